@@ -1,0 +1,77 @@
+// swift-tools-version: 6.2
+
+import PackageDescription
+
+/// Settings of every Swift target.
+let swiftSettings: [SwiftSetting] = [
+  .treatAllWarnings(as: .error),
+  .enableUpcomingFeature("ExistentialAny"),  // SE-0335
+  .enableUpcomingFeature("MemberImportVisibility"),  // SE-0444
+  .enableUpcomingFeature("InternalImportsByDefault"),  // SE-0409
+  .enableUpcomingFeature("NonisolatedNonsendingByDefault"),  // SE-0461
+  .enableUpcomingFeature("InferIsolatedConformances"),  // SE-0470
+]
+
+/// A library of this package; its tests, when it has some, are in `Tests/<name>Tests`.
+func library(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+  .target(name: name, dependencies: dependencies, swiftSettings: swiftSettings)
+}
+
+/// An executable: parses its arguments and wires libraries, nothing else.
+func executable(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+  .executableTarget(name: name, dependencies: dependencies, swiftSettings: swiftSettings)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+  .testTarget(
+    name: "\(name)Tests", dependencies: [.byName(name: name)] + dependencies, swiftSettings: swiftSettings)
+}
+
+/// The system libraries. Each is imported by one Swift module only.
+let systemLibraries: [Target] = [
+  .systemLibrary(name: "CRabbitMQ", pkgConfig: "librabbitmq", providers: [.apt(["librabbitmq-dev"])]),
+  .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+  .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+  .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+  .systemLibrary(name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
+  // libphonenumber is C++ and has no .pc file in Debian: a shim with a C header stands before it.
+  .target(
+    name: "CPhoneNumber",
+    linkerSettings: [.linkedLibrary("phonenumber"), .linkedLibrary("stdc++")]),
+]
+
+// From the bottom of the design to its top: a target depends on targets above it only.
+let libraries: [Target] = [
+  library("AMQP", ["CRabbitMQ"]),
+  library("CurlTransport", ["CCurl"]),
+  library("JOSE", ["COpenSSL"]),
+  library("PhoneNumbers", ["CPhoneNumber"]),
+  library("Database", ["CSQLite"]),
+  library("HTTPServer", ["CMicroHTTPD"]),
+  library("Telemetry"),
+  library("Messages", ["AMQP", "JOSE", "Telemetry"]),
+  library("ServiceRuntime", ["AMQP", "HTTPServer", "JOSE", "Messages", "Telemetry"]),
+  library("WorkerRuntime", ["AMQP", "Database", "JOSE", "Messages", "ServiceRuntime", "Telemetry"]),
+  library(
+    "SMSDispatch",
+    ["CurlTransport", "JOSE", "Messages", "PhoneNumbers", "ServiceRuntime", "Telemetry", "WorkerRuntime"]),
+  library(
+    "Coordination",
+    ["AMQP", "Database", "JOSE", "Messages", "PhoneNumbers", "ServiceRuntime", "Telemetry"]),
+  library("Client", ["AMQP", "JOSE", "Messages", "Telemetry"]),
+  library(
+    "Operations",
+    ["AMQP", "Client", "CurlTransport", "Database", "JOSE", "Messages", "ServiceRuntime", "Telemetry"]),
+  library("Simulation", ["HTTPServer", "JOSE", "PhoneNumbers", "ServiceRuntime", "Telemetry"]),
+]
+
+let executables: [Target] = []
+
+let testTargets: [Target] = []
+
+let package = Package(
+  name: "countersign",
+  targets: systemLibraries + libraries + executables + testTargets,
+  swiftLanguageModes: [.v6],
+  cxxLanguageStandard: .cxx17
+)

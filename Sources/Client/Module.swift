@@ -1,0 +1,1 @@
+/// What a Swift service imports to send commands and enqueue jobs.

@@ -1,0 +1,1 @@
+/// The coordinator: phone verifications, their limits, their store, and the outbox.

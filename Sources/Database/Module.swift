@@ -1,0 +1,1 @@
+/// SQLite in WAL mode with group commit and migrations.

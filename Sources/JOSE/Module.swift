@@ -1,0 +1,1 @@
+/// JSON Object Signing and Encryption, and the cryptography below it, on OpenSSL 3.

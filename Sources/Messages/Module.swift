@@ -1,0 +1,1 @@
+/// The message contract: envelope, commands, jobs, results, events, names of the topology.

@@ -1,0 +1,1 @@
+/// What an operator does: topology, dead letters, keys, diagnosis.

@@ -1,0 +1,1 @@
+/// Telephone numbers on libphonenumber.

@@ -1,0 +1,1 @@
+/// The SMS worker: its providers, its texts, its classification.

@@ -1,0 +1,1 @@
+/// Start, stop, configuration and health of a process.

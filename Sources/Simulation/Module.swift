@@ -1,0 +1,1 @@
+/// Stand-ins for the providers that validate as strictly as they do.
