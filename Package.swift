@@ -67,7 +67,11 @@ let libraries: [Target] = [
 
 let executables: [Target] = []
 
-let testTargets: [Target] = []
+let testTargets: [Target] = [
+  tests(
+    "SMSDispatch",
+    ["CurlTransport", "JOSE", "Messages", "PhoneNumbers", "ServiceRuntime", "Telemetry", "WorkerRuntime"])
+]
 
 let package = Package(
   name: "countersign",
