@@ -1,0 +1,30 @@
+/// What became of one call of a provider. This table is the heart of every worker.
+///
+/// | class | when | what the engine does |
+/// |---|---|---|
+/// | `accepted` | the provider took it | settles, publishes the result |
+/// | `refused` | it never will | settles, publishes the result with the reason |
+/// | `retry` | it surely did not happen, and may later | next lane, else a delay step; bounded by the deadline |
+/// | `unknown` | bytes left and no clear answer came | looks it up; else the job's rule; else settles as `unknown` |
+/// | `laneDown` | our fault or theirs, for everybody | stops using the lane, probes it; the job takes another lane or waits uncounted |
+public enum Classification: Sendable, Hashable {
+  /// The provider took the job.
+  /// - Parameters:
+  ///   - reference: The provider's own ID of what it took.
+  ///   - extras: What the type adds to its result (`segments`, `encoding`, …).
+  case accepted(reference: String?, extras: ResultExtras = [:])
+
+  /// The provider never will: bad number, opted out, token unregistered.
+  case refused(Reason, extras: ResultExtras = [:])
+
+  /// It surely did not happen, and may later: connect failed, 429, explicitly "not processed".
+  ///
+  /// `after` is the delay that the provider asked for (`Retry-After`); without one the attempt's back-off is used.
+  case retry(Reason, after: Duration? = nil)
+
+  /// Bytes left and no clear answer came back: time-out, reset, 5xx of a call that is not idempotent.
+  case unknown(Reason)
+
+  /// Credentials refused, account suspended, sender not registered: nothing that goes this way will succeed.
+  case laneDown(Reason)
+}
