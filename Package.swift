@@ -68,9 +68,10 @@ let libraries: [Target] = [
 let executables: [Target] = []
 
 let testTargets: [Target] = [
+  tests("Telemetry"),
   tests(
     "SMSDispatch",
-    ["CurlTransport", "JOSE", "Messages", "PhoneNumbers", "ServiceRuntime", "Telemetry", "WorkerRuntime"])
+    ["CurlTransport", "JOSE", "Messages", "PhoneNumbers", "ServiceRuntime", "Telemetry", "WorkerRuntime"]),
 ]
 
 let package = Package(

@@ -1,0 +1,5 @@
+/// Where events go.
+public protocol LogSink: Sendable {
+  /// Takes one event; returns when it is written.
+  func write(_ event: LogEvent)
+}

@@ -1,1 +1,0 @@
-/// Logs, metrics, trace context, redaction.

@@ -1,0 +1,27 @@
+/// How personal data is shown in logs, metrics and errors.
+public enum Redaction {
+  /// What stands in the place of a secret.
+  public static let placeholder = "<redacted>"
+
+  /// A phone number with its middle hidden: `+14155550123` becomes `+1415•••••23`.
+  ///
+  /// Four leading and two trailing digits stay, which shows country and area. Of a number with fewer than nine digits
+  /// only the first two stay, and of text that is no phone number nothing does.
+  public static func phoneNumber(_ text: String) -> String {
+    let isInternational = text.utf8.first == UInt8(ascii: "+")
+    let digits = text.utf8.dropFirst(isInternational ? 1 : 0)
+    guard digits.count >= 3, digits.count <= longestNumber,
+      digits.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
+    else { return hidden }
+    let (leading, trailing) = digits.count >= 9 ? (4, 2) : (2, 0)
+    var result = isInternational ? "+" : ""
+    result.append(contentsOf: String(decoding: digits.prefix(leading), as: UTF8.self))
+    result.append(contentsOf: String(repeating: "•", count: digits.count - leading - trailing))
+    result.append(contentsOf: String(decoding: digits.suffix(trailing), as: UTF8.self))
+    return result
+  }
+
+  /// Digits of the longest number that is shown at all. E.164 allows 15; national prefixes may add a few.
+  private static let longestNumber = 20
+  private static let hidden = "•••"
+}

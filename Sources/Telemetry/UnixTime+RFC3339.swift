@@ -1,0 +1,191 @@
+// Written by hand because it runs several times for every message: `Date.ISO8601FormatStyle` takes either fractions or
+// none, never both, and costs microseconds. The calendar arithmetic is the one of RFC 3339, appendix B.
+
+extension UnixTime {
+  /// Reads an RFC 3339 date and time, `2026-07-01T12:30:00Z`, with or without a fraction, in UTC or with an offset.
+  ///
+  /// Digits after the third of the fraction are dropped. A leap second (`:60`) is read as the second that follows.
+  /// - Returns: `nil` when the text is no RFC 3339 date and time.
+  public init?(rfc3339 text: some StringProtocol) {
+    var reader = DigitReader(text.utf8)
+    guard let year = reader.number(digits: 4), reader.skip("-"),
+      let month = reader.number(digits: 2), (1...12).contains(month), reader.skip("-"),
+      let day = reader.number(digits: 2), day >= 1, day <= Self.days(inMonth: month, ofYear: year),
+      reader.skip("T") || reader.skip("t") || reader.skip(" "),
+      let hour = reader.number(digits: 2), hour <= 23, reader.skip(":"),
+      let minute = reader.number(digits: 2), minute <= 59, reader.skip(":"),
+      let second = reader.number(digits: 2), second <= 60,
+      let fraction = reader.fractionInMilliseconds(),
+      let offset = reader.offsetInMinutes(), reader.isAtEnd
+    else { return nil }
+    let days = Self.days(sinceEpochToYear: year, month: month, day: day)
+    let minutes = (days * 24 + hour) * 60 + minute - offset
+    milliseconds = Int64((minutes * 60 + second) * 1000 + fraction)
+  }
+
+  /// The time as RFC 3339 in UTC, `2026-07-01T12:30:00Z`; milliseconds are written when there are some.
+  ///
+  /// Years outside 0…9999, which RFC 3339 cannot write, are written as the nearest time it can.
+  public var rfc3339: String {
+    text(alwaysWithMilliseconds: false)
+  }
+
+  /// The time as RFC 3339 in UTC, always with three digits of milliseconds, so that lines of a log stay aligned.
+  public var rfc3339WithMilliseconds: String {
+    text(alwaysWithMilliseconds: true)
+  }
+
+  private func text(alwaysWithMilliseconds: Bool) -> String {
+    let bounded = min(max(milliseconds, Self.yearZero), Self.endOfYear9999)
+    let day = bounded >= 0 ? bounded / 86_400_000 : (bounded - 86_399_999) / 86_400_000
+    let ofDay = Int(bounded - day * 86_400_000)
+    let date = Self.date(ofDay: Int(day))
+    let fraction = ofDay % 1000
+    let hasFraction = alwaysWithMilliseconds || fraction != 0
+    return String(unsafeUninitializedCapacity: 24) { buffer in
+      var writer = DigitWriter(buffer)
+      writer.write(date.year, digits: 4, then: "-")
+      writer.write(date.month, digits: 2, then: "-")
+      writer.write(date.day, digits: 2, then: "T")
+      writer.write(ofDay / 3_600_000, digits: 2, then: ":")
+      writer.write(ofDay / 60_000 % 60, digits: 2, then: ":")
+      writer.write(ofDay / 1000 % 60, digits: 2, then: hasFraction ? "." : "Z")
+      if hasFraction { writer.write(fraction, digits: 3, then: "Z") }
+      return writer.count
+    }
+  }
+
+  private static let yearZero: Int64 = -62_167_219_200_000
+  private static let endOfYear9999: Int64 = 253_402_300_799_999
+
+  private static func days(inMonth month: Int, ofYear year: Int) -> Int {
+    switch month {
+    case 2: (year % 4 == 0 && year % 100 != 0) || year % 400 == 0 ? 29 : 28
+    case 4, 6, 9, 11: 30
+    default: 31
+    }
+  }
+
+  /// Days from 1970-01-01 to a date of the proleptic Gregorian calendar. Years begin in March, so that the leap day is
+  /// the last of its year; 146,097 days are 400 years.
+  private static func days(sinceEpochToYear year: Int, month: Int, day: Int) -> Int {
+    let marchYear = month <= 2 ? year - 1 : year
+    let era = (marchYear >= 0 ? marchYear : marchYear - 399) / 400
+    let yearOfEra = marchYear - era * 400
+    let dayOfYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1
+    let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
+    return era * 146_097 + dayOfEra - 719_468
+  }
+
+  /// The date of a day counted from 1970-01-01; the inverse of `days(sinceEpochToYear:month:day:)`.
+  private static func date(ofDay day: Int) -> (year: Int, month: Int, day: Int) {
+    let shifted = day + 719_468
+    let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
+    let dayOfEra = shifted - era * 146_097
+    let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+    let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+    let marchMonth = (5 * dayOfYear + 2) / 153
+    let month = marchMonth < 10 ? marchMonth + 3 : marchMonth - 9
+    let year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
+    return (year, month, dayOfYear - (153 * marchMonth + 2) / 5 + 1)
+  }
+}
+
+/// Reads fixed-width decimal numbers and separators from the bytes of a text.
+private struct DigitReader<Bytes: Collection<UInt8>> {
+  private var rest: Bytes.SubSequence
+
+  init(_ bytes: Bytes) {
+    rest = bytes[...]
+  }
+
+  var isAtEnd: Bool { rest.isEmpty }
+
+  mutating func skip(_ character: Unicode.Scalar) -> Bool {
+    guard let first = rest.first, UInt32(first) == character.value else { return false }
+    rest.removeFirst()
+    return true
+  }
+
+  mutating func digit() -> Int? {
+    guard let first = rest.first, (0x30...0x39).contains(first) else { return nil }
+    rest.removeFirst()
+    return Int(first) - 0x30
+  }
+
+  mutating func number(digits: Int) -> Int? {
+    var value = 0
+    for _ in 0..<digits {
+      guard let next = digit() else { return nil }
+      value = value * 10 + next
+    }
+    return value
+  }
+
+  /// An optional `.` and at least one digit; zero when there is no dot.
+  mutating func fractionInMilliseconds() -> Int? {
+    guard skip(".") else { return 0 }
+    guard let first = digit() else { return nil }
+    var value = first * 100
+    var unit = 10
+    while let next = digit() {
+      value += next * unit
+      unit /= 10
+    }
+    return value
+  }
+
+  /// `Z`, `+hh:mm` or `-hh:mm`.
+  mutating func offsetInMinutes() -> Int? {
+    if skip("Z") || skip("z") { return 0 }
+    let isNegative = skip("-")
+    guard isNegative || skip("+"), let hours = number(digits: 2), hours <= 23, skip(":"),
+      let minutes = number(digits: 2), minutes <= 59
+    else { return nil }
+    return isNegative ? -(hours * 60 + minutes) : hours * 60 + minutes
+  }
+}
+
+/// Writes fixed-width decimal numbers and separators.
+private struct DigitWriter {
+  private let buffer: UnsafeMutableBufferPointer<UInt8>
+  private(set) var count = 0
+
+  init(_ buffer: UnsafeMutableBufferPointer<UInt8>) {
+    self.buffer = buffer
+  }
+
+  mutating func write(_ value: Int, digits: Int, then separator: Unicode.Scalar) {
+    var rest = value
+    for position in stride(from: count + digits - 1, through: count, by: -1) {
+      buffer[position] = UInt8(0x30 + rest % 10)
+      rest /= 10
+    }
+    count += digits
+    buffer[count] = UInt8(truncatingIfNeeded: separator.value)
+    count += 1
+  }
+}
+
+extension UnixTime: CustomStringConvertible {
+  public var description: String { rfc3339 }
+}
+
+extension UnixTime: Codable {
+  /// Decodes RFC 3339 text.
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    let text = try container.decode(String.self)
+    guard let time = UnixTime(rfc3339: text) else {
+      throw DecodingError.dataCorruptedError(
+        in: container, debugDescription: "is not an RFC 3339 date and time such as 2026-07-01T12:30:00Z")
+    }
+    self = time
+  }
+
+  /// Encodes RFC 3339 text in UTC.
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(rfc3339)
+  }
+}
