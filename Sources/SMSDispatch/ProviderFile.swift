@@ -1,0 +1,37 @@
+import FoundationEssentials
+
+/// Reads the small data files that belong to the worker.
+enum ProviderFile {
+  /// - Throws: `.unreadable` when the file cannot be read or is larger than `maxBytes`.
+  static func read(_ path: String, maxBytes: Int) throws(SMSDispatchError) -> Data {
+    let data: Data
+    do {
+      data = try Data(contentsOf: URL(filePath: path))
+    } catch {
+      throw SMSDispatchError(.unreadable, "cannot read \(path): check that it exists and that this user may read it")
+    }
+    guard data.count <= maxBytes else {
+      throw SMSDispatchError(.unreadable, "\(path) is larger than \(maxBytes) bytes")
+    }
+    return data
+  }
+}
+
+/// Says in one line what a decoder found wrong, without the value that it found.
+enum DecodingText {
+  static func describe(_ error: any Error) -> String {
+    guard let error = error as? DecodingError else { return "cannot be decoded" }
+    switch error {
+    case .keyNotFound(let key, let context):
+      return "\(path(context.codingPath + [key])) is missing"
+    case .typeMismatch(let type, let context), .valueNotFound(let type, let context):
+      return "\(path(context.codingPath)) is not of type \(type)"
+    case .dataCorrupted(let context):
+      return context.codingPath.isEmpty ? "is not valid JSON" : "\(path(context.codingPath)) is not valid"
+    @unknown default:
+      return "cannot be decoded"
+    }
+  }
+
+  private static func path(_ keys: [any CodingKey]) -> String { keys.map(\.stringValue).joined(separator: ".") }
+}

@@ -1,0 +1,36 @@
+/// What keeps the SMS worker from starting: its configuration, its templates or its provider tables are wrong.
+///
+/// What becomes of a job is never an error, it is an outcome.
+public struct SMSDispatchError: Error, Sendable, CustomStringConvertible {
+  /// The kinds of error. More may come.
+  public struct Code: Sendable, Hashable {
+    private enum Kind { case unreadable, invalidTemplate, invalidProviderTable, invalidConfiguration, invalidSecret }
+    private let kind: Kind
+
+    /// A file or directory cannot be read.
+    public static let unreadable = Code(kind: .unreadable)
+    /// A template file breaks a rule.
+    public static let invalidTemplate = Code(kind: .invalidTemplate)
+    /// A provider's error table breaks a rule.
+    public static let invalidProviderTable = Code(kind: .invalidProviderTable)
+    /// The configuration of the worker breaks a rule.
+    public static let invalidConfiguration = Code(kind: .invalidConfiguration)
+    /// A secret does not have the form that its use needs.
+    public static let invalidSecret = Code(kind: .invalidSecret)
+  }
+
+  public let code: Code
+  /// What is wrong and how to mend it, without any secret.
+  public let message: String
+
+  init(_ code: Code, _ message: String) {
+    self.code = code
+    self.message = message
+  }
+
+  /// Safe to log.
+  public var description: String { message }
+
+  /// None of these goes away by itself.
+  public var isRetriable: Bool { false }
+}

@@ -1,0 +1,44 @@
+/// One template in one language: its wordings with and without the line that an iPhone reads.
+struct MessageTemplate: Sendable {
+  private let plain: [TemplateText]
+  private let domainBound: [TemplateText]
+
+  /// - Throws: `TemplateText.Problem` with the place of the wording in the file.
+  init(_ forms: TemplateFile.Forms) throws(TemplateText.Problem) {
+    plain = try Self.parse(forms.plain, "plain")
+    domainBound = try Self.parse(forms.domainBound, "domainBound")
+  }
+
+  private static func parse(_ sources: [String], _ form: String) throws(TemplateText.Problem) -> [TemplateText] {
+    guard !sources.isEmpty else { throw TemplateText.Problem("\(form): has no text") }
+    var texts: [TemplateText] = []
+    for (index, source) in sources.enumerated() {
+      do {
+        texts.append(try TemplateText(source))
+      } catch {
+        throw TemplateText.Problem("\(form)[\(index)]: \(error.message)")
+      }
+    }
+    return texts
+  }
+
+  /// The variables without which no text can be made.
+  func required(withDomain: Bool) -> [TemplateVariable] { texts(withDomain).flatMap(\.variables) }
+
+  /// The first wording that fits in one segment, else the one with the fewest segments.
+  ///
+  /// - Parameter values: Checked values, at least those of `required`; with a domain the last line is `@domain #code`
+  ///   (draft-wells-origin-bound-one-time-codes, section 3), exactly.
+  func render(_ values: [TemplateVariable: String]) -> SMSText {
+    let lastLine = values[.domain].map { "\n@\($0) #\(values[.code] ?? "")" } ?? ""
+    var best: SMSText?
+    for text in texts(!lastLine.isEmpty) {
+      let candidate = SMSText(text.filled(with: values) + lastLine)
+      if candidate.segments == 1 { return candidate }
+      if best.map({ candidate.segments < $0.segments }) ?? true { best = candidate }
+    }
+    return best ?? SMSText("")
+  }
+
+  private func texts(_ withDomain: Bool) -> [TemplateText] { withDomain ? domainBound : plain }
+}

@@ -1,0 +1,68 @@
+/// What a job may put into a template, and the rules that keep it from changing more than its own place.
+///
+/// A code, a name or a domain with a line break in it could write a last line of its own, and an iPhone would fill in that
+/// one. So none is let through.
+enum TemplateVariable: String, CaseIterable, Sendable {
+  case code, appName, domain
+
+  /// The longest code, in characters.
+  static let maxCodeLength = 16
+  /// The longest app name, in Unicode scalars: with more, no template stays in one segment.
+  static let maxAppNameLength = 64
+  /// RFC 1035, 2.3.4, without the root's dot.
+  static let maxDomainLength = 253
+  /// RFC 1035, 2.3.4.
+  static let maxLabelLength = 63
+
+  /// What is wrong with a value, or nil. The answer never repeats the value.
+  func problem(with value: String) -> String? {
+    switch self {
+    case .code:
+      isCode(value) ? nil : "must be 1 to \(Self.maxCodeLength) letters (A-Z), digits or hyphens"
+    case .appName:
+      isName(value)
+        ? nil : "must be 1 to \(Self.maxAppNameLength) printable characters without line breaks or direction marks"
+    case .domain:
+      isDomain(value) ? nil : "must be a host name such as example.com (an international one in its xn-- form)"
+    }
+  }
+
+  private func isCode(_ value: String) -> Bool {
+    (1...Self.maxCodeLength).contains(value.utf8.count) && value.utf8.allSatisfy { isLetterOrDigit($0) || $0 == hyphen }
+  }
+
+  private func isName(_ value: String) -> Bool {
+    let scalars = value.unicodeScalars
+    return (1...Self.maxAppNameLength).contains(scalars.count)
+      && scalars.allSatisfy(isPrintable) && !scalars.allSatisfy(\.properties.isWhitespace)
+  }
+
+  /// Format characters are refused (they turn the direction of what follows, or hide), but not the joiners, which
+  /// Devanagari, Bengali, Arabic script and emoji need to be spelled right.
+  private func isPrintable(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar.properties.generalCategory {
+    case .control, .lineSeparator, .paragraphSeparator, .surrogate, .unassigned, .privateUse: false
+    case .format: scalar == "\u{200C}" || scalar == "\u{200D}"
+    default: true
+    }
+  }
+
+  /// Letters, digits and inner hyphens in two or more labels, the last one not a number (RFC 1123, 2.1).
+  private func isDomain(_ value: String) -> Bool {
+    guard value.utf8.count <= Self.maxDomainLength else { return false }
+    let labels = value.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+    guard labels.count >= 2, let last = labels.last, !last.allSatisfy(isDigit) else { return false }
+    return labels.allSatisfy { label in
+      (1...Self.maxLabelLength).contains(label.count) && label.allSatisfy { isLetterOrDigit($0) || $0 == hyphen }
+        && label.first != hyphen && label.last != hyphen
+    }
+  }
+
+  private var hyphen: UInt8 { UInt8(ascii: "-") }
+
+  private func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
+
+  private func isLetterOrDigit(_ byte: UInt8) -> Bool {
+    isDigit(byte) || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
+  }
+}
