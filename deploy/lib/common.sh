@@ -1,0 +1,193 @@
+# shellcheck shell=bash disable=SC2034
+# What every script of deploy/ shares: where things are, how progress is shown, how a failure is told, how a process is
+# started, recognised and stopped. Sourced, never run.
+
+set -euo pipefail
+
+ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+RUN=$ROOT/.run
+readonly ROOT RUN
+
+# Seconds between two lines of progress when the output is not a terminal.
+readonly PROGRESS_EVERY=15
+
+if [[ -t 1 ]]; then
+  BOLD=$'\e[1m' DIM=$'\e[2m' RED=$'\e[31m' GREEN=$'\e[32m' PLAIN=$'\e[0m'
+else
+  BOLD='' DIM='' RED='' GREEN='' PLAIN=''
+fi
+readonly BOLD DIM RED GREEN PLAIN
+
+say() { printf '%s\n' "$*"; }
+step() { printf '%s==> %s%s\n' "$BOLD" "$*" "$PLAIN"; }
+note() { printf '    %s\n' "$*"; }
+good() { printf '    %s%s%s\n' "$GREEN" "$*" "$PLAIN"; }
+
+# Ends the script: what is wrong, and how to mend it.
+#   die WHAT [HOW TO MEND]
+die() {
+  printf '%serror:%s %s\n' "$RED" "$PLAIN" "$1" >&2
+  if [[ -n ${2:-} ]]; then printf '       %s\n' "$2" >&2; fi
+  exit 1
+}
+
+# The end of a log, on standard error.
+#   show_tail FILE [LINES]
+show_tail() {
+  if [[ ! -s $1 ]]; then return 0; fi
+  printf '%s--- the end of %s%s\n' "$DIM" "$1" "$PLAIN" >&2
+  tail -n "${2:-30}" "$1" >&2
+  printf '%s---%s\n' "$DIM" "$PLAIN" >&2
+}
+
+# Runs a long command with its output in a log, and shows that it goes on. Returns the command's exit status; on failure
+# prints the end of the log and how to mend it.
+#   run_step TITLE LOG MEND COMMAND...
+run_step() {
+  local title=$1 log=$2 mend=$3
+  shift 3
+  mkdir -p "$(dirname "$log")"
+  step "$title"
+  local begun=$SECONDS status=0
+  "$@" >"$log" 2>&1 </dev/null &
+  local pid=$!
+  # An interrupted script must not leave the command behind.
+  # shellcheck disable=SC2064
+  trap "kill $pid 2>/dev/null || true; exit 130" INT TERM
+  show_progress "$pid" "$log" "$begun"
+  wait "$pid" || status=$?
+  trap - INT TERM
+  if ((status != 0)); then
+    show_tail "$log"
+    printf '%serror:%s %s: exit status %d after %d s\n' "$RED" "$PLAIN" "$title" "$status" $((SECONDS - begun)) >&2
+    printf '       %s\n' "$mend" >&2
+    return "$status"
+  fi
+  note "done in $((SECONDS - begun)) s"
+}
+
+# Shows the last line of a log while a process runs: in place on a terminal, else a line now and then.
+#   show_progress PID LOG BEGUN
+show_progress() {
+  local pid=$1 log=$2 begun=$3 last=0 elapsed line
+  while kill -0 "$pid" 2>/dev/null; do
+    elapsed=$((SECONDS - begun))
+    if [[ -t 1 ]]; then
+      line=$(tail -n 1 "$log" 2>/dev/null | tr -d '\r\033' | cut -c1-80) || line=''
+      printf '\r    %4d s  %-80s' "$elapsed" "$line"
+    elif ((elapsed - last >= PROGRESS_EVERY)); then
+      last=$elapsed
+      line=$(tail -n 1 "$log" 2>/dev/null | tr -d '\r\033' | cut -c1-100) || line=''
+      note "$elapsed s: $line"
+    fi
+    sleep 0.2
+  done
+  if [[ -t 1 ]]; then printf '\r%90s\r' ''; fi
+}
+
+# Waits until a command succeeds; shows that it waits. Returns 1 when the time is over, 2 when the process has ended.
+#   wait_until SECONDS PID COMMAND...       PID - means: no process to watch
+wait_until() {
+  local limit=$1 pid=$2 begun=$SECONDS last=0
+  shift 2
+  until "$@"; do
+    if [[ $pid != - ]] && ! kill -0 "$pid" 2>/dev/null; then return 2; fi
+    if ((SECONDS - begun >= limit)); then return 1; fi
+    if ((SECONDS - begun - last >= 5)); then
+      last=$((SECONDS - begun))
+      note "waiting, $last of at most $limit s"
+    fi
+    sleep 0.1
+  done
+}
+
+# Whether something accepts connections on a port of this machine.
+port_open() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
+
+require_free_port() {
+  if ! port_open "$1"; then return 0; fi
+  die "port $1 is taken by another program" "stop it, or choose other ports with COUNTERSIGN_PORT_BASE (5690 unless set)"
+}
+
+# A secret of 192 random bits, in characters that need no escaping in a URL.
+random_secret() { head -c 24 /dev/urandom | base64 | tr '+/' '-_'; }
+
+# Writes a secret into a file that only its owner can read, unless the file is there already.
+#   ensure_secret FILE
+ensure_secret() {
+  if [[ -s $1 ]]; then return 0; fi
+  mkdir -p "$(dirname "$1")"
+  (umask 077 && random_secret >"$1.new" && mv "$1.new" "$1")
+}
+
+# Two calls of up, down or test must not work on the same directory at once.
+#   lock_directory DIRECTORY
+lock_directory() {
+  mkdir -p "$1"
+  exec 9>"$1/lock"
+  flock -n 9 || die "another deploy script is working on $1" "wait until it has ended"
+}
+
+# --- processes ---------------------------------------------------------------------------------------------------------
+# A pid file holds the process ID and the time of its start, in clock ticks since boot, so that a number that was given
+# to another process since is not taken for ours.
+
+process_start_time() {
+  local stat
+  stat=$(cat "/proc/$1/stat" 2>/dev/null) || return 1
+  # The name, in parentheses, may hold spaces: count the fields behind it. Field 22 of the line is the start time.
+  stat=${stat##*) }
+  # shellcheck disable=SC2086
+  set -- $stat
+  [[ $1 != Z ]] || return 1
+  printf '%s\n' "${20}"
+}
+
+#   write_pid_file FILE PID
+write_pid_file() {
+  local started
+  started=$(process_start_time "$2") || return 1
+  printf '%s %s\n' "$2" "$started" >"$1"
+}
+
+# Prints the process ID when the process of a pid file is alive.
+live_pid() {
+  local pid started now
+  [[ -s $1 ]] || return 1
+  read -r pid started <"$1" || return 1
+  now=$(process_start_time "$pid") || return 1
+  [[ $now == "$started" ]] || return 1
+  printf '%s\n' "$pid"
+}
+
+# Starts a process in a session of its own, output appended to a log.
+#   start_process PIDFILE LOG COMMAND...
+start_process() {
+  local pidfile=$1 log=$2
+  shift 2
+  mkdir -p "$(dirname "$pidfile")" "$(dirname "$log")"
+  setsid "$@" >>"$log" 2>&1 </dev/null 9>&- &
+  local pid=$!
+  disown "$pid"
+  write_pid_file "$pidfile" "$pid" || return 1
+}
+
+process_gone() { ! live_pid "$1" >/dev/null; }
+
+# Asks a process to end, and ends it when it does not within the ceiling.
+#   stop_process NAME PIDFILE CEILING_SECONDS
+stop_process() {
+  local name=$1 pidfile=$2 ceiling=$3 pid begun=$SECONDS
+  if ! pid=$(live_pid "$pidfile"); then
+    rm -f "$pidfile"
+    return 0
+  fi
+  kill -TERM "$pid" 2>/dev/null || true
+  if ! wait_until "$ceiling" - process_gone "$pidfile"; then
+    note "$name did not end within $ceiling s: killed"
+    kill -KILL "$pid" 2>/dev/null || true
+    wait_until 5 - process_gone "$pidfile" || die "$name (process $pid) cannot be killed"
+  fi
+  rm -f "$pidfile"
+  note "$name stopped in $((SECONDS - begun)) s"
+}

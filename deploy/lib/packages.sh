@@ -1,0 +1,104 @@
+# shellcheck shell=bash disable=SC2034
+# Installs what is missing of Debian's packages. Sourced after common.sh.
+
+# What the build links, the tools of the scripts, the broker.
+readonly BUILD_PACKAGES=(
+  g++ pkg-config librabbitmq-dev libcurl4-openssl-dev libsqlite3-dev libssl-dev libmicrohttpd-dev libphonenumber-dev
+)
+readonly STACK_PACKAGES=(rabbitmq-server curl jq openssl ca-certificates procps)
+readonly TEST_PACKAGES=(python3 python3-venv python3-pip)
+
+package_installed() { [[ $(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null) == installed ]]; }
+
+as_root() {
+  if ((EUID == 0)); then
+    "$@"
+  elif command -v sudo >/dev/null; then
+    sudo -- "$@"
+  else
+    die "root rights are needed for: $*" "run the script as root, or install sudo"
+  fi
+}
+
+# Installs those of the packages that are missing; says nothing when none is.
+#   need_packages PACKAGE...
+need_packages() {
+  local package missing=()
+  command -v dpkg-query >/dev/null ||
+    die "this is no Debian system" "install the equivalent of: $*; then set COUNTERSIGN_SKIP_PACKAGES=1"
+  for package in "$@"; do
+    package_installed "$package" || missing+=("$package")
+  done
+  ((${#missing[@]} > 0)) || return 0
+  step "Installing with apt: ${missing[*]}"
+  install_packages "${missing[@]}"
+}
+
+install_packages() {
+  local log=$RUN/log/apt.log begun=$SECONDS status=0 fresh_broker=no
+  mkdir -p "$RUN/log"
+  [[ " $* " == *' rabbitmq-server '* ]] && fresh_broker=yes
+  # Debian starts a service as soon as its package is unpacked. The broker of this stack is a private one, so nothing is
+  # to start while these packages are installed; the rule that was there before comes back afterwards, come what may.
+  hold_services
+  as_root apt-get update >"$log" 2>&1 || status=$?
+  if ((status == 0)); then
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@" >>"$log" 2>&1 || status=$?
+  fi
+  release_services
+  if ((status != 0)); then
+    show_tail "$log"
+    die "apt could not install $*" "see $log; is the package mirror reachable?"
+  fi
+  # Only a service that came with our own installation is kept from starting with the machine.
+  if [[ $fresh_broker == yes ]] && [[ -d /run/systemd/system ]]; then
+    as_root systemctl disable --quiet rabbitmq-server.service >>"$log" 2>&1 ||
+      note "the rabbitmq-server service could not be disabled; it will start with the machine"
+  fi
+  note "done in $((SECONDS - begun)) s"
+}
+
+readonly POLICY=/usr/sbin/policy-rc.d
+readonly POLICY_BACKUP=/usr/sbin/policy-rc.d.before-countersign
+
+hold_services() {
+  trap 'release_services; exit 130' INT TERM
+  trap release_services EXIT
+  # A backup that is there already is the true one: an earlier call was killed before it could put it back.
+  if [[ -e $POLICY && ! -e $POLICY_BACKUP ]] && ! is_our_policy; then
+    as_root mv "$POLICY" "$POLICY_BACKUP"
+  fi
+  printf '#!/bin/sh\n# countersign: no service starts during this installation\nexit 101\n' |
+    as_root tee "$POLICY" >/dev/null
+  as_root chmod 755 "$POLICY"
+}
+
+is_our_policy() { grep -q '^# countersign:' "$POLICY" 2>/dev/null; }
+
+release_services() {
+  trap - INT TERM EXIT
+  if is_our_policy; then as_root rm -f "$POLICY"; fi
+  if [[ -e $POLICY_BACKUP ]]; then as_root mv "$POLICY_BACKUP" "$POLICY"; fi
+}
+
+# Swift is expected at hand: Debian has no package of it.
+need_swift() {
+  local found
+  if ! command -v swift >/dev/null; then
+    if [[ -x /opt/swift/usr/bin/swift ]]; then
+      export PATH=/opt/swift/usr/bin:$PATH
+    else
+      die "swift is not on PATH" "install Swift 6.3 from https://www.swift.org/install/linux/ and put its usr/bin on PATH"
+    fi
+  fi
+  found=$(swift --version 2>/dev/null | sed -n 's/.*Swift version \([0-9]*\.[0-9]*\).*/\1/p' | head -n 1)
+  if [[ -z $found ]] || ((${found%%.*} < 6)) || { ((${found%%.*} == 6)) && ((${found##*.} < 3)); }; then
+    die "Swift ${found:-(unknown)} is too old: 6.3 is needed" "install it from https://www.swift.org/install/linux/"
+  fi
+}
+
+# COUNTERSIGN_SKIP_PACKAGES=1 is for machines where the packages come another way.
+ensure_packages() {
+  if [[ ${COUNTERSIGN_SKIP_PACKAGES:-0} == 1 ]]; then return 0; fi
+  need_packages "$@"
+}

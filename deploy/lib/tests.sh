@@ -1,0 +1,138 @@
+# shellcheck shell=bash disable=SC2034
+# The parts of deploy/test. Sourced after common.sh and broker.sh; TEST_RUN is the directory of the run.
+
+SWIFT_STATUS=0
+SWIFT_SUMMARY='not run'
+INTEROP_STATUS=0
+INTEROP_SUMMARY='none'
+SKIPPED=0
+
+# The first of 20 ports in a row of which none is in use.
+tests_port_base() {
+  local base port
+  if [[ -n ${COUNTERSIGN_TEST_PORT_BASE:-} ]]; then
+    printf '%s\n' "$COUNTERSIGN_TEST_PORT_BASE"
+    return 0
+  fi
+  for ((base = 5790; base < 9000; base += 20)); do
+    for ((port = base; port < base + 20; port++)); do
+      if port_open "$port"; then continue 2; fi
+    done
+    printf '%s\n' "$base"
+    return 0
+  done
+  die "no 20 free ports in a row between 5790 and 9000" "set COUNTERSIGN_TEST_PORT_BASE"
+}
+
+tests_start_broker() {
+  local base secrets=$TEST_RUN/secrets
+  step "Starting a private broker for the tests"
+  broker_stop "$TEST_RUN/broker" # one that a killed run has left
+  rm -rf "$TEST_RUN/broker"
+  base=$(tests_port_base)
+  # Queue depths that the management API shows are as old as this at most.
+  COUNTERSIGN_BROKER_STATISTICS_MS=1000 broker_prepare "$TEST_RUN/broker" "$base" "$secrets" test
+  broker_start "$TEST_RUN/broker" "$secrets"
+  printf '#!/bin/sh\nexec "%s" "%s" "%s" "$@"\n' "$ROOT/deploy/lib/broker-ctl" "$TEST_RUN/broker" "$secrets" >"$TEST_RUN/ctl"
+  chmod +x "$TEST_RUN/ctl"
+  local password
+  password=$(cat "$secrets/broker-test")
+  export COUNTERSIGN_TEST_AMQP_URL="amqp://test:$password@127.0.0.1:$base"
+  export COUNTERSIGN_TEST_MANAGEMENT_URL="http://test:$password@127.0.0.1:$((base + 1))"
+  export COUNTERSIGN_TEST_BROKER_CTL=$TEST_RUN/ctl
+  export COUNTERSIGN_TEST_SECRETS=$secrets
+  TEST_BASE=$base
+}
+
+# The tests' own output is kept whole, and shown as it comes, without the lines that say that a test has begun.
+tests_run_swift() {
+  step "Running the Swift tests"
+  mkdir -p "$TEST_RUN/log"
+  rm -f "$TEST_RUN"/log/*.xml
+  swift test --skip-build --disable-xctest --xunit-output "$TEST_RUN/log/tests.xml" "$@" 2>&1 </dev/null 9>&- |
+    tee "$TEST_RUN/log/swift-test.log" | sed -u '/^◇ /d' || SWIFT_STATUS=$?
+  SWIFT_SUMMARY=$(grep -E 'Test run with .* (passed|failed)' "$TEST_RUN/log/swift-test.log" | tail -n 1 | sed 's/^[^T]*//') ||
+    SWIFT_SUMMARY='no closing line: the run broke off'
+  # A run without its closing line did not end by itself, whatever its status says.
+  [[ $SWIFT_SUMMARY == Test\ run* ]] || SWIFT_STATUS=1
+  SKIPPED=$(sed -n 's/.*<testsuite [^>]*skipped="\([0-9]*\)".*/\1/p' "$TEST_RUN"/log/tests*.xml 2>/dev/null |
+    awk '{n += $1} END {print n + 0}')
+}
+
+tests_run_interop() {
+  local tests=$ROOT/Tests/Interop
+  if ! compgen -G "$tests/test_*.py" >/dev/null; then return 0; fi
+  tests_python || return 0
+  step "Running the interop tests (Python, pika)"
+  (cd "$tests" && "$TEST_PYTHON" -m unittest discover -v -p 'test_*.py') 2>&1 </dev/null 9>&- |
+    tee "$TEST_RUN/log/interop.log" || INTEROP_STATUS=$?
+  INTEROP_SUMMARY=$(grep -E '^(Ran |OK|FAILED)' "$TEST_RUN/log/interop.log" | tr '\n' ' ') || INTEROP_SUMMARY='broke off'
+  if grep -q 'skipped=' "$TEST_RUN/log/interop.log"; then SKIPPED=$((SKIPPED + 1)); fi
+}
+
+# A Python with pika: in an environment of its own from the package index, else Debian's package of it.
+tests_python() {
+  TEST_PYTHON=$RUN/python/bin/python
+  if [[ -x $TEST_PYTHON ]] && "$TEST_PYTHON" -c 'import pika' 2>/dev/null; then return 0; fi
+  if run_step "Making a Python environment with pika" "$TEST_RUN/log/python.log" "trying Debian's own package of it" \
+    make_python_environment; then
+    return 0
+  fi
+  ensure_packages python3-pika
+  TEST_PYTHON=/usr/bin/python3
+  if "$TEST_PYTHON" -c 'import pika' 2>/dev/null; then return 0; fi
+  INTEROP_STATUS=1
+  INTEROP_SUMMARY='pika could not be installed'
+  return 1
+}
+
+make_python_environment() {
+  rm -rf "$RUN/python"
+  # Debian's own Python, because python3-venv belongs to it; another one on PATH may lack the module.
+  /usr/bin/python3 -m venv "$RUN/python"
+  "$RUN/python/bin/pip" install --disable-pip-version-check --quiet 'pika==1.3.2'
+}
+
+# Processes that were started from this directory's builds or for its test broker, and still are there.
+tests_leftovers() {
+  local link exe
+  for link in /proc/[0-9]*/exe; do
+    exe=$(readlink "$link" 2>/dev/null) || continue
+    [[ $exe == "$ROOT/.build/"*"/debug/"* ]] || continue
+    link=${link#/proc/}
+    # Only what belongs to this run: a process that has its variables.
+    if tr '\0' '\n' <"/proc/${link%/exe}/environ" 2>/dev/null | grep -qF "COUNTERSIGN_TEST_BROKER_CTL=$TEST_RUN/ctl"; then
+      printf '%s %s\n' "${link%/exe}" "$exe"
+    fi
+  done
+}
+
+tests_clean_up() {
+  local status=$?
+  trap - EXIT
+  step "Stopping what the tests started"
+  if declare -F tests_stop_stack >/dev/null; then tests_stop_stack; fi
+  broker_stop "$TEST_RUN/broker" || status=1
+  exit "$status"
+}
+
+tests_summary() {
+  local leftovers failed=0
+  leftovers=$(tests_leftovers)
+  step "Summary"
+  note "Swift tests:   $SWIFT_SUMMARY"
+  note "Interop tests: $INTEROP_SUMMARY"
+  note "Skipped:       $SKIPPED"
+  note "Left running:  ${leftovers:-nothing}"
+  if ((SWIFT_STATUS != 0 || INTEROP_STATUS != 0)); then failed=1; fi
+  if ((SKIPPED > 0)); then failed=1; fi
+  if [[ -n $leftovers ]]; then
+    failed=1
+    awk '{print $1}' <<<"$leftovers" | xargs -r kill -KILL 2>/dev/null || true
+  fi
+  if ((failed)); then
+    note "${RED}failed${PLAIN}; logs: $TEST_RUN/log, $TEST_RUN/broker/log"
+    return 1
+  fi
+  good "passed"
+}
