@@ -68,6 +68,7 @@ let libraries: [Target] = [
 let executables: [Target] = []
 
 let testTargets: [Target] = [
+  tests("HTTPServer"),
   tests("Telemetry"),
   tests(
     "SMSDispatch",

@@ -1,2 +1,53 @@
 #pragma once
 #include <microhttpd.h>
+#include <string.h>
+#include <sys/socket.h>
+
+/* MHD_start_daemon and MHD_get_connection_info are variadic, which Swift cannot call. */
+
+struct cms_options {
+  int listen_socket;
+  unsigned int connection_limit;
+  unsigned int idle_timeout_seconds;
+  size_t connection_memory_bytes;
+  MHD_AccessHandlerCallback on_access;
+  void *(*on_target)(void *cls, const char *target, struct MHD_Connection *connection);
+  MHD_RequestCompletedCallback on_completed;
+  void *cls;
+};
+
+static inline struct MHD_Daemon *cms_start(const struct cms_options *o) {
+  return MHD_start_daemon(
+      MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC, 0,
+      NULL, NULL, o->on_access, o->cls,
+      MHD_OPTION_LISTEN_SOCKET, o->listen_socket,
+      MHD_OPTION_CONNECTION_LIMIT, o->connection_limit,
+      MHD_OPTION_CONNECTION_TIMEOUT, o->idle_timeout_seconds,
+      MHD_OPTION_CONNECTION_MEMORY_LIMIT, o->connection_memory_bytes,
+      MHD_OPTION_URI_LOG_CALLBACK, o->on_target, o->cls,
+      MHD_OPTION_NOTIFY_COMPLETED, o->on_completed, o->cls,
+      MHD_OPTION_END);
+}
+
+static inline int cms_connection_fd(struct MHD_Connection *connection) {
+  const union MHD_ConnectionInfo *info =
+      MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+  return info ? info->connect_fd : -1;
+}
+
+static inline const struct sockaddr *cms_client_address(struct MHD_Connection *connection) {
+  const union MHD_ConnectionInfo *info =
+      MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+  return info ? info->client_addr : NULL;
+}
+
+/* Sends a RST at once: Linux resets an established TCP connection that is dissolved with AF_UNSPEC.
+   (SO_LINGER 0 would come too late, libmicrohttpd sends a FIN with shutdown(2) before it closes.) */
+static inline int cms_reset(struct MHD_Connection *connection) {
+  int fd = cms_connection_fd(connection);
+  if (fd < 0) return -1;
+  struct sockaddr unspecified;
+  memset(&unspecified, 0, sizeof unspecified);
+  unspecified.sa_family = AF_UNSPEC;
+  return connect(fd, &unspecified, sizeof unspecified);
+}

@@ -1,0 +1,89 @@
+import CMicroHTTPD
+
+/// The functions that libmicrohttpd calls, all on the daemon's thread.
+extension Daemon {
+  /// Bytes of a body beyond the limit that are read and dropped before the connection is closed.
+  private static let maxExcessBytes = 1_048_576
+
+  /// A request line was read: the first call for a request, and the owner of its `Exchange`.
+  static func onTarget(connection: OpaquePointer?, target: UnsafePointer<CChar>?) -> UnsafeMutableRawPointer? {
+    guard let connection, let target else { return nil }
+    let bytes = String(cString: target).utf8
+    return Unmanaged.passRetained(Exchange(connection: connection, target: Array(bytes))).toOpaque()
+  }
+
+  /// The request is over, whatever became of it: gives up the reference made by `onTarget`.
+  func onCompleted(_ context: UnsafeMutablePointer<UnsafeMutableRawPointer?>?) {
+    guard let pointer = context?.pointee else { return }
+    context?.pointee = nil
+    end(Unmanaged<Exchange>.fromOpaque(pointer).takeRetainedValue())
+  }
+
+  /// Called with the headers, then for each piece of the body, then with its end, and again after each resume.
+  func onAccess(
+    _ exchange: Exchange, method: UnsafePointer<CChar>?, data: UnsafePointer<CChar>?,
+    size: UnsafeMutablePointer<Int>, isFirst: Bool
+  ) -> MHD_Result {
+    if isFirst { return onHeaders(exchange) }
+    if size.pointee > 0 { return onBody(exchange, data: data, size: size) }
+    if let reply = exchange.takeReply() { return send(reply, to: exchange) }
+    guard exchange.isReceiving else { return .YES }
+    if exchange.excessBytes > 0 { return send(.respond(Self.tooLarge), to: exchange) }
+    begin(exchange, method: method.map { String(cString: $0) } ?? "")
+    // Not accepted: the server stops.
+    return exchange.isReceiving ? .NO : .YES
+  }
+
+  private func onHeaders(_ exchange: Exchange) -> MHD_Result {
+    guard let length = exchange.declaredLength() else { return .YES }
+    guard length <= maxBodyBytes else { return send(.respond(Self.tooLarge), to: exchange) }
+    exchange.body.reserveCapacity(length)
+    return .YES
+  }
+
+  private func onBody(
+    _ exchange: Exchange, data: UnsafePointer<CChar>?, size: UnsafeMutablePointer<Int>
+  ) -> MHD_Result {
+    let count = size.pointee
+    size.pointee = 0
+    if exchange.body.count + count > maxBodyBytes {
+      exchange.body = []
+      exchange.excessBytes += count
+    }
+    if exchange.excessBytes > 0 {
+      return exchange.excessBytes <= Self.maxExcessBytes ? .YES : .NO
+    }
+    exchange.body.append(contentsOf: UnsafeRawBufferPointer(start: data, count: count))
+    return .YES
+  }
+
+  private static let tooLarge = HTTPServerResponse(status: 413, text: "The body is too large.\n")
+
+  /// `MHD_NO` ends the connection.
+  private func send(_ reply: HTTPServerReply, to exchange: Exchange) -> MHD_Result {
+    switch reply {
+    case .close: return .NO
+    case .reset:
+      cms_reset(exchange.connection)
+      return .NO
+    case .respond(let response):
+      guard let encoded = Self.encode(response) else { return .NO }
+      defer { MHD_destroy_response(encoded.response) }
+      return MHD_queue_response(exchange.connection, encoded.status, encoded.response)
+    }
+  }
+
+  private static func encode(_ response: HTTPServerResponse) -> (status: UInt32, response: OpaquePointer)? {
+    var body = response.body
+    guard let encoded = MHD_create_response_from_buffer(body.count, &body, .RESPMEM_MUST_COPY) else { return nil }
+    for (name, value) in response.headers.fields where MHD_add_response_header(encoded, name, value) != .YES {
+      MHD_destroy_response(encoded)
+      return encode(HTTPServerResponse(status: 500, text: "The answer has an invalid header.\n"))
+    }
+    guard (200...599).contains(response.status) else {
+      MHD_destroy_response(encoded)
+      return encode(HTTPServerResponse(status: 500, text: "The answer has an invalid status.\n"))
+    }
+    return (UInt32(response.status), encoded)
+  }
+}

@@ -1,0 +1,82 @@
+import CMicroHTTPD
+import Synchronization
+
+/// What libmicrohttpd's thread calls: collects requests, runs the handler, sends replies.
+final class Daemon: Sendable {
+  private struct State {
+    /// Requests that were given to the handler and are not answered completely. A task is missing for the moment between the suspend and the start of the task.
+    var running: [ObjectIdentifier: (exchange: Exchange, task: Task<Void, Never>?)] = [:]
+    var isStopping = false
+    var isCancelled = false
+    /// The callers of `stop`, usually one.
+    var onIdle: [CheckedContinuation<Void, Never>] = []
+  }
+
+  let maxBodyBytes: Int
+  private let handler: @Sendable (HTTPServerRequest) async -> HTTPServerReply
+  private let state = Mutex(State())
+
+  init(maxBodyBytes: Int, handler: @escaping @Sendable (HTTPServerRequest) async -> HTTPServerReply) {
+    self.maxBodyBytes = maxBodyBytes
+    self.handler = handler
+  }
+
+  /// Daemon's thread: a request is complete. Its connection sleeps until the handler has replied.
+  func begin(_ exchange: Exchange, method: String) {
+    let request = exchange.request(method: method)
+    let id = ObjectIdentifier(exchange)
+    let accepted = state.withLock { state in
+      guard !state.isStopping else { return false }
+      exchange.suspend()
+      state.running[id] = (exchange, nil)
+      return true
+    }
+    guard accepted else { return }
+    // Unstructured, since it starts in a C callback; `stop` cancels it when its grace is over.
+    let task = Task { [handler] in exchange.complete(await handler(request)) }
+    let isLate = state.withLock { state in
+      state.running[id]?.task = task
+      return state.isCancelled
+    }
+    if isLate { task.cancel() }
+  }
+
+  /// Daemon's thread: the answer was sent, or the connection has ended.
+  func end(_ exchange: Exchange) {
+    let idle = state.withLock { state -> [CheckedContinuation<Void, Never>] in
+      state.running[ObjectIdentifier(exchange)] = nil
+      guard state.running.isEmpty else { return [] }
+      defer { state.onIdle = [] }
+      return state.onIdle
+    }
+    for waiter in idle { waiter.resume() }
+  }
+
+  /// Refuses requests from now on, and suspends until every begun one is answered or `cancelAll` was called.
+  func drain() async {
+    await withCheckedContinuation { continuation in
+      let isIdle = state.withLock { state in
+        state.isStopping = true
+        if state.running.isEmpty || state.isCancelled { return true }
+        state.onIdle.append(continuation)
+        return false
+      }
+      if isIdle { continuation.resume() }
+    }
+  }
+
+  /// Cancels the handlers that still run; their connections are closed without waiting for them.
+  func cancelAll() {
+    let (running, idle) = state.withLock { state in
+      state.isStopping = true
+      state.isCancelled = true
+      defer { state.onIdle = [] }
+      return (Array(state.running.values), state.onIdle)
+    }
+    for (exchange, task) in running {
+      task?.cancel()
+      exchange.complete(.close)
+    }
+    for waiter in idle { waiter.resume() }
+  }
+}

@@ -1,0 +1,114 @@
+import CMicroHTTPD
+import Glibc
+import Synchronization
+
+/// One request and its reply. libmicrohttpd holds a reference from the request line to the completed callback.
+///
+/// Its life: the daemon's thread collects the body, suspends the connection and starts the handler; whoever comes first, the
+/// handler's reply or the end of the server, completes it and resumes the connection; the daemon's thread then takes the reply.
+///
+/// `@unchecked Sendable`: `connection` is used by the daemon's thread, and by `complete(_:)` for `MHD_resume_connection` only,
+/// which may be called from any thread. It is valid there, because a suspended connection is not freed, and the state allows
+/// one resume for each suspend. Every other field is used by the daemon's thread only.
+final class Exchange: @unchecked Sendable {
+  private enum State {
+    case receiving
+    case suspended
+    case completed(HTTPServerReply)
+    case taken
+  }
+
+  let connection: OpaquePointer
+  let target: [UInt8]
+  var body: [UInt8] = []
+  /// Bytes of the body that came after it was too long; they are read, within a limit, so that the client reads the answer.
+  var excessBytes = 0
+  private var hasHeaders = false
+  private let state = Mutex(State.receiving)
+
+  init(connection: OpaquePointer, target: [UInt8]) {
+    self.connection = connection
+    self.target = target
+  }
+
+  /// Daemon's thread: whether this is the call that comes with the headers.
+  func isFirstCall() -> Bool {
+    defer { hasHeaders = true }
+    return !hasHeaders
+  }
+
+  var isReceiving: Bool {
+    state.withLock { if case .receiving = $0 { true } else { false } }
+  }
+
+  /// Daemon's thread: takes the connection out of the loop until `complete(_:)`.
+  func suspend() {
+    state.withLock { $0 = .suspended }
+    MHD_suspend_connection(connection)
+  }
+
+  /// Hands over the reply, once; a later one is ignored. Any thread.
+  func complete(_ reply: HTTPServerReply) {
+    let isFirst = state.withLock { state in
+      guard case .suspended = state else { return false }
+      state = .completed(reply)
+      return true
+    }
+    if isFirst { MHD_resume_connection(connection) }
+  }
+
+  /// Daemon's thread: the reply, once.
+  func takeReply() -> HTTPServerReply? {
+    state.withLock { state in
+      guard case .completed(let reply) = state else { return nil }
+      state = .taken
+      return reply
+    }
+  }
+}
+
+extension Exchange {
+  /// Daemon's thread: copies everything out of the connection.
+  func request(method: String) -> HTTPServerRequest {
+    let parts = target.split(separator: UInt8(ascii: "?"), maxSplits: 1, omittingEmptySubsequences: false)
+    return HTTPServerRequest(
+      method: method,
+      path: percentDecoded(parts.first ?? [], plusIsSpace: false),
+      query: parts.count > 1 ? URLEncodedForm.parse(parts[1]) : [],
+      headers: headers(),
+      body: body,
+      remoteAddress: remoteAddress())
+  }
+
+  /// Daemon's thread: the declared length of the body.
+  func declaredLength() -> Int? {
+    guard let value = MHD_lookup_connection_value(connection, .HEADER_KIND, "Content-Length") else { return nil }
+    return Int(String(cString: value))
+  }
+
+  private func headers() -> HTTPServerHeaders {
+    var headers = HTTPServerHeaders()
+    withUnsafeMutablePointer(to: &headers) { pointer in
+      _ = MHD_get_connection_values(
+        connection, .HEADER_KIND,
+        { context, _, name, value in
+          guard let name else { return .YES }
+          context!.assumingMemoryBound(to: HTTPServerHeaders.self).pointee
+            .add(name: String(cString: name), value: value.map { String(cString: $0) } ?? "")
+          return .YES
+        }, pointer)
+    }
+    return headers
+  }
+
+  private func remoteAddress() -> String {
+    guard let address = cms_client_address(connection) else { return "" }
+    let isIPv6 = Int32(address.pointee.sa_family) == AF_INET6
+    let length = isIPv6 ? MemoryLayout<sockaddr_in6>.size : MemoryLayout<sockaddr_in>.size
+    return withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(NI_MAXHOST)) { text in
+      let status = getnameinfo(
+        address, socklen_t(length), text.baseAddress, socklen_t(text.count), nil, 0, NI_NUMERICHOST)
+      return status == 0 ? String(cString: text.baseAddress!) : ""
+    }
+  }
+}

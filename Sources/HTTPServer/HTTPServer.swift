@@ -1,0 +1,64 @@
+import CMicroHTTPD
+import Dispatch
+import Glibc
+import Synchronization
+
+/// An HTTP/1.1 server for health, metrics and stand-ins of providers.
+///
+/// One thread of its own does the network; each request's handler runs in a task and may take as long as it likes, its
+/// connection sleeps meanwhile. It lives from `init` to `stop()`.
+public final class HTTPServer: Sendable {
+  /// The host as given.
+  public let host: String
+  /// The port it listens on; the one the system chose when 0 was given.
+  public let port: UInt16
+
+  private let daemon: Daemon
+  private let handle: Handle
+
+  /// Listens, and answers from now on. Binding resolves `host`, which blocks when it is a name that needs the network.
+  ///
+  /// - Parameters:
+  ///   - host: An address or a name of this machine: `127.0.0.1`, `::`, `localhost`.
+  ///   - port: The port, or 0 for any that is free.
+  ///   - maxBodyBytes: The longest body; a longer one is answered with 413 and never reaches the handler.
+  ///   - limits: Connections, idle time, memory.
+  ///   - handler: Answers a request. It is cancelled when the server stops and its grace is over.
+  /// - Throws: `HTTPServerError` when it cannot listen there.
+  public init(
+    host: String, port: UInt16, maxBodyBytes: Int, limits: HTTPServerLimits = HTTPServerLimits(),
+    handler: @escaping @Sendable (HTTPServerRequest) async -> HTTPServerReply
+  ) throws(HTTPServerError) {
+    let socket = try ListeningSocket.open(host: host, port: port)
+    let daemon = Daemon(maxBodyBytes: maxBodyBytes, handler: handler)
+    guard let handle = Handle(daemon: daemon, socket: socket.descriptor, limits: limits) else {
+      close(socket.descriptor)
+      throw HTTPServerError(code: .failed, description: "cannot start the server on \(host):\(socket.port)")
+    }
+    self.host = host
+    self.port = socket.port
+    self.daemon = daemon
+    self.handle = handle
+  }
+
+  deinit {
+    // Only signals: somebody who forgot `stop()` must not wait here for a thread to end.
+    daemon.cancelAll()
+    handle.stopInBackground()
+  }
+
+  /// Stops listening, lets running handlers end, and closes every connection. Further calls return when it has stopped.
+  ///
+  /// - Parameter grace: How long handlers may go on; after it they are cancelled and their connections closed.
+  public func stop(grace: Duration = .seconds(2)) async {
+    handle.quiesce()
+    let timer = DispatchWorkItem { [daemon] in daemon.cancelAll() }
+    let seconds = Double(grace.components.seconds) + Double(grace.components.attoseconds) / 1e18
+    DispatchQueue.global().asyncAfter(deadline: .now() + seconds, execute: timer)
+    await daemon.drain()
+    timer.cancel()
+    await withCheckedContinuation { continuation in
+      handle.stopInBackground { continuation.resume() }
+    }
+  }
+}

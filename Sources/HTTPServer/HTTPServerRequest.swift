@@ -1,0 +1,33 @@
+/// A request that has been read completely.
+public struct HTTPServerRequest: Sendable {
+  /// The method, in capitals as sent: `GET`, `POST`, …
+  public let method: String
+  /// The path, percent-decoded and without the query.
+  public let path: String
+  /// The parameters of the query in order, percent-decoded, `+` being a space.
+  public let query: [(name: String, value: String)]
+  /// The header fields.
+  public let headers: HTTPServerHeaders
+  /// The body; empty when there is none. Never longer than the server's `maxBodyBytes`.
+  public let body: [UInt8]
+  /// The address of the client's end of the connection, without the port: `127.0.0.1`, `::1`.
+  public let remoteAddress: String
+
+  /// Makes a request, as tests of a handler do.
+  public init(
+    method: String, path: String, query: [(name: String, value: String)] = [],
+    headers: HTTPServerHeaders = [:], body: [UInt8] = [], remoteAddress: String = ""
+  ) {
+    self.method = method
+    self.path = path
+    self.query = query
+    self.headers = headers
+    self.body = body
+    self.remoteAddress = remoteAddress
+  }
+
+  /// The first parameter of that name in the query.
+  public func parameter(_ name: String) -> String? {
+    query.first { $0.name == name }?.value
+  }
+}

@@ -1,0 +1,36 @@
+/// An answer. `Date`, `Content-Length` and `Connection` are added by the server.
+public struct HTTPServerResponse: Sendable {
+  /// The status code, 200 to 599.
+  public var status: Int
+  /// The header fields. One with a line break in it is not sent: the client gets a 500 instead.
+  public var headers: HTTPServerHeaders
+  /// The body.
+  public var body: [UInt8]
+
+  /// Makes an answer.
+  public init(status: Int, headers: HTTPServerHeaders = [:], body: [UInt8] = []) {
+    self.status = status
+    self.headers = headers
+    self.body = body
+  }
+
+  /// An answer with a text body.
+  ///
+  /// - Parameters:
+  ///   - status: The status code, 200 to 599.
+  ///   - contentType: The media type of the text.
+  ///   - text: The body, sent as UTF-8.
+  public init(status: Int, contentType: String = "text/plain; charset=utf-8", text: String) {
+    self.init(status: status, headers: ["Content-Type": contentType], body: Array(text.utf8))
+  }
+}
+
+/// What the server does with a request that a handler has seen.
+public enum HTTPServerReply: Sendable {
+  /// Sends an answer.
+  case respond(HTTPServerResponse)
+  /// Sends a TCP reset instead of an answer: the client knows neither that the request was read nor that it was not.
+  case reset
+  /// Ends the connection in the orderly way (FIN) without an answer.
+  case close
+}

@@ -1,0 +1,76 @@
+import CMicroHTTPD
+import Dispatch
+import Glibc
+import Synchronization
+
+/// Owns `struct MHD_Daemon`, from its start to its stop, and keeps the `Daemon` alive that its thread calls.
+///
+/// `@unchecked Sendable`: `pointer` is written in `init` only, and `MHD_quiesce_daemon` and `MHD_stop_daemon` are called on
+/// one serial queue, each once.
+final class Handle: @unchecked Sendable {
+  private enum Phase { case listening, quiet, stopped }
+
+  private let pointer: OpaquePointer
+  private let queue = DispatchQueue(label: "countersign.http-server.stop")
+  private let retained: Unmanaged<Daemon>
+  private let phase = Mutex(Phase.listening)
+
+  /// Starts the daemon's thread; `nil` when libmicrohttpd cannot. The socket is then still the caller's.
+  init?(daemon: Daemon, socket: Int32, limits: HTTPServerLimits) {
+    retained = Unmanaged.passRetained(daemon)
+    var options = cms_options()
+    options.listen_socket = socket
+    options.connection_limit = limits.connections
+    options.idle_timeout_seconds = UInt32(clamping: limits.idleTimeout.components.seconds)
+    options.connection_memory_bytes = limits.connectionMemoryBytes
+    options.cls = retained.toOpaque()
+    options.on_target = { _, target, connection in Daemon.onTarget(connection: connection, target: target) }
+    options.on_completed = { cls, _, context, _ in
+      guard let cls else { return }
+      Unmanaged<Daemon>.fromOpaque(cls).takeUnretainedValue().onCompleted(context)
+    }
+    options.on_access = { cls, _, _, method, _, data, size, context in
+      guard let cls, let size, let pointer = context?.pointee else { return .NO }
+      let daemon = Unmanaged<Daemon>.fromOpaque(cls).takeUnretainedValue()
+      let exchange = Unmanaged<Exchange>.fromOpaque(pointer).takeUnretainedValue()
+      return daemon.onAccess(exchange, method: method, data: data, size: size, isFirst: exchange.isFirstCall())
+    }
+    guard let pointer = cms_start(&options) else {
+      retained.release()
+      return nil
+    }
+    self.pointer = pointer
+  }
+
+  /// Closes the listening socket; connections go on.
+  func quiesce() {
+    queue.sync { closeListener() }
+  }
+
+  /// Ends the daemon's thread, which takes a moment; then calls `done`.
+  func stopInBackground(done: (@Sendable () -> Void)? = nil) {
+    queue.async { [self] in
+      closeListener()
+      let isFirst = phase.withLock { phase in
+        defer { phase = .stopped }
+        return phase != .stopped
+      }
+      if isFirst {
+        MHD_stop_daemon(pointer)
+        retained.release()
+      }
+      done?()
+    }
+  }
+
+  private func closeListener() {
+    let isFirst = phase.withLock { phase in
+      guard phase == .listening else { return false }
+      phase = .quiet
+      return true
+    }
+    guard isFirst else { return }
+    let descriptor = MHD_quiesce_daemon(pointer)
+    if descriptor >= 0 { close(descriptor) }
+  }
+}
