@@ -18,6 +18,10 @@ extension Reason {
   /// Another worker is carrying out this job.
   static let heldElsewhere = Reason("HELD", "Another worker is carrying out this job.")
 
+  /// The result was recorded but could not be published.
+  static let resultUndeliverable = Reason(
+    "RESULT_UNDELIVERABLE", "The result is recorded in the ledger and could not be published yet.")
+
   /// A job names a lane that this worker does not have.
   static func unknownLane(_ name: String) -> Reason {
     Reason("UNKNOWN_LANE", "This worker has no lane \"\(name)\".")

@@ -1,0 +1,40 @@
+public import Telemetry
+
+/// One call of a provider, as its handler sees it.
+public struct JobAttempt: Sendable {
+  /// The job's message ID: a reference or idempotency key for providers that take one. The same on every attempt.
+  public var jobID: String
+  /// What the sender wants back; the verification ID, for the coordinator's jobs.
+  public var correlationID: String?
+  /// The number of this attempt, from 1.
+  public var number: Int
+  /// When the job is worth nothing any more.
+  public var deadline: UnixTime
+  /// How long the call may take in all, from now; it ends before the deadline does.
+  public var timeout: Duration
+  /// When the call began.
+  public var startedAt: UnixTime
+  /// The trace that the job belongs to.
+  public var trace: TraceContext?
+
+  /// - Parameters:
+  ///   - jobID: The job's message ID.
+  ///   - correlationID: What the sender wants back.
+  ///   - number: The number of this attempt, from 1.
+  ///   - deadline: When the job is worth nothing any more.
+  ///   - timeout: How long the call may take in all, more than zero.
+  ///   - startedAt: When the call began.
+  ///   - trace: The trace that the job belongs to.
+  public init(
+    jobID: String, correlationID: String? = nil, number: Int = 1, deadline: UnixTime, timeout: Duration,
+    startedAt: UnixTime, trace: TraceContext? = nil
+  ) {
+    self.jobID = jobID
+    self.correlationID = correlationID
+    self.number = number
+    self.deadline = deadline
+    self.timeout = timeout
+    self.startedAt = startedAt
+    self.trace = trace
+  }
+}

@@ -1,0 +1,36 @@
+public import Telemetry
+
+/// The envelope of a job, as far as a handler needs it.
+public struct JobMessage: Sendable {
+  /// The sender's ID of the message: the idempotency key, and what a sealed field is bound to.
+  public var messageID: String
+  /// Type and version: `sms.dispatch.v1`.
+  public var messageType: String
+  /// The verification or operation, or what the sender wants back.
+  public var correlationID: String?
+  /// The number of this attempt, from 1.
+  public var attempt: Int
+  /// When the engine took the message up.
+  public var receivedAt: UnixTime
+  /// The trace that the job belongs to.
+  public var trace: TraceContext?
+
+  /// - Parameters:
+  ///   - messageID: The sender's ID of the message.
+  ///   - messageType: Type and version.
+  ///   - correlationID: What the sender wants back.
+  ///   - attempt: The number of this attempt, from 1.
+  ///   - receivedAt: When the engine took the message up.
+  ///   - trace: The trace that the job belongs to.
+  public init(
+    messageID: String, messageType: String, correlationID: String? = nil, attempt: Int = 1, receivedAt: UnixTime,
+    trace: TraceContext? = nil
+  ) {
+    self.messageID = messageID
+    self.messageType = messageType
+    self.correlationID = correlationID
+    self.attempt = attempt
+    self.receivedAt = receivedAt
+    self.trace = trace
+  }
+}

@@ -1,0 +1,31 @@
+public import Telemetry
+
+/// A job that can be carried out, with what the engine needs to know of it.
+public struct PreparedJob<Job: Sendable>: Sendable {
+  /// What `JobHandler.perform` is called with.
+  public var job: Job
+  /// The lanes that may serve it, in the order in which they are tried. A name that the worker does not have refuses the job.
+  public var lanes: [String]
+  /// When the job is worth nothing any more.
+  public var deadline: UnixTime
+  /// What is done when nobody knows whether it was carried out.
+  public var onUnknown: UnknownRule
+  /// What the type adds to every result of this job, whatever the outcome; the extras of the classification win.
+  public var extras: ResultExtras
+
+  /// - Parameters:
+  ///   - job: What `JobHandler.perform` is called with.
+  ///   - lanes: The lanes that may serve it, in the order in which they are tried.
+  ///   - deadline: When the job is worth nothing any more.
+  ///   - onUnknown: What is done when nobody knows whether it was carried out.
+  ///   - extras: What the type adds to every result of this job.
+  public init(
+    _ job: Job, lanes: [String], deadline: UnixTime, onUnknown: UnknownRule = .report, extras: ResultExtras = [:]
+  ) {
+    self.job = job
+    self.lanes = lanes
+    self.deadline = deadline
+    self.onUnknown = onUnknown
+    self.extras = extras
+  }
+}

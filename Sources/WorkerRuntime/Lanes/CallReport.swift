@@ -1,0 +1,19 @@
+/// What the end of a call says about its lane.
+enum CallReport: Sendable, Hashable {
+  /// The provider answered, whatever about: the lane works.
+  case answered
+  /// The call failed in a way that may be the lane's fault; many in a row open the breaker.
+  case failed(Reason)
+  /// The lane is of no use to anybody.
+  case down(Reason)
+  /// No call was made.
+  case unused
+
+  init(_ classification: Classification) {
+    switch classification {
+    case .accepted, .refused: self = .answered
+    case .retry(let reason, _), .unknown(let reason): self = .failed(reason)
+    case .laneDown(let reason): self = .down(reason)
+    }
+  }
+}

@@ -1,0 +1,34 @@
+public import Telemetry
+
+/// The record of effects begun and ended, so that a redelivered job is not carried out twice.
+///
+/// A claim is written immediately before the call, so an open claim means: the call may have begun. Every method is safe
+/// to repeat. Several workers may share one ledger.
+public protocol Ledger: Sendable {
+  /// Whether it can tell a job that was begun from one that was only delivered. When it cannot, whatever is redelivered
+  /// counts as begun, and the engine hands back nothing by requeueing.
+  var remembers: Bool { get }
+
+  /// Takes the job for a call, or says what is known of it. At most one of several claimants gets it.
+  func claim(_ claim: LedgerClaim) async throws(LedgerError) -> ClaimAnswer
+
+  /// Gives a claim back: its call surely had no effect. Nothing happens when the claim is no longer this one.
+  func release(_ claim: LedgerClaim) async throws(LedgerError)
+
+  /// Gives a claim back of which nobody knows how its call ended, so that the job may be tried again and the count of such
+  /// calls is kept.
+  func postpone(_ claim: LedgerClaim) async throws(LedgerError)
+
+  /// Records the result of a job. The first one recorded stands.
+  ///
+  /// - Returns: The result that stands: nil when it is this one, the earlier one otherwise.
+  func settle(_ claim: LedgerClaim, result: [UInt8], at time: UnixTime) async throws(LedgerError) -> [UInt8]?
+
+  /// Forgets what was last written before a time, at most so many jobs.
+  ///
+  /// - Returns: How many were forgotten.
+  func purge(before time: UnixTime, limit: Int) async throws(LedgerError) -> Int
+
+  /// Flushes and closes.
+  func close() async
+}

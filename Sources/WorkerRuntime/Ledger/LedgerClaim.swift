@@ -1,0 +1,40 @@
+public import Telemetry
+
+/// A worker's claim to a job.
+public struct LedgerClaim: Sendable, Hashable {
+  /// The job: its message ID.
+  public var messageID: String
+  /// Who claims, for people who read the ledger.
+  public var owner: String
+  /// Tells this claim from every other one, also of the same worker.
+  public var token: Int64
+  /// The lane that the call takes.
+  public var lane: String
+  /// When the claim is made.
+  public var now: UnixTime
+  /// Until when nobody else may take the job: the end of the call, with a margin.
+  public var leaseUntil: UnixTime
+  /// How often the broker says that it has delivered the message before; what a ledger without memory goes by.
+  public var redeliveries: Int
+
+  /// - Parameters:
+  ///   - messageID: The job: its message ID.
+  ///   - owner: Who claims, for people who read the ledger.
+  ///   - token: Tells this claim from every other one.
+  ///   - lane: The lane that the call takes.
+  ///   - now: When the claim is made.
+  ///   - leaseUntil: Until when nobody else may take the job; after `now`.
+  ///   - redeliveries: How often the message was delivered before.
+  public init(
+    messageID: String, owner: String, token: Int64, lane: String, now: UnixTime, leaseUntil: UnixTime,
+    redeliveries: Int = 0
+  ) {
+    self.messageID = messageID
+    self.owner = owner
+    self.token = token
+    self.lane = lane
+    self.now = now
+    self.leaseUntil = leaseUntil
+    self.redeliveries = redeliveries
+  }
+}
