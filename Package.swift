@@ -68,6 +68,9 @@ let libraries: [Target] = [
 let executables: [Target] = []
 
 let testTargets: [Target] = [
+  tests(
+    "Coordination",
+    ["AMQP", "Database", "JOSE", "Messages", "PhoneNumbers", "ServiceRuntime", "Telemetry"]),
   tests("HTTPServer"),
   tests("Telemetry"),
   tests(

@@ -1,0 +1,43 @@
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// The network that a client's address is counted under: an IPv4 address, or the /64 of an IPv6 address, since that is
+/// what one customer is given at the least.
+struct ClientAddress: Sendable, Hashable {
+  /// Such as `192.0.2.1/32` or `20010db800000000/64`.
+  let network: String
+
+  /// - Parameter text: an IPv4 or IPv6 address without port or zone; an IPv4 address mapped into IPv6 counts as IPv4.
+  init?(_ text: String) {
+    if let bytes = Self.parse(text, AF_INET, length: 4) {
+      network = Self.dotted(bytes) + "/32"
+    } else if let bytes = Self.parse(text, AF_INET6, length: 16) {
+      let isMapped = bytes[..<10].allSatisfy { $0 == 0 } && bytes[10] == 0xFF && bytes[11] == 0xFF
+      network = isMapped ? Self.dotted(bytes[12...]) + "/32" : Self.hexadecimal(bytes[..<8]) + "/64"
+    } else {
+      return nil
+    }
+  }
+
+  private static func parse(_ text: String, _ family: Int32, length: Int) -> [UInt8]? {
+    var bytes = [UInt8](repeating: 0, count: length)
+    return inet_pton(family, text, &bytes) == 1 ? bytes : nil
+  }
+
+  private static func dotted(_ bytes: some Collection<UInt8>) -> String {
+    bytes.map(String.init).joined(separator: ".")
+  }
+
+  private static func hexadecimal(_ bytes: some Collection<UInt8>) -> String {
+    let digits = Array("0123456789abcdef".unicodeScalars)
+    return bytes.reduce(into: "") { text, byte in
+      text.unicodeScalars.append(digits[Int(byte >> 4)])
+      text.unicodeScalars.append(digits[Int(byte & 15)])
+    }
+  }
+}

@@ -1,0 +1,25 @@
+import Telemetry
+
+/// Which limit was reached, and how long that will last.
+struct LimitRefusal: Sendable, Hashable {
+  enum Scope: String, Sendable, CaseIterable {
+    case numberShort = "number"
+    case numberDay = "number_day"
+    case checks = "number_checks"
+    case address
+    case prefix
+    case unknownType = "prefix_unknown_type"
+    case country
+    case total
+  }
+
+  var scope: Scope
+  var limit: Int
+  /// How long to wait.
+  var wait: Duration
+
+  /// ``wait`` in whole seconds, rounded up, at least 1.
+  var waitSeconds: Int {
+    Int(max(1, (wait.wholeMilliseconds + 999) / 1000))
+  }
+}

@@ -1,0 +1,102 @@
+public import Telemetry
+
+/// One attempt to prove that somebody holds a phone number.
+///
+/// A plain value without I/O: ``apply(_:at:under:)`` takes what happened and returns what to do. Its owner loads it,
+/// applies, stores it together with what goes out, and only then acts. Nothing here is secret in the clear: of the code
+/// there is only ``CodeAtRest``.
+public struct PhoneVerification: Sendable, Hashable, Codable {
+  /// 128 random bits, base64url.
+  public let id: String
+  public let app: String
+  /// E.164.
+  public let phoneNumber: String
+  /// Whether the number is one of the app's fictional numbers: nothing is sent, the code is fixed.
+  public let isTestNumber: Bool
+  public let code: CodeAtRest
+  public let createdAt: UnixTime
+
+  public internal(set) var state: VerificationState
+  /// The language of the message, BCP 47.
+  public internal(set) var languageCode: String?
+  /// The code is valid before this time.
+  public internal(set) var expiresAt: UnixTime
+  /// The code is sent again to those who ask from this time on.
+  public internal(set) var resendAfter: UnixTime
+  /// When it reached its final state.
+  public internal(set) var endedAt: UnixTime?
+  /// How many checks were begun.
+  public internal(set) var checks: Int
+  /// What is known of each message; the first has number 1.
+  public internal(set) var messages: [MessageProgress]
+  public internal(set) var failure: VerificationFailure?
+  public internal(set) var timeline: Timeline
+
+  /// What is known of one message.
+  public enum MessageProgress: String, Sendable, Codable {
+    /// No worker has reported on it.
+    case outstanding
+    case accepted, refused, expired, unknown
+
+    /// Whether somebody may have received it, or still may.
+    var mayArrive: Bool {
+      switch self {
+      case .outstanding, .accepted, .unknown: true
+      case .refused, .expired: false
+      }
+    }
+  }
+
+  /// A verification that has not begun: apply ``VerificationEvent/started`` next.
+  public init(
+    id: String, app: String, phoneNumber: String, languageCode: String?, isTestNumber: Bool, code: CodeAtRest,
+    at now: UnixTime, under policy: VerificationPolicy
+  ) {
+    self.id = id
+    self.app = app
+    self.phoneNumber = phoneNumber
+    self.isTestNumber = isTestNumber
+    self.code = code
+    self.languageCode = languageCode
+    createdAt = now
+    state = .pending
+    expiresAt = now + policy.lifetime
+    resendAfter = now
+    checks = 0
+    messages = []
+    timeline = Timeline()
+  }
+
+  /// Everything at once, for the store.
+  init(
+    id: String, app: String, phoneNumber: String, languageCode: String?, isTestNumber: Bool, code: CodeAtRest,
+    createdAt: UnixTime, state: VerificationState, expiresAt: UnixTime, resendAfter: UnixTime, endedAt: UnixTime?,
+    checks: Int, messages: [MessageProgress], failure: VerificationFailure?, timeline: Timeline
+  ) {
+    self.id = id
+    self.app = app
+    self.phoneNumber = phoneNumber
+    self.languageCode = languageCode
+    self.isTestNumber = isTestNumber
+    self.code = code
+    self.createdAt = createdAt
+    self.state = state
+    self.expiresAt = expiresAt
+    self.resendAfter = resendAfter
+    self.endedAt = endedAt
+    self.checks = checks
+    self.messages = messages
+    self.failure = failure
+    self.timeline = timeline
+  }
+
+  /// Whether a code can be checked at this time.
+  public func isLive(at now: UnixTime) -> Bool {
+    state.isLive && now < expiresAt
+  }
+
+  /// Whether asking again at this time sends another message.
+  public func isResendDue(at now: UnixTime) -> Bool {
+    isLive(at: now) && !isTestNumber && now >= resendAfter && messages.count < VerificationPolicy.maxMessages
+  }
+}

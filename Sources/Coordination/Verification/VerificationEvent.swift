@@ -1,0 +1,16 @@
+/// What can happen to a verification.
+public enum VerificationEvent: Sendable, Hashable {
+  /// It begins. The first event, and the only time that this one does anything.
+  case started
+  /// Its number was asked for again. Sends the same code once more when that is due.
+  case startedAgain(languageCode: String?)
+  /// A worker reported the outcome of a message.
+  case jobFinished(JobReport)
+  /// Somebody wants a code compared. Counts the check, and only then asks for the comparison.
+  case checkRequested
+  /// The comparison that ``checkRequested`` asked for was made.
+  case codeCompared(matches: Bool)
+  case cancelRequested
+  /// Its time may be over.
+  case deadlinePassed
+}

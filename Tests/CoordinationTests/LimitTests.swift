@@ -1,0 +1,158 @@
+import Telemetry
+import Testing
+
+@testable import Coordination
+
+struct MemoryUsage: UsageStore {
+  var texts: [String: String] = [:]
+
+  mutating func usage(of subject: String) -> UsageRecord {
+    UsageRecord(text: texts[subject] ?? "")
+  }
+
+  mutating func set(_ usage: UsageRecord, of subject: String) {
+    texts[subject] = usage.text
+  }
+}
+
+@Suite("Limits")
+struct LimitTests {
+  let begin = UnixTime(rfc3339: "2026-07-01T12:00:00Z") ?? UnixTime(seconds: 0)
+
+  func send(_ number: String = "+14155550123", region: String = "US", unknown: Bool = false, ip: String? = nil)
+    -> LimitedSend
+  {
+    LimitedSend(number: number, region: region, isUnknownType: unknown, address: ip.flatMap(ClientAddress.init))
+  }
+
+  @Test("Five messages to a number within ten minutes, and the wait is exact")
+  func perNumber() {
+    let book = LimitBook(Limits())
+    var store = MemoryUsage()
+    for seconds in [0, 30, 90, 210, 330] {
+      #expect(book.admit(send(), at: begin + .seconds(seconds), in: &store) == nil)
+    }
+    let refusal = book.admit(send(), at: begin + .seconds(450), in: &store)
+    #expect(refusal == LimitRefusal(scope: .numberShort, limit: 5, wait: .seconds(150)))
+    #expect(book.admit(send(), at: begin + .milliseconds(599_999), in: &store) != nil)
+    #expect(book.admit(send(), at: begin + .seconds(600), in: &store) == nil)
+  }
+
+  @Test("Ten messages to a number within a day")
+  func perNumberPerDay() {
+    let book = LimitBook(Limits())
+    var store = MemoryUsage()
+    for index in 0..<10 {
+      #expect(book.admit(send(), at: begin + .seconds(index * 700), in: &store) == nil)
+    }
+    let refusal = book.admit(send(), at: begin + .seconds(10_000), in: &store)
+    #expect(refusal == LimitRefusal(scope: .numberDay, limit: 10, wait: .seconds(76_400)))
+  }
+
+  @Test("What is refused is not counted anywhere")
+  func refusedIsNotCounted() {
+    let book = LimitBook(Limits())
+    var store = MemoryUsage()
+    for _ in 0..<5 { _ = book.admit(send(), at: begin, in: &store) }
+    let before = store.texts
+    #expect(book.admit(send(ip: "192.0.2.1"), at: begin, in: &store) != nil)
+    #expect(store.texts == before)
+  }
+
+  @Test("Twenty messages to a prefix, five where the type is unknown")
+  func perPrefix() {
+    let book = LimitBook(Limits())
+    var store = MemoryUsage()
+    for index in 0..<20 {
+      #expect(book.admit(send("+1415555\(1000 + index)"), at: begin, in: &store) == nil)
+    }
+    #expect(book.admit(send("+14155551999"), at: begin, in: &store)?.scope == .prefix)
+    #expect(book.admit(send("+14155561999"), at: begin, in: &store) == nil)
+    for index in 0..<5 {
+      #expect(book.admit(send("+2346666\(1000 + index)", unknown: true), at: begin, in: &store) == nil)
+    }
+    #expect(book.admit(send("+23466661999", unknown: true), at: begin, in: &store)?.scope == .unknownType)
+    #expect(book.admit(send("+23466661999"), at: begin, in: &store) == nil)
+  }
+
+  @Test("Thirty messages to an address within an hour; an IPv6 /64 is one address")
+  func perAddress() {
+    let book = LimitBook(Limits())
+    var store = MemoryUsage()
+    for index in 0..<30 {
+      #expect(
+        book.admit(send("+141\(5_000_000 + index)0000", ip: "2001:db8::\(index + 1)"), at: begin, in: &store) == nil)
+    }
+    #expect(book.admit(send("+33612345678", ip: "2001:db8::ffff:1"), at: begin, in: &store)?.scope == .address)
+    #expect(book.admit(send("+33612345678", ip: "2001:db8:0:1::1"), at: begin, in: &store) == nil)
+    #expect(book.admit(send("+33612345678"), at: begin, in: &store) == nil)
+  }
+
+  @Test("A country's budget lasts until midnight UTC")
+  func perCountry() {
+    var limits = Limits()
+    limits.countryBudgets = ["FR": 2]
+    let book = LimitBook(limits)
+    var store = MemoryUsage()
+    for index in 0..<2 {
+      #expect(book.admit(send("+3361\(index)345678", region: "FR"), at: begin, in: &store) == nil)
+    }
+    let refusal = book.admit(send("+33655345678", region: "FR"), at: begin, in: &store)
+    #expect(refusal == LimitRefusal(scope: .country, limit: 2, wait: .seconds(43_200)))
+    #expect(book.admit(send(), at: begin, in: &store) == nil)
+    #expect(book.admit(send("+33655345678", region: "FR"), at: begin + .seconds(43_200), in: &store) == nil)
+  }
+
+  @Test("A budget of zero refuses everything")
+  func zero() {
+    var limits = Limits()
+    limits.sendsPerDay = 0
+    var store = MemoryUsage()
+    #expect(LimitBook(limits).admit(send(), at: begin, in: &store)?.scope == .total)
+  }
+
+  @Test("Ten checks for a number within an hour")
+  func checks() {
+    let book = LimitBook(Limits())
+    var store = MemoryUsage()
+    for index in 0..<10 {
+      #expect(book.admitCheck(ofNumber: "+14155550123", at: begin + .seconds(index), in: &store) == nil)
+    }
+    let refusal = book.admitCheck(ofNumber: "+14155550123", at: begin + .seconds(10), in: &store)
+    #expect(refusal == LimitRefusal(scope: .checks, limit: 10, wait: .seconds(3590)))
+    #expect(book.admitCheck(ofNumber: "+14155550124", at: begin, in: &store) == nil)
+  }
+
+  @Test("A large limit keeps few entries and still counts right")
+  func boundedRows() {
+    let rule = LimitRule(sliding: .sendsShort, limit: 100_000, window: .seconds(600))
+    var window = SlidingWindow()
+    for index in 0..<100_000 { window.record(at: begin + .milliseconds(index * 6), rule) }
+    #expect(window.entries.count <= LimitRule.maxEntries + 1)
+    let count = window.count(at: begin + .milliseconds(99_999 * 6), rule)
+    #expect(count > 98_000 && count <= 100_000)
+  }
+
+  @Test("Counts survive being stored")
+  func roundTrip() {
+    var usage = UsageRecord()
+    let short = LimitRule(sliding: .sendsShort, limit: 5, window: .seconds(600))
+    let day = LimitRule(daily: .sendsDay, limit: 5)
+    usage.record(short, at: begin)
+    usage.record(short, at: begin + .milliseconds(1))
+    usage.record(day, at: begin)
+    #expect(UsageRecord(text: usage.text) == usage)
+    #expect(usage.expiresAt == begin + .seconds(43_200))
+    #expect(UsageRecord(text: "rubbish;s:x=1;s:5=").window(short).entries.isEmpty)
+  }
+
+  @Test(
+    "The network of an address",
+    arguments: [
+      ("192.0.2.1", "192.0.2.1/32"), ("::ffff:192.0.2.1", "192.0.2.1/32"), ("2001:db8::1", "20010db800000000/64"),
+      ("", nil), ("192.0.2", nil), ("192.0.2.1:80", nil), ("fe80::1%eth0", nil), ("example.org", nil),
+    ] as [(String, String?)])
+  func address(text: String, network: String?) {
+    #expect(ClientAddress(text)?.network == network)
+  }
+}
