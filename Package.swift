@@ -73,6 +73,7 @@ let testTargets: [Target] = [
     ["AMQP", "Database", "JOSE", "Messages", "PhoneNumbers", "ServiceRuntime", "Telemetry"]),
   tests("HTTPServer"),
   tests("Telemetry"),
+  tests("Messages", ["AMQP", "JOSE", "Telemetry"]),
   tests(
     "SMSDispatch",
     ["CurlTransport", "JOSE", "Messages", "PhoneNumbers", "ServiceRuntime", "Telemetry", "WorkerRuntime"]),

@@ -177,8 +177,8 @@ extension UnixTime: Codable {
     let container = try decoder.singleValueContainer()
     let text = try container.decode(String.self)
     guard let time = UnixTime(rfc3339: text) else {
-      throw DecodingError.dataCorruptedError(
-        in: container, debugDescription: "is not an RFC 3339 date and time such as 2026-07-01T12:30:00Z")
+      throw ValueProblem("must be an RFC 3339 date and time such as 2026-07-01T12:30:00Z")
+        .decodingError(at: decoder.codingPath)
     }
     self = time
   }

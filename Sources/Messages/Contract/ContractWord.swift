@@ -1,0 +1,42 @@
+import Telemetry
+
+/// A field that is one of a few words, all of which a receiver has to understand.
+public protocol ContractWord: RawRepresentable, CaseIterable, Codable, Sendable, Hashable where RawValue == String {}
+
+extension ContractWord {
+  /// Reads one of the words.
+  public init(from decoder: any Decoder) throws {
+    let text = try decoder.singleValueContainer().decode(String.self)
+    guard let value = Self(rawValue: text) else {
+      let words = Self.allCases.map(\.rawValue).joined(separator: ", ")
+      throw ValueProblem("must be one of \(words)").decodingError(at: decoder.codingPath)
+    }
+    self = value
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(rawValue)
+  }
+}
+
+/// A field whose words may become more: one that is not known is kept as it is, and does not make the message invalid.
+public protocol OpenWord: RawRepresentable, Codable, Sendable, Hashable, CustomStringConvertible
+where RawValue == String {
+  init(rawValue: String)
+  /// The words of this version of the contract.
+  static var known: [Self] { get }
+}
+
+extension OpenWord {
+  public init(from decoder: any Decoder) throws {
+    self.init(rawValue: try decoder.singleValueContainer().decode(String.self))
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(rawValue)
+  }
+
+  public var description: String { rawValue }
+}

@@ -1,0 +1,19 @@
+public import Telemetry
+
+/// The caller ended it: the reply to `verification.cancel` and the event `verification.canceled`.
+public struct VerificationCanceled: Event, Hashable {
+  public static let type = MessageType("verification.canceled")
+
+  public var verificationID: String
+  public var app: String
+  /// E.164.
+  public var phoneNumber: String
+  public var canceledAt: UnixTime
+
+  public init(verificationID: String, app: String, phoneNumber: String, canceledAt: UnixTime) {
+    self.verificationID = verificationID
+    self.app = app
+    self.phoneNumber = phoneNumber
+    self.canceledAt = canceledAt
+  }
+}

@@ -1,0 +1,19 @@
+public import Telemetry
+
+/// The time ran out: the event `verification.expired`.
+public struct VerificationExpired: Event, Hashable {
+  public static let type = MessageType("verification.expired")
+
+  public var verificationID: String
+  public var app: String
+  /// E.164.
+  public var phoneNumber: String
+  public var expiredAt: UnixTime
+
+  public init(verificationID: String, app: String, phoneNumber: String, expiredAt: UnixTime) {
+    self.verificationID = verificationID
+    self.app = app
+    self.phoneNumber = phoneNumber
+    self.expiredAt = expiredAt
+  }
+}

@@ -1,0 +1,103 @@
+public import Telemetry
+
+/// Asks for an SMS to be sent: `sms.dispatch`.
+public struct SMSDispatchJob: Job, Hashable {
+  public static let type = MessageType("sms.dispatch")
+
+  /// E.164.
+  public var to: String
+  /// What is sent.
+  public var content: Content
+  /// The only lane that may serve it; any, if absent.
+  public var lane: String?
+  /// It is not sent after this time.
+  public var deadline: UnixTime
+  /// `report` if absent.
+  public var onUnknown: OnUnknown?
+
+  public init(to: String, content: Content, lane: String? = nil, deadline: UnixTime, onUnknown: OnUnknown? = nil) {
+    self.to = to
+    self.content = content
+    self.lane = lane
+    self.deadline = deadline
+    self.onUnknown = onUnknown
+  }
+
+  /// What is sent: in the JSON the field `text`, or the fields `template`, `languageCode` and `variables`.
+  public enum Content: Sendable, Hashable {
+    /// The text as it is.
+    case text(String)
+    /// A template of the worker.
+    /// - Parameters:
+    ///   - name: the name of the template, for example `verification`.
+    ///   - languageCode: BCP 47; the worker falls back to what it has.
+    ///   - variables: what is put into it.
+    case template(name: String, languageCode: String?, variables: Variables)
+  }
+
+  /// What is put into a template.
+  public struct Variables: Codable, Sendable, Hashable {
+    /// Sealed, its recipient is the phone number.
+    public var code: SecretField?
+    public var appName: String?
+    /// The domain that the code is bound to, for phones that fill it in by themselves.
+    public var domain: String?
+
+    public init(code: SecretField? = nil, appName: String? = nil, domain: String? = nil) {
+      self.code = code
+      self.appName = appName
+      self.domain = domain
+    }
+  }
+}
+
+extension SMSDispatchJob: Codable {
+  private enum CodingKeys: String, CodingKey {
+    case to, text, template, languageCode, variables, lane, deadline, onUnknown
+  }
+
+  public init(from decoder: any Decoder) throws {
+    let fields = try decoder.container(keyedBy: CodingKeys.self)
+    to = try fields.decode(String.self, forKey: .to)
+    content = try Self.content(fields)
+    lane = try fields.decodeIfPresent(String.self, forKey: .lane)
+    deadline = try fields.decode(UnixTime.self, forKey: .deadline)
+    onUnknown = try fields.decodeIfPresent(OnUnknown.self, forKey: .onUnknown)
+  }
+
+  private static func content(_ fields: KeyedDecodingContainer<CodingKeys>) throws -> Content {
+    let text = try fields.decodeIfPresent(String.self, forKey: .text)
+    let template = try fields.decodeIfPresent(String.self, forKey: .template)
+    switch (text, template) {
+    case (let text?, nil):
+      return .text(text)
+    case (nil, let template?):
+      return .template(
+        name: template,
+        languageCode: try fields.decodeIfPresent(String.self, forKey: .languageCode),
+        variables: try fields.decodeIfPresent(Variables.self, forKey: .variables) ?? Variables())
+    case (nil, nil):
+      throw ValueProblem("is missing, and so is template: give one of them")
+        .decodingError(at: fields.codingPath + [CodingKeys.text])
+    case (.some, .some):
+      throw ValueProblem("stands beside template: give one of them")
+        .decodingError(at: fields.codingPath + [CodingKeys.text])
+    }
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var fields = encoder.container(keyedBy: CodingKeys.self)
+    try fields.encode(to, forKey: .to)
+    switch content {
+    case .text(let text):
+      try fields.encode(text, forKey: .text)
+    case .template(let name, let languageCode, let variables):
+      try fields.encode(name, forKey: .template)
+      try fields.encodeIfPresent(languageCode, forKey: .languageCode)
+      try fields.encode(variables, forKey: .variables)
+    }
+    try fields.encodeIfPresent(lane, forKey: .lane)
+    try fields.encode(deadline, forKey: .deadline)
+    try fields.encodeIfPresent(onUnknown, forKey: .onUnknown)
+  }
+}

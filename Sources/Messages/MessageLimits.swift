@@ -1,0 +1,9 @@
+/// The bounds of the contract.
+public enum MessageLimits {
+  /// Bytes of a body. A larger one is refused on both sides.
+  public static let maxBodyBytes = 64 * 1024
+  /// Bytes of an ID, a type or a routing key: AMQP's short strings have one byte for their length.
+  public static let maxShortStringBytes = 255
+  /// Bytes of a text in a header (`x-last-error`); a longer one is cut. All headers of a message fit into one frame.
+  public static let maxHeaderTextBytes = 512
+}

@@ -1,1 +1,0 @@
-/// The message contract: envelope, commands, jobs, results, events, names of the topology.

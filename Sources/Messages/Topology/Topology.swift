@@ -1,0 +1,72 @@
+/// The names on the broker. What is declared under them is in `Config/rabbitmq/`.
+public enum Topology {
+  /// The exchanges.
+  public enum Exchanges {
+    /// Requests to the coordinator; direct, by the name of the command.
+    public static let commands = "countersign.commands"
+    /// Requests to the workers; direct, by the type of the job.
+    public static let jobs = "countersign.jobs"
+    /// What became of the jobs; topic, `<job type>.<outcome>`.
+    public static let results = "countersign.results"
+    /// What has changed; topic, `<event>`.
+    public static let events = "countersign.events"
+    /// What could not be processed; direct, by the name of the queue it failed on.
+    public static let dead = "countersign.dead"
+    /// The broker's own exchange that routes to a queue by its name; for replies.
+    public static let direct = ""
+  }
+
+  /// The work queues.
+  public enum Queues {
+    /// What the coordinator is asked to do.
+    public static let commands = "coordinator.commands"
+    /// What became of the jobs, for the coordinator.
+    public static let results = "coordinator.results"
+    /// Messages to be sent.
+    public static let smsDispatch = "sms.dispatch"
+
+    /// Every work queue of this version.
+    public static let work = [commands, results, smsDispatch]
+
+    /// Where the messages of a work queue end that cannot be processed.
+    public static func dead(_ queue: String) -> String {
+      queue + ".dead"
+    }
+
+    /// Queue that the broker understands as "answer on the channel that asked".
+    public static let directReplyTo = "amq.rabbitmq.reply-to"
+  }
+
+  /// Every exchange, with its type.
+  public static let exchanges: [(name: String, kind: String)] =
+    [
+      (Exchanges.commands, "direct"), (Exchanges.jobs, "direct"), (Exchanges.results, "topic"),
+      (Exchanges.events, "topic"), (Exchanges.dead, "direct"),
+    ] + RetryStep.allCases.map { ($0.exchange, "fanout") }
+
+  /// Every binding of a queue to an exchange.
+  public static let bindings: [Binding] =
+    [
+      StartVerification.routingKey, CheckVerification.routingKey, GetVerificationStatus.routingKey,
+      CancelVerification.routingKey,
+    ].map { Binding(Exchanges.commands, Queues.commands, $0) }
+    + [
+      Binding(Exchanges.jobs, Queues.smsDispatch, SMSDispatchJob.routingKey),
+      Binding(Exchanges.results, Queues.results, "#"),
+    ]
+    + RetryStep.allCases.map { Binding($0.exchange, $0.queue, "") }
+    + Queues.work.map { Binding(Exchanges.dead, Queues.dead($0), $0) }
+
+  /// That an exchange routes to a queue.
+  public struct Binding: Sendable, Hashable {
+    public let exchange: String
+    public let queue: String
+    public let routingKey: String
+
+    init(_ exchange: String, _ queue: String, _ routingKey: String) {
+      self.exchange = exchange
+      self.queue = queue
+      self.routingKey = routingKey
+    }
+  }
+}

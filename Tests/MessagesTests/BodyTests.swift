@@ -1,0 +1,140 @@
+import Messages
+import Telemetry
+import Testing
+
+@Suite struct BodyTests {
+  static let deadline = UnixTime(seconds: 1_782_907_200)
+
+  private func text(_ body: some MessageBody) throws -> String {
+    String(decoding: try body.json(), as: UTF8.self)
+  }
+
+  private func problem<Body: MessageBody>(_ type: Body.Type, _ json: String) -> ContractProblem? {
+    do {
+      _ = try Body(json: Array(json.utf8))
+      return nil
+    } catch {
+      return error
+    }
+  }
+
+  @Test func aStartIsCompactAndLeavesOutWhatIsAbsent() throws {
+    let json = try text(StartVerification(phoneNumber: "+14155550123", app: "com.example/app"))
+    let expected = #"{"phoneNumber":"+14155550123","app":"com.example/app"}"#
+    #expect(json.utf8.sorted() == expected.utf8.sorted())
+    #expect(try JSONValue(parsing: json) == JSONValue(parsing: expected))
+  }
+
+  @Test func aJobWithText() throws {
+    let job = SMSDispatchJob(to: "+14155550123", content: .text("Hi"), deadline: Self.deadline)
+    let expected = #"{"to":"+14155550123","text":"Hi","deadline":"2026-07-01T12:00:00Z"}"#
+    #expect(try JSONValue(parsing: text(job)) == JSONValue(parsing: expected))
+    #expect(try SMSDispatchJob(json: job.json()) == job)
+  }
+
+  @Test func aJobWithATemplate() throws {
+    let job = SMSDispatchJob(
+      to: "+14155550123",
+      content: .template(
+        name: "verification", languageCode: "pt-BR",
+        variables: .init(code: SecretField(Secret("123456")), appName: "App", domain: "example.com")),
+      lane: "twilio", deadline: Self.deadline, onUnknown: .resend)
+    let json = try job.json()
+    let expected =
+      #"{"to":"+14155550123","template":"verification","languageCode":"pt-BR","variables":"#
+      + #"{"code":"123456","appName":"App","domain":"example.com"},"lane":"twilio","#
+      + #""deadline":"2026-07-01T12:00:00Z","onUnknown":"resend"}"#
+    #expect(try JSONValue(parsing: json) == JSONValue(parsing: expected))
+    #expect(try SMSDispatchJob(json: json) == job)
+  }
+
+  @Test func unknownFieldsAreIgnored() throws {
+    let body = try CancelVerification(json: Array(#"{"verificationID":"v","more":{"x":[1]}}"#.utf8))
+    #expect(body.verificationID == "v")
+  }
+
+  @Test(
+    arguments: [
+      (#"{"#, "NOT_JSON", nil, "the body is not valid JSON in UTF-8, or has a number out of range"),
+      (#""#, "NOT_JSON", nil, "the body is not valid JSON in UTF-8, or has a number out of range"),
+      (#"[]"#, "NOT_JSON", nil, "the body must be an object"),
+      (#"{"text":"Hi","deadline":"2026-07-01T12:00:00Z"}"#, "MISSING_FIELD", "to", "to is missing"),
+      (#"{"to":null,"text":"Hi"}"#, "MISSING_FIELD", "to", "to is null"),
+      (#"{"to":5,"text":"Hi"}"#, "INVALID_FIELD", "to", "to must be a string"),
+      (
+        #"{"to":"+1","deadline":"2026-07-01T12:00:00Z"}"#, "INVALID_FIELD", "text",
+        "text is missing, and so is template: give one of them"
+      ),
+      (
+        #"{"to":"+1","text":"a","template":"b"}"#, "INVALID_FIELD", "text",
+        "text stands beside template: give one of them"
+      ),
+      (
+        #"{"to":"+1","text":"a","deadline":"987654"}"#, "INVALID_FIELD", "deadline",
+        "deadline must be an RFC 3339 date and time such as 2026-07-01T12:30:00Z"
+      ),
+      (
+        #"{"to":"+1","text":"a","deadline":"2026-07-01T12:00:00Z","onUnknown":"987654"}"#, "INVALID_FIELD", "onUnknown",
+        "onUnknown must be one of report, resend"
+      ),
+      (
+        #"{"to":"+1","template":"a","variables":{"code":987654}}"#, "INVALID_FIELD", "variables.code",
+        "variables.code must be a string"
+      ),
+      (
+        #"{"to":"+1","template":"a","variables":["987654"]}"#, "INVALID_FIELD", "variables",
+        "variables must be an object"
+      ),
+    ] as [(String, String, String?, String)])
+  func problemsNameTheFieldAndNeverTheValue(json: String, code: String, field: String?, description: String) {
+    let problem = problem(SMSDispatchJob.self, json)
+    #expect(problem?.code.rawValue == code)
+    #expect(problem?.field == field)
+    #expect(problem?.description == description)
+  }
+
+  @Test func numbersOutOfRangeAreNotRepeated() {
+    let json = #"{"jobID":"j","outcome":"accepted","attempts":98765432109876543210}"#
+    let error = #expect(throws: ContractProblem.self) { try JobResult(json: Array(json.utf8)) }
+    #expect(error?.description.contains("out of range") == true)
+    #expect(error?.description.contains("98765") == false)
+  }
+
+  @Test func invalidUTF8IsNotJSON() {
+    #expect(throws: ContractProblem.self) { try CancelVerification(json: [0x7B, 0x22, 0xFF, 0x22, 0x7D]) }
+  }
+
+  @Test func tooLargeOnBothSides() {
+    let long = String(repeating: "x", count: MessageLimits.maxBodyBytes)
+    #expect(throws: ContractProblem.self) { try CancelVerification(verificationID: long).json() }
+    #expect(problem(CancelVerification.self, #"{"verificationID":""# + long + #""}"#)?.code == .bodyTooLarge)
+  }
+
+  @Test func aSecretDoesNotPrint() {
+    let command = CheckVerification(verificationID: "v", code: SecretField(Secret("123456")))
+    var dumped = ""
+    dump(command, to: &dumped)
+    #expect(!"\(command)\(dumped)".contains("123456"))
+  }
+
+  @Test func openWordsKeepWhatTheyDoNotKnow() throws {
+    let reply = try ErrorReply(json: Array(#"{"error":{"code":"NEW_CODE","message":"m","retryAfter":7}}"#.utf8))
+    #expect(reply.error.code.rawValue == "NEW_CODE")
+    #expect(reply.error.isRetriable)
+  }
+
+  @Test(arguments: [
+    ("sms.dispatch.v1", "sms.dispatch", 1), ("error.v12", "error", 12),
+  ])
+  func types(text: String, name: String, version: Int) {
+    #expect(MessageType(parsing: text) == MessageType(name, version: version))
+    #expect(MessageType(name, version: version).text == text)
+  }
+
+  @Test(arguments: [
+    "", "sms.dispatch", ".v1", "sms.dispatch.v0", "sms.dispatch.v01", "sms.v-1", "sms.v+1", "sms.v", "v1",
+  ])
+  func noTypes(text: String) {
+    #expect(MessageType(parsing: text) == nil)
+  }
+}

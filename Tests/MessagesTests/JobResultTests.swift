@@ -1,0 +1,40 @@
+import Messages
+import Telemetry
+import Testing
+
+@Suite struct JobResultTests {
+  static let start = UnixTime(seconds: 1_782_907_200)
+
+  @Test func extrasAreFieldsOfTheResult() throws {
+    let result = JobResult(
+      jobID: "j", outcome: .accepted, lane: "twilio", reference: "SM1", attempts: 1, startedAt: Self.start,
+      finishedAt: Self.start + .milliseconds(20),
+      extras: ["segments": 2, "encoding": "gsm7", "score": 0.5, "suppress": true, "jobID": "another"])
+    let json = try result.json()
+    let text = #"""
+      {"jobID":"j","outcome":"accepted","lane":"twilio","reference":"SM1","attempts":1,
+       "startedAt":"2026-07-01T12:00:00Z","finishedAt":"2026-07-01T12:00:00.020Z",
+       "segments":2,"encoding":"gsm7","score":0.5,"suppress":true}
+      """#
+    #expect(try JSONValue(parsing: json) == JSONValue(parsing: text))
+    var expected = result
+    expected.extras["jobID"] = nil
+    #expect(try JobResult(json: json) == expected)
+  }
+
+  @Test func whatIsNoScalarIsIgnored() throws {
+    let json = #"""
+      {"jobID":"j","outcome":"refused","reason":{"code":"INVALID_NUMBER","detail":"d","providerCode":"21211"},"attempts":1,
+       "startedAt":"2026-07-01T12:00:00Z","finishedAt":"2026-07-01T12:00:00Z","parts":[1],"more":{},"nothing":null}
+      """#
+    let result = try JobResult(json: Array(json.utf8))
+    #expect(result.extras.isEmpty)
+    #expect(result.reason?.providerCode == "21211")
+  }
+
+  @Test func names() {
+    #expect(JobResult.type(ofJob: SMSDispatchJob.type).text == "sms.dispatch.result.v1")
+    #expect(JobResult.routingKey(jobType: "sms.dispatch", outcome: .unknown) == "sms.dispatch.unknown")
+    #expect(JobResult.messageID(jobID: "j") == "j.result")
+  }
+}

@@ -1,0 +1,23 @@
+import Messages
+import Testing
+
+@Suite struct TopologyTests {
+  @Test func retrySteps() {
+    #expect(RetryStep.allCases.map(\.exchange).first == "countersign.retry.5s")
+    #expect(RetryStep.covering(.zero) == .fiveSeconds)
+    #expect(RetryStep.covering(.seconds(5)) == .fiveSeconds)
+    #expect(RetryStep.covering(.seconds(6)) == .thirtySeconds)
+    #expect(RetryStep.covering(.seconds(100_000)) == .oneHour)
+    #expect(
+      (0...7).map(RetryStep.after(attempt:)).map(\.rawValue) == ["5s", "5s", "30s", "2m", "10m", "1h", "1h", "1h"])
+    #expect(RetryStep.allCases == RetryStep.allCases.sorted())
+  }
+
+  @Test func everyBindingIsBetweenThingsThatExist() {
+    let exchanges = Set(Topology.exchanges.map(\.name))
+    let queues = Set(
+      Topology.Queues.work + Topology.Queues.work.map(Topology.Queues.dead) + RetryStep.allCases.map(\.queue))
+    #expect(Set(Topology.bindings.map(\.exchange)).isSubset(of: exchanges))
+    #expect(Set(Topology.bindings.map(\.queue)) == queues)
+  }
+}
