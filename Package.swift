@@ -77,6 +77,7 @@ let testTargets: [Target] = [
   tests(
     "SMSDispatch",
     ["CurlTransport", "JOSE", "Messages", "PhoneNumbers", "ServiceRuntime", "Telemetry", "WorkerRuntime"]),
+  tests("Database"),
 ]
 
 let package = Package(

@@ -1,0 +1,111 @@
+/// An SQLite file in WAL mode, shared by many tasks of this process and by other processes.
+///
+/// Writes go in groups: all bodies that wait share one transaction and one wait for the disk. Reads have connections of their own and
+/// wait for nobody. No body runs on Swift's cooperative pool: each connection has a serial queue.
+///
+/// The file's mode is 0600. Beside it lie SQLite's `-wal` and `-shm` and our `-turn`, which makes several processes take turns.
+public final class Database: Sendable {
+  /// The path of the file.
+  public let path: String
+
+  private let writer: Writer
+  private let readers: [Reader]
+  private let writes: WorkQueue
+  private let reads: WorkQueue
+  private let counters: Counters
+
+  private init(path: String, options: DatabaseOptions) {
+    let writes = WorkQueue(connections: 1, limit: options.maxWaiting)
+    let reads = WorkQueue(connections: options.readers, limit: options.maxWaiting)
+    let counters = Counters()
+    self.path = path
+    self.writes = writes
+    self.reads = reads
+    self.counters = counters
+    writer = Writer(path: path, options: options, work: writes, counters: counters)
+    readers = (0..<options.readers).map { Reader(number: $0, work: reads) }
+  }
+
+  /// Opens a database, creating the file if there is none, and brings its schema up to date.
+  ///
+  /// Several processes may do so at once. Suspends while others hold the file, up to `options.busyTimeout`.
+  /// - Parameters:
+  ///   - path: the file; its directory must exist.
+  ///   - options: limits and how safe a commit is.
+  ///   - migrations: every step of the schema from version 1 on.
+  /// - Throws: ``DatabaseError``, whose message says what an operator has to mend.
+  public static func open(
+    path: String, options: DatabaseOptions = DatabaseOptions(), migrations: [Migration]
+  ) async throws(DatabaseError) -> Database {
+    try options.check()
+    let migrator = try Migrator(migrations)
+    let database = Database(path: path, options: options)
+    do throws(DatabaseError) {
+      try await database.writer.open(path: path, migrator: migrator)
+      for reader in database.readers { try await reader.open(path: path, options: options) }
+    } catch {
+      await database.close()
+      throw error
+    }
+    return database
+  }
+
+  /// Runs a body that changes the database, in a transaction that it shares with the others that wait.
+  ///
+  /// Suspends until the commit, or until the body's changes have been undone. Not cancellable: a body that was handed in runs, and its
+  /// caller learns what became of it.
+  /// - Parameter body: runs on the writer's thread, once at most; it must be short. What it throws undoes its own changes only.
+  /// - Returns: what the body returns, when its changes are committed.
+  /// - Throws: what the body throws; ``DatabaseError/Code/busy``, ``DatabaseError/Code/diskFull`` and the like for the whole group;
+  ///   ``DatabaseError/Code/overloaded`` when too many wait; ``DatabaseError/Code/closed``.
+  public func write<T: Sendable>(
+    _ body: @escaping @Sendable (Session) throws(DatabaseError) -> T
+  ) async throws(DatabaseError) -> T {
+    let result: Result<T, DatabaseError> = await withCheckedContinuation { continuation in
+      submit(PendingBody(body, continuation), to: writes) { _ in writer.wake() }
+    }
+    return try result.get()
+  }
+
+  /// Runs a body that only reads, on a connection of its own, seeing all that was committed when it was called.
+  ///
+  /// Suspends until the body has run; never for writers.
+  /// - Parameter body: runs on a reader's thread and must be short: while it reads, the write-ahead log cannot start anew.
+  /// - Throws: what the body throws; ``DatabaseError/Code/overloaded`` when too many wait; ``DatabaseError/Code/closed``.
+  public func read<T: Sendable>(
+    _ body: @escaping @Sendable (Session) throws(DatabaseError) -> T
+  ) async throws(DatabaseError) -> T {
+    let result: Result<T, DatabaseError> = await withCheckedContinuation { continuation in
+      submit(PendingBody(body, continuation), to: reads) { readers[$0].wake() }
+    }
+    return try result.get()
+  }
+
+  /// Runs what waits, refuses what comes later, and closes the file. Suspends until that is done; a second call waits likewise.
+  public func close() async {
+    writes.close()
+    reads.close()
+    for reader in readers { await reader.close() }
+    await writer.close()
+  }
+
+  /// Figures since the database was opened.
+  public var statistics: DatabaseStatistics {
+    var statistics = counters.snapshot
+    statistics.waitingWrites = writes.waiting
+    statistics.waitingReads = reads.waiting
+    return statistics
+  }
+
+  private func submit(_ body: PendingBody, to work: WorkQueue, wake: (Int) -> Void) {
+    switch work.append(body) {
+    case .waiting(let sleeper):
+      if let sleeper { wake(sleeper) }
+    case .full:
+      body.refuse(
+        DatabaseError(.overloaded, "too many wait for \(path): its disk is too slow, or another process holds it"))
+    case .closed:
+      body.refuse(DatabaseError(.closed, "the database \(path) was closed"))
+    }
+  }
+}

@@ -1,0 +1,78 @@
+/// What went wrong in a database. Its description is safe to log: it has paths, names of tables and columns, never values.
+public struct DatabaseError: Error, Sendable, CustomStringConvertible {
+  /// The kind of a failure. More may be added.
+  public struct Code: Sendable, Hashable, CustomStringConvertible {
+    private enum Kind: String {
+      case cannotOpen, notPermitted, notADatabase, newerSchema, migrationFailed, corrupt, diskFull, io, busy
+      case overloaded, closed, constraint, uniqueConstraint, readOnly, tooBig, outOfMemory, misuse, sql
+    }
+
+    private let kind: Kind
+
+    /// The file cannot be opened or created: the message says why.
+    public static let cannotOpen = Code(kind: .cannotOpen)
+    /// The file or its directory cannot be written by this user.
+    public static let notPermitted = Code(kind: .notPermitted)
+    /// The file is something else.
+    public static let notADatabase = Code(kind: .notADatabase)
+    /// A newer program has written the file.
+    public static let newerSchema = Code(kind: .newerSchema)
+    /// A migration failed and was rolled back.
+    public static let migrationFailed = Code(kind: .migrationFailed)
+    /// The file is damaged.
+    public static let corrupt = Code(kind: .corrupt)
+    /// No space is left.
+    public static let diskFull = Code(kind: .diskFull)
+    /// The operating system could not read or write. After a failed commit it is not known whether it is on the disk.
+    public static let io = Code(kind: .io)
+    /// Other processes held the file for longer than the time-out.
+    public static let busy = Code(kind: .busy)
+    /// Too many bodies wait.
+    public static let overloaded = Code(kind: .overloaded)
+    /// The database was closed.
+    public static let closed = Code(kind: .closed)
+    /// A CHECK, NOT NULL or FOREIGN KEY constraint refused the row.
+    public static let constraint = Code(kind: .constraint)
+    /// A UNIQUE or PRIMARY KEY constraint refused the row.
+    public static let uniqueConstraint = Code(kind: .uniqueConstraint)
+    /// A body of `read` tried to write.
+    public static let readOnly = Code(kind: .readOnly)
+    /// A text or blob is larger than SQLite takes.
+    public static let tooBig = Code(kind: .tooBig)
+    /// SQLite got no memory.
+    public static let outOfMemory = Code(kind: .outOfMemory)
+    /// A mistake in the program that calls.
+    public static let misuse = Code(kind: .misuse)
+    /// SQL that SQLite does not take.
+    public static let sql = Code(kind: .sql)
+
+    public var description: String { kind.rawValue }
+  }
+
+  /// The kind of the failure.
+  public var code: Code
+  /// What happened, and how to mend it where an operator can.
+  public var message: String
+  /// SQLite's extended result code, when SQLite reported the failure (https://www.sqlite.org/rescode.html).
+  public var sqliteCode: Int?
+
+  /// An error that a body throws of its own accord, to have its changes rolled back.
+  public init(_ code: Code, _ message: String, sqliteCode: Int? = nil) {
+    self.code = code
+    self.message = message
+    self.sqliteCode = sqliteCode
+  }
+
+  /// Whether the same call may succeed later, nothing but the circumstances having changed.
+  public var isRetriable: Bool {
+    switch code {
+    case .busy, .overloaded, .diskFull, .io, .outOfMemory: true
+    default: false
+    }
+  }
+
+  public var description: String {
+    guard let sqliteCode else { return "\(message) (\(code))" }
+    return "\(message) (\(code), SQLite \(sqliteCode))"
+  }
+}

@@ -1,0 +1,65 @@
+/// How a database is opened, and its limits.
+public struct DatabaseOptions: Sendable {
+  /// What a commit waits for.
+  public enum Synchronous: String, Sendable {
+    /// A commit is on the disk before it is reported: it survives the loss of power.
+    case full = "FULL"
+    /// A commit survives the death of the process, but the last ones may be lost with the power. Never a torn file.
+    case normal = "NORMAL"
+  }
+
+  /// Default: full. Groups make it affordable.
+  public var synchronous = Synchronous.full
+
+  /// How long a group waits for other processes that write, before it fails with ``DatabaseError/Code/busy``. Default: 5 s.
+  public var busyTimeout = Duration.seconds(5)
+
+  /// The largest number of bodies in one transaction. Default: 256.
+  public var maxBatch = 256
+
+  /// A group that has run for so long is committed although others wait: bounds how long other processes wait. Default: 50 ms.
+  public var maxGroupTime = Duration.milliseconds(50)
+
+  /// How many bodies may wait, writes and reads each; one more fails at once with ``DatabaseError/Code/overloaded``. Default: 65,536.
+  public var maxWaiting = 65_536
+
+  /// The number of connections that read, 1...8. Default: 1. Each costs a file handle and up to `cacheKiB`.
+  public var readers = 1
+
+  /// The page cache of each connection, in KiB. Default: 4,096.
+  public var cacheKiB = 4_096
+
+  /// Prepared statements kept by each connection; the one unused for longest makes room. Default: 128.
+  public var maxStatements = 128
+
+  /// When the write-ahead log has grown by so many pages (4 KiB each) it is copied to the database, without waiting for anybody.
+  /// Default: 2,000.
+  public var checkpointPages = 2_000
+
+  /// When the write-ahead log has so many pages all the same (somebody was always reading or writing), writers wait until it is
+  /// copied and it starts anew. Default: 16,000, which is 64 MiB.
+  public var maxLogPages = 16_000
+
+  public init() {}
+
+  /// Options that differ from the defaults in how safe a commit is.
+  public init(synchronous: Synchronous) {
+    self.synchronous = synchronous
+  }
+}
+
+extension DatabaseOptions {
+  /// What the relations between the limits must be; checked when a database is opened.
+  func check() throws(DatabaseError) {
+    try require(maxBatch >= 1, "maxBatch must be at least 1")
+    try require(maxWaiting >= maxBatch, "maxWaiting must not be below maxBatch")
+    try require((1...8).contains(readers), "readers must be within 1...8")
+    try require(maxStatements >= 8, "maxStatements must be at least 8")
+    try require(checkpointPages >= 1 && maxLogPages > checkpointPages, "maxLogPages must be above checkpointPages")
+    try require(busyTimeout >= .zero && busyTimeout <= .seconds(300), "busyTimeout must be within 0...300 s")
+  }
+
+  private func require(_ condition: Bool, _ message: String) throws(DatabaseError) {
+    if !condition { throw DatabaseError(.misuse, "database options: \(message)") }
+  }
+}

@@ -1,0 +1,17 @@
+/// Figures of a database since it was opened, for metrics and health checks.
+public struct DatabaseStatistics: Sendable {
+  /// Transactions of `write`, each of one or more bodies.
+  public var groups = 0
+  /// Bodies of `write` that were dealt with.
+  public var bodies = 0
+  /// Transactions that failed, with all of their bodies.
+  public var failedGroups = 0
+  /// Bodies of `write` that wait or run now.
+  public var waitingWrites = 0
+  /// Bodies of `read` that wait or run now.
+  public var waitingReads = 0
+  /// How often the write-ahead log could not be copied to the database. The commits are safe, but the log grows.
+  public var failedCheckpoints = 0
+  /// What the last failure to copy the log was.
+  public var lastCheckpointError: DatabaseError?
+}

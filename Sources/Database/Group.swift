@@ -1,0 +1,66 @@
+/// One transaction of the writer, with the bodies that share it.
+struct Group {
+  private let connection: Connection
+  /// What ended the transaction before its commit: SQLite gives up a whole transaction when the disk is full, for instance.
+  private var broken: DatabaseError?
+  /// What became of the bodies that were run.
+  private(set) var outcomes: [PendingBody.Outcome] = []
+
+  /// - Parameter connection: inside a transaction.
+  init(connection: Connection) {
+    self.connection = connection
+  }
+
+  /// Runs bodies until all are done, time is over or the transaction is lost; always at least one.
+  mutating func run(_ bodies: ArraySlice<PendingBody>, until end: ContinuousClock.Instant) {
+    outcomes.reserveCapacity(bodies.count)
+    // A body that is alone needs no savepoint: the transaction is its own.
+    let isShared = bodies.count > 1
+    for body in bodies {
+      let outcome = isShared ? runInSavepoint(body) : body.run(Session(connection: connection))
+      outcomes.append(outcome)
+      if broken == nil, !connection.isInTransaction {
+        broken = outcome.error ?? DatabaseError(.misuse, "a body ended the transaction of its group")
+      }
+      if broken != nil { return }
+      if ContinuousClock.now >= end { break }
+    }
+    if !isShared, outcomes[0].error != nil { connection.rollBackIfOpen() }
+  }
+
+  /// Ends the transaction.
+  /// - Returns: the error that every body of the group meets, nil when all changes are committed.
+  func commit() -> DatabaseError? {
+    if let broken {
+      connection.rollBackIfOpen()
+      return broken
+    }
+    // A lone body failed and was undone.
+    guard connection.isInTransaction else { return nil }
+    do {
+      try connection.run("COMMIT")
+      return nil
+    } catch {
+      connection.rollBackIfOpen()
+      return error
+    }
+  }
+
+  private mutating func runInSavepoint(_ body: PendingBody) -> PendingBody.Outcome {
+    do {
+      try connection.run("SAVEPOINT body")
+    } catch {
+      broken = error
+      return PendingBody.Outcome(error: error) { _ in body.refuse(error) }
+    }
+    let outcome = body.run(Session(connection: connection))
+    guard connection.isInTransaction else { return outcome }
+    do {
+      if outcome.error != nil { try connection.run("ROLLBACK TO body") }
+      try connection.run("RELEASE body")
+    } catch {
+      broken = error
+    }
+    return outcome
+  }
+}

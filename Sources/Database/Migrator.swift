@@ -1,0 +1,59 @@
+/// Brings a file to the newest version that this program knows.
+///
+/// Everything happens in one exclusive transaction, which the version is read in as well: of two processes that start at once the
+/// second finds the work done, and a failure leaves the file as it was.
+struct Migrator {
+  let migrations: [Migration]
+
+  /// - Throws: ``DatabaseError/Code/misuse`` when the versions are not 1, 2, 3 …
+  init(_ migrations: [Migration]) throws(DatabaseError) {
+    for (index, migration) in migrations.enumerated() where migration.version != index + 1 {
+      throw DatabaseError(
+        .misuse, "migration \(migration.version) stands at place \(index + 1): versions are 1, 2, 3 … in order")
+    }
+    self.migrations = migrations
+  }
+
+  func run(on connection: Connection) throws(DatabaseError) {
+    try connection.run("BEGIN EXCLUSIVE")
+    do {
+      try apply(to: connection)
+      try connection.run("COMMIT")
+    } catch {
+      connection.rollBackIfOpen()
+      throw error
+    }
+  }
+
+  private func apply(to connection: Connection) throws(DatabaseError) {
+    let version = try connection.first("PRAGMA user_version", []) { $0.int(0) } ?? 0
+    guard version <= migrations.count else {
+      throw DatabaseError(
+        .newerSchema,
+        "\(connection.path) has schema version \(version), this program knows \(migrations.count): "
+          + "run the newer version of this program, or name another file")
+    }
+    guard version >= 0, version < migrations.count else { return }
+    for migration in migrations[version...] {
+      try apply(migration, to: connection)
+    }
+    // A PRAGMA takes no bound values.
+    try connection.script("PRAGMA user_version = \(migrations.count)")
+  }
+
+  private func apply(_ migration: Migration, to connection: Connection) throws(DatabaseError) {
+    do {
+      try connection.script(migration.sql)
+    } catch {
+      // Circumstances keep their own code, so that a full disk is not taken for a mistake in the statements.
+      guard error.code == .sql || error.code == .misuse || error.code == .constraint else { throw error }
+      throw DatabaseError(
+        .migrationFailed, "migration \(migration.version) of \(connection.path): \(error.message)",
+        sqliteCode: error.sqliteCode)
+    }
+    guard connection.isInTransaction else {
+      throw DatabaseError(
+        .migrationFailed, "migration \(migration.version) of \(connection.path) ended the transaction")
+    }
+  }
+}

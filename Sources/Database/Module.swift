@@ -1,1 +1,0 @@
-/// SQLite in WAL mode with group commit and migrations.

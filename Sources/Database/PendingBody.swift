@@ -1,0 +1,33 @@
+/// A body that waits for its turn, with the caller who waits for it.
+struct PendingBody: Sendable {
+  /// What a body came to; the caller learns it when the group has been committed.
+  struct Outcome: Sendable {
+    /// What the body threw, nil when it succeeded.
+    let error: DatabaseError?
+    /// Resumes the caller: with the body's own result, or with the error that the whole group met.
+    let resume: @Sendable (_ groupError: DatabaseError?) -> Void
+  }
+
+  /// Runs the body on the connection's thread.
+  let run: @Sendable (Session) -> Outcome
+  /// Resumes the caller without having run.
+  let refuse: @Sendable (DatabaseError) -> Void
+
+  init<T: Sendable>(
+    _ body: @escaping @Sendable (Session) throws(DatabaseError) -> T,
+    _ continuation: CheckedContinuation<Result<T, DatabaseError>, Never>
+  ) {
+    run = { session in
+      do throws(DatabaseError) {
+        let value = try body(session)
+        return Outcome(error: nil) { error in
+          continuation.resume(returning: error.map { .failure($0) } ?? .success(value))
+        }
+      } catch {
+        // Its own error says more to the caller than the group's.
+        return Outcome(error: error) { _ in continuation.resume(returning: .failure(error)) }
+      }
+    }
+    refuse = { continuation.resume(returning: .failure($0)) }
+  }
+}

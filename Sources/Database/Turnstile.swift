@@ -1,0 +1,53 @@
+internal import Glibc
+
+/// Makes processes that write to one file take turns.
+///
+/// SQLite's lock goes to whoever asks at the right moment, and a process that commits group after group asks again within
+/// microseconds. So a group first passes this turnstile, a lock on a file beside the database, and holds it until it has SQLite's: who
+/// has just committed finds it taken by the one that waits. It is a courtesy, not a guard: who does not get it in time goes on without.
+final class Turnstile {
+  private static let interval: UInt32 = 100
+
+  private let descriptor: Int32
+  private let patience: Duration
+
+  /// - Parameters:
+  ///   - path: the database; the lock file is called after it, with `-turn` appended.
+  ///   - patience: the longest wait for a turn.
+  init(path: String, patience: Duration) throws(DatabaseError) {
+    let file = path + "-turn"
+    descriptor = open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+    self.patience = patience
+    guard descriptor >= 0 else {
+      let reason = strerror(errno).map { String(cString: $0) } ?? "unknown error"
+      throw DatabaseError(.notPermitted, "cannot open \(file) (\(reason)): it must be writable for user \(geteuid())")
+    }
+  }
+
+  deinit {
+    if descriptor >= 0 { close(descriptor) }
+  }
+
+  /// Waits for a turn.
+  /// - Returns: whether it has come; false after the longest wait.
+  @discardableResult
+  func enter() -> Bool {
+    if tryEnter() { return true }
+    let deadline = ContinuousClock.now + patience
+    while ContinuousClock.now < deadline {
+      usleep(Self.interval)
+      if tryEnter() { return true }
+    }
+    return false
+  }
+
+  /// Lets the next one through. Harmless when the turn never came.
+  func leave() {
+    flock(descriptor, LOCK_UN)
+  }
+
+  /// flock(2) locks belong to the open file, not to the process: two databases in one process take turns as well.
+  private func tryEnter() -> Bool {
+    flock(descriptor, LOCK_EX | LOCK_NB) == 0
+  }
+}

@@ -1,0 +1,69 @@
+internal import Synchronization
+
+/// Bodies that wait for one of several connections: a lock, a bound, and one wake-up for many.
+final class WorkQueue: Sendable {
+  enum Admission {
+    /// It waits; the connection with this number sleeps and must be woken, if there is one.
+    case waiting(wake: Int?)
+    case full
+    case closed
+  }
+
+  private struct State {
+    var waiting: [PendingBody] = []
+    /// Bodies that wait here or were taken and have not run.
+    var count = 0
+    var idle: [Int]
+    var isClosed = false
+  }
+
+  private let limit: Int
+  private let state: Mutex<State>
+
+  init(connections: Int, limit: Int) {
+    self.limit = limit
+    self.state = Mutex(State(idle: Array((0..<connections).reversed())))
+  }
+
+  func append(_ body: PendingBody) -> Admission {
+    state.withLock { state in
+      if state.isClosed { return .closed }
+      if state.count >= limit { return .full }
+      state.waiting.append(body)
+      state.count += 1
+      return .waiting(wake: state.idle.popLast())
+    }
+  }
+
+  /// Takes what waits, up to `limit`, or puts the connection to sleep when nothing does.
+  /// - Parameter isolated: whether to keep the rest for other connections; else all of it is taken at once, in one exchange of arrays.
+  func take(_ limit: Int, for connection: Int) -> [PendingBody] {
+    state.withLock { state in
+      guard !state.waiting.isEmpty else {
+        state.idle.append(connection)
+        return []
+      }
+      guard state.waiting.count > limit else {
+        let all = state.waiting
+        state.waiting = []
+        state.waiting.reserveCapacity(min(all.count, 256))
+        return all
+      }
+      let some = Array(state.waiting.prefix(limit))
+      state.waiting.removeFirst(limit)
+      return some
+    }
+  }
+
+  /// Taken bodies have run.
+  func finish(_ count: Int) {
+    state.withLock { $0.count -= count }
+  }
+
+  /// Refuses what comes from now on. What waits still runs.
+  func close() {
+    state.withLock { $0.isClosed = true }
+  }
+
+  var waiting: Int { state.withLock { $0.count } }
+}

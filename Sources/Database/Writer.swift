@@ -1,0 +1,126 @@
+/// The connection that writes, on a serial queue of its own.
+///
+/// All bodies that wait run in one transaction, each inside a savepoint, so that one which fails takes nothing of the others with it.
+/// Their callers are resumed after the commit. While a commit waits for the disk, the next group gathers: the busier, the cheaper.
+actor Writer {
+  private let executor: SerialQueueExecutor
+  private let work: WorkQueue
+  private let counters: Counters
+  private let options: DatabaseOptions
+  private var connection: Connection?
+  private var turnstile: Turnstile?
+  /// The size of the log in pages at which it is copied next.
+  private var nextCheckpoint: Int
+  /// The size of the log after the group before.
+  private var lastLogPages = 0
+
+  init(path: String, options: DatabaseOptions, work: WorkQueue, counters: Counters) {
+    self.executor = SerialQueueExecutor(label: "database.writer")
+    self.options = options
+    self.work = work
+    self.counters = counters
+    self.nextCheckpoint = options.checkpointPages
+  }
+
+  nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+  /// Opens the file, creating it if need be, and brings its schema up to date. Processes that start at once take turns.
+  func open(path: String, migrator: Migrator) throws(DatabaseError) {
+    try DatabaseFile(path: path).prepare()
+    let turnstile = try Turnstile(path: path, patience: options.busyTimeout)
+    turnstile.enter()
+    defer { turnstile.leave() }
+    let connection = try Connection(path: path, options: options)
+    try connection.configure(options)
+    try migrator.run(on: connection)
+    self.connection = connection
+    self.turnstile = turnstile
+  }
+
+  func close() {
+    connection?.close()
+    connection = nil
+    turnstile = nil
+  }
+
+  /// Has the queue emptied soon. Called once for each time the connection is taken from the idle ones.
+  nonisolated func wake() {
+    executor.async { self.assumeIsolated { $0.drain() } }
+  }
+
+  private func drain() {
+    while true {
+      let bodies = work.take(options.maxBatch, for: 0)
+      guard !bodies.isEmpty else { return }
+      runGroups(of: bodies)
+      checkpointIfDue()
+    }
+  }
+
+  /// One group as a rule; several when the bodies take so long that other processes would wait for too long.
+  private func runGroups(of bodies: [PendingBody]) {
+    var rest = bodies[...]
+    while !rest.isEmpty {
+      let done = runGroup(of: rest)
+      rest = rest.dropFirst(done)
+    }
+  }
+
+  /// - Returns: how many bodies have been dealt with, at least one.
+  private func runGroup(of bodies: ArraySlice<PendingBody>) -> Int {
+    guard let connection else {
+      return refuse(bodies, DatabaseError(.closed, "the database was closed"))
+    }
+    do {
+      try begin(connection)
+    } catch {
+      return refuse(bodies, error)
+    }
+    var group = Group(connection: connection)
+    group.run(bodies, until: .now + options.maxGroupTime)
+    let error = group.commit()
+    let outcomes = group.outcomes
+    work.finish(outcomes.count)
+    counters.group(of: outcomes.count, failed: error != nil)
+    for outcome in outcomes { outcome.resume(error) }
+    return outcomes.count
+  }
+
+  private func begin(_ connection: Connection) throws(DatabaseError) {
+    turnstile?.enter()
+    defer { turnstile?.leave() }
+    try connection.run("BEGIN IMMEDIATE")
+  }
+
+  private func refuse(_ bodies: ArraySlice<PendingBody>, _ error: DatabaseError) -> Int {
+    work.finish(bodies.count)
+    counters.group(of: bodies.count, failed: true)
+    for body in bodies { body.refuse(error) }
+    return bodies.count
+  }
+
+  /// Keeps the write-ahead log bounded. A failure is not the callers': their commits are safe in the log. It is counted, and tried
+  /// again when the log has grown by as much once more.
+  private func checkpointIfDue() {
+    guard let connection else { return }
+    let pages = connection.logPages
+    // Somebody, perhaps another process, has started the log anew.
+    if pages < lastLogPages { nextCheckpoint = options.checkpointPages }
+    lastLogPages = pages
+    guard pages >= nextCheckpoint else { return }
+    nextCheckpoint = pages + options.checkpointPages
+    do {
+      try checkpoint(connection, restarting: pages >= options.maxLogPages)
+    } catch {
+      // Another process is at it, or a reader holds on to an old snapshot.
+      if error.code != .busy { counters.checkpointFailed(error) }
+    }
+  }
+
+  private func checkpoint(_ connection: Connection, restarting: Bool) throws(DatabaseError) {
+    guard restarting else { return try connection.checkpoint(restarting: false) }
+    turnstile?.enter()
+    defer { turnstile?.leave() }
+    try connection.checkpoint(restarting: true)
+  }
+}
