@@ -74,6 +74,7 @@ let testTargets: [Target] = [
   tests("HTTPServer"),
   tests("Telemetry"),
   tests("Messages", ["AMQP", "JOSE", "Telemetry"]),
+  tests("WorkerRuntime", ["AMQP", "Database", "Messages", "ServiceRuntime", "Telemetry"]),
   tests(
     "SMSDispatch",
     ["CurlTransport", "JOSE", "Messages", "PhoneNumbers", "ServiceRuntime", "Telemetry", "WorkerRuntime"]),

@@ -1,20 +1,16 @@
+public import Messages
+
 /// What a worker's own library brings to the engine: how to read its jobs, and how to carry one out through a lane.
 ///
 /// The engine does everything else: it decodes the envelope and the JSON, checks the deadline, waits for a slot of the
 /// lane, claims the job in the ledger, ends a call that takes too long, and turns the classification into a result, a
 /// delay step or a dead letter.
 public protocol JobHandler: Sendable {
-  /// The body of the message, as the contract has it. Unknown fields are ignored.
-  associatedtype Body: Decodable & Sendable
+  /// The body of the message, as the contract has it; its type names the jobs that the worker takes.
+  associatedtype Body: Messages.Job
 
   /// The job ready to be carried out: checked, with its secrets opened.
   associatedtype Job: Sendable
-
-  /// The job type without its version: `sms.dispatch`. Also the first part of the results' routing keys.
-  static var jobType: String { get }
-
-  /// The versions of the type that can be read; a message of another one is a dead letter.
-  static var jobVersions: Set<Int> { get }
 
   /// Checks the body, opens what is sealed, names the lanes. Runs before a slot is taken, so it does no I/O.
   func prepare(_ body: Body, of message: JobMessage) -> Preparation<Job>
@@ -38,8 +34,6 @@ public protocol JobHandler: Sendable {
 }
 
 extension JobHandler {
-  public static var jobVersions: Set<Int> { [1] }
-
   public func lookUp(_ job: Job, on lane: String, _ attempt: JobAttempt) async -> Classification? { nil }
 
   public func probe(lane: String) async -> ProbeResult { .cannotTell }

@@ -1,3 +1,4 @@
+public import Messages
 public import Telemetry
 
 /// A job that can be carried out, with what the engine needs to know of it.
@@ -9,7 +10,7 @@ public struct PreparedJob<Job: Sendable>: Sendable {
   /// When the job is worth nothing any more.
   public var deadline: UnixTime
   /// What is done when nobody knows whether it was carried out.
-  public var onUnknown: UnknownRule
+  public var onUnknown: OnUnknown
   /// What the type adds to every result of this job, whatever the outcome; the extras of the classification win.
   public var extras: ResultExtras
 
@@ -20,7 +21,7 @@ public struct PreparedJob<Job: Sendable>: Sendable {
   ///   - onUnknown: What is done when nobody knows whether it was carried out.
   ///   - extras: What the type adds to every result of this job.
   public init(
-    _ job: Job, lanes: [String], deadline: UnixTime, onUnknown: UnknownRule = .report, extras: ResultExtras = [:]
+    _ job: Job, lanes: [String], deadline: UnixTime, onUnknown: OnUnknown = .report, extras: ResultExtras = [:]
   ) {
     self.job = job
     self.lanes = lanes
