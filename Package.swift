@@ -68,6 +68,7 @@ let libraries: [Target] = [
 let executables: [Target] = []
 
 let testTargets: [Target] = [
+  tests("Operations"),
   tests(
     "Coordination",
     ["AMQP", "Database", "JOSE", "Messages", "PhoneNumbers", "ServiceRuntime", "Telemetry"]),

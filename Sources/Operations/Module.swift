@@ -1,1 +1,0 @@
-/// What an operator does: topology, dead letters, keys, diagnosis.

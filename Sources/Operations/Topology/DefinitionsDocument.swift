@@ -1,0 +1,46 @@
+import FoundationEssentials
+
+/// The topology and its users as a document that RabbitMQ imports (`rabbitmqctl import_definitions`).
+///
+/// The users have an empty password hash, with which nobody can log in by password: set each one's with
+/// `rabbitmqctl change_password`.
+public struct DefinitionsDocument: Sendable {
+  public let topology: TopologyDeclaration
+  public let users: [UserDeclaration]
+  /// The virtual host that holds it all.
+  public let virtualHost: String
+
+  public init(
+    topology: TopologyDeclaration = .countersign, users: [UserDeclaration] = UserDeclaration.countersign,
+    virtualHost: String = "/"
+  ) {
+    self.topology = topology
+    self.users = users
+    self.virtualHost = virtualHost
+  }
+
+  /// The document as JSON, keys sorted, with a line feed at its end.
+  public func json() throws -> [UInt8] {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+    return Array(try encoder.encode(contents)) + [UInt8(ascii: "\n")]
+  }
+
+  private var contents: Contents {
+    Contents(
+      vhosts: [.init(name: virtualHost)],
+      users: users.map { .init(name: $0.name, tags: $0.tags) },
+      permissions: users.map {
+        .init(user: $0.name, vhost: virtualHost, configure: $0.configure, write: $0.write, read: $0.read)
+      },
+      topicPermissions: users.flatMap { user in
+        user.topics.map {
+          .init(user: user.name, vhost: virtualHost, exchange: $0.exchange, write: $0.write, read: $0.read)
+        }
+      },
+      exchanges: topology.exchanges.map { .init($0, virtualHost: virtualHost) },
+      queues: topology.queues.map { .init($0, virtualHost: virtualHost) },
+      bindings: topology.bindings.map { .init($0, virtualHost: virtualHost) },
+      policies: topology.policies.map { .init($0, virtualHost: virtualHost) })
+  }
+}

@@ -1,0 +1,19 @@
+/// Regular expressions over names, as permissions and policies of RabbitMQ use them.
+enum NamePattern {
+  /// Matches nothing: no queue and no exchange has an empty name.
+  static let nothing = "^$"
+
+  /// Matches exactly these names. The default exchange is called `amq.default` in permissions.
+  static func names(_ names: [String], or patterns: [String] = []) -> String {
+    let alternatives = names.map(escaped) + patterns
+    return alternatives.count == 1 ? "^\(alternatives[0])$" : "^(\(alternatives.joined(separator: "|")))$"
+  }
+
+  /// The name with every character that has a meaning in a regular expression quoted.
+  static func escaped(_ name: String) -> String {
+    name.reduce(into: "") { result, character in
+      if !character.isLetter, !character.isNumber, character != "-", character != "_" { result.append("\\") }
+      result.append(character)
+    }
+  }
+}

@@ -1,0 +1,55 @@
+internal import Messages
+
+extension PolicyDeclaration {
+  /// The policies of the topology.
+  static let countersign = Topology.Queues.work.map(work) + RetryStep.allCases.map(retry) + [dead]
+
+  /// How often a message may come back before it is dead. It is the backstop against a message that crashes its worker,
+  /// and it also counts messages that were only prefetched when a worker died: so it is generous, and attempts are
+  /// counted elsewhere, in the header `x-attempt`.
+  static let deliveryLimit: Int64 = 50
+
+  /// How many messages may wait in a queue. Beyond that publishers are refused (and try again), instead of the broker
+  /// running out of memory: a quorum queue keeps about 100 bytes of each message there.
+  static let lengthLimit: Int64 = 2_000_000
+
+  /// Dead-lettering at least once needs `reject-publish`; with any other overflow the broker falls back to at most once
+  /// and says so in its log only (RabbitMQ guide "Dead Letter Exchanges", at-least-once).
+  private static func work(_ queue: String) -> PolicyDeclaration {
+    PolicyDeclaration(
+      name: "countersign.work.\(queue)", pattern: NamePattern.names([queue]),
+      definition: [
+        "dead-letter-exchange": .text(Topology.Exchanges.dead),
+        // Results arrive under many keys, but a dead queue is bound under one: the name of the queue.
+        "dead-letter-routing-key": .text(queue),
+        "dead-letter-strategy": "at-least-once",
+        "delivery-limit": .integer(deliveryLimit),
+        "max-length": .integer(lengthLimit),
+        "overflow": "reject-publish",
+      ])
+  }
+
+  /// Without a dead-letter routing key the message keeps its own, and so goes back to the queue it came from.
+  private static func retry(_ step: RetryStep) -> PolicyDeclaration {
+    PolicyDeclaration(
+      name: step.queue, pattern: NamePattern.names([step.queue]),
+      definition: [
+        "dead-letter-exchange": .text(Topology.Exchanges.jobs),
+        "dead-letter-strategy": "at-least-once",
+        "message-ttl": .integer(step.delay.components.seconds * 1000),
+        "max-length": .integer(lengthLimit),
+        "overflow": "reject-publish",
+      ])
+  }
+
+  /// Looking at a dead queue returns its messages, which the broker counts as deliveries. RabbitMQ 4 drops a message
+  /// after 20 of them unless the policy says otherwise; -1 means no limit there and one delivery in 3.10, so the limit is
+  /// a number that is never reached.
+  private static let dead = PolicyDeclaration(
+    name: "countersign.dead", pattern: NamePattern.names(TopologyDeclaration.deadQueues),
+    definition: [
+      "delivery-limit": 1_000_000,
+      "max-length": .integer(lengthLimit),
+      "overflow": "reject-publish",
+    ])
+}

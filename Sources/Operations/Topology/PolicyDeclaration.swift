@@ -1,0 +1,56 @@
+/// A policy: what can be tuned of the queues whose names match.
+///
+/// RabbitMQ applies one policy to a queue, the one with the highest priority; two are never merged.
+public struct PolicyDeclaration: Sendable, Hashable {
+  /// The value of one key of a policy.
+  public enum Value: Sendable, Hashable {
+    case integer(Int64)
+    case text(String)
+  }
+
+  /// The priority of every policy of the topology. A site that wants other values defines its own policy with a higher
+  /// one, and `topology check` shows which queues it covers.
+  public static let priority = 10
+
+  public let name: String
+  /// A regular expression over queue names.
+  public let pattern: String
+  public let definition: [String: Value]
+
+  public init(name: String, pattern: String, definition: [String: Value]) {
+    self.name = name
+    self.pattern = pattern
+    self.definition = definition
+  }
+}
+
+extension PolicyDeclaration.Value: Codable {
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    if let integer = try? container.decode(Int64.self) {  // not an integer: then it has to be text
+      self = .integer(integer)
+    } else {
+      self = .text(try container.decode(String.self))
+    }
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    switch self {
+    case .integer(let value): try container.encode(value)
+    case .text(let value): try container.encode(value)
+    }
+  }
+}
+
+extension PolicyDeclaration.Value: CustomStringConvertible, ExpressibleByIntegerLiteral, ExpressibleByStringLiteral {
+  public init(integerLiteral value: Int64) { self = .integer(value) }
+  public init(stringLiteral value: String) { self = .text(value) }
+
+  public var description: String {
+    switch self {
+    case .integer(let value): String(value)
+    case .text(let value): value
+    }
+  }
+}

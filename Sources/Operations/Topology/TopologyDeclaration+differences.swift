@@ -1,0 +1,107 @@
+extension TopologyDeclaration {
+  /// In what the broker's state differs, in the order in which to mend it: policies before the queues they are for, so
+  /// that no queue works a moment without its own, then exchanges, queues and bindings.
+  func differences(from state: TopologyState) -> [TopologyDifference] {
+    policies.flatMap { differences(of: $0, in: state) }
+      + exchanges.flatMap { differences(of: $0, in: state) }
+      + queues.flatMap { differences(of: $0, in: state) }
+      + bindings.flatMap { differences(of: $0, in: state) }
+      + strangers(in: state)
+  }
+
+  private func differences(of policy: PolicyDeclaration, in state: TopologyState) -> [TopologyDifference] {
+    guard let found = state.policies.first(where: { $0.name == policy.name }) else {
+      return [TopologyDifference("policy \(policy.name) is missing", remedy: .setPolicy(policy))]
+    }
+    var wrong: [String] = []
+    if found.pattern != policy.pattern { wrong.append("pattern is \(found.pattern) instead of \(policy.pattern)") }
+    if found.priority != PolicyDeclaration.priority {
+      wrong.append("priority is \(found.priority) instead of \(PolicyDeclaration.priority)")
+    }
+    if !["queues", "quorum_queues"].contains(found.applyTo) { wrong.append("applies to \(found.applyTo), not queues") }
+    for key in Set(found.definition.keys).union(policy.definition.keys).sorted()
+    where found.definition[key] != policy.definition[key] {
+      let (actual, wanted) = (found.definition[key], policy.definition[key])
+      wrong.append("\(key) is \(actual?.description ?? "not set") instead of \(wanted?.description ?? "not set")")
+    }
+    if wrong.isEmpty { return [] }
+    return [
+      TopologyDifference("policy \(policy.name): \(wrong.joined(separator: ", "))", remedy: .setPolicy(policy))
+    ]
+  }
+
+  private func differences(of exchange: ExchangeDeclaration, in state: TopologyState) -> [TopologyDifference] {
+    guard let found = state.exchanges.first(where: { $0.name == exchange.name }) else {
+      return [TopologyDifference("exchange \(exchange.name) is missing", remedy: .declareExchange(exchange))]
+    }
+    if found.type == exchange.kind.rawValue && found.durable { return [] }
+    return [
+      TopologyDifference(
+        "exchange \(exchange.name) is \(found.durable ? "" : "transient ")\(found.type) instead of durable \(exchange.kind.rawValue)",
+        remedy: .byHand("delete it while nothing publishes (rabbitmqctl eval or the management page), then apply again")
+      )
+    ]
+  }
+
+  private func differences(of queue: QueueDeclaration, in state: TopologyState) -> [TopologyDifference] {
+    guard let found = state.queues.first(where: { $0.name == queue.name }) else {
+      return [TopologyDifference("queue \(queue.name) is missing", remedy: .declareQueue(queue))]
+    }
+    if found.type != queue.kind.rawValue || !found.durable {
+      return [
+        TopologyDifference(
+          "queue \(queue.name) is a \(found.durable ? "" : "transient ")\(found.type) queue instead of a \(queue.kind.rawValue) queue",
+          remedy: .byHand("the type cannot be changed: empty the queue, delete it, then apply again"))
+      ]
+    }
+    let fixed = found.arguments.keys.filter { $0 != "x-queue-type" }
+    if !fixed.isEmpty {
+      return [
+        TopologyDifference(
+          "queue \(queue.name) was declared with arguments that no policy can change: \(fixed.joined(separator: ", "))",
+          remedy: .byHand("empty the queue, delete it, then apply again"))
+      ]
+    }
+    return policyDifferences(of: queue, found: found, in: state)
+  }
+
+  /// Only one policy applies to a queue; another one with a higher priority takes the place of ours.
+  private func policyDifferences(
+    of queue: QueueDeclaration, found: TopologyState.Queue, in state: TopologyState
+  ) -> [TopologyDifference] {
+    let own = policies.map(\.name)
+    guard let effective = found.policy, !effective.isEmpty, !own.contains(effective) else { return [] }
+    return [
+      TopologyDifference(
+        "queue \(queue.name) is under the policy \(effective) instead of its own",
+        remedy: .byHand("if that is not meant: rabbitmqctl clear_policy \(effective)"))
+    ]
+  }
+
+  private func differences(of binding: BindingDeclaration, in state: TopologyState) -> [TopologyDifference] {
+    let found = state.bindings.contains {
+      $0.source == binding.exchange && $0.destination == binding.queue && $0.destinationType == "queue"
+        && $0.routingKey == binding.routingKey
+    }
+    if found { return [] }
+    return [
+      TopologyDifference(
+        "queue \(binding.queue) is not bound to \(binding.exchange) under \"\(binding.routingKey)\"",
+        remedy: .bind(binding))
+    ]
+  }
+
+  /// Bindings of our queues that nobody declared: they bring messages in twice, or messages of another kind.
+  private func strangers(in state: TopologyState) -> [TopologyDifference] {
+    let own = Set(queues.map(\.name))
+    return state.bindings.filter {
+      !$0.source.isEmpty && $0.destinationType == "queue" && own.contains($0.destination)
+        && !bindings.contains(
+          BindingDeclaration(exchange: $0.source, queue: $0.destination, routingKey: $0.routingKey))
+    }.map {
+      TopologyDifference(
+        "queue \($0.destination) is also bound to \($0.source) under \"\($0.routingKey)\"",
+        remedy: .byHand("if that is not meant, delete the binding on the management page"))
+    }
+  }
+}

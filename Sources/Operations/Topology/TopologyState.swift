@@ -1,0 +1,68 @@
+/// What the broker holds of one virtual host, as its management API tells it.
+struct TopologyState: Sendable {
+  struct Exchange: Sendable, Decodable {
+    let name: String
+    let type: String
+    let durable: Bool
+  }
+
+  struct Queue: Sendable, Decodable {
+    let name: String
+    let durable: Bool
+    let type: String
+    /// The policy that applies to the queue. The API says nothing, or an empty text, when none does.
+    let policy: String?
+    /// Keys of arguments that were given when the queue was declared, and go before what a policy says.
+    let arguments: Arguments
+  }
+
+  /// Only the keys matter: values are of any type.
+  struct Arguments: Sendable, Decodable {
+    let keys: [String]
+
+    init(keys: [String]) { self.keys = keys }
+
+    init(from decoder: any Decoder) throws {
+      // A broker that has none writes an empty array, because Erlang cannot tell an empty object from it.
+      keys = (try? decoder.container(keyedBy: AnyKey.self).allKeys.map(\.stringValue).sorted()) ?? []
+    }
+  }
+
+  struct Binding: Sendable, Decodable {
+    let source: String
+    let destination: String
+    let destinationType: String
+    let routingKey: String
+
+    enum CodingKeys: String, CodingKey {
+      case source, destination
+      case destinationType = "destination_type"
+      case routingKey = "routing_key"
+    }
+  }
+
+  struct Policy: Sendable, Decodable {
+    let name: String
+    let pattern: String
+    let priority: Int
+    let definition: [String: PolicyDeclaration.Value]
+    let applyTo: String
+
+    enum CodingKeys: String, CodingKey {
+      case name, pattern, priority, definition
+      case applyTo = "apply-to"
+    }
+  }
+
+  var exchanges: [Exchange] = []
+  var queues: [Queue] = []
+  var bindings: [Binding] = []
+  var policies: [Policy] = []
+}
+
+struct AnyKey: CodingKey {
+  let stringValue: String
+  var intValue: Int? { nil }
+  init(stringValue: String) { self.stringValue = stringValue }
+  init?(intValue: Int) { nil }
+}

@@ -1,0 +1,49 @@
+internal import Messages
+
+extension UserDeclaration {
+  /// One user for each executable, with the least it needs, one for the services that use Countersign, and the operator,
+  /// the only one who may declare and configure.
+  ///
+  /// The default exchange (`amq.default`) is where replies are sent: its routing keys cannot be restricted, so who may
+  /// reply may also write to any queue by name. Secrets in messages are bound to their message for this reason.
+  public static let countersign = [
+    UserDeclaration(
+      name: "coordinator", configure: NamePattern.nothing,
+      write: NamePattern.names(
+        [
+          Topology.Exchanges.jobs, Topology.Exchanges.events, Topology.Exchanges.dead, defaultExchange,
+        ] + RetryStep.allCases.map(\.exchange)),
+      read: NamePattern.names([Topology.Queues.commands, Topology.Queues.results])),
+    UserDeclaration(
+      name: "operator", tags: ["monitoring", "policymaker"], configure: everything,
+      write: NamePattern.names([defaultExchange], or: everythingAlternatives),
+      read: everything),
+    UserDeclaration(
+      name: "service", configure: NamePattern.names([], or: ownQueues),
+      write: NamePattern.names([Topology.Exchanges.commands, Topology.Exchanges.jobs], or: ownQueues),
+      read: NamePattern.names([Topology.Exchanges.events], or: ownQueues)),
+    UserDeclaration(
+      name: "sms-worker", configure: NamePattern.nothing,
+      write: NamePattern.names(
+        [Topology.Exchanges.results, Topology.Exchanges.dead, defaultExchange] + RetryStep.allCases.map(\.exchange)),
+      read: NamePattern.names([Topology.Queues.smsDispatch]),
+      topics: [
+        TopicRight(
+          exchange: Topology.Exchanges.results, write: "^\(NamePattern.escaped(Topology.Queues.smsDispatch))\\.[^.]+$",
+          read: ".*")
+      ]),
+  ]
+
+  /// The default exchange's name in permissions.
+  private static let defaultExchange = "amq.default"
+
+  /// Queues of the services' own: named by the broker, or under a prefix reserved for them.
+  private static let ownQueues = ["amq\\.gen-.*", "countersign\\.reply\\..*"]
+
+  private static let everythingAlternatives =
+    ["countersign\\..*"]
+    + TopologyDeclaration.countersign.queues.map(\.name).filter { !$0.hasPrefix("countersign.") }
+    .map(NamePattern.escaped)
+
+  private static let everything = NamePattern.names([], or: everythingAlternatives)
+}
