@@ -1,0 +1,35 @@
+import Database
+
+/// The tables of the ledger's file. A migration that was released is never changed.
+enum LedgerSchema {
+  static let migrations = [
+    // `id` grows with time, so that the oldest jobs are found without an index of their own, and a job's row is still in
+    // the page cache when it is settled. `state` is a `LedgerState`.
+    Migration(
+      version: 1,
+      sql: """
+        CREATE TABLE job (
+          id INTEGER PRIMARY KEY,
+          message_id TEXT NOT NULL UNIQUE,
+          state INTEGER NOT NULL,
+          owner TEXT NOT NULL,
+          token INTEGER NOT NULL,
+          lane TEXT NOT NULL,
+          lease_until INTEGER NOT NULL,
+          unknown_calls INTEGER NOT NULL,
+          written_at INTEGER NOT NULL,
+          result BLOB
+        ) STRICT;
+        """)
+  ]
+}
+
+/// What a row of the ledger says of its job.
+enum LedgerState: Int64 {
+  /// No claim is open; earlier calls ended unknown.
+  case idle = 0
+  /// A claim is open: a call may have begun.
+  case open = 1
+  /// It ended; the result is recorded.
+  case settled = 2
+}

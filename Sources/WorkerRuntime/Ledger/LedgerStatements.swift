@@ -1,0 +1,116 @@
+import Database
+import Telemetry
+
+/// What the ledger does inside a transaction. Every transaction that writes is exclusive, so what it reads stays true until
+/// its commit, also between processes.
+enum LedgerStatements {
+  static func claim(_ claim: LedgerClaim, _ session: Session) throws(DatabaseError) -> ClaimAnswer {
+    if try insert(claim, state: .open, result: nil, session) { return .claimed(unknownCalls: 0) }
+    guard let row = try row(of: claim.messageID, session) else {
+      throw DatabaseError(.corrupt, "the ledger has and has not a row of the same job")
+    }
+    switch row.state {
+    case .settled: return .settled(result: row.result)
+    case .open where row.leaseUntil > claim.now && row.token != claim.token: return .held(until: row.leaseUntil)
+    case .open where row.token == claim.token:
+      // The same claim again: an earlier try was committed although it seemed to fail.
+      return .claimed(unknownCalls: row.unknownCalls)
+    case .open:
+      try takeOver(claim, unknownCalls: row.unknownCalls + 1, session)
+      return .abandoned(lane: row.lane.isEmpty ? nil : row.lane, unknownCalls: row.unknownCalls + 1)
+    case .idle:
+      try takeOver(claim, unknownCalls: row.unknownCalls, session)
+      return .claimed(unknownCalls: row.unknownCalls)
+    }
+  }
+
+  /// A job without unknown calls is forgotten, so that a retry leaves nothing behind.
+  static func release(_ claim: LedgerClaim, _ session: Session) throws(DatabaseError) {
+    let forgotten = try session.execute(
+      "DELETE FROM job WHERE message_id = ? AND token = ? AND state = 1 AND unknown_calls = 0",
+      [.text(claim.messageID), .integer(claim.token)])
+    if forgotten == 0 { try makeIdle(claim, addingCalls: 0, session) }
+  }
+
+  static func postpone(_ claim: LedgerClaim, _ session: Session) throws(DatabaseError) {
+    try makeIdle(claim, addingCalls: 1, session)
+  }
+
+  /// Whoever settles first has the word, also when his claim had been taken over: what he saw has happened.
+  static func settle(
+    _ claim: LedgerClaim, result: [UInt8], at time: UnixTime, _ session: Session
+  ) throws(DatabaseError) -> [UInt8]? {
+    let updated = try session.execute(
+      "UPDATE job SET state = 2, result = ?, written_at = ? WHERE message_id = ? AND state <> 2",
+      [.blob(result), .integer(time.milliseconds), .text(claim.messageID)])
+    if updated == 1 { return nil }
+    if try insert(claim, state: .settled, result: result, session) { return nil }
+    let standing = try row(of: claim.messageID, session)?.result
+    return standing == result ? nil : standing
+  }
+
+  /// Looks at the oldest rows only: a job that is old and was written lately stays, and comes up again the next time.
+  static func purge(before time: UnixTime, limit: Int, _ session: Session) throws(DatabaseError) -> Int {
+    try session.execute(
+      "DELETE FROM job WHERE id IN (SELECT id FROM job ORDER BY id LIMIT ?) AND written_at < ?",
+      [.integer(Int64(limit)), .integer(time.milliseconds)])
+  }
+
+  private struct JobRow {
+    var state: LedgerState
+    var token: Int64
+    var lane: String
+    var leaseUntil: UnixTime
+    var unknownCalls: Int
+    var result: [UInt8]
+  }
+
+  private static func insert(
+    _ claim: LedgerClaim, state: LedgerState, result: [UInt8]?, _ session: Session
+  ) throws(DatabaseError) -> Bool {
+    try session.execute(
+      """
+      INSERT INTO job (message_id, state, owner, token, lane, lease_until, unknown_calls, written_at, result)
+      VALUES (?, ?, ?, ?, ?, ?, 0, ?, ?) ON CONFLICT (message_id) DO NOTHING
+      """,
+      [
+        .text(claim.messageID), .integer(state.rawValue), .text(claim.owner), .integer(claim.token), .text(claim.lane),
+        .integer(claim.leaseUntil.milliseconds), .integer(claim.now.milliseconds), Value(result),
+      ]) == 1
+  }
+
+  private static func row(of messageID: String, _ session: Session) throws(DatabaseError) -> JobRow? {
+    try session.first(
+      "SELECT state, token, lane, lease_until, unknown_calls, result FROM job WHERE message_id = ?", [.text(messageID)]
+    ) { row throws(DatabaseError) in
+      guard let state = LedgerState(rawValue: Int64(row.int(0))) else {
+        throw DatabaseError(.corrupt, "the ledger has a row in a state that it does not know")
+      }
+      return JobRow(
+        state: state, token: Int64(row.int(1)), lane: row.text(2),
+        leaseUntil: UnixTime(milliseconds: Int64(row.int(3))), unknownCalls: row.int(4), result: row.blob(5))
+    }
+  }
+
+  private static func takeOver(
+    _ claim: LedgerClaim, unknownCalls: Int, _ session: Session
+  ) throws(DatabaseError) {
+    try session.execute(
+      """
+      UPDATE job SET state = 1, owner = ?, token = ?, lane = ?, lease_until = ?, unknown_calls = ?, written_at = ?
+      WHERE message_id = ?
+      """,
+      [
+        .text(claim.owner), .integer(claim.token), .text(claim.lane), .integer(claim.leaseUntil.milliseconds),
+        .integer(Int64(unknownCalls)), .integer(claim.now.milliseconds), .text(claim.messageID),
+      ])
+  }
+
+  private static func makeIdle(
+    _ claim: LedgerClaim, addingCalls calls: Int64, _ session: Session
+  ) throws(DatabaseError) {
+    try session.execute(
+      "UPDATE job SET state = 0, unknown_calls = unknown_calls + ? WHERE message_id = ? AND token = ? AND state = 1",
+      [.integer(calls), .text(claim.messageID), .integer(claim.token)])
+  }
+}

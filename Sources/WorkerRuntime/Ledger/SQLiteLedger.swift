@@ -1,0 +1,73 @@
+public import Database
+public import Telemetry
+
+/// The ledger in an SQLite file that all workers of a host share.
+///
+/// A claim is one insert and a settlement one update; both are committed in groups with those of the other jobs that wait.
+public final class SQLiteLedger: Ledger {
+  private let database: Database
+
+  private init(_ database: Database) {
+    self.database = database
+  }
+
+  /// Opens the ledger, creating the file if there is none.
+  /// - Parameters:
+  ///   - path: The file; its directory must exist. All workers of a host name the same one.
+  ///   - options: How safe a commit is, and limits. With `.full` a claim survives the loss of power.
+  /// - Throws: `LedgerError`, whose message says what an operator has to mend.
+  public static func open(
+    path: String, options: DatabaseOptions = DatabaseOptions()
+  ) async throws(LedgerError) -> SQLiteLedger {
+    do throws(DatabaseError) {
+      return SQLiteLedger(try await Database.open(path: path, options: options, migrations: LedgerSchema.migrations))
+    } catch {
+      throw LedgerError(error)
+    }
+  }
+
+  public var remembers: Bool { true }
+
+  /// Figures of the database below, for metrics.
+  public var statistics: DatabaseStatistics { database.statistics }
+
+  public func claim(_ claim: LedgerClaim) async throws(LedgerError) -> ClaimAnswer {
+    try await write { session throws(DatabaseError) in try LedgerStatements.claim(claim, session) }
+  }
+
+  public func release(_ claim: LedgerClaim) async throws(LedgerError) {
+    try await write { session throws(DatabaseError) in try LedgerStatements.release(claim, session) }
+  }
+
+  public func postpone(_ claim: LedgerClaim) async throws(LedgerError) {
+    try await write { session throws(DatabaseError) in try LedgerStatements.postpone(claim, session) }
+  }
+
+  public func settle(
+    _ claim: LedgerClaim, result: [UInt8], at time: UnixTime
+  ) async throws(LedgerError) -> [UInt8]? {
+    try await write { session throws(DatabaseError) in
+      try LedgerStatements.settle(claim, result: result, at: time, session)
+    }
+  }
+
+  public func purge(before time: UnixTime, limit: Int) async throws(LedgerError) -> Int {
+    try await write { session throws(DatabaseError) in
+      try LedgerStatements.purge(before: time, limit: limit, session)
+    }
+  }
+
+  public func close() async {
+    await database.close()
+  }
+
+  private func write<Answer: Sendable>(
+    _ body: @escaping @Sendable (Session) throws(DatabaseError) -> Answer
+  ) async throws(LedgerError) -> Answer {
+    do throws(DatabaseError) {
+      return try await database.write(body)
+    } catch {
+      throw LedgerError(error)
+    }
+  }
+}
