@@ -74,6 +74,7 @@ let testTargets: [Target] = [
     ["AMQP", "Database", "JOSE", "Messages", "PhoneNumbers", "ServiceRuntime", "Telemetry"]),
   tests("HTTPServer"),
   tests("Telemetry"),
+  tests("ServiceRuntime", ["AMQP", "HTTPServer", "JOSE", "Messages", "Telemetry"]),
   tests("Messages", ["AMQP", "JOSE", "Telemetry"]),
   tests("WorkerRuntime", ["AMQP", "Database", "Messages", "ServiceRuntime", "Telemetry"]),
   tests(

@@ -1,0 +1,34 @@
+/// The headers of the contract.
+public enum MessageHeader {
+  /// Which attempt it is: a whole number from 1; absent on the first.
+  public static let attempt = "x-attempt"
+  /// When the first attempt began, RFC 3339.
+  public static let firstAttemptAt = "x-first-attempt-at"
+  /// Why the attempt before failed.
+  public static let lastError = "x-last-error"
+  /// W3C Trace Context.
+  public static let traceparent = "traceparent"
+  /// The `message_id` of the message that led to this one.
+  public static let causationID = "x-causation-id"
+  /// On a dead letter: what was wrong, a word in upper case.
+  public static let deadReason = "x-dead-reason"
+  /// On a dead letter: the queue it failed on.
+  public static let deadQueue = "x-dead-queue"
+  /// On a dead letter: when, RFC 3339.
+  public static let deadAt = "x-dead-at"
+
+  /// A text cut to ``MessageLimits/maxHeaderTextBytes``, never in the middle of a character.
+  public static func bounded(_ text: String) -> String {
+    guard text.utf8.count > MessageLimits.maxHeaderTextBytes else { return text }
+    var end = text.startIndex
+    var bytes = ellipsis.utf8.count
+    while end < text.endIndex {
+      bytes += text[end].utf8.count
+      guard bytes <= MessageLimits.maxHeaderTextBytes else { break }
+      end = text.index(after: end)
+    }
+    return text[..<end] + ellipsis
+  }
+
+  private static let ellipsis = "…"
+}

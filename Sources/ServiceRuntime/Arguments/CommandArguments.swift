@@ -1,0 +1,85 @@
+/// The arguments of a command, read.
+public struct CommandArguments: Sendable {
+  /// The names of the sub-commands, from the outside in; empty for a program without.
+  public internal(set) var command: [String] = []
+  var options: [String: [String]] = [:]
+  var operands: [String: [String]] = [:]
+
+  /// Whether a flag was given.
+  public func flag(_ name: String) -> Bool {
+    options[name] != nil
+  }
+
+  /// The value of an option; the last one when it was given more than once.
+  public func value(_ name: String) -> String? {
+    options[name]?.last
+  }
+
+  /// All values of an option.
+  public func values(_ name: String) -> [String] {
+    options[name] ?? []
+  }
+
+  /// An operand that may have been left out.
+  public subscript(operand: String) -> String? {
+    operands[operand]?.first
+  }
+
+  /// An operand that the syntax requires.
+  public func operand(_ name: String) throws(UsageError) -> String {
+    guard let text = operands[name]?.first else { throw UsageError("\(name) is missing") }
+    return text
+  }
+
+  /// All values of an operand that repeats.
+  public func operands(_ name: String) -> [String] {
+    operands[name] ?? []
+  }
+
+  /// The value of an option as a whole number.
+  /// - Throws: when it is none, or out of range.
+  public func integer(_ name: String, in range: ClosedRange<Int>) throws(UsageError) -> Int? {
+    guard let text = value(name) else { return nil }
+    guard let number = Int(text), range.contains(number) else {
+      throw UsageError("--\(name) must be a whole number from \(range.lowerBound) to \(range.upperBound)")
+    }
+    return number
+  }
+
+  /// The value of an option as a duration: `500ms`, `30s`, `2m`, `1h`, or seconds without a unit.
+  /// - Throws: when it is none, or negative.
+  public func duration(_ name: String) throws(UsageError) -> Duration? {
+    guard let text = value(name) else { return nil }
+    guard let duration = Self.duration(text) else {
+      throw UsageError("--\(name) must be a duration such as 500ms, 30s, 2m or 1h")
+    }
+    return duration
+  }
+
+  /// The value of an option that is one of a few words.
+  /// - Throws: when it is none of them, with the nearest.
+  public func word<Word: CaseIterable & RawRepresentable<String>>(
+    _ name: String, as type: Word.Type = Word.self
+  ) throws(UsageError) -> Word? {
+    guard let text = value(name) else { return nil }
+    if let word = Word(rawValue: text) { return word }
+    let words = Word.allCases.map(\.rawValue)
+    let suggestion = NearestName.of(text, among: words).map { " (did you mean \($0)?)" } ?? ""
+    throw UsageError("--\(name) must be one of \(words.joined(separator: ", "))\(suggestion)")
+  }
+
+  private static let units: [(suffix: String, milliseconds: Double)] = [
+    ("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000),
+  ]
+
+  /// A year; longer is a mistake.
+  private static let maxMilliseconds = 366 * 86_400_000.0
+
+  private static func duration(_ text: String) -> Duration? {
+    let unit = units.first { text.hasSuffix($0.suffix) }
+    guard let number = Double(text.dropLast(unit?.suffix.count ?? 0)), number >= 0 else { return nil }
+    let milliseconds = number * (unit?.milliseconds ?? 1000)
+    guard milliseconds <= maxMilliseconds else { return nil }
+    return .milliseconds(Int64(milliseconds.rounded()))
+  }
+}

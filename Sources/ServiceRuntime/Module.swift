@@ -1,1 +1,0 @@
-/// Start, stop, configuration and health of a process.
