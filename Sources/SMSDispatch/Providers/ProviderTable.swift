@@ -1,0 +1,45 @@
+/// What a provider's answers mean for a job: by its own error code, else by HTTP status.
+///
+/// It is data, read from `Config/providers/`, because providers add and split codes at will.
+public struct ProviderTable: Sendable {
+  /// By the provider's own code.
+  private let codes: [String: ProviderRule]
+  /// By HTTP status (`429`) or its hundred (`4xx`).
+  private let statuses: [String: ProviderRule]
+
+  init(codes: [String: ProviderRule] = [:], statuses: [String: ProviderRule] = [:]) {
+    self.codes = codes
+    self.statuses = statuses
+  }
+
+  /// The rule of an answer that is no success.
+  ///
+  /// - Parameters:
+  ///   - code: The provider's own code, when the answer has one.
+  ///   - status: The HTTP status.
+  func rule(code: String?, status: Int) -> (rule: ProviderRule, isOfCode: Bool) {
+    if let code, let rule = codes[code] { return (rule, true) }
+    let rule = statuses["\(status)"] ?? statuses["\(status / 100)xx"] ?? Self.fallback(status)
+    return (rule, false)
+  }
+
+  /// For a table without the status: a clear refusal is a refusal, everything else leaves open what happened.
+  private static func fallback(_ status: Int) -> ProviderRule {
+    status / 100 == 4
+      ? ProviderRule(class: .refused, reason: "PROVIDER_REFUSED", detail: "The provider refused the message.")
+      : ProviderRule(
+        class: .unknown, reason: "PROVIDER_ERROR", detail: "The provider's answer does not say what happened.")
+  }
+}
+
+/// One row of a provider's table.
+struct ProviderRule: Decodable, Sendable, Hashable {
+  /// What the answer means; `accepted` is never in a table.
+  enum Class: String, Decodable, Sendable { case refused, otherLane, retry, unknown, laneDown }
+
+  let `class`: Class
+  /// A word of this system, such as `INVALID_NUMBER`.
+  let reason: String
+  /// One sentence for people.
+  let detail: String
+}
