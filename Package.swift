@@ -81,6 +81,7 @@ let testTargets: [Target] = [
     "SMSDispatch",
     ["CurlTransport", "JOSE", "Messages", "PhoneNumbers", "ServiceRuntime", "Telemetry", "WorkerRuntime"]),
   tests("Database"),
+  tests("JOSE"),
 ]
 
 let package = Package(

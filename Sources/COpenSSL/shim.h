@@ -1,6 +1,8 @@
 #pragma once
+#include <openssl/core_names.h>
 #include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
-#include <openssl/hmac.h>
-#include <openssl/rand.h>
+#include <openssl/params.h>
+// getrandom(2), which Swift's own module of the C library leaves out.
+#include <sys/random.h>

@@ -1,0 +1,109 @@
+/// Sealed texts: JSON Web Encryption (RFC 7516) in compact form, with direct use of a shared key (`dir`) and `A256GCM` (RFC 7518).
+///
+/// Nothing else is taken: no other algorithm, no compression (`zip`), no extension (`crit`).
+public enum JWE {
+  /// The `alg` of every sealed text.
+  public static let algorithm = "dir"
+  /// The `enc` of every sealed text.
+  public static let encryption = "A256GCM"
+  /// The largest plaintext in bytes. Messages have 64 KiB at most, so nothing larger can travel.
+  public static let maxPlaintextBytes = 65_536
+  /// The largest protected header in bytes of JSON.
+  public static let maxHeaderBytes = 4_096
+  /// The largest compact form in bytes.
+  public static let maxCompactBytes = 4 * (maxPlaintextBytes + maxHeaderBytes + 64) / 3
+
+  /// Seals a text under a fresh random IV.
+  /// - Parameters:
+  ///   - plaintext: at most 64 KiB.
+  ///   - key: named in the header as `kid`.
+  ///   - header: further members of the protected header. They are not secret, but cannot be changed unnoticed.
+  /// - Returns: the compact form, five parts of base64url with dots between them.
+  /// - Throws: ``JOSEError/Code/tooLarge``, ``JOSEError/Code/malformed`` for a reserved member, ``JOSEError/Code/unavailable``.
+  public static func seal(
+    _ plaintext: [UInt8], with key: SymmetricKey, header: [String: String] = [:]
+  ) throws(JOSEError) -> String {
+    try seal(plaintext, with: key, header: header, iv: SecureRandom.bytes(AESGCM.ivLength))
+  }
+
+  /// With a fixed IV, for tests: the same key and IV must never seal two texts.
+  static func seal(
+    _ plaintext: [UInt8], with key: SymmetricKey, header: [String: String], iv: [UInt8]
+  ) throws(JOSEError) -> String {
+    guard plaintext.count <= maxPlaintextBytes else {
+      throw JOSEError(.tooLarge, "more than \(maxPlaintextBytes) bytes to seal")
+    }
+    let json = try JWEHeader.encode(header, keyID: key.id)
+    guard json.count <= maxHeaderBytes else {
+      throw JOSEError(.tooLarge, "the header has more than \(maxHeaderBytes) bytes")
+    }
+    var compact: [UInt8] = []
+    compact.reserveCapacity((json.count + plaintext.count + iv.count + AESGCM.tagLength) * 4 / 3 + 16)
+    Base64URL.codec.encode(json, into: &compact)
+    // The header as it stands in the compact form is what the tag covers (RFC 7516, section 5.1, step 14).
+    let (ciphertext, tag) = try AESGCM.seal(plaintext, key: key, iv: iv, authenticating: compact)
+    // There is no encrypted key with `dir`: its part is empty.
+    compact.append(dot)
+    for part in [iv, ciphertext, tag] {
+      compact.append(dot)
+      Base64URL.codec.encode(part, into: &compact)
+    }
+    return String(decoding: compact, as: UTF8.self)
+  }
+
+  /// Opens a sealed text.
+  /// - Parameters:
+  ///   - compact: the compact form.
+  ///   - ring: has the key that the header's `kid` names.
+  /// - Returns: the protected header's members that are strings (`alg`, `enc` and `kid` among them), and the plaintext.
+  /// - Throws: ``JOSEError/Code/unknownKey`` with ``JOSEError/keyID``; ``JOSEError/Code/authenticationFailed``;
+  ///   ``JOSEError/Code/unsupportedAlgorithm``; ``JOSEError/Code/malformed``; ``JOSEError/Code/tooLarge``.
+  public static func open(
+    _ compact: String, with ring: KeyRing
+  ) throws(JOSEError) -> (header: [String: String], plaintext: [UInt8]) {
+    let text = Array(compact.utf8.prefix(maxCompactBytes + 1))
+    guard text.count <= maxCompactBytes else {
+      throw JOSEError(.tooLarge, "the sealed text has more than \(maxCompactBytes) bytes")
+    }
+    let parts = try Parts(text)
+    let header = try JWEHeader.decode(parts.header)
+    guard let id = header["kid"] else { throw JOSEError(.malformed, "the sealed text names no key") }
+    guard let key = ring.opening[id] else {
+      let name = JOSEError.printable(id)
+      throw JOSEError(.unknownKey, "no key \"\(name)\" to open the sealed text with", keyID: name)
+    }
+    let plaintext = try AESGCM.open(
+      parts.ciphertext, tag: parts.tag, key: key, iv: parts.iv, authenticating: parts.authenticated)
+    return (header, plaintext)
+  }
+
+  /// Whether a string looks like a JWE in compact form, of any algorithm: five parts of base64url, the first beginning like a JSON
+  /// object. A secret field that does is never taken for the secret itself.
+  public static func isCompactJWE(_ text: String) -> Bool {
+    var dots = 0
+    var index = 0
+    for character in text.utf8 {
+      // "{" is "e" and one of the last sixteen of the alphabet; ASCII white space may stand before it ("I", "C", "D").
+      if index == 0, !"eICD".utf8.contains(character) { return false }
+      if character == dot {
+        dots += 1
+      } else if !isBase64URL(character) {
+        return false
+      }
+      index += 1
+    }
+    return dots == 4
+  }
+
+  static let dot = UInt8(ascii: ".")
+
+  private static func isBase64URL(_ character: UInt8) -> Bool {
+    switch character {
+    case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"),
+      UInt8(ascii: "-"), UInt8(ascii: "_"):
+      true
+    default: false
+    }
+  }
+}
