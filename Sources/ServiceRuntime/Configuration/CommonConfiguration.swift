@@ -1,0 +1,66 @@
+public import JOSE
+public import Telemetry
+
+/// What every process is configured with.
+public struct CommonConfiguration: Sendable {
+  /// Where the broker is.
+  public let broker: BrokerConfiguration
+  /// Events below it are not logged.
+  public let logLevel: LogLevel
+  /// How the log is written.
+  public let logFormat: LogFormat
+  /// Where health and metrics are served.
+  public let http: HTTPConfiguration
+  /// The keys that seal and open secrets in messages; `nil` when secrets travel in the clear.
+  public let keys: KeyRing?
+  /// How long a stop may take before what is left is ended at once.
+  public let stopCeiling: Duration
+
+  /// Where health and metrics are served: the section `http`.
+  public struct HTTPConfiguration: Sendable {
+    /// The address to listen on.
+    public let host: String
+    /// The port; 0 for any that is free.
+    public let port: UInt16
+  }
+
+  /// - Parameters:
+  ///   - section: the top of the configuration.
+  ///   - defaultHTTPPort: the port for health and metrics when none is configured; each process has its own.
+  public init(_ section: ConfigurationSection, defaultHTTPPort: UInt16) {
+    broker = BrokerConfiguration(section.section("broker"))
+    let log = section.section("log")
+    logLevel = log.word("level", default: .info, "Events below it are not logged.")
+    logFormat = log.word("format", default: .text, "text for people, json for machines.")
+    let http = section.section("http")
+    self.http = HTTPConfiguration(
+      host: http.string(
+        "host", default: "127.0.0.1", "The address on which health and metrics are served; 0.0.0.0 for all."),
+      port: UInt16(
+        http.integer(
+          "port", default: Int(defaultHTTPPort), in: 0...65_535,
+          "The port on which health and metrics are served; 0 for any that is free.")))
+    keys = Self.readKeys(section)
+    stopCeiling = section.section("stop").seconds(
+      "ceilingSeconds", default: .seconds(20), in: .seconds(1)...(.seconds(600)),
+      "How long a stop may take before what is left is ended at once.")
+  }
+
+  private static func readKeys(_ section: ConfigurationSection) -> KeyRing? {
+    let text = section.secretFile(
+      "keysFile", "The keys that seal secrets in messages, a JWK set: the first seals, all open.")
+    guard let text else { return nil }
+    do {
+      return try KeyRing(jwkSet: Array(text.reveal().utf8))
+    } catch {
+      section.problem("keysFile", "holds no usable keys: \(error.message); make some with: countersign keys generate")
+      return nil
+    }
+  }
+}
+
+/// The configuration of a process that runs until it is stopped.
+public protocol ProcessConfiguration: Configuration {
+  /// What every process is configured with.
+  var common: CommonConfiguration { get }
+}

@@ -1,0 +1,63 @@
+/// What a process is configured with. Its initialiser is its schema: the keys, their types, ranges, defaults and meaning.
+///
+/// ```swift
+/// struct MailWorkerConfiguration: ProcessConfiguration {
+///   let common: CommonConfiguration
+///   let prefetch: Int
+///   let relay: Relay
+///
+///   init(_ section: ConfigurationSection) {
+///     common = CommonConfiguration(section, defaultHTTPPort: 8084)
+///     prefetch = section.integer("prefetch", default: 256, in: 1...10_000, "Jobs taken from the queue ahead.")
+///     relay = Relay(section.section("relay"))
+///   }
+/// }
+/// ```
+///
+/// There is nothing else to do: keys that the initialiser does not ask for are reported as unknown with the nearest known
+/// one, each key can be overridden by an environment variable (`relay.passwordFile` by `COUNTERSIGN_RELAY_PASSWORD_FILE`), every
+/// problem is reported at once, and `--keys` lists what there is. Rules between values are checked at the end of the
+/// initialiser and reported with ``ConfigurationSection/problem(_:_:)``.
+public protocol Configuration: Sendable {
+  /// Reads the configuration. Problems are reported to the section, and stand-ins returned, so this cannot fail.
+  init(_ section: ConfigurationSection)
+}
+
+/// A configuration that was read.
+public struct LoadedConfiguration<Content: Configuration>: Sendable {
+  public let content: Content
+  /// The file it was read from, if there was one.
+  public let file: String?
+  /// What is allowed and probably not meant.
+  public let warnings: [ConfigurationProblem]
+}
+
+extension Configuration {
+  /// Reads the file and the environment. Blocks; meant for the start of a process.
+  /// - Parameters:
+  ///   - file: the path of a JSON5 file; without one, environment and defaults have to do.
+  ///   - environment: the variables of the process.
+  /// - Throws: everything that is wrong.
+  public static func load(
+    file: String?, environment: [String: String]
+  ) throws(ConfigurationError) -> LoadedConfiguration<Self> {
+    var content: ConfigurationFile?
+    if let file { content = try ConfigurationFile(path: file) }
+    let reader = ConfigurationReader(file: content, environment: environment)
+    let configuration = Self(ConfigurationSection(reader: reader, path: "", fields: content?.fields ?? [:]))
+    reader.reportUnknownKeys()
+    guard reader.problems.isEmpty else { throw ConfigurationError(reader.problems) }
+    return LoadedConfiguration(content: configuration, file: file, warnings: reader.warnings)
+  }
+
+  /// The keys that it understands, in the order in which it asks for them. Keys inside of lists and of sections by name
+  /// are listed only when a file has some.
+  /// - Throws: when the file cannot be read.
+  public static func keys(file: String? = nil) throws(ConfigurationError) -> [ConfigurationKey] {
+    var content: ConfigurationFile?
+    if let file { content = try ConfigurationFile(path: file) }
+    let reader = ConfigurationReader(file: content, environment: [:])
+    _ = Self(ConfigurationSection(reader: reader, path: "", fields: content?.fields ?? [:]))
+    return reader.keys
+  }
+}

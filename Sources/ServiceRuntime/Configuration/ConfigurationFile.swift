@@ -1,0 +1,104 @@
+import FoundationEssentials
+
+/// A configuration file: JSON5, so that it may hold comments.
+struct ConfigurationFile {
+  /// The path as it was given.
+  let path: String
+  let fields: [String: ConfigurationValue]
+
+  /// Bytes of a configuration file; a larger one is a mistake.
+  static let maxBytes = 1 << 20
+
+  /// - Throws: when the file cannot be read or is not JSON5.
+  init(path: String) throws(ConfigurationError) {
+    self.path = path
+    let bytes: [UInt8]
+    do {
+      bytes = try LocalFile.read(path, maxBytes: Self.maxBytes).bytes
+    } catch {
+      throw ConfigurationError([ConfigurationProblem("configuration", error.description, isPermission: error.isPermission)])
+    }
+    guard let value = Self.parse(bytes[...]) else {
+      let line = Self.firstBadLine(bytes)
+      throw ConfigurationError([ConfigurationProblem("\(path):\(line)", "this line is not valid JSON5")])
+    }
+    guard case .object(let fields) = value else {
+      throw ConfigurationError([ConfigurationProblem(path, "must hold one section: { … }")])
+    }
+    self.fields = fields
+  }
+
+  private static func parse(_ bytes: ArraySlice<UInt8>) -> ConfigurationValue? {
+    let decoder = JSONDecoder()
+    decoder.allowsJSON5 = true
+    return try? decoder.decode(ConfigurationValue.self, from: Data(bytes))
+  }
+
+  /// The number of the first line, from 1, after which the file cannot become valid any more.
+  ///
+  /// The decoder does not say where it failed. So the text is cut after each line, what is open there is closed, and the first
+  /// cut that cannot be read is the answer.
+  private static func firstBadLine(_ bytes: [UInt8]) -> Int {
+    var scanner = BracketScanner()
+    var line = 1
+    for (index, byte) in bytes.enumerated() {
+      scanner.take(byte)
+      guard byte == UInt8(ascii: "\n") else { continue }
+      if !canGoOn(bytes[...index], closers: scanner.closers) { return line }
+      line += 1
+    }
+    return line
+  }
+
+  private static func canGoOn(_ text: ArraySlice<UInt8>, closers: [UInt8]) -> Bool {
+    // A line may end after a whole member, after a colon, or after a key.
+    ["", "null", ":null"].contains { parse(text + Array($0.utf8) + closers) != nil }
+      || parse(text + closers + Array("{}".utf8)) != nil
+  }
+}
+
+/// Follows strings, comments and brackets, so that what is open at some place can be closed.
+private struct BracketScanner {
+  private enum State {
+    case plain, slash, lineComment, blockComment, star
+    case string(quote: UInt8, isEscaped: Bool)
+  }
+
+  private var state = State.plain
+  private var stack: [UInt8] = []
+
+  /// What closes everything that is open.
+  var closers: [UInt8] {
+    if case .blockComment = state { return Array("*/".utf8) + stack.reversed() }
+    if case .star = state { return Array("*/".utf8) + stack.reversed() }
+    return stack.reversed()
+  }
+
+  mutating func take(_ byte: UInt8) {
+    switch (state, byte) {
+    case (.string(let quote, false), _) where byte == quote: state = .plain
+    case (.string(let quote, let isEscaped), _):
+      state = .string(quote: quote, isEscaped: !isEscaped && byte == UInt8(ascii: "\\"))
+    case (.lineComment, UInt8(ascii: "\n")): state = .plain
+    case (.lineComment, _): break
+    case (.blockComment, _), (.star, UInt8(ascii: "*")):
+      state = byte == UInt8(ascii: "*") ? .star : .blockComment
+    case (.star, _): state = byte == UInt8(ascii: "/") ? .plain : .blockComment
+    case (.slash, UInt8(ascii: "/")): state = .lineComment
+    case (.slash, UInt8(ascii: "*")): state = .blockComment
+    default: takePlain(byte)
+    }
+  }
+
+  private mutating func takePlain(_ byte: UInt8) {
+    state = .plain
+    switch byte {
+    case UInt8(ascii: "/"): state = .slash
+    case UInt8(ascii: "\""), UInt8(ascii: "'"): state = .string(quote: byte, isEscaped: false)
+    case UInt8(ascii: "{"): stack.append(UInt8(ascii: "}"))
+    case UInt8(ascii: "["): stack.append(UInt8(ascii: "]"))
+    case UInt8(ascii: "}"), UInt8(ascii: "]"): if stack.last == byte { stack.removeLast() }
+    default: break
+    }
+  }
+}

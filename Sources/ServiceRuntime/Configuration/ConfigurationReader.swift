@@ -1,0 +1,74 @@
+/// Collects what reading a configuration brings up: problems, warnings, and the keys that were asked for.
+///
+/// Asking for a key is what makes it known: a key of the file that nobody has asked for is unknown. So the initialiser of
+/// a configuration is its schema, and there is no second list to keep in step.
+final class ConfigurationReader {
+  let file: ConfigurationFile?
+  let environment: [String: String]
+  private(set) var problems: [ConfigurationProblem] = []
+  private(set) var warnings: [ConfigurationProblem] = []
+  private(set) var keys: [ConfigurationKey] = []
+  private var known: [String: Set<String>] = [:]
+  private var given: [String: Set<String>] = [:]
+
+  init(file: ConfigurationFile?, environment: [String: String]) {
+    self.file = file
+    self.environment = environment
+  }
+
+  /// The directory that relative paths start from: that of the file, or the current one.
+  var directory: String {
+    guard let path = file?.path, let slash = path.lastIndex(of: "/") else { return "" }
+    return String(path[...slash])
+  }
+
+  /// The value of a variable; an empty one counts as absent.
+  func variable(_ name: String) -> String? {
+    environment[name].flatMap { $0.isEmpty ? nil : $0 }
+  }
+
+  func declare(_ name: String, in section: String, _ key: ConfigurationKey?) {
+    known[section, default: []].insert(name)
+    if let key { keys.append(key) }
+  }
+
+  func open(section: String, with names: some Sequence<String>) {
+    given[section, default: []].formUnion(names)
+  }
+
+  func report(_ path: String, _ text: String, isPermission: Bool = false) {
+    problems.append(ConfigurationProblem(place(of: path), text, isPermission: isPermission))
+  }
+
+  func warn(_ path: String, _ text: String) {
+    warnings.append(ConfigurationProblem(place(of: path), text))
+  }
+
+  /// Where a value was given, or could be.
+  private func place(of path: String) -> String {
+    let variable = ConfigurationKey.variable(for: path)
+    if self.variable(variable) != nil { return "\(variable) (overrides \(path))" }
+    return file.map { "\($0.path): \(path)" } ?? path
+  }
+
+  /// Reports the keys of the file that nobody has asked for.
+  func reportUnknownKeys() {
+    for (section, names) in given.sorted(by: { $0.key < $1.key }) {
+      let valid = known[section] ?? []
+      for name in names.subtracting(valid).sorted() {
+        let path = ConfigurationSection.join(section, name)
+        problems.append(
+          ConfigurationProblem(file.map { "\($0.path): \(path)" } ?? path, "unknown key" + hint(name, section, valid)))
+      }
+    }
+  }
+
+  private func hint(_ name: String, _ section: String, _ valid: Set<String>) -> String {
+    if let nearest = NearestName.of(name, among: valid) {
+      return " (did you mean \(ConfigurationSection.join(section, nearest))?)"
+    }
+    let others = known.filter { $0.value.contains(name) }.map { ConfigurationSection.join($0.key, name) }.sorted()
+    if let other = others.first { return " (did you mean \(other)?)" }
+    return "; known here are \(valid.sorted().joined(separator: ", "))"
+  }
+}

@@ -1,0 +1,75 @@
+public import Telemetry
+
+extension ConfigurationSection {
+  /// Bytes of a file with a secret; a larger one is not what is meant.
+  private static var maxSecretBytes: Int { 64 * 1024 }
+
+  /// The path of a file or directory that may be absent. A relative one starts at the directory of the configuration file, and
+  /// one from the environment at the current directory.
+  public func path(_ key: String, _ help: String) -> String? {
+    declare(key, kind: "path, optional", help)
+    return readPath(key)
+  }
+
+  /// The path of a file or directory, with a default.
+  public func path(_ key: String, default fallback: String, _ help: String) -> String {
+    declare(key, kind: "path, default \(fallback)", help)
+    return readPath(key) ?? resolved(fallback)
+  }
+
+  /// A secret in a file of its own, without the line feed at its end. The key should end in `File`.
+  ///
+  /// The file must be readable, not empty and UTF-8; that others may read it is a warning.
+  public func secretFile(_ key: String, _ help: String) -> Secret? {
+    declare(key, kind: "path of a file with a secret, optional", help)
+    return readSecret(key)
+  }
+
+  /// A secret in a file that has to be there. The key should end in `File`.
+  public func requiredSecretFile(_ key: String, _ help: String) -> Secret {
+    declare(key, kind: "path of a file with a secret, required", help)
+    if override(key) == nil, field(key) == nil { reportMissing(key, help) }
+    return readSecret(key) ?? Secret("")
+  }
+
+  private func readPath(_ key: String) -> String? {
+    if let path = override(key) { return path }
+    return readString(key).map(resolved)
+  }
+
+  private func resolved(_ path: String) -> String {
+    path.hasPrefix("/") ? path : reader.directory + path
+  }
+
+  private func readSecret(_ key: String) -> Secret? {
+    guard let path = readPath(key) else { return nil }
+    let content: LocalFile.Content
+    do {
+      content = try LocalFile.read(path, maxBytes: Self.maxSecretBytes)
+    } catch {
+      reader.report(Self.join(self.path, key), error.description, isPermission: error.isPermission)
+      return nil
+    }
+    if content.isReadableByAll {
+      warning(key, "\(path) can be read by every user of this machine; mend it with: chmod 600 \(path)")
+    }
+    guard let text = String(validating: content.bytes, as: UTF8.self) else {
+      problem(key, "\(path) is not UTF-8 text")
+      return nil
+    }
+    let secret = text.trimmingLineFeeds()
+    guard !secret.isEmpty else {
+      problem(key, "\(path) is empty; write the secret into it")
+      return nil
+    }
+    return Secret(secret)
+  }
+}
+
+extension String {
+  fileprivate func trimmingLineFeeds() -> String {
+    var text = self[...]
+    while let last = text.last, last.isNewline { text.removeLast() }
+    return String(text)
+  }
+}

@@ -1,0 +1,66 @@
+/// One section of a configuration, from which a configuration reads its values.
+///
+/// Values come from the environment, else from the file, else from the default. A value that is wrong or missing is
+/// reported to the operator together with all others, and a stand-in is returned meanwhile: reading never stops at the first.
+public struct ConfigurationSection {
+  let reader: ConfigurationReader
+  /// The path of the section from the top; empty for the top.
+  public let path: String
+  private let fields: [String: ConfigurationValue]
+
+  init(reader: ConfigurationReader, path: String, fields: [String: ConfigurationValue]) {
+    self.reader = reader
+    self.path = path
+    self.fields = fields
+    reader.open(section: path, with: fields.keys)
+  }
+
+  /// Reports that a value is wrong, for rules that the readers below do not know.
+  /// - Parameters:
+  ///   - key: the key in this section.
+  ///   - text: what is wrong and how to mend it; must not hold the value.
+  public func problem(_ key: String, _ text: String) {
+    reader.report(Self.join(path, key), text)
+  }
+
+  /// Reports something that is allowed and probably not meant.
+  public func warning(_ key: String, _ text: String) {
+    reader.warn(Self.join(path, key), text)
+  }
+
+  static func join(_ path: String, _ key: String) -> String {
+    path.isEmpty ? key : "\(path).\(key)"
+  }
+
+  /// Makes a key known, without a place in the list of keys.
+  func declare(_ key: String) {
+    reader.declare(key, in: path, nil)
+  }
+
+  /// Makes a key known.
+  func declare(_ key: String, kind: String, _ help: String) {
+    reader.declare(
+      key, in: path, ConfigurationKey(path: Self.join(path, key), kind: kind, help: help))
+  }
+
+  /// The value of the environment, as text.
+  func override(_ key: String) -> String? {
+    reader.variable(ConfigurationKey.variable(for: Self.join(path, key)))
+  }
+
+  /// The value of the file; null is as good as absent.
+  func field(_ key: String) -> ConfigurationValue? {
+    fields[key].flatMap { $0 == .null ? nil : $0 }
+  }
+
+  func reportMissing(_ key: String, _ help: String) {
+    let full = Self.join(path, key)
+    let place = reader.file.map { "in \($0.path)" } ?? "in a file given with --config"
+    reader.report(
+      full, "is required: \(help) Set it \(place) or as \(ConfigurationKey.variable(for: full)).")
+  }
+
+  func reportType(_ key: String, expected: String, got value: ConfigurationValue?) {
+    problem(key, "must be \(expected)" + (value.map { ", not \($0.kind)" } ?? ""))
+  }
+}

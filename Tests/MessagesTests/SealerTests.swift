@@ -1,0 +1,85 @@
+import JOSE
+import Messages
+import Telemetry
+import Testing
+
+@Suite struct SealerTests {
+  static let context = SealContext(messageType: SMSDispatchJob.type, messageID: "v.sms.1", recipient: "+14155550123")
+
+  private func key(_ id: String, _ byte: UInt8) throws -> SymmetricKey {
+    try SymmetricKey(id: id, bytes: Array(repeating: byte, count: 32))
+  }
+
+  private func sealer() throws -> Sealer {
+    Sealer(keys: try KeyRing(sealing: key("a", 1)))
+  }
+
+  @Test func opensWhatItSealed() throws {
+    let field = try sealer().seal(Secret("123456"), for: Self.context)
+    #expect(field.isSealed)
+    #expect(try sealer().open(field, for: Self.context).reveal() == "123456")
+  }
+
+  @Test func aSealedFieldCrossesJSON() throws {
+    let field = try sealer().seal(Secret("123456"), for: Self.context)
+    let job = SMSDispatchJob(
+      to: "+14155550123", content: .template(name: "verification", languageCode: nil, variables: .init(code: field)),
+      deadline: UnixTime(seconds: 100))
+    let json = try job.json()
+    #expect(!String(decoding: json, as: UTF8.self).contains("123456"))
+    guard case .template(_, _, let variables) = try SMSDispatchJob(json: json).content else {
+      Issue.record("no template")
+      return
+    }
+    #expect(variables.code == field)
+  }
+
+  @Test func plainTextPassesThrough() throws {
+    let field = SecretField(Secret("123456"))
+    #expect(!field.isSealed)
+    #expect(try sealer().open(field, for: Self.context).reveal() == "123456")
+  }
+
+  @Test(arguments: [
+    (
+      SealContext(messageType: MessageType("mail.relay"), messageID: "v.sms.1", recipient: "+14155550123"),
+      "messageType"
+    ),
+    (SealContext(messageType: SMSDispatchJob.type, messageID: "other", recipient: "+14155550123"), "messageID"),
+    (SealContext(messageType: SMSDispatchJob.type, messageID: "v.sms.1", recipient: "+14155550199"), "recipient"),
+  ])
+  func aFieldThatWasMovedIsRefused(context: SealContext, differs: String) throws {
+    let field = try sealer().seal(Secret("123456"), for: Self.context)
+    #expect(throws: SealError.moved(differs)) { try sealer().open(field, for: context) }
+  }
+
+  @Test func aFieldWithoutContextIsRefused() throws {
+    let compact = try JWE.seal(Array("123456".utf8), with: key("a", 1), header: [:])
+    let body = try CheckVerification(json: Array(#"{"verificationID":"v","code":"\#(compact)"}"#.utf8))
+    #expect(throws: SealError.moved("messageID")) { try sealer().open(body.code, for: Self.context) }
+  }
+
+  @Test func anUnknownKeyIsNamed() throws {
+    let other = Sealer(keys: try KeyRing(sealing: key("b", 2)))
+    let field = try other.seal(Secret("123456"), for: Self.context)
+    #expect(throws: SealError.unknownKey("b")) { try sealer().open(field, for: Self.context) }
+    #expect(SealError.unknownKey("b").description.contains("\"b\""))
+  }
+
+  @Test func aForgedFieldIsRefused() throws {
+    let other = Sealer(keys: try KeyRing(sealing: key("a", 2)))
+    let field = try other.seal(Secret("123456"), for: Self.context)
+    #expect(throws: SealError.broken) { try sealer().open(field, for: Self.context) }
+  }
+
+  @Test func keysRotate() throws {
+    let field = try sealer().seal(Secret("123456"), for: Self.context)
+    let rotated = Sealer(keys: try KeyRing(sealing: key("b", 2), others: [key("a", 1)]))
+    #expect(try rotated.open(field, for: Self.context).reveal() == "123456")
+  }
+
+  @Test func withoutAKeyNothingIsSealed() throws {
+    let empty = Sealer(keys: try KeyRing(sealing: nil))
+    #expect(throws: SealError.noSealingKey) { try empty.seal(Secret("123456"), for: Self.context) }
+  }
+}
