@@ -82,6 +82,9 @@ let testTargets: [Target] = [
     ["CurlTransport", "JOSE", "Messages", "PhoneNumbers", "ServiceRuntime", "Telemetry", "WorkerRuntime"]),
   tests("Database"),
   tests("JOSE"),
+  tests("AMQP"),
+  // Needs a broker: COUNTERSIGN_TEST_AMQP_URL and COUNTERSIGN_TEST_BROKER_CTL.
+  .testTarget(name: "AMQPIntegrationTests", dependencies: ["AMQP"], swiftSettings: swiftSettings),
 ]
 
 let package = Package(

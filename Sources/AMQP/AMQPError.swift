@@ -1,0 +1,80 @@
+/// What went wrong between this process and the broker.
+///
+/// `description` is safe to log: it names hosts, users, queues and exchanges, never a password or a message.
+public struct AMQPError: Error, Sendable, Hashable, CustomStringConvertible {
+  /// The kind of failure. More kinds may be added.
+  public struct Code: Sendable, Hashable, CustomStringConvertible {
+    private enum Base: String {
+      case invalidURL, connectFailed, authenticationRefused, accessRefused, notFound, preconditionFailed
+      case resourceLocked, tlsFailed, timedOut, connectionLost, closed, blocked, protocolViolation, tooLarge
+      case cancelled, nacked, consumerCancelled, consumerStalled
+    }
+
+    private let base: Base
+    private init(_ base: Base) { self.base = base }
+
+    /// The broker's address is not an AMQP URL.
+    public static let invalidURL = Code(.invalidURL)
+    /// No TCP connection: the name is unknown, nobody listens, or there is no route.
+    public static let connectFailed = Code(.connectFailed)
+    /// The broker does not accept the user or the password.
+    public static let authenticationRefused = Code(.authenticationRefused)
+    /// The user is known but may not do this.
+    public static let accessRefused = Code(.accessRefused)
+    /// A virtual host, an exchange, a queue or a route is missing.
+    public static let notFound = Code(.notFound)
+    /// What exists differs from what was asked for.
+    public static let preconditionFailed = Code(.preconditionFailed)
+    /// Another connection has the queue for itself.
+    public static let resourceLocked = Code(.resourceLocked)
+    /// The TLS handshake failed, or the certificate is not one to trust.
+    public static let tlsFailed = Code(.tlsFailed)
+    /// No answer within the limit.
+    public static let timedOut = Code(.timedOut)
+    /// The connection was open and is no more.
+    public static let connectionLost = Code(.connectionLost)
+    /// This publisher, consumer or client was stopped.
+    public static let closed = Code(.closed)
+    /// The broker has stopped reading because it is short of memory or disk.
+    public static let blocked = Code(.blocked)
+    /// The broker sent what AMQP 0-9-1 does not allow.
+    public static let protocolViolation = Code(.protocolViolation)
+    /// A message, a header table or a short string is longer than its limit.
+    public static let tooLarge = Code(.tooLarge)
+    /// The task that waited was cancelled.
+    public static let cancelled = Code(.cancelled)
+    /// The broker did not take the message, e.g. because the queue is full.
+    public static let nacked = Code(.nacked)
+    /// The broker cancelled the consumer, e.g. because the queue was deleted.
+    public static let consumerCancelled = Code(.consumerCancelled)
+    /// The queue had messages, and the consumer got none.
+    public static let consumerStalled = Code(.consumerStalled)
+
+    public var description: String { base.rawValue }
+  }
+
+  /// The kind of failure.
+  public let code: Code
+  /// What happened and, where it is known, what mends it. Safe to log.
+  public let message: String
+  /// The reply code of AMQP 0-9-1 (section 1.2 of the reference), when the broker gave one.
+  public let replyCode: Int?
+
+  public init(_ code: Code, _ message: String, replyCode: Int? = nil) {
+    self.code = code
+    self.message = message
+    self.replyCode = replyCode
+  }
+
+  public var description: String { "\(code): \(message)" }
+
+  /// Whether the same call may succeed later without anything being changed here.
+  public var isRetriable: Bool {
+    switch code {
+    case .connectFailed, .timedOut, .connectionLost, .blocked, .nacked, .resourceLocked, .consumerCancelled,
+      .consumerStalled, .notFound:
+      true
+    default: false
+    }
+  }
+}

@@ -1,0 +1,245 @@
+internal import Dispatch
+
+/// A connection for tools: declares the topology, looks into queues, moves messages by hand.
+///
+/// It does not reconnect: a tool is started again. An error of the broker closes the channel, which the next call opens
+/// again; deliveries of the closed one are back in their queue.
+public actor AdminConnection {
+  /// How often heartbeats are serviced between calls; they are at least 1 s apart.
+  private static let heartbeatInterval: DispatchTimeInterval = .milliseconds(250)
+
+  private nonisolated let executor: QueueExecutor
+  private let options: ConnectionOptions
+  private var link: Link?
+  private var failure: AMQPError?
+  private var epoch: UInt32 = 1
+  private var hasConfirms = false
+  /// Publishes on this channel, as the broker counts them.
+  private var published: UInt64 = 0
+
+  public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+  private init(options: ConnectionOptions) {
+    executor = QueueExecutor(label: "amqp.\(options.name)")
+    self.options = options
+  }
+
+  /// Connects and logs in.
+  ///
+  /// - Throws: why that failed; there is no second attempt.
+  public static func open(
+    endpoint: BrokerEndpoint, options: ConnectionOptions
+  ) async throws(AMQPError) -> AdminConnection {
+    let connection = AdminConnection(options: options)
+    try await connection.connect(endpoint)
+    return connection
+  }
+
+  // MARK: - Topology
+
+  /// Declares a durable exchange.
+  ///
+  /// - Parameters:
+  ///   - type: `direct`, `fanout`, `topic` or `headers`.
+  ///   - passive: whether it must exist already; then the rest does not matter.
+  public func declareExchange(
+    _ name: String, type: String, passive: Bool = false, arguments: [String: FieldValue] = [:]
+  ) throws(AMQPError) {
+    try check([name, type], arguments)
+    try perform { link throws(AMQPError) in
+      try link.declareExchange(name, type: type, isPassive: passive, isDurable: true, arguments: arguments)
+    }
+  }
+
+  /// Declares a queue.
+  ///
+  /// - Parameters:
+  ///   - name: the broker makes one up when it is empty.
+  ///   - passive: whether it must exist already; then the rest does not matter.
+  @discardableResult
+  public func declareQueue(
+    _ name: String, arguments: [String: FieldValue] = [:], passive: Bool = false, durable: Bool = true,
+    exclusive: Bool = false, autoDelete: Bool = false
+  ) throws(AMQPError) -> DeclaredQueue {
+    try check([name], arguments)
+    let queue = QueueDeclaration(
+      name: name, isPassive: passive, isDurable: durable, isExclusive: exclusive, isAutoDeleted: autoDelete,
+      arguments: arguments)
+    return try perform(queue: name) { link throws(AMQPError) in try link.declareQueue(queue) }
+  }
+
+  public func bindQueue(
+    _ queue: String, exchange: String, routingKey: String, arguments: [String: FieldValue] = [:]
+  ) throws(AMQPError) {
+    try check([queue, exchange, routingKey], arguments)
+    try perform(queue: queue) { link throws(AMQPError) in
+      try link.bindQueue(queue, exchange: exchange, routingKey: routingKey, arguments: arguments)
+    }
+  }
+
+  public func unbindQueue(
+    _ queue: String, exchange: String, routingKey: String, arguments: [String: FieldValue] = [:]
+  ) throws(AMQPError) {
+    try check([queue, exchange, routingKey], arguments)
+    try perform(queue: queue) { link throws(AMQPError) in
+      try link.unbindQueue(queue, exchange: exchange, routingKey: routingKey, arguments: arguments)
+    }
+  }
+
+  /// - Returns: how many messages went with it.
+  @discardableResult
+  public func deleteQueue(_ name: String, ifUnused: Bool = false, ifEmpty: Bool = false) throws(AMQPError) -> Int {
+    try check([name])
+    return try perform(queue: name) { link throws(AMQPError) in
+      try link.deleteQueue(name, ifUnused: ifUnused, ifEmpty: ifEmpty)
+    }
+  }
+
+  public func deleteExchange(_ name: String) throws(AMQPError) {
+    try check([name])
+    try perform { link throws(AMQPError) in try link.deleteExchange(name) }
+  }
+
+  /// - Returns: how many messages were thrown away.
+  @discardableResult
+  public func purge(_ queue: String) throws(AMQPError) -> Int {
+    try check([queue])
+    return try perform(queue: queue) { link throws(AMQPError) in try link.purgeQueue(queue) }
+  }
+
+  // MARK: - Messages
+
+  /// Takes the first message of a queue; it is to be acknowledged or rejected.
+  ///
+  /// - Returns: `nil` when the queue is empty; otherwise also how many messages remain ready.
+  public func get(_ queue: String) throws(AMQPError) -> (delivery: Delivery, remaining: Int)? {
+    try check([queue])
+    let content = try perform(queue: queue) { link throws(AMQPError) in try link.get(queue) }
+    guard let content,
+      case .got(let number, let isRedelivered, let exchange, let routingKey, let remaining) = content.start
+    else { return nil }
+    let delivery = Delivery(
+      message: content.message, tag: DeliveryTag(epoch: epoch, number: number), isRedelivered: isRedelivered,
+      exchange: exchange, routingKey: routingKey, bodyBytes: content.bodyBytes, isOversize: content.isOversize)
+    return (delivery, remaining)
+  }
+
+  /// Acknowledges what `get` took. A tag of a channel that was closed does nothing.
+  public func ack(_ tag: DeliveryTag) throws(AMQPError) {
+    guard isCurrent(tag) else { return }
+    try perform { link throws(AMQPError) in try link.acknowledge(tag.number, multiple: false) }
+  }
+
+  /// Hands back what `get` took. A tag of a channel that was closed does nothing.
+  ///
+  /// - Parameter requeue: whether it goes back to the queue or to its dead letter exchange.
+  public func reject(_ tag: DeliveryTag, requeue: Bool) throws(AMQPError) {
+    guard isCurrent(tag) else { return }
+    try perform { link throws(AMQPError) in try link.reject(tag.number, requeue: requeue) }
+  }
+
+  /// Publishes and waits for the confirm.
+  public func publish(_ publication: Publication) throws(AMQPError) -> PublishOutcome {
+    try MessageLimits.check(publication, maxBodyBytes: options.maxBodyBytes)
+    return try perform { link throws(AMQPError) in
+      guard !link.isBlocked else { throw AMQPError(.blocked, "the broker takes no messages now") }
+      if !hasConfirms {
+        try link.selectConfirms()
+        hasConfirms = true
+      }
+      try link.publish(publication)
+      published += 1
+      return try outcome(link)
+    }
+  }
+
+  /// Closes channel and connection. The broker has then read all acknowledgements.
+  public func close() throws(AMQPError) {
+    guard let link else { return }
+    self.link = nil
+    failure = AMQPError(.closed, "the connection was closed")
+    link.watchdog.enter()
+    defer { link.watchdog.leave() }
+    try link.close()
+  }
+
+  // MARK: - Inside
+
+  private func connect(_ endpoint: BrokerEndpoint) throws(AMQPError) {
+    let link = try Link.open(endpoint, options)
+    link.watchdog.enter()
+    defer { link.watchdog.leave() }
+    try link.openChannel()
+    self.link = link
+    serviceLater()
+  }
+
+  private func perform<R>(
+    queue: String? = nil, _ body: (Link) throws(AMQPError) -> R
+  ) throws(AMQPError) -> R {
+    guard let link else { throw failure ?? AMQPError(.closed, "the connection is not open") }
+    link.watchdog.enter()
+    defer { link.watchdog.leave() }
+    do {
+      if link.closure != nil { try reopen(link) }
+      return try body(link)
+    } catch {
+      // A closed channel can be opened again; after anything else the connection is not to be trusted.
+      if link.closure == nil, error.code != .blocked { fail(error) }
+      guard let queue else { throw error }
+      throw QueueMissing.explain(error, queue: queue)
+    }
+  }
+
+  private func isCurrent(_ tag: DeliveryTag) -> Bool { tag.epoch == epoch && link?.closure == nil }
+
+  private func reopen(_ link: Link) throws(AMQPError) {
+    try link.openChannel()
+    epoch += 1
+    hasConfirms = false
+    published = 0
+  }
+
+  private func outcome(_ link: Link) throws(AMQPError) -> PublishOutcome {
+    var returned: PublishOutcome?
+    while true {
+      switch try link.nextEvent("confirm") {
+      case .content(let content):
+        if case .returned(let code, let text, _, _) = content.start { returned = .returned(code: code, text: text) }
+      case .confirm(let tag, let multiple, let isAck) where tag == published || (multiple && tag > published):
+        return returned ?? (isAck ? .confirmed : .nacked)
+      case .blocked(let reason): throw AMQPError(.blocked, "the broker takes no messages now: \(reason)")
+      case .confirm, .consumerCancelled, .unblocked, .reply: break
+      }
+    }
+  }
+
+  private func fail(_ error: AMQPError) {
+    failure = error
+    link = nil
+  }
+
+  private func serviceLater() {
+    executor.queue.asyncAfter(deadline: .now() + Self.heartbeatInterval) { [weak self] in
+      self?.assumeIsolated { $0.service() }
+    }
+  }
+
+  /// Sends and checks heartbeats.
+  private func service() {
+    guard let link else { return }
+    link.watchdog.enter()
+    defer { link.watchdog.leave() }
+    do {
+      _ = try link.read(limit: 64) { _ throws(AMQPError) in }
+    } catch {
+      if link.closure == nil { return fail(error) }
+    }
+    serviceLater()
+  }
+
+  private func check(_ names: [String], _ arguments: [String: FieldValue] = [:]) throws(AMQPError) {
+    for name in names { try MessageLimits.check(name, "the name '\(name.prefix(32))...'") }
+    try MessageLimits.check(table: arguments)
+  }
+}

@@ -1,0 +1,88 @@
+extension BrokerEndpoint {
+  /// The port of `amqp://` URLs, assigned by IANA.
+  static let defaultPort = 5672
+  /// The port of `amqps://` URLs, assigned by IANA.
+  static let defaultTLSPort = 5671
+  /// The longest virtual host name: it is a short string on the wire.
+  static let maxVirtualHostBytes = 255
+
+  /// Reads an AMQP URI (RabbitMQ URI Specification): `amqp[s]://[user[:password]@]host[:port][/vhost]`.
+  ///
+  /// Parts may be percent-encoded. No path means the default virtual host; the specification reads a lone `/` as
+  /// the virtual host with the empty name, which no broker has by default, so it means the default one here too, as
+  /// in most clients. Query parameters are refused: options have names of their own in the configuration.
+  ///
+  /// - Throws: `invalidURL`; the message never repeats the URL, as it may hold a password.
+  public init(url: String) throws(AMQPError) {
+    let (scheme, rest) = try Self.split(url)
+    guard !rest.contains("?"), !rest.contains("#") else {
+      throw Self.invalid("query and fragment are not supported")
+    }
+    let slash = rest.firstIndex(of: "/")
+    let authority = rest[..<(slash ?? rest.endIndex)]
+    let path = slash.map { rest[rest.index(after: $0)...] } ?? ""
+    guard !path.contains("/") else { throw Self.invalid("a slash in the virtual host is written %2F") }
+
+    let at = authority.lastIndex(of: "@")
+    let address = at.map { authority[authority.index(after: $0)...] } ?? authority
+    let (host, port) = try Self.address(address)
+    let (username, password) = try Self.credentials(at.map { authority[..<$0] })
+    let virtualHost = try Self.decode(path, "the virtual host")
+    guard virtualHost.utf8.count <= Self.maxVirtualHostBytes else {
+      throw Self.invalid("the virtual host is longer than \(Self.maxVirtualHostBytes) bytes")
+    }
+    self.init(
+      host: host, port: port ?? (scheme == "amqps" ? Self.defaultTLSPort : Self.defaultPort),
+      virtualHost: virtualHost.isEmpty ? "/" : virtualHost, username: username, password: password,
+      tls: scheme == "amqps" ? TLSSettings() : nil)
+  }
+
+  private static func split(_ url: String) throws(AMQPError) -> (scheme: String, rest: Substring) {
+    guard let colon = url.firstIndex(of: ":") else { throw invalid("it must begin with amqp:// or amqps://") }
+    let scheme = url[..<colon].lowercased()
+    let rest = url[url.index(after: colon)...]
+    guard scheme == "amqp" || scheme == "amqps", rest.hasPrefix("//") else {
+      throw invalid("it must begin with amqp:// or amqps://")
+    }
+    return (scheme, rest.dropFirst(2))
+  }
+
+  private static func address(_ text: Substring) throws(AMQPError) -> (host: String, port: Int?) {
+    var host = text
+    var port: Substring?
+    if text.hasPrefix("[") {
+      guard let end = text.firstIndex(of: "]") else { throw invalid("the IPv6 address has no closing bracket") }
+      host = text[text.index(after: text.startIndex)..<end]
+      let rest = text[text.index(after: end)...]
+      guard rest.isEmpty || rest.hasPrefix(":") else { throw invalid("there is text after the IPv6 address") }
+      port = rest.isEmpty ? nil : rest.dropFirst()
+    } else if let colon = text.firstIndex(of: ":") {
+      host = text[..<colon]
+      port = text[text.index(after: colon)...]
+    }
+    let name = try decode(host, "the host")
+    guard !name.isEmpty else { throw invalid("the host is missing") }
+    guard let port else { return (name, nil) }
+    guard let number = Int(port), (1...65535).contains(number) else {
+      throw invalid("the port must be a number from 1 to 65535")
+    }
+    return (name, number)
+  }
+
+  private static func credentials(_ text: Substring?) throws(AMQPError) -> (String, String) {
+    guard let text else { return ("guest", "guest") }
+    guard let colon = text.firstIndex(of: ":") else { return (try decode(text, "the user"), "") }
+    return (try decode(text[..<colon], "the user"), try decode(text[text.index(after: colon)...], "the password"))
+  }
+
+  private static func decode(_ text: Substring, _ part: String) throws(AMQPError) -> String {
+    guard let decoded = PercentCoding.decode(text) else {
+      throw invalid("\(part) is not percent-encoded UTF-8 without NUL")
+    }
+    return decoded
+  }
+
+  private static func invalid(_ why: String) -> AMQPError {
+    AMQPError(.invalidURL, "not an AMQP URL: \(why)")
+  }
+}

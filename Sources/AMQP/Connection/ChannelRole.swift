@@ -1,0 +1,36 @@
+/// What a connection is for: publishing, consuming or asking. Lives inside the connection's actor; an error thrown by
+/// any method ends the connection, and a new one is made.
+protocol ChannelRole: AnyObject {
+  typealias Instant = ContinuousClock.Instant
+
+  /// The channel is open and fresh: prepare it.
+  func opened(_ link: Link, now: Instant) throws(AMQPError)
+  /// Something arrived.
+  func received(_ event: ChannelEvent, _ link: Link, now: Instant) throws(AMQPError)
+  /// Do what waits: at the end of each turn, when callers have handed something in, when the socket has room again.
+  func work(_ link: Link, now: Instant) throws(AMQPError) -> FollowUp
+  /// Look after what depends on time; every `ConnectionActor.tick`.
+  func tick(_ link: Link, now: Instant) throws(AMQPError)
+  /// The broker closed the channel: whether opening another one will do. Otherwise the connection is ended.
+  func mayReopen(after closure: Link.Closure) -> Bool
+  /// The channel is gone and its numbers are void; another may follow.
+  func lost(_ error: AMQPError)
+  /// Callers have handed something in while there is no channel.
+  func workOffline()
+  /// Nothing follows any more: let everybody go.
+  func stopped(_ error: AMQPError)
+  /// Whether a stop has nothing to wait for.
+  var isDrained: Bool { get }
+  /// Phase to show while the connection is open.
+  var openPhase: ConnectionStatus.Phase { get }
+  /// Events since the last call.
+  func takeEvents() -> [ConnectionEvent]
+}
+
+/// When `work` wants to be called again.
+struct FollowUp {
+  /// As soon as the socket takes data.
+  var whenWritable = false
+  /// After this time.
+  var after: Duration?
+}

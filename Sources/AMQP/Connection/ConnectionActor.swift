@@ -1,0 +1,271 @@
+internal import Dispatch
+
+/// Connects, keeps the connection alive and replaces it when it is lost, until it is stopped.
+///
+///     idle -> connecting -> open -> (lost) -> waiting -> connecting -> ... -> stopped
+///
+/// Everything runs on one serial queue, in turns: something arrives, callers hand something in, the socket has room,
+/// or a timer fires; then what has arrived is read, and the role does what waits. A turn may block for as long as the
+/// limits in `ConnectionOptions` allow, which is why the queue is not the cooperative pool.
+actor ConnectionActor {
+  typealias Instant = ContinuousClock.Instant
+
+  /// How often time-outs are looked at and heartbeats are serviced. Heartbeats are at least 1 s apart.
+  static let tick: Duration = .milliseconds(100)
+  /// Frames read in one turn.
+  static let maxFramesPerTurn = 4096
+
+  private enum Phase {
+    case idle
+    case open(Session)
+    /// The number tells a retry that is still meant from one that is not.
+    case waiting(retry: UInt64)
+    case stopped
+  }
+
+  nonisolated let executor: QueueExecutor
+  nonisolated let status = StatusBox()
+  nonisolated let finished = Latch()
+  private let endpoint: BrokerEndpoint
+  private let options: ConnectionOptions
+  private let role: any ChannelRole
+  private let onEvent: @Sendable (ConnectionEvent) -> Void
+  private var phase = Phase.idle
+  private var backoff: Backoff
+  private var retries: UInt64 = 0
+  private var isCallPending = false
+  private var isFollowUpPending = false
+  /// Set when a stop was asked for.
+  private var drainDeadline: Instant?
+
+  nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+  init(
+    endpoint: BrokerEndpoint, options: ConnectionOptions, role: sending any ChannelRole,
+    onEvent: @escaping @Sendable (ConnectionEvent) -> Void
+  ) {
+    executor = QueueExecutor(label: "amqp.\(options.name)")
+    self.endpoint = endpoint
+    self.options = options
+    self.role = role
+    self.onEvent = onEvent
+    backoff = Backoff(options.reconnectDelay)
+  }
+
+  /// Connects and stays connected until `stop`, or until the task is cancelled, which gives up what is unfinished.
+  nonisolated func run() async {
+    onQueue { $0.start() }
+    await withTaskCancellationHandler {
+      _ = await finished.wait()
+    } onCancel: {
+      abort()
+    }
+  }
+
+  /// Callers have handed something in.
+  nonisolated func wake() {
+    onQueue { $0.turn(reads: false) }
+  }
+
+  /// Finishes what the role has not drained, `ceiling` at most, and closes channel and connection.
+  nonisolated func stop(ceiling: Duration) async {
+    onQueue { $0.beginStop(.now + ceiling) }
+    // The queue may be inside a call that blocks. What it does afterwards ends by itself.
+    let limit = ceiling + options.rpcTimeout + options.rpcTimeout
+    if await !finished.wait(atMost: limit) { abort() }
+  }
+
+  /// Ends at once. Nobody waits for the queue, which may be inside a call that blocks.
+  nonisolated func abort() {
+    onQueue { $0.finishStop() }
+    finished.open()
+  }
+
+  private nonisolated func onQueue(_ body: @escaping @Sendable (isolated ConnectionActor) -> Void) {
+    executor.queue.async { self.assumeIsolated(body) }
+  }
+
+  // MARK: - Life
+
+  private func start() {
+    guard case .idle = phase else { return }
+    connect()
+  }
+
+  private func connect() {
+    do {
+      let link = try Link.open(endpoint, options)
+      let session = Session(
+        link: link, queue: executor.queue, tick: Self.tick,
+        onReadable: { [weak self] in self?.assumeIsolated { $0.turn(reads: true) } },
+        onWritable: { [weak self] in self?.assumeIsolated { $0.roomAgain() } },
+        onTick: { [weak self] in self?.assumeIsolated { $0.turn(reads: true, ticks: true) } })
+      phase = .open(session)
+      link.watchdog.enter()
+      defer { link.watchdog.leave() }
+      try link.openChannel()
+      try role.opened(link, now: .now)
+      showOpen(.connected)
+    } catch {
+      lose(error)
+      return
+    }
+    turn(reads: true)
+  }
+
+  private func lose(_ error: AMQPError) {
+    if case .open(let session) = phase {
+      backoff.connectionEnded(after: session.openedAt.duration(to: .now))
+      session.end()
+      role.lost(error)
+    }
+    guard !isStopDue else { return finishStop() }
+    let delay = backoff.next(random: .random(in: 0..<1))
+    retries += 1
+    phase = .waiting(retry: retries)
+    status.value = ConnectionStatus(phase: .connecting, lastError: error)
+    report(.disconnected(error, retryIn: delay))
+    let retry = retries
+    executor.queue.asyncAfter(deadline: .now() + delay.dispatchInterval) {
+      self.assumeIsolated { $0.retry(retry) }
+    }
+  }
+
+  private func retry(_ number: UInt64) {
+    guard case .waiting(retry: number) = phase else { return }
+    connect()
+  }
+
+  private var isStopDue: Bool {
+    guard let drainDeadline else { return false }
+    return role.isDrained || Instant.now >= drainDeadline
+  }
+
+  private func beginStop(_ deadline: Instant) {
+    guard drainDeadline == nil else { return }
+    drainDeadline = deadline
+    switch phase {
+    case .idle: finishStop()
+    case .open: turn(reads: false)
+    case .waiting:
+      guard !isStopDue else { return finishStop() }
+      executor.queue.asyncAfter(deadline: .now() + Instant.now.duration(to: deadline).dispatchInterval) {
+        self.assumeIsolated { $0.giveUpWaiting() }
+      }
+    case .stopped: break
+    }
+  }
+
+  private func giveUpWaiting() {
+    if case .waiting = phase { finishStop() }
+  }
+
+  private func finishStop() {
+    if case .stopped = phase { return }
+    if case .open(let session) = phase { session.end() }
+    phase = .stopped
+    role.stopped(AMQPError(.closed, "the connection was stopped"))
+    status.value = ConnectionStatus(phase: .stopped, lastError: status.value.lastError)
+    report(.stopped)
+    finished.open()
+  }
+
+  // MARK: - Turns
+
+  private func roomAgain() {
+    if case .open(let session) = phase { session.stopWaitingForRoom() }
+    turn(reads: false)
+  }
+
+  private func turn(reads: Bool, ticks: Bool = false) {
+    guard case .open(let session) = phase else { return role.workOffline() }
+    let link = session.link
+    link.watchdog.enter()
+    defer { link.watchdog.leave() }
+    do {
+      let now = Instant.now
+      var hasMore = false
+      if reads || link.hasPending {
+        hasMore = try link.read(limit: Self.maxFramesPerTurn) { event throws(AMQPError) in
+          try received(event, link, now)
+        }
+      }
+      if ticks { try role.tick(link, now: now) }
+      let next = try role.work(link, now: now)
+      reportRole()
+      if isStopDue { return try close(session) }
+      follow(next, hasMore: hasMore || link.hasPending, session)
+    } catch {
+      recover(error, session)
+    }
+  }
+
+  private func received(_ event: ChannelEvent, _ link: Link, _ now: Instant) throws(AMQPError) {
+    switch event {
+    case .blocked(let reason): showOpen(.blocked(reason: reason), link)
+    case .unblocked: showOpen(.unblocked, link)
+    default: break
+    }
+    try role.received(event, link, now: now)
+  }
+
+  /// Another turn follows by itself when there is more to read, when the socket has room, or after a while.
+  private func follow(_ next: FollowUp, hasMore: Bool, _ session: Session) {
+    if next.whenWritable { session.waitForRoom() }
+    if hasMore, !isCallPending {
+      isCallPending = true
+      onQueue {
+        $0.isCallPending = false
+        $0.turn(reads: true)
+      }
+    }
+    if let delay = next.after, !isFollowUpPending {
+      isFollowUpPending = true
+      executor.queue.asyncAfter(deadline: .now() + delay.dispatchInterval) {
+        self.assumeIsolated {
+          $0.isFollowUpPending = false
+          $0.turn(reads: false)
+        }
+      }
+    }
+  }
+
+  /// A closed channel is opened again where that helps; anything else costs the connection.
+  private func recover(_ error: AMQPError, _ session: Session) {
+    let link = session.link
+    reportRole()
+    guard let closure = link.closure, role.mayReopen(after: closure), !isStopDue else { return lose(error) }
+    role.lost(error)
+    do {
+      try link.openChannel()
+      try role.opened(link, now: .now)
+    } catch {
+      return lose(error)
+    }
+    report(.channelReopened(error))
+    onQueue { $0.turn(reads: true) }
+  }
+
+  private func close(_ session: Session) throws(AMQPError) {
+    // A broker that does not read does not answer either.
+    if !session.link.isBlocked { try session.link.close() }
+    finishStop()
+  }
+
+  // MARK: - Reports
+
+  private func showOpen(_ event: ConnectionEvent, _ link: Link? = nil) {
+    let phase = link?.isBlocked == true ? .blocked : role.openPhase
+    status.value = ConnectionStatus(phase: phase, lastError: nil)
+    report(event)
+  }
+
+  private func reportRole() {
+    for event in role.takeEvents() { report(event) }
+    guard case .open(let session) = phase, !session.link.isBlocked else { return }
+    let phase = role.openPhase
+    if status.value.phase != phase { status.value = ConnectionStatus(phase: phase, lastError: nil) }
+  }
+
+  private func report(_ event: ConnectionEvent) { onEvent(event) }
+}

@@ -1,0 +1,63 @@
+internal import Dispatch
+
+/// An open connection with its event sources. Belongs to the connection's actor.
+final class Session {
+  let link: Link
+  let openedAt: ContinuousClock.Instant
+  private let readable: any DispatchSourceRead
+  private let writable: any DispatchSourceWrite
+  private let timer: any DispatchSourceTimer
+  private var isWaitingForRoom = false
+  private var isEnded = false
+
+  /// - Parameters:
+  ///   - queue: the actor's own; the three callbacks run there.
+  init(
+    link: Link, queue: DispatchQueue, tick: Duration, onReadable: @escaping @Sendable () -> Void,
+    onWritable: @escaping @Sendable () -> Void, onTick: @escaping @Sendable () -> Void
+  ) {
+    self.link = link
+    openedAt = .now
+    readable = DispatchSource.makeReadSource(fileDescriptor: link.socket.number, queue: queue)
+    writable = DispatchSource.makeWriteSource(fileDescriptor: link.socket.number, queue: queue)
+    timer = DispatchSource.makeTimerSource(queue: queue)
+    timer.schedule(deadline: .now() + tick.dispatchInterval, repeating: tick.dispatchInterval)
+    readable.setEventHandler(handler: onReadable)
+    writable.setEventHandler(handler: onWritable)
+    timer.setEventHandler(handler: onTick)
+    // The descriptor may only be closed once both sources have let go of it.
+    let group = DispatchGroup()
+    for source in [readable, writable] as [any DispatchSourceProtocol] {
+      group.enter()
+      source.setCancelHandler { group.leave() }
+    }
+    let socket = link.socket
+    group.notify(queue: queue) { socket.close() }
+    readable.activate()
+    timer.activate()
+  }
+
+  /// Asks for one `onWritable`.
+  func waitForRoom() {
+    guard !isWaitingForRoom, !isEnded else { return }
+    isWaitingForRoom = true
+    writable.resume()
+  }
+
+  func stopWaitingForRoom() {
+    guard isWaitingForRoom, !isEnded else { return }
+    isWaitingForRoom = false
+    writable.suspend()
+  }
+
+  func end() {
+    guard !isEnded else { return }
+    // A source that is suspended never calls its cancel handler.
+    if !isWaitingForRoom { writable.resume() }
+    isEnded = true
+    readable.cancel()
+    writable.cancel()
+    timer.cancel()
+    link.destroy()
+  }
+}

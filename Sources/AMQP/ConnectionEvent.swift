@@ -1,0 +1,32 @@
+/// A change in the life of a connection, for logs and metrics. `description` is safe to log.
+public enum ConnectionEvent: Sendable, Hashable, CustomStringConvertible {
+  /// The connection and its channel are open and prepared.
+  case connected
+  /// The attempt failed or the connection was lost; the next attempt follows after `retryIn`.
+  case disconnected(AMQPError, retryIn: Duration)
+  /// The broker closed the channel, which was opened again.
+  case channelReopened(AMQPError)
+  /// The broker does not read from this connection for now.
+  case blocked(reason: String)
+  /// The broker reads again.
+  case unblocked
+  /// The broker cancelled the consumer of `queue`.
+  case consumerCancelled(queue: String)
+  /// `queue` has messages and free consumers, and delivers none: the connection is built anew.
+  case consumerStalled(queue: String)
+  /// The connection was closed on request and stays closed.
+  case stopped
+
+  public var description: String {
+    switch self {
+    case .connected: "connected"
+    case .disconnected(let error, let delay): "disconnected (\(error)), next attempt in \(delay)"
+    case .channelReopened(let error): "channel closed by the broker (\(error)) and opened again"
+    case .blocked(let reason): "blocked by the broker (\(reason))"
+    case .unblocked: "unblocked by the broker"
+    case .consumerCancelled(let queue): "the broker cancelled the consumer of queue '\(queue)'"
+    case .consumerStalled(let queue): "queue '\(queue)' has messages but delivers none"
+    case .stopped: "stopped"
+    }
+  }
+}

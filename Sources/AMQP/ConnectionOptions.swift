@@ -1,0 +1,53 @@
+/// Time and size limits of one connection.
+public struct ConnectionOptions: Sendable, Hashable {
+  /// Bounds of the wait before the next attempt to connect.
+  public struct ReconnectDelay: Sendable, Hashable {
+    /// Upper bound of the first wait; it doubles with each failure.
+    public var min: Duration
+    /// Upper bound of every wait.
+    public var max: Duration
+
+    public init(min: Duration = .milliseconds(200), max: Duration = .seconds(15)) {
+      precondition(min > .zero && min <= max, "the bounds must be positive and in order")
+      self.min = min
+      self.max = max
+    }
+  }
+
+  /// What the broker shows as the connection's name.
+  public var name: String
+  /// Interval of heartbeats, whole seconds, 1 s...600 s; a peer that is silent for two of them is lost. The broker may shorten it.
+  public var heartbeat: Duration
+  /// Limit for the TCP connection and the TLS handshake together.
+  public var connectTimeout: Duration
+  /// Limit for the login, and for each answer of the broker.
+  public var rpcTimeout: Duration
+  /// A library call that makes no progress for this long is ended by shutting the socket down.
+  public var publishStallTimeout: Duration
+  /// A publish that is not confirmed after this long condemns the connection, unless the broker is blocked.
+  public var confirmTimeout: Duration
+  /// The wait before the next attempt to connect, with full jitter.
+  public var reconnectDelay: ReconnectDelay
+  /// The longest body that is sent, and the longest one kept of what is received.
+  public var maxBodyBytes: Int
+
+  public init(
+    name: String, heartbeat: Duration = .seconds(20), connectTimeout: Duration = .seconds(10),
+    rpcTimeout: Duration = .seconds(10), publishStallTimeout: Duration = .seconds(15),
+    confirmTimeout: Duration = .seconds(30), reconnectDelay: ReconnectDelay = ReconnectDelay(),
+    maxBodyBytes: Int = 4 << 20
+  ) {
+    precondition(heartbeat >= .seconds(1) && heartbeat <= .seconds(600), "heartbeat must be 1 s...600 s")
+    precondition(connectTimeout > .zero && rpcTimeout > .zero, "time-outs must be positive")
+    precondition(publishStallTimeout > .zero && confirmTimeout > .zero, "time-outs must be positive")
+    precondition(maxBodyBytes > 0, "maxBodyBytes must be positive")
+    self.name = name
+    self.heartbeat = heartbeat
+    self.connectTimeout = connectTimeout
+    self.rpcTimeout = rpcTimeout
+    self.publishStallTimeout = publishStallTimeout
+    self.confirmTimeout = confirmTimeout
+    self.reconnectDelay = reconnectDelay
+    self.maxBodyBytes = maxBodyBytes
+  }
+}

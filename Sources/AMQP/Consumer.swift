@@ -1,0 +1,101 @@
+/// Consumes one queue on a connection of its own, which it keeps up until it is closed.
+///
+/// What was not acknowledged when a connection is lost is delivered again on the next one; tags of the lost one do
+/// nothing any more.
+public final class Consumer: Sendable {
+  /// How long a consumer with room gets nothing before the queue is looked at, unless told otherwise.
+  public static let defaultStallTimeout: Duration = .seconds(30)
+
+  private let options: ConnectionOptions
+  private let inbox: ConsumerInbox
+  private let connection: ConnectionActor
+
+  /// - Parameters:
+  ///   - prefetch: deliveries that are not settled, at most: 1...65,535.
+  ///   - consumerTag: the consumer's name at the broker, which makes one up when it is `nil`.
+  ///   - stallTimeout: after this time without a delivery the queue is asked whether it has messages.
+  ///   - onEvent: called on the connection's queue; must not block.
+  public init(
+    endpoint: BrokerEndpoint, options: ConnectionOptions, queue: String, prefetch: Int, consumerTag: String? = nil,
+    stallTimeout: Duration = defaultStallTimeout, onEvent: @escaping @Sendable (ConnectionEvent) -> Void
+  ) {
+    precondition((1...Int(UInt16.max)).contains(prefetch), "prefetch must be 1...65535")
+    precondition(queue.utf8.count <= MessageLimits.maxShortStringBytes, "the queue's name is too long")
+    precondition(consumerTag.orEmpty.utf8.count <= MessageLimits.maxShortStringBytes, "the tag is too long")
+    precondition(stallTimeout > .zero, "stallTimeout must be positive")
+    self.options = options
+    let inbox = ConsumerInbox()
+    self.inbox = inbox
+    connection = ConnectionActor(
+      endpoint: endpoint, options: options,
+      role: ConsumerRole(
+        inbox: inbox, queue: queue, prefetch: prefetch, tag: consumerTag.orEmpty, stallTimeout: stallTimeout),
+      onEvent: onEvent)
+  }
+
+  /// Connects and consumes, and connects again whenever the connection is lost, until `close`. A missing queue is
+  /// reported (`notFound`) and tried again. Cancellation ends it at once.
+  public func run() async { await connection.run() }
+
+  /// Waits for deliveries and takes all that have arrived, `prefetch` at most. For one task.
+  ///
+  /// - Returns: `nil` when no more follow, or when the task is cancelled.
+  public func next() async -> [Delivery]? { await inbox.next() }
+
+  /// Acknowledges a delivery. Returns at once; acknowledgements go out together, 5 ms later at the latest.
+  public func ack(_ tag: DeliveryTag) { settle(CollectionOfOne(tag), .ack) }
+
+  /// Acknowledges many deliveries.
+  public func ack(_ tags: [DeliveryTag]) { settle(tags, .ack) }
+
+  /// Hands a delivery back.
+  ///
+  /// - Parameter requeue: whether it is to be delivered again, which counts towards the queue's delivery limit;
+  ///   otherwise it goes to the queue's dead letter exchange.
+  public func reject(_ tag: DeliveryTag, requeue: Bool) {
+    settle(CollectionOfOne(tag), requeue ? .requeue : .discard)
+  }
+
+  /// Stops taking messages, which stay in the queue. What was delivered stays with the caller, `next` hands out the
+  /// rest of it, and a new connection does not consume either. Returns when the broker has agreed.
+  public func pause() async { await wish(.paused) }
+
+  /// Takes messages again after `pause`. Does not wait for a connection.
+  public func resume() async {
+    inbox.wish(.consuming, Latch())
+    connection.wake()
+  }
+
+  /// Stops taking messages for good. `next` hands out what has arrived, then `nil`. Returns when the broker has agreed.
+  public func stopConsuming() async {
+    await wish(.stopped)
+    // Also when the connection did not come round to it: whoever waits must not wait for ever.
+    inbox.finish()
+  }
+
+  /// Sends the acknowledgements that wait, closes the channel, which proves that the broker has read them, and the
+  /// connection. What is not settled is delivered again, to others.
+  public func close() async {
+    inbox.wish(.closed, Latch())
+    inbox.finish()
+    await connection.stop(ceiling: options.rpcTimeout)
+  }
+
+  /// Whether the queue is being consumed.
+  public var isReady: Bool { status.phase == .connected }
+
+  /// For readiness checks.
+  public var status: ConnectionStatus { connection.status.value }
+
+  private func wish(_ wish: ConsumerInbox.Wish) async {
+    let granted = Latch()
+    inbox.wish(wish, granted)
+    connection.wake()
+    // The queue may be inside an attempt to connect; when that is over it finds the wish.
+    await granted.wait(atMost: options.rpcTimeout)
+  }
+
+  private func settle(_ tags: some Sequence<DeliveryTag>, _ kind: ConsumerInbox.Settlement.Kind) {
+    if inbox.settle(tags, kind) { connection.wake() }
+  }
+}

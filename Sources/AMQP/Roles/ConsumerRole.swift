@@ -1,0 +1,196 @@
+/// Consumes one queue: hands deliveries over in batches, gathers acknowledgements, and notices when the broker has
+/// forgotten about the consumer.
+final class ConsumerRole: ChannelRole {
+  /// Finished deliveries are acknowledged after this time at the latest...
+  static let flushInterval: Duration = .milliseconds(5)
+  /// ...or when there are so many of them.
+  static let flushCount = 64
+  /// How long after the broker cancelled the consumer it is started again.
+  static let restartDelay: Duration = .milliseconds(500)
+
+  private let inbox: ConsumerInbox
+  private let queue: String
+  private let prefetch: Int
+  private let wantedTag: String
+  private let stallTimeout: Duration
+  /// Number of the channel, over the life of the consumer.
+  private var epoch: UInt32 = 0
+  private var window = AckWindow()
+  private var arrived: [Delivery] = []
+  private var lastFlush: Instant?
+  private var events: [ConnectionEvent] = []
+  /// The tag of the consumer at the broker, while there is one.
+  private var tag: String?
+  private var restartAt: Instant?
+  private var stall: StallDetector
+
+  init(inbox: ConsumerInbox, queue: String, prefetch: Int, tag: String, stallTimeout: Duration) {
+    self.inbox = inbox
+    self.queue = queue
+    self.prefetch = prefetch
+    self.wantedTag = tag
+    self.stallTimeout = stallTimeout
+    stall = StallDetector(timeout: stallTimeout, now: .now)
+  }
+
+  var isDrained: Bool { !inbox.hasSettlements && window.finished == 0 }
+
+  var openPhase: ConnectionStatus.Phase {
+    if tag != nil { return .connected }
+    return inbox.wish == .consuming ? .connecting : .paused
+  }
+
+  func takeEvents() -> [ConnectionEvent] {
+    guard !events.isEmpty else { return [] }
+    defer { events = [] }
+    return events
+  }
+
+  func opened(_ link: Link, now: Instant) throws(AMQPError) {
+    epoch &+= 1
+    restartAt = nil
+    try link.setPrefetch(prefetch)
+    // Also when paused: what is missing is to be known at once.
+    _ = try inspect(link)
+    if inbox.wish == .consuming { try start(link, now) }
+  }
+
+  func received(_ event: ChannelEvent, _ link: Link, now: Instant) throws(AMQPError) {
+    switch event {
+    case .content(let content): try delivered(content, now)
+    case .consumerCancelled:
+      tag = nil
+      restartAt = now + Self.restartDelay
+      events.append(.consumerCancelled(queue: queue))
+    case .confirm, .blocked, .unblocked, .reply: break
+    }
+  }
+
+  func work(_ link: Link, now: Instant) throws(AMQPError) -> FollowUp {
+    try carryOutWish(link, now)
+    handOver()
+    return try settle(link, now)
+  }
+
+  func tick(_ link: Link, now: Instant) throws(AMQPError) {
+    if let restartAt, now >= restartAt, inbox.wish == .consuming {
+      self.restartAt = nil
+      _ = try inspect(link)
+      try start(link, now)
+    }
+    guard tag != nil, window.unacknowledged < prefetch else { return stall.healthy(now: now) }
+    guard stall.isDue(now: now) else { return }
+    let ready = try inspect(link)
+    // A delivery that came in during the call proves health.
+    let before = window.delivered
+    try receivePending(link, now)
+    guard window.delivered == before, stall.looked(ready: ready, now: now) else { return }
+    events.append(.consumerStalled(queue: queue))
+    throw AMQPError(.consumerStalled, "queue '\(queue)' has \(ready) messages ready but delivers none")
+  }
+
+  /// The deliveries are void with the channel, and a fault of ours would come back at once: reconnect with a delay.
+  func mayReopen(after closure: Link.Closure) -> Bool { false }
+
+  func lost(_ error: AMQPError) {
+    tag = nil
+    window = AckWindow()
+    arrived = []
+    inbox.dropDeliveries()
+    workOffline()
+  }
+
+  /// Without a channel nothing is consumed and nothing can be settled: the broker delivers everything again.
+  func workOffline() {
+    _ = inbox.takeSettlements()
+    let wish = inbox.wish
+    if wish != .consuming { inbox.grant(wish) }
+  }
+
+  func stopped(_ error: AMQPError) {
+    _ = inbox.takeSettlements()
+    window = AckWindow()
+    inbox.grant(inbox.wish)
+    inbox.finish()
+  }
+
+  // MARK: - Consuming
+
+  private func inspect(_ link: Link) throws(AMQPError) -> Int {
+    do {
+      return try link.inspectQueue(queue).messageCount
+    } catch {
+      throw QueueMissing.explain(error, queue: queue)
+    }
+  }
+
+  private func start(_ link: Link, _ now: Instant) throws(AMQPError) {
+    tag = try link.consume(queue, tag: wantedTag)
+    stall.healthy(now: now)
+  }
+
+  private func carryOutWish(_ link: Link, _ now: Instant) throws(AMQPError) {
+    let wish = inbox.wish
+    if wish == .consuming {
+      if tag == nil, restartAt == nil { try start(link, now) }
+    } else if let tag {
+      self.tag = nil
+      try link.cancelConsumer(tag)
+      // All that was delivered before the answer is part of what has arrived.
+      try receivePending(link, now)
+      handOver()
+    }
+    inbox.grant(wish)
+  }
+
+  private func receivePending(_ link: Link, _ now: Instant) throws(AMQPError) {
+    while let event = link.pending.popFirst() { try received(event, link, now: now) }
+  }
+
+  private func delivered(_ content: FrameAssembler.Content, _ now: Instant) throws(AMQPError) {
+    guard case .delivery(let number, let isRedelivered, let exchange, let routingKey) = content.start else { return }
+    guard window.deliver(number) else {
+      throw AMQPError(.protocolViolation, "delivery \(number) does not follow the one before")
+    }
+    // RabbitMQ before 3.11 credits a consumer twice for a message that hits its delivery limit (rabbitmq-server 5609).
+    guard window.unacknowledged <= prefetch else {
+      throw AMQPError(.protocolViolation, "the broker sent more than the prefetch of \(prefetch) allows")
+    }
+    stall.healthy(now: now)
+    arrived.append(
+      Delivery(
+        message: content.message, tag: DeliveryTag(epoch: epoch, number: number), isRedelivered: isRedelivered,
+        exchange: exchange, routingKey: routingKey, bodyBytes: content.bodyBytes, isOversize: content.isOversize))
+  }
+
+  private func handOver() {
+    guard !arrived.isEmpty else { return }
+    inbox.deliver(arrived)
+    arrived.removeAll(keepingCapacity: true)
+  }
+
+  // MARK: - Settling
+
+  private func settle(_ link: Link, _ now: Instant) throws(AMQPError) -> FollowUp {
+    for settlement in inbox.takeSettlements() where settlement.tag.epoch == epoch {
+      let number = settlement.tag.number
+      switch settlement.kind {
+      case .ack: window.finish(number)
+      case .requeue: if window.reject(number) { try link.reject(number, requeue: true) }
+      case .discard: if window.reject(number) { try link.reject(number, requeue: false) }
+      }
+    }
+    guard window.finished > 0 else { return FollowUp() }
+    let isClosing = inbox.wish == .closed
+    let age = lastFlush?.duration(to: now) ?? Self.flushInterval
+    let isDue =
+      isClosing || age >= Self.flushInterval || window.finished >= Self.flushCount
+      || window.finished == window.unacknowledged
+    guard isDue else { return FollowUp(after: Self.flushInterval - age) }
+    lastFlush = now
+    let flush = window.flush(all: isClosing)
+    if let upTo = flush.upTo { try link.acknowledge(upTo, multiple: true) }
+    for number in flush.alone { try link.acknowledge(number, multiple: false) }
+    return window.finished > 0 ? FollowUp(after: Self.flushInterval) : FollowUp()
+  }
+}

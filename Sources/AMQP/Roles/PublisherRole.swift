@@ -1,0 +1,156 @@
+/// Sends what callers hand in, matches confirms and returns to it, and sends again what a lost channel left open.
+final class PublisherRole: ChannelRole {
+  /// One publication of a call.
+  struct Entry {
+    var ticket: PublishTicket
+    var position: Int
+    var sentAt: Instant
+
+    var publication: Publication { ticket.publications[position] }
+  }
+
+  /// A socket is asked whether it has room once for so many bytes; a send buffer is larger by far.
+  private static let bytesPerLook = 8 << 10
+  /// What a message takes on the wire and in memory beside its body, roughly.
+  private static let overheadBytes = 512
+
+  private let inbox: PublishInbox
+  private let options: ConnectionOptions
+  private let maxOutstanding: Int
+  private let maxOutstandingBytes: Int
+  private var waiting = RingBuffer<Entry>()
+  private var tracker = ConfirmTracker<Entry>()
+  private var outstandingBytes = 0
+  /// Entries at the head of `waiting` one of which made the broker close the channel. They go one at a time.
+  private var suspects = 0
+  /// When the broker began to read again: confirms are not late before that.
+  private var confirmClock: Instant?
+
+  init(inbox: PublishInbox, options: ConnectionOptions, maxOutstanding: Int, maxOutstandingBytes: Int) {
+    self.inbox = inbox
+    self.options = options
+    self.maxOutstanding = maxOutstanding
+    self.maxOutstandingBytes = maxOutstandingBytes
+  }
+
+  var isDrained: Bool { waiting.isEmpty && tracker.isEmpty && inbox.isEmpty }
+  var openPhase: ConnectionStatus.Phase { .connected }
+  func takeEvents() -> [ConnectionEvent] { [] }
+
+  func opened(_ link: Link, now: Instant) throws(AMQPError) {
+    confirmClock = now
+    try link.selectConfirms()
+  }
+
+  func received(_ event: ChannelEvent, _ link: Link, now: Instant) throws(AMQPError) {
+    switch event {
+    case .confirm(let tag, let multiple, let isAck): try confirmed(tag, multiple, isAck)
+    case .content(let content):
+      if case .returned(let code, let text, let exchange, let routingKey) = content.start {
+        returned(content.message, code, text, exchange, routingKey)
+      }
+    case .unblocked: confirmClock = now
+    case .blocked, .consumerCancelled, .reply: break
+    }
+  }
+
+  func work(_ link: Link, now: Instant) throws(AMQPError) -> FollowUp {
+    for ticket in inbox.take() {
+      for position in ticket.publications.indices {
+        waiting.append(Entry(ticket: ticket, position: position, sentAt: now))
+      }
+    }
+    var room = 0
+    while !waiting.isEmpty, !link.isBlocked, mayHaveMoreOutstanding {
+      if room <= 0 {
+        guard link.socket.isWritable() else { return FollowUp(whenWritable: true) }
+        room = Self.bytesPerLook
+      }
+      room -= try sendFirst(link, now)
+    }
+    return FollowUp()
+  }
+
+  func tick(_ link: Link, now: Instant) throws(AMQPError) {
+    guard !link.isBlocked, let oldest = tracker.oldest else { return }
+    let since = max(oldest.sentAt, confirmClock ?? oldest.sentAt)
+    guard since.duration(to: now) > options.confirmTimeout else { return }
+    throw AMQPError(.timedOut, "a publish was not confirmed within \(options.confirmTimeout)")
+  }
+
+  /// `basic.publish` has no answer: what is wrong with it closes the channel (a missing exchange, no permission), and
+  /// says nothing of which publish it was.
+  func mayReopen(after closure: Link.Closure) -> Bool {
+    guard closure.method == Link.publishMethod, !tracker.isEmpty else { return false }
+    if tracker.count == 1, let culprit = tracker.reset().first {
+      outstandingBytes = 0
+      culprit.ticket.settle(
+        culprit.position, .returned(code: closure.error.replyCode ?? 0, text: closure.error.message))
+    } else {
+      suspects = tracker.count
+    }
+    return true
+  }
+
+  func lost(_ error: AMQPError) {
+    var again = RingBuffer<Entry>()
+    for entry in tracker.reset() { again.append(entry) }
+    for entry in waiting.drain() { again.append(entry) }
+    waiting = again
+    outstandingBytes = 0
+  }
+
+  /// What was handed in stays in the inbox until there is a channel.
+  func workOffline() {}
+
+  func stopped(_ error: AMQPError) {
+    inbox.close()
+    for entry in tracker.reset() + waiting.drain() { entry.ticket.fail(error) }
+    for ticket in inbox.take() { ticket.fail(error) }
+  }
+
+  private var mayHaveMoreOutstanding: Bool {
+    // The span and not the count: what is confirmed behind one that is not takes memory as well.
+    tracker.isEmpty
+      || (suspects == 0 && tracker.span < maxOutstanding && outstandingBytes < maxOutstandingBytes)
+  }
+
+  /// - Returns: about how many bytes went out.
+  private func sendFirst(_ link: Link, _ now: Instant) throws(AMQPError) -> Int {
+    guard var entry = waiting.popFirst() else { return 0 }
+    if suspects > 0 { suspects -= 1 }
+    guard !entry.ticket.isDecided else { return 0 }
+    entry.sentAt = now
+    // Before the send: if that fails, nobody knows what the broker got.
+    tracker.append(entry)
+    let size = Self.size(entry)
+    outstandingBytes += size
+    try link.publish(entry.publication)
+    return size
+  }
+
+  private func confirmed(_ tag: UInt64, _ multiple: Bool, _ isAck: Bool) throws(AMQPError) {
+    let isKnown = tracker.settle(tag, multiple: multiple) { entry, returned in
+      outstandingBytes -= Self.size(entry)
+      let outcome: PublishOutcome =
+        if let returned { .returned(code: returned.code, text: returned.text) } else if isAck { .confirmed } else {
+          .nacked
+        }
+      entry.ticket.settle(entry.position, outcome)
+    }
+    guard isKnown else {
+      throw AMQPError(.protocolViolation, "the broker confirmed publish \(tag), which is not outstanding")
+    }
+  }
+
+  /// A return names no publish. All with the same exchange, key and ID fare alike, so the oldest is as good as any.
+  private func returned(_ message: Message, _ code: Int, _ text: String, _ exchange: String, _ routingKey: String) {
+    _ = tracker.markReturned(code: code, text: text) { entry in
+      let publication = entry.publication
+      return publication.mandatory && publication.message.messageID == message.messageID
+        && publication.routingKey == routingKey && publication.exchange == exchange
+    }
+  }
+
+  private static func size(_ entry: Entry) -> Int { entry.publication.message.body.count + overheadBytes }
+}

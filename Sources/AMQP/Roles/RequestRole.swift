@@ -1,0 +1,141 @@
+/// Sends requests and matches replies to them, over one channel that publishes and consumes
+/// `amq.rabbitmq.reply-to` (RabbitMQ, "Direct Reply-to"): replies reach this very channel and no queue is declared.
+///
+/// A lost channel loses its replies as well, so requests without a reply are sent again on the next one. Receivers
+/// know them by their message ID.
+final class RequestRole: ChannelRole {
+  static let replyQueue = "amq.rabbitmq.reply-to"
+
+  private let inbox: RequestInbox
+  private let options: ConnectionOptions
+  private let maxOutstanding: Int
+  private var waiting = RingBuffer<RequestTicket>()
+  private var tracker = ConfirmTracker<RequestTicket>()
+  /// Sent, and without a reply; by correlation ID.
+  private var asked: [String: RequestTicket] = [:]
+  /// Tickets at the head of `waiting` one of which made the broker close the channel. They go one at a time.
+  private var suspects = 0
+  private var lastSentAt: Instant?
+
+  init(inbox: RequestInbox, options: ConnectionOptions, maxOutstanding: Int) {
+    self.inbox = inbox
+    self.options = options
+    self.maxOutstanding = maxOutstanding
+  }
+
+  var isDrained: Bool { waiting.isEmpty && asked.isEmpty && inbox.isEmpty }
+  var openPhase: ConnectionStatus.Phase { .connected }
+  func takeEvents() -> [ConnectionEvent] { [] }
+
+  func opened(_ link: Link, now: Instant) throws(AMQPError) {
+    try link.selectConfirms()
+    // Before the first request, or the broker refuses its reply address.
+    _ = try link.consume(Self.replyQueue, tag: "", noAck: true)
+  }
+
+  func received(_ event: ChannelEvent, _ link: Link, now: Instant) throws(AMQPError) {
+    switch event {
+    case .content(let content): received(content)
+    case .confirm(let tag, let multiple, let isAck):
+      let isKnown = tracker.settle(tag, multiple: multiple) { ticket, _ in
+        if !isAck { fail(ticket, AMQPError(.nacked, "the broker did not take the request; the queue may be full")) }
+      }
+      guard isKnown else {
+        throw AMQPError(.protocolViolation, "the broker confirmed publish \(tag), which is not outstanding")
+      }
+    case .consumerCancelled: throw AMQPError(.consumerCancelled, "the broker cancelled the consumer of replies")
+    case .blocked, .unblocked, .reply: break
+    }
+  }
+
+  func work(_ link: Link, now: Instant) throws(AMQPError) -> FollowUp {
+    for ticket in inbox.take() { waiting.append(ticket) }
+    while !link.isBlocked, mayHaveMoreOutstanding, let ticket = waiting.first {
+      guard link.socket.isWritable() else { return FollowUp(whenWritable: true) }
+      _ = waiting.popFirst()
+      if suspects > 0 { suspects -= 1 }
+      try send(ticket, link, now)
+    }
+    return FollowUp()
+  }
+
+  func tick(_ link: Link, now: Instant) throws(AMQPError) {
+    // Whoever gave up waiting does not say so here.
+    asked = asked.filter { !$0.value.isDecided }
+    guard !link.isBlocked, !tracker.isEmpty, let lastSentAt else { return }
+    guard lastSentAt.duration(to: now) > options.confirmTimeout else { return }
+    throw AMQPError(.timedOut, "a request was not confirmed within \(options.confirmTimeout)")
+  }
+
+  func mayReopen(after closure: Link.Closure) -> Bool {
+    guard closure.method == Link.publishMethod, !tracker.isEmpty else { return false }
+    if tracker.count == 1, let culprit = tracker.reset().first {
+      fail(culprit, closure.error)
+    } else {
+      suspects = tracker.count
+    }
+    return true
+  }
+
+  func lost(_ error: AMQPError) {
+    var again = RingBuffer<RequestTicket>()
+    // First those that may be at fault, then the rest.
+    for ticket in tracker.reset() {
+      if asked[ticket.correlationID] === ticket { asked.removeValue(forKey: ticket.correlationID) }
+      again.append(ticket)
+    }
+    for ticket in asked.values { again.append(ticket) }
+    for ticket in waiting.drain() { again.append(ticket) }
+    asked = [:]
+    waiting = again
+  }
+
+  func workOffline() {}
+
+  func stopped(_ error: AMQPError) {
+    inbox.close()
+    for ticket in Array(asked.values) + waiting.drain() + inbox.take() { ticket.fail(error) }
+    asked = [:]
+    _ = tracker.reset()
+  }
+
+  private var mayHaveMoreOutstanding: Bool {
+    tracker.isEmpty || (suspects == 0 && tracker.span < maxOutstanding && asked.count < maxOutstanding)
+  }
+
+  private func send(_ ticket: RequestTicket, _ link: Link, _ now: Instant) throws(AMQPError) {
+    guard !ticket.isDecided else { return }
+    if let other = asked[ticket.correlationID], other !== ticket, !other.isDecided {
+      return ticket.fail(
+        AMQPError(.preconditionFailed, "a request with the same correlation ID still waits for its reply"))
+    }
+    asked[ticket.correlationID] = ticket
+    tracker.append(ticket)
+    lastSentAt = now
+    try link.publish(ticket.publication)
+  }
+
+  private func received(_ content: FrameAssembler.Content) {
+    guard let id = content.message.correlationID, let ticket = asked[id] else { return }
+    switch content.start {
+    case .delivery:
+      asked.removeValue(forKey: id)
+      if content.isOversize {
+        ticket.fail(
+          AMQPError(.tooLarge, "the reply has \(content.bodyBytes) bytes, the limit is \(options.maxBodyBytes)"))
+      } else {
+        ticket.succeed(content.message)
+      }
+    case .returned(let code, _, let exchange, let routingKey):
+      let target =
+        exchange.isEmpty ? "queue '\(routingKey)'" : "queue bound to '\(routingKey)' at exchange '\(exchange)'"
+      fail(ticket, AMQPError(.notFound, "there is no \(target)", replyCode: code))
+    case .got: break
+    }
+  }
+
+  private func fail(_ ticket: RequestTicket, _ error: AMQPError) {
+    if asked[ticket.correlationID] === ticket { asked.removeValue(forKey: ticket.correlationID) }
+    ticket.fail(error)
+  }
+}

@@ -1,0 +1,123 @@
+internal import Synchronization
+
+/// What passes between a consumer's callers and its connection's queue: deliveries one way, settlements the other,
+/// both in batches. Deliveries are bounded by the prefetch, settlements by the deliveries.
+final class ConsumerInbox: Sendable {
+  /// What the consumer is meant to do; from `stopped` on there is no way back.
+  enum Wish: Int, Comparable {
+    case consuming, paused, stopped, closed
+
+    static func < (left: Wish, right: Wish) -> Bool { left.rawValue < right.rawValue }
+  }
+
+  struct Settlement {
+    enum Kind { case ack, requeue, discard }
+
+    var tag: DeliveryTag
+    var kind: Kind
+  }
+
+  fileprivate typealias Waiter = CheckedContinuation<[Delivery]?, Never>
+
+  fileprivate struct State {
+    var deliveries: [Delivery] = []
+    var waiter: Waiter?
+    var isFinished = false
+    var settlements: [Settlement] = []
+    var isWakePending = false
+    var wish = Wish.consuming
+    /// Opened when `wish` has been carried out.
+    var granted: [Latch] = []
+  }
+
+  private let state = Mutex(State())
+
+  // MARK: - Callers
+
+  /// - Returns: whether the queue has to be woken.
+  func settle(_ tags: some Sequence<DeliveryTag>, _ kind: Settlement.Kind) -> Bool {
+    state.withLock { state in
+      for tag in tags { state.settlements.append(Settlement(tag: tag, kind: kind)) }
+      defer { state.isWakePending = true }
+      return !state.isWakePending
+    }
+  }
+
+  /// - Parameter granted: opened when the wish has been carried out.
+  func wish(_ wish: Wish, _ granted: Latch) {
+    state.withLock { state in
+      state.granted.append(granted)
+      if state.wish < .stopped || wish > state.wish { state.wish = wish }
+    }
+  }
+
+  /// Waits for deliveries. One task only.
+  func next() async -> [Delivery]? {
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let answer: [Delivery]?? = state.withLock { state in
+          precondition(state.waiter == nil, "only one task may wait for deliveries")
+          if !state.deliveries.isEmpty { return .some(state.takeDeliveries()) }
+          if state.isFinished || Task.isCancelled { return .some(nil) }
+          state.waiter = continuation
+          return nil
+        }
+        if let answer { continuation.resume(returning: answer) }
+      }
+    } onCancel: {
+      state.withLock { $0.waiter.take() }?.resume(returning: nil)
+    }
+  }
+
+  /// No deliveries follow: `next` hands out what there is, then `nil`.
+  func finish() {
+    let waiter = state.withLock { state -> Waiter? in
+      state.isFinished = true
+      return state.waiter.take()
+    }
+    waiter?.resume(returning: nil)
+  }
+
+  // MARK: - The connection's queue
+
+  func deliver(_ batch: [Delivery]) {
+    let (waiter, deliveries) = state.withLock { state -> (Waiter?, [Delivery]) in
+      state.deliveries.append(contentsOf: batch)
+      guard let waiter = state.waiter.take() else { return (nil, []) }
+      return (waiter, state.takeDeliveries())
+    }
+    waiter?.resume(returning: deliveries)
+  }
+
+  /// Forgets what nobody has taken: the broker delivers it again.
+  func dropDeliveries() { state.withLock { $0.deliveries = [] } }
+
+  func takeSettlements() -> [Settlement] {
+    state.withLock { state in
+      state.isWakePending = false
+      defer { state.settlements = [] }
+      return state.settlements
+    }
+  }
+
+  var hasSettlements: Bool { state.withLock { !$0.settlements.isEmpty } }
+  var wish: Wish { state.withLock { $0.wish } }
+
+  /// The wish has been carried out.
+  func grant(_ wish: Wish) {
+    let granted = state.withLock { state -> [Latch] in
+      guard state.wish == wish else { return [] }
+      defer { state.granted = [] }
+      return state.granted
+    }
+    if wish >= .stopped { finish() }
+    for latch in granted { latch.open() }
+  }
+}
+
+extension ConsumerInbox.State {
+  fileprivate mutating func takeDeliveries() -> [Delivery] {
+    defer { deliveries = [] }
+    return deliveries
+  }
+}

@@ -1,0 +1,129 @@
+/// The deliveries of one channel that are not settled yet, and which of them are finished but not acknowledged.
+///
+/// Delivery tags of a channel count up from 1, so the window is an array from the first unsettled tag on. What is
+/// finished without a gap is acknowledged by one `ack(multiple)` up to the low-water mark; what is finished behind a
+/// gap waits for one flush, in case the gap closes, and is then acknowledged alone so that it does not hold the
+/// prefetch.
+struct AckWindow {
+  /// What a flush has to send.
+  struct Flush: Equatable {
+    /// Acknowledge everything up to this tag, if any.
+    var upTo: UInt64?
+    /// Acknowledge these alone.
+    var alone: [UInt64] = []
+
+    var isEmpty: Bool { upTo == nil && alone.isEmpty }
+  }
+
+  private enum State {
+    case unsettled
+    /// Finished; `seen` once a flush has passed it by.
+    case finished(seen: Bool)
+    /// Acknowledged or rejected on the wire.
+    case settled
+  }
+
+  private struct Entry {
+    let tag: UInt64
+    var state = State.unsettled
+  }
+
+  /// Settled entries behind a gap are dropped once there are more than this and more than of the others, so that one
+  /// delivery that takes long does not make the window grow.
+  private static let maxSettled = 1024
+
+  /// In the order of their tags.
+  private var entries = RingBuffer<Entry>()
+  private var lastTag: UInt64 = 0
+  /// Deliveries so far.
+  var delivered: UInt64 { lastTag }
+  /// Finished, and not acknowledged on the wire.
+  private(set) var finished = 0
+  /// Delivered, and neither acknowledged nor rejected on the wire: what the broker counts against the prefetch.
+  private(set) var unacknowledged = 0
+
+  /// - Returns: false when the tag does not follow the one before, which the broker never does.
+  mutating func deliver(_ tag: UInt64) -> Bool {
+    guard tag == lastTag + 1 else { return false }
+    lastTag = tag
+    entries.append(Entry(tag: tag))
+    unacknowledged += 1
+    return true
+  }
+
+  /// - Returns: false when the tag is unknown or was finished or settled before.
+  @discardableResult
+  mutating func finish(_ tag: UInt64) -> Bool {
+    guard let position = position(of: tag), case .unsettled = entries[position].state else { return false }
+    entries[position].state = .finished(seen: false)
+    finished += 1
+    return true
+  }
+
+  /// The tag is rejected on the wire at once.
+  ///
+  /// - Returns: false when the tag is unknown or was finished or settled before, and so must not be sent.
+  mutating func reject(_ tag: UInt64) -> Bool {
+    guard let position = position(of: tag), case .unsettled = entries[position].state else { return false }
+    entries[position].state = .settled
+    unacknowledged -= 1
+    return true
+  }
+
+  /// Takes what is to be acknowledged now.
+  ///
+  /// - Parameter all: also what is behind a gap and finished since the last flush.
+  mutating func flush(all: Bool = false) -> Flush {
+    var result = Flush()
+    while let entry = entries.first {
+      if case .unsettled = entry.state { break }
+      if case .finished = entry.state {
+        // The target of an ack(multiple) must itself be unsettled at the broker, so a rejected tag cannot be it.
+        result.upTo = entry.tag
+        finished -= 1
+        unacknowledged -= 1
+      }
+      _ = entries.popFirst()
+    }
+    if finished > 0 { result.alone = flushBehindGap(all: all) }
+    if entries.count - unacknowledged > max(Self.maxSettled, unacknowledged) { dropSettled() }
+    return result
+  }
+
+  private mutating func flushBehindGap(all: Bool) -> [UInt64] {
+    var alone: [UInt64] = []
+    for position in 0..<entries.count {
+      guard case .finished(let seen) = entries[position].state else { continue }
+      guard seen || all else {
+        entries[position].state = .finished(seen: true)
+        continue
+      }
+      entries[position].state = .settled
+      finished -= 1
+      unacknowledged -= 1
+      alone.append(entries[position].tag)
+    }
+    return alone
+  }
+
+  private mutating func dropSettled() {
+    for entry in entries.drain() {
+      if case .settled = entry.state { continue }
+      entries.append(entry)
+    }
+  }
+
+  private func position(of tag: UInt64) -> Int? {
+    guard let first = entries.first, tag >= first.tag, tag <= lastTag else { return nil }
+    // Without gaps in the tags the position follows from the first one.
+    let guess = Int(clamping: tag - first.tag)
+    if guess < entries.count, entries[guess].tag == tag { return guess }
+    var low = 0
+    var high = min(guess, entries.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if entries[middle].tag < tag { low = middle + 1 } else { high = middle }
+    }
+    return low < entries.count && entries[low].tag == tag ? low : nil
+  }
+}

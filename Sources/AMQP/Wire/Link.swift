@@ -1,0 +1,80 @@
+internal import CRabbitMQ
+
+/// One connection with one channel: the only owner of the library's handle.
+///
+/// Not `Sendable`: it is made, used and destroyed inside one actor whose executor is a serial queue, as the library
+/// demands one thread at a time. Its calls may block that queue, for `rpcTimeout` at most, or until the watchdog ends
+/// them. After any error but a closed channel the handle is only good for `destroy`.
+final class Link {
+  /// The one channel. Several on one connection can lose frames in librabbitmq 0.11.
+  static let channel: amqp_channel_t = 1
+
+  /// Why the broker closed the channel.
+  struct Closure {
+    var error: AMQPError
+    /// The method that the broker did not like, as class << 16 | method; 0 when it was none.
+    var method: UInt32
+  }
+
+  let connection: amqp_connection_state_t
+  let options: ConnectionOptions
+  let socket: SocketHandle
+  let watchdog: Watchdog
+  /// OpenSSL writes to it whenever it verifies a certificate.
+  private let trust: Trust?
+  /// Memory of one message's properties while they are encoded.
+  let pool: UnsafeMutablePointer<amqp_pool_t>
+  var assembler: FrameAssembler
+  /// What arrived while a call waited for its answer. Bounded by the prefetch or the confirms that are outstanding.
+  var pending = RingBuffer<ChannelEvent>()
+  /// Set when the broker has closed the channel; `openChannel` clears it.
+  var closure: Closure?
+  /// Whether the broker has said that it does not read for now.
+  var isBlocked = false
+  private var isDestroyed = false
+
+  /// Page of `pool`: the properties of nearly all messages fit into one.
+  private static let poolPageBytes = 4096
+
+  /// Takes over a connection that is logged in.
+  init(connection: amqp_connection_state_t, socket: SocketHandle, trust: Trust?, options: ConnectionOptions) {
+    self.connection = connection
+    self.options = options
+    self.socket = socket
+    self.trust = trust
+    self.watchdog = Watchdog(socket: socket, timeout: options.publishStallTimeout)
+    self.assembler = FrameAssembler(maxBodyBytes: options.maxBodyBytes)
+    self.pool = .allocate(capacity: 1)
+    init_amqp_pool(pool, Self.poolPageBytes)
+  }
+
+  /// Frees everything but `socket`, which event sources may still watch: who made those closes it.
+  func destroy() {
+    guard !isDestroyed else { return }
+    isDestroyed = true
+    watchdog.cancel()
+    amqp_destroy_connection(connection)
+    empty_amqp_pool(pool)
+    pool.deallocate()
+  }
+
+  deinit { destroy() }
+
+  /// Whether frames of the broker wait in memory, where no event source sees them.
+  var hasPending: Bool {
+    !pending.isEmpty || amqp_frames_enqueued(connection) != 0 || amqp_data_in_buffer(connection) != 0
+  }
+
+  /// The error for a status of the library.
+  func error(_ status: Int32) -> AMQPError {
+    if watchdog.hasFired {
+      return AMQPError(.timedOut, "the broker took no data for \(options.publishStallTimeout)")
+    }
+    return LibraryStatus.error(status)
+  }
+
+  func check(_ status: Int32) throws(AMQPError) {
+    watchdog.step()
+    guard status == AMQP_STATUS_OK.rawValue else { throw error(status) }
+  }
+}

@@ -1,0 +1,25 @@
+/// Reply codes of AMQP 0-9-1, section 1.2, with what they mean here.
+enum ReplyCodes {
+  static let accessRefused = 403
+  static let notFound = 404
+  static let notAllowed = 530
+
+  static func error(_ reply: Int, _ text: String) -> AMQPError {
+    AMQPError(code(reply, text), "the broker says \(text.isEmpty ? "\(reply)" : text)", replyCode: reply)
+  }
+
+  private static func code(_ reply: Int, _ text: String) -> AMQPError.Code {
+    switch reply {
+    case 311: .tooLarge
+    case 312, 313, notFound: .notFound
+    case 320: .connectionLost  // connection-forced: an operator closed it, or the broker stops
+    case 402, accessRefused: .accessRefused
+    case 405: .resourceLocked
+    case 406: .preconditionFailed
+    case 501...505: .protocolViolation
+    case notAllowed: text.contains("not found") ? .notFound : .accessRefused
+    case 506, 541: .connectionLost
+    default: .protocolViolation
+    }
+  }
+}

@@ -1,0 +1,44 @@
+internal import Glibc
+internal import Synchronization
+
+/// A duplicate of the connection's file descriptor.
+///
+/// librabbitmq closes its own descriptor when it pleases, and the number may then belong to another connection. This
+/// one stays ours until `close`, so that event sources and the watchdog never touch a stranger's socket.
+final class SocketHandle: Sendable {
+  /// For event sources; valid until `close`.
+  let number: Int32
+  private let isOpen: Mutex<Bool>
+
+  /// - Throws: `connectFailed` when the process has no descriptors left.
+  init(duplicating descriptor: Int32) throws(AMQPError) {
+    number = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
+    guard number >= 0 else {
+      throw AMQPError(.connectFailed, "cannot duplicate the socket: \(String(cString: strerror(errno)))")
+    }
+    isOpen = Mutex(true)
+  }
+
+  /// Ends both directions: whoever waits for the socket, on whatever thread, sees an error at once.
+  func shutdown() {
+    isOpen.withLock { isOpen in
+      if isOpen { _ = Glibc.shutdown(number, Int32(SHUT_RDWR)) }
+    }
+  }
+
+  /// Whether a send of a moderate size would not have to wait (for sockets: at least a third of the buffer is free).
+  func isWritable() -> Bool {
+    var request = pollfd(fd: number, events: Int16(POLLOUT), revents: 0)
+    return poll(&request, 1, 0) != 0
+  }
+
+  func close() {
+    isOpen.withLock { isOpen in
+      guard isOpen else { return }
+      isOpen = false
+      _ = Glibc.close(number)
+    }
+  }
+
+  deinit { close() }
+}

@@ -1,0 +1,61 @@
+import AMQP
+
+/// Lends a running publisher, which is stopped afterwards.
+func withPublisher<R: Sendable>(
+  endpoint: BrokerEndpoint? = nil, options: ConnectionOptions = Broker.options("publisher"), maxOutstanding: Int = 4096,
+  _ body: (Publisher, EventLog) async throws -> R
+) async throws -> R {
+  let log = EventLog()
+  let publisher = Publisher(
+    endpoint: try endpoint ?? Broker.endpoint(), options: options, maxOutstanding: maxOutstanding, onEvent: log.add)
+  async let running: Void = publisher.run()
+  do {
+    let result = try await body(publisher, log)
+    await publisher.stop()
+    await running
+    return result
+  } catch {
+    await publisher.stop(ceiling: .zero)
+    await running
+    throw error
+  }
+}
+
+/// Lends a running consumer, which is closed afterwards.
+func withConsumer<R: Sendable>(
+  _ queue: String, prefetch: Int = 100, endpoint: BrokerEndpoint? = nil,
+  options: ConnectionOptions = Broker.options("consumer"), stallTimeout: Duration = .seconds(30),
+  _ body: (Consumer, EventLog) async throws -> R
+) async throws -> R {
+  let log = EventLog()
+  let consumer = Consumer(
+    endpoint: try endpoint ?? Broker.endpoint(), options: options, queue: queue, prefetch: prefetch,
+    stallTimeout: stallTimeout, onEvent: log.add)
+  async let running: Void = consumer.run()
+  do {
+    let result = try await body(consumer, log)
+    await consumer.close()
+    await running
+    return result
+  } catch {
+    await consumer.close()
+    await running
+    throw error
+  }
+}
+
+/// Lends a running request client, which is stopped afterwards.
+func withRequestClient<R: Sendable>(_ body: (RequestClient) async throws -> R) async throws -> R {
+  let client = RequestClient(endpoint: try Broker.endpoint(), options: Broker.options("requests")) { _ in }
+  async let running: Void = client.run()
+  do {
+    let result = try await body(client)
+    await client.stop()
+    await running
+    return result
+  } catch {
+    await client.stop()
+    await running
+    throw error
+  }
+}
