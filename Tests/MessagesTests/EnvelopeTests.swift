@@ -1,0 +1,113 @@
+import AMQP
+import Messages
+import Telemetry
+import Testing
+
+@Suite struct EnvelopeTests {
+  static let trace = TraceContext(traceparent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")
+
+  private var full: Envelope {
+    Envelope(
+      type: SMSDispatchJob.type, messageID: "m", correlationID: "c", replyTo: "r", timestamp: UnixTime(seconds: 100),
+      appID: "coordinator", attempt: 3, firstAttemptAt: UnixTime(milliseconds: 99_500), lastError: "e",
+      trace: Self.trace, causationID: "cause")
+  }
+
+  private func problem(_ change: (inout Message) -> Void) -> ContractProblem? {
+    var message = full.message(body: Array("{}".utf8))
+    change(&message)
+    do {
+      _ = try Envelope(message)
+      return nil
+    } catch {
+      return error
+    }
+  }
+
+  @Test func survivesTheRoundTrip() throws {
+    let message = full.message(body: [1])
+    #expect(message.type == "sms.dispatch.v1")
+    #expect(message.contentType == "application/json")
+    #expect(message.isPersistent)
+    #expect(message.timestamp == 100)
+    #expect(message.headers["x-attempt"] == .int(3))
+    #expect(message.headers["x-first-attempt-at"] == .string("1970-01-01T00:01:39.500Z"))
+    #expect(try Envelope(message) == full)
+  }
+
+  @Test func aStockClientNeedsLittle() throws {
+    let message = Message(
+      contentType: "Application/JSON; charset=utf-8", contentEncoding: "utf-8", messageID: "m", type: "sms.dispatch.v1")
+    #expect(try Envelope(message) == Envelope(type: SMSDispatchJob.type, messageID: "m"))
+  }
+
+  @Test func theFirstAttemptHasNoHeaders() {
+    #expect(Envelope(type: SMSDispatchJob.type, messageID: "m").message(body: []).headers.isEmpty)
+  }
+
+  @Test func breaches() {
+    #expect(problem { $0.contentType = nil }?.code == .wrongContentType)
+    #expect(problem { $0.contentType = "text/plain" }?.code == .wrongContentType)
+    #expect(problem { $0.contentType = "application/jsonp" }?.code == .wrongContentType)
+    #expect(problem { $0.contentEncoding = "gzip" }?.field == "content_encoding")
+    #expect(problem { $0.type = nil }?.code == .unknownType)
+    #expect(problem { $0.type = "sms" }?.code == .unknownType)
+    #expect(problem { $0.messageID = nil }?.code == .missingMessageID)
+    #expect(problem { $0.messageID = "" }?.code == .missingMessageID)
+    #expect(problem { $0.body = Array(repeating: 0, count: 64 * 1024 + 1) }?.code == .bodyTooLarge)
+    #expect(problem { $0.headers["x-attempt"] = "2" }?.field == "headers.x-attempt")
+    #expect(problem { $0.headers["x-attempt"] = 0 }?.field == "headers.x-attempt")
+    #expect(problem { $0.headers["x-first-attempt-at"] = "soon" }?.field == "headers.x-first-attempt-at")
+    #expect(problem { $0.headers["traceparent"] = "nonsense" } == nil)
+    #expect(problem { $0.headers["x-first-attempt-at"] = .timestamp(5) } == nil)
+  }
+
+  @Test func typesAreExpected() throws {
+    let known = [SMSDispatchJob.type]
+    try full.expect(known)
+    var other = full
+    other.type = MessageType("sms.dispatch", version: 2)
+    #expect(
+      throws: ContractProblem(
+        .unknownVersion, field: "type", "has a version that is not known here; known are sms.dispatch.v1")
+    ) {
+      try other.expect(known)
+    }
+    other.type = MessageType("push.verify")
+    #expect(throws: ContractProblem(.unknownType, field: "type", "must be one of sms.dispatch.v1")) {
+      try other.expect(known)
+    }
+  }
+
+  @Test func theNextAttemptRemembersTheFirst() {
+    let first = Envelope(type: SMSDispatchJob.type, messageID: "m")
+    let second = first.nextAttempt(after: "busy", startedAt: UnixTime(seconds: 1))
+    let third = second.nextAttempt(after: "busier", startedAt: UnixTime(seconds: 2))
+    #expect(third.attempt == 3)
+    #expect(third.firstAttemptAt == UnixTime(seconds: 1))
+    #expect(third.lastError == "busier")
+    #expect(third.messageID == "m")
+  }
+
+  @Test func whatFollowsKeepsTheThread() {
+    let next = full.leading(to: ErrorReply.type, messageID: "n", at: UnixTime(seconds: 7), appID: "sms-worker")
+    #expect(next.correlationID == "c")
+    #expect(next.causationID == "m")
+    #expect(next.trace?.traceID == Self.trace?.traceID)
+    #expect(next.trace?.parentID != Self.trace?.parentID)
+    #expect(next.replyTo == nil)
+    #expect(next.attempt == 1)
+  }
+
+  @Test func longErrorsAreCutBetweenCharacters() {
+    let text = MessageHeader.bounded(String(repeating: "é", count: 300))
+    #expect(text.utf8.count <= 512)
+    #expect(text.hasSuffix("é…"))
+    #expect(MessageHeader.bounded("short") == "short")
+  }
+
+  @Test func messageIDsDiffer() {
+    #expect(MessageID.make().utf8.count == 32)
+    #expect(MessageID.make() != MessageID.make())
+  }
+}
