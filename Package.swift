@@ -85,6 +85,7 @@ let testTargets: [Target] = [
   tests("AMQP"),
   // Needs a broker: COUNTERSIGN_TEST_AMQP_URL and COUNTERSIGN_TEST_BROKER_CTL.
   .testTarget(name: "AMQPIntegrationTests", dependencies: ["AMQP"], swiftSettings: swiftSettings),
+  tests("PhoneNumbers"),
 ]
 
 let package = Package(

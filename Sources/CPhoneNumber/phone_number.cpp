@@ -1,1 +1,62 @@
 #include "CPhoneNumber.h"
+
+#include <phonenumbers/phonenumberutil.h>
+
+#include <algorithm>
+#include <string>
+
+using i18n::phonenumbers::PhoneNumber;
+using i18n::phonenumbers::PhoneNumberUtil;
+
+static_assert(CPN_INVALID_COUNTRY_CODE == PhoneNumberUtil::INVALID_COUNTRY_CODE_ERROR, "");
+static_assert(CPN_NOT_A_NUMBER == PhoneNumberUtil::NOT_A_NUMBER, "");
+static_assert(CPN_TOO_SHORT_AFTER_IDD == PhoneNumberUtil::TOO_SHORT_AFTER_IDD, "");
+static_assert(CPN_TOO_SHORT_NSN == PhoneNumberUtil::TOO_SHORT_NSN, "");
+static_assert(CPN_TOO_LONG_NSN == PhoneNumberUtil::TOO_LONG_NSN, "");
+
+namespace {
+
+/// Copies a text that fits; what does not fit (the library has nothing so long) becomes empty rather than wrong.
+template <size_t N>
+void copy(const std::string &from, char (&to)[N]) {
+  std::fill(to, to + N, '\0');
+  if (from.size() < N) std::copy(from.begin(), from.end(), to);
+}
+
+/// "ZZ" is the library's name for no region.
+std::string known(const std::string &region) { return region == "ZZ" ? std::string() : region; }
+
+int32_t parse(const std::string &text, const std::string &region, cpn_number &number) {
+  const PhoneNumberUtil &util = *PhoneNumberUtil::GetInstance();
+  if (!region.empty() && util.GetCountryCodeForRegion(region) == 0) return CPN_UNKNOWN_REGION;
+
+  PhoneNumber parsed;
+  const auto error = util.Parse(text, region.empty() ? "ZZ" : region, &parsed);
+  if (error != PhoneNumberUtil::NO_PARSING_ERROR) return error;
+
+  std::string found;
+  number.country_code = parsed.country_code();
+  number.type = util.GetNumberType(parsed);
+  number.possibility = util.IsPossibleNumberWithReason(parsed);
+  number.is_valid = util.IsValidNumber(parsed);
+  number.has_extension = !parsed.extension().empty();
+  // E.164 has no place for an extension: it is left out.
+  util.Format(parsed, PhoneNumberUtil::E164, &found);
+  copy(found, number.e164);
+  util.GetRegionCodeForNumber(parsed, &found);
+  copy(known(found), number.region);
+  util.GetRegionCodeForCountryCode(parsed.country_code(), &found);
+  copy(known(found), number.main_region);
+  return CPN_OK;
+}
+
+}  // namespace
+
+extern "C" int32_t cpn_parse(const char *text, size_t length, const char *region, cpn_number *number) {
+  try {
+    return parse(std::string(text, length), std::string(region), *number);
+  } catch (...) {
+    // Swift cannot unwind: an exception that crossed the border would end the process.
+    return CPN_EXCEPTION;
+  }
+}

@@ -1,1 +1,52 @@
 #pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// What became of a parse. The values up to CPN_TOO_LONG_NSN are those of PhoneNumberUtil::ErrorType.
+enum {
+  CPN_OK = 0,
+  CPN_INVALID_COUNTRY_CODE = 1,
+  CPN_NOT_A_NUMBER = 2,
+  CPN_TOO_SHORT_AFTER_IDD = 3,
+  CPN_TOO_SHORT_NSN = 4,
+  CPN_TOO_LONG_NSN = 5,
+  /// The region is none that the library knows.
+  CPN_UNKNOWN_REGION = 100,
+  /// A C++ exception was caught: no memory, most likely.
+  CPN_EXCEPTION = 101,
+};
+
+/// A number, as far as it was parsed. All texts end with a NUL.
+typedef struct {
+  int32_t country_code;
+  /// PhoneNumberUtil::PhoneNumberType.
+  int32_t type;
+  /// PhoneNumberUtil::ValidationResult.
+  int32_t possibility;
+  bool is_valid;
+  bool has_extension;
+  /// "+" and up to 20 digits: 3 of the country code, 17 of the national number at most.
+  char e164[24];
+  /// Two letters, "001" for numbers of no country, or empty when it cannot be told.
+  char region[4];
+  /// The main region of the country code: "US" for 1.
+  char main_region[4];
+} cpn_number;
+
+/// Parses a number. Thread-safe. No exception leaves it.
+///
+/// @param text the number, in UTF-8; need not end with a NUL.
+/// @param length its bytes.
+/// @param region two upper-case letters and a NUL for a number without country code, or an empty string.
+/// @param number is filled when the result is CPN_OK.
+int32_t cpn_parse(const char *text, size_t length, const char *region, cpn_number *number);
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,48 @@
+/// A phone number that was parsed, with what libphonenumber knows of it.
+///
+/// Two are equal when their E.164 forms are. Printing one shows ``redacted`` only.
+public struct PhoneNumber: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+  /// The longest text that is parsed, in bytes of UTF-8; libphonenumber's own limit is 250 characters.
+  public static let maxInputBytes = 250
+
+  /// The number as E.164 has it: + and digits.
+  public let e164: String
+  /// The country code, 1 to 999.
+  public let countryCode: Int
+  /// The region in two letters of ISO 3166-1, "001" for numbers of no country. nil when it cannot be told: for a number that is not
+  /// valid, under a country code that several regions share.
+  public let region: String?
+  /// The main region of the country code, valid number or not: "US" for 1, "001" for codes of no country.
+  public let countryCodeRegion: String?
+  /// What the number's range is used for.
+  public let type: NumberType
+  /// Whether the number has a length of its country's.
+  public let possibility: Possibility
+  /// Whether the number is in a range that is in use, by metadata which is older than the youngest ranges.
+  public let isValid: Bool
+
+  /// Whether the number has a length of its country's, country code included.
+  public var isPossible: Bool { possibility == .possible }
+
+  /// Safe to log: the country code, three digits, bullets, and the last two digits. Of a short number, fewer.
+  public var redacted: String {
+    let digits = Array(e164.dropFirst())
+    let codeLength = String(countryCode).count
+    // Five digits at least stay hidden, if the number has so many.
+    let shown = min(3, max(0, digits.count - codeLength - 7))
+    let head = codeLength + shown
+    guard digits.count > head + 2 else { return "+" + String(repeating: "•", count: digits.count) }
+    return "+" + String(digits[..<head]) + String(repeating: "•", count: digits.count - head - 2)
+      + String(digits.suffix(2))
+  }
+
+  public var description: String { redacted }
+  public var debugDescription: String { redacted }
+  public var customMirror: Mirror { Mirror(self, children: ["redacted": redacted, "type": type.rawValue]) }
+}
+
+extension PhoneNumber: Hashable {
+  public static func == (a: PhoneNumber, b: PhoneNumber) -> Bool { a.e164 == b.e164 }
+
+  public func hash(into hasher: inout Hasher) { hasher.combine(e164) }
+}

@@ -1,0 +1,34 @@
+import PhoneNumbers
+import Testing
+
+@Suite struct PhoneNumberTests {
+  @Test(arguments: [
+    ("+14155550123", "+1415•••••23"), ("+442079460958", "+44207•••••58"), ("+33612345678", "+3361•••••78"),
+    ("+491771712345678", "+49177••••••••78"), ("+298211234", "+298••••34"), ("+29052158", "+290•••58"), ("+49301", "•"),
+  ])
+  func isRedacted(text: String, redacted: String) throws {
+    let number = try PhoneNumber.parse(text)
+    if redacted != "•" { #expect(number.redacted == redacted) }
+    var dumped = ""
+    dump(number, to: &dumped)
+    for shown in [number.redacted, "\(number)", String(reflecting: number), dumped] {
+      #expect(shown.contains("•"))
+      #expect(!shown.contains(text))
+      #expect(!shown.contains(text.dropFirst(3)))
+    }
+  }
+
+  @Test func equalityIsThatOfTheNumber() throws {
+    let one = try PhoneNumber.parse("+14155550123")
+    let same = try PhoneNumber.parse("(415) 555-0123", region: "US")
+    let other = try PhoneNumber.parse("+14155550124")
+    #expect(one == same)
+    #expect(Set([one, same, other]).count == 2)
+  }
+
+  @Test func theMainRegionOfACountryCode() throws {
+    #expect(try PhoneNumber.parse("+14165550123").countryCodeRegion == "US")
+    #expect(try PhoneNumber.parse("+77012345678").countryCodeRegion == "RU")
+    #expect(try PhoneNumber.parse("+80012345678").countryCodeRegion == "001")
+  }
+}
