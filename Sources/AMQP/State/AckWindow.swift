@@ -30,11 +30,13 @@ struct AckWindow {
 
   /// Settled entries behind a gap are dropped once there are more than this and more than of the others, so that one
   /// delivery that takes long does not make the window grow.
-  private static let maxSettled = 1024
+  private static let maxSettled = 256
 
   /// In the order of their tags.
   private var entries = RingBuffer<Entry>()
   private var lastTag: UInt64 = 0
+  /// What the window takes memory for.
+  var entryCount: Int { entries.count }
   /// Deliveries so far.
   var delivered: UInt64 { lastTag }
   /// Finished, and not acknowledged on the wire.

@@ -1,0 +1,34 @@
+import Testing
+
+@testable import AMQP
+
+struct PublishTicketTests {
+  private let batch = (0..<3).map { Publication(message: Message(messageID: "\($0)"), exchange: "", routingKey: "k") }
+
+  @Test func outcomesKeepTheirPlaces() async throws {
+    let ticket = PublishTicket(batch)
+    async let outcomes = ticket.wait()
+    ticket.settle(2, .nacked)
+    ticket.settle(0, .confirmed)
+    #expect(!ticket.isDecided)
+    ticket.settle(1, .returned(code: 312, text: "NO_ROUTE"))
+    #expect(try await outcomes == [.confirmed, .returned(code: 312, text: "NO_ROUTE"), .nacked])
+  }
+
+  @Test func theFirstDecisionStands() async {
+    let ticket = PublishTicket(batch)
+    ticket.fail(AMQPError(.timedOut, "late"))
+    for position in 0..<3 { ticket.settle(position, .confirmed) }
+    ticket.fail(AMQPError(.closed, "stopped"))
+    let error = await #expect(throws: AMQPError.self) { try await ticket.wait() }
+    #expect(error?.code == .timedOut)
+  }
+
+  @Test func cancellationEndsTheWaitBeforeAndAfterItBegan() async {
+    let ticket = PublishTicket(batch)
+    let task = Task { await #expect(throws: AMQPError.self) { try await ticket.wait() } }
+    task.cancel()
+    #expect(await task.value?.code == .cancelled)
+    #expect(ticket.isDecided)
+  }
+}

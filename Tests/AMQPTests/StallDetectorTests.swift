@@ -1,0 +1,51 @@
+import Testing
+
+@testable import AMQP
+
+struct StallDetectorTests {
+  private let start = ContinuousClock.now
+
+  private func detector() -> StallDetector { StallDetector(timeout: .seconds(30), now: start) }
+
+  @Test func nothingIsAskedBeforeTheTimeOut() {
+    var detector = detector()
+    #expect(!detector.isDue(now: start + .seconds(29)))
+    #expect(detector.isDue(now: start + .seconds(30)))
+    detector.healthy(now: start + .seconds(20))
+    #expect(!detector.isDue(now: start + .seconds(49)))
+    #expect(detector.isDue(now: start + .seconds(50)))
+  }
+
+  @Test func anEmptyQueueIsHealthy() {
+    var detector = detector()
+    for look in 1...5 {
+      let now = start + .seconds(30 * look)
+      #expect(detector.isDue(now: now))
+      let isBroken = detector.looked(ready: 0, now: now)
+      #expect(!isBroken)
+      #expect(!detector.isDue(now: now + .seconds(29)))
+    }
+  }
+
+  @Test func messagesAtTwoLooksWithoutADeliveryAreAStall() {
+    var detector = detector()
+    let first = detector.looked(ready: 3, now: start + .seconds(30))
+    #expect(!first)
+    #expect(!detector.isDue(now: start + .seconds(37)))
+    #expect(detector.isDue(now: start + .milliseconds(37_500)))
+    let second = detector.looked(ready: 3, now: start + .seconds(38))
+    #expect(second)
+  }
+
+  @Test func aDeliveryOrAnEmptyQueueBetweenTheLooksClearsTheSuspicion() {
+    var detector = detector()
+    _ = detector.looked(ready: 3, now: start + .seconds(30))
+    detector.healthy(now: start + .seconds(31))
+    let afterDelivery = detector.looked(ready: 3, now: start + .seconds(61))
+    #expect(!afterDelivery)
+    let empty = detector.looked(ready: 0, now: start + .seconds(70))
+    #expect(!empty)
+    let again = detector.looked(ready: 1, now: start + .seconds(100))
+    #expect(!again)
+  }
+}
