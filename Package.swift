@@ -62,6 +62,7 @@ let libraries: [Target] = [
   library(
     "Operations",
     ["AMQP", "Client", "CurlTransport", "Database", "JOSE", "Messages", "ServiceRuntime", "Telemetry"]),
+  library("Benchmarks", ["AMQP", "HTTPServer", "JOSE", "Messages", "Telemetry"]),
   library("Simulation", ["HTTPServer", "JOSE", "PhoneNumbers", "ServiceRuntime", "Telemetry"]),
 ]
 
