@@ -1,3 +1,4 @@
+public import Messages
 public import Telemetry
 
 /// The envelope of a job, as far as a handler needs it.
@@ -5,7 +6,7 @@ public struct JobMessage: Sendable {
   /// The sender's ID of the message: the idempotency key, and what a sealed field is bound to.
   public var messageID: String
   /// Type and version: `sms.dispatch.v1`.
-  public var messageType: String
+  public var messageType: MessageType
   /// The verification or operation, or what the sender wants back.
   public var correlationID: String?
   /// The number of this attempt, from 1.
@@ -23,7 +24,7 @@ public struct JobMessage: Sendable {
   ///   - receivedAt: When the engine took the message up.
   ///   - trace: The trace that the job belongs to.
   public init(
-    messageID: String, messageType: String, correlationID: String? = nil, attempt: Int = 1, receivedAt: UnixTime,
+    messageID: String, messageType: MessageType, correlationID: String? = nil, attempt: Int = 1, receivedAt: UnixTime,
     trace: TraceContext? = nil
   ) {
     self.messageID = messageID

@@ -1,3 +1,5 @@
+import Messages
+
 extension Reason {
   /// The deadline passed, or was too near for a call, before any provider was asked.
   static let deadlineExceeded = Reason("DEADLINE_EXCEEDED", "The deadline passed before the job could be carried out.")
@@ -22,11 +24,37 @@ extension Reason {
   static let resultUndeliverable = Reason(
     "RESULT_UNDELIVERABLE", "The result is recorded in the ledger and could not be published yet.")
 
-  /// A job names a lane that this worker does not have.
-  static func unknownLane(_ name: String) -> Reason {
-    Reason("UNKNOWN_LANE", "This worker has no lane \"\(name)\".")
+  /// The worker stopped before it could begin the job.
+  static let workerStopped = Reason("WORKER_STOPPED", "The worker stopped before it could begin the job.")
+
+  /// A job names no lane that this worker has.
+  static func unknownLanes(_ names: [String]) -> Reason {
+    names.isEmpty ? .noLane : Reason("UNKNOWN_LANE", "This worker has none of the lanes that may serve the job.")
   }
 
   /// A job whose handler named no lane at all.
   static let noLane = Reason("NO_LANE", "No lane of this worker can serve the job.")
+
+  /// The message broke the contract and is a dead letter.
+  static func invalidMessage(_ problem: ContractProblem) -> Reason {
+    Reason("INVALID_MESSAGE", "\(problem.code): \(problem)")
+  }
+
+  /// Reads what a delay step's message says of the attempt before: the description of a reason, `CODE (provider's): detail`.
+  init?(lastError text: String) {
+    let parts = text.split(separator: ":", maxSplits: 1)
+    guard parts.count == 2 else { return nil }
+    let head = parts[0].split(separator: "(", maxSplits: 1)
+    guard let code = head.first?.split(separator: " ").first, code.utf8.allSatisfy(Self.isCodeByte) else { return nil }
+    let provider = head.count == 2 && head[1].last == ")" ? String(head[1].dropLast()) : nil
+    let detail = parts[1].first == " " ? parts[1].dropFirst() : parts[1]
+    self.init(String(code), String(detail), providerCode: provider)
+  }
+
+  private static func isCodeByte(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"): true
+    default: false
+    }
+  }
 }

@@ -5,7 +5,7 @@ import Testing
 
 /// What every ledger promises, run on each; what only one with a memory can promise, on those that have one.
 @Suite struct LedgerConformanceTests {
-  private static let remembering: [LedgerKind] = [.sqlite]
+  private static let remembering: [LedgerKind] = [.sqlite, .memory]
   private let lease = Duration.seconds(20)
 
   private func claim(

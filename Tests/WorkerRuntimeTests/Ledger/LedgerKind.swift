@@ -5,11 +5,15 @@ import Database
 /// The ledgers that the conformance suite is run on.
 enum LedgerKind: String, CaseIterable, Sendable {
   case sqlite
+  case memory
   case none
 
   /// Lends two ledgers that share what they know, as two workers of one host do.
   func withTwo<Result>(_ body: (any Ledger, any Ledger) async throws -> Result) async throws -> Result {
     switch self {
+    case .memory:
+      let ledger = MemoryLedger()
+      return try await body(ledger, ledger)
     case .none: return try await body(NoLedger(), NoLedger())
     case .sqlite:
       return try await withTemporaryDirectory { directory in

@@ -1,0 +1,3 @@
+public import AMQP
+
+extension Consumer: JobSource {}

@@ -1,0 +1,73 @@
+import AMQP
+import Telemetry
+
+/// Publishes what must arrive: tries again with back-off while the broker returns or refuses it.
+struct Courier: Sendable {
+  enum Delivered: Sendable, Hashable {
+    /// The broker has taken responsibility.
+    case confirmed
+    /// It was returned or refused as often as it may be.
+    case undeliverable
+    /// The worker stops, or the publisher is closed.
+    case stopped
+  }
+
+  /// Tries of one publication, with back-off about seven minutes in all.
+  static let maximumTries = 20
+  /// The wait between tries: doubled from the shortest to the longest.
+  static let delay: ClosedRange<Duration> = .milliseconds(500) ... .seconds(30)
+
+  let sink: any JobSink
+  let timers: Timers
+  let clock: any WallClock
+  let log: ThrottledLog
+  let metrics: WorkerMetrics
+
+  /// Publishes, and suspends until the broker has taken it or it is given up.
+  /// - Parameters:
+  ///   - consignment: What is published.
+  ///   - jobID: For the log.
+  ///   - givesUp: False: goes on until the worker stops.
+  func deliver(_ consignment: Consignment, jobID: String, givesUp: Bool = true) async -> Delivered {
+    var consignment = consignment
+    while true {
+      let outcomes: [PublishOutcome]
+      do throws(AMQPError) {
+        outcomes = try await sink.publish(consignment.batch)
+      } catch {
+        if error.code == .closed || error.code == .cancelled { return .stopped }
+        report(error, jobID)
+        if error.code == .tooLarge { return .undeliverable }
+        outcomes = []
+      }
+      if let failure = consignment.take(outcomes) { report(failure, consignment.essential, jobID) }
+      if consignment.batch.isEmpty { return .confirmed }
+      if givesUp, consignment.essential != nil, consignment.tries >= Self.maximumTries { return .undeliverable }
+      let pause = BackOff(Self.delay).delay(after: consignment.tries, jitter: .random(in: 0..<1))
+      guard await timers.sleep(until: clock.now() + pause) else {
+        return consignment.essential == nil ? .confirmed : .stopped
+      }
+    }
+  }
+
+  private func report(_ error: AMQPError, _ jobID: String) {
+    metrics.publishFailures.increment()
+    log.error("publish failed", [.jobID: jobID, .error: error.description], now: clock.now())
+  }
+
+  private func report(_ failure: PublishOutcome, _ publication: Publication?, _ jobID: String) {
+    metrics.publishFailures.increment()
+    let why: String
+    switch failure {
+    case .returned(let code, let text): why = "returned: \(code) \(text)"
+    case .nacked: why = "refused: a queue is full or without a leader"
+    case .confirmed: return
+    }
+    log.error(
+      "the broker did not take a message; trying again",
+      [
+        .jobID: jobID, .exchange: publication?.exchange, .routingKey: publication?.routingKey, .error: why,
+        .mend: "check the topology: countersign topology check",
+      ], now: clock.now())
+  }
+}

@@ -1,0 +1,20 @@
+import AMQP
+import Messages
+import Telemetry
+
+/// Makes the message of a trip through a delay step.
+struct DelayWriter: Sendable {
+  let jobType: MessageType
+
+  func publication(_ delay: JobDelay, _ message: Message, job: Envelope, startedAt: UnixTime) -> Publication {
+    var copy = message.publishedAgain()
+    copy.headers[MessageHeader.lastError] = .string(MessageHeader.bounded(delay.reason.description))
+    if delay.countsAttempt {
+      copy.headers[MessageHeader.attempt] = .int(Int64(job.attempt) + 1)
+      if job.firstAttemptAt == nil { copy.headers[MessageHeader.firstAttemptAt] = .string(startedAt.rfc3339) }
+    }
+    copy.headers[WorkerHeader.notBefore] = delay.notBefore.map { .int($0.milliseconds) }
+    copy.headers[WorkerHeader.unknownCalls] = delay.unknownCalls > 0 ? .int(Int64(delay.unknownCalls)) : nil
+    return Publication(message: copy, exchange: delay.step.exchange, routingKey: jobType.name)
+  }
+}

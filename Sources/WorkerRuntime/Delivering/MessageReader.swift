@@ -1,0 +1,38 @@
+import AMQP
+import Messages
+import Telemetry
+
+/// Reads a delivery: the envelope, the JSON, and what the handler makes of it.
+struct MessageReader<Handler: JobHandler>: Sendable {
+  /// A message that keeps the contract.
+  struct Incoming: Sendable {
+    var envelope: Envelope
+    var preparation: Preparation<Handler.Job>
+  }
+
+  /// The ID of the result is the job's with an ending, and has to be a short string of AMQP as well.
+  static var maximumMessageIDBytes: Int {
+    MessageLimits.maxShortStringBytes - JobResult.messageID(jobID: "").utf8.count
+  }
+
+  let handler: Handler
+
+  func read(_ delivery: Delivery, now: UnixTime) throws(ContractProblem) -> Incoming {
+    if delivery.isOversize {
+      throw ContractProblem(.bodyTooLarge, "the body is larger than \(MessageLimits.maxBodyBytes) bytes")
+    }
+    let envelope = try Envelope(delivery.message)
+    try envelope.expect([Handler.Body.type])
+    guard envelope.messageID.utf8.count <= Self.maximumMessageIDBytes else {
+      throw ContractProblem(
+        .invalidField, field: "message_id", "is longer than \(Self.maximumMessageIDBytes) bytes")
+    }
+    let body = try Handler.Body(json: delivery.message.body)
+    let message = JobMessage(
+      messageID: envelope.messageID, messageType: envelope.type, correlationID: envelope.correlationID,
+      attempt: envelope.attempt, receivedAt: now, trace: envelope.trace)
+    let preparation = handler.prepare(body, of: message)
+    if case .invalid(let problem) = preparation { throw problem }
+    return Incoming(envelope: envelope, preparation: preparation)
+  }
+}

@@ -1,0 +1,75 @@
+import AMQP
+import Messages
+import Telemetry
+
+/// Makes results and the messages that carry them.
+struct ResultWriter: Sendable {
+  /// The job type's name: the first part of the routing key.
+  let jobType: MessageType
+  /// What the messages name as their sender.
+  let appID: String
+
+  /// The body of a job's result.
+  func body(
+    of ending: JobEnding, job: Envelope, extras: ResultExtras, startedAt: UnixTime, finishedAt: UnixTime
+  ) -> [UInt8] {
+    var result = JobResult(
+      jobID: job.messageID, outcome: ending.outcome, lane: ending.lane, reference: ending.reference,
+      reason: ending.reason.map(JobResult.Reason.init), attempts: ending.attempts,
+      startedAt: job.firstAttemptAt ?? startedAt, finishedAt: finishedAt,
+      extras: extras.merging(ending.extras) { _, new in new })
+    do {
+      return try result.json()
+    } catch {
+      // Larger than a message may be, or a number that JSON does not have: only what a handler adds can be the cause.
+      result.extras = [:]
+      result.reference = result.reference.map { String($0.prefix(Self.maximumReferenceCharacters)) }
+      do { return try result.json() } catch { return [] }
+    }
+  }
+
+  /// The result as it goes to the results exchange, and the copy for whoever asked for one.
+  func publications(
+    _ body: [UInt8], outcome: JobOutcome, job: Envelope, now: UnixTime
+  ) -> (result: Publication, copy: Publication?) {
+    let message = message(body, job: job, now: now)
+    let result = Publication(
+      message: message, exchange: Topology.Exchanges.results,
+      routingKey: JobResult.routingKey(jobType: jobType.name, outcome: outcome))
+    let copy = job.replyTo.map {
+      Publication(message: message, exchange: Topology.Exchanges.direct, routingKey: $0)
+    }
+    return (result, copy)
+  }
+
+  /// Tells the sender of a dead letter about it, if he can be told.
+  func refusal(of message: Message, _ problem: ContractProblem, now: UnixTime) -> Publication? {
+    guard let replyTo = message.replyTo, !replyTo.isEmpty else { return nil }
+    let id = message.messageID.flatMap { $0.isEmpty ? nil : $0 }
+    let ending = JobEnding(outcome: .refused, reason: .invalidMessage(problem), attempts: 0)
+    let job = Envelope(
+      type: jobType, messageID: id ?? "", correlationID: message.correlationID,
+      trace: message.headers[MessageHeader.traceparent]?.stringValue.flatMap(TraceContext.init(traceparent:)))
+    var reply = self.message(
+      body(of: ending, job: job, extras: [:], startedAt: now, finishedAt: now), job: job, now: now)
+    if id == nil { reply.messageID = MessageID.make() }
+    if let long = reply.messageID, long.utf8.count > MessageLimits.maxShortStringBytes { reply.messageID = id }
+    return Publication(message: reply, exchange: Topology.Exchanges.direct, routingKey: replyTo)
+  }
+
+  private func message(_ body: [UInt8], job: Envelope, now: UnixTime) -> Message {
+    job.leading(
+      to: JobResult.type(ofJob: jobType), messageID: JobResult.messageID(jobID: job.messageID), at: now, appID: appID
+    ).message(body: body)
+  }
+
+  private static let maximumReferenceCharacters = 255
+}
+
+extension JobResult.Reason {
+  /// The reason as a result has it.
+  init(_ reason: Reason) {
+    self.init(
+      code: reason.code, detail: MessageHeader.bounded(reason.detail), providerCode: reason.providerCode)
+  }
+}

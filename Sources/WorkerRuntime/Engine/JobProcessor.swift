@@ -1,0 +1,65 @@
+import AMQP
+import Messages
+import Telemetry
+
+/// Takes deliveries through their life: reads them, and runs them or buries them.
+struct JobProcessor<Handler: JobHandler>: Sendable {
+  let parts: WorkerParts<Handler>
+
+  /// Processes one delivery to its end: acknowledged, or handed back.
+  func process(_ delivery: Delivery) async {
+    if parts.isDraining { return await handBack(delivery) }
+    let now = parts.clock.now()
+    do throws(ContractProblem) {
+      let incoming = try parts.reader.read(delivery, now: now)
+      var run = JobRun(parts: parts, delivery: delivery, incoming: incoming, startedAt: now)
+      await run.run()
+    } catch {
+      await bury(delivery, error)
+    }
+  }
+
+  /// Gives a delivery back that was not begun.
+  func handBack(_ delivery: Delivery) async {
+    parts.metrics.handedBack.increment()
+    // Without a ledger's memory a redelivered job counts as begun, so it goes back as a new message. What cannot be read
+    // or published goes back as it is.
+    if !parts.ledger.remembers, !delivery.isOversize,
+      let job = try? Envelope(delivery.message), case .confirmed = await delayUnbegun(delivery, job)
+    {
+      return parts.source.ack(delivery.tag)
+    }
+    parts.source.reject(delivery.tag, requeue: true)
+  }
+
+  private func delayUnbegun(_ delivery: Delivery, _ job: Envelope) async -> Courier.Delivered {
+    let delay = JobDelay(
+      step: .fiveSeconds, countsAttempt: false, reason: .workerStopped,
+      notBefore: WorkerHeader.notBefore(delivery.message), unknownCalls: WorkerHeader.unknownCalls(delivery.message))
+    let publication = parts.delays.publication(delay, delivery.message, job: job, startedAt: parts.clock.now())
+    return await parts.courier.deliver(Consignment(publication), jobID: job.messageID)
+  }
+
+  /// Puts a message that breaks the contract with the dead letters, and tells its sender.
+  private func bury(_ delivery: Delivery, _ problem: ContractProblem) async {
+    let now = parts.clock.now()
+    let id = delivery.message.messageID ?? ""
+    parts.metrics.dead(problem)
+    parts.alarms.warning(
+      "message is a dead letter",
+      [.jobID: id, .queue: parts.options.queue, .reason: problem.code.rawValue, .error: problem.description], now: now)
+    let refusal = parts.results.refusal(of: delivery.message, problem, now: now)
+    if delivery.isOversize {
+      // Its body was not kept, so the broker itself has to move it.
+      if let refusal { _ = await parts.courier.deliver(Consignment(copy: refusal), jobID: id) }
+      return parts.source.reject(delivery.tag, requeue: false)
+    }
+    let publication = parts.deadLetters.publication(delivery.message, problem, now: now)
+    switch await parts.courier.deliver(Consignment(publication, copy: refusal), jobID: id) {
+    case .confirmed: parts.source.ack(delivery.tag)
+    // The broker's own dead-lettering has other ways; it only cannot say why.
+    case .undeliverable: parts.source.reject(delivery.tag, requeue: false)
+    case .stopped: parts.source.reject(delivery.tag, requeue: true)
+    }
+  }
+}

@@ -1,0 +1,183 @@
+import Synchronization
+public import Telemetry
+
+/// A worker: takes jobs from a queue, carries them out through lanes, reports what became of them.
+///
+/// `run` lives until `stop`. It runs the source and the sink too, so a process needs no further service for them.
+///
+/// - Important: A job is acknowledged only when its result, its delay step or its dead letter is confirmed by the broker.
+public final class JobWorker<Handler: JobHandler>: Sendable {
+  private enum Phase {
+    case idle
+    case running
+    case finished
+  }
+
+  private struct State {
+    var phase = Phase.idle
+    var waiters: [CheckedContinuation<Void, Never>] = []
+  }
+
+  let parts: WorkerParts<Handler>
+  private let sink: any JobSink
+  private let ticker: any Ticker
+  private let inFlight: InFlight
+  private let pulse: WorkerPulse<Handler>
+  private let state = Mutex(State())
+
+  /// - Parameters:
+  ///   - handler: Reads the jobs and calls the providers.
+  ///   - options: What the worker is called, and its limits.
+  ///   - lanes: Its ways out, at least one; each name once.
+  ///   - ledger: What it remembers by. `run` closes it at its end.
+  ///   - source: Where the jobs come from.
+  ///   - sink: Where results, retries and dead letters go.
+  ///   - clock: The time.
+  ///   - log: Where it logs.
+  ///   - metrics: Where its figures are.
+  public convenience init(
+    handler: Handler, options: JobWorkerOptions, lanes: [LaneConfiguration], ledger: any Ledger,
+    source: any JobSource, sink: any JobSink, clock: any WallClock = SystemClock(), log: Logger,
+    metrics: MetricsRegistry
+  ) {
+    self.init(
+      handler: handler, options: options, lanes: lanes, ledger: ledger, source: source, sink: sink, clock: clock,
+      log: log, metrics: metrics, ticker: SystemTicker())
+  }
+
+  init(
+    handler: Handler, options: JobWorkerOptions, lanes: [LaneConfiguration], ledger: any Ledger,
+    source: any JobSource, sink: any JobSink, clock: any WallClock, log: Logger, metrics: MetricsRegistry,
+    ticker: any Ticker
+  ) {
+    precondition(!lanes.isEmpty, "A worker needs at least one lane.")
+    self.sink = sink
+    self.ticker = ticker
+    inFlight = InFlight(limit: options.maximumInFlight)
+    parts = WorkerParts(
+      handler: handler, options: options, lanes: lanes, ledger: ledger, source: source, sink: sink, clock: clock,
+      log: log, registry: metrics)
+    pulse = WorkerPulse(parts: parts, inFlight: inFlight)
+  }
+
+  /// Takes jobs until `stop`, then ends when everything is settled and closed.
+  ///
+  /// Cancelling its task ends it as a stop does that has no patience: calls are cancelled, and what is not settled is
+  /// delivered again.
+  public func run() async {
+    guard start() else { return }
+    await withTaskCancellationHandler {
+      await work()
+    } onCancel: {
+      parts.startDraining()
+      // Cancellation handlers cannot wait, and nothing else would wake the consumer loop.
+      Task { [parts, sink] in
+        await sink.stop()
+        await parts.source.stopConsuming()
+      }
+    }
+    await parts.ledger.close()
+    finish()
+  }
+
+  /// Stops: takes no more jobs, finishes what has begun, hands back the rest, flushes, closes. Suspends until that is done.
+  public func stop() async {
+    parts.startDraining()
+    let isRunning = state.withLock { state in
+      if state.phase == .idle { state.phase = .finished }
+      return state.phase == .running
+    }
+    guard isRunning else { return }
+    await parts.source.stopConsuming()
+    let sink = sink
+    // Results that cannot be published keep a stop from ending; after the time-out they are left to the next delivery.
+    let limit = parts.timers.schedule(at: parts.clock.now() + parts.options.drainTimeout) {
+      // The timer's action cannot wait for the flush.
+      Task { await sink.stop() }
+    }
+    await waitUntilFinished()
+    parts.timers.cancel(limit)
+  }
+
+  /// What keeps the worker from serving jobs now, by part, with what to mend. Empty when it is ready.
+  public var problems: [String: String] {
+    pulse.problems(sinkIsReady: sink.isReady)
+  }
+
+  /// Jobs taken up and not yet acknowledged.
+  public var jobsInFlight: Int { inFlight.count }
+
+  private func work() async {
+    let parts = parts
+    let sink = sink
+    await withTaskGroup(of: Void.self) { group in
+      group.addTask { await parts.source.run() }
+      group.addTask { await sink.run() }
+      group.addTask { await self.tick() }
+      group.addTask { await LedgerPurge(parts: parts).run() }
+      await consume()
+      await sink.stop()
+      await parts.source.close()
+      // What is left is the ticking.
+      group.cancelAll()
+    }
+  }
+
+  /// One child task a job. Returns when the source is at its end and all jobs are.
+  private func consume() async {
+    let processor = JobProcessor(parts: parts)
+    let inFlight = inFlight
+    let source = parts.source
+    await withDiscardingTaskGroup { group in
+      while let batch = await source.next() {
+        inFlight.begin(batch.count)
+        for delivery in batch {
+          group.addTask {
+            await processor.process(delivery)
+            inFlight.end()
+          }
+        }
+        await inFlight.waitForRoom()
+      }
+    }
+  }
+
+  private func tick() async {
+    let pulse = pulse
+    await withDiscardingTaskGroup { group in
+      while !Task.isCancelled {
+        await ticker.next()
+        for task in pulse.beat() { group.addTask { await task() } }
+      }
+      // A probe or a pause that is under way is not waited for.
+      group.cancelAll()
+    }
+  }
+
+  private func start() -> Bool {
+    state.withLock { state in
+      guard state.phase == .idle else { return false }
+      state.phase = .running
+      return true
+    }
+  }
+
+  private func finish() {
+    let waiters = state.withLock { state in
+      state.phase = .finished
+      defer { state.waiters.removeAll() }
+      return state.waiters
+    }
+    for waiter in waiters { waiter.resume() }
+  }
+
+  private func waitUntilFinished() async {
+    await withCheckedContinuation { continuation in
+      let isFinished = state.withLock { state in
+        if state.phase != .finished { state.waiters.append(continuation) }
+        return state.phase == .finished
+      }
+      if isFinished { continuation.resume() }
+    }
+  }
+}

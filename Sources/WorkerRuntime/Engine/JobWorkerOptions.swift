@@ -1,0 +1,32 @@
+/// What a worker is called, and its limits.
+public struct JobWorkerOptions: Sendable, Hashable {
+  /// The queue that the jobs come from; dead letters name it.
+  public var queue: String
+  /// What messages name as their sender (`app_id`): `sms-worker`.
+  public var appID: String
+  /// Who claims jobs, for people who read the ledger: host and process.
+  public var owner: String
+  /// The numbers that the life of a job goes by.
+  public var rules = JobRules()
+  /// Jobs in flight at which no more are taken: the bound also when the broker delivers anew after a reconnect. Twice the
+  /// prefetch leaves room for that.
+  public var maximumInFlight = 2048
+  /// How long the ledger remembers a job after it was last written.
+  public var retention: Duration = .seconds(48 * 3600)
+  /// How long a stop waits for the jobs that have begun before it gives up publishing for them. They are delivered again then.
+  public var drainTimeout: Duration = .seconds(20)
+  /// After so many claims in a row that the ledger could not write the worker pauses.
+  public var ledgerFailureThreshold = 10
+  /// How long it pauses then: doubled from the shortest to the longest, with jitter.
+  public var ledgerPause: ClosedRange<Duration> = .seconds(1) ... .seconds(30)
+
+  /// - Parameters:
+  ///   - queue: The queue that the jobs come from.
+  ///   - appID: What messages name as their sender.
+  ///   - owner: Who claims jobs: host and process.
+  public init(queue: String, appID: String, owner: String) {
+    self.queue = queue
+    self.appID = appID
+    self.owner = owner
+  }
+}

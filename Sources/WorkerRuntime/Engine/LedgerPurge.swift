@@ -1,0 +1,32 @@
+import Telemetry
+
+/// Forgets old jobs, a bounded number at a time, so that the ledger's file stays small and jobs never wait for it.
+struct LedgerPurge<Handler: JobHandler>: Sendable {
+  /// Jobs forgotten in one transaction.
+  static var batch: Int { 500 }
+  /// The pause between rounds.
+  static var interval: Duration { .seconds(30) }
+  /// Transactions in one round.
+  static var maximumBatches: Int { 200 }
+
+  let parts: WorkerParts<Handler>
+
+  /// Runs until the worker stops.
+  func run() async {
+    while await parts.timers.sleep(until: parts.clock.now() + Self.interval) {
+      await purge()
+    }
+  }
+
+  private func purge() async {
+    let horizon = parts.clock.now() - parts.options.retention
+    for _ in 0..<Self.maximumBatches where !parts.isDraining {
+      do throws(LedgerError) {
+        if try await parts.ledger.purge(before: horizon, limit: Self.batch) < Self.batch { return }
+      } catch {
+        parts.alarms.warning("ledger cannot be purged", [.error: error.description], now: parts.clock.now())
+        return
+      }
+    }
+  }
+}

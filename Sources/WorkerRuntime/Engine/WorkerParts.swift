@@ -1,0 +1,78 @@
+import Messages
+import Synchronization
+import Telemetry
+
+/// What all jobs of a worker share.
+final class WorkerParts<Handler: JobHandler>: Sendable {
+  let handler: Handler
+  let options: JobWorkerOptions
+  let lanes: [String: Lane]
+  let ledger: any Ledger
+  let source: any JobSource
+  let courier: Courier
+  let callGuard: CallGuard
+  let timers: Timers
+  let clock: any WallClock
+  let log: Logger
+  let alarms: ThrottledLog
+  let metrics: WorkerMetrics
+  let reader: MessageReader<Handler>
+  let results: ResultWriter
+  let delays: DelayWriter
+  let deadLetters: DeadLetterWriter
+  let tokens = ClaimTokens()
+  private let ledgerBreaker: Mutex<Breaker>
+  private let draining = Atomic<Bool>(false)
+
+  init(
+    handler: Handler, options: JobWorkerOptions, lanes: [LaneConfiguration], ledger: any Ledger,
+    source: any JobSource, sink: any JobSink, clock: any WallClock, log: Logger, registry: MetricsRegistry
+  ) {
+    let now = clock.now()
+    self.handler = handler
+    self.options = options
+    self.lanes = Dictionary(uniqueKeysWithValues: lanes.map { ($0.name, Lane($0, now: now)) })
+    self.ledger = ledger
+    self.source = source
+    self.clock = clock
+    self.log = log
+    timers = Timers()
+    alarms = ThrottledLog(log)
+    metrics = WorkerMetrics(registry, jobType: Handler.Body.type.name, lanes: lanes.map(\.name))
+    courier = Courier(sink: sink, timers: timers, clock: clock, log: alarms, metrics: metrics)
+    callGuard = CallGuard(timers: timers, clock: clock)
+    reader = MessageReader(handler: handler)
+    results = ResultWriter(jobType: Handler.Body.type, appID: options.appID)
+    delays = DelayWriter(jobType: Handler.Body.type)
+    deadLetters = DeadLetterWriter(queue: options.queue)
+    ledgerBreaker = Mutex(Breaker(threshold: options.ledgerFailureThreshold, delay: options.ledgerPause))
+  }
+
+  /// Whether the worker is stopping and begins nothing more.
+  var isDraining: Bool { draining.load(ordering: .relaxed) }
+
+  /// Ends every wait for a slot or for a time; nothing more is begun.
+  func startDraining() {
+    draining.store(true, ordering: .relaxed)
+    for lane in lanes.values { lane.stop() }
+    timers.stopSleeping()
+  }
+
+  /// Whether the last claims all failed.
+  var isLedgerFailing: Bool { ledgerBreaker.withLock { $0.isFailing } }
+
+  func ledgerSucceeded() {
+    ledgerBreaker.withLock { $0.succeeded() }
+  }
+
+  func ledgerFailed(now: UnixTime) {
+    ledgerBreaker.withLock { $0.failed(now: now, jitter: .random(in: 0..<1)) }
+  }
+
+  /// Why no job can be served now; nil when one can.
+  func outage(now: UnixTime) -> Reason? {
+    if ledgerBreaker.withLock({ $0.isOpen(now: now) }) { return .ledgerUnavailable }
+    let reasons = lanes.values.map { lane in lane.read { $0.isDown ? $0.reason : nil } }
+    return reasons.contains(nil) ? nil : reasons.compactMap { $0 }.first
+  }
+}

@@ -1,0 +1,8 @@
+public import Messages
+
+extension ContractProblem.Code {
+  /// A sealed field names a key that this worker does not have.
+  public static let unknownKey = Self("UNKNOWN_KEY")
+  /// A sealed field cannot be opened, or belongs to another message.
+  public static let sealMismatch = Self("SEAL_MISMATCH")
+}

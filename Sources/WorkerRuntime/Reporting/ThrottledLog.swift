@@ -1,0 +1,52 @@
+import Synchronization
+import Telemetry
+
+/// Keeps an error that strikes every job from filling the log: each message at most once a second, with the count of those left out.
+final class ThrottledLog: Sendable {
+  /// The shortest time between two events of the same message.
+  static let interval: Duration = .seconds(1)
+
+  private struct Entry {
+    var writtenAt: UnixTime
+    var suppressed: Int
+  }
+
+  private let logger: Logger
+  private let entries = Mutex<[String: Entry]>([:])
+
+  init(_ logger: Logger) {
+    self.logger = logger
+  }
+
+  func error(_ message: StaticString, _ metadata: @autoclosure () -> LogMetadata, now: UnixTime) {
+    write(.error, message, metadata(), now)
+  }
+
+  func warning(_ message: StaticString, _ metadata: @autoclosure () -> LogMetadata, now: UnixTime) {
+    write(.warning, message, metadata(), now)
+  }
+
+  private func write(
+    _ level: LogLevel, _ message: StaticString, _ metadata: @autoclosure () -> LogMetadata, _ now: UnixTime
+  ) {
+    guard logger.isEnabled(level), let suppressed = pass(message.description, now) else { return }
+    var metadata = metadata()
+    if suppressed > 0 { metadata.append("suppressed", suppressed) }
+    logger.log(level, message, metadata)
+  }
+
+  /// Nil: not now. Else how many were left out since the last one.
+  private func pass(_ message: String, _ now: UnixTime) -> Int? {
+    entries.withLock { entries in
+      // Messages are constants of this module, so there are only a few.
+      if var entry = entries[message], now - entry.writtenAt < Self.interval, now >= entry.writtenAt {
+        entry.suppressed += 1
+        entries[message] = entry
+        return nil
+      }
+      let suppressed = entries[message]?.suppressed ?? 0
+      entries[message] = Entry(writtenAt: now, suppressed: 0)
+      return suppressed
+    }
+  }
+}

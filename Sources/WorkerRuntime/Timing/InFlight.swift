@@ -1,0 +1,48 @@
+import Synchronization
+
+/// Counts the jobs in flight, and makes the consumer loop wait while there are too many.
+///
+/// The broker bounds what is unacknowledged on one connection. After a reconnect it delivers as many again, while the jobs
+/// of the lost connection are still being carried out: this is the bound on both together.
+final class InFlight: Sendable {
+  private struct State {
+    var count = 0
+    var waiter: CheckedContinuation<Void, Never>?
+  }
+
+  private let limit: Int
+  private let state = Mutex(State())
+
+  /// - Parameter limit: Jobs in flight at which `waitForRoom` waits, 1 or more.
+  init(limit: Int) {
+    self.limit = limit
+  }
+
+  var count: Int { state.withLock { $0.count } }
+
+  func begin(_ number: Int) {
+    state.withLock { $0.count += number }
+  }
+
+  func end() {
+    let waiter = state.withLock { state in
+      state.count -= 1
+      guard state.count < limit else { return nil as CheckedContinuation<Void, Never>? }
+      defer { state.waiter = nil }
+      return state.waiter
+    }
+    waiter?.resume()
+  }
+
+  /// Suspends while there are too many jobs in flight. One caller at a time.
+  func waitForRoom() async {
+    if state.withLock({ $0.count < limit }) { return }
+    await withCheckedContinuation { continuation in
+      let hasRoom = state.withLock { state in
+        if state.count >= limit { state.waiter = continuation }
+        return state.count < limit
+      }
+      if hasRoom { continuation.resume() }
+    }
+  }
+}

@@ -1,0 +1,44 @@
+import Synchronization
+
+/// What happened, in order, over all fakes of a test; and waiting for it without sleeping.
+final class Journal: Sendable {
+  enum Entry: Sendable, Hashable {
+    case performed(String, lane: String)
+    case claimed(String)
+    case settled(String)
+    case published(exchange: String, routingKey: String)
+    case acked(UInt64)
+    case rejected(UInt64, requeue: Bool)
+    case paused
+    case resumed
+    case stoppedConsuming
+    case sinkStopped
+    case sourceClosed
+    case ledgerClosed
+  }
+
+  private let entries = Mutex<[Entry]>([])
+
+  func add(_ entry: Entry) { entries.withLock { $0.append(entry) } }
+
+  var all: [Entry] { entries.withLock { $0 } }
+
+  func count(of entry: Entry) -> Int { all.filter { $0 == entry }.count }
+
+  func contains(_ entry: Entry) -> Bool { all.contains(entry) }
+}
+
+struct NeverHappened: Error, CustomStringConvertible {
+  var description: String
+}
+
+/// Lets other tasks run until a condition holds. Fails after ten seconds of the machine's own time.
+func eventually(
+  _ what: String = "the condition", _ condition: @Sendable () async -> Bool
+) async throws {
+  let limit = ContinuousClock.now + .seconds(10)
+  while await !condition() {
+    guard ContinuousClock.now < limit else { throw NeverHappened(description: "\(what) never came true") }
+    await Task.yield()
+  }
+}

@@ -1,0 +1,45 @@
+import Synchronization
+
+@testable import WorkerRuntime
+
+/// Ticks when a test says so.
+final class ManualTicker: Ticker {
+  private struct State {
+    var waiter: CheckedContinuation<Void, Never>?
+    var isCancelled = false
+  }
+
+  private let state = Mutex(State())
+
+  func next() async {
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let isCancelled = state.withLock { state in
+          if !state.isCancelled { state.waiter = continuation }
+          return state.isCancelled
+        }
+        if isCancelled { continuation.resume() }
+      }
+    } onCancel: {
+      let waiter = state.withLock { state in
+        state.isCancelled = true
+        defer { state.waiter = nil }
+        return state.waiter
+      }
+      waiter?.resume()
+    }
+  }
+
+  /// Lets the worker tick once, and waits until it has.
+  func tick() async throws {
+    try await eventually("the worker waits for a tick") { self.isAwaited }
+    let waiter = state.withLock { state in
+      defer { state.waiter = nil }
+      return state.waiter
+    }
+    waiter?.resume()
+    try await eventually("the worker has ticked") { self.isAwaited }
+  }
+
+  private var isAwaited: Bool { state.withLock { $0.waiter != nil || $0.isCancelled } }
+}

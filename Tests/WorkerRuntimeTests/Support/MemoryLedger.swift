@@ -1,0 +1,119 @@
+import Synchronization
+import Telemetry
+
+@testable import WorkerRuntime
+
+/// A ledger in memory that fails when a test tells it to. The conformance suite holds it to what the others do.
+final class MemoryLedger: Ledger {
+  enum Operation: Sendable { case claim, release, settle }
+
+  private struct Row {
+    var state: LedgerState
+    var token: Int64
+    var lane: String
+    var leaseUntil: UnixTime
+    var unknownCalls: Int
+    var writtenAt: UnixTime
+    var result: [UInt8] = []
+  }
+
+  private struct State {
+    var rows: [String: Row] = [:]
+    var order: [String] = []
+    var failing: Set<Operation> = []
+  }
+
+  private let state = Mutex(State())
+  private let journal: Journal
+
+  init(_ journal: Journal = Journal()) {
+    self.journal = journal
+  }
+
+  var remembers: Bool { true }
+
+  func fail(_ operations: Set<Operation>) { state.withLock { $0.failing = operations } }
+
+  func claim(_ claim: LedgerClaim) async throws(LedgerError) -> ClaimAnswer {
+    try change(.claim) { state in
+      guard var row = state.rows[claim.messageID] else {
+        state.rows[claim.messageID] = Row(
+          state: .open, token: claim.token, lane: claim.lane, leaseUntil: claim.leaseUntil, unknownCalls: 0,
+          writtenAt: claim.now)
+        state.order.append(claim.messageID)
+        journal.add(.claimed(claim.messageID))
+        return .claimed(unknownCalls: 0)
+      }
+      let before = row
+      switch row.state {
+      case .settled: return .settled(result: row.result)
+      case .open where row.token == claim.token: return .claimed(unknownCalls: row.unknownCalls)
+      case .open where row.leaseUntil > claim.now: return .held(until: row.leaseUntil)
+      case .open: row.unknownCalls += 1
+      case .idle: break
+      }
+      row.state = .open
+      row.token = claim.token
+      row.lane = claim.lane
+      row.leaseUntil = claim.leaseUntil
+      state.rows[claim.messageID] = row
+      return before.state == .open
+        ? .abandoned(lane: before.lane, unknownCalls: row.unknownCalls) : .claimed(unknownCalls: row.unknownCalls)
+    }
+  }
+
+  func release(_ claim: LedgerClaim) async throws(LedgerError) {
+    try change(.release) { state in
+      guard let row = state.rows[claim.messageID], row.token == claim.token, row.state == .open else { return }
+      if row.unknownCalls == 0 {
+        state.rows.removeValue(forKey: claim.messageID)
+        state.order.removeAll { $0 == claim.messageID }
+      } else {
+        state.rows[claim.messageID]?.state = .idle
+      }
+    }
+  }
+
+  func postpone(_ claim: LedgerClaim) async throws(LedgerError) {
+    try change(.release) { state in
+      guard let row = state.rows[claim.messageID], row.token == claim.token, row.state == .open else { return }
+      state.rows[claim.messageID]?.state = .idle
+      state.rows[claim.messageID]?.unknownCalls += 1
+    }
+  }
+
+  func settle(
+    _ claim: LedgerClaim, result: [UInt8], at time: UnixTime
+  ) async throws(LedgerError) -> [UInt8]? {
+    try change(.settle) { state in
+      if let row = state.rows[claim.messageID], row.state == .settled {
+        return row.result == result ? nil : row.result
+      }
+      if state.rows[claim.messageID] == nil { state.order.append(claim.messageID) }
+      state.rows[claim.messageID] = Row(
+        state: .settled, token: claim.token, lane: claim.lane, leaseUntil: claim.leaseUntil, unknownCalls: 0,
+        writtenAt: time, result: result)
+      journal.add(.settled(claim.messageID))
+      return nil
+    }
+  }
+
+  func purge(before time: UnixTime, limit: Int) async throws(LedgerError) -> Int {
+    try change(.settle) { state in
+      let old = state.order.prefix(limit).filter { id in state.rows[id].map { $0.writtenAt < time } ?? false }
+      for id in old { state.rows.removeValue(forKey: id) }
+      state.order.removeAll { old.contains($0) }
+      return old.count
+    }
+  }
+
+  func close() async { journal.add(.ledgerClosed) }
+
+  private func change<Answer: Sendable>(
+    _ operation: Operation, _ body: (inout State) -> Answer
+  ) throws(LedgerError) -> Answer {
+    let answer: Answer? = state.withLock { $0.failing.contains(operation) ? nil : body(&$0) }
+    guard let answer else { throw LedgerError("no space is left on the disk", isRetriable: true) }
+    return answer
+  }
+}
