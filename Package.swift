@@ -73,6 +73,7 @@ let testTargets: [Target] = [
   tests(
     "Coordination",
     ["AMQP", "Database", "JOSE", "Messages", "PhoneNumbers", "ServiceRuntime", "Telemetry"]),
+  tests("CurlTransport", ["HTTPServer"]),
   tests("HTTPServer"),
   tests("Telemetry"),
   tests("ServiceRuntime", ["AMQP", "HTTPServer", "JOSE", "Messages", "Telemetry"]),

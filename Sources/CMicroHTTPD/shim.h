@@ -16,9 +16,11 @@ struct cms_options {
   void *cls;
 };
 
+/* poll, not epoll: when exactly 128 events (its MAX_EVENTS) are ready at once, libmicrohttpd 0.9.75 asks epoll for more before
+   it serves them, and blocks there until the connections' time-out. */
 static inline struct MHD_Daemon *cms_start(const struct cms_options *o) {
   return MHD_start_daemon(
-      MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC, 0,
+      MHD_USE_POLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC, 0,
       NULL, NULL, o->on_access, o->cls,
       MHD_OPTION_LISTEN_SOCKET, o->listen_socket,
       MHD_OPTION_CONNECTION_LIMIT, o->connection_limit,

@@ -1,0 +1,59 @@
+import CCurl
+import Dispatch
+
+/// What libcurl calls while it works on the slot's request.
+extension Slot {
+  static func from(_ context: UnsafeMutableRawPointer?) -> Slot {
+    Unmanaged<Slot>.fromOpaque(context!).takeUnretainedValue()
+  }
+
+  /// The TCP connection is there and the TLS handshake begins; the only sign that libcurl gives of it.
+  func onHandshake() -> CURLcode {
+    hasBegunTLS = true
+    return CURLE_OK
+  }
+
+  /// A connection is there and the request is about to be written.
+  ///
+  /// libcurl calls it again when the connection was a pooled one that died before the answer began: it would then send the
+  /// request once more, a POST too (`Curl_retry_request`). For an SMS that means two, so this is where it ends.
+  func onRequest() -> Int32 {
+    guard let request = submission?.request else { return CURL_PREREQFUNC_ABORT }
+    attempts += 1
+    if attempts > 1 && !request.isIdempotent && mayHaveLeft {
+      isResendPrevented = true
+      return CURL_PREREQFUNC_ABORT
+    }
+    if let limit = request.timeouts.firstByte {
+      firstByteDeadline = DispatchTime.now().uptimeNanoseconds + limit.nanoseconds
+    }
+    return CURL_PREREQFUNC_OK
+  }
+
+  /// One line of the header, the status line and the empty line included. Fewer bytes than `count` end the transfer.
+  func onHeader(_ line: UnsafePointer<CChar>?, _ count: Int) -> Int {
+    hasFirstByte = true
+    let bytes = UnsafeRawBufferPointer(start: line, count: count)
+    // A status line: what came before was an interim answer (1xx).
+    if bytes.starts(with: "HTTP/".utf8) {
+      headerLines.removeAll(keepingCapacity: true)
+      return count
+    }
+    guard headerLines.count + count <= Self.maxHeaderBytes else {
+      isTooLarge = true
+      return 0
+    }
+    headerLines.append(contentsOf: bytes)
+    return count
+  }
+
+  /// A piece of the body. Fewer bytes than `count` end the transfer.
+  func onBody(_ data: UnsafePointer<CChar>?, _ count: Int) -> Int {
+    guard let limit = submission?.request.maxResponseBytes, body.count + count <= limit else {
+      isTooLarge = true
+      return 0
+    }
+    body.append(contentsOf: UnsafeRawBufferPointer(start: data, count: count))
+    return count
+  }
+}

@@ -1,0 +1,83 @@
+/// Why a request has no answer.
+public struct TransportError: Error, Sendable, CustomStringConvertible {
+  /// The phase that a time-out ended.
+  public enum Phase: String, Sendable, Hashable {
+    /// Waiting for a free slot or connection.
+    case waiting
+    /// Resolving the name of the host.
+    case resolve
+    /// The TCP handshake.
+    case connect
+    /// The TLS handshake.
+    case tls
+    /// Writing the request and waiting for the first byte of the answer.
+    case firstByte
+    /// Reading the answer.
+    case response
+  }
+
+  /// What went wrong.
+  public enum Kind: Sendable, Hashable {
+    /// The URL, the method or a header field is malformed; nothing was tried.
+    case invalidRequest
+    /// More requests wait for a slot than the configuration allows; nothing was tried.
+    case overloaded
+    /// The name of the host was not resolved.
+    case resolve
+    /// No TCP connection.
+    case connect
+    /// The TLS handshake failed or the peer's certificate was refused.
+    case tls
+    /// Writing the request failed.
+    case send
+    /// The connection ended before the answer was complete.
+    case receive
+    /// A time-out ended the request in that phase.
+    case timedOut(Phase)
+    /// The answer is longer than the request or the transport allows.
+    case tooLarge
+    /// The calling task was cancelled.
+    case cancelled
+    /// HTTP/2 framing or a stream error.
+    case http2
+    /// The transport was shut down.
+    case closed
+    /// Anything else.
+    case other
+  }
+
+  /// What went wrong.
+  public let kind: Kind
+  /// Whether the server may have seen the request, wholly or in part. `false` only when surely no byte of it left.
+  public let requestMayHaveLeft: Bool
+  /// One line, safe to log: no path, no query, no credentials.
+  public let description: String
+
+  /// Whether the same request may be answered later. Whether sending it again is harmless, is another question: see
+  /// `requestMayHaveLeft`.
+  public var isRetriable: Bool {
+    switch kind {
+    case .invalidRequest, .cancelled, .closed, .tooLarge: false
+    case .overloaded, .resolve, .connect, .tls, .send, .receive, .timedOut, .http2, .other: true
+    }
+  }
+
+  /// Makes an error, as tests of a caller do.
+  public init(kind: Kind, requestMayHaveLeft: Bool, description: String) {
+    self.kind = kind
+    self.requestMayHaveLeft = requestMayHaveLeft
+    self.description = description
+  }
+}
+
+extension TransportError {
+  static let closed = TransportError(
+    kind: .closed, requestMayHaveLeft: false, description: "the HTTP transport was shut down")
+  static let overloaded = TransportError(
+    kind: .overloaded, requestMayHaveLeft: false, description: "too many requests wait for the HTTP transport")
+  static let cancelledEarly = TransportError(
+    kind: .cancelled, requestMayHaveLeft: false, description: "cancelled before it began")
+  static func invalidRequest(_ what: String) -> TransportError {
+    TransportError(kind: .invalidRequest, requestMayHaveLeft: false, description: "invalid HTTP request: \(what)")
+  }
+}

@@ -1,0 +1,109 @@
+import Glibc
+import Testing
+
+/// nginx with TLS and HTTP/2, and a certificate made for it, for the length of a test.
+struct Nginx {
+  /// A PEM file with the certificate, which signs itself.
+  let certificateFile: String
+  /// Offers HTTP/2 and HTTP/1.1.
+  let http2URL: String
+  /// Offers HTTP/1.1 only.
+  let http1URL: String
+  /// Asks for the client's certificate, and takes the server's own as one.
+  let mutualURL: String
+  let keyFile: String
+  /// A certificate for another name, and a server that shows it.
+  let otherCertificateFile: String
+  let otherURL: String
+
+  /// Runs nginx for the length of `body`. Needs the packages nginx-light and openssl.
+  static func run(_ body: (Nginx) async throws -> Void) async throws {
+    let directory = try makeDirectory()
+    defer { unlinkTree(directory) }
+    try makeCertificate("\(directory)/cert.pem", key: "\(directory)/key.pem", for: "DNS:localhost,IP:127.0.0.1")
+    try makeCertificate("\(directory)/other.pem", key: "\(directory)/other-key.pem", for: "DNS:other.example")
+    let ports = (0..<4).map { _ in unusedPort() }
+    try write(configuration(directory, ports), to: "\(directory)/nginx.conf")
+    let nginx = ["/usr/sbin/nginx", "-p", directory, "-c", "\(directory)/nginx.conf", "-e", "\(directory)/error.log"]
+    // Returns when the sockets are bound.
+    try execute(nginx)
+    let server = Nginx(
+      certificateFile: "\(directory)/cert.pem", http2URL: "https://127.0.0.1:\(ports[0])/",
+      http1URL: "https://127.0.0.1:\(ports[1])/", mutualURL: "https://127.0.0.1:\(ports[2])/",
+      keyFile: "\(directory)/key.pem", otherCertificateFile: "\(directory)/other.pem",
+      otherURL: "https://127.0.0.1:\(ports[3])/")
+    do { try await body(server) } catch {
+      try execute(nginx + ["-s", "stop"])
+      throw error
+    }
+    try execute(nginx + ["-s", "stop"])
+  }
+
+  private static func configuration(_ directory: String, _ ports: [UInt16]) -> String {
+    let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+      .map { "\($0)_temp_path \(directory)/\($0);" }.joined(separator: " ")
+    let certificate = "ssl_certificate \(directory)/cert.pem; ssl_certificate_key \(directory)/key.pem;"
+    let answer = "location / { return 200 \"$server_protocol\"; }"
+    return """
+      worker_processes 1; pid \(directory)/nginx.pid;
+      events { worker_connections 512; }
+      http {
+        access_log off; \(temporary) \(certificate)
+        server { listen 127.0.0.1:\(ports[0]) ssl http2; keepalive_requests 100; \(answer) }
+        server { listen 127.0.0.1:\(ports[1]) ssl; \(answer) }
+        server {
+          listen 127.0.0.1:\(ports[2]) ssl; ssl_verify_client on; ssl_client_certificate \(directory)/cert.pem; \(answer)
+        }
+        server {
+          listen 127.0.0.1:\(ports[3]) ssl; \(answer)
+          ssl_certificate \(directory)/other.pem; ssl_certificate_key \(directory)/other-key.pem;
+        }
+      }
+      """
+  }
+
+  /// A certificate that signs itself.
+  private static func makeCertificate(_ file: String, key: String, for names: String) throws {
+    try execute([
+      "/usr/bin/openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+      "-keyout", key, "-out", file, "-days", "2", "-subj", "/CN=test", "-addext", "subjectAltName=\(names)",
+    ])
+  }
+
+  private static func makeDirectory() throws -> String {
+    var template = Array("/tmp/countersign-nginx-XXXXXX".utf8CString)
+    try #require(mkdtemp(&template) != nil)
+    return template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+  }
+
+  private static func unlinkTree(_ directory: String) {
+    let files = ["cert.pem", "key.pem", "other.pem", "other-key.pem", "nginx.conf", "nginx.pid", "error.log"]
+    for file in files { unlink("\(directory)/\(file)") }
+    for folder in ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"] { rmdir("\(directory)/\(folder)") }
+    rmdir(directory)
+  }
+
+  private static func write(_ text: String, to path: String) throws {
+    let file = try #require(fopen(path, "w"))
+    fputs(text, file)
+    fclose(file)
+  }
+
+  /// Runs a program and waits for its end.
+  private static func execute(_ arguments: [String]) throws {
+    var pid: pid_t = 0
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    for descriptor in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] {
+      posix_spawn_file_actions_addopen(&actions, descriptor, "/dev/null", O_RDWR, 0)
+    }
+    var pointers = arguments.map { strdup($0) } + [nil]
+    defer { for pointer in pointers { free(pointer) } }
+    let status = posix_spawn(&pid, arguments[0], &actions, nil, &pointers, environ)
+    try #require(status == 0, "cannot start \(arguments[0]): install nginx-light and openssl")
+    var code: Int32 = 0
+    waitpid(pid, &code, 0)
+    try #require(code == 0, "\(arguments) failed")
+  }
+}

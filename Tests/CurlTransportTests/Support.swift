@@ -1,0 +1,37 @@
+import CurlTransport
+import Testing
+
+/// Runs a server and a transport for the length of `body`.
+func withRawServer(
+  _ configuration: CurlTransport.Configuration = CurlTransport.Configuration(),
+  script: @escaping @Sendable (RawServer, RawServer.Peer, Int) -> Void,
+  test body: (RawServer, CurlTransport) async throws -> Void
+) async throws {
+  let server = RawServer(script)
+  defer { server.stop() }
+  let transport = try CurlTransport(configuration)
+  do { try await body(server, transport) } catch {
+    await transport.shutdown()
+    throw error
+  }
+  await transport.shutdown()
+}
+
+/// The error of a request that must fail.
+func failure(
+  _ transport: CurlTransport, _ request: HTTPRequest, sourceLocation: SourceLocation = #_sourceLocation
+) async throws -> TransportError {
+  do {
+    let response = try await transport.send(request)
+    Issue.record("answered with \(response.status)", sourceLocation: sourceLocation)
+    throw CancellationError()
+  } catch let error as TransportError {
+    return error
+  }
+}
+
+func post(_ url: String, timeouts: HTTPTimeouts = HTTPTimeouts(), isIdempotent: Bool = false) -> HTTPRequest {
+  HTTPRequest(
+    method: "POST", url: url, headers: ["Content-Type": "text/plain"], body: Array("hello".utf8), timeouts: timeouts,
+    isIdempotent: isIdempotent)
+}

@@ -1,0 +1,89 @@
+import CurlTransport
+import Testing
+
+/// TLS and HTTP/2, against nginx.
+@Suite(.timeLimit(.minutes(1)))
+struct TLSTests {
+  private func send(
+    _ request: HTTPRequest, _ configuration: CurlTransport.Configuration
+  ) async throws -> HTTPResponse {
+    let transport = try CurlTransport(configuration)
+    return try await transport.send(request)
+  }
+
+  @Test func versionIsNegotiated() async throws {
+    try await Nginx.run { nginx in
+      let once = post(nginx.http2URL)
+      let repeatable = post(nginx.http2URL, isIdempotent: true)
+      let cases: [(HTTPRequest, CurlTransport.Configuration.Version, HTTPResponse.Version)] = [
+        (repeatable, .automatic, .http2), (once, .automatic, .http11),
+        (post(nginx.http1URL, isIdempotent: true), .automatic, .http11),
+        (once, .http2, .http2), (repeatable, .http1, .http11),
+      ]
+      for (request, wanted, expected) in cases {
+        let response = try await send(request, .init(caFile: nginx.certificateFile, version: wanted))
+        #expect(response.version == expected)
+      }
+    }
+  }
+
+  @Test func unknownAuthorityIsRefused() async throws {
+    try await Nginx.run { nginx in
+      let transport = try CurlTransport()
+      let error = try await failure(transport, post(nginx.http2URL))
+      #expect(error.kind == .tls)
+      #expect(!error.requestMayHaveLeft)
+      #expect(error.description.contains("certificate"))
+    }
+  }
+
+  @Test func otherNameIsRefused() async throws {
+    try await Nginx.run { nginx in
+      let transport = try CurlTransport(.init(caFile: nginx.otherCertificateFile))
+      let error = try await failure(transport, post(nginx.otherURL))
+      #expect(error.kind == .tls)
+      #expect(!error.requestMayHaveLeft)
+    }
+  }
+
+  @Test func clientCertificateIsShown() async throws {
+    try await Nginx.run { nginx in
+      var configuration = CurlTransport.Configuration(caFile: nginx.certificateFile)
+      let without = try await send(post(nginx.mutualURL), configuration)
+      #expect(without.status == 400)
+      configuration.clientCertificateFile = nginx.certificateFile
+      configuration.clientKeyFile = nginx.keyFile
+      let with = try await send(post(nginx.mutualURL), configuration)
+      #expect(with.status == 200)
+    }
+  }
+
+  /// The server ends each HTTP/2 connection with GOAWAY after 100 requests; the streams it refuses go to the next one.
+  @Test func manyStreamsOnFewConnections() async throws {
+    try await Nginx.run { nginx in
+      let transport = try CurlTransport(
+        .init(maxConcurrent: 64, maxConnectionsPerHost: 2, caFile: nginx.certificateFile, version: .http2))
+      let answered = await withTaskGroup(of: Bool.self) { group in
+        for _ in 0..<1_000 {
+          group.addTask {
+            do {
+              return try await transport.send(post(nginx.http2URL, isIdempotent: true)).version == .http2
+            } catch {
+              // libcurl 7.88 ends a stream now and then with CURLE_HTTP2, and says that the request may have left.
+              #expect((error as? TransportError)?.requestMayHaveLeft == true)
+              return false
+            }
+          }
+        }
+        return await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
+      }
+      #expect(answered >= 990)
+      await transport.shutdown()
+    }
+  }
+
+  @Test func unreadableAuthoritiesAreSaid() {
+    let error = #expect(throws: TransportError.self) { try CurlTransport(.init(caFile: "/nonexistent/ca.pem")) }
+    #expect(error?.description.contains("/nonexistent/ca.pem") == true)
+  }
+}
