@@ -16,7 +16,7 @@ struct PhoneVerificationTests {
 
   func make(test: Bool = false) -> PhoneVerification {
     PhoneVerification(
-      id: "id", app: "app", phoneNumber: "+14155550123", languageCode: "en", isTestNumber: test,
+      id: "id", app: "app", phoneNumber: "+14155550123", region: "US", languageCode: "en", isTestNumber: test,
       code: CodeAtRest(pepperID: [1, 2, 3, 4], seed: [], digest: []), at: begin, under: policy)
   }
 

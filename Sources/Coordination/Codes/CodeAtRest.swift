@@ -16,3 +16,17 @@ public struct CodeAtRest: Sendable, Hashable, Codable {
     self.digest = digest
   }
 }
+
+extension CodeAtRest {
+  /// As one blob for the database: pepper ID, digest, seed.
+  var blob: [UInt8] { pepperID + digest + seed }
+
+  /// - Parameter blob: what ``blob`` gave. `nil` when its length is wrong.
+  init?(blob: [UInt8]) {
+    let digestEnd = Pepper.idLength + CodeKeeper.digestLength
+    guard blob.count == digestEnd || blob.count == digestEnd + CodeKeeper.seedLength else { return nil }
+    pepperID = Array(blob[..<Pepper.idLength])
+    digest = Array(blob[Pepper.idLength..<digestEnd])
+    seed = Array(blob[digestEnd...])
+  }
+}

@@ -20,6 +20,7 @@ extension PhoneVerification {
     case .checkRequested: countCheck(at: now, under: policy)
     case .codeCompared(let matches): conclude(matches: matches, at: now, under: policy)
     case .cancelRequested: cancel(at: now)
+    case .codeLost: state.isLive ? fail(.codeLost, at: now) : []
     case .deadlinePassed: expireIfDue(at: now)
     }
   }

@@ -11,6 +11,8 @@ public struct PhoneVerification: Sendable, Hashable, Codable {
   public let app: String
   /// E.164.
   public let phoneNumber: String
+  /// The region of the number (`US`), or its calling code (`+883`) where it belongs to no region.
+  public let region: String
   /// Whether the number is one of the app's fictional numbers: nothing is sent, the code is fixed.
   public let isTestNumber: Bool
   public let code: CodeAtRest
@@ -33,7 +35,7 @@ public struct PhoneVerification: Sendable, Hashable, Codable {
   public internal(set) var timeline: Timeline
 
   /// What is known of one message.
-  public enum MessageProgress: String, Sendable, Codable {
+  public enum MessageProgress: String, Sendable, Codable, CaseIterable {
     /// No worker has reported on it.
     case outstanding
     case accepted, refused, expired, unknown
@@ -49,12 +51,14 @@ public struct PhoneVerification: Sendable, Hashable, Codable {
 
   /// A verification that has not begun: apply ``VerificationEvent/started`` next.
   public init(
-    id: String, app: String, phoneNumber: String, languageCode: String?, isTestNumber: Bool, code: CodeAtRest,
+    id: String, app: String, phoneNumber: String, region: String, languageCode: String?, isTestNumber: Bool,
+    code: CodeAtRest,
     at now: UnixTime, under policy: VerificationPolicy
   ) {
     self.id = id
     self.app = app
     self.phoneNumber = phoneNumber
+    self.region = region
     self.isTestNumber = isTestNumber
     self.code = code
     self.languageCode = languageCode
@@ -69,13 +73,15 @@ public struct PhoneVerification: Sendable, Hashable, Codable {
 
   /// Everything at once, for the store.
   init(
-    id: String, app: String, phoneNumber: String, languageCode: String?, isTestNumber: Bool, code: CodeAtRest,
+    id: String, app: String, phoneNumber: String, region: String, languageCode: String?, isTestNumber: Bool,
+    code: CodeAtRest,
     createdAt: UnixTime, state: VerificationState, expiresAt: UnixTime, resendAfter: UnixTime, endedAt: UnixTime?,
     checks: Int, messages: [MessageProgress], failure: VerificationFailure?, timeline: Timeline
   ) {
     self.id = id
     self.app = app
     self.phoneNumber = phoneNumber
+    self.region = region
     self.languageCode = languageCode
     self.isTestNumber = isTestNumber
     self.code = code

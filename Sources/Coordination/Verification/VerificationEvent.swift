@@ -11,6 +11,8 @@ public enum VerificationEvent: Sendable, Hashable {
   /// The comparison that ``checkRequested`` asked for was made.
   case codeCompared(matches: Bool)
   case cancelRequested
+  /// Its code can be neither compared nor sent again, because what it was made with is gone from the configuration.
+  case codeLost
   /// Its time may be over.
   case deadlinePassed
 }

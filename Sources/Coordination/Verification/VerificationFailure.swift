@@ -17,4 +17,8 @@ public struct VerificationFailure: Sendable, Hashable, Codable {
   /// The message could not be handed to a provider while its code was valid.
   public static let notSentInTime = VerificationFailure(
     code: "NOT_SENT_IN_TIME", detail: "no provider took the message while the code was valid")
+
+  /// The pepper or the fixed code that its code was made with is gone from the configuration.
+  public static let codeLost = VerificationFailure(
+    code: "CODE_LOST", detail: "the configuration that the code was made with has changed")
 }

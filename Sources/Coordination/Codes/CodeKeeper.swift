@@ -1,0 +1,111 @@
+import JOSE
+
+/// Makes codes, makes them again, and compares them.
+///
+/// The code is expanded from a random seed: `HMAC-SHA-256(pepper, "code" ‖ verification ID ‖ seed ‖ counter)` gives four
+/// 64-bit numbers; those beyond the largest multiple of 10^length are passed over, so that every code is equally likely,
+/// and the first that is left gives the digits.
+public struct CodeKeeper: Sendable {
+  static let seedLength = 32
+  static let digestLength = 32
+
+  private let current: Pepper
+  private let previous: Pepper?
+  private let length: Int
+  private let decoy: CodeAtRest
+  private static let decoyID = "AAAAAAAAAAAAAAAAAAAAAA"
+
+  /// - Parameters:
+  ///   - current: makes new codes.
+  ///   - previous: still knows the codes that were made before the pepper was changed.
+  ///   - length: digits of a code, 4 to 10.
+  public init(current: Pepper, previous: Pepper? = nil, length: Int = 6) {
+    self.current = current
+    self.previous = previous
+    self.length = length
+    let none = [UInt8](repeating: 0, count: Self.digestLength)
+    decoy = CodeAtRest(pepperID: current.id, seed: none, digest: none)
+  }
+
+  /// A new random code.
+  ///
+  /// - Parameters:
+  ///   - id: the verification it is for.
+  ///   - seed: 32 bytes of the system's cryptographic generator.
+  public func makeCode(
+    for id: String, seed: [UInt8]
+  ) -> (code: String, atRest: CodeAtRest) {
+    let code = Self.expand(current, id: id, seed: seed, length: length)
+    return (code, CodeAtRest(pepperID: current.id, seed: seed, digest: Self.digest(current, id: id, code: code)))
+  }
+
+  /// The fixed code of a fictional number, to be kept with a verification.
+  public func keep(fixedCode code: String, for id: String) -> CodeAtRest {
+    CodeAtRest(pepperID: current.id, seed: [], digest: Self.digest(current, id: id, code: code))
+  }
+
+  /// The code that was made before, to be sent again.
+  ///
+  /// - Returns: `nil` when its pepper is gone, or the length of codes was changed since.
+  public func code(of atRest: CodeAtRest, for id: String) -> String? {
+    guard let pepper = pepper(atRest.pepperID), !atRest.seed.isEmpty else { return nil }
+    let code = Self.expand(pepper, id: id, seed: atRest.seed, length: length)
+    return constantTimeEquals(Self.digest(pepper, id: id, code: code), atRest.digest) ? code : nil
+  }
+
+  /// Whether the pepper that a code was made with is still there.
+  public func knowsPepper(of atRest: CodeAtRest) -> Bool {
+    pepper(atRest.pepperID) != nil
+  }
+
+  /// Whether a code is the right one. Takes the same time for a right and a wrong one.
+  public func matches(_ candidate: String, _ atRest: CodeAtRest, for id: String) -> Bool {
+    // With an unknown pepper the digest cannot match; the work is the same.
+    let pepper = pepper(atRest.pepperID) ?? current
+    return constantTimeEquals(Self.digest(pepper, id: id, code: candidate), atRest.digest)
+  }
+
+  /// Does the work of ``matches(_:_:for:)`` where there is nothing to compare with, so that the time tells nobody
+  /// which verification IDs exist.
+  public func matchNothing(_ candidate: String) {
+    _ = matches(candidate, decoy, for: Self.decoyID)
+  }
+
+  private func pepper(_ id: [UInt8]) -> Pepper? {
+    if id == current.id { return current }
+    if let previous, id == previous.id { return previous }
+    return nil
+  }
+
+  private static func digest(_ pepper: Pepper, id: String, code: String) -> [UInt8] {
+    HMACSHA256.authenticate(framed("countersign check", Array(id.utf8), Array(code.utf8)), key: pepper.bytes)
+  }
+
+  private static func expand(_ pepper: Pepper, id: String, seed: [UInt8], length: Int) -> String {
+    let range = (0..<length).reduce(UInt64(1)) { product, _ in product * 10 }
+    let limit = UInt64.max - (UInt64.max % range + 1) % range
+    var counter: UInt8 = 0
+    while true {
+      let block = HMACSHA256.authenticate(
+        framed("countersign code", Array(id.utf8), seed, [counter]), key: pepper.bytes)
+      for start in stride(from: 0, to: block.count, by: 8) {
+        let number = block[start..<start + 8].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        guard number <= limit else { continue }
+        let digits = String(number % range)
+        return String(repeating: "0", count: length - digits.count) + digits
+      }
+      counter &+= 1
+    }
+  }
+
+  /// The parts, each behind its length, so that no two lists of parts give the same bytes.
+  private static func framed(_ label: StaticString, _ parts: [UInt8]...) -> [UInt8] {
+    var bytes = Array(label.description.utf8)
+    for part in parts {
+      bytes.append(UInt8(truncatingIfNeeded: part.count >> 8))
+      bytes.append(UInt8(truncatingIfNeeded: part.count))
+      bytes.append(contentsOf: part)
+    }
+    return bytes
+  }
+}

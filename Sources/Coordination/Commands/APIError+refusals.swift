@@ -1,0 +1,87 @@
+import Messages
+import Telemetry
+
+// Which code a refusal gets. The codes are a fixed list that app SDKs map; what cannot be told apart by code is told
+// apart by message.
+//
+// | a check of a code that …               | gets                          |
+// |----------------------------------------|-------------------------------|
+// | is wrong                               | `INVALID_CODE`                |
+// | is the fifth wrong one, or comes later | `TOO_MANY_ATTEMPTS_TRY_LATER` |
+// | is too late                            | `SESSION_EXPIRED`             |
+// | was canceled, or never sent            | `SESSION_EXPIRED`             |
+// | was used before                        | `OPERATION_NOT_ALLOWED`       |
+// | belongs to no verification             | `INVALID_SESSION_INFO`        |
+//
+// A used code gets OPERATION_NOT_ALLOWED, because it must differ from an expired one (a user who taps twice is signed in, and
+// not to be sent back to the start) and the list has no code that says so more exactly. A canceled verification and one whose
+// message was not sent ask the same of the app as an expired one: to start again.
+extension APIError {
+  /// The answer to a check or a cancellation that a verification refuses.
+  init(_ refusal: VerificationRefusal) {
+    switch refusal {
+    case .wrongCode(let left):
+      self.init(.invalidCode, "the code is wrong; \(left) more \(left == 1 ? "try" : "tries")", field: "code")
+    case .tooManyAttempts:
+      self.init(.tooManyAttempts, "the code was wrong too often and is not accepted any more: start a new verification")
+    case .expired:
+      self.init(.sessionExpired, "the code has expired: start a new verification", field: "verificationID")
+    case .canceled:
+      self.init(.sessionExpired, "the verification was canceled: start a new one", field: "verificationID")
+    case .notSent(let failure):
+      self.init(
+        .sessionExpired, "no message with the code could be sent (\(failure.code)): start a new verification",
+        field: "verificationID")
+    case .alreadyUsed:
+      self.init(
+        .operationNotAllowed, "the code was used before, and is accepted once: start a new verification",
+        field: "verificationID")
+    }
+  }
+
+  /// The answer when a limit is reached: budgets are a matter of quota, the others of trying too often.
+  init(_ refusal: LimitRefusal) {
+    let seconds = refusal.waitSeconds
+    let what: String
+    switch refusal.scope {
+    case .numberShort: what = "this number was sent \(refusal.limit) messages within 10 minutes"
+    case .numberDay: what = "this number was sent \(refusal.limit) messages within 24 hours"
+    case .checks: what = "\(refusal.limit) codes were checked for this number within an hour"
+    case .address: what = "\(refusal.limit) messages were asked for from this address within an hour"
+    case .prefix: what = "\(refusal.limit) messages went to numbers like this one within 10 minutes"
+    case .unknownType:
+      what = "\(refusal.limit) messages went to numbers like this one, whose type is not known, within 10 minutes"
+    case .country: what = "the budget of \(refusal.limit) messages a day for this country is used up"
+    case .total: what = "the budget of \(refusal.limit) messages a day is used up"
+    }
+    let isBudget = refusal.scope == .country || refusal.scope == .total
+    self.init(
+      isBudget ? .quotaExceeded : .tooManyAttempts, "\(what): try again in \(seconds) s",
+      field: refusal.scope == .address ? "client.ip" : nil, retryAfter: seconds)
+  }
+
+  static let unknownVerification = APIError(
+    .invalidSessionInfo, "there is no such verification: start one, and give back its verificationID",
+    field: "verificationID")
+  static let missingPhoneNumber = APIError(
+    .missingPhoneNumber, "there is no phone number: give one in E.164, such as +14155550123", field: "phoneNumber")
+  static let missingApp = APIError(
+    .missingClientIdentifier, "there is no app: give the ID under which the configuration has it", field: "app")
+  static let unknownApp = APIError(
+    .invalidArgument, "the configuration has no such app: add it under 'apps', or correct the name", field: "app")
+  static let appNotVerified = APIError(
+    .appNotVerified,
+    "app verification is off for this app, so only its fictional numbers complete: set it to 'trusted' if the caller vouches for its client",
+    field: "app")
+  static let numberTypeRefused = APIError(
+    .invalidPhoneNumber, "numbers of this type get no message: give the number of a mobile phone", field: "phoneNumber")
+  static let regionNotAllowed = APIError(
+    .operationNotAllowed,
+    "messages to this region are not allowed: add it to 'regions.allowed' in the configuration of the coordinator",
+    field: "phoneNumber")
+  static let reusedMessageID = APIError(
+    .invalidArgument, "this message_id was used for another message: give every message an ID of its own",
+    field: "message_id")
+  static let notStored = APIError(
+    .internalError, "the command could not be carried out, and nothing was changed", retryAfter: 30)
+}

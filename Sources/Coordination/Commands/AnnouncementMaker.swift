@@ -1,0 +1,85 @@
+import Messages
+import Telemetry
+
+/// The events that tell of a verification.
+struct AnnouncementMaker: Sendable {
+  let codeLength: Int
+
+  /// - Parameters:
+  ///   - report: what the worker reported, for ``VerificationAction/Announcement/sent``.
+  ///   - cause: the `message_id` of what led to it.
+  func message(
+    _ announcement: VerificationAction.Announcement, of verification: PhoneVerification, report: JobReport? = nil,
+    cause: Envelope?, at now: UnixTime
+  ) throws(ContractProblem) -> OutgoingMessage {
+    let (type, body) = try content(announcement, of: verification, report: report, at: now)
+    let suffix = report.map { announcement == .sent ? ".\($0.number)" : "" } ?? ""
+    return OutgoingMessage(
+      duty: .optional, exchange: Topology.Exchanges.events, routingKey: type.name, type: type.text,
+      messageID: "\(verification.id).\(announcement.rawValue)\(suffix)", correlationID: verification.id,
+      causationID: cause?.messageID, traceparent: cause?.trace?.child().traceparent, timestamp: now,
+      discardAfter: nil, body: body)
+  }
+
+  private func content(
+    _ announcement: VerificationAction.Announcement, of verification: PhoneVerification, report: JobReport?,
+    at now: UnixTime
+  ) throws(ContractProblem) -> (MessageType, [UInt8]) {
+    let (id, app, number) = (verification.id, verification.app, verification.phoneNumber)
+    switch announcement {
+    case .started:
+      return try encode(VerificationStarted(verification, codeLength: codeLength, resent: false, at: now))
+    case .sent:
+      return try encode(
+        VerificationSent(
+          verificationID: id, app: app, phoneNumber: number, sentAt: now, job: report?.number ?? 1, lane: report?.lane,
+          reference: report?.reference))
+    case .approved:
+      return try encode(VerificationApproved(verificationID: id, app: app, phoneNumber: number, approvedAt: now))
+    case .failed:
+      let failure = verification.failure ?? .notSentInTime
+      return try encode(
+        VerificationFailed(
+          verificationID: id, app: app, phoneNumber: number, failedAt: now,
+          failure: .init(code: failure.code, detail: failure.detail)))
+    case .expired:
+      return try encode(VerificationExpired(verificationID: id, app: app, phoneNumber: number, expiredAt: now))
+    case .canceled:
+      return try encode(VerificationCanceled(verificationID: id, app: app, phoneNumber: number, canceledAt: now))
+    }
+  }
+
+  private func encode<Body: MessageBody>(_ body: Body) throws(ContractProblem) -> (MessageType, [UInt8]) {
+    (Body.type, try body.json())
+  }
+}
+
+extension VerificationStarted {
+  init(_ verification: PhoneVerification, codeLength: Int, resent: Bool, at now: UnixTime) {
+    let wait = (verification.resendAfter - now).wholeMilliseconds
+    self.init(
+      verificationID: verification.id, app: verification.app, phoneNumber: verification.phoneNumber,
+      codeLength: verification.isTestNumber ? AppProfile.fictionalCodeLength : codeLength,
+      expiresAt: verification.expiresAt, resendAfter: Int(max(0, (wait + 999) / 1000)), resent: resent,
+      testNumber: verification.isTestNumber)
+  }
+}
+
+extension VerificationStatus {
+  init(_ verification: PhoneVerification) {
+    self.init(
+      verificationID: verification.id, app: verification.app, phoneNumber: verification.phoneNumber,
+      state: State(rawValue: verification.state.rawValue), expiresAt: verification.expiresAt,
+      failure: verification.failure.map { Failure(code: $0.code, detail: $0.detail) },
+      timeline: verification.timeline.entries.map(Entry.init))
+  }
+}
+
+extension VerificationStatus.Entry {
+  init(_ entry: TimelineEntry) {
+    self.init(
+      at: entry.at, event: entry.kind.rawValue, job: entry.job, lane: entry.lane, worker: entry.worker,
+      reference: entry.reference, reason: entry.reason, detail: entry.detail, attempts: entry.attempts,
+      segments: entry.segments)
+  }
+}

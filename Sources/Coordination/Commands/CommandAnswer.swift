@@ -1,0 +1,26 @@
+import Messages
+
+/// What a command is answered with.
+struct CommandAnswer: Sendable, Hashable {
+  var type: MessageType
+  var body: [UInt8]
+  /// The code of the error; absent when the command succeeded.
+  var error: APIErrorCode?
+}
+
+extension CommandAnswer {
+  init(_ body: some MessageBody) throws(ContractProblem) {
+    self.init(type: Swift.type(of: body).type, body: try body.json(), error: nil)
+  }
+
+  /// An error is answered in any case, so this cannot fail: its texts are ours and short.
+  init(_ error: APIError) {
+    let body: [UInt8]
+    do throws(ContractProblem) {
+      body = try ErrorReply(error).json()
+    } catch {
+      body = Array(#"{"error":{"code":"INTERNAL_ERROR","message":"the error could not be written"}}"#.utf8)
+    }
+    self.init(type: ErrorReply.type, body: body, error: error.code)
+  }
+}

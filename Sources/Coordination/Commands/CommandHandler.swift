@@ -1,0 +1,262 @@
+import Database
+import Messages
+import PhoneNumbers
+import Telemetry
+
+/// Carries commands out, inside a transaction.
+struct CommandHandler: Sendable {
+  private let rules: CoordinatorRules
+  private let keeper: CodeKeeper
+  private let jobs: SMSJobMaker
+  private let book: LimitBook
+  private let announcements: AnnouncementMaker
+
+  init(_ rules: CoordinatorRules, keeper: CodeKeeper, jobs: SMSJobMaker) {
+    self.rules = rules
+    self.keeper = keeper
+    self.jobs = jobs
+    book = LimitBook(rules.limits)
+    announcements = AnnouncementMaker(codeLength: rules.policy.codeLength)
+  }
+
+  /// What a command did: the answer, and what the metrics count.
+  struct Outcome: Sendable {
+    var answer: CommandAnswer
+    var tally = Tally()
+  }
+
+  /// Carries a command out, or finds that this was done before and gives the same answer again.
+  func handle(_ request: CommandRequest, in transaction: CoordinatorTransaction) throws(DatabaseError) -> Outcome {
+    if case .status(let id) = request.order {
+      // A look changes nothing, so it is neither recorded nor answered from a record.
+      return Outcome(answer: try status(id, in: transaction))
+    }
+    if let recorded = try transaction.reply(toMessage: request.envelope.messageID) {
+      return Outcome(answer: Self.again(recorded, for: request))
+    }
+    var outcome = Outcome(answer: CommandAnswer(.notStored))
+    switch request.order {
+    case .start(let order): outcome.answer = try start(order, request, &outcome.tally, in: transaction)
+    case .check(let id, let code):
+      outcome.answer = try check(id, code: code, request, &outcome.tally, in: transaction)
+    case .cancel(let id): outcome.answer = try cancel(id, request, &outcome.tally, in: transaction)
+    case .status: break
+    }
+    let reply = RecordedReply(
+      fingerprint: request.fingerprint, type: outcome.answer.type.text, body: outcome.answer.body)
+    try transaction.record(reply, toMessage: request.envelope.messageID)
+    return outcome
+  }
+
+  private static func again(_ recorded: RecordedReply, for request: CommandRequest) -> CommandAnswer {
+    guard recorded.fingerprint == request.fingerprint, let type = MessageType(parsing: recorded.type) else {
+      return CommandAnswer(.reusedMessageID)
+    }
+    return CommandAnswer(type: type, body: recorded.body, error: nil)
+  }
+
+  // MARK: Commands
+
+  private func start(
+    _ order: StartOrder, _ request: CommandRequest, _ tally: inout Tally, in transaction: CoordinatorTransaction
+  ) throws(DatabaseError) -> CommandAnswer {
+    let now = transaction.now
+    if var live = try transaction.liveVerification(of: order.number.e164, app: order.app.id) {
+      if let event = endingEvent(of: live, order, at: now) {
+        try perform(live.apply(event, at: now, under: rules.policy), on: live, order, request, &tally, in: transaction)
+        transaction.set(live)
+      } else {
+        return try startAgain(&live, order, request, &tally, in: transaction)
+      }
+    }
+    if order.fixedCode == nil, let refusal = try admit(order, in: transaction) {
+      tally.refusals.append(refusal.scope)
+      return CommandAnswer(APIError(refusal))
+    }
+    var verification = order.fresh.verification
+    let actions = verification.apply(.started, at: now, under: rules.policy)
+    transaction.set(verification)
+    return try perform(actions, on: verification, order, request, &tally, in: transaction)
+  }
+
+  private func startAgain(
+    _ live: inout PhoneVerification, _ order: StartOrder, _ request: CommandRequest, _ tally: inout Tally,
+    in transaction: CoordinatorTransaction
+  ) throws(DatabaseError) -> CommandAnswer {
+    if live.isResendDue(at: transaction.now), let refusal = try admit(order, in: transaction) {
+      tally.refusals.append(refusal.scope)
+      return CommandAnswer(APIError(refusal))
+    }
+    let before = live
+    let actions = live.apply(.startedAgain(languageCode: order.languageCode), at: transaction.now, under: rules.policy)
+    if live != before { transaction.set(live) }
+    return try perform(actions, on: live, order, request, &tally, in: transaction)
+  }
+
+  /// Why a live verification cannot be gone on with: its time is over, or its code is lost.
+  private func endingEvent(
+    of live: PhoneVerification, _ order: StartOrder, at now: UnixTime
+  ) -> VerificationEvent? {
+    if !live.isLive(at: now) { return .deadlinePassed }
+    if live.isTestNumber != (order.fixedCode != nil) { return .codeLost }
+    if let fixedCode = order.fixedCode {
+      return keeper.matches(fixedCode, live.code, for: live.id) ? nil : .codeLost
+    }
+    return live.isResendDue(at: now) && keeper.code(of: live.code, for: live.id) == nil ? .codeLost : nil
+  }
+
+  private func admit(
+    _ order: StartOrder, in transaction: CoordinatorTransaction
+  ) throws(DatabaseError) -> LimitRefusal? {
+    let send = LimitedSend(
+      number: order.number.e164, region: order.number.regionKey, isUnknownType: order.number.type == .unknown,
+      address: order.address)
+    var store = transaction
+    return try book.admit(send, at: transaction.now, in: &store)
+  }
+
+  private func check(
+    _ id: String, code: String, _ request: CommandRequest, _ tally: inout Tally, in transaction: CoordinatorTransaction
+  ) throws(DatabaseError) -> CommandAnswer {
+    guard let before = try find(id, in: transaction) else {
+      keeper.matchNothing(code)
+      return CommandAnswer(.unknownVerification)
+    }
+    let now = transaction.now
+    var verification = before
+    var actions = verification.apply(.checkRequested, at: now, under: rules.policy)
+    if actions == [.compareCode] {
+      if !before.isTestNumber, let refusal = try admitCheck(of: before, in: transaction) {
+        keeper.matchNothing(code)
+        tally.refusals.append(refusal.scope)
+        return CommandAnswer(APIError(refusal))
+      }
+      let event = compare(code, with: verification)
+      actions = verification.apply(event, at: now, under: rules.policy)
+      if event == .codeLost { actions.append(.refuse(.notSent(.codeLost))) }
+    } else {
+      keeper.matchNothing(code)
+    }
+    if verification != before { transaction.set(verification) }
+    return try perform(actions, on: verification, nil, request, &tally, in: transaction)
+  }
+
+  private func admitCheck(
+    of verification: PhoneVerification, in transaction: CoordinatorTransaction
+  ) throws(DatabaseError) -> LimitRefusal? {
+    var store = transaction
+    return try book.admitCheck(ofNumber: verification.phoneNumber, at: transaction.now, in: &store)
+  }
+
+  private func compare(_ code: String, with verification: PhoneVerification) -> VerificationEvent {
+    let matches = keeper.matches(code, verification.code, for: verification.id)
+    return keeper.knowsPepper(of: verification.code) ? .codeCompared(matches: matches) : .codeLost
+  }
+
+  private func cancel(
+    _ id: String, _ request: CommandRequest, _ tally: inout Tally, in transaction: CoordinatorTransaction
+  ) throws(DatabaseError) -> CommandAnswer {
+    guard let before = try find(id, in: transaction) else { return CommandAnswer(.unknownVerification) }
+    var verification = before
+    let actions = verification.apply(.cancelRequested, at: transaction.now, under: rules.policy)
+    if verification != before { transaction.set(verification) }
+    return try perform(actions, on: verification, nil, request, &tally, in: transaction)
+  }
+
+  private func status(_ id: String, in transaction: CoordinatorTransaction) throws(DatabaseError) -> CommandAnswer {
+    guard var verification = try find(id, in: transaction) else { return CommandAnswer(.unknownVerification) }
+    // What the sweeper has not come to yet is shown as it is, and stored by the sweeper.
+    _ = verification.apply(.deadlinePassed, at: transaction.now, under: rules.policy)
+    return try Self.answer(VerificationStatus(verification))
+  }
+
+  private func find(
+    _ id: String, in transaction: CoordinatorTransaction
+  ) throws(DatabaseError) -> PhoneVerification? {
+    guard !id.isEmpty, id.utf8.count <= VerificationID.maxLength else { return nil }
+    return try transaction.verification(id)
+  }
+
+  // MARK: Actions
+
+  @discardableResult
+  private func perform(
+    _ actions: [VerificationAction], on verification: PhoneVerification, _ order: StartOrder?,
+    _ request: CommandRequest, _ tally: inout Tally, in transaction: CoordinatorTransaction
+  ) throws(DatabaseError) -> CommandAnswer {
+    let now = transaction.now
+    var answer = CommandAnswer(.notStored)
+    for action in actions {
+      switch action {
+      case .sendMessage(let number):
+        transaction.enqueue(try job(number, of: verification, order, request, at: now))
+      case .announce(let announcement):
+        tally.announcements.append(announcement)
+        transaction.enqueue(
+          try Self.written {
+            () throws(ContractProblem) in
+            try announcements.message(announcement, of: verification, cause: request.envelope, at: now)
+          })
+      case .compareCode:
+        break
+      case .answerStarted(let resent):
+        answer = try Self.answer(
+          VerificationStarted(verification, codeLength: rules.policy.codeLength, resent: resent, at: now))
+      case .answerApproved:
+        answer = try Self.answer(
+          VerificationApproved(
+            verificationID: verification.id, app: verification.app, phoneNumber: verification.phoneNumber,
+            approvedAt: verification.endedAt ?? now))
+      case .answerCanceled:
+        answer = try Self.answer(
+          VerificationCanceled(
+            verificationID: verification.id, app: verification.app, phoneNumber: verification.phoneNumber,
+            canceledAt: verification.endedAt ?? now))
+      case .refuse(let refusal):
+        answer = CommandAnswer(APIError(refusal))
+      }
+    }
+    return answer
+  }
+
+  private func job(
+    _ number: Int, of verification: PhoneVerification, _ order: StartOrder?, _ request: CommandRequest,
+    at now: UnixTime
+  ) throws(DatabaseError) -> OutgoingMessage {
+    OutgoingMessage(
+      duty: .kept, exchange: Topology.Exchanges.jobs, routingKey: SMSDispatchJob.routingKey,
+      type: SMSDispatchJob.type.text, messageID: SMSJobMaker.jobID(verification.id, message: number),
+      correlationID: verification.id, causationID: request.envelope.messageID,
+      traceparent: request.envelope.trace?.child().traceparent, timestamp: now,
+      discardAfter: verification.expiresAt, body: try jobBody(number, of: verification, order))
+  }
+
+  private func jobBody(
+    _ number: Int, of verification: PhoneVerification, _ order: StartOrder?
+  ) throws(DatabaseError) -> [UInt8] {
+    if number == 1, let order, order.fresh.verification.id == verification.id, let body = order.fresh.firstJob {
+      return body
+    }
+    guard let order, let code = keeper.code(of: verification.code, for: verification.id) else {
+      throw DatabaseError(.misuse, "a code to send again cannot be made")
+    }
+    do {
+      return try jobs.body(of: verification, message: number, code: code, app: order.app)
+    } catch {
+      throw DatabaseError(.misuse, "a code to send again cannot be sealed: \(error)")
+    }
+  }
+
+  private static func answer(_ body: some MessageBody) throws(DatabaseError) -> CommandAnswer {
+    try written { () throws(ContractProblem) in try CommandAnswer(body) }
+  }
+
+  /// What cannot be written undoes the batch, like a failure of the database.
+  private static func written<T>(_ make: () throws(ContractProblem) -> T) throws(DatabaseError) -> T {
+    do throws(ContractProblem) {
+      return try make()
+    } catch {
+      throw DatabaseError(.misuse, "a message cannot be written: \(error)")
+    }
+  }
+}

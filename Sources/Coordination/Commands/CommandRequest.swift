@@ -1,0 +1,53 @@
+import JOSE
+import Messages
+import PhoneNumbers
+import Telemetry
+
+/// A command that was read, judged as far as the configuration goes, and prepared for its transaction.
+struct CommandRequest: Sendable {
+  var envelope: Envelope
+  /// Tells what is asked for; see ``Order/fingerprint``.
+  var fingerprint: [UInt8]
+  var order: Order
+
+  enum Order: Sendable {
+    case start(StartOrder)
+    case check(verificationID: String, code: String)
+    case status(verificationID: String)
+    case cancel(verificationID: String)
+
+    /// Tells one order from another under the same `message_id`.
+    ///
+    /// Not the bytes of the body, since a sender that tries again may write the same JSON in another order and seal the
+    /// same code anew; and not the code, which a hash would not hide.
+    var fingerprint: [UInt8] {
+      let (name, parts) =
+        switch self {
+        case .start(let order): (StartVerification.type.text, [order.app.id, order.number.e164])
+        case .check(let id, _): (CheckVerification.type.text, [id])
+        case .status(let id): (GetVerificationStatus.type.text, [id])
+        case .cancel(let id): (CancelVerification.type.text, [id])
+        }
+      return SHA256.hash(Array(([name] + parts).joined(separator: "\u{0}").utf8))
+    }
+  }
+}
+
+/// A start that the configuration has nothing against.
+struct StartOrder: Sendable {
+  var app: AppProfile
+  var number: PhoneNumber
+  var languageCode: String?
+  var address: ClientAddress?
+  /// The fixed code, when the number is fictional.
+  var fixedCode: String?
+  /// What a new verification would be, made outside of the transaction.
+  var fresh: FreshVerification
+}
+
+/// A verification that has not begun, with its first message ready to go.
+struct FreshVerification: Sendable {
+  var verification: PhoneVerification
+  /// The body of the first job, sealed for it; absent for a fictional number.
+  var firstJob: [UInt8]?
+}

@@ -1,0 +1,47 @@
+import JOSE
+import Messages
+import Telemetry
+
+/// Makes the jobs that send a verification's code.
+struct SMSJobMaker: Sendable {
+  private let sealer: Sealer
+  private let onUnknown: OnUnknown
+
+  init(sealer: Sealer, onUnknown: OnUnknown) {
+    self.sealer = sealer
+    self.onUnknown = onUnknown
+  }
+
+  /// The `message_id` of the job for a message: the same whenever it is made, so that it is carried out once.
+  static func jobID(_ verificationID: String, message number: Int) -> String {
+    "\(verificationID)\(infix)\(number)"
+  }
+
+  /// What ``jobID(_:message:)`` was made from; `nil` for the job of somebody else.
+  static func parse(jobID: String) -> (verificationID: String, message: Int)? {
+    guard let dot = jobID.utf8.lastIndex(of: UInt8(ascii: ".")) else { return nil }
+    let head = jobID[...dot]
+    guard head.hasSuffix(infix), let number = Int(jobID[jobID.utf8.index(after: dot)...]), number > 0 else {
+      return nil
+    }
+    return (String(head.dropLast(infix.count)), number)
+  }
+
+  private static let infix = ".sms."
+
+  /// The body of a job, the code in it sealed for this job and this number.
+  func body(
+    of verification: PhoneVerification, message number: Int, code: String, app: AppProfile
+  ) throws -> [UInt8] {
+    let context = SealContext(
+      messageType: SMSDispatchJob.type, messageID: Self.jobID(verification.id, message: number),
+      recipient: verification.phoneNumber)
+    let variables = SMSDispatchJob.Variables(
+      code: try sealer.seal(Secret(code), for: context), appName: app.name, domain: app.domain)
+    let job = SMSDispatchJob(
+      to: verification.phoneNumber,
+      content: .template(name: app.template, languageCode: verification.languageCode, variables: variables),
+      deadline: verification.expiresAt, onUnknown: onUnknown)
+    return try job.json()
+  }
+}

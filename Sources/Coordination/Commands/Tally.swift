@@ -1,0 +1,12 @@
+/// What a transaction did, for the metrics: counted when it is committed.
+struct Tally: Sendable, Hashable {
+  var announcements: [VerificationAction.Announcement] = []
+  var refusals: [LimitRefusal.Scope] = []
+  var reports: [JobReport.Outcome] = []
+
+  mutating func add(_ other: Tally) {
+    announcements += other.announcements
+    refusals += other.refusals
+    reports += other.reports
+  }
+}

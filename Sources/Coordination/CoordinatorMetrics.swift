@@ -1,0 +1,61 @@
+import Telemetry
+
+/// What the coordinator measures.
+///
+/// How many verifications live is `started` less the four ends; the conversion is `approved` over `started`.
+struct CoordinatorMetrics: Sendable {
+  let outboxMessages: Gauge
+  let undelivered: Counter
+  let requesterGone: Counter
+  let deadLetters: MetricFamily<Counter>
+  private let commands: MetricFamily<Counter>
+  private let commandSeconds: MetricFamily<Histogram>
+  private let batches: MetricFamily<Histogram>
+  private let verifications: MetricFamily<Counter>
+  private let limited: MetricFamily<Counter>
+  private let reports: MetricFamily<Counter>
+
+  init(_ registry: MetricsRegistry) {
+    outboxMessages = registry.gauge(
+      "countersign_outbox_messages", "Messages that are stored and not yet confirmed by the broker.")
+    undelivered = registry.counter(
+      "countersign_outbox_undelivered_total", "Jobs that no queue took when they were published; they are tried again.")
+    requesterGone = registry.counter(
+      "countersign_replies_undelivered_total", "Replies whose requester was gone.")
+    deadLetters = registry.counter(
+      "countersign_coordinator_dead_letters_total", "Messages that could not be processed.",
+      labels: ["queue", "reason"])
+    commands = registry.counter(
+      "countersign_commands_total", "Commands by name and by the code of their error, OK without one.",
+      labels: ["command", "code"])
+    commandSeconds = registry.histogram(
+      "countersign_command_seconds", "From the delivery of a command to the confirmation of its reply.",
+      labels: ["command"])
+    batches = registry.histogram(
+      "countersign_batch_deliveries", "Deliveries that shared one transaction.", labels: ["queue"],
+      buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024])
+    verifications = registry.counter(
+      "countersign_verifications_total",
+      "Verifications that were started, sent, approved, failed, expired or canceled.",
+      labels: ["event"])
+    limited = registry.counter(
+      "countersign_limited_total", "Refusals by the limit that was reached.", labels: ["limit"])
+    reports = registry.counter(
+      "countersign_message_outcomes_total", "Messages of verifications by what became of them.", labels: ["outcome"])
+  }
+
+  func count(_ tally: Tally) {
+    for announcement in tally.announcements { verifications.with(announcement.rawValue).increment() }
+    for scope in tally.refusals { limited.with(scope.rawValue).increment() }
+    for outcome in tally.reports { reports.with(outcome.rawValue).increment() }
+  }
+
+  func count(_ label: CommandLabel, took: Duration) {
+    commands.with(label.command, label.code).increment()
+    commandSeconds.with(label.command).observe(took)
+  }
+
+  func batchSize(of queue: String, _ size: Int) {
+    batches.with(queue).observe(Double(size))
+  }
+}

@@ -1,0 +1,6 @@
+/// What one transaction wants published.
+struct OutboxRow: Sendable, Hashable {
+  /// Its key in the table.
+  var number: Int
+  var messages: [OutgoingMessage]
+}

@@ -1,0 +1,32 @@
+import AMQP
+import Database
+import Telemetry
+
+/// What is done with the deliveries of one queue.
+protocol BatchWork: Sendable {
+  associatedtype Prepared: Sendable
+
+  /// The queue, for dead letters and metrics.
+  var queue: String { get }
+
+  /// Reads a delivery and does all that needs no transaction.
+  func prepare(_ delivery: Delivery, at now: UnixTime) -> Preparation<Prepared>
+
+  /// Carries out what was prepared.
+  /// - Throws: what undoes the whole batch.
+  func process(_ prepared: Prepared, in transaction: CoordinatorTransaction) throws(DatabaseError) -> Conclusion
+
+  /// What is answered when the transaction of a delivery fails for a reason that lies in the delivery.
+  func giveUp(_ prepared: Prepared, at now: UnixTime) -> Conclusion
+
+  /// Counts what was committed and published.
+  func count(_ conclusion: Conclusion, took: Duration)
+}
+
+/// What a delivery needs.
+enum Preparation<Prepared: Sendable>: Sendable {
+  /// A transaction.
+  case transaction(Prepared)
+  /// None: this is all.
+  case done(Conclusion)
+}

@@ -1,0 +1,34 @@
+/// What the coordinator knows of an app.
+public struct AppProfile: Sendable, Hashable {
+  /// Its bundle ID.
+  public var id: String
+  /// The name in the message.
+  public var name: String
+  /// The domain that phones bind the code to when they fill it in by themselves.
+  public var domain: String?
+  /// The language of the message when the command names none, BCP 47.
+  public var languageCode: String?
+  /// The worker's template.
+  public var template: String
+  public var verification: AppVerification
+  /// Fictional numbers in E.164 with their fixed codes.
+  public var fictionalNumbers: [String: String]
+
+  /// How many fictional numbers an app may have.
+  public static let maxFictionalNumbers = 10
+  /// Digits of the fixed code of a fictional number.
+  public static let fictionalCodeLength = 6
+
+  public init(
+    id: String, name: String, domain: String? = nil, languageCode: String? = nil, template: String = "verification",
+    verification: AppVerification, fictionalNumbers: [String: String] = [:]
+  ) {
+    self.id = id
+    self.name = name
+    self.domain = domain
+    self.languageCode = languageCode
+    self.template = template
+    self.verification = verification
+    self.fictionalNumbers = fictionalNumbers
+  }
+}

@@ -1,0 +1,30 @@
+public import Messages
+
+/// Everything that decides on a command, apart from what is stored.
+public struct CoordinatorRules: Sendable, Hashable {
+  public var policy: VerificationPolicy
+  public var limits: Limits
+  public var regions: RegionRules
+  /// By ID.
+  public var apps: [String: AppProfile]
+  /// What workers do when nobody knows whether a message was sent. It carries the same code, so twice does no harm.
+  public var onUnknown: OnUnknown
+  /// How long a verification that is over can still be asked about.
+  public var retention: Duration
+  /// How long a command that comes again is answered with the same reply.
+  public var inboxRetention: Duration
+
+  public init(
+    policy: VerificationPolicy = VerificationPolicy(), limits: Limits = Limits(), regions: RegionRules,
+    apps: [String: AppProfile], onUnknown: OnUnknown = .resend, retention: Duration = .seconds(86_400),
+    inboxRetention: Duration = .seconds(3600)
+  ) {
+    self.policy = policy
+    self.limits = limits
+    self.regions = regions
+    self.apps = apps
+    self.onUnknown = onUnknown
+    self.retention = retention
+    self.inboxRetention = inboxRetention
+  }
+}

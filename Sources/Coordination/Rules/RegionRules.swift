@@ -1,0 +1,38 @@
+public import PhoneNumbers
+
+/// Where messages may go, and to what kinds of number.
+public struct RegionRules: Sendable, Hashable {
+  /// Region codes (`US`), calling codes for numbers without a region (`+883`), or `*` for all. Empty allows none.
+  public var allowed: Set<String>
+  /// Types of number that never get a message.
+  public var refusedTypes: Set<NumberType>
+
+  /// Types that cost the caller or share revenue with the owner: an open door to those who pump traffic.
+  public static let alwaysRefused: Set<NumberType> = [
+    .premiumRate, .sharedCost, .tollFree, .pager, .uan, .voicemail, .personal,
+  ]
+
+  public init(allowed: Set<String>, refusedTypes: Set<NumberType> = []) {
+    self.allowed = allowed
+    self.refusedTypes = refusedTypes
+  }
+
+  func allows(_ region: String) -> Bool {
+    allowed.contains(region) || allowed.contains("*")
+  }
+
+  func refuses(_ type: NumberType) -> Bool {
+    Self.alwaysRefused.contains(type) || refusedTypes.contains(type)
+  }
+}
+
+extension PhoneNumber {
+  /// The name under which its region is allowed and budgeted. A number that is possible and not valid belongs to no region, and
+  /// counts to the main one of its country code.
+  var regionKey: String {
+    [region, countryCodeRegion].compactMap { $0 }.first { $0 != Self.noCountry } ?? "+\(countryCode)"
+  }
+
+  /// What libphonenumber calls the region of country codes that belong to no country.
+  private static let noCountry = "001"
+}

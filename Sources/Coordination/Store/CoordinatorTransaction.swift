@@ -1,0 +1,187 @@
+import Database
+import Telemetry
+
+/// What one batch reads and changes. It reads through to the database, remembers, and writes everything once in ``flush()``.
+///
+/// Belongs to one body of `Database.write`; what it throws undoes that body.
+final class CoordinatorTransaction: UsageStore {
+  private struct Held {
+    var verification: PhoneVerification
+    /// 0 for one that is not in the database yet.
+    var version: Int
+    var isChanged: Bool
+  }
+
+  private struct Holder: Hashable {
+    var phoneNumber: String
+    var app: String
+  }
+
+  private struct HeldUsage {
+    var record: UsageRecord
+    var isChanged: Bool
+  }
+
+  let now: UnixTime
+  private let session: Session
+  private let retention: Duration
+  private var verifications: [String: Held] = [:]
+  /// In the order in which they came, so that ``flush()`` does the same every time.
+  private var order: [String] = []
+  private var live: [Holder: String?] = [:]
+  private var usages: [String: HeldUsage] = [:]
+  private var replies: [String: RecordedReply] = [:]
+  private var outgoing: [OutgoingMessage] = []
+
+  init(_ session: Session, at now: UnixTime, retention: Duration) {
+    self.session = session
+    self.now = now
+    self.retention = retention
+  }
+
+  // MARK: Verifications
+
+  func verification(_ id: String) throws(DatabaseError) -> PhoneVerification? {
+    if let held = verifications[id] { return held.verification }
+    let row = try session.first(
+      "SELECT \(VerificationRow.columns) FROM verification WHERE id = ?", [.text(id)], VerificationRow.read)
+    guard let row else { return nil }
+    hold(row.verification, version: row.version)
+    return row.verification
+  }
+
+  /// The verification of a number that has not ended, whether or not its time is over.
+  func liveVerification(of phoneNumber: String, app: String) throws(DatabaseError) -> PhoneVerification? {
+    let holder = Holder(phoneNumber: phoneNumber, app: app)
+    if let known = live[holder] { return known.flatMap { verifications[$0]?.verification } }
+    let row = try session.first(
+      "SELECT \(VerificationRow.columns) FROM verification WHERE phone_number = ? AND app = ? AND live = 1",
+      [.text(phoneNumber), .text(app)], VerificationRow.read)
+    guard let row else {
+      live[holder] = .some(nil)
+      return nil
+    }
+    // It may have been changed, and ended, earlier in this batch.
+    if let held = verifications[row.verification.id] { return held.verification.state.isLive ? held.verification : nil }
+    hold(row.verification, version: row.version)
+    return row.verification
+  }
+
+  private func hold(_ verification: PhoneVerification, version: Int) {
+    verifications[verification.id] = Held(verification: verification, version: version, isChanged: false)
+    order.append(verification.id)
+    track(verification)
+  }
+
+  func set(_ verification: PhoneVerification) {
+    if verifications[verification.id] == nil { hold(verification, version: 0) }
+    verifications[verification.id]?.verification = verification
+    verifications[verification.id]?.isChanged = true
+    track(verification)
+  }
+
+  private func track(_ verification: PhoneVerification) {
+    let holder = Holder(phoneNumber: verification.phoneNumber, app: verification.app)
+    if verification.state.isLive {
+      live[holder] = verification.id
+    } else if live[holder] == .some(verification.id) {
+      live[holder] = .some(nil)
+    }
+  }
+
+  /// Verifications that are due, the longest overdue first.
+  func due(limit: Int) throws(DatabaseError) -> [PhoneVerification] {
+    let ids = try session.query(
+      "SELECT id FROM verification WHERE due_at <= ? ORDER BY due_at LIMIT ?",
+      [.integer(now.milliseconds), Value(limit)]
+    ) { row throws(DatabaseError) in row.text(0) }
+    var result: [PhoneVerification] = []
+    for id in ids {
+      if let verification = try verification(id) { result.append(verification) }
+    }
+    return result
+  }
+
+  func delete(_ verification: PhoneVerification) throws(DatabaseError) {
+    try session.execute("DELETE FROM verification WHERE id = ?", [.text(verification.id)])
+    verifications[verification.id] = nil
+  }
+
+  // MARK: Limits
+
+  func usage(of subject: String) throws(DatabaseError) -> UsageRecord {
+    if let held = usages[subject] { return held.record }
+    let text = try session.first(
+      "SELECT counts FROM usage WHERE subject = ?", [.text(subject)]
+    ) { row throws(DatabaseError) in row.text(0) }
+    let record = text.map { UsageRecord(text: $0) } ?? UsageRecord()
+    usages[subject] = HeldUsage(record: record, isChanged: false)
+    return record
+  }
+
+  func set(_ usage: UsageRecord, of subject: String) {
+    usages[subject] = HeldUsage(record: usage, isChanged: true)
+  }
+
+  // MARK: Inbox and outbox
+
+  func reply(toMessage id: String) throws(DatabaseError) -> RecordedReply? {
+    if let reply = replies[id] { return reply }
+    return try session.first(
+      "SELECT fingerprint, reply_type, reply FROM inbox WHERE message_id = ?", [.text(id)]
+    ) { row throws(DatabaseError) in RecordedReply(fingerprint: row.blob(0), type: row.text(1), body: row.blob(2)) }
+  }
+
+  func record(_ reply: RecordedReply, toMessage id: String) throws(DatabaseError) {
+    replies[id] = reply
+    try session.execute(
+      "INSERT INTO inbox (message_id, fingerprint, received_at, reply_type, reply) VALUES (?, ?, ?, ?, ?)",
+      [.text(id), .blob(reply.fingerprint), .integer(now.milliseconds), .text(reply.type), .blob(reply.body)])
+  }
+
+  func enqueue(_ message: OutgoingMessage) {
+    outgoing.append(message)
+  }
+
+  // MARK: End
+
+  /// Writes what was changed.
+  ///
+  /// - Parameter forRelay: whether ``OutboxRelay`` is to publish it; otherwise the caller does.
+  /// - Returns: the row of the outbox that holds what is to be published, if there is anything.
+  func flush(forRelay: Bool = false) throws(DatabaseError) -> OutboxRow? {
+    // Rows that end make room in the index of the live ones, so they come before those that are new.
+    for isNew in [false, true] {
+      for id in order {
+        guard let held = verifications[id], held.isChanged, (held.version == 0) == isNew else { continue }
+        try write(held)
+      }
+    }
+    for (subject, usage) in usages where usage.isChanged {
+      try session.execute(
+        """
+        INSERT INTO usage (subject, counts, expires_at) VALUES (?, ?, ?)
+        ON CONFLICT (subject) DO UPDATE SET counts = excluded.counts, expires_at = excluded.expires_at
+        """,
+        [.text(subject), .text(usage.record.text), .integer(usage.record.expiresAt.milliseconds)])
+    }
+    guard !outgoing.isEmpty else { return nil }
+    try session.execute(
+      "INSERT INTO outbox (created_at, retry_at, count, messages) VALUES (?, ?, ?, ?)",
+      [
+        .integer(now.milliseconds), forRelay ? .integer(now.milliseconds) : .null, Value(outgoing.count),
+        .blob(OutboxCodec.encode(outgoing)),
+      ])
+    return OutboxRow(number: session.lastInsertedRowID, messages: outgoing)
+  }
+
+  private func write(_ held: Held) throws(DatabaseError) {
+    let verification = held.verification
+    let dueAt = verification.state.isLive ? verification.expiresAt : (verification.endedAt ?? now) + retention
+    if held.version == 0 {
+      try VerificationRow.insert(verification, dueAt: dueAt, in: session)
+    } else if !(try VerificationRow.update(verification, dueAt: dueAt, from: held.version, in: session)) {
+      throw DatabaseError(.busy, "another process changed the same verification")
+    }
+  }
+}

@@ -1,0 +1,62 @@
+import Telemetry
+
+/// A timeline as text: an entry a line, its fields in a fixed order between tabs, empty ones at the end left out.
+///
+/// It is read and written with every change of a verification, and JSON costs ten times as much.
+enum TimelineText {
+  static func encode(_ timeline: Timeline) -> String {
+    var text = ""
+    for entry in timeline.entries { append(entry, to: &text) }
+    return text
+  }
+
+  static func decode(_ text: String) -> Timeline {
+    Timeline(text.utf8.split(separator: UInt8(ascii: "\n")).compactMap(entry))
+  }
+
+  private static func append(_ entry: TimelineEntry, to text: inout String) {
+    if !text.isEmpty { text += "\n" }
+    text += String(entry.at.milliseconds)
+    text += "\t"
+    text += entry.kind.rawValue
+    var missing = 0
+    for field in [
+      entry.job.map(String.init), entry.lane, entry.worker, entry.reference, entry.reason, entry.detail,
+      entry.attempts.map(String.init), entry.segments.map(String.init),
+    ] {
+      missing += 1
+      guard let field, !field.isEmpty else { continue }
+      for _ in 0..<missing { text += "\t" }
+      missing = 0
+      text += clean(field)
+    }
+  }
+
+  private static func entry(_ line: Substring.UTF8View) -> TimelineEntry? {
+    let fields = line.split(separator: UInt8(ascii: "\t"), omittingEmptySubsequences: false)
+    guard fields.count >= 2, let at = Int64(Substring(fields[0])),
+      let kind = TimelineEntry.Kind(rawValue: String(Substring(fields[1])))
+    else { return nil }
+    var entry = TimelineEntry(at: UnixTime(milliseconds: at), kind: kind)
+    guard fields.count > 2 else { return entry }
+    func text(_ index: Int) -> String? {
+      guard index < fields.count, !fields[index].isEmpty else { return nil }
+      return String(Substring(fields[index]))
+    }
+    entry.job = text(2).flatMap { Int($0) }
+    entry.lane = text(3)
+    entry.worker = text(4)
+    entry.reference = text(5)
+    entry.reason = text(6)
+    entry.detail = text(7)
+    entry.attempts = text(8).flatMap { Int($0) }
+    entry.segments = text(9).flatMap { Int($0) }
+    return entry
+  }
+
+  /// What workers write is data: control characters in it become spaces.
+  private static func clean(_ field: String) -> String {
+    guard field.utf8.contains(where: { $0 < 0x20 }) else { return field }
+    return String(decoding: field.utf8.map { $0 < 0x20 ? 0x20 : $0 }, as: UTF8.self)
+  }
+}

@@ -1,0 +1,90 @@
+import Database
+import Telemetry
+
+/// A verification as a row of its table.
+enum VerificationRow {
+  static let columns = """
+    id, app, phone_number, region, is_test, language, code, created_at, state, expires_at, resend_after, ended_at, \
+    checks, messages, failure_code, failure_detail, timeline, version
+    """
+
+  static func read(_ row: Row) throws(DatabaseError) -> (verification: PhoneVerification, version: Int) {
+    let id = row.text(0)
+    guard let state = VerificationState(rawValue: row.text(8)), let code = CodeAtRest(blob: row.blob(6)) else {
+      throw DatabaseError(.corrupt, "a row of the table verification cannot be read")
+    }
+    let failure = row.optionalText(14).map { VerificationFailure(code: $0, detail: row.optionalText(15)) }
+    let verification = PhoneVerification(
+      id: id, app: row.text(1), phoneNumber: row.text(2), region: row.text(3), languageCode: row.optionalText(5),
+      isTestNumber: row.bool(4), code: code, createdAt: time(row, 7), state: state, expiresAt: time(row, 9),
+      resendAfter: time(row, 10), endedAt: row.isNull(11) ? nil : time(row, 11), checks: row.int(12),
+      messages: progress(row.text(13)), failure: failure, timeline: TimelineText.decode(row.text(16)))
+    return (verification, row.int(17))
+  }
+
+  static func insert(
+    _ verification: PhoneVerification, dueAt: UnixTime, in session: Session
+  ) throws(DatabaseError) {
+    try session.execute(
+      """
+      INSERT INTO verification (id, version, state, live, due_at, app, phone_number, region, is_test, language, code,
+        created_at, expires_at, resend_after, ended_at, checks, messages, failure_code, failure_detail, timeline)
+      VALUES (?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      """,
+      [
+        .text(verification.id), .text(verification.state.rawValue), Value(verification.state.isLive),
+        .integer(dueAt.milliseconds), .text(verification.app), .text(verification.phoneNumber),
+        .text(verification.region), Value(verification.isTestNumber), Value(verification.languageCode),
+        .blob(verification.code.blob), .integer(verification.createdAt.milliseconds),
+        .integer(verification.expiresAt.milliseconds), .integer(verification.resendAfter.milliseconds),
+        Value(verification.endedAt?.milliseconds), Value(verification.checks), .text(text(verification.messages)),
+        Value(verification.failure?.code), Value(verification.failure?.detail),
+        .text(TimelineText.encode(verification.timeline)),
+      ])
+  }
+
+  /// - Returns: whether the row still had this version.
+  static func update(
+    _ verification: PhoneVerification, dueAt: UnixTime, from version: Int, in session: Session
+  ) throws(DatabaseError) -> Bool {
+    try session.execute(
+      """
+      UPDATE verification SET version = version + 1, state = ?, live = ?, due_at = ?, language = ?, expires_at = ?,
+        resend_after = ?, ended_at = ?, checks = ?, messages = ?, failure_code = ?, failure_detail = ?, timeline = ?
+      WHERE id = ? AND version = ?
+      """,
+      [
+        .text(verification.state.rawValue), Value(verification.state.isLive), .integer(dueAt.milliseconds),
+        Value(verification.languageCode), .integer(verification.expiresAt.milliseconds),
+        .integer(verification.resendAfter.milliseconds), Value(verification.endedAt?.milliseconds),
+        Value(verification.checks), .text(text(verification.messages)), Value(verification.failure?.code),
+        Value(verification.failure?.detail), .text(TimelineText.encode(verification.timeline)),
+        .text(verification.id), Value(version),
+      ]) == 1
+  }
+
+  private static func time(_ row: Row, _ column: Int) -> UnixTime {
+    UnixTime(milliseconds: Int64(row.int(column)))
+  }
+
+  /// A letter for each message.
+  private static func text(_ messages: [PhoneVerification.MessageProgress]) -> String {
+    String(messages.map { $0.letter })
+  }
+
+  private static func progress(_ text: String) -> [PhoneVerification.MessageProgress] {
+    text.map { letter in PhoneVerification.MessageProgress.allCases.first { $0.letter == letter } ?? .unknown }
+  }
+}
+
+extension PhoneVerification.MessageProgress {
+  fileprivate var letter: Character {
+    switch self {
+    case .outstanding: "o"
+    case .accepted: "a"
+    case .refused: "r"
+    case .expired: "x"
+    case .unknown: "u"
+    }
+  }
+}

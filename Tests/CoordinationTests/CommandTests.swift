@@ -1,0 +1,307 @@
+import AMQP
+import Database
+import JOSE
+import Messages
+import Telemetry
+import Testing
+
+@testable import Coordination
+
+@Suite("Commands")
+struct CommandTests {
+  @Test("A start answers with an ID, sends one sealed code and tells of it")
+  func start() async throws {
+    try await Bench.with { bench in
+      let started = try await bench.start(language: "pt-BR")
+      #expect(started.phoneNumber == Bench.number)
+      #expect(started.codeLength == 6)
+      #expect(started.resendAfter == 30)
+      #expect(started.expiresAt == bench.clock.now() + .seconds(300))
+      #expect(!started.resent && !started.testNumber)
+      #expect(started.verificationID.utf8.count == 22)
+      let jobs = try bench.jobs()
+      #expect(jobs.count == 1)
+      #expect(jobs[0].id == "\(started.verificationID).sms.1")
+      #expect(jobs[0].job.to == Bench.number)
+      #expect(jobs[0].job.deadline == started.expiresAt)
+      #expect(jobs[0].job.onUnknown == .resend)
+      #expect(jobs[0].code.utf8.count == 6)
+      #expect(bench.events() == ["verification.started"])
+    }
+  }
+
+  @Test("The code is nowhere in the clear: not in the database, the job, the events, the reply or the logs")
+  func codeIsNowhere() async throws {
+    try await Bench.with { bench in
+      _ = try await bench.start()
+      let code = try #require(try bench.jobs().first?.code)
+      for publication in bench.sink.published {
+        #expect(!String(decoding: publication.message.body, as: UTF8.self).contains(code))
+      }
+      let rows = try await bench.database.read { session throws(DatabaseError) in
+        try session.query("SELECT * FROM verification") { row throws(DatabaseError) in
+          (0..<row.count).map { row.text($0) }.joined(separator: "|")
+        }
+      }
+      #expect(rows.count == 1)
+      #expect(!rows[0].contains(code))
+    }
+  }
+
+  @Test("Asking again before the gap is over gives the same verification and sends nothing")
+  func reentrant() async throws {
+    try await Bench.with { bench in
+      let first = try await bench.start()
+      bench.clock.advance(by: .seconds(29))
+      let second = try await bench.start()
+      #expect(second.verificationID == first.verificationID)
+      #expect(second.resendAfter == 1)
+      #expect(!second.resent)
+      #expect(try bench.jobs().isEmpty)
+      #expect(bench.events().isEmpty)
+    }
+  }
+
+  @Test("Asking again after the gap sends the same code again")
+  func resend() async throws {
+    try await Bench.with { bench in
+      let first = try await bench.start()
+      let code = try #require(try bench.jobs().first?.code)
+      bench.clock.advance(by: .seconds(30))
+      let second = try await bench.start()
+      #expect(second.verificationID == first.verificationID)
+      #expect(second.resent)
+      #expect(second.resendAfter == 60)
+      let jobs = try bench.jobs()
+      #expect(jobs.map(\.id) == ["\(first.verificationID).sms.2"])
+      #expect(jobs.map(\.code) == [code])
+      #expect(try await bench.check(first.verificationID, code).type == "verification.approved.v1")
+    }
+  }
+
+  @Test("Two starts in one batch are one verification")
+  func sameBatch() async throws {
+    try await Bench.with { bench in
+      let command = StartVerification(phoneNumber: Bench.number, app: Bench.app)
+      let source = await bench.deliver([
+        try bench.commandMessage(command), try bench.commandMessage(command), try bench.commandMessage(command),
+      ])
+      #expect(source.ackedCount == 3)
+      #expect(try bench.jobs().count == 1)
+      let replies = try bench.sink.published.filter { $0.exchange.isEmpty }.map {
+        try VerificationStarted(json: $0.message.body).verificationID
+      }
+      #expect(replies.count == 3)
+      #expect(Set(replies).count == 1)
+      #expect(try await bench.count("verification") == 1)
+    }
+  }
+
+  @Test("Another app's verification of the same number is another one")
+  func otherApp() async throws {
+    try await Bench.with(
+      Bench.rules { $0.apps["other"] = AppProfile(id: "other", name: "Other", verification: .trusted) }
+    ) { bench in
+      let first = try await bench.start()
+      let second = try await bench.start(app: "other")
+      #expect(first.verificationID != second.verificationID)
+    }
+  }
+
+  @Test("Every way in which a code can be refused has its own error")
+  func errorCodes() async throws {
+    try await Bench.with { bench in
+      let started = try await bench.start()
+      let id = started.verificationID
+      let code = try #require(try bench.jobs().first?.code)
+      let wrong = Bench.wrong(code)
+
+      #expect(try await bench.checkError(id, wrong) == .invalidCode)
+      #expect(try await bench.checkError("AAAAAAAAAAAAAAAAAAAAAA", code) == .invalidSessionInfo)
+      #expect(try await bench.checkError("", code) == .invalidSessionInfo)
+      #expect(try await bench.checkError(id, "no code at all") == .invalidCode)
+      #expect(try await bench.check(id, " 12-34".isEmpty ? "" : code).type == "verification.approved.v1")
+      #expect(try await bench.checkError(id, code) == .operationNotAllowed)
+
+      let expiring = try await bench.start()
+      let second = try #require(try bench.jobs().first?.code)
+      bench.clock.advance(by: .seconds(300))
+      #expect(try await bench.checkError(expiring.verificationID, second) == .sessionExpired)
+
+      let guessed = try await bench.start("+14155550199")
+      let third = try #require(try bench.jobs().first?.code)
+      for _ in 0..<4 { #expect(try await bench.checkError(guessed.verificationID, Bench.wrong(third)) == .invalidCode) }
+      #expect(try await bench.checkError(guessed.verificationID, Bench.wrong(third)) == .tooManyAttempts)
+      #expect(try await bench.checkError(guessed.verificationID, third) == .tooManyAttempts)
+
+      let canceled = try await bench.start("+14155550188")
+      _ = try await bench.ask(CancelVerification(verificationID: canceled.verificationID))
+      #expect(bench.events() == ["verification.canceled"])
+      #expect(try await bench.checkError(canceled.verificationID, "123456") == .sessionExpired)
+    }
+  }
+
+  @Test("A new verification after the end has another ID; an expired one is told of")
+  func startAfterEnd() async throws {
+    try await Bench.with { bench in
+      let first = try await bench.start()
+      bench.clock.advance(by: .seconds(300))
+      let second = try await bench.start()
+      #expect(first.verificationID != second.verificationID)
+      #expect(bench.events() == ["verification.expired", "verification.started"])
+    }
+  }
+
+  @Test("People type codes with spaces, hyphens and the digits of their script")
+  func codeText() {
+    #expect(CodeText.digits("123 456") == "123456")
+    #expect(CodeText.digits("12-34-56\n") == "123456")
+    #expect(CodeText.digits("١٢٣٤٥٦") == "123456")
+    #expect(CodeText.digits("\u{200F}১২৩৪৫৬") == "123456")
+    for text in ["", " ", "12345x", "½", "²²²²²²", String(repeating: "1", count: 65)] {
+      #expect(CodeText.digits(text) == nil, "\(text)")
+    }
+  }
+
+  @Test("A fictional number gets no message, no limit, and its fixed code")
+  func fictional() async throws {
+    try await Bench.with { bench in
+      for _ in 0..<25 {
+        let started = try await bench.start(Bench.fictional)
+        #expect(started.testNumber)
+        #expect(try bench.jobs().isEmpty)
+        #expect(try await bench.checkError(started.verificationID, "000000") == .invalidCode)
+        #expect(try await bench.check(started.verificationID, "654321").type == "verification.approved.v1")
+      }
+      #expect(try await bench.count("usage") == 0)
+      // With verification off, only these complete.
+      let closed = try await bench.start(Bench.fictional, app: "closed")
+      #expect(try await bench.check(closed.verificationID, "111111").type == "verification.approved.v1")
+      #expect(
+        try await bench.error(StartVerification(phoneNumber: Bench.number, app: "closed")).code == .appNotVerified)
+    }
+  }
+
+  @Test(
+    "What is wrong with a start",
+    arguments: [
+      (StartVerification(phoneNumber: "", app: Bench.app), .missingPhoneNumber, "phoneNumber"),
+      (StartVerification(phoneNumber: "hello", app: Bench.app), .invalidPhoneNumber, "phoneNumber"),
+      (StartVerification(phoneNumber: "+1415555", app: Bench.app), .invalidPhoneNumber, "phoneNumber"),
+      (StartVerification(phoneNumber: "4155550123", app: Bench.app), .invalidPhoneNumber, "phoneNumber"),
+      (StartVerification(phoneNumber: "+19002345678", app: Bench.app), .invalidPhoneNumber, "phoneNumber"),
+      (StartVerification(phoneNumber: "+4915123456789", app: Bench.app), .operationNotAllowed, "phoneNumber"),
+      (StartVerification(phoneNumber: Bench.number, app: ""), .missingClientIdentifier, "app"),
+      (StartVerification(phoneNumber: Bench.number, app: "nobody"), .invalidArgument, "app"),
+      (
+        StartVerification(phoneNumber: Bench.number, app: Bench.app, languageCode: "<b>"), .invalidArgument,
+        "languageCode"
+      ),
+      (
+        StartVerification(phoneNumber: Bench.number, app: Bench.app, client: .init(ip: "1.2.3")), .invalidArgument,
+        "client.ip"
+      ),
+    ] as [(StartVerification, APIErrorCode, String)])
+  func wrongStarts(command: StartVerification, code: APIErrorCode, field: String) async throws {
+    try await Bench.with { bench in
+      let error = try await bench.error(command)
+      #expect(error.code == code)
+      #expect(error.field == field)
+      #expect(try await bench.count("verification") == 0)
+    }
+  }
+
+  @Test("A national number with its region is the same number")
+  func national() async throws {
+    try await Bench.with { bench in
+      let reply = try await bench.ask(StartVerification(phoneNumber: "(415) 555-0123", app: Bench.app, region: "US"))
+      #expect(try VerificationStarted(json: reply.body).phoneNumber == Bench.number)
+    }
+  }
+
+  @Test("A limit that is reached says for how long")
+  func limited() async throws {
+    try await Bench.with(Bench.rules { $0.limits.sendsPerNumberPer10Minutes = 1 }) { bench in
+      let started = try await bench.start()
+      bench.clock.advance(by: .seconds(40))
+      let error = try await bench.error(StartVerification(phoneNumber: Bench.number, app: Bench.app))
+      #expect(error.code == .tooManyAttempts)
+      #expect(error.retryAfter == 560)
+      // What was sent before can still be checked.
+      #expect(try await bench.status(started.verificationID).state == .sending)
+    }
+    try await Bench.with(Bench.rules { $0.limits.sendsPerDay = 0 }) { bench in
+      let error = try await bench.error(StartVerification(phoneNumber: Bench.number, app: Bench.app))
+      #expect(error.code == .quotaExceeded)
+      #expect(error.retryAfter != nil)
+    }
+  }
+
+  @Test("Checks of a number are limited over all its verifications, and one too many is not counted against the code")
+  func limitedChecks() async throws {
+    try await Bench.with(Bench.rules { $0.limits.checksPerNumberPerHour = 2 }) { bench in
+      let id = try await bench.start().verificationID
+      let code = try #require(try bench.jobs().first?.code)
+      for _ in 0..<2 { #expect(try await bench.checkError(id, Bench.wrong(code)) == .invalidCode) }
+      let error = try await bench.error(CheckVerification(verificationID: id, code: SecretField(Secret(code))))
+      #expect(error.code == .tooManyAttempts)
+      #expect(error.retryAfter == 3600)
+      #expect(try await bench.status(id).timeline.filter { $0.event == "check.wrong" }.count == 2)
+    }
+  }
+
+  @Test("The same message twice has one effect and the same reply")
+  func idempotent() async throws {
+    try await Bench.with { bench in
+      let command = StartVerification(phoneNumber: Bench.number, app: Bench.app)
+      let first = try await bench.ask(command, id: "same")
+      bench.clock.advance(by: .seconds(31))
+      let second = try await bench.ask(command, id: "same")
+      #expect(first.body == second.body)
+      #expect(try bench.jobs().isEmpty)
+      let id = try VerificationStarted(json: first.body).verificationID
+      for _ in 0..<8 {
+        let check = CheckVerification(verificationID: id, code: SecretField(Secret("x")))
+        #expect(try ErrorReply(json: try await bench.ask(check, id: "check").body).error.code == .invalidCode)
+      }
+      #expect(try await bench.status(id).timeline.filter { $0.event == "check.wrong" }.count == 1)
+      let other = try await bench.ask(CancelVerification(verificationID: id), id: "same")
+      let error = try ErrorReply(json: other.body).error
+      #expect(error.code == .invalidArgument)
+      #expect(error.field == "message_id")
+    }
+  }
+
+  @Test("A reply repeats the correlation ID and names what led to it")
+  func replyEnvelope() async throws {
+    try await Bench.with { bench in
+      let message = try bench.commandMessage(StartVerification(phoneNumber: Bench.number, app: Bench.app), id: "m")
+      await bench.deliver([message])
+      let reply = try #require(bench.sink.published.first { $0.exchange.isEmpty })
+      #expect(reply.routingKey == "replies")
+      #expect(reply.message.correlationID == message.correlationID)
+      #expect(reply.message.messageID == "m.reply")
+      #expect(reply.message.headers["x-causation-id"] == .string("m"))
+      #expect(reply.message.isPersistent)
+      #expect(reply.mandatory)
+    }
+  }
+
+  @Test("A pepper that was changed: the previous one still knows its codes, an unknown one ends the verification")
+  func pepper() async throws {
+    try await Bench.with { bench in
+      let id = try await bench.start().verificationID
+      let code = try #require(try bench.jobs().first?.code)
+      let stranger = CodeKeeper(current: try Pepper(SecureRandom.bytes(32)))
+      let check = CheckVerification(verificationID: id, code: SecretField(Secret(code)))
+      #expect(try await bench.error(check, keeper: stranger).code == .sessionExpired)
+      #expect(bench.events() == ["verification.failed"])
+    }
+    let old = try Pepper(SecureRandom.bytes(32))
+    let before = CodeKeeper(current: old)
+    let after = CodeKeeper(current: try Pepper(SecureRandom.bytes(32)), previous: old)
+    let (code, atRest) = before.makeCode(for: "id", seed: SecureRandom.bytes(32))
+    #expect(after.code(of: atRest, for: "id") == code)
+    #expect(after.matches(code, atRest, for: "id"))
+  }
+}

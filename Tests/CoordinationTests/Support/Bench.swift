@@ -1,0 +1,184 @@
+import AMQP
+import Database
+import FoundationEssentials
+import JOSE
+import Messages
+import PhoneNumbers
+import Telemetry
+import Testing
+
+@testable import Coordination
+
+/// A coordinator without a broker: commands and results go in as deliveries, what it publishes is looked at.
+final class Bench {
+  let clock = ManualClock()
+  let sink = FakeSink()
+  let database: Database
+  let rules: CoordinatorRules
+  let metrics = CoordinatorMetrics(MetricsRegistry())
+  let keys: KeyRing
+  let keeper: CodeKeeper
+  let outbox: Outbox
+  let relay: OutboxRelay
+  let sweeper: DeadlineSweeper
+  let logs = MemorySink()
+  private let directory: URL
+  private var messages = 0
+
+  static let app = "com.example.app"
+  static let number = "+14155550123"
+  static let fictional = "+16505553434"
+
+  static func rules(_ change: (inout CoordinatorRules) -> Void = { _ in }) -> CoordinatorRules {
+    let app = AppProfile(
+      id: app, name: "Example", domain: "example.com", verification: .trusted, fictionalNumbers: [fictional: "654321"])
+    let closed = AppProfile(
+      id: "closed", name: "Closed", verification: .off, fictionalNumbers: [fictional: "111111"])
+    var rules = CoordinatorRules(
+      regions: RegionRules(allowed: ["US", "FR", "NG"]), apps: [app.id: app, closed.id: closed])
+    change(&rules)
+    return rules
+  }
+
+  /// Runs a body with a bench, and takes the bench away afterwards.
+  static func with(
+    _ rules: CoordinatorRules = rules(), _ body: (Bench) async throws -> Void
+  ) async throws {
+    let directory = FileManager.default.temporaryDirectory.appending(path: "coordination-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    let bench = try await Bench(rules, directory)
+    let result: Result<Void, any Error>
+    do {
+      result = .success(try await body(bench))
+    } catch {
+      result = .failure(error)
+    }
+    await bench.database.close()
+    try FileManager.default.removeItem(at: directory)
+    try result.get()
+  }
+
+  private init(_ rules: CoordinatorRules, _ directory: URL) async throws {
+    self.rules = rules
+    self.directory = directory
+    database = try await Database.open(
+      path: directory.appending(path: "coordinator.sqlite").path(percentEncoded: false),
+      options: DatabaseOptions(synchronous: .normal), migrations: CoordinatorSchema.migrations)
+    keys = try KeyRing(sealing: SymmetricKey(id: "k1", bytes: SecureRandom.bytes(32)))
+    keeper = CodeKeeper(current: try Pepper(SecureRandom.bytes(32)))
+    let logger = Logger(label: "test", sink: logs)
+    outbox = Outbox(
+      sink: sink, database: database, clock: clock, appID: "coordinator", logger: logger, metrics: metrics)
+    relay = OutboxRelay(outbox: outbox, database: database, clock: clock, logger: logger, metrics: metrics)
+    sweeper = DeadlineSweeper(database: database, rules: rules, clock: clock, metrics: metrics)
+  }
+
+  // MARK: In
+
+  func commandMessage(_ command: some Command, id: String? = nil, replyTo: String? = "replies") throws -> Message {
+    messages += 1
+    let envelope = Envelope(
+      type: type(of: command).type, messageID: id ?? "m\(messages)", correlationID: "c\(messages)", replyTo: replyTo)
+    return envelope.message(body: try command.json())
+  }
+
+  /// Delivers messages in one batch, and waits until all is published and settled.
+  @discardableResult
+  func deliver(_ messages: [Message], keeper: CodeKeeper? = nil) async -> FakeSource {
+    let source = FakeSource([messages.map { Delivery(message: $0) }])
+    let jobs = SMSJobMaker(sealer: Sealer(keys: keys), onUnknown: rules.onUnknown)
+    let keeper = keeper ?? self.keeper
+    let work = CommandWork(
+      preparer: CommandPreparer(rules, keeper: keeper, jobs: jobs, keys: keys),
+      handler: CommandHandler(rules, keeper: keeper, jobs: jobs), metrics: metrics)
+    await pipeline(source, work).run()
+    return source
+  }
+
+  @discardableResult
+  func deliverResults(_ messages: [Message]) async -> FakeSource {
+    let source = FakeSource([messages.map { Delivery(message: $0) }])
+    await pipeline(source, ResultWork(handler: ResultHandler(rules), metrics: metrics)).run()
+    return source
+  }
+
+  private func pipeline<Work: BatchWork>(_ source: FakeSource, _ work: Work) -> BatchPipeline<Work> {
+    BatchPipeline(
+      source: source, work: work, database: database, outbox: outbox, rules: rules, clock: clock,
+      appID: "coordinator", logger: Logger(label: "test", sink: logs), metrics: metrics)
+  }
+
+  func result(_ jobID: String, _ outcome: JobOutcome, reason: JobResult.Reason? = nil) throws -> Message {
+    let result = JobResult(
+      jobID: jobID, outcome: outcome, lane: "twilio-eu", reference: "SM1", reason: reason, attempts: 1,
+      startedAt: clock.now(), finishedAt: clock.now(), extras: ["segments": 1])
+    let envelope = Envelope(
+      type: JobResult.type(ofJob: SMSDispatchJob.type), messageID: JobResult.messageID(jobID: jobID),
+      correlationID: "any", appID: "sms-worker")
+    return envelope.message(body: try result.json())
+  }
+
+  // MARK: Out
+
+  /// Gives a command and returns its reply.
+  func ask(_ command: some Command, id: String? = nil, keeper: CodeKeeper? = nil) async throws -> Message {
+    let message = try commandMessage(command, id: id)
+    _ = sink.takePublished()
+    await deliver([message], keeper: keeper)
+    return try #require(sink.published.first { $0.exchange.isEmpty }).message
+  }
+
+  func start(
+    _ number: String = number, app: String = app, language: String? = nil, ip: String? = nil
+  ) async throws -> VerificationStarted {
+    let reply = try await ask(
+      StartVerification(phoneNumber: number, app: app, languageCode: language, client: ip.map { .init(ip: $0) }))
+    try #require(reply.type == "verification.started.v1", "\(String(decoding: reply.body, as: UTF8.self))")
+    return try VerificationStarted(json: reply.body)
+  }
+
+  func error(_ command: some Command, keeper: CodeKeeper? = nil) async throws -> APIError {
+    let reply = try await ask(command, keeper: keeper)
+    try #require(reply.type == "error.v1", "\(reply.type ?? "")")
+    return try ErrorReply(json: reply.body).error
+  }
+
+  func check(_ id: String, _ code: String) async throws -> Message {
+    try await ask(CheckVerification(verificationID: id, code: SecretField(Secret(code))))
+  }
+
+  func checkError(_ id: String, _ code: String) async throws -> APIErrorCode {
+    try await error(CheckVerification(verificationID: id, code: SecretField(Secret(code)))).code
+  }
+
+  func status(_ id: String) async throws -> VerificationStatus {
+    try VerificationStatus(json: try await ask(GetVerificationStatus(verificationID: id)).body)
+  }
+
+  /// The jobs that were published last, with their codes.
+  func jobs() throws -> [(id: String, job: SMSDispatchJob, code: String)] {
+    try sink.published.filter { $0.exchange == Topology.Exchanges.jobs }.map { publication in
+      let job = try SMSDispatchJob(json: publication.message.body)
+      let id = try #require(publication.message.messageID)
+      guard case .template(_, _, let variables) = job.content, let sealed = variables.code else {
+        throw CoordinationError(.storage, "no code in the job")
+      }
+      let context = SealContext(messageType: SMSDispatchJob.type, messageID: id, recipient: job.to)
+      return (id, job, try sealed.open(with: keys, for: context).reveal())
+    }
+  }
+
+  func events() -> [String] {
+    sink.published.filter { $0.exchange == Topology.Exchanges.events }.map(\.routingKey)
+  }
+
+  func count(_ table: String) async throws -> Int {
+    try await database.read { session throws(DatabaseError) in
+      try session.first("SELECT count(*) FROM \(table)") { row throws(DatabaseError) in row.int(0) } ?? 0
+    }
+  }
+
+  static func wrong(_ code: String) -> String {
+    code == "000000" ? "000001" : "000000"
+  }
+}
