@@ -54,7 +54,9 @@ let libraries: [Target] = [
   library("WorkerRuntime", ["AMQP", "Database", "JOSE", "Messages", "ServiceRuntime", "Telemetry"]),
   library(
     "SMSDispatch",
-    ["CurlTransport", "JOSE", "Messages", "PhoneNumbers", "ServiceRuntime", "Telemetry", "WorkerRuntime"]),
+    [
+      "CurlTransport", "Database", "JOSE", "Messages", "PhoneNumbers", "ServiceRuntime", "Telemetry", "WorkerRuntime",
+    ]),
   library(
     "Coordination",
     ["AMQP", "Database", "JOSE", "Messages", "PhoneNumbers", "ServiceRuntime", "Telemetry"]),

@@ -1,10 +1,14 @@
+public import ServiceRuntime
+
 /// What keeps the SMS worker from starting: its configuration, its templates or its provider tables are wrong.
 ///
 /// What becomes of a job is never an error, it is an outcome.
-public struct SMSDispatchError: Error, Sendable, CustomStringConvertible {
+public struct SMSDispatchError: ExitingError {
   /// The kinds of error. More may come.
   public struct Code: Sendable, Hashable {
-    private enum Kind { case unreadable, invalidTemplate, invalidProviderTable, invalidConfiguration, invalidSecret }
+    private enum Kind {
+      case unreadable, invalidTemplate, invalidProviderTable, invalidConfiguration, invalidSecret, ledgerUnavailable
+    }
     private let kind: Kind
 
     /// A file or directory cannot be read.
@@ -15,6 +19,8 @@ public struct SMSDispatchError: Error, Sendable, CustomStringConvertible {
     public static let invalidProviderTable = Code(kind: .invalidProviderTable)
     /// The configuration of the worker breaks a rule.
     public static let invalidConfiguration = Code(kind: .invalidConfiguration)
+    /// The ledger's file cannot be opened or made.
+    public static let ledgerUnavailable = Code(kind: .ledgerUnavailable)
     /// A secret does not have the form that its use needs.
     public static let invalidSecret = Code(kind: .invalidSecret)
   }
@@ -30,6 +36,9 @@ public struct SMSDispatchError: Error, Sendable, CustomStringConvertible {
 
   /// Safe to log.
   public var description: String { message }
+
+  /// All of these are mended by an operator.
+  public var exitCode: ExitCode { code == .ledgerUnavailable ? .cannotCreate : .configuration }
 
   /// None of these goes away by itself.
   public var isRetriable: Bool { false }

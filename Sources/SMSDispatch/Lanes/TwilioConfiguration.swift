@@ -18,23 +18,20 @@ struct TwilioConfiguration: Sendable, Hashable {
   /// The account SID or the SID of an API key.
   let username: String
   let sender: Sender
-  /// With less time than this until the deadline, in seconds, the message is not sent: it would not arrive in time.
-  let minimumValidity: Int
 
-  init(baseURL: String, accountSID: String, username: String?, sender: Sender, minimumValidity: Int) {
+  init(baseURL: String, accountSID: String, username: String?, sender: Sender) {
     let base = baseURL.hasSuffix("/") ? String(baseURL.dropLast()) : baseURL
     self.messagesURL = "\(base)/2010-04-01/Accounts/\(accountSID)/Messages.json"
     self.username = username ?? accountSID
     self.sender = sender
-    self.minimumValidity = minimumValidity
   }
 
   /// `ValidityPeriod`, the seconds for which a network may keep trying: until the deadline, within Twilio's limits.
   ///
-  /// - Returns: nil when too little is left.
+  /// - Returns: nil when less than Twilio's shortest is left.
   func validity(until deadline: UnixTime, from now: UnixTime) -> Int? {
     let left = (deadline - now).components.seconds
-    guard left >= Int64(max(minimumValidity, Self.validityRange.lowerBound)) else { return nil }
+    guard left >= Int64(Self.validityRange.lowerBound) else { return nil }
     return Int(min(left, Int64(Self.validityRange.upperBound)))
   }
 }

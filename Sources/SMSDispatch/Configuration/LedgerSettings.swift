@@ -1,0 +1,39 @@
+import ServiceRuntime
+
+/// The section `ledger`: the record of what was sent, which all workers of a host share.
+public struct LedgerSettings: Sendable, Hashable {
+  /// Where the record is kept.
+  public enum Kind: String, Sendable, CaseIterable {
+    /// In an SQLite file.
+    case sqlite
+    /// Nowhere: a job that is delivered again counts as begun.
+    case none
+  }
+
+  /// How much a commit waits for.
+  public enum Synchronous: String, Sendable, CaseIterable {
+    /// For the disk: survives the loss of power.
+    case full
+    /// For the system: survives the death of the process.
+    case normal
+  }
+
+  public let kind: Kind
+  public let path: String
+  public let synchronous: Synchronous
+  /// How long a result is kept, for a job that is delivered again.
+  public let retention: Duration
+
+  init(_ section: ConfigurationSection) {
+    kind = section.word(
+      "type", default: .sqlite, "sqlite: in a file that the workers of this host share; none: nowhere.")
+    path = section.path("path", default: "sms-ledger.sqlite", "The file.")
+    synchronous = section.word(
+      "synchronous", default: .full,
+      "full: a commit waits for the disk; normal: a loss of power may undo the last ones.")
+    retention = .seconds(
+      3600
+        * section.integer(
+          "retentionHours", default: 48, in: 1...8760, "How long a result is kept for a job delivered again."))
+  }
+}

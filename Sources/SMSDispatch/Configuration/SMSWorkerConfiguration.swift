@@ -1,0 +1,71 @@
+public import ServiceRuntime
+import WorkerRuntime
+
+/// What an `sms-worker` is configured with. `Config/sms-worker.json5` explains every key.
+public struct SMSWorkerConfiguration: ProcessConfiguration {
+  /// Broker, logs, HTTP, keys, stop.
+  public let common: CommonConfiguration
+  /// Jobs taken from the queue ahead.
+  public let prefetch: Int
+  /// The record of what was sent.
+  public let ledger: LedgerSettings
+  /// Where the texts are.
+  public let templates: TemplateSettings
+  /// The bounds of one message.
+  public let limits: SMSLimits
+  /// With less time than this until the deadline nothing is sent: it would not arrive in time.
+  public let minimumValidity: Duration
+  /// The directory of the tables that say what a provider's answers mean.
+  public let providersDirectory: String
+  /// How often a job whose outcome is unknown is sent again, when it allows that.
+  public let maxUnknownResends: Int
+  /// The ways out, in the order in which they are tried.
+  public let lanes: [LaneSettings]
+
+  /// The most lanes of one worker; each has connections and metrics of its own.
+  static let maxLanes = 32
+
+  public init(_ section: ConfigurationSection) {
+    common = CommonConfiguration(section, defaultHTTPPort: 8081)
+    prefetch = section.integer(
+      "prefetch", default: 512, in: 1...65_535,
+      "Jobs taken from the queue ahead; two to three times the sum of concurrency.")
+    ledger = LedgerSettings(section.section("ledger"))
+    templates = TemplateSettings(section.section("templates"))
+    let bounds = section.section("limits")
+    limits = SMSLimits(
+      maxTextLength: bounds.integer(
+        "maxTextLength", default: SMSLimits.largestTextLength, in: 1...SMSLimits.largestTextLength,
+        "The longest text, in UTF-16 code units."),
+      maxSegments: bounds.integer(
+        "maxSegments", default: 10, in: 1...24, "The most segments of one message; each is billed."))
+    minimumValidity = section.seconds(
+      "minimumValiditySeconds", default: .seconds(5), in: .seconds(1) ... .seconds(3600),
+      "With less time left until the deadline nothing is sent: it would not arrive in time.")
+    providersDirectory = section.path(
+      "providersDirectory", default: "providers", "The directory with twilio.json5 and webhook.json5.")
+    maxUnknownResends = section.integer(
+      "maxUnknownResends", default: 2, in: 0...10,
+      "How often a job whose outcome is unknown is sent again, when its onUnknown is resend.")
+    lanes = Self.lanes(section)
+    let slots = lanes.map(\.lane.concurrency).reduce(0, +)
+    if prefetch < slots {
+      section.warning(
+        "prefetch", "is less than the sum of the lanes' concurrency, \(slots): some of their slots stay empty")
+    }
+  }
+
+  private static func lanes(_ section: ConfigurationSection) -> [LaneSettings] {
+    let sections = section.sections("lanes", "The ways out, in the order in which they are tried.")
+    section.check("lanes", !sections.isEmpty, "is empty: configure at least one lane, as Config/sms-worker.json5 shows")
+    section.check("lanes", sections.count <= maxLanes, "has more than \(maxLanes) entries")
+    var owners: [String: Int] = [:]
+    return sections.enumerated().map { index, entry in
+      let lane = LaneSettings(entry)
+      if let owner = owners.updateValue(index, forKey: lane.lane.name), !lane.lane.name.isEmpty {
+        entry.problem("name", "is the name of lanes.\(owner) too: give each lane its own")
+      }
+      return lane
+    }
+  }
+}

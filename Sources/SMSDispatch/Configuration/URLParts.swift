@@ -1,0 +1,25 @@
+/// An `http` or `https` URL as far as the configuration needs it (RFC 3986): a scheme, a host, perhaps a port and a path.
+struct URLParts: Sendable, Hashable {
+  let host: String
+  /// Whether what is sent can be read on the way.
+  let isUnprotected: Bool
+
+  /// - Returns: nil for another scheme, no host, a user or password, a query, a fragment, or characters that a URL cannot
+  ///   have. (A password belongs into a file, a query is nothing that these lanes send.)
+  init?(_ url: String) {
+    guard url.utf8.allSatisfy({ (0x21...0x7E).contains($0) }), !url.contains(where: { "?#@<>\"\\^`{|}".contains($0) }),
+      let scheme = ["https://", "http://"].first(where: url.hasPrefix)
+    else { return nil }
+    let authority = url.dropFirst(scheme.count).prefix { $0 != "/" }
+    let end =
+      authority.hasPrefix("[")
+      ? authority.firstIndex(of: "]").map(authority.index(after:)) : authority.firstIndex(of: ":")
+    let host = authority[..<(end ?? authority.endIndex)]
+    let port = authority[host.endIndex...]
+    guard !host.isEmpty, port.isEmpty || port.first == ":" && UInt16(port.dropFirst()).map({ $0 > 0 }) == true else {
+      return nil
+    }
+    self.host = String(host)
+    self.isUnprotected = scheme == "http://" && !["localhost", "127.0.0.1", "[::1]"].contains(self.host)
+  }
+}

@@ -1,0 +1,49 @@
+import CurlTransport
+import Telemetry
+import WorkerRuntime
+
+/// Makes lanes from their configuration.
+struct LaneFactory {
+  /// The directory of the providers' tables.
+  let providersDirectory: String
+  let clock: any WallClock
+
+  /// - Throws: when a table or a file of certificates cannot be used.
+  func make(_ settings: LaneSettings) throws(SMSDispatchError) -> (route: LaneRoute, http: CurlTransport) {
+    let http = try transport(settings)
+    let lane: any SMSLane
+    switch settings.provider {
+    case .twilio(let twilio):
+      lane = TwilioLane(
+        name: settings.lane.name, configuration: twilio.configuration, password: twilio.password,
+        table: try table("twilio.json5"), http: http, clock: clock)
+    case .webhook(let webhook):
+      guard let signer = webhook.signer else { throw Self.incomplete(settings) }
+      lane = WebhookLane(
+        name: settings.lane.name, url: webhook.url, from: webhook.from, signer: signer,
+        deduplicates: webhook.receiverDeduplicates, table: try table("webhook.json5"), http: http, clock: clock)
+    case .unknown: throw Self.incomplete(settings)
+    }
+    return (LaneRoute(lane, regions: settings.regions), http)
+  }
+
+  private func table(_ name: String) throws(SMSDispatchError) -> ProviderTable {
+    try ProviderTable(file: providersDirectory + "/" + name)
+  }
+
+  /// One for each lane, so that one provider's trouble does not take another's connections.
+  private func transport(_ settings: LaneSettings) throws(SMSDispatchError) -> CurlTransport {
+    do {
+      return try CurlTransport(
+        CurlTransport.Configuration(
+          maxConcurrent: settings.lane.concurrency, maxWaiting: settings.lane.concurrency, caFile: settings.caFile,
+          userAgent: "countersign-sms-worker"))
+    } catch {
+      throw SMSDispatchError(.invalidConfiguration, "lane \(settings.lane.name): \(error)")
+    }
+  }
+
+  private static func incomplete(_ settings: LaneSettings) -> SMSDispatchError {
+    SMSDispatchError(.invalidConfiguration, "lane \(settings.lane.name): the configuration has problems")
+  }
+}

@@ -1,0 +1,67 @@
+import CurlTransport
+import FoundationEssentials
+import Telemetry
+import WorkerRuntime
+
+/// What Twilio answered.
+struct TwilioAnswer: Sendable {
+  private let status: Int
+  private let body: Body?
+  private let retryAfter: Duration?
+
+  /// The fields of a message resource, and those of an error (`{code, message, more_info, status}`). The messages are not
+  /// read: they repeat phone numbers.
+  private struct Body: Decodable {
+    let sid: String?
+    let status: Status?
+    let code: Int?
+    let errorCode: Int?
+
+    enum CodingKeys: String, CodingKey {
+      case sid, status, code
+      case errorCode = "error_code"
+    }
+
+    /// A message's status is a word, an error's the HTTP status.
+    enum Status: Decodable {
+      case message(String)
+      case http
+
+      init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        do {
+          self = .message(try container.decode(String.self))
+        } catch {
+          self = .http
+        }
+      }
+    }
+  }
+
+  init(_ response: HTTPResponse, now: UnixTime) {
+    status = response.status
+    retryAfter = response.headers["Retry-After"].flatMap { RetryAfter.parse($0, now: now) }
+    do {
+      body = try JSONDecoder().decode(Body.self, from: Data(response.body))
+    } catch {
+      // A gateway's page in the place of an answer: the status has to do.
+      body = nil
+    }
+  }
+
+  func classification(_ table: ProviderTable, hasOtherLane: Bool) -> Classification {
+    if status / 100 == 2 {
+      guard hasFailed else { return .accepted(reference: body?.sid) }
+      let failure = ProviderAnswer(status: 400, code: body?.errorCode.map(String.init))
+      return failure.classification(table, hasOtherLane: hasOtherLane)
+    }
+    let answer = ProviderAnswer(status: status, code: body?.code.map(String.init), retryAfter: retryAfter)
+    return answer.classification(table, hasOtherLane: hasOtherLane)
+  }
+
+  /// A message can be created and have failed already.
+  private var hasFailed: Bool {
+    guard case .message(let word) = body?.status else { return false }
+    return ["failed", "undelivered", "canceled"].contains(word)
+  }
+}

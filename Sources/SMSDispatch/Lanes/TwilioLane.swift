@@ -1,0 +1,73 @@
+import CurlTransport
+import FoundationEssentials
+import JOSE
+import Telemetry
+public import WorkerRuntime
+
+/// Sends through Twilio's Messages API.
+///
+/// Twilio has no key that would make a second request harmless, so a call without a clear answer is `unknown` and nothing
+/// here repeats it.
+public struct TwilioLane: SMSLane {
+  public let name: String
+
+  private let configuration: TwilioConfiguration
+  private let authorization: Secret
+  private let table: ProviderTable
+  private let http: any HTTPCaller
+  private let clock: any WallClock
+
+  /// - Parameters:
+  ///   - password: The auth token of the account, or the secret of the API key.
+  ///   - table: What Twilio's codes mean.
+  init(
+    name: String, configuration: TwilioConfiguration, password: Secret, table: ProviderTable, http: any HTTPCaller,
+    clock: any WallClock
+  ) {
+    self.name = name
+    self.configuration = configuration
+    self.table = table
+    self.http = http
+    self.clock = clock
+    let credentials = configuration.username + ":" + password.reveal()
+    self.authorization = Secret("Basic " + Base64.encode(Array(credentials.utf8)))
+  }
+
+  public func send(_ message: OutgoingSMS, _ attempt: JobAttempt) async -> Classification {
+    guard let validity = configuration.validity(until: attempt.deadline, from: attempt.startedAt) else {
+      return .retry(Self.tooLate)
+    }
+    let response: HTTPResponse
+    do {
+      response = try await http.send(request(message, validity, attempt))
+    } catch {
+      return error.classification
+    }
+    return TwilioAnswer(response, now: clock.now())
+      .classification(table, hasOtherLane: message.hasLane(after: name))
+  }
+
+  /// The engine begins no call so late; should one be, it finds the job expired before it comes to the next attempt.
+  private static let tooLate = Reason(
+    "DEADLINE_TOO_NEAR", "Too little of the deadline is left for a network to deliver.")
+
+  private func request(_ message: OutgoingSMS, _ validity: Int, _ attempt: JobAttempt) -> HTTPRequest {
+    var fields = [(name: "To", value: message.to), (name: "Body", value: message.text.text)]
+    switch configuration.sender {
+    case .number(let from): fields.append((name: "From", value: from))
+    case .messagingService(let sid): fields.append((name: "MessagingServiceSid", value: sid))
+    }
+    fields.append((name: "ValidityPeriod", value: String(validity)))
+    return HTTPRequest(
+      method: "POST", url: configuration.messagesURL,
+      headers: HTTPHeaders([
+        (name: "Authorization", value: authorization.reveal()),
+        (name: "Content-Type", value: "application/x-www-form-urlencoded"),
+        (name: "Accept", value: "application/json"),
+      ]),
+      body: FormEncoding.encode(fields), timeouts: .within(attempt.timeout), maxResponseBytes: Self.maxResponseBytes)
+  }
+
+  /// A message resource is about 1 KiB.
+  private static let maxResponseBytes = 64 * 1024
+}

@@ -1,0 +1,80 @@
+import FoundationEssentials
+import Telemetry
+import WorkerRuntime
+
+/// The body of a webhook:
+///
+/// ```json
+/// {
+///   "type": "sms.dispatch",
+///   "timestamp": "2026-07-01T12:30:00Z",
+///   "data": {
+///     "id": "V1StGXR8.sms.1",
+///     "to": "+14155550123",
+///     "text": "482913 is your Example verification code.",
+///     "from": "Example",
+///     "languageCode": "en",
+///     "encoding": "gsm7",
+///     "segments": 1,
+///     "deadline": "2026-07-01T12:35:00Z"
+///   }
+/// }
+/// ```
+///
+/// `timestamp` is when this try began, `encoding` is `gsm7` or `ucs2`, `from` and `languageCode` may be missing, and after
+/// `deadline` the message must not be sent any more. Unknown fields are to be ignored.
+struct WebhookPayload: Encodable, Sendable {
+  private let type = "sms.dispatch"
+  private let timestamp: UnixTime
+  private let data: Message
+
+  private struct Message: Encodable {
+    let id: String
+    let to: String
+    let text: String
+    let from: String?
+    let languageCode: String?
+    let encoding: String
+    let segments: Int
+    let deadline: UnixTime
+  }
+
+  private enum CodingKeys: String, CodingKey { case type, timestamp, data }
+
+  init(_ message: OutgoingSMS, from: String?, _ attempt: JobAttempt) {
+    timestamp = attempt.startedAt
+    data = Message(
+      id: attempt.jobID, to: message.to, text: message.text.text, from: from, languageCode: message.languageCode,
+      encoding: message.text.encoding.rawValue, segments: message.text.segments, deadline: attempt.deadline)
+  }
+
+  func json() throws -> [UInt8] {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = .withoutEscapingSlashes
+    return Array(try encoder.encode(self))
+  }
+}
+
+/// The optional body of a receiver's answer: `{"reference": "…"}`, its own ID of the message.
+enum WebhookAnswer {
+  /// A longer reference is left out: it would make the result, the ledger and the coordinator's rows grow.
+  static let maxReferenceLength = 128
+
+  private struct Body: Decodable { let reference: String? }
+
+  static func reference(_ body: [UInt8]) -> String? {
+    guard !body.isEmpty else { return nil }
+    do {
+      let reference = try JSONDecoder().decode(Body.self, from: Data(body)).reference
+      return reference.flatMap { isUsable($0) ? $0 : nil }
+    } catch {
+      // The status has said what there is to say; many receivers answer "ok".
+      return nil
+    }
+  }
+
+  private static func isUsable(_ reference: String) -> Bool {
+    !reference.isEmpty && reference.utf8.count <= maxReferenceLength
+      && reference.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
+  }
+}

@@ -1,0 +1,197 @@
+import FoundationEssentials
+import ServiceRuntime
+import Telemetry
+import Testing
+import WorkerRuntime
+
+@testable import SMSDispatch
+
+@Suite("Configuration of the SMS worker")
+struct SMSWorkerConfigurationTests {
+  /// A directory with the secrets that the lanes below name, and a configuration.
+  private final class Directory {
+    let path = FileManager.default.temporaryDirectory.path + "/sms-configuration-\(UInt64.random(in: 0 ... .max))"
+
+    init(_ lanes: String, _ rest: String = "") throws {
+      try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+      try write("sesame\n", to: "password")
+      try write("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\n", to: "secret")
+      try write(#"{broker: {url: "amqp://u@127.0.0.1/"}, lanes: \#(lanes), \#(rest)}"#, to: "worker.json5")
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+
+    private func write(_ text: String, to name: String) throws {
+      try Data(text.utf8).write(to: URL(filePath: path + "/" + name))
+      try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path + "/" + name)
+    }
+  }
+
+  private static let twilio =
+    #"name: "t", type: "twilio", accountSID: "AC1", passwordFile: "password", from: "+15005550006""#
+  private static let webhook =
+    #"name: "w", type: "webhook", baseURL: "https://sms.example.com/x", secretFile: "secret""#
+
+  private func load(_ lanes: String, _ rest: String = "", _ environment: [String: String] = [:]) throws
+    -> LoadedConfiguration<SMSWorkerConfiguration>
+  {
+    let directory = try Directory(lanes, rest)
+    return try SMSWorkerConfiguration.load(file: directory.path + "/worker.json5", environment: environment)
+  }
+
+  private func problems(_ lanes: String, _ rest: String = "") throws -> String {
+    do {
+      _ = try load(lanes, rest)
+      return ""
+    } catch let error as ConfigurationError {
+      return error.description
+    }
+  }
+
+  @Test("Defaults")
+  func defaults() throws {
+    let loaded = try load("[{\(Self.twilio)}, {\(Self.webhook)}]")
+    let configuration = loaded.content
+    #expect(loaded.warnings.isEmpty, "\(loaded.warnings)")
+    #expect(configuration.prefetch == 512)
+    #expect(configuration.ledger.kind == .sqlite)
+    #expect(configuration.ledger.path.hasSuffix("/sms-ledger.sqlite"))
+    #expect(configuration.ledger.synchronous == .full)
+    #expect(configuration.ledger.retention == .seconds(48 * 3600))
+    #expect(configuration.templates.directory.hasSuffix("/templates/sms"))
+    #expect(configuration.providersDirectory.hasSuffix("/providers"))
+    #expect(configuration.limits == SMSLimits())
+    #expect(configuration.minimumValidity == .seconds(5))
+    #expect(configuration.maxUnknownResends == 2)
+    #expect(configuration.lanes.map(\.lane) == [LaneConfiguration(name: "t"), LaneConfiguration(name: "w")])
+    guard case .twilio(let twilio) = configuration.lanes[0].provider else {
+      Issue.record("not twilio")
+      return
+    }
+    #expect(twilio.configuration.messagesURL == "https://api.twilio.com/2010-04-01/Accounts/AC1/Messages.json")
+    #expect(twilio.password.reveal() == "sesame")
+  }
+
+  @Test("Every key of a lane is read")
+  func laneKeys() throws {
+    let more =
+      #"concurrency: 7, ratePerSecond: 2.5, burst: 3, timeoutSeconds: 1.5, breakerThreshold: 0, regions: ["DE", "FR"]"#
+    let lane = try load("[{\(Self.twilio), \(more)}]").content.lanes[0]
+    #expect(
+      lane.lane
+        == LaneConfiguration(
+          name: "t", concurrency: 7, rate: LaneRate(perSecond: 2.5, burst: 3), callTimeout: .milliseconds(1500),
+          breakerThreshold: 0))
+    #expect(lane.regions == ["DE", "FR"])
+  }
+
+  @Test("A variable of the environment reaches into a lane")
+  func environment() throws {
+    let loaded = try load("[{\(Self.twilio)}]", "", ["COUNTERSIGN_LANES_0_CONCURRENCY": "9"])
+    #expect(loaded.content.lanes[0].lane.concurrency == 9)
+  }
+
+  @Test(
+    "What is wrong is said with its key, and how to mend it",
+    arguments: [
+      ("[]", "lanes: is empty: configure at least one lane"),
+      ("[{\(twilio)}, {\(twilio)}]", "lanes.1.name: is the name of lanes.0 too: give each lane its own"),
+      (
+        #"[{name: "a b", type: "webhook", baseURL: "https://x/", secretFile: "secret"}]"#,
+        "lanes.0.name: must be 1 to 40"
+      ),
+      (#"[{name: "a", type: "smpp"}]"#, "lanes.0.type: must be one of twilio, webhook"),
+      (#"[{name: "a"}]"#, "lanes.0.type: is required"),
+      (
+        "[{\(twilio), messagingServiceSID: \"MG1\"}]",
+        "lanes.0.from: stands beside messagingServiceSID: keep one of them"
+      ),
+      (
+        #"[{name: "t", type: "twilio", accountSID: "AC1", passwordFile: "password"}]"#,
+        "lanes.0.from: is required, or messagingServiceSID"
+      ),
+      (
+        #"[{name: "t", type: "twilio", accountSID: "AC/1", passwordFile: "password", from: "X"}]"#,
+        "lanes.0.accountSID: must be a SID"
+      ),
+      (
+        #"[{name: "t", type: "twilio", accountSID: "AC1", passwordFile: "nowhere", from: "X"}]"#,
+        "nowhere does not exist"
+      ),
+      (#"[{name: "t", type: "twilio", accountSID: "AC1", from: "X"}]"#, "lanes.0.passwordFile: is required"),
+      (
+        #"[{name: "t", type: "twilio", accountSID: "AC1", passwordFile: "password", from: "+1 415"}]"#,
+        "lanes.0.from: must be a number"
+      ),
+      ("[{\(twilio), baseURL: \"ftp://x/\"}]", "lanes.0.baseURL: must be an http:// or https:// URL"),
+      ("[{\(twilio), baseURL: \"https://u:p@x/\"}]", "lanes.0.baseURL: must be an http:// or https:// URL"),
+      ("[{\(twilio), regions: [\"de\"]}]", "lanes.0.regions: must be codes of ISO 3166-1"),
+      ("[{\(twilio), concurrency: 0}]", "lanes.0.concurrency: must be a whole number from 1 to 10000"),
+      ("[{\(twilio), secretFile: \"secret\"}]", "lanes.0.secretFile: unknown key"),
+      ("[{\(webhook), from: \"This name is too long\"}]", "lanes.0.from: must be a number"),
+      (
+        #"[{name: "w", type: "webhook", baseURL: "https://x/", secretFile: "password"}]"#,
+        "lanes.0.secretFile: secret 1 must be whsec_"
+      ),
+      (#"[{name: "w", type: "webhook", secretFile: "secret"}]"#, "lanes.0.baseURL: is required"),
+    ])
+  func wrongLanes(lanes: String, expected: String) throws {
+    let text = try problems(lanes)
+    #expect(text.contains(expected), "\(text)")
+    #expect(!text.contains("sesame"))
+  }
+
+  @Test(
+    "Keys outside of the lanes",
+    arguments: [
+      ("prefetsch: 3", "prefetsch: unknown key (did you mean prefetch?)"),
+      ("limits: {maxSegments: 99}", "limits.maxSegments: must be a whole number from 1 to 24"),
+      ("ledger: {type: \"postgres\"}", "ledger.type: must be one of sqlite, none"),
+      ("templates: {appName: \"a\\nb\"}", "templates.appName: must be 1 to 64 printable characters"),
+    ])
+  func wrongRest(rest: String, expected: String) throws {
+    let text = try problems("[{\(Self.twilio)}]", rest)
+    #expect(text.contains(expected), "\(text)")
+  }
+
+  @Test("Without TLS: allowed to this machine, a warning to another")
+  func unprotected() throws {
+    for url in ["http://127.0.0.1:5700", "http://localhost/", "http://[::1]:80/x", "https://example.com"] {
+      #expect(try load("[{\(Self.twilio), baseURL: \"\(url)\"}]").warnings.isEmpty, "\(url)")
+    }
+    for url in ["http://example.com", "http://10.0.0.1:80/", "http://localhost.example.com"] {
+      let warnings = try load("[{\(Self.twilio), baseURL: \"\(url)\"}]").warnings
+      #expect(warnings.first?.description.contains("lanes.0.baseURL: is http:// to another machine") == true, "\(url)")
+    }
+  }
+
+  @Test("A prefetch that leaves slots empty is a warning")
+  func smallPrefetch() throws {
+    let warnings = try load("[{\(Self.twilio)}]", "prefetch: 63").warnings
+    #expect(warnings.first?.description.contains("prefetch: is less than the sum") == true)
+  }
+}
+
+@Suite("Config/sms-worker.json5")
+struct ShippedConfigurationTests {
+  private let file = Shipped.config + "/sms-worker.json5"
+
+  @Test("It is valid, once the secrets are there, and everything it names is in the repository")
+  func isValid() throws {
+    let secret = FileManager.default.temporaryDirectory.path + "/sms-password-\(UInt64.random(in: 0 ... .max))"
+    try Data("sesame".utf8).write(to: URL(filePath: secret))
+    defer { try? FileManager.default.removeItem(atPath: secret) }
+    let loaded = try SMSWorkerConfiguration.load(file: file, environment: ["COUNTERSIGN_LANES_0_PASSWORD_FILE": secret])
+    let dispatcher = try SMSDispatcher(loaded.content, keys: nil)
+    #expect(dispatcher.lanes.map(\.name) == ["twilio"])
+  }
+
+  @Test("It explains every key that the worker understands")
+  func explainsEveryKey() throws {
+    let text = String(decoding: try Data(contentsOf: URL(filePath: file)), as: UTF8.self)
+    let keys =
+      try SMSWorkerConfiguration.keys(file: file).map(\.path) + ["lanes.1.secretFile", "lanes.1.receiverDeduplicates"]
+    let unexplained = keys.filter { key in !text.contains("\(key.split(separator: ".").last ?? ""):") }
+    #expect(unexplained.isEmpty)
+  }
+}
