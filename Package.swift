@@ -83,7 +83,7 @@ let testTargets: [Target] = [
   tests("WorkerRuntime", ["AMQP", "Database", "Messages", "ServiceRuntime", "Telemetry"]),
   tests(
     "SMSDispatch",
-    ["CurlTransport", "JOSE", "Messages", "PhoneNumbers", "ServiceRuntime", "Telemetry", "WorkerRuntime"]),
+    ["CurlTransport", "HTTPServer", "JOSE", "Messages", "PhoneNumbers", "ServiceRuntime", "Telemetry", "WorkerRuntime"]),
   tests("Database"),
   tests("JOSE"),
   tests("AMQP"),

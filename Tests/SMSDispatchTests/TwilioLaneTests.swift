@@ -89,6 +89,15 @@ struct TwilioLaneTests {
     #expect(outcome.short == "retry PROVIDER_THROTTLED \(seconds)")
   }
 
+  @Test("Without an answer it depends on whether the request can have left", arguments: [true, false])
+  func noAnswer(mayHaveLeft: Bool) async throws {
+    let http = FakeHTTP { () throws(TransportError) -> HTTPResponse in
+      throw TransportError(kind: .other, requestMayHaveLeft: mayHaveLeft, description: "gone")
+    }
+    let outcome = try await lane(http).send(Sample.message(), Sample.attempt())
+    #expect(outcome.short == (mayHaveLeft ? "unknown NO_ANSWER" : "retry NOT_CONNECTED"))
+  }
+
   @Test("The password and the message do not print")
   func redaction() throws {
     let lane = try lane(FakeHTTP(201))

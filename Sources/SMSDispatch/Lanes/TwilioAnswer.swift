@@ -38,11 +38,14 @@ struct TwilioAnswer: Sendable {
     }
   }
 
+  // One for the process: it is safe to share, and making one costs as much as reading an answer.
+  private static let decoder = JSONDecoder()
+
   init(_ response: HTTPResponse, now: UnixTime) {
     status = response.status
     retryAfter = response.headers["Retry-After"].flatMap { RetryAfter.parse($0, now: now) }
     do {
-      body = try JSONDecoder().decode(Body.self, from: Data(response.body))
+      body = try Self.decoder.decode(Body.self, from: Data(response.body))
     } catch {
       // A gateway's page in the place of an answer: the status has to do.
       body = nil

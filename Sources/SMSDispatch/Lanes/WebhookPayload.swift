@@ -48,10 +48,15 @@ struct WebhookPayload: Encodable, Sendable {
       encoding: message.text.encoding.rawValue, segments: message.text.segments, deadline: attempt.deadline)
   }
 
-  func json() throws -> [UInt8] {
+  // One for the process: it is safe to share, and making one costs as much as writing a payload.
+  private static let encoder: JSONEncoder = {
     let encoder = JSONEncoder()
     encoder.outputFormatting = .withoutEscapingSlashes
-    return Array(try encoder.encode(self))
+    return encoder
+  }()
+
+  func json() throws -> [UInt8] {
+    Array(try Self.encoder.encode(self))
   }
 }
 
@@ -62,10 +67,12 @@ enum WebhookAnswer {
 
   private struct Body: Decodable { let reference: String? }
 
+  private static let decoder = JSONDecoder()
+
   static func reference(_ body: [UInt8]) -> String? {
     guard !body.isEmpty else { return nil }
     do {
-      let reference = try JSONDecoder().decode(Body.self, from: Data(body)).reference
+      let reference = try decoder.decode(Body.self, from: Data(body)).reference
       return reference.flatMap { isUsable($0) ? $0 : nil }
     } catch {
       // The status has said what there is to say; many receivers answer "ok".

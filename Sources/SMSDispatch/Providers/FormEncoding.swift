@@ -3,6 +3,7 @@ enum FormEncoding {
   /// - Parameter fields: Names and values in the order in which they are sent.
   static func encode(_ fields: [(name: String, value: String)]) -> [UInt8] {
     var bytes: [UInt8] = []
+    bytes.reserveCapacity(fields.reduce(0) { $0 + $1.name.utf8.count + 2 * $1.value.utf8.count + 2 })
     for (index, field) in fields.enumerated() {
       if index > 0 { bytes.append(UInt8(ascii: "&")) }
       append(field.name, to: &bytes)
@@ -22,7 +23,9 @@ enum FormEncoding {
       case UInt8(ascii: " "):
         bytes.append(UInt8(ascii: "+"))
       default:
-        bytes += [UInt8(ascii: "%"), hex[Int(byte >> 4)], hex[Int(byte & 15)]]
+        bytes.append(UInt8(ascii: "%"))
+        bytes.append(hex[Int(byte >> 4)])
+        bytes.append(hex[Int(byte & 15)])
       }
     }
   }

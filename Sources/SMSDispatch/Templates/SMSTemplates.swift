@@ -3,7 +3,7 @@
 /// A job names a template and a language; the language is looked up as RFC 4647 says (`pt-BR`, then `pt`, then the default),
 /// and aliases in the files settle what that leaves open: which Portuguese somebody gets who asks for `pt`.
 public struct SMSTemplates: Sendable {
-  /// By lower case language tag, then by template name.
+  /// By language tag (in lower case and as the file writes it), then by template name.
   private let languages: [String: [String: MessageTemplate]]
   private let defaultLanguage: String
 
@@ -21,6 +21,7 @@ public struct SMSTemplates: Sendable {
         guard languages.updateValue(templates, forKey: key) == nil else {
           throw SMSDispatchError(.invalidTemplate, "\(file.language).json: another file already serves '\(tag)'")
         }
+        if tag != key { languages[tag] = templates }
       }
     }
     self.defaultLanguage = LanguageLookup.chain(defaultLanguage).first ?? defaultLanguage
@@ -69,6 +70,8 @@ public struct SMSTemplates: Sendable {
   public var names: [String] { Set(languages.values.flatMap(\.keys)).sorted() }
 
   private func find(_ name: String, _ languageCode: String?) -> MessageTemplate? {
+    // Most ask for a language as the files write it; that spares taking the tag apart.
+    if let languageCode, let template = languages[languageCode]?[name] { return template }
     for tag in languageCode.map(LanguageLookup.chain) ?? [] {
       if let template = languages[tag]?[name] { return template }
     }
