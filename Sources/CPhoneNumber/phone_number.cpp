@@ -38,7 +38,6 @@ int32_t parse(const std::string &text, const std::string &region, cpn_number &nu
   number.country_code = parsed.country_code();
   number.type = util.GetNumberType(parsed);
   number.possibility = util.IsPossibleNumberWithReason(parsed);
-  number.is_valid = util.IsValidNumber(parsed);
   number.has_extension = !parsed.extension().empty();
   // E.164 has no place for an extension: it is left out.
   util.Format(parsed, PhoneNumberUtil::E164, &found);

@@ -4,7 +4,7 @@ public struct DatabaseError: Error, Sendable, CustomStringConvertible {
   public struct Code: Sendable, Hashable, CustomStringConvertible {
     private enum Kind: String {
       case cannotOpen, notPermitted, notADatabase, newerSchema, migrationFailed, corrupt, diskFull, io, busy
-      case overloaded, closed, constraint, uniqueConstraint, readOnly, tooBig, outOfMemory, misuse, sql
+      case overloaded, closed, rolledBack, constraint, uniqueConstraint, readOnly, tooBig, outOfMemory, misuse, sql
     }
 
     private let kind: Kind
@@ -31,6 +31,8 @@ public struct DatabaseError: Error, Sendable, CustomStringConvertible {
     public static let overloaded = Code(kind: .overloaded)
     /// The database was closed.
     public static let closed = Code(kind: .closed)
+    /// Another body ended the transaction that was shared with it (by `ON CONFLICT ROLLBACK`, for instance).
+    public static let rolledBack = Code(kind: .rolledBack)
     /// A CHECK, NOT NULL or FOREIGN KEY constraint refused the row.
     public static let constraint = Code(kind: .constraint)
     /// A UNIQUE or PRIMARY KEY constraint refused the row.
@@ -66,7 +68,7 @@ public struct DatabaseError: Error, Sendable, CustomStringConvertible {
   /// Whether the same call may succeed later, nothing but the circumstances having changed.
   public var isRetriable: Bool {
     switch code {
-    case .busy, .overloaded, .diskFull, .io, .outOfMemory: true
+    case .busy, .overloaded, .rolledBack, .diskFull, .io, .outOfMemory: true
     default: false
     }
   }

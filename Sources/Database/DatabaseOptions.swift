@@ -11,7 +11,8 @@ public struct DatabaseOptions: Sendable {
   /// Default: full. Groups make it affordable.
   public var synchronous = Synchronous.full
 
-  /// How long a group waits for other processes that write, before it fails with ``DatabaseError/Code/busy``. Default: 5 s.
+  /// How long a group waits for other processes that write, before it fails with ``DatabaseError/Code/busy``; a quarter of it may come
+  /// on top, spent waiting for a turn. Default: 5 s.
   public var busyTimeout = Duration.seconds(5)
 
   /// The largest number of bodies in one transaction. Default: 256.
@@ -54,6 +55,7 @@ extension DatabaseOptions {
     try require(maxBatch >= 1, "maxBatch must be at least 1")
     try require(maxWaiting >= maxBatch, "maxWaiting must not be below maxBatch")
     try require((1...8).contains(readers), "readers must be within 1...8")
+    try require((64...1_048_576).contains(cacheKiB), "cacheKiB must be within 64...1,048,576")
     try require(maxStatements >= 8, "maxStatements must be at least 8")
     try require(checkpointPages >= 1 && maxLogPages > checkpointPages, "maxLogPages must be above checkpointPages")
     try require(busyTimeout >= .zero && busyTimeout <= .seconds(300), "busyTimeout must be within 0...300 s")

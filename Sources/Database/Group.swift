@@ -19,9 +19,7 @@ struct Group {
     for body in bodies {
       let outcome = isShared ? runInSavepoint(body) : body.run(Session(connection: connection))
       outcomes.append(outcome)
-      if broken == nil, !connection.isInTransaction {
-        broken = outcome.error ?? DatabaseError(.misuse, "a body ended the transaction of its group")
-      }
+      if broken == nil, !connection.isInTransaction { broken = lost(through: outcome.error) }
       if broken != nil { return }
       if ContinuousClock.now >= end { break }
     }
@@ -44,6 +42,13 @@ struct Group {
       connection.rollBackIfOpen()
       return error
     }
+  }
+
+  /// What the other bodies are told when one of them lost the transaction of all: circumstances that meet everybody are named, a
+  /// mistake of that one body is not theirs.
+  private func lost(through error: DatabaseError?) -> DatabaseError {
+    if let error, error.isRetriable || error.code == .corrupt { return error }
+    return DatabaseError(.rolledBack, "another body ended the transaction of its group; this one's changes are undone")
   }
 
   private mutating func runInSavepoint(_ body: PendingBody) -> PendingBody.Outcome {

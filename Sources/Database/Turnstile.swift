@@ -9,15 +9,11 @@ final class Turnstile {
   private static let interval: UInt32 = 100
 
   private let descriptor: Int32
-  private let patience: Duration
 
-  /// - Parameters:
-  ///   - path: the database; the lock file is called after it, with `-turn` appended.
-  ///   - patience: the longest wait for a turn.
-  init(path: String, patience: Duration) throws(DatabaseError) {
+  /// - Parameter path: the database; the lock file is called after it, with `-turn` appended.
+  init(path: String) throws(DatabaseError) {
     let file = path + "-turn"
     descriptor = open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-    self.patience = patience
     guard descriptor >= 0 else {
       let reason = strerror(errno).map { String(cString: $0) } ?? "unknown error"
       throw DatabaseError(.notPermitted, "cannot open \(file) (\(reason)): it must be writable for user \(geteuid())")
@@ -28,17 +24,14 @@ final class Turnstile {
     if descriptor >= 0 { close(descriptor) }
   }
 
-  /// Waits for a turn.
-  /// - Returns: whether it has come; false after the longest wait.
-  @discardableResult
-  func enter() -> Bool {
-    if tryEnter() { return true }
+  /// Waits for a turn, for so long at most.
+  func enter(within patience: Duration) {
+    if tryEnter() { return }
     let deadline = ContinuousClock.now + patience
     while ContinuousClock.now < deadline {
       usleep(Self.interval)
-      if tryEnter() { return true }
+      if tryEnter() { return }
     }
-    return false
   }
 
   /// Lets the next one through. Harmless when the turn never came.

@@ -36,7 +36,6 @@ final class WorkQueue: Sendable {
   }
 
   /// Takes what waits, up to `limit`, or puts the connection to sleep when nothing does.
-  /// - Parameter isolated: whether to keep the rest for other connections; else all of it is taken at once, in one exchange of arrays.
   func take(_ limit: Int, for connection: Int) -> [PendingBody] {
     state.withLock { state in
       guard !state.waiting.isEmpty else {
@@ -55,6 +54,14 @@ final class WorkQueue: Sendable {
     }
   }
 
+  /// Takes all that waits.
+  func takeAll() -> [PendingBody] {
+    state.withLock { state in
+      defer { state.waiting = [] }
+      return state.waiting
+    }
+  }
+
   /// Taken bodies have run.
   func finish(_ count: Int) {
     state.withLock { $0.count -= count }
@@ -64,6 +71,8 @@ final class WorkQueue: Sendable {
   func close() {
     state.withLock { $0.isClosed = true }
   }
+
+  var isClosed: Bool { state.withLock { $0.isClosed } }
 
   var waiting: Int { state.withLock { $0.count } }
 }

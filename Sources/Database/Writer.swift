@@ -7,6 +7,8 @@ actor Writer {
   private let work: WorkQueue
   private let counters: Counters
   private let options: DatabaseOptions
+  /// How long a group waits for its turn. Turns last a group or two; who waits for longer waits for one that hangs.
+  private let patience: Duration
   private var connection: Connection?
   private var turnstile: Turnstile?
   /// The size of the log in pages at which it is copied next.
@@ -17,6 +19,7 @@ actor Writer {
   init(path: String, options: DatabaseOptions, work: WorkQueue, counters: Counters) {
     self.executor = SerialQueueExecutor(label: "database.writer")
     self.options = options
+    self.patience = options.busyTimeout / 4
     self.work = work
     self.counters = counters
     self.nextCheckpoint = options.checkpointPages
@@ -27,8 +30,8 @@ actor Writer {
   /// Opens the file, creating it if need be, and brings its schema up to date. Processes that start at once take turns.
   func open(path: String, migrator: Migrator) throws(DatabaseError) {
     try DatabaseFile(path: path).prepare()
-    let turnstile = try Turnstile(path: path, patience: options.busyTimeout)
-    turnstile.enter()
+    let turnstile = try Turnstile(path: path)
+    turnstile.enter(within: options.busyTimeout)
     defer { turnstile.leave() }
     let connection = try Connection(path: path, options: options)
     try connection.configure(options)
@@ -74,6 +77,8 @@ actor Writer {
     do {
       try begin(connection)
     } catch {
+      // Whoever closes the database is not kept waiting for one time-out after the other.
+      if work.isClosed { _ = refuse(work.takeAll()[...], error) }
       return refuse(bodies, error)
     }
     var group = Group(connection: connection)
@@ -87,7 +92,7 @@ actor Writer {
   }
 
   private func begin(_ connection: Connection) throws(DatabaseError) {
-    turnstile?.enter()
+    turnstile?.enter(within: patience)
     defer { turnstile?.leave() }
     try connection.run("BEGIN IMMEDIATE")
   }
@@ -119,7 +124,7 @@ actor Writer {
 
   private func checkpoint(_ connection: Connection, restarting: Bool) throws(DatabaseError) {
     guard restarting else { return try connection.checkpoint(restarting: false) }
-    turnstile?.enter()
+    turnstile?.enter(within: patience)
     defer { turnstile?.leave() }
     try connection.checkpoint(restarting: true)
   }

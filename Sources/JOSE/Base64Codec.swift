@@ -23,20 +23,31 @@ struct Base64Codec: Sendable {
   }
 
   /// Appends the text of some bytes to others.
-  func encode(_ bytes: some Sequence<UInt8>, into text: inout [UInt8]) {
-    var buffer: UInt32 = 0
-    var bits = 0
-    for byte in bytes {
-      buffer = buffer << 8 | UInt32(byte)
-      bits += 8
-      while bits >= 6 {
-        bits -= 6
-        text.append(alphabet[Int(buffer >> UInt32(bits) & 0x3F)])
+  func encode(_ bytes: [UInt8], into text: inout [UInt8]) {
+    let start = text.count
+    text.append(contentsOf: repeatElement(Self.pad, count: encodedLength(bytes.count)))
+    text.withUnsafeMutableBufferPointer { text in
+      alphabet.withUnsafeBufferPointer { alphabet in
+        var place = start
+        func put(_ bits: UInt32, _ count: Int) {
+          for index in 0..<count {
+            text[place] = alphabet[Int(bits >> UInt32(18 - 6 * index) & 0x3F)]
+            place += 1
+          }
+        }
+        var index = 0
+        while index + 2 < bytes.count {
+          put(UInt32(bytes[index]) << 16 | UInt32(bytes[index + 1]) << 8 | UInt32(bytes[index + 2]), 4)
+          index += 3
+        }
+        // One byte left makes two characters, two make three; the rest is padding already, or not there.
+        switch bytes.count - index {
+        case 1: put(UInt32(bytes[index]) << 16, 2)
+        case 2: put(UInt32(bytes[index]) << 16 | UInt32(bytes[index + 1]) << 8, 3)
+        default: break
+        }
       }
     }
-    guard bits > 0 else { return }
-    text.append(alphabet[Int(buffer << UInt32(6 - bits) & 0x3F)])
-    if isPadded { text.append(contentsOf: repeatElement(Self.pad, count: bits == 2 ? 2 : 1)) }
   }
 
   /// - Returns: nil when a character is not of the alphabet, the length cannot be, padding is missing or too much, or bits that no byte

@@ -5,6 +5,33 @@ struct JWKSet: Codable {
   var keys: [JWK]
 }
 
+extension JWKSet {
+  /// - Throws: ``JOSEError/Code/badKey``, saying where it is wrong; what stands there may be a secret and is not repeated.
+  init(json: [UInt8]) throws(JOSEError) {
+    do {
+      self = try JSONDecoder().decode(JWKSet.self, from: Data(json))
+    } catch {
+      let form = "{\"keys\": [{\"kty\": \"oct\", \"kid\": \"…\", \"k\": \"…\"}]}"
+      throw JOSEError(.badKey, "the JWK set is not of the form \(form)\(Self.place(of: error))")
+    }
+  }
+
+  private static func place(of error: any Error) -> String {
+    let context: DecodingError.Context
+    switch error as? DecodingError {
+    case .keyNotFound(let key, let found): return ": \(path(found.codingPath + [key])) is missing"
+    case .typeMismatch(_, let found), .valueNotFound(_, let found): context = found
+    default: return ": it is no JSON"
+    }
+    return context.codingPath.isEmpty ? "" : ": \(path(context.codingPath)) is of the wrong type"
+  }
+
+  private static func path(_ keys: [any CodingKey]) -> String {
+    keys.map { $0.intValue.map { "[\($0)]" } ?? "." + JOSEError.printable($0.stringValue) }.joined().trimmingPrefix(".")
+      .description
+  }
+}
+
 /// A key as JSON (RFC 7517, section 4; RFC 7518, section 6.4).
 struct JWK: Codable {
   var kty: String

@@ -22,7 +22,7 @@ extension KeyRing {
       guard ring.opening[kid] == nil else {
         throw JOSEError(.badKey, "the set has a key \"\(kid)\" already: choose another name", keyID: kid)
       }
-      set = (try? JSONDecoder().decode(JWKSet.self, from: Data(json))) ?? set
+      set = try JWKSet(json: json)
     }
     guard set.keys.count < maxKeys else {
       throw JOSEError(
@@ -42,7 +42,10 @@ extension KeyRing {
   private static func encode(_ value: some Encodable) throws(JOSEError) -> String {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-    guard let data = try? encoder.encode(value) else { throw JOSEError(.badKey, "the key cannot be written as JSON") }
-    return String(decoding: data, as: UTF8.self)
+    do {
+      return String(decoding: try encoder.encode(value), as: UTF8.self)
+    } catch {
+      throw JOSEError(.unavailable, "the key cannot be written as JSON")
+    }
   }
 }

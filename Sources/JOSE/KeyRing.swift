@@ -1,5 +1,3 @@
-internal import FoundationEssentials
-
 /// The keys of a JWK Set (RFC 7517): one seals, all open. That is how keys rotate: the new one is put first, and the old ones stay
 /// until nothing that they sealed is left.
 ///
@@ -37,9 +35,8 @@ public struct KeyRing: Sendable, CustomStringConvertible {
     guard json.count <= Self.maxSetBytes else {
       throw JOSEError(.badKey, "the JWK set is larger than \(Self.maxSetBytes) bytes")
     }
-    guard let set = try? JSONDecoder().decode(JWKSet.self, from: Data(json)) else {
-      throw JOSEError(.badKey, "the JWK set is not of the form {\"keys\": [{\"kty\": \"oct\", \"kid\": …, \"k\": …}]}")
-    }
+    guard OpenSSL.isComplete else { throw JOSEError(.unavailable, "\(OpenSSL.missing)") }
+    let set = try JWKSet(json: json)
     guard (1...Self.maxKeys).contains(set.keys.count) else {
       throw JOSEError(.badKey, "the JWK set has \(set.keys.count) keys instead of 1 to \(Self.maxKeys)")
     }

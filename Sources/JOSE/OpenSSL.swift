@@ -14,6 +14,9 @@ enum OpenSSL {
   static let aes256GCM = EVP_CIPHER_fetch(nil, "AES-256-GCM", nil).map(Algorithm.init)
   static let hmacSHA256 = makeHMACTemplate().map(Algorithm.init)
 
+  /// Whether all of them could be fetched.
+  static var isComplete: Bool { sha256 != nil && aes256GCM != nil && hmacSHA256 != nil }
+
   /// Why a non-throwing operation stops the process: there is nothing to go on with, and it happens to the first call or to none.
   static let missing: StaticString =
     "OpenSSL lacks AES-256-GCM or SHA-256: see that OPENSSL_CONF does not switch its default provider off"

@@ -19,7 +19,9 @@ public struct PhoneNumber: Sendable, CustomStringConvertible, CustomDebugStringC
   /// Whether the number has a length of its country's.
   public let possibility: Possibility
   /// Whether the number is in a range that is in use, by metadata which is older than the youngest ranges.
-  public let isValid: Bool
+  ///
+  /// libphonenumber's own test looks the range's type up once more and asks whether there is one (IsValidNumberForRegion).
+  public var isValid: Bool { type != .unknown }
 
   /// Whether the number has a length of its country's, country code included.
   public var isPossible: Bool { possibility == .possible }
@@ -34,6 +36,14 @@ public struct PhoneNumber: Sendable, CustomStringConvertible, CustomDebugStringC
     guard digits.count > head + 2 else { return "+" + String(repeating: "•", count: digits.count) }
     return "+" + String(digits[..<head]) + String(repeating: "•", count: digits.count - head - 2)
       + String(digits.suffix(2))
+  }
+
+  /// Whether a text has the form of E.164: + and 7 to 15 digits, the first not 0. Far cheaper than parsing, and says no more.
+  public static func isE164(_ text: String) -> Bool {
+    let digits = text.utf8.dropFirst()
+    guard text.utf8.first == UInt8(ascii: "+"), (7...15).contains(digits.count), digits.first != UInt8(ascii: "0")
+    else { return false }
+    return digits.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
   }
 
   public var description: String { redacted }

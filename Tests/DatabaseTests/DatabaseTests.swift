@@ -230,6 +230,44 @@ func failure<T>(of operation: () async throws(DatabaseError) -> T) async -> Data
     }
   }
 
+  /// A body that loses the transaction of its group: the others are told to try again, and nothing of theirs is kept.
+  @Test func aLostTransactionIsEverybodys() async throws {
+    try await withNotes { database, _ in
+      try await add("taken", to: database)
+      let gate = Gate()
+      let codes = await withTaskGroup(of: DatabaseError.Code?.self) { group in
+        group.addTask {
+          await failure { () async throws(DatabaseError) in
+            try await database.write { _ throws(DatabaseError) in
+              gate.enter()
+              gate.wait()
+            }
+          }?.code
+        }
+        await gate.entered()
+        for number in 0..<10 {
+          group.addTask {
+            await failure { () async throws(DatabaseError) in
+              try await database.write { session throws(DatabaseError) in
+                let text = number == 5 ? "taken" : "\(number)"
+                try session.execute("INSERT OR ROLLBACK INTO note (text) VALUES (?)", [Value(text)])
+              }
+            }?.code
+          }
+        }
+        while database.statistics.waitingWrites < 11 { await Task.yield() }
+        gate.open()
+        return await group.reduce(into: []) { $0.append($1) }
+      }
+      let kept = codes.count { $0 == nil } - 1
+      let guilty = codes.count { $0 == .uniqueConstraint }
+      #expect(guilty == 1)
+      #expect(codes.allSatisfy { $0 == nil || $0 == .uniqueConstraint || $0 == .rolledBack })
+      let rows = try await count(in: database)
+      #expect(rows == 1 + kept)
+    }
+  }
+
   @Test func closingRefusesWhatComesLater() async throws {
     try await withNotes { database, _ in
       await database.close()
@@ -292,11 +330,17 @@ func failure<T>(of operation: () async throws(DatabaseError) -> T) async -> Data
 
 /// Holds a connection's thread, which may block, until a test lets it go.
 final class Gate: Sendable {
+  private let isEntered = Mutex(false)
   private let isOpen = Mutex(false)
 
+  func enter() { isEntered.withLock { $0 = true } }
   func open() { isOpen.withLock { $0 = true } }
 
   func wait() {
     while !isOpen.withLock({ $0 }) { usleep(100) }
+  }
+
+  func entered() async {
+    while !isEntered.withLock({ $0 }) { await Task.yield() }
   }
 }

@@ -71,16 +71,49 @@ private func writeForAWhile(_ path: String, name: String, for time: Duration) as
     try await withNotes(options) { database, path in
       let other = try await Database.open(path: path, migrations: notes)
       let gate = Gate()
-      async let holding: Void = other.write { _ throws(DatabaseError) in gate.wait() }
-      while other.statistics.waitingWrites < 1 { await Task.yield() }
-      var error = await failure { () async throws(DatabaseError) in try await add("x", to: database) }
-      // The other one may not have begun yet the first time.
-      if error == nil { error = await failure { () async throws(DatabaseError) in try await add("y", to: database) } }
+      async let holding: Void = other.write { _ throws(DatabaseError) in
+        gate.enter()
+        gate.wait()
+      }
+      await gate.entered()
+      let error = await failure { () async throws(DatabaseError) in try await add("x", to: database) }
       gate.open()
       try await holding
       await other.close()
       #expect(error?.code == .busy)
       #expect(error?.isRetriable == true)
+    }
+  }
+
+  /// Closing takes one time-out, not one for each group that waits.
+  @Test func closingDoesNotWaitForTheOther() async throws {
+    var options = DatabaseOptions()
+    options.busyTimeout = .milliseconds(200)
+    options.maxBatch = 1
+    try await withNotes(options) { database, path in
+      let other = try await Database.open(path: path, migrations: notes)
+      let gate = Gate()
+      async let holding: Void = other.write { _ throws(DatabaseError) in
+        gate.enter()
+        gate.wait()
+      }
+      await gate.entered()
+      let start = ContinuousClock.now
+      let refused = await withTaskGroup(of: Bool.self) { group in
+        for number in 0..<50 {
+          group.addTask {
+            await failure { () async throws(DatabaseError) in try await add("\(number)", to: database) } != nil
+          }
+        }
+        while database.statistics.waitingWrites < 50 { await Task.yield() }
+        await database.close()
+        return await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
+      }
+      #expect(refused == 50)
+      #expect(ContinuousClock.now - start < .seconds(5))
+      gate.open()
+      try await holding
+      await other.close()
     }
   }
 

@@ -50,7 +50,7 @@ import Testing
     #expect(Set(sealed).count == 100)
   }
 
-  /// Made by jwcrypto 1.5 with the key 00 01 … 1f.
+  /// Made by jwcrypto 1.6.1 with the key 00 01 … 1f.
   @Test func opensWhatAnotherLibrarySealed() throws {
     let code = try JWE.open(
       "eyJhbGciOiAiZGlyIiwgImVuYyI6ICJBMjU2R0NNIiwgImtpZCI6ICIyMDI2LTAxIiwgIm1lc3NhZ2VUeXBlIjogInNtcy5kaXNwYXRjaC52MSIsICJtZXNz"
@@ -92,6 +92,22 @@ import Testing
   ])
   func headersThatAskForMoreAreRefused(header: String) throws {
     #expect(openingCode(try seal(header: header)) == .unsupportedAlgorithm)
+  }
+
+  /// What the quick reader leaves to the thorough one, and what both refuse.
+  @Test(arguments: [
+    (" { \"alg\" : \"dir\" ,\"enc\":\"A256GCM\"\n,\"kid\":\"2026-01\" } ", true),
+    (#"{"alg":"d\u0069r","enc":"A256GCM","kid":"2026-01"}"#, true),
+    (#"{"alg":"dir","enc":"A256GCM","kid":"2026-01","é":"ü"}"#, true),
+    (#"{"alg":"dir","enc":"A256GCM","kid":"2026-01","x":{"y":["z"]}}"#, true),
+    (#"{"alg":"dir","enc":"A256GCM","kid":"2026-01"}}"#, false),
+    (#"{"alg":"dir","enc":"A256GCM" "kid":"2026-01"}"#, false),
+    (#"{"alg":"dir","enc":"A256GCM","kid":"2026-01""#, false),
+    (#"{"alg":"dir","alg":"dir","enc":"A256GCM","kid":"2026-01"}"#, false),
+    (#"{"alg":"dir","enc":"A256GCM","kid":"x","kid":"2026-01"}"#, false),
+  ])
+  func headersInOtherFormsOfJSON(header: String, isTaken: Bool) throws {
+    #expect(openingCode(try seal(header: header)) == (isTaken ? nil : .malformed))
   }
 
   @Test(arguments: [

@@ -20,7 +20,9 @@ import Testing
   }
 
   @Test(arguments: [
-    ("", "form"), ("[]", "form"), ("{}", "form"), ("{\"keys\": []}", "0 keys"),
+    ("", "it is no JSON"), ("[]", "form"), ("{}", "keys is missing"),
+    ("{\"keys\": [{\"kid\": \"a\"}]}", "keys[0].kty is missing"),
+    ("{\"keys\": [{\"kty\": \"oct\", \"k\": 5}]}", "keys[0].k is of the wrong type"), ("{\"keys\": []}", "0 keys"),
     ("{\"keys\": [{\"kty\": \"oct\", \"k\": \"AA\"}]}", "key 1 of the JWK set has no kid"),
     ("{\"keys\": [{\"kty\": \"EC\", \"kid\": \"a\"}]}", "key \"a\" of the JWK set has kty \"EC\""),
     ("{\"keys\": [{\"kty\": \"oct\", \"kid\": \"a\", \"k\": \"AA\"}]}", "key \"a\" has 1 bytes"),

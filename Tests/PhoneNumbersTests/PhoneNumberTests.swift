@@ -31,4 +31,15 @@ import Testing
     #expect(try PhoneNumber.parse("+77012345678").countryCodeRegion == "RU")
     #expect(try PhoneNumber.parse("+80012345678").countryCodeRegion == "001")
   }
+
+  @Test(arguments: [
+    ("+14155550123", true), ("+2901234", true), ("+123456789012345", true), ("+1234567890123456", false),
+    ("+123456", false),
+    ("14155550123", false), ("+04155550123", false), ("+1415555012a", false), ("+1 4155550123", false), ("", false),
+    ("+", false),
+    ("+١٢٣٤٥٦٧٨٩", false),
+  ])
+  func hasTheFormOfE164(text: String, expected: Bool) {
+    #expect(PhoneNumber.isE164(text) == expected)
+  }
 }

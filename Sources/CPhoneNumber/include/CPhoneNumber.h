@@ -29,7 +29,6 @@ typedef struct {
   int32_t type;
   /// PhoneNumberUtil::ValidationResult.
   int32_t possibility;
-  bool is_valid;
   bool has_extension;
   /// "+" and up to 20 digits: 3 of the country code, 17 of the national number at most.
   char e164[24];
