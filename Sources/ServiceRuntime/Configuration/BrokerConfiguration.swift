@@ -1,29 +1,59 @@
-public import Telemetry
+public import AMQP
+import Telemetry
 
-/// Where the broker is: the section `broker`.
+/// Where the broker is and who we are to it: the section `broker`.
 public struct BrokerConfiguration: Sendable {
-  /// `amqp://` or `amqps://`. Not to be logged: an operator may have put the password into it.
-  public let url: Secret
-  /// The password, which goes before one in the URL.
-  public let password: Secret?
-  /// Certificates to trust; those of the system if absent.
-  public let caFile: String?
-  /// The client's certificate, PEM.
-  public let certificateFile: String?
-  /// The key of the client's certificate, PEM.
-  public let keyFile: String?
+  /// Host, user, password, TLS. Does not print the password.
+  public let endpoint: BrokerEndpoint
+  /// How long an idle connection may be silent.
+  public let heartbeat: Duration
 
-  init(_ section: ConfigurationSection) {
-    url = Secret(
-      section.string("url", "The broker's address, amqp://user@host:5672/vhost or amqps://user@host:5671/vhost."))
-    password = section.secretFile("passwordFile", "The file with the password of the user in the URL.")
-    let tls = section.section("tls")
-    caFile = tls.path("caFile", "Certificates to trust, PEM; those of the system if absent.")
-    certificateFile = tls.path("certificateFile", "The client's certificate, PEM.")
-    keyFile = tls.path("keyFile", "The key of the client's certificate, PEM.")
-    if (certificateFile == nil) != (keyFile == nil) {
-      tls.problem(
-        certificateFile == nil ? "certificateFile" : "keyFile", "is required beside the other: give both or none")
+  public init(_ section: ConfigurationSection) {
+    let url = section.string(
+      "url", "The broker's address, amqp://user@host:5672/vhost or amqps://user@host:5671/vhost.")
+    let password = section.secretFile(
+      "passwordFile", "The file with the password of the user in the URL; goes before a password in the URL.")
+    heartbeat = section.seconds(
+      "heartbeatSeconds", default: .seconds(20), in: .seconds(1)...(.seconds(600)),
+      "How long an idle connection may be silent before heartbeats are sent; two missed ones end it.")
+    let tls = TLS(section.section("tls"))
+    endpoint = Self.endpoint(section, url, password, tls)
+  }
+
+  /// The section `broker.tls`.
+  private struct TLS {
+    let caFile, certificateFile, keyFile: String?
+
+    init(_ section: ConfigurationSection) {
+      caFile = section.path("caFile", "Certificates to trust, PEM; those of the system if absent.")
+      certificateFile = section.path("certificateFile", "The client's certificate, PEM.")
+      keyFile = section.path("keyFile", "The key of the client's certificate, PEM.")
+      if (certificateFile == nil) != (keyFile == nil) {
+        let missing = certificateFile == nil ? "certificateFile" : "keyFile"
+        section.problem(missing, "is required beside the other one of the pair: give both or none")
+      }
+    }
+
+    var isEmpty: Bool { caFile == nil && certificateFile == nil && keyFile == nil }
+  }
+
+  private static func endpoint(
+    _ section: ConfigurationSection, _ url: String, _ password: Secret?, _ tls: TLS
+  ) -> BrokerEndpoint {
+    let standIn = BrokerEndpoint(host: "localhost", port: 5672)
+    guard !url.isEmpty else { return standIn }
+    do {
+      var endpoint = try BrokerEndpoint(url: url)
+      if let password { endpoint.password = password.reveal() }
+      if endpoint.tls != nil {
+        endpoint.tls = TLSSettings(caFile: tls.caFile, certificateFile: tls.certificateFile, keyFile: tls.keyFile)
+      } else if !tls.isEmpty {
+        section.problem("tls", "has no effect with an amqp:// URL; write amqps:// in broker.url")
+      }
+      return endpoint
+    } catch {
+      section.problem("url", error.message)
+      return standIn
     }
   }
 }

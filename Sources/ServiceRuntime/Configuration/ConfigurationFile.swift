@@ -16,7 +16,9 @@ struct ConfigurationFile {
     do {
       bytes = try LocalFile.read(path, maxBytes: Self.maxBytes).bytes
     } catch {
-      throw ConfigurationError([ConfigurationProblem("configuration", error.description, isPermission: error.isPermission)])
+      throw ConfigurationError([
+        ConfigurationProblem("configuration", error.description, isPermission: error.isPermission)
+      ])
     }
     guard let value = Self.parse(bytes[...]) else {
       let line = Self.firstBadLine(bytes)

@@ -1,0 +1,70 @@
+public import AMQP
+import Telemetry
+
+/// Makes the connections of a process alike: endpoint, options, a name on the broker, log, metrics and health.
+///
+/// ```swift
+/// let broker = BrokerConnectionSettings(configuration.common.broker, context)
+/// let publisher = Publisher(
+///   endpoint: broker.endpoint, options: broker.options("publisher"), onEvent: broker.observer("publisher"))
+/// broker.watch("publisher") { publisher.status }
+/// ```
+public struct BrokerConnectionSettings: Sendable {
+  /// Where the broker is and who we are to it.
+  public let endpoint: BrokerEndpoint
+  private let heartbeat: Duration
+  private let context: ServiceContext
+
+  public init(_ configuration: BrokerConfiguration, _ context: ServiceContext) {
+    endpoint = configuration.endpoint
+    heartbeat = configuration.heartbeat
+    self.context = context
+  }
+
+  /// The options of one connection.
+  /// - Parameters:
+  ///   - role: what it is for: `publisher`, `consumer`. Part of its name on the broker.
+  ///   - maxBodyBytes: the longest body that is sent or kept.
+  public func options(_ role: String, maxBodyBytes: Int = 4 << 20) -> ConnectionOptions {
+    ConnectionOptions(name: "\(context.instance) \(role)", heartbeat: heartbeat, maxBodyBytes: maxBodyBytes)
+  }
+
+  /// What logs and counts the events of one connection.
+  public func observer(_ role: String) -> @Sendable (ConnectionEvent) -> Void {
+    let log = context.log.with(["connection": role, "broker": endpoint.description])
+    let connected = context.metrics.gauge(
+      "countersign_broker_connected", "Whether a connection to the broker is up.", labels: ["connection"]
+    ).with(role)
+    let failures = context.metrics.counter(
+      "countersign_broker_disconnects_total", "Connections to the broker that failed or were lost.",
+      labels: ["connection", "code"])
+    return { event in
+      switch event {
+      case .connected: connected.set(1)
+      case .disconnected(let error, _):
+        connected.set(0)
+        failures.with(role, error.code.description).increment()
+      case .stopped: connected.set(0)
+      default: break
+      }
+      BrokerEventLog.write(event, to: log)
+    }
+  }
+
+  /// Makes the process ready only while the connection is up.
+  /// - Parameters:
+  ///   - role: what it is for; the check is called `broker.<role>`.
+  ///   - status: how it is.
+  public func watch(_ role: String, _ status: @escaping @Sendable () -> ConnectionStatus) {
+    context.health.register("broker.\(role)") { Self.health(status()) }
+  }
+
+  /// How healthy a connection is. One that was paused on purpose is.
+  public static func health(_ status: ConnectionStatus) -> HealthState {
+    switch status.phase {
+    case .connected, .paused: .ok
+    case .connecting, .blocked, .stopped:
+      .failing(status.description, mend: status.lastError.flatMap { BrokerEventLog.advice($0).mend })
+    }
+  }
+}

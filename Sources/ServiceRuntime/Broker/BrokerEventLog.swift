@@ -1,0 +1,70 @@
+import AMQP
+import Telemetry
+
+/// Logs what happens to a connection, with constant messages and with what an operator can do.
+enum BrokerEventLog {
+  static func write(_ event: ConnectionEvent, to log: Logger) {
+    switch event {
+    case .connected:
+      log.info("connected to the broker")
+    case .disconnected(let error, let retryIn):
+      let advice = advice(error)
+      log.log(
+        advice.level, advice.message, [.error: error.description, .mend: advice.mend, .retryIn: retryIn])
+    case .channelReopened(let error):
+      log.warning("the broker closed the channel; it is opened again", [.error: error.description])
+    case .blocked(let reason):
+      log.warning(
+        "the broker takes no messages for now",
+        [.reason: reason, .mend: "free memory or disk on the broker's machine; see rabbitmqctl status"])
+    case .unblocked:
+      log.info("the broker takes messages again")
+    case .consumerCancelled(let queue):
+      log.warning("the broker cancelled the consumer; it is started again", [.queue: queue])
+    case .consumerStalled(let queue):
+      log.warning("the queue has messages and delivers none; connecting anew", [.queue: queue])
+    case .stopped:
+      log.info("connection to the broker closed")
+    }
+  }
+
+  struct Advice {
+    let level: LogLevel
+    let message: StaticString
+    let mend: String?
+  }
+
+  /// What to say of a connection that failed. Every one is tried again by itself.
+  static func advice(_ error: AMQPError) -> Advice {
+    switch error.code {
+    case .connectFailed:
+      Advice(
+        level: .warning, message: "the broker cannot be reached; trying again",
+        mend: "start the broker, or correct broker.url")
+    case .authenticationRefused:
+      Advice(
+        level: .error, message: "the broker refuses the user or the password; trying again",
+        mend: "correct broker.passwordFile, or set the password with rabbitmqctl change_password")
+    case .accessRefused:
+      Advice(
+        level: .error, message: "the broker refuses the user a right; trying again",
+        mend: "run countersign topology check, and give the right with rabbitmqctl set_permissions")
+    case .notFound:
+      Advice(
+        level: .error, message: "something is missing on the broker; trying again",
+        mend: "run countersign topology apply")
+    case .preconditionFailed:
+      Advice(
+        level: .error, message: "something on the broker is not as it should be; trying again",
+        mend: "run countersign topology check")
+    case .resourceLocked:
+      Advice(level: .warning, message: "another connection has the queue; trying again", mend: nil)
+    case .tlsFailed:
+      Advice(
+        level: .error, message: "no encrypted connection to the broker; trying again",
+        mend: "correct broker.tls.caFile, or the broker's certificate")
+    default:
+      Advice(level: .warning, message: "the connection to the broker was lost; trying again", mend: nil)
+    }
+  }
+}

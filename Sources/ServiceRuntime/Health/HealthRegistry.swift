@@ -1,0 +1,52 @@
+import Synchronization
+
+/// Knows the checks of a process, and so whether it is ready for work.
+///
+/// It is ready when it has started, no check fails and no stop has begun.
+public final class HealthRegistry: Sendable {
+  private enum Phase {
+    case starting, running, stopping
+  }
+
+  private struct State {
+    var phase = Phase.starting
+    var checks: [(name: String, check: @Sendable () -> HealthState)] = []
+  }
+
+  private let state = Mutex(State())
+
+  public init() {}
+
+  /// Adds a check; one with the same name takes the place of the old one.
+  /// - Parameters:
+  ///   - name: lower case: `broker`, `lane.twilio-eu`.
+  ///   - check: called for each request for the readiness, so it must be quick and must not wait.
+  public func register(_ name: String, _ check: @escaping @Sendable () -> HealthState) {
+    state.withLock { state in
+      state.checks.removeAll { $0.name == name }
+      state.checks.append((name: name, check: check))
+    }
+  }
+
+  /// The services run.
+  public func setRunning() {
+    state.withLock { if $0.phase == .starting { $0.phase = .running } }
+  }
+
+  /// A stop has begun: not ready from now on.
+  public func setStopping() {
+    state.withLock { $0.phase = .stopping }
+  }
+
+  /// How everything is now.
+  public func report() -> HealthReport {
+    let (phase, checks) = state.withLock { ($0.phase, $0.checks) }
+    var results = checks.map { HealthReport.Check(name: $0.name, $0.check()) }
+    switch phase {
+    case .starting: results.insert(.init(name: "process", .failing("is starting")), at: 0)
+    case .stopping: results.insert(.init(name: "process", .failing("is stopping")), at: 0)
+    case .running: break
+    }
+    return HealthReport(checks: results)
+  }
+}

@@ -1,0 +1,121 @@
+import FoundationEssentials
+import Telemetry
+
+/// The life of a process: arguments, configuration, log, health, services, signals, exit code.
+///
+/// ```swift
+/// @main struct SMSWorker {
+///   static func main() async {
+///     await ProcessMain.run(ProcessDescription(name: "sms-worker", summary: "Sends SMS.")) {
+///       (configuration: SMSWorkerConfiguration, context) in
+///       try await SMSWorkerServices.make(configuration, context)
+///     }
+///   }
+/// }
+/// ```
+public enum ProcessMain {
+  /// Runs a process to its end.
+  ///
+  /// Health and metrics are served first and last, so that they answer while the services start and stop.
+  /// - Parameters:
+  ///   - process: what the process is.
+  ///   - makeServices: wires the services, in the order in which they start. What it throws ends the process: an
+  ///     ``ExitingError`` with its exit code and its one line.
+  @concurrent
+  public static func run<Content: ProcessConfiguration>(
+    _ process: ProcessDescription,
+    services makeServices: @Sendable (Content, ServiceContext) async throws -> [any Service]
+  ) async -> Never {
+    do {
+      let arguments = try arguments(process)
+      let file = arguments.value("config") ?? defaultFile(process.name)
+      if arguments.flag("keys") {
+        for key in try Content.keys(file: file) { print("\(key.path) (\(key.kind); \(key.variable)): \(key.help)") }
+        ProcessExit.orderly(.success)
+      }
+      let loaded = try Content.load(file: file, environment: environment)
+      if arguments.flag("check") {
+        for warning in loaded.warnings { StandardError.print("warning: \(warning)") }
+        print("configuration is valid")
+        ProcessExit.orderly(.success)
+      }
+      ProcessExit.orderly(try await serve(process, loaded, makeServices))
+    } catch {
+      StandardError.print(text(error, process.name))
+      ProcessExit.orderly((error as? any ExitingError)?.exitCode ?? .internalError)
+    }
+  }
+
+  private static func serve<Content: ProcessConfiguration>(
+    _ process: ProcessDescription, _ loaded: LoadedConfiguration<Content>,
+    _ makeServices: @Sendable (Content, ServiceContext) async throws -> [any Service]
+  ) async throws -> ExitCode {
+    let common = loaded.content.common
+    let log = Logger(label: process.name, level: common.logLevel, format: common.logFormat)
+    for warning in loaded.warnings {
+      log.warning("configuration warning", ["place": warning.place, .mend: warning.text])
+    }
+    let context = ServiceContext(name: process.name, instance: instanceName(process.name), log: log)
+    ProcessMetrics.register(in: context.metrics, process: process)
+    let health = try HealthService(common.http, health: context.health, metrics: context.metrics)
+    let services: [any Service] = [health] + (try await makeServices(loaded.content, context))
+    let group = ServiceGroup(
+      services, log: log, ceiling: common.stopCeiling, onStopping: { context.health.setStopping() })
+    let signals = try StopSignals(
+      onFirst: { number in
+        log.info("signal received, stopping", ["signal": number])
+        group.stop()
+      },
+      onSecond: { number in
+        log.error("second signal received, ending at once", ["signal": number])
+        ProcessExit.now(.signal(number))
+      })
+    log.info(
+      "started",
+      [
+        "version": process.version, "instance": context.instance, "config": loaded.file,
+        "http": "\(common.http.host):\(health.port)",
+      ])
+    context.health.setRunning()
+    let code = await group.run()
+    withExtendedLifetime(signals) { log.info("stopped", ["exit.code": code.rawValue]) }
+    return code
+  }
+
+  private static func arguments(_ process: ProcessDescription) throws -> CommandArguments {
+    switch try process.syntax.parse(Array(CommandLine.arguments.dropFirst())) {
+    case .help(let text):
+      print(text, terminator: "")
+      ProcessExit.orderly(.success)
+    case .run(let arguments):
+      guard !arguments.flag("version") else {
+        print("\(process.name) \(process.version)")
+        ProcessExit.orderly(.success)
+      }
+      return arguments
+    }
+  }
+
+  private static var environment: [String: String] { ProcessInfo.processInfo.environment }
+
+  private static func defaultFile(_ name: String) -> String? {
+    if let path = environment["COUNTERSIGN_CONFIG"], !path.isEmpty { return path }
+    return ["Config/\(name).json5", "/etc/countersign/\(name).json5"].first {
+      FileManager.default.fileExists(atPath: $0)
+    }
+  }
+
+  private static func instanceName(_ name: String) -> String {
+    "\(name)@\(ProcessInfo.processInfo.hostName)/\(ProcessInfo.processInfo.processIdentifier)"
+  }
+
+  private static func text(_ error: any Error, _ name: String) -> String {
+    let lines: String
+    switch error {
+    case let error as any ExitingError: lines = error.description
+    case let error as any CustomStringConvertible: lines = error.description
+    default: lines = "unexpected error of type \(type(of: error))"
+    }
+    return lines.split(separator: "\n").map { "\(name): \($0)" }.joined(separator: "\n")
+  }
+}

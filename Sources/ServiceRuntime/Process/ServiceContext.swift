@@ -1,0 +1,29 @@
+public import Telemetry
+
+/// What the services of a process share.
+public struct ServiceContext: Sendable {
+  /// The process's log.
+  public let log: Logger
+  /// The process's metrics.
+  public let metrics: MetricsRegistry
+  /// The checks that decide whether the process is ready.
+  public let health: HealthRegistry
+  /// The time.
+  public let clock: any WallClock
+  /// The name of the executable and of this instance of it: `sms-worker@host/4711`. The connection's name on the broker.
+  public let instance: String
+  /// The name of the executable; the `app_id` of its messages.
+  public let name: String
+
+  public init(
+    name: String, instance: String, log: Logger, metrics: MetricsRegistry = MetricsRegistry(),
+    health: HealthRegistry = HealthRegistry(), clock: any WallClock = SystemClock()
+  ) {
+    self.name = name
+    self.instance = instance
+    self.log = log
+    self.metrics = metrics
+    self.health = health
+    self.clock = clock
+  }
+}

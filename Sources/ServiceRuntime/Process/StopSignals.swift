@@ -1,0 +1,90 @@
+import Dispatch
+import Synchronization
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Darwin
+#endif
+
+/// Turns SIGTERM and SIGINT into calls: the first one asks for a stop, the second one ends the process at once.
+///
+/// The handler writes the signal's number into a pipe, which a queue of its own reads. A dispatch source for signals would not
+/// do on Linux: it sees only signals that no thread of a library, which does not block them, has taken first.
+///
+/// There is one for the process; it watches for as long as it lives.
+public final class StopSignals: Sendable {
+  private let source: Mutex<any DispatchSourceRead>
+
+  /// - Parameters:
+  ///   - onFirst: called with the signal's number on a queue of its own.
+  ///   - onSecond: called likewise for every further signal, of either kind; ends the process if not given.
+  /// - Throws: when the process has no file descriptor left.
+  public init(
+    onFirst: @escaping @Sendable (Int32) -> Void,
+    onSecond: @escaping @Sendable (Int32) -> Void = { ProcessExit.now(.signal($0)) }
+  ) throws(StartError) {
+    let readEnd = try Self.openPipe()
+    let reader = DispatchSource.makeReadSource(
+      fileDescriptor: readEnd, queue: DispatchQueue(label: "countersign.signals"))
+    let isStopping = Mutex(false)
+    reader.setEventHandler {
+      while let number = Self.nextSignal(readEnd) {
+        let isFirst = isStopping.withLock { stopping -> Bool in
+          defer { stopping = true }
+          return !stopping
+        }
+        if isFirst { onFirst(number) } else { onSecond(number) }
+      }
+    }
+    reader.setCancelHandler { close(readEnd) }
+    reader.resume()
+    source = Mutex(reader)
+    for number in [SIGTERM, SIGINT] { signal(number, forwardSignal) }
+    // A write to a connection that the peer has closed is an error of that write, not the end of the process.
+    signal(SIGPIPE, SIG_IGN)
+  }
+
+  deinit {
+    for number in [SIGTERM, SIGINT] { signal(number, SIG_DFL) }
+    let writeEnd = signalPipe.exchange(-1, ordering: .relaxed)
+    if writeEnd >= 0 { close(writeEnd) }
+    source.withLock { $0.cancel() }
+  }
+
+  private static func openPipe() throws(StartError) -> Int32 {
+    var ends: [Int32] = [-1, -1]
+    guard pipe(&ends) == 0 else {
+      throw StartError(
+        .temporaryFailure, "no file descriptor left for signals", mend: "raise the limit (ulimit -n, LimitNOFILE=)")
+    }
+    for end in ends {
+      _ = fcntl(end, F_SETFD, FD_CLOEXEC)
+      // The handler must not wait, and the reader reads until nothing is left.
+      _ = fcntl(end, F_SETFL, O_NONBLOCK)
+    }
+    let old = signalPipe.exchange(ends[1], ordering: .relaxed)
+    precondition(old < 0, "there is one StopSignals in a process")
+    return ends[0]
+  }
+
+  private static func nextSignal(_ readEnd: Int32) -> Int32? {
+    var byte: UInt8 = 0
+    return read(readEnd, &byte, 1) == 1 ? Int32(byte) : nil
+  }
+}
+
+/// The end of the pipe that the handler writes to; -1 when nobody watches.
+private let signalPipe = Atomic<Int32>(-1)
+
+/// The signal handler. It may run in any thread at any place, so it only loads a number that was initialised before and
+/// calls `write`, which is async-signal-safe (signal-safety(7)). When the pipe is full there are signals enough in it.
+private func forwardSignal(_ number: Int32) {
+  let descriptor = signalPipe.load(ordering: .relaxed)
+  var byte = UInt8(truncatingIfNeeded: number)
+  let savedError = errno
+  _ = write(descriptor, &byte, 1)
+  errno = savedError
+}

@@ -1,0 +1,141 @@
+import Synchronization
+public import Telemetry
+
+/// Runs the services of a process: starts them in order, stops them in the reverse order.
+///
+/// ```
+/// running ──stop()──> stopping ──all ended──> run() returns
+///    │                   │ ceiling passed
+///    │                   └──> tasks cancelled ──grace passed──> abandon()
+///    └──a service ended by itself──> stopping, with its exit code
+/// ```
+public final class ServiceGroup: Sendable {
+  /// How long services have after they were cancelled, before the process is ended under them.
+  public static let graceAfterCancellation = Duration.seconds(2)
+
+  private let services: [any Service]
+  private let log: Logger
+  private let ceiling: Duration
+  private let sleep: @Sendable (Duration) async throws -> Void
+  private let abandon: @Sendable (ExitCode) -> Void
+  private let onStopping: @Sendable () -> Void
+  private let stopRequested = Gate()
+  private let exitCode = Mutex<ExitCode?>(nil)
+
+  /// - Parameters:
+  ///   - services: in the order in which they start.
+  ///   - log: where starts, stops and failures are logged.
+  ///   - ceiling: how long the stop of all services together may take.
+  ///   - onStopping: called once when the stop begins, before any service is asked: the place to become "not ready".
+  ///   - abandon: ends the process when a service does not end even when it is cancelled.
+  ///   - sleep: waits; a parameter for tests.
+  public init(
+    _ services: [any Service], log: Logger, ceiling: Duration = .seconds(20),
+    onStopping: @escaping @Sendable () -> Void = {},
+    abandon: @escaping @Sendable (ExitCode) -> Void = { ProcessExit.now($0) },
+    sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
+  ) {
+    self.services = services
+    self.log = log
+    self.ceiling = ceiling
+    self.onStopping = onStopping
+    self.abandon = abandon
+    self.sleep = sleep
+  }
+
+  /// Asks all services to stop; returns at once. Asking again does nothing.
+  public func stop() {
+    stopRequested.open()
+  }
+
+  /// Runs all services until they have ended. To be called once.
+  /// - Returns: how the process should end: success after ``stop()``, else what the first service that ended by itself says.
+  @concurrent
+  public func run() async -> ExitCode {
+    let ended = services.map { _ in Gate() }
+    await withTaskGroup(of: Void.self) { group in
+      for (service, gate) in zip(services, ended) {
+        log.debug("service started", [.service: service.name])
+        group.addTask { await self.run(service, gate) }
+      }
+      group.addTask { await self.stopWhenRequested(ended) }
+      // The ceiling's own task is no child of the group: the group could not be cancelled by one that it waits for.
+      let isOver = Gate()
+      let watch = Task { await self.enforceCeiling(isOver) }
+      await self.waitOrCancel(&group, isOver)
+      watch.cancel()
+    }
+    return exitCode.withLock { $0 } ?? .success
+  }
+
+  /// Waits for all tasks of the group; cancels them when the ceiling is over.
+  private func waitOrCancel(_ group: inout TaskGroup<Void>, _ isOver: Gate) async {
+    // One child more, which ends when the ceiling is over or it is cancelled, whichever comes first.
+    var remaining = services.count + 1
+    group.addTask {
+      await withTaskCancellationHandler {
+        await isOver.wait()
+      } onCancel: {
+        isOver.open()
+      }
+    }
+    while remaining > 0, await group.next() != nil {
+      remaining -= 1
+      if isOver.isOpen { break }
+    }
+    group.cancelAll()
+  }
+
+  private func run(_ service: any Service, _ gate: Gate) async {
+    defer { gate.open() }
+    do {
+      try await service.run()
+      guard !stopRequested.isOpen else { return }
+      log.error("service ended although nobody asked it to", [.service: service.name])
+      end(with: .internalError)
+    } catch {
+      let isExpected = error is CancellationError && stopRequested.isOpen
+      guard !isExpected else { return }
+      log.error("service failed", [.service: service.name, .error: Self.text(error)])
+      end(with: (error as? any ExitingError)?.exitCode ?? .internalError)
+    }
+  }
+
+  /// The first failure decides the exit code; what fails because others stop does not change it.
+  private func end(with code: ExitCode) {
+    exitCode.withLock { $0 = $0 ?? code }
+    stop()
+  }
+
+  private func stopWhenRequested(_ ended: [Gate]) async {
+    await stopRequested.wait()
+    onStopping()
+    log.info("stopping")
+    for (service, gate) in zip(services, ended).reversed() {
+      log.debug("service stopping", [.service: service.name])
+      await service.stop()
+      await gate.wait()
+    }
+  }
+
+  private func enforceCeiling(_ isOver: Gate) async {
+    await stopRequested.wait()
+    do {
+      try await sleep(ceiling)
+      log.error("stop took too long; what is left is cancelled", [.duration: ceiling])
+      exitCode.withLock { $0 = $0 ?? .temporaryFailure }
+      isOver.open()
+      try await sleep(Self.graceAfterCancellation)
+      log.error("services did not end even when cancelled; the process is ended")
+      abandon(.temporaryFailure)
+    } catch {
+      // Cancelled: everything has ended in time.
+    }
+  }
+
+  /// What may be logged of an error: the words of our own, the type of others, which may hold anything.
+  private static func text(_ error: any Error) -> String {
+    if let error = error as? any CustomStringConvertible { return error.description }
+    return String(describing: type(of: error))
+  }
+}

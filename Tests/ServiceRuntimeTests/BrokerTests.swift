@@ -1,0 +1,64 @@
+import AMQP
+import ServiceRuntime
+import Telemetry
+import Testing
+
+@Suite struct BrokerTests {
+  private let sink = MemorySink()
+
+  private func load(_ environment: [String: String]) throws(ConfigurationError) -> CommonConfiguration {
+    try Listener.load(file: nil, environment: environment).content.common
+  }
+
+  private func context() -> ServiceContext {
+    ServiceContext(name: "worker", instance: "worker@host/1", log: Logger(label: "worker", sink: sink))
+  }
+
+  @Test func thePasswordFileGoesBeforeTheURL() throws {
+    try withTemporaryDirectory { directory in
+      try write("from-file\n", to: directory + "/pw")
+      let broker = try load([
+        "COUNTERSIGN_BROKER_URL": "amqp://me:from-url@h:5700/v",
+        "COUNTERSIGN_BROKER_PASSWORD_FILE": directory + "/pw",
+      ]).broker
+      #expect(broker.endpoint.password == "from-file")
+      #expect(broker.endpoint.port == 5700)
+      #expect(!"\(broker)".contains("from-file"))
+    }
+  }
+
+  @Test func tlsComesWithTheScheme() throws {
+    let broker = try load(["COUNTERSIGN_BROKER_URL": "amqps://h", "COUNTERSIGN_BROKER_TLS_CA_FILE": "/ca.pem"]).broker
+    #expect(broker.endpoint.tls?.caFile == "/ca.pem")
+    #expect(broker.endpoint.tls?.verifyPeer == true)
+    let error = #expect(throws: ConfigurationError.self) {
+      try load(["COUNTERSIGN_BROKER_URL": "amqp://h", "COUNTERSIGN_BROKER_TLS_CA_FILE": "/ca.pem"])
+    }
+    #expect(error?.description.contains("write amqps:// in broker.url") == true)
+  }
+
+  @Test func aWrongAddressIsAProblemWithoutThePassword() {
+    let error = #expect(throws: ConfigurationError.self) {
+      try load(["COUNTERSIGN_BROKER_URL": "http://me:hunter2@h"])
+    }
+    #expect(error?.description.hasPrefix("COUNTERSIGN_BROKER_URL (overrides broker.url): ") == true)
+    #expect(error?.description.contains("hunter2") == false)
+  }
+
+  @Test func eventsAreLoggedWithAdviceAndCounted() throws {
+    let context = context()
+    let settings = BrokerConnectionSettings(try load(["COUNTERSIGN_BROKER_URL": "amqp://me:hunter2@h"]).broker, context)
+    let observe = settings.observer("consumer")
+    observe(.connected)
+    #expect(context.metrics.render().contains("countersign_broker_connected{connection=\"consumer\"} 1"))
+    observe(.disconnected(AMQPError(.authenticationRefused, "refused"), retryIn: .seconds(1)))
+    let event = try #require(sink.events.last)
+    #expect(event.level == .error)
+    #expect(event.message == "the broker refuses the user or the password; trying again")
+    #expect(event.metadata[.mend] != nil)
+    #expect(!sink.lines().joined().contains("hunter2"))
+    #expect(context.metrics.render().contains("countersign_broker_connected{connection=\"consumer\"} 0"))
+    #expect(context.metrics.render().contains("code=\"authenticationRefused\"} 1"))
+    #expect(settings.options("consumer").name == "worker@host/1 consumer")
+  }
+}

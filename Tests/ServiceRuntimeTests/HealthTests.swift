@@ -1,0 +1,44 @@
+import HTTPServer
+import ServiceRuntime
+import Telemetry
+import Testing
+
+@Suite struct HealthTests {
+  @Test func readyWhenRunningAndNoCheckFails() {
+    let health = HealthRegistry()
+    #expect(health.report().checks.map(\.problem) == ["is starting"])
+    health.setRunning()
+    #expect(health.report().ready)
+    health.register("lane") { .failing("no credentials", mend: "write them") }
+    #expect(!health.report().ready)
+    #expect(health.report().checks.first?.mend == "write them")
+    health.register("lane") { .ok }
+    #expect(health.report().ready)
+    health.setStopping()
+    health.setRunning()
+    #expect(health.report().checks.first?.problem == "is stopping")
+  }
+
+  @Test func aPortInUseIsNamedWithTheKeyToChange() throws {
+    let taken = try HTTPServer(host: "127.0.0.1", port: 0, maxBodyBytes: 0) { _ in .close }
+    let configuration = try Listener.load(
+      file: nil,
+      environment: ["COUNTERSIGN_HTTP_PORT": String(taken.port), "COUNTERSIGN_BROKER_URL": "amqp://localhost"]
+    ).content.common
+    let error = #expect(throws: StartError.self) {
+      try HealthService(configuration.http, health: HealthRegistry(), metrics: MetricsRegistry())
+    }
+    #expect(error?.description.contains("port \(taken.port) on 127.0.0.1 is in use") == true)
+    #expect(error?.description.contains("COUNTERSIGN_HTTP_PORT") == true)
+    #expect(error?.exitCode == .unavailable)
+    withExtendedLifetime(taken) {}
+  }
+}
+
+struct Listener: ProcessConfiguration {
+  let common: CommonConfiguration
+
+  init(_ section: ConfigurationSection) {
+    common = CommonConfiguration(section, defaultHTTPPort: 8080)
+  }
+}

@@ -1,0 +1,150 @@
+import ServiceRuntime
+import Synchronization
+import Telemetry
+import Testing
+
+/// A service that notes what is done to it and ends when it is told.
+private final class Probe: Service {
+  enum Behaviour {
+    case obeys
+    case endsByItself
+    case fails(any Error)
+    case ignoresStop
+    case ignoresStopAndCancellation
+  }
+
+  let name: String
+  private let behaviour: Behaviour
+  private let journal: Journal
+  private let stream: AsyncStream<Void>
+  private let continuation: AsyncStream<Void>.Continuation
+
+  init(_ name: String, _ journal: Journal, _ behaviour: Behaviour = .obeys) {
+    self.name = name
+    self.behaviour = behaviour
+    self.journal = journal
+    (stream, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+  }
+
+  func run() async throws {
+    journal.note("\(name) runs")
+    switch behaviour {
+    case .obeys, .ignoresStop:
+      for await _ in stream {}
+    case .endsByItself: break
+    case .fails(let error): throw error
+    case .ignoresStopAndCancellation:
+      await withCheckedContinuation { journal.hold($0) }
+    }
+    journal.note("\(name) ends")
+  }
+
+  func stop() async {
+    journal.note("\(name) stop")
+    if case .obeys = behaviour { continuation.finish() }
+  }
+}
+
+/// What happened, in order.
+private final class Journal: Sendable {
+  private struct State {
+    var lines: [String] = []
+    var held: CheckedContinuation<Void, Never>?
+    var isReleased = false
+  }
+
+  private let state = Mutex(State())
+
+  func note(_ line: String) { state.withLock { $0.lines.append(line) } }
+
+  var lines: [String] { state.withLock { $0.lines } }
+
+  /// Keeps a continuation until ``release()``.
+  func hold(_ continuation: CheckedContinuation<Void, Never>) {
+    let isReleased = state.withLock { state -> Bool in
+      if !state.isReleased { state.held = continuation }
+      return state.isReleased
+    }
+    if isReleased { continuation.resume() }
+  }
+
+  func release() {
+    let held = state.withLock { state -> CheckedContinuation<Void, Never>? in
+      state.isReleased = true
+      return state.held
+    }
+    held?.resume()
+  }
+}
+
+private struct Failure: ExitingError {
+  let exitCode = ExitCode.unavailable
+  let description = "no provider"
+}
+
+@Suite struct ServiceGroupTests {
+  private let journal = Journal()
+  private let sink = MemorySink()
+  private var log: Logger { Logger(label: "test", level: .debug, sink: sink) }
+
+  /// Sleeps for ever, that is until the group has ended.
+  private static let never: @Sendable (Duration) async throws -> Void = { _ in
+    try await Task.sleep(for: .seconds(3600))
+  }
+
+  @Test func servicesStopInReverseOrderEachAfterTheOther() async {
+    let group = ServiceGroup(
+      [Probe("a", journal), Probe("b", journal)], log: log, onStopping: { [journal] in journal.note("stopping") },
+      sleep: Self.never)
+    group.stop()
+    group.stop()
+    #expect(await group.run() == .success)
+    let stops = journal.lines.filter { !$0.hasSuffix("runs") }
+    #expect(stops == ["stopping", "b stop", "b ends", "a stop", "a ends"])
+  }
+
+  @Test func aServiceThatFailsStopsTheOthersWithItsExitCode() async {
+    let group = ServiceGroup(
+      [Probe("a", journal), Probe("b", journal, .fails(Failure()))], log: log, sleep: Self.never)
+    #expect(await group.run() == .unavailable)
+    #expect(journal.lines.contains("a ends"))
+    #expect(sink.lines().contains { $0.contains("service failed service=b error=\"no provider\"") })
+  }
+
+  @Test func aServiceThatEndsByItselfIsAFault() async {
+    let group = ServiceGroup([Probe("a", journal), Probe("b", journal, .endsByItself)], log: log, sleep: Self.never)
+    #expect(await group.run() == .internalError)
+    #expect(journal.lines.contains("a ends"))
+  }
+
+  @Test func afterTheCeilingWhatIsLeftIsCancelled() async {
+    let sleeps = Mutex(0)
+    let group = ServiceGroup(
+      [Probe("a", journal, .ignoresStop), Probe("b", journal)], log: log, ceiling: .seconds(7),
+      sleep: {
+        #expect($0 == .seconds(7) || $0 == ServiceGroup.graceAfterCancellation)
+        let isFirst = sleeps.withLock { count in
+          count += 1
+          return count == 1
+        }
+        if !isFirst { try await Self.never($0) }
+      })
+    group.stop()
+    #expect(await group.run() == .temporaryFailure)
+    #expect(journal.lines.contains("a ends"))
+  }
+
+  @Test func whatDoesNotEndEvenThenIsAbandoned() async {
+    let group = ServiceGroup(
+      [Probe("a", journal, .ignoresStopAndCancellation)], log: log,
+      abandon: { [journal] code in
+        #expect(code == .temporaryFailure)
+        journal.note("abandoned")
+        journal.release()
+      },
+      sleep: { _ in })
+    group.stop()
+    #expect(await group.run() == .temporaryFailure)
+    #expect(journal.lines.contains("abandoned"))
+  }
+}
