@@ -68,7 +68,9 @@ let libraries: [Target] = [
   library("Simulation", ["HTTPServer", "JOSE", "PhoneNumbers", "ServiceRuntime", "Telemetry"]),
 ]
 
-let executables: [Target] = []
+let executables: [Target] = [
+  executable("countersign", ["Operations", "ServiceRuntime", "Telemetry"])
+]
 
 let testTargets: [Target] = [
   tests("Operations"),

@@ -23,4 +23,15 @@ public struct TopologyDifference: Sendable, Hashable, CustomStringConvertible {
   public var isMendable: Bool {
     if case .byHand = remedy { false } else { true }
   }
+
+  /// What was done about it, in the past tense; `nil` when a person has to.
+  var deed: String? {
+    switch remedy {
+    case .declareExchange(let exchange): "declared exchange \(exchange.name)"
+    case .declareQueue(let queue): "declared queue \(queue.name)"
+    case .bind(let binding): "bound queue \(binding.queue) to \(binding.exchange) under \"\(binding.routingKey)\""
+    case .setPolicy(let policy): "set policy \(policy.name)"
+    case .byHand: nil
+    }
+  }
 }

@@ -59,10 +59,3 @@ struct TopologyState: Sendable {
   var bindings: [Binding] = []
   var policies: [Policy] = []
 }
-
-struct AnyKey: CodingKey {
-  let stringValue: String
-  var intValue: Int? { nil }
-  init(stringValue: String) { self.stringValue = stringValue }
-  init?(intValue: Int) { nil }
-}

@@ -1,0 +1,128 @@
+internal import Messages
+internal import ServiceRuntime
+
+/// The command line of `countersign`.
+enum CountersignSyntax {
+  static let all = CommandSyntax(
+    "countersign", "Verifies phone numbers and looks after the queues that do it.",
+    discussion: """
+      Where the broker is, and as whom to go there, is taken from the options, else from the environment, else from
+      .run/stack.env of the development stack, else from the configuration file:
+        COUNTERSIGN_AMQP_URL           verify, enqueue           amqp://service:PASSWORD@HOST:PORT/VHOST
+        COUNTERSIGN_OPERATOR_AMQP_URL  dead, doctor              amqp://operator:PASSWORD@HOST:PORT/VHOST
+        COUNTERSIGN_MANAGEMENT_URL     topology, doctor          http://operator:PASSWORD@HOST:PORT
+
+      Exit codes:
+        0   done
+        1   carried out, and the answer is no: a wrong code, a refused number or message, a difference, a finding
+        64  the arguments are wrong              65  the input is wrong
+        66  a file cannot be read                69  something that is needed does not answer: try again
+        70  a fault of the program               77  the user may not do it
+        78  a setting is missing or wrong
+      """,
+    options: [
+      .flag("json", "Print JSON, for programs."),
+      .value("config", "FILE", "The configuration file: Config/countersign.json5 unless given."),
+      .value("broker", "URL", "The broker, instead of the environment's. A password in it shows in the process list."),
+      .value("management", "URL", "The broker's management API, instead of the environment's."),
+      .value("timeout", "TIME", "How long to wait for an answer: 10s unless given."),
+    ],
+    subcommands: [verify, enqueue, topology, dead, keys, doctor, version])
+
+  private static let verify = CommandSyntax(
+    "verify", "Verifies a phone number through the coordinator.",
+    subcommands: [
+      CommandSyntax(
+        "start", "Starts a verification: an SMS with a code is sent.",
+        options: [
+          .value("app", "APP", "The app: com.example.app unless given."),
+          .value("language", "CODE", "The language of the SMS, BCP 47: pt-BR."),
+          .value("region", "CODE", "The region of a number in national form: US."),
+          .value("ip", "ADDRESS", "The address of the client, for its limits."),
+        ],
+        operands: [.required("NUMBER", "The phone number, E.164, or national with --region.")]),
+      CommandSyntax(
+        "check", "Checks the code that was sent.",
+        operands: [.required("ID", "The verification ID."), .required("CODE", "The code.")]),
+      CommandSyntax(
+        "status", "Shows what has happened to a verification, in every process.",
+        operands: [.required("ID", "The verification ID.")]),
+      CommandSyntax("cancel", "Ends a verification.", operands: [.required("ID", "The verification ID.")]),
+    ])
+
+  private static let enqueue = CommandSyntax(
+    "enqueue", "Gives a job to its worker and waits for the result.",
+    discussion: """
+      Example:
+        echo '{"to": "+14155550123", "text": "Hello"}' | countersign enqueue sms.dispatch --deadline 2m
+      """,
+    options: [
+      .value("file", "FILE", "The body of the job, JSON; - is standard input, which it is unless given."),
+      .value("deadline", "TIME", "Puts this deadline, from now, into a body that has none: 5m unless given."),
+      .value("id", "ID", "The message ID. The same ID twice has one effect, and the same result."),
+      .value("correlation", "ID", "The correlation ID that the result repeats."),
+    ],
+    operands: [.required("TYPE", "The type of the job: \(SMSDispatchJob.type.name).")])
+
+  private static let topology = CommandSyntax(
+    "topology", "Declares exchanges, queues, bindings and policies on the broker.",
+    subcommands: [
+      CommandSyntax("apply", "Declares what is missing and mends what differs; a repetition changes nothing."),
+      CommandSyntax("check", "Says what is missing or differs. Exit code 1 when something does."),
+      CommandSyntax("export", "Prints topology and users as a document that rabbitmqctl import_definitions takes."),
+    ])
+
+  private static let dead = CommandSyntax(
+    "dead", "Looks after messages that could not be processed.",
+    options: [
+      .value("queue", "QUEUE", "The work queue they failed on: \(SMSDispatchJob.routingKey) unless given."),
+      .value("id", "ID", "Only the letter with this ID, as the list shows it; may be repeated."),
+      .value("reason", "REASON", "Only those with this reason."),
+      .value("type", "TYPE", "Only those of this message type."),
+      .value("older-than", "TIME", "Only those that died longer ago than this: 30m, 2h, 7d."),
+    ],
+    subcommands: [
+      CommandSyntax(
+        "list", "Lists them.", options: [.value("limit", "NUMBER", "Most letters to show: 50 unless given.")]),
+      CommandSyntax(
+        "show", "Shows one whole; what may be a secret or a person's data is covered.",
+        options: [.flag("reveal", "Cover nothing.")],
+        operands: [.required("ID", "The ID, as the list shows it.")]),
+      CommandSyntax(
+        "redrive", "Puts them back into their work queue, under the same message ID.",
+        options: [
+          .value("limit", "NUMBER", "Most letters to redrive: all that match, unless given."),
+          .value("rate", "NUMBER", "Most letters a second: 50 unless given."),
+          .flag("dry-run", "Only show which."),
+        ]),
+      CommandSyntax(
+        "drop", "Removes them for good.",
+        options: [
+          .value("limit", "NUMBER", "Most letters to remove: all that match, unless given."),
+          .flag("yes", "Do it. Without, only those that would go are shown."),
+        ]),
+    ])
+
+  private static let keys = CommandSyntax(
+    "keys", "Looks after the keys that seal codes inside messages.",
+    subcommands: [
+      CommandSyntax(
+        "generate", "Prints a JWK set with a new key.",
+        discussion: """
+          To rotate: generate --rotate OLD.json > NEW.json, give NEW.json to every process that opens, then to the
+          coordinator, which seals with the first key; when no old message is left, take the old keys out.
+          """,
+        options: [
+          .value("id", "KID", "The new key's ID: the date and time unless given."),
+          .value("rotate", "FILE", "A JWK set: the new key is put before its keys."),
+        ])
+    ])
+
+  private static let doctor = CommandSyntax(
+    "doctor", "Checks broker, rights, topology, processes, files and providers, and says what to mend.",
+    options: [
+      .value("config-dir", "DIRECTORY", "Where the configuration files of the processes are.")
+    ])
+
+  private static let version = CommandSyntax("version", "Prints the version.")
+}

@@ -1,0 +1,35 @@
+internal import ServiceRuntime
+
+/// `countersign doctor`.
+struct DoctorCommand {
+  let backend: any OperatorBackend
+
+  func run(_ arguments: CommandArguments) async throws -> CommandOutput {
+    Self.output(
+      await backend.diagnose(configDirectory: arguments.value("config-dir"), timeout: try arguments.timeout()))
+  }
+
+  static func output(_ findings: [Finding]) -> CommandOutput {
+    var lines: [String] = []
+    for finding in findings {
+      lines.append("\(mark(finding.status)) \(finding.check): \(finding.detail)")
+      if let mend = finding.mend { lines.append("        mend: \(mend)") }
+    }
+    let failed = findings.filter { $0.status == .failed }.count
+    let warnings = findings.filter { $0.status == .warning }.count
+    lines.append(failed + warnings == 0 ? "all is well" : "\(failed) failed, \(warnings) to watch")
+    return CommandOutput(
+      text: lines.joined(separator: "\n"),
+      json: .object(["findings": JSONValue(encoding: findings), "failed": .integer(Int64(failed))]),
+      exitCode: failed == 0 ? .success : .failure)
+  }
+
+  private static func mark(_ status: Finding.Status) -> String {
+    switch status {
+    case .ok: "ok     "
+    case .warning: "watch  "
+    case .failed: "FAILED "
+    case .skipped: "skipped"
+    }
+  }
+}

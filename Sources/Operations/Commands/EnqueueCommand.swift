@@ -1,0 +1,59 @@
+internal import FoundationEssentials
+internal import Messages
+internal import ServiceRuntime
+internal import Telemetry
+
+/// `countersign enqueue`.
+struct EnqueueCommand {
+  let backend: any OperatorBackend
+  let clock: any WallClock
+  let input: @Sendable () throws(OperationsError) -> [UInt8]
+
+  func run(_ arguments: CommandArguments) async throws -> CommandOutput {
+    let job = try prepare(arguments)
+    let result = try await backend.enqueue(job, timeout: try arguments.timeout())
+    return CommandOutput(
+      text: JobResultText.text(result), json: JSONValue(encoding: result),
+      exitCode: result.outcome == .accepted ? .success : .failure)
+  }
+
+  private func prepare(_ arguments: CommandArguments) throws -> EnqueuedJob {
+    let type = try Self.type(try arguments.operand("TYPE"))
+    let file = arguments.value("file") ?? "-"
+    let given = file == "-" ? try input() : try InputFile.read(file)
+    let body = try withDeadline(given, try arguments.duration("deadline") ?? Self.defaultDeadline)
+    do {
+      _ = try SMSDispatchJob(json: body)
+    } catch {
+      throw OperationsError(.badInput, "\(error.code): \(error.description)")
+    }
+    return EnqueuedJob(
+      type: type, messageID: arguments.value("id") ?? MessageID.make(), correlationID: arguments.value("correlation"),
+      body: body)
+  }
+
+  /// A body without a deadline gets one: somebody at a terminal means "now".
+  private func withDeadline(_ body: [UInt8], _ deadline: Duration) throws(OperationsError) -> [UInt8] {
+    guard body.count <= MessageLimits.maxBodyBytes else {
+      throw OperationsError(
+        .badInput, "BODY_TOO_LARGE: the body has \(body.count) bytes; at most \(MessageLimits.maxBodyBytes) are taken")
+    }
+    // What is not JSON goes on unchanged, to be refused with its reason.
+    guard case .object(var object)? = try? JSONDecoder().decode(JSONValue.self, from: Data(body)),
+      object["deadline"] == nil
+    else { return body }
+    object["deadline"] = .text((clock.now() + deadline).rfc3339)
+    return Array(JSONValue.object(object).json().utf8)
+  }
+
+  private static let defaultDeadline = Duration.seconds(300)
+
+  /// The job types of this version; the version may be left out.
+  private static func type(_ text: String) throws(OperationsError) -> MessageType {
+    let known = [SMSDispatchJob.type]
+    if let type = known.first(where: { $0.text == text || $0.name == text }) { return type }
+    let names = known.map(\.name).joined(separator: ", ")
+    let suggestion = NearestName.of(text, among: known.map(\.name)).map { " (did you mean \($0)?)" } ?? ""
+    throw OperationsError(.usage, "there is no job of type \(text)\(suggestion); known are \(names)")
+  }
+}

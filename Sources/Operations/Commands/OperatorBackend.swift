@@ -1,0 +1,31 @@
+internal import Messages
+
+/// What the commands reach: the broker and, through it, the other processes.
+protocol OperatorBackend: Sendable {
+  /// Lends the management API of the broker.
+  func withManagement<Result: Sendable>(
+    _ body: (ManagementAPI) async throws(OperationsError) -> Result
+  ) async throws(OperationsError) -> Result
+
+  /// Lends a connection for dead letters, and closes it, which returns all that was taken and not removed.
+  func withDeadQueue(
+    _ body: (any DeadQueue) async throws(OperationsError) -> DeadLetters.Outcome
+  ) async throws(OperationsError) -> DeadLetters.Outcome
+
+  /// Sends a command to the coordinator and waits for its reply.
+  func send<C: Command>(_ command: C, timeout: Duration) async throws(OperationsError) -> C.Reply
+
+  /// Gives a job to its worker and waits for the result.
+  func enqueue(_ job: EnqueuedJob, timeout: Duration) async throws(OperationsError) -> JobResult
+
+  /// What is wrong with the installation.
+  func diagnose(configDirectory: String?, timeout: Duration) async -> [Finding]
+}
+
+/// A job as it was given on the command line, checked.
+struct EnqueuedJob: Sendable {
+  let type: MessageType
+  let messageID: String
+  let correlationID: String?
+  let body: [UInt8]
+}

@@ -1,0 +1,31 @@
+internal import AMQP
+internal import Messages
+
+extension DeadLetter {
+  /// How often a message may be redriven: what fails that often needs a person, not another try.
+  static let maxRedrives = 10
+
+  /// The message for its next life: the same ID, type and body, attempts counted anew, what the first life left behind
+  /// removed.
+  ///
+  /// RabbitMQ 3.10 goes on counting in an `x-death` that a client sends, so it must not go along.
+  /// - Parameter redriveID: the ID of the redrive.
+  func revived(redriveID: String) -> Message {
+    var message = message
+    for header in Self.leftBehind { message.headers[header] = nil }
+    message.headers[RedriveHeader.id] = .string(redriveID)
+    message.headers[RedriveHeader.count] = .int(Int64(redrives + 1))
+    message.isPersistent = true
+    message.expiration = nil
+    // The broker refuses a message that names another user than the connection's.
+    message.userID = nil
+    return message
+  }
+
+  private static let leftBehind = [
+    "x-death", "x-first-death-exchange", "x-first-death-queue", "x-first-death-reason",
+    "x-last-death-exchange", "x-last-death-queue", "x-last-death-reason", "x-delivery-count",
+    MessageHeader.deadReason, MessageHeader.deadQueue, MessageHeader.deadAt,
+    MessageHeader.attempt, MessageHeader.firstAttemptAt, MessageHeader.lastError,
+  ]
+}

@@ -1,0 +1,37 @@
+/// Judges what the broker says of itself.
+enum BrokerCheck {
+  /// Quorum queues with a time to live and at-least-once dead-lettering came with 3.10.
+  static let leastVersion = [3, 10]
+
+  static func version(_ text: String) -> Finding {
+    let numbers = text.split(separator: ".").prefix(2).compactMap { Int($0) }
+    if numbers.count == 2, leastVersion.lexicographicallyPrecedes(numbers) || numbers == leastVersion {
+      return Finding("broker", .ok, "RabbitMQ \(text)")
+    }
+    return Finding("broker", .failed, "RabbitMQ \(text) is too old", mend: "upgrade it to 3.10 or later")
+  }
+
+  /// An alarm stops every publisher of the whole cluster.
+  static func alarms(node: String, memory: Bool, disk: Bool) -> [Finding] {
+    var findings: [Finding] = []
+    if memory {
+      findings.append(
+        Finding(
+          "broker \(node)", .failed, "is short of memory and takes no messages",
+          mend: "rabbitmq-diagnostics memory_breakdown; shorten the longest queues or give it more"))
+    }
+    if disk {
+      findings.append(
+        Finding(
+          "broker \(node)", .failed, "is short of disk and takes no messages", mend: "make room on its disk"))
+    }
+    return findings
+  }
+
+  static func topology(_ differences: [TopologyDifference]) -> Finding {
+    guard let first = differences.first else { return Finding("topology", .ok, "complete") }
+    let more = differences.count == 1 ? "" : ", and \(differences.count - 1) more"
+    return Finding(
+      "topology", .failed, "\(first.description)\(more)", mend: "countersign topology check, then topology apply")
+  }
+}

@@ -1,0 +1,38 @@
+#if canImport(Glibc)
+  internal import Glibc
+#else
+  internal import Musl
+#endif
+
+/// What the system says of a file.
+struct FileFacts: Sendable {
+  /// Bytes.
+  let size: Int64
+  /// Whether every user of the machine may read it.
+  let isReadableByAll: Bool
+
+  /// - Returns: `nil` when the file cannot be looked at.
+  init?(_ path: String) {
+    var status = stat()
+    guard stat(path, &status) == 0 else { return nil }
+    size = Int64(status.st_size)
+    isReadableByAll = status.st_mode & S_IROTH != 0
+  }
+
+  /// Bytes that are free for users on the file system of a directory.
+  static func freeBytes(_ directory: String) -> Int64? {
+    var status = statvfs()
+    guard statvfs(directory, &status) == 0 else { return nil }
+    return Int64(clamping: UInt64(status.f_bavail) &* UInt64(status.f_frsize))
+  }
+
+  /// The first 16 bytes of a file, fewer when it is shorter; `nil` when it cannot be read.
+  static func beginning(_ path: String) -> [UInt8]? {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { return nil }
+    defer { close(descriptor) }
+    var bytes = [UInt8](repeating: 0, count: 16)
+    let count = read(descriptor, &bytes, bytes.count)
+    return count < 0 ? nil : Array(bytes[..<count])
+  }
+}

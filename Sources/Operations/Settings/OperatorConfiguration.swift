@@ -1,0 +1,69 @@
+internal import AMQP
+internal import ServiceRuntime
+internal import Telemetry
+
+/// Where the operator's commands find things: from the environment and, below it, a file. Everything may be absent; a
+/// command asks for what it needs.
+struct OperatorConfiguration: Configuration {
+  /// A user's way to the broker.
+  struct Broker: Sendable {
+    let url: Secret?
+    let password: Secret?
+    let caFile: String?
+    /// The key of the URL, and its variable, for the message that it is missing.
+    let key: String
+
+    init(_ section: ConfigurationSection, who: String) {
+      key = "\(section.path).url"
+      url = section.optionalString("url", "The broker for \(who), amqp://USER@HOST:PORT/VHOST.").map { Secret($0) }
+      password = section.secretFile("passwordFile", "The file with the password of the user in the URL.")
+      caFile = section.path("caFile", "Certificates to trust for amqps, PEM; those of the system if absent.")
+    }
+  }
+
+  /// As a service that uses Countersign.
+  let service: Broker
+  /// As the operator.
+  let operatorUser: Broker
+  /// The management API; a user in the URL or, with its password, that of the operator's broker.
+  let managementURL: Secret?
+  /// Health of the coordinator, and of the workers.
+  let coordinatorURL: String?
+  let workerURLs: [String]
+  /// Where the processes' configuration files are.
+  let configDirectory: String?
+
+  init(_ section: ConfigurationSection) {
+    service = Broker(section.section("amqp"), who: "verify and enqueue")
+    operatorUser = Broker(section.section("operator").section("amqp"), who: "dead and doctor")
+    managementURL = section.section("management").optionalString(
+      "url", "The management API of the broker, http://USER:PASSWORD@HOST:15672."
+    ).map { Secret($0) }
+    coordinatorURL = section.section("coordinator").optionalString(
+      "url", "Where the coordinator serves its health, http://HOST:PORT.")
+    workerURLs = section.section("smsWorker").strings(
+      "urls", "Where the workers serve their health, http://HOST:PORT each.")
+    configDirectory = section.section("config").path(
+      "dir", "Where the configuration files of the processes are, for the doctor.")
+  }
+}
+
+extension OperatorConfiguration.Broker {
+  /// The broker's address with the user and the password that apply.
+  /// - Throws: when it is not known, or no URL.
+  func endpoint() throws(OperationsError) -> BrokerEndpoint {
+    guard let url else {
+      let variable = key == "amqp.url" ? "COUNTERSIGN_AMQP_URL" : "COUNTERSIGN_OPERATOR_AMQP_URL"
+      throw OperationsError(
+        .configuration, "the broker's address is not known: set \(variable), or \(key) in Config/countersign.json5")
+    }
+    do {
+      var endpoint = try BrokerEndpoint(url: url.reveal())
+      if let password { endpoint.password = password.reveal() }
+      if let caFile, endpoint.tls != nil { endpoint.tls?.caFile = caFile }
+      return endpoint
+    } catch {
+      throw OperationsError(error)
+    }
+  }
+}

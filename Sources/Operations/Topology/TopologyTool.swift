@@ -1,0 +1,75 @@
+/// Compares the broker with the declaration, and mends what can be mended.
+struct TopologyTool: Sendable {
+  let declaration: TopologyDeclaration
+  let api: ManagementAPI
+
+  /// What the broker lacks or has otherwise.
+  func check() async throws(OperationsError) -> [TopologyDifference] {
+    declaration.differences(from: try await state())
+  }
+
+  /// Mends what can be mended, one after the other; a repetition changes nothing.
+  /// - Returns: what was mended, and what is left for a person.
+  func apply() async throws(OperationsError) -> (mended: [TopologyDifference], left: [TopologyDifference]) {
+    let differences = try await check()
+    for difference in differences { try await mend(difference) }
+    return (differences.filter(\.isMendable), try await check())
+  }
+
+  private func state() async throws(OperationsError) -> TopologyState {
+    TopologyState(
+      exchanges: try await api.list("exchanges"),
+      queues: try await api.list("queues"),
+      bindings: try await api.list("bindings"),
+      policies: try await api.list("policies"))
+  }
+
+  private func mend(_ difference: TopologyDifference) async throws(OperationsError) {
+    switch difference.remedy {
+    case .declareExchange(let exchange):
+      try await api.write("PUT", ["exchanges", exchange.name], ExchangeBody(type: exchange.kind))
+    case .declareQueue(let queue):
+      try await api.write("PUT", ["queues", queue.name], QueueBody(arguments: ["x-queue-type": queue.kind]))
+    case .bind(let binding):
+      try await api.write(
+        "POST", ["bindings", "e", binding.exchange, "q", binding.queue], BindingBody(routingKey: binding.routingKey))
+    case .setPolicy(let policy):
+      try await api.write(
+        "PUT", ["policies", policy.name], PolicyBody(pattern: policy.pattern, definition: policy.definition))
+    case .byHand: return
+    }
+  }
+}
+
+private struct ExchangeBody: Encodable {
+  let type: ExchangeDeclaration.Kind
+  let durable = true
+  let arguments: [String: String] = [:]
+}
+
+private struct QueueBody: Encodable {
+  let durable = true
+  let arguments: [String: QueueDeclaration.Kind]
+}
+
+private struct BindingBody: Encodable {
+  let routingKey: String
+  let arguments: [String: String] = [:]
+
+  enum CodingKeys: String, CodingKey {
+    case arguments
+    case routingKey = "routing_key"
+  }
+}
+
+private struct PolicyBody: Encodable {
+  let pattern: String
+  let definition: [String: PolicyDeclaration.Value]
+  let applyTo = "queues"
+  let priority = PolicyDeclaration.priority
+
+  enum CodingKeys: String, CodingKey {
+    case pattern, definition, priority
+    case applyTo = "apply-to"
+  }
+}

@@ -1,0 +1,161 @@
+import FoundationEssentials
+import Telemetry
+import Testing
+
+@testable import Operations
+
+/// Web servers that answer as they are told.
+struct FakeProbe: HTTPProbe {
+  let answers: [String: HTTPProbeAnswer]
+
+  func get(_ url: String) async throws(OperationsError) -> HTTPProbeAnswer {
+    guard let answer = answers[url] else { throw OperationsError(.unavailable, "connection refused") }
+    return answer
+  }
+}
+
+@Suite struct ClockCheckTests {
+  static let now = UnixTime(rfc3339: "2026-11-21T12:00:00.500Z") ?? UnixTime(milliseconds: 0)
+
+  @Test(arguments: [
+    ("Sat, 21 Nov 2026 12:00:00 GMT", Finding.Status.ok), ("Sat, 21 Nov 2026 11:59:58 GMT", .ok),
+    ("Sat, 21 Nov 2026 11:59:50 GMT", .warning), ("Sat, 21 Nov 2026 12:01:00 GMT", .failed), ("yesterday", .skipped),
+  ])
+  func judgesTheDifference(date: String, status: Finding.Status) {
+    #expect(ClockCheck.finding(date: date, now: Self.now, server: "x").status == status)
+  }
+
+  @Test func readsADate() {
+    #expect(HTTPDate.parse("Sun, 06 Nov 1994 08:49:37 GMT")?.rfc3339 == "1994-11-06T08:49:37Z")
+    #expect(HTTPDate.parse("Sun, 6 Nov 1994 08:49:37 GMT") == nil)
+  }
+}
+
+@Suite struct QueueCheckTests {
+  @Test func aQueueThatNobodyConsumesIsAFailure() {
+    let findings = QueueCheck.findings([
+      QueueState(name: "sms.dispatch", messages: 3, ready: 3, unacknowledged: 0, consumers: 0)
+    ])
+    #expect(findings.map(\.status) == [.failed])
+    #expect(findings.first?.detail == "nobody consumes it; 3 messages wait")
+  }
+
+  @Test func messagesThatAreNowhereWaitForTheirDeadQueue() {
+    let findings = QueueCheck.findings([
+      QueueState(name: "sms.dispatch", messages: 5, ready: 1, unacknowledged: 2, consumers: 1)
+    ])
+    #expect(findings.map(\.detail) == ["2 messages wait to be dead-lettered"])
+  }
+
+  @Test func deadLettersAreToWatch() {
+    let findings = QueueCheck.findings([
+      QueueState(name: "coordinator.results", messages: 0, ready: 0, unacknowledged: 0, consumers: 1),
+      QueueState(name: "coordinator.results.dead", messages: 7, ready: 7, unacknowledged: 0, consumers: 0),
+    ])
+    #expect(findings.map(\.status) == [.ok, .warning])
+    #expect(findings.last?.check == "dead letters of coordinator.results")
+  }
+
+  @Test(arguments: [("3.10.8", Finding.Status.ok), ("4.1.0", .ok), ("3.9.29", .failed), ("?", .failed)])
+  func theBrokerHasToBeNewEnough(version: String, status: Finding.Status) {
+    #expect(BrokerCheck.version(version).status == status)
+  }
+}
+
+@Suite struct FileCheckTests {
+  /// A directory with files, gone afterwards.
+  func withFiles(_ files: [String: String], _ body: (String) throws -> Void) throws {
+    let directory = FileManager.default.temporaryDirectory.appending(path: "doctor-\(UInt64.random(in: 0 ... .max))")
+    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: directory) }
+    for (name, text) in files {
+      try Data(text.utf8).write(to: directory.appending(path: name))
+      try FileManager.default.setAttributes(
+        [.posixPermissions: 0o600], ofItemAtPath: directory.appending(path: name).path)
+    }
+    try body(directory.path)
+  }
+
+  @Test func saysWhichFilesAreMissingEmptyOrOpen() throws {
+    try withFiles([
+      "a.json5": """
+      { // comments are allowed
+        broker: { passwordFile: 'good' }, lanes: { one: { tokenFile: 'missing', baseURL: 'https://user@x.example/a' } },
+        pepperFile: 'empty', database: { path: 'data.sqlite' } }
+      """,
+      "good": "secret", "empty": "", "data.sqlite": "this is no database", "b.json5": "{ not JSON5",
+    ]) { directory in
+      let findings = FileChecks.findings(try ConfigurationFiles(directory: directory))
+      let texts = findings.filter { $0.status != .ok }.map(\.check)
+      #expect(
+        texts == [
+          "a.json5: database.path", "a.json5: lanes.one.tokenFile", "a.json5: pepperFile", "configuration b.json5",
+        ])
+    }
+  }
+
+  @Test func aSecretThatEverybodyMayReadIsToWatch() throws {
+    try withFiles(["a.json5": "{ keysFile: 'keys' }", "keys": "{}"]) { directory in
+      try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: "\(directory)/keys")
+      let findings = FileChecks.findings(try ConfigurationFiles(directory: directory))
+      #expect(findings.map(\.status) == [.warning])
+    }
+  }
+
+  @Test func filesThatAreAllThereAreOneLine() throws {
+    try withFiles(["a.json5": "{ keysFile: 'keys' }", "keys": "{}"]) { directory in
+      let findings = FileChecks.findings(try ConfigurationFiles(directory: directory))
+      #expect(findings.map(\.status) == [.ok])
+    }
+  }
+
+  @Test func providersAreAskedOnceEachWithoutTheirPaths() async throws {
+    var files: ConfigurationFiles?
+    try withFiles([
+      "a.json5": """
+      { lanes: { one: { baseURL: 'http://u:p@one.example:81/Accounts/AC1' }, two: { url: 'http://one.example:81/b' },
+                 three: { baseURL: 'https://gone.example' } }, other: { url: 'http://not.a.lane' } }
+      """
+    ]) { files = try ConfigurationFiles(directory: $0) }
+    let probe = FakeProbe(answers: ["http://one.example:81": HTTPProbeAnswer(status: 404, body: [])])
+    let findings = await ProviderCheck(probe: probe).findings(try #require(files))
+    #expect(findings.map(\.status) == [.ok, .failed])
+    #expect(findings.map(\.check) == ["provider lanes.one.baseURL", "provider lanes.three.baseURL"])
+  }
+}
+
+@Suite struct ProcessCheckTests {
+  @Test func aProcessThatIsNotReadySaysWhy() async {
+    let body =
+      #"{"ready": false, "checks": [{"name": "broker", "ok": false, "detail": "refused"}, {"name": "db", "ok": true}]}"#
+    let probe = FakeProbe(answers: ["http://x/readyz": HTTPProbeAnswer(status: 503, body: Array(body.utf8))])
+    let finding = await ProcessCheck(probe: probe).finding(name: "coordinator", url: "http://x")
+    #expect(finding.status == .failed)
+    #expect(finding.detail == "at http://x is not ready: refused broker")
+  }
+
+  @Test func aProcessThatIsNotThereIsAFailure() async {
+    let finding = await ProcessCheck(probe: FakeProbe(answers: [:])).finding(name: "coordinator", url: "http://x")
+    #expect(finding.detail == "does not answer at http://x: connection refused")
+  }
+}
+
+@Suite struct HTTPAddressTests {
+  @Test(arguments: [
+    ("http://u:p%40ss@h:15672/", "http://h:15672", "u:p@ss"), ("https://h", "https://h", nil),
+    ("http://[::1]:80/x?y", "http://[::1]:80", nil),
+  ])
+  func takesAnAddressApart(text: String, base: String, credentials: String?) throws {
+    let address = try HTTPAddress(text)
+    #expect(address.base == base)
+    #expect(address.credentials == credentials)
+  }
+
+  @Test(arguments: ["", "h:15672", "ftp://h", "http://"])
+  func refusesWhatIsNone(text: String) {
+    #expect(throws: OperationsError.self) { try parse(text) }
+  }
+
+  /// Untyped, because a closure with a typed error in an expectation crashes the compiler (6.3.1).
+  private func parse(_ text: String) throws -> HTTPAddress { try HTTPAddress(text) }
+}

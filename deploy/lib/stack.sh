@@ -1,0 +1,165 @@
+# shellcheck shell=bash disable=SC2034
+# The stack of a developer's machine: broker, simulator, coordinator, two sms-workers. Sourced after common.sh and
+# broker.sh. Everything of it is in one directory, STACK: secrets/, config/, data/, log/, pid/, broker/.
+
+readonly READY_SECONDS=60
+readonly STOP_SECONDS=30
+
+# Sets where the stack is, what it runs and on which ports.
+#   stack_use DIRECTORY BINARIES PORT_BASE
+stack_use() {
+  STACK=$1 BIN=$2
+  AMQP_PORT=$3
+  MANAGEMENT_PORT=$((AMQP_PORT + 1))
+  SIMULATOR_PORT=$((AMQP_PORT + 10))
+  COORDINATOR_PORT=$((AMQP_PORT + 11))
+  WORKER1_PORT=$((AMQP_PORT + 12))
+  WORKER2_PORT=$((AMQP_PORT + 13))
+  SECRETS=$STACK/secrets
+}
+
+# --- configuration -----------------------------------------------------------------------------------------------------
+
+# Writes the configuration files: those of deploy/dev, with the ports put in. Secrets are made once and stay.
+stack_prepare() {
+  mkdir -p "$STACK"/{config,data,log,pid}
+  chmod 700 "$STACK"
+  ensure_secret "$SECRETS/code-pepper"
+  ensure_secret "$SECRETS/twilio-auth-token"
+  ensure_webhook_secret "$SECRETS/webhook-secret"
+  ensure_sealing_keys "$SECRETS/sealing-keys.json"
+  local file
+  for file in "$ROOT"/deploy/dev/*.json5; do
+    [[ -e $file ]] || continue
+    sed -e "s/@AMQP_PORT@/$AMQP_PORT/g" -e "s/@MANAGEMENT_PORT@/$MANAGEMENT_PORT/g" \
+      -e "s/@SIMULATOR_PORT@/$SIMULATOR_PORT/g" -e "s/@COORDINATOR_PORT@/$COORDINATOR_PORT/g" \
+      -e "s/@WORKER1_PORT@/$WORKER1_PORT/g" -e "s/@WORKER2_PORT@/$WORKER2_PORT/g" \
+      -e "s#@ROOT@#$ROOT#g" "$file" >"$STACK/config/$(basename "$file")"
+  done
+  stack_environment >"$STACK/stack.env.new"
+  chmod 600 "$STACK/stack.env.new"
+  mv "$STACK/stack.env.new" "$STACK/stack.env"
+}
+
+# A secret of the Standard Webhooks form: whsec_ and base64 of 24 to 64 bytes.
+ensure_webhook_secret() {
+  if [[ -s $1 ]]; then return 0; fi
+  (umask 077 && printf 'whsec_%s\n' "$(head -c 32 /dev/urandom | base64 | tr -d '\n')" >"$1.new" && mv "$1.new" "$1")
+}
+
+ensure_sealing_keys() {
+  if [[ -s $1 ]]; then return 0; fi
+  (umask 077 && "$BIN/countersign" keys generate --id dev-1 >"$1.new" && mv "$1.new" "$1")
+}
+
+# What another service needs to use the stack, in shell syntax.
+stack_environment() {
+  local service operator
+  service=$(cat "$SECRETS/broker-service")
+  operator=$(cat "$SECRETS/broker-operator")
+  cat <<ENV
+# Written by deploy/up: source it to use the development stack. It holds passwords.
+export COUNTERSIGN_AMQP_URL=amqp://service:$service@127.0.0.1:$AMQP_PORT
+export COUNTERSIGN_OPERATOR_AMQP_URL=amqp://operator:$operator@127.0.0.1:$AMQP_PORT
+export COUNTERSIGN_MANAGEMENT_URL=http://operator:$operator@127.0.0.1:$MANAGEMENT_PORT
+export COUNTERSIGN_SIMULATOR_URL=http://127.0.0.1:$SIMULATOR_PORT
+export COUNTERSIGN_COORDINATOR_URL=http://127.0.0.1:$COORDINATOR_PORT
+export COUNTERSIGN_SMS_WORKER_URLS=http://127.0.0.1:$WORKER1_PORT,http://127.0.0.1:$WORKER2_PORT
+export COUNTERSIGN_CONFIG_DIR=$STACK/config
+export COUNTERSIGN_BIN=$BIN
+export PATH=$BIN:\$PATH
+ENV
+}
+
+# --- processes ---------------------------------------------------------------------------------------------------------
+
+# Starts a process unless it runs, is ready, and is what would be started now; waits until it is ready.
+#   stack_start NAME PORT COMMAND...
+stack_start() {
+  local name=$1 port=$2 pidfile=$STACK/pid/$1.pid log=$STACK/log/$1.log version pid status=0 begun=$SECONDS
+  shift 2
+  version=$(stack_version "$@")
+  if pid=$(live_pid "$pidfile"); then
+    if [[ $(cat "$STACK/pid/$name.version" 2>/dev/null) == "$version" ]] && is_ready "$port"; then
+      note "$name runs already, on port $port"
+      return 0
+    fi
+    note "$name is not ready, or not what was built last: starting it again"
+    stop_process "$name" "$pidfile" "$STOP_SECONDS"
+  fi
+  require_free_port "$port"
+  start_process "$pidfile" "$log" env COUNTERSIGN_HTTP_PORT="$port" "$@" || stack_failed "$name" "$log" 2
+  printf '%s\n' "$version" >"$STACK/pid/$name.version"
+  wait_until "$READY_SECONDS" "$(live_pid "$pidfile" || echo 0)" is_ready "$port" || status=$?
+  ((status == 0)) || stack_failed "$name" "$log" "$status" "$port"
+  note "$name is ready on port $port after $((SECONDS - begun)) s"
+}
+
+stack_failed() {
+  show_tail "$2" 20
+  if (($3 == 2)); then
+    die "$1 ended at once" "its last line above says why; the whole log: $2"
+  fi
+  curl --silent --noproxy '*' --max-time 5 "http://127.0.0.1:$4/readyz" >&2 || true
+  die "$1 was not ready within $READY_SECONDS s" "its log: $2"
+}
+
+is_ready() { curl --silent --fail --output /dev/null --noproxy '*' --max-time 2 "http://127.0.0.1:$1/readyz"; }
+
+# Changes with the binary, its arguments and the configuration.
+stack_version() {
+  { stat -c '%i %Y' "$1" && printf '%s\n' "$@" && cat "$STACK"/config/*.json5; } | sha256sum
+}
+
+stack_start_all() {
+  stack_start simulator "$SIMULATOR_PORT" "$BIN/simulator" --config "$STACK/config/simulator.json5"
+  stack_start coordinator "$COORDINATOR_PORT" "$BIN/coordinator" --config "$STACK/config/coordinator.json5"
+  stack_start sms-worker-1 "$WORKER1_PORT" "$BIN/sms-worker" --config "$STACK/config/sms-worker.json5"
+  stack_start sms-worker-2 "$WORKER2_PORT" "$BIN/sms-worker" --config "$STACK/config/sms-worker.json5"
+}
+
+# In the reverse order; all are asked at once, so that none waits for another.
+stack_stop_all() {
+  local name names=(sms-worker-2 sms-worker-1 coordinator simulator) pid
+  for name in "${names[@]}"; do
+    if pid=$(live_pid "$STACK/pid/$name.pid"); then kill -TERM "$pid" 2>/dev/null || true; fi
+  done
+  for name in "${names[@]}"; do
+    stop_process "$name" "$STACK/pid/$name.pid" "$STOP_SECONDS"
+    rm -f "$STACK/pid/$name.version"
+  done
+}
+
+# --- proof -------------------------------------------------------------------------------------------------------------
+
+countersign() { (cd "$STACK" && "$BIN/countersign" "$@"); }
+
+# Verifies one number with the command line, as somebody would, and shows every step.
+stack_prove() {
+  local number started id sms code
+  # A number reserved for fiction in the numbering plan, and not one that the configuration calls fictional: it gets an SMS.
+  number=+1415555$(printf '01%02d' $((RANDOM % 100)))
+  note "countersign verify start $number --language pt-BR"
+  started=$(countersign verify start "$number" --language pt-BR --json) ||
+    die "the verification was not started" "countersign doctor says what is wrong"
+  id=$(jq -r .verificationID <<<"$started")
+  note "  verification $id, expires $(jq -r .expiresAt <<<"$started")"
+  PROOF_NUMBER=$number PROOF_SMS=''
+  wait_until 30 - proof_sms_arrived || die "no SMS reached the simulator within 30 s" "countersign verify status $id; logs in $STACK/log"
+  sms=$PROOF_SMS
+  note "the simulator received:"
+  printf '%s\n' "$sms" | sed 's/^/      | /'
+  code=$(grep -oE '(^|[^0-9])[0-9]{6}([^0-9]|$)' <<<"$sms" | tr -cd '0-9\n' | head -n 1)
+  [[ -n $code ]] || die "no code was found in the SMS"
+  note "countersign verify check $id $code"
+  countersign verify check "$id" "$code" | sed 's/^/      /'
+  note "countersign verify status $id"
+  countersign verify status "$id" | sed 's/^/      /'
+  [[ $(countersign verify status "$id" --json | jq -r .state) == approved ]] || die "the verification was not approved"
+}
+
+# The newest SMS to the number; kept in PROOF_SMS.
+proof_sms_arrived() {
+  PROOF_SMS=$(curl --silent --fail --noproxy '*' --max-time 5 --get --data-urlencode "to=$PROOF_NUMBER" \
+    "http://127.0.0.1:$SIMULATOR_PORT/control/sms" | jq -r 'last | .body // empty') && [[ -n $PROOF_SMS ]]
+}
