@@ -65,11 +65,12 @@ let libraries: [Target] = [
     "Operations",
     ["AMQP", "Client", "CurlTransport", "Database", "JOSE", "Messages", "ServiceRuntime", "Telemetry"]),
   library("Benchmarks", ["AMQP", "HTTPServer", "JOSE", "Messages", "Telemetry"]),
-  library("Simulation", ["HTTPServer", "JOSE", "PhoneNumbers", "ServiceRuntime", "Telemetry"]),
+  library("Simulation", ["HTTPServer", "JOSE", "ServiceRuntime", "Telemetry"]),
 ]
 
 let executables: [Target] = [
-  executable("countersign", ["Operations", "ServiceRuntime", "Telemetry"])
+  executable("countersign", ["Operations", "ServiceRuntime", "Telemetry"]),
+  executable("simulator", ["ServiceRuntime", "Simulation", "Telemetry"]),
 ]
 
 let testTargets: [Target] = [
@@ -79,6 +80,7 @@ let testTargets: [Target] = [
     ["AMQP", "Database", "JOSE", "Messages", "PhoneNumbers", "ServiceRuntime", "Telemetry"]),
   tests("CurlTransport", ["HTTPServer"]),
   tests("HTTPServer"),
+  tests("Simulation", ["CurlTransport", "JOSE", "Telemetry"]),
   tests("Telemetry"),
   tests("ServiceRuntime", ["AMQP", "HTTPServer", "JOSE", "Messages", "Telemetry"]),
   tests("Messages", ["AMQP", "JOSE", "Telemetry"]),

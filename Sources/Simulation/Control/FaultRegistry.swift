@@ -1,0 +1,60 @@
+import Synchronization
+
+/// The faults that are in force, in the order in which they were given; the first one that fits a request is taken.
+final class FaultRegistry: Sendable {
+  static let maxFaults = 100
+
+  private struct State {
+    var faults: [Fault] = []
+    var nextID = 1
+  }
+
+  private let state = Mutex(State())
+  private let random: @Sendable () -> Double
+
+  init(random: @escaping @Sendable () -> Double) { self.random = random }
+
+  /// Puts an order into force.
+  func add(_ body: [UInt8]) throws(FaultOrder.Problem) -> Fault {
+    try state.withLock { state throws(FaultOrder.Problem) in
+      guard state.faults.count < Self.maxFaults else {
+        throw FaultOrder.Problem(text: "there are \(Self.maxFaults) faults already; DELETE /control/faults clears them")
+      }
+      let fault = try FaultOrder.read(body, id: state.nextID)
+      state.nextID += 1
+      state.faults.append(fault)
+      return fault
+    }
+  }
+
+  /// The fault for a request, if there is one. One that has hit as often as it should is gone.
+  func take(_ provider: Provider, to recipient: String) -> Fault? {
+    state.withLock { state in
+      guard let index = state.faults.firstIndex(where: { hits($0, provider, recipient) }) else { return nil }
+      state.faults[index].hits += 1
+      let fault = state.faults[index]
+      if let remaining = fault.remaining {
+        state.faults[index].remaining = remaining - 1
+        if remaining == 1 { state.faults.remove(at: index) }
+      }
+      return fault
+    }
+  }
+
+  func all() -> [Fault] { state.withLock { $0.faults } }
+
+  /// Ends one fault, or all. Returns how many there were.
+  func clear(id: Int? = nil) -> Int {
+    state.withLock { state in
+      let before = state.faults.count
+      state.faults.removeAll { id == nil || $0.id == id }
+      return before - state.faults.count
+    }
+  }
+
+  private func hits(_ fault: Fault, _ provider: Provider, _ recipient: String) -> Bool {
+    guard fault.provider == nil || fault.provider == provider else { return false }
+    guard fault.recipient == nil || fault.recipient == recipient else { return false }
+    return fault.probability >= 1 || random() < fault.probability
+  }
+}

@@ -1,0 +1,40 @@
+/// What the simulator does, for people: `--help` and `GET /control`.
+public enum SimulatorGuide {
+  /// Plain text, lines of at most 100 characters.
+  public static let text = """
+    Providers
+      POST /2010-04-01/Accounts/{sid}/Messages.json   Twilio's Messages API (form, Basic authentication)
+      POST /webhook/sms                               a receiver of Standard Webhooks of type sms.dispatch
+
+    What they have received
+      GET    /control/sms?to=+14155550123   the messages for a number, oldest first: a JSON array of
+                                            {to, from, body, receivedAt, provider, id, deliveries}
+      GET    /control/sms?limit=100         the newest messages (10,000 without limit)
+      GET    /control/sms/summary           counts
+      DELETE /control/sms                   forgets messages and counts
+
+    Faults
+      POST   /control/faults                {"fault": "429", "provider": "twilio", "count": 3, "retryAfterSeconds": 2}
+      GET    /control/faults                those in force
+      DELETE /control/faults[/{id}]         ends all, or one
+
+      fault              latency, a status from 400 to 599, reset (TCP reset after the request was read),
+                         close (the same, in the orderly way), hang (no answer). Required.
+      provider           twilio, webhook or any (any)
+      count              requests it hits (1; any number when there is a probability)
+      probability        0 to 1, how likely it hits a request (1)
+      delaySeconds       waits so long before it fails; required for latency (0; hang: 600)
+      retryAfterSeconds  sent as Retry-After with a status
+      to                 only messages for this number
+      processed          whether the message is taken nevertheless (false; latency: true)
+
+    Numbers that are refused (Twilio's test numbers, for both providers)
+      +15005550001 invalid (21211)        +15005550002 not routable (21612)   +15005550003 region not enabled (21408)
+      +15005550004 opted out (21610)      +15005550009 landline (21614)
+      From +15005550001 is invalid (21212), +15005550007 not a sender (21606), +15005550008 has a full queue (21611).
+
+    Health
+      GET /livez  /readyz  /metrics
+
+    """
+}

@@ -1,1 +1,0 @@
-/// Stand-ins for the providers that validate as strictly as they do.

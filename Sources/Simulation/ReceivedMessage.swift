@@ -1,0 +1,28 @@
+import Telemetry
+
+/// The providers that are simulated.
+enum Provider: String, Sendable, CaseIterable {
+  case twilio
+  case webhook
+}
+
+/// A message that a provider has taken.
+struct ReceivedMessage: Sendable, Equatable {
+  let to: String
+  let from: String?
+  let body: String
+  let receivedAt: UnixTime
+  let provider: Provider
+  /// The provider's ID of it: a message SID, a webhook ID.
+  let id: String
+  /// How often a webhook with this ID came.
+  var deliveries = 1
+
+  var json: String {
+    """
+    {"to":\(JSONText.quote(to)),"from":\(JSONText.quote(from)),"body":\(JSONText.quote(body)),\
+    "receivedAt":"\(receivedAt.rfc3339)","provider":"\(provider.rawValue)","id":\(JSONText.quote(id)),\
+    "deliveries":\(deliveries)}
+    """
+  }
+}

@@ -1,0 +1,35 @@
+/// Numbers that are treated in a special way: those of Twilio's test credentials
+/// (https://www.twilio.com/docs/iam/test-credentials), for every simulated provider.
+enum Recipients {
+  /// Why a provider does not take a message for a number.
+  struct Refusal: Sendable {
+    /// Twilio's code.
+    let code: Int
+    let message: String
+  }
+
+  /// The refusal of a recipient, if it is one.
+  static func refusal(_ number: String) -> Refusal? {
+    switch number {
+    case "+15005550001": invalid
+    case "+15005550002":
+      Refusal(
+        code: 21612, message: "Message cannot be sent with the current combination of 'To' and 'From' parameters.")
+    case "+15005550003":
+      Refusal(code: 21408, message: "Permission to send an SMS has not been enabled for the region of the 'To' number.")
+    case "+15005550004": Refusal(code: 21610, message: "Attempt to send to unsubscribed recipient.")
+    case "+15005550009": Refusal(code: 21614, message: "'To' number is not a valid mobile number.")
+    default: isE164(number) ? nil : invalid
+    }
+  }
+
+  static let invalid = Refusal(code: 21211, message: "Invalid 'To' Phone Number.")
+
+  /// E.164: a plus sign, a digit that is not 0, at most 15 digits; the shortest numbers in use have 7.
+  static func isE164(_ number: String) -> Bool {
+    let digits = number.utf8.dropFirst()
+    return number.utf8.first == UInt8(ascii: "+") && digits.first != UInt8(ascii: "0")
+      && (7...15).contains(digits.count)
+      && digits.allSatisfy { (0x30...0x39).contains($0) }
+  }
+}

@@ -1,0 +1,22 @@
+public import Telemetry
+
+/// What a simulator is made with.
+public struct SimulatorSettings: Sendable {
+  /// The address to listen on.
+  public var host = "127.0.0.1"
+  /// The port; 0 for any that is free.
+  public var port: UInt16 = 0
+  /// The account of the Messages API.
+  public var accountSID = "AC00000000000000000000000000000001"
+  /// Its auth token.
+  public var authToken = Secret("simulated-auth-token")
+  /// The secrets of the webhook, `whsec_…`, any of which may sign; separated by white space.
+  public var webhookSecret = Secret("whsec_c2ltdWxhdGVkLXdlYmhvb2stc2VjcmV0")
+  /// Messages that are kept; beyond it the oldest are forgotten. One takes about 400 bytes.
+  public var maxMessages = 200_000
+  /// How far the timestamp of a webhook may be from the time here.
+  public var timestampTolerance = Duration.seconds(300)
+
+  /// The settings of a test: any free port, the secrets above.
+  public init() {}
+}

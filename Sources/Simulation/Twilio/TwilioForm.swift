@@ -1,0 +1,54 @@
+import HTTPServer
+
+/// The form of a message to be sent, and what Twilio checks of it.
+struct TwilioForm: Sendable {
+  /// The longest body (https://www.twilio.com/docs/errors/21617).
+  static let maxBodyLength = 1_600
+  /// Seconds (message resource, `ValidityPeriod`).
+  static let validityPeriods = 1...36_000
+
+  private let fields: [(name: String, value: String)]
+
+  init(_ body: [UInt8]) { fields = URLEncodedForm.parse(body) }
+
+  /// The value of a field; an empty one counts as missing.
+  subscript(_ name: String) -> String? {
+    fields.first { $0.name == name && !$0.value.isEmpty }?.value
+  }
+
+  var sender: String? { self["From"] ?? self["MessagingServiceSid"] }
+
+  /// Throws the first thing that is wrong, in Twilio's words.
+  func check() throws(TwilioError) {
+    guard let recipient = self["To"] else { throw .refused(21604, "A 'To' phone number is required.") }
+    guard let sender else { throw .refused(21603, "A 'From' phone number is required.") }
+    guard let body = self["Body"] else { throw .refused(21602, "Message body is required.") }
+    guard body.utf16.count <= Self.maxBodyLength else {
+      throw .refused(21617, "The concatenated message body exceeds the 1600 character limit.")
+    }
+    if let text = self["ValidityPeriod"] {
+      guard let seconds = Int(text), Self.validityPeriods.contains(seconds) else {
+        throw .refused(90007, "The ValidityPeriod must be from 1 to 36000 seconds.")
+      }
+    }
+    if let refusal = Recipients.refusal(recipient) { throw .refused(refusal.code, refusal.message) }
+    try check(sender: sender)
+  }
+
+  /// Twilio's test numbers, and what can be a sender at all: a number, a short code, up to 11 letters and digits, an SID.
+  private func check(sender: String) throws(TwilioError) {
+    switch sender {
+    case "+15005550001": throw .refused(21212, "Invalid 'From' phone number.")
+    case "+15005550007":
+      throw .refused(21606, "The 'From' phone number is not a valid, SMS-capable number of this account.")
+    case "+15005550008":
+      throw TwilioError(status: 429, code: 21611, message: "This 'From' number has exceeded its queue.")
+    default:
+      let isShort = (1...11).contains(sender.utf8.count) && sender.utf8.allSatisfy { (0x20...0x7E).contains($0) }
+      let isService = sender.hasPrefix("MG") && sender.utf8.count == 34
+      guard Recipients.isE164(sender) || isService || isShort && !sender.hasPrefix("+") else {
+        throw .refused(21212, "Invalid 'From' phone number.")
+      }
+    }
+  }
+}

@@ -1,0 +1,73 @@
+import HTTPServer
+import JOSE
+import Telemetry
+
+/// Twilio's Messages API: `POST /2010-04-01/Accounts/{sid}/Messages.json`
+/// (https://www.twilio.com/docs/messaging/api/message-resource), as strict as Twilio's own.
+struct TwilioMessages: Sendable {
+  private let accountSID: String
+  private let authorization: [UInt8]
+  private let inbox: ProviderInbox
+
+  init(_ settings: SimulatorSettings, inbox: ProviderInbox) {
+    accountSID = settings.accountSID
+    let credentials = "\(settings.accountSID):\(settings.authToken.reveal())"
+    authorization = Array("Basic \(Base64.encode(Array(credentials.utf8)))".utf8)
+    self.inbox = inbox
+  }
+
+  func reply(_ request: HTTPServerRequest, _ parts: [Substring]) async -> HTTPServerReply {
+    do throws(TwilioError) {
+      try check(request, parts)
+      let form = TwilioForm(request.body)
+      return await inbox.answer(.twilio, to: form["To"] ?? "") {
+        TwilioError.status($0).response
+      } process: {
+        create(form)
+      }
+    } catch {
+      inbox.refuse(String(error.code))
+      return inbox.count(error.response, .twilio)
+    }
+  }
+
+  private func check(_ request: HTTPServerRequest, _ parts: [Substring]) throws(TwilioError) {
+    guard parts.count == 4, parts[1] == "Accounts", parts[3] == "Messages.json" else { throw .notFound }
+    let given = Array((request.headers["Authorization"] ?? "").utf8)
+    guard constantTimeEquals(given, authorization), parts[2] == accountSID else { throw .authenticate }
+    guard request.method == "POST" else { throw .methodNotAllowed }
+    let mediaType = request.headers["Content-Type"]?.split(separator: ";").first?.lowercased()
+    guard mediaType == "application/x-www-form-urlencoded" else {
+      throw TwilioError(status: 415, code: 20415, message: "Unsupported Media Type")
+    }
+  }
+
+  private func create(_ form: TwilioForm) -> HTTPServerResponse {
+    do throws(TwilioError) {
+      try form.check()
+      let now = inbox.clock.now()
+      let sid = "SM" + SecureRandom.bytes(16).map(JSONText.hexadecimal).joined()
+      let message = ReceivedMessage(
+        to: form["To"] ?? "", from: form.sender, body: form["Body"] ?? "", receivedAt: now, provider: .twilio, id: sid)
+      _ = inbox.record(message)
+      return .json(status: 201, resource(message, form))
+    } catch {
+      inbox.refuse(String(error.code))
+      return error.response
+    }
+  }
+
+  private func resource(_ message: ReceivedMessage, _ form: TwilioForm) -> String {
+    let date = TwilioDate.text(message.receivedAt)
+    let path = "/2010-04-01/Accounts/\(accountSID)/Messages/\(message.id)"
+    return """
+      {"account_sid":\(JSONText.quote(accountSID)),"api_version":"2010-04-01","body":\(JSONText.quote(message.body)),\
+      "date_created":"\(date)","date_sent":null,"date_updated":"\(date)","direction":"outbound-api",\
+      "error_code":null,"error_message":null,"from":\(JSONText.quote(form["From"])),\
+      "messaging_service_sid":\(JSONText.quote(form["MessagingServiceSid"])),"num_media":"0",\
+      "num_segments":"\(TwilioSegments.count(message.body))","price":null,"price_unit":"USD",\
+      "sid":"\(message.id)","status":"\(form["From"] == nil ? "accepted" : "queued")",\
+      "subresource_uris":{"media":"\(path)/Media.json"},"to":\(JSONText.quote(message.to)),"uri":"\(path).json"}
+      """
+  }
+}

@@ -1,0 +1,77 @@
+import Simulation
+import Telemetry
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct ControlTests {
+  @Test(arguments: ["%2B14155550123", "+14155550123", "14155550123"])
+  func numberIsFoundHoweverItIsWritten(_ number: String) async throws {
+    try await Bench.run { bench in
+      _ = try await bench.twilio()
+      _ = try await bench.twilio(["To": "+14155550199"])
+      #expect(try await bench.shown("?to=\(number)").map(\.to) == ["+14155550123"])
+    }
+  }
+
+  @Test func messagesComeOldestFirstAndTheOldestAreForgotten() async throws {
+    try await Bench.run(maxMessages: 3) { bench in
+      for number in 1...5 { _ = try await bench.twilio(["To": "+1415555010\(number % 2)", "Body": String(number)]) }
+      #expect(try await bench.shown().map(\.body) == ["3", "4", "5"])
+      #expect(try await bench.shown("?limit=2").map(\.body) == ["4", "5"])
+      #expect(try await bench.shown("?to=%2B14155550101").map(\.body) == ["3", "5"])
+      #expect(try await bench.shown("?to=%2B14155550100").map(\.body) == ["4"])
+      let summary = try await bench.summary()
+      #expect(summary.received == 5)
+      #expect(summary.held == 3)
+      #expect(summary.distinctRecipients == 2)
+    }
+  }
+
+  @Test func sameTextToTheSameNumberIsADuplicate() async throws {
+    try await Bench.run { bench in
+      for body in ["a", "b", "a"] { _ = try await bench.twilio(["Body": body]) }
+      _ = try await bench.twilio(["Body": "a", "To": "+14155550199"])
+      let summary = try await bench.summary()
+      #expect(summary.duplicates == 1)
+      #expect(summary.byProvider == ["twilio": 4, "webhook": 0])
+    }
+  }
+
+  @Test func messagesAreCleared() async throws {
+    try await Bench.run { bench in
+      _ = try await bench.twilio()
+      _ = try await bench.control("DELETE", "/sms")
+      #expect(try await bench.shown().isEmpty)
+      #expect(try await bench.summary().received == 0)
+    }
+  }
+
+  @Test func pagesThatAreNotThereSaySo() async throws {
+    try await Bench.run { bench in
+      for (method, path, status) in [
+        ("GET", "/nothing", 404), ("PUT", "/sms", 405), ("GET", "/sms?limit=0", 400), ("GET", "", 200),
+      ] {
+        let answer = try await bench.control(method, path)
+        #expect(answer.status == status)
+      }
+      #expect(try await bench.control("GET", "").text == SimulatorGuide.text)
+    }
+  }
+
+  @Test func wrongSecretIsSaid() {
+    var settings = SimulatorSettings()
+    settings.webhookSecret = .init("whsec_short")
+    let error = #expect(throws: SimulationError.self) { try Simulator(settings) }
+    #expect(error?.code == .invalidSecret)
+  }
+
+  @Test func portInUseIsSaid() async throws {
+    try await Bench.run { bench in
+      var settings = SimulatorSettings()
+      settings.port = bench.simulator.port
+      let error = #expect(throws: SimulationError.self) { try Simulator(settings) }
+      #expect(error?.code == .cannotListen)
+      #expect(error?.description.contains(String(settings.port)) == true)
+    }
+  }
+}

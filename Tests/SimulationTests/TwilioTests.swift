@@ -1,0 +1,85 @@
+import CurlTransport
+import Telemetry
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct TwilioTests {
+  private struct Created: Decodable {
+    let sid: String
+    let status: String
+    let numSegments: String
+    let dateCreated: String
+    let to: String
+    let from: String?
+    let body: String
+    let accountSid: String
+    let errorCode: Int?
+  }
+
+  @Test func messageIsTaken() async throws {
+    try await Bench.run { bench in
+      let answer = try await bench.twilio(["Body": "Ünïcode \"quoted\" \\ \n 🙂"])
+      #expect(answer.status == 201)
+      let created: Created = try answer.decoded()
+      #expect(created.sid.hasPrefix("SM") && created.sid.utf8.count == 34)
+      #expect(created.status == "queued")
+      #expect(created.numSegments == "1")
+      #expect(created.to == "+14155550123")
+      #expect(created.body == "Ünïcode \"quoted\" \\ \n 🙂")
+      #expect(created.dateCreated == "Wed, 01 Jul 2026 12:00:00 +0000")
+      let shown = try await bench.shown()
+      #expect(
+        shown == [
+          Shown(
+            to: created.to, from: "+14155550100", body: created.body, receivedAt: "2026-07-01T12:00:00Z",
+            provider: "twilio", id: created.sid, deliveries: 1)
+        ])
+    }
+  }
+
+  @Test(arguments: [
+    (160, "a", "1"), (161, "a", "2"), (306, "a", "2"), (307, "a", "3"), (80, "€", "1"), (81, "€", "2"),
+    (70, "я", "1"), (71, "я", "2"), (134, "я", "2"), (135, "я", "3"),
+  ])
+  func segmentsAreCounted(count: Int, character: String, segments: String) async throws {
+    try await Bench.run { bench in
+      let answer = try await bench.twilio(["Body": String(repeating: character, count: count)])
+      let created: Created = try answer.decoded()
+      #expect(created.numSegments == segments)
+    }
+  }
+
+  @Test(
+    arguments: [
+      (["To": nil], 400, 21604), (["To": "4155550123"], 400, 21211), (["To": "+1415"], 400, 21211),
+      (["To": "+15005550001"], 400, 21211), (["To": "+15005550002"], 400, 21612), (["To": "+15005550003"], 400, 21408),
+      (["To": "+15005550004"], 400, 21610), (["To": "+15005550009"], 400, 21614),
+      (["From": nil], 400, 21603), (["From": "+15005550001"], 400, 21212), (["From": "+15005550007"], 400, 21606),
+      (["From": "+15005550008"], 429, 21611), (["From": "a sender that is too long"], 400, 21212),
+      (["Body": nil], 400, 21602), (["Body": ""], 400, 21602),
+      (["Body": String(repeating: "x", count: 1_601)], 400, 21617),
+      (["ValidityPeriod": "0"], 400, 90007), (["ValidityPeriod": "36001"], 400, 90007),
+      (["ValidityPeriod": "x"], 400, 90007),
+    ] as [([String: String?], Int, Int)])
+  func wrongFormIsRefused(changes: [String: String?], status: Int, code: Int) async throws {
+    try await Bench.run { bench in
+      let answer = try await bench.twilio(changes)
+      #expect(answer.status == status)
+      #expect(try answer.twilioCode() == code)
+      #expect(try await bench.shown().isEmpty)
+      #expect(try await bench.summary().refused == [String(code): 1])
+    }
+  }
+
+  @Test func credentialsAreChecked() async throws {
+    try await Bench.run { bench in
+      for answer in [
+        try await bench.twilio(token: "wrong"), try await bench.twilio(sid: "AC00000000000000000000000000000002"),
+      ] {
+        #expect(answer.status == 401)
+        #expect(try answer.twilioCode() == 20003)
+        #expect(answer.response.headers["WWW-Authenticate"] == "Basic realm=\"Twilio API\"")
+      }
+    }
+  }
+}
