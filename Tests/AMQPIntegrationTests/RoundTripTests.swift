@@ -1,148 +1,153 @@
 import AMQP
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
-struct RoundTripTests {
-  @Test func everyPropertySurvives() async throws {
-    try await Broker.withQueue { queue, _ in
-      let sent = Message(
-        contentType: "application/json", contentEncoding: "identity",
-        headers: [
-          "x-attempt": 3, "flag": true, "ratio": .double(0.25), "text": "näme", "raw": .bytes([0, 1, 255]),
-          "at": .timestamp(1_700_000_000), "list": .array([1, "two", .null]), "map": .table(["deep": .table(["n": 1])]),
-          "none": .null, "empty": .table([:]), "negative": .int(.min),
-        ],
-        priority: 4, correlationID: "c", replyTo: "r", expiration: "60000", messageID: "m", timestamp: 1_700_000_001,
-        type: "sms.dispatch.v1", userID: "guest", appID: "tests", body: Array("{\"a\":1}".utf8))
-      try await withPublisher { publisher, _ in
-        let outcome = try await publisher.publish(Publication(message: sent, exchange: "", routingKey: queue))
-        #expect(outcome == .confirmed)
-      }
-      try await withConsumer(queue) { consumer, _ in
-        let delivery = try #require(await consumer.next()?.first)
-        #expect(delivery.message == sent)
-        #expect(delivery.routingKey == queue)
-        #expect(delivery.exchange == "")
-        #expect(!delivery.isRedelivered && !delivery.isOversize)
-        consumer.ack(delivery.tag)
-      }
-    }
-  }
-
-  @Test(arguments: [0, 1, 131_064, 131_065, 262_128, 1_000_000])
-  func bodiesOfManyFramesSurvive(_ count: Int) async throws {
-    try await Broker.withQueue { queue, _ in
-      let body = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31) }
-      try await withPublisher { publisher, _ in
-        let message = Message(messageID: "m", body: body)
-        let outcome = try await publisher.publish(Publication(message: message, exchange: "", routingKey: queue))
-        #expect(outcome == .confirmed)
-      }
-      try await withConsumer(queue) { consumer, _ in
-        let delivery = try #require(await consumer.next()?.first)
-        #expect(delivery.message.body == body)
-        consumer.ack(delivery.tag)
-      }
-    }
-  }
-
-  @Test func aBatchIsConsumedInOrderAndAcknowledged() async throws {
-    try await Broker.withQueue { queue, admin in
-      let count = 3000
-      try await withPublisher { publisher, _ in
-        let batch = (0..<count).map { Publication(message: Message(id: "\($0)"), exchange: "", routingKey: queue) }
-        let outcomes = try await publisher.publish(batch)
-        #expect(outcomes == Array(repeating: .confirmed, count: count))
-      }
-      try await withConsumer(queue, prefetch: 50) { consumer, _ in
-        var ids: [String] = []
-        while ids.count < count, let deliveries = await consumer.next() {
-          #expect(deliveries.count <= 50)
-          for delivery in deliveries {
-            ids.append(delivery.message.messageID ?? "")
-            consumer.ack(delivery.tag)
-          }
-        }
-        #expect(ids == (0..<count).map { "\($0)" })
-      }
-      // The close of the consumer proves that its acknowledgements were read.
-      #expect(try await admin.declareQueue(queue, passive: true).messageCount == 0)
-    }
-  }
-
-  @Test func rejectedMessagesComeBackOrGoToTheDeadLetterQueue() async throws {
-    try await Broker.withQueue { dead, _ in
-      let arguments: [String: FieldValue] = ["x-dead-letter-exchange": "", "x-dead-letter-routing-key": .string(dead)]
-      try await Broker.withQueue(arguments: arguments) { queue, admin in
-        _ = try await admin.publish(Publication(message: Message(id: "1"), exchange: "", routingKey: queue))
-        try await withConsumer(queue) { consumer, _ in
-          let first = try #require(await consumer.next()?.first)
-          consumer.reject(first.tag, requeue: true)
-          let second = try #require(await consumer.next()?.first)
-          #expect(second.isRedelivered)
-          #expect(second.message.headers["x-delivery-count"]?.intValue == 1)
-          consumer.reject(second.tag, requeue: false)
-          try await eventually("the message is dead-lettered") {
-            try await admin.declareQueue(dead, passive: true).messageCount == 1
-          }
-        }
-      }
-    }
-  }
-
-  @Test func requestsAreAnswered() async throws {
-    try await Broker.withQueue { queue, _ in
-      try await withConsumer(queue) { consumer, _ in
+extension WithBroker {
+  @Suite struct RoundTripTests {
+    @Test func everyPropertySurvives() async throws {
+      try await Broker.withQueue { queue, _ in
+        let sent = Message(
+          contentType: "application/json", contentEncoding: "identity",
+          headers: [
+            "x-attempt": 3, "flag": true, "ratio": .double(0.25), "text": "näme", "raw": .bytes([0, 1, 255]),
+            "at": .timestamp(1_700_000_000), "list": .array([1, "two", .null]),
+            "map": .table(["deep": .table(["n": 1])]),
+            "none": .null, "empty": .table([:]), "negative": .int(.min),
+          ],
+          priority: 4, correlationID: "c", replyTo: "r", expiration: "60000", messageID: "m", timestamp: 1_700_000_001,
+          type: "sms.dispatch.v1", userID: "guest", appID: "tests", body: Array("{\"a\":1}".utf8))
         try await withPublisher { publisher, _ in
-          async let answering: Void = answer(consumer, publisher, count: 200)
-          try await withRequestClient { client in
-            try await withThrowingTaskGroup(of: (Int, String).self) { group in
-              for number in 0..<200 {
-                group.addTask {
-                  let reply = try await client.request(
-                    Message(id: "q\(number)", "ask \(number)"), exchange: "", routingKey: queue, timeout: .seconds(20))
-                  return (number, reply.text)
-                }
-              }
-              for try await (number, text) in group { #expect(text == "answer to ask \(number)") }
+          let outcome = try await publisher.publish(Publication(message: sent, exchange: "", routingKey: queue))
+          #expect(outcome == .confirmed)
+        }
+        try await withConsumer(queue) { consumer, _ in
+          let delivery = try #require(await consumer.next()?.first)
+          #expect(delivery.message == sent)
+          #expect(delivery.routingKey == queue)
+          #expect(delivery.exchange == "")
+          #expect(!delivery.isRedelivered && !delivery.isOversize)
+          consumer.ack(delivery.tag)
+        }
+      }
+    }
+
+    @Test(arguments: [0, 1, 131_064, 131_065, 262_128, 1_000_000])
+    func bodiesOfManyFramesSurvive(_ count: Int) async throws {
+      try await Broker.withQueue { queue, _ in
+        let body = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+        try await withPublisher { publisher, _ in
+          let message = Message(messageID: "m", body: body)
+          let outcome = try await publisher.publish(Publication(message: message, exchange: "", routingKey: queue))
+          #expect(outcome == .confirmed)
+        }
+        try await withConsumer(queue) { consumer, _ in
+          let delivery = try #require(await consumer.next()?.first)
+          #expect(delivery.message.body == body)
+          consumer.ack(delivery.tag)
+        }
+      }
+    }
+
+    @Test func aBatchIsConsumedInOrderAndAcknowledged() async throws {
+      try await Broker.withQueue { queue, admin in
+        let count = 3000
+        try await withPublisher { publisher, _ in
+          let batch = (0..<count).map { Publication(message: Message(id: "\($0)"), exchange: "", routingKey: queue) }
+          let outcomes = try await publisher.publish(batch)
+          #expect(outcomes == Array(repeating: .confirmed, count: count))
+        }
+        try await withConsumer(queue, prefetch: 50) { consumer, _ in
+          var ids: [String] = []
+          while ids.count < count, let deliveries = await consumer.next() {
+            #expect(deliveries.count <= 50)
+            for delivery in deliveries {
+              ids.append(delivery.message.messageID ?? "")
+              consumer.ack(delivery.tag)
             }
           }
-          try await answering
+          #expect(ids == (0..<count).map { "\($0)" })
         }
+        // The close of the consumer proves that its acknowledgements were read.
+        #expect(try await admin.declareQueue(queue, passive: true).messageCount == 0)
       }
     }
-  }
 
-  @Test func anUnroutableRequestAndASilentServerAreToldApart() async throws {
-    try await Broker.withQueue { queue, _ in
-      try await withRequestClient { client in
-        func failure(_ exchange: String, _ key: String, _ timeout: Duration) async -> AMQPError? {
-          await #expect(throws: AMQPError.self) {
-            try await client.request(Message(id: "1"), exchange: exchange, routingKey: key, timeout: timeout)
+    @Test func rejectedMessagesComeBackOrGoToTheDeadLetterQueue() async throws {
+      try await Broker.withQueue { dead, _ in
+        let arguments: [String: FieldValue] = [
+          "x-dead-letter-exchange": "", "x-dead-letter-routing-key": .string(dead),
+        ]
+        try await Broker.withQueue(arguments: arguments) { queue, admin in
+          _ = try await admin.publish(Publication(message: Message(id: "1"), exchange: "", routingKey: queue))
+          try await withConsumer(queue) { consumer, _ in
+            let first = try #require(await consumer.next()?.first)
+            consumer.reject(first.tag, requeue: true)
+            let second = try #require(await consumer.next()?.first)
+            #expect(second.isRedelivered)
+            #expect(second.message.headers["x-delivery-count"]?.intValue == 1)
+            consumer.reject(second.tag, requeue: false)
+            try await eventually("the message is dead-lettered") {
+              try await admin.declareQueue(dead, passive: true).messageCount == 1
+            }
           }
         }
-        let unroutable = await failure("", "nobody.here", .seconds(10))
-        #expect(unroutable?.code == .notFound)
-        #expect(unroutable?.replyCode == 312)
-        #expect(await failure("", queue, .milliseconds(300))?.code == .timedOut)
-        #expect(await failure("no.such", "key", .seconds(10))?.code == .notFound)
       }
     }
-  }
 
-  private func answer(_ consumer: Consumer, _ publisher: Publisher, count: Int) async throws {
-    var answered = 0
-    while answered < count, let deliveries = await consumer.next() {
-      let replies = deliveries.map { delivery in
-        Publication(
-          message: Message(
-            correlationID: delivery.message.correlationID, body: Array("answer to ".utf8) + delivery.message.body),
-          exchange: "", routingKey: delivery.message.replyTo ?? "")
+    @Test func requestsAreAnswered() async throws {
+      try await Broker.withQueue { queue, _ in
+        try await withConsumer(queue) { consumer, _ in
+          try await withPublisher { publisher, _ in
+            async let answering: Void = answer(consumer, publisher, count: 200)
+            try await withRequestClient { client in
+              try await withThrowingTaskGroup(of: (Int, String).self) { group in
+                for number in 0..<200 {
+                  group.addTask {
+                    let reply = try await client.request(
+                      Message(id: "q\(number)", "ask \(number)"), exchange: "", routingKey: queue, timeout: .seconds(20)
+                    )
+                    return (number, reply.text)
+                  }
+                }
+                for try await (number, text) in group { #expect(text == "answer to ask \(number)") }
+              }
+            }
+            try await answering
+          }
+        }
       }
-      let outcomes = try await publisher.publish(replies)
-      #expect(outcomes.allSatisfy { $0 == .confirmed })
-      consumer.ack(deliveries.map(\.tag))
-      answered += deliveries.count
+    }
+
+    @Test func anUnroutableRequestAndASilentServerAreToldApart() async throws {
+      try await Broker.withQueue { queue, _ in
+        try await withRequestClient { client in
+          func failure(_ exchange: String, _ key: String, _ timeout: Duration) async -> AMQPError? {
+            await #expect(throws: AMQPError.self) {
+              try await client.request(Message(id: "1"), exchange: exchange, routingKey: key, timeout: timeout)
+            }
+          }
+          let unroutable = await failure("", "nobody.here", .seconds(10))
+          #expect(unroutable?.code == .notFound)
+          #expect(unroutable?.replyCode == 312)
+          #expect(await failure("", queue, .milliseconds(300))?.code == .timedOut)
+          #expect(await failure("no.such", "key", .seconds(10))?.code == .notFound)
+        }
+      }
+    }
+
+    private func answer(_ consumer: Consumer, _ publisher: Publisher, count: Int) async throws {
+      var answered = 0
+      while answered < count, let deliveries = await consumer.next() {
+        let replies = deliveries.map { delivery in
+          Publication(
+            message: Message(
+              correlationID: delivery.message.correlationID, body: Array("answer to ".utf8) + delivery.message.body),
+            exchange: "", routingKey: delivery.message.replyTo ?? "")
+        }
+        let outcomes = try await publisher.publish(replies)
+        #expect(outcomes.allSatisfy { $0 == .confirmed })
+        consumer.ack(deliveries.map(\.tag))
+        answered += deliveries.count
+      }
     }
   }
 }

@@ -51,7 +51,9 @@ extension Link {
     case AMQP_STATUS_SSL_CONNECTION_FAILED.rawValue, AMQP_STATUS_SSL_ERROR.rawValue:
       return AMQPError(.tlsFailed, "the TLS handshake with \(place) failed (TLS 1.2 or later is required)")
     default:
-      let why = reason == 0 ? String(cString: amqp_error_string2(status)) : String(cString: strerror(reason))
+      // The library takes the reason from the socket (SO_ERROR) and keeps it to itself.
+      let isKnown = reason != 0 && reason != EINPROGRESS
+      let why = isKnown ? String(cString: strerror(reason)) : "is the broker running, and reachable from here?"
       return AMQPError(.connectFailed, "cannot connect to \(place): \(why)")
     }
   }

@@ -1,0 +1,237 @@
+import AMQP
+import Synchronization
+import Testing
+
+extension WithBroker {
+  /// Whatever happens to connection and broker: nothing that was published is lost.
+  @Suite struct LossTests {
+    /// Publishes and consumes while `trouble` happens, and compares.
+    private func survive(
+      endpoint: BrokerEndpoint? = nil, count: Int = 4000, _ trouble: (Publisher, Consumer) async throws -> Void
+    ) async throws {
+      try await Broker.withQueue { queue, _ in
+        try await withConsumer(queue, endpoint: endpoint) { consumer, consumerLog in
+          try await withPublisher(endpoint: endpoint, maxOutstanding: 64) { publisher, publisherLog in
+            async let consumed = consume(consumer, count)
+            async let published: Void = publish(publisher, queue, count)
+            try await trouble(publisher, consumer)
+            try await published
+            let ids = await consumed
+            #expect(ids == Set((0..<count).map { "\($0)" }))
+            let isLost = { (event: ConnectionEvent) in if case .disconnected = event { true } else { false } }
+            #expect(publisherLog.contains(isLost) && consumerLog.contains(isLost))
+            try await eventually("both are ready again") { publisher.isReady && consumer.isReady }
+          }
+        }
+      }
+    }
+
+    private func publish(_ publisher: Publisher, _ queue: String, _ count: Int) async throws {
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for first in 0..<8 {
+          group.addTask {
+            for number in stride(from: first, to: count, by: 8) {
+              let outcome = try await publisher.publish(
+                Publication(message: Message(id: "\(number)"), exchange: "", routingKey: queue))
+              #expect(outcome == .confirmed)
+              if number % 80 == first { try await Task.sleep(for: .milliseconds(5)) }
+            }
+          }
+        }
+        try await group.waitForAll()
+      }
+    }
+
+    private func consume(_ consumer: Consumer, _ count: Int) async -> Set<String> {
+      var ids: Set<String> = []
+      while ids.count < count, let deliveries = await consumer.next() {
+        for delivery in deliveries {
+          ids.insert(delivery.message.messageID ?? "")
+          consumer.ack(delivery.tag)
+        }
+      }
+      return ids
+    }
+
+    @Test func anOperatorClosesAllConnections() async throws {
+      try await survive { _, _ in
+        for _ in 0..<3 {
+          try await Task.sleep(for: .milliseconds(300))
+          try Broker.ctl("close_all_connections", "test")
+        }
+      }
+    }
+
+    @Test func theBrokerRestarts() async throws {
+      try await survive { publisher, _ in
+        try await Task.sleep(for: .milliseconds(200))
+        try Broker.ctl("stop_app")
+        try await eventually("the publisher notices") { !publisher.isReady }
+        try await Task.sleep(for: .seconds(1))
+        try Broker.ctl("start_app")
+      }
+    }
+
+    @Test func theNetworkResetsConnections() async throws {
+      try await withProxy { proxy, endpoint in
+        try await survive(endpoint: endpoint) { _, _ in
+          for _ in 0..<5 {
+            try await Task.sleep(for: .milliseconds(150))
+            proxy.reset()
+          }
+        }
+      }
+    }
+
+    @Test func theNetworkFallsSilent() async throws {
+      try await withProxy { proxy, endpoint in
+        try await survive(endpoint: endpoint) { publisher, consumer in
+          try await Task.sleep(for: .milliseconds(200))
+          proxy.change { $0.downstream = .freeze }
+          // Two heartbeats of 2 s and a little.
+          try await eventually("both notice", within: .seconds(12)) { !publisher.isReady && !consumer.isReady }
+          proxy.change { $0.downstream = .forward }
+        }
+      }
+    }
+
+    @Test func confirmsThatAreLostMakeThePublishesGoOutAgain() async throws {
+      try await Broker.withQueue { queue, admin in
+        try await withProxy { proxy, endpoint in
+          try await withPublisher(endpoint: endpoint) { publisher, _ in
+            try await eventually("the publisher is ready") { publisher.isReady }
+            // basic.ack
+            proxy.change { $0.downstream = .swallow(classID: 60, methodID: 80) }
+            async let outcomes = publisher.publish(
+              (0..<100).map { Publication(message: Message(id: "\($0)"), exchange: "", routingKey: queue) })
+            try await eventually("the broker has them") {
+              try await admin.declareQueue(queue, passive: true).messageCount == 100
+            }
+            proxy.change { $0.downstream = .forward }
+            proxy.reset()
+            let settled = try await outcomes
+            #expect(settled.allSatisfy { $0 == .confirmed })
+            #expect(try await admin.declareQueue(queue, passive: true).messageCount == 200)
+            var ids: [String: Int] = [:]
+            while let (delivery, _) = try await admin.get(queue) {
+              ids[delivery.message.messageID ?? "", default: 0] += 1
+              try await admin.ack(delivery.tag)
+            }
+            #expect(ids == Dictionary(uniqueKeysWithValues: (0..<100).map { ("\($0)", 2) }))
+          }
+        }
+      }
+    }
+
+    @Test func aPublishThatIsNeverConfirmedCostsTheConnection() async throws {
+      try await Broker.withQueue { queue, _ in
+        try await withProxy { proxy, endpoint in
+          var options = Broker.options("publisher")
+          options.confirmTimeout = .seconds(1)
+          try await withPublisher(endpoint: endpoint, options: options) { publisher, log in
+            try await eventually("the publisher is ready") { publisher.isReady }
+            proxy.change { $0.downstream = .swallow(classID: 60, methodID: 80) }
+            async let outcome = publisher.publish(
+              Publication(message: Message(id: "1"), exchange: "", routingKey: queue))
+            try await eventually("the connection is given up") { log.lastError?.code == .timedOut }
+            proxy.change { $0.downstream = .forward }
+            let settled = try await outcome
+            #expect(settled == .confirmed)
+          }
+        }
+      }
+    }
+
+    @Test func aPeerThatReadsNothingDoesNotHangThePublisher() async throws {
+      try await Broker.withQueue { queue, _ in
+        try await withProxy { proxy, endpoint in
+          // Heartbeats alone would notice as well, later: this is about the watchdog.
+          var options = Broker.options("publisher")
+          options.heartbeat = .seconds(60)
+          options.publishStallTimeout = .seconds(2)
+          try await withPublisher(endpoint: endpoint, options: options) { publisher, log in
+            try await eventually("the publisher is ready") { publisher.isReady }
+            proxy.change { $0.stopsReading = true }
+            let large = Message(messageID: "large", body: [UInt8](repeating: 1, count: 4 << 20))
+            async let outcomes = publisher.publish(
+              (0..<4).map { _ in Publication(message: large, exchange: "", routingKey: queue) })
+            try await eventually("the call is ended", within: .seconds(10)) { log.lastError?.code == .timedOut }
+            proxy.change { $0.stopsReading = false }
+            let settled = try await outcomes
+            #expect(settled.allSatisfy { $0 == .confirmed })
+          }
+        }
+      }
+    }
+
+    @Test func aQueueThatIsDeletedIsConsumedAgainWhenItIsBack() async throws {
+      try await Broker.withQueue { queue, admin in
+        try await withConsumer(queue) { consumer, log in
+          try await eventually("the consumer is ready") { consumer.isReady }
+          try await admin.deleteQueue(queue)
+          try await eventually("the missing queue is reported") { consumer.status.lastError?.code == .notFound }
+          #expect(log.contains { $0 == .consumerCancelled(queue: queue) })
+          try await admin.declareQueue(queue, arguments: ["x-queue-type": "quorum"])
+          _ = try await admin.publish(Publication(message: Message(id: "1"), exchange: "", routingKey: queue))
+          let delivery = try #require(await consumer.next()?.first)
+          consumer.ack(delivery.tag)
+        }
+      }
+    }
+
+    @Test func aConsumerThatGetsNothingFromAFullQueueIsBuiltAnew() async throws {
+      try await Broker.withQueue { queue, admin in
+        for number in 0..<10 {
+          _ = try await admin.publish(Publication(message: Message(id: "\(number)"), exchange: "", routingKey: queue))
+        }
+        try await withProxy { proxy, endpoint in
+          // basic.deliver
+          proxy.change { $0.downstream = .swallow(classID: 60, methodID: 60) }
+          try await withConsumer(queue, prefetch: 4, endpoint: endpoint, stallTimeout: .seconds(1)) { consumer, log in
+            try await eventually("the stall is noticed") { log.contains { $0 == .consumerStalled(queue: queue) } }
+            #expect(log.lastError?.code == .consumerStalled)
+            proxy.change { $0.downstream = .forward }
+            var ids: Set<String> = []
+            while ids.count < 10, let deliveries = await consumer.next() {
+              for delivery in deliveries {
+                ids.insert(delivery.message.messageID ?? "")
+                consumer.ack(delivery.tag)
+              }
+            }
+            #expect(ids.count == 10)
+          }
+        }
+      }
+    }
+
+    @Test func aRequestIsSentAgainWhenItsReplyIsLost() async throws {
+      try await Broker.withQueue { queue, _ in
+        try await withProxy { proxy, endpoint in
+          try await withConsumer(queue) { consumer, _ in
+            try await withPublisher { publisher, _ in
+              let client = RequestClient(endpoint: endpoint, options: Broker.options("requests")) { _ in }
+              async let running: Void = client.run()
+              async let reply = client.request(
+                Message(id: "q"), exchange: "", routingKey: queue, timeout: .seconds(20))
+              let first = try #require(await consumer.next()?.first)
+              consumer.ack(first.tag)
+              proxy.reset()
+              let second = try #require(await consumer.next()?.first)
+              #expect(second.message.messageID == "q")
+              #expect(second.message.replyTo != first.message.replyTo)
+              _ = try await publisher.publish(
+                Publication(
+                  message: Message(correlationID: second.message.correlationID, body: [7]), exchange: "",
+                  routingKey: second.message.replyTo ?? ""))
+              consumer.ack(second.tag)
+              let settled = try await reply
+              #expect(settled.body == [7])
+              await client.stop()
+              await running
+            }
+          }
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,205 @@
+import AMQP
+import Foundation
+import Synchronization
+
+/// Stands between a client and the broker, and does to the traffic what networks do.
+///
+/// Each direction of each connection has a thread of its own, which ends with the connection.
+final class Proxy: Sendable {
+  /// What happens to what the broker sends.
+  enum Downstream: Sendable {
+    case forward
+    /// Whole frames of this method, with their content, disappear.
+    case swallow(classID: UInt16, methodID: UInt16)
+    /// Nothing is forwarded.
+    case freeze
+  }
+
+  struct Rules: Sendable {
+    var downstream = Downstream.forward
+    /// Nothing is read from the client, so its send buffer fills.
+    var stopsReading = false
+    /// New connections are accepted and get no answer.
+    var isBlackHole = false
+  }
+
+  private struct State {
+    var rules = Rules()
+    var sockets: Set<Int32> = []
+    var accepted = 0
+    var isClosed = false
+  }
+
+  let port: Int
+  private let listener: Int32
+  private let target: UInt16
+  private let state = Mutex(State())
+
+  /// - Parameter target: a port of this machine.
+  init(target: Int) throws {
+    self.target = UInt16(target)
+    (listener, port) = try Self.listen()
+    Thread.detachNewThread { self.accept() }
+  }
+
+  var accepted: Int { state.withLock { $0.accepted } }
+
+  func change(_ body: @Sendable (inout Rules) -> Void) { state.withLock { body(&$0.rules) } }
+
+  /// Resets every connection, as a network does that has forgotten about them.
+  func reset() {
+    state.withLock { state in
+      for socket in state.sockets {
+        var linger = linger(l_onoff: 1, l_linger: 0)
+        setsockopt(socket, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout<Glibc.linger>.size))
+        shutdown(socket, Int32(SHUT_RDWR))
+      }
+    }
+  }
+
+  func close() {
+    state.withLock { $0.isClosed = true }
+    shutdown(listener, Int32(SHUT_RDWR))
+    reset()
+  }
+
+  private var rules: Rules { state.withLock { $0.rules } }
+  private var isClosed: Bool { state.withLock { $0.isClosed } }
+
+  private static func listen() throws -> (socket: Int32, port: Int) {
+    let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    var address = loopback(port: 0)
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let isBound = withUnsafeMutablePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(listener, $0, length) == 0 && Glibc.listen(listener, 16) == 0 && getsockname(listener, $0, &length) == 0
+      }
+    }
+    guard isBound else { throw Broker.Missing(description: "no port for the proxy") }
+    return (listener, Int(UInt16(bigEndian: address.sin_port)))
+  }
+
+  private static func loopback(port: UInt16) -> sockaddr_in {
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = port.bigEndian
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    return address
+  }
+
+  private func accept() {
+    while !isClosed {
+      let client = Glibc.accept(listener, nil, nil)
+      guard client >= 0 else { break }
+      // A small buffer, so that a peer that stops reading is felt soon.
+      var size: Int32 = 64 << 10
+      setsockopt(client, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
+      state.withLock { state in
+        state.accepted += 1
+        _ = state.sockets.insert(client)
+      }
+      if rules.isBlackHole { continue }
+      let server = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+      var address = Self.loopback(port: target)
+      let isConnected = withUnsafePointer(to: &address) {
+        $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+          connect(server, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+        }
+      }
+      state.withLock { _ = $0.sockets.insert(server) }
+      guard isConnected else {
+        end(client, server)
+        continue
+      }
+      Thread.detachNewThread { self.pumpUp(client, server) }
+      Thread.detachNewThread { self.pumpDown(server, client) }
+    }
+    Glibc.close(listener)
+  }
+
+  /// Both sockets stay open, half dead, until the proxy is closed: a descriptor must not be reused under a thread.
+  private func end(_ one: Int32, _ other: Int32) {
+    shutdown(one, Int32(SHUT_RDWR))
+    shutdown(other, Int32(SHUT_RDWR))
+  }
+
+  private func pumpUp(_ client: Int32, _ server: Int32) {
+    var buffer = [UInt8](repeating: 0, count: 16 << 10)
+    while true {
+      while rules.stopsReading, !isClosed { usleep(20_000) }
+      let count = recv(client, &buffer, buffer.count, 0)
+      guard count > 0, write(buffer[..<count], to: server) else { break }
+    }
+    end(client, server)
+  }
+
+  private func pumpDown(_ server: Int32, _ client: Int32) {
+    var buffer = [UInt8](repeating: 0, count: 64 << 10)
+    var filter = FrameFilter()
+    while true {
+      while case .freeze = rules.downstream, !isClosed { usleep(20_000) }
+      let count = recv(server, &buffer, buffer.count, 0)
+      guard count > 0 else { break }
+      let passed = filter.pass(buffer[..<count], rules.downstream)
+      guard write(passed[...], to: client) else { break }
+    }
+    end(client, server)
+  }
+
+  private func write(_ bytes: ArraySlice<UInt8>, to socket: Int32) -> Bool {
+    var rest = bytes
+    while !rest.isEmpty {
+      let count = rest.withUnsafeBytes { send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+      guard count > 0 else { return false }
+      rest = rest.dropFirst(count)
+    }
+    return true
+  }
+}
+
+/// Takes frames of one method, with the content that follows, out of a stream of AMQP frames.
+struct FrameFilter {
+  private var pending: [UInt8] = []
+  private var isDroppingContent = false
+
+  mutating func pass(_ bytes: ArraySlice<UInt8>, _ rule: Proxy.Downstream) -> [UInt8] {
+    pending += bytes
+    var result: [UInt8] = []
+    while pending.count >= 7 {
+      let size = 8 + pending[3..<7].reduce(0) { $0 << 8 | Int($1) }
+      guard pending.count >= size else { break }
+      if !drops(pending[..<size], rule) { result += pending[..<size] }
+      pending.removeFirst(size)
+    }
+    return result
+  }
+
+  private mutating func drops(_ frame: ArraySlice<UInt8>, _ rule: Proxy.Downstream) -> Bool {
+    switch frame[frame.startIndex] {
+    case 1:
+      guard case .swallow(let classID, let methodID) = rule else {
+        isDroppingContent = false
+        return false
+      }
+      let start = frame.startIndex + 7
+      let isWanted =
+        UInt16(frame[start]) << 8 | UInt16(frame[start + 1]) == classID
+        && UInt16(frame[start + 2]) << 8 | UInt16(frame[start + 3]) == methodID
+      isDroppingContent = isWanted
+      return isWanted
+    case 2, 3: return isDroppingContent
+    default: return false
+    }
+  }
+}
+
+/// Lends a proxy before the broker, with an endpoint that goes through it.
+func withProxy<R>(_ body: (Proxy, BrokerEndpoint) async throws -> R) async throws -> R {
+  let direct = try Broker.endpoint()
+  let proxy = try Proxy(target: direct.port)
+  defer { proxy.close() }
+  var endpoint = direct
+  endpoint.host = "127.0.0.1"
+  endpoint.port = proxy.port
+  return try await body(proxy, endpoint)
+}
