@@ -172,7 +172,7 @@ start_process() {
   write_pid_file "$pidfile" "$pid" || return 1
 }
 
-process_gone() { ! live_pid "$1" >/dev/null; }
+no_live_process() { ! live_pid "$1" >/dev/null; }
 
 # Asks a process to end, and ends it when it does not within the ceiling.
 #   stop_process NAME PIDFILE CEILING_SECONDS
@@ -183,10 +183,10 @@ stop_process() {
     return 0
   fi
   kill -TERM "$pid" 2>/dev/null || true
-  if ! wait_until "$ceiling" - process_gone "$pidfile"; then
+  if ! wait_until "$ceiling" - no_live_process "$pidfile"; then
     note "$name did not end within $ceiling s: killed"
     kill -KILL "$pid" 2>/dev/null || true
-    wait_until 5 - process_gone "$pidfile" || die "$name (process $pid) cannot be killed"
+    wait_until 5 - no_live_process "$pidfile" || die "$name (process $pid) cannot be killed"
   fi
   rm -f "$pidfile"
   note "$name stopped in $((SECONDS - begun)) s"

@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2034
-# The parts of deploy/test. Sourced after common.sh and broker.sh; TEST_RUN is the directory of the run.
+# The parts of deploy/test. Sourced after common.sh, broker.sh and stack.sh; TEST_RUN is the directory of the run.
 
 SWIFT_STATUS=0
 SWIFT_SUMMARY='not run'
@@ -59,13 +59,24 @@ tests_run_swift() {
     awk '{n += $1} END {print n + 0}')
 }
 
+# The stock clients run against a whole stack of their own: simulator, coordinator and two sms-workers.
 tests_run_interop() {
   local tests=$ROOT/Tests/Interop
   if ! compgen -G "$tests/test_*.py" >/dev/null; then return 0; fi
   tests_python || return 0
+  step "Starting a stack for the interop tests"
+  stack_use "$TEST_RUN" "$(swift build --show-bin-path)" "$TEST_BASE"
+  rm -rf "$STACK/data"
+  stack_prepare
+  countersign topology apply | sed 's/^/    /'
+  stack_start_all
   step "Running the interop tests (Python, pika)"
-  (cd "$tests" && "$TEST_PYTHON" -m unittest discover -v -p 'test_*.py') 2>&1 </dev/null 9>&- |
-    tee "$TEST_RUN/log/interop.log" || INTEROP_STATUS=$?
+  # shellcheck disable=SC1091
+  (
+    source "$STACK/stack.env"
+    export COUNTERSIGN_STACK=$STACK COUNTERSIGN_STACK_PORT_BASE=$TEST_BASE
+    cd "$tests" && "$TEST_PYTHON" -m unittest discover -v -p 'test_*.py'
+  ) 2>&1 </dev/null 9>&- | tee "$TEST_RUN/log/interop.log" || INTEROP_STATUS=$?
   INTEROP_SUMMARY=$(grep -E '^(Ran |OK|FAILED)' "$TEST_RUN/log/interop.log" | tr '\n' ' ') || INTEROP_SUMMARY='broke off'
   if grep -q 'skipped=' "$TEST_RUN/log/interop.log"; then SKIPPED=$((SKIPPED + 1)); fi
 }
@@ -111,7 +122,8 @@ tests_clean_up() {
   local status=$?
   trap - EXIT
   step "Stopping what the tests started"
-  if declare -F tests_stop_stack >/dev/null; then tests_stop_stack; fi
+  STACK=$TEST_RUN
+  stack_stop_all || status=1
   broker_stop "$TEST_RUN/broker" || status=1
   exit "$status"
 }
