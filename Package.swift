@@ -71,6 +71,7 @@ let libraries: [Target] = [
 let executables: [Target] = [
   executable("countersign", ["Operations", "ServiceRuntime", "Telemetry"]),
   executable("simulator", ["ServiceRuntime", "Simulation", "Telemetry"]),
+  executable("coordinator", ["Coordination", "ServiceRuntime"]),
 ]
 
 let testTargets: [Target] = [

@@ -34,7 +34,8 @@ extension APIError {
         field: "verificationID")
     case .alreadyUsed:
       self.init(
-        .operationNotAllowed, "the code was used before, and is accepted once: start a new verification",
+        .operationNotAllowed,
+        "the number was verified with this code already, and a code is accepted once: start a new verification",
         field: "verificationID")
     }
   }

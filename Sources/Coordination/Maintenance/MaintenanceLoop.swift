@@ -1,3 +1,4 @@
+import Database
 import Synchronization
 import Telemetry
 
@@ -7,17 +8,22 @@ final class MaintenanceLoop: Sendable {
   private let purger: Purger
   private let relay: OutboxRelay
   private let interval: Duration
+  private let health: StorageHealth
   private let logger: Logger
   private let usageCursor = Mutex("")
 
   /// Transactions of one kind in a row; what is left waits for the next round, so that commands are not kept waiting.
   static let maxRounds = 16
 
-  init(sweeper: DeadlineSweeper, purger: Purger, relay: OutboxRelay, interval: Duration, logger: Logger) {
+  init(
+    sweeper: DeadlineSweeper, purger: Purger, relay: OutboxRelay, interval: Duration, health: StorageHealth,
+    logger: Logger
+  ) {
     self.sweeper = sweeper
     self.purger = purger
     self.relay = relay
     self.interval = interval
+    self.health = health
     self.logger = logger
   }
 
@@ -43,12 +49,24 @@ final class MaintenanceLoop: Sendable {
 
   /// One round. A part that fails is logged, and does not keep the others from running.
   func tidy() async {
-    await attempt("ending what is due") { try await self.sweeper.sweep() }
+    await attempt("ending what is due") { try await self.sweep() }
     await attempt("deleting old replies") { try await self.purger.purgeInbox() }
     await attempt("deleting old counts") { try await self.purgeUsage() }
     await attempt("deleting what was published") {
       try await self.relay.deleteConfirmed()
       return false
+    }
+  }
+
+  /// Writes in every round, so that it shows whether the database takes anything when no command comes.
+  private func sweep() async throws(DatabaseError) -> Bool {
+    do throws(DatabaseError) {
+      let isMore = try await sweeper.sweep()
+      health.succeeded()
+      return isMore
+    } catch {
+      health.failed(error)
+      throw error
     }
   }
 

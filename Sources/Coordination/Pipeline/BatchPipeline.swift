@@ -18,6 +18,7 @@ final class BatchPipeline<Work: BatchWork>: Sendable {
   private let appID: String
   private let logger: Logger
   private let metrics: CoordinatorMetrics
+  private let health: StorageHealth
 
   /// Batches that may be being published while another is worked on; the next one waits.
   static var maxPublishing: Int { 4 }
@@ -26,7 +27,7 @@ final class BatchPipeline<Work: BatchWork>: Sendable {
 
   init(
     source: any DeliverySource, work: Work, database: Database, outbox: Outbox, rules: CoordinatorRules,
-    clock: any WallClock, appID: String, logger: Logger, metrics: CoordinatorMetrics
+    clock: any WallClock, appID: String, logger: Logger, metrics: CoordinatorMetrics, health: StorageHealth
   ) {
     self.source = source
     self.work = work
@@ -37,6 +38,7 @@ final class BatchPipeline<Work: BatchWork>: Sendable {
     self.appID = appID
     self.logger = logger
     self.metrics = metrics
+    self.health = health
   }
 
   /// Serves until ``stop()``, and returns when all that was taken is published and acknowledged.
@@ -101,20 +103,27 @@ final class BatchPipeline<Work: BatchWork>: Sendable {
   private func commit(_ prepared: [Preparation<Work.Prepared>], at now: UnixTime) async -> Committed? {
     var delay = Self.retryDelays.first
     while true {
-      do {
-        return try await write(prepared, at: now)
-      } catch  where error.isRetriable {
-        logger.error("a batch cannot be stored and is tried again", failure(error, prepared.count, retryIn: delay))
-      } catch  where error.code == .closed {
-        return nil
+      do throws(DatabaseError) {
+        let committed = try await write(prepared, at: now)
+        health.succeeded()
+        return committed
       } catch {
-        guard prepared.count > 1 else { return givenUp(prepared, error, at: now) }
-        logger.error("a batch cannot be stored and is taken apart", failure(error, prepared.count, retryIn: nil))
-        return await commitOneByOne(prepared, at: now)
+        if error.code == .closed { return nil }
+        guard error.isRetriable else { return await takeApart(prepared, error, at: now) }
+        health.failed(error)
+        logger.error("a batch cannot be stored and is tried again", failure(error, prepared.count, retryIn: delay))
       }
       do { try await Task.sleep(for: delay) } catch { return nil }
       delay = min(delay * 2, Self.retryDelays.last)
     }
+  }
+
+  private func takeApart(
+    _ prepared: [Preparation<Work.Prepared>], _ error: DatabaseError, at now: UnixTime
+  ) async -> Committed? {
+    guard prepared.count > 1 else { return givenUp(prepared, error, at: now) }
+    logger.error("a batch cannot be stored and is taken apart", failure(error, prepared.count, retryIn: nil))
+    return await commitOneByOne(prepared, at: now)
   }
 
   private func failure(_ error: DatabaseError, _ count: Int, retryIn: Duration?) -> LogMetadata {
@@ -229,14 +238,16 @@ final class BatchPipeline<Work: BatchWork>: Sendable {
   ) async throws(AMQPError) -> [PublishOutcome] {
     do throws(AMQPError) {
       return try await outbox.publish(row, with: others)
-    } catch  where error.code == .tooLarge {
+    } catch {
+      guard error.code == .tooLarge else { throw error }
       _ = try await outbox.publish(row, with: [])
     }
     var outcomes: [PublishOutcome] = []
     for other in others {
       do throws(AMQPError) {
         outcomes += try await outbox.publish(nil, with: [other])
-      } catch  where error.code == .tooLarge {
+      } catch {
+        guard error.code == .tooLarge else { throw error }
         outcomes.append(.nacked)
       }
     }

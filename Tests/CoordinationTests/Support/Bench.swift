@@ -105,7 +105,7 @@ final class Bench {
   private func pipeline<Work: BatchWork>(_ source: FakeSource, _ work: Work) -> BatchPipeline<Work> {
     BatchPipeline(
       source: source, work: work, database: database, outbox: outbox, rules: rules, clock: clock,
-      appID: "coordinator", logger: Logger(label: "test", sink: logs), metrics: metrics)
+      appID: "coordinator", logger: Logger(label: "test", sink: logs), metrics: metrics, health: StorageHealth())
   }
 
   func result(_ jobID: String, _ outcome: JobOutcome, reason: JobResult.Reason? = nil) throws -> Message {

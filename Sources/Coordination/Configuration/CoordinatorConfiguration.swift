@@ -1,0 +1,73 @@
+public import Database
+import JOSE
+import Messages
+public import ServiceRuntime
+import Telemetry
+
+/// What the coordinator is configured with; `Config/coordinator.json5` explains each key.
+public struct CoordinatorConfiguration: ProcessConfiguration {
+  public let common: CommonConfiguration
+  /// Where verifications are kept.
+  public let databasePath: String
+  public let databaseOptions: DatabaseOptions
+  /// Makes new codes.
+  public let pepper: Pepper?
+  /// Still knows the codes of the time before the pepper was changed.
+  public let previousPepper: Pepper?
+  public let rules: CoordinatorRules
+  /// Deliveries that are taken from each queue ahead.
+  public let prefetch: Int
+  /// How often what is due, left over or old is looked for.
+  public let maintenanceInterval: Duration
+
+  public init(_ section: ConfigurationSection) {
+    common = CommonConfiguration(section, defaultHTTPPort: 8080)
+    let database = section.section("database")
+    databasePath = database.path(
+      "path", default: "/var/lib/countersign/coordinator.sqlite", "The SQLite file; its directory must exist.")
+    databaseOptions = DatabaseOptions(
+      synchronous: database.word(
+        "synchronous", default: Durability.full,
+        "full: a commit survives the loss of power; normal: the death of the process only."
+      ).option)
+    pepper = Self.pepper(
+      section, "pepperFile",
+      section.requiredSecretFile(
+        "pepperFile", "The secret that codes are made from: make one with 'openssl rand -base64 32'."
+      ).reveal())
+    previousPepper = Self.pepper(
+      section, "previousPepperFile",
+      section.secretFile("previousPepperFile", "The pepper before the last change, for an hour after it.")?.reveal())
+    rules = CoordinatorRules(section)
+    prefetch = section.integer(
+      "prefetch", default: 512, in: 1...10_000, "Messages that are taken from each queue ahead.")
+    maintenanceInterval = section.seconds(
+      "maintenanceSeconds", default: .seconds(1), in: .milliseconds(100)...(.seconds(60)),
+      "How often what is due, left over or old is looked for.")
+    if common.keys?.sealing == nil {
+      section.problem(
+        "keysFile", "must hold a key, because codes are always sealed; make one with: countersign keys generate")
+    }
+  }
+
+  private enum Durability: String, CaseIterable {
+    case full, normal
+
+    var option: DatabaseOptions.Synchronous {
+      switch self {
+      case .full: .full
+      case .normal: .normal
+      }
+    }
+  }
+
+  private static func pepper(_ section: ConfigurationSection, _ key: String, _ text: String?) -> Pepper? {
+    guard let text, !text.isEmpty else { return nil }
+    do {
+      return try Pepper(Array(text.utf8))
+    } catch {
+      section.problem(key, error.message)
+      return nil
+    }
+  }
+}

@@ -1,0 +1,90 @@
+import Messages
+import ServiceRuntime
+
+extension CoordinatorRules {
+  /// - Parameter section: the top of the configuration.
+  init(_ section: ConfigurationSection) {
+    let verification = section.section("verification")
+    self.init(
+      policy: VerificationPolicy(verification), limits: Limits(section.section("limits")),
+      regions: RegionRules(section.section("regions")), apps: AppProfile.read(section),
+      onUnknown: OnUnknown(
+        verification.word(
+          "onUnknown", default: Repetition.resend,
+          "What a worker does when nobody knows whether a message was sent: resend it, with the same code, or report.")),
+      retention: verification.seconds(
+        "retentionSeconds", default: .seconds(86_400), in: .seconds(600)...(.seconds(90 * 86_400)),
+        "How long a verification that is over can still be asked about."),
+      inboxRetention: section.section("inbox").seconds(
+        "retentionSeconds", default: .seconds(3600), in: .seconds(60)...(.seconds(7 * 86_400)),
+        "How long a command that comes again under its message_id is answered with the same reply."))
+  }
+}
+
+private enum Repetition: String, CaseIterable {
+  case resend, report
+}
+
+extension OnUnknown {
+  fileprivate init(_ repetition: Repetition) {
+    switch repetition {
+    case .resend: self = .resend
+    case .report: self = .report
+    }
+  }
+}
+
+extension VerificationPolicy {
+  /// - Parameter section: the section `verification`.
+  init(_ section: ConfigurationSection) {
+    self.init(
+      codeLength: section.integer("codeLength", default: 6, in: 4...10, "Digits of a code."),
+      lifetime: section.seconds(
+        "lifetimeSeconds", default: .seconds(300), in: .seconds(1)...(.seconds(3600)),
+        "How long a code is valid after it was sent."),
+      maximumLifetime: section.seconds(
+        "maximumLifetimeSeconds", default: .seconds(600), in: .seconds(1)...(.seconds(7200)),
+        "How long a verification lives in all, however often its code is sent again."),
+      resendGaps: section.integers(
+        "resendGapsSeconds", default: [30, 60, 120], in: 0...3600,
+        "How long to wait before the code is sent a second, third, … time; the last one repeats."
+      ).map { .seconds($0) },
+      checksPerCode: section.integer("checksPerCode", default: 5, in: 1...100, "How often a code may be checked."))
+    if lifetime > maximumLifetime {
+      section.problem("maximumLifetimeSeconds", "must not be below lifetimeSeconds")
+    }
+    if resendGaps.isEmpty { section.problem("resendGapsSeconds", "must have at least one gap") }
+    if maximumLifetime > .seconds(600) {
+      section.warning("maximumLifetimeSeconds", "is above 600, the longest that NIST SP 800-63B allows")
+    }
+  }
+}
+
+extension Limits {
+  /// The largest limit that can be configured.
+  private static let range = 0...1_000_000_000
+
+  /// - Parameter section: the section `limits`.
+  init(_ section: ConfigurationSection) {
+    self.init()
+    func read(_ key: String, _ value: inout Int, _ help: String) {
+      value = section.integer(key, default: value, in: Self.range, help)
+    }
+    read("sendsPerNumberPer10Minutes", &sendsPerNumberPer10Minutes, "Messages to one number within 10 minutes.")
+    read("sendsPerNumberPerDay", &sendsPerNumberPerDay, "Messages to one number within 24 hours.")
+    read("checksPerNumberPerHour", &checksPerNumberPerHour, "Checks of codes for one number within an hour.")
+    read(
+      "sendsPerAddressPerHour", &sendsPerAddressPerHour,
+      "Messages asked for from one IPv4 address or IPv6 /64 within an hour, where the command has client.ip.")
+    read(
+      "sendsPerPrefixPer10Minutes", &sendsPerPrefixPer10Minutes,
+      "Messages within 10 minutes to numbers that differ in their last four digits only.")
+    read(
+      "sendsToUnknownTypePerPrefixPer10Minutes", &sendsToUnknownTypePerPrefixPer10Minutes,
+      "The same for numbers that are possible and of a type that the metadata does not know.")
+    read("sendsPerCountryPerDay", &sendsPerCountryPerDay, "Messages to one country within a day in UTC.")
+    countryBudgets = section.integerMap(
+      "countryBudgets", in: Self.range, "Messages within a day in UTC by region code, where they differ.")
+    read("sendsPerDay", &sendsPerDay, "Messages in all within a day in UTC: the cap on what can be spent.")
+  }
+}

@@ -1,0 +1,108 @@
+import AMQP
+import Database
+import JOSE
+import Messages
+public import ServiceRuntime
+import Telemetry
+
+/// Wires the coordinator.
+public enum CoordinatorServices {
+  /// The longest body that is taken from a queue, to be kept among the dead letters; longer ones are moved by the broker.
+  private static let maxBodyBytes = 2 << 20
+
+  /// Opens the database and makes the services, in the order in which they start.
+  ///
+  /// - Throws: ``StartError`` when the database cannot be opened.
+  public static func make(
+    _ configuration: CoordinatorConfiguration, _ context: ServiceContext
+  ) async throws -> [any Service] {
+    guard let pepper = configuration.pepper, let keys = configuration.common.keys else {
+      throw CoordinationError(.configuration, "pepperFile and keysFile are required")
+    }
+    let parts = try await Parts(configuration, context)
+    let rules = configuration.rules
+    let jobs = SMSJobMaker(sealer: Sealer(keys: keys), onUnknown: rules.onUnknown)
+    let keeper = CodeKeeper(
+      current: pepper, previous: configuration.previousPepper, length: rules.policy.codeLength)
+    let commands = CommandWork(
+      preparer: CommandPreparer(rules, keeper: keeper, jobs: jobs, keys: keys),
+      handler: CommandHandler(rules, keeper: keeper, jobs: jobs), metrics: parts.metrics)
+    let results = ResultWork(handler: ResultHandler(rules), metrics: parts.metrics)
+    return [
+      DatabaseService(parts.database, relay: parts.relay, log: context.log),
+      PublisherService(publisher: parts.publisher),
+      MaintenanceService(parts.maintenance()),
+      PipelineService(name: "results", pipeline: parts.pipeline("results", results)),
+      PipelineService(name: "commands", pipeline: parts.pipeline("commands", commands)),
+    ]
+  }
+
+  /// What the services share.
+  private struct Parts {
+    let configuration: CoordinatorConfiguration
+    let context: ServiceContext
+    let metrics: CoordinatorMetrics
+    let broker: BrokerConnectionSettings
+    let publisher: Publisher
+    let database: Database
+    let outbox: Outbox
+    let relay: OutboxRelay
+    let health = StorageHealth()
+
+    init(_ configuration: CoordinatorConfiguration, _ context: ServiceContext) async throws {
+      self.configuration = configuration
+      self.context = context
+      metrics = CoordinatorMetrics(context.metrics)
+      let broker = BrokerConnectionSettings(configuration.common.broker, context)
+      let publisher = Publisher(
+        endpoint: broker.endpoint, options: broker.options("publisher", maxBodyBytes: maxBodyBytes),
+        onEvent: broker.observer("publisher"))
+      broker.watch("publisher") { publisher.status }
+      self.broker = broker
+      self.publisher = publisher
+      database = try await CoordinatorServices.open(configuration)
+      outbox = Outbox(
+        sink: publisher, database: database, clock: context.clock, appID: context.name, logger: context.log,
+        metrics: metrics)
+      relay = OutboxRelay(
+        outbox: outbox, database: database, clock: context.clock, logger: context.log, metrics: metrics)
+      try await relay.takeOver()
+      context.health.register("database") { [health] in health.state }
+    }
+
+    func maintenance() -> MaintenanceLoop {
+      MaintenanceLoop(
+        sweeper: DeadlineSweeper(
+          database: database, rules: configuration.rules, clock: context.clock, metrics: metrics),
+        purger: Purger(
+          database: database, inboxRetention: configuration.rules.inboxRetention, clock: context.clock),
+        relay: relay, interval: configuration.maintenanceInterval, health: health, logger: context.log)
+    }
+
+    func pipeline<Work: BatchWork>(_ role: String, _ work: Work) -> BatchPipeline<Work> {
+      let consumer = Consumer(
+        endpoint: broker.endpoint, options: broker.options(role, maxBodyBytes: maxBodyBytes), queue: work.queue,
+        prefetch: configuration.prefetch, onEvent: broker.observer(role))
+      broker.watch(role) { consumer.status }
+      return BatchPipeline(
+        source: consumer, work: work, database: database, outbox: outbox, rules: configuration.rules,
+        clock: context.clock, appID: context.name, logger: context.log, metrics: metrics, health: health)
+    }
+  }
+
+  private static func open(_ configuration: CoordinatorConfiguration) async throws(StartError) -> Database {
+    do {
+      return try await Database.open(
+        path: configuration.databasePath, options: configuration.databaseOptions,
+        migrations: CoordinatorSchema.migrations)
+    } catch {
+      let mend = "see database.path (COUNTERSIGN_DATABASE_PATH); its directory must exist and belong to this user"
+      switch error.code {
+      case .notPermitted: throw StartError(.noPermission, error.description, mend: mend)
+      case .cannotOpen, .diskFull, .io: throw StartError(.ioError, error.description, mend: mend)
+      case .busy: throw StartError(.unavailable, error.description, mend: "wait for the process that has it, or end it")
+      default: throw StartError(.internalError, error.description, mend: nil)
+      }
+    }
+  }
+}

@@ -1,0 +1,33 @@
+import Database
+import ServiceRuntime
+import Telemetry
+
+/// Closes the database when everything that uses it has ended.
+struct DatabaseService: Service {
+  let name = "database"
+  let database: Database
+  let relay: OutboxRelay
+  let log: Logger
+  private let stopSignal = StopSignal()
+
+  init(_ database: Database, relay: OutboxRelay, log: Logger) {
+    self.database = database
+    self.relay = relay
+    self.log = log
+  }
+
+  func run() async {
+    await stopSignal.wait()
+    do {
+      // What is confirmed would otherwise be published again by the next run.
+      try await relay.deleteConfirmed()
+    } catch {
+      log.warning("what was published is not deleted, and will be published again", [.error: error.description])
+    }
+    await database.close()
+  }
+
+  func stop() async {
+    stopSignal.send()
+  }
+}

@@ -1,0 +1,16 @@
+import AMQP
+import ServiceRuntime
+
+/// Keeps the publishing connection up.
+struct PublisherService: Service {
+  let name = "publisher"
+  let publisher: Publisher
+
+  func run() async {
+    await publisher.run()
+  }
+
+  func stop() async {
+    await publisher.stop()
+  }
+}

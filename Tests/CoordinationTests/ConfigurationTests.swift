@@ -1,0 +1,146 @@
+import FoundationEssentials
+import JOSE
+import Messages
+import PhoneNumbers
+import ServiceRuntime
+import Testing
+
+@testable import Coordination
+
+@Suite("Configuration")
+struct ConfigurationTests {
+  /// Loads a configuration with everything that is required, and the given keys.
+  private func load(_ keys: String) throws -> LoadedConfiguration<CoordinatorConfiguration> {
+    let directory = FileManager.default.temporaryDirectory.appending(path: "coordinator-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: directory) }
+    func write(_ name: String, _ text: String) throws -> String {
+      let path = directory.appending(path: name).path(percentEncoded: false)
+      #expect(FileManager.default.createFile(atPath: path, contents: Data(text.utf8)))
+      try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
+      return path
+    }
+    let key = Base64URL.encode(SecureRandom.bytes(32))
+    _ = try write("pepper", "0123456789abcdef0123456789abcdef\n")
+    _ = try write("keys.json", #"{"keys":[{"kty":"oct","kid":"k","alg":"A256GCM","k":"\#(key)"}]}"#)
+    let file = try write(
+      "coordinator.json5",
+      "{ broker: { url: 'amqp://localhost/' }, keysFile: 'keys.json', pepperFile: 'pepper', \(keys) }")
+    return try CoordinatorConfiguration.load(file: file, environment: [:])
+  }
+
+  private func problems(_ keys: String) throws -> [String] {
+    do {
+      _ = try load(keys)
+      return []
+    } catch let error as ConfigurationError {
+      return error.problems.map(\.description)
+    }
+  }
+
+  private func app(_ keys: String) -> String {
+    "apps: { 'com.example.app': { name: 'Example', \(keys) } }, regions: { allowed: ['*'] }"
+  }
+
+  @Test("The defaults are those of the limits and the policy, and allow nothing")
+  func defaults() throws {
+    let loaded = try load("")
+    let rules = loaded.content.rules
+    #expect(rules.policy == VerificationPolicy())
+    #expect(rules.limits == Limits())
+    #expect(rules.regions.allowed.isEmpty)
+    #expect(rules.regions.refusedTypes == [.fixedLine, .voip])
+    #expect(rules.apps.isEmpty)
+    #expect(rules.onUnknown == .resend)
+    #expect(loaded.warnings.count == 2)
+  }
+
+  @Test("Every key of the annotated file is known, and shows the default")
+  func annotated() throws {
+    let path = #filePath.split(separator: "/").dropLast(3).reduce("") { "\($0)/\($1)" } + "/Config/coordinator.json5"
+    do {
+      _ = try CoordinatorConfiguration.load(file: path, environment: [:])
+    } catch {
+      // The secrets are not there where this test runs.
+      #expect(error.problems.allSatisfy { $0.description.contains("File: ") }, "\(error)")
+    }
+    let directory = FileManager.default.temporaryDirectory.path(percentEncoded: false)
+    let secret = directory + "/coordinator-test-secret-\(UUID().uuidString)"
+    let keys = secret + ".keys"
+    defer { for path in [secret, keys] { try? FileManager.default.removeItem(atPath: path) } }
+    let key = Base64URL.encode(SecureRandom.bytes(32))
+    #expect(FileManager.default.createFile(atPath: secret, contents: Data("0123456789abcdef".utf8)))
+    #expect(
+      FileManager.default.createFile(
+        atPath: keys, contents: Data(#"{"keys":[{"kty":"oct","kid":"k","alg":"A256GCM","k":"\#(key)"}]}"#.utf8)))
+    let loaded = try CoordinatorConfiguration.load(
+      file: path,
+      environment: [
+        "COUNTERSIGN_PEPPER_FILE": secret, "COUNTERSIGN_BROKER_PASSWORD_FILE": secret, "COUNTERSIGN_KEYS_FILE": keys,
+      ])
+    #expect(loaded.content.rules.limits == Limits())
+    #expect(loaded.content.rules.policy == VerificationPolicy())
+    #expect(loaded.content.rules.regions == RegionRules(allowed: [], refusedTypes: [.fixedLine, .voip]))
+    #expect(loaded.content.rules.retention == .seconds(86_400))
+    #expect(loaded.content.rules.inboxRetention == .seconds(3600))
+    #expect(loaded.content.prefetch == 512)
+  }
+
+  @Test("Ten fictional numbers are allowed, an eleventh is an error")
+  func tooMany() throws {
+    func numbers(_ count: Int) -> String {
+      (0..<count).map { "'+1650555010\($0 % 10)\($0 >= 10 ? "0" : "")': '123456'" }.joined(separator: ", ")
+    }
+    #expect(try problems(app("verification: 'trusted', fictionalNumbers: { \(numbers(10)) }")).isEmpty)
+    let eleven = try problems(
+      app("verification: 'trusted', fictionalNumbers: { \(numbers(10)), '+447700900000': '123456' }"))
+    #expect(eleven.count == 1)
+    #expect(eleven[0].contains("at most 10"))
+  }
+
+  @Test("A bad code and a bad number are errors", arguments: ["12345", "1234567", "12345a", "١٢٣٤٥٦", ""])
+  func badCode(code: String) throws {
+    let found = try problems(app("verification: 'off', fictionalNumbers: { '+16505550101': '\(code)' }"))
+    #expect(found.count == 1)
+    #expect(found[0].contains("code of 6 digits"))
+    #expect(code.isEmpty || !found[0].contains(code))
+  }
+
+  @Test("A number that is none is an error", arguments: ["6505550101", "+1650", "+1 650 555 0101", "hello"])
+  func badNumber(number: String) throws {
+    let found = try problems(app("verification: 'off', fictionalNumbers: { '\(number)': '123456' }"))
+    #expect(found.count == 1)
+    #expect(found[0].contains("E.164"))
+  }
+
+  @Test("A number outside of the ranges for fiction is warned of")
+  func notFictional() throws {
+    let loaded = try load(
+      app("verification: 'off', fictionalNumbers: { '+16505553434': '654321', '+16505550101': '123456' }"))
+    #expect(loaded.warnings.map(\.description).filter { $0.contains("reserves for fiction") }.count == 1)
+    #expect(loaded.content.rules.apps["com.example.app"]?.fictionalNumbers.count == 2)
+  }
+
+  @Test("Ways of verification that are not there yet say so", arguments: ["push", "recaptcha", "audit"])
+  func notAvailable(word: String) throws {
+    let found = try problems(app("verification: '\(word)'"))
+    #expect(found.count == 1)
+    #expect(found[0].contains("not available in this version"))
+  }
+
+  @Test(
+    "What else is refused",
+    arguments: [
+      ("verification: { lifetimeSeconds: 700 }", "must not be below"),
+      ("regions: { allowed: ['usa'] }", "must hold codes"),
+      ("regions: { allowed: ['US'], refusedTypes: ['voipp'] }", "did you mean voip"),
+      ("limits: { sendPerDay: 1 }", "did you mean limits.sendsPerDay"),
+      ("apps: { a: { name: 'A', verification: 'maybe' } }", "must be off or trusted"),
+      ("apps: { a: { name: 'A' } }", "verification: is required"),
+    ])
+  func refused(keys: String, text: String) throws {
+    let found = try problems(keys)
+    #expect(found.count == 1)
+    #expect(found.first?.contains(text) == true, "\(found)")
+  }
+}
