@@ -72,6 +72,7 @@ let executables: [Target] = [
   executable("countersign", ["Operations", "ServiceRuntime", "Telemetry"]),
   executable("simulator", ["ServiceRuntime", "Simulation", "Telemetry"]),
   executable("coordinator", ["Coordination", "ServiceRuntime"]),
+  executable("sms-worker", ["AMQP", "Messages", "SMSDispatch", "ServiceRuntime", "Telemetry", "WorkerRuntime"]),
 ]
 
 let testTargets: [Target] = [
