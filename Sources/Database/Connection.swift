@@ -2,8 +2,11 @@ internal import CSQLite
 
 /// One connection to SQLite. Not Sendable: it belongs to the actor that opened it, on whose serial queue all of it runs.
 final class Connection {
-  /// How long a checkpoint that restarts the log waits for readers of old snapshots.
-  private static let longestRestart = Duration.milliseconds(250)
+  /// How long a checkpoint waits for another process's group and for readers of old snapshots. Everybody who writes stands still
+  /// meanwhile.
+  private static let longestCheckpointWait = Duration.milliseconds(50)
+  /// The same when the log must start anew.
+  private static let longestRestartWait = Duration.milliseconds(250)
 
   let path: String
   /// Pages in the write-ahead log after the last commit of this connection.
@@ -64,13 +67,13 @@ final class Connection {
       }, Unmanaged.passUnretained(self).toOpaque())
   }
 
-  /// Copies the write-ahead log into the database.
-  /// - Parameter restarting: wait for everybody, so that the log starts anew; else copy what is possible now.
+  /// Copies the write-ahead log into the database: all of it, or what readers of old snapshots allow.
+  /// - Parameter restarting: also wait until nobody reads from the log, so that the next group starts it anew.
+  /// - Throws: ``DatabaseError/Code/busy`` when a part could not be copied, which is no harm.
   func checkpoint(restarting: Bool) throws(DatabaseError) {
-    // Everybody who writes stands still meanwhile, so a slow reader is not waited for as long as usual.
-    busyHandler.limit = restarting ? Self.longestRestart : nil
+    busyHandler.limit = restarting ? Self.longestRestartWait : Self.longestCheckpointWait
     defer { busyHandler.limit = nil }
-    let mode = restarting ? SQLITE_CHECKPOINT_RESTART : SQLITE_CHECKPOINT_PASSIVE
+    let mode = restarting ? SQLITE_CHECKPOINT_RESTART : SQLITE_CHECKPOINT_FULL
     guard sqlite3_wal_checkpoint_v2(handle, nil, mode, nil, nil) == SQLITE_OK else { throw lastError() }
   }
 

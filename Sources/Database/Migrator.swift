@@ -14,7 +14,15 @@ struct Migrator {
     self.migrations = migrations
   }
 
+  /// Foreign keys are switched off meanwhile, so that tables can be rebuilt (https://www.sqlite.org/lang_altertable.html, section 7),
+  /// and checked before the commit. Inside a transaction they cannot be switched.
   func run(on connection: Connection) throws(DatabaseError) {
+    try connection.script("PRAGMA foreign_keys = OFF")
+    try runInTransaction(on: connection)
+    try connection.script("PRAGMA foreign_keys = ON")
+  }
+
+  private func runInTransaction(on connection: Connection) throws(DatabaseError) {
     try connection.run("BEGIN EXCLUSIVE")
     do {
       try apply(to: connection)
@@ -36,6 +44,10 @@ struct Migrator {
     guard version >= 0, version < migrations.count else { return }
     for migration in migrations[version...] {
       try apply(migration, to: connection)
+    }
+    if let table = try connection.first("PRAGMA foreign_key_check", [], { $0.text(0) }) {
+      throw DatabaseError(
+        .migrationFailed, "the migrations of \(connection.path) leave rows of \(table) that refer to nothing")
     }
     // A PRAGMA takes no bound values.
     try connection.script("PRAGMA user_version = \(migrations.count)")

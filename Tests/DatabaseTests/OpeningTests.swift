@@ -67,6 +67,45 @@ import Testing
     }
   }
 
+  @Test func foreignKeysHoldButForMigrations() async throws {
+    let family = [
+      Migration(
+        version: 1,
+        sql: """
+          CREATE TABLE parent (id INTEGER PRIMARY KEY);
+          CREATE TABLE child (parent INTEGER REFERENCES parent (id));
+          INSERT INTO parent VALUES (1);
+          INSERT INTO child VALUES (1);
+          """)
+    ]
+    // Rebuilds the parent, the way SQLite's documentation has it: with foreign keys on, dropping it would be refused.
+    let rebuilt = Migration(
+      version: 2,
+      sql: """
+        CREATE TABLE other (id INTEGER PRIMARY KEY, name TEXT);
+        INSERT INTO other (id) SELECT id FROM parent;
+        DROP TABLE parent;
+        ALTER TABLE other RENAME TO parent;
+        """)
+    try await withTemporaryDirectory { directory in
+      let path = "\(directory)/x.sqlite"
+      await (try Database.open(path: path, migrations: family)).close()
+      let bad = Migration(version: 2, sql: "DELETE FROM parent")
+      let error = await failure { () async throws(DatabaseError) in
+        try await Database.open(path: path, migrations: family + [bad])
+      }
+      #expect(error?.code == .migrationFailed)
+      #expect(error?.message.contains("child") == true)
+      let database = try await Database.open(path: path, migrations: family + [rebuilt])
+      let orphan = await failure { () async throws(DatabaseError) in
+        try await database.write { session throws(DatabaseError) in try session.execute("INSERT INTO child VALUES (7)")
+        }
+      }
+      #expect(orphan?.code == .constraint)
+      await database.close()
+    }
+  }
+
   @Test func aMigrationMustNotEndTheTransaction() async throws {
     try await withTemporaryDirectory { directory in
       let bad = [Migration(version: 1, sql: "CREATE TABLE a (b); COMMIT; CREATE TABLE c (d)")]
