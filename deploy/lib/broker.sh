@@ -7,7 +7,7 @@
 
 # The users of the topology, beside those that a script adds. Their rights are in Config/rabbitmq/definitions.json.
 readonly BROKER_USERS=(coordinator sms-worker service operator)
-readonly BROKER_START_SECONDS=90
+readonly BROKER_START_SECONDS=120
 readonly BROKER_STOP_SECONDS=60
 
 broker_scripts() {

@@ -132,7 +132,11 @@ stack_stop_all() {
 
 # --- proof -------------------------------------------------------------------------------------------------------------
 
-countersign() { (cd "$STACK" && "$BIN/countersign" "$@"); }
+# The command line, with the addresses of this stack.
+countersign() {
+  # shellcheck disable=SC1091
+  (source "$STACK/stack.env" && "$BIN/countersign" "$@")
+}
 
 # Verifies one number with the command line, as somebody would, and shows every step.
 stack_prove() {
