@@ -1,0 +1,82 @@
+"""A client of Countersign as a back end in Python would write it: pika alone, one channel, direct reply-to."""
+
+import json
+import time
+import uuid
+
+import pika
+
+REPLY_TO = "amq.rabbitmq.reply-to"
+
+
+class Refused(Exception):
+    """A command was answered with error.v1."""
+
+    def __init__(self, error):
+        super().__init__(f"{error['code']}: {error['message']}")
+        self.code = error["code"]
+        self.message = error["message"]
+        self.field = error.get("field")
+        self.retry_after = error.get("retryAfter")
+
+
+class Client:
+    """Sends commands and jobs, and collects what comes back. Not thread-safe, as pika is not."""
+
+    def __init__(self, url):
+        self.connection = pika.BlockingConnection(pika.URLParameters(url))
+        self.channel = self.connection.channel()
+        self.channel.confirm_delivery()
+        self.replies = {}
+        self.channel.basic_consume(REPLY_TO, self._on_reply, auto_ack=True)
+
+    def _on_reply(self, _channel, _method, properties, body):
+        self.replies[properties.correlation_id] = (properties, json.loads(body))
+
+    def send(self, exchange, routing_key, body, *, message_id=None, correlation_id=None, **overrides):
+        """Publishes; returns the correlation ID under which the answer will be found."""
+        message_id = message_id or str(uuid.uuid4())
+        correlation_id = correlation_id or str(uuid.uuid4())
+        properties = {
+            "type": f"{routing_key}.v1",
+            "content_type": "application/json",
+            "delivery_mode": 2,
+            "message_id": message_id,
+            "correlation_id": correlation_id,
+            "reply_to": REPLY_TO,
+            "timestamp": int(time.time()),
+            "app_id": "interop",
+        }
+        properties.update(overrides)
+        data = body if isinstance(body, bytes) else json.dumps(body).encode()
+        self.channel.basic_publish(
+            exchange, routing_key, data, pika.BasicProperties(**properties), mandatory=True
+        )
+        return correlation_id
+
+    def wait(self, correlation_id, timeout=30):
+        """The answer: its properties and its body."""
+        deadline = time.monotonic() + timeout
+        while correlation_id not in self.replies:
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"no answer within {timeout} s")
+            self.connection.process_data_events(time_limit=0.2)
+        return self.replies.pop(correlation_id)
+
+    def command(self, name, body, timeout=30, **overrides):
+        """Sends a command and returns the body of its reply; raises Refused for error.v1."""
+        correlation_id = self.send("countersign.commands", name, body, **overrides)
+        properties, reply = self.wait(correlation_id, timeout)
+        if properties.type == "error.v1":
+            raise Refused(reply["error"])
+        return reply
+
+    def job(self, job_type, body, timeout=30, **overrides):
+        """Enqueues a job and returns its result."""
+        correlation_id = self.send("countersign.jobs", job_type, body, **overrides)
+        return self.wait(correlation_id, timeout)[1]
+
+    def close(self):
+        """Closes the connection, if it is still there."""
+        if self.connection.is_open:
+            self.connection.close()

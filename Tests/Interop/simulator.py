@@ -1,0 +1,60 @@
+"""What the simulated provider has received."""
+
+import json
+import os
+import re
+import time
+import urllib.parse
+import urllib.request
+
+
+def _url():
+    return os.environ["COUNTERSIGN_SIMULATOR_URL"]
+
+
+def _request(method, path, body=None):
+    request = urllib.request.Request(
+        _url() + path,
+        method=method,
+        data=None if body is None else json.dumps(body).encode(),
+        headers={"Content-Type": "application/json"},
+    )
+    with urllib.request.urlopen(request, timeout=20) as response:
+        data = response.read()
+    return json.loads(data) if data else None
+
+
+def messages(number=None):
+    """Everything received, or what was received for one number."""
+    query = "" if number is None else "?to=" + urllib.parse.quote(number)
+    return _request("GET", "/control/sms" + query)
+
+
+def message(number, timeout=30, count=1):
+    """The newest message to a number, as soon as there are `count`."""
+    deadline = time.monotonic() + timeout
+    while True:
+        found = messages(number)
+        if len(found) >= count:
+            return found[-1]
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"no SMS within {timeout} s")
+        time.sleep(0.05)
+
+
+def code(text):
+    """The verification code in a message."""
+    found = re.search(r"(?<![0-9])[0-9]{6}(?![0-9])", text)
+    if not found:
+        raise ValueError("the message has no code")
+    return found.group(0)
+
+
+def inject(**fault):
+    """Makes the provider fail on demand."""
+    return _request("POST", "/control/faults", fault)
+
+
+def clear_faults():
+    """The provider works again."""
+    _request("DELETE", "/control/faults")

@@ -1,0 +1,137 @@
+"""Jobs that another service enqueues itself: their results, and what becomes of those that break the contract."""
+
+import base64
+import datetime
+import json
+import os
+import random
+import unittest
+import uuid
+
+import pika
+
+import simulator
+from countersign_client import Client
+
+DEAD_QUEUE = "sms.dispatch.dead"
+
+
+def new_number():
+    """A mobile number of the plan of Germany that no other test uses."""
+    return f"+49170{random.randrange(10_000_000):07d}"
+
+
+def in_seconds(seconds):
+    """An RFC 3339 time from now."""
+    at = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=seconds)
+    return at.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+class JobTest(unittest.TestCase):
+    """Each test uses a number and message IDs of its own."""
+
+    def setUp(self):
+        self.client = Client(os.environ["COUNTERSIGN_AMQP_URL"])
+        self.addCleanup(self.client.close)
+        self.addCleanup(simulator.clear_faults)
+
+    def dispatch(self, body, **properties):
+        return self.client.job("sms.dispatch", body, **properties)
+
+    def text_job(self, number, **fields):
+        return {"to": number, "text": "Your table is ready.", "deadline": in_seconds(120), **fields}
+
+    def dead_letter(self, message_id):
+        """Takes the dead letter with that message ID out of the dead queue."""
+        connection = pika.BlockingConnection(pika.URLParameters(os.environ["COUNTERSIGN_OPERATOR_AMQP_URL"]))
+        try:
+            channel = connection.channel()
+            for method, properties, body in channel.consume(DEAD_QUEUE, inactivity_timeout=10):
+                if method is None:
+                    return None
+                if properties.message_id == message_id:
+                    channel.basic_ack(method.delivery_tag)
+                    return properties, body
+            return None
+        finally:
+            connection.close()
+
+    def test_a_text_is_sent_and_its_result_comes_back(self):
+        number = new_number()
+        message_id = str(uuid.uuid4())
+        result = self.dispatch(self.text_job(number), message_id=message_id)
+        self.assertEqual(result["outcome"], "accepted")
+        self.assertEqual(result["jobID"], message_id)
+        self.assertTrue(result["reference"])
+        self.assertTrue(result["lane"])
+        self.assertEqual((result["segments"], result["encoding"]), (1, "gsm7"))
+        self.assertEqual(simulator.message(number)["body"], "Your table is ready.")
+
+    def test_the_same_job_twice_is_sent_once_and_answered_twice(self):
+        number = new_number()
+        message_id = str(uuid.uuid4())
+        job = self.text_job(number)
+        self.assertEqual(self.dispatch(job, message_id=message_id), self.dispatch(job, message_id=message_id))
+        self.assertEqual(len(simulator.messages(number)), 1)
+
+    def test_a_late_job_is_not_sent(self):
+        number = new_number()
+        result = self.dispatch(self.text_job(number, deadline=in_seconds(-1)))
+        self.assertEqual(result["outcome"], "expired")
+        self.assertEqual(simulator.messages(number), [])
+
+    def test_a_number_that_is_none_is_refused(self):
+        result = self.dispatch(self.text_job("hello"))
+        self.assertEqual(result["outcome"], "refused")
+        self.assertTrue(result["reason"]["code"])
+
+    def test_a_refused_first_lane_hands_over_to_the_second(self):
+        simulator.inject(provider="twilio", fault="429", count=1, retryAfterSeconds=1)
+        number = new_number()
+        result = self.dispatch(self.text_job(number))
+        self.assertEqual(result["outcome"], "accepted")
+        self.assertEqual(len(simulator.messages(number)), 1)
+
+    def test_no_answer_is_unknown_and_not_sent_again(self):
+        simulator.inject(provider="twilio", fault="reset", count=1, processed=True)
+        number = new_number()
+        result = self.dispatch(self.text_job(number))
+        self.assertEqual(result["outcome"], "unknown")
+        self.assertEqual(len(simulator.messages(number)), 1)
+
+    def test_messages_that_break_the_contract_are_dead_letters_with_their_reason(self):
+        sealed = ".".join(
+            base64.urlsafe_b64encode(part).rstrip(b"=").decode() for part in [
+                json.dumps({"alg": "dir", "enc": "A256GCM", "kid": "nobody-has-it"}).encode(), b"", b"0" * 12,
+                b"secret", b"1" * 16])
+        template = {
+            "to": new_number(), "template": "verification", "variables": {"code": sealed}, "deadline": in_seconds(60)}
+        job = self.text_job(new_number())
+        cases = {
+            "NOT_JSON": (b"{nonsense", {}),
+            "WRONG_CONTENT_TYPE": (job, {"content_type": "text/plain"}),
+            "UNKNOWN_TYPE": (job, {"type": "sms.send.v1"}),
+            "UNKNOWN_VERSION": (job, {"type": "sms.dispatch.v9"}),
+            "MISSING_FIELD": ({"to": new_number(), "text": "No deadline."}, {}),
+            "BODY_TOO_LARGE": (self.text_job(new_number(), padding="x" * 1_000_000), {}),
+            "UNKNOWN_KEY": (template, {}),
+        }
+        for reason, (body, properties) in cases.items():
+            with self.subTest(reason):
+                message_id = str(uuid.uuid4())
+                result = self.dispatch(body, message_id=message_id, **properties)
+                self.assertEqual(result["outcome"], "refused", "the courtesy result to whoever waits")
+                dead = self.dead_letter(message_id)
+                self.assertIsNotNone(dead, "no dead letter")
+                headers = dead[0].headers
+                self.assertEqual(headers["x-dead-reason"], reason)
+                self.assertEqual(headers["x-dead-queue"], "sms.dispatch")
+                self.assertTrue(headers["x-last-error"])
+                expected = body if isinstance(body, bytes) else json.dumps(body).encode()
+                self.assertEqual(dead[1], expected, "the message is kept as it came")
+        # The worker goes on.
+        self.assertEqual(self.dispatch(self.text_job(new_number()))["outcome"], "accepted")
+
+
+if __name__ == "__main__":
+    unittest.main()
