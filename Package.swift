@@ -84,6 +84,7 @@ let testTargets: [Target] = [
   tests("HTTPServer"),
   tests("Simulation", ["CurlTransport", "JOSE", "Telemetry"]),
   tests("Telemetry"),
+  tests("Client", ["AMQP", "JOSE", "Messages", "Telemetry"]),
   tests("ServiceRuntime", ["AMQP", "HTTPServer", "JOSE", "Messages", "Telemetry"]),
   tests("Messages", ["AMQP", "JOSE", "Telemetry"]),
   tests("WorkerRuntime", ["AMQP", "Database", "Messages", "ServiceRuntime", "Telemetry"]),

@@ -1,0 +1,90 @@
+import AMQP
+public import Messages
+public import Telemetry
+
+extension CountersignClient {
+  /// Asks for a phone number to be verified.
+  ///
+  /// Asking again while a verification of the same number lives gives that one; no second SMS is sent before its `resendAfter`.
+  /// - Parameters:
+  ///   - phoneNumber: E.164, or a national number together with `region`.
+  ///   - app: the app whose user holds the number: its bundle ID.
+  ///   - region: ISO 3166-1 alpha-2.
+  ///   - languageCode: the language of the message, BCP 47.
+  ///   - client: on whose behalf the service asks, for the limits per address.
+  ///   - timeout: how long to wait for the answer.
+  /// - Throws: ``ClientError``; see ``ClientError/apiError`` for the coordinator's reasons.
+  public func startVerification(
+    of phoneNumber: String, app: String, region: String? = nil, languageCode: String? = nil,
+    client: StartVerification.Client? = nil, timeout: Duration = defaultTimeout
+  ) async throws(ClientError) -> VerificationStarted {
+    try await send(
+      StartVerification(
+        phoneNumber: phoneNumber, app: app, region: region, languageCode: languageCode, client: client),
+      timeout: timeout)
+  }
+
+  /// Gives back the code that the user typed.
+  /// - Throws: ``ClientError``; `INVALID_CODE`, `SESSION_EXPIRED`, `INVALID_SESSION_INFO` and
+  ///   `TOO_MANY_ATTEMPTS_TRY_LATER` are the answers to expect.
+  public func check(
+    _ verificationID: String, code: Secret, timeout: Duration = defaultTimeout
+  ) async throws(ClientError) -> VerificationApproved {
+    let messageID = MessageID.make()
+    var field = SecretField(code)
+    if let sealer {
+      let context = SealContext(
+        messageType: CheckVerification.type, messageID: messageID, recipient: verificationID)
+      do { field = try sealer.seal(code, for: context) } catch {
+        throw ClientError(.seal(error), "the code \(error)")
+      }
+    }
+    return try await send(
+      CheckVerification(verificationID: verificationID, code: field), id: messageID, timeout: timeout)
+  }
+
+  /// Asks where a verification stands and what has happened.
+  public func status(
+    of verificationID: String, timeout: Duration = defaultTimeout
+  ) async throws(ClientError) -> VerificationStatus {
+    try await send(GetVerificationStatus(verificationID: verificationID), timeout: timeout)
+  }
+
+  /// Ends a verification.
+  public func cancel(
+    _ verificationID: String, timeout: Duration = defaultTimeout
+  ) async throws(ClientError) -> VerificationCanceled {
+    try await send(CancelVerification(verificationID: verificationID), timeout: timeout)
+  }
+
+  /// Sends any command and waits for its reply.
+  /// - Parameters:
+  ///   - command: the command.
+  ///   - id: its message ID; the same ID twice has one effect. A new one if not given.
+  ///   - timeout: how long to wait for the answer.
+  public func send<C: Command>(
+    _ command: C, id: String = MessageID.make(), timeout: Duration = defaultTimeout
+  ) async throws(ClientError) -> C.Reply {
+    let body: [UInt8]
+    do { body = try command.json() } catch { throw .contract(error, in: C.routingKey) }
+    let reply = try await request(
+      Envelope(type: C.type, messageID: id, correlationID: id), body: body,
+      exchange: Topology.Exchanges.commands, routingKey: C.routingKey, timeout: timeout)
+    let result: Result<C.Reply, APIError>
+    do { result = try Self.read(reply) } catch { throw .contract(error, in: "the reply to \(C.routingKey)") }
+    switch result {
+    case .success(let reply): return reply
+    case .failure(let error): throw .refused(error)
+    }
+  }
+
+  private static func read<Reply: MessageBody>(
+    _ message: Message
+  ) throws(ContractProblem) -> Result<Reply, APIError> {
+    if message.type == ErrorReply.type.text { return .failure(try ErrorReply(json: message.body).error) }
+    guard message.type == Reply.type.text else {
+      throw ContractProblem(.unknownType, field: "type", "must be \(Reply.type) or \(ErrorReply.type)")
+    }
+    return .success(try Reply(json: message.body))
+  }
+}

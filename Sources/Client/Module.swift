@@ -1,1 +1,0 @@
-/// What a Swift service imports to send commands and enqueue jobs.

@@ -1,0 +1,123 @@
+import AMQP
+import JOSE
+import Messages
+import Telemetry
+import Testing
+
+@testable import Client
+
+@Suite struct CountersignClientTests {
+  private static let time = UnixTime(seconds: 1_782_907_200)
+
+  private func client(_ transport: FakeTransport, sealer: Sealer? = nil) -> CountersignClient {
+    CountersignClient(transport: transport, name: "shop", sealer: sealer, clock: ManualClock(Self.time))
+  }
+
+  private var job: SMSDispatchJob {
+    SMSDispatchJob(to: "+14155550123", content: .text("Hi"), deadline: Self.time + .seconds(60))
+  }
+
+  @Test func aCommandGoesToTheCoordinatorAndItsReplyComesBack() async throws {
+    let reply = VerificationApproved(
+      verificationID: "v", app: "com.example.app", phoneNumber: "+14155550123", approvedAt: Self.time)
+    let transport = FakeTransport(replying: reply)
+    #expect(try await client(transport).check("v", code: Secret("123456")) == reply)
+    let sent = try #require(transport.sent.first)
+    #expect(sent.exchange == "countersign.commands")
+    #expect(sent.routingKey == "verification.check")
+    #expect(sent.message.type == "verification.check.v1")
+    #expect(sent.message.appID == "shop")
+    #expect(sent.message.timestamp == 1_782_907_200)
+    #expect(sent.message.correlationID == sent.message.messageID)
+    #expect(sent.message.headers["traceparent"] != nil)
+    #expect(try CheckVerification(json: sent.message.body).code == SecretField(Secret("123456")))
+  }
+
+  @Test func withKeysTheCodeIsSealed() async throws {
+    let sealer = Sealer(keys: try KeyRing(sealing: SymmetricKey(id: "k", bytes: Array(repeating: 1, count: 32))))
+    let transport = FakeTransport()
+    await #expect(throws: ClientError.self) {
+      try await client(transport, sealer: sealer).check("v", code: Secret("123456"))
+    }
+    let message = try #require(transport.sent.first?.message)
+    let code = try CheckVerification(json: message.body).code
+    let context = SealContext(
+      messageType: CheckVerification.type, messageID: try #require(message.messageID), recipient: "v")
+    #expect(code.isSealed)
+    #expect(try sealer.open(code, for: context).reveal() == "123456")
+  }
+
+  @Test func aRefusalIsTheCoordinatorsOwn() async {
+    let refusal = APIError(.tooManyAttempts, "wait", retryAfter: 30)
+    let error = await #expect(throws: ClientError.self) {
+      try await client(FakeTransport(replying: ErrorReply(refusal))).status(of: "v")
+    }
+    #expect(error?.apiError == refusal)
+    #expect(error?.isRetriable == true)
+  }
+
+  @Test func aReplyOfAnotherTypeIsNotTakenForOne() async {
+    let error = await #expect(throws: ClientError.self) {
+      try await client(FakeTransport(replying: CancelVerification(verificationID: "v"))).cancel("v")
+    }
+    guard case .contract(let problem)? = error?.code else {
+      Issue.record("not a problem of the contract")
+      return
+    }
+    #expect(problem.field == "type")
+  }
+
+  @Test func silenceIsNoAnswer() async {
+    let error = await #expect(throws: ClientError.self) { try await client(FakeTransport()).status(of: "v") }
+    #expect(error?.code == .noAnswer)
+    #expect(error?.isRetriable == true)
+  }
+
+  @Test func aMissingTopologyIsNamed() async {
+    let transport = FakeTransport { _ in .failure(AMQPError(.notFound, "no route")) }
+    let error = await #expect(throws: ClientError.self) { try await client(transport).status(of: "v") }
+    #expect(error?.code == .unroutable)
+    #expect(error?.message.contains("topology apply") == true)
+  }
+
+  @Test func aJobIsEnqueuedUnderItsID() async throws {
+    let transport = FakeTransport()
+    #expect(try await client(transport).enqueue(job, id: "j", correlationID: "order-7") == "j")
+    let sent = try #require(transport.sent.first)
+    #expect(sent.exchange == "countersign.jobs")
+    #expect(sent.routingKey == "sms.dispatch")
+    #expect(sent.message.messageID == "j")
+    #expect(sent.message.correlationID == "order-7")
+    #expect(sent.message.isPersistent)
+    #expect(try SMSDispatchJob(json: sent.message.body) == job)
+  }
+
+  @Test func aJobThatTheBrokerDoesNotTakeFails() async {
+    let full = await #expect(throws: ClientError.self) {
+      try await client(FakeTransport(outcome: .nacked)).enqueue(job)
+    }
+    #expect(full?.code == .brokerBusy)
+    let unroutable = await #expect(throws: ClientError.self) {
+      try await client(FakeTransport(outcome: .returned(code: 312, text: "NO_ROUTE"))).enqueue(job)
+    }
+    #expect(unroutable?.code == .unroutable)
+  }
+
+  @Test func theResultOfAJobComesBack() async throws {
+    let result = JobResult(
+      jobID: "j", outcome: .accepted, attempts: 1, startedAt: Self.time, finishedAt: Self.time, extras: ["segments": 1])
+    let transport = FakeTransport { request in
+      do {
+        return .success(Message(type: "sms.dispatch.result.v1", body: try result.json()))
+      } catch {
+        return .failure(AMQPError(.protocolViolation, "\(error)"))
+      }
+    }
+    #expect(try await client(transport).perform(job, id: "j", timeout: .seconds(5)) == result)
+  }
+
+  @Test func aWrongURLIsRefusedWithoutBeingRepeated() {
+    let error = #expect(throws: ClientError.self) { try CountersignClient(url: "http://me:hunter2@h", name: "shop") }
+    #expect(error?.message.contains("hunter2") == false)
+  }
+}
