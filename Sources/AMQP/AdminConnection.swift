@@ -35,6 +35,9 @@ public actor AdminConnection {
     return connection
   }
 
+  /// What the broker says of itself: `product`, `version`, `cluster_name`, `platform` and more.
+  public private(set) var serverProperties: [String: FieldValue] = [:]
+
   // MARK: - Topology
 
   /// Declares a durable exchange.
@@ -170,6 +173,7 @@ public actor AdminConnection {
     link.watchdog.enter()
     defer { link.watchdog.leave() }
     try link.openChannel()
+    serverProperties = link.serverProperties
     self.link = link
     serviceLater()
   }

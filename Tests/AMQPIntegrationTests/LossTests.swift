@@ -1,4 +1,5 @@
 import AMQP
+import Foundation
 import Synchronization
 import Testing
 
@@ -199,6 +200,51 @@ extension WithBroker {
               }
             }
             #expect(ids.count == 10)
+          }
+        }
+      }
+    }
+
+    /// RabbitMQ before 3.11 does so after a message hit its delivery limit.
+    @Test func aBrokerThatSendsMoreThanThePrefetchIsLeft() async throws {
+      try await Broker.withQueue { queue, admin in
+        for number in 0..<20 {
+          _ = try await admin.publish(Publication(message: Message(id: "\(number)"), exchange: "", routingKey: queue))
+        }
+        try await withProxy { proxy, endpoint in
+          proxy.change { $0.prefetch = 10 }
+          try await withConsumer(queue, prefetch: 4, endpoint: endpoint) { consumer, log in
+            try await eventually("the excess is noticed") { log.lastError?.code == .protocolViolation }
+            proxy.change { $0.prefetch = nil }
+            var ids: Set<String> = []
+            while ids.count < 20, let deliveries = await consumer.next() {
+              #expect(deliveries.count <= 4)
+              ids.formUnion(deliveries.compactMap(\.message.messageID))
+              consumer.ack(deliveries.map(\.tag))
+            }
+            #expect(ids.count == 20)
+          }
+        }
+      }
+    }
+
+    @Test func connectionsThatComeAndGoLeaveNothingOpen() async throws {
+      func descriptors() throws -> Int { try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count }
+      try await Broker.withQueue { queue, _ in
+        try await withProxy { proxy, endpoint in
+          try await withConsumer(queue, endpoint: endpoint) { consumer, log in
+            try await eventually("the consumer is ready") { consumer.isReady }
+            for round in 2...20 {
+              proxy.reset()
+              try await eventually("the connection is back") { proxy.accepted >= round && consumer.isReady }
+            }
+            // The proxy keeps two sockets a connection; the consumer may keep one, and Dispatch one or two of its own.
+            let before = try descriptors()
+            for round in 21...40 {
+              proxy.reset()
+              try await eventually("the connection is back") { proxy.accepted >= round && consumer.isReady }
+            }
+            #expect(try descriptors() - before <= 2 * (proxy.accepted - 20) + 2)
           }
         }
       }

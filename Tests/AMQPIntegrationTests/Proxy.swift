@@ -19,6 +19,8 @@ final class Proxy: Sendable {
     var downstream = Downstream.forward
     /// Nothing is read from the client, so its send buffer fills.
     var stopsReading = false
+    /// Makes the broker believe in a larger prefetch than the client asked for.
+    var prefetch: UInt16?
     /// New connections are accepted and get no answer.
     var isBlackHole = false
   }
@@ -128,7 +130,9 @@ final class Proxy: Sendable {
     while true {
       while rules.stopsReading, !isClosed { usleep(20_000) }
       let count = recv(client, &buffer, buffer.count, 0)
-      guard count > 0, write(buffer[..<count], to: server) else { break }
+      guard count > 0 else { break }
+      if let prefetch = rules.prefetch { FrameFilter.replacePrefetch(in: &buffer, count, prefetch) }
+      guard write(buffer[..<count], to: server) else { break }
     }
     end(client, server)
   }
@@ -172,6 +176,16 @@ struct FrameFilter {
       pending.removeFirst(size)
     }
     return result
+  }
+
+  /// Changes the count in a basic.qos frame, which is sent at once and so arrives in one piece.
+  static func replacePrefetch(in buffer: inout [UInt8], _ count: Int, _ prefetch: UInt16) {
+    let qos: [UInt8] = [1, 0, 1, 0, 0, 0, 11, 0, 60, 0, 10]
+    guard count >= 19 else { return }
+    for start in 0...(count - 19) where buffer[start..<(start + 11)].elementsEqual(qos) {
+      buffer[start + 15] = UInt8(prefetch >> 8)
+      buffer[start + 16] = UInt8(prefetch & 255)
+    }
   }
 
   private mutating func drops(_ frame: ArraySlice<UInt8>, _ rule: Proxy.Downstream) -> Bool {

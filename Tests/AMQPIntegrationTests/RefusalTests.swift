@@ -155,6 +155,7 @@ extension WithBroker {
     @Test func theTopologyIsDeclaredBoundAndRemoved() async throws {
       try await Broker.withQueue { queue, admin in
         let exchange = queue + ".exchange"
+        #expect(await admin.serverProperties["product"] == "RabbitMQ")
         try await admin.declareExchange(exchange, type: "topic")
         try await admin.declareExchange(exchange, type: "topic", passive: true)
         try await admin.bindQueue(queue, exchange: exchange, routingKey: "a.*")

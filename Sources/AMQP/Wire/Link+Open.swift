@@ -21,6 +21,10 @@ extension Link {
     }
   }
 
+  var serverProperties: [String: FieldValue] {
+    amqp_get_server_properties(connection).map { FieldValue.fields($0.pointee, depth: 0) } ?? [:]
+  }
+
   private static func connect(
     _ connection: amqp_connection_state_t, _ endpoint: BrokerEndpoint, _ trust: Trust?, _ options: ConnectionOptions
   ) throws(AMQPError) {
