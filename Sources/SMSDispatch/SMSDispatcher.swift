@@ -15,13 +15,14 @@ public struct SMSDispatcher: Sendable {
   ///   - configuration: The configuration, checked.
   ///   - keys: Opens sealed codes; without it a sealed code is a dead letter.
   ///   - clock: For dates in `Retry-After`.
-  /// - Throws: when templates, tables or certificates cannot be used; the message names the file.
+  /// - Throws: when certificates cannot be used; the message names the lane.
   public init(
     _ configuration: SMSWorkerConfiguration, keys: KeyRing?, clock: any WallClock = SystemClock()
   ) throws(SMSDispatchError) {
-    let templates = try SMSTemplates(
-      directory: configuration.templates.directory, defaultLanguage: configuration.templates.defaultLanguage)
-    let factory = LaneFactory(providersDirectory: configuration.providersDirectory, clock: clock)
+    guard let templates = configuration.templates.templates else {
+      throw SMSDispatchError(.invalidConfiguration, "templates.directory: the templates have problems")
+    }
+    let factory = LaneFactory(tables: configuration.tables, clock: clock)
     var routes: [LaneRoute] = []
     var transports: [CurlTransport] = []
     for settings in configuration.lanes {

@@ -98,6 +98,26 @@ struct TwilioLaneTests {
     #expect(outcome.short == (mayHaveLeft ? "unknown NO_ANSWER" : "retry NOT_CONNECTED"))
   }
 
+  @Test(
+    "A lane that is down is asked through its account, which costs no message",
+    arguments: [
+      (401, #"{"code": 20003}"#, "PROVIDER_CREDENTIALS"), (200, #"{"status": "suspended"}"#, "PROVIDER_ACCOUNT"),
+      (200, #"{"status": "active"}"#, nil), (200, "<html>", nil), (403, "", nil), (404, "", nil), (500, "", nil),
+    ] as [(Int, String, String?)])
+  func probe(status: Int, body: String, reason: String?) async throws {
+    let http = FakeHTTP(status, body)
+    let result = try await lane(http).probe()
+    if case .down(let why) = result {
+      #expect(why.code == reason)
+    } else {
+      #expect(reason == nil && result == .cannotTell)
+    }
+    let request = try #require(http.requests.first)
+    #expect(request.method == "GET")
+    #expect(request.url == "http://127.0.0.1:1/2010-04-01/Accounts/AC1.json")
+    #expect(request.header("Authorization") == "Basic QUMxOnNlc2FtZQ==")
+  }
+
   @Test("The password and the message do not print")
   func redaction() throws {
     let lane = try lane(FakeHTTP(201))

@@ -15,8 +15,8 @@ public struct SMSWorkerConfiguration: ProcessConfiguration {
   public let limits: SMSLimits
   /// With less time than this until the deadline nothing is sent: it would not arrive in time.
   public let minimumValidity: Duration
-  /// The directory of the tables that say what a provider's answers mean.
-  public let providersDirectory: String
+  /// What providers' answers mean.
+  let tables: ProviderTables
   /// How often a job whose outcome is unknown is sent again, when it allows that.
   public let maxUnknownResends: Int
   /// The ways out, in the order in which they are tried.
@@ -42,8 +42,7 @@ public struct SMSWorkerConfiguration: ProcessConfiguration {
     minimumValidity = section.seconds(
       "minimumValiditySeconds", default: .seconds(5), in: .seconds(1) ... .seconds(3600),
       "With less time left until the deadline nothing is sent: it would not arrive in time.")
-    providersDirectory = section.path(
-      "providersDirectory", default: "providers", "The directory with twilio.json5 and webhook.json5.")
+    tables = ProviderTables(section)
     maxUnknownResends = section.integer(
       "maxUnknownResends", default: 2, in: 0...10,
       "How often a job whose outcome is unknown is sent again, when its onUnknown is resend.")

@@ -84,6 +84,8 @@ public struct SMSJobHandler: JobHandler {
   public func lookUp(_ job: OutgoingSMS, on lane: String, _ attempt: JobAttempt) async -> Classification? {
     await lanes[lane]?.lookUp(job, attempt)
   }
+
+  public func probe(lane: String) async -> ProbeResult { await lanes[lane]?.probe() ?? .cannotTell }
 }
 
 extension PhoneNumber {

@@ -4,11 +4,10 @@ import WorkerRuntime
 
 /// Makes lanes from their configuration.
 struct LaneFactory {
-  /// The directory of the providers' tables.
-  let providersDirectory: String
+  let tables: ProviderTables
   let clock: any WallClock
 
-  /// - Throws: when a table or a file of certificates cannot be used.
+  /// - Throws: when a file of certificates cannot be used.
   func make(_ settings: LaneSettings) throws(SMSDispatchError) -> (route: LaneRoute, http: CurlTransport) {
     let http = try transport(settings)
     let lane: any SMSLane
@@ -16,19 +15,15 @@ struct LaneFactory {
     case .twilio(let twilio):
       lane = TwilioLane(
         name: settings.lane.name, configuration: twilio.configuration, password: twilio.password,
-        table: try table("twilio.json5"), http: http, clock: clock)
+        table: tables.twilio, http: http, clock: clock)
     case .webhook(let webhook):
       guard let signer = webhook.signer else { throw Self.incomplete(settings) }
       lane = WebhookLane(
         name: settings.lane.name, url: webhook.url, from: webhook.from, signer: signer,
-        deduplicates: webhook.receiverDeduplicates, table: try table("webhook.json5"), http: http, clock: clock)
+        deduplicates: webhook.receiverDeduplicates, table: tables.webhook, http: http, clock: clock)
     case .unknown: throw Self.incomplete(settings)
     }
     return (LaneRoute(lane, regions: settings.regions), http)
-  }
-
-  private func table(_ name: String) throws(SMSDispatchError) -> ProviderTable {
-    try ProviderTable(file: providersDirectory + "/" + name)
   }
 
   /// One for each lane, so that one provider's trouble does not take another's connections.

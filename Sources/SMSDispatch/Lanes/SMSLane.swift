@@ -23,10 +23,17 @@ public protocol SMSLane: Sendable {
   ///
   /// - Returns: nil, the default, when it cannot tell.
   func lookUp(_ message: OutgoingSMS, _ attempt: JobAttempt) async -> Classification?
+
+  /// Asks whether the lane, which is down, works again, without sending anything.
+  ///
+  /// - Returns: `.cannotTell`, the default, makes the next job the trial.
+  func probe() async -> ProbeResult
 }
 
 extension SMSLane {
   public var deduplicates: Bool { false }
 
   public func lookUp(_ message: OutgoingSMS, _ attempt: JobAttempt) async -> Classification? { nil }
+
+  public func probe() async -> ProbeResult { .cannotTell }
 }

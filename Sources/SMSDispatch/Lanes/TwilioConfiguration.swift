@@ -13,8 +13,10 @@ struct TwilioConfiguration: Sendable, Hashable {
   /// Twilio's own limits of `ValidityPeriod`, in seconds.
   static let validityRange = 1...36_000
 
-  /// `POST` goes here.
+  /// Messages are posted here.
   let messagesURL: String
+  /// The account itself.
+  let accountURL: String
   /// The account SID or the SID of an API key.
   let username: String
   let sender: Sender
@@ -22,6 +24,7 @@ struct TwilioConfiguration: Sendable, Hashable {
   init(baseURL: String, accountSID: String, username: String?, sender: Sender) {
     let base = baseURL.hasSuffix("/") ? String(baseURL.dropLast()) : baseURL
     self.messagesURL = "\(base)/2010-04-01/Accounts/\(accountSID)/Messages.json"
+    self.accountURL = "\(base)/2010-04-01/Accounts/\(accountSID).json"
     self.username = username ?? accountSID
     self.sender = sender
   }

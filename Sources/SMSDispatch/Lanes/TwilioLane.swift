@@ -11,10 +11,10 @@ public import WorkerRuntime
 public struct TwilioLane: SMSLane {
   public let name: String
 
-  private let configuration: TwilioConfiguration
-  private let authorization: Secret
+  let configuration: TwilioConfiguration
+  let authorization: Secret
   private let table: ProviderTable
-  private let http: any HTTPCaller
+  let http: any HTTPCaller
   private let clock: any WallClock
 
   /// - Parameters:

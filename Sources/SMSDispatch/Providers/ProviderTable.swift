@@ -35,7 +35,7 @@ public struct ProviderTable: Sendable {
 /// One row of a provider's table.
 struct ProviderRule: Decodable, Sendable, Hashable {
   /// What the answer means; `accepted` is never in a table.
-  enum Class: String, Decodable, Sendable { case refused, otherLane, retry, unknown, laneDown }
+  enum Class: String, Decodable, Sendable, CaseIterable { case refused, otherLane, retry, unknown, laneDown }
 
   let `class`: Class
   /// A word of this system, such as `INVALID_NUMBER`.

@@ -1,0 +1,24 @@
+import ServiceRuntime
+
+/// The tables of all providers, from `providersDirectory`.
+struct ProviderTables: Sendable {
+  let twilio: ProviderTable
+  let webhook: ProviderTable
+
+  /// Reads them with the configuration, so that `--check` finds what is wrong with them. Problems are reported to the section.
+  init(_ section: ConfigurationSection) {
+    let directory = section.path(
+      "providersDirectory", default: "providers", "The directory with twilio.json5 and webhook.json5.")
+    twilio = Self.read("\(directory)/twilio.json5", section)
+    webhook = Self.read("\(directory)/webhook.json5", section)
+  }
+
+  private static func read(_ path: String, _ section: ConfigurationSection) -> ProviderTable {
+    do {
+      return try ProviderTable(file: path)
+    } catch {
+      section.problem("providersDirectory", error.message)
+      return ProviderTable()
+    }
+  }
+}
