@@ -38,7 +38,7 @@ public struct PhoneNumber: Sendable, CustomStringConvertible, CustomDebugStringC
       + String(digits.suffix(2))
   }
 
-  /// Whether a text has the form of E.164: + and 7 to 15 digits, the first not 0. Far cheaper than parsing, and says no more.
+  /// Whether a text has the form of E.164: + and 7 to 15 digits, the first not 0. Says no more: see ``possibility(ofE164:)``.
   public static func isE164(_ text: String) -> Bool {
     let digits = text.utf8.dropFirst()
     guard text.utf8.first == UInt8(ascii: "+"), (7...15).contains(digits.count), digits.first != UInt8(ascii: "0")

@@ -70,8 +70,8 @@ private func writeForAWhile(
         largest = max(largest, fileSize(path + "-wal"))
       }
       let (first, second) = try await (one, two)
-      // A frame has 4,120 bytes; a few groups of 64 rows, each in two trees, come on top of the 100.
-      #expect(largest < 1000 * 4120, "\(largest)")
+      // A frame has 4,120 bytes; a group of 64 rows, each in two trees, comes on top of the 100.
+      #expect(largest < 500 * 4120, "\(largest)")
       #expect(min(first, second) * 3 > max(first, second), "\(first) \(second)")
       let database = try await Database.open(path: path, migrations: notes)
       #expect(try await count(in: database) == first + second)

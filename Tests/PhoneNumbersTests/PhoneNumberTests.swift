@@ -42,4 +42,24 @@ import Testing
   func hasTheFormOfE164(text: String, expected: Bool) {
     #expect(PhoneNumber.isE164(text) == expected)
   }
+
+  /// The quick test says what the thorough one says of numbers in their canonical form.
+  @Test(
+    arguments: ParseTests.valid.map(\.e164) + [
+      "+1415555", "+14155550123456", "+65123456789", "+15555550123", "+39021234567",
+    ])
+  func possibilityOfE164(text: String) throws {
+    guard PhoneNumber.isE164(text) else { return }
+    #expect(try PhoneNumber.possibility(ofE164: text) == PhoneNumber.parse(text).possibility)
+  }
+
+  @Test(
+    arguments: [
+      ("+99912345678", Possibility.invalidCountryCode), ("+2101234567", .invalidCountryCode), ("+390000000", .possible),
+      ("4155550123", nil), ("+1 4155550123", nil), ("", nil),
+    ] as [(String, Possibility?)])
+  func possibilityOfOthers(text: String, possibility: Possibility?) throws {
+    #expect(try PhoneNumber.possibility(ofE164: text) == possibility)
+  }
+
 }

@@ -46,6 +46,14 @@ typedef struct {
 /// @param number is filled when the result is CPN_OK.
 int32_t cpn_parse(const char *text, size_t length, const char *region, cpn_number *number);
 
+/// Tells whether a number in E.164 has a length that its country's numbers have. Thread-safe. No exception leaves it.
+///
+/// @param digits country code and national number, 7 to 15 digits in ASCII, without the plus; need not end with a NUL.
+/// @param length their number.
+/// @param possibility PhoneNumberUtil::ValidationResult, when the result is CPN_OK.
+/// @return CPN_OK, CPN_INVALID_COUNTRY_CODE or CPN_EXCEPTION.
+int32_t cpn_possibility(const char *digits, size_t length, int32_t *possibility);
+
 #ifdef __cplusplus
 }
 #endif
