@@ -26,7 +26,7 @@ struct WorkerService: Service {
       handler: dispatcher.handler, options: Self.options(configuration, context), lanes: dispatcher.lanes,
       ledger: try await configuration.ledger.open(), source: consumer, sink: publisher, clock: context.clock,
       log: context.log, metrics: context.metrics)
-    watch(context.health)
+    worker.register(in: context.health)
   }
 
   private static func options(_ configuration: SMSWorkerConfiguration, _ context: ServiceContext) -> JobWorkerOptions {
@@ -40,14 +40,6 @@ struct WorkerService: Service {
     // What is left of the ceiling is for closing.
     options.drainTimeout = configuration.common.stopCeiling * 3 / 4
     return options
-  }
-
-  /// One check of the process for all that keeps the engine from work: lanes, ledger, results that cannot be published.
-  private func watch(_ health: HealthRegistry) {
-    health.register("worker") { [worker] in
-      let problems = worker.problems.sorted { $0.key < $1.key }
-      return problems.isEmpty ? .ok : .failing(problems.map { "\($0.key): \($0.value)" }.joined(separator: "; "))
-    }
   }
 
   func run() async {

@@ -47,6 +47,13 @@ import Testing
     #expect(lane.acquire(ticket: nil, giveUpAt: far, now: start) == nil)
   }
 
+  @Test func waitsAreBounded() throws {
+    var lane = LaneState(LaneConfiguration(name: "a", concurrency: 1, maximumWaiting: 1), now: start)
+    _ = try grant(&lane)
+    #expect(lane.acquire(ticket: 1, giveUpAt: far, now: start) == nil)
+    #expect(lane.acquire(ticket: 2, giveUpAt: far, now: start) == .busy)
+  }
+
   @Test func waitsEnd() throws {
     var lane = lane(concurrency: 1)
     _ = try grant(&lane)

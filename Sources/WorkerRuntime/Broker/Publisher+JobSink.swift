@@ -5,7 +5,8 @@ extension Publisher: JobSink {
     try await publish(batch, timeout: nil)
   }
 
+  /// Flushes for at most 5 s: what is outstanding is safe to be delivered again.
   public func stop() async {
-    await stop(ceiling: Self.defaultCeiling)
+    await stop(ceiling: .seconds(5))
   }
 }

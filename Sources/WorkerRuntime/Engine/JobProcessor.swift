@@ -22,22 +22,21 @@ struct JobProcessor<Handler: JobHandler>: Sendable {
   /// Gives a delivery back that was not begun.
   func handBack(_ delivery: Delivery) async {
     parts.metrics.handedBack.increment()
-    // Without a ledger's memory a redelivered job counts as begun, so it goes back as a new message. What cannot be read
-    // or published goes back as it is.
-    if !parts.ledger.remembers, !delivery.isOversize,
-      let job = try? Envelope(delivery.message), case .confirmed = await delayUnbegun(delivery, job)
-    {
-      return parts.source.ack(delivery.tag)
-    }
+    // Without a ledger's memory a redelivered job counts as begun, so it goes back as a new message.
+    if !parts.ledger.remembers, await delayUnbegun(delivery) { return parts.source.ack(delivery.tag) }
     parts.source.reject(delivery.tag, requeue: true)
   }
 
-  private func delayUnbegun(_ delivery: Delivery, _ job: Envelope) async -> Courier.Delivered {
+  /// False: it cannot be read or published, and goes back as it is.
+  private func delayUnbegun(_ delivery: Delivery) async -> Bool {
+    guard !delivery.isOversize else { return false }
+    let job: Envelope
+    do throws(ContractProblem) { job = try Envelope(delivery.message) } catch { return false }
     let delay = JobDelay(
       step: .fiveSeconds, countsAttempt: false, reason: .workerStopped,
       notBefore: WorkerHeader.notBefore(delivery.message), unknownCalls: WorkerHeader.unknownCalls(delivery.message))
     let publication = parts.delays.publication(delay, delivery.message, job: job, startedAt: parts.clock.now())
-    return await parts.courier.deliver(Consignment(publication), jobID: job.messageID)
+    return await parts.courier.deliver(Consignment(publication), jobID: job.messageID) == .confirmed
   }
 
   /// Puts a message that breaks the contract with the dead letters, and tells its sender.

@@ -1,3 +1,4 @@
+public import ServiceRuntime
 import Synchronization
 public import Telemetry
 
@@ -6,7 +7,7 @@ public import Telemetry
 /// `run` lives until `stop`. It runs the source and the sink too, so a process needs no further service for them.
 ///
 /// - Important: A job is acknowledged only when its result, its delay step or its dead letter is confirmed by the broker.
-public final class JobWorker<Handler: JobHandler>: Sendable {
+public final class JobWorker<Handler: JobHandler>: Service {
   private enum Phase {
     case idle
     case running
@@ -17,6 +18,8 @@ public final class JobWorker<Handler: JobHandler>: Sendable {
     var phase = Phase.idle
     var waiters: [CheckedContinuation<Void, Never>] = []
   }
+
+  public var name: String { "worker" }
 
   let parts: WorkerParts<Handler>
   private let sink: any JobSink
@@ -99,9 +102,12 @@ public final class JobWorker<Handler: JobHandler>: Sendable {
     parts.timers.cancel(limit)
   }
 
-  /// What keeps the worker from serving jobs now, by part, with what to mend. Empty when it is ready.
-  public var problems: [String: String] {
-    pulse.problems(sinkIsReady: sink.isReady)
+  /// Adds the worker's checks: `jobs` fails while none can be served or the worker stops, `ledger` while it cannot be
+  /// written. The connections have checks of their own.
+  public func register(in health: HealthRegistry) {
+    let pulse = pulse
+    health.register("jobs") { pulse.jobsHealth }
+    health.register("ledger") { pulse.ledgerHealth }
   }
 
   /// Jobs taken up and not yet acknowledged.
@@ -116,6 +122,8 @@ public final class JobWorker<Handler: JobHandler>: Sendable {
       group.addTask { await self.tick() }
       group.addTask { await LedgerPurge(parts: parts).run() }
       await consume()
+      // Also when the source came to its end by itself.
+      parts.startDraining()
       await sink.stop()
       await parts.source.close()
       // What is left is the ticking.

@@ -14,7 +14,8 @@ public struct JobWorkerOptions: Sendable, Hashable {
   /// How long the ledger remembers a job after it was last written.
   public var retention: Duration = .seconds(48 * 3600)
   /// How long a stop waits for the jobs that have begun before it gives up publishing for them. They are delivered again then.
-  public var drainTimeout: Duration = .seconds(20)
+  /// It should be longer than a call may take, and shorter than the ceiling of the process's stop.
+  public var drainTimeout: Duration = .seconds(13)
   /// After so many claims in a row that the ledger could not write the worker pauses.
   public var ledgerFailureThreshold = 10
   /// How long it pauses then: doubled from the shortest to the longest, with jitter.

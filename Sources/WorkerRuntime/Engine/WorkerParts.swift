@@ -31,7 +31,12 @@ final class WorkerParts<Handler: JobHandler>: Sendable {
     let now = clock.now()
     self.handler = handler
     self.options = options
-    self.lanes = Dictionary(uniqueKeysWithValues: lanes.map { ($0.name, Lane($0, now: now)) })
+    self.lanes = Dictionary(
+      uniqueKeysWithValues: lanes.map { lane in
+        var lane = lane
+        if lanes.count > 1 { lane.maximumWaiting = lane.maximumWaiting ?? 2 * lane.concurrency }
+        return (lane.name, Lane(lane, now: now))
+      })
     self.ledger = ledger
     self.source = source
     self.clock = clock

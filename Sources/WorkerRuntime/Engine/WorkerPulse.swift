@@ -1,3 +1,4 @@
+import ServiceRuntime
 import Synchronization
 import Telemetry
 
@@ -42,15 +43,19 @@ final class WorkerPulse<Handler: JobHandler>: Sendable {
     return tasks
   }
 
-  /// What keeps the worker from serving jobs now, by part, with what to mend.
-  func problems(sinkIsReady: Bool) -> [String: String] {
-    var problems: [String: String] = [:]
-    if parts.isDraining { problems["worker"] = "it is stopping" }
-    if let outage = state.withLock({ $0.outage }) { problems["worker"] = "it takes no jobs: \(outage)" }
-    if !parts.source.isReady { problems["consumer"] = "not consuming from \(parts.options.queue)" }
-    if !sinkIsReady { problems["publisher"] = "cannot publish" }
-    if parts.isLedgerFailing { problems["ledger"] = "cannot be written; see the log" }
-    return problems
+  /// Whether jobs can be served.
+  var jobsHealth: HealthState {
+    if parts.isDraining { return .failing("the worker is stopping") }
+    guard let outage = state.withLock({ $0.outage }) else { return .ok }
+    return .failing(
+      "no job can be served: \(outage)", mend: "jobs stay in \(parts.options.queue) and are taken again by themselves")
+  }
+
+  /// Whether what is begun and ended can be recorded.
+  var ledgerHealth: HealthState {
+    guard parts.isLedgerFailing else { return .ok }
+    return .failing(
+      "the ledger cannot be written", mend: "see the log for why; free space, or mend the file's permissions")
   }
 
   private func probe(_ lane: Lane) async {

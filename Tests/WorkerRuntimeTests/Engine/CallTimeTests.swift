@@ -1,3 +1,4 @@
+import AMQP
 import Messages
 import Synchronization
 import Telemetry
@@ -67,6 +68,24 @@ import Testing
         try await worker.advance(by: .milliseconds(50))
         try await eventually("another call began") { worker.performed == expected }
       }
+    }
+  }
+
+  @Test func aSlowLaneDoesNotHoldUpTheJobsOfAnother() async throws {
+    let gate = Gate()
+    let lanes = [LaneConfiguration(name: "a", concurrency: 1), LaneConfiguration(name: "b")]
+    try await withWorker(lanes: lanes) { worker in
+      worker.handler.onCall { lane, _ in
+        if lane == "a" { await gate.wait() }
+        return .accepted(reference: nil)
+      }
+      for number in 1...4 { worker.source.deliver(try job("a-\(number)")) }
+      // One in its call, two waiting, and one put off.
+      try await eventually("one is put off") { worker.sink.confirmed.count == 1 }
+      #expect(try worker.delayed().exchange == RetryStep.fiveSeconds.exchange)
+      try await worker.process(job("b-1", lanes: ["b"]))
+      #expect(try worker.result().jobID == "b-1")
+      gate.open()
     }
   }
 

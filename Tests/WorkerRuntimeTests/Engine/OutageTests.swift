@@ -19,7 +19,7 @@ import Testing
       #expect(delayed.message.headers[MessageHeader.lastError] == .string(suspended.description))
 
       try await worker.advance(until: "it pauses") { worker.journal.contains(.paused) }
-      #expect(worker.worker.problems["worker"]?.contains("ACCOUNT_SUSPENDED") == true)
+      #expect(worker.problems["jobs"]?.contains("ACCOUNT_SUSPENDED") == true)
       #expect(worker.logs.events.contains { $0.level == .error && $0.message == "lane is down" })
 
       for _ in 0..<30 { try await worker.advance(by: .seconds(1)) }
@@ -28,7 +28,7 @@ import Testing
       worker.handler.onProbe(.up)
       worker.handler.onCall { _, _ in .accepted(reference: "SM1") }
       try await worker.advance(.seconds(1), until: "it resumes") { worker.journal.contains(.resumed) }
-      #expect(worker.worker.problems.isEmpty)
+      #expect(worker.problems.isEmpty)
       try await worker.process(job("next"))
       #expect(try worker.result().outcome == .accepted)
     }
@@ -54,7 +54,7 @@ import Testing
       #expect(worker.published(to: Topology.Exchanges.results).count == 3)
       #expect(worker.journal.all.filter { if case .performed(_, lane: "a") = $0 { true } else { false } }.count == 1)
       #expect(!worker.journal.contains(.paused))
-      #expect(worker.worker.problems.isEmpty)
+      #expect(worker.problems.isEmpty)
     }
   }
 
@@ -67,12 +67,12 @@ import Testing
       #expect(worker.sink.confirmed.allSatisfy { $0.message.headers[MessageHeader.attempt] == nil })
       #expect(!worker.journal.all.contains { if case .performed = $0 { true } else { false } })
       try await worker.advance(until: "it pauses") { worker.journal.contains(.paused) }
-      #expect(worker.worker.problems["ledger"] != nil)
+      #expect(worker.problems["ledger"] != nil)
       ledger.fail([])
       try await worker.advance(until: "it resumes") { worker.journal.contains(.resumed) }
       try await worker.process(job("job-1"))
       #expect(try worker.result().outcome == .accepted)
-      #expect(worker.worker.problems.isEmpty)
+      #expect(worker.problems.isEmpty)
     }
   }
 

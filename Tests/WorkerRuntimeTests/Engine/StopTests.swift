@@ -21,7 +21,7 @@ import Testing
       async let stopped: Void = worker.worker.stop()
       try await eventually("the consumer stopped") { worker.journal.contains(.stoppedConsuming) }
       let late = worker.source.deliver(try job("late"))
-      #expect(worker.worker.problems["worker"] != nil)
+      #expect(worker.problems["jobs"] != nil)
       try await eventually("it is handed back") { worker.journal.contains(.rejected(waiting, requeue: true)) }
       #expect(!worker.journal.contains(.sinkStopped))
       gate.open()

@@ -1,4 +1,5 @@
 import Messages
+import ServiceRuntime
 import Telemetry
 import Testing
 
@@ -15,6 +16,7 @@ struct WorkerHarness: Sendable {
   let ticker = ManualTicker()
   let registry = MetricsRegistry()
   let logs: MemorySink
+  let health = HealthRegistry()
   let worker: JobWorker<TestHandler>
 
   init(
@@ -30,6 +32,13 @@ struct WorkerHarness: Sendable {
     worker = JobWorker(
       handler: handler, options: options, lanes: lanes, ledger: ledger, source: source, sink: sink, clock: clock,
       log: Logger(label: "worker", level: .debug, sink: logs, clock: clock), metrics: registry, ticker: ticker)
+    worker.register(in: health)
+    health.setRunning()
+  }
+
+  /// The checks that fail, with what they say.
+  var problems: [String: String] {
+    health.report().checks.reduce(into: [:]) { $0[$1.name] = $1.problem }
   }
 
   static var options: JobWorkerOptions {
