@@ -61,10 +61,10 @@ let libraries: [Target] = [
     "Coordination",
     ["AMQP", "Database", "JOSE", "Messages", "PhoneNumbers", "ServiceRuntime", "Telemetry"]),
   library("Client", ["AMQP", "JOSE", "Messages", "Telemetry"]),
+  library("Benchmarks", ["AMQP", "HTTPServer", "JOSE", "Messages", "Telemetry"]),
   library(
     "Operations",
-    ["AMQP", "Client", "CurlTransport", "Database", "JOSE", "Messages", "ServiceRuntime", "Telemetry"]),
-  library("Benchmarks", ["AMQP", "HTTPServer", "JOSE", "Messages", "Telemetry"]),
+    ["AMQP", "Benchmarks", "Client", "CurlTransport", "Database", "JOSE", "Messages", "ServiceRuntime", "Telemetry"]),
   library("Simulation", ["HTTPServer", "JOSE", "ServiceRuntime", "Telemetry"]),
 ]
 

@@ -57,6 +57,10 @@ final class FakeBackend: OperatorBackend {
     }
   }
 
+  func endpoints() throws(OperationsError) -> (service: BrokerEndpoint, operatorUser: BrokerEndpoint) {
+    throw OperationsError(.unavailable, "nobody")
+  }
+
   func diagnose(configDirectory: String?, timeout: Duration) async -> [Finding] {
     [
       Finding("broker", .ok, "RabbitMQ 3.10.8"),

@@ -111,11 +111,20 @@ stack_version() {
   { stat -c '%i %Y' "$1" && printf '%s\n' "$@" && cat "$STACK"/config/*.json5; } | sha256sum
 }
 
+# Starts one of the processes, by the name that its pid file and its log have.
+stack_start_by_name() {
+  case $1 in
+    simulator) stack_start simulator "$SIMULATOR_PORT" "$BIN/simulator" --config "$STACK/config/simulator.json5" ;;
+    coordinator) stack_start coordinator "$COORDINATOR_PORT" "$BIN/coordinator" --config "$STACK/config/coordinator.json5" ;;
+    sms-worker-1) stack_start sms-worker-1 "$WORKER1_PORT" "$BIN/sms-worker" --config "$STACK/config/sms-worker.json5" ;;
+    sms-worker-2) stack_start sms-worker-2 "$WORKER2_PORT" "$BIN/sms-worker" --config "$STACK/config/sms-worker.json5" ;;
+    *) die "no process of the stack is called $1" ;;
+  esac
+}
+
 stack_start_all() {
-  stack_start simulator "$SIMULATOR_PORT" "$BIN/simulator" --config "$STACK/config/simulator.json5"
-  stack_start coordinator "$COORDINATOR_PORT" "$BIN/coordinator" --config "$STACK/config/coordinator.json5"
-  stack_start sms-worker-1 "$WORKER1_PORT" "$BIN/sms-worker" --config "$STACK/config/sms-worker.json5"
-  stack_start sms-worker-2 "$WORKER2_PORT" "$BIN/sms-worker" --config "$STACK/config/sms-worker.json5"
+  local name
+  for name in simulator coordinator sms-worker-1 sms-worker-2; do stack_start_by_name "$name"; done
 }
 
 # In the reverse order; all are asked at once, so that none waits for another.

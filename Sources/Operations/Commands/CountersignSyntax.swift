@@ -9,7 +9,7 @@ enum CountersignSyntax {
       Where the broker is, and as whom to go there, is taken from the options, else from the environment, else from
       .run/stack.env of the development stack, else from the configuration file:
         COUNTERSIGN_AMQP_URL           verify, enqueue           amqp://service:PASSWORD@HOST:PORT/VHOST
-        COUNTERSIGN_OPERATOR_AMQP_URL  dead, doctor              amqp://operator:PASSWORD@HOST:PORT/VHOST
+        COUNTERSIGN_OPERATOR_AMQP_URL  dead, doctor, bench       amqp://operator:PASSWORD@HOST:PORT/VHOST
         COUNTERSIGN_MANAGEMENT_URL     topology, doctor          http://operator:PASSWORD@HOST:PORT
 
       Exit codes:
@@ -27,7 +27,7 @@ enum CountersignSyntax {
       .value("management", "URL", "The broker's management API, instead of the environment's."),
       .value("timeout", "TIME", "How long to wait for an answer: 10s unless given."),
     ],
-    subcommands: [verify, enqueue, topology, dead, keys, doctor, version])
+    subcommands: [verify, enqueue, topology, dead, keys, doctor, bench, version])
 
   private static let verify = CommandSyntax(
     "verify", "Verifies a phone number through the coordinator.",
@@ -122,6 +122,27 @@ enum CountersignSyntax {
     "doctor", "Checks broker, rights, topology, processes, files and providers, and says what to mend.",
     options: [
       .value("config-dir", "DIRECTORY", "Where the configuration files of the processes are.")
+    ])
+
+  private static let bench = CommandSyntax(
+    "bench", "Measures broker, workers and coordinator. deploy/bench does all of it on a stack of its own.",
+    options: [.value("count", "NUMBER", "How many messages, jobs or verifications.")],
+    subcommands: [
+      CommandSyntax("broker", "The broker alone: publish, relay and consume on quorum queues."),
+      CommandSyntax(
+        "fill", "Puts jobs into the queue of the sms-workers. They are real jobs: only for a stack of simulators.",
+        options: [.value("keys", "FILE", "The JWK set to seal the codes with.")]),
+      CommandSyntax(
+        "drain", "Waits until so many results are in the coordinator's queue, and says how fast they came."),
+      CommandSyntax(
+        "verifications", "Verifies numbers, and plays the provider that the workers' lane has to point to.",
+        options: [
+          .value("provider-port", "PORT", "Where the workers send their requests, on 127.0.0.1: 5709 unless given."),
+          .value("under-way", "NUMBER", "Verifications under way at once: 256 unless given."),
+          .value("rate", "NUMBER", "Start so many a second, however long they take."),
+          .value("first", "NUMBER", "Where in the list of numbers to begin, so that a run does not repeat another's."),
+          .value("app", "APP", "An app whose callers are trusted: com.example.app unless given."),
+        ]),
     ])
 
   private static let version = CommandSyntax("version", "Prints the version.")

@@ -1,3 +1,4 @@
+internal import AMQP
 internal import Messages
 
 /// What the commands reach: the broker and, through it, the other processes.
@@ -17,6 +18,9 @@ protocol OperatorBackend: Sendable {
 
   /// Gives a job to its worker and waits for the result.
   func enqueue(_ job: EnqueuedJob, timeout: Duration) async throws(OperationsError) -> JobResult
+
+  /// Where the broker is, for another service and for an operator.
+  func endpoints() throws(OperationsError) -> (service: BrokerEndpoint, operatorUser: BrokerEndpoint)
 
   /// What is wrong with the installation.
   func diagnose(configDirectory: String?, timeout: Duration) async -> [Finding]

@@ -60,6 +60,10 @@ struct LiveBackend: OperatorBackend {
     do { return try JobResult(json: reply.body) } catch { throw Self.notUnderstood(error) }
   }
 
+  func endpoints() throws(OperationsError) -> (service: BrokerEndpoint, operatorUser: BrokerEndpoint) {
+    (try configuration.service.endpoint(), try configuration.operatorUser.endpoint())
+  }
+
   /// Names this program in messages and on the broker's list of connections.
   static let appID = "countersign"
 
