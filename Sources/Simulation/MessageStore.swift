@@ -14,23 +14,34 @@ final class MessageStore: Sendable {
   /// Counts since the last `clear()`.
   struct Counts: Sendable, Equatable {
     var received: [Provider: Int] = [:]
-    /// Messages whose recipient and text were those of one held already.
+    /// Messages whose recipient and text were those of one of the last 64 to that number.
     var duplicates = 0
     var repeatedWebhooks = 0
     /// Refusals, by the code that they were answered with.
     var refused: [String: Int] = [:]
   }
 
+  /// How many earlier messages to a number are compared with a new one to find a duplicate.
+  private static let maxCompared = 64
+
+  private struct Entry {
+    var message: ReceivedMessage
+    /// The number of the message to the same recipient before it, or -1; it may be forgotten already.
+    let previous: Int
+  }
+
   private struct State {
-    /// A ring: the message with number n is at n modulo the capacity.
-    var ring: [ReceivedMessage] = []
+    /// The message with number n is at n modulo the capacity.
+    var ring: [Entry] = []
     /// The number of the next message.
     var next = 0
-    /// The numbers of the messages held, by recipient, oldest first.
-    var byRecipient: [String: [Int]] = [:]
+    /// The number of the newest message held, by recipient.
+    var newest: [String: Int] = [:]
     /// The numbers of the webhooks held, by ID.
-    var byWebhook: [String: Int] = [:]
+    var webhooks: [String: Int] = [:]
     var counts = Counts()
+
+    var oldest: Int { next - ring.count }
   }
 
   private let capacity: Int
@@ -42,10 +53,9 @@ final class MessageStore: Sendable {
   }
 
   /// Records a message; the oldest one goes when the ring is full. A webhook is recorded once for its ID.
-  @discardableResult
   func record(_ message: ReceivedMessage) -> Outcome {
     state.withLock { state in
-      if message.provider == .webhook, let number = state.byWebhook[message.id] {
+      if message.provider == .webhook, let number = state.webhooks[message.id] {
         return repeated(message, number, &state)
       }
       append(message, &state)
@@ -60,49 +70,61 @@ final class MessageStore: Sendable {
   /// The newest messages, oldest first; of one recipient, if given.
   func messages(to recipient: String?, limit: Int) -> [ReceivedMessage] {
     state.withLock { state in
-      if let recipient {
-        return (state.byRecipient[recipient] ?? []).suffix(limit).map { state.ring[$0 % capacity] }
+      if let recipient { return Array(newest(limit, to: recipient, state).reversed()) }
+      return (max(state.oldest, state.next - min(limit, capacity))..<state.next).map {
+        state.ring[$0 % capacity].message
       }
-      return (max(0, state.next - min(limit, state.ring.count))..<state.next).map { state.ring[$0 % capacity] }
     }
   }
 
   func summary() -> (counts: Counts, held: Int, distinctRecipients: Int) {
-    state.withLock { ($0.counts, $0.ring.count, $0.byRecipient.count) }
+    state.withLock { ($0.counts, $0.ring.count, $0.newest.count) }
   }
 
   func clear() {
     state.withLock { $0 = State() }
   }
 
+  /// Newest first.
+  private func newest(_ limit: Int, to recipient: String, _ state: borrowing State) -> [ReceivedMessage] {
+    var found: [ReceivedMessage] = []
+    var number = state.newest[recipient] ?? -1
+    while number >= state.oldest, found.count < limit {
+      let entry = state.ring[number % capacity]
+      found.append(entry.message)
+      number = entry.previous
+    }
+    return found
+  }
+
   private func repeated(_ message: ReceivedMessage, _ number: Int, _ state: inout State) -> Outcome {
-    let first = state.ring[number % capacity]
+    let first = state.ring[number % capacity].message
     guard first.to == message.to, first.body == message.body else { return .conflicting }
-    state.ring[number % capacity].deliveries += 1
+    state.ring[number % capacity].message.deliveries += 1
     state.counts.repeatedWebhooks += 1
     return .repeated
   }
 
   private func append(_ message: ReceivedMessage, _ state: inout State) {
-    let held = state.byRecipient[message.to] ?? []
-    if held.contains(where: { state.ring[$0 % capacity].body == message.body }) { state.counts.duplicates += 1 }
-    state.counts.received[message.provider, default: 0] += 1
-    if state.ring.count < capacity {
-      state.ring.append(message)
-    } else {
-      forget(state.next - capacity, &state)
-      state.ring[state.next % capacity] = message
+    if newest(Self.maxCompared, to: message.to, state).contains(where: { $0.body == message.body }) {
+      state.counts.duplicates += 1
     }
-    state.byRecipient[message.to, default: []].append(state.next)
-    if message.provider == .webhook { state.byWebhook[message.id] = state.next }
+    state.counts.received[message.provider, default: 0] += 1
+    let entry = Entry(message: message, previous: state.newest[message.to] ?? -1)
+    if state.ring.count < capacity {
+      state.ring.append(entry)
+    } else {
+      forget(state.oldest, &state)
+      state.ring[state.next % capacity] = entry
+    }
+    state.newest[message.to] = state.next
+    if message.provider == .webhook { state.webhooks[message.id] = state.next }
     state.next += 1
   }
 
   private func forget(_ number: Int, _ state: inout State) {
-    let old = state.ring[number % capacity]
-    // Numbers of a recipient are in order, so the oldest of all is the first of its own.
-    state.byRecipient[old.to]?.removeFirst()
-    if state.byRecipient[old.to]?.isEmpty == true { state.byRecipient[old.to] = nil }
-    if old.provider == .webhook { state.byWebhook[old.id] = nil }
+    let old = state.ring[number % capacity].message
+    if state.newest[old.to] == number { state.newest[old.to] = nil }
+    if old.provider == .webhook { state.webhooks[old.id] = nil }
   }
 }

@@ -58,7 +58,7 @@ struct FailureTests {
     try await withRawServer { _, peer, _ in
       peer.hang()
     } test: { server, transport in
-      let timeouts = HTTPTimeouts(connect: .milliseconds(100))
+      let timeouts = HTTPTimeouts(connect: .seconds(1))
       let error = try await failure(transport, post("https://127.0.0.1:\(server.port)/", timeouts: timeouts))
       #expect(error.kind == .timedOut(.tls))
       #expect(!error.requestMayHaveLeft)
@@ -114,7 +114,7 @@ struct FailureTests {
       _ = server.read(peer)
       peer.hang()
     } test: { server, transport in
-      let timeouts = HTTPTimeouts(firstByte: .milliseconds(100), total: .seconds(30))
+      let timeouts = HTTPTimeouts(firstByte: .seconds(1), total: .seconds(30))
       let error = try await failure(transport, post(server.url, timeouts: timeouts))
       #expect(error.kind == .timedOut(.firstByte))
       #expect(error.requestMayHaveLeft)
@@ -127,7 +127,7 @@ struct FailureTests {
       _ = server.read(peer)
       peer.hang()
     } test: { server, transport in
-      let error = try await failure(transport, post(server.url, timeouts: HTTPTimeouts(total: .milliseconds(100))))
+      let error = try await failure(transport, post(server.url, timeouts: HTTPTimeouts(total: .seconds(1))))
       #expect(error.kind == .timedOut(.firstByte))
       #expect(error.requestMayHaveLeft)
     }
@@ -139,7 +139,7 @@ struct FailureTests {
       peer.write("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf")
       peer.hang()
     } test: { server, transport in
-      let timeouts = HTTPTimeouts(firstByte: .milliseconds(100), total: .milliseconds(300))
+      let timeouts = HTTPTimeouts(firstByte: .seconds(2), total: .seconds(3))
       let error = try await failure(transport, post(server.url, timeouts: timeouts))
       #expect(error.kind == .timedOut(.response))
       #expect(error.requestMayHaveLeft)

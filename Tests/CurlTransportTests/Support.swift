@@ -30,7 +30,10 @@ func failure(
   }
 }
 
-func post(_ url: String, timeouts: HTTPTimeouts = HTTPTimeouts(), isIdempotent: Bool = false) -> HTTPRequest {
+/// Time-outs that a busy machine does not meet.
+let patient = HTTPTimeouts(connect: .seconds(30), total: .seconds(40))
+
+func post(_ url: String, timeouts: HTTPTimeouts = patient, isIdempotent: Bool = false) -> HTTPRequest {
   HTTPRequest(
     method: "POST", url: url, headers: ["Content-Type": "text/plain"], body: Array("hello".utf8), timeouts: timeouts,
     isIdempotent: isIdempotent)

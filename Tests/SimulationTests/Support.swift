@@ -41,7 +41,7 @@ struct Bench {
 
   /// Sends a form to the Messages API. `nil` leaves a field out.
   func twilio(
-    _ changes: [String: String?] = [:], sid: String? = nil, token: String? = nil, timeout: Duration = .seconds(10)
+    _ changes: [String: String?] = [:], sid: String? = nil, token: String? = nil, timeout: Duration = .seconds(40)
   ) async throws -> Answer {
     var fields = Self.form.filter { changes[$0.0] == nil }
     for case (let name, let value?) in changes { fields.append((name, value)) }
@@ -79,11 +79,12 @@ struct Bench {
   }
 
   private func send(
-    _ method: String, _ path: String, headers: HTTPHeaders, body: [UInt8]?, timeout: Duration = .seconds(10)
+    _ method: String, _ path: String, headers: HTTPHeaders, body: [UInt8]?, timeout: Duration = .seconds(40)
   ) async throws -> Answer {
     let response = try await transport.send(
       HTTPRequest(
-        method: method, url: simulator.url + path, headers: headers, body: body, timeouts: HTTPTimeouts(total: timeout),
+        method: method, url: simulator.url + path, headers: headers, body: body,
+        timeouts: HTTPTimeouts(connect: timeout, total: timeout),
         maxResponseBytes: 100_000_000))
     return Answer(response: response)
   }
