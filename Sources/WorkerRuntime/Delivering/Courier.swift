@@ -8,6 +8,8 @@ struct Courier: Sendable {
     case confirmed
     /// It was returned or refused as often as it may be.
     case undeliverable
+    /// It is larger than a message may be, and always will be.
+    case tooLarge
     /// The worker stops, or the publisher is closed.
     case stopped
   }
@@ -37,7 +39,7 @@ struct Courier: Sendable {
       } catch {
         if error.code == .closed || error.code == .cancelled { return .stopped }
         report(error, jobID)
-        if error.code == .tooLarge { return .undeliverable }
+        if error.code == .tooLarge { return .tooLarge }
         outcomes = []
       }
       if let failure = consignment.take(outcomes) { report(failure, consignment.essential, jobID) }

@@ -19,11 +19,12 @@ struct JobProcessor<Handler: JobHandler>: Sendable {
     }
   }
 
-  /// Gives a delivery back that was not begun.
-  func handBack(_ delivery: Delivery) async {
+  /// Gives a delivery back.
+  /// - Parameter wasBegun: Whether the next delivery must not count as the first one.
+  func handBack(_ delivery: Delivery, wasBegun: Bool = false) async {
     parts.metrics.handedBack.increment()
-    // Without a ledger's memory a redelivered job counts as begun, so it goes back as a new message.
-    if !parts.ledger.remembers, await delayUnbegun(delivery) { return parts.source.ack(delivery.tag) }
+    // Without a ledger's memory a redelivered job counts as begun; what was not goes back as a new message.
+    if !wasBegun, !parts.ledger.remembers, await delayUnbegun(delivery) { return parts.source.ack(delivery.tag) }
     parts.source.reject(delivery.tag, requeue: true)
   }
 
@@ -57,7 +58,7 @@ struct JobProcessor<Handler: JobHandler>: Sendable {
     switch await parts.courier.deliver(Consignment(publication, copy: refusal), jobID: id) {
     case .confirmed: parts.source.ack(delivery.tag)
     // The broker's own dead-lettering has other ways; it only cannot say why.
-    case .undeliverable: parts.source.reject(delivery.tag, requeue: false)
+    case .undeliverable, .tooLarge: parts.source.reject(delivery.tag, requeue: false)
     case .stopped: parts.source.reject(delivery.tag, requeue: true)
     }
   }

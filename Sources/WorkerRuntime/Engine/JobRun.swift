@@ -77,8 +77,8 @@ struct JobRun<Handler: JobHandler> {
     case .delay(let delay):
       await put(off: delay)
       return nil
-    case .handBack:
-      await JobProcessor(parts: parts).handBack(delivery)
+    case .handBack(let wasBegun):
+      await JobProcessor(parts: parts).handBack(delivery, wasBegun: wasBegun)
       return nil
     case .acknowledge:
       parts.source.ack(delivery.tag)
@@ -240,7 +240,7 @@ extension JobRun {
       if recorded != nil { parts.metrics.republished.increment() }
       if recorded == nil, let ending = result?.ending { parts.metrics.ended(ending.outcome, lane: ending.lane) }
       return .published
-    case .undeliverable: return .undeliverable
+    case .undeliverable, .tooLarge: return .undeliverable
     case .stopped: return .stopping
     }
   }
@@ -267,6 +267,8 @@ extension JobRun {
     case .confirmed: parts.source.ack(delivery.tag)
     // It is in no delay step, so it is not acknowledged: the broker delivers it again.
     case .undeliverable, .stopped: parts.source.reject(delivery.tag, requeue: true)
+    // Its headers leave no room for ours: to deliver it again would only repeat the call.
+    case .tooLarge: parts.source.reject(delivery.tag, requeue: false)
     }
   }
 }

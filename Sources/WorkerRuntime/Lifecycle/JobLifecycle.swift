@@ -35,8 +35,10 @@ struct JobLifecycle: Sendable {
     case publish(recorded: [UInt8]?)
     /// Publish to a delay step, then acknowledge. Ends the life.
     case delay(JobDelay)
-    /// Nothing was begun: the message goes back. Ends the life.
-    case handBack
+    /// The message goes back to its queue. Ends the life.
+    /// - Parameter wasBegun: Whether a call was made or its result is recorded, so that the next delivery must not count as
+    ///   the first one.
+    case handBack(wasBegun: Bool)
     /// Ends the life.
     case acknowledge
   }
@@ -134,7 +136,7 @@ struct JobLifecycle: Sendable {
       noteDown(reason, until: until)
       return nextLane(now)
     case (.acquiring, .slotBusy): return isTooLate(now) ? end(expired()) : delay(.laneBusy, Self.heldDelay)
-    case (.acquiring, .stopping): return finish(.handBack)
+    case (.acquiring, .stopping): return finish(.handBack(wasBegun: hasCalled))
 
     case (.claimingForCall(let timeout), .claimAnswered(let answer)): return claimed(answer, timeout, now)
     case (.claimingToEnd(let ending), .claimAnswered(let answer)): return claimed(answer, toEnd: ending)
@@ -159,7 +161,7 @@ struct JobLifecycle: Sendable {
       return .publish(recorded: nil)
     case (.publishing, .published): return finish(.acknowledge)
     case (.publishing, .undeliverable): return delay(.resultUndeliverable, Self.undeliverableDelay)
-    case (.publishing, .stopping): return finish(.handBack)
+    case (.publishing, .stopping): return finish(.handBack(wasBegun: true))
 
     case (.new, _), (.acquiring, _), (.claimingForCall, _), (.claimingToEnd, _), (.performing, _), (.lookingUp, _),
       (.releasing, _), (.postponing, _), (.settling, _), (.publishing, _), (.ended, _):

@@ -129,6 +129,15 @@ import Testing
     }
   }
 
+  @Test func aJobTooLargeForADelayStepIsLeftToTheBroker() async throws {
+    try await withWorker { worker in
+      worker.handler.onCall { [suspended] _, _ in .retry(suspended) }
+      worker.sink.fail(AMQPError(.tooLarge, "the headers are too large"))
+      let number = try await worker.process(job())
+      #expect(worker.journal.contains(.rejected(number, requeue: false)))
+    }
+  }
+
   @Test func aDelayStepThatIsMissingLeavesTheJobToTheBroker() async throws {
     try await withWorker { worker in
       worker.handler.onCall { [suspended] _, _ in .retry(suspended) }

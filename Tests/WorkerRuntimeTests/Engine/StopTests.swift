@@ -54,6 +54,17 @@ import Testing
     }
   }
 
+  @Test func withoutALedgersMemoryWhatWasBegunDoesNotGoBackAsNew() async throws {
+    try await withWorker(ledger: NoLedger()) { worker in
+      worker.sink.answer { $0.exchange == Topology.Exchanges.results ? .nacked : .confirmed }
+      let number = worker.source.deliver(try job())
+      try await eventually("it was tried") { worker.sink.tries >= 1 }
+      await worker.worker.stop()
+      #expect(worker.journal.contains(.rejected(number, requeue: true)))
+      #expect(worker.sink.confirmed.isEmpty)
+    }
+  }
+
   @Test func aResultThatCannotBePublishedDoesNotKeepAStopFromEnding() async throws {
     try await withWorker { worker in
       worker.sink.answer { _ in .nacked }
