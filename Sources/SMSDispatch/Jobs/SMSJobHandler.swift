@@ -1,6 +1,5 @@
 public import JOSE
 public import Messages
-import PhoneNumbers
 import Telemetry
 public import WorkerRuntime
 
@@ -15,6 +14,8 @@ public struct SMSJobHandler: JobHandler {
   /// In the order in which they are tried.
   private let routes: [LaneRoute]
   private let lanes: [String: any SMSLane]
+  /// Whether some lane serves some regions only.
+  private let hasRegions: Bool
   private let composer: SMSComposer
 
   /// - Parameters:
@@ -29,29 +30,29 @@ public struct SMSJobHandler: JobHandler {
   ) {
     self.routes = routes
     self.lanes = Dictionary(routes.map { ($0.lane.name, $0.lane) }, uniquingKeysWith: { first, _ in first })
+    self.hasRegions = routes.contains { !$0.regions.isEmpty }
     self.composer = SMSComposer(templates: templates, keys: keys, limits: limits, appName: appName)
   }
 
   public func prepare(_ body: SMSDispatchJob, of message: JobMessage) -> Preparation<OutgoingSMS> {
-    let number: PhoneNumber
-    switch Recipient.check(body.to) {
-    case .success(let recipient): number = recipient
+    if let problem = Recipient.problem(with: body.to) { return .refused(problem) }
+    let candidates: [any SMSLane]
+    switch candidateLanes(body) {
+    case .success(let lanes): candidates = lanes
     case .failure(let problem): return .refused(problem.reason)
     }
-    let candidates = candidates(for: number, pinned: body.lane)
-    guard !candidates.isEmpty else { return .refused(noLane(body.lane, number)) }
     switch composer.compose(body, messageID: message.messageID) {
     case .invalid(let problem): return .invalid(problem)
     case .refused(let reason): return .refused(reason)
-    case .text(let text): return ready(body, number, text, candidates)
+    case .text(let text): return ready(body, text, candidates)
     }
   }
 
   private func ready(
-    _ body: SMSDispatchJob, _ number: PhoneNumber, _ text: SMSText, _ candidates: [any SMSLane]
+    _ body: SMSDispatchJob, _ text: SMSText, _ candidates: [any SMSLane]
   ) -> Preparation<OutgoingSMS> {
     let names = candidates.map(\.name)
-    let sms = OutgoingSMS(to: number.e164, text: text, languageCode: body.languageCode, lanes: names)
+    let sms = OutgoingSMS(to: body.to, text: text, languageCode: body.languageCode, lanes: names)
     // Where a repetition is harmless for certain, nobody has to be asked whether it is.
     let isHarmless = candidates.count == 1 && candidates[0].deduplicates
     return .ready(
@@ -61,17 +62,27 @@ public struct SMSJobHandler: JobHandler {
         extras: ["segments": .int(text.segments), "encoding": .string(text.encoding.rawValue)]))
   }
 
-  private func candidates(for number: PhoneNumber, pinned name: String?) -> [any SMSLane] {
-    if let name { return lanes[name].map { [$0] } ?? [] }
-    return routes.filter { $0.serves(number.routingRegion) }.map(\.lane)
+  /// Why no lane can serve a job.
+  private struct NoLane: Error { let reason: Reason }
+
+  private func candidateLanes(_ body: SMSDispatchJob) -> Result<[any SMSLane], NoLane> {
+    if let name = body.lane {
+      guard let lane = lanes[name] else { return .failure(NoLane(reason: unknownLane)) }
+      return .success([lane])
+    }
+    guard hasRegions else { return .success(routes.map(\.lane)) }
+    let region = Recipient.region(of: body.to)
+    let candidates = routes.filter { $0.serves(region) }.map(\.lane)
+    guard !candidates.isEmpty else {
+      return .failure(
+        NoLane(reason: Reason("NO_ROUTE", "No lane of this worker serves the region \(region ?? "of this number").")))
+    }
+    return .success(candidates)
   }
 
-  private func noLane(_ name: String?, _ number: PhoneNumber) -> Reason {
-    if name != nil {
-      let known = routes.map(\.lane.name).joined(separator: ", ")
-      return Reason("UNKNOWN_LANE", "This worker has no lane of the name that the job asks for; it has: \(known).")
-    }
-    return Reason("NO_ROUTE", "No lane of this worker serves the region \(number.routingRegion ?? "of this number").")
+  private var unknownLane: Reason {
+    let known = routes.map(\.lane.name).joined(separator: ", ")
+    return Reason("UNKNOWN_LANE", "This worker has no lane of the name that the job asks for; it has: \(known).")
   }
 
   public func perform(_ job: OutgoingSMS, on lane: String, _ attempt: JobAttempt) async -> Classification {
@@ -86,11 +97,6 @@ public struct SMSJobHandler: JobHandler {
   }
 
   public func probe(lane: String) async -> ProbeResult { await lanes[lane]?.probe() ?? .cannotTell }
-}
-
-extension PhoneNumber {
-  /// The region by which lanes are chosen. Where several share a country code and the number is too new to be told, the main one.
-  fileprivate var routingRegion: String? { region ?? countryCodeRegion }
 }
 
 extension SMSDispatchJob {
