@@ -60,7 +60,6 @@ enum CountersignSyntax {
       .value("file", "FILE", "The body of the job, JSON; - is standard input, which it is unless given."),
       .value("deadline", "TIME", "Puts this deadline, from now, into a body that has none: 5m unless given."),
       .value("id", "ID", "The message ID. The same ID twice has one effect, and the same result."),
-      .value("correlation", "ID", "The correlation ID that the result repeats."),
     ],
     operands: [.required("TYPE", "The type of the job: \(SMSDispatchJob.type.name).")])
 

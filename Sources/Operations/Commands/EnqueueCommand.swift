@@ -27,9 +27,7 @@ struct EnqueueCommand {
     } catch {
       throw OperationsError(.badInput, "\(error.code): \(error.description)")
     }
-    return EnqueuedJob(
-      type: type, messageID: arguments.value("id") ?? MessageID.make(), correlationID: arguments.value("correlation"),
-      body: body)
+    return EnqueuedJob(type: type, messageID: arguments.value("id") ?? MessageID.make(), body: body)
   }
 
   /// A body without a deadline gets one: somebody at a terminal means "now".

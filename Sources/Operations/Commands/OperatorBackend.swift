@@ -30,6 +30,5 @@ protocol OperatorBackend: Sendable {
 struct EnqueuedJob: Sendable {
   let type: MessageType
   let messageID: String
-  let correlationID: String?
   let body: [UInt8]
 }

@@ -1,4 +1,5 @@
 internal import AMQP
+internal import Client
 internal import CurlTransport
 internal import Messages
 internal import Telemetry
@@ -42,22 +43,13 @@ struct LiveBackend: OperatorBackend {
   }
 
   func send<C: Command>(_ command: C, timeout: Duration) async throws(OperationsError) -> C.Reply {
-    let body: [UInt8]
-    do { body = try command.json() } catch { throw OperationsError(.badInput, error.description) }
-    let id = MessageID.make()
-    let reply = try await request(
-      Envelope(type: C.type, messageID: id, correlationID: id, timestamp: clock.now(), appID: Self.appID),
-      body: body, exchange: Topology.Exchanges.commands, routingKey: C.routingKey, timeout: timeout)
-    return try Self.reply(reply)
+    try await withClient { client in try await client.send(command, timeout: timeout) }
   }
 
   func enqueue(_ job: EnqueuedJob, timeout: Duration) async throws(OperationsError) -> JobResult {
-    let reply = try await request(
-      Envelope(
-        type: job.type, messageID: job.messageID, correlationID: job.correlationID ?? job.messageID,
-        timestamp: clock.now(), appID: Self.appID),
-      body: job.body, exchange: Topology.Exchanges.jobs, routingKey: job.type.name, timeout: timeout)
-    do { return try JobResult(json: reply.body) } catch { throw Self.notUnderstood(error) }
+    try await withClient { client in
+      try await client.perform(type: job.type, body: job.body, id: job.messageID, timeout: timeout)
+    }
   }
 
   func endpoints() throws(OperationsError) -> (service: BrokerEndpoint, operatorUser: BrokerEndpoint) {
@@ -69,55 +61,20 @@ struct LiveBackend: OperatorBackend {
 
   // MARK: - Inside
 
-  private func request(
-    _ envelope: Envelope, body: [UInt8], exchange: String, routingKey: String, timeout: Duration
-  ) async throws(OperationsError) -> Message {
+  private func withClient<Reply: Sendable>(
+    _ body: @Sendable (CountersignClient) async throws -> Reply
+  ) async throws(OperationsError) -> Reply {
     let endpoint = try configuration.service.endpoint()
     // A client goes on trying for as long as its caller waits; somebody at a terminal wants to know at once that the
     // broker is not there or refuses him.
     await Self.close(try await open(endpoint))
-    let client = RequestClient(endpoint: endpoint, options: ConnectionOptions(name: Self.appID), onEvent: { _ in })
-    async let running: Void = client.run()
-    let result: Result<Message, AMQPError>
     do {
-      result = .success(
-        try await client.request(
-          envelope.message(body: body), exchange: exchange, routingKey: routingKey, timeout: timeout))
+      return try await CountersignClient.with(endpoint: endpoint, name: Self.appID, body)
+    } catch let error as ClientError {
+      throw OperationsError(error)
     } catch {
-      result = .failure(error)
+      throw OperationsError(.internalError, "unexpected: \(type(of: error))")
     }
-    await client.stop()
-    await running
-    do { return try result.get() } catch { throw Self.explain(error, exchange: exchange, routingKey: routingKey) }
-  }
-
-  private static func explain(_ error: AMQPError, exchange: String, routingKey: String) -> OperationsError {
-    switch error.code {
-    case .notFound:
-      OperationsError(
-        .unavailable, "nothing on the broker takes \(routingKey) of \(exchange): run countersign topology apply")
-    case .timedOut:
-      OperationsError(
-        .unavailable,
-        "no answer to \(routingKey) in time: is its process running? countersign doctor tells; it may still be carried out"
-      )
-    default: OperationsError(error)
-    }
-  }
-
-  private static func reply<Reply: MessageBody>(_ message: Message) throws(OperationsError) -> Reply {
-    do {
-      if message.type == ErrorReply.type.text { throw OperationsError(try ErrorReply(json: message.body).error) }
-      return try Reply(json: message.body)
-    } catch let error as OperationsError {
-      throw error
-    } catch {
-      throw notUnderstood(error)
-    }
-  }
-
-  private static func notUnderstood(_ error: any Error) -> OperationsError {
-    OperationsError(.internalError, "the answer is not understood (\(error)): are all programs of the same version?")
   }
 
   func open(_ endpoint: BrokerEndpoint) async throws(OperationsError) -> AdminConnection {
