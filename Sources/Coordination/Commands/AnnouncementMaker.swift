@@ -28,14 +28,16 @@ struct AnnouncementMaker: Sendable {
     let (id, app, number) = (verification.id, verification.app, verification.phoneNumber)
     switch announcement {
     case .started:
-      return try encode(VerificationStarted(verification, codeLength: codeLength, resent: false, at: now))
+      let body = VerificationStarted(verification, codeLength: codeLength, resent: false, at: now)
+      return (VerificationStarted.type, body.hotJSON)
     case .sent:
-      return try encode(
-        VerificationSent(
-          verificationID: id, app: app, phoneNumber: number, sentAt: now, job: report?.number ?? 1, lane: report?.lane,
-          reference: report?.reference))
+      let body = VerificationSent(
+        verificationID: id, app: app, phoneNumber: number, sentAt: now, job: report?.number ?? 1, lane: report?.lane,
+        reference: report?.reference)
+      return (VerificationSent.type, body.hotJSON)
     case .approved:
-      return try encode(VerificationApproved(verificationID: id, app: app, phoneNumber: number, approvedAt: now))
+      let body = VerificationApproved(verificationID: id, app: app, phoneNumber: number, approvedAt: now)
+      return (VerificationApproved.type, body.hotJSON)
     case .failed:
       let failure = verification.failure ?? .notSentInTime
       return try encode(

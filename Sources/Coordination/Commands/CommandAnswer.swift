@@ -13,6 +13,14 @@ extension CommandAnswer {
     self.init(type: Swift.type(of: body).type, body: try body.json(), error: nil)
   }
 
+  init(_ started: VerificationStarted) {
+    self.init(type: VerificationStarted.type, body: started.hotJSON, error: nil)
+  }
+
+  init(_ approved: VerificationApproved) {
+    self.init(type: VerificationApproved.type, body: approved.hotJSON, error: nil)
+  }
+
   /// An error is answered in any case, so this cannot fail: its texts are ours and short.
   init(_ error: APIError) {
     let body: [UInt8]

@@ -34,18 +34,17 @@ struct CommandHandler: Sendable {
     if let recorded = try transaction.reply(toMessage: request.envelope.messageID) {
       return Outcome(answer: Self.again(recorded, for: request))
     }
-    var outcome = Outcome(answer: CommandAnswer(.notStored))
-    switch request.order {
-    case .start(let order): outcome.answer = try start(order, request, &outcome.tally, in: transaction)
-    case .check(let id, let code):
-      outcome.answer = try check(id, code: code, request, &outcome.tally, in: transaction)
-    case .cancel(let id): outcome.answer = try cancel(id, request, &outcome.tally, in: transaction)
-    case .status: break
-    }
-    let reply = RecordedReply(
-      fingerprint: request.fingerprint, type: outcome.answer.type.text, body: outcome.answer.body)
+    var tally = Tally()
+    let answer =
+      switch request.order {
+      case .start(let order): try start(order, request, &tally, in: transaction)
+      case .check(let id, let code): try check(id, code: code, request, &tally, in: transaction)
+      case .cancel(let id): try cancel(id, request, &tally, in: transaction)
+      case .status(let id): try status(id, in: transaction)
+      }
+    let reply = RecordedReply(fingerprint: request.fingerprint, type: answer.type.text, body: answer.body)
     try transaction.record(reply, toMessage: request.envelope.messageID)
-    return outcome
+    return Outcome(answer: answer, tally: tally)
   }
 
   private static func again(_ recorded: RecordedReply, for request: CommandRequest) -> CommandAnswer {
@@ -76,7 +75,7 @@ struct CommandHandler: Sendable {
     var verification = order.fresh.verification
     let actions = verification.apply(.started, at: now, under: rules.policy)
     transaction.set(verification)
-    return try perform(actions, on: verification, order, request, &tally, in: transaction)
+    return try answer(actions, on: verification, order, request, &tally, in: transaction)
   }
 
   private func startAgain(
@@ -90,7 +89,7 @@ struct CommandHandler: Sendable {
     let before = live
     let actions = live.apply(.startedAgain(languageCode: order.languageCode), at: transaction.now, under: rules.policy)
     if live != before { transaction.set(live) }
-    return try perform(actions, on: live, order, request, &tally, in: transaction)
+    return try answer(actions, on: live, order, request, &tally, in: transaction)
   }
 
   /// Why a live verification cannot be gone on with: its time is over, or its code is lost.
@@ -138,7 +137,7 @@ struct CommandHandler: Sendable {
       keeper.matchNothing(code)
     }
     if verification != before { transaction.set(verification) }
-    return try perform(actions, on: verification, nil, request, &tally, in: transaction)
+    return try answer(actions, on: verification, nil, request, &tally, in: transaction)
   }
 
   private func admitCheck(
@@ -160,7 +159,7 @@ struct CommandHandler: Sendable {
     var verification = before
     let actions = verification.apply(.cancelRequested, at: transaction.now, under: rules.policy)
     if verification != before { transaction.set(verification) }
-    return try perform(actions, on: verification, nil, request, &tally, in: transaction)
+    return try answer(actions, on: verification, nil, request, &tally, in: transaction)
   }
 
   private func status(_ id: String, in transaction: CoordinatorTransaction) throws(DatabaseError) -> CommandAnswer {
@@ -179,13 +178,22 @@ struct CommandHandler: Sendable {
 
   // MARK: Actions
 
+  /// What comes of a command: every one of them leads to one action that answers it.
+  private func answer(
+    _ actions: [VerificationAction], on verification: PhoneVerification, _ order: StartOrder?,
+    _ request: CommandRequest, _ tally: inout Tally, in transaction: CoordinatorTransaction
+  ) throws(DatabaseError) -> CommandAnswer {
+    try perform(actions, on: verification, order, request, &tally, in: transaction) ?? CommandAnswer(.notStored)
+  }
+
+  /// - Returns: the answer, when one of the actions is one.
   @discardableResult
   private func perform(
     _ actions: [VerificationAction], on verification: PhoneVerification, _ order: StartOrder?,
     _ request: CommandRequest, _ tally: inout Tally, in transaction: CoordinatorTransaction
-  ) throws(DatabaseError) -> CommandAnswer {
+  ) throws(DatabaseError) -> CommandAnswer? {
     let now = transaction.now
-    var answer = CommandAnswer(.notStored)
+    var answer: CommandAnswer?
     for action in actions {
       switch action {
       case .sendMessage(let number):
@@ -200,10 +208,10 @@ struct CommandHandler: Sendable {
       case .compareCode:
         break
       case .answerStarted(let resent):
-        answer = try Self.answer(
+        answer = CommandAnswer(
           VerificationStarted(verification, codeLength: rules.policy.codeLength, resent: resent, at: now))
       case .answerApproved:
-        answer = try Self.answer(
+        answer = CommandAnswer(
           VerificationApproved(
             verificationID: verification.id, app: verification.app, phoneNumber: verification.phoneNumber,
             approvedAt: verification.endedAt ?? now))

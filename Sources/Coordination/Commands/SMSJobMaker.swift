@@ -42,6 +42,6 @@ struct SMSJobMaker: Sendable {
       to: verification.phoneNumber,
       content: .template(name: app.template, languageCode: verification.languageCode, variables: variables),
       deadline: verification.expiresAt, onUnknown: onUnknown)
-    return try job.json()
+    return job.hotJSON
   }
 }

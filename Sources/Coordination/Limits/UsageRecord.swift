@@ -5,38 +5,53 @@ import Telemetry
 /// As text, which is how it is stored: `<rule>:<window in ms>=<time>*<count>,…;…`, with a time of the first entry in full and
 /// the others as the distance from the one before.
 struct UsageRecord: Sendable, Hashable {
-  private var windows: [LimitRule.Key: Stored] = [:]
+  private var windows: [Stored] = []
 
   private struct Stored: Sendable, Hashable {
+    var key: LimitRule.Key
     var length: Int64
     var window: SlidingWindow
   }
 
   func window(_ rule: LimitRule) -> SlidingWindow {
-    windows[rule.key]?.window ?? SlidingWindow()
+    windows.first { $0.key == rule.key }?.window ?? SlidingWindow()
   }
 
   mutating func record(_ rule: LimitRule, at now: UnixTime) {
-    var stored = windows[rule.key] ?? Stored(length: 0, window: SlidingWindow())
-    stored.length = rule.windowMilliseconds
-    stored.window.record(at: now, rule)
-    windows[rule.key] = stored
+    let index: Int
+    if let known = windows.firstIndex(where: { $0.key == rule.key }) {
+      index = known
+    } else {
+      windows.append(Stored(key: rule.key, length: 0, window: SlidingWindow()))
+      index = windows.count - 1
+    }
+    windows[index].length = rule.windowMilliseconds
+    windows[index].window.record(at: now, rule)
   }
 
   /// From when on it tells nothing any more and can be deleted.
   var expiresAt: UnixTime {
-    UnixTime(milliseconds: windows.values.map { $0.window.end($0.length) }.max() ?? 0)
+    UnixTime(milliseconds: windows.map { $0.window.end($0.length) }.max() ?? 0)
   }
 
   var text: String {
-    windows.sorted { $0.key.rawValue < $1.key.rawValue }.map { key, stored in
+    var text = ""
+    for stored in windows {
+      if !text.isEmpty { text += ";" }
+      text += stored.key.rawValue
+      text += ":"
+      text += String(stored.length)
+      text += "="
       var previous: Int64 = 0
-      let entries = stored.window.entries.map { entry in
-        defer { previous = entry.at }
-        return "\(entry.at - previous)*\(entry.count)"
+      for (index, entry) in stored.window.entries.enumerated() {
+        if index > 0 { text += "," }
+        text += String(entry.at - previous)
+        text += "*"
+        text += String(entry.count)
+        previous = entry.at
       }
-      return "\(key.rawValue):\(stored.length)=\(entries.joined(separator: ","))"
-    }.joined(separator: ";")
+    }
+    return text
   }
 
   init() {}
@@ -44,20 +59,28 @@ struct UsageRecord: Sendable, Hashable {
   /// - Parameter text: what ``text`` gave. Parts that make no sense are left out: a limit that counts too little for a
   ///   while does less harm than a number that can never be verified again.
   init(text: String) {
-    for part in text.split(separator: ";") {
-      guard let colon = part.firstIndex(of: ":"), let equals = part.firstIndex(of: "="), colon < equals,
-        let key = LimitRule.Key(rawValue: String(part[..<colon])),
-        let length = Int64(part[part.index(after: colon)..<equals])
+    for part in text.utf8.split(separator: UInt8(ascii: ";")) {
+      var rest = part
+      guard let name = Self.take(&rest, until: UInt8(ascii: ":")), let key = LimitRule.Key(rawValue: String(name)),
+        let length = Self.take(&rest, until: UInt8(ascii: "=")).flatMap({ Int64($0) })
       else { continue }
       var at: Int64 = 0
-      let entries = part[part.index(after: equals)...].split(separator: ",").compactMap {
-        text -> SlidingWindow.Entry? in
-        let pair = text.split(separator: "*")
-        guard pair.count == 2, let distance = Int64(pair[0]), let count = Int(pair[1]) else { return nil }
+      var entries: [SlidingWindow.Entry] = []
+      for pair in rest.split(separator: UInt8(ascii: ",")) {
+        var pair = pair
+        guard let distance = Self.take(&pair, until: UInt8(ascii: "*")).flatMap({ Int64($0) }),
+          let count = Int(Substring(pair))
+        else { continue }
         at += distance
-        return SlidingWindow.Entry(at: at, count: count)
+        entries.append(SlidingWindow.Entry(at: at, count: count))
       }
-      windows[key] = Stored(length: length, window: SlidingWindow(entries: entries))
+      windows.append(Stored(key: key, length: length, window: SlidingWindow(entries: entries)))
     }
+  }
+
+  private static func take(_ rest: inout Substring.UTF8View, until end: UInt8) -> Substring? {
+    guard let index = rest.firstIndex(of: end) else { return nil }
+    defer { rest = rest[rest.index(after: index)...] }
+    return Substring(rest[..<index])
   }
 }

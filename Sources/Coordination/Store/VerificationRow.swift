@@ -18,7 +18,7 @@ enum VerificationRow {
       id: id, app: row.text(1), phoneNumber: row.text(2), region: row.text(3), languageCode: row.optionalText(5),
       isTestNumber: row.bool(4), code: code, createdAt: time(row, 7), state: state, expiresAt: time(row, 9),
       resendAfter: time(row, 10), endedAt: row.isNull(11) ? nil : time(row, 11), checks: row.int(12),
-      messages: progress(row.text(13)), failure: failure, timeline: TimelineText.decode(row.text(16)))
+      messages: progress(row.text(13)), failure: failure, timeline: Timeline(text: row.text(16)))
     return (verification, row.int(17))
   }
 
@@ -39,7 +39,7 @@ enum VerificationRow {
         .integer(verification.expiresAt.milliseconds), .integer(verification.resendAfter.milliseconds),
         Value(verification.endedAt?.milliseconds), Value(verification.checks), .text(text(verification.messages)),
         Value(verification.failure?.code), Value(verification.failure?.detail),
-        .text(TimelineText.encode(verification.timeline)),
+        .text(verification.timeline.text),
       ])
   }
 
@@ -58,7 +58,7 @@ enum VerificationRow {
         Value(verification.languageCode), .integer(verification.expiresAt.milliseconds),
         .integer(verification.resendAfter.milliseconds), Value(verification.endedAt?.milliseconds),
         Value(verification.checks), .text(text(verification.messages)), Value(verification.failure?.code),
-        Value(verification.failure?.detail), .text(TimelineText.encode(verification.timeline)),
+        Value(verification.failure?.detail), .text(verification.timeline.text),
         .text(verification.id), Value(version),
       ]) == 1
   }

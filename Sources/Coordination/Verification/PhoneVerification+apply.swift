@@ -28,7 +28,7 @@ extension PhoneVerification {
   // MARK: Messages
 
   private mutating func start(at now: UnixTime, under policy: VerificationPolicy) -> [VerificationAction] {
-    guard timeline.entries.isEmpty else { return [] }
+    guard timeline.isEmpty else { return [] }
     note(.started, at: now)
     guard !isTestNumber else { return [.announce(.started), .answerStarted(resent: false)] }
     let send = queueMessage(at: now, under: policy)

@@ -4,7 +4,8 @@ public import Telemetry
 ///
 /// It is sealed when it has the form of a JWE compact serialisation. It does not print.
 public struct SecretField: Sendable, Hashable {
-  let text: String
+  /// As it travels, sealed or not. For who writes bodies by hand; whoever wants the secret opens it.
+  package let text: String
 
   /// A secret in the clear.
   public init(_ secret: Secret) {

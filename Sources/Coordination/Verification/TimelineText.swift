@@ -2,43 +2,45 @@ import Telemetry
 
 /// A timeline as text: an entry a line, its fields in a fixed order between tabs, empty ones at the end left out.
 ///
-/// It is read and written with every change of a verification, and JSON costs ten times as much.
+/// It is written with every change of a verification, and JSON costs ten times as much.
 enum TimelineText {
-  static func encode(_ timeline: Timeline) -> String {
-    var text = ""
-    for entry in timeline.entries { append(entry, to: &text) }
-    return text
-  }
+  static let lineEnd = UInt8(ascii: "\n")
+  private static let separator = UInt8(ascii: "\t")
 
-  static func decode(_ text: String) -> Timeline {
-    Timeline(text.utf8.split(separator: UInt8(ascii: "\n")).compactMap(entry))
-  }
-
-  private static func append(_ entry: TimelineEntry, to text: inout String) {
+  static func append(_ entry: TimelineEntry, to text: inout String) {
     if !text.isEmpty { text += "\n" }
     text += String(entry.at.milliseconds)
     text += "\t"
     text += entry.kind.rawValue
     var missing = 0
-    for field in [
-      entry.job.map(String.init), entry.lane, entry.worker, entry.reference, entry.reason, entry.detail,
-      entry.attempts.map(String.init), entry.segments.map(String.init),
-    ] {
+    func put(_ field: String?) {
       missing += 1
-      guard let field, !field.isEmpty else { continue }
+      guard let field, !field.isEmpty else { return }
       for _ in 0..<missing { text += "\t" }
       missing = 0
       text += clean(field)
     }
+    put(entry.job.map(String.init))
+    put(entry.lane)
+    put(entry.worker)
+    put(entry.reference)
+    put(entry.reason)
+    put(entry.detail)
+    put(entry.attempts.map(String.init))
+    put(entry.segments.map(String.init))
+  }
+
+  /// Lines that make no sense are left out.
+  static func decode(_ text: String) -> [TimelineEntry] {
+    text.utf8.split(separator: lineEnd).compactMap(entry)
   }
 
   private static func entry(_ line: Substring.UTF8View) -> TimelineEntry? {
-    let fields = line.split(separator: UInt8(ascii: "\t"), omittingEmptySubsequences: false)
+    let fields = line.split(separator: separator, omittingEmptySubsequences: false)
     guard fields.count >= 2, let at = Int64(Substring(fields[0])),
       let kind = TimelineEntry.Kind(rawValue: String(Substring(fields[1])))
     else { return nil }
     var entry = TimelineEntry(at: UnixTime(milliseconds: at), kind: kind)
-    guard fields.count > 2 else { return entry }
     func text(_ index: Int) -> String? {
       guard index < fields.count, !fields[index].isEmpty else { return nil }
       return String(Substring(fields[index]))
