@@ -82,6 +82,10 @@ struct SMSComposer: Sendable {
   }
 
   private static func isText(_ scalar: Unicode.Scalar) -> Bool {
-    scalar.properties.generalCategory != .control || scalar == "\n" || scalar == "\r" || scalar == "\t"
+    // The controls of Unicode are those of ASCII and of Latin-1; what they are not, need not be looked up.
+    switch scalar.value {
+    case 0x20...0x7E, 0xA0...: true
+    default: scalar == "\n" || scalar == "\r" || scalar == "\t"
+    }
   }
 }
