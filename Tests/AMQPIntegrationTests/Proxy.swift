@@ -33,12 +33,15 @@ final class Proxy: Sendable {
   }
 
   let port: Int
+  /// Whether the traffic is in clear, so that it has frames to see.
+  private let seesFrames: Bool
   private let listener: Int32
   private let target: UInt16
   private let state = Mutex(State())
 
   /// - Parameter target: a port of this machine.
-  init(target: Int) throws {
+  init(target: Int, seesFrames: Bool = true) throws {
+    self.seesFrames = seesFrames
     self.target = UInt16(target)
     (listener, port) = try Self.listen()
     Thread.detachNewThread { self.accept() }
@@ -144,7 +147,7 @@ final class Proxy: Sendable {
       while case .freeze = rules.downstream, !isClosed { usleep(20_000) }
       let count = recv(server, &buffer, buffer.count, 0)
       guard count > 0 else { break }
-      let passed = filter.pass(buffer[..<count], rules.downstream)
+      let passed = seesFrames ? filter.pass(buffer[..<count], rules.downstream) : Array(buffer[..<count])
       guard write(passed[...], to: client) else { break }
     }
     end(client, server)

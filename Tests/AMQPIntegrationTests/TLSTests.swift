@@ -139,6 +139,30 @@ extension WithBroker {
       }
     }
 
+    @Test func resetsAreSurvived() async throws {
+      try await withListener { direct, _ in
+        let proxy = try Proxy(target: direct.port, seesFrames: false)
+        defer { proxy.close() }
+        var endpoint = direct
+        endpoint.port = proxy.port
+        let throughProxy = endpoint
+        try await Broker.withQueue { queue, admin in
+          try await withPublisher(endpoint: throughProxy, maxOutstanding: 16) { publisher, log in
+            async let outcomes = publisher.publish(
+              (0..<2000).map { Publication(message: Message(id: "\($0)"), exchange: "", routingKey: queue) })
+            for round in 1...3 {
+              try await eventually("the publisher is ready") { proxy.accepted >= round && publisher.isReady }
+              proxy.reset()
+            }
+            let settled = try await outcomes
+            #expect(settled.allSatisfy { $0 == .confirmed })
+            #expect(log.contains { if case .disconnected = $0 { true } else { false } })
+          }
+          #expect(try await admin.declareQueue(queue, passive: true).messageCount >= 2000)
+        }
+      }
+    }
+
     @Test func oldVersionsAreRefused() async throws {
       try await withListener(versions: "'tlsv1.1'") { endpoint, _ in
         #expect(await failure(endpoint)?.code == .tlsFailed)

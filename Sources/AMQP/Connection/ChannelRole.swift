@@ -9,6 +9,8 @@ protocol ChannelRole: AnyObject {
   func received(_ event: ChannelEvent, _ link: Link, now: Instant) throws(AMQPError)
   /// Do what waits: at the end of each turn, when callers have handed something in, when the socket has room again.
   func work(_ link: Link, now: Instant) throws(AMQPError) -> FollowUp
+  /// The turn is over, and the status shows what it did.
+  func turnEnded()
   /// Look after what depends on time; every `ConnectionActor.tick`.
   func tick(_ link: Link, now: Instant) throws(AMQPError)
   /// The broker closed the channel: whether opening another one will do. Otherwise the connection is ended.
@@ -25,6 +27,10 @@ protocol ChannelRole: AnyObject {
   var openPhase: ConnectionStatus.Phase { get }
   /// Events since the last call.
   func takeEvents() -> [ConnectionEvent]
+}
+
+extension ChannelRole {
+  func turnEnded() {}
 }
 
 /// When `work` wants to be called again.

@@ -193,6 +193,7 @@ actor ConnectionActor {
       if ticks { try role.tick(link, now: now) }
       let next = try role.work(link, now: now)
       reportRole()
+      role.turnEnded()
       if isStopDue { return try close(session) }
       follow(next, hasMore: hasMore || link.hasPending, session)
     } catch {

@@ -22,6 +22,8 @@ final class ConsumerRole: ChannelRole {
   /// The tag of the consumer at the broker, while there is one.
   private var tag: String?
   private var restartAt: Instant?
+  /// The wish that the last turn carried out.
+  private var granted = ConsumerInbox.Wish.consuming
   private var stall: StallDetector
 
   init(inbox: ConsumerInbox, queue: String, prefetch: Int, tag: String, stallTimeout: Duration) {
@@ -70,6 +72,10 @@ final class ConsumerRole: ChannelRole {
     try carryOutWish(link, now)
     handOver()
     return try settle(link, now)
+  }
+
+  func turnEnded() {
+    inbox.grant(granted)
   }
 
   func tick(_ link: Link, now: Instant) throws(AMQPError) {
@@ -124,8 +130,16 @@ final class ConsumerRole: ChannelRole {
     }
   }
 
+  private func consume(_ link: Link) throws(AMQPError) -> String {
+    do {
+      return try link.consume(queue, tag: wantedTag)
+    } catch {
+      throw QueueMissing.explain(error, queue: queue)
+    }
+  }
+
   private func start(_ link: Link, _ now: Instant) throws(AMQPError) {
-    tag = try link.consume(queue, tag: wantedTag)
+    tag = try consume(link)
     stall.healthy(now: now)
   }
 
@@ -140,7 +154,7 @@ final class ConsumerRole: ChannelRole {
       try receivePending(link, now)
       handOver()
     }
-    inbox.grant(wish)
+    granted = wish
   }
 
   private func receivePending(_ link: Link, _ now: Instant) throws(AMQPError) {
