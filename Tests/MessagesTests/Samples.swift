@@ -1,0 +1,120 @@
+import Messages
+import Telemetry
+
+/// Of every message of the contract, bodies that together have every field, and one with as few as there may be.
+struct Sample: Sendable, CustomStringConvertible {
+  let type: MessageType
+  /// The bodies as JSON; the last one has only what is required.
+  let bodies: [[UInt8]]
+
+  var description: String { type.text }
+
+  private init<Body: MessageBody>(_ full: [Body], least: Body) throws {
+    type = Body.type
+    bodies = try (full + [least]).map { body in
+      let json = try body.json()
+      // What was encoded can be decoded, and is the same then.
+      guard try JSONValue(parsing: Body(json: json).json()) == JSONValue(parsing: json) else {
+        throw ContractProblem(.invalidField, "\(Body.type) does not survive the round trip")
+      }
+      return json
+    }
+  }
+
+  private init(_ full: JobResult, least: JobResult, of job: MessageType) throws {
+    type = JobResult.type(ofJob: job)
+    bodies = try [full.json(), least.json()]
+  }
+
+  static func all() throws -> [Sample] {
+    try commands() + replies() + events() + jobs()
+  }
+
+  private static let time = UnixTime(milliseconds: 1_782_907_200_250)
+  private static let secret = SecretField(Secret("123456"))
+  private static let number = "+14155550123"
+  private static let app = "com.example.app"
+
+  static func commands() throws -> [Sample] {
+    var proof = StartVerification.Proof(receipt: "r", secret: secret)
+    proof.recaptchaToken = secret
+    return [
+      try Sample(
+        [
+          StartVerification(
+            phoneNumber: number, app: app, region: "US", languageCode: "pt-BR", proof: proof,
+            client: .init(ip: "192.0.2.1", userAgent: "a"))
+        ],
+        least: StartVerification(phoneNumber: number, app: app)),
+      try Sample([], least: CheckVerification(verificationID: "v", code: secret)),
+      try Sample([], least: GetVerificationStatus(verificationID: "v")),
+      try Sample([], least: CancelVerification(verificationID: "v")),
+    ]
+  }
+
+  static func replies() throws -> [Sample] {
+    let entry = VerificationStatus.Entry(
+      at: time, event: "sms.accepted", job: 1, lane: "l", worker: "w", reference: "r", reason: "R", detail: "d",
+      attempts: 1, segments: 1)
+    return [
+      try Sample(
+        [
+          VerificationStatus(
+            verificationID: "v", app: app, phoneNumber: number, state: .failed, expiresAt: time,
+            failure: .init(code: "C", detail: "d"), timeline: [entry, .init(at: time, event: "failed")])
+        ],
+        least: VerificationStatus(
+          verificationID: "v", app: app, phoneNumber: number, state: .pending, expiresAt: time, timeline: [])),
+      try Sample(
+        [ErrorReply(APIError(.quotaExceeded, "m", field: "f", retryAfter: 1))],
+        least: ErrorReply(APIError(.internalError, "m"))),
+    ]
+  }
+
+  static func events() throws -> [Sample] {
+    [
+      try Sample(
+        [],
+        least: VerificationStarted(
+          verificationID: "v", app: app, phoneNumber: number, codeLength: 6, expiresAt: time, resendAfter: 30,
+          resent: false, testNumber: true)),
+      try Sample(
+        [
+          VerificationSent(
+            verificationID: "v", app: app, phoneNumber: number, sentAt: time, job: 1, lane: "l", reference: "r")
+        ],
+        least: VerificationSent(verificationID: "v", app: app, phoneNumber: number, sentAt: time, job: 1)),
+      try Sample(
+        [], least: VerificationApproved(verificationID: "v", app: app, phoneNumber: number, approvedAt: time)),
+      try Sample(
+        [
+          VerificationFailed(
+            verificationID: "v", app: app, phoneNumber: number, failedAt: time, failure: .init(code: "C", detail: "d"))
+        ],
+        least: VerificationFailed(
+          verificationID: "v", app: app, phoneNumber: number, failedAt: time, failure: .init(code: "C"))),
+      try Sample([], least: VerificationExpired(verificationID: "v", app: app, phoneNumber: number, expiredAt: time)),
+      try Sample([], least: VerificationCanceled(verificationID: "v", app: app, phoneNumber: number, canceledAt: time)),
+    ]
+  }
+
+  static func jobs() throws -> [Sample] {
+    let variables = SMSDispatchJob.Variables(code: secret, appName: "a", domain: "example.com")
+    return [
+      try Sample(
+        [
+          SMSDispatchJob(
+            to: number, content: .template(name: "t", languageCode: "fr", variables: variables), lane: "l",
+            deadline: time, onUnknown: .resend)
+        ],
+        least: SMSDispatchJob(to: number, content: .text("Hi"), deadline: time)),
+      try Sample(
+        JobResult(
+          jobID: "j", outcome: .refused, lane: "l", reference: "r",
+          reason: .init(code: "C", detail: "d", providerCode: "21211"), attempts: 1, startedAt: time, finishedAt: time,
+          extras: ["segments": 1, "encoding": "gsm7", "score": 0.5, "suppress": true]),
+        least: JobResult(jobID: "j", outcome: .accepted, attempts: 0, startedAt: time, finishedAt: time),
+        of: SMSDispatchJob.type),
+    ]
+  }
+}

@@ -1,0 +1,87 @@
+/// Checks JSON against the JSON Schemas of the AsyncAPI document: the keywords that the document uses, and no others.
+struct SchemaChecker {
+  /// Named schemas.
+  let schemas: [String: JSONValue]
+
+  private static let knownKeywords: Set<String> = [
+    "$ref", "type", "format", "enum", "required", "properties", "additionalProperties", "items", "oneOf", "minimum",
+    "description", "examples",
+  ]
+
+  /// What is wrong; a property that the schema does not describe is, too.
+  func problems(_ value: JSONValue, _ schema: JSONValue, at path: String = "$") -> [String] {
+    let schema = resolved(schema)
+    var found = Set(schema.object.keys).subtracting(Self.knownKeywords).map { "\(path): unknown keyword \($0)" }
+    if !hasType(value, schema) { found.append("\(path): wrong type") }
+    if let words = schema["enum"]?.strings, !words.contains(value.string ?? "") { found.append("\(path): not in enum") }
+    if schema["format"]?.string == "date-time", value.string?.hasSuffix("Z") != true {
+      found.append("\(path): not a time in UTC")
+    }
+    if case .number(let least)? = schema["minimum"], case .number(let number) = value, number < least {
+      found.append("\(path): below minimum")
+    }
+    for (index, element) in value.array.enumerated() {
+      found += problems(element, schema["items"] ?? .null, at: "\(path)[\(index)]")
+    }
+    if case .object(let fields) = value { found += problems(fields, schema, at: path) }
+    return found
+  }
+
+  private func problems(_ fields: [String: JSONValue], _ schema: JSONValue, at path: String) -> [String] {
+    var found = (schema["required"]?.strings ?? []).filter { fields[$0] == nil }.map { "\(path).\($0): missing" }
+    for (name, value) in fields {
+      if let property = schema["properties"]?[name] ?? schema["additionalProperties"] {
+        found += problems(value, property, at: "\(path).\(name)")
+      } else {
+        found.append("\(path).\(name): not described")
+      }
+    }
+    if let choices = schema["oneOf"]?.array {
+      let fitting = choices.filter { $0["required"]?.strings.allSatisfy { fields[$0] != nil } == true }
+      if fitting.count != 1 { found.append("\(path): fits \(fitting.count) of oneOf") }
+    }
+    return found
+  }
+
+  /// The schema that a `$ref` names.
+  func resolved(_ schema: JSONValue) -> JSONValue {
+    guard let reference = schema["$ref"]?.string, let name = reference.split(separator: "/").last else { return schema }
+    return schemas[String(name)] ?? .null
+  }
+
+  /// The paths of all properties that a schema describes.
+  func properties(_ schema: JSONValue, at path: String = "$") -> Set<String> {
+    let schema = resolved(schema)
+    var found: Set<String> = []
+    for (name, property) in schema["properties"]?.object ?? [:] {
+      found.insert("\(path).\(name)")
+      found.formUnion(properties(property, at: "\(path).\(name)"))
+    }
+    if let items = schema["items"] { found.formUnion(properties(items, at: "\(path)[]")) }
+    return found
+  }
+
+  private func hasType(_ value: JSONValue, _ schema: JSONValue) -> Bool {
+    let types = schema["type"].map { $0.string.map { [$0] } ?? $0.strings } ?? []
+    return types.contains { type in
+      switch (type, value) {
+      case ("string", .string), ("boolean", .bool), ("object", .object), ("array", .array), ("number", .number): true
+      case ("integer", .number(let number)): number == number.rounded()
+      default: false
+      }
+    }
+  }
+}
+
+extension JSONValue {
+  /// The paths of all properties of a value.
+  func properties(at path: String = "$") -> Set<String> {
+    var found: Set<String> = []
+    for (name, value) in object {
+      found.insert("\(path).\(name)")
+      found.formUnion(value.properties(at: "\(path).\(name)"))
+    }
+    for element in array { found.formUnion(element.properties(at: "\(path)[]")) }
+    return found
+  }
+}
