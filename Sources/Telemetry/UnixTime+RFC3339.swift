@@ -6,11 +6,17 @@ extension UnixTime {
   ///
   /// Digits after the third of the fraction are dropped. A leap second (`:60`) is read as the second that follows.
   /// - Returns: `nil` when the text is no RFC 3339 date and time.
-  public init?(rfc3339 text: some StringProtocol) {
-    var reader = DigitReader(text.utf8)
+  public init?(rfc3339 text: String) {
+    var text = text
+    guard let milliseconds = text.withUTF8({ Self.milliseconds(rfc3339: $0) }) else { return nil }
+    self.milliseconds = milliseconds
+  }
+
+  private static func milliseconds(rfc3339 bytes: UnsafeBufferPointer<UInt8>) -> Int64? {
+    var reader = DigitReader(bytes)
     guard let year = reader.number(digits: 4), reader.skip("-"),
       let month = reader.number(digits: 2), (1...12).contains(month), reader.skip("-"),
-      let day = reader.number(digits: 2), day >= 1, day <= Self.days(inMonth: month, ofYear: year),
+      let day = reader.number(digits: 2), day >= 1, day <= days(inMonth: month, ofYear: year),
       reader.skip("T") || reader.skip("t") || reader.skip(" "),
       let hour = reader.number(digits: 2), hour <= 23, reader.skip(":"),
       let minute = reader.number(digits: 2), minute <= 59, reader.skip(":"),
@@ -18,9 +24,9 @@ extension UnixTime {
       let fraction = reader.fractionInMilliseconds(),
       let offset = reader.offsetInMinutes(), reader.isAtEnd
     else { return nil }
-    let days = Self.days(sinceEpochToYear: year, month: month, day: day)
-    let minutes = (days * 24 + hour) * 60 + minute - offset
-    milliseconds = Int64((minutes * 60 + second) * 1000 + fraction)
+    let day1970 = days(sinceEpochToYear: year, month: month, day: day)
+    let minutes = (day1970 * 24 + hour) * 60 + minute - offset
+    return Int64((minutes * 60 + second) * 1000 + fraction)
   }
 
   /// The time as RFC 3339 in UTC, `2026-07-01T12:30:00Z`; milliseconds are written when there are some.
@@ -92,25 +98,26 @@ extension UnixTime {
 }
 
 /// Reads fixed-width decimal numbers and separators from the bytes of a text.
-private struct DigitReader<Bytes: Collection<UInt8>> {
-  private var rest: Bytes.SubSequence
+private struct DigitReader {
+  private let bytes: UnsafeBufferPointer<UInt8>
+  private var position = 0
 
-  init(_ bytes: Bytes) {
-    rest = bytes[...]
+  init(_ bytes: UnsafeBufferPointer<UInt8>) {
+    self.bytes = bytes
   }
 
-  var isAtEnd: Bool { rest.isEmpty }
+  var isAtEnd: Bool { position == bytes.count }
 
   mutating func skip(_ character: Unicode.Scalar) -> Bool {
-    guard let first = rest.first, UInt32(first) == character.value else { return false }
-    rest.removeFirst()
+    guard position < bytes.count, UInt32(bytes[position]) == character.value else { return false }
+    position += 1
     return true
   }
 
   mutating func digit() -> Int? {
-    guard let first = rest.first, (0x30...0x39).contains(first) else { return nil }
-    rest.removeFirst()
-    return Int(first) - 0x30
+    guard position < bytes.count, (0x30...0x39).contains(bytes[position]) else { return nil }
+    defer { position += 1 }
+    return Int(bytes[position]) - 0x30
   }
 
   mutating func number(digits: Int) -> Int? {
