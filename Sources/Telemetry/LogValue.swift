@@ -61,9 +61,9 @@ extension UnixTime: LogValueConvertible {
   public var logValue: LogValue { .string(rfc3339WithMilliseconds) }
 }
 
-/// A duration is logged in seconds.
+/// A duration is logged in seconds, with milliseconds.
 extension Duration: LogValueConvertible {
-  public var logValue: LogValue { .number(fractionalSeconds) }
+  public var logValue: LogValue { .number(Double(wholeMilliseconds) / 1000) }
 }
 
 /// `nil` leaves the key out of the event.

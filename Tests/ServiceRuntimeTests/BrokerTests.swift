@@ -5,13 +5,14 @@ import Testing
 
 @Suite struct BrokerTests {
   private let sink = MemorySink()
+  private let clock = ManualClock()
 
   private func load(_ environment: [String: String]) throws(ConfigurationError) -> CommonConfiguration {
     try Listener.load(file: nil, environment: environment).content.common
   }
 
   private func context() -> ServiceContext {
-    ServiceContext(name: "worker", instance: "worker@host/1", log: Logger(label: "worker", sink: sink))
+    ServiceContext(name: "worker", instance: "worker@host/1", log: Logger(label: "worker", sink: sink), clock: clock)
   }
 
   @Test func thePasswordFileGoesBeforeTheURL() throws {
@@ -59,6 +60,14 @@ import Testing
     #expect(!sink.lines().joined().contains("hunter2"))
     #expect(context.metrics.render().contains("countersign_broker_connected{connection=\"consumer\"} 0"))
     #expect(context.metrics.render().contains("code=\"authenticationRefused\"} 1"))
+    let logged = sink.events.count
+    observe(.disconnected(AMQPError(.authenticationRefused, "refused"), retryIn: .seconds(1)))
+    #expect(sink.events.count == logged)
+    clock.advance(by: BrokerConnectionSettings.repeatedErrorInterval)
+    observe(.disconnected(AMQPError(.authenticationRefused, "refused"), retryIn: .seconds(1)))
+    #expect(sink.events.count == logged + 1)
+    observe(.disconnected(AMQPError(.connectFailed, "away"), retryIn: .seconds(1)))
+    #expect(sink.events.count == logged + 2)
     #expect(settings.options("consumer").name == "worker@host/1 consumer")
   }
 }

@@ -114,9 +114,10 @@ import Testing
   @Test(
     arguments: [
       ("pasword", "password"), ("PASSWORDFILE", "passwordFile"), ("password_file", "passwordFile"), ("url", "url"),
-      ("ulr", "url"), ("zebra", nil),
+      ("warn", "warning"),
+      ("ulr", "url"), ("zebra", nil), ("passwor", "password"), ("pass", nil),
     ] as [(String, String?)])
   func nearest(name: String, meant: String?) {
-    #expect(NearestName.of(name, among: ["passwordFile", "password", "url", "tls"]) == meant)
+    #expect(NearestName.of(name, among: ["passwordFile", "password", "url", "tls", "warning"]) == meant)
   }
 }

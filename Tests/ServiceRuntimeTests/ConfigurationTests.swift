@@ -187,11 +187,16 @@ private struct Sample: Configuration {
   }
 
   @Test(arguments: [
-    ("{\n a: 1,\n b: \n}", 4), ("{\n a: 1\n b: 2\n}", 3), ("{\n a: {\n  b: 'x,\n }\n}", 3), ("{ a: 1 ]", 1), ("", 1),
-    ("{\n // c {\n a: \"}\", /* [ \n */\n b 1,\n}", 5), ("{\n a: [1,\n 2\n", 4), ("{ a: 1 }\n}", 2),
+    ("{\n a: 1,\n b: \n}", 4), ("{\n a: 1\n b: 2\n}", 3), ("{\n a: {\n  b: 'x,\n }\n}", 3), ("{ a: 1 ]", 1),
+    ("{\n // c {\n a: \"}\", /* [ \n */\n b 1,\n}", 5), ("{ a: 1 }\n}", 2),
   ])
   func badSyntaxIsReportedWithItsLine(text: String, line: Int) {
     #expect(problems(text) == ["c.json5:\(line): this line is not valid JSON5"])
+  }
+
+  @Test(arguments: ["", "{\n a: [1,\n 2\n", "{ a: 1\n", "// nothing"])
+  func aFileThatEndsTooEarlyIsSaid(text: String) {
+    #expect(problems(text) == ["c.json5: the file is empty or ends before everything in it is closed"])
   }
 
   @Test func aMissingFileIsSaid() {

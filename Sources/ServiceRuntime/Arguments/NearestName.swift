@@ -2,14 +2,19 @@
 public enum NearestName {
   /// The valid name that is nearest to a wrong one, or `nil` when none is near enough to be meant.
   ///
-  /// Near are names that differ only in case or separators, and names at most a third of whose letters have to be
-  /// changed, put in, left out or swapped with a neighbour (optimal string alignment).
+  /// Near are names that differ only in case or separators, names at most a third of whose letters have to be changed,
+  /// put in, left out or swapped with a neighbour (optimal string alignment), and the only name that the wrong one begins.
   public static func of(_ name: String, among valid: some Sequence<String>) -> String? {
     let wanted = folded(name)
     let ranked = valid.map { (name: $0, distance: distance(wanted, folded($0))) }
     guard let best = ranked.min(by: { ($0.distance, $0.name) < ($1.distance, $1.name) }) else { return nil }
-    return best.distance <= max(1, min(name.count, best.name.count) / 3) ? best.name : nil
+    if best.distance <= max(1, min(name.count, best.name.count) / 3) { return best.name }
+    let longer = ranked.map(\.name).filter { folded($0).starts(with: wanted) }
+    return wanted.count >= minAbbreviation && longer.count == 1 ? longer[0] : nil
   }
+
+  /// Letters that an abbreviation has at least.
+  private static let minAbbreviation = 3
 
   private static func folded(_ name: String) -> [Character] {
     Array(name.lowercased().filter { $0 != "-" && $0 != "_" && $0 != "." }.prefix(maxLength))

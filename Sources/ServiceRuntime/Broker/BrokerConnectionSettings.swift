@@ -1,4 +1,5 @@
 public import AMQP
+import Synchronization
 import Telemetry
 
 /// Makes the connections of a process alike: endpoint, options, a name on the broker, log, metrics and health.
@@ -29,6 +30,9 @@ public struct BrokerConnectionSettings: Sendable {
     ConnectionOptions(name: "\(context.instance) \(role)", heartbeat: heartbeat, maxBodyBytes: maxBodyBytes)
   }
 
+  /// An error that goes on is logged again after this long; the attempts in between are counted, and logged as debug.
+  public static let repeatedErrorInterval = Duration.seconds(30)
+
   /// What logs and counts the events of one connection.
   public func observer(_ role: String) -> @Sendable (ConnectionEvent) -> Void {
     let log = context.log.with(["connection": role, "broker": endpoint.description])
@@ -38,6 +42,7 @@ public struct BrokerConnectionSettings: Sendable {
     let failures = context.metrics.counter(
       "countersign_broker_disconnects_total", "Connections to the broker that failed or were lost.",
       labels: ["connection", "code"])
+    let repeats = RepeatFilter(interval: Self.repeatedErrorInterval, clock: context.clock)
     return { event in
       switch event {
       case .connected: connected.set(1)
@@ -47,7 +52,7 @@ public struct BrokerConnectionSettings: Sendable {
       case .stopped: connected.set(0)
       default: break
       }
-      BrokerEventLog.write(event, to: log)
+      BrokerEventLog.write(event, isRepeated: repeats.isRepeated(event), to: log)
     }
   }
 
@@ -65,6 +70,31 @@ public struct BrokerConnectionSettings: Sendable {
     case .connected, .paused: .ok
     case .connecting, .blocked, .stopped:
       .failing(status.description, mend: status.lastError.flatMap { BrokerEventLog.advice($0).mend })
+    }
+  }
+}
+
+/// Tells errors that were logged a moment ago from new ones.
+private final class RepeatFilter: Sendable {
+  private let interval: Duration
+  private let clock: any WallClock
+  private let last = Mutex<(code: AMQPError.Code, at: UnixTime)?>(nil)
+
+  init(interval: Duration, clock: any WallClock) {
+    self.interval = interval
+    self.clock = clock
+  }
+
+  func isRepeated(_ event: ConnectionEvent) -> Bool {
+    guard case .disconnected(let error, _) = event else {
+      if event == .connected { last.withLock { $0 = nil } }
+      return false
+    }
+    let now = clock.now()
+    return last.withLock { last in
+      if let known = last, known.code == error.code, now - known.at < interval { return true }
+      last = (error.code, now)
+      return false
     }
   }
 }

@@ -3,14 +3,16 @@ import Telemetry
 
 /// Logs what happens to a connection, with constant messages and with what an operator can do.
 enum BrokerEventLog {
-  static func write(_ event: ConnectionEvent, to log: Logger) {
+  /// - Parameter isRepeated: whether the same was logged a moment ago; it is only worth a debug line then.
+  static func write(_ event: ConnectionEvent, isRepeated: Bool = false, to log: Logger) {
     switch event {
     case .connected:
       log.info("connected to the broker")
     case .disconnected(let error, let retryIn):
       let advice = advice(error)
       log.log(
-        advice.level, advice.message, [.error: error.description, .mend: advice.mend, .retryIn: retryIn])
+        isRepeated ? .debug : advice.level, advice.message,
+        [.error: error.description, .mend: advice.mend, .retryIn: retryIn])
     case .channelReopened(let error):
       log.warning("the broker closed the channel; it is opened again", [.error: error.description])
     case .blocked(let reason):

@@ -21,8 +21,7 @@ struct ConfigurationFile {
       ])
     }
     guard let value = Self.parse(bytes[...]) else {
-      let line = Self.firstBadLine(bytes)
-      throw ConfigurationError([ConfigurationProblem("\(path):\(line)", "this line is not valid JSON5")])
+      throw ConfigurationError([Self.syntaxProblem(path, bytes)])
     }
     guard case .object(let fields) = value else {
       throw ConfigurationError([ConfigurationProblem(path, "must hold one section: { … }")])
@@ -36,20 +35,28 @@ struct ConfigurationFile {
     return try? decoder.decode(ConfigurationValue.self, from: Data(bytes))
   }
 
+  private static func syntaxProblem(_ path: String, _ bytes: [UInt8]) -> ConfigurationProblem {
+    guard let line = firstBadLine(bytes) else {
+      return ConfigurationProblem(path, "the file is empty or ends before everything in it is closed")
+    }
+    return ConfigurationProblem("\(path):\(line)", "this line is not valid JSON5")
+  }
+
   /// The number of the first line, from 1, after which the file cannot become valid any more.
   ///
   /// The decoder does not say where it failed. So the text is cut after each line, what is open there is closed, and the first
-  /// cut that cannot be read is the answer.
-  private static func firstBadLine(_ bytes: [UInt8]) -> Int {
+  /// cut that cannot be read is the answer; `nil` when none is, because only the end is missing.
+  private static func firstBadLine(_ bytes: [UInt8]) -> Int? {
     var scanner = BracketScanner()
     var line = 1
-    for (index, byte) in bytes.enumerated() {
+    let text = bytes + [UInt8(ascii: "\n")]
+    for (index, byte) in text.enumerated() {
       scanner.take(byte)
       guard byte == UInt8(ascii: "\n") else { continue }
-      if !canGoOn(bytes[...index], closers: scanner.closers) { return line }
+      if !canGoOn(text[...index], closers: scanner.closers) { return line }
       line += 1
     }
-    return line
+    return nil
   }
 
   private static func canGoOn(_ text: ArraySlice<UInt8>, closers: [UInt8]) -> Bool {
