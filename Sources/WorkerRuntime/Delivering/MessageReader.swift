@@ -4,12 +4,6 @@ import Telemetry
 
 /// Reads a delivery: the envelope, the JSON, and what the handler makes of it.
 struct MessageReader<Handler: JobHandler>: Sendable {
-  /// A message that keeps the contract.
-  struct Incoming: Sendable {
-    var envelope: Envelope
-    var preparation: Preparation<Handler.Job>
-  }
-
   /// The ID of the result is the job's with an ending, and has to be a short string of AMQP as well.
   static var maximumMessageIDBytes: Int {
     MessageLimits.maxShortStringBytes - JobResult.messageID(jobID: "").utf8.count
@@ -17,7 +11,7 @@ struct MessageReader<Handler: JobHandler>: Sendable {
 
   let handler: Handler
 
-  func read(_ delivery: Delivery, now: UnixTime) throws(ContractProblem) -> Incoming {
+  func read(_ delivery: Delivery, now: UnixTime) throws(ContractProblem) -> IncomingJob {
     if delivery.isOversize {
       throw ContractProblem(.bodyTooLarge, "the body is larger than \(MessageLimits.maxBodyBytes) bytes")
     }
@@ -31,8 +25,19 @@ struct MessageReader<Handler: JobHandler>: Sendable {
     let message = JobMessage(
       messageID: envelope.messageID, messageType: envelope.type, correlationID: envelope.correlationID,
       attempt: envelope.attempt, receivedAt: now, trace: envelope.trace)
-    let preparation = handler.prepare(body, of: message)
-    if case .invalid(let problem) = preparation { throw problem }
-    return Incoming(envelope: envelope, preparation: preparation)
+    return IncomingJob(envelope: envelope, preparation: try prepare(body, message))
+  }
+
+  private func prepare(
+    _ body: Handler.Body, _ message: JobMessage
+  ) throws(ContractProblem) -> IncomingJob.Preparation {
+    switch handler.prepare(body, of: message) {
+    case .ready(let prepared):
+      return .ready(
+        JobCall(handler: handler, job: prepared.job), lanes: prepared.lanes, deadline: prepared.deadline,
+        onUnknown: prepared.onUnknown, extras: prepared.extras)
+    case .refused(let reason, let extras): return .refused(JobFacts.Refusal(reason: reason, extras: extras))
+    case .invalid(let problem): throw problem
+    }
   }
 }

@@ -3,15 +3,15 @@ import Messages
 import Telemetry
 
 /// Takes deliveries through their life: reads them, and runs them or buries them.
-struct JobProcessor<Handler: JobHandler>: Sendable {
-  let parts: WorkerParts<Handler>
+struct JobProcessor: Sendable {
+  let parts: WorkerParts
 
   /// Processes one delivery to its end: acknowledged, or handed back.
   func process(_ delivery: Delivery) async {
     if parts.isDraining { return await handBack(delivery) }
     let now = parts.clock.now()
     do throws(ContractProblem) {
-      let incoming = try parts.reader.read(delivery, now: now)
+      let incoming = try parts.read(delivery, now)
       var run = JobRun(parts: parts, delivery: delivery, incoming: incoming, startedAt: now)
       await run.run()
     } catch {

@@ -3,25 +3,25 @@ import Messages
 import Telemetry
 
 /// Carries out what a `JobLifecycle` decides, for one job.
-struct JobRun<Handler: JobHandler> {
+struct JobRun {
   /// Tries to record the end of a job, and the waits between them. The effect is certain by then.
-  static var settleWaits: [Duration] { [.milliseconds(100), .milliseconds(400)] }
+  static let settleWaits: [Duration] = [.milliseconds(100), .milliseconds(400)]
   /// How long a look-up may take; part of what `JobRules.leaseMargin` is for.
-  static var lookUpTimeout: Duration { .seconds(5) }
+  static let lookUpTimeout: Duration = .seconds(5)
 
-  let parts: WorkerParts<Handler>
+  let parts: WorkerParts
   let delivery: Delivery
   let envelope: Envelope
   let startedAt: UnixTime
-  private let job: PreparedJob<Handler.Job>?
+  private let call: (any HandlerCall)?
+  private let deadline: UnixTime
+  private let extras: ResultExtras
   private var life: JobLifecycle
   private var slot: (lane: Lane, grant: SlotGrant)?
   private var claim: LedgerClaim?
   private var result: (body: [UInt8], ending: JobEnding)?
 
-  init(
-    parts: WorkerParts<Handler>, delivery: Delivery, incoming: MessageReader<Handler>.Incoming, startedAt: UnixTime
-  ) {
+  init(parts: WorkerParts, delivery: Delivery, incoming: IncomingJob, startedAt: UnixTime) {
     self.parts = parts
     self.delivery = delivery
     self.startedAt = startedAt
@@ -32,20 +32,19 @@ struct JobRun<Handler: JobHandler> {
       notBefore: WorkerHeader.notBefore(message), lastReason: envelope.lastError.flatMap(Reason.init(lastError:)),
       unknownCalls: WorkerHeader.unknownCalls(message))
     switch incoming.preparation {
-    case .ready(let prepared):
-      job = prepared
-      facts.deadline = prepared.deadline
-      facts.onUnknown = prepared.onUnknown
-      facts.lanes = prepared.lanes.filter { parts.lanes[$0] != nil }
-      if facts.lanes.isEmpty { facts.refusal = .init(reason: .unknownLanes(prepared.lanes)) }
-    case .refused(let reason, let extras):
-      job = nil
-      facts.refusal = .init(reason: reason, extras: extras)
-    case .invalid(let problem):
-      // The reader throws it; a job that comes here all the same is refused for good.
-      job = nil
-      facts.refusal = .init(reason: .invalidMessage(problem))
+    case .ready(let call, let lanes, let deadline, let onUnknown, let extras):
+      self.call = call
+      self.extras = extras
+      facts.deadline = deadline
+      facts.onUnknown = onUnknown
+      facts.lanes = lanes.filter { parts.lanes[$0] != nil }
+      if facts.lanes.isEmpty { facts.refusal = JobFacts.Refusal(reason: .unknownLanes(lanes)) }
+    case .refused(let refusal):
+      call = nil
+      extras = [:]
+      facts.refusal = refusal
     }
+    deadline = facts.deadline
     life = JobLifecycle(
       facts, rules: parts.options.rules,
       callTimeouts: facts.lanes.compactMap { parts.lanes[$0]?.configuration.callTimeout })
@@ -114,12 +113,11 @@ extension JobRun {
   }
 
   private mutating func perform(_ name: String, _ timeout: Duration) async -> JobLifecycle.Event {
-    guard let job else { return .classified(.refused(.noLane)) }
-    let handler = parts.handler
+    guard let call else { return .classified(.refused(.noLane)) }
     let began = parts.clock.now()
-    let attempt = attempt(job, timeout: timeout, now: began)
+    let attempt = attempt(timeout: timeout, now: began)
     let classification = await parts.callGuard.run(timeout: timeout, abandoned: .unknown(.callTimedOut)) {
-      await handler.perform(job.job, on: name, attempt)
+      await call.perform(on: name, attempt)
     }
     let now = parts.clock.now()
     if let (lane, grant) = slot {
@@ -131,19 +129,18 @@ extension JobRun {
   }
 
   private func lookUp(_ name: String) async -> JobLifecycle.Event {
-    guard let job else { return .lookedUp(nil) }
-    let handler = parts.handler
-    let attempt = attempt(job, timeout: Self.lookUpTimeout, now: parts.clock.now())
+    guard let call else { return .lookedUp(nil) }
+    let attempt = attempt(timeout: Self.lookUpTimeout, now: parts.clock.now())
     let answer = await parts.callGuard.run(timeout: Self.lookUpTimeout, abandoned: Classification?.none) {
-      await handler.lookUp(job.job, on: name, attempt)
+      await call.lookUp(on: name, attempt)
     }
     return .lookedUp(answer)
   }
 
-  private func attempt(_ job: PreparedJob<Handler.Job>, timeout: Duration, now: UnixTime) -> JobAttempt {
+  private func attempt(timeout: Duration, now: UnixTime) -> JobAttempt {
     JobAttempt(
       jobID: envelope.messageID, correlationID: envelope.correlationID, number: envelope.attempt,
-      deadline: job.deadline, timeout: timeout, startedAt: now, trace: envelope.trace)
+      deadline: deadline, timeout: timeout, startedAt: now, trace: envelope.trace)
   }
 
   private func report(_ classification: Classification, _ lane: String, took: Duration) {
@@ -207,7 +204,7 @@ extension JobRun {
   private mutating func settle(_ ending: JobEnding) async -> JobLifecycle.Event {
     let now = parts.clock.now()
     let body = parts.results.body(
-      of: ending, job: envelope, extras: job?.extras ?? [:], startedAt: startedAt, finishedAt: now)
+      of: ending, job: envelope, extras: extras, startedAt: startedAt, finishedAt: now)
     result = (body, ending)
     guard let claim else { return .ledgerFailed }
     for wait in Self.settleWaits + [.zero] {

@@ -21,11 +21,11 @@ public final class JobWorker<Handler: JobHandler>: Service {
 
   public var name: String { "worker" }
 
-  let parts: WorkerParts<Handler>
+  let parts: WorkerParts
   private let sink: any JobSink
   private let ticker: any Ticker
   private let inFlight: InFlight
-  private let pulse: WorkerPulse<Handler>
+  private let pulse: WorkerPulse
   private let state = Mutex(State())
 
   /// - Parameters:

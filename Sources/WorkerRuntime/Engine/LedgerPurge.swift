@@ -1,15 +1,15 @@
 import Telemetry
 
 /// Forgets old jobs, a bounded number at a time, so that the ledger's file stays small and jobs never wait for it.
-struct LedgerPurge<Handler: JobHandler>: Sendable {
+struct LedgerPurge: Sendable {
   /// Jobs forgotten in one transaction.
-  static var batch: Int { 500 }
+  static let batch = 500
   /// The pause between rounds.
-  static var interval: Duration { .seconds(30) }
+  static let interval: Duration = .seconds(30)
   /// Transactions in one round.
-  static var maximumBatches: Int { 200 }
+  static let maximumBatches = 200
 
-  let parts: WorkerParts<Handler>
+  let parts: WorkerParts
 
   /// Runs until the worker stops.
   func run() async {

@@ -1,10 +1,10 @@
+import AMQP
 import Messages
 import Synchronization
 import Telemetry
 
 /// What all jobs of a worker share.
-final class WorkerParts<Handler: JobHandler>: Sendable {
-  let handler: Handler
+final class WorkerParts: Sendable {
   let options: JobWorkerOptions
   let lanes: [String: Lane]
   let ledger: any Ledger
@@ -16,7 +16,10 @@ final class WorkerParts<Handler: JobHandler>: Sendable {
   let log: Logger
   let alarms: ThrottledLog
   let metrics: WorkerMetrics
-  let reader: MessageReader<Handler>
+  /// Reads a delivery; throws what breaks the contract.
+  let read: @Sendable (Delivery, UnixTime) throws(ContractProblem) -> IncomingJob
+  /// Asks whether a lane works again.
+  let probe: @Sendable (_ lane: String) async -> ProbeResult
   let results: ResultWriter
   let delays: DelayWriter
   let deadLetters: DeadLetterWriter
@@ -24,12 +27,11 @@ final class WorkerParts<Handler: JobHandler>: Sendable {
   private let ledgerBreaker: Mutex<Breaker>
   private let draining = Atomic<Bool>(false)
 
-  init(
+  init<Handler: JobHandler>(
     handler: Handler, options: JobWorkerOptions, lanes: [LaneConfiguration], ledger: any Ledger,
     source: any JobSource, sink: any JobSink, clock: any WallClock, log: Logger, registry: MetricsRegistry
   ) {
     let now = clock.now()
-    self.handler = handler
     self.options = options
     self.lanes = Dictionary(
       uniqueKeysWithValues: lanes.map { lane in
@@ -46,7 +48,9 @@ final class WorkerParts<Handler: JobHandler>: Sendable {
     metrics = WorkerMetrics(registry, jobType: Handler.Body.type.name, lanes: lanes.map(\.name))
     courier = Courier(sink: sink, timers: timers, clock: clock, log: alarms, metrics: metrics)
     callGuard = CallGuard(timers: timers, clock: clock)
-    reader = MessageReader(handler: handler)
+    let reader = MessageReader(handler: handler)
+    read = { delivery, now throws(ContractProblem) in try reader.read(delivery, now: now) }
+    probe = { await handler.probe(lane: $0) }
     results = ResultWriter(jobType: Handler.Body.type, appID: options.appID)
     delays = DelayWriter(jobType: Handler.Body.type)
     deadLetters = DeadLetterWriter(queue: options.queue)

@@ -3,7 +3,7 @@ import Synchronization
 import Telemetry
 
 /// What the worker does at each tick: fires timers, moves lanes on, probes those that are down, pauses and resumes the consumer.
-final class WorkerPulse<Handler: JobHandler>: Sendable {
+final class WorkerPulse: Sendable {
   private enum Consuming {
     case on
     case pausing
@@ -18,11 +18,11 @@ final class WorkerPulse<Handler: JobHandler>: Sendable {
     var down: Set<String> = []
   }
 
-  private let parts: WorkerParts<Handler>
+  private let parts: WorkerParts
   private let inFlight: InFlight
   private let state = Mutex(State())
 
-  init(parts: WorkerParts<Handler>, inFlight: InFlight) {
+  init(parts: WorkerParts, inFlight: InFlight) {
     self.parts = parts
     self.inFlight = inFlight
   }
@@ -59,12 +59,12 @@ final class WorkerPulse<Handler: JobHandler>: Sendable {
   }
 
   private func probe(_ lane: Lane) async {
-    let handler = parts.handler
+    let probe = parts.probe
     let name = lane.name
     let result = await parts.callGuard.run(
       timeout: lane.configuration.callTimeout, abandoned: ProbeResult.down(.callTimedOut)
     ) {
-      await handler.probe(lane: name)
+      await probe(name)
     }
     lane.probed(result, now: parts.clock.now())
   }
