@@ -2,9 +2,10 @@ import Telemetry
 
 /// What the coordinator measures.
 ///
-/// How many verifications live is `started` less the four ends; the conversion is `approved` over `started`.
+/// The conversion is `approved` over `started` of `countersign_verifications_total`.
 struct CoordinatorMetrics: Sendable {
   let outboxMessages: Gauge
+  let liveVerifications: Gauge
   let undelivered: Counter
   let requesterGone: Counter
   let deadLetters: MetricFamily<Counter>
@@ -18,6 +19,8 @@ struct CoordinatorMetrics: Sendable {
   init(_ registry: MetricsRegistry) {
     outboxMessages = registry.gauge(
       "countersign_outbox_messages", "Messages that are stored and not yet confirmed by the broker.")
+    liveVerifications = registry.gauge(
+      "countersign_verifications_live", "Verifications whose code can still be checked.")
     undelivered = registry.counter(
       "countersign_outbox_undelivered_total", "Jobs that no queue took when they were published; they are tried again.")
     requesterGone = registry.counter(
@@ -45,7 +48,10 @@ struct CoordinatorMetrics: Sendable {
   }
 
   func count(_ tally: Tally) {
-    for announcement in tally.announcements { verifications.with(announcement.rawValue).increment() }
+    for announcement in tally.announcements {
+      verifications.with(announcement.rawValue).increment()
+      liveVerifications.add(announcement.changeOfLive)
+    }
     for scope in tally.refusals { limited.with(scope.rawValue).increment() }
     for outcome in tally.reports { reports.with(outcome.rawValue).increment() }
   }
@@ -57,5 +63,16 @@ struct CoordinatorMetrics: Sendable {
 
   func batchSize(of queue: String, _ size: Int) {
     batches.with(queue).observe(Double(size))
+  }
+}
+
+extension VerificationAction.Announcement {
+  /// By how much it changes the number of verifications that live.
+  fileprivate var changeOfLive: Double {
+    switch self {
+    case .started: 1
+    case .sent: 0
+    case .approved, .failed, .expired, .canceled: -1
+    }
   }
 }

@@ -72,7 +72,7 @@ struct CommandPreparer: Sendable {
     guard !command.phoneNumber.isEmpty else { throw .missingPhoneNumber }
     let number: PhoneNumber
     do {
-      number = try PhoneNumber.parse(command.phoneNumber, region: command.region)
+      number = try PhoneNumber.parse(command.phoneNumber, region: command.region.flatMap { $0.isEmpty ? nil : $0 })
     } catch {
       throw APIError(.invalidPhoneNumber, "the phone number cannot be read: \(error)", field: "phoneNumber")
     }

@@ -25,11 +25,14 @@ public struct CoordinatorConfiguration: ProcessConfiguration {
     let database = section.section("database")
     databasePath = database.path(
       "path", default: "/var/lib/countersign/coordinator.sqlite", "The SQLite file; its directory must exist.")
-    databaseOptions = DatabaseOptions(
+    var options = DatabaseOptions(
       synchronous: database.word(
         "synchronous", default: Durability.full,
         "full: a commit survives the loss of power; normal: the death of the process only."
       ).option)
+    // Verifications, numbers and message IDs are looked up at random places.
+    options.cacheKiB = 16_384
+    databaseOptions = options
     pepper = Self.pepper(
       section, "pepperFile",
       section.requiredSecretFile(

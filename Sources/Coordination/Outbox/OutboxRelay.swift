@@ -23,13 +23,20 @@ final class OutboxRelay: Sendable {
 
   /// Makes every row of the process before due. To be called before anything new is written.
   func takeOver() async throws(DatabaseError) {
-    let count = try await database.write { session throws(DatabaseError) in
+    let (count, live) = try await database.write { session throws(DatabaseError) in
       try session.execute("UPDATE outbox SET retry_at = 0")
-      return try session.first("SELECT coalesce(sum(count), 0) FROM outbox") { row throws(DatabaseError) in row.int(0) }
-        ?? 0
+      return (
+        try Self.number("SELECT coalesce(sum(count), 0) FROM outbox", session),
+        try Self.number("SELECT count(*) FROM verification WHERE live = 1", session)
+      )
     }
     metrics.outboxMessages.set(Double(count))
+    metrics.liveVerifications.set(Double(live))
     if count > 0 { logger.info("messages of the last run are published now", [.count: count]) }
+  }
+
+  private static func number(_ sql: String, _ session: Session) throws(DatabaseError) -> Int {
+    try session.first(sql) { row throws(DatabaseError) in row.int(0) } ?? 0
   }
 
   /// Publishes the rows that are due.

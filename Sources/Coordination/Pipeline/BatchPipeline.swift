@@ -22,12 +22,13 @@ final class BatchPipeline<Work: BatchWork>: Sendable {
 
   /// Batches that may be being published while another is worked on; the next one waits.
   static var maxPublishing: Int { 4 }
-  /// The wait before a transaction that failed is tried again: doubled each time, up to the second.
-  static var retryDelays: (first: Duration, last: Duration) { (.milliseconds(100), .seconds(5)) }
+  /// The wait before a transaction that failed is tried again: doubled each time, up to the upper bound.
+  private let retryDelays: ClosedRange<Duration>
 
   init(
     source: any DeliverySource, work: Work, database: Database, outbox: Outbox, rules: CoordinatorRules,
-    clock: any WallClock, appID: String, logger: Logger, metrics: CoordinatorMetrics, health: StorageHealth
+    clock: any WallClock, appID: String, logger: Logger, metrics: CoordinatorMetrics, health: StorageHealth,
+    retryDelays: ClosedRange<Duration> = .milliseconds(100)...(.seconds(5))
   ) {
     self.source = source
     self.work = work
@@ -39,6 +40,7 @@ final class BatchPipeline<Work: BatchWork>: Sendable {
     self.logger = logger
     self.metrics = metrics
     self.health = health
+    self.retryDelays = retryDelays
   }
 
   /// Serves until ``stop()``, and returns when all that was taken is published and acknowledged.
@@ -101,7 +103,7 @@ final class BatchPipeline<Work: BatchWork>: Sendable {
 
   /// Tries until it succeeds: the broker keeps the deliveries meanwhile, and readiness tells that the database fails.
   private func commit(_ prepared: [Preparation<Work.Prepared>], at now: UnixTime) async -> Committed? {
-    var delay = Self.retryDelays.first
+    var delay = retryDelays.lowerBound
     while true {
       do throws(DatabaseError) {
         let committed = try await write(prepared, at: now)
@@ -114,7 +116,7 @@ final class BatchPipeline<Work: BatchWork>: Sendable {
         logger.error("a batch cannot be stored and is tried again", failure(error, prepared.count, retryIn: delay))
       }
       do { try await Task.sleep(for: delay) } catch { return nil }
-      delay = min(delay * 2, Self.retryDelays.last)
+      delay = min(delay * 2, retryDelays.upperBound)
     }
   }
 

@@ -22,6 +22,7 @@ final class Bench {
   let relay: OutboxRelay
   let sweeper: DeadlineSweeper
   let logs = MemorySink()
+  let health = StorageHealth()
   private let directory: URL
   private var messages = 0
 
@@ -105,7 +106,7 @@ final class Bench {
   private func pipeline<Work: BatchWork>(_ source: FakeSource, _ work: Work) -> BatchPipeline<Work> {
     BatchPipeline(
       source: source, work: work, database: database, outbox: outbox, rules: rules, clock: clock,
-      appID: "coordinator", logger: Logger(label: "test", sink: logs), metrics: metrics, health: StorageHealth())
+      appID: "coordinator", logger: Logger(label: "test", sink: logs), metrics: metrics, health: health)
   }
 
   func result(_ jobID: String, _ outcome: JobOutcome, reason: JobResult.Reason? = nil) throws -> Message {

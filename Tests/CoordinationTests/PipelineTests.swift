@@ -1,0 +1,135 @@
+import AMQP
+import Database
+import Messages
+import ServiceRuntime
+import Synchronization
+import Telemetry
+import Testing
+
+@testable import Coordination
+
+/// Carries out nothing: the body of a message says what happens to it.
+private struct ScriptedWork: BatchWork {
+  typealias Prepared = String
+
+  let queue = "coordinator.commands"
+  let failures = Tick(0)
+  let counted = Tick(0)
+
+  func prepare(_ delivery: Delivery, at now: UnixTime) -> Preparation<String> {
+    .transaction(String(decoding: delivery.message.body, as: UTF8.self))
+  }
+
+  func process(_ prepared: String, in transaction: CoordinatorTransaction) throws(DatabaseError) -> Conclusion {
+    if prepared == "poison" { throw DatabaseError(.constraint, "poison") }
+    if prepared == "busy", failures.add(1) < 3 { throw DatabaseError(.busy, "busy") }
+    try transaction.record(RecordedReply(fingerprint: [], type: "t.v1", body: []), toMessage: prepared)
+    return .nothing
+  }
+
+  func giveUp(_ prepared: String, at now: UnixTime) -> Conclusion {
+    Conclusion(dead: DeadReason(code: "INTERNAL_ERROR", text: "given up"))
+  }
+
+  func count(_ conclusion: Conclusion, took: Duration) { _ = counted.add(1) }
+}
+
+/// A counter that can be a property of a struct.
+private final class Tick: Sendable {
+  private let value: Mutex<Int>
+
+  init(_ value: Int) { self.value = Mutex(value) }
+
+  func add(_ amount: Int) -> Int {
+    value.withLock { value in
+      value += amount
+      return value
+    }
+  }
+}
+
+/// Lets the first batch be confirmed only when the second one comes.
+private final class CrossingSink: MessageSink {
+  private let waiting = Mutex<(count: Int, first: CheckedContinuation<Void, Never>?)>((0, nil))
+
+  func publish(_ batch: [Publication]) async throws(AMQPError) -> [PublishOutcome] {
+    await withCheckedContinuation { continuation in
+      let resumed = waiting.withLock { state -> [CheckedContinuation<Void, Never>] in
+        state.count += 1
+        guard state.count > 1 else {
+          state.first = continuation
+          return []
+        }
+        defer { state.first = nil }
+        return [continuation] + (state.first.map { [$0] } ?? [])
+      }
+      for continuation in resumed { continuation.resume() }
+    }
+    return batch.map { _ in .confirmed }
+  }
+}
+
+@Suite("Batches")
+struct PipelineTests {
+  private func run(_ bodies: [[String]], _ bench: Bench, sink: (any MessageSink)? = nil) async -> FakeSource {
+    let source = FakeSource(bodies.map { $0.map { Delivery(message: Message(body: Array($0.utf8))) } })
+    let outbox =
+      sink.map {
+        Outbox(
+          sink: $0, database: bench.database, clock: bench.clock, appID: "coordinator",
+          logger: Logger(label: "test", sink: bench.logs), metrics: bench.metrics)
+      } ?? bench.outbox
+    await BatchPipeline(
+      source: source, work: ScriptedWork(), database: bench.database, outbox: outbox, rules: bench.rules,
+      clock: bench.clock, appID: "coordinator", logger: Logger(label: "test", sink: bench.logs),
+      metrics: bench.metrics, health: bench.health, retryDelays: .zero...(.zero)
+    ).run()
+    return source
+  }
+
+  @Test("What cannot be stored does not keep the others of its batch from it")
+  func poison() async throws {
+    try await Bench.with { bench in
+      let source = await run([["a", "poison", "b", "c"]], bench)
+      #expect(source.ackedCount == 4)
+      let stored = try await bench.count("inbox")
+      #expect(stored == 3)
+      #expect(bench.sink.published.map(\.exchange) == [Topology.Exchanges.dead])
+      let dead = try #require(bench.sink.published.first).message
+      #expect(dead.headers["x-dead-reason"] == .string("INTERNAL_ERROR"))
+      #expect(dead.body == Array("poison".utf8))
+    }
+  }
+
+  @Test("A database that is busy is tried again until it takes the batch")
+  func busy() async throws {
+    try await Bench.with { bench in
+      let source = await run([["a", "busy", "b"]], bench)
+      #expect(source.ackedCount == 3)
+      #expect(source.rejectedCount == 0)
+      let stored = try await bench.count("inbox")
+      #expect(stored == 3)
+      let errors = bench.logs.events.filter { $0.level == .error }
+      #expect(errors.count == 2)
+      #expect(bench.health.state == .ok)
+    }
+  }
+
+  @Test("A database that was closed ends it, and nothing is acknowledged")
+  func closed() async throws {
+    try await Bench.with { bench in
+      await bench.database.close()
+      let source = await run([["a", "b"]], bench)
+      #expect(source.ackedCount == 0)
+      #expect(source.rejectedCount == 0)
+    }
+  }
+
+  @Test("A batch is worked on while the one before is being published", .timeLimit(.minutes(1)))
+  func crossing() async throws {
+    try await Bench.with { bench in
+      let source = await run([["poison"], ["poison"]], bench, sink: CrossingSink())
+      #expect(source.ackedCount == 2)
+    }
+  }
+}
