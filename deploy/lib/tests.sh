@@ -6,6 +6,7 @@ SWIFT_SUMMARY='not run'
 INTEROP_STATUS=0
 INTEROP_SUMMARY='none'
 SKIPPED=0
+STOP_STATUS=0
 
 # The first of 20 ports in a row of which none is in use.
 tests_port_base() {
@@ -118,16 +119,24 @@ tests_leftovers() {
   done
 }
 
-tests_clean_up() {
-  local status=$?
-  trap - EXIT
+# Stops everything that the tests started. Also the last thing when the script is interrupted.
+tests_stop() {
+  local status=0
   step "Stopping what the tests started"
   STACK=$TEST_RUN
   stack_stop_all || status=1
   broker_stop "$TEST_RUN/broker" || status=1
-  exit "$status"
+  return "$status"
 }
 
+tests_interrupted() {
+  local status=$?
+  trap - EXIT
+  tests_stop || true
+  exit $((status == 0 ? 1 : status))
+}
+
+# Says what came out, once everything is stopped; fails unless all is well.
 tests_summary() {
   local leftovers failed=0
   leftovers=$(tests_leftovers)
@@ -136,15 +145,17 @@ tests_summary() {
   note "Interop tests: $INTEROP_SUMMARY"
   note "Skipped:       $SKIPPED"
   note "Left running:  ${leftovers:-nothing}"
-  if ((SWIFT_STATUS != 0 || INTEROP_STATUS != 0)); then failed=1; fi
+  if ((SWIFT_STATUS != 0 || INTEROP_STATUS != 0 || STOP_STATUS != 0)); then failed=1; fi
   if ((SKIPPED > 0)); then failed=1; fi
   if [[ -n $leftovers ]]; then
     failed=1
     awk '{print $1}' <<<"$leftovers" | xargs -r kill -KILL 2>/dev/null || true
   fi
   if ((failed)); then
+    grep -hE '✘ Test .* recorded an issue|^(FAIL|ERROR):' "$TEST_RUN"/log/{swift-test,interop}.log 2>/dev/null |
+      cut -c1-300 | sed 's/^/    /' || true
     note "${RED}failed${PLAIN}; logs: $TEST_RUN/log, $TEST_RUN/broker/log"
     return 1
   fi
-  good "passed"
+  good "passed in $SECONDS s"
 }
