@@ -14,7 +14,8 @@ extension WithBroker {
             "none": .null, "empty": .table([:]), "negative": .int(.min),
           ],
           priority: 4, correlationID: "c", replyTo: "r", expiration: "60000", messageID: "m", timestamp: 1_700_000_001,
-          type: "sms.dispatch.v1", userID: try Broker.endpoint().username, appID: "tests", body: Array("{\"a\":1}".utf8))
+          type: "sms.dispatch.v1", userID: try Broker.endpoint().username, appID: "tests", body: Array("{\"a\":1}".utf8)
+        )
         try await withPublisher { publisher, _ in
           let outcome = try await publisher.publish(Publication(message: sent, exchange: "", routingKey: queue))
           #expect(outcome == .confirmed)

@@ -204,6 +204,9 @@ final class ConsumerRole: ChannelRole {
     lastFlush = now
     let flush = window.flush(all: isClosing)
     if let upTo = flush.upTo { try link.acknowledge(upTo, multiple: true) }
+    let isBatch = flush.alone.count > 2
+    if isBatch { link.socket.setCork(true) }
+    defer { if isBatch { link.socket.setCork(false) } }
     for number in flush.alone { try link.acknowledge(number, multiple: false) }
     return window.finished > 0 ? FollowUp(after: Self.flushInterval) : FollowUp()
   }

@@ -60,6 +60,9 @@ final class PublisherRole: ChannelRole {
         waiting.append(Entry(ticket: ticket, position: position, sentAt: now))
       }
     }
+    let isBatch = waiting.count > 1
+    if isBatch { link.socket.setCork(true) }
+    defer { if isBatch { link.socket.setCork(false) } }
     var room = 0
     while !waiting.isEmpty, !link.isBlocked, mayHaveMoreOutstanding {
       if room <= 0 {
