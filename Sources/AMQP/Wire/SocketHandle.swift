@@ -33,7 +33,8 @@ final class SocketHandle: Sendable {
   }
 
   /// While it is corked, the kernel sends full segments only (tcp(7), TCP_CORK): the library sends each frame by itself,
-  /// and a segment each costs both sides more than the copying. Worth it from three frames on.
+  /// and a segment each costs more than the copying. Measured: a tenth to a sixth less CPU for each publish; acknowledgements
+  /// were not compared.
   func setCork(_ isCorked: Bool) {
     var value: Int32 = isCorked ? 1 : 0
     // A socket that cannot be corked works all the same.
