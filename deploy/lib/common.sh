@@ -183,6 +183,13 @@ stop_process() {
     return 0
   fi
   kill -TERM "$pid" 2>/dev/null || true
+  await_stop "$name" "$pidfile" "$ceiling" "$pid" "$begun"
+}
+
+# Waits for a process that has been asked to stop; kills it when it does not within its ceiling.
+#   await_stop NAME PIDFILE CEILING PID BEGUN
+await_stop() {
+  local name=$1 pidfile=$2 ceiling=$3 pid=$4 begun=$5
   if ! wait_until "$ceiling" - no_live_process "$pidfile"; then
     note "$name did not end within $ceiling s: killed"
     kill -KILL "$pid" 2>/dev/null || true

@@ -129,13 +129,17 @@ stack_start_all() {
 
 # In the reverse order; all are asked at once, so that none waits for another.
 stack_stop_all() {
-  local name names=(sms-worker-2 sms-worker-1 coordinator simulator) pid
+  local name names=(sms-worker-2 sms-worker-1 coordinator simulator) pid begun=$SECONDS
+  local -A asked=()
   for name in "${names[@]}"; do
-    if pid=$(live_pid "$STACK/pid/$name.pid"); then kill -TERM "$pid" 2>/dev/null || true; fi
+    if pid=$(live_pid "$STACK/pid/$name.pid") && kill -TERM "$pid" 2>/dev/null; then asked[$name]=$pid; fi
   done
   for name in "${names[@]}"; do
-    stop_process "$name" "$STACK/pid/$name.pid" "$STOP_SECONDS"
-    rm -f "$STACK/pid/$name.version"
+    # A second signal would end it at once, with work under way.
+    if [[ -n ${asked[$name]:-} ]]; then
+      await_stop "$name" "$STACK/pid/$name.pid" "$STOP_SECONDS" "${asked[$name]}" "$begun"
+    fi
+    rm -f "$STACK/pid/$name.pid" "$STACK/pid/$name.version"
   done
 }
 

@@ -32,13 +32,13 @@ final class WorkerParts: Sendable {
     source: any JobSource, sink: any JobSink, clock: any WallClock, log: Logger, registry: MetricsRegistry
   ) {
     let now = clock.now()
+    var options = options
+    if lanes.count > 1 {
+      options.rules.maximumSlotWait = min(options.rules.maximumSlotWait, options.rules.sharedSlotWait)
+    }
     self.options = options
     self.lanes = Dictionary(
-      uniqueKeysWithValues: lanes.map { lane in
-        var lane = lane
-        if lanes.count > 1 { lane.maximumWaiting = lane.maximumWaiting ?? 2 * lane.concurrency }
-        return (lane.name, Lane(lane, now: now))
-      })
+      uniqueKeysWithValues: lanes.map { ($0.name, Lane($0, now: now)) })
     self.ledger = ledger
     self.source = source
     self.clock = clock

@@ -13,9 +13,8 @@ public struct LaneConfiguration: Sendable, Hashable {
   /// How long a lane that is down is left alone: doubled from the minimum to the maximum, with jitter.
   public var probeDelay: ClosedRange<Duration>
 
-  /// Jobs that wait for a slot, at most; further ones take a delay step of 5 s, uncounted, so that a slow lane does not keep
-  /// the jobs of the others from being taken. Nil: twice the concurrency where the worker has other lanes, else no bound
-  /// but the prefetch.
+  /// Jobs that wait for a slot, at most; further ones take a delay step of 5 s, uncounted. Nil: no bound but the prefetch, and
+  /// the time that a job may wait (`JobRules.sharedSlotWait`).
   public var maximumWaiting: Int?
 
   /// - Parameters:

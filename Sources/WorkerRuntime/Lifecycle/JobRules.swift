@@ -6,6 +6,10 @@ public struct JobRules: Sendable, Hashable {
   public var minimumCallTime: Duration = .seconds(1)
   /// How long a job waits for a slot before it takes a delay step instead.
   public var maximumSlotWait: Duration = .seconds(60)
+  /// The same where the worker has several lanes: long enough for a backlog of a lane that works to be served, so that it does
+  /// not circulate through the delay step; short enough that a lane that hangs does not keep the jobs of the others from being
+  /// taken.
+  public var sharedSlotWait: Duration = .seconds(2)
   /// How long a claim outlives its call's time-out: the ending of a call that hangs, and a look-up.
   public var leaseMargin: Duration = .seconds(10)
 

@@ -56,6 +56,22 @@ import Testing
     }
   }
 
+  @Test func aBacklogWaitsForItsLaneThoughThereIsAnother() async throws {
+    let gate = Gate()
+    let lanes = ["a", "b"].map { LaneConfiguration(name: $0, concurrency: 1) }
+    try await withWorker(lanes: lanes) { worker in
+      worker.handler.onCall { _, _ in
+        await gate.wait()
+        return .accepted(reference: nil)
+      }
+      for number in 1...20 { worker.source.deliver(try job("job-\(number)")) }
+      try await eventually("a call began") { worker.performed == 1 }
+      gate.open()
+      try await eventually("all ended") { worker.published(to: Topology.Exchanges.results).count == 20 }
+      #expect(!worker.sink.confirmed.contains { $0.exchange.hasPrefix("countersign.retry.") })
+    }
+  }
+
   @Test func theRateIsKept() async throws {
     let lane = LaneConfiguration(name: "a", rate: LaneRate(perSecond: 10, burst: 1))
     try await withWorker(lanes: [lane]) { worker in
@@ -80,9 +96,11 @@ import Testing
         return .accepted(reference: nil)
       }
       for number in 1...4 { worker.source.deliver(try job("a-\(number)")) }
-      // One in its call, two waiting, and one put off.
-      try await eventually("one is put off") { worker.sink.confirmed.count == 1 }
-      #expect(try worker.delayed().exchange == RetryStep.fiveSeconds.exchange)
+      try await eventually("one call began") { worker.performed == 1 }
+      // One in its call; the others have waited long enough.
+      try await worker.advance(until: "three are put off") { worker.sink.confirmed.count == 3 }
+      #expect(worker.sink.confirmed.allSatisfy { $0.exchange == RetryStep.fiveSeconds.exchange })
+      #expect(worker.clock.now() - start >= .seconds(2))
       try await worker.process(job("b-1", lanes: ["b"]))
       #expect(try worker.result().jobID == "b-1")
       gate.open()
