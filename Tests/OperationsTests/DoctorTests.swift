@@ -124,6 +124,39 @@ struct FakeProbe: HTTPProbe {
   }
 }
 
+@Suite struct ConfigurationCheckTests {
+  @Test func eachProcessChecksItsOwnFile() async throws {
+    let directory = FileManager.default.temporaryDirectory.appending(path: "doctor-\(UInt64.random(in: 0 ... .max))")
+    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: directory) }
+    for name in ["coordinator", "sms-worker", "coordinator.json5", "sms-worker.json5", "other.json5", "other"] {
+      try Data("{}".utf8).write(to: directory.appending(path: name))
+    }
+    let check = ConfigurationCheck(programs: directory.path) { path, arguments in
+      #expect(arguments == ["--check", "--config", "\(path).json5"])
+      return path.hasSuffix("/coordinator")
+        ? ChildProcess.Outcome(status: 0, output: "fine")
+        : ChildProcess.Outcome(status: 78, output: "broker.ulr: unknown key (did you mean broker.url?)\n")
+    }
+    let findings = await check.findings(try ConfigurationFiles(directory: directory.path))
+    #expect(findings.map(\.status) == [.ok, .failed])
+    #expect(findings.last?.detail == "broker.ulr: unknown key (did you mean broker.url?)")
+  }
+
+  @Test func aProgramIsRunToItsEnd() async throws {
+    let outcome = try #require(await ChildProcess.run("/bin/sh", ["-c", "echo out; echo err >&2; exit 7"]))
+    #expect(outcome.status == 7)
+    #expect(outcome.output == "out\nerr\n")
+    #expect(await ChildProcess.run("/nowhere/program", []) == nil)
+  }
+
+  @Test func aProgramThatSaysALotIsHeardToItsEnd() async throws {
+    let outcome = try #require(await ChildProcess.run("/bin/sh", ["-c", "yes | head -c 1000000; kill -9 $$"]))
+    #expect(outcome.status == 137)
+    #expect(outcome.output.utf8.count == ChildProcess.maxOutput)
+  }
+}
+
 @Suite struct ProcessCheckTests {
   @Test func aProcessThatIsNotReadySaysWhy() async {
     let body =

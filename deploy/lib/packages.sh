@@ -5,7 +5,7 @@
 readonly BUILD_PACKAGES=(
   g++ pkg-config librabbitmq-dev libcurl4-openssl-dev libsqlite3-dev libssl-dev libmicrohttpd-dev libphonenumber-dev
 )
-readonly STACK_PACKAGES=(rabbitmq-server curl jq openssl ca-certificates procps)
+readonly STACK_PACKAGES=(rabbitmq-server curl jq openssl ca-certificates)
 readonly TEST_PACKAGES=(python3 python3-venv python3-pip)
 
 package_installed() { [[ $(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null) == installed ]]; }

@@ -3,6 +3,12 @@ internal import CurlTransport
 internal import Messages
 internal import Telemetry
 
+#if canImport(Glibc)
+  internal import Glibc
+#else
+  internal import Musl
+#endif
+
 /// The doctor's round: what others need comes first, and what cannot be looked at does not keep it from the rest.
 extension LiveBackend {
   func diagnose(configDirectory: String?, timeout: Duration) async -> [Finding] {
@@ -140,9 +146,20 @@ extension LiveBackend {
     }
     do {
       let files = try ConfigurationFiles(directory: directory)
-      return FileChecks.findings(files) + (await ProviderCheck(probe: probe).findings(files))
+      let keys = await ConfigurationCheck(programs: Self.programs, run: ChildProcess.run).findings(files)
+      return FileChecks.findings(files) + keys + (await ProviderCheck(probe: probe).findings(files))
     } catch {
       return [Finding("configuration", .failed, error.description, mend: "name another directory, or mend its rights")]
     }
+  }
+
+  /// Where this program is, and the others with it.
+  private static var programs: String {
+    var path = [CChar](repeating: 0, count: Int(PATH_MAX))
+    let count = readlink("/proc/self/exe", &path, path.count)
+    guard count > 0, let program = String(validating: path[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self),
+      let slash = program.lastIndex(of: "/")
+    else { return "." }
+    return String(program[..<slash])
   }
 }
