@@ -304,4 +304,25 @@ struct CommandTests {
     #expect(after.code(of: atRest, for: "id") == code)
     #expect(after.matches(code, atRest, for: "id"))
   }
+
+  @Test("The code of a check may be sealed; one that was moved, or is under another key, is refused and not counted")
+  func sealedCheck() async throws {
+    try await Bench.with { bench in
+      let id = try await bench.start().verificationID
+      let code = Secret(try #require(try bench.jobs().first?.code))
+      func sealed(_ keys: KeyRing, messageID: String) throws -> CheckVerification {
+        let context = SealContext(messageType: CheckVerification.type, messageID: messageID, recipient: id)
+        return CheckVerification(verificationID: id, code: try Sealer(keys: keys).seal(code, for: context))
+      }
+      let moved = try await bench.ask(try sealed(bench.keys, messageID: "a"), id: "b")
+      #expect(try ErrorReply(json: moved.body).error.field == "code")
+      #expect(try ErrorReply(json: moved.body).error.code == .invalidArgument)
+      let strangers = try KeyRing(sealing: SymmetricKey(id: "k2", bytes: SecureRandom.bytes(32)))
+      let foreign = try await bench.ask(try sealed(strangers, messageID: "c"), id: "c")
+      #expect(try ErrorReply(json: foreign.body).error.message.contains("k2"))
+      #expect(try await bench.status(id).timeline.count == 2)
+      let right = try await bench.ask(try sealed(bench.keys, messageID: "d"), id: "d")
+      #expect(right.type == "verification.approved.v1")
+    }
+  }
 }
