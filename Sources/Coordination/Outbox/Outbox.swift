@@ -15,6 +15,7 @@ final class Outbox: Sendable {
   private let logger: Logger
   private let metrics: CoordinatorMetrics
   private let confirmed = Mutex<[Int]>([])
+  private let lastAlarm = Mutex<UnixTime?>(nil)
 
   /// How long a message waits that could not be delivered.
   static let retryDelay = Duration.seconds(5)
@@ -53,15 +54,27 @@ final class Outbox: Sendable {
       confirmed.withLock { $0.append(row.number) }
       return
     }
+    metrics.undelivered.increment(by: UInt64(unfinished.count))
+    alarm(first.0, first.1, count: unfinished.count)
+    await postpone(OutboxRow(number: row.number, messages: unfinished.map(\.0)))
+  }
+
+  /// Once in a while is enough: under load there would be a hundred a second.
+  private func alarm(_ message: OutgoingMessage, _ outcome: PublishOutcome, count: Int) {
+    let now = clock.now()
+    let isDue = lastAlarm.withLock { last in
+      if let last, now < last + Self.retryDelay, last <= now { return false }
+      last = now
+      return true
+    }
+    guard isDue else { return }
     logger.error(
       "jobs are kept, because the broker does not take them",
       [
-        .count: unfinished.count, .exchange: first.0.exchange, .routingKey: first.0.routingKey,
-        .reason: Self.text(first.1), .retryIn: Self.retryDelay,
-        .mend: "start a worker for it and run 'countersign topology apply'; a full queue drains when workers are added",
+        .count: count, .exchange: message.exchange, .routingKey: message.routingKey, .reason: Self.text(outcome),
+        .retryIn: Self.retryDelay,
+        .mend: "run 'countersign topology apply'; if the queue is full, start more workers",
       ])
-    metrics.undelivered.increment(by: UInt64(unfinished.count))
-    await postpone(OutboxRow(number: row.number, messages: unfinished.map(\.0)))
   }
 
   private static func text(_ outcome: PublishOutcome) -> String {
