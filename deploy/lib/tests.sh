@@ -2,7 +2,7 @@
 # The parts of deploy/test. Sourced after common.sh, broker.sh and stack.sh; TEST_RUN is the directory of the run.
 
 SWIFT_STATUS=0
-SWIFT_SUMMARY='not run'
+SWIFT_SUMMARY=''
 INTEROP_STATUS=0
 INTEROP_SUMMARY='none'
 SKIPPED=0
@@ -46,21 +46,25 @@ tests_start_broker() {
 }
 
 # The tests' own output is kept whole, and shown as it comes, without the lines that say that a test has begun.
+#   tests_run_swift NAME ARGUMENTS OF swift test...
 tests_run_swift() {
-  step "Running the Swift tests"
+  local name=$1 log=$TEST_RUN/log/swift-test-$1.log summary status=0
+  shift
+  step "Running the Swift tests ($name)"
   mkdir -p "$TEST_RUN/log"
-  rm -f "$TEST_RUN"/log/*.xml
-  swift test --skip-build --disable-xctest --xunit-output "$TEST_RUN/log/tests.xml" "$@" 2>&1 </dev/null 9>&- |
-    tee "$TEST_RUN/log/swift-test.log" | sed -u '/^◇ /d' || SWIFT_STATUS=$?
-  SWIFT_SUMMARY=$(grep -E 'Test run with .* (passed|failed)' "$TEST_RUN/log/swift-test.log" | tail -n 1 | sed 's/^[^T]*//') ||
-    SWIFT_SUMMARY='no closing line: the run broke off'
+  rm -f "$TEST_RUN/log/$name"*.xml
+  swift test --skip-build --disable-xctest --xunit-output "$TEST_RUN/log/$name.xml" "$@" 2>&1 </dev/null 9>&- |
+    tee "$log" | sed -u '/^◇ /d' || status=$?
+  summary=$(grep -E 'Test run with .* (passed|failed)' "$log" | tail -n 1 | sed 's/^[^T]*//') ||
+    summary='no closing line: the run broke off'
   # A run without its closing line did not end by itself, whatever its status says.
-  [[ $SWIFT_SUMMARY == Test\ run* ]] || SWIFT_STATUS=1
-  SKIPPED=$(sed -n 's/.*<testsuite [^>]*skipped="\([0-9]*\)".*/\1/p' "$TEST_RUN"/log/tests*.xml 2>/dev/null |
-    awk '{n += $1} END {print n + 0}')
+  [[ $summary == Test\ run* ]] || status=1
+  ((status == 0)) || SWIFT_STATUS=$status
+  SWIFT_SUMMARY="$SWIFT_SUMMARY${SWIFT_SUMMARY:+; }$name: $summary"
+  SKIPPED=$((SKIPPED + $(sed -n 's/.*<testsuite [^>]*skipped="\([0-9]*\)".*/\1/p' "$TEST_RUN/log/$name"*.xml 2>/dev/null |
+    awk '{n += $1} END {print n + 0}')))
 }
 
-# The stock clients run against a whole stack of their own: simulator, coordinator and two sms-workers.
 tests_run_interop() {
   local tests=$ROOT/Tests/Interop
   if ! compgen -G "$tests/test_*.py" >/dev/null; then return 0; fi
