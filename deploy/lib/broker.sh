@@ -26,6 +26,7 @@ broker_scripts() {
 #   broker_prepare DIRECTORY PORT_BASE SECRETS_DIRECTORY [EXTRA_ADMINISTRATOR]
 broker_prepare() {
   local directory=$1 base=$2 secrets=$3 administrator=${4:-}
+  broker_leave_ports "$directory" "$base"
   mkdir -p "$directory"/{home,data,log}
   chmod 700 "$directory" "$directory/home"
   ensure_secret "$directory/home/.erlang.cookie"
@@ -41,6 +42,16 @@ broker_prepare() {
   mkdir -p "$directory/conf.d"
   broker_configuration "$directory" "$base" >"$directory/rabbitmq.conf"
   (umask 077 && broker_definitions "$secrets" "$administrator" >"$directory/definitions.json")
+}
+
+# Ends what still runs on other ports than these. A node that is started beside an epmd of other ports makes one of its own,
+# which becomes a daemon that nobody stops.
+broker_leave_ports() {
+  local directory=$1 base=$2
+  [[ -f $directory/broker.env ]] || return 0
+  # shellcheck disable=SC1091
+  source "$directory/broker.env"
+  if [[ $BROKER_BASE != "$base" ]]; then broker_stop "$directory"; fi
 }
 
 broker_configuration() {
