@@ -51,7 +51,9 @@ let libraries: [Target] = [
   library("Telemetry"),
   library("Messages", ["AMQP", "JOSE", "Telemetry"]),
   library("ServiceRuntime", ["AMQP", "HTTPServer", "JOSE", "Messages", "Telemetry"]),
-  library("WorkerRuntime", ["AMQP", "Database", "JOSE", "Messages", "ServiceRuntime", "Telemetry"]),
+  library(
+    "WorkerRuntime",
+    ["AMQP", "CurlTransport", "Database", "JOSE", "Messages", "ServiceRuntime", "Telemetry"]),
   library(
     "SMSDispatch",
     [
@@ -72,7 +74,7 @@ let executables: [Target] = [
   executable("countersign", ["Operations", "ServiceRuntime", "Telemetry"]),
   executable("simulator", ["ServiceRuntime", "Simulation", "Telemetry"]),
   executable("coordinator", ["Coordination", "ServiceRuntime"]),
-  executable("sms-worker", ["AMQP", "Messages", "SMSDispatch", "ServiceRuntime", "Telemetry", "WorkerRuntime"]),
+  executable("sms-worker", ["SMSDispatch", "ServiceRuntime", "WorkerRuntime"]),
 ]
 
 let testTargets: [Target] = [

@@ -1,13 +1,13 @@
 public import ServiceRuntime
 
-/// What keeps the SMS worker from starting: its configuration, its templates or its provider tables are wrong.
+/// What keeps the SMS worker from starting: its configuration or its templates are wrong.
 ///
 /// What becomes of a job is never an error, it is an outcome.
 public struct SMSDispatchError: ExitingError {
   /// The kinds of error. More may come.
   public struct Code: Sendable, Hashable {
     private enum Kind {
-      case unreadable, invalidTemplate, invalidProviderTable, invalidConfiguration, invalidSecret, ledgerUnavailable
+      case unreadable, invalidTemplate, invalidConfiguration, invalidSecret
     }
     private let kind: Kind
 
@@ -15,12 +15,8 @@ public struct SMSDispatchError: ExitingError {
     public static let unreadable = Code(kind: .unreadable)
     /// A template file breaks a rule.
     public static let invalidTemplate = Code(kind: .invalidTemplate)
-    /// A provider's error table breaks a rule.
-    public static let invalidProviderTable = Code(kind: .invalidProviderTable)
     /// The configuration of the worker breaks a rule.
     public static let invalidConfiguration = Code(kind: .invalidConfiguration)
-    /// The ledger's file cannot be opened or made.
-    public static let ledgerUnavailable = Code(kind: .ledgerUnavailable)
     /// A secret does not have the form that its use needs.
     public static let invalidSecret = Code(kind: .invalidSecret)
   }
@@ -38,7 +34,7 @@ public struct SMSDispatchError: ExitingError {
   public var description: String { message }
 
   /// All of these are mended by an operator.
-  public var exitCode: ExitCode { code == .ledgerUnavailable ? .cannotCreate : .configuration }
+  public var exitCode: ExitCode { .configuration }
 
   /// None of these goes away by itself.
   public var isRetriable: Bool { false }

@@ -1,5 +1,6 @@
 import SMSDispatch
 import ServiceRuntime
+import WorkerRuntime
 
 /// Takes `sms.dispatch` jobs from the queue, sends each through a provider, and reports what became of it.
 @main struct SMSWorker {
@@ -8,7 +9,13 @@ import ServiceRuntime
       name: "sms-worker",
       summary: "Sends short messages: takes jobs from the queue sms.dispatch, hands each to a provider.")
     await ProcessMain.run(process) { (configuration: SMSWorkerConfiguration, context: ServiceContext) in
-      [try await WorkerService(configuration, context)]
+      let dispatcher = try SMSDispatcher(configuration, keys: configuration.common.keys, clock: context.clock)
+      return [
+        try await WorkerService(
+          handler: dispatcher.handler, lanes: dispatcher.lanes, settings: configuration.worker,
+          common: configuration.common, context: context,
+          adjust: { $0.rules.minimumCallTime = configuration.minimumValidity }, finish: dispatcher.shutdown)
+      ]
     }
   }
 }

@@ -1,5 +1,6 @@
 import CurlTransport
 import Synchronization
+import WorkerRuntime
 
 @testable import SMSDispatch
 

@@ -1,4 +1,5 @@
 import ServiceRuntime
+import WorkerRuntime
 
 /// The tables of all providers, from `providersDirectory`.
 struct ProviderTables: Sendable {

@@ -1,14 +1,12 @@
 public import ServiceRuntime
-import WorkerRuntime
+public import WorkerRuntime
 
 /// What an `sms-worker` is configured with. `Config/sms-worker.json5` explains every key.
 public struct SMSWorkerConfiguration: ProcessConfiguration {
   /// Broker, logs, HTTP, keys, stop.
   public let common: CommonConfiguration
-  /// Jobs taken from the queue ahead.
-  public let prefetch: Int
-  /// The record of what was sent.
-  public let ledger: LedgerSettings
+  /// Prefetch, ledger, repetitions.
+  public let worker: WorkerSettings
   /// Where the texts are.
   public let templates: TemplateSettings
   /// The bounds of one message.
@@ -17,8 +15,6 @@ public struct SMSWorkerConfiguration: ProcessConfiguration {
   public let minimumValidity: Duration
   /// What providers' answers mean.
   let tables: ProviderTables
-  /// How often a job whose outcome is unknown is sent again, when it allows that.
-  public let maxUnknownResends: Int
   /// The ways out, in the order in which they are tried.
   public let lanes: [LaneSettings]
 
@@ -27,10 +23,7 @@ public struct SMSWorkerConfiguration: ProcessConfiguration {
 
   public init(_ section: ConfigurationSection) {
     common = CommonConfiguration(section, defaultHTTPPort: 8081)
-    prefetch = section.integer(
-      "prefetch", default: 512, in: 1...65_535,
-      "Jobs taken from the queue ahead; two to three times the sum of concurrency.")
-    ledger = LedgerSettings(section.section("ledger"))
+    worker = WorkerSettings(section, ledgerPath: "sms-ledger.sqlite")
     templates = TemplateSettings(section.section("templates"))
     let bounds = section.section("limits")
     limits = SMSLimits(
@@ -43,15 +36,8 @@ public struct SMSWorkerConfiguration: ProcessConfiguration {
       "minimumValiditySeconds", default: .seconds(5), in: .seconds(1) ... .seconds(3600),
       "With less time left until the deadline nothing is sent: it would not arrive in time.")
     tables = ProviderTables(section)
-    maxUnknownResends = section.integer(
-      "maxUnknownResends", default: 2, in: 0...10,
-      "How often a job whose outcome is unknown is sent again, when its onUnknown is resend.")
     lanes = Self.lanes(section)
-    let slots = lanes.map(\.lane.concurrency).reduce(0, +)
-    if prefetch < slots {
-      section.warning(
-        "prefetch", "is less than the sum of the lanes' concurrency, \(slots): some of their slots stay empty")
-    }
+    worker.checkPrefetch(for: lanes.map(\.lane), section)
   }
 
   private static func lanes(_ section: ConfigurationSection) -> [LaneSettings] {

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import WorkerRuntime
 
 extension SMSTemplates {
   /// A file larger than this is not a template file.
@@ -28,7 +29,7 @@ extension SMSTemplates {
   }
 
   private static func read(_ path: String, _ name: String) throws(SMSDispatchError) -> TemplateFile {
-    let data = try ProviderFile.read(path, maxBytes: maxFileBytes)
+    let data = try data(path)
     let file: TemplateFile
     do {
       file = try JSONDecoder().decode(TemplateFile.self, from: data)
@@ -40,5 +41,13 @@ extension SMSTemplates {
         .invalidTemplate, "\(path): language is '\(file.language)', the file's name says otherwise")
     }
     return file
+  }
+
+  private static func data(_ path: String) throws(SMSDispatchError) -> Data {
+    do {
+      return try DataFile.read(path, maxBytes: maxFileBytes)
+    } catch {
+      throw SMSDispatchError(.unreadable, error.message)
+    }
   }
 }

@@ -104,10 +104,14 @@ public final class JobWorker<Handler: JobHandler>: Service {
 
   /// Adds the worker's checks: `jobs` fails while none can be served or the worker stops, `ledger` while it cannot be
   /// written. The connections have checks of their own.
-  public func register(in health: HealthRegistry) {
+  ///
+  /// - Parameters:
+  ///   - health: The checks of the process.
+  ///   - prefix: Tells the checks of several workers of one process apart: `recaptcha.`.
+  public func register(in health: HealthRegistry, prefix: String = "") {
     let pulse = pulse
-    health.register("jobs") { pulse.jobsHealth }
-    health.register("ledger") { pulse.ledgerHealth }
+    health.register(prefix + "jobs") { pulse.jobsHealth }
+    health.register(prefix + "ledger") { pulse.ledgerHealth }
   }
 
   /// Jobs taken up and not yet acknowledged.

@@ -1,20 +1,28 @@
-import WorkerRuntime
-
 /// An HTTP answer of a provider that is no success, reduced to what its classification needs.
-struct ProviderAnswer: Sendable, Hashable {
+public struct ProviderAnswer: Sendable, Hashable {
   /// The HTTP status.
-  let status: Int
+  public let status: Int
   /// The provider's own code, when the answer has one.
-  var code: String?
+  public var code: String?
   /// The wait that the provider asks for.
-  var retryAfter: Duration?
+  public var retryAfter: Duration?
+
+  /// - Parameters:
+  ///   - status: The HTTP status.
+  ///   - code: The provider's own code, when the answer has one.
+  ///   - retryAfter: The wait that the provider asks for.
+  public init(status: Int, code: String? = nil, retryAfter: Duration? = nil) {
+    self.status = status
+    self.code = code
+    self.retryAfter = retryAfter
+  }
 
   /// What the answer means.
   ///
   /// - Parameters:
   ///   - table: The provider's table.
   ///   - hasOtherLane: Whether the job may take another lane after this one.
-  func classification(_ table: ProviderTable, hasOtherLane: Bool) -> Classification {
+  public func classification(_ table: ProviderTable, hasOtherLane: Bool) -> Classification {
     let (rule, isOfCode) = table.rule(code: code, status: status)
     let reason = Reason(rule.reason, rule.detail, providerCode: code ?? "HTTP \(status)")
     // A 503 that says when to come back was not processed (RFC 9110, 15.6.4); one that does not may be a gateway's, which

@@ -1,12 +1,13 @@
 /// An `http` or `https` URL as far as the configuration needs it (RFC 3986): a scheme, a host, perhaps a port and a path.
-struct URLParts: Sendable, Hashable {
-  let host: String
+public struct URLParts: Sendable, Hashable {
+  /// The host, as it stands in the URL.
+  public let host: String
   /// Whether what is sent can be read on the way.
-  let isUnprotected: Bool
+  public let isUnprotected: Bool
 
   /// - Returns: nil for another scheme, no host, a user or password, a query, a fragment, or characters that a URL cannot
   ///   have. (A password belongs into a file, a query is nothing that these lanes send.)
-  init?(_ url: String) {
+  public init?(_ url: String) {
     guard url.utf8.allSatisfy({ (0x21...0x7E).contains($0) }), !url.contains(where: { "?#@<>\"\\^`{|}".contains($0) }),
       let scheme = ["https://", "http://"].first(where: url.hasPrefix)
     else { return nil }

@@ -1,7 +1,7 @@
 import Telemetry
 import Testing
 
-@testable import SMSDispatch
+@testable import WorkerRuntime
 
 @Suite("Retry-After")
 struct RetryAfterTests {

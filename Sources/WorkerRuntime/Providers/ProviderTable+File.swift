@@ -12,18 +12,18 @@ extension ProviderTable {
   /// Reads a table from a JSON5 file.
   ///
   /// - Throws: `.unreadable` when it cannot be read or decoded, `.invalidProviderTable` when a status is none.
-  public init(file path: String) throws(SMSDispatchError) {
-    let data = try ProviderFile.read(path, maxBytes: Self.maxFileBytes)
+  public init(file path: String) throws(WorkerSetupError) {
+    let data = try DataFile.read(path, maxBytes: Self.maxFileBytes)
     let file: File
     do {
       let decoder = JSONDecoder()
       decoder.allowsJSON5 = true
       file = try decoder.decode(File.self, from: data)
     } catch {
-      throw SMSDispatchError(.unreadable, "\(path): \(DecodingText.describe(error))")
+      throw WorkerSetupError(.unreadable, "\(path): \(DecodingText.describe(error))")
     }
     for status in (file.statuses ?? [:]).keys where !Self.isStatus(status) {
-      throw SMSDispatchError(
+      throw WorkerSetupError(
         .invalidProviderTable, "\(path): statuses.\(status) must be an HTTP status from 300 to 599, or 3xx, 4xx or 5xx")
     }
     self.init(codes: file.codes ?? [:], statuses: file.statuses ?? [:])

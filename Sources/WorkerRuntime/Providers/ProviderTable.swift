@@ -7,7 +7,10 @@ public struct ProviderTable: Sendable {
   /// By HTTP status (`429`) or its hundred (`4xx`).
   private let statuses: [String: ProviderRule]
 
-  init(codes: [String: ProviderRule] = [:], statuses: [String: ProviderRule] = [:]) {
+  /// - Parameters:
+  ///   - codes: Rules by the provider's own code.
+  ///   - statuses: Rules by HTTP status (`429`) or its hundred (`4xx`).
+  public init(codes: [String: ProviderRule] = [:], statuses: [String: ProviderRule] = [:]) {
     self.codes = codes
     self.statuses = statuses
   }
@@ -17,7 +20,7 @@ public struct ProviderTable: Sendable {
   /// - Parameters:
   ///   - code: The provider's own code, when the answer has one.
   ///   - status: The HTTP status.
-  func rule(code: String?, status: Int) -> (rule: ProviderRule, isOfCode: Bool) {
+  public func rule(code: String?, status: Int) -> (rule: ProviderRule, isOfCode: Bool) {
     if let code, let rule = codes[code] { return (rule, true) }
     let rule = statuses["\(status)"] ?? statuses["\(status / 100)xx"] ?? Self.fallback(status)
     return (rule, false)
@@ -33,13 +36,23 @@ public struct ProviderTable: Sendable {
 }
 
 /// One row of a provider's table.
-struct ProviderRule: Decodable, Sendable, Hashable {
+public struct ProviderRule: Decodable, Sendable, Hashable {
   /// What the answer means; `accepted` is never in a table.
-  enum Class: String, Decodable, Sendable, CaseIterable { case refused, otherLane, retry, unknown, laneDown }
+  public enum Class: String, Decodable, Sendable, CaseIterable { case refused, otherLane, retry, unknown, laneDown }
 
-  let `class`: Class
+  public let `class`: Class
   /// A word of this system, such as `INVALID_NUMBER`.
-  let reason: String
+  public let reason: String
   /// One sentence for people.
-  let detail: String
+  public let detail: String
+
+  /// - Parameters:
+  ///   - class: What the answer means.
+  ///   - reason: A word of this system.
+  ///   - detail: One sentence for people.
+  public init(class: Class, reason: String, detail: String) {
+    self.class = `class`
+    self.reason = reason
+    self.detail = detail
+  }
 }

@@ -1,7 +1,7 @@
 /// `application/x-www-form-urlencoded` (URL Standard, 5.2).
-enum FormEncoding {
+public enum FormEncoding {
   /// - Parameter fields: Names and values in the order in which they are sent.
-  static func encode(_ fields: [(name: String, value: String)]) -> [UInt8] {
+  public static func encode(_ fields: [(name: String, value: String)]) -> [UInt8] {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(fields.reduce(0) { $0 + $1.name.utf8.count + 2 * $1.value.utf8.count + 2 })
     for (index, field) in fields.enumerated() {

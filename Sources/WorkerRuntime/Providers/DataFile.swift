@@ -1,25 +1,28 @@
-import FoundationEssentials
+public import FoundationEssentials
 
-/// Reads the small data files that belong to the worker.
-enum ProviderFile {
+/// Reads the small data files that belong to a worker: templates, tables.
+public enum DataFile {
+  /// Reads a whole file. Blocks, so it is called while the process starts.
+  ///
   /// - Throws: `.unreadable` when the file cannot be read or is larger than `maxBytes`.
-  static func read(_ path: String, maxBytes: Int) throws(SMSDispatchError) -> Data {
+  public static func read(_ path: String, maxBytes: Int) throws(WorkerSetupError) -> Data {
     let data: Data
     do {
       data = try Data(contentsOf: URL(filePath: path))
     } catch {
-      throw SMSDispatchError(.unreadable, "cannot read \(path): check that it exists and that this user may read it")
+      throw WorkerSetupError(.unreadable, "cannot read \(path): check that it exists and that this user may read it")
     }
     guard data.count <= maxBytes else {
-      throw SMSDispatchError(.unreadable, "\(path) is larger than \(maxBytes) bytes")
+      throw WorkerSetupError(.unreadable, "\(path) is larger than \(maxBytes) bytes")
     }
     return data
   }
 }
 
 /// Says in one line what a decoder found wrong, without the value that it found.
-enum DecodingText {
-  static func describe(_ error: any Error) -> String {
+public enum DecodingText {
+  /// - Parameter error: What the decoder threw.
+  public static func describe(_ error: any Error) -> String {
     guard let error = error as? DecodingError else { return "cannot be decoded" }
     switch error {
     case .keyNotFound(let key, let context):

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import SMSDispatch
+@testable import WorkerRuntime
 
 @Suite("Form encoding")
 struct FormEncodingTests {

@@ -1,6 +1,6 @@
-import ServiceRuntime
+public import ServiceRuntime
 
-/// The section `ledger`: the record of what was sent, which all workers of a host share.
+/// The section `ledger`: the record of what was sent, which all workers of one kind on a host share.
 public struct LedgerSettings: Sendable, Hashable {
   /// Where the record is kept.
   public enum Kind: String, Sendable, CaseIterable {
@@ -24,10 +24,13 @@ public struct LedgerSettings: Sendable, Hashable {
   /// How long a result is kept, for a job that is delivered again.
   public let retention: Duration
 
-  init(_ section: ConfigurationSection) {
+  /// Reads the section. Problems are reported to it.
+  ///
+  /// - Parameter path: The file's name when the configuration has none.
+  public init(_ section: ConfigurationSection, path defaultPath: String) {
     kind = section.word(
       "type", default: .sqlite, "sqlite: in a file that the workers of this host share; none: nowhere.")
-    path = section.path("path", default: "sms-ledger.sqlite", "The file.")
+    path = section.path("path", default: defaultPath, "The file.")
     synchronous = section.word(
       "synchronous", default: .full,
       "full: a commit waits for the disk; normal: a loss of power may undo the last ones.")

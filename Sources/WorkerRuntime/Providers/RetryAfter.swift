@@ -1,14 +1,14 @@
-import Telemetry
+public import Telemetry
 
 /// The header `Retry-After`: seconds, or a date in one of the three forms of HTTP (RFC 9110, 10.2.3 and 5.6.7).
-enum RetryAfter {
+public enum RetryAfter {
   /// What is asked for beyond it is cut: no job of this worker waits longer.
-  static let maximum = Duration.seconds(24 * 3600)
+  public static let maximum = Duration.seconds(24 * 3600)
   /// Longer values are no such header.
   private static let maxLength = 64
 
   /// The wait from `now`, zero for a date that has passed, nil for a value that is neither.
-  static func parse(_ value: String, now: UnixTime) -> Duration? {
+  public static func parse(_ value: String, now: UnixTime) -> Duration? {
     let value = value.trimmingSpaces()
     guard !value.isEmpty, value.utf8.count <= maxLength else { return nil }
     if value.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) {

@@ -1,8 +1,10 @@
-import CurlTransport
-import WorkerRuntime
+public import CurlTransport
 
 /// What a lane needs of HTTP: one request, one answer. `CurlTransport` is the one that ships.
-protocol HTTPCaller: Sendable {
+public protocol HTTPCaller: Sendable {
+  /// Sends one request, and suspends until it is answered.
+  ///
+  /// - Throws: when no answer came; the error says whether the request may have left.
   func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse
 }
 
@@ -10,7 +12,7 @@ extension CurlTransport: HTTPCaller {}
 
 extension TransportError {
   /// What a call that brought no answer means: unless no byte of it can have left, nobody knows what became of it.
-  var classification: Classification {
+  public var classification: Classification {
     requestMayHaveLeft
       ? .unknown(Reason("NO_ANSWER", "The provider did not answer: \(description)"))
       : .retry(Reason("NOT_CONNECTED", "The provider could not be reached: \(description)"))
@@ -19,7 +21,7 @@ extension TransportError {
 
 extension HTTPTimeouts {
   /// A call that ends within `total`, and gives up connecting earlier: a lane that cannot be reached leaves time for another.
-  static func within(_ total: Duration) -> HTTPTimeouts {
+  public static func within(_ total: Duration) -> HTTPTimeouts {
     let total = max(total, .milliseconds(1))
     return HTTPTimeouts(connect: min(.seconds(3), total), total: total)
   }

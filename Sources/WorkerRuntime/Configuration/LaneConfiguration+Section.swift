@@ -1,0 +1,36 @@
+public import ServiceRuntime
+
+extension LaneConfiguration {
+  /// The longest name of a lane; it is a label of metrics.
+  static let maxNameLength = 40
+
+  /// Reads what all lanes have in common from a lane's section: `name`, `concurrency`, `ratePerSecond`, `burst`, `timeoutSeconds`,
+  /// `breakerThreshold`. Problems are reported to the section.
+  public init(_ section: ConfigurationSection) {
+    let name = section.string("name", "The lane's name in jobs, results, logs and metrics.")
+    section.check(
+      "name", name.isEmpty || Self.isName(name), "must be 1 to \(Self.maxNameLength) letters, digits or hyphens")
+    self.init(
+      name: name,
+      concurrency: section.integer("concurrency", default: 64, in: 1...10_000, "Calls under way at once."),
+      rate: Self.rate(section),
+      callTimeout: section.seconds(
+        "timeoutSeconds", default: .seconds(10), in: .milliseconds(100) ... .seconds(120),
+        "How long one call may take in all."),
+      breakerThreshold: section.integer(
+        "breakerThreshold", default: 20, in: 0...10_000, "Failed calls in a row after which the lane is down; 0: never."
+      ))
+  }
+
+  private static func rate(_ section: ConfigurationSection) -> LaneRate? {
+    let perSecond = section.number(
+      "ratePerSecond", default: 0, in: 0...1_000_000, "Calls a second in the mean; 0: as many as concurrency allows.")
+    let burst = section.integer(
+      "burst", default: 1, in: 1...10_000, "Calls at once after a pause, within ratePerSecond.")
+    return perSecond > 0 ? LaneRate(perSecond: perSecond, burst: burst) : nil
+  }
+
+  private static func isName(_ text: String) -> Bool {
+    text.isMatched(by: { $0.isLetterOrDigit || $0 == "-" }, length: 1...maxNameLength)
+  }
+}

@@ -1,0 +1,59 @@
+import AMQP
+import Messages
+public import ServiceRuntime
+
+/// A `JobWorker` with connections, ledger and settings of its process: what the executable of a worker starts.
+public struct WorkerService<Handler: JobHandler>: Service {
+  public let name: String
+  private let worker: JobWorker<Handler>
+  private let finish: @Sendable () async -> Void
+
+  /// - Parameters:
+  ///   - handler: Reads the jobs and calls the providers; the jobs come from the queue named like their type.
+  ///   - lanes: Its ways out, at least one.
+  ///   - settings: Prefetch, ledger, repetitions.
+  ///   - common: The broker, and how long a stop may take.
+  ///   - context: What the services of the process share.
+  ///   - prefix: Tells the connections and checks of several workers of one process apart: `recaptcha.`.
+  ///   - adjust: Changes the options, such as the rules of a job's life.
+  ///   - finish: Called when the last job has ended: closes what the handler holds.
+  /// - Throws: what an operator has to mend: the ledger's file.
+  public init(
+    handler: Handler, lanes: [LaneConfiguration], settings: WorkerSettings, common: CommonConfiguration,
+    context: ServiceContext, prefix: String = "", adjust: (inout JobWorkerOptions) -> Void = { _ in },
+    finish: @escaping @Sendable () async -> Void = {}
+  ) async throws(WorkerSetupError) {
+    let queue = Handler.Body.type.name
+    name = queue
+    self.finish = finish
+    let broker = BrokerConnectionSettings(common.broker, context)
+    let consumer = Consumer(
+      endpoint: broker.endpoint, options: broker.options(prefix + "consumer"), queue: queue,
+      prefetch: settings.prefetch,
+      onEvent: broker.observer(prefix + "consumer"))
+    let publisher = Publisher(
+      endpoint: broker.endpoint, options: broker.options(prefix + "publisher"),
+      onEvent: broker.observer(prefix + "publisher"))
+    broker.watch(prefix + "consumer") { consumer.status }
+    broker.watch(prefix + "publisher") { publisher.status }
+    var options = JobWorkerOptions(queue: queue, appID: context.name, owner: context.instance)
+    options.rules.maximumUnknownResends = settings.maxUnknownResends
+    // After a reconnect the broker delivers anew what is still in flight.
+    options.maximumInFlight = 2 * settings.prefetch
+    options.retention = settings.ledger.retention
+    // What is left of the ceiling is for closing.
+    options.drainTimeout = common.stopCeiling * 3 / 4
+    adjust(&options)
+    worker = JobWorker(
+      handler: handler, options: options, lanes: lanes, ledger: try await settings.ledger.open(), source: consumer,
+      sink: publisher, clock: context.clock, log: context.log, metrics: context.metrics)
+    worker.register(in: context.health, prefix: prefix)
+  }
+
+  public func run() async {
+    await worker.run()
+    await finish()
+  }
+
+  public func stop() async { await worker.stop() }
+}
