@@ -1,0 +1,45 @@
+/// The protected header of a JWS (RFC 7515, section 4): a flat JSON object.
+enum JWSHeader {
+  /// Members that the format itself gives a meaning, or that would name a key to trust: a caller cannot set them.
+  private static let reserved: Set<String> = [
+    "alg", "kid", "crit", "b64", "jku", "jwk", "x5u", "x5c", "x5t", "x5t#S256",
+  ]
+
+  /// - Throws: ``JOSEError/Code/malformed`` when a member's name is reserved.
+  static func encode(
+    _ members: [String: String], algorithm: SignatureAlgorithm, keyID: String?
+  ) throws(JOSEError) -> [UInt8] {
+    var json = Array(#"{"alg":"\#(algorithm.rawValue)""#.utf8)
+    if let keyID { append("kid", keyID, to: &json) }
+    for name in members.keys.sorted() {
+      guard !reserved.contains(name), let value = members[name] else {
+        throw JOSEError(.malformed, "the header member \"\(JOSEError.printable(name))\" is reserved")
+      }
+      append(name, value, to: &json)
+    }
+    json.append(UInt8(ascii: "}"))
+    return json
+  }
+
+  /// Members that are not strings are left out, but those that change how the text is to be read are refused.
+  /// - Throws: ``JOSEError/Code/malformed``, ``JOSEError/Code/unsupportedAlgorithm``.
+  static func decode(_ json: [UInt8], algorithm: SignatureAlgorithm) throws(JOSEError) -> [String: String] {
+    let (header, others) = try HeaderJSON.members(of: json, in: "signed text")
+    for name in ["crit", "b64"] where header[name] != nil || others.contains(name) {
+      throw JOSEError(.unsupportedAlgorithm, "the header of the signed text has \"\(name)\", which is not taken here")
+    }
+    guard header["alg"] == algorithm.rawValue else {
+      let found = JOSEError.printable(header["alg"] ?? "nothing")
+      throw JOSEError(
+        .unsupportedAlgorithm, "the signed text's alg is \(found) instead of the key's, \(algorithm.rawValue)")
+    }
+    return header
+  }
+
+  private static func append(_ name: String, _ value: String, to json: inout [UInt8]) {
+    json.append(UInt8(ascii: ","))
+    HeaderJSON.append(name, to: &json)
+    json.append(UInt8(ascii: ":"))
+    HeaderJSON.append(value, to: &json)
+  }
+}

@@ -1,0 +1,46 @@
+/// A private key that signs: P-256 for ES256, RSA for RS256. It is never printed, and erased when the last copy goes away.
+public struct SigningKey: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+  /// The largest file with a key in bytes.
+  public static let maxFileBytes = 65_536
+
+  /// What signed texts name the key by (`kid`).
+  public let id: String?
+  /// What it signs with.
+  public let algorithm: SignatureAlgorithm
+  let key: PKey
+
+  /// Reads a key as OpenSSL and Apple write it: PEM (`PRIVATE KEY`, which is what a `.p8` file has; `EC PRIVATE KEY`; `RSA PRIVATE
+  /// KEY`) or the DER in it. A key under a password is not taken.
+  /// - Parameters:
+  ///   - file: what the file holds.
+  ///   - id: what signed texts name the key by; nil leaves it out.
+  /// - Throws: ``JOSEError/Code/badKey``, ``JOSEError/Code/unavailable``.
+  public init(file: [UInt8], id: String? = nil) throws(JOSEError) {
+    try self.init(key: PKey(file: file, part: .private, name: Self.name(id)), id: id)
+  }
+
+  /// Reads a JSON Web Key (RFC 7517) of type `EC` on `P-256`, or `RSA` with its two primes.
+  /// - Parameter json: one key; its `kid` becomes ``id``.
+  /// - Throws: ``JOSEError/Code/badKey``, ``JOSEError/Code/unavailable``.
+  public init(jwk json: [UInt8]) throws(JOSEError) {
+    let jwk = try AsymmetricJWK(json: json)
+    try self.init(key: jwk.key(.private), id: jwk.kid)
+  }
+
+  private init(key: PKey, id: String?) throws(JOSEError) {
+    self.key = key
+    self.id = id
+    algorithm = try key.algorithm(name: Self.name(id))
+  }
+
+  /// The key that verifies what this one signed.
+  public var verifying: VerifyingKey { VerifyingKey(key: key, id: id, algorithm: algorithm) }
+
+  public var description: String { "SigningKey(\(id ?? "no kid"), \(algorithm.rawValue), <redacted>)" }
+  public var debugDescription: String { description }
+  public var customMirror: Mirror { Mirror(self, children: ["id": id as Any, "algorithm": algorithm]) }
+
+  private static func name(_ id: String?) -> String {
+    id.map { "the key \"\(JOSEError.printable($0))\"" } ?? "the key"
+  }
+}
