@@ -78,7 +78,7 @@ let executables: [Target] = [
 ]
 
 let testTargets: [Target] = [
-  tests("Operations"),
+  tests("Operations", ["Messages"]),
   tests(
     "Coordination",
     ["AMQP", "Database", "JOSE", "Messages", "PhoneNumbers", "ServiceRuntime", "Telemetry"]),

@@ -68,10 +68,11 @@ import Testing
       StartVerification.routingKey, CheckVerification.routingKey, GetVerificationStatus.routingKey,
       CancelVerification.routingKey,
     ] { expected.insert("\(Topology.Exchanges.commands) direct \(key)") }
-    expected.insert("\(Topology.Exchanges.jobs) direct \(SMSDispatchJob.routingKey)")
-    for outcome in JobOutcome.allCases {
-      let key = JobResult.routingKey(jobType: SMSDispatchJob.type.name, outcome: outcome)
-      expected.insert("\(Topology.Exchanges.results) topic \(key)")
+    for job in [SMSDispatchJob.routingKey, PushVerifyJob.routingKey, RecaptchaAssessJob.routingKey] {
+      expected.insert("\(Topology.Exchanges.jobs) direct \(job)")
+      for outcome in JobOutcome.allCases {
+        expected.insert("\(Topology.Exchanges.results) topic \(JobResult.routingKey(jobType: job, outcome: outcome))")
+      }
     }
     for key in [
       VerificationStarted.routingKey, VerificationSent.routingKey, VerificationApproved.routingKey,
@@ -93,6 +94,7 @@ import Testing
 
   @Test(arguments: [
     ("OnUnknown", OnUnknown.allCases.map(\.rawValue)), ("JobOutcome", JobOutcome.allCases.map(\.rawValue)),
+    ("PushEnvironment", PushEnvironment.allCases.map(\.rawValue)),
     ("VerificationState", VerificationStatus.State.known.map(\.rawValue)),
     ("ErrorCode", APIErrorCode.known.map(\.rawValue)),
   ])

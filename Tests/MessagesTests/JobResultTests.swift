@@ -32,6 +32,11 @@ import Testing
     #expect(result.reason?.providerCode == "21211")
   }
 
+  @Test func numbersOfEitherKind() {
+    let values: [JobResult.Value] = [1, 0.5, "1", true]
+    #expect(values.map(\.number) == [1, 0.5, nil, nil])
+  }
+
   @Test func names() {
     #expect(JobResult.type(ofJob: SMSDispatchJob.type).text == "sms.dispatch.result.v1")
     #expect(JobResult.routingKey(jobType: "sms.dispatch", outcome: .unknown) == "sms.dispatch.unknown")

@@ -109,12 +109,29 @@ struct Sample: Sendable, CustomStringConvertible {
         ],
         least: SMSDispatchJob(to: number, content: .text("Hi"), deadline: time)),
       try Sample(
-        JobResult(
-          jobID: "j", outcome: .refused, lane: "l", reference: "r",
-          reason: .init(code: "C", detail: "d", providerCode: "21211"), attempts: 1, startedAt: time, finishedAt: time,
-          extras: ["segments": 1, "encoding": "gsm7", "score": 0.5, "suppress": true]),
-        least: JobResult(jobID: "j", outcome: .accepted, attempts: 0, startedAt: time, finishedAt: time),
-        of: SMSDispatchJob.type),
-    ]
+        [],
+        least: PushVerifyJob(
+          app: app, deviceToken: "00fc", environment: .unknown, receipt: "r", secret: secret, deadline: time)),
+      try Sample(
+        [
+          RecaptchaAssessJob(
+            app: app, token: secret, expectedAction: "a", client: .init(ip: "192.0.2.1", userAgent: "a"),
+            phoneNumber: number, deadline: time)
+        ],
+        least: RecaptchaAssessJob(app: app, token: secret, expectedAction: "a", deadline: time)),
+    ] + (try [SMSDispatchJob.type, PushVerifyJob.type, RecaptchaAssessJob.type].map(result))
+  }
+
+  /// All job types share the form of their results, so each sample has the fields of all.
+  private static func result(ofJob type: MessageType) throws -> Sample {
+    try Sample(
+      JobResult(
+        jobID: "j", outcome: .refused, lane: "l", reference: "r",
+        reason: .init(code: "C", detail: "d", providerCode: "21211"), attempts: 1, startedAt: time, finishedAt: time,
+        extras: [
+          "segments": 1, "encoding": "gsm7", "suppress": true, "apnsID": "i", "environment": "sandbox",
+          "unregisteredAt": .string(time.rfc3339), "score": 0.5, "tollFraudRisk": 0.5, "action": "a",
+        ]),
+      least: JobResult(jobID: "j", outcome: .accepted, attempts: 0, startedAt: time, finishedAt: time), of: type)
   }
 }

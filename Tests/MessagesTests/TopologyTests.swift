@@ -13,6 +13,11 @@ import Testing
     #expect(RetryStep.allCases == RetryStep.allCases.sorted())
   }
 
+  @Test func aQueueOfJobsIsNamedAfterTheirType() {
+    #expect(
+      Topology.Queues.jobs == [SMSDispatchJob.routingKey, PushVerifyJob.routingKey, RecaptchaAssessJob.routingKey])
+  }
+
   @Test func everyBindingIsBetweenThingsThatExist() {
     let exchanges = Set(Topology.exchanges.map(\.name))
     let queues = Set(

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Messages
 import Testing
 
 @testable import Operations
@@ -30,7 +31,7 @@ import Testing
     #expect(steps.map { $0.definition["message-ttl"] } == [5000, 30_000, 120_000, 600_000, 3_600_000])
   }
 
-  @Test(arguments: ["sms.dispatch", "coordinator.commands", "coordinator.results"])
+  @Test(arguments: Topology.Queues.work)
   func everyWorkQueueDeadLettersUnderItsOwnName(queue: String) throws {
     let topology = TopologyDeclaration.countersign
     let policy = try #require(topology.policies.first { $0.pattern == NamePattern.names([queue]) })
@@ -51,6 +52,8 @@ import Testing
   @Test(arguments: [
     ("coordinator", "coordinator.commands", "sms.dispatch"), ("sms-worker", "sms.dispatch", "coordinator.commands"),
     ("sms-worker", "sms.dispatch", "sms.dispatch.dead"), ("sms-worker", "sms.dispatch", "xsms.dispatch"),
+    ("sms-worker", "sms.dispatch", "push.verify"), ("push-worker", "push.verify", "sms.dispatch"),
+    ("push-worker", "recaptcha.assess", "recaptcha.assess.dead"),
     ("service", "countersign.events", "sms.dispatch"), ("service", "amq.gen-abc", "coordinator.commands"),
     ("operator", "sms.dispatch.dead", "somebody.else"),
   ])
@@ -71,7 +74,20 @@ import Testing
     #expect(try !may(user, \.write, refused))
   }
 
-  @Test(arguments: ["coordinator", "sms-worker", "service"])
+  @Test(arguments: [
+    ("sms-worker", "sms.dispatch.accepted", "push.verify.accepted"),
+    ("push-worker", "push.verify.refused", "sms.dispatch.refused"),
+    ("push-worker", "recaptcha.assess.accepted", "xrecaptcha.assess.accepted"),
+    ("push-worker", "push.verify.unknown", "push.verify"),
+  ])
+  func reportsOfItsOwnJobsOnly(user: String, allowed: String, refused: String) throws {
+    let declaration = try #require(UserDeclaration.countersign.first { $0.name == user })
+    let right = try #require(declaration.topics.first { $0.exchange == "countersign.results" })
+    #expect(try allowed.firstMatch(of: Regex(right.write)) != nil)
+    #expect(try refused.firstMatch(of: Regex(right.write)) == nil)
+  }
+
+  @Test(arguments: ["coordinator", "sms-worker", "push-worker", "service"])
   func onlyTheOperatorConfiguresTheTopology(user: String) throws {
     for name in TopologyDeclaration.countersign.queues.map(\.name) + ["countersign.jobs", "amq.default"] {
       #expect(try !may(user, \.configure, name))

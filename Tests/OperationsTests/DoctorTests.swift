@@ -40,6 +40,16 @@ struct FakeProbe: HTTPProbe {
     #expect(findings.first?.detail == "nobody consumes it; 3 messages wait")
   }
 
+  @Test func aWorkerThatIsNotUsedIsToWatch() {
+    let findings = QueueCheck.findings([
+      QueueState(name: "push.verify", messages: 0, ready: 0, unacknowledged: 0, consumers: 0),
+      QueueState(name: "coordinator.commands", messages: 0, ready: 0, unacknowledged: 0, consumers: 0),
+    ])
+    #expect(findings.map(\.check) == ["queue coordinator.commands", "queue push.verify"])
+    #expect(findings.map(\.status) == [.failed, .warning])
+    #expect(findings.last?.mend?.contains("start the push-worker") == true)
+  }
+
   @Test func messagesThatAreNowhereWaitForTheirDeadQueue() {
     let findings = QueueCheck.findings([
       QueueState(name: "sms.dispatch", messages: 5, ready: 1, unacknowledged: 2, consumers: 1)

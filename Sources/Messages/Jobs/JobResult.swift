@@ -58,6 +58,15 @@ public struct JobResult: Sendable, Hashable {
     case int(Int)
     case double(Double)
     case bool(Bool)
+
+    /// A number of either kind: in JSON 1.0 is 1.
+    public var number: Double? {
+      switch self {
+      case .int(let number): Double(number)
+      case .double(let number): number
+      case .string, .bool: nil
+      }
+    }
   }
 }
 

@@ -24,9 +24,16 @@ public enum Topology {
     public static let results = "coordinator.results"
     /// Messages to be sent.
     public static let smsDispatch = "sms.dispatch"
+    /// Secrets to be pushed to devices.
+    public static let pushVerify = "push.verify"
+    /// reCAPTCHA tokens to be assessed.
+    public static let recaptchaAssess = "recaptcha.assess"
+
+    /// The queues of the workers: each takes the jobs of the type that it is named after.
+    public static let jobs = [smsDispatch, pushVerify, recaptchaAssess]
 
     /// Every work queue of this version.
-    public static let work = [commands, results, smsDispatch]
+    public static let work = [commands, results] + jobs
 
     /// Where the messages of a work queue end that cannot be processed.
     public static func dead(_ queue: String) -> String {
@@ -50,10 +57,8 @@ public enum Topology {
       StartVerification.routingKey, CheckVerification.routingKey, GetVerificationStatus.routingKey,
       CancelVerification.routingKey,
     ].map { Binding(Exchanges.commands, Queues.commands, $0) }
-    + [
-      Binding(Exchanges.jobs, Queues.smsDispatch, SMSDispatchJob.routingKey),
-      Binding(Exchanges.results, Queues.results, "#"),
-    ]
+    + Queues.jobs.map { Binding(Exchanges.jobs, $0, $0) }
+    + [Binding(Exchanges.results, Queues.results, "#")]
     + RetryStep.allCases.map { Binding($0.exchange, $0.queue, "") }
     + Queues.work.map { Binding(Exchanges.dead, Queues.dead($0), $0) }
 

@@ -61,7 +61,7 @@ enum CountersignSyntax {
       .value("deadline", "TIME", "Puts this deadline, from now, into a body that has none: 5m unless given."),
       .value("id", "ID", "The message ID. The same ID twice has one effect, and the same result."),
     ],
-    operands: [.required("TYPE", "The type of the job: \(SMSDispatchJob.type.name).")])
+    operands: [.required("TYPE", "The type of the job: \(KnownJob.names).")])
 
   private static let topology = CommandSyntax(
     "topology", "Declares exchanges, queues, bindings and policies on the broker.",

@@ -18,16 +18,16 @@ struct EnqueueCommand {
   }
 
   private func prepare(_ arguments: CommandArguments) throws -> EnqueuedJob {
-    let type = try Self.type(try arguments.operand("TYPE"))
+    let job = try Self.job(try arguments.operand("TYPE"))
     let file = arguments.value("file") ?? "-"
     let given = file == "-" ? try input() : try InputFile.read(file)
     let body = try withDeadline(given, try arguments.duration("deadline") ?? Self.defaultDeadline)
     do {
-      _ = try SMSDispatchJob(json: body)
+      try job.check(body)
     } catch {
       throw OperationsError(.badInput, "\(error.code): \(error.description)")
     }
-    return EnqueuedJob(type: type, messageID: arguments.value("id") ?? MessageID.make(), body: body)
+    return EnqueuedJob(type: job.type, messageID: arguments.value("id") ?? MessageID.make(), body: body)
   }
 
   /// A body without a deadline gets one: somebody at a terminal means "now".
@@ -46,12 +46,11 @@ struct EnqueueCommand {
 
   private static let defaultDeadline = Duration.seconds(300)
 
-  /// The job types of this version; the version may be left out.
-  private static func type(_ text: String) throws(OperationsError) -> MessageType {
-    let known = [SMSDispatchJob.type]
-    if let type = known.first(where: { $0.text == text || $0.name == text }) { return type }
-    let names = known.map(\.name).joined(separator: ", ")
-    let suggestion = NearestName.of(text, among: known.map(\.name)).map { " (did you mean \($0)?)" } ?? ""
-    throw OperationsError(.usage, "there is no job of type \(text)\(suggestion); known are \(names)")
+  /// The version may be left out.
+  private static func job(_ text: String) throws(OperationsError) -> KnownJob {
+    if let job = KnownJob.all.first(where: { $0.type.text == text || $0.type.name == text }) { return job }
+    let nearest = NearestName.of(text, among: KnownJob.all.map(\.type.name))
+    let suggestion = nearest.map { " (did you mean \($0)?)" } ?? ""
+    throw OperationsError(.usage, "there is no job of type \(text)\(suggestion); known are \(KnownJob.names)")
   }
 }

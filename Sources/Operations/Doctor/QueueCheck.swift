@@ -17,9 +17,11 @@ enum QueueCheck {
     guard let state else { return [] }
     let check = "queue \(name)"
     if let consumers = state.consumers, consumers == 0 {
+      // A site may do without some of the workers; that shows when somebody asks for their work.
+      let isSpare = Topology.Queues.jobs.contains(name) && state.ready == 0
       return [
         Finding(
-          check, .failed, "nobody consumes it; \(state.ready ?? 0) messages wait",
+          check, isSpare ? .warning : .failed, "nobody consumes it; \(state.ready ?? 0) messages wait",
           mend: "start the \(consumer(of: name)), or look at its /readyz: it consumes only when all it needs is there")
       ]
     }
@@ -53,6 +55,10 @@ enum QueueCheck {
   }
 
   private static func consumer(of queue: String) -> String {
-    queue == Topology.Queues.smsDispatch ? "sms-worker" : "coordinator"
+    switch queue {
+    case Topology.Queues.smsDispatch: "sms-worker"
+    case Topology.Queues.pushVerify, Topology.Queues.recaptchaAssess: "push-worker"
+    default: "coordinator"
+    }
   }
 }

@@ -22,17 +22,27 @@ extension UserDeclaration {
       name: "service", configure: NamePattern.names([], or: ownQueues),
       write: NamePattern.names([Topology.Exchanges.commands, Topology.Exchanges.jobs], or: ownQueues),
       read: NamePattern.names([Topology.Exchanges.events], or: ownQueues)),
+    worker("sms-worker", queues: [Topology.Queues.smsDispatch]),
+    worker("push-worker", queues: [Topology.Queues.pushVerify, Topology.Queues.recaptchaAssess]),
+  ]
+
+  /// A worker takes the jobs of its queues and reports what became of them, and of no others.
+  private static func worker(_ name: String, queues: [String]) -> UserDeclaration {
     UserDeclaration(
-      name: "sms-worker", configure: NamePattern.nothing,
+      name: name, configure: NamePattern.nothing,
       write: NamePattern.names(
         [Topology.Exchanges.results, Topology.Exchanges.dead, defaultExchange] + RetryStep.allCases.map(\.exchange)),
-      read: NamePattern.names([Topology.Queues.smsDispatch]),
+      read: NamePattern.names(queues),
       topics: [
         TopicRight(
-          exchange: Topology.Exchanges.results, write: "^\(NamePattern.escaped(Topology.Queues.smsDispatch))\\.[^.]+$",
-          read: ".*")
-      ]),
-  ]
+          exchange: Topology.Exchanges.results, write: NamePattern.names([], or: queues.map(resultKeys)), read: ".*")
+      ])
+  }
+
+  /// Matches the routing keys of the results of a job type.
+  private static func resultKeys(_ queue: String) -> String {
+    NamePattern.escaped(queue) + "\\.[^.]+"
+  }
 
   /// The default exchange's name in permissions.
   private static let defaultExchange = "amq.default"
