@@ -68,7 +68,9 @@ import Testing
       StartVerification.routingKey, CheckVerification.routingKey, GetVerificationStatus.routingKey,
       CancelVerification.routingKey,
     ] { expected.insert("\(Topology.Exchanges.commands) direct \(key)") }
-    for job in [SMSDispatchJob.routingKey, PushVerifyJob.routingKey, RecaptchaAssessJob.routingKey] {
+    for job in [
+      SMSDispatchJob.routingKey, PushVerifyJob.routingKey, RecaptchaAssessJob.routingKey, MailRelayJob.routingKey,
+    ] {
       expected.insert("\(Topology.Exchanges.jobs) direct \(job)")
       for outcome in JobOutcome.allCases {
         expected.insert("\(Topology.Exchanges.results) topic \(JobResult.routingKey(jobType: job, outcome: outcome))")

@@ -119,7 +119,21 @@ struct Sample: Sendable, CustomStringConvertible {
             phoneNumber: number, deadline: time)
         ],
         least: RecaptchaAssessJob(app: app, token: secret, expectedAction: "a", deadline: time)),
-    ] + (try [SMSDispatchJob.type, PushVerifyJob.type, RecaptchaAssessJob.type].map(result))
+      try mailJob(),
+    ] + (try [SMSDispatchJob.type, PushVerifyJob.type, RecaptchaAssessJob.type, MailRelayJob.type].map(result))
+  }
+
+  private static func mailJob() throws -> Sample {
+    let address = "ada@example.com"
+    let variables = MailRelayJob.Variables(code: secret, link: secret, appName: "a", change: "c")
+    return try Sample(
+      [
+        MailRelayJob(
+          to: address, from: address, content: .template(name: "t", languageCode: "fr", variables: variables),
+          unsubscribeURL: "https://example.com/u", deadline: time, onUnknown: .resend),
+        MailRelayJob(to: address, content: .message(subject: "S", text: "T", html: "<p>T</p>"), deadline: time),
+      ],
+      least: MailRelayJob(to: address, content: .message(subject: "S", text: "T", html: nil), deadline: time))
   }
 
   /// All job types share the form of their results, so each sample has the fields of all.

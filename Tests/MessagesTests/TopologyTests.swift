@@ -15,7 +15,9 @@ import Testing
 
   @Test func aQueueOfJobsIsNamedAfterTheirType() {
     #expect(
-      Topology.Queues.jobs == [SMSDispatchJob.routingKey, PushVerifyJob.routingKey, RecaptchaAssessJob.routingKey])
+      Topology.Queues.jobs == [
+        SMSDispatchJob.routingKey, PushVerifyJob.routingKey, RecaptchaAssessJob.routingKey, MailRelayJob.routingKey,
+      ])
   }
 
   @Test func everyBindingIsBetweenThingsThatExist() {

@@ -53,7 +53,7 @@ import Testing
     ("coordinator", "coordinator.commands", "sms.dispatch"), ("sms-worker", "sms.dispatch", "coordinator.commands"),
     ("sms-worker", "sms.dispatch", "sms.dispatch.dead"), ("sms-worker", "sms.dispatch", "xsms.dispatch"),
     ("sms-worker", "sms.dispatch", "push.verify"), ("push-worker", "push.verify", "sms.dispatch"),
-    ("push-worker", "recaptcha.assess", "recaptcha.assess.dead"),
+    ("push-worker", "recaptcha.assess", "recaptcha.assess.dead"), ("mail-worker", "mail.relay", "sms.dispatch"),
     ("service", "countersign.events", "sms.dispatch"), ("service", "amq.gen-abc", "coordinator.commands"),
     ("operator", "sms.dispatch.dead", "somebody.else"),
   ])
@@ -87,7 +87,7 @@ import Testing
     #expect(try refused.firstMatch(of: Regex(right.write)) == nil)
   }
 
-  @Test(arguments: ["coordinator", "sms-worker", "push-worker", "service"])
+  @Test(arguments: ["coordinator", "sms-worker", "push-worker", "mail-worker", "service"])
   func onlyTheOperatorConfiguresTheTopology(user: String) throws {
     for name in TopologyDeclaration.countersign.queues.map(\.name) + ["countersign.jobs", "amq.default"] {
       #expect(try !may(user, \.configure, name))

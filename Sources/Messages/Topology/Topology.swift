@@ -28,9 +28,11 @@ public enum Topology {
     public static let pushVerify = "push.verify"
     /// reCAPTCHA tokens to be assessed.
     public static let recaptchaAssess = "recaptcha.assess"
+    /// Mail to be sent.
+    public static let mailRelay = "mail.relay"
 
     /// The queues of the workers: each takes the jobs of the type that it is named after.
-    public static let jobs = [smsDispatch, pushVerify, recaptchaAssess]
+    public static let jobs = [smsDispatch, pushVerify, recaptchaAssess, mailRelay]
 
     /// Every work queue of this version.
     public static let work = [commands, results] + jobs

@@ -12,7 +12,10 @@ struct KnownJob: Sendable {
   }
 
   /// Those of this version.
-  static let all = [KnownJob(SMSDispatchJob.self), KnownJob(PushVerifyJob.self), KnownJob(RecaptchaAssessJob.self)]
+  static let all = [
+    KnownJob(SMSDispatchJob.self), KnownJob(PushVerifyJob.self), KnownJob(RecaptchaAssessJob.self),
+    KnownJob(MailRelayJob.self),
+  ]
 
   /// Their names, for people.
   static var names: String { all.map(\.type.name).joined(separator: ", ") }

@@ -58,6 +58,7 @@ enum QueueCheck {
     switch queue {
     case Topology.Queues.smsDispatch: "sms-worker"
     case Topology.Queues.pushVerify, Topology.Queues.recaptchaAssess: "push-worker"
+    case Topology.Queues.mailRelay: "mail-worker"
     default: "coordinator"
     }
   }

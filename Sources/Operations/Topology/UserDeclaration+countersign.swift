@@ -24,6 +24,7 @@ extension UserDeclaration {
       read: NamePattern.names([Topology.Exchanges.events], or: ownQueues)),
     worker("sms-worker", queues: [Topology.Queues.smsDispatch]),
     worker("push-worker", queues: [Topology.Queues.pushVerify, Topology.Queues.recaptchaAssess]),
+    worker("mail-worker", queues: [Topology.Queues.mailRelay]),
   ]
 
   /// A worker takes the jobs of its queues and reports what became of them, and of no others.
