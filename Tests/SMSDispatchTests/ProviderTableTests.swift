@@ -14,9 +14,9 @@ struct ProviderTableTests {
       (401, "20003", "laneDown PROVIDER_CREDENTIALS"), (403, "20003", "laneDown PROVIDER_CREDENTIALS"),
       (429, "20429", "retry PROVIDER_THROTTLED"), (500, "20500", "unknown PROVIDER_ERROR"),
       (503, "20503", "unknown PROVIDER_ERROR"), (400, "21211", "refused INVALID_NUMBER"),
-      (400, "21614", "refused NOT_MOBILE"), (400, "21408", "refused REGION_NOT_ENABLED"),
-      (403, "21408", "refused REGION_NOT_ENABLED"), (400, "21610", "refused OPTED_OUT"),
-      (400, "21612", "refused NOT_ROUTABLE"), (400, "30001", "retry PROVIDER_THROTTLED"),
+      (400, "21614", "refused NOT_MOBILE"), (400, "21408", "otherLane REGION_NOT_ENABLED"),
+      (403, "21408", "otherLane REGION_NOT_ENABLED"), (400, "21610", "refused OPTED_OUT"),
+      (400, "21612", "otherLane NOT_ROUTABLE"), (400, "30001", "retry PROVIDER_THROTTLED"),
       (403, "30002", "laneDown PROVIDER_ACCOUNT"), (400, "30003", "refused UNREACHABLE"),
       (400, "30004", "refused BLOCKED"),
       (400, "30005", "refused UNKNOWN_NUMBER"), (400, "30006", "refused NOT_MOBILE"),
@@ -33,21 +33,20 @@ struct ProviderTableTests {
     ] as [(Int, String?, String)])
   func twilioRules(status: Int, code: String?, expected: String) throws {
     let answer = ProviderAnswer(status: status, code: code)
-    #expect(answer.classification(try twilio(), hasOtherLane: false).short == expected)
+    #expect(answer.classification(try twilio()).short == expected)
   }
 
-  @Test("What only this account cannot send goes to another lane, if there is one")
+  @Test("What only this account cannot send is for another lane")
   func otherLane() throws {
     let answer = ProviderAnswer(status: 400, code: "21612")
-    #expect(answer.classification(try twilio(), hasOtherLane: true).short == "retry NOT_ROUTABLE")
+    #expect(answer.classification(try twilio()).short == "otherLane NOT_ROUTABLE")
   }
 
   @Test("Retry-After goes with a retry, and makes one of a 503")
   func retryAfter() throws {
     let table = try twilio()
     func short(_ status: Int, _ code: String?) -> String {
-      ProviderAnswer(status: status, code: code, retryAfter: .seconds(7)).classification(table, hasOtherLane: false)
-        .short
+      ProviderAnswer(status: status, code: code, retryAfter: .seconds(7)).classification(table).short
     }
     #expect(short(429, "20429") == "retry PROVIDER_THROTTLED 7")
     #expect(short(503, nil) == "retry PROVIDER_ERROR 7")
@@ -58,17 +57,15 @@ struct ProviderTableTests {
   @Test("The provider's code goes into the reason, else the status")
   func providerCode() throws {
     let table = try twilio()
-    #expect(
-      ProviderAnswer(status: 400, code: "21610").classification(table, hasOtherLane: false).reason?.providerCode
-        == "21610")
-    #expect(ProviderAnswer(status: 502).classification(table, hasOtherLane: false).reason?.providerCode == "HTTP 502")
+    #expect(ProviderAnswer(status: 400, code: "21610").classification(table).reason?.providerCode == "21610")
+    #expect(ProviderAnswer(status: 502).classification(table).reason?.providerCode == "HTTP 502")
   }
 
   @Test("An empty table still tells a refusal from what is open")
   func emptyTable() {
     let table = ProviderTable()
-    #expect(ProviderAnswer(status: 418).classification(table, hasOtherLane: false).short == "refused PROVIDER_REFUSED")
-    #expect(ProviderAnswer(status: 500).classification(table, hasOtherLane: false).short == "unknown PROVIDER_ERROR")
+    #expect(ProviderAnswer(status: 418).classification(table).short == "refused PROVIDER_REFUSED")
+    #expect(ProviderAnswer(status: 500).classification(table).short == "unknown PROVIDER_ERROR")
   }
 
   @Test(

@@ -190,7 +190,7 @@ struct SMSJobHandlerTests {
   func perform() async throws {
     let b = FakeLane("b", found: .accepted(reference: "found"))
     let handler = try handler([LaneRoute(FakeLane("a")), LaneRoute(b)])
-    let outcome = await handler.perform(Sample.message("Hi", lanes: ["a", "b"]), on: "b", Sample.attempt())
+    let outcome = await handler.perform(Sample.message("Hi"), on: "b", Sample.attempt())
     #expect(outcome.short == "accepted r")
     #expect(b.sent.map(\.text.text) == ["Hi"])
     #expect(await handler.lookUp(Sample.message(), on: "b", Sample.attempt())?.short == "accepted found")

@@ -11,8 +11,8 @@ enum Sample {
     JobAttempt(jobID: jobID, deadline: now + .seconds(secondsLeft), timeout: .seconds(8), startedAt: now)
   }
 
-  static func message(_ text: String = "482913 is your code", lanes: [String] = ["a"]) -> OutgoingSMS {
-    OutgoingSMS(to: "+14155550123", text: SMSText(text), languageCode: "en", lanes: lanes)
+  static func message(_ text: String = "482913 is your code") -> OutgoingSMS {
+    OutgoingSMS(to: "+14155550123", text: SMSText(text), languageCode: "en")
   }
 }
 
@@ -22,6 +22,7 @@ extension Classification {
     switch self {
     case .accepted(let reference, _): "accepted \(reference ?? "-")"
     case .refused(let reason, _): "refused \(reason.code)"
+    case .otherLane(let reason, _): "otherLane \(reason.code)"
     case .retry(let reason, let after): "retry \(reason.code)" + (after.map { " \($0.components.seconds)" } ?? "")
     case .unknown(let reason): "unknown \(reason.code)"
     case .laneDown(let reason): "laneDown \(reason.code)"
@@ -31,7 +32,9 @@ extension Classification {
   var reason: Reason? {
     switch self {
     case .accepted: nil
-    case .refused(let reason, _), .retry(let reason, _), .unknown(let reason), .laneDown(let reason): reason
+    case .refused(let reason, _), .otherLane(let reason, _), .retry(let reason, _), .unknown(let reason),
+      .laneDown(let reason):
+      reason
     }
   }
 }

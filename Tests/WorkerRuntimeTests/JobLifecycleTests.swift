@@ -62,6 +62,28 @@ import Testing
         == .settle(JobEnding(outcome: .refused, lane: "a", reason: badNumber, attempts: 3)))
   }
 
+  @Test func whatIsForAnotherLaneTakesIt() {
+    var life = calling(facts(lanes: ["a", "b"]))
+    #expect(life.handle(.classified(.otherLane(badNumber)), now: start) == .release)
+    #expect(life.handle(.released, now: start) == .acquire(lane: "b", giveUpAt: start + .seconds(60)))
+    #expect(life.handle(.slotGranted, now: start) == .claim(lane: "b", timeout: .seconds(10)))
+    _ = life.handle(.claimAnswered(.claimed(unknownCalls: 0)), now: start)
+    #expect(
+      life.handle(.classified(.otherLane(noRoute, extras: ["environment": "sandbox"])), now: start)
+        == .settle(
+          JobEnding(
+            outcome: .refused, lane: "b", reason: noRoute, extras: ["environment": "sandbox"], attempts: 1)))
+  }
+
+  @Test func whatIsForAnotherLaneWaitsForIt() {
+    var life = calling(facts(lanes: ["a", "b"]))
+    _ = life.handle(.classified(.otherLane(badNumber)), now: start)
+    _ = life.handle(.released, now: start)
+    #expect(
+      life.handle(.slotDenied(suspended, until: start + .seconds(4)), now: start)
+        == delay(.fiveSeconds, counts: false, suspended))
+  }
+
   @Test func theCallEndsWellInsideTheDeadline() {
     var life = life(facts(deadline: .seconds(5)))
     _ = life.begin(now: start)

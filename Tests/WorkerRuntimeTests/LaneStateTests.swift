@@ -190,6 +190,12 @@ import Testing
     #expect(lane.isDown)
   }
 
+  /// Many numbers in a row that an account may not send to say nothing against the account.
+  @Test func whatIsForAnotherLaneIsAnAnswer() {
+    #expect(CallReport(.otherLane(outage)) == .answered)
+    #expect(CallReport(.retry(outage)) == .failed(outage))
+  }
+
   @Test func thresholdZeroNeverOpensTheBreaker() throws {
     var lane = lane(threshold: 0)
     for _ in 0..<100 {

@@ -52,7 +52,7 @@ public struct SMSJobHandler: JobHandler {
     _ body: SMSDispatchJob, _ text: SMSText, _ candidates: [any SMSLane]
   ) -> Preparation<OutgoingSMS> {
     let names = candidates.map(\.name)
-    let sms = OutgoingSMS(to: body.to, text: text, languageCode: body.languageCode, lanes: names)
+    let sms = OutgoingSMS(to: body.to, text: text, languageCode: body.languageCode)
     // Where a repetition is harmless for certain, nobody has to be asked whether it is.
     let isHarmless = candidates.count == 1 && candidates[0].deduplicates
     return .ready(

@@ -7,13 +7,6 @@ public struct OutgoingSMS: Sendable, Hashable {
   public let text: SMSText
   /// The language that was asked for (BCP 47), when the job says one.
   public let languageCode: String?
-  /// The lanes that may serve it, in the order in which they are tried.
-  public let lanes: [String]
-
-  /// Whether the job may take another lane after this one.
-  func hasLane(after lane: String) -> Bool {
-    lanes.firstIndex(of: lane).map { $0 + 1 < lanes.count } ?? false
-  }
 }
 
 extension OutgoingSMS: CustomStringConvertible, CustomReflectable {

@@ -52,14 +52,14 @@ struct TwilioAnswer: Sendable {
     }
   }
 
-  func classification(_ table: ProviderTable, hasOtherLane: Bool) -> Classification {
+  func classification(_ table: ProviderTable) -> Classification {
     if status / 100 == 2 {
       guard hasFailed else { return .accepted(reference: body?.sid) }
       let failure = ProviderAnswer(status: 400, code: body?.errorCode.map(String.init))
-      return failure.classification(table, hasOtherLane: hasOtherLane)
+      return failure.classification(table)
     }
     let answer = ProviderAnswer(status: status, code: body?.code.map(String.init), retryAfter: retryAfter)
-    return answer.classification(table, hasOtherLane: hasOtherLane)
+    return answer.classification(table)
   }
 
   /// A message can be created and have failed already.

@@ -43,8 +43,7 @@ public struct TwilioLane: SMSLane {
     } catch {
       return error.classification
     }
-    return TwilioAnswer(response, now: clock.now())
-      .classification(table, hasOtherLane: message.hasLane(after: name))
+    return TwilioAnswer(response, now: clock.now()).classification(table)
   }
 
   /// The engine begins no call so late; should one be, it finds the job expired before it comes to the next attempt.

@@ -47,7 +47,7 @@ public struct WebhookLane: SMSLane {
       return .refused(Reason("INVALID_TEXT", "The message cannot be written as JSON."))
     }
     do {
-      return classify(try await http.send(request), message)
+      return classify(try await http.send(request))
     } catch {
       return error.classification
     }
@@ -60,7 +60,7 @@ public struct WebhookLane: SMSLane {
     case .accepted(let reference, let extras): return .accepted(reference: reference, extras: extras)
     case .refused(let reason, let extras): return .refused(reason, extras: extras)
     // None of these says what became of the earlier call.
-    case .retry, .unknown, .laneDown: return nil
+    case .otherLane, .retry, .unknown, .laneDown: return nil
     }
   }
 
@@ -89,10 +89,10 @@ public struct WebhookLane: SMSLane {
 
   private static let maxResponseBytes = 64 * 1024
 
-  private func classify(_ response: HTTPResponse, _ message: OutgoingSMS) -> Classification {
+  private func classify(_ response: HTTPResponse) -> Classification {
     if response.status / 100 == 2 { return .accepted(reference: WebhookAnswer.reference(response.body)) }
     let retryAfter = response.headers["Retry-After"].flatMap { RetryAfter.parse($0, now: clock.now()) }
     return ProviderAnswer(status: response.status, retryAfter: retryAfter)
-      .classification(table, hasOtherLane: message.hasLane(after: name))
+      .classification(table)
   }
 }

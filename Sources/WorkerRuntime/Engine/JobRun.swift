@@ -149,7 +149,7 @@ extension JobRun {
     let reason: Reason
     switch classification {
     case .accepted: return
-    case .refused(let why, _), .unknown(let why), .laneDown(let why): reason = why
+    case .refused(let why, _), .otherLane(let why, _), .unknown(let why), .laneDown(let why): reason = why
     case .retry(let why, _):
       reason = why
       metrics?.retries.increment()

@@ -4,6 +4,7 @@
 /// |---|---|---|
 /// | `accepted` | the provider took it | settles, publishes the result |
 /// | `refused` | it never will | settles, publishes the result with the reason |
+/// | `otherLane` | this lane never will, the next one may | next lane; after the last one as `refused` |
 /// | `retry` | it surely did not happen, and may later | next lane, else a delay step; bounded by the deadline |
 /// | `unknown` | bytes left and no clear answer came | looks it up; else the job's rule; else settles as `unknown` |
 /// | `laneDown` | our fault or theirs, for everybody | stops using the lane, probes it; the job takes another lane or waits uncounted |
@@ -16,6 +17,11 @@ public enum Classification: Sendable, Hashable {
 
   /// The provider never will: bad number, opted out, token unregistered.
   case refused(Reason, extras: ResultExtras = [:])
+
+  /// This lane never will, the job's next one may: the account may not send there, the token is of the other environment.
+  ///
+  /// The provider has answered, so it is no failure of the lane.
+  case otherLane(Reason, extras: ResultExtras = [:])
 
   /// It surely did not happen, and may later: connect failed, 429, explicitly "not processed".
   ///

@@ -9,6 +9,7 @@ import Telemetry
 ///  begin ─► acquire ─► claim ─► perform ─► settle ─► publish ─► acknowledge
 ///              │         │         │
 ///              │         │         ├─ retry ────► release ─► acquire (next lane) or delay
+///              │         │         ├─ otherLane ► release ─► acquire (next lane), or settle after the last one
 ///              │         │         ├─ unknown ──► lookUp ──► settle, or postpone ─► delay
 ///              │         │         └─ laneDown ─► release ─► acquire (next lane) or delay, uncounted
 ///              │         ├─ settled ───► publish (the recorded result)
@@ -236,6 +237,9 @@ extension JobLifecycle {
     case .accepted(let reference, let extras):
       return settle(ending(.accepted, nil, lane: lane, reference: reference, extras: extras))
     case .refused(let reason, let extras): return settle(ending(.refused, reason, lane: lane, extras: extras))
+    case .otherLane(let reason, let extras):
+      let isLast = laneIndex + 1 == facts.lanes.count
+      return isLast ? classified(.refused(reason, extras: extras), now) : release(.nextLane)
     case .retry(let reason, let after):
       noteRetry(reason, after: after)
       return release(.nextLane)
@@ -259,7 +263,7 @@ extension JobLifecycle {
     case (.retry(let reason, let after), .call):
       noteRetry(reason, after: after)
       return release(.nextLane)
-    case (.unknown, _), (.laneDown, _), (nil, _): return decide(unknown, timeout, now)
+    case (.otherLane, _), (.unknown, _), (.laneDown, _), (nil, _): return decide(unknown, timeout, now)
     }
   }
 

@@ -19,10 +19,8 @@ public struct ProviderAnswer: Sendable, Hashable {
 
   /// What the answer means.
   ///
-  /// - Parameters:
-  ///   - table: The provider's table.
-  ///   - hasOtherLane: Whether the job may take another lane after this one.
-  public func classification(_ table: ProviderTable, hasOtherLane: Bool) -> Classification {
+  /// - Parameter table: The provider's table.
+  public func classification(_ table: ProviderTable) -> Classification {
     let (rule, isOfCode) = table.rule(code: code, status: status)
     let reason = Reason(rule.reason, rule.detail, providerCode: code ?? "HTTP \(status)")
     // A 503 that says when to come back was not processed (RFC 9110, 15.6.4); one that does not may be a gateway's, which
@@ -30,7 +28,7 @@ public struct ProviderAnswer: Sendable, Hashable {
     if status == 503, retryAfter != nil, !isOfCode { return .retry(reason, after: retryAfter) }
     switch rule.class {
     case .refused: return .refused(reason)
-    case .otherLane: return hasOtherLane ? .retry(reason) : .refused(reason)
+    case .otherLane: return .otherLane(reason)
     case .retry: return .retry(reason, after: retryAfter)
     case .unknown: return .unknown(reason)
     case .laneDown: return .laneDown(reason)

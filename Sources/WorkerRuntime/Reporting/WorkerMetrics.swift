@@ -57,7 +57,9 @@ struct WorkerMetrics: Sendable {
       })
     self.jobType = jobType
     laneless = outcomes("")
-    inFlight = registry.gauge("countersign_jobs_in_flight", "Jobs taken up and not yet acknowledged.")
+    inFlight = registry.gauge(
+      "countersign_jobs_in_flight", "Jobs taken up and not yet acknowledged.", labels: ["type"]
+    ).with(jobType)
     delays = registry.counter(
       "countersign_job_delays_total", "Jobs put into a delay step, by why.", labels: ["type", "step", "reason"])
     deadLetters = registry.counter(
@@ -71,7 +73,8 @@ struct WorkerMetrics: Sendable {
     ledgerTime = registry.histogram(
       "countersign_ledger_write_seconds", "How long a job waits for a write of the ledger.")
     isPaused = registry.gauge(
-      "countersign_worker_paused", "1 while the worker takes no jobs because it could serve none.")
+      "countersign_worker_paused", "1 while the worker takes no jobs because it could serve none.", labels: ["type"]
+    ).with(jobType)
   }
 
   func ended(_ outcome: JobOutcome, lane: String?) {
