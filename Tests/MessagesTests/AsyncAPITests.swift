@@ -68,9 +68,7 @@ import Testing
       StartVerification.routingKey, CheckVerification.routingKey, GetVerificationStatus.routingKey,
       CancelVerification.routingKey,
     ] { expected.insert("\(Topology.Exchanges.commands) direct \(key)") }
-    for job in [
-      SMSDispatchJob.routingKey, PushVerifyJob.routingKey, RecaptchaAssessJob.routingKey, MailRelayJob.routingKey,
-    ] {
+    for job in Topology.Queues.jobs {
       expected.insert("\(Topology.Exchanges.jobs) direct \(job)")
       for outcome in JobOutcome.allCases {
         expected.insert("\(Topology.Exchanges.results) topic \(JobResult.routingKey(jobType: job, outcome: outcome))")
@@ -96,6 +94,7 @@ import Testing
 
   @Test(arguments: [
     ("OnUnknown", OnUnknown.allCases.map(\.rawValue)), ("JobOutcome", JobOutcome.allCases.map(\.rawValue)),
+    ("AppleTokenKind", AppleToken.Kind.allCases.map(\.rawValue)),
     ("PushEnvironment", PushEnvironment.allCases.map(\.rawValue)),
     ("VerificationState", VerificationStatus.State.known.map(\.rawValue)),
     ("ErrorCode", APIErrorCode.known.map(\.rawValue)),

@@ -48,6 +48,30 @@ import Testing
     #expect(try SMSDispatchJob(json: json) == job)
   }
 
+  @Test(arguments: AppleToken.Kind.allCases)
+  func aRevocationHasOneToken(kind: AppleToken.Kind) throws {
+    let job = AppleRevokeJob(
+      app: "com.example.app", clientID: "com.example.web", token: AppleToken(kind, SecretField(Secret("t"))),
+      redirectURI: "https://example.com/", deadline: Self.deadline)
+    let expected =
+      #"{"app":"com.example.app","clientID":"com.example.web",""# + kind.rawValue
+      + #"":"t","redirectURI":"https://example.com/","deadline":"2026-07-01T12:00:00Z"}"#
+    #expect(try JSONValue(parsing: text(job)) == JSONValue(parsing: expected))
+    #expect(try AppleRevokeJob(json: job.json()) == job)
+    #expect(job.token.kind == kind)
+  }
+
+  @Test(arguments: [
+    (#""more":1"#, "authorizationCode", "is missing: give one of authorizationCode, refreshToken, accessToken"),
+    (#""refreshToken":"t","accessToken":"u""#, "refreshToken", "stands beside accessToken: give one of them"),
+    (#""authorizationCode":5"#, "authorizationCode", "must be a string"),
+  ])
+  func aRevocationWithoutOneTokenIsNone(fields: String, field: String, detail: String) {
+    let found = problem(AppleRevokeJob.self, #"{"app":"a","deadline":"2026-07-01T12:00:00Z",\#(fields)}"#)
+    #expect(found?.field == field)
+    #expect(found?.detail == detail)
+  }
+
   @Test func unknownFieldsAreIgnored() throws {
     let body = try CancelVerification(json: Array(#"{"verificationID":"v","more":{"x":[1]}}"#.utf8))
     #expect(body.verificationID == "v")

@@ -119,8 +119,21 @@ struct Sample: Sendable, CustomStringConvertible {
             phoneNumber: number, deadline: time)
         ],
         least: RecaptchaAssessJob(app: app, token: secret, expectedAction: "a", deadline: time)),
-      try mailJob(),
-    ] + (try [SMSDispatchJob.type, PushVerifyJob.type, RecaptchaAssessJob.type, MailRelayJob.type].map(result))
+      try mailJob(), try revocation(),
+    ] + (try types.map(result))
+  }
+
+  private static let types = [
+    SMSDispatchJob.type, PushVerifyJob.type, RecaptchaAssessJob.type, MailRelayJob.type, AppleRevokeJob.type,
+  ]
+
+  private static func revocation() throws -> Sample {
+    try Sample(
+      AppleToken.Kind.allCases.map { kind in
+        AppleRevokeJob(
+          app: app, clientID: "c", token: AppleToken(kind, secret), redirectURI: "https://example.com/", deadline: time)
+      },
+      least: AppleRevokeJob(app: app, token: .refreshToken(secret), deadline: time))
   }
 
   private static func mailJob() throws -> Sample {
@@ -145,6 +158,7 @@ struct Sample: Sendable, CustomStringConvertible {
         extras: [
           "segments": 1, "encoding": "gsm7", "suppress": true, "apnsID": "i", "environment": "sandbox",
           "unregisteredAt": .string(time.rfc3339), "score": 0.5, "tollFraudRisk": 0.5, "action": "a",
+          "stage": "revoked", "tokenKind": "authorizationCode",
         ]),
       least: JobResult(jobID: "j", outcome: .accepted, attempts: 0, startedAt: time, finishedAt: time), of: type)
   }

@@ -17,6 +17,7 @@ import Testing
     #expect(
       Topology.Queues.jobs == [
         SMSDispatchJob.routingKey, PushVerifyJob.routingKey, RecaptchaAssessJob.routingKey, MailRelayJob.routingKey,
+        AppleRevokeJob.routingKey,
       ])
   }
 

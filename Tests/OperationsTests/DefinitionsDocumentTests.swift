@@ -54,6 +54,7 @@ import Testing
     ("sms-worker", "sms.dispatch", "sms.dispatch.dead"), ("sms-worker", "sms.dispatch", "xsms.dispatch"),
     ("sms-worker", "sms.dispatch", "push.verify"), ("push-worker", "push.verify", "sms.dispatch"),
     ("push-worker", "recaptcha.assess", "recaptcha.assess.dead"), ("mail-worker", "mail.relay", "sms.dispatch"),
+    ("revocation-worker", "apple.revoke", "sms.dispatch"), ("sms-worker", "sms.dispatch", "apple.revoke"),
     ("service", "countersign.events", "sms.dispatch"), ("service", "amq.gen-abc", "coordinator.commands"),
     ("operator", "sms.dispatch.dead", "somebody.else"),
   ])
@@ -66,6 +67,8 @@ import Testing
     ("coordinator", "countersign.jobs", "countersign.results"), ("coordinator", "amq.default", "countersign.commands"),
     ("sms-worker", "countersign.results", "countersign.jobs"),
     ("sms-worker", "countersign.retry.10m", "countersign.events"),
+    ("revocation-worker", "countersign.jobs", "countersign.commands"),
+    ("revocation-worker", "countersign.results", "countersign.events"),
     ("service", "countersign.commands", "amq.default"), ("service", "countersign.jobs", "countersign.results"),
     ("operator", "amq.default", "amq.topic"),
   ])
@@ -87,7 +90,7 @@ import Testing
     #expect(try refused.firstMatch(of: Regex(right.write)) == nil)
   }
 
-  @Test(arguments: ["coordinator", "sms-worker", "push-worker", "mail-worker", "service"])
+  @Test(arguments: UserDeclaration.countersign.map(\.name).filter { $0 != "operator" })
   func onlyTheOperatorConfiguresTheTopology(user: String) throws {
     for name in TopologyDeclaration.countersign.queues.map(\.name) + ["countersign.jobs", "amq.default"] {
       #expect(try !may(user, \.configure, name))

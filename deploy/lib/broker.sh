@@ -6,7 +6,7 @@
 # Directory: broker.env (name and ports), rabbitmq.conf, definitions.json, home/ (cookie), data/, log/, *.pid.
 
 # The users of the topology, beside those that a script adds. Their rights are in Config/rabbitmq/definitions.json.
-readonly BROKER_USERS=(coordinator sms-worker push-worker mail-worker service operator)
+readonly BROKER_USERS=(coordinator sms-worker push-worker mail-worker revocation-worker service operator)
 readonly BROKER_START_SECONDS=120
 readonly BROKER_STOP_SECONDS=60
 

@@ -30,9 +30,11 @@ public enum Topology {
     public static let recaptchaAssess = "recaptcha.assess"
     /// Mail to be sent.
     public static let mailRelay = "mail.relay"
+    /// Tokens of Sign in with Apple to be revoked.
+    public static let appleRevoke = "apple.revoke"
 
     /// The queues of the workers: each takes the jobs of the type that it is named after.
-    public static let jobs = [smsDispatch, pushVerify, recaptchaAssess, mailRelay]
+    public static let jobs = [smsDispatch, pushVerify, recaptchaAssess, mailRelay, appleRevoke]
 
     /// Every work queue of this version.
     public static let work = [commands, results] + jobs

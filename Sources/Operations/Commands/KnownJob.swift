@@ -14,7 +14,7 @@ struct KnownJob: Sendable {
   /// Those of this version.
   static let all = [
     KnownJob(SMSDispatchJob.self), KnownJob(PushVerifyJob.self), KnownJob(RecaptchaAssessJob.self),
-    KnownJob(MailRelayJob.self),
+    KnownJob(MailRelayJob.self), KnownJob(AppleRevokeJob.self),
   ]
 
   /// Their names, for people.

@@ -59,6 +59,7 @@ enum QueueCheck {
     case Topology.Queues.smsDispatch: "sms-worker"
     case Topology.Queues.pushVerify, Topology.Queues.recaptchaAssess: "push-worker"
     case Topology.Queues.mailRelay: "mail-worker"
+    case Topology.Queues.appleRevoke: "revocation-worker"
     default: "coordinator"
     }
   }

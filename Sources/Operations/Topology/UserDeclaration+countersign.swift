@@ -25,14 +25,19 @@ extension UserDeclaration {
     worker("sms-worker", queues: [Topology.Queues.smsDispatch]),
     worker("push-worker", queues: [Topology.Queues.pushVerify, Topology.Queues.recaptchaAssess]),
     worker("mail-worker", queues: [Topology.Queues.mailRelay]),
+    // The refresh token that a code is exchanged for is the next stage of the same job, so it writes jobs too.
+    worker("revocation-worker", queues: [Topology.Queues.appleRevoke], alsoWrites: [Topology.Exchanges.jobs]),
   ]
 
   /// A worker takes the jobs of its queues and reports what became of them, and of no others.
-  private static func worker(_ name: String, queues: [String]) -> UserDeclaration {
+  private static func worker(
+    _ name: String, queues: [String], alsoWrites exchanges: [String] = []
+  ) -> UserDeclaration {
     UserDeclaration(
       name: name, configure: NamePattern.nothing,
       write: NamePattern.names(
-        [Topology.Exchanges.results, Topology.Exchanges.dead, defaultExchange] + RetryStep.allCases.map(\.exchange)),
+        [Topology.Exchanges.results, Topology.Exchanges.dead, defaultExchange] + exchanges
+          + RetryStep.allCases.map(\.exchange)),
       read: NamePattern.names(queues),
       topics: [
         TopicRight(

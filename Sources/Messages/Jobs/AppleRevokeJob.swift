@@ -1,0 +1,51 @@
+public import Telemetry
+
+/// Asks for the tokens of a Sign in with Apple to be revoked: `apple.revoke`.
+public struct AppleRevokeJob: Job, Hashable {
+  public static let type = MessageType("apple.revoke")
+
+  /// The app whose user it is: its bundle ID.
+  public var app: String
+  /// To whom Apple gave the token, when it is not the app itself: a Services ID.
+  public var clientID: String?
+  /// What is revoked.
+  public var token: AppleToken
+  /// The redirect URI of the authorization request that yielded the code; absent when it had none, as in apps.
+  public var redirectURI: String?
+  /// Nothing is begun after this time. A token that a code was exchanged for by then is revoked all the same.
+  public var deadline: UnixTime
+
+  public init(
+    app: String, clientID: String? = nil, token: AppleToken, redirectURI: String? = nil, deadline: UnixTime
+  ) {
+    self.app = app
+    self.clientID = clientID
+    self.token = token
+    self.redirectURI = redirectURI
+    self.deadline = deadline
+  }
+}
+
+extension AppleRevokeJob: Codable {
+  private enum CodingKeys: String, CodingKey {
+    case app, clientID, redirectURI, deadline
+  }
+
+  public init(from decoder: any Decoder) throws {
+    let fields = try decoder.container(keyedBy: CodingKeys.self)
+    app = try fields.decode(String.self, forKey: .app)
+    clientID = try fields.decodeIfPresent(String.self, forKey: .clientID)
+    token = try AppleToken(from: decoder)
+    redirectURI = try fields.decodeIfPresent(String.self, forKey: .redirectURI)
+    deadline = try fields.decode(UnixTime.self, forKey: .deadline)
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var fields = encoder.container(keyedBy: CodingKeys.self)
+    try fields.encode(app, forKey: .app)
+    try fields.encodeIfPresent(clientID, forKey: .clientID)
+    try token.encode(to: encoder)
+    try fields.encodeIfPresent(redirectURI, forKey: .redirectURI)
+    try fields.encode(deadline, forKey: .deadline)
+  }
+}
