@@ -1,57 +1,32 @@
 import HTTPServer
 import Telemetry
 
-/// What all simulated providers share: faults, the store, the time, the counters.
+/// What the providers of messages share: the gate, and the store of what they received.
 struct ProviderInbox: Sendable {
   private let store: MessageStore
-  private let faults: FaultRegistry
-  let clock: any WallClock
-  private let answers: MetricFamily<Counter>
-  private let injected: MetricFamily<Counter>
+  private let gate: ProviderGate
 
-  init(store: MessageStore, faults: FaultRegistry, clock: any WallClock, metrics: MetricsRegistry) {
+  var clock: any WallClock { gate.clock }
+
+  init(store: MessageStore, gate: ProviderGate) {
     self.store = store
-    self.faults = faults
-    self.clock = clock
-    answers = metrics.counter(
-      "countersign_simulator_answers_total", "Answers of the simulated providers.", labels: ["provider", "status"])
-    injected = metrics.counter(
-      "countersign_simulator_faults_total", "Faults that were injected.", labels: ["provider", "fault"])
+    self.gate = gate
   }
 
   func record(_ message: ReceivedMessage) -> MessageStore.Outcome { store.record(message) }
 
   func refuse(_ code: String) { store.refuse(code) }
 
-  /// Answers a request, unless a fault is due.
-  ///
-  /// - Parameters:
-  ///   - provider: who is asked.
-  ///   - recipient: whom the message is for.
-  ///   - failure: the provider's own way to say that status.
-  ///   - process: takes the message and gives the provider's answer.
+  /// Answers a request, unless a fault is due: `ProviderGate.answer`.
   func answer(
     _ provider: Provider, to recipient: String, failure: (Int) -> HTTPServerResponse,
     process: () -> HTTPServerResponse
   ) async -> HTTPServerReply {
-    guard let fault = faults.take(provider, to: recipient) else { return count(process(), provider) }
-    injected.with(provider.rawValue, fault.kind.name).increment()
-    do { try await Task.sleep(for: fault.delay) } catch { return .close }
-    let answer = fault.isProcessed ? process() : nil
-    switch fault.kind {
-    case .latency: return count(answer ?? process(), provider)
-    case .reset: return .reset
-    case .close, .hang: return .close
-    case .status(let status):
-      var response = failure(status)
-      if let seconds = fault.retryAfterSeconds { response.headers.add(name: "Retry-After", value: String(seconds)) }
-      return count(response, provider)
-    }
+    await gate.answer(provider, to: recipient, failure: failure, process: process)
   }
 
   /// Counts an answer that goes out.
   func count(_ response: HTTPServerResponse, _ provider: Provider) -> HTTPServerReply {
-    answers.with(provider.rawValue, String(response.status)).increment()
-    return .respond(response)
+    gate.count(response, provider)
   }
 }

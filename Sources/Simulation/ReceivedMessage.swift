@@ -1,11 +1,5 @@
 import Telemetry
 
-/// The providers that are simulated.
-enum Provider: String, Sendable, CaseIterable {
-  case twilio
-  case webhook
-}
-
 /// A message that a provider has taken.
 struct ReceivedMessage: Sendable, Equatable {
   let to: String

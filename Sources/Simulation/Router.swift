@@ -5,6 +5,10 @@ import Telemetry
 struct Router: Sendable {
   private let twilio: TwilioMessages
   private let webhook: WebhookReceiver
+  private let apns: APNsGateway
+  private let assessments: Assessments
+  private let siteVerify: SiteVerify
+  private let appleID: AppleIDService
   private let control: ControlAPI
   private let metrics: MetricsRegistry
 
@@ -14,11 +18,22 @@ struct Router: Sendable {
   ) throws(SimulationError) {
     let store = MessageStore(capacity: settings.maxMessages)
     let faults = FaultRegistry(random: random)
-    let inbox = ProviderInbox(store: store, faults: faults, clock: clock, metrics: metrics)
+    let gate = ProviderGate(faults: faults, clock: clock, metrics: metrics)
+    let inbox = ProviderInbox(store: store, gate: gate)
     twilio = TwilioMessages(settings, inbox: inbox)
     webhook = WebhookReceiver(
       verifier: try WebhookVerifier(settings.webhookSecret, tolerance: settings.timestampTolerance), inbox: inbox)
-    control = ControlAPI(store: store, faults: faults)
+    let pushes = PushControl(pushes: Journal(capacity: settings.maxMessages), devices: DeviceRegistry())
+    apns = try APNsGateway(settings.apns, devices: pushes.devices, pushes: pushes.pushes, gate: gate)
+    let recaptcha = RecaptchaControl(tokens: RecaptchaTokens())
+    assessments = Assessments(settings: settings.recaptcha, tokens: recaptcha.tokens, gate: gate)
+    siteVerify = SiteVerify(settings: settings.recaptcha, tokens: recaptcha.tokens, gate: gate)
+    let apple = AppleIDControl(
+      grants: GrantStore(), revocations: Journal(capacity: settings.maxMessages),
+      clientIDs: settings.appleID.clientIDs, clock: clock)
+    appleID = try AppleIDService(
+      settings.appleID, grants: apple.grants, revocations: apple.revocations, gate: gate)
+    control = ControlAPI(store: store, faults: faults, pushes: pushes, recaptcha: recaptcha, apple: apple)
     self.metrics = metrics
   }
 
@@ -27,6 +42,10 @@ struct Router: Sendable {
     switch parts.first {
     case "2010-04-01": return await twilio.reply(request, parts)
     case "webhook" where parts == ["webhook", "sms"]: return await webhook.reply(request)
+    case "3": return await apns.reply(request, parts)
+    case "v1": return await assessments.reply(request, parts)
+    case "recaptcha" where parts == ["recaptcha", "api", "siteverify"]: return await siteVerify.reply(request)
+    case "auth": return await appleID.reply(request, parts)
     case "control": return .respond(control.answer(request, parts.dropFirst()))
     default: return .respond(health(request))
     }

@@ -6,7 +6,7 @@ public struct SimulationError: Error, Sendable, Hashable, CustomStringConvertibl
     private let value: Value
     /// The address cannot be listened on.
     public static let cannotListen = Code(value: .cannotListen)
-    /// The webhook's secret is none.
+    /// The webhook's secret, or a key, is none.
     public static let invalidSecret = Code(value: .invalidSecret)
   }
 

@@ -1,7 +1,7 @@
 import HTTPServer
 public import Telemetry
 
-/// Stands in for SMS providers on one port: answers, refuses and fails like them, and shows what it has received.
+/// Stands in for SMS providers, APNs, reCAPTCHA and Sign in with Apple on one port: answers, refuses and fails like them, and shows what it has received.
 ///
 /// It is listening from `init` to `stop()`. ``SimulatorGuide/text`` says what there is; `GET /control` shows it.
 public final class Simulator: Sendable {

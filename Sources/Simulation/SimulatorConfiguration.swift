@@ -34,7 +34,11 @@ public struct SimulatorConfiguration: Configuration {
       "timestampToleranceSeconds", default: settings.timestampTolerance, in: .seconds(1)...(.seconds(86_400)),
       "How far the timestamp of a webhook may be from the time here.")
     settings.maxMessages = section.integer(
-      "maxMessages", default: settings.maxMessages, in: 1...10_000_000, "Messages that are kept; the oldest go.")
+      "maxMessages", default: settings.maxMessages, in: 1...10_000_000,
+      "Messages that are kept, and as many pushes and revocations; the oldest go.")
+    settings.apns.read(section.section("apns"))
+    settings.recaptcha.read(section.section("recaptcha"))
+    settings.appleID.read(section.section("appleID"))
     self.settings = settings
   }
 }

@@ -12,10 +12,16 @@ public struct SimulatorSettings: Sendable {
   public var authToken = Secret("simulated-auth-token")
   /// The secrets of the webhook, `whsec_…`, any of which may sign; separated by white space.
   public var webhookSecret = Secret("whsec_c2ltdWxhdGVkLXdlYmhvb2stc2VjcmV0")
-  /// Messages that are kept; beyond it the oldest are forgotten. One takes about 400 bytes.
+  /// Messages that are kept, and as many pushes and revocations; beyond it the oldest are forgotten. One takes about 400 bytes.
   public var maxMessages = 200_000
   /// How far the timestamp of a webhook may be from the time here.
   public var timestampTolerance = Duration.seconds(300)
+  /// Apple's push service.
+  public var apns = APNsSettings()
+  /// reCAPTCHA.
+  public var recaptcha = RecaptchaSettings()
+  /// Sign in with Apple.
+  public var appleID = AppleIDSettings()
 
   /// The settings of a test: any free port, the secrets above.
   public init() {}

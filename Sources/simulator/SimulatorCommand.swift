@@ -3,10 +3,10 @@ import ServiceRuntime
 import Simulation
 import Telemetry
 
-/// Stands in for SMS providers on a developer's machine.
+/// Stands in for SMS providers, APNs, reCAPTCHA and Sign in with Apple on a developer's machine.
 @main enum SimulatorCommand {
   private static let syntax = CommandSyntax(
-    "simulator", "Stands in for SMS providers: answers, refuses and fails like them, and shows what it received.",
+    "simulator", "Stands in for providers: answers, refuses and fails like them, and shows what it received.",
     discussion: """
       \(SimulatorGuide.text)
       Every key of the configuration can be overridden by an environment variable: http.port by COUNTERSIGN_HTTP_PORT.

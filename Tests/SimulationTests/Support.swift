@@ -19,6 +19,12 @@ struct Bench {
   ) async throws {
     var settings = SimulatorSettings()
     settings.maxMessages = maxMessages
+    let keys = ["KEY0000001": Secret(TestKeys.first), "KEY0000002": Secret(TestKeys.second)]
+    settings.apns.keys = keys
+    settings.apns.topics = ["com.example.push", "com.example.app"]
+    settings.appleID.keys = keys
+    settings.appleID.clientIDs = ["com.example.app", "com.example.web"]
+    settings.recaptcha.siteKeys = ["app-key": "com.example.app", "web-key": "example.com"]
     let clock = ManualClock()
     let bench = Bench(
       simulator: try Simulator(settings, clock: clock, random: random), transport: try CurlTransport(),
@@ -78,8 +84,9 @@ struct Bench {
     try await send(method, "/control\(path)", headers: [:], body: body.map { Array($0.utf8) })
   }
 
-  private func send(
-    _ method: String, _ path: String, headers: HTTPHeaders, body: [UInt8]?, timeout: Duration = .seconds(40)
+  func send(
+    _ method: String, _ path: String, headers: HTTPHeaders = [:], body: [UInt8]? = nil,
+    timeout: Duration = .seconds(40)
   ) async throws -> Answer {
     let response = try await transport.send(
       HTTPRequest(
@@ -87,6 +94,13 @@ struct Bench {
         timeouts: HTTPTimeouts(connect: timeout, total: timeout),
         maxResponseBytes: 100_000_000))
     return Answer(response: response)
+  }
+
+  /// A form's body.
+  func encode(_ fields: [String: String?]) -> [UInt8] {
+    var pairs: [String] = []
+    for case (let name, let value?) in fields { pairs.append("\(escape(name))=\(escape(value))") }
+    return Array(pairs.joined(separator: "&").utf8)
   }
 
   private func escape(_ text: String) -> String {

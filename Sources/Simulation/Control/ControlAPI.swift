@@ -7,32 +7,66 @@ struct ControlAPI: Sendable {
 
   let store: MessageStore
   let faults: FaultRegistry
+  let pushes: PushControl
+  let recaptcha: RecaptchaControl
+  let apple: AppleIDControl
 
   func answer(_ request: HTTPServerRequest, _ parts: ArraySlice<Substring>) -> HTTPServerResponse {
-    switch (request.method, Array(parts)) {
-    case ("GET", []): HTTPServerResponse(status: 200, text: SimulatorGuide.text)
-    case ("GET", ["sms"]): messages(request)
-    case ("GET", ["sms", "summary"]): summary()
-    case ("DELETE", ["sms"]): clearMessages()
-    case ("GET", ["faults"]): .json(status: 200, "[\(faults.all().map(\.json).joined(separator: ","))]")
-    case ("POST", ["faults"]): add(request.body)
-    case ("DELETE", ["faults"]): .json(status: 200, "{\"cleared\":\(faults.clear())}")
-    case ("DELETE", let parts) where parts.count == 2 && parts[0] == "faults": clear(parts[1])
-    case (_, []), (_, ["sms"]), (_, ["sms", "summary"]), (_, ["faults"]):
-      Self.problem(405, "the method is not allowed here")
-    default: Self.problem(404, "there is no such page; GET /control says what there is")
+    do throws(ControlProblem) {
+      return try page(request, Array(parts))
+    } catch {
+      return error.response
     }
   }
 
-  private func messages(_ request: HTTPServerRequest) -> HTTPServerResponse {
-    var limit = Self.defaultLimit
-    if let text = request.parameter("limit") {
-      guard let number = Int(text), number > 0 else { return Self.problem(400, "limit must be a number above 0") }
-      limit = number
+  private func page(_ request: HTTPServerRequest, _ parts: [Substring]) throws(ControlProblem) -> HTTPServerResponse {
+    switch (request.method, parts.first) {
+    case ("GET", nil): HTTPServerResponse(status: 200, text: SimulatorGuide.text)
+    case (_, nil): throw .notAllowed
+    case (_, "sms"): try messages(request, parts)
+    case (_, "faults"): try faults(request, parts)
+    case (_, "pushes"), (_, "devices"): try pushes.answer(request, parts)
+    case (_, "recaptcha"): try recaptcha.answer(request, parts)
+    case (_, "apple"), (_, "revocations"): try apple.answer(request, parts)
+    default: throw .notFound
     }
+  }
+
+  private func messages(
+    _ request: HTTPServerRequest, _ parts: [Substring]
+  ) throws(ControlProblem) -> HTTPServerResponse {
+    switch (request.method, parts) {
+    case ("GET", ["sms"]): return try messages(request)
+    case ("GET", ["sms", "summary"]): return summary()
+    case ("DELETE", ["sms"]): store.clear()
+    case (_, ["sms"]), (_, ["sms", "summary"]): throw .notAllowed
+    default: throw .notFound
+    }
+    return .json(status: 200, "{}")
+  }
+
+  private func faults(_ request: HTTPServerRequest, _ parts: [Substring]) throws(ControlProblem) -> HTTPServerResponse {
+    switch (request.method, parts) {
+    case ("GET", ["faults"]): return .json(status: 200, "[\(faults.all().map(\.json).joined(separator: ","))]")
+    case ("POST", ["faults"]): return .json(status: 201, try faults.add(request.body).json)
+    case ("DELETE", ["faults"]): return .json(status: 200, "{\"cleared\":\(faults.clear())}")
+    case ("DELETE", let parts) where parts.count == 2: return try clear(parts[1])
+    case (_, ["faults"]): throw .notAllowed
+    default: throw .notFound
+    }
+  }
+
+  private func messages(_ request: HTTPServerRequest) throws(ControlProblem) -> HTTPServerResponse {
     let recipient = request.parameter("to").map(Self.number)
-    let found = store.messages(to: recipient, limit: limit)
+    let found = store.messages(to: recipient, limit: try Self.limit(request))
     return .json(status: 200, "[\(found.map(\.json).joined(separator: ",\n"))]\n")
+  }
+
+  /// How many of the newest are asked for.
+  static func limit(_ request: HTTPServerRequest) throws(ControlProblem) -> Int {
+    guard let text = request.parameter("limit") else { return defaultLimit }
+    guard let number = Int(text), number > 0 else { throw ControlProblem("limit must be a number above 0") }
+    return number
   }
 
   /// A number from a query. A `+` that was not percent-encoded arrives as a space, one that was left out not at all.
@@ -44,7 +78,7 @@ struct ControlAPI: Sendable {
   private func summary() -> HTTPServerResponse {
     let (counts, held, recipients) = store.summary()
     let received = counts.received.values.reduce(0, +)
-    let byProvider = Provider.allCases.map { "\"\($0.rawValue)\":\(counts.received[$0] ?? 0)" }
+    let byProvider = Provider.messaging.map { "\"\($0.rawValue)\":\(counts.received[$0] ?? 0)" }
     let refused = counts.refused.sorted { $0.key < $1.key }.map { "\(JSONText.quote($0.key)):\($0.value)" }
     return .json(
       status: 200,
@@ -56,21 +90,10 @@ struct ControlAPI: Sendable {
       """)
   }
 
-  private func clearMessages() -> HTTPServerResponse {
-    store.clear()
-    return .json(status: 200, "{}")
-  }
-
-  private func add(_ body: [UInt8]) -> HTTPServerResponse {
-    do { return .json(status: 201, try faults.add(body).json) } catch { return Self.problem(400, error.text) }
-  }
-
-  private func clear(_ id: Substring) -> HTTPServerResponse {
-    guard let id = Int(id), faults.clear(id: id) == 1 else { return Self.problem(404, "there is no such fault") }
+  private func clear(_ id: Substring) throws(ControlProblem) -> HTTPServerResponse {
+    guard let id = Int(id), faults.clear(id: id) == 1 else {
+      throw ControlProblem(status: 404, "there is no such fault")
+    }
     return .json(status: 200, "{\"cleared\":1}")
-  }
-
-  private static func problem(_ status: Int, _ text: String) -> HTTPServerResponse {
-    .json(status: status, "{\"error\":\(JSONText.quote(text))}")
   }
 }

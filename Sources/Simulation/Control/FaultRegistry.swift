@@ -15,12 +15,13 @@ final class FaultRegistry: Sendable {
   init(random: @escaping @Sendable () -> Double) { self.random = random }
 
   /// Puts an order into force.
-  func add(_ body: [UInt8]) throws(FaultOrder.Problem) -> Fault {
-    try state.withLock { state throws(FaultOrder.Problem) in
+  func add(_ body: [UInt8]) throws(ControlProblem) -> Fault {
+    let order = try FaultOrder.read(body)
+    return try state.withLock { state throws(ControlProblem) in
       guard state.faults.count < Self.maxFaults else {
-        throw FaultOrder.Problem(text: "there are \(Self.maxFaults) faults already; DELETE /control/faults clears them")
+        throw ControlProblem("there are \(Self.maxFaults) faults already; DELETE /control/faults clears them")
       }
-      let fault = try FaultOrder.read(body, id: state.nextID)
+      let fault = try order.fault(id: state.nextID)
       state.nextID += 1
       state.faults.append(fault)
       return fault

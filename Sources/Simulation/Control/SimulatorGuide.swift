@@ -5,13 +5,34 @@ public enum SimulatorGuide {
     Providers
       POST /2010-04-01/Accounts/{sid}/Messages.json   Twilio's Messages API (form, Basic authentication)
       POST /webhook/sms                               a receiver of Standard Webhooks of type sms.dispatch
+      POST /3/device/{token}                          APNs; the host decides between sandbox and production
+      POST /v1/projects/{project}/assessments         reCAPTCHA Enterprise
+      POST /recaptcha/api/siteverify                  reCAPTCHA, the classic interface
+      POST /auth/token  /auth/revoke                  Sign in with Apple
+    APNs and Apple are spoken to over TLS and HTTP/2: put a front before them, as deploy/up does.
 
     What they have received
       GET    /control/sms?to=+14155550123   the messages for a number, oldest first: a JSON array of
                                             {to, from, body, receivedAt, provider, id, deliveries}
       GET    /control/sms?limit=100         the newest messages (10,000 without limit)
       GET    /control/sms/summary           counts
-      DELETE /control/sms                   forgets messages and counts
+      GET    /control/pushes?deviceToken=   {deviceToken, headers, payload, receivedAt}
+      GET    /control/revocations?code=     {clientID, token, tokenTypeHint, code, isKnown, receivedAt}; also ?token=
+      DELETE /control/sms  /control/pushes  /control/revocations   forgets them
+
+    What they are to answer
+      POST   /control/devices               {"deviceToken": "…", "reason": "Unregistered", "count": 1}
+             environment  sandbox or production: where the token is valid (both)
+             topic        the app that the token is for (any)
+             reason       Apple's reason for refusing pushes; status, if it is none of Apple's; timestamp
+                          (milliseconds); count, the pushes that are refused (all)
+      DELETE /control/devices               every token is valid everywhere again
+      POST   /control/recaptcha             {"token": "…", "score": 0.3, "action": "…", "invalidReason": "…",
+                                            "bundleID": "…", "tollFraudRisk": 0.8}
+             Tokens that need no order: high, low, fraud and expired, then, if wanted, a dot and the action, a dot and
+             anything that makes it unique: low.verify_phone.4711. Each can be assessed once.
+      POST   /control/apple/codes           {"clientID": "…", "redirectURI": "…"}: an authorization code, good once and for
+                                            five minutes; lifetimeSeconds; error, with which its exchange fails
 
     Faults
       POST   /control/faults                {"fault": "429", "provider": "twilio", "count": 3, "retryAfterSeconds": 2}
@@ -20,12 +41,12 @@ public enum SimulatorGuide {
 
       fault              latency, a status from 400 to 599, reset (TCP reset after the request was read),
                          close (the same, in the orderly way), hang (no answer). Required.
-      provider           twilio, webhook or any (any)
+      provider           twilio, webhook, apns, recaptcha, apple-token, apple-revoke or any (any)
       count              requests it hits (1; any number when there is a probability)
       probability        0 to 1, how likely it hits a request (1)
       delaySeconds       waits so long before it fails; required for latency (0; hang: 600)
       retryAfterSeconds  sent as Retry-After with a status
-      to                 only messages for this number
+      to                 only messages for this number; device token, reCAPTCHA token or client ID
       processed          whether the message is taken nevertheless (false; latency: true)
 
     Numbers that are refused (Twilio's test numbers, for both providers)

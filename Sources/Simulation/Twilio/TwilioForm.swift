@@ -1,5 +1,3 @@
-import HTTPServer
-
 /// The form of a message to be sent, and what Twilio checks of it.
 struct TwilioForm: Sendable {
   /// The longest body (https://www.twilio.com/docs/errors/21617).
@@ -7,14 +5,12 @@ struct TwilioForm: Sendable {
   /// Seconds (message resource, `ValidityPeriod`).
   static let validityPeriods = 1...36_000
 
-  private let fields: [(name: String, value: String)]
+  private let form: Form
 
-  init(_ body: [UInt8]) { fields = URLEncodedForm.parse(body) }
+  init(_ body: [UInt8]) { form = Form(body) }
 
   /// The value of a field; an empty one counts as missing.
-  subscript(_ name: String) -> String? {
-    fields.first { $0.name == name && !$0.value.isEmpty }?.value
-  }
+  subscript(_ name: String) -> String? { form[name] }
 
   var sender: String? { self["From"] ?? self["MessagingServiceSid"] }
 

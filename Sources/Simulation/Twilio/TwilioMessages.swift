@@ -36,8 +36,7 @@ struct TwilioMessages: Sendable {
     let given = Array((request.headers["Authorization"] ?? "").utf8)
     guard constantTimeEquals(given, authorization), parts[2] == accountSID else { throw .authenticate }
     guard request.method == "POST" else { throw .methodNotAllowed }
-    let mediaType = request.headers["Content-Type"]?.split(separator: ";").first?.lowercased()
-    guard mediaType == "application/x-www-form-urlencoded" else {
+    guard request.mediaType == Form.mediaType else {
       throw TwilioError(status: 415, code: 20415, message: "Unsupported Media Type")
     }
   }

@@ -40,8 +40,7 @@ struct WebhookReceiver: Sendable {
   }
 
   private func read(_ request: HTTPServerRequest, id: String, now: UnixTime) throws(WebhookError) -> ReceivedMessage {
-    let mediaType = request.headers["Content-Type"]?.split(separator: ";").first?.lowercased()
-    guard mediaType == "application/json" else {
+    guard request.mediaType == "application/json" else {
       throw WebhookError(status: 415, code: "UNSUPPORTED_MEDIA_TYPE", message: "the body must be application/json")
     }
     let payload: Payload

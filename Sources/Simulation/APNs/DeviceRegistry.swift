@@ -1,0 +1,51 @@
+import Synchronization
+import Telemetry
+
+/// A device of which something special was ordered.
+struct SimulatedDevice: Sendable {
+  /// Where its token is valid; `nil` for both.
+  let environment: APNsEnvironment?
+  /// The app that its token is for; `nil` for any.
+  let topic: String?
+  /// Why pushes are refused.
+  let reason: APNsReason?
+  /// Pushes that are still refused; `nil` for all.
+  var remaining: Int?
+
+  func json(_ token: String) -> String {
+    """
+    {"deviceToken":"\(token)","environment":\(JSONText.quote(environment?.rawValue)),"topic":\(JSONText.quote(topic)),\
+    "reason":\(JSONText.quote(reason?.name)),"remaining":\(remaining.map(String.init) ?? "null")}
+    """
+  }
+}
+
+/// The devices of which something special was ordered. Every other token is valid for each app, in both environments.
+final class DeviceRegistry: Sendable {
+  static let maxDevices = 200_000
+
+  private let devices = Mutex(RecentMap<String, SimulatedDevice>(capacity: DeviceRegistry.maxDevices))
+
+  /// Puts an order into force, in place of an earlier one for that token. Returns it as JSON.
+  func add(_ body: [UInt8]) throws(ControlProblem) -> String {
+    let (token, device) = try DeviceOrder.read(body).device()
+    devices.withLock { $0[token] = device }
+    return device.json(token)
+  }
+
+  func clear() { devices.withLock { $0.removeAll() } }
+
+  /// Throws why a device does not get a push.
+  func check(_ token: String, _ environment: APNsEnvironment, topic: String, now: UnixTime) throws(APNsReason) {
+    try devices.withLock { devices throws(APNsReason) in
+      guard var device = devices[token] else { return }
+      guard device.environment ?? environment == environment else { throw .badDeviceToken }
+      guard device.topic ?? topic == topic else { throw .deviceTokenNotForTopic }
+      guard var reason = device.reason, device.remaining != 0 else { return }
+      device.remaining? -= 1
+      devices[token] = device
+      if reason.status == 410, reason.since == nil { reason.since = now }
+      throw reason
+    }
+  }
+}

@@ -1,0 +1,72 @@
+import Synchronization
+import Telemetry
+
+/// The authorization codes that were issued, and the tokens that they were exchanged for.
+final class GrantStore: Sendable {
+  static let maxGrants = 200_000
+
+  /// What a user has granted to a client.
+  private struct Grant {
+    let clientID: String
+    let code: String
+    var isRevoked = false
+  }
+
+  /// The tokens of a grant.
+  struct Tokens: Sendable {
+    let access: String
+    /// Only with the exchange of a code.
+    var refresh: String?
+  }
+
+  private struct State {
+    var codes = RecentMap<String, AuthorizationCode>(capacity: GrantStore.maxGrants)
+    /// By authorization code.
+    var grants = RecentMap<String, Grant>(capacity: GrantStore.maxGrants)
+    /// The codes from which refresh tokens and access tokens came.
+    var refreshTokens = RecentMap<String, String>(capacity: GrantStore.maxGrants)
+    var accessTokens = RecentMap<String, String>(capacity: GrantStore.maxGrants)
+  }
+
+  private let state = Mutex(State())
+
+  func issue(_ code: AuthorizationCode) { state.withLock { $0.codes[code.text] = code } }
+
+  /// Exchanges a code, which is used up with it.
+  func exchange(code: String, clientID: String, redirectURI: String?, now: UnixTime) throws(AppleIDError) -> Tokens {
+    try state.withLock { state throws(AppleIDError) in
+      guard var issued = state.codes[code] else { throw .invalidGrant("The code has expired or has been revoked.") }
+      try issued.check(clientID: clientID, redirectURI: redirectURI, now: now)
+      issued.isUsed = true
+      state.codes[code] = issued
+      state.grants[code] = Grant(clientID: clientID, code: code)
+      let tokens = Tokens(access: AuthorizationCode.random("a"), refresh: AuthorizationCode.random("r"))
+      state.accessTokens[tokens.access] = code
+      if let refresh = tokens.refresh { state.refreshTokens[refresh] = code }
+      return tokens
+    }
+  }
+
+  /// Gives another access token for a refresh token that was not revoked.
+  func refresh(token: String, clientID: String) throws(AppleIDError) -> Tokens {
+    try state.withLock { state throws(AppleIDError) in
+      guard let code = state.refreshTokens[token], let grant = state.grants[code], !grant.isRevoked,
+        grant.clientID == clientID
+      else { throw .invalidGrant("The token has expired or has been revoked.") }
+      let tokens = Tokens(access: AuthorizationCode.random("a"))
+      state.accessTokens[tokens.access] = code
+      return tokens
+    }
+  }
+
+  /// Ends the grant of a token. Returns the code that it came from, if it was issued here to that client.
+  func revoke(token: String, clientID: String) -> String? {
+    state.withLock { state in
+      guard let code = state.refreshTokens[token] ?? state.accessTokens[token],
+        state.grants[code]?.clientID == clientID
+      else { return nil }
+      state.grants[code]?.isRevoked = true
+      return code
+    }
+  }
+}

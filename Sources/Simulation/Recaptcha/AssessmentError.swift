@@ -1,0 +1,32 @@
+import HTTPServer
+
+/// An error as Google's APIs say it: `{"error": {code, message, status}}`.
+struct AssessmentError: Error, Sendable {
+  let code: Int
+  let status: String
+  let message: String
+
+  static func invalid(_ message: String) -> AssessmentError {
+    AssessmentError(code: 400, status: "INVALID_ARGUMENT", message: message)
+  }
+
+  static func status(_ code: Int) -> AssessmentError {
+    let status =
+      switch code {
+      case 401: "UNAUTHENTICATED"
+      case 403: "PERMISSION_DENIED"
+      case 404: "NOT_FOUND"
+      case 429: "RESOURCE_EXHAUSTED"
+      case 503: "UNAVAILABLE"
+      case 500...: "INTERNAL"
+      default: "INVALID_ARGUMENT"
+      }
+    return AssessmentError(code: code, status: status, message: "A fault was ordered.")
+  }
+
+  var response: HTTPServerResponse {
+    .json(
+      status: code,
+      "{\"error\":{\"code\":\(code),\"message\":\(JSONText.quote(message)),\"status\":\"\(status)\"}}")
+  }
+}

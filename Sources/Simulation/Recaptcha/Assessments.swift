@@ -1,0 +1,98 @@
+import FoundationEssentials
+import HTTPServer
+import JOSE
+import Telemetry
+
+/// `POST /v1/projects/{project}/assessments`: reCAPTCHA Enterprise
+/// (https://cloud.google.com/recaptcha/docs/reference/rest/v1/projects.assessments).
+struct Assessments: Sendable {
+  private struct Request: Decodable {
+    struct Event: Decodable {
+      struct UserInfo: Decodable {
+        struct UserID: Decodable { let phoneNumber: String? }
+        let userIds: [UserID]?
+      }
+      let token: String?
+      let siteKey: String?
+      let expectedAction: String?
+      let userInfo: UserInfo?
+
+      var hasPhoneNumber: Bool { userInfo?.userIds?.contains { $0.phoneNumber != nil } ?? false }
+    }
+    let event: Event
+  }
+
+  /// The risk of toll fraud of a token of which nothing else was ordered.
+  private static let lowRisk = 0.05
+
+  let settings: RecaptchaSettings
+  let tokens: RecaptchaTokens
+  let gate: ProviderGate
+
+  func reply(_ request: HTTPServerRequest, _ parts: [Substring]) async -> HTTPServerReply {
+    do throws(AssessmentError) {
+      try check(request, parts)
+      let event = try read(request)
+      return await gate.answer(.recaptcha, to: event.token ?? "") {
+        AssessmentError.status($0).response
+      } process: {
+        assess(event)
+      }
+    } catch {
+      return gate.count(error.response, .recaptcha)
+    }
+  }
+
+  private func check(_ request: HTTPServerRequest, _ parts: [Substring]) throws(AssessmentError) {
+    guard parts.count == 4, parts[1] == "projects", parts[3] == "assessments", request.method == "POST" else {
+      throw AssessmentError(code: 404, status: "NOT_FOUND", message: "Method not found.")
+    }
+    let given = request.headers["X-Goog-Api-Key"] ?? request.parameter("key")
+    guard let given else {
+      throw AssessmentError(code: 401, status: "UNAUTHENTICATED", message: "Request is missing an API key.")
+    }
+    guard constantTimeEquals(Array(given.utf8), Array(settings.apiKey.reveal().utf8)) else {
+      throw .invalid("API key not valid. Please pass a valid API key.")
+    }
+    guard parts[2] == settings.project else {
+      throw AssessmentError(code: 403, status: "PERMISSION_DENIED", message: "The project is another one's.")
+    }
+  }
+
+  private func read(_ request: HTTPServerRequest) throws(AssessmentError) -> Request.Event {
+    guard request.mediaType == "application/json" else { throw .invalid("The body must be application/json.") }
+    let event: Request.Event
+    do { event = try JSONDecoder().decode(Request.self, from: Data(request.body)).event } catch {
+      throw .invalid("Invalid JSON payload received.")
+    }
+    guard let siteKey = event.siteKey, !siteKey.isEmpty else { throw .invalid("The site key is missing.") }
+    return event
+  }
+
+  private func assess(_ event: Request.Event) -> HTTPServerResponse {
+    let token = event.token ?? ""
+    var verdict = token.isEmpty ? RecaptchaVerdict(invalidReason: "MISSING", score: 0) : tokens.assess(token)
+    let owner = settings.siteKeys[event.siteKey ?? ""]
+    if owner == nil, verdict.invalidReason == nil {
+      verdict = RecaptchaVerdict(invalidReason: "KEY_MISMATCH", score: 0)
+    }
+    return .json(status: 200, text(verdict, event, app: verdict.bundleID ?? owner))
+  }
+
+  private func text(_ verdict: RecaptchaVerdict, _ event: Request.Event, app: String?) -> String {
+    let isValid = verdict.invalidReason == nil
+    let name = "projects/\(settings.project)/assessments/\(SecureRandom.bytes(8).map(JSONText.hexadecimal).joined())"
+    let action = isValid ? verdict.action ?? event.expectedAction ?? "" : ""
+    let risk = event.hasPhoneNumber || verdict.tollFraudRisk != nil ? verdict.tollFraudRisk ?? Self.lowRisk : nil
+    let fraud = risk.map { ",\"phoneFraudAssessment\":{\"smsTollFraudVerdict\":{\"risk\":\($0),\"reasons\":[]}}" }
+    return """
+      {"name":\(JSONText.quote(name)),"event":{"siteKey":\(JSONText.quote(event.siteKey)),\
+      "expectedAction":\(JSONText.quote(event.expectedAction ?? ""))},\
+      "riskAnalysis":{"score":\(verdict.score),"reasons":[\(isValid && verdict.score < 0.5 ? "\"AUTOMATION\"" : "")]},\
+      "tokenProperties":{"valid":\(isValid),\
+      "invalidReason":"\(verdict.invalidReason ?? "INVALID_REASON_UNSPECIFIED")","hostname":"","androidPackageName":"",\
+      "iosBundleId":\(JSONText.quote(isValid ? app ?? "" : "")),"action":\(JSONText.quote(action)),\
+      "createTime":"\(gate.clock.now().rfc3339)"}\(isValid ? fraud ?? "" : "")}
+      """
+  }
+}

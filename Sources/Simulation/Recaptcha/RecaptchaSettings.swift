@@ -1,0 +1,18 @@
+public import Telemetry
+
+/// Which assessments the simulated reCAPTCHA makes.
+public struct RecaptchaSettings: Sendable {
+  /// The project of reCAPTCHA Enterprise.
+  public var project = "example-project"
+  /// Its API key.
+  public var apiKey = Secret("simulated-recaptcha-api-key")
+  /// The keys of sites and apps: the key's ID, and the bundle ID of the app (or the host) that it belongs to.
+  public var siteKeys: [String: String] = [:]
+  /// The secret of `siteverify`.
+  public var secret = Secret("simulated-recaptcha-secret")
+  /// The host that `siteverify` says the challenge was solved on.
+  public var hostname = "example.com"
+
+  /// Settings with which every assessment fails, since there is no site key.
+  public init() {}
+}

@@ -1,0 +1,61 @@
+import FoundationEssentials
+import HTTPServer
+
+/// Why an order to the control API is not understood; the text goes to who gave it.
+struct ControlProblem: Error {
+  let status: Int
+  let text: String
+
+  init(status: Int = 400, _ text: String) {
+    self.status = status
+    self.text = text
+  }
+
+  static let notAllowed = ControlProblem(status: 405, "the method is not allowed here")
+  static let notFound = ControlProblem(status: 404, "there is no such page; GET /control says what there is")
+
+  var response: HTTPServerResponse { .json(status: status, "{\"error\":\(JSONText.quote(text))}") }
+}
+
+/// The body of an order to the control API: a JSON object of which every field is known.
+protocol ControlOrder: Decodable {
+  static var fields: Set<String> { get }
+}
+
+extension ControlOrder {
+  static func read(_ body: [UInt8]) throws(ControlProblem) -> Self {
+    let given: Dictionary<String, IgnoredValue>.Keys
+    do { given = try JSONDecoder().decode([String: IgnoredValue].self, from: Data(body)).keys } catch {
+      throw ControlProblem("the body must be a JSON object; GET /control says more")
+    }
+    if let unknown = given.first(where: { !fields.contains($0) }) {
+      throw ControlProblem("unknown field \(unknown); there are \(fields.sorted().joined(separator: ", "))")
+    }
+    do { return try JSONDecoder().decode(Self.self, from: Data(body)) } catch {
+      throw ControlProblem("\(Self.place(error)) is missing or of the wrong type; GET /control says more")
+    }
+  }
+
+  private static func place(_ error: any Error) -> String {
+    switch error as? DecodingError {
+    case .keyNotFound(let key, _): key.stringValue
+    case .typeMismatch(_, let context), .valueNotFound(_, let context), .dataCorrupted(let context):
+      context.codingPath.first?.stringValue ?? "the body"
+    default: "the body"
+    }
+  }
+
+  /// A number of an order, or `nil` when it was not given.
+  static func within<Value: Comparable>(
+    _ value: Value?, _ range: ClosedRange<Value>, _ name: String
+  ) throws(ControlProblem) -> Value? {
+    guard let value else { return nil }
+    guard range.contains(value) else {
+      throw ControlProblem("\(name) must be from \(range.lowerBound) to \(range.upperBound)")
+    }
+    return value
+  }
+}
+
+/// Any JSON value.
+struct IgnoredValue: Decodable { init(from decoder: any Decoder) throws {} }

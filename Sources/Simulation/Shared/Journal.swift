@@ -1,0 +1,67 @@
+import Synchronization
+
+/// The newest of what was received, in the order of its arrival and by a key.
+final class Journal<Element: Sendable>: Sendable {
+  private struct Entry {
+    let element: Element
+    let key: String
+    /// The number of the entry of the same key before it, or -1; it may be forgotten already.
+    let previous: Int
+  }
+
+  private struct State {
+    /// The entry with number n is at n modulo the capacity.
+    var ring: [Entry] = []
+    /// The number of the next entry.
+    var next = 0
+    /// The number of the newest entry held, by key.
+    var newest: [String: Int] = [:]
+
+    var oldest: Int { next - ring.count }
+  }
+
+  private let capacity: Int
+  private let state = Mutex(State())
+
+  init(capacity: Int) {
+    precondition(capacity > 0)
+    self.capacity = capacity
+  }
+
+  /// Adds an element; the oldest one goes when there is no more room.
+  func append(_ element: Element, key: String) {
+    state.withLock { state in
+      let entry = Entry(element: element, key: key, previous: state.newest[key] ?? -1)
+      if state.ring.count < capacity {
+        state.ring.append(entry)
+      } else {
+        let oldest = state.ring[state.next % capacity].key
+        if state.newest[oldest] == state.oldest { state.newest[oldest] = nil }
+        state.ring[state.next % capacity] = entry
+      }
+      state.newest[key] = state.next
+      state.next += 1
+    }
+  }
+
+  /// The newest elements, oldest first; of one key, if given.
+  func elements(of key: String?, limit: Int) -> [Element] {
+    state.withLock { state in
+      guard let key else {
+        return (max(state.oldest, state.next - min(limit, capacity))..<state.next).map {
+          state.ring[$0 % capacity].element
+        }
+      }
+      var found: [Element] = []
+      var number = state.newest[key] ?? -1
+      while number >= state.oldest, found.count < limit {
+        let entry = state.ring[number % capacity]
+        found.append(entry.element)
+        number = entry.previous
+      }
+      return found.reversed()
+    }
+  }
+
+  func clear() { state.withLock { $0 = State() } }
+}

@@ -1,0 +1,14 @@
+/// The providers that are simulated, as faults and metrics call them.
+enum Provider: String, Sendable, CaseIterable {
+  case twilio
+  case webhook
+  case apns
+  case recaptcha
+  case appleToken = "apple-token"
+  case appleRevoke = "apple-revoke"
+
+  /// Those that take messages for phone numbers.
+  static let messaging: [Provider] = [.twilio, .webhook]
+
+  static var names: String { allCases.map(\.rawValue).joined(separator: ", ") }
+}

@@ -1,0 +1,51 @@
+import HTTPServer
+import Telemetry
+
+/// What every request to a simulated provider passes: the faults that were ordered, the time, the counters.
+struct ProviderGate: Sendable {
+  private let faults: FaultRegistry
+  let clock: any WallClock
+  private let answers: MetricFamily<Counter>
+  private let injected: MetricFamily<Counter>
+
+  init(faults: FaultRegistry, clock: any WallClock, metrics: MetricsRegistry) {
+    self.faults = faults
+    self.clock = clock
+    answers = metrics.counter(
+      "countersign_simulator_answers_total", "Answers of the simulated providers.", labels: ["provider", "status"])
+    injected = metrics.counter(
+      "countersign_simulator_faults_total", "Faults that were injected.", labels: ["provider", "fault"])
+  }
+
+  /// Answers a request, unless a fault is due.
+  ///
+  /// - Parameters:
+  ///   - provider: who is asked.
+  ///   - recipient: whom the message is for, or which token it is about.
+  ///   - failure: the provider's own way to say that status.
+  ///   - process: takes the message and gives the provider's answer.
+  func answer(
+    _ provider: Provider, to recipient: String, failure: (Int) -> HTTPServerResponse,
+    process: () -> HTTPServerResponse
+  ) async -> HTTPServerReply {
+    guard let fault = faults.take(provider, to: recipient) else { return count(process(), provider) }
+    injected.with(provider.rawValue, fault.kind.name).increment()
+    do { try await Task.sleep(for: fault.delay) } catch { return .close }
+    let answer = fault.isProcessed ? process() : nil
+    switch fault.kind {
+    case .latency: return count(answer ?? process(), provider)
+    case .reset: return .reset
+    case .close, .hang: return .close
+    case .status(let status):
+      var response = failure(status)
+      if let seconds = fault.retryAfterSeconds { response.headers.add(name: "Retry-After", value: String(seconds)) }
+      return count(response, provider)
+    }
+  }
+
+  /// Counts an answer that goes out.
+  func count(_ response: HTTPServerResponse, _ provider: Provider) -> HTTPServerReply {
+    answers.with(provider.rawValue, String(response.status)).increment()
+    return .respond(response)
+  }
+}

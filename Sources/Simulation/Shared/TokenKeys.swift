@@ -1,0 +1,42 @@
+import FoundationEssentials
+import JOSE
+import Telemetry
+
+/// The claims of provider tokens and client secrets (RFC 7519, section 4.1). Times are whole seconds, as Apple asks for.
+struct TokenClaims: Decodable, Sendable {
+  let iss: String?
+  let sub: String?
+  let aud: String?
+  let iat: Int64?
+  let exp: Int64?
+}
+
+/// The keys of a team with which signed tokens are checked: ES256, and nothing else.
+struct TokenKeys: Sendable {
+  private let keys: [VerifyingKey]
+
+  init(_ keys: [String: Secret]) throws(SimulationError) {
+    self.keys = try keys.map { id, file throws(SimulationError) in try Self.key(id, file) }
+  }
+
+  private static func key(_ id: String, _ file: Secret) throws(SimulationError) -> VerifyingKey {
+    let key: VerifyingKey
+    do { key = try VerifyingKey(file: Array(file.reveal().utf8), id: id) } catch { throw invalid(error.description) }
+    guard key.algorithm == .es256 else { throw invalid("the key \(id) is not on the curve P-256") }
+    return key
+  }
+
+  /// The ID of the key that signed, and what it signed; `nil` unless the signature is good and names its key.
+  func verify(_ token: String) -> (keyID: String, claims: TokenClaims)? {
+    for key in keys {
+      guard let (header, payload) = try? JWS.verify(token, with: key), let keyID = header["kid"] else { continue }
+      guard let claims = try? JSONDecoder().decode(TokenClaims.self, from: Data(payload)) else { return nil }
+      return (keyID, claims)
+    }
+    return nil
+  }
+
+  private static func invalid(_ description: String) -> SimulationError {
+    SimulationError(code: .invalidSecret, description: description)
+  }
+}

@@ -1,0 +1,42 @@
+import ServiceRuntime
+import Telemetry
+
+extension APNsSettings {
+  mutating func read(_ section: ConfigurationSection) {
+    teamID = section.string("teamID", default: teamID, "The team that may send.")
+    keys = section.tokenKeys("Its keys for pushes, by key ID.")
+    topics = Set(section.strings("topics", "The apps of the team: their bundle IDs."))
+  }
+}
+
+extension AppleIDSettings {
+  mutating func read(_ section: ConfigurationSection) {
+    teamID = section.string("teamID", default: teamID, "The team of the clients.")
+    keys = section.tokenKeys("Its keys for Sign in with Apple, by key ID.")
+    clientIDs = Set(section.strings("clientIDs", "The clients: bundle IDs and Services IDs."))
+    audience = section.string("audience", default: audience, "The audience of client secrets.")
+  }
+}
+
+extension RecaptchaSettings {
+  mutating func read(_ section: ConfigurationSection) {
+    project = section.string("project", default: project, "The project of reCAPTCHA Enterprise.")
+    if let key = section.secretFile("apiKeyFile", "The file with the project's API key.") { apiKey = key }
+    siteKeys = section.stringMap("siteKeys", "The bundle ID or host that a site key belongs to, by site key.")
+    if let secret = section.secretFile("secretFile", "The file with the secret of siteverify.") {
+      self.secret = secret
+    }
+    hostname = section.string("hostname", default: hostname, "The host in answers of siteverify.")
+  }
+}
+
+extension ConfigurationSection {
+  fileprivate func tokenKeys(_ help: String) -> [String: Secret] {
+    var keys: [String: Secret] = [:]
+    for (id, key) in namedSections("keys", help) {
+      keys[id] = key.requiredSecretFile(
+        "keyFile", "The key in PEM: the .p8 file that signs, or its public half.")
+    }
+    return keys
+  }
+}
