@@ -1,0 +1,109 @@
+"""One process with a configuration of its own, beside the stack: what it says, how it ends."""
+
+import os
+import pathlib
+import re
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+import urllib.error
+import urllib.request
+
+CONFIGURATIONS = pathlib.Path(os.environ["COUNTERSIGN_CONFIG_DIR"])
+BINARIES = pathlib.Path(os.environ["COUNTERSIGN_BIN"])
+END_SECONDS = 20
+
+
+def names():
+    """The processes that the stack has a configuration for."""
+    return sorted(path.stem for path in CONFIGURATIONS.glob("*.json5") if (BINARIES / path.stem).exists())
+
+
+def free_port():
+    """A port that nobody listens on."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+class Process:
+    """A process whose configuration can be spoilt before it is started. Ends with the `with` block, whatever happens."""
+
+    def __init__(self, name):
+        self.name = name
+        self.directory = tempfile.TemporaryDirectory(prefix="countersign-")
+        root = pathlib.Path(self.directory.name)
+        for part in ["config", "data"]:
+            (root / part).mkdir()
+        # Relative paths of the configuration lead to the stack's secrets, and to data of its own.
+        (root / "secrets").symlink_to(CONFIGURATIONS.parent / "secrets")
+        self.file = root / "config" / f"{name}.json5"
+        self.file.write_text((CONFIGURATIONS / self.file.name).read_text())
+        self.log = root / "log"
+        self.port = free_port()
+        self.variables = {}
+        self.arguments = ["--config", str(self.file)]
+        self.running = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.running and self.running.poll() is None:
+            self.running.kill()
+            self.running.wait()
+        self.directory.cleanup()
+
+    def replace(self, pattern, text):
+        """Changes the configuration; the pattern must be there."""
+        changed, count = re.subn(pattern, text, self.file.read_text(), count=1)
+        if count != 1:
+            raise ValueError(f"{self.file.name} has no {pattern}")
+        self.file.write_text(changed)
+
+    def start(self):
+        """Starts it, with no variable of the tests' own stack."""
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("COUNTERSIGN_")}
+        environment |= {"COUNTERSIGN_HTTP_PORT": str(self.port), **self.variables}
+        with open(self.log, "wb") as log:
+            self.running = subprocess.Popen(
+                [BINARIES / self.name, *self.arguments], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                env=environment)
+        return self
+
+    def output(self):
+        """What it has said so far."""
+        return self.log.read_text()
+
+    def end(self):
+        """Waits until it has ended by itself: the exit code and the lines that it said."""
+        code = self.running.wait(timeout=END_SECONDS)
+        return code, self.output().splitlines()
+
+    def stop(self):
+        """Asks it to end, and waits until it has: the exit code."""
+        self.running.send_signal(signal.SIGTERM)
+        return self.running.wait(timeout=END_SECONDS)
+
+    def line(self, text, timeout=20):
+        """The first line of its log with that text, as soon as there is one."""
+        deadline = time.monotonic() + timeout
+        while True:
+            for line in self.output().splitlines():
+                if text in line:
+                    return line
+            if self.running.poll() is not None:
+                raise RuntimeError(f"{self.name} ended: {self.output()}")
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"{self.name} did not say \"{text}\" within {timeout} s: {self.output()}")
+            time.sleep(0.05)
+
+    def get(self, path):
+        """The status and the body of a page."""
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=10) as response:
+                return response.status, response.read().decode()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read().decode()
