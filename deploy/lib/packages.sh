@@ -5,7 +5,10 @@
 readonly BUILD_PACKAGES=(
   g++ pkg-config librabbitmq-dev libcurl4-openssl-dev libsqlite3-dev libssl-dev libmicrohttpd-dev libphonenumber-dev
 )
-readonly STACK_PACKAGES=(rabbitmq-server curl jq openssl ca-certificates)
+STACK_PACKAGES=(rabbitmq-server curl jq openssl ca-certificates)
+# Any nginx will do, and another package of it would be removed for this one.
+if [[ ! -x /usr/sbin/nginx ]] && ! command -v nginx >/dev/null; then STACK_PACKAGES+=(nginx-light); fi
+readonly STACK_PACKAGES
 readonly TEST_PACKAGES=(python3 python3-venv python3-pip)
 
 package_installed() { [[ $(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null) == installed ]]; }
@@ -35,10 +38,11 @@ need_packages() {
 }
 
 install_packages() {
-  local log=$RUN/log/apt.log begun=$SECONDS status=0 fresh_broker=no
+  local log=$RUN/log/apt.log begun=$SECONDS status=0 fresh=() service
   mkdir -p "$RUN/log"
-  [[ " $* " == *' rabbitmq-server '* ]] && fresh_broker=yes
-  # Debian starts a service as soon as its package is unpacked. The broker of this stack is a private one, so nothing is
+  if [[ " $* " == *' rabbitmq-server '* ]]; then fresh+=(rabbitmq-server); fi
+  if [[ " $* " == *' nginx-light '* ]]; then fresh+=(nginx); fi
+  # Debian starts a service as soon as its package is unpacked. The broker and the front of this stack are private ones, so nothing is
   # to start while these packages are installed; the rule that was there before comes back afterwards, come what may.
   hold_services
   as_root apt-get update >"$log" 2>&1 || status=$?
@@ -51,10 +55,11 @@ install_packages() {
     die "apt could not install $*" "see $log; is the package mirror reachable?"
   fi
   # Only a service that came with our own installation is kept from starting with the machine.
-  if [[ $fresh_broker == yes ]] && [[ -d /run/systemd/system ]]; then
-    as_root systemctl disable --quiet rabbitmq-server.service >>"$log" 2>&1 ||
-      note "the rabbitmq-server service could not be disabled; it will start with the machine"
-  fi
+  for service in "${fresh[@]}"; do
+    [[ -d /run/systemd/system ]] || continue
+    as_root systemctl disable --quiet "$service.service" >>"$log" 2>&1 ||
+      note "the service $service could not be disabled; it will start with the machine"
+  done
   note "done in $((SECONDS - begun)) s"
 }
 

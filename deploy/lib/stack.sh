@@ -1,9 +1,11 @@
 # shellcheck shell=bash disable=SC2034
-# The stack of a developer's machine: broker, simulator, coordinator, two sms-workers. Sourced after common.sh and
-# broker.sh. Everything of it is in one directory, STACK: secrets/, config/, data/, log/, pid/, broker/.
+# The stack of a developer's machine: broker, simulator with its front, coordinator, workers. Sourced after common.sh, broker.sh and
+# front.sh. Everything of it is in one directory, STACK: secrets/, config/, data/, log/, pid/, broker/, front/.
 
 readonly READY_SECONDS=60
 readonly STOP_SECONDS=30
+# In the order of their start; each starts without the others too.
+readonly STACK_PROCESSES=(simulator front coordinator sms-worker-1 sms-worker-2)
 
 # Sets where the stack is, what it runs and on which ports.
 #   stack_use DIRECTORY BINARIES PORT_BASE
@@ -15,6 +17,7 @@ stack_use() {
   COORDINATOR_PORT=$((AMQP_PORT + 11))
   WORKER1_PORT=$((AMQP_PORT + 12))
   WORKER2_PORT=$((AMQP_PORT + 13))
+  FRONT_PORT=$((AMQP_PORT + 17))
   SECRETS=$STACK/secrets
 }
 
@@ -28,12 +31,19 @@ stack_prepare() {
   ensure_secret "$SECRETS/twilio-auth-token"
   ensure_webhook_secret "$SECRETS/webhook-secret"
   ensure_sealing_keys "$SECRETS/sealing-keys.json"
+  ensure_secret "$SECRETS/recaptcha-api-key"
+  ensure_secret "$SECRETS/recaptcha-secret"
+  ensure_signing_key "$SECRETS/apns-key.p8"
+  ensure_signing_key "$SECRETS/apple-key.p8"
+  ensure_certificates "$SECRETS"
+  front_prepare "$STACK/front" "$SECRETS" "$FRONT_PORT" "$SIMULATOR_PORT"
   local file
   for file in "$ROOT"/deploy/dev/*.json5; do
     [[ -e $file ]] || continue
     sed -e "s/@AMQP_PORT@/$AMQP_PORT/g" -e "s/@MANAGEMENT_PORT@/$MANAGEMENT_PORT/g" \
       -e "s/@SIMULATOR_PORT@/$SIMULATOR_PORT/g" -e "s/@COORDINATOR_PORT@/$COORDINATOR_PORT/g" \
       -e "s/@WORKER1_PORT@/$WORKER1_PORT/g" -e "s/@WORKER2_PORT@/$WORKER2_PORT/g" \
+      -e "s/@FRONT_PORT@/$FRONT_PORT/g" \
       -e "s#@ROOT@#$ROOT#g" "$file" >"$STACK/config/$(basename "$file")"
   done
   stack_environment >"$STACK/stack.env.new"
@@ -63,6 +73,8 @@ export COUNTERSIGN_AMQP_URL=amqp://service:$service@127.0.0.1:$AMQP_PORT
 export COUNTERSIGN_OPERATOR_AMQP_URL=amqp://operator:$operator@127.0.0.1:$AMQP_PORT
 export COUNTERSIGN_MANAGEMENT_URL=http://operator:$operator@127.0.0.1:$MANAGEMENT_PORT
 export COUNTERSIGN_SIMULATOR_URL=http://127.0.0.1:$SIMULATOR_PORT
+export COUNTERSIGN_FRONT_URL=https://localhost:$FRONT_PORT
+export COUNTERSIGN_CA_FILE=$SECRETS/ca.pem
 export COUNTERSIGN_COORDINATOR_URL=http://127.0.0.1:$COORDINATOR_PORT
 export COUNTERSIGN_SMS_WORKER_URLS=http://127.0.0.1:$WORKER1_PORT,http://127.0.0.1:$WORKER2_PORT
 export COUNTERSIGN_CONFIG_DIR=$STACK/config
@@ -80,7 +92,7 @@ stack_start() {
   shift 2
   version=$(stack_version "$@")
   if pid=$(live_pid "$pidfile"); then
-    if [[ $(cat "$STACK/pid/$name.version" 2>/dev/null) == "$version" ]] && is_ready "$port"; then
+    if [[ $(cat "$STACK/pid/$name.version" 2>/dev/null) == "$version" ]] && is_ready "$name" "$port"; then
       note "$name runs already, on port $port"
       return 0
     fi
@@ -90,7 +102,7 @@ stack_start() {
   require_free_port "$port"
   start_process "$pidfile" "$log" env COUNTERSIGN_HTTP_PORT="$port" "$@" || stack_failed "$name" "$log" 2
   printf '%s\n' "$version" >"$STACK/pid/$name.version"
-  wait_until "$READY_SECONDS" "$(live_pid "$pidfile" || echo 0)" is_ready "$port" || status=$?
+  wait_until "$READY_SECONDS" "$(live_pid "$pidfile" || echo 0)" is_ready "$name" "$port" || status=$?
   ((status == 0)) || stack_failed "$name" "$log" "$status" "$port"
   note "$name is ready on port $port after $((SECONDS - begun)) s"
 }
@@ -104,17 +116,27 @@ stack_failed() {
   die "$1 was not ready within $READY_SECONDS s" "its log: $2"
 }
 
-is_ready() { curl --silent --fail --output /dev/null --noproxy '*' --max-time 2 "http://127.0.0.1:$1/readyz"; }
+#   is_ready NAME PORT
+is_ready() {
+  local url=http://127.0.0.1:$2/readyz trust=()
+  if [[ $1 == front ]]; then
+    url=https://localhost:$2/readyz
+    trust=(--cacert "$SECRETS/ca.pem")
+  fi
+  curl --silent --fail --output /dev/null --noproxy '*' --max-time 2 "${trust[@]}" "$url"
+}
 
-# Changes with the binary, its arguments and the configuration.
+# Changes with the binary, its arguments, the configuration and the certificates.
 stack_version() {
-  { stat -c '%i %Y' "$1" && printf '%s\n' "$@" && cat "$STACK"/config/*.json5; } | sha256sum
+  { stat -c '%i %Y' "$1" && printf '%s\n' "$@" && cat "$STACK"/config/*.json5 "$STACK/front/nginx.conf" "$SECRETS/front-cert.pem"; } |
+    sha256sum
 }
 
 # Starts one of the processes, by the name that its pid file and its log have.
 stack_start_by_name() {
   case $1 in
     simulator) stack_start simulator "$SIMULATOR_PORT" "$BIN/simulator" --config "$STACK/config/simulator.json5" ;;
+    front) stack_start front "$FRONT_PORT" "$(nginx_binary)" -e stderr -p "$STACK/front" -c "$STACK/front/nginx.conf" ;;
     coordinator) stack_start coordinator "$COORDINATOR_PORT" "$BIN/coordinator" --config "$STACK/config/coordinator.json5" ;;
     sms-worker-1) stack_start sms-worker-1 "$WORKER1_PORT" "$BIN/sms-worker" --config "$STACK/config/sms-worker.json5" ;;
     sms-worker-2) stack_start sms-worker-2 "$WORKER2_PORT" "$BIN/sms-worker" --config "$STACK/config/sms-worker.json5" ;;
@@ -124,13 +146,14 @@ stack_start_by_name() {
 
 stack_start_all() {
   local name
-  for name in simulator coordinator sms-worker-1 sms-worker-2; do stack_start_by_name "$name"; done
+  for name in "${STACK_PROCESSES[@]}"; do stack_start_by_name "$name"; done
 }
 
 # In the reverse order; all are asked at once, so that none waits for another.
 stack_stop_all() {
-  local name names=(sms-worker-2 sms-worker-1 coordinator simulator) pid begun=$SECONDS
+  local name names=() pid begun=$SECONDS
   local -A asked=()
+  for name in "${STACK_PROCESSES[@]}"; do names=("$name" "${names[@]}"); done
   for name in "${names[@]}"; do
     if pid=$(live_pid "$STACK/pid/$name.pid") && kill -TERM "$pid" 2>/dev/null; then asked[$name]=$pid; fi
   done

@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2034
-# The parts of deploy/test. Sourced after common.sh, broker.sh and stack.sh; TEST_RUN is the directory of the run.
+# The parts of deploy/test. Sourced after common.sh, broker.sh, front.sh and stack.sh; TEST_RUN is the directory of the run.
 
 SWIFT_STATUS=0
 SWIFT_SUMMARY=''
