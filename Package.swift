@@ -34,6 +34,8 @@ let systemLibraries: [Target] = [
   .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
   .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
   .systemLibrary(name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
+  // A header of the C library.
+  .systemLibrary(name: "CAllocator"),
   // libphonenumber is C++ and has no .pc file in Debian: a shim with a C header stands before it.
   .target(
     name: "CPhoneNumber",
@@ -50,7 +52,7 @@ let libraries: [Target] = [
   library("HTTPServer", ["CMicroHTTPD"]),
   library("Telemetry"),
   library("Messages", ["AMQP", "JOSE", "Telemetry"]),
-  library("ServiceRuntime", ["AMQP", "HTTPServer", "JOSE", "Messages", "Telemetry"]),
+  library("ServiceRuntime", ["AMQP", "CAllocator", "HTTPServer", "JOSE", "Messages", "Telemetry"]),
   library(
     "WorkerRuntime",
     ["AMQP", "CurlTransport", "Database", "JOSE", "Messages", "ServiceRuntime", "Telemetry"]),

@@ -26,6 +26,7 @@ public enum ProcessMain {
     _ process: ProcessDescription,
     services makeServices: @Sendable (Content, ServiceContext) async throws -> [any Service]
   ) async -> Never {
+    MemoryAllocator.keepFreedMemory()
     do {
       let arguments = try arguments(process)
       let file = arguments.value("config") ?? defaultFile(process.name)
