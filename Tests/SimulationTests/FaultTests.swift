@@ -52,6 +52,15 @@ struct FaultTests {
     }
   }
 
+  @Test func hangingRequestMayHaveBeenCarriedOut() async throws {
+    try await Bench.run { bench in
+      _ = try await bench.control("POST", "/faults", #"{"fault":"hang","processed":true}"#)
+      await #expect(throws: TransportError.self) { try await bench.twilio(timeout: .seconds(1)) }
+      let shown = try await bench.shown()
+      #expect(shown.count == 1)
+    }
+  }
+
   @Test func latencyDelaysAndThenProcesses() async throws {
     try await Bench.run { bench in
       _ = try await bench.control("POST", "/faults", #"{"fault":"latency","delaySeconds":0.2}"#)

@@ -47,7 +47,7 @@ public enum SimulatorGuide {
       delaySeconds       waits so long before it fails; required for latency (0; hang: 600)
       retryAfterSeconds  sent as Retry-After with a status
       to                 only messages for this number; device token, reCAPTCHA token or client ID
-      processed          whether the message is taken nevertheless (false; latency: true)
+      processed          whether the message is taken nevertheless, before the delay (false; latency: after it)
 
     Numbers that are refused (Twilio's test numbers, for both providers)
       +15005550001 invalid (21211)        +15005550002 not routable (21612)   +15005550003 region not enabled (21408)
