@@ -128,9 +128,24 @@ struct FakeProbe: HTTPProbe {
       """
     ]) { files = try ConfigurationFiles(directory: $0) }
     let probe = FakeProbe(answers: ["http://one.example:81": HTTPProbeAnswer(status: 404, body: [])])
-    let findings = await ProviderCheck(probe: probe).findings(try #require(files))
+    let addresses = ProviderCheck.addresses(try #require(files))
+    let findings = await ProviderCheck(probe: probe).findings(addresses)
     #expect(findings.map(\.status) == [.ok, .failed])
     #expect(findings.map(\.check) == ["provider lanes.one.baseURL", "provider lanes.three.baseURL"])
+  }
+
+  @Test func providersAreTrustedAsTheirLanesTrustThem() throws {
+    var files: ConfigurationFiles?
+    try withFiles([
+      "a.json5": """
+      { lanes: [ { baseURL: 'https://one.example', caFile: 'ca.pem' }, { baseURL: 'https://one.example/x' },
+                 { baseURL: 'https://one.example/y', caFile: 'ca.pem' } ] }
+      """
+    ]) { files = try ConfigurationFiles(directory: $0) }
+    let addresses = ProviderCheck.addresses(try #require(files))
+    let directory = try #require(files?.files.first?.directory)
+    #expect(addresses.map(\.place) == ["lanes.0.baseURL", "lanes.1.baseURL"])
+    #expect(addresses.map(\.caFile) == ["\(directory)/ca.pem", nil])
   }
 }
 

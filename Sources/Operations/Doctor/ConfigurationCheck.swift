@@ -20,7 +20,9 @@ struct ConfigurationCheck {
   }
 
   /// Programs that understand `--check`.
-  static let processes: Set<String> = ["coordinator", "simulator", "sms-worker"]
+  static let processes: Set<String> = [
+    "coordinator", "mail-worker", "push-worker", "revocation-worker", "simulator", "sms-worker",
+  ]
 
   private static func finding(_ file: String, _ outcome: ChildProcess.Outcome) -> Finding {
     let check = "keys of \(file)"

@@ -115,7 +115,7 @@ extension LiveBackend {
     do {
       return try await withTransport { (transport) throws(OperationsError) in
         let probe = CurlProbe(transport: transport, timeout: timeout)
-        return await processes(probe) + files(directory, probe)
+        return await processes(probe) + files(directory)
       }
     } catch {
       return [Finding("HTTP", .failed, error.description, mend: "look at the certificates of the machine")]
@@ -126,17 +126,19 @@ extension LiveBackend {
     var findings: [Finding] = []
     let check = ProcessCheck(probe: probe)
     if let url = configuration.coordinatorURL { findings.append(await check.finding(name: "coordinator", url: url)) }
-    for url in configuration.workerURLs { findings.append(await check.finding(name: "sms-worker", url: url)) }
+    for worker in configuration.workers {
+      for url in worker.urls { findings.append(await check.finding(name: worker.name, url: url)) }
+    }
     if findings.isEmpty {
       findings.append(
         Finding(
           "processes", .skipped, "where they serve their health is not known",
-          mend: "set COUNTERSIGN_COORDINATOR_URL and COUNTERSIGN_SMS_WORKER_URLS"))
+          mend: "set COUNTERSIGN_COORDINATOR_URL, COUNTERSIGN_SMS_WORKER_URLS and those of the other workers"))
     }
     return findings
   }
 
-  private func files(_ directory: String?, _ probe: CurlProbe) async -> [Finding] {
+  private func files(_ directory: String?) async -> [Finding] {
     guard let directory else {
       return [
         Finding(
@@ -147,10 +149,26 @@ extension LiveBackend {
     do {
       let files = try ConfigurationFiles(directory: directory)
       let keys = await ConfigurationCheck(programs: Self.programs, run: ChildProcess.run).findings(files)
-      return FileChecks.findings(files) + keys + (await ProviderCheck(probe: probe).findings(files))
+      return FileChecks.findings(files) + keys + (await providers(files))
     } catch {
       return [Finding("configuration", .failed, error.description, mend: "name another directory, or mend its rights")]
     }
+  }
+
+  private func providers(_ files: ConfigurationFiles) async -> [Finding] {
+    let groups = Dictionary(grouping: ProviderCheck.addresses(files), by: \.caFile)
+    var findings: [Finding] = []
+    for (caFile, addresses) in groups.sorted(by: { $0.value[0].place < $1.value[0].place }) {
+      do {
+        findings += try await withTransport(caFile: caFile) { (transport) throws(OperationsError) in
+          await ProviderCheck(probe: CurlProbe(transport: transport, timeout: timeout)).findings(addresses)
+        }
+      } catch {
+        findings.append(
+          Finding("provider \(addresses[0].place)", .failed, error.description, mend: "mend its caFile"))
+      }
+    }
+    return findings
   }
 
   /// Where this program is, and the others with it.

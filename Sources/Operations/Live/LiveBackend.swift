@@ -109,11 +109,12 @@ struct LiveBackend: OperatorBackend {
   }
 
   func withTransport<Result: Sendable>(
-    _ body: (CurlTransport) async throws(OperationsError) -> Result
+    caFile: String? = nil, _ body: (CurlTransport) async throws(OperationsError) -> Result
   ) async throws(OperationsError) -> Result {
     let transport: CurlTransport
     do {
-      transport = try CurlTransport(CurlTransport.Configuration(maxConcurrent: 16, userAgent: Self.appID))
+      transport = try CurlTransport(
+        CurlTransport.Configuration(maxConcurrent: 16, caFile: caFile, userAgent: Self.appID))
     } catch {
       throw OperationsError(.internalError, error.description)
     }

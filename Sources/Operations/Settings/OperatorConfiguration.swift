@@ -29,7 +29,7 @@ struct OperatorConfiguration: Configuration {
   let managementURL: Secret?
   /// Health of the coordinator, and of the workers.
   let coordinatorURL: String?
-  let workerURLs: [String]
+  let workers: [(name: String, urls: [String])]
   /// Where the processes' configuration files are.
   let configDirectory: String?
 
@@ -41,8 +41,12 @@ struct OperatorConfiguration: Configuration {
     ).map { Secret($0) }
     coordinatorURL = section.section("coordinator").optionalString(
       "url", "Where the coordinator serves its health, http://HOST:PORT.")
-    workerURLs = section.section("smsWorker").strings(
-      "urls", "Where the workers serve their health, http://HOST:PORT each.")
+    workers = [
+      ("sms-worker", "smsWorker"), ("push-worker", "pushWorker"), ("revocation-worker", "revocationWorker"),
+      ("mail-worker", "mailWorker"),
+    ].map { name, key in
+      (name, section.section(key).strings("urls", "Where each \(name) serves its health, http://HOST:PORT."))
+    }
     configDirectory = section.section("config").path(
       "dir", "Where the configuration files of the processes are, for the doctor.")
   }
