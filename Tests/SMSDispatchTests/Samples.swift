@@ -25,15 +25,17 @@ extension Classification {
     case .otherLane(let reason, _): "otherLane \(reason.code)"
     case .retry(let reason, let after): "retry \(reason.code)" + (after.map { " \($0.components.seconds)" } ?? "")
     case .unknown(let reason): "unknown \(reason.code)"
+    case .lost(let reason, _): "lost \(reason.code)"
+    case .continued(let stage): "continued \(stage.messageID)"
     case .laneDown(let reason): "laneDown \(reason.code)"
     }
   }
 
   var reason: Reason? {
     switch self {
-    case .accepted: nil
+    case .accepted, .continued: nil
     case .refused(let reason, _), .otherLane(let reason, _), .retry(let reason, _), .unknown(let reason),
-      .laneDown(let reason):
+      .lost(let reason, _), .laneDown(let reason):
       reason
     }
   }

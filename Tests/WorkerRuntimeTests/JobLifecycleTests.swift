@@ -393,6 +393,53 @@ import Testing
     #expect(life.handle(.published, now: start) == .acknowledge)
   }
 
+  @Test func aNextStageIsSettledThenPublishedThenAcknowledged() {
+    let stage = NextStage(messageID: "job-1.next", body: [1])
+    var life = calling(facts())
+    #expect(life.handle(.classified(.continued(as: stage)), now: start) == .settleStage(stage))
+    #expect(life.handle(.settled(standing: nil), now: start) == .publish(recorded: nil))
+    #expect(life.handle(.published, now: start) == .acknowledge)
+  }
+
+  @Test func whatIsLostIsNotAskedForAgain() {
+    var life = calling(facts(onUnknown: .resend), claim: .claimed(unknownCalls: 1))
+    #expect(life.unknownCalls == 1)
+    #expect(
+      life.handle(.classified(.lost(timedOut)), now: start)
+        == .settle(JobEnding(outcome: .unknown, lane: "a", reason: timedOut, attempts: 1)))
+  }
+
+  @Test func aJobMayHaveItsOwnWordForUnknown() {
+    var facts = facts()
+    facts.unknownReason = Reason("LOST", "Sign in again.")
+    let own = Reason("LOST", "Sign in again.", providerCode: "21211")
+    var life = calling(facts)
+    _ = life.handle(.classified(.unknown(badNumber)), now: start)
+    #expect(
+      life.handle(.lookedUp(nil), now: start)
+        == .settle(JobEnding(outcome: .unknown, lane: "a", reason: own, attempts: 1)))
+    facts.deadline = start
+    facts.unknownCalls = 1
+    life = self.life(facts)
+    _ = life.begin(now: start)
+    #expect(
+      life.handle(.claimAnswered(.claimed(unknownCalls: 1)), now: start)
+        == .settle(JobEnding(outcome: .unknown, reason: facts.unknownReason, attempts: 0)))
+  }
+
+  @Test func aJobThatIsHarmlessHoweverOftenIsSentAgainUntilItsDeadline() {
+    var facts = facts(onUnknown: .resend, unknownCalls: 1000)
+    facts.maximumUnknownResends = .max
+    var life = calling(facts)
+    _ = life.handle(.classified(.unknown(timedOut)), now: start)
+    #expect(life.handle(.lookedUp(nil), now: start) == .postpone)
+    life = calling(facts)
+    _ = life.handle(.classified(.unknown(timedOut)), now: start)
+    #expect(
+      life.handle(.lookedUp(nil), now: start + .seconds(599))
+        == .settle(JobEnding(outcome: .unknown, lane: "a", reason: timedOut, attempts: 1)))
+  }
+
   @Test func theResultThatAnotherRecordedFirstStands() {
     var life = calling(facts())
     _ = life.handle(.classified(.unknown(timedOut)), now: start)

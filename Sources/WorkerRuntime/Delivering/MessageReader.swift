@@ -24,8 +24,10 @@ struct MessageReader<Handler: JobHandler>: Sendable {
     let body = try Handler.Body(json: delivery.message.body)
     let message = JobMessage(
       messageID: envelope.messageID, messageType: envelope.type, correlationID: envelope.correlationID,
-      attempt: envelope.attempt, receivedAt: now, trace: envelope.trace)
-    return IncomingJob(envelope: envelope, preparation: try prepare(body, message))
+      attempt: envelope.attempt, stageOf: delivery.message.headers[WorkerHeader.jobID]?.stringValue, receivedAt: now,
+      trace: envelope.trace)
+    return IncomingJob(
+      envelope: envelope, jobID: handler.jobID(of: body, message), preparation: try prepare(body, message))
   }
 
   private func prepare(
@@ -33,9 +35,7 @@ struct MessageReader<Handler: JobHandler>: Sendable {
   ) throws(ContractProblem) -> IncomingJob.Preparation {
     switch handler.prepare(body, of: message) {
     case .ready(let prepared):
-      return .ready(
-        JobCall(handler: handler, job: prepared.job), lanes: prepared.lanes, deadline: prepared.deadline,
-        onUnknown: prepared.onUnknown, extras: prepared.extras)
+      return .ready(prepared.replacingJob(with: JobCall(handler: handler, job: prepared.job)))
     case .refused(let reason, let extras): return .refused(JobFacts.Refusal(reason: reason, extras: extras))
     case .invalid(let problem): throw problem
     }

@@ -8,6 +8,8 @@ enum WorkerHeader {
   static let notBefore = "x-not-before"
   /// Calls of which nobody knows how they ended; bounds resends also where no ledger remembers.
   static let unknownCalls = "x-unknown-calls"
+  /// On a further stage of a job: the job.
+  static let jobID = "x-job-id"
   /// RabbitMQ's count of failed deliveries on a quorum queue.
   static let deliveryCount = "x-delivery-count"
 

@@ -12,6 +12,8 @@ struct JobRun {
   let parts: WorkerParts
   let delivery: Delivery
   let envelope: Envelope
+  /// The envelope under the ID of the job that results are reported of.
+  private let reported: Envelope
   let startedAt: UnixTime
   private let call: (any HandlerCall)?
   private let deadline: UnixTime
@@ -19,26 +21,54 @@ struct JobRun {
   private var life: JobLifecycle
   private var slot: (lane: Lane, grant: SlotGrant)?
   private var claim: LedgerClaim?
-  private var result: (body: [UInt8], ending: JobEnding)?
+  /// What is to be published, as the ledger has it or should have it.
+  private var ended: (record: [UInt8], what: Ended)?
+  /// Whether the ledger has it.
+  private var isRecorded = false
+
+  private enum Ended {
+    case result(JobEnding)
+    case stage(NextStage)
+
+    var recorded: RecordedEnding {
+      switch self {
+      case .result(let ending): .result(ending.outcome)
+      case .stage(let stage): .stage(stage)
+      }
+    }
+
+    /// For the log.
+    var text: String {
+      switch self {
+      case .result(let ending): ending.outcome.rawValue
+      case .stage: "continued"
+      }
+    }
+  }
 
   init(parts: WorkerParts, delivery: Delivery, incoming: IncomingJob, startedAt: UnixTime) {
     self.parts = parts
     self.delivery = delivery
     self.startedAt = startedAt
     envelope = incoming.envelope
+    var reported = incoming.envelope
+    reported.messageID = incoming.jobID
+    self.reported = reported
     let message = delivery.message
     var facts = JobFacts(
       lanes: [], deadline: startedAt, onUnknown: .report, attempt: envelope.attempt,
       notBefore: WorkerHeader.notBefore(message), lastReason: envelope.lastError.flatMap(Reason.init(lastError:)),
       unknownCalls: WorkerHeader.unknownCalls(message))
     switch incoming.preparation {
-    case .ready(let call, let lanes, let deadline, let onUnknown, let extras):
-      self.call = call
-      self.extras = extras
-      facts.deadline = deadline
-      facts.onUnknown = onUnknown
-      facts.lanes = lanes.filter { parts.lanes[$0] != nil }
-      if facts.lanes.isEmpty { facts.refusal = JobFacts.Refusal(reason: .unknownLanes(lanes)) }
+    case .ready(let prepared):
+      call = prepared.job
+      extras = prepared.extras
+      facts.deadline = prepared.deadline
+      facts.onUnknown = prepared.onUnknown
+      facts.maximumUnknownResends = prepared.maximumUnknownResends
+      facts.unknownReason = prepared.unknownReason
+      facts.lanes = prepared.lanes.filter { parts.lanes[$0] != nil }
+      if facts.lanes.isEmpty { facts.refusal = JobFacts.Refusal(reason: .unknownLanes(prepared.lanes)) }
     case .refused(let refusal):
       call = nil
       extras = [:]
@@ -72,6 +102,7 @@ struct JobRun {
     case .postpone:
       return await giveBack(.postponed) { ledger, claim throws(LedgerError) in try await ledger.postpone(claim) }
     case .settle(let ending): return await settle(ending)
+    case .settleStage(let stage): return await settle(RecordedEnding.record(stage), .stage(stage))
     case .publish(let recorded): return await publish(recorded)
     case .delay(let delay):
       await put(off: delay)
@@ -90,7 +121,8 @@ struct JobRun {
     guard let (lane, grant) = slot else { return }
     switch action {
     case .claim(.some, _), .perform, .lookUp: return
-    case .claim(nil, _), .acquire, .release, .postpone, .settle, .publish, .delay, .handBack, .acknowledge:
+    case .claim(nil, _), .acquire, .release, .postpone, .settle, .settleStage, .publish, .delay, .handBack,
+      .acknowledge:
       lane.finish(grant, .unused, now: parts.clock.now())
       slot = nil
     }
@@ -140,7 +172,7 @@ extension JobRun {
   private func attempt(timeout: Duration, now: UnixTime) -> JobAttempt {
     JobAttempt(
       jobID: envelope.messageID, correlationID: envelope.correlationID, number: envelope.attempt,
-      deadline: deadline, timeout: timeout, startedAt: now, trace: envelope.trace)
+      deadline: deadline, timeout: timeout, startedAt: now, unknownCalls: life.unknownCalls, trace: envelope.trace)
   }
 
   private func report(_ classification: Classification, _ lane: String, took: Duration) {
@@ -148,8 +180,9 @@ extension JobRun {
     metrics?.calls.observe(took)
     let reason: Reason
     switch classification {
-    case .accepted: return
-    case .refused(let why, _), .otherLane(let why, _), .unknown(let why), .laneDown(let why): reason = why
+    case .accepted, .continued: return
+    case .refused(let why, _), .otherLane(let why, _), .unknown(let why), .lost(let why, _), .laneDown(let why):
+      reason = why
     case .retry(let why, _):
       reason = why
       metrics?.retries.increment()
@@ -202,21 +235,25 @@ extension JobRun {
   }
 
   private mutating func settle(_ ending: JobEnding) async -> JobLifecycle.Event {
-    let now = parts.clock.now()
     let body = parts.results.body(
-      of: ending, job: envelope, extras: extras, startedAt: startedAt, finishedAt: now)
-    result = (body, ending)
+      of: ending, job: reported, extras: extras, startedAt: startedAt, finishedAt: parts.clock.now())
+    return await settle(body, .result(ending))
+  }
+
+  private mutating func settle(_ record: [UInt8], _ what: Ended) async -> JobLifecycle.Event {
+    ended = (record, what)
+    let now = parts.clock.now()
     guard let claim else { return .ledgerFailed }
     for wait in Self.settleWaits + [.zero] {
       do throws(LedgerError) {
-        let standing = try await parts.ledger.settle(claim, result: body, at: now)
+        let standing = try await parts.ledger.settle(claim, result: record, at: now)
+        isRecorded = standing == nil && parts.ledger.remembers
         parts.metrics.ledgerTime.observe(parts.clock.now() - now)
         return .settled(standing: standing)
       } catch {
         parts.metrics.ledgerFailures.increment()
         parts.log.error(
-          "result cannot be recorded",
-          [.jobID: envelope.messageID, .outcome: ending.outcome.rawValue, .error: error.description])
+          "result cannot be recorded", [.jobID: envelope.messageID, .outcome: what.text, .error: error.description])
       }
       if wait > .zero { _ = await parts.timers.sleep(until: parts.clock.now() + wait) }
     }
@@ -228,29 +265,54 @@ extension JobRun {
 
 extension JobRun {
   private func publish(_ recorded: [UInt8]?) async -> JobLifecycle.Event {
-    guard let (body, outcome) = resultToPublish(recorded) else { return .undeliverable }
-    let (essential, copy) = parts.results.publications(body, outcome: outcome, job: envelope, now: parts.clock.now())
+    let standing = standing(recorded)
+    guard let (record, ending) = standing ?? ended.map({ ($0.record, $0.what.recorded) }) else { return .undeliverable }
+    // What is recorded nowhere exists here only, so it is not given up.
     let delivered = await parts.courier.deliver(
-      Consignment(essential, copy: copy), jobID: envelope.messageID, givesUp: parts.ledger.remembers)
+      consignment(record, ending), jobID: envelope.messageID, givesUp: standing != nil || isRecorded)
     switch delivered {
     case .confirmed:
-      if recorded != nil { parts.metrics.republished.increment() }
-      if recorded == nil, let ending = result?.ending { parts.metrics.ended(ending.outcome, lane: ending.lane) }
+      count(isRepeated: standing != nil)
       return .published
     case .undeliverable, .tooLarge: return .undeliverable
     case .stopped: return .stopping
     }
   }
 
-  /// The recorded result or the one of this life, with its outcome.
-  private func resultToPublish(_ recorded: [UInt8]?) -> (body: [UInt8], outcome: JobOutcome)? {
-    guard let recorded else { return result.map { ($0.body, $0.ending.outcome) } }
+  private func count(isRepeated: Bool) {
+    if isRepeated { return parts.metrics.republished.increment() }
+    switch ended?.what {
+    case .result(let ending): parts.metrics.ended(ending.outcome, lane: ending.lane)
+    case .stage: parts.metrics.continued.increment()
+    case nil: return
+    }
+  }
+
+  /// What another life of the job recorded, when that is what counts.
+  private func standing(_ recorded: [UInt8]?) -> (record: [UInt8], ending: RecordedEnding)? {
+    guard let recorded else { return nil }
     do throws(ContractProblem) {
-      return (recorded, try JobResult(json: recorded).outcome)
+      let ending = try RecordedEnding(recorded)
+      // Another worker took this one for dead and could only say that the yield of its call is lost; it is not.
+      if case .stage = ended?.what, case .result = ending { return nil }
+      return (recorded, ending)
     } catch {
       parts.log.error(
         "recorded result cannot be read", [.jobID: envelope.messageID, .error: error.description])
-      return result.map { ($0.body, $0.ending.outcome) }
+      return nil
+    }
+  }
+
+  private func consignment(_ record: [UInt8], _ ending: RecordedEnding) -> Consignment {
+    let now = parts.clock.now()
+    switch ending {
+    case .result(let outcome):
+      let (result, copy) = parts.results.publications(record, outcome: outcome, job: reported, now: now)
+      return Consignment(result, copy: copy)
+    case .stage(let stage):
+      return Consignment(
+        parts.stages.publication(
+          stage, job: envelope, jobID: reported.messageID, startedAt: startedAt, now: now))
     }
   }
 

@@ -21,6 +21,7 @@ final class WorkerParts: Sendable {
   /// Asks whether a lane works again.
   let probe: @Sendable (_ lane: String) async -> ProbeResult
   let results: ResultWriter
+  let stages: StageWriter
   let delays: DelayWriter
   let deadLetters: DeadLetterWriter
   let tokens = ClaimTokens()
@@ -52,6 +53,7 @@ final class WorkerParts: Sendable {
     read = { delivery, now throws(ContractProblem) in try reader.read(delivery, now: now) }
     probe = { await handler.probe(lane: $0) }
     results = ResultWriter(jobType: Handler.Body.type, appID: options.appID)
+    stages = StageWriter(appID: options.appID)
     delays = DelayWriter(jobType: Handler.Body.type)
     deadLetters = DeadLetterWriter(queue: options.queue)
     ledgerBreaker = Mutex(Breaker(threshold: options.ledgerFailureThreshold, delay: options.ledgerPause))

@@ -7,6 +7,8 @@
 /// | `otherLane` | this lane never will, the next one may | next lane; after the last one as `refused` |
 /// | `retry` | it surely did not happen, and may later | next lane, else a delay step; bounded by the deadline |
 /// | `unknown` | bytes left and no clear answer came | looks it up; else the job's rule; else settles as `unknown` |
+/// | `lost` | the end of an earlier call is not known, and never will be | settles as `unknown` at once |
+/// | `continued` | it is done in part, and goes on as another message | settles, publishes that message |
 /// | `laneDown` | our fault or theirs, for everybody | stops using the lane, probes it; the job takes another lane or waits uncounted |
 public enum Classification: Sendable, Hashable {
   /// The provider took the job.
@@ -30,6 +32,14 @@ public enum Classification: Sendable, Hashable {
 
   /// Bytes left and no clear answer came back: time-out, reset, 5xx of a call that is not idempotent.
   case unknown(Reason)
+
+  /// The answer shows that an earlier call, whose end nobody knew, used up what the job brought: to ask again tells nothing more.
+  case lost(Reason, extras: ResultExtras = [:])
+
+  /// The call yielded what must not be lost: the job goes on as a further message, which holds it sealed.
+  ///
+  /// The message is recorded in the ledger and confirmed by the broker before the job is acknowledged; the result comes from it.
+  case continued(as: NextStage)
 
   /// Credentials refused, account suspended, sender not registered: nothing that goes this way will succeed.
   case laneDown(Reason)

@@ -14,6 +14,9 @@ public struct JobAttempt: Sendable {
   public var timeout: Duration
   /// When the call began.
   public var startedAt: UnixTime
+  /// Earlier calls of this job of which nobody knows how they ended. What is new to the provider with the first call may not be with
+  /// this one.
+  public var unknownCalls: Int
   /// The trace that the job belongs to.
   public var trace: TraceContext?
 
@@ -24,10 +27,11 @@ public struct JobAttempt: Sendable {
   ///   - deadline: When the job is worth nothing any more.
   ///   - timeout: How long the call may take in all, more than zero.
   ///   - startedAt: When the call began.
+  ///   - unknownCalls: Earlier calls of which nobody knows how they ended.
   ///   - trace: The trace that the job belongs to.
   public init(
     jobID: String, correlationID: String? = nil, number: Int = 1, deadline: UnixTime, timeout: Duration,
-    startedAt: UnixTime, trace: TraceContext? = nil
+    startedAt: UnixTime, unknownCalls: Int = 0, trace: TraceContext? = nil
   ) {
     self.jobID = jobID
     self.correlationID = correlationID
@@ -35,6 +39,7 @@ public struct JobAttempt: Sendable {
     self.deadline = deadline
     self.timeout = timeout
     self.startedAt = startedAt
+    self.unknownCalls = unknownCalls
     self.trace = trace
   }
 }

@@ -15,6 +15,12 @@ public protocol JobHandler: Sendable {
   /// Checks the body, opens what is sealed, names the lanes. Runs before a slot is taken, so it does no I/O.
   func prepare(_ body: Body, of message: JobMessage) -> Preparation<Job>
 
+  /// The job that results are reported of.
+  ///
+  /// - Returns: The default is the message's own ID. For a further stage it is `message.stageOf`, which is an ordinary header: to be
+  ///   returned only where a secret of the body proves that a worker wrote it.
+  func jobID(of body: Body, _ message: JobMessage) -> String
+
   /// Carries the job out through one lane, once.
   ///
   /// It returns within `attempt.timeout`. Its task is cancelled shortly after that; a handler that does not return even
@@ -34,6 +40,8 @@ public protocol JobHandler: Sendable {
 }
 
 extension JobHandler {
+  public func jobID(of body: Body, _ message: JobMessage) -> String { message.messageID }
+
   public func lookUp(_ job: Job, on lane: String, _ attempt: JobAttempt) async -> Classification? { nil }
 
   public func probe(lane: String) async -> ProbeResult { .cannotTell }

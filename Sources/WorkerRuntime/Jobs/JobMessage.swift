@@ -11,6 +11,8 @@ public struct JobMessage: Sendable {
   public var correlationID: String?
   /// The number of this attempt, from 1.
   public var attempt: Int
+  /// The job of which this message is a further stage, as the message itself says (`NextStage`).
+  public var stageOf: String?
   /// When the engine took the message up.
   public var receivedAt: UnixTime
   /// The trace that the job belongs to.
@@ -21,16 +23,18 @@ public struct JobMessage: Sendable {
   ///   - messageType: Type and version.
   ///   - correlationID: What the sender wants back.
   ///   - attempt: The number of this attempt, from 1.
+  ///   - stageOf: The job of which this message is a further stage.
   ///   - receivedAt: When the engine took the message up.
   ///   - trace: The trace that the job belongs to.
   public init(
-    messageID: String, messageType: MessageType, correlationID: String? = nil, attempt: Int = 1, receivedAt: UnixTime,
-    trace: TraceContext? = nil
+    messageID: String, messageType: MessageType, correlationID: String? = nil, attempt: Int = 1,
+    stageOf: String? = nil, receivedAt: UnixTime, trace: TraceContext? = nil
   ) {
     self.messageID = messageID
     self.messageType = messageType
     self.correlationID = correlationID
     self.attempt = attempt
+    self.stageOf = stageOf
     self.receivedAt = receivedAt
     self.trace = trace
   }

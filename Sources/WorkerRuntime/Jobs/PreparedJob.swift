@@ -14,19 +14,30 @@ public struct PreparedJob<Job: Sendable>: Sendable {
   /// What the type adds to every result of this job, whatever the outcome; the extras of the classification win.
   public var extras: ResultExtras
 
+  /// How often it is carried out again, at most, when its outcome is unknown and `onUnknown` is `resend`. Nil: as the worker is
+  /// configured; `Int.max` for what is harmless however often it is done: until the deadline.
+  public var maximumUnknownResends: Int?
+  /// Why, in a result whose outcome is unknown: what is lost then, and what is to be done. Nil: what the last call said.
+  public var unknownReason: Reason?
+
   /// - Parameters:
   ///   - job: What `JobHandler.perform` is called with.
   ///   - lanes: The lanes that may serve it, in the order in which they are tried.
   ///   - deadline: When the job is worth nothing any more.
   ///   - onUnknown: What is done when nobody knows whether it was carried out.
   ///   - extras: What the type adds to every result of this job.
+  ///   - maximumUnknownResends: How often it is carried out again when its outcome is unknown; nil: as the worker is configured.
+  ///   - unknownReason: Why, in a result whose outcome is unknown; nil: what the last call said.
   public init(
-    _ job: Job, lanes: [String], deadline: UnixTime, onUnknown: OnUnknown = .report, extras: ResultExtras = [:]
+    _ job: Job, lanes: [String], deadline: UnixTime, onUnknown: OnUnknown = .report, extras: ResultExtras = [:],
+    maximumUnknownResends: Int? = nil, unknownReason: Reason? = nil
   ) {
     self.job = job
     self.lanes = lanes
     self.deadline = deadline
     self.onUnknown = onUnknown
     self.extras = extras
+    self.maximumUnknownResends = maximumUnknownResends
+    self.unknownReason = unknownReason
   }
 }

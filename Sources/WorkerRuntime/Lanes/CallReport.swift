@@ -11,7 +11,7 @@ enum CallReport: Sendable, Hashable {
 
   init(_ classification: Classification) {
     switch classification {
-    case .accepted, .refused, .otherLane: self = .answered
+    case .accepted, .refused, .otherLane, .lost, .continued: self = .answered
     case .retry(let reason, _), .unknown(let reason): self = .failed(reason)
     case .laneDown(let reason): self = .down(reason)
     }

@@ -15,6 +15,10 @@ struct JobFacts: Sendable {
   var lastReason: Reason?
   /// Calls of earlier attempts of which nobody knows how they ended, as the message's own header has it.
   var unknownCalls = 0
+  /// How often it is carried out again when its outcome is unknown; nil: as the rules have it.
+  var maximumUnknownResends: Int?
+  /// Why, in a result whose outcome is unknown; nil: what the last call said.
+  var unknownReason: Reason?
   /// A job that is refused without a call.
   var refusal: Refusal?
 

@@ -10,6 +10,7 @@ import Telemetry
 ///              │         │         │
 ///              │         │         ├─ retry ────► release ─► acquire (next lane) or delay
 ///              │         │         ├─ otherLane ► release ─► acquire (next lane), or settle after the last one
+///              │         │         ├─ continued ► settle ─► publish (the next stage) ─► acknowledge
 ///              │         │         ├─ unknown ──► lookUp ──► settle, or postpone ─► delay
 ///              │         │         └─ laneDown ─► release ─► acquire (next lane) or delay, uncounted
 ///              │         ├─ settled ───► publish (the recorded result)
@@ -32,7 +33,8 @@ struct JobLifecycle: Sendable {
     case release
     case postpone
     case settle(JobEnding)
-    /// Publish the result just settled, or the one that an earlier delivery recorded.
+    case settleStage(NextStage)
+    /// Publish what was just settled, a result or a next stage, or what an earlier delivery recorded.
     case publish(recorded: [UInt8]?)
     /// Publish to a delay step, then acknowledge. Ends the life.
     case delay(JobDelay)
@@ -100,7 +102,8 @@ struct JobLifecycle: Sendable {
   private let callTimeouts: [Duration]
   private var state = State.new
   private var laneIndex = 0
-  private var unknownCalls: Int
+  /// Earlier calls of which nobody knows how they ended.
+  private(set) var unknownCalls: Int
   private var hasCalled = false
   private var retry: (reason: Reason, after: Duration?)?
   private var down: (reason: Reason, until: UnixTime)?
@@ -240,6 +243,10 @@ extension JobLifecycle {
     case .otherLane(let reason, let extras):
       let isLast = laneIndex + 1 == facts.lanes.count
       return isLast ? classified(.refused(reason, extras: extras), now) : release(.nextLane)
+    case .lost(let reason, let extras): return settle(ending(.unknown, reason, lane: lane, extras: extras))
+    case .continued(let stage):
+      state = .settling
+      return .settleStage(stage)
     case .retry(let reason, let after):
       noteRetry(reason, after: after)
       return release(.nextLane)
@@ -256,7 +263,8 @@ extension JobLifecycle {
     _ answer: Classification?, _ unknown: Unknown, _ timeout: Duration, _ now: UnixTime
   ) -> Action {
     switch (answer, unknown) {
-    case (.accepted, _), (.refused, _): return classified(answer ?? .unknown(.attemptLost), now)
+    case (.accepted, _), (.refused, _), (.lost, _), (.continued, _):
+      return classified(answer ?? .unknown(.attemptLost), now)
     case (.retry, .abandoned):
       unknownCalls -= 1
       return isTooLate(now) ? release(.tooLate) : perform(timeout)
@@ -276,14 +284,23 @@ extension JobLifecycle {
       reason = callReason
       unknownCalls += 1
     }
-    let mayResend = facts.onUnknown == .resend && unknownCalls <= rules.maximumUnknownResends && !isTooLate(now)
-    guard mayResend else { return settle(ending(.unknown, reason, lane: lane)) }
+    let mayResend = facts.onUnknown == .resend && unknownCalls <= maximumUnknownResends && !isTooLate(now)
+    guard mayResend else { return settle(ending(.unknown, unknownReason(reason), lane: lane)) }
     if case .abandoned = unknown { return perform(timeout) }
     guard RetryStep.fitting(RetryStep.after(attempt: facts.attempt), now: now, latest: latestCall) != nil else {
-      return settle(ending(.unknown, reason, lane: lane))
+      return settle(ending(.unknown, unknownReason(reason), lane: lane))
     }
     state = .postponing(reason)
     return .postpone
+  }
+
+  private var maximumUnknownResends: Int { facts.maximumUnknownResends ?? rules.maximumUnknownResends }
+
+  /// The job's own word for an outcome that nobody knows, with what the provider said.
+  private func unknownReason(_ reason: Reason) -> Reason {
+    guard var own = facts.unknownReason else { return reason }
+    own.providerCode = own.providerCode ?? reason.providerCode
+    return own
   }
 
   private mutating func resend(_ reason: Reason, _ now: UnixTime) -> Action {
@@ -395,7 +412,7 @@ extension JobLifecycle {
     guard !isCertain else { return .settle(ending) }
     var uncertain = ending
     uncertain.outcome = .unknown
-    uncertain.reason = .attemptLost
+    uncertain.reason = unknownReason(.attemptLost)
     return .settle(uncertain)
   }
 

@@ -19,6 +19,7 @@ struct WorkerMetrics: Sendable {
   let inFlight: Gauge
   let delays: MetricFamily<Counter>
   let deadLetters: MetricFamily<Counter>
+  let continued: Counter
   let republished: Counter
   let handedBack: Counter
   let publishFailures: Counter
@@ -64,6 +65,7 @@ struct WorkerMetrics: Sendable {
       "countersign_job_delays_total", "Jobs put into a delay step, by why.", labels: ["type", "step", "reason"])
     deadLetters = registry.counter(
       "countersign_dead_letters_total", "Messages that broke the contract, by how.", labels: ["type", "reason"])
+    continued = registry.counter("countersign_jobs_continued_total", "Jobs that went on as another message.")
     republished = registry.counter(
       "countersign_results_republished_total", "Results published again for a job that was delivered again.")
     handedBack = registry.counter("countersign_jobs_handed_back_total", "Jobs given back to the queue unbegun.")

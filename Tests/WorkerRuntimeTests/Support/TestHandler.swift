@@ -50,6 +50,8 @@ final class TestHandler: JobHandler {
     script.withLock { $0.prepare }(body)
   }
 
+  func jobID(of body: TestJob, _ message: JobMessage) -> String { message.stageOf ?? message.messageID }
+
   func perform(_ job: TestJob, on lane: String, _ attempt: JobAttempt) async -> Classification {
     journal.add(.performed(attempt.jobID, lane: lane))
     return await script.withLock { $0.call }(lane, attempt)

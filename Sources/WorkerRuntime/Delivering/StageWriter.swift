@@ -1,0 +1,27 @@
+import AMQP
+import Messages
+import Telemetry
+
+/// Makes the message in which a job goes on.
+struct StageWriter: Sendable {
+  /// What the messages name as their sender.
+  let appID: String
+
+  /// - Parameters:
+  ///   - stage: What goes on.
+  ///   - job: The message that it was until now.
+  ///   - jobID: The job that the result will be reported of.
+  ///   - startedAt: When this attempt began.
+  ///   - now: The time.
+  func publication(
+    _ stage: NextStage, job: Envelope, jobID: String, startedAt: UnixTime, now: UnixTime
+  ) -> Publication {
+    var envelope = job.leading(to: job.type, messageID: stage.messageID, at: now, appID: appID)
+    envelope.firstAttemptAt = job.firstAttemptAt ?? startedAt
+    // The broker names the requester's own channel in its place; by itself it would be a channel of ours.
+    envelope.replyTo = job.replyTo == Topology.Queues.directReplyTo ? nil : job.replyTo
+    var message = envelope.message(body: stage.body)
+    message.headers[WorkerHeader.jobID] = .string(jobID)
+    return Publication(message: message, exchange: Topology.Exchanges.jobs, routingKey: job.type.name)
+  }
+}
