@@ -62,6 +62,9 @@ let libraries: [Target] = [
       "CurlTransport", "Database", "JOSE", "Messages", "PhoneNumbers", "ServiceRuntime", "Telemetry", "WorkerRuntime",
     ]),
   library(
+    "TokenRevocation",
+    ["CurlTransport", "JOSE", "Messages", "ServiceRuntime", "Telemetry", "WorkerRuntime"]),
+  library(
     "Coordination",
     ["AMQP", "Database", "JOSE", "Messages", "PhoneNumbers", "ServiceRuntime", "Telemetry"]),
   library("Client", ["AMQP", "JOSE", "Messages", "Telemetry"]),
@@ -77,6 +80,7 @@ let executables: [Target] = [
   executable("simulator", ["ServiceRuntime", "Simulation", "Telemetry"]),
   executable("coordinator", ["Coordination", "ServiceRuntime"]),
   executable("sms-worker", ["SMSDispatch", "ServiceRuntime", "WorkerRuntime"]),
+  executable("revocation-worker", ["ServiceRuntime", "TokenRevocation", "WorkerRuntime"]),
 ]
 
 let testTargets: [Target] = [
@@ -95,6 +99,12 @@ let testTargets: [Target] = [
   tests(
     "SMSDispatch",
     ["CurlTransport", "HTTPServer", "JOSE", "Messages", "PhoneNumbers", "ServiceRuntime", "Telemetry", "WorkerRuntime"]),
+  tests(
+    "TokenRevocation",
+    [
+      "AMQP", "CurlTransport", "HTTPServer", "JOSE", "Messages", "ServiceRuntime", "Simulation", "Telemetry",
+      "WorkerRuntime",
+    ]),
   tests("Database"),
   tests("JOSE"),
   tests("AMQP"),
