@@ -64,10 +64,7 @@ import Testing
 
   @Test func theChannelsAreTheTopology() throws {
     var expected: Set<String> = []
-    for key in [
-      StartVerification.routingKey, CheckVerification.routingKey, GetVerificationStatus.routingKey,
-      CancelVerification.routingKey,
-    ] { expected.insert("\(Topology.Exchanges.commands) direct \(key)") }
+    for key in Topology.commands { expected.insert("\(Topology.Exchanges.commands) direct \(key)") }
     for job in Topology.Queues.jobs {
       expected.insert("\(Topology.Exchanges.jobs) direct \(job)")
       for outcome in JobOutcome.allCases {
@@ -77,6 +74,8 @@ import Testing
     for key in [
       VerificationStarted.routingKey, VerificationSent.routingKey, VerificationApproved.routingKey,
       VerificationFailed.routingKey, VerificationExpired.routingKey, VerificationCanceled.routingKey,
+      AppVerified.routingKey, AppUnverified.routingKey, OperationStarted.routingKey, OperationCompleted.routingKey,
+      OperationFailed.routingKey,
     ] { expected.insert("\(Topology.Exchanges.events) topic \(key)") }
     let described = (document["channels"]?.object ?? [:]).filter { $0.key != "replies" }.values.map { channel in
       let exchange = channel["bindings"]?["amqp"]?["exchange"]
@@ -97,6 +96,10 @@ import Testing
     ("AppleTokenKind", AppleToken.Kind.allCases.map(\.rawValue)),
     ("PushEnvironment", PushEnvironment.allCases.map(\.rawValue)),
     ("VerificationState", VerificationStatus.State.known.map(\.rawValue)),
+    ("OperationState", OperationStatus.State.known.map(\.rawValue)),
+    ("OperationKind", OperationKind.known.map(\.rawValue)),
+    ("OperationEnding", OperationEnding.known.map(\.rawValue)),
+    ("ProofMethod", AppVerified.Method.known.map(\.rawValue)),
     ("ErrorCode", APIErrorCode.known.map(\.rawValue)),
   ])
   func theWordsAreTheSame(schema: String, words: [String]) {

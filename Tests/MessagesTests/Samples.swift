@@ -49,7 +49,24 @@ struct Sample: Sendable, CustomStringConvertible {
       try Sample([], least: CheckVerification(verificationID: "v", code: secret)),
       try Sample([], least: GetVerificationStatus(verificationID: "v")),
       try Sample([], least: CancelVerification(verificationID: "v")),
-    ]
+      try Sample(
+        [
+          VerifyApp(
+            app: app, deviceToken: "00FC", environment: .sandbox, client: .init(ip: "192.0.2.1", userAgent: "a"))
+        ],
+        least: VerifyApp(app: app, deviceToken: "00fc")),
+      try Sample([], least: GetOperationStatus(operationID: "o")),
+    ] + [try revocations()]
+  }
+
+  private static func revocations() throws -> Sample {
+    let notice = StartRevocation.Notice(email: "a@example.com", languageCode: "fr", template: "t")
+    return try Sample(
+      AppleToken.Kind.allCases.map { kind in
+        StartRevocation(
+          app: app, clientID: "c", token: AppleToken(kind, secret), redirectURI: "https://example.com/", notify: notice)
+      },
+      least: StartRevocation(app: app, token: .refreshToken(secret)))
   }
 
   static func replies() throws -> [Sample] {
@@ -66,8 +83,18 @@ struct Sample: Sendable, CustomStringConvertible {
         least: VerificationStatus(
           verificationID: "v", app: app, phoneNumber: number, state: .pending, expiresAt: time, timeline: [])),
       try Sample(
-        [ErrorReply(APIError(.quotaExceeded, "m", field: "f", retryAfter: 1))],
+        [ErrorReply(APIError(.quotaExceeded, "m", field: "f", retryAfter: 1, reason: "R"))],
         least: ErrorReply(APIError(.internalError, "m"))),
+      try Sample([], least: AppVerifying(receipt: "r", suggestedTimeout: 10)),
+      try Sample(
+        [
+          OperationStatus(
+            operationID: "o", kind: .appleRevocation, app: app, state: .completed, ending: .revokedNoticeRefused,
+            failure: .init(code: "C", detail: "d"), startedAt: time, expiresAt: time, timeline: [entry])
+        ],
+        least: OperationStatus(
+          operationID: "o", kind: .appVerification, app: app, state: .running, startedAt: time, expiresAt: time,
+          timeline: [])),
     ]
   }
 
@@ -95,6 +122,38 @@ struct Sample: Sendable, CustomStringConvertible {
           verificationID: "v", app: app, phoneNumber: number, failedAt: time, failure: .init(code: "C"))),
       try Sample([], least: VerificationExpired(verificationID: "v", app: app, phoneNumber: number, expiredAt: time)),
       try Sample([], least: VerificationCanceled(verificationID: "v", app: app, phoneNumber: number, canceledAt: time)),
+    ] + (try operationEvents())
+  }
+
+  private static func operationEvents() throws -> [Sample] {
+    let failure = VerificationStatus.Failure(code: "C", detail: "d")
+    return [
+      try Sample(
+        [AppVerified(app: app, method: .recaptcha, verifiedAt: time, receipt: "r", score: 0.5)],
+        least: AppVerified(app: app, method: .push, verifiedAt: time)),
+      try Sample(
+        [AppUnverified(receipt: "r", app: app, failedAt: time, failure: failure)],
+        least: AppUnverified(receipt: "r", app: app, failedAt: time, failure: .init(code: "C"))),
+      try Sample(
+        [],
+        least: OperationStarted(
+          operationID: "o", kind: .appleRevocation, app: app, startedAt: time, repeated: false)),
+      try Sample(
+        [
+          OperationCompleted(
+            operationID: "o", kind: .appleRevocation, app: app, completedAt: time, ending: .revokedNoticeUnknown,
+            failure: failure)
+        ],
+        least: OperationCompleted(
+          operationID: "o", kind: .appleRevocation, app: app, completedAt: time, ending: .revoked)),
+      try Sample(
+        [
+          OperationFailed(
+            operationID: "o", kind: .appleRevocation, app: app, failedAt: time, ending: .lost, failure: failure)
+        ],
+        least: OperationFailed(
+          operationID: "o", kind: .appleRevocation, app: app, failedAt: time, ending: .refused,
+          failure: .init(code: "C"))),
     ]
   }
 

@@ -8,17 +8,23 @@ public struct APIError: Error, Codable, Sendable, Hashable {
   public var field: String?
   /// After how many seconds trying again makes sense; absent when waiting does not help.
   public var retryAfter: Int?
+  /// Tells apart what shares a code: upper case with underscores, such as `RECEIPT_EXPIRED`.
+  public var reason: String?
 
   /// - Parameters:
   ///   - code: what went wrong, for programs.
   ///   - message: what was wrong and what to do about it; must not repeat a secret.
   ///   - field: the field it is about.
   ///   - retryAfter: seconds, from 1.
-  public init(_ code: APIErrorCode, _ message: String, field: String? = nil, retryAfter: Int? = nil) {
+  ///   - reason: tells apart what shares a code.
+  public init(
+    _ code: APIErrorCode, _ message: String, field: String? = nil, retryAfter: Int? = nil, reason: String? = nil
+  ) {
     self.code = code
     self.message = message
     self.field = field
     self.retryAfter = retryAfter
+    self.reason = reason
   }
 
   /// The error of a command that breaks the contract.

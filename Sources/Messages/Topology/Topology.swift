@@ -55,12 +55,15 @@ public enum Topology {
       (Exchanges.events, "topic"), (Exchanges.dead, "direct"),
     ] + RetryStep.allCases.map { ($0.exchange, "fanout") }
 
+  /// The routing keys of the commands.
+  public static let commands = [
+    StartVerification.routingKey, CheckVerification.routingKey, GetVerificationStatus.routingKey,
+    CancelVerification.routingKey, VerifyApp.routingKey, StartRevocation.routingKey, GetOperationStatus.routingKey,
+  ]
+
   /// Every binding of a queue to an exchange.
   public static let bindings: [Binding] =
-    [
-      StartVerification.routingKey, CheckVerification.routingKey, GetVerificationStatus.routingKey,
-      CancelVerification.routingKey,
-    ].map { Binding(Exchanges.commands, Queues.commands, $0) }
+    commands.map { Binding(Exchanges.commands, Queues.commands, $0) }
     + Queues.jobs.map { Binding(Exchanges.jobs, $0, $0) }
     + [Binding(Exchanges.results, Queues.results, "#")]
     + RetryStep.allCases.map { Binding($0.exchange, $0.queue, "") }
