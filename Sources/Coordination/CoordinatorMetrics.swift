@@ -1,3 +1,4 @@
+import Messages
 import Telemetry
 
 /// What the coordinator measures.
@@ -15,6 +16,8 @@ struct CoordinatorMetrics: Sendable {
   private let verifications: MetricFamily<Counter>
   private let limited: MetricFamily<Counter>
   private let reports: MetricFamily<Counter>
+  private let proofs: MetricFamily<Counter>
+  private let operations: MetricFamily<Counter>
 
   init(_ registry: MetricsRegistry) {
     outboxMessages = registry.gauge(
@@ -45,6 +48,11 @@ struct CoordinatorMetrics: Sendable {
       "countersign_limited_total", "Refusals by the limit that was reached.", labels: ["limit"])
     reports = registry.counter(
       "countersign_message_outcomes_total", "Messages of verifications by what became of them.", labels: ["outcome"])
+    proofs = registry.counter(
+      "countersign_app_proofs_total", "What became of proofs of apps, by push and by reCAPTCHA.",
+      labels: ["method", "outcome"])
+    operations = registry.counter(
+      "countersign_operations_total", "Revocations that were started, and how they ended.", labels: ["kind", "ending"])
   }
 
   func count(_ tally: Tally) {
@@ -54,6 +62,8 @@ struct CoordinatorMetrics: Sendable {
     }
     for scope in tally.refusals { limited.with(scope.rawValue).increment() }
     for outcome in tally.reports { reports.with(outcome.rawValue).increment() }
+    for count in tally.proofs { proofs.with(count.method.rawValue, count.outcome).increment() }
+    for count in tally.operations { operations.with(count.kind.rawValue, count.ending).increment() }
   }
 
   func count(_ label: CommandLabel, took: Duration) {

@@ -3,6 +3,7 @@ import JOSE
 import Messages
 import PhoneNumbers
 import ServiceRuntime
+import Telemetry
 import Testing
 
 @testable import Coordination
@@ -121,11 +122,37 @@ struct ConfigurationTests {
     #expect(loaded.content.rules.apps["com.example.app"]?.fictionalNumbers.count == 2)
   }
 
-  @Test("Ways of verification that are not there yet say so", arguments: ["push", "recaptcha", "audit"])
-  func notAvailable(word: String) throws {
-    let found = try problems(app("verification: '\(word)'"))
-    #expect(found.count == 1)
-    #expect(found[0].contains("not available in this version"))
+  @Test("Every way of verification can be configured", arguments: AppVerification.allCases)
+  func ways(verification: AppVerification) throws {
+    let loaded = try load(app("verification: '\(verification.rawValue)', recaptchaAction: 'login'"))
+    let profile = try #require(loaded.content.rules.apps["com.example.app"])
+    #expect(profile.verification == verification)
+    #expect(profile.recaptchaAction == "login")
+  }
+
+  @Test("Receipts, assessments and revocations have rules of their own")
+  func operations() throws {
+    let loaded = try load(
+      """
+      proof: { receiptLifetimeSeconds: 100, suggestedTimeoutSeconds: 5, pushDeadlineSeconds: 50, refusedTokenSeconds: 7,
+        assessmentTimeoutSeconds: 9 },
+      revocation: { deadlineSeconds: 120, noticeDeadlineSeconds: 240, noticeTemplate: 'n', retentionSeconds: 900 },
+      limits: { receiptsPerDevicePerHour: 3, proofsPerAddressPerHour: 4 },
+      apps: { a: { name: 'A', verification: 'push', receiptsValidFrom: '2026-07-01T12:00:00Z' } },
+      """)
+    let rules = loaded.content.rules
+    #expect(
+      rules.proof
+        == ProofPolicy(
+          credentialLifetime: .seconds(100), suggestedTimeout: .seconds(5), pushDeadline: .seconds(50),
+          refusedTokenMemory: .seconds(7), assessmentTimeout: .seconds(9)))
+    #expect(
+      rules.revocation
+        == RevocationPolicy(
+          deadline: .seconds(120), noticeDeadline: .seconds(240), noticeTemplate: "n", retention: .seconds(900)))
+    #expect(rules.limits.receiptsPerDevicePerHour == 3)
+    #expect(rules.limits.proofsPerAddressPerHour == 4)
+    #expect(rules.apps["a"]?.receiptsValidFrom == UnixTime(rfc3339: "2026-07-01T12:00:00Z"))
   }
 
   @Test(
@@ -135,8 +162,10 @@ struct ConfigurationTests {
       ("regions: { allowed: ['usa'] }", "must hold codes"),
       ("regions: { allowed: ['US'], refusedTypes: ['voipp'] }", "did you mean voip"),
       ("limits: { sendPerDay: 1 }", "did you mean limits.sendsPerDay"),
-      ("apps: { a: { name: 'A', verification: 'maybe' } }", "must be off or trusted"),
+      ("apps: { a: { name: 'A', verification: 'maybe' } }", "must be off or trusted or push or recaptcha or audit"),
       ("apps: { a: { name: 'A' } }", "verification: is required"),
+      ("apps: { a: { name: 'A', verification: 'push', receiptsValidFrom: 'July' } }", "must be a time"),
+      ("proof: { suggestedTimeoutSeconds: 60, pushDeadlineSeconds: 59 }", "must not be below suggestedTimeoutSeconds"),
     ])
   func refused(keys: String, text: String) throws {
     let found = try problems(keys)

@@ -78,7 +78,7 @@ public struct CodeKeeper: Sendable {
   }
 
   private static func digest(_ pepper: Pepper, id: String, code: String) -> [UInt8] {
-    HMACSHA256.authenticate(framed("countersign check", Array(id.utf8), Array(code.utf8)), key: pepper.bytes)
+    HMACSHA256.authenticate(framed("countersign check", [Array(id.utf8), Array(code.utf8)]), key: pepper.bytes)
   }
 
   private static func expand(_ pepper: Pepper, id: String, seed: [UInt8], length: Int) -> String {
@@ -87,7 +87,7 @@ public struct CodeKeeper: Sendable {
     var counter: UInt8 = 0
     while true {
       let block = HMACSHA256.authenticate(
-        framed("countersign code", Array(id.utf8), seed, [counter]), key: pepper.bytes)
+        framed("countersign code", [Array(id.utf8), seed, [counter]]), key: pepper.bytes)
       for start in stride(from: 0, to: block.count, by: 8) {
         let number = block[start..<start + 8].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
         guard number <= limit else { continue }
@@ -99,7 +99,7 @@ public struct CodeKeeper: Sendable {
   }
 
   /// The parts, each behind its length, so that no two lists of parts give the same bytes.
-  private static func framed(_ label: StaticString, _ parts: [UInt8]...) -> [UInt8] {
+  static func framed(_ label: StaticString, _ parts: [[UInt8]]) -> [UInt8] {
     var bytes = Array(label.description.utf8)
     for part in parts {
       bytes.append(UInt8(truncatingIfNeeded: part.count >> 8))

@@ -54,11 +54,13 @@ extension APIError {
       what = "\(refusal.limit) messages went to numbers like this one, whose type is not known, within 10 minutes"
     case .country: what = "the budget of \(refusal.limit) messages a day for this country is used up"
     case .total: what = "the budget of \(refusal.limit) messages a day is used up"
+    case .deviceToken: what = "\(refusal.limit) receipts were asked for this device within an hour"
+    case .addressProofs: what = "\(refusal.limit) proofs were asked for from this address within an hour"
     }
     let isBudget = refusal.scope == .country || refusal.scope == .total
     self.init(
       isBudget ? .quotaExceeded : .tooManyAttempts, "\(what): try again in \(seconds) s",
-      field: refusal.scope == .address ? "client.ip" : nil, retryAfter: seconds)
+      field: refusal.scope == .address || refusal.scope == .addressProofs ? "client.ip" : nil, retryAfter: seconds)
   }
 
   static let unknownVerification = APIError(

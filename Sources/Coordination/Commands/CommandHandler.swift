@@ -10,38 +10,54 @@ struct CommandHandler: Sendable {
   private let jobs: SMSJobMaker
   private let book: LimitBook
   private let announcements: AnnouncementMaker
+  let gate: ProofGate
+  private let receipts: AppHandler
+  private let revocations: RevocationHandler
+  private let operations: OperationLookup
 
-  init(_ rules: CoordinatorRules, keeper: CodeKeeper, jobs: SMSJobMaker) {
+  init(_ rules: CoordinatorRules, keeper: CodeKeeper, jobs: SMSJobMaker, operations kit: OperationKit) {
     self.rules = rules
     self.keeper = keeper
     self.jobs = jobs
     book = LimitBook(rules.limits)
     announcements = AnnouncementMaker(codeLength: rules.policy.codeLength)
+    receipts = kit.receipts
+    gate = ProofGate(rules, receipts: kit.receipts, jobs: kit.proofJobs)
+    revocations = kit.revocations
+    operations = OperationLookup(rules)
   }
 
   /// What a command did: the answer, and what the metrics count.
   struct Outcome: Sendable {
-    var answer: CommandAnswer
+    /// Absent when the command waits for something: it is answered later.
+    var answer: CommandAnswer?
     var tally = Tally()
   }
 
   /// Carries a command out, or finds that this was done before and gives the same answer again.
   func handle(_ request: CommandRequest, in transaction: CoordinatorTransaction) throws(DatabaseError) -> Outcome {
-    if case .status(let id) = request.order {
-      // A look changes nothing, so it is neither recorded nor answered from a record.
-      return Outcome(answer: try status(id, in: transaction))
+    // A look changes nothing, so it is neither recorded nor answered from a record.
+    if case .status(let id) = request.order { return Outcome(answer: try status(id, in: transaction)) }
+    if case .operationStatus(let id) = request.order {
+      return Outcome(answer: try operations.status(id, in: transaction))
     }
     if let recorded = try transaction.reply(toMessage: request.envelope.messageID) {
       return Outcome(answer: Self.again(recorded, for: request))
     }
     var tally = Tally()
-    let answer =
+    let answer: CommandAnswer? =
       switch request.order {
+      case .start(let order) where order.proof != nil:
+        try startProven(order, request, &tally, in: transaction)
       case .start(let order): try start(order, request, &tally, in: transaction)
       case .check(let id, let code): try check(id, code: code, request, &tally, in: transaction)
       case .cancel(let id): try cancel(id, request, &tally, in: transaction)
       case .status(let id): try status(id, in: transaction)
+      case .verifyApp(let order): try receipts.issue(order, request, &tally, in: transaction)
+      case .revoke(let order): try revocations.start(order, request, &tally, in: transaction)
+      case .operationStatus(let id): try operations.status(id, in: transaction)
       }
+    guard let answer else { return Outcome(answer: nil, tally: tally) }
     let reply = RecordedReply(fingerprint: request.fingerprint, type: answer.type.text, body: answer.body)
     try transaction.record(reply, toMessage: request.envelope.messageID)
     return Outcome(answer: answer, tally: tally)
@@ -56,7 +72,7 @@ struct CommandHandler: Sendable {
 
   // MARK: Commands
 
-  private func start(
+  func start(
     _ order: StartOrder, _ request: CommandRequest, _ tally: inout Tally, in transaction: CoordinatorTransaction
   ) throws(DatabaseError) -> CommandAnswer {
     let now = transaction.now

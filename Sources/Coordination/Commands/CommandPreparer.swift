@@ -10,16 +10,26 @@ struct CommandPreparer: Sendable {
   private let keeper: CodeKeeper
   private let jobs: SMSJobMaker
   private let keys: KeyRing
+  private let proofs: ProofPreparer
+  private let apps: AppPreparer
+  private let revocations: RevocationPreparer
 
-  init(_ rules: CoordinatorRules, keeper: CodeKeeper, jobs: SMSJobMaker, keys: KeyRing) {
+  init(
+    _ rules: CoordinatorRules, keeper: CodeKeeper, jobs: SMSJobMaker, keys: KeyRing, operations: OperationKit
+  ) {
     self.rules = rules
     self.keeper = keeper
     self.jobs = jobs
     self.keys = keys
+    proofs = ProofPreparer(keeper: operations.keeper, keys: keys)
+    apps = AppPreparer(rules, keeper: operations.keeper, jobs: operations.proofJobs)
+    revocations = RevocationPreparer(
+      rules, keeper: operations.keeper, jobs: operations.revocationJobs, keys: keys)
   }
 
   static let types = [
     StartVerification.type, CheckVerification.type, GetVerificationStatus.type, CancelVerification.type,
+    VerifyApp.type, StartRevocation.type, GetOperationStatus.type,
   ]
 
   /// - Throws: the error that the caller gets.
@@ -27,13 +37,19 @@ struct CommandPreparer: Sendable {
     let order: CommandRequest.Order =
       switch envelope.type {
       case StartVerification.type:
-        .start(try start(decode(StartVerification.self, body), at: now))
+        .start(try start(decode(StartVerification.self, body), envelope, at: now))
       case CheckVerification.type:
         try check(decode(CheckVerification.self, body), envelope)
       case GetVerificationStatus.type:
         .status(verificationID: try decode(GetVerificationStatus.self, body).verificationID)
       case CancelVerification.type:
         .cancel(verificationID: try decode(CancelVerification.self, body).verificationID)
+      case VerifyApp.type:
+        .verifyApp(try apps.order(decode(VerifyApp.self, body), envelope, at: now))
+      case StartRevocation.type:
+        .revoke(try revocations.order(decode(StartRevocation.self, body), envelope, at: now))
+      case GetOperationStatus.type:
+        .operationStatus(operationID: try decode(GetOperationStatus.self, body).operationID)
       default:
         throw APIError(ContractProblem(.unknownType, field: "type", "is not a command"))
       }
@@ -44,10 +60,11 @@ struct CommandPreparer: Sendable {
     do {
       return try Body(json: body)
     } catch {
-      guard error.code == .missingField, Body.self == StartVerification.self else { throw APIError(error) }
+      guard error.code == .missingField else { throw APIError(error) }
       switch error.field {
       case "phoneNumber": throw .missingPhoneNumber
       case "app": throw .missingApp
+      case "deviceToken": throw .missingDeviceToken
       default: throw APIError(error)
       }
     }
@@ -55,17 +72,34 @@ struct CommandPreparer: Sendable {
 
   // MARK: Start
 
-  private func start(_ command: StartVerification, at now: UnixTime) throws(APIError) -> StartOrder {
+  private func start(
+    _ command: StartVerification, _ envelope: Envelope, at now: UnixTime
+  ) throws(APIError) -> StartOrder {
     guard !command.app.isEmpty else { throw .missingApp }
     guard let app = rules.apps[command.app] else { throw .unknownApp }
     let number = try parse(command)
     let fixedCode = app.fictionalNumbers[number.e164]
     if fixedCode == nil { try judge(number, app) }
-    let languageCode = try language(command.languageCode) ?? app.languageCode
-    let address = try address(command.client?.ip)
+    let languageCode = try LanguageTag.check(command.languageCode, field: "languageCode") ?? app.languageCode
+    let address = try ClientAddress(of: command.client)
+    let proof = fixedCode == nil ? try proofs.order(command, app, envelope) : nil
     return StartOrder(
-      app: app, number: number, languageCode: languageCode, address: address, fixedCode: fixedCode,
+      app: app, number: number, languageCode: languageCode, address: address, fixedCode: fixedCode, proof: proof,
       fresh: try fresh(app, number, languageCode, fixedCode: fixedCode, at: now))
+  }
+
+  /// Goes on with a start whose reCAPTCHA token has passed.
+  func resume(
+    _ waiting: WaitingStart, proof: AssessedCaptcha, at now: UnixTime
+  ) throws(APIError) -> StartOrder {
+    guard let app = rules.apps[waiting.app] else { throw .unknownApp }
+    let number = try parse(StartVerification(phoneNumber: waiting.phoneNumber, app: waiting.app))
+    try judge(number, app)
+    return StartOrder(
+      app: app, number: number, languageCode: waiting.languageCode,
+      address: waiting.network.map(ClientAddress.init(network:)), fixedCode: nil,
+      proof: ProofOrder(isBinding: true, evidence: .assessed(proof)),
+      fresh: try fresh(app, number, waiting.languageCode, fixedCode: nil, at: now))
   }
 
   private func parse(_ command: StartVerification) throws(APIError) -> PhoneNumber {
@@ -84,33 +118,9 @@ struct CommandPreparer: Sendable {
   }
 
   private func judge(_ number: PhoneNumber, _ app: AppProfile) throws(APIError) {
-    guard app.verification == .trusted else { throw .appNotVerified }
+    guard app.verification != .off else { throw .appNotVerified }
     guard !rules.regions.refuses(number.type) else { throw .numberTypeRefused }
     guard rules.regions.allows(number.regionKey) else { throw .regionNotAllowed }
-  }
-
-  /// The form of a BCP 47 tag; which languages there are is the worker's business.
-  private func language(_ code: String?) throws(APIError) -> String? {
-    guard let code, !code.isEmpty else { return nil }
-    let isTag = code.utf8.allSatisfy { byte in
-      (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20) || byte == UInt8(ascii: "-")
-        || byte == UInt8(ascii: "_") || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
-    }
-    guard isTag, code.utf8.count <= Self.maxLanguageLength else {
-      throw APIError(.invalidArgument, "languageCode must be a BCP 47 tag such as pt-BR", field: "languageCode")
-    }
-    return code
-  }
-
-  /// RFC 5646, section 4.4.1: room for 35 characters holds all tags but those for private use.
-  private static let maxLanguageLength = 35
-
-  private func address(_ text: String?) throws(APIError) -> ClientAddress? {
-    guard let text, !text.isEmpty else { return nil }
-    guard let address = ClientAddress(text) else {
-      throw APIError(.invalidArgument, "client.ip must be an IPv4 or IPv6 address", field: "client.ip")
-    }
-    return address
   }
 
   private func fresh(

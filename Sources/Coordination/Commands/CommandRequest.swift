@@ -15,6 +15,9 @@ struct CommandRequest: Sendable {
     case check(verificationID: String, code: String)
     case status(verificationID: String)
     case cancel(verificationID: String)
+    case verifyApp(AppOrder)
+    case revoke(RevocationOrder)
+    case operationStatus(operationID: String)
 
     /// Tells one order from another under the same `message_id`.
     ///
@@ -27,6 +30,14 @@ struct CommandRequest: Sendable {
         case .check(let id, _): (CheckVerification.type.text, [id])
         case .status(let id): (GetVerificationStatus.type.text, [id])
         case .cancel(let id): (CancelVerification.type.text, [id])
+        case .verifyApp(let order):
+          (
+            VerifyApp.type.text,
+            [order.proof.app, order.proof.environment.rawValue, Base64URL.encode(order.proof.tokenHash)]
+          )
+        case .revoke(let order):
+          (StartRevocation.type.text, [order.app.id, Base64URL.encode(order.revocation.tokenHash)])
+        case .operationStatus(let id): (GetOperationStatus.type.text, [id])
         }
       return SHA256.hash(Array(([name] + parts).joined(separator: "\u{0}").utf8))
     }
@@ -41,6 +52,8 @@ struct StartOrder: Sendable {
   var address: ClientAddress?
   /// The fixed code, when the number is fictional.
   var fixedCode: String?
+  /// What it has to show for its app; absent when there is nothing to judge.
+  var proof: ProofOrder?
   /// What a new verification would be, made outside of the transaction.
   var fresh: FreshVerification
 }

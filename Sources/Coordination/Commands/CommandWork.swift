@@ -38,8 +38,13 @@ struct CommandWork: BatchWork {
     _ prepared: CommandRequest, in transaction: CoordinatorTransaction
   ) throws(DatabaseError) -> Conclusion {
     let outcome = try handler.handle(prepared, in: transaction)
-    var conclusion = conclude(prepared.envelope, outcome.answer, at: transaction.now)
+    guard let answer = outcome.answer else {
+      let label = CommandLabel(command: prepared.envelope.type.name, code: Self.deferred)
+      return Conclusion(tally: outcome.tally, label: label)
+    }
+    var conclusion = conclude(prepared.envelope, answer, at: transaction.now)
     conclusion.tally = outcome.tally
+    if case .verifyApp = prepared.order { conclusion.holder = prepared.envelope.messageID }
     return conclusion
   }
 
@@ -54,12 +59,17 @@ struct CommandWork: BatchWork {
     if let label = conclusion.label { metrics.count(label, took: took) }
   }
 
+  /// Stands in the place of an error's code for a command that is answered later.
+  private static let deferred = "DEFERRED"
+
   // MARK: Answers
 
   private func conclude(_ envelope: Envelope, _ answer: CommandAnswer, at now: UnixTime) -> Conclusion {
     Conclusion(
       reply: envelope.replyTo.map {
-        reply(answer, to: $0, messageID: envelope.messageID, correlationID: envelope.correlationID, envelope, at: now)
+        ReplyMaker.reply(
+          answer, to: $0, messageID: envelope.messageID, correlationID: envelope.correlationID, trace: envelope.trace,
+          at: now)
       },
       label: CommandLabel(command: envelope.type.name, code: answer.error?.rawValue ?? "OK"))
   }
@@ -79,23 +89,9 @@ struct CommandWork: BatchWork {
     guard let replyTo = message.replyTo, !replyTo.isEmpty else {
       return Conclusion(dead: DeadReason(code: problem.code.rawValue, text: problem.description), label: label)
     }
-    let answer = reply(
+    let answer = ReplyMaker.reply(
       CommandAnswer(error), to: replyTo, messageID: message.messageID ?? MessageID.make(),
-      correlationID: message.correlationID, nil, at: now)
+      correlationID: message.correlationID, trace: nil, at: now)
     return Conclusion(reply: answer, label: label)
   }
-
-  private func reply(
-    _ answer: CommandAnswer, to queue: String, messageID: String, correlationID: String?, _ envelope: Envelope?,
-    at now: UnixTime
-  ) -> OutgoingMessage {
-    let id = messageID + Self.replySuffix
-    return OutgoingMessage(
-      duty: .reply, exchange: Topology.Exchanges.direct, routingKey: queue, type: answer.type.text,
-      messageID: id.utf8.count <= MessageLimits.maxShortStringBytes ? id : MessageID.make(),
-      correlationID: correlationID, causationID: messageID, traceparent: envelope?.trace?.child().traceparent,
-      timestamp: now, discardAfter: nil, body: answer.body)
-  }
-
-  private static let replySuffix = ".reply"
 }

@@ -1,5 +1,6 @@
 import PhoneNumbers
 import ServiceRuntime
+import Telemetry
 
 extension AppProfile {
   /// - Parameter section: the top of the configuration.
@@ -17,25 +18,31 @@ extension AppProfile {
       languageCode: section.optionalString(
         "languageCode", "The language of the message where the command names none, BCP 47."),
       template: section.string("template", default: "verification", "The template of the SMS worker."),
-      verification: Self.verification(section), fictionalNumbers: Self.fictionalNumbers(section))
+      verification: Self.verification(section), fictionalNumbers: Self.fictionalNumbers(section),
+      recaptchaAction: section.string(
+        "recaptchaAction", default: AppProfile.defaultRecaptchaAction,
+        "What the app tells reCAPTCHA that its user is about to do."),
+      receiptsValidFrom: Self.time(
+        section, "receiptsValidFrom", "Receipts of app.verify that were issued before this time are not accepted."))
   }
 
   private static func verification(_ section: ConfigurationSection) -> AppVerification {
-    let help = "off: only fictional numbers complete; trusted: the service that asks vouches for its client."
+    let help =
+      "How the app is proven: trusted by the service that asks, push, recaptcha, audit (recorded only), off (fictional numbers only)."
     let word = section.string("verification", help)
     if let verification = AppVerification(rawValue: word) { return verification }
     guard !word.isEmpty else { return .off }
     let words = AppVerification.allCases.map(\.rawValue).joined(separator: " or ")
-    if laterVerifications.contains(word) {
-      section.problem("verification", "'\(word)' is not available in this version: set it to \(words)")
-    } else {
-      section.problem("verification", "must be \(words)")
-    }
+    section.problem("verification", "must be \(words)")
     return .off
   }
 
-  /// Words of the design that come with the push worker.
-  private static let laterVerifications: Set<String> = ["push", "recaptcha", "audit"]
+  private static func time(_ section: ConfigurationSection, _ key: String, _ help: String) -> UnixTime? {
+    guard let text = section.optionalString(key, help), !text.isEmpty else { return nil }
+    if let time = UnixTime(rfc3339: text) { return time }
+    section.problem(key, "must be a time such as 2026-07-01T12:00:00Z")
+    return nil
+  }
 
   private static func fictionalNumbers(_ section: ConfigurationSection) -> [String: String] {
     let key = "fictionalNumbers"

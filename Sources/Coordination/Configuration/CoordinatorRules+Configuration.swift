@@ -17,7 +17,8 @@ extension CoordinatorRules {
         "How long a verification that is over can still be asked about."),
       inboxRetention: section.section("inbox").seconds(
         "retentionSeconds", default: .seconds(3600), in: .seconds(60)...(.seconds(7 * 86_400)),
-        "How long a command that comes again under its message_id is answered with the same reply."))
+        "How long a command that comes again under its message_id is answered with the same reply."),
+      proof: ProofPolicy(section.section("proof")), revocation: RevocationPolicy(section.section("revocation")))
   }
 }
 
@@ -86,5 +87,11 @@ extension Limits {
     countryBudgets = section.integerMap(
       "countryBudgets", in: Self.range, "Messages within a day in UTC by region code, where they differ.")
     read("sendsPerDay", &sendsPerDay, "Messages in all within a day in UTC: the cap on what can be spent.")
+    read(
+      "receiptsPerDevicePerHour", &receiptsPerDevicePerHour,
+      "Receipts of app.verify, and so pushes, for one device token within an hour.")
+    read(
+      "proofsPerAddressPerHour", &proofsPerAddressPerHour,
+      "Receipts and assessments of reCAPTCHA tokens from one IPv4 address or IPv6 /64 within an hour.")
   }
 }

@@ -10,13 +10,13 @@ protocol UsageStore {
 
 /// Decides whether one more is allowed, and counts it.
 struct LimitBook: Sendable {
-  private struct Check {
+  struct Check {
     var scope: LimitRefusal.Scope
     var subject: String
     var rule: LimitRule
   }
 
-  private let limits: Limits
+  let limits: Limits
 
   init(_ limits: Limits) {
     self.limits = limits
@@ -39,7 +39,7 @@ struct LimitBook: Sendable {
     return try admit([Check(scope: .checks, subject: Self.subject(number: number), rule: rule)], at: now, in: &store)
   }
 
-  private func admit<Store: UsageStore>(
+  func admit<Store: UsageStore>(
     _ checks: [Check], at now: UnixTime, in store: inout Store
   ) throws(Store.Failure) -> LimitRefusal? {
     var refusal: LimitRefusal?

@@ -11,6 +11,8 @@ struct LimitRefusal: Sendable, Hashable {
     case unknownType = "prefix_unknown_type"
     case country
     case total
+    case deviceToken = "device_token"
+    case addressProofs = "address_proofs"
   }
 
   var scope: Scope

@@ -8,6 +8,7 @@ struct LimitRule: Sendable, Hashable {
     case sendsDay = "d"
     case checks = "c"
     case unknownType = "u"
+    case proofs = "v"
   }
 
   /// The most entries that a window of a large limit keeps.

@@ -19,6 +19,11 @@ public struct Limits: Sendable, Hashable {
   /// Messages in all within a day in UTC.
   public var sendsPerDay = 10_000
 
+  /// Receipts for one device token of an app within an hour.
+  public var receiptsPerDevicePerHour = 10
+  /// Receipts and assessments of reCAPTCHA tokens asked for from one address within an hour.
+  public var proofsPerAddressPerHour = 60
+
   public init() {}
 
   /// The budget of a region for a day.

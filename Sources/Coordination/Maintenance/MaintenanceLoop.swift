@@ -7,6 +7,8 @@ final class MaintenanceLoop: Sendable {
   private let sweeper: DeadlineSweeper
   private let purger: Purger
   private let relay: OutboxRelay
+  private let operations: OperationSweeper
+  private let held: HeldJobs
   private let interval: Duration
   private let health: StorageHealth
   private let logger: Logger
@@ -16,9 +18,11 @@ final class MaintenanceLoop: Sendable {
   static let maxRounds = 16
 
   init(
-    sweeper: DeadlineSweeper, purger: Purger, relay: OutboxRelay, interval: Duration, health: StorageHealth,
-    logger: Logger
+    sweeper: DeadlineSweeper, purger: Purger, relay: OutboxRelay, operations: OperationSweeper, held: HeldJobs,
+    interval: Duration, health: StorageHealth, logger: Logger
   ) {
+    self.operations = operations
+    self.held = held
     self.sweeper = sweeper
     self.purger = purger
     self.relay = relay
@@ -45,11 +49,13 @@ final class MaintenanceLoop: Sendable {
 
   func publishLeftovers() async {
     await attempt("publishing what was left over") { try await self.relay.relay() }
+    await attempt("publishing what waited for its reply") { try await self.held.releaseOverdue() }
   }
 
   /// One round. A part that fails is logged, and does not keep the others from running.
   func tidy() async {
     await attempt("ending what is due") { try await self.sweep() }
+    await attempt("ending what else is due") { try await self.operations.sweep() }
     await attempt("deleting old replies") { try await self.purger.purgeInbox() }
     await attempt("deleting old counts") { try await self.purgeUsage() }
     await attempt("deleting what was published") {

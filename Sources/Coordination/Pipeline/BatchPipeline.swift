@@ -19,6 +19,7 @@ final class BatchPipeline<Work: BatchWork>: Sendable {
   private let logger: Logger
   private let metrics: CoordinatorMetrics
   private let health: StorageHealth
+  private let held: HeldJobs?
 
   /// Batches that may be being published while another is worked on; the next one waits.
   static var maxPublishing: Int { 4 }
@@ -28,7 +29,7 @@ final class BatchPipeline<Work: BatchWork>: Sendable {
   init(
     source: any DeliverySource, work: Work, database: Database, outbox: Outbox, rules: CoordinatorRules,
     clock: any WallClock, appID: String, logger: Logger, metrics: CoordinatorMetrics, health: StorageHealth,
-    retryDelays: ClosedRange<Duration> = .milliseconds(100)...(.seconds(5))
+    held: HeldJobs? = nil, retryDelays: ClosedRange<Duration> = .milliseconds(100)...(.seconds(5))
   ) {
     self.source = source
     self.work = work
@@ -40,6 +41,7 @@ final class BatchPipeline<Work: BatchWork>: Sendable {
     self.logger = logger
     self.metrics = metrics
     self.health = health
+    self.held = held
     self.retryDelays = retryDelays
   }
 
@@ -219,6 +221,8 @@ final class BatchPipeline<Work: BatchWork>: Sendable {
     }
     do {
       let outcomes = try await publish(batch.row, others)
+      let holders = batch.conclusions.compactMap(\.holder)
+      if let held, !holders.isEmpty { await held.release(holders) }
       settle(batch, rejected: rejected.union(self.rejected(duties, outcomes)))
     } catch {
       // Nothing is acknowledged: the broker delivers it again, and the inbox answers.

@@ -5,6 +5,8 @@ struct Conclusion: Sendable {
   /// Why the delivery goes to the dead letters, if it does.
   var dead: DeadReason?
   var tally = Tally()
+  /// The command whose jobs go out when its reply has; see ``HeldJobs``.
+  var holder: String?
   /// What the metrics count it under.
   var label: CommandLabel?
 

@@ -19,6 +19,7 @@ struct ResultHandler: Sendable {
     announcements = AnnouncementMaker(codeLength: rules.policy.codeLength)
   }
 
+  static let types = [type] + OperationReportHandler.types
   static let type = JobResult.type(ofJob: SMSDispatchJob.type)
 
   /// - Returns: `nil` for a result of somebody else's job.

@@ -1,3 +1,5 @@
+public import Telemetry
+
 /// What the coordinator knows of an app.
 public struct AppProfile: Sendable, Hashable {
   /// Its bundle ID.
@@ -13,7 +15,13 @@ public struct AppProfile: Sendable, Hashable {
   public var verification: AppVerification
   /// Fictional numbers in E.164 with their fixed codes.
   public var fictionalNumbers: [String: String]
+  /// What the app tells reCAPTCHA that its user is about to do.
+  public var recaptchaAction: String
+  /// Receipts that were issued before this time are not accepted.
+  public var receiptsValidFrom: UnixTime?
 
+  /// What the SDKs of this field tell reCAPTCHA when they ask for a code.
+  public static let defaultRecaptchaAction = "sendVerificationCode"
   /// How many fictional numbers an app may have.
   public static let maxFictionalNumbers = 10
   /// Digits of the fixed code of a fictional number.
@@ -21,7 +29,8 @@ public struct AppProfile: Sendable, Hashable {
 
   public init(
     id: String, name: String, domain: String? = nil, languageCode: String? = nil, template: String = "verification",
-    verification: AppVerification, fictionalNumbers: [String: String] = [:]
+    verification: AppVerification, fictionalNumbers: [String: String] = [:],
+    recaptchaAction: String = defaultRecaptchaAction, receiptsValidFrom: UnixTime? = nil
   ) {
     self.id = id
     self.name = name
@@ -30,5 +39,7 @@ public struct AppProfile: Sendable, Hashable {
     self.template = template
     self.verification = verification
     self.fictionalNumbers = fictionalNumbers
+    self.recaptchaAction = recaptchaAction
+    self.receiptsValidFrom = receiptsValidFrom
   }
 }

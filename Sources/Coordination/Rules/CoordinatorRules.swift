@@ -13,11 +13,14 @@ public struct CoordinatorRules: Sendable, Hashable {
   public var retention: Duration
   /// How long a command that comes again is answered with the same reply.
   public var inboxRetention: Duration
+  public var proof: ProofPolicy
+  public var revocation: RevocationPolicy
 
   public init(
     policy: VerificationPolicy = VerificationPolicy(), limits: Limits = Limits(), regions: RegionRules,
     apps: [String: AppProfile], onUnknown: OnUnknown = .resend, retention: Duration = .seconds(86_400),
-    inboxRetention: Duration = .seconds(3600)
+    inboxRetention: Duration = .seconds(3600), proof: ProofPolicy = ProofPolicy(),
+    revocation: RevocationPolicy = RevocationPolicy()
   ) {
     self.policy = policy
     self.limits = limits
@@ -26,5 +29,7 @@ public struct CoordinatorRules: Sendable, Hashable {
     self.onUnknown = onUnknown
     self.retention = retention
     self.inboxRetention = inboxRetention
+    self.proof = proof
+    self.revocation = revocation
   }
 }

@@ -24,14 +24,20 @@ public enum CoordinatorServices {
     let jobs = SMSJobMaker(sealer: Sealer(keys: keys), onUnknown: rules.onUnknown)
     let keeper = CodeKeeper(
       current: pepper, previous: configuration.previousPepper, length: rules.policy.codeLength)
-    let commands = CommandWork(
-      preparer: CommandPreparer(rules, keeper: keeper, jobs: jobs, keys: keys),
-      handler: CommandHandler(rules, keeper: keeper, jobs: jobs), metrics: parts.metrics)
-    let results = ResultWork(handler: ResultHandler(rules), metrics: parts.metrics)
+    let kit = OperationKit(
+      rules, keeper: ProofKeeper(current: pepper, previous: configuration.previousPepper), sealer: Sealer(keys: keys))
+    let preparer = CommandPreparer(rules, keeper: keeper, jobs: jobs, keys: keys, operations: kit)
+    let handler = CommandHandler(rules, keeper: keeper, jobs: jobs, operations: kit)
+    let assessments = AssessmentHandler(preparer: preparer, commands: handler)
+    let commands = CommandWork(preparer: preparer, handler: handler, metrics: parts.metrics)
+    let results = ResultWork(
+      handler: ResultHandler(rules),
+      operations: OperationReportHandler(
+        receipts: kit.receipts, assessments: assessments, revocations: kit.revocations), metrics: parts.metrics)
     return [
       DatabaseService(parts.database, relay: parts.relay, log: context.log),
       PublisherService(publisher: parts.publisher),
-      MaintenanceService(parts.maintenance()),
+      MaintenanceService(parts.maintenance(parts.operations(assessments, kit.revocations))),
       PipelineService(name: "results", pipeline: parts.pipeline("results", results)),
       PipelineService(name: "commands", pipeline: parts.pipeline("commands", commands)),
     ]
@@ -47,6 +53,7 @@ public enum CoordinatorServices {
     let database: Database
     let outbox: Outbox
     let relay: OutboxRelay
+    let held: HeldJobs
     let health = StorageHealth()
 
     init(_ configuration: CoordinatorConfiguration, _ context: ServiceContext) async throws {
@@ -66,17 +73,26 @@ public enum CoordinatorServices {
         metrics: metrics)
       relay = OutboxRelay(
         outbox: outbox, database: database, clock: context.clock, logger: context.log, metrics: metrics)
+      held = HeldJobs(
+        database: database, outbox: outbox, clock: context.clock, metrics: metrics, logger: context.log)
       try await relay.takeOver()
       context.health.register("database") { [health] in health.state }
     }
 
-    func maintenance() -> MaintenanceLoop {
+    func operations(_ assessments: AssessmentHandler, _ revocations: RevocationHandler) -> OperationSweeper {
+      OperationSweeper(
+        database: database, rules: configuration.rules, assessments: assessments, revocations: revocations,
+        clock: context.clock, metrics: metrics)
+    }
+
+    func maintenance(_ operations: OperationSweeper) -> MaintenanceLoop {
       MaintenanceLoop(
         sweeper: DeadlineSweeper(
           database: database, rules: configuration.rules, clock: context.clock, metrics: metrics),
         purger: Purger(
           database: database, inboxRetention: configuration.rules.inboxRetention, clock: context.clock),
-        relay: relay, interval: configuration.maintenanceInterval, health: health, logger: context.log)
+        relay: relay, operations: operations, held: held, interval: configuration.maintenanceInterval, health: health,
+        logger: context.log)
     }
 
     func pipeline<Work: BatchWork>(_ role: String, _ work: Work) -> BatchPipeline<Work> {
@@ -86,7 +102,8 @@ public enum CoordinatorServices {
       broker.watch(role) { consumer.status }
       return BatchPipeline(
         source: consumer, work: work, database: database, outbox: outbox, rules: configuration.rules,
-        clock: context.clock, appID: context.name, logger: context.log, metrics: metrics, health: health)
+        clock: context.clock, appID: context.name, logger: context.log, metrics: metrics, health: health,
+        held: held)
     }
   }
 

@@ -23,8 +23,8 @@ final class CoordinatorTransaction: UsageStore {
   }
 
   let now: UnixTime
-  private let session: Session
-  private let retention: Duration
+  let session: Session
+  let retention: Duration
   private var verifications: [String: Held] = [:]
   /// In the order in which they came, so that ``flush()`` does the same every time.
   private var order: [String] = []

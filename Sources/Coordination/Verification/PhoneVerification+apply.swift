@@ -169,7 +169,7 @@ extension PhoneVerification {
 }
 
 extension PhoneVerification.MessageProgress {
-  fileprivate init(_ outcome: JobReport.Outcome) {
+  init(_ outcome: JobReport.Outcome) {
     switch outcome {
     case .accepted: self = .accepted
     case .refused: self = .refused

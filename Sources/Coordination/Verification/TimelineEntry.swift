@@ -1,8 +1,8 @@
 public import Telemetry
 
-/// One step in the life of a verification, as `verification.status` shows it.
+/// One step in the life of a verification or an operation, as `verification.status` and `operation.status` show it.
 public struct TimelineEntry: Sendable, Hashable, Codable {
-  /// What happened. The raw values are part of the answer to `verification.status`.
+  /// What happened. The raw values are part of the answers.
   public enum Kind: String, Sendable, Codable {
     case started
     case smsQueued = "sms.queued"
@@ -15,6 +15,31 @@ public struct TimelineEntry: Sendable, Hashable, Codable {
     case failed
     case expired
     case canceled
+    case pushQueued = "push.queued"
+    case pushAccepted = "push.accepted"
+    case pushRefused = "push.refused"
+    case pushExpired = "push.expired"
+    case pushUnknown = "push.unknown"
+    case proofAccepted = "proof.accepted"
+    case proofRefused = "proof.refused"
+    case proofMissing = "proof.missing"
+    case recaptchaQueued = "recaptcha.queued"
+    case recaptchaAccepted = "recaptcha.accepted"
+    case recaptchaRefused = "recaptcha.refused"
+    case recaptchaExpired = "recaptcha.expired"
+    case recaptchaUnknown = "recaptcha.unknown"
+    case revokeQueued = "revoke.queued"
+    case revokeAccepted = "revoke.accepted"
+    case revokeRefused = "revoke.refused"
+    case revokeExpired = "revoke.expired"
+    case revokeUnknown = "revoke.unknown"
+    case noticeQueued = "notice.queued"
+    case noticeAccepted = "notice.accepted"
+    case noticeRefused = "notice.refused"
+    case noticeExpired = "notice.expired"
+    case noticeUnknown = "notice.unknown"
+    case completed
+    case revoked
   }
 
   /// When the coordinator learnt of it.

@@ -15,12 +15,16 @@ final class Bench {
   let sink = FakeSink()
   let database: Database
   let rules: CoordinatorRules
-  let metrics = CoordinatorMetrics(MetricsRegistry())
+  let registry = MetricsRegistry()
+  let metrics: CoordinatorMetrics
   let keys: KeyRing
   let keeper: CodeKeeper
   let outbox: Outbox
   let relay: OutboxRelay
   let sweeper: DeadlineSweeper
+  let held: HeldJobs
+  let operations: OperationKit
+  let operationSweeper: OperationSweeper
   let logs = MemorySink()
   let health = StorageHealth()
   private let directory: URL
@@ -35,8 +39,12 @@ final class Bench {
       id: app, name: "Example", domain: "example.com", verification: .trusted, fictionalNumbers: [fictional: "654321"])
     let closed = AppProfile(
       id: "closed", name: "Closed", verification: .off, fictionalNumbers: [fictional: "111111"])
-    var rules = CoordinatorRules(
-      regions: RegionRules(allowed: ["US", "FR", "NG"]), apps: [app.id: app, closed.id: closed])
+    var apps = [app.id: app, closed.id: closed]
+    for mode in [AppVerification.push, .recaptcha, .audit] {
+      let id = "com.example.\(mode.rawValue)"
+      apps[id] = AppProfile(id: id, name: "Example", verification: mode, fictionalNumbers: [fictional: "222222"])
+    }
+    var rules = CoordinatorRules(regions: RegionRules(allowed: ["US", "FR", "NG"]), apps: apps)
     change(&rules)
     return rules
   }
@@ -62,16 +70,32 @@ final class Bench {
   private init(_ rules: CoordinatorRules, _ directory: URL) async throws {
     self.rules = rules
     self.directory = directory
+    metrics = CoordinatorMetrics(registry)
     database = try await Database.open(
       path: directory.appending(path: "coordinator.sqlite").path(percentEncoded: false),
       options: DatabaseOptions(synchronous: .normal), migrations: CoordinatorSchema.migrations)
     keys = try KeyRing(sealing: SymmetricKey(id: "k1", bytes: SecureRandom.bytes(32)))
-    keeper = CodeKeeper(current: try Pepper(SecureRandom.bytes(32)))
+    let pepper = try Pepper(SecureRandom.bytes(32))
+    keeper = CodeKeeper(current: pepper)
     let logger = Logger(label: "test", sink: logs)
     outbox = Outbox(
       sink: sink, database: database, clock: clock, appID: "coordinator", logger: logger, metrics: metrics)
     relay = OutboxRelay(outbox: outbox, database: database, clock: clock, logger: logger, metrics: metrics)
     sweeper = DeadlineSweeper(database: database, rules: rules, clock: clock, metrics: metrics)
+    held = HeldJobs(database: database, outbox: outbox, clock: clock, metrics: metrics, logger: logger)
+    operations = OperationKit(rules, keeper: ProofKeeper(current: pepper), sealer: Sealer(keys: keys))
+    operationSweeper = OperationSweeper(
+      database: database, rules: rules, assessments: Self.assessments(rules, keeper, keys, operations),
+      revocations: operations.revocations, clock: clock, metrics: metrics)
+  }
+
+  private static func assessments(
+    _ rules: CoordinatorRules, _ keeper: CodeKeeper, _ keys: KeyRing, _ operations: OperationKit
+  ) -> AssessmentHandler {
+    let jobs = SMSJobMaker(sealer: Sealer(keys: keys), onUnknown: rules.onUnknown)
+    return AssessmentHandler(
+      preparer: CommandPreparer(rules, keeper: keeper, jobs: jobs, keys: keys, operations: operations),
+      commands: CommandHandler(rules, keeper: keeper, jobs: jobs, operations: operations))
   }
 
   // MARK: In
@@ -90,8 +114,8 @@ final class Bench {
     let jobs = SMSJobMaker(sealer: Sealer(keys: keys), onUnknown: rules.onUnknown)
     let keeper = keeper ?? self.keeper
     let work = CommandWork(
-      preparer: CommandPreparer(rules, keeper: keeper, jobs: jobs, keys: keys),
-      handler: CommandHandler(rules, keeper: keeper, jobs: jobs), metrics: metrics)
+      preparer: CommandPreparer(rules, keeper: keeper, jobs: jobs, keys: keys, operations: operations),
+      handler: CommandHandler(rules, keeper: keeper, jobs: jobs, operations: operations), metrics: metrics)
     await pipeline(source, work).run()
     return source
   }
@@ -99,14 +123,18 @@ final class Bench {
   @discardableResult
   func deliverResults(_ messages: [Message]) async -> FakeSource {
     let source = FakeSource([messages.map { Delivery(message: $0) }])
-    await pipeline(source, ResultWork(handler: ResultHandler(rules), metrics: metrics)).run()
+    let reports = OperationReportHandler(
+      receipts: operations.receipts, assessments: Self.assessments(rules, keeper, keys, operations),
+      revocations: operations.revocations)
+    await pipeline(source, ResultWork(handler: ResultHandler(rules), operations: reports, metrics: metrics)).run()
     return source
   }
 
   private func pipeline<Work: BatchWork>(_ source: FakeSource, _ work: Work) -> BatchPipeline<Work> {
     BatchPipeline(
       source: source, work: work, database: database, outbox: outbox, rules: rules, clock: clock,
-      appID: "coordinator", logger: Logger(label: "test", sink: logs), metrics: metrics, health: health)
+      appID: "coordinator", logger: Logger(label: "test", sink: logs), metrics: metrics, health: health,
+      held: held)
   }
 
   func result(_ jobID: String, _ outcome: JobOutcome, reason: JobResult.Reason? = nil) throws -> Message {
@@ -177,6 +205,15 @@ final class Bench {
     try await database.read { session throws(DatabaseError) in
       try session.first("SELECT count(*) FROM \(table)") { row throws(DatabaseError) in row.int(0) } ?? 0
     }
+  }
+
+  /// Everything in a table, as text.
+  func dump(_ table: String) async throws -> String {
+    try await database.read { session throws(DatabaseError) in
+      try session.query("SELECT * FROM \(table)") { row throws(DatabaseError) in
+        (0..<row.count).map { row.text($0) }.joined(separator: "|")
+      }
+    }.joined(separator: "\n")
   }
 
   static func wrong(_ code: String) -> String {

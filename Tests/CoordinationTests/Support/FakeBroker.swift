@@ -9,6 +9,7 @@ final class FakeSink: MessageSink {
     var published: [Publication] = []
     var answer: @Sendable (Publication) -> PublishOutcome = { _ in .confirmed }
     var isClosed = false
+    var batchesLeft: Int?
   }
 
   private let state = Mutex(State())
@@ -22,7 +23,15 @@ final class FakeSink: MessageSink {
   /// From now on it is as if the process were ending.
   func close() { state.withLock { $0.isClosed = true } }
 
-  func open() { state.withLock { $0.isClosed = false } }
+  /// It is as if the process were ending after so many more batches.
+  func close(afterBatches count: Int) { state.withLock { $0.batchesLeft = count } }
+
+  func open() {
+    state.withLock { state in
+      state.isClosed = false
+      state.batchesLeft = nil
+    }
+  }
 
   func takePublished() -> [Publication] {
     state.withLock { state in
@@ -33,7 +42,8 @@ final class FakeSink: MessageSink {
 
   func publish(_ batch: [Publication]) async throws(AMQPError) -> [PublishOutcome] {
     let outcomes = state.withLock { state -> [PublishOutcome]? in
-      guard !state.isClosed else { return nil }
+      guard !state.isClosed, state.batchesLeft != 0 else { return nil }
+      state.batchesLeft? -= 1
       state.published += batch
       return batch.map(state.answer)
     }

@@ -1,0 +1,112 @@
+import Database
+import Messages
+import Telemetry
+
+/// Ends assessments: by a worker's report, or because none came in time. What waited goes on, or is answered.
+struct AssessmentHandler: Sendable {
+  private let preparer: CommandPreparer
+  private let commands: CommandHandler
+
+  init(preparer: CommandPreparer, commands: CommandHandler) {
+    self.preparer = preparer
+    self.commands = commands
+  }
+
+  /// Takes a worker's report. One on an assessment that is over, or not there any more, changes nothing.
+  func handle(
+    _ report: JobReport, score: Double?, on id: String, cause: Envelope, _ tally: inout Tally,
+    in transaction: CoordinatorTransaction
+  ) throws(DatabaseError) {
+    guard var stored = try transaction.assessment(id), let action = stored.content.apply(report) else { return }
+    try transaction.store(stored)
+    let assessment = stored.content
+    if assessment.state == .passed {
+      tally.proofs.append(ProofCount(.recaptcha, "passed"))
+      let event = AppVerified(
+        app: assessment.command.app, method: .recaptcha, verifiedAt: transaction.now, score: score)
+      try transaction.enqueue(
+        event, id: "\(id).verified", correlationID: assessment.verificationID ?? id, cause: cause)
+    }
+    let captcha = AssessedCaptcha(report: report, score: score, receipt: assessment.command.receipt)
+    try perform(action, on: assessment, captcha, &tally, in: transaction)
+  }
+
+  /// Ends an assessment whose time is over.
+  func expire(
+    _ stored: Stored<Assessment>, _ tally: inout Tally, in transaction: CoordinatorTransaction
+  ) throws(DatabaseError) {
+    var stored = stored
+    guard let action = stored.content.applyDeadline(at: transaction.now) else { return }
+    try transaction.store(stored)
+    let report = JobReport(number: 1, outcome: .expired, reason: .notAssessedInTime)
+    try perform(action, on: stored.content, AssessedCaptcha(report: report), &tally, in: transaction)
+  }
+
+  private func perform(
+    _ action: Assessment.Action, on assessment: Assessment, _ captcha: AssessedCaptcha, _ tally: inout Tally,
+    in transaction: CoordinatorTransaction
+  ) throws(DatabaseError) {
+    switch action {
+    case .proceed:
+      try proceed(assessment, captcha, &tally, in: transaction)
+    case .refuse(let refusal):
+      tally.proofs.append(ProofCount(refusal))
+      try answer(CommandAnswer(APIError(refusal)), assessment, in: transaction, isRecorded: false)
+    case .record:
+      if assessment.state != .passed { tally.proofs.append(ProofCount(.recaptcha, assessment.state.rawValue)) }
+      try record(captcha, on: assessment, in: transaction)
+    }
+  }
+
+  /// Goes on with the start as if it had just come, but for its proof.
+  private func proceed(
+    _ assessment: Assessment, _ captcha: AssessedCaptcha, _ tally: inout Tally, in transaction: CoordinatorTransaction
+  ) throws(DatabaseError) {
+    let order: StartOrder
+    do throws(APIError) {
+      order = try preparer.resume(assessment.command, proof: captcha, at: transaction.now)
+    } catch {
+      return try answer(CommandAnswer(error), assessment, in: transaction, isRecorded: false)
+    }
+    let request = CommandRequest(
+      envelope: assessment.envelope, fingerprint: assessment.command.fingerprint, order: .start(order))
+    let outcome = try commands.handle(request, in: transaction)
+    tally.add(outcome.tally)
+    if let result = outcome.answer { try answer(result, assessment, in: transaction, isRecorded: true) }
+  }
+
+  /// Has the reply published, and kept for the command that comes again.
+  private func answer(
+    _ answer: CommandAnswer, _ assessment: Assessment, in transaction: CoordinatorTransaction, isRecorded: Bool
+  ) throws(DatabaseError) {
+    if !isRecorded {
+      let reply = RecordedReply(
+        fingerprint: assessment.command.fingerprint, type: answer.type.text, body: answer.body)
+      try transaction.record(reply, toMessage: assessment.messageID)
+    }
+    let envelope = assessment.envelope
+    guard let replyTo = envelope.replyTo else { return }
+    transaction.enqueue(
+      ReplyMaker.reply(
+        answer, to: replyTo, messageID: envelope.messageID, correlationID: envelope.correlationID,
+        trace: envelope.trace, at: transaction.now))
+  }
+
+  /// Writes the outcome into the timeline of a verification that did not wait for it.
+  private func record(
+    _ captcha: AssessedCaptcha, on assessment: Assessment, in transaction: CoordinatorTransaction
+  ) throws(DatabaseError) {
+    guard let id = assessment.verificationID, var verification = try transaction.verification(id) else { return }
+    verification.timeline.append(TimelineEntry(at: transaction.now, captcha))
+    transaction.set(verification)
+  }
+}
+
+extension Assessment {
+  /// The envelope of the command that waits.
+  fileprivate var envelope: Envelope {
+    Envelope(
+      type: StartVerification.type, messageID: messageID, correlationID: command.correlationID,
+      replyTo: command.replyTo, trace: command.traceparent.flatMap(TraceContext.init(traceparent:)))
+  }
+}

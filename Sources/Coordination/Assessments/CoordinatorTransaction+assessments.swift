@@ -1,0 +1,46 @@
+import Database
+import Telemetry
+
+extension CoordinatorTransaction {
+  func assessment(_ id: String) throws(DatabaseError) -> Stored<Assessment>? {
+    try session.first(
+      "SELECT \(AssessmentRow.columns) FROM assessment WHERE id = ?", [.text(id)], AssessmentRow.read)
+  }
+
+  /// The assessment that a command waits for.
+  func pendingAssessment(ofMessage messageID: String) throws(DatabaseError) -> Stored<Assessment>? {
+    try session.first(
+      "SELECT \(AssessmentRow.columns) FROM assessment WHERE message_id = ? AND state = ?",
+      [.text(messageID), .text(Assessment.State.pending.rawValue)], AssessmentRow.read)
+  }
+
+  /// Whether a token was used before.
+  func hasSeenCaptcha(_ hash: [UInt8]) throws(DatabaseError) -> Bool {
+    try session.first("SELECT 1 FROM assessment WHERE token_hash = ?", [.blob(hash)]) { row throws(DatabaseError) in
+      row.int(0)
+    } != nil
+  }
+
+  func add(_ assessment: Assessment) throws(DatabaseError) {
+    try AssessmentRow.insert(assessment, in: session)
+  }
+
+  func store(_ stored: Stored<Assessment>) throws(DatabaseError) {
+    let assessment = stored.content
+    // What is over is kept for a while, so that its token is known when it comes again.
+    let dueAt = assessment.state == .pending ? assessment.expiresAt : now + retention
+    guard try AssessmentRow.update(assessment, dueAt: dueAt, from: stored.version, in: session) else {
+      throw DatabaseError(.busy, "another process changed the same assessment")
+    }
+  }
+
+  func dueAssessments(limit: Int) throws(DatabaseError) -> [Stored<Assessment>] {
+    try session.query(
+      "SELECT \(AssessmentRow.columns) FROM assessment WHERE due_at <= ? ORDER BY due_at LIMIT ?",
+      [.integer(now.milliseconds), Value(limit)], AssessmentRow.read)
+  }
+
+  func delete(assessment id: String) throws(DatabaseError) {
+    try session.execute("DELETE FROM assessment WHERE id = ?", [.text(id)])
+  }
+}

@@ -1,0 +1,16 @@
+/// A start that waits for its proof: what is needed to go on with it as if it had just come.
+struct WaitingStart: Sendable, Hashable, Codable {
+  var app: String
+  /// E.164.
+  var phoneNumber: String
+  var languageCode: String?
+  /// See ``ClientAddress/network``.
+  var network: String?
+  /// See ``CommandRequest/Order-swift.enum/fingerprint``.
+  var fingerprint: [UInt8]
+  /// The receipt of a push that did not come, if the app told it.
+  var receipt: String?
+  var replyTo: String?
+  var correlationID: String?
+  var traceparent: String?
+}

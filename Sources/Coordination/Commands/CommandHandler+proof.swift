@@ -1,0 +1,39 @@
+import Database
+import Messages
+import PhoneNumbers
+import Telemetry
+
+extension CommandHandler {
+  /// Starts a verification whose request has something to show for its app.
+  /// - Returns: `nil` when the start waits for reCAPTCHA.
+  func startProven(
+    _ order: StartOrder, _ request: CommandRequest, _ tally: inout Tally, in transaction: CoordinatorTransaction
+  ) throws(DatabaseError) -> CommandAnswer? {
+    guard let proof = order.proof else { return try start(order, request, &tally, in: transaction) }
+    switch try gate.judge(proof, order, request, &tally, in: transaction) {
+    case .refused(let error): return CommandAnswer(error)
+    case .deferred: return nil
+    case .admitted(let notes):
+      let answer = try start(order, request, &tally, in: transaction)
+      if answer.error == nil { try leave(notes, order, request, &tally, in: transaction) }
+      return answer
+    }
+  }
+
+  /// Writes into the verification what its proof came to.
+  private func leave(
+    _ notes: ProofNotes, _ order: StartOrder, _ request: CommandRequest, _ tally: inout Tally,
+    in transaction: CoordinatorTransaction
+  ) throws(DatabaseError) {
+    guard var verification = try transaction.liveVerification(of: order.number.e164, app: order.app.id) else { return }
+    var entries = notes.entries
+    if let captcha = notes.audited {
+      try gate.assess(captcha, order, request, verificationID: verification.id, in: transaction)
+      tally.proofs.append(ProofCount(.recaptcha, "asked"))
+      entries.append(TimelineEntry(at: transaction.now, kind: .recaptchaQueued, job: 1))
+    }
+    guard !entries.isEmpty else { return }
+    verification.timeline.add(entries)
+    transaction.set(verification)
+  }
+}

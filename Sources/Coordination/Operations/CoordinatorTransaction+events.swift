@@ -1,0 +1,27 @@
+import Database
+import Messages
+import Telemetry
+
+extension CoordinatorTransaction {
+  /// Has an event published.
+  func enqueue<Body: Event>(
+    _ event: Body, id: String, correlationID: String, cause: Envelope?
+  ) throws(DatabaseError) {
+    do throws(ContractProblem) {
+      enqueue(try OutgoingMessage.event(event, id: id, correlationID: correlationID, cause: cause, at: now))
+    } catch {
+      throw DatabaseError(.misuse, "an event cannot be written: \(error)")
+    }
+  }
+}
+
+extension CommandAnswer {
+  /// What cannot be written undoes the batch, like a failure of the database.
+  static func written(_ body: some MessageBody) throws(DatabaseError) -> CommandAnswer {
+    do throws(ContractProblem) {
+      return try CommandAnswer(body)
+    } catch {
+      throw DatabaseError(.misuse, "a reply cannot be written: \(error)")
+    }
+  }
+}

@@ -1,0 +1,27 @@
+import Telemetry
+
+extension TimelineEntry {
+  init(at: UnixTime, kind: Kind, reason: String?, detail: String? = nil) {
+    self.init(at: at, kind: kind)
+    self.reason = reason
+    self.detail = detail
+  }
+
+  /// What a worker reported, under the kind that belongs to its outcome.
+  init(at: UnixTime, _ report: JobReport, accepted: Kind, refused: Kind, expired: Kind, unknown: Kind) {
+    let kind =
+      switch report.outcome {
+      case .accepted: accepted
+      case .refused: refused
+      case .expired: expired
+      case .unknown: unknown
+      }
+    self.init(at: at, kind: kind, job: report.number)
+    lane = report.lane
+    worker = report.worker
+    reference = report.reference
+    reason = report.reason?.code
+    detail = report.reason?.detail
+    attempts = report.attempts
+  }
+}

@@ -1,0 +1,96 @@
+import AMQP
+import Database
+import Telemetry
+
+/// Jobs that must not go out before the reply to their command has.
+///
+/// An app drops a push whose receipt it does not know yet, and it learns of the receipt by the reply. So the job is stored in a table
+/// of its own, in the transaction of the command; when the reply was published (confirmed, or returned because the requester is
+/// gone), the job moves to the outbox and is published. What happens in between:
+///
+/// - The process dies before the acknowledgement of the command: the command comes again, its reply is published again, and then
+///   the job.
+/// - The command does not come again, because its queue was purged or it died: the maintenance releases the job when its time is over.
+final class HeldJobs: Sendable {
+  private let database: Database
+  private let outbox: Outbox
+  private let clock: any WallClock
+  private let metrics: CoordinatorMetrics
+  private let logger: Logger
+
+  /// After this time the reply is not waited for any more.
+  static let maxHold = Duration.seconds(30)
+  /// Commands whose jobs are released in one transaction by the maintenance.
+  static let maxRows = 64
+
+  init(database: Database, outbox: Outbox, clock: any WallClock, metrics: CoordinatorMetrics, logger: Logger) {
+    self.database = database
+    self.outbox = outbox
+    self.clock = clock
+    self.metrics = metrics
+    self.logger = logger
+  }
+
+  /// Publishes the jobs of commands whose replies are out. What fails is left to the maintenance.
+  func release(_ commandIDs: [String]) async {
+    do {
+      try await move(commandIDs)
+    } catch {
+      logger.warning("jobs that wait for their reply are released later", [.error: "\(error)"])
+    }
+  }
+
+  /// Publishes the jobs of commands that have not come again.
+  /// - Returns: whether there may be more.
+  func releaseOverdue() async throws -> Bool {
+    let now = clock.now()
+    let ids = try await database.read { session throws(DatabaseError) in
+      try session.query(
+        "SELECT command_id FROM held_job WHERE due_at <= ? ORDER BY due_at LIMIT ?",
+        [.integer(now.milliseconds), Value(Self.maxRows)]
+      ) { row throws(DatabaseError) in row.text(0) }
+    }
+    guard !ids.isEmpty else { return false }
+    try await move(ids)
+    return ids.count == Self.maxRows
+  }
+
+  private func move(_ ids: [String]) async throws {
+    let now = clock.now()
+    let row = try await database.write { session throws(DatabaseError) -> OutboxRow? in
+      let transaction = CoordinatorTransaction(session, at: now, retention: .zero)
+      for id in ids {
+        for job in try transaction.takeHeldJobs(of: id) { transaction.enqueue(job) }
+      }
+      return try transaction.flush()
+    }
+    guard let row else { return }
+    metrics.outboxMessages.add(Double(row.messages.count))
+    _ = try await outbox.publish(row, with: [])
+  }
+}
+
+extension CoordinatorTransaction {
+  /// Keeps jobs back until the reply to a command is out; see ``HeldJobs``.
+  func hold(_ jobs: [OutgoingMessage], untilReplyTo commandID: String) throws(DatabaseError) {
+    try session.execute(
+      "INSERT OR REPLACE INTO held_job (command_id, due_at, messages) VALUES (?, ?, ?)",
+      [.text(commandID), .integer((now + HeldJobs.maxHold).milliseconds), .blob(OutboxCodec.encode(jobs))])
+  }
+
+  /// Whether jobs wait for the reply to a command.
+  func holdsJobs(of commandID: String) throws(DatabaseError) -> Bool {
+    try session.first("SELECT 1 FROM held_job WHERE command_id = ?", [.text(commandID)]) { row throws(DatabaseError) in
+      row.int(0)
+    } != nil
+  }
+
+  fileprivate func takeHeldJobs(of commandID: String) throws(DatabaseError) -> [OutgoingMessage] {
+    let blob = try session.first(
+      "SELECT messages FROM held_job WHERE command_id = ?", [.text(commandID)]
+    ) { row throws(DatabaseError) in row.blob(0) }
+    guard let blob else { return [] }
+    try session.execute("DELETE FROM held_job WHERE command_id = ?", [.text(commandID)])
+    return OutboxCodec.decode(blob) ?? []
+  }
+}

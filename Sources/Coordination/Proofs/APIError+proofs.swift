@@ -1,0 +1,94 @@
+import Messages
+
+// Which code the refusal of a proof gets. An app SDK of this field clears its pair and asks for a new one, once, when it is told
+// INVALID_APP_CREDENTIAL, and falls back to reCAPTCHA when `app.verify` is answered with that or with MISSING_IOS_APP_TOKEN; so
+// cases that a new pair would mend share that code, and are told apart by `reason`.
+//
+// | a proof that …                            | code                      | reason               |
+// |-------------------------------------------|---------------------------|----------------------|
+// | is not there                              | `MISSING_CLIENT_IDENTIFIER` |                    |
+// | is a receipt without secret, or reversed  | `MISSING_APP_CREDENTIAL`  | that of the push     |
+// | has a receipt that nobody issued          | `INVALID_APP_CREDENTIAL`  | `UNKNOWN_RECEIPT`    |
+// | has a wrong secret                        | `INVALID_APP_CREDENTIAL`  | `WRONG_SECRET`       |
+// | is too old                                | `INVALID_APP_CREDENTIAL`  | `RECEIPT_EXPIRED`    |
+// | was taken back                            | `INVALID_APP_CREDENTIAL`  | `RECEIPT_REVOKED`    |
+// | was issued to another app                 | `APP_NOT_VERIFIED`        | `OTHER_APP`          |
+// | is a reCAPTCHA token that was used before | `CAPTCHA_CHECK_FAILED`    | `CAPTCHA_REPLAYED`   |
+// | is a reCAPTCHA token that did not pass    | `CAPTCHA_CHECK_FAILED`    | that of the worker   |
+// | could not be assessed                     | `APP_NOT_VERIFIED`        | `CAPTCHA_UNDECIDED`  |
+extension APIError {
+  /// The answer to a start whose proof is not accepted.
+  init(_ refusal: ProofRefusal) {
+    switch refusal {
+    case .unknownReceipt:
+      self.init(
+        .invalidAppCredential, "there is no such receipt: send app.verify, and give back its receipt with the secret",
+        field: "proof.receipt", reason: "UNKNOWN_RECEIPT")
+    case .wrongSecret:
+      self.init(
+        .invalidAppCredential, "the secret is not that of the receipt: send app.verify for a new pair",
+        field: "proof.secret", reason: "WRONG_SECRET")
+    case .expired:
+      self.init(
+        .invalidAppCredential, "the receipt is too old: send app.verify for a new one", field: "proof.receipt",
+        reason: "RECEIPT_EXPIRED")
+    case .revoked:
+      self.init(
+        .invalidAppCredential, "the receipt was taken back: send app.verify for a new one", field: "proof.receipt",
+        reason: "RECEIPT_REVOKED")
+    case .otherApp:
+      self.init(
+        .appNotVerified, "receipt and secret were issued to another app: send app.verify for this one",
+        field: "proof.receipt", reason: "OTHER_APP")
+    case .missingSecret(let failure):
+      self = .missingSecret(failure)
+    case .captchaReplayed:
+      self.init(
+        .captchaCheckFailed, "the reCAPTCHA token was used before, and is good for one request: get a new one",
+        field: "proof.recaptchaToken", reason: "CAPTCHA_REPLAYED")
+    case .captchaRefused(let failure):
+      self.init(
+        .captchaCheckFailed, "reCAPTCHA refuses the request (\(failure.code)): get a new token",
+        field: "proof.recaptchaToken", reason: failure.code)
+    case .captchaUndecided(let failure):
+      self.init(
+        .appNotVerified, "reCAPTCHA could not be asked (\(failure.code)): get a new token and try again",
+        field: "proof.recaptchaToken", retryAfter: 5, reason: "CAPTCHA_UNDECIDED")
+    }
+  }
+
+  private static func missingSecret(_ failure: VerificationFailure?) -> APIError {
+    guard let failure else {
+      return APIError(
+        .missingAppCredential, "receipt and secret belong together: give both, or a recaptchaToken", field: "proof")
+    }
+    return APIError(
+      .missingAppCredential,
+      "the push with the secret was not delivered (\(failure.code)), so it will not come: give a recaptchaToken",
+      field: "proof.secret", reason: failure.code)
+  }
+
+  static let missingProof = APIError(
+    .missingClientIdentifier,
+    "there is no proof that the request comes from the app: give receipt and secret of app.verify, or a recaptchaToken",
+    field: "proof")
+  static let pushNotOffered = APIError(
+    .invalidAppCredential, "this app is not verified by push: give a recaptchaToken", reason: "PUSH_NOT_OFFERED")
+  static let missingDeviceToken = APIError(
+    .missingIOSAppToken, "there is no device token: fall back to reCAPTCHA", field: "deviceToken")
+  static let malformedDeviceToken = APIError(
+    .invalidAppCredential,
+    "the device token is none: give the bytes that the device got from Apple in hexadecimal, or fall back to reCAPTCHA",
+    field: "deviceToken", reason: "MALFORMED_TOKEN")
+  static let missingReplyTo = APIError(
+    .invalidArgument, "reply_to is missing: nobody would learn the receipt", field: "reply_to")
+
+  /// The answer to `app.verify` for a device token that Apple has refused lately.
+  init(refusedToken failure: VerificationFailure) {
+    let isGone = failure.code == PushFailure.unregistered
+    self.init(
+      isGone ? .missingIOSAppToken : .invalidAppCredential,
+      "Apple refused pushes to this device token lately (\(failure.code)): fall back to reCAPTCHA",
+      field: "deviceToken", reason: failure.code)
+  }
+}

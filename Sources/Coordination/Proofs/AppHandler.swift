@@ -1,0 +1,159 @@
+import Database
+import Messages
+import Telemetry
+
+/// Carries out what concerns receipts: they are issued, pushes are reported on, secrets are returned.
+struct AppHandler: Sendable {
+  private let rules: CoordinatorRules
+  private let keeper: ProofKeeper
+  private let book: LimitBook
+
+  init(_ rules: CoordinatorRules, keeper: ProofKeeper) {
+    self.rules = rules
+    self.keeper = keeper
+    book = LimitBook(rules.limits)
+  }
+
+  // MARK: Receipts
+
+  /// Issues a receipt. Its push is held until the reply is out.
+  func issue(
+    _ order: AppOrder, _ request: CommandRequest, _ tally: inout Tally, in transaction: CoordinatorTransaction
+  ) throws(DatabaseError) -> CommandAnswer {
+    let now = transaction.now
+    var proof = order.proof
+    if let failure = try transaction.refusal(ofToken: proof.tokenHash, proof.environment) {
+      tally.proofs.append(ProofCount(.push, "known_refusal"))
+      return CommandAnswer(APIError(refusedToken: failure))
+    }
+    var store = transaction
+    if let refusal = try book.admitReceipt(ofToken: proof.tokenHash, from: order.address, at: now, in: &store) {
+      tally.refusals.append(refusal.scope)
+      return CommandAnswer(APIError(refusal))
+    }
+    let actions = proof.apply(.issued, at: now, under: rules.proof)
+    try transaction.add(proof)
+    if actions.contains(.push) {
+      let job = OutgoingMessage.job(
+        PushVerifyJob.type, JobName(proof.receipt, .push), correlationID: proof.receipt,
+        causationID: request.envelope.messageID, trace: request.envelope.trace,
+        deadline: now + rules.proof.pushDeadline, body: order.job, at: now)
+      try transaction.hold([job], untilReplyTo: request.envelope.messageID)
+    }
+    tally.proofs.append(ProofCount(.push, "issued"))
+    let timeout = Int(max(1, rules.proof.suggestedTimeout.components.seconds))
+    return try .written(AppVerifying(receipt: proof.receipt, suggestedTimeout: timeout))
+  }
+
+  // MARK: Secrets
+
+  /// Judges a receipt and its secret.
+  /// - Returns: what goes into the timeline of the verification, or why not.
+  func judge(
+    receipt: String, secret: Secret, for app: AppProfile, cause: Envelope, _ tally: inout Tally,
+    in transaction: CoordinatorTransaction
+  ) throws(DatabaseError) -> Result<[TimelineEntry], ProofRefusalError> {
+    guard var stored = try transaction.appProof(receipt) else {
+      keeper.matchNothing(secret)
+      return .failure(ProofRefusalError(.unknownReceipt))
+    }
+    let before = stored.content
+    if let time = rules.apps[before.app]?.receiptsValidFrom {
+      _ = stored.content.apply(.withdrawn(issuedBefore: time), at: transaction.now, under: rules.proof)
+    }
+    let event = AppProofEvent.secretReturned(matches: keeper.matches(secret, before), app: app.id)
+    let actions = stored.content.apply(event, at: transaction.now, under: rules.proof)
+    if stored.content != before { try transaction.store(stored) }
+    try perform(actions, on: stored.content, cause: cause, &tally, in: transaction)
+    for case .refuse(let refusal) in actions { return .failure(ProofRefusalError(refusal)) }
+    return .success(
+      stored.content.timeline.entries.filter(\.kind.tellsOfPush) + [
+        TimelineEntry(at: transaction.now, kind: .proofAccepted, reason: nil, detail: "push")
+      ])
+  }
+
+  /// Why the push of a receipt was not delivered, for an app that asks for it.
+  func pushFailure(
+    of receipt: String?, app: AppProfile, in transaction: CoordinatorTransaction
+  ) throws(DatabaseError) -> VerificationFailure? {
+    guard let receipt, let proof = try transaction.appProof(receipt)?.content, proof.app == app.id,
+      proof.state == .undelivered
+    else { return nil }
+    return proof.failure
+  }
+
+  /// What is known of the push of a receipt, for the timeline of a verification that had to do without it.
+  func pushEntries(
+    of receipt: String?, app: AppProfile, in transaction: CoordinatorTransaction
+  ) throws(DatabaseError) -> [TimelineEntry] {
+    guard let receipt, let proof = try transaction.appProof(receipt)?.content, proof.app == app.id else { return [] }
+    return proof.timeline.entries.filter(\.kind.tellsOfPush)
+  }
+
+  // MARK: Reports
+
+  /// Takes a worker's report to its receipt. A report on one that is not there any more changes nothing.
+  func handle(
+    _ report: PushReport, on receipt: String, cause: Envelope, _ tally: inout Tally,
+    in transaction: CoordinatorTransaction
+  ) throws(DatabaseError) {
+    guard var stored = try transaction.appProof(receipt) else { return }
+    let before = stored.content
+    let actions = stored.content.apply(.pushFinished(report), at: transaction.now, under: rules.proof)
+    guard stored.content != before else { return }
+    try transaction.store(stored)
+    tally.proofs.append(ProofCount(.push, "push_\(report.report.outcome.rawValue)"))
+    try perform(actions, on: stored.content, cause: cause, &tally, in: transaction)
+  }
+
+  private func perform(
+    _ actions: [AppProofAction], on proof: AppProof, cause: Envelope, _ tally: inout Tally,
+    in transaction: CoordinatorTransaction
+  ) throws(DatabaseError) {
+    let now = transaction.now
+    for action in actions {
+      switch action {
+      case .push, .admit, .refuse: break
+      case .announceVerified:
+        tally.proofs.append(ProofCount(.push, "verified"))
+        let event = AppVerified(app: proof.app, method: .push, verifiedAt: now, receipt: proof.receipt)
+        try transaction.enqueue(event, id: "\(proof.receipt).verified", correlationID: proof.receipt, cause: cause)
+      case .announceUnverified(let failure):
+        let event = AppUnverified(
+          receipt: proof.receipt, app: proof.app, failedAt: now,
+          failure: .init(code: failure.code, detail: failure.detail))
+        try transaction.enqueue(event, id: "\(proof.receipt).unverified", correlationID: proof.receipt, cause: cause)
+      case .rememberRefusal(let failure):
+        try transaction.remember(
+          failure, ofToken: proof.tokenHash, proof.environment, until: now + rules.proof.refusedTokenMemory)
+      case .forgetRefusal:
+        try transaction.forgetRefusals(ofToken: proof.tokenHash)
+      case .revokeAllOfToken:
+        for var other in try transaction.liveProofs(ofToken: proof.tokenHash)
+        where other.content.receipt != proof.receipt {
+          _ = other.content.apply(.tokenUnregistered, at: now, under: rules.proof)
+          try transaction.store(other)
+        }
+      }
+    }
+  }
+}
+
+/// A ``ProofRefusal`` where an error is needed.
+struct ProofRefusalError: Error {
+  let refusal: ProofRefusal
+
+  init(_ refusal: ProofRefusal) {
+    self.refusal = refusal
+  }
+}
+
+extension TimelineEntry.Kind {
+  /// Whether it is about the push of a receipt.
+  fileprivate var tellsOfPush: Bool {
+    switch self {
+    case .pushQueued, .pushAccepted, .pushRefused, .pushExpired, .pushUnknown: true
+    default: false
+    }
+  }
+}

@@ -1,0 +1,128 @@
+import Telemetry
+
+extension AppProof {
+  /// Takes what happened and returns what to do, in order. Suspends never, throws never.
+  ///
+  /// An event that does not fit the state changes nothing: a push is reported on once, and a final state is left by no event.
+  ///
+  /// - Parameters:
+  ///   - event: what happened.
+  ///   - now: the time at which it is applied.
+  ///   - policy: the rules in force.
+  mutating func apply(_ event: AppProofEvent, at now: UnixTime, under policy: ProofPolicy) -> [AppProofAction] {
+    switch event {
+    case .issued: issue(at: now)
+    case .pushFinished(let report): finishPush(report, at: now)
+    case .secretReturned(let matches, let app): conclude(matches: matches, app: app, at: now, under: policy)
+    case .tokenUnregistered: revoke(.tokenGone, at: now)
+    case .withdrawn(let time): createdAt < time ? revoke(.withdrawn, at: now) : []
+    case .deadlinePassed: expireIfDue(at: now)
+    }
+  }
+
+  private mutating func issue(at now: UnixTime) -> [AppProofAction] {
+    guard timeline.isEmpty else { return [] }
+    timeline.append(TimelineEntry(at: now, kind: .started))
+    timeline.append(TimelineEntry(at: now, kind: .pushQueued, job: 1))
+    return [.push]
+  }
+
+  // MARK: Push
+
+  private mutating func finishPush(_ report: PushReport, at now: UnixTime) -> [AppProofAction] {
+    guard push == .outstanding else { return [] }
+    push = PhoneVerification.MessageProgress(report.report.outcome)
+    note(report, at: now)
+    switch report.report.outcome {
+    case .accepted:
+      if state == .waiting { state = .delivered }
+      return [.forgetRefusal]
+    case .unknown:
+      // It may arrive: the app waits for as long as it was told to.
+      return []
+    case .refused, .expired:
+      return undelivered(report.report.reason ?? VerificationFailure(code: "NOT_PUSHED_IN_TIME"))
+    }
+  }
+
+  private mutating func undelivered(_ reason: VerificationFailure) -> [AppProofAction] {
+    var actions: [AppProofAction] = []
+    if state == .waiting {
+      state = .undelivered
+      failure = reason
+      actions.append(.announceUnverified(reason))
+    }
+    guard push == .refused else { return actions }
+    if PushFailure.lies(inToken: reason.code) { actions.append(.rememberRefusal(reason)) }
+    if reason.code == PushFailure.unregistered { actions.append(.revokeAllOfToken) }
+    return actions
+  }
+
+  // MARK: Secret
+
+  /// The order matters: whoever has not got the secret learns nothing of the receipt but that it is not his.
+  private mutating func conclude(
+    matches: Bool, app: String, at now: UnixTime, under policy: ProofPolicy
+  ) -> [AppProofAction] {
+    guard matches else {
+      timeline.append(TimelineEntry(at: now, kind: .proofRefused, reason: "WRONG_SECRET"))
+      return [.refuse(.wrongSecret)]
+    }
+    guard app == self.app else {
+      timeline.append(TimelineEntry(at: now, kind: .proofRefused, reason: "OTHER_APP"))
+      return [.refuse(.otherApp)]
+    }
+    _ = expireIfDue(at: now)
+    switch state {
+    case .expired: return [.refuse(.expired)]
+    case .revoked: return [.refuse(.revoked)]
+    case .waiting, .delivered, .undelivered, .proven: return admit(at: now, under: policy)
+    }
+  }
+
+  private mutating func admit(at now: UnixTime, under policy: ProofPolicy) -> [AppProofAction] {
+    uses += 1
+    guard state != .proven else { return [.admit] }
+    state = .proven
+    failure = nil
+    expiresAt = createdAt + policy.credentialLifetime
+    timeline.append(TimelineEntry(at: now, kind: .proofAccepted))
+    return [.announceVerified, .admit]
+  }
+
+  // MARK: Ends
+
+  private mutating func revoke(_ reason: VerificationFailure, at now: UnixTime) -> [AppProofAction] {
+    guard state.isLive else { return [] }
+    failure = failure ?? reason
+    end(.revoked, .revoked, at: now)
+    return []
+  }
+
+  private mutating func expireIfDue(at now: UnixTime) -> [AppProofAction] {
+    guard state.isLive, now >= expiresAt else { return [] }
+    end(.expired, .expired, at: now)
+    return []
+  }
+
+  private mutating func end(_ state: AppProofState, _ kind: TimelineEntry.Kind, at now: UnixTime) {
+    self.state = state
+    endedAt = now
+    timeline.append(TimelineEntry(at: now, kind: kind, reason: state == .revoked ? failure?.code : nil))
+  }
+
+  private mutating func note(_ report: PushReport, at now: UnixTime) {
+    var entry = TimelineEntry(
+      at: now, report.report, accepted: .pushAccepted, refused: .pushRefused, expired: .pushExpired,
+      unknown: .pushUnknown)
+    if let environment = report.environment, entry.detail == nil { entry.detail = environment }
+    timeline.append(entry)
+  }
+}
+
+extension VerificationFailure {
+  fileprivate static let tokenGone = VerificationFailure(
+    code: PushFailure.unregistered, detail: "Apple says that the device token is not registered any more")
+  fileprivate static let withdrawn = VerificationFailure(
+    code: "WITHDRAWN", detail: "the configuration takes back what was issued by then")
+}

@@ -1,0 +1,88 @@
+import Database
+import Messages
+import Telemetry
+
+// These read and write at once: unlike verifications, a proof is touched once a batch.
+extension CoordinatorTransaction {
+  func appProof(_ receipt: String) throws(DatabaseError) -> Stored<AppProof>? {
+    guard !receipt.isEmpty, receipt.utf8.count <= VerificationID.maxLength else { return nil }
+    return try session.first(
+      "SELECT \(AppProofRow.columns) FROM app_proof WHERE receipt = ?", [.text(receipt)], AppProofRow.read)
+  }
+
+  func add(_ proof: AppProof) throws(DatabaseError) {
+    try AppProofRow.insert(proof, dueAt: dueAt(proof), in: session)
+  }
+
+  func store(_ stored: Stored<AppProof>) throws(DatabaseError) {
+    let proof = stored.content
+    guard try AppProofRow.update(proof, dueAt: dueAt(proof), from: stored.version, in: session) else {
+      throw DatabaseError(.busy, "another process changed the same proof")
+    }
+  }
+
+  /// When the maintenance has to look at a proof.
+  private func dueAt(_ proof: AppProof) -> UnixTime {
+    proof.state.isLive ? proof.expiresAt : (proof.endedAt ?? now) + retention
+  }
+
+  /// What was issued to a device token and is accepted still, the newest first.
+  func liveProofs(ofToken hash: [UInt8]) throws(DatabaseError) -> [Stored<AppProof>] {
+    try session.query(
+      "SELECT \(AppProofRow.columns) FROM app_proof WHERE token_hash = ? ORDER BY created_at DESC LIMIT ?",
+      [.blob(hash), Value(Self.maxProofsOfToken)], AppProofRow.read
+    ).filter { $0.content.state.isLive }
+  }
+
+  /// A device that asks as often as it may has fewer alive.
+  private static let maxProofsOfToken = 1024
+
+  func dueProofs(limit: Int) throws(DatabaseError) -> [Stored<AppProof>] {
+    try session.query(
+      "SELECT \(AppProofRow.columns) FROM app_proof WHERE due_at <= ? ORDER BY due_at LIMIT ?",
+      [.integer(now.milliseconds), Value(limit)], AppProofRow.read)
+  }
+
+  func delete(proof receipt: String) throws(DatabaseError) {
+    try session.execute("DELETE FROM app_proof WHERE receipt = ?", [.text(receipt)])
+  }
+
+  // MARK: Refused tokens
+
+  /// Why Apple refused pushes to a device token, if it did so lately.
+  func refusal(ofToken hash: [UInt8], _ environment: PushEnvironment) throws(DatabaseError) -> VerificationFailure? {
+    try session.first(
+      "SELECT code, detail FROM refused_token WHERE token_hash = ? AND environment = ? AND expires_at > ?",
+      [.blob(hash), .text(environment.rawValue), .integer(now.milliseconds)]
+    ) { row throws(DatabaseError) in VerificationFailure(code: row.text(0), detail: row.optionalText(1)) }
+  }
+
+  func remember(
+    _ refusal: VerificationFailure, ofToken hash: [UInt8], _ environment: PushEnvironment, until end: UnixTime
+  ) throws(DatabaseError) {
+    try session.execute(
+      """
+      INSERT INTO refused_token (token_hash, environment, code, detail, expires_at) VALUES (?, ?, ?, ?, ?)
+      ON CONFLICT (token_hash, environment)
+      DO UPDATE SET code = excluded.code, detail = excluded.detail, expires_at = excluded.expires_at
+      """,
+      [
+        .blob(hash), .text(environment.rawValue), .text(refusal.code), Value(refusal.detail),
+        .integer(end.milliseconds),
+      ])
+  }
+
+  func forgetRefusals(ofToken hash: [UInt8]) throws(DatabaseError) {
+    try session.execute("DELETE FROM refused_token WHERE token_hash = ?", [.blob(hash)])
+  }
+
+  /// - Returns: how many were deleted.
+  func deleteOldRefusals(limit: Int) throws(DatabaseError) -> Int {
+    try session.execute(
+      """
+      DELETE FROM refused_token WHERE (token_hash, environment) IN (
+        SELECT token_hash, environment FROM refused_token WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)
+      """,
+      [.integer(now.milliseconds), Value(limit)])
+  }
+}

@@ -1,0 +1,146 @@
+import Database
+import JOSE
+import Messages
+import PhoneNumbers
+import Telemetry
+
+/// Decides whether a start may go on, by what it has to show for its app.
+struct ProofGate: Sendable {
+  private let rules: CoordinatorRules
+  private let receipts: AppHandler
+  private let jobs: ProofJobMaker
+  private let book: LimitBook
+
+  init(_ rules: CoordinatorRules, receipts: AppHandler, jobs: ProofJobMaker) {
+    self.rules = rules
+    self.receipts = receipts
+    self.jobs = jobs
+    book = LimitBook(rules.limits)
+  }
+
+  /// - Returns: the verdict. Where the app is only audited it is never a refusal, and never has to be waited for.
+  func judge(
+    _ proof: ProofOrder, _ order: StartOrder, _ request: CommandRequest, _ tally: inout Tally,
+    in transaction: CoordinatorTransaction
+  ) throws(DatabaseError) -> ProofVerdict {
+    switch proof.evidence {
+    case .none:
+      tally.proofs.append(ProofCount(.push, "missing"))
+      return .admitted(ProofNotes(entries: [TimelineEntry(at: transaction.now, kind: .proofMissing)]))
+    case .pair(let receipt, let secret):
+      let result = try receipts.judge(
+        receipt: receipt, secret: secret, for: order.app, cause: request.envelope, &tally, in: transaction)
+      switch result {
+      case .success(let entries): return .admitted(ProofNotes(entries: entries))
+      case .failure(let error): return refuse(error.refusal, proof, &tally, at: transaction.now)
+      }
+    case .half(let receipt):
+      let failure = try receipts.pushFailure(of: receipt, app: order.app, in: transaction)
+      return refuse(.missingSecret(failure: failure), proof, &tally, at: transaction.now)
+    case .captcha(let captcha):
+      return try judge(captcha, proof, order, request, &tally, in: transaction)
+    case .assessed(let captcha):
+      return .admitted(try notes(captcha, order, in: transaction))
+    }
+  }
+
+  private func refuse(
+    _ refusal: ProofRefusal, _ proof: ProofOrder, _ tally: inout Tally, at now: UnixTime
+  ) -> ProofVerdict {
+    tally.proofs.append(ProofCount(refusal))
+    let error = APIError(refusal)
+    guard !proof.isBinding else { return .refused(error) }
+    let entry = TimelineEntry(at: now, kind: .proofRefused, reason: error.reason ?? error.code.rawValue)
+    return .admitted(ProofNotes(entries: [entry]))
+  }
+
+  // MARK: reCAPTCHA
+
+  private func judge(
+    _ captcha: CaptchaEvidence, _ proof: ProofOrder, _ order: StartOrder, _ request: CommandRequest,
+    _ tally: inout Tally, in transaction: CoordinatorTransaction
+  ) throws(DatabaseError) -> ProofVerdict {
+    if try waitsAlready(request, in: transaction) { return .deferred }
+    if try transaction.hasSeenCaptcha(captcha.hash) {
+      return refuse(.captchaReplayed, proof, &tally, at: transaction.now)
+    }
+    var store = transaction
+    if let refusal = try book.admitAssessment(from: order.address, at: transaction.now, in: &store) {
+      tally.refusals.append(refusal.scope)
+      guard !proof.isBinding else { return .refused(APIError(refusal)) }
+      return .admitted(ProofNotes())
+    }
+    let entries = try receipts.pushEntries(of: captcha.receipt, app: order.app, in: transaction)
+    guard proof.isBinding else { return .admitted(ProofNotes(entries: entries, audited: captcha)) }
+    try assess(captcha, order, request, verificationID: nil, in: transaction)
+    tally.proofs.append(ProofCount(.recaptcha, "asked"))
+    return .deferred
+  }
+
+  /// Whether the command came before and waits; it may have been sent again by somebody who listens elsewhere now.
+  private func waitsAlready(
+    _ request: CommandRequest, in transaction: CoordinatorTransaction
+  ) throws(DatabaseError) -> Bool {
+    guard var stored = try transaction.pendingAssessment(ofMessage: request.envelope.messageID) else { return false }
+    if stored.content.command.replyTo != request.envelope.replyTo {
+      stored.content.command.replyTo = request.envelope.replyTo
+      stored.content.command.correlationID = request.envelope.correlationID
+      try transaction.store(stored)
+    }
+    return true
+  }
+
+  /// Has a token assessed.
+  /// - Parameter verificationID: the verification that goes on without the outcome; absent when the start waits for it.
+  func assess(
+    _ captcha: CaptchaEvidence, _ order: StartOrder, _ request: CommandRequest, verificationID: String?,
+    in transaction: CoordinatorTransaction
+  ) throws(DatabaseError) {
+    let now = transaction.now
+    let envelope = request.envelope
+    let assessment = Assessment(
+      id: VerificationID.text(SecureRandom.bytes(VerificationID.randomBytes)), messageID: envelope.messageID,
+      tokenHash: captcha.hash, verificationID: verificationID,
+      command: WaitingStart(order, captcha, request), createdAt: now, expiresAt: now + rules.proof.assessmentTimeout)
+    try transaction.add(assessment)
+    let body: [UInt8]
+    do {
+      body = try jobs.assessment(captcha, assessment, action: order.app.recaptchaAction)
+    } catch {
+      throw DatabaseError(.misuse, "a reCAPTCHA token cannot be sealed: \(error)")
+    }
+    transaction.enqueue(
+      .job(
+        RecaptchaAssessJob.type, JobName(assessment.id, .captcha), correlationID: verificationID ?? assessment.id,
+        causationID: envelope.messageID, trace: envelope.trace, deadline: assessment.expiresAt, body: body, at: now))
+  }
+
+  private func notes(
+    _ captcha: AssessedCaptcha, _ order: StartOrder, in transaction: CoordinatorTransaction
+  ) throws(DatabaseError) -> ProofNotes {
+    let push = try receipts.pushEntries(of: captcha.receipt, app: order.app, in: transaction)
+    return ProofNotes(entries: push + [TimelineEntry(at: transaction.now, captcha)])
+  }
+}
+
+extension WaitingStart {
+  init(_ order: StartOrder, _ captcha: CaptchaEvidence, _ request: CommandRequest) {
+    self.init(
+      app: order.app.id, phoneNumber: order.number.e164, languageCode: order.languageCode,
+      network: order.address?.network, fingerprint: request.fingerprint, receipt: captcha.receipt,
+      replyTo: request.envelope.replyTo, correlationID: request.envelope.correlationID,
+      traceparent: request.envelope.trace?.traceparent)
+  }
+}
+
+extension TimelineEntry {
+  /// What a worker made of a reCAPTCHA token.
+  init(at now: UnixTime, _ captcha: AssessedCaptcha) {
+    self.init(
+      at: now, captcha.report, accepted: .recaptchaAccepted, refused: .recaptchaRefused, expired: .recaptchaExpired,
+      unknown: .recaptchaUnknown)
+    if let score = captcha.score {
+      detail = [detail, "score \(score)"].compactMap { $0 }.joined(separator: "; ")
+    }
+  }
+}

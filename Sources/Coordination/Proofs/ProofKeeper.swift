@@ -1,0 +1,79 @@
+import JOSE
+import Telemetry
+
+/// Makes the secrets of pushes, compares them, and hashes the tokens that must not be stored. Everything is under the pepper, so
+/// that the database alone tells nothing.
+struct ProofKeeper: Sendable {
+  static let digestLength = 32
+  private static let secretBytes = 32
+
+  private let current: Pepper
+  private let previous: Pepper?
+  private let decoy: SecretAtRest
+
+  /// - Parameters:
+  ///   - current: makes new hashes.
+  ///   - previous: still knows the secrets of the time before the pepper was changed.
+  init(current: Pepper, previous: Pepper? = nil) {
+    self.current = current
+    self.previous = previous
+    decoy = SecretAtRest(pepperID: current.id, digest: [UInt8](repeating: 0, count: Self.digestLength))
+  }
+
+  // MARK: Secrets
+
+  /// A new secret: 256 random bits, base64url.
+  static func makeSecret() -> Secret {
+    Secret(Base64URL.encode(SecureRandom.bytes(secretBytes)))
+  }
+
+  /// What is kept of a secret. It is bound to its receipt, its app and its device.
+  func keep(_ secret: Secret, receipt: String, app: String, tokenHash: [UInt8]) -> SecretAtRest {
+    SecretAtRest(
+      pepperID: current.id, digest: Self.digest(current, secret, receipt: receipt, app: app, tokenHash: tokenHash))
+  }
+
+  /// Whether a secret is that of a receipt. Takes the same time for a right and a wrong one.
+  func matches(_ secret: Secret, _ proof: AppProof) -> Bool {
+    // With an unknown pepper the digest cannot match; the work is the same.
+    let pepper = proof.secret.pepperID == previous?.id ? previous ?? current : current
+    let digest = Self.digest(pepper, secret, receipt: proof.receipt, app: proof.app, tokenHash: proof.tokenHash)
+    return constantTimeEquals(digest, proof.secret.digest)
+  }
+
+  /// Does the work of ``matches(_:_:)`` where there is nothing to compare with, so that the time tells nobody which receipts
+  /// exist.
+  func matchNothing(_ secret: Secret) {
+    let digest = Self.digest(current, secret, receipt: "", app: "", tokenHash: decoy.digest)
+    _ = constantTimeEquals(digest, decoy.digest)
+  }
+
+  private static func digest(
+    _ pepper: Pepper, _ secret: Secret, receipt: String, app: String, tokenHash: [UInt8]
+  ) -> [UInt8] {
+    let parts = [Array(receipt.utf8), Array(app.utf8), tokenHash, Array(secret.reveal().utf8)]
+    return HMACSHA256.authenticate(CodeKeeper.framed("countersign app secret", parts), key: pepper.bytes)
+  }
+
+  // MARK: Tokens
+
+  /// Stands for a device token of an app.
+  /// - Parameter token: in lower case.
+  func hash(deviceToken token: String, app: String) -> [UInt8] {
+    hash("countersign device token", app, token)
+  }
+
+  /// Stands for a reCAPTCHA token.
+  func hash(captchaToken token: Secret, app: String) -> [UInt8] {
+    hash("countersign captcha token", app, token.reveal())
+  }
+
+  /// Stands for a token of Sign in with Apple.
+  func hash(appleToken token: Secret, app: String) -> [UInt8] {
+    hash("countersign apple token", app, token.reveal())
+  }
+
+  private func hash(_ label: StaticString, _ app: String, _ token: String) -> [UInt8] {
+    HMACSHA256.authenticate(CodeKeeper.framed(label, [Array(app.utf8), Array(token.utf8)]), key: current.bytes)
+  }
+}

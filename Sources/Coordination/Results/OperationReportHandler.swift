@@ -1,0 +1,64 @@
+import Database
+import Messages
+
+/// Takes what workers report to the receipts, assessments and revocations that it is about.
+struct OperationReportHandler: Sendable {
+  private let receipts: AppHandler
+  private let assessments: AssessmentHandler
+  private let revocations: RevocationHandler
+
+  init(receipts: AppHandler, assessments: AssessmentHandler, revocations: RevocationHandler) {
+    self.receipts = receipts
+    self.assessments = assessments
+    self.revocations = revocations
+  }
+
+  /// The results that are taken, and which of our jobs they belong to.
+  private static let kinds: [MessageType: JobName.Kind] = [
+    JobResult.type(ofJob: PushVerifyJob.type): .push, JobResult.type(ofJob: RecaptchaAssessJob.type): .captcha,
+    JobResult.type(ofJob: AppleRevokeJob.type): .revoke, JobResult.type(ofJob: MailRelayJob.type): .notice,
+  ]
+
+  static let types = Array(kinds.keys)
+
+  /// - Returns: `nil` for a result of somebody else's job.
+  func prepare(_ envelope: Envelope, body: [UInt8]) throws(ContractProblem) -> OperationReport? {
+    guard let kind = Self.kinds[envelope.type], envelope.messageID.hasSuffix(Self.suffix),
+      let name = JobName(parsing: String(envelope.messageID.dropLast(Self.suffix.count)), kind)
+    else { return nil }
+    let result = try JobResult(json: body)
+    guard result.jobID == name.text else {
+      throw ContractProblem(.invalidField, field: "jobID", "must be the message_id without \(Self.suffix)")
+    }
+    var report = OperationReport(
+      envelope: envelope, owner: name.owner, kind: kind,
+      report: JobReport(result, number: 1, worker: envelope.appID))
+    if case .string(let environment)? = result.extras["environment"] {
+      report.environment = String(environment.prefix(Self.maxWord))
+    }
+    report.score = result.extras["score"]?.number
+    return report
+  }
+
+  private static let suffix = JobResult.messageID(jobID: "")
+  private static let maxWord = 64
+
+  func handle(_ report: OperationReport, in transaction: CoordinatorTransaction) throws(DatabaseError) -> Tally {
+    var tally = Tally()
+    switch report.kind {
+    case .push:
+      let push = PushReport(report: report.report, environment: report.environment)
+      try receipts.handle(push, on: report.owner, cause: report.envelope, &tally, in: transaction)
+    case .captcha:
+      try assessments.handle(
+        report.report, score: report.score, on: report.owner, cause: report.envelope, &tally, in: transaction)
+    case .revoke:
+      try revocations.handle(
+        report.report, .revoke, on: report.owner, cause: report.envelope, &tally, in: transaction)
+    case .notice:
+      try revocations.handle(
+        report.report, .notice, on: report.owner, cause: report.envelope, &tally, in: transaction)
+    }
+    return tally
+  }
+}

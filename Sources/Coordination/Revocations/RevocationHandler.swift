@@ -1,0 +1,153 @@
+import Database
+import Messages
+import Telemetry
+
+/// Carries revocations out: starts them, takes what workers report, and gives them up when nobody does.
+struct RevocationHandler: Sendable {
+  private let rules: CoordinatorRules
+  private let jobs: RevocationJobMaker
+
+  init(_ rules: CoordinatorRules, jobs: RevocationJobMaker) {
+    self.rules = rules
+    self.jobs = jobs
+  }
+
+  /// Which of the two workers reports.
+  enum Stage: Sendable {
+    case revoke, notice
+  }
+
+  func start(
+    _ order: RevocationOrder, _ request: CommandRequest, _ tally: inout Tally, in transaction: CoordinatorTransaction
+  ) throws(DatabaseError) -> CommandAnswer {
+    if let known = try transaction.revocation(ofToken: order.revocation.tokenHash)?.content, known.isGoodForAll {
+      return try .written(OperationStarted(known, repeated: true))
+    }
+    var revocation = order.revocation
+    let actions = revocation.apply(.started, at: transaction.now, under: rules.revocation)
+    try transaction.add(revocation, under: rules.revocation)
+    try perform(actions, on: revocation, job: order.job, cause: request.envelope, &tally, in: transaction)
+    return try .written(OperationStarted(revocation, repeated: false))
+  }
+
+  /// Takes a worker's report. One on a revocation that is not there any more changes nothing.
+  func handle(
+    _ report: JobReport, _ stage: Stage, on id: String, cause: Envelope, _ tally: inout Tally,
+    in transaction: CoordinatorTransaction
+  ) throws(DatabaseError) {
+    guard let stored = try transaction.revocation(id) else { return }
+    let event: RevocationEvent =
+      switch stage {
+      case .revoke: .revokeFinished(report)
+      case .notice: .noticeFinished(report)
+      }
+    try apply(event, to: stored, cause: cause, &tally, in: transaction)
+  }
+
+  /// Ends a revocation that no worker reports on any more.
+  func expire(
+    _ stored: Stored<Revocation>, _ tally: inout Tally, in transaction: CoordinatorTransaction
+  ) throws(DatabaseError) {
+    try apply(.deadlinePassed, to: stored, cause: nil, &tally, in: transaction)
+  }
+
+  private func apply(
+    _ event: RevocationEvent, to stored: Stored<Revocation>, cause: Envelope?, _ tally: inout Tally,
+    in transaction: CoordinatorTransaction
+  ) throws(DatabaseError) {
+    var stored = stored
+    let before = stored.content
+    let actions = stored.content.apply(event, at: transaction.now, under: rules.revocation)
+    guard stored.content != before else { return }
+    try transaction.store(stored, under: rules.revocation)
+    try perform(actions, on: stored.content, job: nil, cause: cause, &tally, in: transaction)
+  }
+
+  // MARK: Actions
+
+  private func perform(
+    _ actions: [RevocationAction], on revocation: Revocation, job: [UInt8]?, cause: Envelope?, _ tally: inout Tally,
+    in transaction: CoordinatorTransaction
+  ) throws(DatabaseError) {
+    for action in actions {
+      switch action {
+      case .revoke:
+        guard let job else { throw DatabaseError(.misuse, "a revocation is begun without its job") }
+        enqueue(AppleRevokeJob.type, .revoke, job, of: revocation, cause, in: transaction)
+      case .notify(let notice):
+        let body = try notification(notice, of: revocation)
+        enqueue(MailRelayJob.type, .notice, body, of: revocation, cause, in: transaction)
+      case .announceStarted:
+        tally.operations.append(OperationCount(kind: .appleRevocation, ending: "STARTED"))
+        try announce(OperationStarted(revocation, repeated: false), "started", revocation, cause, in: transaction)
+      case .announceCompleted:
+        count(revocation, &tally)
+        try announce(
+          OperationCompleted(revocation, at: transaction.now), "completed", revocation, cause, in: transaction)
+      case .announceFailed:
+        count(revocation, &tally)
+        try announce(OperationFailed(revocation, at: transaction.now), "failed", revocation, cause, in: transaction)
+      }
+    }
+  }
+
+  private func enqueue(
+    _ type: MessageType, _ kind: JobName.Kind, _ body: [UInt8], of revocation: Revocation, _ cause: Envelope?,
+    in transaction: CoordinatorTransaction
+  ) {
+    transaction.enqueue(
+      .job(
+        type, JobName(revocation.id, kind), correlationID: revocation.id, causationID: cause?.messageID,
+        trace: cause?.trace, deadline: revocation.expiresAt, body: body, at: transaction.now))
+  }
+
+  private func notification(
+    _ notice: StartRevocation.Notice, of revocation: Revocation
+  ) throws(DatabaseError) -> [UInt8] {
+    do throws(ContractProblem) {
+      return try jobs.notice(
+        notice, template: rules.revocation.noticeTemplate, appName: rules.apps[revocation.app]?.name,
+        deadline: revocation.expiresAt)
+    } catch {
+      throw DatabaseError(.misuse, "a notice cannot be written: \(error)")
+    }
+  }
+
+  private func announce(
+    _ event: some Event, _ name: String, _ revocation: Revocation, _ cause: Envelope?,
+    in transaction: CoordinatorTransaction
+  ) throws(DatabaseError) {
+    try transaction.enqueue(event, id: "\(revocation.id).\(name)", correlationID: revocation.id, cause: cause)
+  }
+
+  private func count(_ revocation: Revocation, _ tally: inout Tally) {
+    tally.operations.append(
+      OperationCount(kind: .appleRevocation, ending: revocation.ending?.rawValue ?? OperationEnding.unknown.rawValue))
+  }
+}
+
+extension OperationStarted {
+  init(_ revocation: Revocation, repeated: Bool) {
+    self.init(
+      operationID: revocation.id, kind: .appleRevocation, app: revocation.app, startedAt: revocation.createdAt,
+      repeated: repeated)
+  }
+}
+
+extension OperationCompleted {
+  fileprivate init(_ revocation: Revocation, at now: UnixTime) {
+    self.init(
+      operationID: revocation.id, kind: .appleRevocation, app: revocation.app, completedAt: revocation.endedAt ?? now,
+      ending: revocation.ending ?? .revoked,
+      failure: revocation.failure.map { .init(code: $0.code, detail: $0.detail) })
+  }
+}
+
+extension OperationFailed {
+  fileprivate init(_ revocation: Revocation, at now: UnixTime) {
+    self.init(
+      operationID: revocation.id, kind: .appleRevocation, app: revocation.app, failedAt: revocation.endedAt ?? now,
+      ending: revocation.ending ?? .unknown,
+      failure: .init(code: revocation.failure?.code ?? "UNKNOWN", detail: revocation.failure?.detail))
+  }
+}

@@ -1,0 +1,9 @@
+import Messages
+
+/// A revocation that the configuration has nothing against, ready to be begun.
+struct RevocationOrder: Sendable {
+  var app: AppProfile
+  var revocation: Revocation
+  /// The body of the revocation worker's job, its token sealed.
+  var job: [UInt8]
+}

@@ -1,0 +1,74 @@
+import JOSE
+import Messages
+import Telemetry
+
+/// Reads `revocation.start`, and makes all that needs no transaction.
+struct RevocationPreparer: Sendable {
+  private let rules: CoordinatorRules
+  private let keeper: ProofKeeper
+  private let jobs: RevocationJobMaker
+  private let keys: KeyRing
+
+  init(_ rules: CoordinatorRules, keeper: ProofKeeper, jobs: RevocationJobMaker, keys: KeyRing) {
+    self.rules = rules
+    self.keeper = keeper
+    self.jobs = jobs
+    self.keys = keys
+  }
+
+  /// - Throws: the error that the caller gets.
+  func order(_ command: StartRevocation, _ envelope: Envelope, at now: UnixTime) throws(APIError) -> RevocationOrder {
+    guard !command.app.isEmpty else { throw .missingApp }
+    guard let app = rules.apps[command.app] else { throw .unknownApp }
+    let token = try token(command, app, envelope)
+    let notice = try notice(command.notify, app)
+    let revocation = Revocation(
+      id: VerificationID.text(SecureRandom.bytes(VerificationID.randomBytes)), app: app.id,
+      tokenHash: keeper.hash(appleToken: token, app: app.id), notice: notice, at: now, under: rules.revocation)
+    do {
+      return RevocationOrder(
+        app: app, revocation: revocation, job: try jobs.revocation(command, token, revocation))
+    } catch {
+      throw APIError(.internalError, "the token cannot be sealed: check 'keysFile' of the coordinator")
+    }
+  }
+
+  private func token(
+    _ command: StartRevocation, _ app: AppProfile, _ envelope: Envelope
+  ) throws(APIError) -> Secret {
+    let field = command.token.kind.rawValue
+    let context = SealContext(messageType: StartRevocation.type, messageID: envelope.messageID, recipient: app.id)
+    let token: Secret
+    do {
+      token = try command.token.secret.open(with: keys, for: context)
+    } catch {
+      throw APIError(.invalidArgument, "\(field) \(error)", field: field)
+    }
+    guard !token.isEmpty else { throw APIError(.invalidArgument, "\(field) is empty", field: field) }
+    return token
+  }
+
+  private func notice(
+    _ notice: StartRevocation.Notice?, _ app: AppProfile
+  ) throws(APIError) -> StartRevocation.Notice? {
+    guard var notice else { return nil }
+    guard Self.isAddress(notice.email) else {
+      throw APIError(
+        .invalidArgument, "notify.email must be an address such as user@example.com, without a display name",
+        field: "notify.email")
+    }
+    notice.languageCode = try LanguageTag.check(notice.languageCode, field: "notify.languageCode") ?? app.languageCode
+    notice.template = notice.template.flatMap { $0.isEmpty ? nil : $0 } ?? rules.revocation.noticeTemplate
+    return notice
+  }
+
+  /// Whether the mail worker may take it: it judges more closely, but then the token is revoked already.
+  private static func isAddress(_ text: String) -> Bool {
+    guard text.utf8.count <= maxAddressLength, let at = text.utf8.lastIndex(of: UInt8(ascii: "@")) else { return false }
+    let isClean = text.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7F && $0 != UInt8(ascii: "<") && $0 != UInt8(ascii: ">") }
+    return isClean && at != text.utf8.startIndex && text.utf8.index(after: at) != text.utf8.endIndex
+  }
+
+  /// RFC 5321, section 4.5.3.1.3: a path has 256 octets, two of them brackets.
+  private static let maxAddressLength = 254
+}

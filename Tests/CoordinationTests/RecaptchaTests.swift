@@ -1,0 +1,244 @@
+import AMQP
+import Messages
+import Telemetry
+import Testing
+
+@testable import Coordination
+
+@Suite("Starts with a reCAPTCHA token")
+struct RecaptchaTests {
+  /// Sends a start, which is not answered yet.
+  /// - Returns: the ID of the assessment's job.
+  private func ask(_ bench: Bench, _ message: Message) async throws -> String {
+    _ = bench.sink.takePublished()
+    #expect(await bench.deliver([message]).ackedCount == 1)
+    #expect(bench.replies().isEmpty)
+    return try #require(try bench.published(RecaptchaAssessJob.self).first?.id)
+  }
+
+  private func start(_ bench: Bench, _ token: String = "t", app: String = Bench.recaptchaApp) async throws -> String {
+    try await ask(bench, try bench.commandMessage(bench.startCommand(Bench.captcha(token), app: app)))
+  }
+
+  private func error(_ bench: Bench) throws -> String {
+    let reply = try #require(bench.replies().last)
+    let error = try ErrorReply(json: reply.body).error
+    return [error.code.rawValue, error.reason].compactMap { $0 }.joined(separator: " ")
+  }
+
+  @Test("It is answered when the token has passed, and not before", arguments: [Bench.recaptchaApp, Bench.pushApp])
+  func passed(app: String) async throws {
+    try await Bench.with { bench in
+      let message = try bench.commandMessage(bench.startCommand(Bench.captcha("t"), app: app), replyTo: "me")
+      let id = try await ask(bench, message)
+      let job = try #require(try bench.published(RecaptchaAssessJob.self).first?.job)
+      #expect(job.app == app)
+      #expect(job.phoneNumber == Bench.number)
+      #expect(job.expectedAction == "sendVerificationCode")
+      #expect(job.client?.ip == "192.0.2.1")
+      #expect(job.deadline == bench.clock.now() + .seconds(10))
+      let context = SealContext(messageType: RecaptchaAssessJob.type, messageID: id, recipient: app)
+      #expect(job.token.isSealed)
+      #expect(try job.token.open(with: bench.keys, for: context).reveal() == "t")
+      _ = bench.sink.takePublished()
+      await bench.deliverResults([
+        try bench.report(RecaptchaAssessJob.self, id, .accepted, extras: ["score": 0.9])
+      ])
+      let reply = try #require(bench.sink.published.first { $0.exchange.isEmpty })
+      #expect(reply.routingKey == "me")
+      #expect(reply.message.correlationID == message.correlationID)
+      let started = try VerificationStarted(json: reply.message.body)
+      #expect(try bench.published(SMSDispatchJob.self).count == 1)
+      #expect(try bench.event(AppVerified.self)?.score == 0.9)
+      let timeline = try await bench.status(started.verificationID).timeline
+      #expect(timeline.map(\.event) == ["recaptcha.accepted", "started", "sms.queued"])
+      #expect(timeline.first?.detail == "score 0.9")
+    }
+  }
+
+  @Test("A token that does not pass is answered with its reason, and nothing is sent")
+  func refused() async throws {
+    try await Bench.with { bench in
+      let id = try await start(bench)
+      await bench.deliverResults([
+        try bench.report(RecaptchaAssessJob.self, id, .refused, reason: "CAPTCHA_SCORE_TOO_LOW")
+      ])
+      #expect(try error(bench) == "CAPTCHA_CHECK_FAILED CAPTCHA_SCORE_TOO_LOW")
+      #expect(try bench.published(SMSDispatchJob.self).isEmpty)
+    }
+  }
+
+  @Test("A token that could not be assessed says so", arguments: [JobOutcome.expired, .unknown])
+  func undecided(outcome: JobOutcome) async throws {
+    try await Bench.with { bench in
+      let id = try await start(bench)
+      await bench.deliverResults([try bench.report(RecaptchaAssessJob.self, id, outcome)])
+      #expect(try error(bench) == "APP_NOT_VERIFIED CAPTCHA_UNDECIDED")
+    }
+  }
+
+  @Test("When nobody assesses it in time, the maintenance answers, and what comes later changes nothing")
+  func deadline() async throws {
+    try await Bench.with { bench in
+      let id = try await start(bench)
+      bench.clock.advance(by: .milliseconds(9_999))
+      _ = try await bench.operationSweeper.sweep()
+      bench.clock.advance(by: .milliseconds(1))
+      _ = try await bench.operationSweeper.sweep()
+      _ = bench.sink.takePublished()
+      _ = try await bench.relay.relay()
+      #expect(try error(bench) == "APP_NOT_VERIFIED CAPTCHA_UNDECIDED")
+      _ = bench.sink.takePublished()
+      await bench.deliverResults([try bench.report(RecaptchaAssessJob.self, id, .accepted)])
+      #expect(bench.sink.published.isEmpty)
+    }
+  }
+
+  @Test("A report that comes twice starts one verification")
+  func twice() async throws {
+    try await Bench.with { bench in
+      let id = try await start(bench)
+      let report = try bench.report(RecaptchaAssessJob.self, id, .accepted)
+      await bench.deliverResults([report, report])
+      await bench.deliverResults([report])
+      #expect(bench.replies().count == 1)
+      #expect(try bench.published(SMSDispatchJob.self).count == 1)
+    }
+  }
+
+  @Test("A token that was used before is refused at once, while it is assessed and after")
+  func replayed() async throws {
+    try await Bench.with { bench in
+      let id = try await start(bench)
+      let command = bench.startCommand(Bench.captcha("t"), app: Bench.recaptchaApp, number: "+14155550177")
+      #expect(try await bench.error(command).reason == "CAPTCHA_REPLAYED")
+      await bench.deliverResults([try bench.report(RecaptchaAssessJob.self, id, .accepted)])
+      let error = try await bench.error(command)
+      #expect(error.code == .captchaCheckFailed)
+      #expect(error.reason == "CAPTCHA_REPLAYED")
+      #expect(try bench.published(RecaptchaAssessJob.self).isEmpty)
+      #expect(
+        bench.registry.render().contains(#"countersign_app_proofs_total{method="recaptcha",outcome="replayed"} 2"#))
+    }
+  }
+
+  @Test("A command that comes again waits for the same assessment, and the last one to ask is answered")
+  func repeated() async throws {
+    try await Bench.with { bench in
+      let command = bench.startCommand(Bench.captcha("t"), app: Bench.recaptchaApp)
+      let id = try await ask(bench, try bench.commandMessage(command, id: "m", replyTo: "first"))
+      let again = try bench.commandMessage(command, id: "m", replyTo: "second")
+      await bench.deliver([again, again])
+      #expect(try bench.published(RecaptchaAssessJob.self).count == 1)
+      await bench.deliverResults([try bench.report(RecaptchaAssessJob.self, id, .accepted)])
+      let reply = try #require(bench.sink.published.first { $0.exchange.isEmpty })
+      #expect(reply.routingKey == "second")
+      #expect(reply.message.correlationID == again.correlationID)
+      _ = bench.sink.takePublished()
+      await bench.deliver([again])
+      #expect(bench.replies().map(\.body) == [reply.message.body])
+      #expect(try bench.published(SMSDispatchJob.self).isEmpty)
+    }
+  }
+
+  @Test(
+    "Killed between commit and publish: the assessment is asked for by the next start, the reply comes all the same")
+  func killed() async throws {
+    try await Bench.with { bench in
+      bench.sink.close()
+      await bench.deliver([
+        try bench.commandMessage(bench.startCommand(Bench.captcha("t"), app: Bench.recaptchaApp))
+      ])
+      bench.sink.open()
+      try await bench.relay.takeOver()
+      _ = try await bench.relay.relay()
+      let id = try #require(try bench.published(RecaptchaAssessJob.self).first?.id)
+      bench.sink.close()
+      await bench.deliverResults([try bench.report(RecaptchaAssessJob.self, id, .accepted)])
+      bench.sink.open()
+      try await bench.relay.takeOver()
+      _ = try await bench.relay.relay()
+      #expect(bench.replies().map(\.type) == ["verification.started.v1"])
+      #expect(try bench.published(SMSDispatchJob.self).count == 1)
+    }
+  }
+
+  @Test("Assessments are limited by address, and the limits of messages hold after them")
+  func limits() async throws {
+    let rules = Bench.rules { rules in
+      rules.limits.proofsPerAddressPerHour = 2
+      rules.limits.sendsPerNumberPer10Minutes = 0
+    }
+    try await Bench.with(rules) { bench in
+      let id = try await start(bench, "1")
+      await bench.deliverResults([try bench.report(RecaptchaAssessJob.self, id, .accepted)])
+      #expect(try error(bench) == "TOO_MANY_ATTEMPTS_TRY_LATER")
+      _ = try await start(bench, "2")
+      let error = try await bench.error(bench.startCommand(Bench.captcha("3"), app: Bench.recaptchaApp))
+      #expect(error.code == .tooManyAttempts)
+      #expect(error.field == "client.ip")
+    }
+  }
+
+  @Test("The token itself is not stored")
+  func atRest() async throws {
+    try await Bench.with { bench in
+      _ = try await start(bench, "very-secret-token")
+      for table in ["assessment", "outbox", "inbox"] {
+        let stored = try await bench.dump(table)
+        #expect(!stored.contains("very-secret-token"), "\(table)")
+      }
+    }
+  }
+
+  @Test("An app that is audited does not wait; the outcome goes into the timeline")
+  func audited() async throws {
+    try await Bench.with { bench in
+      let reply = try await bench.ask(bench.startCommand(Bench.captcha("t"), app: Bench.auditApp))
+      let started = try VerificationStarted(json: reply.body)
+      let id = try #require(try bench.published(RecaptchaAssessJob.self).first?.id)
+      await bench.deliverResults([
+        try bench.report(
+          RecaptchaAssessJob.self, id, .refused, reason: "CAPTCHA_SCORE_TOO_LOW", extras: ["score": 0.1])
+      ])
+      #expect(bench.replies().count == 1)
+      let timeline = try await bench.status(started.verificationID).timeline
+      #expect(timeline.map(\.event) == ["recaptcha.queued", "started", "sms.queued", "recaptcha.refused"])
+      #expect(timeline.last?.reason == "CAPTCHA_SCORE_TOO_LOW")
+      #expect(timeline.last?.detail == "because; score 0.1")
+    }
+  }
+
+  @Test("A receipt beside the token says why the push did not come")
+  func fallback() async throws {
+    try await Bench.with { bench in
+      let receipt = try await bench.receipt().receipt
+      await bench.deliverResults([
+        try bench.report(PushVerifyJob.self, "\(receipt).push.1", .refused, reason: "WRONG_ENVIRONMENT")
+      ])
+      bench.clock.advance(by: .milliseconds(5))
+      var proof = Bench.captcha("t")
+      proof.receipt = receipt
+      let id = try await ask(bench, try bench.commandMessage(bench.startCommand(proof)))
+      await bench.deliverResults([try bench.report(RecaptchaAssessJob.self, id, .accepted)])
+      let started = try VerificationStarted(json: try #require(bench.replies().last).body)
+      let timeline = try await bench.status(started.verificationID).timeline
+      #expect(
+        timeline.map(\.event) == ["push.queued", "push.refused", "recaptcha.accepted", "started", "sms.queued"])
+      #expect(timeline[1].reason == "WRONG_ENVIRONMENT")
+    }
+  }
+
+  @Test("What is over is deleted after a while")
+  func deleted() async throws {
+    try await Bench.with { bench in
+      let id = try await start(bench)
+      await bench.deliverResults([try bench.report(RecaptchaAssessJob.self, id, .accepted)])
+      _ = try await bench.operationSweeper.sweep()
+      #expect(try await bench.count("assessment") == 1)
+      bench.clock.advance(by: .seconds(86_400))
+      _ = try await bench.operationSweeper.sweep()
+      #expect(try await bench.count("assessment") == 0)
+    }
+  }
+}

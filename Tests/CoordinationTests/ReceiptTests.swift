@@ -1,0 +1,287 @@
+import AMQP
+import Messages
+import Telemetry
+import Testing
+
+@testable import Coordination
+
+@Suite("Receipts and their pushes")
+struct ReceiptTests {
+  private let command = VerifyApp(app: Bench.pushApp, deviceToken: Bench.token, environment: .sandbox)
+
+  @Test("The push goes out after the reply, with the secret sealed")
+  func order() async throws {
+    try await Bench.with { bench in
+      let reply = try await bench.ask(command)
+      let answer = try AppVerifying(json: reply.body)
+      #expect(answer.suggestedTimeout == 10)
+      #expect(bench.sink.published.map(\.exchange) == ["", Topology.Exchanges.jobs])
+      let push = try #require(try bench.pushes().first)
+      #expect(push.id == "\(answer.receipt).push.1")
+      #expect(push.job.receipt == answer.receipt)
+      #expect(push.job.deviceToken == Bench.token.lowercased())
+      #expect(push.job.environment == .sandbox)
+      #expect(push.job.deadline == bench.clock.now() + .seconds(60))
+      #expect(push.secret.utf8.count == 43)
+      try await bench.relay.deleteConfirmed()
+      let (held, left) = (try await bench.count("held_job"), try await bench.count("outbox"))
+      #expect(held == 0)
+      #expect(left == 0)
+    }
+  }
+
+  @Test("Neither the secret nor the device token is stored in the clear")
+  func atRest() async throws {
+    try await Bench.with { bench in
+      let (_, secret) = try await bench.receipt()
+      let stored = try await bench.dump("app_proof")
+      #expect(!stored.contains(secret))
+      #expect(!stored.contains(Bench.token.lowercased()))
+    }
+  }
+
+  @Test("Every call gets a receipt and a secret of its own, in one batch too")
+  func ownReceipts() async throws {
+    try await Bench.with { bench in
+      await bench.deliver([try bench.commandMessage(command), try bench.commandMessage(command)])
+      let receipts = try bench.replies().map { try AppVerifying(json: $0.body).receipt }
+      #expect(Set(receipts).count == 2)
+      let pushes = try bench.pushes()
+      #expect(Set(pushes.map(\.job.receipt)) == Set(receipts))
+      #expect(Set(pushes.map(\.secret)).count == 2)
+    }
+  }
+
+  @Test("A requester that is gone does not hold the push")
+  func requesterGone() async throws {
+    try await Bench.with { bench in
+      bench.sink.answer { $0.exchange.isEmpty ? .returned(code: 312, text: "NO_ROUTE") : .confirmed }
+      await bench.deliver([try bench.commandMessage(command)])
+      #expect(try bench.pushes().count == 1)
+    }
+  }
+
+  @Test("Killed before the reply: neither goes out, and when the command comes again, the reply goes first")
+  func killedBefore() async throws {
+    try await Bench.with { bench in
+      bench.sink.close()
+      let message = try bench.commandMessage(command, id: "m")
+      #expect(await bench.deliver([message]).ackedCount == 0)
+      bench.sink.open()
+      try await bench.relay.takeOver()
+      _ = try await bench.relay.relay()
+      _ = try await bench.held.releaseOverdue()
+      #expect(bench.sink.published.isEmpty)
+      #expect(await bench.deliver([message]).ackedCount == 1)
+      #expect(bench.sink.published.map(\.exchange) == ["", Topology.Exchanges.jobs])
+    }
+  }
+
+  @Test("Killed between reply and push: the reply comes again with the same receipt, the push once")
+  func killedBetween() async throws {
+    try await Bench.with { bench in
+      bench.sink.close(afterBatches: 1)
+      let message = try bench.commandMessage(command, id: "m")
+      await bench.deliver([message])
+      #expect(bench.sink.published.map(\.exchange) == [""])
+      bench.sink.open()
+      try await bench.relay.takeOver()
+      _ = try await bench.relay.relay()
+      await bench.deliver([message])
+      let receipts = try bench.replies().map { try AppVerifying(json: $0.body).receipt }
+      #expect(receipts.count == 2)
+      #expect(Set(receipts).count == 1)
+      #expect(try bench.pushes().map(\.job.receipt) == [receipts[0]])
+    }
+  }
+
+  @Test("A push whose command never comes again is released after a while")
+  func overdue() async throws {
+    try await Bench.with { bench in
+      bench.sink.close()
+      await bench.deliver([try bench.commandMessage(command)])
+      bench.sink.open()
+      bench.clock.advance(by: .seconds(30))
+      _ = try await bench.held.releaseOverdue()
+      #expect(try bench.pushes().count == 1)
+      let left = try await bench.count("held_job")
+      #expect(left == 0)
+    }
+  }
+
+  @Test("A push that no queue takes is kept and tried again")
+  func kept() async throws {
+    try await Bench.with { bench in
+      bench.sink.answer { $0.exchange == Topology.Exchanges.jobs ? .returned(code: 312, text: "NO_ROUTE") : .confirmed }
+      await bench.deliver([try bench.commandMessage(command)])
+      _ = bench.sink.takePublished()
+      bench.sink.answer { _ in .confirmed }
+      bench.clock.advance(by: .seconds(5))
+      _ = try await bench.relay.relay()
+      #expect(try bench.pushes().count == 1)
+    }
+  }
+
+  // MARK: Reports
+
+  @Test("What became of the push stands in the timeline of its receipt")
+  func accepted() async throws {
+    try await Bench.with { bench in
+      let receipt = try await bench.receipt().receipt
+      await bench.deliverResults([
+        try bench.report(PushVerifyJob.self, "\(receipt).push.1", .accepted, extras: ["environment": "sandbox"])
+      ])
+      let status = try await bench.operation(receipt)
+      #expect(status.kind == .appVerification)
+      #expect(status.state == .running)
+      #expect(status.timeline.map(\.event) == ["started", "push.queued", "push.accepted"])
+      let entry = try #require(status.timeline.last)
+      #expect(entry.reference == "ref")
+      #expect(entry.worker == "worker")
+      #expect(entry.detail == "sandbox")
+      #expect(
+        bench.registry.render().contains(#"countersign_app_proofs_total{method="push",outcome="push_accepted"} 1"#))
+    }
+  }
+
+  @Test("A push that was refused is told of at once, with its reason")
+  func refused() async throws {
+    try await Bench.with { bench in
+      let receipt = try await bench.receipt().receipt
+      await bench.deliverResults([
+        try bench.report(PushVerifyJob.self, "\(receipt).push.1", .refused, reason: "WRONG_TOPIC")
+      ])
+      let event = try #require(try bench.event(AppUnverified.self))
+      #expect(event.receipt == receipt)
+      #expect(event.failure == .init(code: "WRONG_TOPIC", detail: "because"))
+      #expect(bench.sink.published.last?.message.correlationID == receipt)
+      let status = try await bench.operation(receipt)
+      #expect(status.state == .failed)
+      #expect(status.failure?.code == "WRONG_TOPIC")
+      let proof = StartVerification.Proof(receipt: receipt, secret: SecretField(Secret("")))
+      let error = try await bench.error(bench.startCommand(proof))
+      #expect(error.code == .missingAppCredential)
+      #expect(error.reason == "WRONG_TOPIC")
+    }
+  }
+
+  @Test(
+    "A device token that was refused lately is answered at once",
+    arguments: [
+      ("UNREGISTERED", APIErrorCode.missingIOSAppToken), ("WRONG_TOPIC", .invalidAppCredential),
+      ("WRONG_ENVIRONMENT", .invalidAppCredential), ("BAD_DEVICE_TOKEN", .invalidAppCredential),
+    ])
+  func knownRefusal(code: String, answer: APIErrorCode) async throws {
+    try await Bench.with { bench in
+      let receipt = try await bench.receipt().receipt
+      await bench.deliverResults([
+        try bench.report(PushVerifyJob.self, "\(receipt).push.1", .refused, reason: code)
+      ])
+      let error = try await bench.error(command)
+      #expect(error.code == answer)
+      #expect(error.reason == code)
+      #expect(try bench.pushes().isEmpty)
+      // Another environment is another question, and everything is forgotten after a while.
+      #expect(try await bench.ask(VerifyApp(app: Bench.pushApp, deviceToken: Bench.token)).type == "app.verifying.v1")
+      bench.clock.advance(by: .seconds(3600))
+      #expect(try await bench.ask(command).type == "app.verifying.v1")
+    }
+  }
+
+  @Test("A push that gets through ends the memory of a refusal")
+  func forgiven() async throws {
+    try await Bench.with { bench in
+      let (first, second) = (try await bench.receipt().receipt, try await bench.receipt().receipt)
+      await bench.deliverResults([
+        try bench.report(PushVerifyJob.self, "\(first).push.1", .refused, reason: "BAD_DEVICE_TOKEN"),
+        try bench.report(PushVerifyJob.self, "\(second).push.1", .accepted),
+      ])
+      #expect(try await bench.ask(command).type == "app.verifying.v1")
+    }
+  }
+
+  @Test("A device token that is gone takes all its receipts along")
+  func gone() async throws {
+    try await Bench.with { bench in
+      let first = try await bench.receipt()
+      let other = try await bench.receipt(token: "ff")
+      let second = try await bench.receipt()
+      await bench.deliverResults([
+        try bench.report(PushVerifyJob.self, "\(second.receipt).push.1", .refused, reason: "UNREGISTERED")
+      ])
+      let error = try await bench.error(bench.startCommand(Bench.pair(first.receipt, first.secret)))
+      #expect(error.code == .invalidAppCredential)
+      #expect(error.reason == "RECEIPT_REVOKED")
+      let reply = try await bench.ask(bench.startCommand(Bench.pair(other.receipt, other.secret)))
+      #expect(reply.type == "verification.started.v1")
+      #expect(try await bench.operation(second.receipt).state == .failed)
+    }
+  }
+
+  // MARK: Refusals
+
+  @Test("A device and an address get so many receipts an hour")
+  func limits() async throws {
+    let rules = Bench.rules { rules in
+      rules.limits.receiptsPerDevicePerHour = 2
+      rules.limits.proofsPerAddressPerHour = 3
+    }
+    try await Bench.with(rules) { bench in
+      func ask(_ token: String, _ ip: String?) async throws -> String {
+        let reply = try await bench.ask(
+          VerifyApp(app: Bench.pushApp, deviceToken: token, client: ip.map { .init(ip: $0) }))
+        return reply.type == "error.v1" ? try ErrorReply(json: reply.body).error.code.rawValue : "OK"
+      }
+      let first = try await ask("aa", nil)
+      #expect(first == "OK")
+      #expect(try await ask("aa", "192.0.2.1") == "OK")
+      #expect(try await ask("aa", nil) == "TOO_MANY_ATTEMPTS_TRY_LATER")
+      #expect(try await ask("bb", "192.0.2.1") == "OK")
+      #expect(try await ask("cc", "192.0.2.1") == "OK")
+      #expect(try await ask("dd", "192.0.2.1") == "TOO_MANY_ATTEMPTS_TRY_LATER")
+      #expect(try await ask("dd", "192.0.2.2") == "OK")
+      bench.clock.advance(by: .seconds(3600))
+      #expect(try await ask("aa", "192.0.2.1") == "OK")
+    }
+  }
+
+  @Test(
+    "What cannot be pushed to is refused at once",
+    arguments: [
+      (Bench.pushApp, "", APIErrorCode.missingIOSAppToken), (Bench.pushApp, "xy", .invalidAppCredential),
+      (Bench.pushApp, "abc", .invalidAppCredential), ("nobody", "ab", .invalidArgument),
+      ("", "ab", .missingClientIdentifier), ("closed", "ab", .appNotVerified),
+      (Bench.recaptchaApp, "ab", .invalidAppCredential),
+    ])
+  func refusals(app: String, token: String, code: APIErrorCode) async throws {
+    try await Bench.with { bench in
+      let error = try await bench.error(VerifyApp(app: app, deviceToken: token))
+      #expect(error.code == code)
+      let issued = try await bench.count("app_proof")
+      #expect(issued == 0)
+    }
+  }
+
+  @Test("Without a reply_to nobody would learn the receipt")
+  func noReply() async throws {
+    try await Bench.with { bench in
+      await bench.deliver([try bench.commandMessage(command, replyTo: nil)])
+      #expect(bench.sink.published.map(\.exchange) == [Topology.Exchanges.dead])
+    }
+  }
+
+  @Test("A receipt that is over is deleted after a while")
+  func deleted() async throws {
+    try await Bench.with { bench in
+      let receipt = try await bench.receipt().receipt
+      bench.clock.advance(by: .seconds(86_400))
+      #expect(try await bench.operation(receipt).state == .expired)
+      _ = try await bench.operationSweeper.sweep()
+      #expect(try await bench.count("app_proof") == 1)
+      bench.clock.advance(by: .seconds(86_400))
+      _ = try await bench.operationSweeper.sweep()
+      #expect(try await bench.count("app_proof") == 0)
+      #expect(try await bench.error(GetOperationStatus(operationID: receipt)).code == .invalidSessionInfo)
+    }
+  }
+}

@@ -1,0 +1,222 @@
+import AMQP
+import Messages
+import Telemetry
+import Testing
+
+@testable import Coordination
+
+@Suite("Revocations")
+struct RevocationFlowTests {
+  private static let email = "abc@privaterelay.appleid.com"
+
+  private func command(
+    _ kind: AppleToken.Kind = .refreshToken, _ token: String = "very-secret-token", notify: Bool = true
+  ) -> StartRevocation {
+    StartRevocation(
+      app: Bench.app, clientID: "com.example.web", token: AppleToken(kind, SecretField(Secret(token))),
+      redirectURI: "https://example.com/",
+      notify: notify ? StartRevocation.Notice(email: Self.email, languageCode: "fr") : nil)
+  }
+
+  private func start(_ bench: Bench, _ command: StartRevocation) async throws -> OperationStarted {
+    let reply = try await bench.ask(command)
+    try #require(reply.type == "operation.started.v1", "\(String(decoding: reply.body, as: UTF8.self))")
+    return try OperationStarted(json: reply.body)
+  }
+
+  @Test("Revoke, tell, complete", arguments: AppleToken.Kind.allCases)
+  func completed(kind: AppleToken.Kind) async throws {
+    try await Bench.with { bench in
+      let started = try await start(bench, command(kind))
+      let id = started.operationID
+      #expect(!started.repeated)
+      #expect(try bench.event(OperationStarted.self) == started)
+      let job = try #require(try bench.published(AppleRevokeJob.self).first)
+      #expect(job.id == "\(id).revoke.1")
+      #expect(job.job.clientID == "com.example.web")
+      #expect(job.job.redirectURI == "https://example.com/")
+      #expect(job.job.token.kind == kind)
+      #expect(job.job.token.secret.isSealed)
+      let context = SealContext(messageType: AppleRevokeJob.type, messageID: job.id, recipient: Bench.app)
+      #expect(try job.job.token.secret.open(with: bench.keys, for: context).reveal() == "very-secret-token")
+      _ = bench.sink.takePublished()
+      await bench.deliverResults([
+        try bench.report(AppleRevokeJob.self, "\(id).revoke.1", .accepted, extras: ["stage": "revoked"])
+      ])
+      let mail = try #require(try bench.published(MailRelayJob.self).first)
+      #expect(mail.id == "\(id).notice.1")
+      #expect(mail.job.to == Self.email)
+      #expect(
+        mail.job.content
+          == .template(name: "revocation-notice", languageCode: "fr", variables: .init(appName: "Example")))
+      await bench.deliverResults([try bench.report(MailRelayJob.self, "\(id).notice.1", .accepted)])
+      let event = try #require(try bench.event(OperationCompleted.self))
+      #expect(event.ending == .revokedAndNotified)
+      let status = try await bench.operation(id)
+      #expect(status.kind == .appleRevocation)
+      #expect(status.state == .completed)
+      #expect(status.ending == .revokedAndNotified)
+      #expect(
+        status.timeline.map(\.event) == [
+          "started", "revoke.queued", "revoke.accepted", "notice.queued", "notice.accepted", "completed",
+        ])
+      #expect(
+        bench.registry.render().contains(
+          #"countersign_operations_total{kind="apple.revoke",ending="REVOKED_AND_NOTIFIED"} 1"#))
+    }
+  }
+
+  @Test("A revocation that fails sends no mail, and says why")
+  func lost() async throws {
+    try await Bench.with { bench in
+      let id = try await start(bench, command(.authorizationCode)).operationID
+      await bench.deliverResults([
+        try bench.report(AppleRevokeJob.self, "\(id).revoke.1", .unknown, reason: "LOST")
+      ])
+      let event = try #require(try bench.event(OperationFailed.self))
+      #expect(event.ending == .lost)
+      #expect(event.failure == .init(code: "LOST", detail: "because"))
+      #expect(try bench.published(MailRelayJob.self).isEmpty)
+    }
+  }
+
+  @Test("A notice that is refused leaves a revocation that is done")
+  func noticeRefused() async throws {
+    try await Bench.with { bench in
+      let id = try await start(bench, command()).operationID
+      await bench.deliverResults([try bench.report(AppleRevokeJob.self, "\(id).revoke.1", .accepted)])
+      await bench.deliverResults([
+        try bench.report(MailRelayJob.self, "\(id).notice.1", .refused, reason: "SENDER_NOT_REGISTERED")
+      ])
+      let event = try #require(try bench.event(OperationCompleted.self))
+      #expect(event.ending == .revokedNoticeRefused)
+      #expect(event.failure?.code == "SENDER_NOT_REGISTERED")
+    }
+  }
+
+  @Test("The same token is one operation, until it has failed")
+  func idempotent() async throws {
+    try await Bench.with { bench in
+      let first = try await start(bench, command(notify: false))
+      let second = try await start(bench, command(.accessToken, notify: false))
+      #expect(second.operationID == first.operationID)
+      #expect(second.repeated)
+      #expect(try bench.published(AppleRevokeJob.self).isEmpty)
+      let other = try await start(bench, command(.refreshToken, "another"))
+      #expect(other.operationID != first.operationID)
+      await bench.deliverResults([
+        try bench.report(AppleRevokeJob.self, "\(first.operationID).revoke.1", .accepted),
+        try bench.report(AppleRevokeJob.self, "\(other.operationID).revoke.1", .refused, reason: "INVALID_GRANT"),
+      ])
+      #expect(try await start(bench, command()).operationID == first.operationID)
+      let anew = try await start(bench, command(.refreshToken, "another"))
+      #expect(anew.operationID != other.operationID)
+      #expect(try bench.published(AppleRevokeJob.self).count == 1)
+    }
+  }
+
+  @Test("A command that comes again is answered the same, with one job")
+  func repeated() async throws {
+    try await Bench.with { bench in
+      let message = try bench.commandMessage(command(), id: "m")
+      await bench.deliver([message, message])
+      await bench.deliver([message])
+      #expect(Set(bench.replies().map(\.body)).count == 1)
+      #expect(try bench.published(AppleRevokeJob.self).count == 1)
+    }
+  }
+
+  @Test("The token is never stored in the clear, and the address no longer than it is needed")
+  func atRest() async throws {
+    try await Bench.with { bench in
+      let id = try await start(bench, command()).operationID
+      for table in ["revocation", "outbox", "inbox"] {
+        let stored = try await bench.dump(table)
+        #expect(!stored.contains("very-secret-token"), "\(table)")
+      }
+      await bench.deliverResults([try bench.report(AppleRevokeJob.self, "\(id).revoke.1", .accepted)])
+      let stored = try await bench.dump("revocation")
+      #expect(!stored.contains(Self.email))
+    }
+  }
+
+  @Test("Killed after any commit: what was to be published is published by the next start")
+  func killed() async throws {
+    try await Bench.with { bench in
+      func restarted(_ body: () async throws -> Void) async throws {
+        bench.sink.close()
+        try await body()
+        bench.sink.open()
+        _ = bench.sink.takePublished()
+        try await bench.relay.takeOver()
+        _ = try await bench.relay.relay()
+      }
+      try await restarted { await bench.deliver([try bench.commandMessage(command(), id: "m")]) }
+      let job = try #require(try bench.published(AppleRevokeJob.self).first?.id)
+      let revoked = try bench.report(AppleRevokeJob.self, job, .accepted)
+      try await restarted { await bench.deliverResults([revoked]) }
+      let mail = try #require(try bench.published(MailRelayJob.self).first?.id)
+      await bench.deliverResults([revoked])
+      #expect(try bench.published(MailRelayJob.self).count == 1)
+      try await restarted { await bench.deliverResults([try bench.report(MailRelayJob.self, mail, .unknown)]) }
+      #expect(try bench.event(OperationCompleted.self)?.ending == .revokedNoticeUnknown)
+    }
+  }
+
+  @Test("What no worker reports on is given up by the maintenance, and deleted in the end")
+  func givenUp() async throws {
+    try await Bench.with { bench in
+      let id = try await start(bench, command()).operationID
+      bench.clock.advance(by: .seconds(3 * 3600))
+      _ = try await bench.operationSweeper.sweep()
+      _ = try await bench.relay.relay()
+      #expect(try bench.event(OperationFailed.self)?.ending == .unknown)
+      #expect(try await bench.operation(id).failure?.code == "NO_REPORT")
+      bench.clock.advance(by: .seconds(30 * 86_400))
+      _ = try await bench.operationSweeper.sweep()
+      #expect(try await bench.count("revocation") == 0)
+    }
+  }
+
+  @Test("A token may be sealed for its command")
+  func sealed() async throws {
+    try await Bench.with { bench in
+      let context = SealContext(messageType: StartRevocation.type, messageID: "m", recipient: Bench.app)
+      var sealed = command()
+      sealed.token = .refreshToken(try Sealer(keys: bench.keys).seal(Secret("t"), for: context))
+      #expect(try await bench.ask(sealed, id: "n").type == "error.v1")
+      #expect(try await bench.ask(sealed, id: "m").type == "operation.started.v1")
+    }
+  }
+
+  @Test(
+    "What cannot be carried out is refused",
+    arguments: [
+      ("com.example.app", "", "a@b", "refreshToken"), ("nobody", "t", "a@b", "app"), ("", "t", "a@b", "app"),
+      ("com.example.app", "t", "a", "notify.email"), ("com.example.app", "t", "a@b\r\nBcc: c@d", "notify.email"),
+      ("com.example.app", "t", "A <a@b>", "notify.email"), ("com.example.app", "t", "@b", "notify.email"),
+    ])
+  func refusals(app: String, token: String, email: String, field: String) async throws {
+    try await Bench.with { bench in
+      let command = StartRevocation(
+        app: app, token: .refreshToken(SecretField(Secret(token))), notify: .init(email: email))
+      let error = try await bench.error(command)
+      #expect(error.field == field)
+      #expect(try await bench.count("revocation") == 0)
+    }
+  }
+
+  @Test("Results of other services' jobs are none of the coordinator's business")
+  func others() async throws {
+    try await Bench.with { bench in
+      let source = await bench.deliverResults([
+        try bench.report(AppleRevokeJob.self, "somebody-elses", .accepted),
+        try bench.report(MailRelayJob.self, "nothing.notice.1", .accepted),
+        try bench.report(PushVerifyJob.self, "nothing.push.1", .accepted),
+        try bench.report(RecaptchaAssessJob.self, "nothing.captcha.1", .accepted),
+      ])
+      #expect(source.ackedCount == 4)
+      #expect(bench.sink.published.isEmpty)
+    }
+  }
+}

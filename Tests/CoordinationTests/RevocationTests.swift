@@ -1,0 +1,104 @@
+import Messages
+import Telemetry
+import Testing
+
+@testable import Coordination
+
+@Suite("The state machine of a revocation")
+struct RevocationTests {
+  private let now = UnixTime(seconds: 1_000_000)
+  private let policy = RevocationPolicy()
+  private static let notice = StartRevocation.Notice(email: "a@example.com")
+
+  private func revocation(notice: StartRevocation.Notice? = notice) -> Revocation {
+    var revocation = Revocation(id: "o", app: "a", tokenHash: [1], notice: notice, at: now, under: policy)
+    #expect(revocation.apply(.started, at: now, under: policy) == [.announceStarted, .revoke])
+    return revocation
+  }
+
+  private func report(_ outcome: JobReport.Outcome, _ reason: String? = nil) -> JobReport {
+    JobReport(number: 1, outcome: outcome, reason: reason.map { VerificationFailure(code: $0) })
+  }
+
+  @Test("Without a notice it ends when the token is revoked")
+  func revoked() {
+    var revocation = revocation(notice: nil)
+    #expect(revocation.apply(.started, at: now, under: policy) == [])
+    #expect(revocation.apply(.revokeFinished(report(.accepted)), at: now, under: policy) == [.announceCompleted])
+    #expect(revocation.ending == .revoked)
+    #expect(revocation.isGoodForAll)
+  }
+
+  @Test(
+    "Every ending of the notice is told apart",
+    arguments: [
+      (JobReport.Outcome.accepted, OperationEnding.revokedAndNotified), (.refused, .revokedNoticeRefused),
+      (.expired, .revokedNoticeExpired), (.unknown, .revokedNoticeUnknown),
+    ])
+  func notified(outcome: JobReport.Outcome, ending: OperationEnding) {
+    var revocation = revocation()
+    #expect(
+      revocation.apply(.revokeFinished(report(.accepted)), at: now, under: policy) == [.notify(Self.notice)])
+    #expect(revocation.notice == nil)
+    #expect(revocation.expiresAt == now + policy.noticeDeadline)
+    let reason = outcome == .accepted ? nil : "WHY"
+    #expect(
+      revocation.apply(.noticeFinished(report(outcome, reason)), at: now, under: policy) == [.announceCompleted])
+    #expect(revocation.ending == ending)
+    #expect(revocation.state == .completed)
+    #expect(revocation.failure?.code == reason)
+  }
+
+  @Test(
+    "Every ending of the revocation is told apart, and no notice is sent of what has not happened",
+    arguments: [
+      (.refused, "INVALID_GRANT", .refused), (.expired, nil, .expired),
+      (.unknown, "NO_ANSWER", .unknown), (.unknown, nil, .unknown), (.unknown, "LOST", .lost),
+    ] as [(JobReport.Outcome, String?, OperationEnding)])
+  func failed(outcome: JobReport.Outcome, reason: String?, ending: OperationEnding) {
+    var revocation = revocation()
+    #expect(
+      revocation.apply(.revokeFinished(report(outcome, reason)), at: now, under: policy) == [.announceFailed])
+    #expect(revocation.ending == ending)
+    #expect(revocation.state == .failed)
+    #expect(revocation.failure != nil)
+    #expect(revocation.notice == nil)
+    #expect(revocation.isGoodForAll == (ending == .lost))
+  }
+
+  @Test("Reports that come twice, late or out of order change nothing")
+  func absorbed() {
+    var revocation = revocation()
+    #expect(revocation.apply(.noticeFinished(report(.accepted)), at: now, under: policy) == [])
+    #expect(revocation.state == .revoking)
+    _ = revocation.apply(.revokeFinished(report(.accepted)), at: now, under: policy)
+    let notifying = revocation
+    #expect(revocation.apply(.revokeFinished(report(.refused)), at: now, under: policy) == [])
+    #expect(revocation == notifying)
+    _ = revocation.apply(.noticeFinished(report(.accepted)), at: now, under: policy)
+    let done = revocation
+    #expect(revocation.apply(.noticeFinished(report(.refused)), at: now, under: policy) == [])
+    #expect(revocation == done)
+  }
+
+  @Test("What no worker reports on is given up, and a report after that is only noted")
+  func givenUp() {
+    var revocation = revocation()
+    let end = revocation.expiresAt + RevocationPolicy.grace
+    #expect(revocation.apply(.deadlinePassed, at: end - .milliseconds(1), under: policy) == [])
+    #expect(revocation.apply(.deadlinePassed, at: end, under: policy) == [.announceFailed])
+    #expect(revocation.ending == .unknown)
+    #expect(revocation.apply(.revokeFinished(report(.accepted)), at: end, under: policy) == [])
+    #expect(revocation.timeline.entries.last?.kind == .revokeAccepted)
+    #expect(revocation.ending == .unknown)
+  }
+
+  @Test("A notice that no worker reports on leaves the token revoked")
+  func noticeGivenUp() {
+    var revocation = revocation()
+    _ = revocation.apply(.revokeFinished(report(.accepted)), at: now, under: policy)
+    let end = revocation.expiresAt + RevocationPolicy.grace
+    #expect(revocation.apply(.deadlinePassed, at: end, under: policy) == [.announceCompleted])
+    #expect(revocation.ending == .revokedNoticeUnknown)
+  }
+}

@@ -1,0 +1,87 @@
+import AMQP
+import Messages
+import Telemetry
+import Testing
+
+@testable import Coordination
+
+extension Bench {
+  static let pushApp = "com.example.push"
+  static let recaptchaApp = "com.example.recaptcha"
+  static let auditApp = "com.example.audit"
+  static let token = String(repeating: "0A", count: 32)
+
+  // MARK: Receipts
+
+  /// Asks for a receipt, and takes the push that belongs to it.
+  func receipt(app: String = pushApp, token: String = token) async throws -> (receipt: String, secret: String) {
+    let reply = try await ask(VerifyApp(app: app, deviceToken: token, environment: .sandbox))
+    try #require(reply.type == "app.verifying.v1", "\(String(decoding: reply.body, as: UTF8.self))")
+    let receipt = try AppVerifying(json: reply.body).receipt
+    let push = try #require(try pushes().last)
+    try #require(push.job.receipt == receipt)
+    return (receipt, push.secret)
+  }
+
+  /// The pushes that were published last, with their secrets.
+  func pushes() throws -> [(id: String, job: PushVerifyJob, secret: String)] {
+    try published(PushVerifyJob.self).map { id, job in
+      let context = SealContext(messageType: PushVerifyJob.type, messageID: id, recipient: job.deviceToken)
+      #expect(job.secret.isSealed)
+      return (id, job, try job.secret.open(with: keys, for: context).reveal())
+    }
+  }
+
+  func published<J: Job>(_ type: J.Type) throws -> [(id: String, job: J)] {
+    try sink.published.filter { $0.message.type == J.type.text }.map { publication in
+      (try #require(publication.message.messageID), try J(json: publication.message.body))
+    }
+  }
+
+  /// The replies that were published last.
+  func replies() -> [Message] {
+    sink.published.filter { $0.exchange.isEmpty }.map(\.message)
+  }
+
+  func event<Body: Event>(_ type: Body.Type) throws -> Body? {
+    try sink.published.last { $0.routingKey == Body.routingKey && $0.exchange == Topology.Exchanges.events }
+      .map { try Body(json: $0.message.body) }
+  }
+
+  // MARK: Starts
+
+  func startCommand(
+    _ proof: StartVerification.Proof?, app: String = pushApp, number: String = number
+  ) -> StartVerification {
+    StartVerification(phoneNumber: number, app: app, proof: proof, client: .init(ip: "192.0.2.1"))
+  }
+
+  static func pair(_ receipt: String, _ secret: String) -> StartVerification.Proof {
+    StartVerification.Proof(receipt: receipt, secret: SecretField(Secret(secret)))
+  }
+
+  static func captcha(_ token: String) -> StartVerification.Proof {
+    StartVerification.Proof(recaptchaToken: SecretField(Secret(token)))
+  }
+
+  // MARK: Results
+
+  /// A worker's report on a job.
+  func report<J: Job>(
+    _ type: J.Type, _ jobID: String, _ outcome: JobOutcome, reason: String? = nil,
+    extras: [String: JobResult.Value] = [:]
+  ) throws -> Message {
+    let result = JobResult(
+      jobID: jobID, outcome: outcome, lane: "lane", reference: "ref",
+      reason: reason.map { .init(code: $0, detail: "because", providerCode: nil) }, attempts: 1,
+      startedAt: clock.now(), finishedAt: clock.now(), extras: extras)
+    let envelope = Envelope(
+      type: JobResult.type(ofJob: J.type), messageID: JobResult.messageID(jobID: jobID), correlationID: "any",
+      appID: "worker")
+    return envelope.message(body: try result.json())
+  }
+
+  func operation(_ id: String) async throws -> OperationStatus {
+    try OperationStatus(json: try await ask(GetOperationStatus(operationID: id)).body)
+  }
+}
