@@ -11,17 +11,20 @@ extension CountersignClient {
   ///   - app: the app whose user holds the number: its bundle ID.
   ///   - region: ISO 3166-1 alpha-2.
   ///   - languageCode: the language of the message, BCP 47.
+  ///   - proof: what shows that the request comes from the app, where the coordinator wants to see it.
   ///   - client: on whose behalf the service asks, for the limits per address.
-  ///   - timeout: how long to wait for the answer.
+  ///   - timeout: how long to wait for the answer. A reCAPTCHA token is assessed first: wait longer than the coordinator's
+  ///     `proof.assessmentTimeoutSeconds`.
   /// - Throws: ``ClientError``; see ``ClientError/apiError`` for the coordinator's reasons.
   public func startVerification(
     of phoneNumber: String, app: String, region: String? = nil, languageCode: String? = nil,
-    client: StartVerification.Client? = nil, timeout: Duration = defaultTimeout
+    proof: AppProof? = nil, client: StartVerification.Client? = nil, timeout: Duration = defaultTimeout
   ) async throws(ClientError) -> VerificationStarted {
-    try await send(
-      StartVerification(
-        phoneNumber: phoneNumber, app: app, region: region, languageCode: languageCode, client: client),
-      timeout: timeout)
+    let id = MessageID.make()
+    var command = StartVerification(
+      phoneNumber: phoneNumber, app: app, region: region, languageCode: languageCode, client: client)
+    if let proof { command.proof = try field(proof, app: app, id: id) }
+    return try await send(command, id: id, timeout: timeout)
   }
 
   /// Gives back the code that the user typed.

@@ -76,6 +76,10 @@ struct Run {
   let error: String
 
   init(_ backend: FakeBackend, input: String = "", _ arguments: String...) async {
+    await self.init(backend, input: input, arguments: arguments)
+  }
+
+  init(_ backend: FakeBackend, input: String = "", arguments: [String]) async {
     let written = Mutex((output: "", error: ""))
     let program = CountersignProgram(
       streams: ProgramStreams(

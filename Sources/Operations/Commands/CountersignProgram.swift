@@ -61,6 +61,9 @@ public struct CountersignProgram: Sendable {
   private func dispatch(_ arguments: CommandArguments) async throws -> CommandOutput {
     switch arguments.command.first {
     case "verify": try await VerifyCommand(backend: connect(arguments)).run(arguments)
+    case "app": try await AppCommand(backend: connect(arguments)).run(arguments)
+    case "revoke": try await RevokeCommand(backend: connect(arguments), input: streams.input).run(arguments)
+    case "operation": try await OperationCommand(backend: connect(arguments)).run(arguments)
     case "enqueue":
       try await EnqueueCommand(backend: connect(arguments), clock: clock, input: streams.input).run(arguments)
     case "topology":

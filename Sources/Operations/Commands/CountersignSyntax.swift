@@ -4,11 +4,11 @@ internal import ServiceRuntime
 /// The command line of `countersign`.
 enum CountersignSyntax {
   static let all = CommandSyntax(
-    "countersign", "Verifies phone numbers and looks after the queues that do it.",
+    "countersign", "Verifies phone numbers and apps, revokes tokens, and looks after the queues that do it.",
     discussion: """
       Where the broker is, and as whom to go there, is taken from the options, else from the environment, else from
       .run/stack.env of the development stack, else from the configuration file:
-        COUNTERSIGN_AMQP_URL           verify, enqueue           amqp://service:PASSWORD@HOST:PORT/VHOST
+        COUNTERSIGN_AMQP_URL           verify, app, revoke, …    amqp://service:PASSWORD@HOST:PORT/VHOST
         COUNTERSIGN_OPERATOR_AMQP_URL  dead, doctor, bench       amqp://operator:PASSWORD@HOST:PORT/VHOST
         COUNTERSIGN_MANAGEMENT_URL     topology, doctor          http://operator:PASSWORD@HOST:PORT
 
@@ -27,7 +27,7 @@ enum CountersignSyntax {
       .value("management", "URL", "The broker's management API, instead of the environment's."),
       .value("timeout", "TIME", "How long to wait for an answer: 10s unless given."),
     ],
-    subcommands: [verify, enqueue, topology, dead, keys, doctor, bench, version])
+    subcommands: [verify, app, revoke, operation, enqueue, topology, dead, keys, doctor, bench, version])
 
   private static let verify = CommandSyntax(
     "verify", "Verifies a phone number through the coordinator.",
@@ -39,7 +39,7 @@ enum CountersignSyntax {
           .value("language", "CODE", "The language of the SMS, BCP 47: pt-BR."),
           .value("region", "CODE", "The region of a number in national form: US."),
           .value("ip", "ADDRESS", "The address of the client, for its limits."),
-        ],
+        ] + proofOptions,
         operands: [.required("NUMBER", "The phone number, E.164, or national with --region.")]),
       CommandSyntax(
         "check", "Checks the code that was sent.",

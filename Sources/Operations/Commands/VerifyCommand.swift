@@ -10,7 +10,7 @@ struct VerifyCommand {
     let timeout = try arguments.timeout()
     switch arguments.command.last {
     case "start":
-      let reply = try await backend.send(try Self.start(arguments), timeout: timeout)
+      let reply = try await backend.send(try Self.start(arguments), timeout: try Self.startTimeout(arguments))
       return CommandOutput(text: Self.text(reply), json: JSONValue(encoding: reply))
     case "check":
       let reply = try await backend.send(
@@ -32,8 +32,30 @@ struct VerifyCommand {
   private static func start(_ arguments: CommandArguments) throws -> StartVerification {
     StartVerification(
       phoneNumber: try arguments.operand("NUMBER"), app: arguments.value("app") ?? "com.example.app",
-      region: arguments.value("region"), languageCode: arguments.value("language"),
+      region: arguments.value("region"), languageCode: arguments.value("language"), proof: try proof(arguments),
       client: arguments.value("ip").map { StartVerification.Client(ip: $0) })
+  }
+
+  private static func proof(_ arguments: CommandArguments) throws(UsageError) -> StartVerification.Proof? {
+    let receipt = arguments.value("receipt")
+    switch (receipt, arguments.value("secret"), arguments.value("recaptcha-token")) {
+    case (nil, nil, nil): return nil
+    case (_, nil, let token?):
+      var proof = StartVerification.Proof(recaptchaToken: SecretField(Secret(token)))
+      proof.receipt = receipt
+      return proof
+    case (let receipt?, let secret?, nil):
+      return StartVerification.Proof(receipt: receipt, secret: SecretField(Secret(secret)))
+    default: throw UsageError("give --receipt with --secret, or --recaptcha-token")
+    }
+  }
+
+  /// A reCAPTCHA token is assessed before the answer.
+  private static func startTimeout(_ arguments: CommandArguments) throws(UsageError) -> Duration {
+    guard arguments.value("timeout") == nil, arguments.value("recaptcha-token") != nil else {
+      return try arguments.timeout()
+    }
+    return .seconds(20)
   }
 
   private static func text(_ reply: VerificationStarted) -> String {

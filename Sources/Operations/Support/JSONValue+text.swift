@@ -23,6 +23,13 @@ extension JSONValue {
     self = json
   }
 
+  /// The object with one field more.
+  func adding(_ name: String, _ value: JSONValue) -> JSONValue {
+    guard case .object(var fields) = self else { return self }
+    fields[name] = value
+    return .object(fields)
+  }
+
   /// A text, or `null`.
   static func optional(_ text: String?) -> JSONValue { text.map(JSONValue.text) ?? .null }
 }

@@ -1,0 +1,57 @@
+internal import ServiceRuntime
+
+extension CountersignSyntax {
+  static let app = CommandSyntax(
+    "app", "Proves an app by push.",
+    subcommands: [
+      CommandSyntax(
+        "verify", "Gets a receipt and has its secret pushed to a device, and says what became of the push.",
+        discussion: """
+          The device gets the secret; with it goes:
+            countersign verify start NUMBER --app APP --receipt RECEIPT --secret SECRET
+          """,
+        options: [
+          .value("app", "APP", "The app, its bundle ID: com.example.app unless given."),
+          .value("environment", "WORD", "Whose token it is: sandbox, production or unknown, which it is unless given."),
+          .value("ip", "ADDRESS", "The address of the client, for its limits."),
+          noWait,
+        ],
+        operands: [.required("TOKEN", "The device token that the device got from Apple, in hexadecimal.")])
+    ])
+
+  static let revoke = CommandSyntax(
+    "revoke", "Revokes a token of Sign in with Apple, and tells its owner by mail.",
+    discussion: """
+      Give one of --code, --refresh-token and --access-token; - is standard input, which no process list shows.
+      The same token twice is one operation.
+      """,
+    options: [
+      .value("app", "APP", "The app, its bundle ID: com.example.app unless given."),
+      .value("code", "CODE", "An authorization code: good once, for five minutes."),
+      .value("refresh-token", "TOKEN", "A refresh token."),
+      .value("access-token", "TOKEN", "An access token."),
+      .value("client-id", "ID", "The Services ID, when Apple gave the token to one and not to the app."),
+      .value("redirect-uri", "URI", "That of the authorization request, when it had one."),
+      .value("notify", "ADDRESS", "Who gets a mail when it is done."),
+      .value("language", "CODE", "The language of the mail, BCP 47: pt-BR."),
+      .value("template", "NAME", "The template of the mail."),
+      noWait,
+    ])
+
+  static let operation = CommandSyntax(
+    "operation", "Looks after revocations and pushes.",
+    subcommands: [
+      CommandSyntax(
+        "status", "Shows what has happened to a revocation, or to the push of a receipt, in every process.",
+        operands: [.required("ID", "The operation ID, or the receipt.")])
+    ])
+
+  private static let noWait = CommandOption.flag("no-wait", "Do not wait for what becomes of it.")
+
+  /// How a start is proven to come from the app.
+  static let proofOptions: [CommandOption] = [
+    .value("receipt", "RECEIPT", "The receipt of app verify; with --secret, or beside --recaptcha-token."),
+    .value("secret", "SECRET", "The secret that was pushed to the device."),
+    .value("recaptcha-token", "TOKEN", "What the app got from reCAPTCHA, in the place of receipt and secret."),
+  ]
+}
