@@ -5,7 +5,7 @@
 readonly READY_SECONDS=60
 readonly STOP_SECONDS=30
 # In the order of their start; each starts without the others too.
-readonly STACK_PROCESSES=(simulator front coordinator sms-worker-1 sms-worker-2)
+readonly STACK_PROCESSES=(simulator front coordinator sms-worker-1 sms-worker-2 revocation-worker)
 
 # Sets where the stack is, what it runs and on which ports.
 #   stack_use DIRECTORY BINARIES PORT_BASE
@@ -17,6 +17,7 @@ stack_use() {
   COORDINATOR_PORT=$((AMQP_PORT + 11))
   WORKER1_PORT=$((AMQP_PORT + 12))
   WORKER2_PORT=$((AMQP_PORT + 13))
+  REVOCATION_WORKER_PORT=$((AMQP_PORT + 15))
   FRONT_PORT=$((AMQP_PORT + 17))
   SECRETS=$STACK/secrets
 }
@@ -43,6 +44,7 @@ stack_prepare() {
     sed -e "s/@AMQP_PORT@/$AMQP_PORT/g" -e "s/@MANAGEMENT_PORT@/$MANAGEMENT_PORT/g" \
       -e "s/@SIMULATOR_PORT@/$SIMULATOR_PORT/g" -e "s/@COORDINATOR_PORT@/$COORDINATOR_PORT/g" \
       -e "s/@WORKER1_PORT@/$WORKER1_PORT/g" -e "s/@WORKER2_PORT@/$WORKER2_PORT/g" \
+      -e "s/@REVOCATION_WORKER_PORT@/$REVOCATION_WORKER_PORT/g" \
       -e "s/@FRONT_PORT@/$FRONT_PORT/g" \
       -e "s#@ROOT@#$ROOT#g" "$file" >"$STACK/config/$(basename "$file")"
   done
@@ -77,6 +79,7 @@ export COUNTERSIGN_FRONT_URL=https://localhost:$FRONT_PORT
 export COUNTERSIGN_CA_FILE=$SECRETS/ca.pem
 export COUNTERSIGN_COORDINATOR_URL=http://127.0.0.1:$COORDINATOR_PORT
 export COUNTERSIGN_SMS_WORKER_URLS=http://127.0.0.1:$WORKER1_PORT,http://127.0.0.1:$WORKER2_PORT
+export COUNTERSIGN_REVOCATION_WORKER_URLS=http://127.0.0.1:$REVOCATION_WORKER_PORT
 export COUNTERSIGN_CONFIG_DIR=$STACK/config
 export COUNTERSIGN_BIN=$BIN
 export PATH=$BIN:\$PATH
@@ -140,6 +143,10 @@ stack_start_by_name() {
     coordinator) stack_start coordinator "$COORDINATOR_PORT" "$BIN/coordinator" --config "$STACK/config/coordinator.json5" ;;
     sms-worker-1) stack_start sms-worker-1 "$WORKER1_PORT" "$BIN/sms-worker" --config "$STACK/config/sms-worker.json5" ;;
     sms-worker-2) stack_start sms-worker-2 "$WORKER2_PORT" "$BIN/sms-worker" --config "$STACK/config/sms-worker.json5" ;;
+    revocation-worker)
+      stack_start revocation-worker "$REVOCATION_WORKER_PORT" "$BIN/revocation-worker" \
+        --config "$STACK/config/revocation-worker.json5"
+      ;;
     *) die "no process of the stack is called $1" ;;
   esac
 }
