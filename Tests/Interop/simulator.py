@@ -42,6 +42,16 @@ def message(number, timeout=30, count=1):
         time.sleep(0.05)
 
 
+def authorization_code(client_id, **order):
+    """An authorization code, as after somebody signed in with Apple."""
+    return _request("POST", "/control/apple/codes", {"clientID": client_id, **order})["code"]
+
+
+def revocations(**query):
+    """The tokens that were revoked: those of one `code`, or one `token`."""
+    return _request("GET", "/control/revocations?" + urllib.parse.urlencode(query))
+
+
 def code(text):
     """The verification code in a message."""
     found = re.search(r"(?<![0-9])[0-9]{6}(?![0-9])", text)
@@ -53,6 +63,11 @@ def code(text):
 def inject(**fault):
     """Makes the provider fail on demand."""
     return _request("POST", "/control/faults", fault)
+
+
+def faults():
+    """The faults in force, each with how often it was hit."""
+    return _request("GET", "/control/faults")
 
 
 def clear_faults():

@@ -86,19 +86,19 @@ tests_run_interop() {
   if grep -q 'skipped=' "$TEST_RUN/log/interop.log"; then SKIPPED=$((SKIPPED + 1)); fi
 }
 
-# A Python with pika: in an environment of its own from the package index, else Debian's package of it.
+# A Python with what Tests/Interop/requirements.txt names: in an environment of its own from the package index, else from Debian's packages.
 tests_python() {
   TEST_PYTHON=$RUN/python/bin/python
-  if [[ -x $TEST_PYTHON ]] && "$TEST_PYTHON" -c 'import pika' 2>/dev/null; then return 0; fi
-  if run_step "Making a Python environment with pika" "$TEST_RUN/log/python.log" "trying Debian's own package of it" \
+  if [[ -x $TEST_PYTHON ]] && cmp -s "$ROOT/Tests/Interop/requirements.txt" "$RUN/python/requirements.txt"; then return 0; fi
+  if run_step "Making a Python environment for the interop tests" "$TEST_RUN/log/python.log" "trying Debian's own packages" \
     make_python_environment; then
     return 0
   fi
-  ensure_packages python3-pika
+  ensure_packages python3-pika python3-jwt python3-cryptography
   TEST_PYTHON=/usr/bin/python3
-  if "$TEST_PYTHON" -c 'import pika' 2>/dev/null; then return 0; fi
+  if "$TEST_PYTHON" -c 'import pika, jwt, cryptography' 2>/dev/null; then return 0; fi
   INTEROP_STATUS=1
-  INTEROP_SUMMARY='pika could not be installed'
+  INTEROP_SUMMARY='the Python packages could not be installed'
   return 1
 }
 
@@ -106,7 +106,8 @@ make_python_environment() {
   rm -rf "$RUN/python"
   # Debian's own Python, because python3-venv belongs to it; another one on PATH may lack the module.
   /usr/bin/python3 -m venv "$RUN/python"
-  "$RUN/python/bin/pip" install --disable-pip-version-check --quiet 'pika==1.3.2'
+  "$RUN/python/bin/pip" install --disable-pip-version-check --quiet --requirement "$ROOT/Tests/Interop/requirements.txt"
+  cp "$ROOT/Tests/Interop/requirements.txt" "$RUN/python/requirements.txt"
 }
 
 # Processes that were started from this directory's builds or for its test broker, and still are there.
