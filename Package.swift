@@ -65,6 +65,9 @@ let libraries: [Target] = [
     "TokenRevocation",
     ["CurlTransport", "JOSE", "Messages", "ServiceRuntime", "Telemetry", "WorkerRuntime"]),
   library(
+    "PushVerification",
+    ["CurlTransport", "Database", "JOSE", "Messages", "ServiceRuntime", "Telemetry", "WorkerRuntime"]),
+  library(
     "Coordination",
     ["AMQP", "Database", "JOSE", "Messages", "PhoneNumbers", "ServiceRuntime", "Telemetry"]),
   library("Client", ["AMQP", "JOSE", "Messages", "Telemetry"]),
@@ -81,6 +84,7 @@ let executables: [Target] = [
   executable("coordinator", ["Coordination", "ServiceRuntime"]),
   executable("sms-worker", ["SMSDispatch", "ServiceRuntime", "WorkerRuntime"]),
   executable("revocation-worker", ["ServiceRuntime", "TokenRevocation", "WorkerRuntime"]),
+  executable("push-worker", ["PushVerification", "ServiceRuntime"]),
 ]
 
 let testTargets: [Target] = [
@@ -105,6 +109,9 @@ let testTargets: [Target] = [
       "AMQP", "CurlTransport", "HTTPServer", "JOSE", "Messages", "ServiceRuntime", "Simulation", "Telemetry",
       "WorkerRuntime",
     ]),
+  tests(
+    "PushVerification",
+    ["CurlTransport", "HTTPServer", "JOSE", "Messages", "ServiceRuntime", "Telemetry", "WorkerRuntime"]),
   tests("Database"),
   tests("JOSE"),
   tests("AMQP"),

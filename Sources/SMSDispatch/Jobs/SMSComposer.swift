@@ -33,19 +33,11 @@ struct SMSComposer: Sendable {
   ) -> Result<Secret?, ContractProblem> {
     guard let code else { return .success(nil) }
     let context = SealContext(messageType: SMSDispatchJob.type, messageID: messageID, recipient: job.to)
-    do {
-      return .success(try code.open(with: keys, for: context))
+    do throws(ContractProblem) {
+      return .success(try code.open(with: keys, for: context, field: "variables.code"))
     } catch {
-      if keys.opening.isEmpty {
-        return .failure(Self.problem(.unknownKey, "is sealed, and this worker has no keysFile"))
-      }
-      if case .unknownKey = error { return .failure(Self.problem(.unknownKey, error.description)) }
-      return .failure(Self.problem(.sealMismatch, error.description))
+      return .failure(error)
     }
-  }
-
-  private static func problem(_ code: ContractProblem.Code, _ detail: String) -> ContractProblem {
-    ContractProblem(code, field: "variables.code", detail)
   }
 
   private func fill(
