@@ -163,16 +163,30 @@ struct RecaptchaTests {
     }
   }
 
-  @Test("Assessments are limited by address, and the limits of messages hold after them")
-  func limits() async throws {
-    let rules = Bench.rules { rules in
-      rules.limits.proofsPerAddressPerHour = 2
-      rules.limits.sendsPerNumberPer10Minutes = 0
-    }
+  @Test("Nothing is assessed for a message that a limit forbids, and the limits hold after an assessment too")
+  func messageLimits() async throws {
+    let rules = Bench.rules { $0.limits.sendsPerNumberPer10Minutes = 1 }
     try await Bench.with(rules) { bench in
-      let id = try await start(bench, "1")
-      await bench.deliverResults([try bench.report(RecaptchaAssessJob.self, id, .accepted)])
+      let ids = [try await start(bench, "1"), try await start(bench, "2", app: Bench.pushApp)]
+      for id in ids {
+        await bench.deliverResults([try bench.report(RecaptchaAssessJob.self, id, .accepted)])
+      }
+      #expect(bench.replies().first?.type == "verification.started.v1")
       #expect(try error(bench) == "TOO_MANY_ATTEMPTS_TRY_LATER")
+      let refused = try await bench.error(bench.startCommand(Bench.captcha("3"), app: Bench.pushApp))
+      #expect(refused.code == .tooManyAttempts)
+      #expect(try bench.published(RecaptchaAssessJob.self).isEmpty)
+      // The verification that lives is given to whoever passes, limits or not.
+      let again = try await start(bench, "4")
+      await bench.deliverResults([try bench.report(RecaptchaAssessJob.self, again, .accepted)])
+      #expect(bench.replies().first?.type == "verification.started.v1")
+    }
+  }
+
+  @Test("Assessments are limited by address")
+  func limits() async throws {
+    try await Bench.with(Bench.rules { $0.limits.proofsPerAddressPerHour = 2 }) { bench in
+      _ = try await start(bench, "1")
       _ = try await start(bench, "2")
       let error = try await bench.error(bench.startCommand(Bench.captcha("3"), app: Bench.recaptchaApp))
       #expect(error.code == .tooManyAttempts)

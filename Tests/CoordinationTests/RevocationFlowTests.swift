@@ -80,6 +80,21 @@ struct RevocationFlowTests {
     }
   }
 
+  @Test("What a user has to do is told in full")
+  func detail() async throws {
+    try await Bench.with { bench in
+      let id = try await start(bench, command()).operationID
+      let detail = String(repeating: "do this and that ", count: 50)
+      let result = JobResult(
+        jobID: "\(id).revoke.1", outcome: .refused, reason: .init(code: "INVALID_GRANT", detail: detail), attempts: 1,
+        startedAt: bench.clock.now(), finishedAt: bench.clock.now())
+      let envelope = Envelope(
+        type: JobResult.type(ofJob: AppleRevokeJob.type), messageID: "\(id).revoke.1.result", correlationID: id)
+      await bench.deliverResults([envelope.message(body: try result.json())])
+      #expect(try await bench.operation(id).failure?.detail == detail)
+    }
+  }
+
   @Test("A notice that is refused leaves a revocation that is done")
   func noticeRefused() async throws {
     try await Bench.with { bench in

@@ -123,11 +123,8 @@ struct CommandHandler: Sendable {
   private func admit(
     _ order: StartOrder, in transaction: CoordinatorTransaction
   ) throws(DatabaseError) -> LimitRefusal? {
-    let send = LimitedSend(
-      number: order.number.e164, region: order.number.regionKey, isUnknownType: order.number.type == .unknown,
-      address: order.address)
     var store = transaction
-    return try book.admit(send, at: transaction.now, in: &store)
+    return try book.admit(order.limitedSend, at: transaction.now, in: &store)
   }
 
   private func check(

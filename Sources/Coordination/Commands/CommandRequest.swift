@@ -58,6 +58,14 @@ struct StartOrder: Sendable {
   var fresh: FreshVerification
 }
 
+extension StartOrder {
+  /// The message that it asks for, as the limits see it.
+  var limitedSend: LimitedSend {
+    LimitedSend(
+      number: number.e164, region: number.regionKey, isUnknownType: number.type == .unknown, address: address)
+  }
+}
+
 /// A verification that has not begun, with its first message ready to go.
 struct FreshVerification: Sendable {
   var verification: PhoneVerification

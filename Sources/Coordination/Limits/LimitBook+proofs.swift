@@ -18,6 +18,18 @@ extension LimitBook {
     try admit(proofs(from: address), at: now, in: &store)
   }
 
+  /// The limit that a message would run into, which is not counted: nothing is spent on a request that will be refused.
+  func refusal<Store: UsageStore>(
+    of send: LimitedSend, at now: UnixTime, in store: inout Store
+  ) throws(Store.Failure) -> LimitRefusal? {
+    for check in checks(of: send) {
+      if let wait = try store.usage(of: check.subject).window(check.rule).wait(at: now, check.rule) {
+        return LimitRefusal(scope: check.scope, limit: check.rule.limit, wait: wait)
+      }
+    }
+    return nil
+  }
+
   private func proofs(from address: ClientAddress?) -> [Check] {
     guard let address else { return [] }
     let rule = LimitRule(sliding: .proofs, limit: limits.proofsPerAddressPerHour, window: .seconds(3600))

@@ -58,7 +58,7 @@ struct LimitBook: Sendable {
     return nil
   }
 
-  private func checks(of send: LimitedSend) -> [Check] {
+  func checks(of send: LimitedSend) -> [Check] {
     let number = Self.subject(number: send.number)
     let prefix = "p\(send.prefix)"
     let tenMinutes = Duration.seconds(600)

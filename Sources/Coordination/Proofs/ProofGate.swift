@@ -64,8 +64,7 @@ struct ProofGate: Sendable {
     if try transaction.hasSeenCaptcha(captcha.hash) {
       return refuse(.captchaReplayed, proof, &tally, at: transaction.now)
     }
-    var store = transaction
-    if let refusal = try book.admitAssessment(from: order.address, at: transaction.now, in: &store) {
+    if let refusal = try limit(order, isBinding: proof.isBinding, in: transaction) {
       tally.refusals.append(refusal.scope)
       guard !proof.isBinding else { return .refused(APIError(refusal)) }
       return .admitted(ProofNotes())
@@ -75,6 +74,20 @@ struct ProofGate: Sendable {
     try assess(captcha, order, request, verificationID: nil, in: transaction)
     tally.proofs.append(ProofCount(.recaptcha, "asked"))
     return .deferred
+  }
+
+  /// The limit that the start would run into, or that of assessments.
+  private func limit(
+    _ order: StartOrder, isBinding: Bool, in transaction: CoordinatorTransaction
+  ) throws(DatabaseError) -> LimitRefusal? {
+    var store = transaction
+    // A verification that lives may be asked for without another message.
+    if isBinding, try transaction.liveVerification(of: order.number.e164, app: order.app.id) == nil,
+      let refusal = try book.refusal(of: order.limitedSend, at: transaction.now, in: &store)
+    {
+      return refusal
+    }
+    return try book.admitAssessment(from: order.address, at: transaction.now, in: &store)
   }
 
   /// Whether the command came before and waits; it may have been sent again by somebody who listens elsewhere now.

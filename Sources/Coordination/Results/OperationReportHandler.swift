@@ -32,7 +32,7 @@ struct OperationReportHandler: Sendable {
     }
     var report = OperationReport(
       envelope: envelope, owner: name.owner, kind: kind,
-      report: JobReport(result, number: 1, worker: envelope.appID))
+      report: JobReport(result, number: 1, worker: envelope.appID, maxText: Self.maxText))
     if case .string(let environment)? = result.extras["environment"] {
       report.environment = String(environment.prefix(Self.maxWord))
     }
@@ -42,6 +42,8 @@ struct OperationReportHandler: Sendable {
 
   private static let suffix = JobResult.messageID(jobID: "")
   private static let maxWord = 64
+  /// What a user has to do when a token cannot be revoked takes some sentences.
+  private static let maxText = 1024
 
   func handle(_ report: OperationReport, in transaction: CoordinatorTransaction) throws(DatabaseError) -> Tally {
     var tally = Tally()

@@ -67,7 +67,7 @@ struct ResultHandler: Sendable {
 
 extension JobReport {
   /// Texts come from providers, so they are cut.
-  init(_ result: JobResult, number: Int, worker: String?) {
+  init(_ result: JobResult, number: Int, worker: String?, maxText: Int = Self.maxText) {
     let outcome: Outcome =
       switch result.outcome {
       case .accepted: .accepted
@@ -80,7 +80,7 @@ extension JobReport {
       let detail = [reason.detail, providerCode].compactMap { $0 }.joined(separator: "; ")
       return VerificationFailure(
         code: String(reason.code.prefix(Self.maxWord)),
-        detail: detail.isEmpty ? nil : String(detail.prefix(Self.maxText)))
+        detail: detail.isEmpty ? nil : String(detail.prefix(maxText)))
     }
     var segments: Int?
     if case .int(let count) = result.extras["segments"] { segments = count }
