@@ -1,1 +1,1 @@
-/// The coordinator: phone verifications, their limits, their store, and the outbox.
+/// The coordinator: phone verifications, proofs of apps, revocations, their limits, their store, and the outbox.

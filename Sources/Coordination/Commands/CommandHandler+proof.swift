@@ -30,7 +30,7 @@ extension CommandHandler {
     if let captcha = notes.audited {
       try gate.assess(captcha, order, request, verificationID: verification.id, in: transaction)
       tally.proofs.append(ProofCount(.recaptcha, "asked"))
-      entries.append(TimelineEntry(at: transaction.now, kind: .recaptchaQueued, job: 1))
+      entries.append(TimelineEntry(at: transaction.now, kind: .recaptchaQueued))
     }
     guard !entries.isEmpty else { return }
     verification.timeline.add(entries)

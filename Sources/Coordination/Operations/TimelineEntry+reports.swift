@@ -16,7 +16,8 @@ extension TimelineEntry {
       case .expired: expired
       case .unknown: unknown
       }
-    self.init(at: at, kind: kind, job: report.number)
+    // Only messages are numbered: there is one job of every other kind.
+    self.init(at: at, kind: kind)
     lane = report.lane
     worker = report.worker
     reference = report.reference

@@ -23,7 +23,7 @@ extension AppProof {
   private mutating func issue(at now: UnixTime) -> [AppProofAction] {
     guard timeline.isEmpty else { return [] }
     timeline.append(TimelineEntry(at: now, kind: .started))
-    timeline.append(TimelineEntry(at: now, kind: .pushQueued, job: 1))
+    timeline.append(TimelineEntry(at: now, kind: .pushQueued))
     return [.push]
   }
 

@@ -18,7 +18,7 @@ extension Revocation {
   private mutating func start(at now: UnixTime) -> [RevocationAction] {
     guard timeline.isEmpty else { return [] }
     timeline.append(TimelineEntry(at: now, kind: .started))
-    timeline.append(TimelineEntry(at: now, kind: .revokeQueued, job: 1))
+    timeline.append(TimelineEntry(at: now, kind: .revokeQueued))
     return [.announceStarted, .revoke]
   }
 
@@ -48,7 +48,7 @@ extension Revocation {
     self.notice = nil
     state = .notifying
     expiresAt = now + policy.noticeDeadline
-    timeline.append(TimelineEntry(at: now, kind: .noticeQueued, job: 1))
+    timeline.append(TimelineEntry(at: now, kind: .noticeQueued))
     return [.notify(notice)]
   }
 
