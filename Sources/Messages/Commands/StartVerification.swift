@@ -30,7 +30,8 @@ public struct StartVerification: Command {
     self.client = client
   }
 
-  /// Either the receipt and the secret of a push, or a reCAPTCHA token.
+  /// Either the receipt and the secret of a push, or a reCAPTCHA token. Beside the token, the receipt of a push that did not come:
+  /// the timeline then says why.
   public struct Proof: Codable, Sendable, Hashable {
     public var receipt: String?
     public var secret: SecretField?
