@@ -3,7 +3,7 @@ public import JOSE
 import Messages
 import Telemetry
 
-/// Fills the queue of the SMS workers, and measures how fast they drain it.
+/// Fills the queue of a worker, and measures how fast they drain it.
 public struct JobLoad: Sendable {
   private let endpoint: BrokerEndpoint
   private let keys: KeyRing?
@@ -17,17 +17,19 @@ public struct JobLoad: Sendable {
 
   /// - Parameters:
   ///   - endpoint: a user who may publish jobs and look at queues.
-  ///   - keys: with them the codes are sealed, as the coordinator seals them.
+  ///   - keys: with them the secrets are sealed, as the coordinator seals them.
   public init(endpoint: BrokerEndpoint, keys: KeyRing? = nil) {
     self.endpoint = endpoint
     self.keys = keys
   }
 
   /// Puts jobs into the queue.
-  /// - Parameter count: how many, each for a number of its own.
-  public func fill(_ count: Int) async throws {
-    let run = MessageID.make()
-    let deadline = SystemClock().now() + Self.jobLifetime
+  /// - Parameters:
+  ///   - count: how many.
+  ///   - kind: which jobs.
+  public func fill(_ count: Int, with kind: BenchmarkJob = .sms) async throws {
+    let run = BenchmarkJob.Run(
+      deadline: SystemClock().now() + Self.jobLifetime, sealer: keys.map { Sealer(keys: $0) })
     try await withRunningPublisher(endpoint, name: "bench-fill") { publisher in
       try await withThrowingTaskGroup(of: Void.self) { group in
         var running = 0
@@ -39,33 +41,12 @@ public struct JobLoad: Sendable {
           running += 1
           let range = start..<min(start + Self.batch, count)
           group.addTask {
-            try await publishAll(range.map { try job($0, of: run, deadline: deadline) }, with: publisher)
+            try await publishAll(range.map { try kind.publication($0, of: run) }, with: publisher)
           }
         }
         try await group.waitForAll()
       }
     }
-  }
-
-  private func job(_ index: Int, of run: String, deadline: UnixTime) throws -> Publication {
-    let envelope = Envelope(
-      type: SMSDispatchJob.type, messageID: "bench-\(run)-\(index)", correlationID: "bench-\(run)",
-      timestamp: SystemClock().now(), appID: "bench")
-    let number = BenchmarkNumbers.number(at: index)
-    var code = SecretField(Secret("123456"))
-    if let keys {
-      code = try Sealer(keys: keys).seal(
-        Secret("123456"),
-        for: SealContext(messageType: SMSDispatchJob.type, messageID: envelope.messageID, recipient: number))
-    }
-    let job = SMSDispatchJob(
-      to: number,
-      content: .template(
-        name: "verification", languageCode: "en", variables: .init(code: code, appName: "Bench", domain: "example.com")),
-      deadline: deadline)
-    return Publication(
-      message: envelope.message(body: try job.json()), exchange: Topology.Exchanges.jobs,
-      routingKey: SMSDispatchJob.routingKey)
   }
 
   /// Waits until so many results have arrived in a queue that nobody consumes, and says how fast they came.

@@ -40,22 +40,6 @@ struct ProofTests {
     }
   }
 
-  @Test("A push that is reported on after its secret came back is shown all the same")
-  func lateReport() async throws {
-    try await Bench.with { bench in
-      let (receipt, secret) = try await bench.receipt()
-      let reply = try await bench.ask(bench.startCommand(Bench.pair(receipt, secret)))
-      let id = try VerificationStarted(json: reply.body).verificationID
-      let before = try await bench.status(id).timeline
-      #expect(before.map(\.event) == ["push.queued", "proof.accepted", "started", "sms.queued"])
-      #expect(before.first?.reference == receipt)
-      bench.clock.advance(by: .milliseconds(5))
-      await bench.deliverResults([try bench.report(PushVerifyJob.self, "\(receipt).push.1", .accepted)])
-      let after = try await bench.status(id).timeline
-      #expect(after.map(\.event) == ["push.queued", "proof.accepted", "started", "sms.queued", "push.accepted"])
-    }
-  }
-
   @Test("Each proof that does not hold has an error of its own, and is counted")
   func refusals() async throws {
     try await Bench.with { bench in

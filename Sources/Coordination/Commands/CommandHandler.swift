@@ -179,7 +179,6 @@ struct CommandHandler: Sendable {
     guard var verification = try find(id, in: transaction) else { return CommandAnswer(.unknownVerification) }
     // What the sweeper has not come to yet is shown as it is, and stored by the sweeper.
     _ = verification.apply(.deadlinePassed, at: transaction.now, under: rules.policy)
-    try receipts.addLatePush(to: &verification.timeline, in: transaction)
     return try Self.answer(VerificationStatus(verification))
   }
 

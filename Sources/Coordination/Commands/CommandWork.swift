@@ -44,7 +44,7 @@ struct CommandWork: BatchWork {
     }
     var conclusion = conclude(prepared.envelope, answer, at: transaction.now)
     conclusion.tally = outcome.tally
-    if answer.type == AppVerifying.type { conclusion.holder = prepared.envelope.messageID }
+    if case .verifyApp = prepared.order { conclusion.holder = prepared.envelope.messageID }
     return conclusion
   }
 

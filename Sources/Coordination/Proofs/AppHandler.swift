@@ -66,8 +66,10 @@ struct AppHandler: Sendable {
     if stored.content != before { try transaction.store(stored) }
     try perform(actions, on: stored.content, cause: cause, &tally, in: transaction)
     for case .refuse(let refusal) in actions { return .failure(ProofRefusalError(refusal)) }
-    let accepted = TimelineEntry(at: transaction.now, kind: .proofAccepted, reason: nil, detail: "push")
-    return .success(stored.content.pushEntries + [accepted])
+    return .success(
+      stored.content.timeline.entries.filter(\.kind.tellsOfPush) + [
+        TimelineEntry(at: transaction.now, kind: .proofAccepted, reason: nil, detail: "push")
+      ])
   }
 
   /// Why the push of a receipt was not delivered, for an app that asks for it.
@@ -85,17 +87,7 @@ struct AppHandler: Sendable {
     of receipt: String?, app: AppProfile, in transaction: CoordinatorTransaction
   ) throws(DatabaseError) -> [TimelineEntry] {
     guard let receipt, let proof = try transaction.appProof(receipt)?.content, proof.app == app.id else { return [] }
-    return proof.pushEntries
-  }
-
-  /// Shows what became of a push that was still under way when the verification began.
-  func addLatePush(
-    to timeline: inout Timeline, in transaction: CoordinatorTransaction
-  ) throws(DatabaseError) {
-    let push = timeline.entries.filter(\.kind.tellsOfPush)
-    guard push.count == 1, let receipt = push[0].reference, let proof = try transaction.appProof(receipt)?.content
-    else { return }
-    timeline.add(proof.pushEntries.filter { $0.kind != .pushQueued })
+    return proof.timeline.entries.filter(\.kind.tellsOfPush)
   }
 
   // MARK: Reports
@@ -153,18 +145,6 @@ struct ProofRefusalError: Error {
 
   init(_ refusal: ProofRefusal) {
     self.refusal = refusal
-  }
-}
-
-extension AppProof {
-  /// What is known of the push, for the timeline of a verification. The first entry names the receipt, by which more can be asked for.
-  fileprivate var pushEntries: [TimelineEntry] {
-    timeline.entries.filter(\.kind.tellsOfPush).map { entry in
-      guard entry.kind == .pushQueued else { return entry }
-      var named = entry
-      named.reference = receipt
-      return named
-    }
   }
 }
 

@@ -48,15 +48,24 @@ struct BenchCommand {
   private func fill(_ arguments: CommandArguments) async throws -> CommandOutput {
     let count = try arguments.integer("count", in: Self.counts) ?? 100_000
     let keys = try arguments.value("keys").map { try KeyRing(jwkSet: InputFile.read($0, limit: KeyRing.maxSetBytes)) }
-    try await JobLoad(endpoint: try backend.endpoints().service, keys: keys).fill(count)
+    let kind = try Self.kind(arguments)
+    try await JobLoad(endpoint: try backend.endpoints().service, keys: keys).fill(count, with: kind)
     return CommandOutput(
-      text: "\(count) jobs are in \(SMSDispatchJob.routingKey)", json: .object(["jobs": .integer(Int64(count))]))
+      text: "\(count) jobs are in \(kind.rawValue)", json: .object(["jobs": .integer(Int64(count))]))
+  }
+
+  private static func kind(_ arguments: CommandArguments) throws(OperationsError) -> BenchmarkJob {
+    guard let name = arguments.value("type") else { return .sms }
+    if let kind = BenchmarkJob(rawValue: name) { return kind }
+    let names = BenchmarkJob.allCases.map(\.rawValue).joined(separator: ", ")
+    throw OperationsError(.usage, "--type must be one of \(names)")
   }
 
   private func drain(_ arguments: CommandArguments) async throws -> CommandOutput {
     let count = try arguments.integer("count", in: Self.counts) ?? 100_000
     let load = JobLoad(endpoint: try backend.endpoints().operatorUser)
-    let rate = try await load.drainRate(count, before: 0, resultQueue: Topology.Queues.results)
+    let before = try arguments.integer("before", in: 0...Self.counts.upperBound) ?? 0
+    let rate = try await load.drainRate(count, before: before, resultQueue: Topology.Queues.results)
     return CommandOutput(
       text: "\(count) jobs ended at \(Self.whole(rate)) jobs/s", json: .object(["jobsPerSecond": .number(rate)]))
   }

@@ -129,10 +129,14 @@ enum CountersignSyntax {
     subcommands: [
       CommandSyntax("broker", "The broker alone: publish, relay and consume on quorum queues."),
       CommandSyntax(
-        "fill", "Puts jobs into the queue of the sms-workers. They are real jobs: only for a stack of simulators.",
-        options: [.value("keys", "FILE", "The JWK set to seal the codes with.")]),
+        "fill", "Puts jobs into the queue of a worker. They are real jobs: only for a stack of simulators.",
+        options: [
+          .value("type", "TYPE", "Which jobs: sms.dispatch unless given, or apple.revoke."),
+          .value("keys", "FILE", "The JWK set to seal the secrets with."),
+        ]),
       CommandSyntax(
-        "drain", "Waits until so many results are in the coordinator's queue, and says how fast they came."),
+        "drain", "Waits until so many results are in the coordinator's queue, and says how fast they came.",
+        options: [.value("before", "NUMBER", "Results that were in it before the jobs: none unless given.")]),
       CommandSyntax(
         "verifications", "Verifies numbers, and plays the provider that the workers' lane has to point to.",
         options: [
