@@ -34,6 +34,7 @@ let systemLibraries: [Target] = [
   .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
   .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
   .systemLibrary(name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
+  .systemLibrary(name: "CSMPP34", pkgConfig: "libsmpp34", providers: [.apt(["libsmpp34-dev"])]),
   // A header of the C library.
   .systemLibrary(name: "CAllocator"),
   // libphonenumber is C++ and has no .pc file in Debian: a shim with a C header stands before it.
@@ -46,6 +47,7 @@ let systemLibraries: [Target] = [
 let libraries: [Target] = [
   library("AMQP", ["CRabbitMQ"]),
   library("CurlTransport", ["CCurl"]),
+  library("SMPP", ["CSMPP34"]),
   library("JOSE", ["COpenSSL"]),
   library("PhoneNumbers", ["CPhoneNumber"]),
   library("Database", ["CSQLite"]),
@@ -93,6 +95,7 @@ let testTargets: [Target] = [
     "Coordination",
     ["AMQP", "Database", "JOSE", "Messages", "PhoneNumbers", "ServiceRuntime", "Telemetry"]),
   tests("CurlTransport", ["HTTPServer"]),
+  tests("SMPP"),
   tests("HTTPServer"),
   tests("Simulation", ["CurlTransport", "JOSE", "Telemetry"]),
   tests("Telemetry"),

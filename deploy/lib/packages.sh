@@ -4,6 +4,7 @@
 # What the build links, the tools of the scripts, the broker.
 readonly BUILD_PACKAGES=(
   g++ pkg-config librabbitmq-dev libcurl4-openssl-dev libsqlite3-dev libssl-dev libmicrohttpd-dev libphonenumber-dev
+  libsmpp34-dev
 )
 STACK_PACKAGES=(rabbitmq-server curl jq openssl ca-certificates)
 # Any nginx will do, and another package of it would be removed for this one.

@@ -1,0 +1,77 @@
+/// A short message to be submitted: one segment, or a whole text as a payload that the server cuts itself.
+///
+/// It holds a phone number and, most often, a code: it does not print.
+public struct ShortMessage: Sendable, Hashable {
+  /// Where it is from or goes to.
+  public struct Address: Sendable, Hashable {
+    /// Type of number (SMPP 3.4, 5.2.5).
+    public var ton: UInt8
+    /// Numbering plan (SMPP 3.4, 5.2.6).
+    public var npi: UInt8
+    /// At most `maxLength` characters of ASCII.
+    public var text: String
+
+    /// The longest address, in characters.
+    public static let maxLength = 20
+
+    public init(ton: UInt8, npi: UInt8, text: String) {
+      self.ton = ton
+      self.npi = npi
+      self.text = text
+    }
+  }
+
+  /// What is sent.
+  public enum Content: Sendable, Hashable {
+    /// A message that fits in one segment.
+    case whole([UInt8])
+    /// One segment of a longer message: its octets follow a user data header.
+    case part(Concatenation, [UInt8])
+    /// A longer message as the parameter `message_payload`.
+    case payload([UInt8])
+  }
+
+  /// The user data header of a segment (3GPP TS 23.040, 9.2.3.24.1), with a reference of 8 bits.
+  public struct Concatenation: Sendable, Hashable {
+    /// The same in all segments of a message.
+    public var reference: UInt8
+    public var total: UInt8
+    /// From 1.
+    public var number: UInt8
+
+    public init(reference: UInt8, total: UInt8, number: UInt8) {
+      self.reference = reference
+      self.total = total
+      self.number = number
+    }
+
+    var header: [UInt8] { [0x05, 0x00, 0x03, reference, total, number] }
+  }
+
+  public var source: Address
+  public var destination: Address
+  public var content: Content
+  /// 0: the server's default alphabet; 8: UCS-2 (SMPP 3.4, 5.2.19).
+  public var dataCoding: UInt8
+  /// How long the network may keep trying; the server's own default, if nil.
+  public var validity: Duration?
+  /// Whether the server is to report what became of it.
+  public var wantsReceipt: Bool
+
+  public init(
+    from source: Address, to destination: Address, _ content: Content, dataCoding: UInt8, validity: Duration? = nil,
+    wantsReceipt: Bool = false
+  ) {
+    self.source = source
+    self.destination = destination
+    self.content = content
+    self.dataCoding = dataCoding
+    self.validity = validity
+    self.wantsReceipt = wantsReceipt
+  }
+}
+
+extension ShortMessage: CustomStringConvertible, CustomReflectable {
+  public var description: String { "<short message>" }
+  public var customMirror: Mirror { Mirror(self, children: []) }
+}

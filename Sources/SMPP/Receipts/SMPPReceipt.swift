@@ -1,0 +1,89 @@
+/// What a server reports of a message that it took.
+///
+/// The times in a receipt's text have no time zone, so they are not read.
+public struct SMPPReceipt: Sendable, Hashable {
+  /// The server's ID of the message, as the answer to the submission gave it.
+  public var messageID: String
+  public var state: MessageState
+  /// The network's error code as it came, when there is one; `000` often means that there is none.
+  public var errorCode: String?
+
+  public init(messageID: String, state: MessageState, errorCode: String? = nil) {
+    self.messageID = messageID
+    self.state = state
+    self.errorCode = errorCode
+  }
+
+  /// Reads a `deliver_sm`.
+  ///
+  /// - Returns: nil when it is no receipt, or names no message or no state.
+  init?(_ message: DeliveredMessage, _ notation: MessageIDNotation) {
+    guard Self.isReceipt(message) else { return nil }
+    let text = ReceiptText(message.text)
+    let parameter = message[OptionalParameter.receiptedMessageID].flatMap { MessageIDText.read($0.prefix { $0 != 0 }) }
+    guard let id = parameter ?? text.id,
+      let state = message[OptionalParameter.messageState]?.first.flatMap(MessageState.init(code:)) ?? text.state
+    else { return nil }
+    self.init(
+      messageID: notation.ofReceipt(id), state: state,
+      errorCode: text.error ?? message[OptionalParameter.networkErrorCode].flatMap(Self.networkError))
+  }
+
+  /// A delivery receipt of the server or an intermediate notification (SMPP 3.4, 5.2.12). Some servers set no bit.
+  private static func isReceipt(_ message: DeliveredMessage) -> Bool {
+    switch message.esmClass & 0x3C {
+    case 0x04, 0x20: true
+    case 0x00: message[OptionalParameter.receiptedMessageID] != nil
+    default: false
+    }
+  }
+
+  /// The kind of network and its code (SMPP 3.4, 5.3.2.31).
+  private static func networkError(_ value: ArraySlice<UInt8>) -> String? {
+    guard value.count == 3, let code = ByteReader(value).lastTwoBytes else { return nil }
+    return code == 0 ? nil : String(code)
+  }
+}
+
+extension ByteReader {
+  /// Of three bytes, the number behind the first.
+  fileprivate var lastTwoBytes: UInt16? {
+    var reader = self
+    guard reader.byte() != nil else { return nil }
+    return reader.uint16()
+  }
+}
+
+/// The text of a receipt (SMPP 3.4, appendix B):
+/// `id:… sub:001 dlvrd:001 submit date:… done date:… stat:DELIVRD err:000 text:…`.
+struct ReceiptText: Sendable, Hashable {
+  /// A longer text is cut: what matters stands at its front.
+  static let maxBytes = 512
+
+  let id: String?
+  let state: MessageState?
+  let error: String?
+
+  init(_ bytes: ArraySlice<UInt8>) {
+    // What follows `text:` is the sender's own, and could say anything.
+    let fields = Self.words(bytes.prefix(Self.maxBytes)).prefix { Self.value(of: "text", $0) == nil }
+    func first(_ name: String) -> String? { fields.lazy.compactMap { Self.value(of: name, $0) }.first }
+    id = first("id").flatMap { MessageIDText.read(ArraySlice($0.utf8)) }
+    state = first("stat").flatMap { MessageState(word: $0) }
+    error = first("err").flatMap { Self.isCode($0) ? $0 : nil }
+  }
+
+  private static func words(_ bytes: ArraySlice<UInt8>) -> [Substring] {
+    String(decoding: bytes, as: UTF8.self).split { $0 == " " || $0.isNewline }
+  }
+
+  private static func value(of name: String, _ word: Substring) -> String? {
+    let parts = word.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+    guard parts.count == 2, parts[0].lowercased() == name else { return nil }
+    return String(parts[1])
+  }
+
+  private static func isCode(_ text: String) -> Bool {
+    (1...16).contains(text.utf8.count) && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+  }
+}

@@ -1,0 +1,108 @@
+import Dispatch
+
+/// A link with its event sources and its buffers. Belongs to the session's actor.
+final class Connection {
+  private let link: Link
+  private let readable: any DispatchSourceRead
+  private let writable: any DispatchSourceWrite
+  private var isWaitingForRoom = false
+  private var isEnded = false
+  private var frames = FrameReader()
+  private var output = OutputBuffer()
+
+  /// Bytes read in one go.
+  private static let readBytes = 64 * 1024
+
+  /// - Parameter queue: The actor's own; the callbacks run there.
+  init(
+    _ link: Link, queue: DispatchQueue, onReadable: @escaping @Sendable () -> Void,
+    onWritable: @escaping @Sendable () -> Void
+  ) {
+    self.link = link
+    readable = DispatchSource.makeReadSource(fileDescriptor: link.descriptor, queue: queue)
+    writable = DispatchSource.makeWriteSource(fileDescriptor: link.descriptor, queue: queue)
+    readable.setEventHandler(handler: onReadable)
+    writable.setEventHandler(handler: onWritable)
+    readable.activate()
+  }
+
+  /// Reads once.
+  ///
+  /// - Returns: Whether something came; there may be more then.
+  func read() throws(SMPPError) -> Bool {
+    var transfer = Transfer.mustWait
+    let bytes = [UInt8](unsafeUninitializedCapacity: Self.readBytes) { buffer, count in
+      transfer = link.read(into: UnsafeMutableRawBufferPointer(buffer))
+      if case .bytes(let read) = transfer { count = read }
+    }
+    switch transfer {
+    case .bytes:
+      frames.append(bytes)
+      return true
+    case .mustWait: return false
+    case .failed(let error): throw error
+    }
+  }
+
+  func nextFrame() throws(FrameReader.BadLength) -> Frame? { try frames.next() }
+
+  /// Takes a PDU to be written by `flush`.
+  func queue(_ bytes: [UInt8], ticket: UInt64?) { output.append(bytes, ticket: ticket) }
+
+  /// Writes as much as the socket takes, and asks for `onWritable` if that is not all.
+  func flush() throws(SMPPError) {
+    while !output.isEmpty {
+      switch output.withUnwritten(link.write) {
+      case .bytes(let count): output.didWrite(count)
+      case .mustWait: return waitForRoom()
+      case .failed(let error): throw error
+      }
+    }
+  }
+
+  /// Messages of which no byte was handed to the connection.
+  var unsent: Set<UInt64> { output.unsent }
+
+  private func waitForRoom() {
+    guard !isWaitingForRoom, !isEnded else { return }
+    isWaitingForRoom = true
+    writable.resume()
+  }
+
+  func stopWaitingForRoom() {
+    guard isWaitingForRoom, !isEnded else { return }
+    isWaitingForRoom = false
+    writable.suspend()
+  }
+
+  func end() {
+    guard !isEnded else { return }
+    // A source that is suspended never calls its cancel handler.
+    if !isWaitingForRoom { writable.resume() }
+    isEnded = true
+    // The descriptor may only be closed once both sources have let go of it.
+    let link = HandedOver(link)
+    let sources = DispatchGroup()
+    for source in [readable, writable] as [any DispatchSourceProtocol] {
+      sources.enter()
+      source.setCancelHandler { sources.leave() }
+      source.cancel()
+    }
+    sources.notify(queue: .global()) { link.value.close() }
+  }
+}
+
+/// Hands a link from one queue to another. Whoever lets go of it does not touch it again.
+struct HandedOver: @unchecked Sendable {
+  let value: Link
+  init(_ value: Link) { self.value = value }
+}
+
+extension Duration {
+  /// For Dispatch timers.
+  var dispatchInterval: DispatchTimeInterval {
+    let (seconds, attoseconds) = components
+    guard seconds < 1_000_000_000 else { return .never }
+    return .nanoseconds(Int(seconds) * 1_000_000_000 + Int(attoseconds / 1_000_000_000))
+  }
+}

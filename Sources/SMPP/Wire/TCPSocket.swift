@@ -1,0 +1,72 @@
+import Glibc
+
+/// A connected socket that does not block. Closes its descriptor once, at the latest when it is released.
+final class TCPSocket {
+  let number: Int32
+  private var isOpen = true
+
+  private init(_ number: Int32) { self.number = number }
+
+  deinit { close() }
+
+  func close() {
+    guard isOpen else { return }
+    isOpen = false
+    _ = Glibc.close(number)
+  }
+
+  /// Tries the host's addresses in turn. Blocks until the deadline at most, name resolution aside, which the system's
+  /// resolver limits.
+  static func connect(host: String, port: UInt16, _ deadline: Deadline) throws(SMPPError) -> TCPSocket {
+    let addresses = try resolve(host, port)
+    defer { freeaddrinfo(addresses) }
+    var last = SMPPError(.notConnected, "the host '\(host)' has no address")
+    var next: UnsafeMutablePointer<addrinfo>? = addresses
+    while let address = next {
+      do {
+        return try connect(address.pointee, "\(host):\(port)", deadline)
+      } catch {
+        last = error
+      }
+      next = address.pointee.ai_next
+    }
+    throw last
+  }
+
+  private static func resolve(_ host: String, _ port: UInt16) throws(SMPPError) -> UnsafeMutablePointer<addrinfo> {
+    var hints = addrinfo()
+    hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+    var addresses: UnsafeMutablePointer<addrinfo>?
+    guard getaddrinfo(host, String(port), &hints, &addresses) == 0, let addresses else {
+      throw SMPPError(.notConnected, "cannot find the host '\(host)'")
+    }
+    return addresses
+  }
+
+  private static func connect(
+    _ address: addrinfo, _ place: String, _ deadline: Deadline
+  ) throws(SMPPError) -> TCPSocket {
+    let kind = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
+    let number = Glibc.socket(address.ai_family, kind, address.ai_protocol)
+    guard number >= 0 else { throw failure(place, errno) }
+    let socket = TCPSocket(number)
+    if Glibc.connect(number, address.ai_addr, address.ai_addrlen) != 0 {
+      guard errno == EINPROGRESS else { throw failure(place, errno) }
+      guard deadline.wait(for: POLLOUT, on: number) else {
+        throw SMPPError(.notConnected, "\(place) did not answer in time")
+      }
+      var error: Int32 = 0
+      var length = socklen_t(MemoryLayout<Int32>.size)
+      getsockopt(number, SOL_SOCKET, SO_ERROR, &error, &length)
+      guard error == 0 else { throw failure(place, error) }
+    }
+    // A response that waits for more to send costs the window its turn.
+    var value: Int32 = 1
+    _ = setsockopt(number, Int32(IPPROTO_TCP), TCP_NODELAY, &value, socklen_t(MemoryLayout<Int32>.size))
+    return socket
+  }
+
+  private static func failure(_ place: String, _ code: Int32) -> SMPPError {
+    SMPPError(.notConnected, "cannot connect to \(place): \(String(cString: strerror(code)))")
+  }
+}

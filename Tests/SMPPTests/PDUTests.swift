@@ -1,0 +1,143 @@
+import Testing
+
+@testable import SMPP
+
+@Suite("PDUs")
+struct PDUTests {
+  @Test("A bind")
+  func bind() throws {
+    let bytes = try PDUWriter.write(
+      .bindTransceiver(BindRequest(systemID: "esme", password: "sesame", systemType: "x")), sequence: 1)
+    #expect(
+      bytes
+        == Sample.pdu(
+          0x09, sequence: 1, Array("esme\0sesame\0x\0".utf8) + [0x34, 0, 0, 0]))
+  }
+
+  @Test("A message of one segment")
+  func whole() throws {
+    var message = Sample.message()
+    message.validity = .seconds(90_061)
+    message.wantsReceipt = true
+    let bytes = try PDUWriter.write(.submit(message), sequence: 0x7FFF_FFFF)
+    #expect(
+      bytes
+        == Sample.pdu(
+          0x04, sequence: 0x7FFF_FFFF,
+          [0, 5, 0] + Array("Example\0".utf8) + [1, 1] + Array("14155550123\0".utf8) + [0, 0, 0, 0]
+            + Array("000001010101000R\0".utf8) + [1, 0, 0, 0, 5] + Array("hello".utf8)))
+  }
+
+  @Test("A segment has a user data header, and says so")
+  func part() throws {
+    let header = ShortMessage.Concatenation(reference: 0xAB, total: 3, number: 2)
+    let bytes = try PDUWriter.write(.submit(Sample.message(.part(header, [1, 2]))), sequence: 1)
+    #expect(bytes.suffix(9) == [8, 5, 0, 3, 0xAB, 3, 2, 1, 2])
+    // Behind service type, source and destination.
+    #expect(bytes[16 + 1 + 10 + 14] == 0x40)
+  }
+
+  @Test("A payload is an optional parameter, also one that is longer than libsmpp34 writes")
+  func payload() throws {
+    let text = [UInt8](repeating: 0x41, count: 1600)
+    let bytes = try PDUWriter.write(.submit(Sample.message(.payload(text))), sequence: 1)
+    #expect(bytes.suffix(1605) == [0, 0x04, 0x24, 0x06, 0x40] + text)
+    #expect(bytes.prefix(4) == [0, 0, UInt8(bytes.count >> 8), UInt8(bytes.count & 0xFF)])
+  }
+
+  @Test("What does not fit into its field is refused, not cut")
+  func tooLong() {
+    var message = Sample.message()
+    message.destination.text = String(repeating: "1", count: 21)
+    #expect(throws: SMPPError.self) { try PDUWriter.write(.submit(message), sequence: 1) }
+    #expect(throws: SMPPError.self) {
+      try PDUWriter.write(.submit(Sample.message(.whole([UInt8](repeating: 1, count: 254)))), sequence: 1)
+    }
+    #expect(throws: SMPPError.self) {
+      try PDUWriter.write(.bindTransceiver(BindRequest(systemID: "e", password: "ninechars")), sequence: 1)
+    }
+  }
+
+  @Test(
+    "PDUs without fields",
+    arguments: [
+      (OutgoingPDU.enquireLink, 0x15 as UInt32, 0 as UInt32), (.enquireLinkResponse, 0x8000_0015, 0),
+      (.unbind, 6, 0), (.unbindResponse, 0x8000_0006, 0),
+      (.genericNack(.invalidCommandID), 0x8000_0000, 3),
+    ])
+  func headers(_ pdu: OutgoingPDU, _ command: UInt32, _ status: UInt32) throws {
+    #expect(try PDUWriter.write(pdu, sequence: 7) == Sample.pdu(command, status: status, sequence: 7))
+  }
+
+  @Test("The answer to a receipt")
+  func deliverResponse() throws {
+    #expect(
+      try PDUWriter.write(.deliverResponse(.temporaryReceiverError), sequence: 7)
+        == Sample.pdu(0x8000_0005, status: 0x64, sequence: 7, [0]))
+  }
+
+  // MARK: - Reading
+
+  @Test("PDUs are cut out of what comes, however it is cut up")
+  func frames() throws {
+    let first = Sample.pdu(0x8000_0004, sequence: 1, Array("abc\0".utf8))
+    let bytes = first + Sample.pdu(0x15, sequence: 2)
+    for cut in 0...bytes.count {
+      var reader = FrameReader()
+      var frames: [Frame] = []
+      for piece in [bytes[..<cut], bytes[cut...]] {
+        reader.append(piece)
+        while let frame = try reader.next() { frames.append(frame) }
+      }
+      #expect(frames.map(\.sequence) == [1, 2])
+      #expect(frames.first.map { IncomingPDU($0) } == .submitResponse(.ok, messageID: "abc"))
+    }
+  }
+
+  @Test("Lengths that cannot be end the connection before anything is kept", arguments: [0, 15, 0x1_1001, 0xFFFF_FFFF])
+  func badLength(_ length: UInt32) {
+    var reader = FrameReader()
+    reader.append(withUnsafeBytes(of: length.bigEndian, Array.init) + [0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 9])
+    #expect(throws: FrameReader.BadLength.self) { try reader.next() }
+  }
+
+  @Test("No PDU of any length or content is read beyond its end")
+  func garbage() throws {
+    var generator = SystemRandomNumberGenerator()
+    for _ in 0..<3000 {
+      let body = (0..<Int.random(in: 0...80)).map { _ in UInt8.random(in: 0...255, using: &generator) }
+      for command in [0x8000_0004, 0x05, 0x8000_0009, 0x15, 0x103, 0x8000_0000] as [UInt32] {
+        _ = IncomingPDU(Frame(command: command, status: .ok, sequence: 1, body: body[...]))
+      }
+    }
+  }
+
+  @Test("A delivery that is cut short anywhere is malformed or has fewer parameters, and is never read beyond")
+  func truncated() {
+    let body = Sample.delivery("id:1 stat:DELIVRD", parameters: [(0x001E, Array("1\0".utf8)), (0x0427, [2])])
+    for length in 0..<body.count {
+      let pdu = IncomingPDU(Frame(command: 5, status: .ok, sequence: 1, body: body[..<length]))
+      if length < body.count - 11 { #expect(pdu == .malformed) }
+    }
+  }
+
+  @Test(
+    "Message IDs of responses",
+    arguments: [
+      ([UInt8]("abc\0".utf8), "abc" as String?), ([UInt8]("abc".utf8), "abc"), ([], nil), ([0], nil),
+      ([UInt8](repeating: 0x41, count: 65), nil), ([0x41, 0x0A, 0x42, 0], nil), ([0xFF, 0], nil),
+    ])
+  func messageIDs(_ body: [UInt8], _ id: String?) {
+    let frame = Frame(command: 0x8000_0004, status: .ok, sequence: 1, body: body[...])
+    #expect(IncomingPDU(frame) == .submitResponse(.ok, messageID: id))
+  }
+
+  @Test("Many optional parameters, which libsmpp34 would note beyond the end of its notes")
+  func manyParameters() throws {
+    let parameters = (0..<5000).map { (UInt16($0), [UInt8]()) }
+    let message = try #require(
+      Sample.delivered(Sample.delivery("x", parameters: [(0x0427, [2])] + parameters)))
+    #expect(message[0x0427] == [2])
+    #expect(message[4999] == nil)
+  }
+}

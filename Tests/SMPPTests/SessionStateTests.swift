@@ -1,0 +1,341 @@
+import Testing
+
+@testable import SMPP
+
+@Suite("State of a session")
+struct SessionStateTests {
+  private let start = Sample.start
+
+  /// A session that is bound, with sequence number 1 used up for the bind.
+  private func bound(_ limits: SessionLimits = Sample.limits()) -> SessionState {
+    var state = SessionState(Sample.bind, notation: .same, limits: limits)
+    state.connecting()
+    #expect(state.connected(now: start) == [.send(.bindTransceiver(Sample.bind), sequence: 1, ticket: nil)])
+    #expect(state.received(.bindResponse(.ok), sequence: 1, now: start) == [.bound])
+    return state
+  }
+
+  private func sent(_ sequence: UInt32, _ ticket: UInt64) -> SessionAction {
+    .send(.submit(Sample.message()), sequence: sequence, ticket: ticket)
+  }
+
+  private func ok(_ id: String) -> IncomingPDU { .submitResponse(.ok, messageID: id) }
+
+  private func receipt(_ id: String) throws -> DeliveredMessage {
+    try #require(Sample.delivered(Sample.delivery("id:\(id) stat:DELIVRD err:000 text:")))
+  }
+
+  private func delivered(_ id: String, _ sequence: UInt32) -> SessionAction {
+    .deliver(SMPPReceipt(messageID: id, state: .delivered, errorCode: "000"), sequence: sequence)
+  }
+
+  /// The kind of the failure of a message, and whether it may have been taken.
+  private func failures(_ actions: [SessionAction]) -> [UInt64: (kind: SMPPError.Kind, mayHaveBeenTaken: Bool)] {
+    var failures: [UInt64: (SMPPError.Kind, Bool)] = [:]
+    for case .finish(let ticket, .failure(let error)) in actions {
+      failures[ticket] = (error.kind, error.mayHaveBeenTaken)
+    }
+    return failures
+  }
+
+  @Test("Messages wait while the session comes up, and go then")
+  func waitsForBind() {
+    var state = SessionState(Sample.bind, notation: .same, limits: Sample.limits())
+    state.connecting()
+    #expect(state.submit(Sample.submission(1), now: start).isEmpty)
+    _ = state.connected(now: start)
+    #expect(state.submit(Sample.submission(2), now: start).isEmpty)
+    #expect(state.received(.bindResponse(.ok), sequence: 1, now: start) == [.bound, sent(2, 1), sent(3, 2)])
+  }
+
+  @Test("Without a connection messages fail at once, and surely were not taken")
+  func idle() {
+    var state = SessionState(Sample.bind, notation: .same, limits: Sample.limits())
+    let failure = failures(state.submit(Sample.submission(1), now: start))[1]
+    #expect(failure?.kind == .notConnected)
+    #expect(failure?.mayHaveBeenTaken == false)
+  }
+
+  @Test("A bind that is refused ends the connection; so does one that is not answered")
+  func bindFails() {
+    var state = SessionState(Sample.bind, notation: .same, limits: Sample.limits())
+    state.connecting()
+    _ = state.connected(now: start)
+    var copy = state
+    guard case .end(let error)? = state.received(.bindResponse(.invalidPassword), sequence: 1, now: start).first else {
+      Issue.record("the connection is kept")
+      return
+    }
+    #expect(error.kind == .bindRefused(.invalidPassword))
+    #expect(copy.tick(now: start + .seconds(4)).isEmpty)
+    #expect(copy.tick(now: start + .seconds(5)).count == 1)
+  }
+
+  @Test("The window holds back what is too much, in order")
+  func window() {
+    var state = bound()
+    #expect(state.submit(Sample.submission(1), now: start) == [sent(2, 1)])
+    #expect(state.submit(Sample.submission(2), now: start) == [sent(3, 2)])
+    #expect(state.submit(Sample.submission(3), now: start).isEmpty)
+    #expect(state.submit(Sample.submission(4), now: start).isEmpty)
+    #expect(
+      state.received(ok("b"), sequence: 3, now: start) == [.finish(ticket: 2, .success("b")), sent(4, 3)])
+    #expect(state.inFlight == 2)
+    #expect(
+      state.received(ok("a"), sequence: 2, now: start) == [.finish(ticket: 1, .success("a")), sent(5, 4)])
+  }
+
+  @Test("More than may wait fail, and surely were not taken")
+  func overloaded() {
+    var state = bound(Sample.limits(window: 1, maxWaiting: 1))
+    _ = state.submit(Sample.submission(1), now: start)
+    _ = state.submit(Sample.submission(2), now: start)
+    #expect(failures(state.submit(Sample.submission(3), now: start))[3]?.kind == .overloaded)
+  }
+
+  @Test("A connection lost in mid-window: what was written may have been taken, what was not and what waited was not")
+  func lost() {
+    var state = bound()
+    for ticket in 1...4 as ClosedRange<UInt64> { _ = state.submit(Sample.submission(ticket), now: start) }
+    let failures = failures(state.lost(Link.ended, unsent: [2]))
+    #expect(failures.mapValues(\.mayHaveBeenTaken) == [1: true, 2: false, 3: false, 4: false])
+    #expect(failures.values.allSatisfy { $0.kind == .connectionLost })
+    #expect(state.inFlight == 0)
+    #expect(self.failures(state.submit(Sample.submission(5), now: start))[5]?.mayHaveBeenTaken == false)
+  }
+
+  @Test("A message that is not answered in time may have been taken; its late answer is nobody's")
+  func timeOut() {
+    var state = bound(Sample.limits(window: 1))
+    _ = state.submit(Sample.submission(1, timeout: .seconds(1)), now: start)
+    _ = state.submit(Sample.submission(2, timeout: .seconds(1)), now: start)
+    _ = state.submit(Sample.submission(3), now: start)
+    let actions = state.tick(now: start + .seconds(1))
+    let failures = failures(actions)
+    #expect(failures[1]?.mayHaveBeenTaken == true)
+    #expect(failures[2]?.mayHaveBeenTaken == false)
+    #expect(failures.values.allSatisfy { $0.kind == .timedOut })
+    #expect(actions.last == sent(3, 3))
+    #expect(state.received(ok("late"), sequence: 2, now: start + .seconds(2)).isEmpty)
+  }
+
+  @Test("A caller that gives up")
+  func cancel() {
+    var state = bound(Sample.limits(window: 1))
+    _ = state.submit(Sample.submission(1), now: start)
+    _ = state.submit(Sample.submission(2), now: start)
+    #expect(failures(state.cancel(2, now: start))[2]?.mayHaveBeenTaken == false)
+    #expect(failures(state.cancel(1, now: start))[1]?.mayHaveBeenTaken == true)
+    #expect(state.cancel(1, now: start).isEmpty)
+  }
+
+  @Test("A refusal is the message's own; the session goes on")
+  func refused() {
+    var state = bound(Sample.limits(window: 1))
+    _ = state.submit(Sample.submission(1), now: start)
+    _ = state.submit(Sample.submission(2), now: start)
+    let status = CommandStatus(rawValue: 0x0B)
+    let actions = state.received(.submitResponse(status, messageID: nil), sequence: 2, now: start)
+    #expect(failures(actions)[1]?.kind == .refused(status))
+    #expect(actions.last == sent(3, 2))
+  }
+
+  @Test("generic_nack answers to the request whose number it has; without a number nothing can be trusted any more")
+  func nack() {
+    var state = bound()
+    _ = state.submit(Sample.submission(1), now: start)
+    #expect(
+      failures(state.received(.genericNack(.invalidCommandLength), sequence: 2, now: start))[1]?.kind
+        == .refused(.invalidCommandLength))
+    #expect(state.received(.genericNack(.invalidCommandID), sequence: 99, now: start).isEmpty)
+    guard case .end(let error)? = state.received(.genericNack(.invalidCommandLength), sequence: 0, now: start).first
+    else {
+      Issue.record("the connection is kept")
+      return
+    }
+    #expect(error.kind == .protocolViolation)
+  }
+
+  // MARK: - Throttling
+
+  private let slower = IncomingPDU.submitResponse(.throttled, messageID: nil)
+
+  @Test("Throttling stops the whole session for a while; the message goes again by itself, once")
+  func throttled() {
+    var state = bound()
+    _ = state.submit(Sample.submission(1), now: start)
+    #expect(state.received(slower, sequence: 2, now: start + .milliseconds(1)) == [.paused(Throttle.firstPause)])
+    #expect(state.submit(Sample.submission(2), now: start + .milliseconds(2)).isEmpty)
+    #expect(state.tick(now: start + .milliseconds(200)).isEmpty)
+    // The window is half as wide afterwards: one.
+    #expect(state.tick(now: start + .milliseconds(251)) == [sent(3, 1)])
+    #expect(
+      state.received(ok("a"), sequence: 3, now: start + .milliseconds(260))
+        == [.finish(ticket: 1, .success("a")), sent(4, 2)])
+  }
+
+  @Test("In a long pause messages are given back for another lane, patient ones wait")
+  func longPause() {
+    var state = bound(Sample.limits(window: 4))
+    var now = start
+    _ = state.submit(Sample.submission(1, timeout: .seconds(60)), now: now)
+    var sequence: UInt32 = 2
+    var given: [UInt64: (kind: SMPPError.Kind, mayHaveBeenTaken: Bool)] = [:]
+    while given.isEmpty {
+      now += .milliseconds(1)
+      given = failures(state.received(slower, sequence: sequence, now: now))
+      now += .seconds(2)
+      if given.isEmpty { #expect(state.tick(now: now) == [sent(sequence + 1, 1)]) }
+      sequence += 1
+    }
+    // 250, 500, 1000 ms are waited for; 2 s are not.
+    #expect(given[1]?.kind == .throttled(.seconds(2)))
+    now -= .seconds(2)
+    #expect(failures(state.submit(Sample.submission(2, from: now), now: now))[2]?.kind == .throttled(.seconds(2)))
+    #expect(state.submit(Sample.submission(3, from: now, isPatient: true), now: now).isEmpty)
+    #expect(state.tick(now: now + .seconds(2)) == [sent(sequence, 3)])
+  }
+
+  @Test("What was under way when a pause began does not make it longer")
+  func onePause() {
+    var state = bound()
+    _ = state.submit(Sample.submission(1), now: start)
+    _ = state.submit(Sample.submission(2), now: start)
+    let now = start + .milliseconds(10)
+    #expect(state.received(slower, sequence: 2, now: now) == [.paused(Throttle.firstPause)])
+    #expect(state.received(slower, sequence: 3, now: now).isEmpty)
+    #expect(state.tick(now: now + Throttle.firstPause).count == 1)
+  }
+
+  // MARK: - Receipts
+
+  @Test("A receipt is answered when it was taken over, and put off when it could not be")
+  func receiptTaken() throws {
+    var state = bound()
+    #expect(state.received(.deliver(try receipt("a")), sequence: 7, now: start) == [delivered("a", 7)])
+    #expect(
+      state.receiptHandled(7, isTaken: true) == [.send(.deliverResponse(.ok), sequence: 7, ticket: nil)])
+    #expect(state.receiptHandled(7, isTaken: true).isEmpty)
+    _ = state.received(.deliver(try receipt("a")), sequence: 8, now: start)
+    #expect(
+      state.receiptHandled(8, isTaken: false)
+        == [.send(.deliverResponse(.temporaryReceiverError), sequence: 8, ticket: nil)])
+  }
+
+  @Test("A receipt that overtakes the response of its message is handed over behind it")
+  func receiptFirst() throws {
+    var state = bound()
+    _ = state.submit(Sample.submission(1), now: start)
+    #expect(state.received(.deliver(try receipt("a")), sequence: 7, now: start + .milliseconds(1)).isEmpty)
+    #expect(
+      state.received(ok("a"), sequence: 2, now: start + .milliseconds(2))
+        == [.finish(ticket: 1, .success("a")), delivered("a", 7)])
+  }
+
+  @Test("A receipt of a message that was answered before is not held up by others")
+  func knownReceipt() throws {
+    var state = bound()
+    _ = state.submit(Sample.submission(1), now: start)
+    _ = state.received(ok("a"), sequence: 2, now: start)
+    _ = state.submit(Sample.submission(2), now: start)
+    #expect(state.received(.deliver(try receipt("a")), sequence: 7, now: start) == [delivered("a", 7)])
+  }
+
+  @Test("A receipt of another worker's message is held until what was under way is answered, or for a second")
+  func strangeReceipt() throws {
+    var state = bound()
+    _ = state.submit(Sample.submission(1), now: start)
+    #expect(state.received(.deliver(try receipt("x")), sequence: 7, now: start + .milliseconds(1)).isEmpty)
+    _ = state.submit(Sample.submission(2), now: start + .milliseconds(2))
+    var copy = state
+    #expect(
+      state.received(ok("a"), sequence: 2, now: start + .milliseconds(3))
+        == [.finish(ticket: 1, .success("a")), delivered("x", 7)])
+    #expect(copy.tick(now: start + .milliseconds(500)).isEmpty)
+    #expect(copy.tick(now: start + .milliseconds(1001)) == [delivered("x", 7)])
+  }
+
+  @Test("More receipts than are handled at once are put off")
+  func manyReceipts() throws {
+    var limits = Sample.limits()
+    limits.maxReceipts = 1
+    var state = bound(limits)
+    _ = state.received(.deliver(try receipt("a")), sequence: 7, now: start)
+    #expect(
+      state.received(.deliver(try receipt("b")), sequence: 8, now: start)
+        == [.send(.deliverResponse(.temporaryReceiverError), sequence: 8, ticket: nil)])
+  }
+
+  @Test("A message from a phone is acknowledged and read over")
+  func fromPhone() throws {
+    var state = bound()
+    let message = try #require(Sample.delivered(Sample.delivery("STOP", esmClass: 0)))
+    #expect(
+      state.received(.deliver(message), sequence: 7, now: start)
+        == [.send(.deliverResponse(.ok), sequence: 7, ticket: nil)])
+  }
+
+  // MARK: - Life
+
+  @Test("A silent server is asked whether it is there; one that does not answer is left")
+  func enquire() {
+    var state = bound()
+    #expect(state.tick(now: start + .seconds(29)).isEmpty)
+    #expect(state.tick(now: start + .seconds(30)) == [.send(.enquireLink, sequence: 2, ticket: nil)])
+    var answered = state
+    #expect(answered.received(.enquireLinkResponse, sequence: 2, now: start + .seconds(31)).isEmpty)
+    #expect(answered.tick(now: start + .seconds(41)).isEmpty)
+    #expect(state.tick(now: start + .seconds(39)).isEmpty)
+    guard case .end(let error)? = state.tick(now: start + .seconds(40)).first else {
+      Issue.record("the connection is kept")
+      return
+    }
+    #expect(error.kind == .connectionLost)
+  }
+
+  @Test("The server's own questions are answered")
+  func answers() {
+    var state = bound()
+    #expect(
+      state.received(.enquireLink, sequence: 9, now: start) == [.send(.enquireLinkResponse, sequence: 9, ticket: nil)])
+    #expect(
+      state.received(.unknownRequest, sequence: 9, now: start)
+        == [.send(.genericNack(.invalidCommandID), sequence: 9, ticket: nil)])
+    #expect(
+      state.received(.malformed, sequence: 9, now: start)
+        == [.send(.deliverResponse(.permanentReceiverError), sequence: 9, ticket: nil)])
+  }
+
+  @Test("A stop lets what is under way be answered, then unbinds")
+  func stop() {
+    var state = bound(Sample.limits(window: 1))
+    _ = state.submit(Sample.submission(1), now: start)
+    _ = state.submit(Sample.submission(2), now: start)
+    #expect(failures(state.stop(deadline: start + .seconds(5), now: start))[2]?.kind == .closed)
+    #expect(failures(state.submit(Sample.submission(3), now: start))[3]?.mayHaveBeenTaken == false)
+    #expect(
+      state.received(ok("a"), sequence: 2, now: start)
+        == [.finish(ticket: 1, .success("a")), .send(.unbind, sequence: 3, ticket: nil)])
+    #expect(state.received(.unbindResponse, sequence: 3, now: start) == [.end(.closed)])
+  }
+
+  @Test("A stop waits no longer than it may")
+  func stopCeiling() {
+    var state = bound()
+    _ = state.submit(Sample.submission(1), now: start)
+    #expect(state.stop(deadline: start + .seconds(1), now: start).isEmpty)
+    #expect(state.tick(now: start + .seconds(1)) == [.send(.unbind, sequence: 3, ticket: nil)])
+    #expect(state.tick(now: start + .seconds(3)) == [.end(.closed)])
+  }
+
+  @Test("A server that ends the session may answer to what is under way; what waits goes elsewhere")
+  func unbound() {
+    var state = bound(Sample.limits(window: 1))
+    _ = state.submit(Sample.submission(1), now: start)
+    _ = state.submit(Sample.submission(2), now: start)
+    #expect(failures(state.received(.unbind, sequence: 5, now: start))[2]?.mayHaveBeenTaken == false)
+    let actions = state.received(ok("a"), sequence: 2, now: start)
+    #expect(actions.first == .finish(ticket: 1, .success("a")))
+    #expect(actions.contains(.send(.unbindResponse, sequence: 5, ticket: nil)))
+  }
+}
