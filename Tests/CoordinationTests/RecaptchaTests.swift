@@ -194,6 +194,21 @@ struct RecaptchaTests {
     }
   }
 
+  @Test("What would not fit into a job is refused, or cut")
+  func sizes() async throws {
+    try await Bench.with { bench in
+      let tooLong = bench.startCommand(Bench.captcha(String(repeating: "t", count: 16_385)), app: Bench.recaptchaApp)
+      let error = try await bench.error(tooLong)
+      #expect(error.code == .invalidArgument)
+      #expect(error.field == "proof.recaptchaToken")
+      var command = bench.startCommand(
+        Bench.captcha(String(repeating: "t", count: 16_384)), app: Bench.recaptchaApp)
+      command.client?.userAgent = String(repeating: "u", count: 40_000)
+      _ = try await ask(bench, try bench.commandMessage(command))
+      #expect(try bench.published(RecaptchaAssessJob.self).first?.job.client?.userAgent?.count == 512)
+    }
+  }
+
   @Test("The token itself is not stored")
   func atRest() async throws {
     try await Bench.with { bench in

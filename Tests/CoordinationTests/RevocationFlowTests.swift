@@ -207,7 +207,9 @@ struct RevocationFlowTests {
   @Test(
     "What cannot be carried out is refused",
     arguments: [
-      ("com.example.app", "", "a@b", "refreshToken"), ("nobody", "t", "a@b", "app"), ("", "t", "a@b", "app"),
+      ("com.example.app", "", "a@b", "refreshToken"),
+      ("com.example.app", String(repeating: "t", count: 16_385), "a@b", "refreshToken"),
+      ("nobody", "t", "a@b", "app"), ("", "t", "a@b", "app"),
       ("com.example.app", "t", "a", "notify.email"), ("com.example.app", "t", "a@b\r\nBcc: c@d", "notify.email"),
       ("com.example.app", "t", "A <a@b>", "notify.email"), ("com.example.app", "t", "@b", "notify.email"),
     ])
@@ -218,6 +220,24 @@ struct RevocationFlowTests {
       let error = try await bench.error(command)
       #expect(error.field == field)
       #expect(try await bench.count("revocation") == 0)
+    }
+  }
+
+  @Test("What would not fit into a job is refused")
+  func sizes() async throws {
+    try await Bench.with { bench in
+      var tooLong = command()
+      tooLong.clientID = String(repeating: "c", count: 256)
+      let first = try await bench.error(tooLong)
+      #expect(first.field == "clientID")
+      tooLong = command()
+      tooLong.redirectURI = String(repeating: "r", count: 2049)
+      let second = try await bench.error(tooLong)
+      #expect(second.field == "redirectURI")
+      tooLong = command()
+      tooLong.notify?.template = String(repeating: "t", count: 65)
+      let third = try await bench.error(tooLong)
+      #expect(third.field == "notify.template")
     }
   }
 

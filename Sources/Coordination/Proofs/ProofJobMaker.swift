@@ -29,7 +29,10 @@ struct ProofJobMaker: Sendable {
       messageType: RecaptchaAssessJob.type, messageID: JobName(assessment.id, .captcha).text, recipient: app)
     return try RecaptchaAssessJob(
       app: app, token: try sealer.seal(captcha.token, for: context), expectedAction: action,
-      client: captcha.client.map { RecaptchaAssessJob.Client(ip: $0.ip, userAgent: $0.userAgent) },
+      client: captcha.client.map { client in
+        RecaptchaAssessJob.Client(
+          ip: client.ip, userAgent: client.userAgent.map { String($0.prefix(TokenLimit.maxUserAgent)) })
+      },
       phoneNumber: assessment.command.phoneNumber, deadline: assessment.expiresAt
     ).json()
   }

@@ -53,11 +53,13 @@ struct ProofPreparer: Sendable {
     _ field: SecretField?, _ context: SealContext, _ name: String
   ) throws(APIError) -> Secret? {
     guard let field else { return nil }
+    let secret: Secret
     do {
-      let secret = try field.open(with: keys, for: context)
-      return secret.isEmpty ? nil : secret
+      secret = try field.open(with: keys, for: context)
     } catch {
       throw APIError(.invalidArgument, "\(name) \(error)", field: name)
     }
+    try TokenLimit.check(secret, field: name)
+    return secret.isEmpty ? nil : secret
   }
 }

@@ -20,6 +20,7 @@ struct RevocationPreparer: Sendable {
   func order(_ command: StartRevocation, _ envelope: Envelope, at now: UnixTime) throws(APIError) -> RevocationOrder {
     guard !command.app.isEmpty else { throw .missingApp }
     guard let app = rules.apps[command.app] else { throw .unknownApp }
+    try Self.check(command)
     let token = try token(command, app, envelope)
     let notice = try notice(command.notify, app)
     let revocation = Revocation(
@@ -30,6 +31,17 @@ struct RevocationPreparer: Sendable {
         app: app, revocation: revocation, job: try jobs.revocation(command, token, revocation))
     } catch {
       throw APIError(.internalError, "the token cannot be sealed: check 'keysFile' of the coordinator")
+    }
+  }
+
+  /// What is too long to be meant would not fit into the jobs.
+  private static func check(_ command: StartRevocation) throws(APIError) {
+    let fields = [
+      ("clientID", command.clientID, 255), ("redirectURI", command.redirectURI, 2048),
+      ("notify.template", command.notify?.template, 64),
+    ]
+    for (name, value, limit) in fields where (value?.utf8.count ?? 0) > limit {
+      throw APIError(.invalidArgument, "\(name) is longer than \(limit) bytes", field: name)
     }
   }
 
@@ -45,6 +57,7 @@ struct RevocationPreparer: Sendable {
       throw APIError(.invalidArgument, "\(field) \(error)", field: field)
     }
     guard !token.isEmpty else { throw APIError(.invalidArgument, "\(field) is empty", field: field) }
+    try TokenLimit.check(token, field: field)
     return token
   }
 
