@@ -61,7 +61,8 @@ let libraries: [Target] = [
   library(
     "SMSDispatch",
     [
-      "CurlTransport", "Database", "JOSE", "Messages", "PhoneNumbers", "ServiceRuntime", "Telemetry", "WorkerRuntime",
+      "AMQP", "CurlTransport", "Database", "HTTPServer", "JOSE", "Messages", "PhoneNumbers", "ServiceRuntime",
+      "Telemetry", "WorkerRuntime",
     ]),
   library(
     "TokenRevocation",
@@ -77,7 +78,7 @@ let libraries: [Target] = [
   library(
     "Operations",
     ["AMQP", "Benchmarks", "Client", "CurlTransport", "Database", "JOSE", "Messages", "ServiceRuntime", "Telemetry"]),
-  library("Simulation", ["HTTPServer", "JOSE", "ServiceRuntime", "Telemetry"]),
+  library("Simulation", ["CurlTransport", "HTTPServer", "JOSE", "ServiceRuntime", "Telemetry"]),
 ]
 
 let executables: [Target] = [
@@ -97,15 +98,18 @@ let testTargets: [Target] = [
   tests("CurlTransport", ["HTTPServer"]),
   tests("SMPP"),
   tests("HTTPServer"),
-  tests("Simulation", ["CurlTransport", "JOSE", "Telemetry"]),
+  tests("Simulation", ["CurlTransport", "HTTPServer", "JOSE", "Telemetry"]),
   tests("Telemetry"),
   tests("Client", ["AMQP", "JOSE", "Messages", "Telemetry"]),
-  tests("ServiceRuntime", ["AMQP", "HTTPServer", "JOSE", "Messages", "Telemetry"]),
+  tests("ServiceRuntime", ["AMQP", "CurlTransport", "HTTPServer", "JOSE", "Messages", "Telemetry"]),
   tests("Messages", ["AMQP", "JOSE", "Telemetry"]),
   tests("WorkerRuntime", ["AMQP", "Database", "Messages", "ServiceRuntime", "Telemetry"]),
   tests(
     "SMSDispatch",
-    ["CurlTransport", "HTTPServer", "JOSE", "Messages", "PhoneNumbers", "ServiceRuntime", "Telemetry", "WorkerRuntime"]),
+    [
+      "AMQP", "CurlTransport", "HTTPServer", "JOSE", "Messages", "PhoneNumbers", "ServiceRuntime", "Telemetry",
+      "WorkerRuntime",
+    ]),
   tests(
     "TokenRevocation",
     [

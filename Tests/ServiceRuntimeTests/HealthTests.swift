@@ -1,3 +1,4 @@
+import CurlTransport
 import HTTPServer
 import ServiceRuntime
 import Telemetry
@@ -17,6 +18,34 @@ import Testing
     health.setStopping()
     health.setRunning()
     #expect(health.report().checks.first?.problem == "is stopping")
+  }
+
+  @Test func routesAnswerBesideHealthAndMetrics() async throws {
+    let configuration = try Listener.load(
+      file: nil, environment: ["COUNTERSIGN_HTTP_PORT": "0", "COUNTERSIGN_BROKER_URL": "amqp://localhost"]
+    ).content.common
+    let routes = HTTPRoutes()
+    let service = try HealthService(
+      configuration.http, health: HealthRegistry(), metrics: MetricsRegistry(), routes: routes)
+    let url = "http://127.0.0.1:\(service.port)"
+    let client = try CurlTransport()
+    func status(_ method: String, _ path: String, _ body: [UInt8]? = nil) async throws -> Int {
+      try await client.send(
+        HTTPRequest(method: method, url: url + path, body: body, timeouts: HTTPTimeouts(total: .seconds(50)))
+      ).status
+    }
+    #expect(try await status("POST", "/receipts/a", [1]) == 405)
+    routes.register("/receipts/") { request in
+      HTTPServerResponse(status: 200 + request.body.count, text: request.path)
+    }
+    #expect(try await status("POST", "/receipts/a", [1, 2]) == 202)
+    #expect(
+      try await status("POST", "/receipts/a", [UInt8](repeating: 0, count: HTTPRoutes.maxBodyBytes + 1)) == 413)
+    #expect(try await status("GET", "/livez") == 200)
+    #expect(try await status("GET", "/receipts") == 404)
+    await client.shutdown()
+    await service.stop()
+    await service.run()
   }
 
   @Test func aPortInUseIsNamedWithTheKeyToChange() throws {

@@ -1,7 +1,7 @@
 import HTTPServer
 public import Telemetry
 
-/// Serves `/livez`, `/readyz` and `/metrics`.
+/// Serves `/livez`, `/readyz`, `/metrics`, and what else the process answers.
 public final class HealthService: Service {
   public let name = "http"
 
@@ -14,13 +14,18 @@ public final class HealthService: Service {
   ///   - configuration: where.
   ///   - health: answers `/readyz`.
   ///   - metrics: answers `/metrics`.
+  ///   - routes: answer everything else.
   /// - Throws: an error that names host, port and the key to change.
   public init(
-    _ configuration: CommonConfiguration.HTTPConfiguration, health: HealthRegistry, metrics: MetricsRegistry
+    _ configuration: CommonConfiguration.HTTPConfiguration, health: HealthRegistry, metrics: MetricsRegistry,
+    routes: HTTPRoutes = HTTPRoutes()
   ) throws(StartError) {
     do {
-      server = try HTTPServer(host: configuration.host, port: configuration.port, maxBodyBytes: 0) { request in
-        .respond(Self.answer(request, health, metrics))
+      server = try HTTPServer(
+        host: configuration.host, port: configuration.port, maxBodyBytes: HTTPRoutes.maxBodyBytes
+      ) { request in
+        if let handler = routes.handler(of: request.path) { return .respond(await handler(request)) }
+        return .respond(Self.answer(request, health, metrics))
       }
     } catch {
       throw Self.startError(error, configuration)

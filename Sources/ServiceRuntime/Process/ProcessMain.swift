@@ -58,7 +58,8 @@ public enum ProcessMain {
     }
     let context = ServiceContext(name: process.name, instance: instanceName(process.name), log: log)
     ProcessMetrics.register(in: context.metrics, process: process)
-    let health = try HealthService(common.http, health: context.health, metrics: context.metrics)
+    let health = try HealthService(
+      common.http, health: context.health, metrics: context.metrics, routes: context.routes)
     let services: [any Service] = [health] + (try await makeServices(loaded.content, context))
     let group = ServiceGroup(
       services, log: log, ceiling: common.stopCeiling, onStopping: { context.health.setStopping() })

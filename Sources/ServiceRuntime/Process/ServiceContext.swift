@@ -8,6 +8,8 @@ public struct ServiceContext: Sendable {
   public let metrics: MetricsRegistry
   /// The checks that decide whether the process is ready.
   public let health: HealthRegistry
+  /// What is answered on the HTTP port beside health and metrics.
+  public let routes: HTTPRoutes
   /// The time.
   public let clock: any WallClock
   /// The name of the executable and of this instance of it: `sms-worker@host/4711`. The connection's name on the broker.
@@ -17,13 +19,14 @@ public struct ServiceContext: Sendable {
 
   public init(
     name: String, instance: String, log: Logger, metrics: MetricsRegistry = MetricsRegistry(),
-    health: HealthRegistry = HealthRegistry(), clock: any WallClock = SystemClock()
+    health: HealthRegistry = HealthRegistry(), routes: HTTPRoutes = HTTPRoutes(), clock: any WallClock = SystemClock()
   ) {
     self.name = name
     self.instance = instance
     self.log = log
     self.metrics = metrics
     self.health = health
+    self.routes = routes
     self.clock = clock
   }
 }
