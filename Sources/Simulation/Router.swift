@@ -1,3 +1,4 @@
+import CurlTransport
 import HTTPServer
 import Telemetry
 
@@ -20,7 +21,8 @@ struct Router: Sendable {
     let faults = FaultRegistry(random: random)
     let gate = ProviderGate(faults: faults, clock: clock, metrics: metrics)
     let inbox = ProviderInbox(store: store, gate: gate)
-    twilio = TwilioMessages(settings, inbox: inbox)
+    let receipts = try Self.callbacks(settings, metrics)
+    twilio = TwilioMessages(settings, inbox: inbox, callbacks: receipts)
     webhook = WebhookReceiver(
       verifier: try WebhookVerifier(settings.webhookSecret, tolerance: settings.timestampTolerance), inbox: inbox)
     let pushes = PushControl(pushes: Journal(capacity: settings.maxMessages), devices: DeviceRegistry())
@@ -33,8 +35,19 @@ struct Router: Sendable {
       clientIDs: settings.appleID.clientIDs, clock: clock)
     appleID = try AppleIDService(
       settings.appleID, grants: apple.grants, revocations: apple.revocations, gate: gate)
-    control = ControlAPI(store: store, faults: faults, pushes: pushes, recaptcha: recaptcha, apple: apple)
+    control = ControlAPI(
+      store: store, faults: faults, receipts: receipts, pushes: pushes, recaptcha: recaptcha, apple: apple)
     self.metrics = metrics
+  }
+
+  private static func callbacks(
+    _ settings: SimulatorSettings, _ metrics: MetricsRegistry
+  ) throws(SimulationError) -> TwilioCallbacks {
+    do {
+      return try TwilioCallbacks(settings, metrics: metrics)
+    } catch {
+      throw SimulationError(code: .cannotListen, description: error.description)
+    }
   }
 
   func reply(_ request: HTTPServerRequest) async -> HTTPServerReply {

@@ -7,6 +7,7 @@ struct ControlAPI: Sendable {
 
   let store: MessageStore
   let faults: FaultRegistry
+  let receipts: TwilioCallbacks
   let pushes: PushControl
   let recaptcha: RecaptchaControl
   let apple: AppleIDControl
@@ -25,6 +26,7 @@ struct ControlAPI: Sendable {
     case (_, nil): throw .notAllowed
     case (_, "sms"): try messages(request, parts)
     case (_, "faults"): try faults(request, parts)
+    case (_, "receipts"): try receipts(request, parts)
     case (_, "pushes"), (_, "devices"): try pushes.answer(request, parts)
     case (_, "recaptcha"): try recaptcha.answer(request, parts)
     case (_, "apple"), (_, "revocations"): try apple.answer(request, parts)
@@ -54,6 +56,17 @@ struct ControlAPI: Sendable {
     case (_, ["faults"]): throw .notAllowed
     default: throw .notFound
     }
+  }
+
+  private func receipts(_ request: HTTPServerRequest, _ parts: [Substring]) throws(ControlProblem) -> HTTPServerResponse
+  {
+    switch (request.method, parts) {
+    case ("POST", ["receipts"]): try receipts.add(request.body)
+    case ("DELETE", ["receipts"]): receipts.clear()
+    case (_, ["receipts"]): throw .notAllowed
+    default: throw .notFound
+    }
+    return .json(status: request.method == "POST" ? 201 : 200, "{}")
   }
 
   private func messages(_ request: HTTPServerRequest) throws(ControlProblem) -> HTTPServerResponse {

@@ -27,6 +27,10 @@ public enum SimulatorGuide {
              reason       Apple's reason for refusing pushes; status, if it is none of Apple's; timestamp
                           (milliseconds); count, the pushes that are refused (all)
       DELETE /control/devices               every token is valid everywhere again
+      POST   /control/receipts              {"to": "+14155550123", "status": "undelivered", "errorCode": 30005}
+             What Twilio reports to a message's StatusCallback: status delivered (without an order), undelivered,
+             failed or none; delaySeconds after the message was taken (0.2); times, how often the same report comes (1).
+      DELETE /control/receipts              all are delivered again
       POST   /control/recaptcha             {"token": "…", "score": 0.3, "action": "…", "invalidReason": "…",
                                             "bundleID": "…", "tollFraudRisk": 0.8}
              Tokens that need no order: high, low, fraud and expired, then, if wanted, a dot and the action, a dot and

@@ -8,8 +8,10 @@ struct TwilioMessages: Sendable {
   private let accountSID: String
   private let authorization: [UInt8]
   private let inbox: ProviderInbox
+  private let callbacks: TwilioCallbacks
 
-  init(_ settings: SimulatorSettings, inbox: ProviderInbox) {
+  init(_ settings: SimulatorSettings, inbox: ProviderInbox, callbacks: TwilioCallbacks) {
+    self.callbacks = callbacks
     accountSID = settings.accountSID
     let credentials = "\(settings.accountSID):\(settings.authToken.reveal())"
     authorization = Array("Basic \(Base64.encode(Array(credentials.utf8)))".utf8)
@@ -49,6 +51,7 @@ struct TwilioMessages: Sendable {
       let message = ReceivedMessage(
         to: form["To"] ?? "", from: form.sender, body: form["Body"] ?? "", receivedAt: now, provider: .twilio, id: sid)
       _ = inbox.record(message)
+      if let url = form["StatusCallback"] { callbacks.report(message, to: url) }
       return .json(status: 201, resource(message, form))
     } catch {
       inbox.refuse(String(error.code))
