@@ -42,7 +42,7 @@ struct CoordinatorMetrics: Sendable {
       buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024])
     verifications = registry.counter(
       "countersign_verifications_total",
-      "Verifications that were started, sent, approved, failed, expired or canceled.",
+      "Verifications that were started, sent, delivered, undelivered, approved, failed, expired or canceled.",
       labels: ["event"])
     limited = registry.counter(
       "countersign_limited_total", "Refusals by the limit that was reached.", labels: ["limit"])
@@ -81,7 +81,7 @@ extension VerificationAction.Announcement {
   fileprivate var changeOfLive: Double {
     switch self {
     case .started: 1
-    case .sent: 0
+    case .sent, .delivered, .undelivered: 0
     case .approved, .failed, .expired, .canceled: -1
     }
   }

@@ -1,5 +1,6 @@
 import CurlTransport
 public import JOSE
+public import ServiceRuntime
 public import Telemetry
 public import WorkerRuntime
 
@@ -10,6 +11,8 @@ public struct SMSDispatcher: Sendable {
   /// The lanes in the order in which they are tried.
   public let lanes: [LaneConfiguration]
   private let transports: [CurlTransport]
+  private let callbacks: CallbackAddresses?
+  private let receipts: [String: any ReceiptSource]
 
   /// - Parameters:
   ///   - configuration: The configuration, checked.
@@ -22,17 +25,21 @@ public struct SMSDispatcher: Sendable {
     guard let templates = configuration.templates.templates else {
       throw SMSDispatchError(.invalidConfiguration, "templates.directory: the templates have problems")
     }
-    let factory = LaneFactory(tables: configuration.tables, clock: clock)
+    callbacks = configuration.receipts.addresses
+    let factory = LaneFactory(tables: configuration.tables, callbacks: callbacks, clock: clock)
     var routes: [LaneRoute] = []
     var transports: [CurlTransport] = []
+    var receipts: [String: any ReceiptSource] = [:]
     for settings in configuration.lanes {
-      let (route, http) = try factory.make(settings)
-      routes.append(route)
-      transports.append(http)
+      let lane = try factory.make(settings)
+      routes.append(lane.route)
+      transports.append(lane.http)
+      receipts[settings.lane.name] = lane.receipts
     }
     let ring = if let keys { keys } else { try Self.noKeys() }
     lanes = configuration.lanes.map(\.lane)
     self.transports = transports
+    self.receipts = receipts
     handler = SMSJobHandler(
       routes: routes, templates: templates, keys: ring, limits: configuration.limits,
       appName: configuration.templates.appName)
@@ -44,6 +51,15 @@ public struct SMSDispatcher: Sendable {
     } catch {
       throw SMSDispatchError(.invalidConfiguration, "no key ring can be made: \(error)")
     }
+  }
+
+  /// What takes the providers' reports, if the configuration asks for them. It answers as soon as it is made.
+  ///
+  /// - Parameters:
+  ///   - broker: Where the reports go.
+  ///   - context: What the services of the process share.
+  public func receiptService(_ broker: BrokerConfiguration, _ context: ServiceContext) -> ReceiptService? {
+    callbacks.map { ReceiptService($0, sources: receipts, broker, context) }
   }
 
   /// Ends the connections to the providers; calls under way fail.

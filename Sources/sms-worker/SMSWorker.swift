@@ -10,12 +10,12 @@ import WorkerRuntime
       summary: "Sends short messages: takes jobs from the queue sms.dispatch, hands each to a provider.")
     await ProcessMain.run(process) { (configuration: SMSWorkerConfiguration, context: ServiceContext) in
       let dispatcher = try SMSDispatcher(configuration, keys: configuration.common.keys, clock: context.clock)
-      return [
-        try await WorkerService(
-          handler: dispatcher.handler, lanes: dispatcher.lanes, settings: configuration.worker,
-          common: configuration.common, context: context,
-          adjust: { $0.rules.minimumCallTime = configuration.minimumValidity }, finish: dispatcher.shutdown)
-      ]
+      let worker = try await WorkerService(
+        handler: dispatcher.handler, lanes: dispatcher.lanes, settings: configuration.worker,
+        common: configuration.common, context: context,
+        adjust: { $0.rules.minimumCallTime = configuration.minimumValidity }, finish: dispatcher.shutdown)
+      let receipts = dispatcher.receiptService(configuration.common.broker, context)
+      return (receipts.map { [$0] } ?? []) + [worker]
     }
   }
 }

@@ -73,3 +73,13 @@ def faults():
 def clear_faults():
     """The provider works again."""
     _request("DELETE", "/control/faults")
+
+
+def report(number, status, **fields):
+    """What the provider reports of the messages for a number."""
+    return _request("POST", "/control/receipts", {"to": number, "status": status, **fields})
+
+
+def clear_receipts():
+    """All messages are delivered again."""
+    _request("DELETE", "/control/receipts")

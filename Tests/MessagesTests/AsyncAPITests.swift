@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Messages
+import Telemetry
 import Testing
 
 /// Holds the code to `Config/asyncapi.json`, and the document to the code.
@@ -71,7 +72,12 @@ import Testing
         expected.insert("\(Topology.Exchanges.results) topic \(JobResult.routingKey(jobType: job, outcome: outcome))")
       }
     }
+    for state in SMSDelivery.State.allCases {
+      let key = SMSDelivery(state: state, lane: "l", at: UnixTime(seconds: 0)).routingKey
+      expected.insert("\(Topology.Exchanges.results) topic \(key)")
+    }
     for key in [
+      VerificationDelivered.routingKey, VerificationUndelivered.routingKey,
       VerificationStarted.routingKey, VerificationSent.routingKey, VerificationApproved.routingKey,
       VerificationFailed.routingKey, VerificationExpired.routingKey, VerificationCanceled.routingKey,
       AppVerified.routingKey, AppUnverified.routingKey, OperationStarted.routingKey, OperationCompleted.routingKey,

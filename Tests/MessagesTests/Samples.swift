@@ -27,7 +27,7 @@ struct Sample: Sendable, CustomStringConvertible {
   }
 
   static func all() throws -> [Sample] {
-    try commands() + replies() + events() + jobs()
+    try commands() + replies() + events() + jobs() + [delivery()]
   }
 
   private static let time = UnixTime(milliseconds: 1_782_907_200_250)
@@ -111,6 +111,20 @@ struct Sample: Sendable, CustomStringConvertible {
             verificationID: "v", app: app, phoneNumber: number, sentAt: time, job: 1, lane: "l", reference: "r")
         ],
         least: VerificationSent(verificationID: "v", app: app, phoneNumber: number, sentAt: time, job: 1)),
+      try Sample(
+        [
+          VerificationDelivered(
+            verificationID: "v", app: app, phoneNumber: number, deliveredAt: time, job: 1, lane: "l", reference: "r")
+        ],
+        least: VerificationDelivered(verificationID: "v", app: app, phoneNumber: number, deliveredAt: time, job: 1)),
+      try Sample(
+        [
+          VerificationUndelivered(
+            verificationID: "v", app: app, phoneNumber: number, undeliveredAt: time, job: 1, lane: "l", reference: "r",
+            reason: .init(code: "C", detail: "d"))
+        ],
+        least: VerificationUndelivered(
+          verificationID: "v", app: app, phoneNumber: number, undeliveredAt: time, job: 1)),
       try Sample(
         [], least: VerificationApproved(verificationID: "v", app: app, phoneNumber: number, approvedAt: time)),
       try Sample(
@@ -206,6 +220,16 @@ struct Sample: Sendable, CustomStringConvertible {
         MailRelayJob(to: address, content: .message(subject: "S", text: "T", html: "<p>T</p>"), deadline: time),
       ],
       least: MailRelayJob(to: address, content: .message(subject: "S", text: "T", html: nil), deadline: time))
+  }
+
+  private static func delivery() throws -> Sample {
+    try Sample(
+      [
+        SMSDelivery(
+          jobID: "j", state: .undelivered, lane: "l", reference: "r",
+          reason: .init(code: "C", detail: "d", providerCode: "30005"), at: time)
+      ],
+      least: SMSDelivery(state: .delivered, lane: "l", at: time))
   }
 
   /// All job types share the form of their results, so each sample has the fields of all.

@@ -1,4 +1,5 @@
 import CurlTransport
+import HTTPServer
 import Telemetry
 import Testing
 import WorkerRuntime
@@ -17,6 +18,23 @@ struct TwilioLaneTests {
       password: Secret("sesame"), table: try ProviderTable(file: Shipped.config + "/providers/twilio.json5"),
       http: http,
       clock: ManualClock(Sample.now))
+  }
+
+  @Test("Twilio is told where to report on this message")
+  func callback() async throws {
+    let http = FakeHTTP(201, #"{"sid": "SM1", "status": "queued"}"#)
+    let addresses = CallbackAddresses(
+      publicURL: "https://sms.example.com", secret: Secret("a secret of sixteen"), maxAge: .seconds(60))
+    let lane = TwilioLane(
+      name: "a",
+      configuration: TwilioConfiguration(
+        baseURL: "http://127.0.0.1:1/", accountSID: "AC1", username: nil, sender: .number("+15005550006")),
+      password: Secret("sesame"), table: ProviderTable(), callbacks: addresses, http: http,
+      clock: ManualClock(Sample.now))
+    _ = await lane.send(Sample.message(), Sample.attempt())
+    let fields = URLEncodedForm.parse(http.requests.first?.body ?? [])
+    let expected = addresses.url(lane: "a", subject: .init(jobID: "job-1"), at: Sample.now)
+    #expect(fields.first { $0.name == "StatusCallback" }?.value == expected)
   }
 
   @Test("The request is the one of the Messages API")

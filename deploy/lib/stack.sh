@@ -32,6 +32,7 @@ stack_prepare() {
   ensure_secret "$SECRETS/twilio-auth-token"
   ensure_webhook_secret "$SECRETS/webhook-secret"
   ensure_sealing_keys "$SECRETS/sealing-keys.json"
+  ensure_secret "$SECRETS/receipts-secret"
   ensure_secret "$SECRETS/recaptcha-api-key"
   ensure_secret "$SECRETS/recaptcha-secret"
   ensure_signing_key "$SECRETS/apns-key.p8"

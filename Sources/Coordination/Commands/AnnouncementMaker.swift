@@ -6,14 +6,14 @@ struct AnnouncementMaker: Sendable {
   let codeLength: Int
 
   /// - Parameters:
-  ///   - report: what the worker reported, for ``VerificationAction/Announcement/sent``.
+  ///   - news: what was reported of a message, for events that are about one.
   ///   - cause: the `message_id` of what led to it.
   func message(
-    _ announcement: VerificationAction.Announcement, of verification: PhoneVerification, report: JobReport? = nil,
+    _ announcement: VerificationAction.Announcement, of verification: PhoneVerification, news: MessageNews? = nil,
     cause: Envelope?, at now: UnixTime
   ) throws(ContractProblem) -> OutgoingMessage {
-    let (type, body) = try content(announcement, of: verification, report: report, at: now)
-    let suffix = report.map { announcement == .sent ? ".\($0.number)" : "" } ?? ""
+    let (type, body) = try content(announcement, of: verification, news: news, at: now)
+    let suffix = news.map { announcement.isAboutMessage ? ".\($0.number)" : "" } ?? ""
     return OutgoingMessage(
       duty: .optional, exchange: Topology.Exchanges.events, routingKey: type.name, type: type.text,
       messageID: "\(verification.id).\(announcement.rawValue)\(suffix)", correlationID: verification.id,
@@ -22,7 +22,7 @@ struct AnnouncementMaker: Sendable {
   }
 
   private func content(
-    _ announcement: VerificationAction.Announcement, of verification: PhoneVerification, report: JobReport?,
+    _ announcement: VerificationAction.Announcement, of verification: PhoneVerification, news: MessageNews?,
     at now: UnixTime
   ) throws(ContractProblem) -> (MessageType, [UInt8]) {
     let (id, app, number) = (verification.id, verification.app, verification.phoneNumber)
@@ -32,9 +32,20 @@ struct AnnouncementMaker: Sendable {
       return (VerificationStarted.type, body.hotJSON)
     case .sent:
       let body = VerificationSent(
-        verificationID: id, app: app, phoneNumber: number, sentAt: now, job: report?.number ?? 1, lane: report?.lane,
-        reference: report?.reference)
+        verificationID: id, app: app, phoneNumber: number, sentAt: now, job: news?.number ?? 1, lane: news?.lane,
+        reference: news?.reference)
       return (VerificationSent.type, body.hotJSON)
+    case .delivered:
+      return try encode(
+        VerificationDelivered(
+          verificationID: id, app: app, phoneNumber: number, deliveredAt: now, job: news?.number ?? 1,
+          lane: news?.lane, reference: news?.reference))
+    case .undelivered:
+      return try encode(
+        VerificationUndelivered(
+          verificationID: id, app: app, phoneNumber: number, undeliveredAt: now, job: news?.number ?? 1,
+          lane: news?.lane, reference: news?.reference,
+          reason: news?.reason.map { .init(code: $0.code, detail: $0.detail) }))
     case .approved:
       let body = VerificationApproved(verificationID: id, app: app, phoneNumber: number, approvedAt: now)
       return (VerificationApproved.type, body.hotJSON)

@@ -19,7 +19,7 @@ struct ResultHandler: Sendable {
     announcements = AnnouncementMaker(codeLength: rules.policy.codeLength)
   }
 
-  static let types = [type] + OperationReportHandler.types
+  static let types = [type] + DeliveryReportHandler.types + OperationReportHandler.types
   static let type = JobResult.type(ofJob: SMSDispatchJob.type)
 
   /// - Returns: `nil` for a result of somebody else's job.
@@ -56,7 +56,7 @@ struct ResultHandler: Sendable {
       do throws(ContractProblem) {
         transaction.enqueue(
           try announcements.message(
-            announcement, of: verification, report: report.report, cause: report.envelope, at: now))
+            announcement, of: verification, news: MessageNews(report.report), cause: report.envelope, at: now))
       } catch {
         throw DatabaseError(.misuse, "an event cannot be written: \(error)")
       }
@@ -67,7 +67,7 @@ struct ResultHandler: Sendable {
 
 extension JobReport {
   /// Texts come from providers, so they are cut.
-  init(_ result: JobResult, number: Int, worker: String?, maxText: Int = Self.maxText) {
+  init(_ result: JobResult, number: Int, worker: String?, maxText: Int = VerificationFailure.maxDetail) {
     let outcome: Outcome =
       switch result.outcome {
       case .accepted: .accepted
@@ -75,22 +75,28 @@ extension JobReport {
       case .expired: .expired
       case .unknown: .unknown
       }
-    let reason = result.reason.map { reason in
-      let providerCode = reason.providerCode.map { "provider code \($0)" }
-      let detail = [reason.detail, providerCode].compactMap { $0 }.joined(separator: "; ")
-      return VerificationFailure(
-        code: String(reason.code.prefix(Self.maxWord)),
-        detail: detail.isEmpty ? nil : String(detail.prefix(maxText)))
-    }
+    let reason = result.reason.map { VerificationFailure($0, maxDetail: maxText) }
     var segments: Int?
     if case .int(let count) = result.extras["segments"] { segments = count }
     self.init(
-      number: number, outcome: outcome, lane: result.lane.map { String($0.prefix(Self.maxWord)) },
-      worker: worker.map { String($0.prefix(Self.maxWord)) },
-      reference: result.reference.map { String($0.prefix(Self.maxWord)) }, reason: reason, attempts: result.attempts,
+      number: number, outcome: outcome, lane: result.lane.map(Self.word), worker: worker.map(Self.word),
+      reference: result.reference.map(Self.word), reason: reason, attempts: result.attempts,
       segments: segments)
   }
 
+  /// A name or an ID that somebody else wrote.
+  static func word(_ text: String) -> String { String(text.prefix(maxWord)) }
+
   private static let maxWord = 64
-  private static let maxText = 256
+}
+
+extension VerificationFailure {
+  /// Of a report; its texts are somebody else's, and cut.
+  init(_ reason: JobResult.Reason, maxDetail: Int = Self.maxDetail) {
+    let providerCode = reason.providerCode.map { "provider code \($0)" }
+    let detail = [reason.detail, providerCode].compactMap { $0 }.joined(separator: "; ")
+    self.init(code: JobReport.word(reason.code), detail: detail.isEmpty ? nil : String(detail.prefix(maxDetail)))
+  }
+
+  static let maxDetail = 256
 }

@@ -8,15 +8,21 @@ struct ResultWork: BatchWork {
   /// What a report is about.
   enum Prepared: Sendable {
     case message(ResultReport)
+    case delivery(ReceivedDelivery)
     case operation(OperationReport)
   }
 
   private let handler: ResultHandler
+  private let deliveries: DeliveryReportHandler
   private let operations: OperationReportHandler
   private let metrics: CoordinatorMetrics
 
-  init(handler: ResultHandler, operations: OperationReportHandler, metrics: CoordinatorMetrics) {
+  init(
+    handler: ResultHandler, deliveries: DeliveryReportHandler, operations: OperationReportHandler,
+    metrics: CoordinatorMetrics
+  ) {
     self.handler = handler
+    self.deliveries = deliveries
     self.operations = operations
     self.metrics = metrics
   }
@@ -28,13 +34,17 @@ struct ResultWork: BatchWork {
       let envelope = try Envelope(delivery)
       try envelope.expect(ResultHandler.types)
       let body = delivery.message.body
-      let prepared: Prepared? =
-        envelope.type == ResultHandler.type
-        ? try handler.prepare(envelope, body: body).map { .message($0) }
-        : try operations.prepare(envelope, body: body).map { .operation($0) }
-      return prepared.map { .transaction($0) } ?? .done(.nothing)
+      return try prepared(envelope, body).map { .transaction($0) } ?? .done(.nothing)
     } catch {
       return .done(Conclusion(dead: DeadReason(code: error.code.rawValue, text: error.description)))
+    }
+  }
+
+  private func prepared(_ envelope: Envelope, _ body: [UInt8]) throws(ContractProblem) -> Prepared? {
+    switch envelope.type {
+    case ResultHandler.type: try handler.prepare(envelope, body: body).map { .message($0) }
+    case SMSDelivery.type: try deliveries.prepare(envelope, body: body).map { .delivery($0) }
+    default: try operations.prepare(envelope, body: body).map { .operation($0) }
     }
   }
 
@@ -43,6 +53,7 @@ struct ResultWork: BatchWork {
   ) throws(DatabaseError) -> Conclusion {
     switch prepared {
     case .message(let report): Conclusion(tally: try handler.handle(report, in: transaction))
+    case .delivery(let delivery): Conclusion(tally: try deliveries.handle(delivery, in: transaction))
     case .operation(let report): Conclusion(tally: try operations.handle(report, in: transaction))
     }
   }

@@ -31,7 +31,7 @@ public enum CoordinatorServices {
     let assessments = AssessmentHandler(preparer: preparer, commands: handler)
     let commands = CommandWork(preparer: preparer, handler: handler, metrics: parts.metrics)
     let results = ResultWork(
-      handler: ResultHandler(rules),
+      handler: ResultHandler(rules), deliveries: DeliveryReportHandler(rules),
       operations: OperationReportHandler(
         receipts: kit.receipts, assessments: assessments, revocations: kit.revocations), metrics: parts.metrics)
     return [

@@ -85,6 +85,8 @@ extension PhoneVerification.MessageProgress {
     case .refused: "r"
     case .expired: "x"
     case .unknown: "u"
+    case .delivered: "d"
+    case .undelivered: "n"
     }
   }
 }

@@ -17,6 +17,7 @@ extension PhoneVerification {
     case .started: start(at: now, under: policy)
     case .startedAgain(let languageCode): startAgain(in: languageCode, at: now, under: policy)
     case .jobFinished(let report): finishMessage(report, at: now)
+    case .deliveryReported(let report): finishDelivery(report, at: now)
     case .checkRequested: countCheck(at: now, under: policy)
     case .codeCompared(let matches): conclude(matches: matches, at: now, under: policy)
     case .cancelRequested: cancel(at: now)

@@ -39,12 +39,14 @@ public struct PhoneVerification: Sendable, Hashable, Codable {
     /// No worker has reported on it.
     case outstanding
     case accepted, refused, expired, unknown
+    /// As its provider reports.
+    case delivered, undelivered
 
     /// Whether somebody may have received it, or still may.
     var mayArrive: Bool {
       switch self {
-      case .outstanding, .accepted, .unknown: true
-      case .refused, .expired: false
+      case .outstanding, .accepted, .unknown, .delivered: true
+      case .refused, .expired, .undelivered: false
       }
     }
   }

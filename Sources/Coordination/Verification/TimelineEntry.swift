@@ -10,6 +10,8 @@ public struct TimelineEntry: Sendable, Hashable, Codable {
     case smsRefused = "sms.refused"
     case smsExpired = "sms.expired"
     case smsUnknown = "sms.unknown"
+    case smsDelivered = "sms.delivered"
+    case smsUndelivered = "sms.undelivered"
     case wrongCode = "check.wrong"
     case approved
     case failed

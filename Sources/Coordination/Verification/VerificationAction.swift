@@ -2,7 +2,7 @@
 public enum VerificationAction: Sendable, Hashable {
   /// Tells everybody of a change.
   public enum Announcement: String, Sendable, CaseIterable {
-    case started, sent, approved, failed, expired, canceled
+    case started, sent, delivered, undelivered, approved, failed, expired, canceled
   }
 
   /// Enqueue the message with this number, from 1. Its code is always the same.

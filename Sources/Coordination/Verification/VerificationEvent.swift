@@ -6,6 +6,8 @@ public enum VerificationEvent: Sendable, Hashable {
   case startedAgain(languageCode: String?)
   /// A worker reported the outcome of a message.
   case jobFinished(JobReport)
+  /// A provider reported what became of a message that it took.
+  case deliveryReported(DeliveryReport)
   /// Somebody wants a code compared. Counts the check, and only then asks for the comparison.
   case checkRequested
   /// The comparison that ``checkRequested`` asked for was made.

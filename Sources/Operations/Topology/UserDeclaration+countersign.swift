@@ -21,8 +21,10 @@ extension UserDeclaration {
     UserDeclaration(
       name: "service", configure: NamePattern.names([], or: ownQueues),
       write: NamePattern.names([Topology.Exchanges.commands, Topology.Exchanges.jobs], or: ownQueues),
-      read: NamePattern.names([Topology.Exchanges.events], or: ownQueues)),
-    worker("sms-worker", queues: [Topology.Queues.smsDispatch]),
+      read: NamePattern.names([Topology.Exchanges.events, Topology.Exchanges.results], or: ownQueues),
+      // A job's result comes by reply; what its provider reports days later does not.
+      topics: [TopicRight(exchange: Topology.Exchanges.results, write: NamePattern.nothing, read: deliveryBindings)]),
+    worker("sms-worker", queues: [Topology.Queues.smsDispatch], alsoReports: [deliveries]),
     worker("push-worker", queues: [Topology.Queues.pushVerify, Topology.Queues.recaptchaAssess]),
     worker("mail-worker", queues: [Topology.Queues.mailRelay]),
     // The refresh token that a code is exchanged for is the next stage of the same job, so it writes jobs too.
@@ -31,7 +33,7 @@ extension UserDeclaration {
 
   /// A worker takes the jobs of its queues and reports what became of them, and of no others.
   private static func worker(
-    _ name: String, queues: [String], alsoWrites exchanges: [String] = []
+    _ name: String, queues: [String], alsoReports reports: [String] = [], alsoWrites exchanges: [String] = []
   ) -> UserDeclaration {
     UserDeclaration(
       name: name, configure: NamePattern.nothing,
@@ -41,7 +43,8 @@ extension UserDeclaration {
       read: NamePattern.names(queues),
       topics: [
         TopicRight(
-          exchange: Topology.Exchanges.results, write: NamePattern.names([], or: queues.map(resultKeys)), read: ".*")
+          exchange: Topology.Exchanges.results, write: NamePattern.names([], or: (queues + reports).map(resultKeys)),
+          read: ".*")
       ])
   }
 
@@ -49,6 +52,13 @@ extension UserDeclaration {
   private static func resultKeys(_ queue: String) -> String {
     NamePattern.escaped(queue) + "\\.[^.]+"
   }
+
+  /// What providers report of messages: the first part of the routing keys.
+  private static let deliveries = "sms.delivery"
+
+  /// Matches the binding keys for those reports, and no others.
+  private static let deliveryBindings = NamePattern.names(
+    [], or: [NamePattern.escaped(deliveries) + "\\.([a-z]+|[*#])"])
 
   /// The default exchange's name in permissions.
   private static let defaultExchange = "amq.default"

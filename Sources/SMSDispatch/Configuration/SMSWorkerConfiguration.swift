@@ -15,6 +15,8 @@ public struct SMSWorkerConfiguration: ProcessConfiguration {
   public let minimumValidity: Duration
   /// What providers' answers mean.
   let tables: ProviderTables
+  /// Whether and how providers report on messages.
+  let receipts: ReceiptSettings
   /// The ways out, in the order in which they are tried.
   public let lanes: [LaneSettings]
 
@@ -36,6 +38,7 @@ public struct SMSWorkerConfiguration: ProcessConfiguration {
       "minimumValiditySeconds", default: .seconds(5), in: .seconds(1) ... .seconds(3600),
       "With less time left until the deadline nothing is sent: it would not arrive in time.")
     tables = ProviderTables(section)
+    receipts = ReceiptSettings(section.section("receipts"))
     lanes = Self.lanes(section)
     worker.checkPrefetch(for: lanes.map(\.lane), section)
   }

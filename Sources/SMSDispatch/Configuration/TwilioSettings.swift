@@ -5,6 +5,8 @@ import Telemetry
 struct TwilioSettings: Sendable {
   let configuration: TwilioConfiguration
   let password: Secret
+  /// What Twilio signs its reports with.
+  let authToken: Secret
 
   init(_ section: ConfigurationSection) {
     let baseURL = section.baseURL(default: "https://api.twilio.com", "Where Twilio is, without the path of the API.")
@@ -12,6 +14,9 @@ struct TwilioSettings: Sendable {
     let username = section.optionalString(
       "username", "The SID of an API key (SK…), if the password is that key's secret.")
     password = section.requiredSecretFile("passwordFile", "The account's auth token, or the secret of the API key.")
+    let token = section.secretFile(
+      "authTokenFile", "The account's auth token, which signs Twilio's reports; needed only beside username.")
+    authToken = token ?? password
     for (key, sid) in [("accountSID", accountSID), ("username", username ?? "")] where !sid.isEmpty {
       section.check(key, Self.isSID(sid), "must be a SID: letters and digits")
     }

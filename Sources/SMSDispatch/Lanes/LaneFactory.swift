@@ -5,17 +5,28 @@ import WorkerRuntime
 /// Makes lanes from their configuration.
 struct LaneFactory {
   let tables: ProviderTables
+  let callbacks: CallbackAddresses?
   let clock: any WallClock
 
+  /// A lane with what belongs to it.
+  struct Lane {
+    let route: LaneRoute
+    let http: CurlTransport
+    /// Reads its provider's reports; nil for one that makes none.
+    let receipts: (any ReceiptSource)?
+  }
+
   /// - Throws: when a file of certificates cannot be used.
-  func make(_ settings: LaneSettings) throws(SMSDispatchError) -> (route: LaneRoute, http: CurlTransport) {
+  func make(_ settings: LaneSettings) throws(SMSDispatchError) -> Lane {
     let http = try transport(settings)
     let lane: any SMSLane
+    var receipts: (any ReceiptSource)?
     switch settings.provider {
     case .twilio(let twilio):
       lane = TwilioLane(
         name: settings.lane.name, configuration: twilio.configuration, password: twilio.password,
-        table: tables.twilio, http: http, clock: clock)
+        table: tables.twilio, callbacks: callbacks, http: http, clock: clock)
+      receipts = TwilioReceipts(signature: TwilioSignature(authToken: twilio.authToken), table: tables.twilio)
     case .webhook(let webhook):
       guard let signer = webhook.signer else { throw Self.incomplete(settings) }
       lane = WebhookLane(
@@ -23,7 +34,7 @@ struct LaneFactory {
         deduplicates: webhook.receiverDeduplicates, table: tables.webhook, http: http, clock: clock)
     case .unknown: throw Self.incomplete(settings)
     }
-    return (LaneRoute(lane, regions: settings.regions), http)
+    return Lane(route: LaneRoute(lane, regions: settings.regions), http: http, receipts: receipts)
   }
 
   /// One for each lane, so that one provider's trouble does not take another's connections.

@@ -14,19 +14,23 @@ public struct TwilioLane: SMSLane {
   let configuration: TwilioConfiguration
   let authorization: Secret
   private let table: ProviderTable
+  /// Where Twilio is told to report; nil when nobody wants to know.
+  private let callbacks: CallbackAddresses?
   let http: any HTTPCaller
   private let clock: any WallClock
 
   /// - Parameters:
   ///   - password: The auth token of the account, or the secret of the API key.
   ///   - table: What Twilio's codes mean.
+  ///   - callbacks: Where Twilio is told to report; nil when nobody wants to know.
   init(
-    name: String, configuration: TwilioConfiguration, password: Secret, table: ProviderTable, http: any HTTPCaller,
-    clock: any WallClock
+    name: String, configuration: TwilioConfiguration, password: Secret, table: ProviderTable,
+    callbacks: CallbackAddresses? = nil, http: any HTTPCaller, clock: any WallClock
   ) {
     self.name = name
     self.configuration = configuration
     self.table = table
+    self.callbacks = callbacks
     self.http = http
     self.clock = clock
     let credentials = configuration.username + ":" + password.reveal()
@@ -57,6 +61,10 @@ public struct TwilioLane: SMSLane {
     case .messagingService(let sid): fields.append((name: "MessagingServiceSid", value: sid))
     }
     fields.append((name: "ValidityPeriod", value: String(validity)))
+    if let callbacks {
+      let subject = CallbackAddresses.Subject(jobID: attempt.jobID, correlationID: attempt.correlationID)
+      fields.append((name: "StatusCallback", value: callbacks.url(lane: name, subject: subject, at: attempt.startedAt)))
+    }
     return HTTPRequest(
       method: "POST", url: configuration.messagesURL,
       headers: HTTPHeaders([

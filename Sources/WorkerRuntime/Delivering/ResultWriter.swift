@@ -1,5 +1,5 @@
 import AMQP
-import Messages
+public import Messages
 import Telemetry
 
 /// Makes results and the messages that carry them.
@@ -66,7 +66,7 @@ struct ResultWriter: Sendable {
 
 extension JobResult.Reason {
   /// The reason as a result has it.
-  init(_ reason: Reason) {
+  public init(_ reason: WorkerRuntime.Reason) {
     self.init(
       code: reason.code, detail: MessageHeader.bounded(reason.detail), providerCode: reason.providerCode)
   }

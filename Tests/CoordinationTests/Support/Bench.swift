@@ -126,7 +126,11 @@ final class Bench {
     let reports = OperationReportHandler(
       receipts: operations.receipts, assessments: Self.assessments(rules, keeper, keys, operations),
       revocations: operations.revocations)
-    await pipeline(source, ResultWork(handler: ResultHandler(rules), operations: reports, metrics: metrics)).run()
+    await pipeline(
+      source,
+      ResultWork(
+        handler: ResultHandler(rules), deliveries: DeliveryReportHandler(rules), operations: reports, metrics: metrics)
+    ).run()
     return source
   }
 

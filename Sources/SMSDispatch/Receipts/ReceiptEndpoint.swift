@@ -1,0 +1,89 @@
+import AMQP
+import HTTPServer
+import Messages
+import Telemetry
+import WorkerRuntime
+
+/// Answers providers that report on messages: checks the report, publishes what it says, and only then says yes.
+struct ReceiptEndpoint: Sendable {
+  let addresses: CallbackAddresses
+  /// By the lane's name.
+  let sources: [String: any ReceiptSource]
+  let publisher: ReceiptPublisher
+  let metrics: ReceiptMetrics
+  let clock: any WallClock
+
+  func answer(_ request: HTTPServerRequest) async -> HTTPServerResponse {
+    guard request.method == "POST" else {
+      return HTTPServerResponse(status: 405, headers: ["Allow": "POST"])
+    }
+    let lane = String(request.path.dropFirst(CallbackAddresses.path.count))
+    do {
+      return await take(try read(request, lane))
+    } catch {
+      metrics.refused(error, lane: sources[lane] == nil ? nil : lane)
+      return HTTPServerResponse(status: error.status, text: error.text)
+    }
+  }
+
+  /// - Returns: nil when the message is still on its way.
+  private func read(_ request: HTTPServerRequest, _ lane: String) throws(ReceiptRefusal) -> PendingReceipt? {
+    guard let source = sources[lane] else { throw .unknownLane }
+    let now = clock.now()
+    let (subject, url) = try told(request, lane, now)
+    guard case .end(let state, let reference, let reason, let at) = try source.read(request, url: url, now: now) else {
+      metrics.progress(lane: lane)
+      return nil
+    }
+    let delivery = SMSDelivery(
+      jobID: subject.jobID, state: state, lane: lane, reference: reference, reason: reason.map(JobResult.Reason.init),
+      at: at ?? now)
+    return PendingReceipt(delivery: delivery, correlationID: subject.correlationID)
+  }
+
+  private func told(
+    _ request: HTTPServerRequest, _ lane: String, _ now: UnixTime
+  ) throws(ReceiptRefusal) -> (CallbackAddresses.Subject, String) {
+    do throws(CallbackAddresses.Refusal) {
+      return try addresses.subject(of: request, lane: lane, now: now)
+    } catch {
+      throw error == .stale ? .stale : .forged
+    }
+  }
+
+  /// A report that is not on the broker is refused, so that the provider sends it again.
+  private func take(_ receipt: PendingReceipt?) async -> HTTPServerResponse {
+    guard let receipt else { return HTTPServerResponse(status: 204) }
+    guard await publisher.publish(receipt, now: clock.now()) else {
+      metrics.lost(lane: receipt.delivery.lane)
+      return HTTPServerResponse(status: 503, headers: ["Retry-After": "5"])
+    }
+    metrics.taken(receipt.delivery)
+    return HTTPServerResponse(status: 204)
+  }
+}
+
+/// A report that was believed and is to be published.
+struct PendingReceipt: Sendable, Hashable {
+  var delivery: SMSDelivery
+  var correlationID: String?
+}
+
+extension ReceiptRefusal {
+  fileprivate var status: Int {
+    switch self {
+    case .forged, .stale: 403
+    case .malformed: 400
+    case .unknownLane: 404
+    }
+  }
+
+  fileprivate var text: String {
+    switch self {
+    case .forged: "the signature is not right\n"
+    case .stale: "the report is too old\n"
+    case .malformed: "the report cannot be read\n"
+    case .unknownLane: "there is no such lane\n"
+    }
+  }
+}

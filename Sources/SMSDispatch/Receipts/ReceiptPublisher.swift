@@ -1,0 +1,40 @@
+import AMQP
+import Messages
+import Telemetry
+import WorkerRuntime
+
+/// Publishes what providers report, with the results of the jobs.
+struct ReceiptPublisher: Sendable {
+  let sink: any JobSink
+  let appID: String
+  let log: Logger
+
+  /// - Returns: whether the broker has it.
+  func publish(_ receipt: PendingReceipt, now: UnixTime) async -> Bool {
+    do {
+      let outcomes = try await sink.publish([try publication(receipt, now)])
+      guard outcomes == [.confirmed] else {
+        log.error(
+          "a delivery report was not taken by the broker",
+          [.routingKey: receipt.delivery.routingKey, .mend: "check the topology: countersign topology check"])
+        return false
+      }
+      return true
+    } catch let error as AMQPError {
+      log.warning("a delivery report could not be published", [.error: error.description])
+    } catch {
+      log.error("a delivery report could not be written", [.error: "\(error)"])
+    }
+    return false
+  }
+
+  private func publication(_ receipt: PendingReceipt, _ now: UnixTime) throws(ContractProblem) -> Publication {
+    let delivery = receipt.delivery
+    let envelope = Envelope(
+      type: SMSDelivery.type, messageID: delivery.messageID, correlationID: receipt.correlationID, timestamp: now,
+      appID: appID, causationID: delivery.jobID)
+    return Publication(
+      message: envelope.message(body: try delivery.json()), exchange: Topology.Exchanges.results,
+      routingKey: delivery.routingKey)
+  }
+}

@@ -1,0 +1,115 @@
+"""What became of a message after its provider took it: reports over HTTP, events, the timeline."""
+
+import json
+import os
+import random
+import time
+import unittest
+import urllib.error
+import urllib.request
+
+import pika
+
+import simulator
+from countersign_client import Client
+
+APP = "com.example.app"
+
+
+def new_number():
+    """A mobile number of the plan of Germany that no other test uses."""
+    return f"+49171{random.randrange(10_000_000):07d}"
+
+
+class ReceiptTest(unittest.TestCase):
+    def setUp(self):
+        url = os.environ["COUNTERSIGN_AMQP_URL"]
+        self.client = Client(url)
+        self.addCleanup(self.client.close)
+        self.listener = pika.BlockingConnection(pika.URLParameters(url))
+        self.addCleanup(self.listener.close)
+        self.channel = self.listener.channel()
+        self.queue = self.channel.queue_declare("", exclusive=True).method.queue
+        self.addCleanup(simulator.clear_receipts)
+
+    def listen(self, exchange, key):
+        self.channel.queue_bind(self.queue, exchange, key)
+
+    def events_about(self, correlation_id, count, timeout=20):
+        found = []
+        deadline = time.monotonic() + timeout
+        while len(found) < count and time.monotonic() < deadline:
+            method, properties, body = self.channel.basic_get(self.queue, auto_ack=True)
+            if method is None:
+                time.sleep(0.05)
+            elif properties.correlation_id == correlation_id:
+                found.append((method.routing_key, json.loads(body)))
+        return found
+
+    def timeline(self, verification_id, event, timeout=20):
+        """The timeline as soon as it has an event of that name."""
+        deadline = time.monotonic() + timeout
+        while True:
+            status = self.client.command("verification.status", {"verificationID": verification_id})
+            if any(entry["event"] == event for entry in status["timeline"]) or time.monotonic() > deadline:
+                return status
+            time.sleep(0.1)
+
+    def start(self, number):
+        return self.client.command("verification.start", {"phoneNumber": number, "app": APP})["verificationID"]
+
+    def test_a_delivered_message_stands_in_the_timeline_and_is_told_of(self):
+        self.listen("countersign.events", "verification.delivered")
+        verification_id = self.start(new_number())
+        status = self.timeline(verification_id, "sms.delivered")
+        self.assertEqual(
+            [entry["event"] for entry in status["timeline"]],
+            ["started", "sms.queued", "sms.accepted", "sms.delivered"],
+        )
+        accepted, delivered = status["timeline"][-2:]
+        self.assertEqual(accepted["reference"], delivered["reference"])
+        [(key, event)] = self.events_about(verification_id, 1)
+        self.assertEqual((key, event["verificationID"]), ("verification.delivered", verification_id))
+
+    def test_one_that_was_not_delivered_has_its_reason_however_often_it_is_reported(self):
+        self.listen("countersign.events", "verification.undelivered")
+        number = new_number()
+        simulator.report(number, "undelivered", errorCode=30005, times=3)
+        verification_id = self.start(number)
+        status = self.timeline(verification_id, "sms.undelivered")
+        [entry] = [entry for entry in status["timeline"] if entry["event"] == "sms.undelivered"]
+        self.assertEqual(entry["reason"], "UNKNOWN_NUMBER")
+        self.assertEqual(status["state"], "sent")
+        self.assertEqual(len(self.events_about(verification_id, 2, timeout=3)), 1)
+
+    def test_a_service_that_enqueues_a_job_itself_hears_of_it(self):
+        self.listen("countersign.results", "sms.delivery.*")
+        number = new_number()
+        deadline = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 120))
+        correlation_id = self.client.send(
+            "countersign.jobs", "sms.dispatch",
+            {"to": number, "text": "Your table is ready.", "lane": "twilio", "deadline": deadline},
+        )
+        _, result = self.client.wait(correlation_id)
+        [(key, report)] = self.events_about(correlation_id, 1)
+        self.assertEqual(key, "sms.delivery.delivered")
+        self.assertEqual((report["jobID"], report["reference"]), (result["jobID"], result["reference"]))
+
+    def test_a_report_that_nobody_signed_is_refused_and_counted(self):
+        worker = os.environ["COUNTERSIGN_SMS_WORKER_URLS"].split(",")[0]
+        request = urllib.request.Request(
+            worker + "/receipts/twilio?job=a.sms.1&t=1&mac=AAAA",
+            data=b"MessageSid=SM1&MessageStatus=delivered",
+            headers={"X-Twilio-Signature": "AAAA"},
+        )
+        with self.assertRaises(urllib.error.HTTPError) as refused:
+            urllib.request.urlopen(request, timeout=20)
+        self.assertEqual(refused.exception.code, 403)
+        refused.exception.close()
+        with urllib.request.urlopen(worker + "/metrics", timeout=20) as response:
+            self.assertRegex(
+                response.read().decode(), r'countersign_sms_receipts_total\{lane="twilio",kind="forged"\} [1-9]')
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,169 @@
+import AMQP
+import HTTPServer
+import JOSE
+import Messages
+import Synchronization
+import Telemetry
+import Testing
+import WorkerRuntime
+
+@testable import SMSDispatch
+
+/// Takes every publication, or answers as it is told.
+private final class RecordingSink: JobSink {
+  let isReady = true
+  private let state = Mutex<(outcome: Result<PublishOutcome, AMQPError>, publications: [Publication])>(
+    (.success(.confirmed), []))
+
+  init(_ outcome: Result<PublishOutcome, AMQPError> = .success(.confirmed)) { state.withLock { $0.outcome = outcome } }
+
+  var publications: [Publication] { state.withLock { $0.publications } }
+
+  func run() async {}
+  func stop() async {}
+  func publish(_ batch: [Publication]) async throws(AMQPError) -> [PublishOutcome] {
+    let outcome = state.withLock { state in
+      state.publications += batch
+      return state.outcome
+    }
+    return [try outcome.get()]
+  }
+}
+
+private struct NoLog: LogSink {
+  func write(_ event: LogEvent) {}
+}
+
+@Suite("Providers' reports over HTTP")
+struct ReceiptEndpointTests {
+  private let addresses = CallbackAddresses(
+    publicURL: "https://sms.example.com/hooks/", secret: Secret("a secret of sixteen"), maxAge: .seconds(3600))
+  private let registry = MetricsRegistry()
+  private let clock = ManualClock(Sample.now)
+
+  private func endpoint(_ sink: any JobSink) throws -> ReceiptEndpoint {
+    let table = try ProviderTable(file: Shipped.config + "/providers/twilio.json5")
+    let source = TwilioReceipts(signature: TwilioSignature(authToken: Secret("token")), table: table)
+    return ReceiptEndpoint(
+      addresses: addresses, sources: ["twilio": source],
+      publisher: ReceiptPublisher(sink: sink, appID: "sms-worker", log: Logger(label: "test", sink: NoLog())),
+      metrics: ReceiptMetrics(registry), clock: clock)
+  }
+
+  /// A callback as Twilio makes it, to the address that the worker gave with the message.
+  private func callback(
+    _ fields: [(name: String, value: String)], lane: String = "twilio", jobID: String = "v 1.sms.1",
+    correlationID: String? = "v 1", token: String = "token", query: [(String, String)] = []
+  ) -> HTTPServerRequest {
+    let url = addresses.url(
+      lane: lane, subject: .init(jobID: jobID, correlationID: correlationID), at: Sample.now)
+    var text = url
+    for field in fields.sorted(by: { $0.name < $1.name }) { text += field.name + field.value }
+    let code = HMAC.authenticate(Array(text.utf8), key: Array(token.utf8), digest: .sha1)
+    var parameters: [(name: String, value: String)] = []
+    for part in url.split(separator: "?")[1].split(separator: "&") {
+      let halves = part.split(separator: "=", maxSplits: 1).map(String.init)
+      let value = halves[1].replacing("%20", with: " ")
+      parameters.append((halves[0], query.first { $0.0 == halves[0] }?.1 ?? value))
+    }
+    return HTTPServerRequest(
+      method: "POST", path: "/receipts/\(lane)", query: parameters,
+      headers: ["X-Twilio-Signature": Base64.encode(code), "Content-Type": "application/x-www-form-urlencoded"],
+      body: FormEncoding.encode(fields))
+  }
+
+  private func count(_ kind: String, lane: String = "twilio") -> Bool {
+    registry.render().contains("countersign_sms_receipts_total{lane=\"\(lane)\",kind=\"\(kind)\"} 1")
+  }
+
+  @Test("A delivered message is published for whoever asked, once for each report")
+  func delivered() async throws {
+    let sink = RecordingSink()
+    let endpoint = try endpoint(sink)
+    let request = callback([("MessageSid", "SM1"), ("MessageStatus", "delivered")])
+    for _ in 1...2 { #expect(await endpoint.answer(request).status == 204) }
+    let publications = sink.publications
+    #expect(publications.count == 2)
+    let publication = try #require(publications.first)
+    #expect(publication.exchange == "countersign.results" && publication.routingKey == "sms.delivery.delivered")
+    #expect(publication.message.correlationID == "v 1" && publication.message.type == "sms.delivery.result.v1")
+    #expect(publication.mandatory && publication.message.isPersistent)
+    // A repetition can be told to be one.
+    #expect(Set(publications.map(\.message.messageID)) == ["v 1.sms.1.delivered"])
+    #expect(
+      try SMSDelivery(json: publication.message.body)
+        == SMSDelivery(jobID: "v 1.sms.1", state: .delivered, lane: "twilio", reference: "SM1", at: Sample.now))
+  }
+
+  @Test("What was not delivered has its reason, in this system's words")
+  func undelivered() async throws {
+    let sink = RecordingSink()
+    let request = callback([("ErrorCode", "30005"), ("MessageSid", "SM1"), ("MessageStatus", "undelivered")])
+    #expect(await (try endpoint(sink)).answer(request).status == 204)
+    let delivery = try SMSDelivery(json: try #require(sink.publications.first).message.body)
+    #expect(delivery.state == .undelivered)
+    #expect(delivery.reason?.code == "UNKNOWN_NUMBER" && delivery.reason?.providerCode == "30005")
+    #expect(count("undelivered"))
+  }
+
+  @Test("On the way is no end", arguments: ["queued", "sending", "sent", "a word of tomorrow"])
+  func progress(status: String) async throws {
+    let sink = RecordingSink()
+    #expect(await (try endpoint(sink)).answer(callback([("MessageStatus", status)])).status == 204)
+    #expect(sink.publications.isEmpty && count("progress"))
+  }
+
+  @Test("A report that the provider did not sign, or about another message, is refused and counted")
+  func forged() async throws {
+    let fields = [(name: "MessageSid", value: "SM1"), (name: "MessageStatus", value: "delivered")]
+    for request in [
+      callback(fields, token: "guessed"), callback(fields, query: [("job", "v 2.sms.1")]),
+      callback(fields, query: [("correlation", "v 2")]), callback(fields, query: [("mac", "AAAA")]),
+      HTTPServerRequest(method: "POST", path: "/receipts/twilio"),
+    ] {
+      let sink = RecordingSink()
+      #expect(await (try endpoint(sink)).answer(request).status == 403)
+      #expect(sink.publications.isEmpty)
+    }
+    #expect(registry.render().contains("kind=\"forged\"} 5"))
+  }
+
+  @Test("A report that comes too late is refused and counted")
+  func stale() async throws {
+    let sink = RecordingSink()
+    let request = callback([("MessageStatus", "delivered")])
+    clock.advance(by: .seconds(3601))
+    #expect(await (try endpoint(sink)).answer(request).status == 403)
+    #expect(sink.publications.isEmpty && count("stale"))
+  }
+
+  @Test("A lane that is not there, another method, a body that is no form")
+  func misdirected() async throws {
+    let endpoint = try endpoint(RecordingSink())
+    #expect(await endpoint.answer(callback([], lane: "nobody")).status == 404)
+    #expect(count("unknown_lane", lane: "other"))
+    #expect(await endpoint.answer(HTTPServerRequest(method: "GET", path: "/receipts/twilio")).status == 405)
+    // Signed, and without a status.
+    #expect(await endpoint.answer(callback([("MessageSid", "SM1")])).status == 400)
+  }
+
+  @Test(
+    "While the broker does not take it, the provider is asked to come again",
+    arguments: [
+      Result<PublishOutcome, AMQPError>.success(.nacked), .success(.returned(code: 312, text: "NO_ROUTE")),
+      .failure(AMQPError(.closed, "stopped")),
+    ])
+  func notPublished(outcome: Result<PublishOutcome, AMQPError>) async throws {
+    let answer = await (try endpoint(RecordingSink(outcome))).answer(callback([("MessageStatus", "delivered")]))
+    #expect(answer.status == 503)
+    #expect(count("unpublished"))
+  }
+
+  @Test("Without a correlation ID too")
+  func bare() async throws {
+    let sink = RecordingSink()
+    let request = callback([("MessageStatus", "delivered")], correlationID: nil)
+    #expect(await (try endpoint(sink)).answer(request).status == 204)
+    #expect(sink.publications.first?.message.correlationID == nil)
+  }
+}
