@@ -1,17 +1,18 @@
 extension CurlTransport {
   /// What all requests of a transport share.
   public struct Configuration: Sendable {
-    /// Which version of the protocol is spoken.
+    /// Which version of the protocol a transport speaks, with every request.
+    ///
+    /// There is no third word that would mix them: libcurl 7.88, asked for HTTP/2 where some connections to the host speak HTTP/1.1, takes
+    /// one of those that has a request under way for one that can carry several, and gives each the other's answer.
     public enum Version: String, Sendable, Hashable, CaseIterable {
-      /// HTTP/2 for idempotent requests to servers that offer it over TLS (ALPN), else HTTP/1.1.
+      /// HTTP/1.1.
+      case http1
+      /// HTTP/2 to servers that offer it over TLS (ALPN), else HTTP/1.1.
       ///
       /// An HTTP/2 server may end a connection at any time with GOAWAY (nginx does after 1,000 requests), and libcurl does not
-      /// tell which of the requests under way it refused and which it carried out: those that are not idempotent would all
-      /// have to count as "may have left".
-      case automatic
-      /// HTTP/1.1 only.
-      case http1
-      /// HTTP/2 for every request to a server that offers it over TLS, else HTTP/1.1.
+      /// tell which of the requests under way it refused and which it carried out: those that are not idempotent all count
+      /// as "may have left".
       case http2
     }
 
@@ -54,7 +55,7 @@ extension CurlTransport {
       maxConcurrent: Int = 128, maxWaiting: Int = 10_000, maxConnectionsPerHost: Int? = nil,
       maxIdle: Duration = .seconds(30), maxLifetime: Duration = .seconds(600),
       caFile: String? = nil, clientCertificateFile: String? = nil, clientKeyFile: String? = nil,
-      userAgent: String = "countersign", version: Version = .automatic
+      userAgent: String = "countersign", version: Version = .http1
     ) {
       precondition((1...10_000).contains(maxConcurrent) && maxWaiting >= 0 && (maxConnectionsPerHost ?? 1) >= 1)
       precondition(maxIdle >= .seconds(1) && maxLifetime >= .seconds(1))

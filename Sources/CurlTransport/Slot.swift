@@ -23,7 +23,6 @@ final class Slot {
   private struct Shape: Equatable {
     let method: String
     let hasBody: Bool
-    let isHTTP2: Bool
   }
 
   // The request under way.
@@ -58,9 +57,7 @@ final class Slot {
     self.submission = submission
     forget()
     do {
-      let shape = Shape(
-        method: request.method, hasBody: request.body != nil,
-        isHTTP2: configuration.version == .http2 || configuration.version == .automatic && request.isIdempotent)
+      let shape = Shape(method: request.method, hasBody: request.body != nil)
       if self.shape != shape {
         self.shape = nil
         try setUp(shape)
@@ -126,7 +123,7 @@ extension Slot {
     // Wait to learn whether a connection that is being opened can carry this request as well (HTTP/2).
     try set(CURLOPT_PIPEWAIT, 1)
     try set(CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2)
-    try set(CURLOPT_HTTP_VERSION, shape.isHTTP2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1)
+    try set(CURLOPT_HTTP_VERSION, version)
     try set(CURLOPT_PROTOCOLS_STR, "http,https")
     // An empty string: no proxy, whatever the environment says.
     try set(CURLOPT_PROXY, "")
@@ -135,6 +132,13 @@ extension Slot {
     if let file = configuration.clientCertificateFile { try set(CURLOPT_SSLCERT, file) }
     if let file = configuration.clientKeyFile { try set(CURLOPT_SSLKEY, file) }
     try setMethod(shape)
+  }
+
+  private var version: Int {
+    switch configuration.version {
+    case .http1: CURL_HTTP_VERSION_1_1
+    case .http2: CURL_HTTP_VERSION_2TLS
+    }
   }
 
   private func setMethod(_ shape: Shape) throws(OptionRefused) {

@@ -43,7 +43,9 @@ struct Nginx {
     let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
       .map { "\($0)_temp_path \(directory)/\($0);" }.joined(separator: " ")
     let certificate = "ssl_certificate \(directory)/cert.pem; ssl_certificate_key \(directory)/key.pem;"
-    let answer = "location / { return 200 \"$server_protocol\"; }"
+    let answer = """
+      location / { return 200 "$server_protocol"; } location /echo { return 200 "$http_x_number"; }
+      """
     return """
       worker_processes 1; pid \(directory)/nginx.pid;
       events { worker_connections 512; }
