@@ -84,6 +84,16 @@ import Testing
         == delay(.fiveSeconds, counts: false, suspended))
   }
 
+  @Test func whatAnotherLaneMayYetDoIsNotRefused() {
+    var life = calling(facts(lanes: ["a", "b"]))
+    #expect(life.handle(.classified(.retry(noRoute, after: .seconds(5))), now: start) == .release)
+    #expect(life.handle(.released, now: start) == .acquire(lane: "b", giveUpAt: start + .seconds(60)))
+    #expect(life.handle(.slotGranted, now: start) == .claim(lane: "b", timeout: .seconds(10)))
+    _ = life.handle(.claimAnswered(.claimed(unknownCalls: 0)), now: start)
+    #expect(life.handle(.classified(.otherLane(badNumber)), now: start) == .release)
+    #expect(life.handle(.released, now: start) == delay(.fiveSeconds, counts: true, noRoute))
+  }
+
   @Test func theCallEndsWellInsideTheDeadline() {
     var life = life(facts(deadline: .seconds(5)))
     _ = life.begin(now: start)

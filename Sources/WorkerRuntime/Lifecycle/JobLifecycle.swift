@@ -241,8 +241,9 @@ extension JobLifecycle {
       return settle(ending(.accepted, nil, lane: lane, reference: reference, extras: extras))
     case .refused(let reason, let extras): return settle(ending(.refused, reason, lane: lane, extras: extras))
     case .otherLane(let reason, let extras):
-      let isLast = laneIndex + 1 == facts.lanes.count
-      return isLast ? classified(.refused(reason, extras: extras), now) : release(.nextLane)
+      // One that could not be asked, or wants to be asked later, may yet do it.
+      let isLastWord = laneIndex + 1 == facts.lanes.count && retry == nil && down == nil
+      return isLastWord ? classified(.refused(reason, extras: extras), now) : release(.nextLane)
     case .lost(let reason, let extras): return settle(ending(.unknown, reason, lane: lane, extras: extras))
     case .continued(let stage):
       state = .settling
