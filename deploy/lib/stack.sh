@@ -5,7 +5,7 @@
 readonly READY_SECONDS=60
 readonly STOP_SECONDS=30
 # In the order of their start; each starts without the others too.
-readonly STACK_PROCESSES=(simulator front coordinator sms-worker-1 sms-worker-2 revocation-worker)
+readonly STACK_PROCESSES=(simulator front coordinator sms-worker-1 sms-worker-2 push-worker revocation-worker)
 
 # Sets where the stack is, what it runs and on which ports.
 #   stack_use DIRECTORY BINARIES PORT_BASE
@@ -17,6 +17,7 @@ stack_use() {
   COORDINATOR_PORT=$((AMQP_PORT + 11))
   WORKER1_PORT=$((AMQP_PORT + 12))
   WORKER2_PORT=$((AMQP_PORT + 13))
+  PUSH_WORKER_PORT=$((AMQP_PORT + 14))
   REVOCATION_WORKER_PORT=$((AMQP_PORT + 15))
   FRONT_PORT=$((AMQP_PORT + 17))
   SECRETS=$STACK/secrets
@@ -45,7 +46,7 @@ stack_prepare() {
     sed -e "s/@AMQP_PORT@/$AMQP_PORT/g" -e "s/@MANAGEMENT_PORT@/$MANAGEMENT_PORT/g" \
       -e "s/@SIMULATOR_PORT@/$SIMULATOR_PORT/g" -e "s/@COORDINATOR_PORT@/$COORDINATOR_PORT/g" \
       -e "s/@WORKER1_PORT@/$WORKER1_PORT/g" -e "s/@WORKER2_PORT@/$WORKER2_PORT/g" \
-      -e "s/@REVOCATION_WORKER_PORT@/$REVOCATION_WORKER_PORT/g" \
+      -e "s/@PUSH_WORKER_PORT@/$PUSH_WORKER_PORT/g" -e "s/@REVOCATION_WORKER_PORT@/$REVOCATION_WORKER_PORT/g" \
       -e "s/@FRONT_PORT@/$FRONT_PORT/g" \
       -e "s#@ROOT@#$ROOT#g" "$file" >"$STACK/config/$(basename "$file")"
   done
@@ -80,6 +81,7 @@ export COUNTERSIGN_FRONT_URL=https://localhost:$FRONT_PORT
 export COUNTERSIGN_CA_FILE=$SECRETS/ca.pem
 export COUNTERSIGN_COORDINATOR_URL=http://127.0.0.1:$COORDINATOR_PORT
 export COUNTERSIGN_SMS_WORKER_URLS=http://127.0.0.1:$WORKER1_PORT,http://127.0.0.1:$WORKER2_PORT
+export COUNTERSIGN_PUSH_WORKER_URLS=http://127.0.0.1:$PUSH_WORKER_PORT
 export COUNTERSIGN_REVOCATION_WORKER_URLS=http://127.0.0.1:$REVOCATION_WORKER_PORT
 export COUNTERSIGN_CONFIG_DIR=$STACK/config
 export COUNTERSIGN_BIN=$BIN
@@ -144,6 +146,7 @@ stack_start_by_name() {
     coordinator) stack_start coordinator "$COORDINATOR_PORT" "$BIN/coordinator" --config "$STACK/config/coordinator.json5" ;;
     sms-worker-1) stack_start sms-worker-1 "$WORKER1_PORT" "$BIN/sms-worker" --config "$STACK/config/sms-worker.json5" ;;
     sms-worker-2) stack_start sms-worker-2 "$WORKER2_PORT" "$BIN/sms-worker" --config "$STACK/config/sms-worker.json5" ;;
+    push-worker) stack_start push-worker "$PUSH_WORKER_PORT" "$BIN/push-worker" --config "$STACK/config/push-worker.json5" ;;
     revocation-worker)
       stack_start revocation-worker "$REVOCATION_WORKER_PORT" "$BIN/revocation-worker" \
         --config "$STACK/config/revocation-worker.json5"
@@ -174,40 +177,8 @@ stack_stop_all() {
   done
 }
 
-# --- proof -------------------------------------------------------------------------------------------------------------
-
 # The command line, with the addresses of this stack.
 countersign() {
   # shellcheck disable=SC1091
   (source "$STACK/stack.env" && "$BIN/countersign" "$@")
-}
-
-# Verifies one number with the command line, as somebody would, and shows every step.
-stack_prove() {
-  local number started id sms code
-  # A number reserved for fiction in the numbering plan, and not one that the configuration calls fictional: it gets an SMS.
-  number=+1415555$(printf '01%02d' $((RANDOM % 100)))
-  note "countersign verify start $number --language pt-BR"
-  started=$(countersign verify start "$number" --language pt-BR --json) ||
-    die "the verification was not started" "countersign doctor says what is wrong"
-  id=$(jq -r .verificationID <<<"$started")
-  note "  verification $id, expires $(jq -r .expiresAt <<<"$started")"
-  PROOF_NUMBER=$number PROOF_SMS=''
-  wait_until 30 - proof_sms_arrived || die "no SMS reached the simulator within 30 s" "countersign verify status $id; logs in $STACK/log"
-  sms=$PROOF_SMS
-  note "the simulator received:"
-  printf '%s\n' "$sms" | sed 's/^/      | /'
-  code=$(grep -oE '(^|[^0-9])[0-9]{6}([^0-9]|$)' <<<"$sms" | tr -cd '0-9\n' | head -n 1)
-  [[ -n $code ]] || die "no code was found in the SMS"
-  note "countersign verify check $id $code"
-  countersign verify check "$id" "$code" | sed 's/^/      /'
-  note "countersign verify status $id"
-  countersign verify status "$id" | sed 's/^/      /'
-  [[ $(countersign verify status "$id" --json | jq -r .state) == approved ]] || die "the verification was not approved"
-}
-
-# The newest SMS to the number; kept in PROOF_SMS.
-proof_sms_arrived() {
-  PROOF_SMS=$(curl --silent --fail --noproxy '*' --max-time 5 --get --data-urlencode "to=$PROOF_NUMBER" \
-    "http://127.0.0.1:$SIMULATOR_PORT/control/sms" | jq -r 'last | .body // empty') && [[ -n $PROOF_SMS ]]
 }

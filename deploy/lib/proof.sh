@@ -1,0 +1,90 @@
+# shellcheck shell=bash
+# Proves that a stack works, with the command line, as somebody would, and shows every step: an app is verified by push, a number
+# by SMS, and a token of Sign in with Apple is revoked. Sourced after stack.sh.
+
+# An app that is verified by push.
+readonly PROOF_APP=com.example.push
+readonly PROOF_SECONDS=30
+
+stack_prove() {
+  proof_app
+  proof_number
+  proof_revocation
+}
+
+# A page of the simulator's control API.
+#   proof_control PATH [CURL OPTIONS...]
+proof_control() {
+  local path=$1
+  shift
+  curl --silent --show-error --fail --noproxy '*' --max-time 5 "$@" "http://127.0.0.1:$SIMULATOR_PORT/control/$path"
+}
+
+# Sets PROOF_RECEIPT and PROOF_SECRET: what the app has once its push has come.
+proof_app() {
+  PROOF_DEVICE=$(head -c 32 /dev/urandom | od -An -tx1 | tr -d ' \n')
+  PROOF_PUSH=''
+  note "countersign app verify --app $PROOF_APP ${PROOF_DEVICE:0:8}…"
+  local verifying
+  verifying=$(countersign app verify --app "$PROOF_APP" "$PROOF_DEVICE" --json) ||
+    die "the app was not verified" "countersign doctor says what is wrong"
+  PROOF_RECEIPT=$(jq -r .receipt <<<"$verifying")
+  note "  receipt $PROOF_RECEIPT; without a push the app would turn to reCAPTCHA after $(jq -r .suggestedTimeout <<<"$verifying") s"
+  wait_until "$PROOF_SECONDS" - proof_push_arrived ||
+    die "no push reached the device within $PROOF_SECONDS s" "countersign operation status $PROOF_RECEIPT; logs in $STACK/log"
+  note "the device received, over TLS and HTTP/2:"
+  jq -r '"      | \(.headers.host)  topic \(.headers["apns-topic"])  \(.headers["apns-push-type"]), priority \(.headers["apns-priority"])",
+    "      | \(.payload | tojson)"' <<<"$PROOF_PUSH"
+  # As the app's SDK reads it: an object, or a text with the JSON of one.
+  PROOF_SECRET=$(jq -r --arg receipt "$PROOF_RECEIPT" '.payload["com.google.firebase.auth"]
+    | if type == "string" then fromjson else . end | select(.receipt == $receipt) | .secret' <<<"$PROOF_PUSH")
+  [[ -n $PROOF_SECRET ]] || die "the push does not belong to the receipt"
+}
+
+# The newest push to the device; kept in PROOF_PUSH.
+proof_push_arrived() {
+  PROOF_PUSH=$(proof_control "pushes?deviceToken=$PROOF_DEVICE" | jq -c 'last // empty') && [[ -n $PROOF_PUSH ]]
+}
+
+proof_number() {
+  local started id code
+  # A number reserved for fiction in the numbering plan, and not one that the configuration calls fictional: it gets an SMS.
+  PROOF_NUMBER=+1415555$(printf '01%02d' $((RANDOM % 100)))
+  PROOF_SMS=''
+  note "countersign verify start $PROOF_NUMBER --app $PROOF_APP --receipt … --secret … --language pt-BR"
+  started=$(countersign verify start "$PROOF_NUMBER" --app "$PROOF_APP" --receipt "$PROOF_RECEIPT" \
+    --secret "$PROOF_SECRET" --language pt-BR --json) ||
+    die "the verification was not started" "countersign doctor says what is wrong"
+  id=$(jq -r .verificationID <<<"$started")
+  note "  verification $id, expires $(jq -r .expiresAt <<<"$started")"
+  wait_until "$PROOF_SECONDS" - proof_sms_arrived ||
+    die "no SMS reached the simulator within $PROOF_SECONDS s" "countersign verify status $id; logs in $STACK/log"
+  note "the simulator received:"
+  printf '%s\n' "$PROOF_SMS" | sed 's/^/      | /'
+  code=$(grep -oE '(^|[^0-9])[0-9]{6}([^0-9]|$)' <<<"$PROOF_SMS" | tr -cd '0-9\n' | head -n 1)
+  [[ -n $code ]] || die "no code was found in the SMS"
+  note "countersign verify check $id $code"
+  countersign verify check "$id" "$code" | sed 's/^/      /'
+  note "countersign verify status $id"
+  countersign verify status "$id" | sed 's/^/      /'
+  [[ $(countersign verify status "$id" --json | jq -r .state) == approved ]] || die "the verification was not approved"
+}
+
+# The newest SMS to the number; kept in PROOF_SMS.
+proof_sms_arrived() {
+  PROOF_SMS=$(proof_control sms --get --data-urlencode "to=$PROOF_NUMBER" | jq -r 'last | .body // empty') &&
+    [[ -n $PROOF_SMS ]]
+}
+
+proof_revocation() {
+  local app=com.example.app code
+  code=$(proof_control apple/codes --json "{\"clientID\":\"$app\"}" | jq -r .code)
+  note "countersign revoke --app $app --code ${code:0:8}…"
+  countersign revoke --app "$app" --code "$code" --timeout 60s | sed 's/^/      /' ||
+    die "the token was not revoked" "logs in $STACK/log"
+  note "Sign in with Apple has revoked:"
+  proof_control revocations --get --data-urlencode "code=$code" |
+    jq -r '.[] | "      | the \(.tokenTypeHint) of \(.clientID), at \(.receivedAt)"'
+  [[ $(proof_control revocations --get --data-urlencode "code=$code" | jq length) == 1 ]] ||
+    die "Sign in with Apple has not revoked the token once"
+}
