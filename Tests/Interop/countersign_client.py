@@ -18,6 +18,7 @@ class Refused(Exception):
         self.message = error["message"]
         self.field = error.get("field")
         self.retry_after = error.get("retryAfter")
+        self.reason = error.get("reason")
 
 
 class Client:

@@ -1,4 +1,4 @@
-"""What the simulated provider has received."""
+"""What the simulated providers have received, and what they are to answer."""
 
 import json
 import os
@@ -40,6 +40,33 @@ def message(number, timeout=30, count=1):
         if time.monotonic() > deadline:
             raise TimeoutError(f"no SMS within {timeout} s")
         time.sleep(0.05)
+
+
+def pushes(device_token):
+    """The pushes that a device has received, oldest first."""
+    return _request("GET", "/control/pushes?deviceToken=" + device_token)
+
+
+def push(device_token, timeout=30, count=1):
+    """The newest push to a device, as soon as there are `count`."""
+    deadline = time.monotonic() + timeout
+    while True:
+        found = pushes(device_token)
+        if len(found) >= count:
+            return found[-1]
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"no push within {timeout} s")
+        time.sleep(0.05)
+
+
+def device(device_token, **order):
+    """Says what becomes of the pushes for a device."""
+    _request("POST", "/control/devices", {"deviceToken": device_token, **order})
+
+
+def recaptcha(token, **order):
+    """Says what is to be said of a reCAPTCHA token."""
+    _request("POST", "/control/recaptcha", {"token": token, **order})
 
 
 def authorization_code(client_id, **order):

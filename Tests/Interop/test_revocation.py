@@ -1,0 +1,187 @@
+"""Tokens of Sign in with Apple are revoked; a kill at any step leaves an ending that is the truth."""
+
+import os
+import secrets
+import time
+import unittest
+
+import simulator
+import stack
+from countersign_client import Client
+
+APP = "com.example.app"
+WEB_CLIENT = "com.example.web"
+WORKER = "revocation-worker"
+# After a kill: until the lease of what had begun is over, and a delay or two.
+PATIENCE_SECONDS = 150
+
+
+class RevocationTest(unittest.TestCase):
+    """Each test uses codes and addresses of its own."""
+
+    def setUp(self):
+        self.client = Client(os.environ["COUNTERSIGN_AMQP_URL"])
+        self.addCleanup(self.client.close)
+        self.addCleanup(simulator.clear_faults)
+
+    def start(self, **fields):
+        return self.client.command("revocation.start", {"app": APP, **fields})["operationID"]
+
+    def status(self, operation_id):
+        return self.client.command("operation.status", {"operationID": operation_id})
+
+    def ended(self, operation_id, timeout=60):
+        """The status of an operation that is over."""
+        deadline = time.monotonic() + timeout
+        while True:
+            status = self.status(operation_id)
+            if status["state"] != "running":
+                return status
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"still running: {status}")
+            time.sleep(0.1)
+
+    def expect(self, ending, timeout=60, **fields):
+        """A revocation that ends so."""
+        status = self.ended(self.start(**fields), timeout)
+        self.assertEqual(status["ending"], ending, status)
+        for field in ["authorizationCode", "refreshToken", "accessToken"]:
+            if field in fields:
+                self.assertNotIn(fields[field], str(status))
+        return status
+
+    def until(self, condition, what):
+        """Waits for something outside."""
+        deadline = time.monotonic() + 30
+        while not condition():
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"not within 30 s: {what}")
+            time.sleep(0.02)
+
+
+class FlowTest(RevocationTest):
+    """From the code to the end."""
+
+    def test_code_then_token_then_revoked(self):
+        code = simulator.authorization_code(APP)
+        status = self.expect("REVOKED", authorizationCode=code)
+        self.assertEqual([entry["tokenTypeHint"] for entry in simulator.revocations(code=code)], ["refresh_token"])
+        events = [entry["event"] for entry in status["timeline"]]
+        self.assertEqual(events[0], "started")
+        self.assertIn("revoke.accepted", events)
+
+    def test_tokens_go_straight_to_revocation(self):
+        for field, hint in [("refreshToken", "refresh_token"), ("accessToken", "access_token")]:
+            token = f"r{secrets.token_hex(16)}.0.x"
+            self.expect("REVOKED", **{field: token})
+            self.assertEqual([entry["tokenTypeHint"] for entry in simulator.revocations(token=token)], [hint])
+
+    def test_services_id_and_its_redirect_uri(self):
+        uri = "https://example.com/callback"
+        code = simulator.authorization_code(WEB_CLIENT, redirectURI=uri)
+        self.expect("REVOKED", authorizationCode=code, clientID=WEB_CLIENT, redirectURI=uri)
+
+    def test_codes_that_apple_does_not_take(self):
+        used = simulator.authorization_code(APP)
+        self.expect("REVOKED", authorizationCode=used)
+        for code in [
+            simulator.authorization_code(APP, lifetimeSeconds=0), simulator.authorization_code(WEB_CLIENT),
+            f"c{secrets.token_hex(16)}.0.never.issued",
+        ]:
+            status = self.expect("REFUSED", authorizationCode=code)
+            self.assertEqual(status["failure"]["code"], "INVALID_GRANT")
+
+    def test_same_token_is_one_operation(self):
+        code = simulator.authorization_code(APP)
+        first = self.start(authorizationCode=code)
+        self.assertEqual(self.start(authorizationCode=code), first)
+        self.ended(first)
+        self.assertEqual(self.start(authorizationCode=code), first)
+        self.assertEqual(len(simulator.revocations(code=code)), 1)
+
+    def test_apple_that_is_away_is_asked_again(self):
+        simulator.inject(provider="apple-revoke", fault="503", count=2)
+        code = simulator.authorization_code(APP)
+        self.expect("REVOKED", timeout=PATIENCE_SECONDS, authorizationCode=code)
+
+    def test_code_whose_exchange_got_no_answer_is_lost(self):
+        simulator.inject(provider="apple-token", fault="reset", processed=True, count=1)
+        code = simulator.authorization_code(APP)
+        status = self.expect("LOST", timeout=PATIENCE_SECONDS, authorizationCode=code)
+        self.assertIn("sign in with Apple again", status["failure"]["detail"])
+        self.assertEqual(simulator.revocations(code=code), [])
+
+
+class KillTest(RevocationTest):
+    """The worker is killed at each step; what the operation says of its ending is what Apple's side shows."""
+
+    def setUp(self):
+        super().setUp()
+        self.addCleanup(stack.start, WORKER)
+
+    def restart(self):
+        """A crash, and the start after it, with providers that work again."""
+        stack.kill(WORKER)
+        simulator.clear_faults()
+        stack.start(WORKER)
+
+    def hits(self, provider):
+        """How many requests hung since the last fault was ordered for a provider."""
+        return sum(fault["hits"] for fault in simulator.faults() if fault["provider"] == provider)
+
+    def killed_while(self, provider, processed):
+        """The ending of a code's revocation whose worker is killed while it waits for that answer."""
+        simulator.inject(provider=provider, fault="hang", processed=processed, count=100)
+        code = simulator.authorization_code(APP)
+        operation_id = self.start(authorizationCode=code)
+        self.until(lambda: self.hits(provider) > 0, "the call")
+        self.restart()
+        return code, self.ended(operation_id, PATIENCE_SECONDS)["ending"]
+
+    def test_before_the_call(self):
+        stack.kill(WORKER)
+        code = simulator.authorization_code(APP)
+        operation_id = self.start(authorizationCode=code)
+        stack.start(WORKER)
+        self.assertEqual(self.ended(operation_id)["ending"], "REVOKED")
+        self.assertEqual(len(simulator.revocations(code=code)), 1)
+
+    def test_before_apple_has_exchanged_the_code(self):
+        code, ending = self.killed_while("apple-token", processed=False)
+        # The code was not used up: a second exchange may find it.
+        self.assertIn(ending, {"REVOKED", "LOST"})
+        self.assertEqual(len(simulator.revocations(code=code)), 1 if ending == "REVOKED" else 0)
+
+    def test_after_apple_has_exchanged_the_code(self):
+        code, ending = self.killed_while("apple-token", processed=True)
+        self.assertEqual(ending, "LOST")
+        self.assertEqual(simulator.revocations(code=code), [])
+
+    def test_before_apple_has_revoked_the_token(self):
+        code, ending = self.killed_while("apple-revoke", processed=False)
+        self.assertEqual(ending, "REVOKED")
+        self.assertEqual(len(simulator.revocations(code=code)), 1)
+
+    def test_after_apple_has_revoked_the_token(self):
+        code, ending = self.killed_while("apple-revoke", processed=True)
+        self.assertEqual(ending, "REVOKED")
+        self.assertGreaterEqual(len(simulator.revocations(code=code)), 1)
+
+    def test_kills_at_random_moments(self):
+        codes = [simulator.authorization_code(APP) for _ in range(60)]
+        for provider in ["apple-token", "apple-revoke"]:
+            simulator.inject(provider=provider, fault="latency", delaySeconds=0.3, count=1000)
+        operations = [self.start(authorizationCode=code) for code in codes]
+        for delay in [0.2, 0.4, 0.5]:
+            time.sleep(delay)
+            stack.kill(WORKER)
+            stack.start(WORKER)
+        simulator.clear_faults()
+        for code, operation_id in zip(codes, operations):
+            status = self.ended(operation_id, PATIENCE_SECONDS)
+            self.assertIn(status["ending"], {"REVOKED", "LOST"})
+            self.assertEqual(bool(simulator.revocations(code=code)), status["ending"] == "REVOKED", status)
+
+
+if __name__ == "__main__":
+    unittest.main()
