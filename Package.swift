@@ -33,6 +33,8 @@ let systemLibraries: [Target] = [
   .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
   .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
   .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+  .systemLibrary(name: "CCares", pkgConfig: "libcares", providers: [.apt(["libc-ares-dev"])]),
+  .systemLibrary(name: "COpenDKIM", pkgConfig: "opendkim", providers: [.apt(["libopendkim-dev"])]),
   .systemLibrary(name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
   .systemLibrary(name: "CSMPP34", pkgConfig: "libsmpp34", providers: [.apt(["libsmpp34-dev"])]),
   // A header of the C library.
@@ -49,6 +51,8 @@ let libraries: [Target] = [
   library("CurlTransport", ["CCurl"]),
   library("SMPP", ["CSMPP34"]),
   library("JOSE", ["COpenSSL"]),
+  library("DKIM", ["COpenDKIM"]),
+  library("NameService", ["CCares"]),
   library("PhoneNumbers", ["CPhoneNumber"]),
   library("Database", ["CSQLite"]),
   library("HTTPServer", ["CMicroHTTPD"]),
@@ -71,13 +75,21 @@ let libraries: [Target] = [
     "PushVerification",
     ["CurlTransport", "Database", "JOSE", "Messages", "ServiceRuntime", "Telemetry", "WorkerRuntime"]),
   library(
+    "RelayMail",
+    [
+      "CurlTransport", "DKIM", "Database", "JOSE", "Messages", "ServiceRuntime", "Telemetry", "WorkerRuntime",
+    ]),
+  library(
     "Coordination",
     ["AMQP", "Database", "JOSE", "Messages", "PhoneNumbers", "ServiceRuntime", "Telemetry"]),
   library("Client", ["AMQP", "JOSE", "Messages", "Telemetry"]),
   library("Benchmarks", ["AMQP", "HTTPServer", "JOSE", "Messages", "Telemetry"]),
   library(
     "Operations",
-    ["AMQP", "Benchmarks", "Client", "CurlTransport", "Database", "JOSE", "Messages", "ServiceRuntime", "Telemetry"]),
+    [
+      "AMQP", "Benchmarks", "Client", "CurlTransport", "DKIM", "Database", "JOSE", "Messages", "NameService",
+      "RelayMail", "ServiceRuntime", "Telemetry",
+    ]),
   library("Simulation", ["CurlTransport", "HTTPServer", "JOSE", "ServiceRuntime", "Telemetry"]),
 ]
 
@@ -85,13 +97,15 @@ let executables: [Target] = [
   executable("countersign", ["Operations", "ServiceRuntime", "Telemetry"]),
   executable("simulator", ["ServiceRuntime", "Simulation", "Telemetry"]),
   executable("coordinator", ["Coordination", "ServiceRuntime"]),
+  executable("mail-worker", ["RelayMail", "ServiceRuntime", "WorkerRuntime"]),
   executable("sms-worker", ["SMSDispatch", "ServiceRuntime", "WorkerRuntime"]),
   executable("revocation-worker", ["ServiceRuntime", "TokenRevocation", "WorkerRuntime"]),
   executable("push-worker", ["PushVerification", "ServiceRuntime"]),
 ]
 
 let testTargets: [Target] = [
-  tests("Operations", ["Messages"]),
+  tests("Operations", ["Messages", "NameService", "RelayMail", "ServiceRuntime", "Telemetry"]),
+  tests("NameService"),
   tests(
     "Coordination",
     ["AMQP", "Database", "JOSE", "Messages", "PhoneNumbers", "ServiceRuntime", "Telemetry"]),
@@ -119,6 +133,9 @@ let testTargets: [Target] = [
   tests(
     "PushVerification",
     ["CurlTransport", "HTTPServer", "JOSE", "Messages", "ServiceRuntime", "Telemetry", "WorkerRuntime"]),
+  tests(
+    "RelayMail",
+    ["CurlTransport", "DKIM", "JOSE", "Messages", "ServiceRuntime", "Telemetry", "WorkerRuntime"]),
   tests("Database"),
   tests("JOSE"),
   tests("AMQP"),

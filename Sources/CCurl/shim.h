@@ -34,6 +34,14 @@ static inline CURLcode ccurl_set_prerequest_function(CURL *easy, ccurl_prereques
   return curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, function);
 }
 
+static inline CURLcode ccurl_set_debug_function(CURL *easy, curl_debug_callback function) {
+  return curl_easy_setopt(easy, CURLOPT_DEBUGFUNCTION, function);
+}
+
+static inline CURLcode ccurl_set_progress_function(CURL *easy, curl_xferinfo_callback function) {
+  return curl_easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, function);
+}
+
 static inline CURLcode ccurl_set_tls_function(CURL *easy, curl_ssl_ctx_callback function) {
   return curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, function);
 }

@@ -7,5 +7,6 @@
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/params.h>
+#include <openssl/x509.h>
 // getrandom(2), which Swift's own module of the C library leaves out.
 #include <sys/random.h>

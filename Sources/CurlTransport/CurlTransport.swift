@@ -66,7 +66,7 @@ public final class CurlTransport: Sendable {
   }
 
   /// Once per process, before any other call (libcurl(3), "global preparation").
-  private static let globalSetUp: Result<Void, TransportError> = {
+  static let globalSetUp: Result<Void, TransportError> = {
     ccurl_ignore_sigpipe()
     let code = curl_global_init(Int(CURL_GLOBAL_DEFAULT))
     guard code == CURLE_OK else {

@@ -1,5 +1,6 @@
 import AMQP
 import Messages
+import RelayMail
 import ServiceRuntime
 import Synchronization
 import Telemetry
@@ -56,6 +57,17 @@ final class FakeBackend: OperatorBackend {
       throw OperationsError(.internalError, "\(error)")
     }
   }
+
+  func mailConfiguration(file: String?) throws(OperationsError) -> MailWorkerConfiguration {
+    guard let file else { throw OperationsError(.configuration, "no file") }
+    do {
+      return try MailWorkerConfiguration.load(file: file, environment: [:]).content
+    } catch {
+      throw OperationsError(.configuration, error.description)
+    }
+  }
+
+  func diagnoseMail(_ configuration: MailWorkerConfiguration, timeout: Duration) async -> [Finding] { [] }
 
   func endpoints() throws(OperationsError) -> (service: BrokerEndpoint, operatorUser: BrokerEndpoint) {
     throw OperationsError(.unavailable, "nobody")

@@ -1,4 +1,5 @@
 import Testing
+import WorkerRuntime
 
 @testable import SMSDispatch
 

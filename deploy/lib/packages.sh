@@ -4,13 +4,13 @@
 # What the build links, the tools of the scripts, the broker.
 readonly BUILD_PACKAGES=(
   g++ pkg-config librabbitmq-dev libcurl4-openssl-dev libsqlite3-dev libssl-dev libmicrohttpd-dev libphonenumber-dev
-  libsmpp34-dev
+  libopendkim-dev libc-ares-dev libsmpp34-dev
 )
 STACK_PACKAGES=(rabbitmq-server curl jq openssl ca-certificates)
 # Any nginx will do, and another package of it would be removed for this one.
 if [[ ! -x /usr/sbin/nginx ]] && ! command -v nginx >/dev/null; then STACK_PACKAGES+=(nginx-light); fi
 readonly STACK_PACKAGES
-readonly TEST_PACKAGES=(python3 python3-venv python3-pip)
+readonly TEST_PACKAGES=(python3 python3-venv python3-pip libmail-dkim-perl)
 
 package_installed() { [[ $(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null) == installed ]]; }
 

@@ -66,6 +66,7 @@ public struct CountersignProgram: Sendable {
     case "operation": try await OperationCommand(backend: connect(arguments)).run(arguments)
     case "enqueue":
       try await EnqueueCommand(backend: connect(arguments), clock: clock, input: streams.input).run(arguments)
+    case "mail": try await MailCommand(backend: connect(arguments), clock: clock).run(arguments)
     case "topology":
       try await TopologyCommand(connect: { () throws(OperationsError) in try connect(arguments) }).run(arguments)
     case "dead": try await DeadCommand(backend: connect(arguments), clock: clock).run(arguments)

@@ -27,7 +27,7 @@ enum CountersignSyntax {
       .value("management", "URL", "The broker's management API, instead of the environment's."),
       .value("timeout", "TIME", "How long to wait for an answer: 10s unless given."),
     ],
-    subcommands: [verify, app, revoke, operation, enqueue, topology, dead, keys, doctor, bench, version])
+    subcommands: [verify, app, revoke, operation, enqueue, mail, topology, dead, keys, doctor, bench, version])
 
   private static let verify = CommandSyntax(
     "verify", "Verifies a phone number through the coordinator.",
@@ -62,6 +62,50 @@ enum CountersignSyntax {
       .value("id", "ID", "The message ID. The same ID twice has one effect, and the same result."),
     ],
     operands: [.required("TYPE", "The type of the job: \(KnownJob.names).")])
+
+  private static let mail = CommandSyntax(
+    "mail", "Sends mail, shows what a mail looks like, and looks after the addresses that nothing is sent to.",
+    options: [
+      .value("worker-config", "FILE", "The mail-worker's configuration: mail-worker.json5 in config.dir unless given.")
+    ],
+    subcommands: [
+      CommandSyntax(
+        "send", "Gives a mail to the mail-worker and waits for the result.",
+        discussion: """
+          Example:
+            countersign mail send ada@example.com --template address-verification --language fr --code 123456
+          """,
+        options: mailContent + [.value("deadline", "TIME", "Not sent after this time, from now: 10m unless given.")],
+        operands: [.required("ADDRESS", "The recipient.")]),
+      CommandSyntax(
+        "preview", "Writes a mail as the mail-worker would send it, signed, without sending it.",
+        options: mailContent + [.value("output", "FILE", "Where to, for a mail client: standard output unless given.")],
+        operands: [.required("ADDRESS", "The recipient.")]),
+      CommandSyntax(
+        "suppressions", "The addresses that nothing is sent to, because a server said that nobody is there.",
+        subcommands: [
+          CommandSyntax(
+            "list", "Lists them, the latest first.",
+            options: [.value("limit", "NUMBER", "Most addresses to show: 50 unless given.")]),
+          CommandSyntax(
+            "lift", "Takes an address off the list.", operands: [.required("ADDRESS", "The address.")]),
+        ]),
+    ])
+
+  private static let mailContent: [CommandOption] = [
+    .value("from", "ADDRESS", "One of the mail-worker's senders: its first one unless given."),
+    .value("template", "NAME", "A template: address-verification, revocation-notice, security-notice, sign-in-link."),
+    .value("language", "CODE", "BCP 47, with --template."),
+    .value("code", "CODE", "Of the template; it shows in the process list."),
+    .value("link", "URL", "Of the template; it shows in the process list."),
+    .value("app-name", "NAME", "Of the template."),
+    .value("change", "TEXT", "Of the template security-notice: what has happened."),
+    .value("subject", "TEXT", "In place of --template, with --text-file."),
+    .value("text-file", "FILE", "The text, UTF-8."),
+    .value("html-file", "FILE", "The same as HTML."),
+    .value("unsubscribe", "URL", "Ends the reader's subscription by one click."),
+    .value("id", "ID", "The message ID. The same ID twice has one effect, and the same result."),
+  ]
 
   private static let topology = CommandSyntax(
     "topology", "Declares exchanges, queues, bindings and policies on the broker.",
@@ -120,8 +164,10 @@ enum CountersignSyntax {
   private static let doctor = CommandSyntax(
     "doctor", "Checks broker, rights, topology, processes, files and providers, and says what to mend.",
     options: [
-      .value("config-dir", "DIRECTORY", "Where the configuration files of the processes are.")
-    ])
+      .value("config-dir", "DIRECTORY", "Where the configuration files of the processes are."),
+      .value("worker-config", "FILE", "The mail-worker's configuration, for doctor mail."),
+    ],
+    operands: [.optional("mail", "Looks at the senders of mail instead: SPF, DKIM and DMARC in DNS, mail servers.")])
 
   private static let bench = CommandSyntax(
     "bench", "Measures broker, workers and coordinator. deploy/bench does all of it on a stack of its own.",

@@ -5,7 +5,12 @@ struct DoctorCommand {
   let backend: any OperatorBackend
 
   func run(_ arguments: CommandArguments) async throws -> CommandOutput {
-    Self.output(
+    if let what = arguments["mail"] {
+      guard what == "mail" else { throw UsageError("doctor looks at everything, or at mail") }
+      let configuration = try backend.mailConfiguration(file: arguments.value("worker-config"))
+      return Self.output(await backend.diagnoseMail(configuration, timeout: try arguments.timeout()))
+    }
+    return Self.output(
       await backend.diagnose(configDirectory: arguments.value("config-dir"), timeout: try arguments.timeout()))
   }
 

@@ -1,5 +1,6 @@
 internal import AMQP
 internal import Messages
+internal import RelayMail
 
 /// What the commands reach: the broker and, through it, the other processes.
 protocol OperatorBackend: Sendable {
@@ -21,6 +22,13 @@ protocol OperatorBackend: Sendable {
 
   /// Where the broker is, for another service and for an operator.
   func endpoints() throws(OperationsError) -> (service: BrokerEndpoint, operatorUser: BrokerEndpoint)
+
+  /// The configuration of the mail-worker.
+  /// - Parameter file: where it is; in the directory of the configuration files if `nil`.
+  func mailConfiguration(file: String?) throws(OperationsError) -> MailWorkerConfiguration
+
+  /// What is wrong with the senders of mail.
+  func diagnoseMail(_ configuration: MailWorkerConfiguration, timeout: Duration) async -> [Finding]
 
   /// What is wrong with the installation.
   func diagnose(configDirectory: String?, timeout: Duration) async -> [Finding]

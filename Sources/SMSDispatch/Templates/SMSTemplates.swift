@@ -1,3 +1,5 @@
+import WorkerRuntime
+
 /// The texts of verification messages, by template name and language.
 ///
 /// A job names a template and a language; the language is looked up as RFC 4647 says (`pt-BR`, then `pt`, then the default),

@@ -6,16 +6,24 @@ extension LaneConfiguration {
 
   /// Reads what all lanes have in common from a lane's section: `name`, `concurrency`, `ratePerSecond`, `burst`, `timeoutSeconds`,
   /// `breakerThreshold`. Problems are reported to the section.
-  public init(_ section: ConfigurationSection) {
+  ///
+  /// - Parameters:
+  ///   - section: The lane's section.
+  ///   - concurrency: The default of `concurrency`, which must be `in` the range.
+  ///   - timeout: The default of `timeoutSeconds`, which `longestTimeout` bounds.
+  public init(
+    _ section: ConfigurationSection, concurrency: Int = 64, in range: ClosedRange<Int> = 1...10_000,
+    timeout: Duration = .seconds(10), longestTimeout: Duration = .seconds(120)
+  ) {
     let name = section.string("name", "The lane's name in jobs, results, logs and metrics.")
     section.check(
       "name", name.isEmpty || Self.isName(name), "must be 1 to \(Self.maxNameLength) letters, digits or hyphens")
     self.init(
       name: name,
-      concurrency: section.integer("concurrency", default: 64, in: 1...10_000, "Calls under way at once."),
+      concurrency: section.integer("concurrency", default: concurrency, in: range, "Calls under way at once."),
       rate: Self.rate(section),
       callTimeout: section.seconds(
-        "timeoutSeconds", default: .seconds(10), in: .milliseconds(100) ... .seconds(120),
+        "timeoutSeconds", default: timeout, in: .milliseconds(100)...longestTimeout,
         "How long one call may take in all."),
       breakerThreshold: section.integer(
         "breakerThreshold", default: 20, in: 0...10_000, "Failed calls in a row after which the lane is down; 0: never."

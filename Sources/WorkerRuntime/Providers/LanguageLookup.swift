@@ -1,5 +1,5 @@
 /// The lookup of BCP 47 (RFC 4647, 3.4): from the language that was asked for to ever less specific ones.
-enum LanguageLookup {
+public enum LanguageLookup {
   /// RFC 5646, 4.4.1: 35 characters hold every tag without extensions or private use.
   /// A longer text is a mistake, or an attack on whoever compares it.
   static let maxLength = 64
@@ -8,7 +8,7 @@ enum LanguageLookup {
   ///
   /// - Parameter tag: A language tag as an app gave it: any case, `_` for `-` (POSIX and older systems) tolerated.
   /// - Returns: Nothing when the text is no language tag, so that the default is taken.
-  static func chain(_ tag: String) -> [String] {
+  public static func chain(_ tag: String) -> [String] {
     guard tag.utf8.count <= maxLength else { return [] }
     var subtags = tag.lowercased().replacingUnderscores().split(separator: "-", omittingEmptySubsequences: false)
     guard isWellFormed(subtags) else { return [] }

@@ -1,0 +1,69 @@
+/// The server that mail is submitted to, and how.
+public struct SMTPConfiguration: Sendable {
+  /// How the connection is protected.
+  public enum Security: String, Sendable, Hashable, CaseIterable {
+    /// TLS by STARTTLS, or no connection.
+    case starttls
+    /// TLS from the first byte.
+    case tls
+    /// None.
+    case none
+  }
+
+  public var host: String
+  public var port: UInt16
+  public var security: Security
+  /// The name that this client gives in EHLO.
+  public var clientName: String
+  /// The account, when the server wants one.
+  public var username: String?
+  /// Its password.
+  public var password: String?
+  /// A PEM file of certificate authorities; the system's bundle if `nil`.
+  public var caFile: String?
+  /// Connections at once; further messages wait.
+  public var maxConnections: Int
+  /// How long an unused connection may be taken again.
+  public var maxIdle: Duration
+  /// How long a connection may be used in all.
+  public var maxLifetime: Duration
+  public var timeouts = SMTPTimeouts()
+
+  /// - Parameters:
+  ///   - host: The name that the server's certificate bears.
+  ///   - port: 587 for submission with STARTTLS, 465 with TLS.
+  ///   - security: How the connection is protected.
+  ///   - clientName: The name that this client gives in EHLO: its own host's, in full.
+  ///   - username: The account, when the server wants one.
+  ///   - password: Its password.
+  ///   - caFile: A PEM file of certificate authorities.
+  ///   - maxConnections: 1 to 256; each has a thread of its own while it is used.
+  ///   - maxIdle: How long an unused connection may be taken again.
+  ///   - maxLifetime: How long a connection may be used in all.
+  public init(
+    host: String, port: UInt16 = 587, security: Security = .starttls, clientName: String = "localhost",
+    username: String? = nil, password: String? = nil, caFile: String? = nil, maxConnections: Int = 16,
+    maxIdle: Duration = .seconds(60), maxLifetime: Duration = .seconds(600)
+  ) {
+    precondition((1...256).contains(maxConnections), "a client has 1 to 256 connections")
+    self.host = host
+    self.port = port
+    self.security = security
+    self.clientName = clientName
+    self.username = username
+    self.password = password
+    self.caFile = caFile
+    self.maxConnections = maxConnections
+    self.maxIdle = maxIdle
+    self.maxLifetime = maxLifetime
+  }
+
+  /// The server, for people.
+  var authority: String { "\(host):\(port)" }
+
+  /// libcurl takes the name for EHLO from the path.
+  var url: String {
+    let literal = host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host
+    return "\(security == .tls ? "smtps" : "smtp")://\(literal):\(port)/\(clientName)"
+  }
+}

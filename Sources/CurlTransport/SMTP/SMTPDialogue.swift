@@ -1,0 +1,86 @@
+/// Follows a dialogue by what libcurl sends and receives: the stage, and the reply that belongs to it.
+struct SMTPDialogue {
+  /// Lines of one reply; a server that sends more is broken.
+  private static let maxLines = 128
+
+  private(set) var stage = SMTPStage.connect
+  /// The reply to what was said last; `nil` while it has not come.
+  private(set) var reply: SMTPReply?
+  /// What the server offers, from its reply to EHLO, in upper case; kept as long as the connection.
+  private(set) var extensions: [String] = []
+  private var lines: [String] = []
+  private var isEncrypted = false
+  private var isOver = false
+
+  /// The beginning of a task, on the connection that there may be.
+  mutating func begin() {
+    stage = .connect
+    reply = nil
+    lines = []
+    isEncrypted = false
+    isOver = false
+  }
+
+  /// The connection is encrypted from here on.
+  mutating func tlsBegins() {
+    enter(.tls)
+    isEncrypted = true
+  }
+
+  /// The server is connected and has to speak first.
+  mutating func isConnected() {
+    if stage == .connect { enter(.greeting) }
+  }
+
+  /// A command is sent. What follows AUTH is not looked at.
+  mutating func sends(_ command: some StringProtocol) {
+    let verb = command.prefix { $0 != " " && !$0.isNewline }.uppercased()
+    switch verb {
+    case "EHLO", "HELO": enter(.hello)
+    case "STARTTLS": enter(.startTLS)
+    case "AUTH": enter(.authentication)
+    case "NOOP": enter(.check)
+    case "MAIL": enter(.sender)
+    case "RCPT": enter(.recipient)
+    case "DATA": enter(.data)
+    // What follows is not about the task.
+    case "QUIT": isOver = true
+    default: reply = nil
+    }
+  }
+
+  /// A piece of the message is asked for.
+  mutating func sendsContent() {
+    if stage != .content { enter(.content) }
+  }
+
+  /// There is no more of the message: the dot comes next.
+  mutating func contentEnds() { enter(.final) }
+
+  /// A line of a reply, without its CRLF.
+  mutating func receives(_ line: String) {
+    guard !isOver, SMTPReply.code(line) != nil else { return }
+    if lines.count < Self.maxLines { lines.append(line) }
+    // `250-` goes on.
+    guard line.utf8.dropFirst(3).first != UInt8(ascii: "-") else { return }
+    reply = SMTPReply(lines: lines)
+    lines = []
+    if stage == .hello, let reply, reply.code == 250 {
+      extensions = reply.text.split(separator: "\n").dropFirst().map { $0.uppercased() }
+    }
+    if stage == .connect || stage == .tls { stage = .greeting }
+  }
+
+  /// Whether the reply to EHLO has just come after which mail begins: behind STARTTLS there is another one.
+  func hasGreeted(after security: SMTPConfiguration.Security) -> Bool {
+    stage == .hello && reply?.code == 250 && (isEncrypted || security == .none)
+  }
+
+  var offersSMTPUTF8: Bool { extensions.contains { $0.split(separator: " ").first == "SMTPUTF8" } }
+
+  private mutating func enter(_ stage: SMTPStage) {
+    self.stage = stage
+    reply = nil
+    lines = []
+  }
+}

@@ -1,0 +1,56 @@
+/// Why a message was not taken, or not surely.
+public struct SMTPFailure: Error, Sendable, Hashable, CustomStringConvertible {
+  /// What went wrong.
+  public enum Kind: String, Sendable, Hashable {
+    /// The server said no; see `reply`.
+    case refused
+    /// The name of the host was not resolved.
+    case resolve
+    /// No TCP connection.
+    case connect
+    /// The TLS handshake failed.
+    case tls
+    /// The server's certificate does not verify.
+    case untrusted
+    /// The server offers no STARTTLS, and TLS is required.
+    case noTLS
+    /// The server offers no way of authentication that is known here.
+    case noAuthentication
+    /// An address is not ASCII, and the server does not offer SMTPUTF8.
+    case noSMTPUTF8
+    /// The connection ended.
+    case lost
+    /// The server did not answer in the time that RFC 5321 grants it, or the whole time was over.
+    case timedOut
+    /// The calling task was cancelled.
+    case cancelled
+    /// The client was shut down.
+    case closed
+    /// Anything else.
+    case other
+  }
+
+  public let kind: Kind
+  /// Where it happened.
+  public let stage: SMTPStage
+  /// The server's reply, when it is the reason.
+  public let reply: SMTPReply?
+  /// Whether the connection had carried other messages before: then it may simply have been closed meanwhile.
+  public let isReusedConnection: Bool
+  /// One line, safe to log: the host, the stage, codes; no addresses.
+  public let description: String
+
+  /// Whether the server may have taken the message: the final dot may have left and no reply to it came.
+  public var messageMayBeTaken: Bool { stage == .final && reply == nil }
+
+  /// Makes a failure, as tests of a caller do.
+  public init(
+    kind: Kind, stage: SMTPStage, reply: SMTPReply? = nil, isReusedConnection: Bool = false, description: String = ""
+  ) {
+    self.kind = kind
+    self.stage = stage
+    self.reply = reply
+    self.isReusedConnection = isReusedConnection
+    self.description = description
+  }
+}

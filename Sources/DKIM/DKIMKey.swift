@@ -1,0 +1,50 @@
+/// A private key that signs for a domain, under the name of its DNS record.
+public struct DKIMKey: Sendable {
+  /// How it signs.
+  public enum Algorithm: String, Sendable, Hashable, CaseIterable {
+    /// RFC 6376; every receiver knows it.
+    case rsa = "rsa-sha256"
+    /// RFC 8463; short, and not yet known to every receiver: beside an RSA signature.
+    case ed25519 = "ed25519-sha256"
+  }
+
+  /// The signing domain (`d=`).
+  public let domain: String
+  /// The selector (`s=`): the public key is at `<selector>._domainkey.<domain>`.
+  public let selector: String
+  public let algorithm: Algorithm
+  /// PEM, and the zero that C wants at its end.
+  let pem: [UInt8]
+
+  /// Reads a key and tries it.
+  ///
+  /// - Parameters:
+  ///   - domain: The signing domain.
+  ///   - selector: The selector.
+  ///   - pem: A private key, RSA or Ed25519, as OpenSSL writes it.
+  ///   - signer: Makes the trial signature.
+  /// - Throws: `.badKey` when it is neither.
+  public init(domain: String, selector: String, pem: String, signer: DKIMSigner) throws(DKIMError) {
+    let text = Array(pem.utf8) + [0]
+    for algorithm in Algorithm.allCases {
+      let key = DKIMKey(domain: domain, selector: selector, algorithm: algorithm, pem: text)
+      if signer.canSign(with: key) {
+        self = key
+        return
+      }
+    }
+    throw DKIMError(.badKey, "is no private key of RSA or Ed25519 in PEM")
+  }
+
+  private init(domain: String, selector: String, algorithm: Algorithm, pem: [UInt8]) {
+    self.domain = domain
+    self.selector = selector
+    self.algorithm = algorithm
+    self.pem = pem
+  }
+}
+
+extension DKIMKey: CustomStringConvertible, CustomReflectable {
+  public var description: String { "DKIMKey(\(selector)._domainkey.\(domain), \(algorithm.rawValue), <redacted>)" }
+  public var customMirror: Mirror { Mirror(self, children: []) }
+}

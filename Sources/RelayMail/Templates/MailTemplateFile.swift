@@ -1,0 +1,35 @@
+/// The form of a file `<language>.json` in the template directory.
+struct MailTemplateFile: Decodable, Sendable {
+  /// The language tag (BCP 47). Its file has the same name.
+  let language: String
+  /// Further tags that this language serves.
+  let aliases: [String]?
+  /// `rtl` for scripts that are written from right to left.
+  let direction: Direction?
+  /// By template name.
+  let templates: [String: Template]
+
+  enum Direction: String, Decodable, Sendable { case ltr, rtl }
+
+  struct Template: Decodable, Sendable {
+    let subject: String
+    /// Variables of which a job has to bring at least one.
+    let oneOf: [String]?
+    /// From top to bottom.
+    let blocks: [Block]
+  }
+
+  /// A part of a mail: exactly one of `text`, `code`, `button` and `small`.
+  struct Block: Decodable, Sendable {
+    /// A paragraph.
+    let text: String?
+    /// `{code}`, large.
+    let code: String?
+    /// The label of a button that leads to `{link}`; where there are no buttons, the line before the address.
+    let button: String?
+    /// A paragraph in small print.
+    let small: String?
+    /// A variable without which the block is left out.
+    let `if`: String?
+  }
+}

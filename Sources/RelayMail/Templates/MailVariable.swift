@@ -1,0 +1,39 @@
+/// What a job may put into a template, and the rules that keep it from changing more than its own place.
+enum MailVariable: String, CaseIterable, Sendable {
+  case code, link, appName, change
+
+  /// The longest code, in characters.
+  static let maxCodeLength = 16
+  /// The longest app name, in Unicode scalars.
+  static let maxAppNameLength = 64
+  /// The longest sentence, in Unicode scalars.
+  static let maxChangeLength = 500
+
+  /// What is wrong with a value, or nil. The answer never repeats the value.
+  func problem(with value: String) -> String? {
+    switch self {
+    case .code:
+      Self.isCode(value) ? nil : "must be 1 to \(Self.maxCodeLength) letters (A-Z), digits or hyphens"
+    case .link:
+      PlainText.isLink(value)
+        ? nil : "must be an https:// address of at most \(PlainText.maxLinkBytes) ASCII characters"
+    case .appName: Self.problem(value, Self.maxAppNameLength)
+    case .change: Self.problem(value, Self.maxChangeLength)
+    }
+  }
+
+  private static func isCode(_ value: String) -> Bool {
+    (1...maxCodeLength).contains(value.utf8.count)
+      && value.utf8.allSatisfy { byte in
+        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || byte == UInt8(ascii: "-")
+          || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
+      }
+  }
+
+  private static func problem(_ value: String, _ length: Int) -> String? {
+    let scalars = value.unicodeScalars
+    let isFine =
+      (1...length).contains(scalars.count) && PlainText.isLine(value) && !scalars.allSatisfy(\.properties.isWhitespace)
+    return isFine ? nil : "must be 1 to \(length) printable characters without line breaks or direction marks"
+  }
+}

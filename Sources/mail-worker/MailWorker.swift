@@ -1,0 +1,21 @@
+import RelayMail
+import ServiceRuntime
+import WorkerRuntime
+
+/// Takes `mail.relay` jobs from the queue, submits each to a mail server, and reports what became of it.
+@main struct MailWorker {
+  static func main() async {
+    let process = ProcessDescription(
+      name: "mail-worker",
+      summary: "Sends mail: takes jobs from the queue mail.relay, signs each and submits it to a mail server.")
+    await ProcessMain.run(process) { (configuration: MailWorkerConfiguration, context: ServiceContext) in
+      let relay = try await MailRelay(configuration, log: context.log)
+      return [
+        try await WorkerService(
+          handler: relay.handler, lanes: relay.lanes, settings: configuration.worker, common: configuration.common,
+          context: context, adjust: { $0.rules.minimumCallTime = configuration.minimumValidity },
+          finish: relay.shutdown)
+      ]
+    }
+  }
+}
