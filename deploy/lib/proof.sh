@@ -77,14 +77,23 @@ proof_sms_arrived() {
 }
 
 proof_revocation() {
-  local app=com.example.app code
+  local app=com.example.app code address
+  address=proof-$RANDOM$RANDOM@privaterelay.appleid.com
   code=$(proof_control apple/codes --json "{\"clientID\":\"$app\"}" | jq -r .code)
-  note "countersign revoke --app $app --code ${code:0:8}…"
-  countersign revoke --app "$app" --code "$code" --timeout 60s | sed 's/^/      /' ||
+  note "countersign revoke --app $app --code ${code:0:8}… --notify $address --language fr"
+  countersign revoke --app "$app" --code "$code" --notify "$address" --language fr --timeout 60s | sed 's/^/      /' ||
     die "the token was not revoked" "logs in $STACK/log"
   note "Sign in with Apple has revoked:"
   proof_control revocations --get --data-urlencode "code=$code" |
     jq -r '.[] | "      | the \(.tokenTypeHint) of \(.clientID), at \(.receivedAt)"'
   [[ $(proof_control revocations --get --data-urlencode "code=$code" | jq length) == 1 ]] ||
     die "Sign in with Apple has not revoked the token once"
+  PROOF_ADDRESS=$address
+  wait_until 30 - proof_mail_arrived || die "no notice reached the mail server within 30 s" "logs in $STACK/log"
+  note "the mail server took, signed for $MAIL_DOMAIN: ${PROOF_MAIL#"$STACK"/}"
+}
+
+# The mail to the address; its file is kept in PROOF_MAIL.
+proof_mail_arrived() {
+  PROOF_MAIL=$(grep -lsF "Delivered-To: $PROOF_ADDRESS" "$STACK"/mail/new/* | head -n 1) && [[ -n $PROOF_MAIL ]]
 }

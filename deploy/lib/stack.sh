@@ -1,11 +1,12 @@
 # shellcheck shell=bash disable=SC2034
-# The stack of a developer's machine: broker, simulator with its front, coordinator, workers. Sourced after common.sh, broker.sh and
-# front.sh. Everything of it is in one directory, STACK: secrets/, config/, data/, log/, pid/, broker/, front/.
+# The stack of a developer's machine: broker, simulator with its front, coordinator, workers. Sourced after common.sh, packages.sh,
+# broker.sh, front.sh and mail.sh. Everything of it is in one directory, STACK: secrets/, config/, data/, log/, pid/, broker/, front/,
+# mail/.
 
 readonly READY_SECONDS=60
 readonly STOP_SECONDS=30
 # In the order of their start; each starts without the others too.
-readonly STACK_PROCESSES=(simulator front coordinator sms-worker-1 sms-worker-2 push-worker revocation-worker)
+readonly STACK_PROCESSES=(simulator front coordinator sms-worker-1 sms-worker-2 push-worker revocation-worker relay mail-worker)
 
 # Sets where the stack is, what it runs and on which ports.
 #   stack_use DIRECTORY BINARIES PORT_BASE
@@ -19,7 +20,9 @@ stack_use() {
   WORKER2_PORT=$((AMQP_PORT + 13))
   PUSH_WORKER_PORT=$((AMQP_PORT + 14))
   REVOCATION_WORKER_PORT=$((AMQP_PORT + 15))
+  MAIL_WORKER_PORT=$((AMQP_PORT + 16))
   FRONT_PORT=$((AMQP_PORT + 17))
+  SMTP_PORT=$((AMQP_PORT + 18))
   SECRETS=$STACK/secrets
 }
 
@@ -39,6 +42,7 @@ stack_prepare() {
   ensure_signing_key "$SECRETS/apns-key.p8"
   ensure_signing_key "$SECRETS/apple-key.p8"
   ensure_certificates "$SECRETS"
+  mail_prepare "$SECRETS"
   front_prepare "$STACK/front" "$SECRETS" "$FRONT_PORT" "$SIMULATOR_PORT"
   local file
   for file in "$ROOT"/deploy/dev/*.json5; do
@@ -47,6 +51,7 @@ stack_prepare() {
       -e "s/@SIMULATOR_PORT@/$SIMULATOR_PORT/g" -e "s/@COORDINATOR_PORT@/$COORDINATOR_PORT/g" \
       -e "s/@WORKER1_PORT@/$WORKER1_PORT/g" -e "s/@WORKER2_PORT@/$WORKER2_PORT/g" \
       -e "s/@PUSH_WORKER_PORT@/$PUSH_WORKER_PORT/g" -e "s/@REVOCATION_WORKER_PORT@/$REVOCATION_WORKER_PORT/g" \
+      -e "s/@MAIL_WORKER_PORT@/$MAIL_WORKER_PORT/g" -e "s/@SMTP_PORT@/$SMTP_PORT/g" \
       -e "s/@FRONT_PORT@/$FRONT_PORT/g" \
       -e "s#@ROOT@#$ROOT#g" "$file" >"$STACK/config/$(basename "$file")"
   done
@@ -83,6 +88,8 @@ export COUNTERSIGN_COORDINATOR_URL=http://127.0.0.1:$COORDINATOR_PORT
 export COUNTERSIGN_SMS_WORKER_URLS=http://127.0.0.1:$WORKER1_PORT,http://127.0.0.1:$WORKER2_PORT
 export COUNTERSIGN_PUSH_WORKER_URLS=http://127.0.0.1:$PUSH_WORKER_PORT
 export COUNTERSIGN_REVOCATION_WORKER_URLS=http://127.0.0.1:$REVOCATION_WORKER_PORT
+export COUNTERSIGN_MAIL_WORKER_URLS=http://127.0.0.1:$MAIL_WORKER_PORT
+export COUNTERSIGN_MAILDIR=$STACK/mail
 export COUNTERSIGN_CONFIG_DIR=$STACK/config
 export COUNTERSIGN_BIN=$BIN
 export PATH=$BIN:\$PATH
@@ -124,6 +131,10 @@ stack_failed() {
 
 #   is_ready NAME PORT
 is_ready() {
+  if [[ $1 == relay ]]; then
+    mail_is_ready "$2"
+    return
+  fi
   local url=http://127.0.0.1:$2/readyz trust=()
   if [[ $1 == front ]]; then
     url=https://localhost:$2/readyz
@@ -150,6 +161,16 @@ stack_start_by_name() {
     revocation-worker)
       stack_start revocation-worker "$REVOCATION_WORKER_PORT" "$BIN/revocation-worker" \
         --config "$STACK/config/revocation-worker.json5"
+      ;;
+    relay)
+      mail_python
+      stack_start relay "$SMTP_PORT" "$MAIL_PYTHON" "$ROOT/deploy/dev/relay.py" --port "$SMTP_PORT" \
+        --maildir "$STACK/mail" --keys "$SECRETS/dkim-records.json" --registered "$MAIL_DOMAIN" \
+        --certificate "$SECRETS/front-cert.pem" --certificate-key "$SECRETS/front-key.pem" \
+        --user countersign --password-file "$SECRETS/relay-password"
+      ;;
+    mail-worker)
+      stack_start mail-worker "$MAIL_WORKER_PORT" "$BIN/mail-worker" --config "$STACK/config/mail-worker.json5"
       ;;
     *) die "no process of the stack is called $1" ;;
   esac

@@ -94,9 +94,9 @@ tests_python() {
     make_python_environment; then
     return 0
   fi
-  ensure_packages python3-pika python3-jwt python3-cryptography
+  ensure_packages python3-pika python3-jwt python3-cryptography python3-dkim python3-nacl
   TEST_PYTHON=/usr/bin/python3
-  if "$TEST_PYTHON" -c 'import pika, jwt, cryptography' 2>/dev/null; then return 0; fi
+  if "$TEST_PYTHON" -c 'import pika, jwt, cryptography, dkim, nacl' 2>/dev/null; then return 0; fi
   INTEROP_STATUS=1
   INTEROP_SUMMARY='the Python packages could not be installed'
   return 1
