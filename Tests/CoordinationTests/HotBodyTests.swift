@@ -29,7 +29,7 @@ struct HotBodyTests {
     let full = SMSDispatchJob.Variables(code: SecretField(Secret(text)), appName: text, domain: "example.com")
     for job in [
       SMSDispatchJob(
-        to: "+1", content: .template(name: "verification", languageCode: "pt-BR", variables: full), lane: "a",
+        to: "+1", content: .template(name: "verification", languageCode: "pt-BR", variables: full), app: "b", lane: "a",
         deadline: at, onUnknown: .resend),
       SMSDispatchJob(
         to: "+1", content: .template(name: text, languageCode: nil, variables: .init()), deadline: at),
@@ -61,7 +61,7 @@ struct HotBodyTests {
       to: "v",
       content: .template(
         name: "v", languageCode: "v",
-        variables: .init(code: SecretField(Secret("v")), appName: "v", domain: "v")), lane: "v",
+        variables: .init(code: SecretField(Secret("v")), appName: "v", domain: "v")), app: "v", lane: "v",
       deadline: UnixTime(seconds: 0), onUnknown: .report)
     #expect(names(job.hotJSON) == names(try job.json()))
   }

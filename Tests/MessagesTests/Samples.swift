@@ -177,7 +177,7 @@ struct Sample: Sendable, CustomStringConvertible {
       try Sample(
         [
           SMSDispatchJob(
-            to: number, content: .template(name: "t", languageCode: "fr", variables: variables), lane: "l",
+            to: number, content: .template(name: "t", languageCode: "fr", variables: variables), app: app, lane: "l",
             deadline: time, onUnknown: .resend)
         ],
         least: SMSDispatchJob(to: number, content: .text("Hi"), deadline: time)),

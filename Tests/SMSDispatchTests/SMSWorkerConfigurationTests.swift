@@ -78,14 +78,17 @@ struct SMSWorkerConfigurationTests {
   @Test("Every key of a lane is read")
   func laneKeys() throws {
     let more =
-      #"concurrency: 7, ratePerSecond: 2.5, burst: 3, timeoutSeconds: 1.5, breakerThreshold: 0, regions: ["DE", "FR"]"#
+      #"concurrency: 7, ratePerSecond: 2.5, burst: 3, timeoutSeconds: 1.5, breakerThreshold: 0, regions: ["DE", "FR"],"#
+      + #" prefixes: ["+49", "+33"], apps: ["com.example.app"], weight: 2.5"#
     let lane = try load("[{\(Self.twilio), \(more)}]").content.lanes[0]
     #expect(
       lane.lane
         == LaneConfiguration(
           name: "t", concurrency: 7, rate: LaneRate(perSecond: 2.5, burst: 3), callTimeout: .milliseconds(1500),
           breakerThreshold: 0))
-    #expect(lane.regions == ["DE", "FR"])
+    #expect(
+      lane.route
+        == RouteRules(regions: ["DE", "FR"], prefixes: ["+49", "+33"], apps: ["com.example.app"], weight: 2.5))
   }
 
   @Test("A variable of the environment reaches into a lane")
@@ -129,6 +132,7 @@ struct SMSWorkerConfigurationTests {
       ("[{\(twilio), baseURL: \"ftp://x/\"}]", "lanes.0.baseURL: must be an http:// or https:// URL"),
       ("[{\(twilio), baseURL: \"https://u:p@x/\"}]", "lanes.0.baseURL: must be an http:// or https:// URL"),
       ("[{\(twilio), regions: [\"de\"]}]", "lanes.0.regions: must be codes of ISO 3166-1"),
+      ("[{\(twilio), prefixes: [\"49\"]}]", "lanes.0.prefixes: must be + and 1 to 15 digits"),
       ("[{\(twilio), concurrency: 0}]", "lanes.0.concurrency: must be a whole number from 1 to 10000"),
       ("[{\(twilio), secretFile: \"secret\"}]", "lanes.0.secretFile: unknown key"),
       ("[{\(webhook), from: \"This name is too long\"}]", "lanes.0.from: must be a number"),

@@ -54,6 +54,7 @@ extension SMSDispatchJob {
       text.put("languageCode", languageCode)
       text.put("variables", object: variables.hotJSON)
     }
+    text.put("app", app)
     text.put("lane", lane)
     text.put("deadline", deadline)
     text.put("onUnknown", onUnknown?.rawValue)

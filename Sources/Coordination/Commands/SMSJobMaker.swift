@@ -41,7 +41,7 @@ struct SMSJobMaker: Sendable {
     let job = SMSDispatchJob(
       to: verification.phoneNumber,
       content: .template(name: app.template, languageCode: verification.languageCode, variables: variables),
-      deadline: verification.expiresAt, onUnknown: onUnknown)
+      app: verification.app, deadline: verification.expiresAt, onUnknown: onUnknown)
     return job.hotJSON
   }
 }

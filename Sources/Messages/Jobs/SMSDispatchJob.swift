@@ -8,6 +8,8 @@ public struct SMSDispatchJob: Job, Hashable {
   public var to: String
   /// What is sent.
   public var content: Content
+  /// The app that it is from, for workers whose lanes are for some apps only.
+  public var app: String?
   /// The only lane that may serve it; any, if absent.
   public var lane: String?
   /// It is not sent after this time.
@@ -15,9 +17,13 @@ public struct SMSDispatchJob: Job, Hashable {
   /// `report` if absent.
   public var onUnknown: OnUnknown?
 
-  public init(to: String, content: Content, lane: String? = nil, deadline: UnixTime, onUnknown: OnUnknown? = nil) {
+  public init(
+    to: String, content: Content, app: String? = nil, lane: String? = nil, deadline: UnixTime,
+    onUnknown: OnUnknown? = nil
+  ) {
     self.to = to
     self.content = content
+    self.app = app
     self.lane = lane
     self.deadline = deadline
     self.onUnknown = onUnknown
@@ -53,13 +59,14 @@ public struct SMSDispatchJob: Job, Hashable {
 
 extension SMSDispatchJob: Codable {
   private enum CodingKeys: String, CodingKey {
-    case to, text, template, languageCode, variables, lane, deadline, onUnknown
+    case to, text, template, languageCode, variables, app, lane, deadline, onUnknown
   }
 
   public init(from decoder: any Decoder) throws {
     let fields = try decoder.container(keyedBy: CodingKeys.self)
     to = try fields.decode(String.self, forKey: .to)
     content = try Self.content(fields)
+    app = try fields.decodeIfPresent(String.self, forKey: .app)
     lane = try fields.decodeIfPresent(String.self, forKey: .lane)
     deadline = try fields.decode(UnixTime.self, forKey: .deadline)
     onUnknown = try fields.decodeIfPresent(OnUnknown.self, forKey: .onUnknown)
@@ -96,6 +103,7 @@ extension SMSDispatchJob: Codable {
       try fields.encodeIfPresent(languageCode, forKey: .languageCode)
       try fields.encode(variables, forKey: .variables)
     }
+    try fields.encodeIfPresent(app, forKey: .app)
     try fields.encodeIfPresent(lane, forKey: .lane)
     try fields.encode(deadline, forKey: .deadline)
     try fields.encodeIfPresent(onUnknown, forKey: .onUnknown)

@@ -5,8 +5,8 @@ public import WorkerRuntime
 public struct LaneSettings: Sendable {
   /// What the engine goes by: the name, the slots, the rate, the breaker.
   public let lane: LaneConfiguration
-  /// The regions (ISO 3166-1 alpha-2) whose numbers go this way; all, when it is empty.
-  public let regions: Set<String>
+  /// Which messages go this way.
+  public let route: RouteRules
   /// Certificates that the provider's must come from; the system's, if nil.
   let caFile: String?
   let provider: ProviderSettings
@@ -14,7 +14,9 @@ public struct LaneSettings: Sendable {
   /// Reads one entry. Problems are reported to the section.
   init(_ section: ConfigurationSection) {
     lane = LaneConfiguration(section)
-    regions = Self.regions(section)
+    route = RouteRules(
+      regions: Self.regions(section), prefixes: Self.prefixes(section), apps: Self.apps(section),
+      weight: Self.weight(section))
     caFile = section.path("caFile", "Certificates (PEM) that the provider's must come from; the system's if absent.")
     provider = ProviderSettings(section)
   }
@@ -24,6 +26,27 @@ public struct LaneSettings: Sendable {
       "regions", default: [], "Regions (ISO 3166-1, such as DE) whose numbers go this way; all if empty.")
     section.check("regions", regions.allSatisfy(isRegion), "must be codes of ISO 3166-1 in capitals, such as \"DE\"")
     return Set(regions)
+  }
+
+  private static func prefixes(_ section: ConfigurationSection) -> [String] {
+    let prefixes = section.strings(
+      "prefixes", default: [], "Beginnings of the numbers that go this way, such as +49151; all if empty.")
+    section.check(
+      "prefixes",
+      prefixes.allSatisfy { $0.hasPrefix("+") && String($0.dropFirst()).isMatched(by: \.isDigit, length: 1...15) },
+      "must be + and 1 to 15 digits each")
+    return prefixes
+  }
+
+  private static func apps(_ section: ConfigurationSection) -> Set<String> {
+    Set(section.strings("apps", default: [], "The apps whose messages go this way; all if empty."))
+  }
+
+  private static func weight(_ section: ConfigurationSection) -> Double? {
+    let weight = section.number(
+      "weight", default: 0, in: 0...1_000_000,
+      "The share among the lanes with a weight that stand beside each other; 0: the lane keeps its place.")
+    return weight > 0 ? weight : nil
   }
 
   private static func isRegion(_ text: String) -> Bool {

@@ -14,8 +14,7 @@ public struct SMSJobHandler: JobHandler {
   /// In the order in which they are tried.
   private let routes: [LaneRoute]
   private let lanes: [String: any SMSLane]
-  /// Whether some lane serves some regions only.
-  private let hasRegions: Bool
+  private let table: RouteTable
   private let composer: SMSComposer
 
   /// - Parameters:
@@ -30,14 +29,14 @@ public struct SMSJobHandler: JobHandler {
   ) {
     self.routes = routes
     self.lanes = Dictionary(routes.map { ($0.lane.name, $0.lane) }, uniquingKeysWith: { first, _ in first })
-    self.hasRegions = routes.contains { !$0.regions.isEmpty }
+    self.table = RouteTable(routes)
     self.composer = SMSComposer(templates: templates, keys: keys, limits: limits, appName: appName)
   }
 
   public func prepare(_ body: SMSDispatchJob, of message: JobMessage) -> Preparation<OutgoingSMS> {
     if let problem = Recipient.problem(with: body.to) { return .refused(problem) }
     let candidates: [any SMSLane]
-    switch candidateLanes(body) {
+    switch candidateLanes(body, message.messageID) {
     case .success(let lanes): candidates = lanes
     case .failure(let problem): return .refused(problem.reason)
     }
@@ -65,20 +64,18 @@ public struct SMSJobHandler: JobHandler {
   /// Why no lane can serve a job.
   private struct NoLane: Error { let reason: Reason }
 
-  private func candidateLanes(_ body: SMSDispatchJob) -> Result<[any SMSLane], NoLane> {
+  private func candidateLanes(_ body: SMSDispatchJob, _ jobID: String) -> Result<[any SMSLane], NoLane> {
     if let name = body.lane {
       guard let lane = lanes[name] else { return .failure(NoLane(reason: unknownLane)) }
       return .success([lane])
     }
-    guard hasRegions else { return .success(routes.map(\.lane)) }
-    let region = Recipient.region(of: body.to)
-    let candidates = routes.filter { $0.serves(region) }.map(\.lane)
-    guard !candidates.isEmpty else {
-      return .failure(
-        NoLane(reason: Reason("NO_ROUTE", "No lane of this worker serves the region \(region ?? "of this number").")))
-    }
+    let candidates = table.lanes(to: body.to, app: body.app, jobID: jobID) { Recipient.region(of: body.to) }
+    guard !candidates.isEmpty else { return .failure(NoLane(reason: Self.noRoute)) }
     return .success(candidates)
   }
+
+  private static let noRoute = Reason(
+    "NO_ROUTE", "No lane of this worker takes messages to this number, or of this app.")
 
   private var unknownLane: Reason {
     let known = routes.map(\.lane.name).joined(separator: ", ")

@@ -34,7 +34,7 @@ struct LaneFactory {
         deduplicates: webhook.receiverDeduplicates, table: tables.webhook, http: http, clock: clock)
     case .unknown: throw Self.incomplete(settings)
     }
-    return Lane(route: LaneRoute(lane, regions: settings.regions), http: http, receipts: receipts)
+    return Lane(route: LaneRoute(lane, rules: settings.route), http: http, receipts: receipts)
   }
 
   /// One for each lane, so that one provider's trouble does not take another's connections.
