@@ -112,7 +112,7 @@ import WorkerRuntime
     ),
     (#"[{name: "p", type: "apns", baseURL: "ftp://x"}]"#, "{a: {push}}", "lanes.0.baseURL"),
     (#"[{name: "r", type: "recaptcha-enterprise"}]"#, "{a: {push}}", "lanes.0.project: is required"),
-    ("[classic]", "{a: {push}}", "apps.a.push.topic: is of no use"),
+    ("[classic]", "{a: {push}}", "apps.a.push: is of no use"),
     ("[apns]", "{a: {}}", "apps.a.push: is missing, and so is recaptcha"),
     ("[apns]", "{a: {recaptcha: {}}}", "apps.a.recaptcha.lane"),
     ("[enterprise]", "{a: {recaptcha: {}}}", "apps.a.recaptcha.siteKey: is required"),

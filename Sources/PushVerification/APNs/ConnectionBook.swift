@@ -94,10 +94,9 @@ struct ConnectionBook: Sendable {
     connections.removeAll()
   }
 
+  /// The first that has room, not the one with most: many pushes on one connection share its writes and reads.
   private var indexWithRoom: Int? {
-    connections.indices
-      .filter { connections[$0].open < (connections[$0].isNarrow ? 1 : width) }
-      .min { load(connections[$0]) < load(connections[$1]) }
+    connections.firstIndex { !$0.isNarrow && $0.open < width } ?? connections.firstIndex { $0.isNarrow && $0.open == 0 }
   }
 
   private func load(_ connection: Connection) -> Int {

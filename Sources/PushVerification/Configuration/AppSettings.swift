@@ -11,11 +11,13 @@ struct AppSettings: Sendable {
 
   init(bundleID: String, _ section: ConfigurationSection, lanes: [LaneSettings]) {
     self.bundleID = bundleID
-    push = section.optionalSection("push").map { PushSettings($0, bundleID: bundleID, lanes: lanes) }
+    push = section.optionalSection("push").map { PushSettings($0, bundleID: bundleID) }
     recaptcha = section.optionalSection("recaptcha").map { RecaptchaApp($0, bundleID: bundleID, lanes: lanes) }
     if push == nil, recaptcha == nil {
       section.problem("push", "is missing, and so is recaptcha: give one of them or both")
     }
+    let hasLane = lanes.contains { if case .apns = $0.provider { true } else { false } }
+    section.check("push", push == nil || hasLane, "is of no use: lanes has none of type apns")
   }
 }
 
@@ -25,7 +27,7 @@ struct PushSettings: Sendable {
   let topic: String
   let payload: PushPayload
 
-  init(_ section: ConfigurationSection, bundleID: String, lanes: [LaneSettings]) {
+  init(_ section: ConfigurationSection, bundleID: String) {
     credential = CredentialSettings(section)
     topic = section.string("topic", default: bundleID, "What Apple knows the app by; the bundle ID.")
     section.check("topic", Self.isHeaderText(topic), "must be visible ASCII characters")
@@ -38,8 +40,6 @@ struct PushSettings: Sendable {
       form: section.word(
         "payloadForm", default: .object,
         "object: receipt and secret stand under the key; string: their JSON does, as text."))
-    let hasLane = lanes.contains { if case .apns = $0.provider { true } else { false } }
-    if !hasLane { section.problem("topic", "is of no use: lanes has none of type apns") }
   }
 
   private static func isHeaderText(_ text: String) -> Bool {
