@@ -7,6 +7,8 @@ import Telemetry
 public enum BenchmarkJob: String, CaseIterable, Sendable {
   /// A message with a code, for a number of its own.
   case sms = "sms.dispatch"
+  /// A push of a secret, to a device of its own.
+  case push = "push.verify"
   /// The revocation of an authorization code: an exchange, a further stage, a revocation.
   case revocation = "apple.revoke"
 
@@ -21,6 +23,7 @@ public enum BenchmarkJob: String, CaseIterable, Sendable {
   private var type: MessageType {
     switch self {
     case .sms: SMSDispatchJob.type
+    case .push: PushVerifyJob.type
     case .revocation: AppleRevokeJob.type
     }
   }
@@ -46,6 +49,14 @@ public enum BenchmarkJob: String, CaseIterable, Sendable {
         to: number, content: .template(name: "verification", languageCode: "en", variables: variables),
         deadline: run.deadline
       ).json()
+    case .push:
+      let digits = String(index, radix: 16)
+      let device = String(repeating: "0", count: Self.deviceDigits - digits.utf8.count) + digits
+      return try PushVerifyJob(
+        app: Self.app, deviceToken: device, environment: .production, receipt: messageID,
+        secret: secret(String(repeating: "s", count: Self.secretLength), for: device, messageID, run),
+        deadline: run.deadline
+      ).json()
     case .revocation:
       let code = try secret("c\(run.id).0.\(index)", for: Self.app, messageID, run)
       return try AppleRevokeJob(app: Self.app, token: .authorizationCode(code), deadline: run.deadline).json()
@@ -59,4 +70,6 @@ public enum BenchmarkJob: String, CaseIterable, Sendable {
   }
 
   private static let app = "com.example.app"
+  private static let deviceDigits = 64
+  private static let secretLength = 43
 }

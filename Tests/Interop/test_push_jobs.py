@@ -1,0 +1,175 @@
+"""Pushes as another service enqueues them: provider tokens checked with PyJWT, payloads read as the app's SDK reads them."""
+
+import datetime
+import http.server
+import json
+import os
+import threading
+import unittest
+import uuid
+
+import jwt
+from cryptography.hazmat.primitives import serialization
+
+import stack
+from countersign_client import Client
+from process import Process
+
+APP = "com.example.app"
+WORKER = "push-worker"
+TEAM, KEY = "EXAMPLE001", "APNSKEY001"
+PUSHES = 200
+
+
+def in_seconds(seconds):
+    """An RFC 3339 time from now."""
+    at = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=seconds)
+    return at.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def public_key():
+    """What Apple has of the team's key."""
+    private = serialization.load_pem_private_key(
+        (stack.DIRECTORY / "secrets" / "apns-key.p8").read_bytes(), password=None)
+    return private.public_key()
+
+
+class PushTest(unittest.TestCase):
+    """A push-worker of its own, and an Apple in Python that checks every provider token."""
+
+    @classmethod
+    def setUpClass(cls):
+        stack.stop(WORKER)
+        cls.addClassCleanup(stack.start, WORKER)
+
+    def setUp(self):
+        self.client = Client(os.environ["COUNTERSIGN_AMQP_URL"])
+        self.addCleanup(self.client.close)
+        self.apple = Apple(public_key())
+        threading.Thread(target=self.apple.serve_forever, daemon=True).start()
+        self.addCleanup(self.apple.server_close)
+        self.addCleanup(self.apple.shutdown)
+        self.worker = self.enterContext(Process(WORKER))
+        self.worker.variables["COUNTERSIGN_LANES_0_BASE_URL"] = f"http://127.0.0.1:{self.apple.server_port}"
+
+    def push(self, device, **fields):
+        """Enqueues a push: its ID, which is the correlation ID too."""
+        job_id = str(uuid.uuid4())
+        body = {
+            "app": APP, "deviceToken": device, "environment": "production", "receipt": f"r-{job_id}",
+            "secret": f"s-{job_id}", "deadline": in_seconds(60), **fields}
+        self.client.send("countersign.jobs", "push.verify", body, message_id=job_id, correlation_id=job_id)
+        return job_id
+
+    def result(self, job_id):
+        """What came back of a job."""
+        properties, result = self.client.wait(job_id, 60)
+        self.assertEqual(properties.type, "push.verify.result.v1")
+        self.assertEqual(result["jobID"], job_id)
+        return result
+
+    def test_one_token_for_all_connections(self):
+        self.worker.start()
+        jobs = {self.push(f"{number:064x}"): f"{number:064X}" for number in range(PUSHES)}
+        for job_id in jobs:
+            result = self.result(job_id)
+            self.assertEqual((result["outcome"], result["environment"]), ("accepted", "production"), self.apple.refused)
+            self.assertEqual(result["apnsID"], job_id)
+        self.assertEqual(self.apple.refused, [])
+        self.assertEqual(len(self.apple.pushes), PUSHES)
+        self.assertGreater(len(self.apple.connections), 1)
+        self.assertEqual(len(self.apple.tokens), 1)
+        header, claims = next(iter(self.apple.tokens.values()))
+        self.assertEqual(header, {"alg": "ES256", "kid": KEY})
+        self.assertEqual(set(claims), {"iss", "iat"})
+        for job_id, device in jobs.items():
+            headers, payload = self.apple.pushes[device.lower()]
+            self.assertEqual(
+                [headers[name] for name in ["apns-topic", "apns-push-type", "apns-priority", "apns-id"]],
+                [APP, "background", "5", job_id])
+            self.assertEqual(payload["aps"], {"content-available": 1})
+            self.assertEqual(
+                payload["com.google.firebase.auth"], {"receipt": f"r-{job_id}", "secret": f"s-{job_id}"})
+            self.assertNotIn(f"s-{job_id}", self.worker.output())
+            self.assertNotIn(device.lower(), self.worker.output())
+
+    def test_payload_as_text(self):
+        self.worker.replace(r'keyFile: "\.\./secrets/apns-key\.p8"',
+                            'keyFile: "../secrets/apns-key.p8", payloadKey: "own.key", payloadForm: "string"')
+        self.worker.start()
+        job_id = self.push("ab" * 32)
+        self.assertEqual(self.result(job_id)["outcome"], "accepted")
+        payload = self.apple.pushes["ab" * 32][1]
+        self.assertEqual(json.loads(payload["own.key"]), {"receipt": f"r-{job_id}", "secret": f"s-{job_id}"})
+
+    def test_unregistered_since(self):
+        self.worker.start()
+        self.apple.unregistered["cd" * 32] = 1_782_900_000_123
+        result = self.result(self.push("cd" * 32))
+        self.assertEqual((result["outcome"], result["reason"]["code"], result["reason"]["providerCode"]),
+                         ("refused", "UNREGISTERED", "Unregistered"))
+        self.assertEqual(result["unregisteredAt"], "2026-07-01T10:00:00.123Z")
+
+
+class Apple(http.server.ThreadingHTTPServer):
+    """Takes pushes whose provider token verifies with PyJWT."""
+
+    LONGEST_LIFE = datetime.timedelta(hours=1)
+
+    def __init__(self, key):
+        super().__init__(("127.0.0.1", 0), AppleHandler)
+        self.key = key
+        self.lock = threading.Lock()
+        self.tokens = {}
+        self.pushes = {}
+        self.connections = set()
+        self.refused = []
+        self.unregistered = {}
+
+    def check(self, token):
+        header = jwt.get_unverified_header(token)
+        claims = jwt.decode(token, self.key, algorithms=["ES256"], issuer=TEAM, options={"require": ["iss", "iat"]})
+        age = datetime.datetime.now(datetime.timezone.utc) - datetime.datetime.fromtimestamp(
+            claims["iat"], datetime.timezone.utc)
+        if header["kid"] != KEY or age > self.LONGEST_LIFE:
+            raise ValueError("wrong key, or too old")
+        with self.lock:
+            self.tokens[token] = (header, claims)
+
+
+class AppleHandler(http.server.BaseHTTPRequestHandler):
+    """One connection."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self):  # pylint: disable=invalid-name
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        device = self.path.removeprefix("/3/device/")
+        status, answer = 200, {}
+        try:
+            kind, token = self.headers["authorization"].split(" ")
+            if kind != "bearer":
+                raise ValueError("no bearer")
+            self.server.check(token)
+            if device in self.server.unregistered:
+                status, answer = 410, {"reason": "Unregistered", "timestamp": self.server.unregistered[device]}
+            else:
+                with self.server.lock:
+                    self.server.pushes[device] = ({k.lower(): v for k, v in self.headers.items()}, json.loads(body))
+                    self.server.connections.add(self.client_address)
+        except (jwt.PyJWTError, KeyError, ValueError) as error:
+            self.server.refused.append(repr(error))
+            status, answer = 403, {"reason": "InvalidProviderToken"}
+        text = json.dumps(answer).encode() if answer else b""
+        self.send_response(status)
+        self.send_header("apns-id", self.headers["apns-id"])
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
+
+    def log_message(self, *_):  # pylint: disable=arguments-differ
+        """Says nothing."""
+
+
+if __name__ == "__main__":
+    unittest.main()
