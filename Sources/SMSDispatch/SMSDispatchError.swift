@@ -7,7 +7,7 @@ public struct SMSDispatchError: ExitingError {
   /// The kinds of error. More may come.
   public struct Code: Sendable, Hashable {
     private enum Kind {
-      case unreadable, invalidTemplate, invalidConfiguration, invalidSecret
+      case unreadable, invalidTemplate, invalidTransliteration, invalidConfiguration, invalidSecret
     }
     private let kind: Kind
 
@@ -15,6 +15,8 @@ public struct SMSDispatchError: ExitingError {
     public static let unreadable = Code(kind: .unreadable)
     /// A template file breaks a rule.
     public static let invalidTemplate = Code(kind: .invalidTemplate)
+    /// The table of transliterations breaks a rule.
+    public static let invalidTransliteration = Code(kind: .invalidTransliteration)
     /// The configuration of the worker breaks a rule.
     public static let invalidConfiguration = Code(kind: .invalidConfiguration)
     /// A secret does not have the form that its use needs.

@@ -26,7 +26,8 @@ public struct SMSDispatcher: Sendable {
       throw SMSDispatchError(.invalidConfiguration, "templates.directory: the templates have problems")
     }
     callbacks = configuration.receipts.addresses
-    let factory = LaneFactory(tables: configuration.tables, callbacks: callbacks, clock: clock)
+    let factory = LaneFactory(
+      tables: configuration.tables, callbacks: callbacks, transliteration: configuration.transliteration, clock: clock)
     var routes: [LaneRoute] = []
     var transports: [CurlTransport] = []
     var receipts: [String: any ReceiptSource] = [:]

@@ -26,7 +26,8 @@ struct HotBodyTests {
 
   @Test("Jobs, with and without what may be absent")
   func jobs() throws {
-    let full = SMSDispatchJob.Variables(code: SecretField(Secret(text)), appName: text, domain: "example.com")
+    let full = SMSDispatchJob.Variables(
+      code: SecretField(Secret(text)), appName: text, domain: "example.com", androidHash: text)
     for job in [
       SMSDispatchJob(
         to: "+1", content: .template(name: "verification", languageCode: "pt-BR", variables: full), app: "b", lane: "a",

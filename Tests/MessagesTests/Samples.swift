@@ -172,7 +172,8 @@ struct Sample: Sendable, CustomStringConvertible {
   }
 
   static func jobs() throws -> [Sample] {
-    let variables = SMSDispatchJob.Variables(code: secret, appName: "a", domain: "example.com")
+    let variables = SMSDispatchJob.Variables(
+      code: secret, appName: "a", domain: "example.com", androidHash: "FA+9qCX9VSu")
     return [
       try Sample(
         [
@@ -239,7 +240,8 @@ struct Sample: Sendable, CustomStringConvertible {
         jobID: "j", outcome: .refused, lane: "l", reference: "r",
         reason: .init(code: "C", detail: "d", providerCode: "21211"), attempts: 1, startedAt: time, finishedAt: time,
         extras: [
-          "segments": 1, "encoding": "gsm7", "suppress": true, "apnsID": "i", "environment": "sandbox",
+          "segments": 1, "encoding": "gsm7", "nationalLanguage": "turkish", "suppress": true, "apnsID": "i",
+          "environment": "sandbox",
           "unregisteredAt": .string(time.rfc3339), "score": 0.5, "tollFraudRisk": 0.5, "action": "a",
           "stage": "revoked", "tokenKind": "authorizationCode",
         ]),

@@ -186,6 +186,33 @@ struct SMSJobHandlerTests {
     #expect(try job(try handler(both).prepare(text(onUnknown: .report), of: message)).onUnknown == .report)
   }
 
+  @Test("A lane gets a long text in the form that it allows, and the result says which")
+  func textOptions() async throws {
+    let plain = FakeLane("plain")
+    let turkish = FakeLane("turkish")
+    let ascii = FakeLane("ascii")
+    let table = try Transliteration(file: Shipped.config + "/transliteration.json5")
+    let handler = try handler([
+      LaneRoute(plain), LaneRoute(turkish, text: TextOptions(nationalShiftTables: true)),
+      LaneRoute(ascii, text: TextOptions(transliteration: table)),
+    ])
+    let text = String(repeating: "Doğrulama kodunuzu kimseyle paylaşmayın. ", count: 3)
+    var extras: [String: ResultExtras] = [:]
+    for lane in [plain, turkish, ascii] {
+      let outcome = await handler.perform(Sample.message(text), on: lane.name, Sample.attempt())
+      guard case .accepted(_, let found) = outcome else { continue }
+      extras[lane.name] = found
+    }
+    #expect(plain.sent.map(\.text) == [SMSText(text)])
+    #expect(extras["plain"] == [:])
+    #expect(turkish.sent.map(\.text.text) == [text])
+    #expect(
+      extras["turkish"]
+        == ["segments": .int(1), "encoding": .string("gsm7"), "nationalLanguage": .string("turkish")])
+    #expect(ascii.sent.first?.text.text.hasPrefix("Dogrulama kodunuzu kimseyle paylasmayin.") == true)
+    #expect(extras["ascii"] == ["segments": .int(1), "encoding": .string("gsm7")])
+  }
+
   @Test("The lane that the engine names gets the message")
   func perform() async throws {
     let b = FakeLane("b", found: .accepted(reference: "found"))

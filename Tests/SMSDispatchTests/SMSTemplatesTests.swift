@@ -30,6 +30,20 @@ struct SMSTemplatesTests {
     #expect(lines.first?.contains("482913") == true)
   }
 
+  @Test("Every language, for an Android app: one segment, its mark first, its hash last", arguments: languages)
+  func androidHash(language: String) throws {
+    let variables = ["code": "482913", "appName": "Example App", "androidHash": "FA+9qCX9VSu"]
+    let text = try render(language, variables)
+    #expect(text.segments == 1)
+    #expect(text.text.hasPrefix("<#> "))
+    let lines = text.text.split(separator: "\n", omittingEmptySubsequences: false)
+    #expect(lines.count == 2)
+    #expect(lines.last == "FA+9qCX9VSu")
+    #expect(lines.first?.contains("482913") == true)
+    // There is one last line: the hash goes before the domain.
+    #expect(try render(language, variables.merging(["domain": "example.com"]) { $1 }) == text)
+  }
+
   @Test("English, French and German stay in GSM 7 bit", arguments: ["en", "fr", "de"])
   func gsm7(language: String) throws {
     let domain = "login.accounts.example.com"
@@ -99,6 +113,8 @@ struct SMSTemplatesTests {
       ("domain", "example.com #1\n@evil.example"), ("domain", "example"), ("domain", "ex ample.com"),
       ("domain", "-a.com"),
       ("domain", "a..com"), ("domain", ".com"), ("domain", "127.0.0.1"), ("domain", "bücher.example"), ("domain", ""),
+      ("androidHash", "FA+9qCX9VS"), ("androidHash", "FA+9qCX9VSu4"), ("androidHash", "FA+9qCX\nVSu"),
+      ("androidHash", "FA-9qCX9VSu"),
       ("domain", "https://example.com"), ("domain", String(repeating: "a.", count: 127) + "com"),
     ])
   func invalidVariable(name: String, value: String) throws {

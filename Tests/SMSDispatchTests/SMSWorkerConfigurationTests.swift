@@ -135,6 +135,8 @@ struct SMSWorkerConfigurationTests {
       ("[{\(twilio), prefixes: [\"49\"]}]", "lanes.0.prefixes: must be + and 1 to 15 digits"),
       ("[{\(twilio), concurrency: 0}]", "lanes.0.concurrency: must be a whole number from 1 to 10000"),
       ("[{\(twilio), secretFile: \"secret\"}]", "lanes.0.secretFile: unknown key"),
+      ("[{\(twilio), transliterate: true}]", "transliterationTable: cannot read"),
+      ("[{\(twilio), nationalShiftTables: true}]", "lanes.0.nationalShiftTables: is not possible with this type"),
       ("[{\(webhook), from: \"This name is too long\"}]", "lanes.0.from: must be a number"),
       (
         #"[{name: "w", type: "webhook", baseURL: "https://x/", secretFile: "password"}]"#,

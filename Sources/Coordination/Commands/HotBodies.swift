@@ -68,6 +68,7 @@ extension SMSDispatchJob.Variables {
     text.put("code", code?.text)
     text.put("appName", appName)
     text.put("domain", domain)
+    text.put("androidHash", androidHash)
     return text.finished()
   }
 }

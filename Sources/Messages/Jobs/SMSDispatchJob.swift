@@ -48,11 +48,17 @@ public struct SMSDispatchJob: Job, Hashable {
     public var appName: String?
     /// The domain that the code is bound to, for phones that fill it in by themselves.
     public var domain: String?
+    /// The hash of an Android app, which then gets the code by itself (SMS Retriever). It takes the last line, so ``domain`` has no
+    /// effect beside it.
+    public var androidHash: String?
 
-    public init(code: SecretField? = nil, appName: String? = nil, domain: String? = nil) {
+    public init(
+      code: SecretField? = nil, appName: String? = nil, domain: String? = nil, androidHash: String? = nil
+    ) {
       self.code = code
       self.appName = appName
       self.domain = domain
+      self.androidHash = androidHash
     }
   }
 }

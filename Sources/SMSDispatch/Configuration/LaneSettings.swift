@@ -10,6 +10,10 @@ public struct LaneSettings: Sendable {
   /// Certificates that the provider's must come from; the system's, if nil.
   let caFile: String?
   let provider: ProviderSettings
+  /// Whether a long text may be written with national language tables.
+  let nationalShiftTables: Bool
+  /// Whether a long text may be spelled otherwise, to stay in GSM 7 bit.
+  let transliterate: Bool
 
   /// Reads one entry. Problems are reported to the section.
   init(_ section: ConfigurationSection) {
@@ -19,6 +23,15 @@ public struct LaneSettings: Sendable {
       weight: Self.weight(section))
     caFile = section.path("caFile", "Certificates (PEM) that the provider's must come from; the system's if absent.")
     provider = ProviderSettings(section)
+    transliterate = section.bool(
+      "transliterate", default: false,
+      "Whether characters may be replaced, by the table, where that spares segments.")
+    nationalShiftTables = section.bool(
+      "nationalShiftTables", default: false,
+      "Whether the provider takes national language tables, to be used where that spares segments.")
+    section.check(
+      "nationalShiftTables", !nationalShiftTables || provider.takesNationalShiftTables,
+      "is not possible with this type: its provider chooses the encoding by itself")
   }
 
   private static func regions(_ section: ConfigurationSection) -> Set<String> {

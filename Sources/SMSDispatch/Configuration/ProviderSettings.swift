@@ -9,6 +9,14 @@ enum ProviderSettings: Sendable {
   /// `type` is none of these; reported.
   case unknown
 
+  /// Whether a message can say with which national language tables it is written.
+  var takesNationalShiftTables: Bool {
+    switch self {
+    case .webhook, .unknown: true
+    case .twilio: false
+    }
+  }
+
   private enum Kind: String, CaseIterable { case twilio, webhook }
 
   init(_ section: ConfigurationSection) {

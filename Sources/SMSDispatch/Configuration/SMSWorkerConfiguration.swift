@@ -17,6 +17,8 @@ public struct SMSWorkerConfiguration: ProcessConfiguration {
   let tables: ProviderTables
   /// Whether and how providers report on messages.
   let receipts: ReceiptSettings
+  /// What lanes with `transliterate` may replace; nil when there is none, or when the table is wrong, which is reported.
+  let transliteration: Transliteration?
   /// The ways out, in the order in which they are tried.
   public let lanes: [LaneSettings]
 
@@ -40,7 +42,22 @@ public struct SMSWorkerConfiguration: ProcessConfiguration {
     tables = ProviderTables(section)
     receipts = ReceiptSettings(section.section("receipts"))
     lanes = Self.lanes(section)
+    transliteration = Self.transliteration(section, isUsed: lanes.contains(where: \.transliterate))
     worker.checkPrefetch(for: lanes.map(\.lane), section)
+  }
+
+  /// Read with the configuration, so that `--check` finds what is wrong with it; only where a lane wants it.
+  private static func transliteration(_ section: ConfigurationSection, isUsed: Bool) -> Transliteration? {
+    let path = section.path(
+      "transliterationTable", default: "transliteration.json5",
+      "The table of characters that lanes with transliterate may replace.")
+    guard isUsed else { return nil }
+    do {
+      return try Transliteration(file: path)
+    } catch {
+      section.problem("transliterationTable", error.message)
+      return nil
+    }
   }
 
   private static func lanes(_ section: ConfigurationSection) -> [LaneSettings] {

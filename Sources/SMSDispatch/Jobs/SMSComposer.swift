@@ -47,6 +47,7 @@ struct SMSComposer: Sendable {
     values["code"] = code?.reveal()
     values["appName"] = variables.appName ?? appName
     values["domain"] = variables.domain
+    values["androidHash"] = variables.androidHash
     do {
       return bounded(try templates.render(name, languageCode: languageCode, variables: values))
     } catch {

@@ -15,6 +15,8 @@ public struct SMSJobHandler: JobHandler {
   private let routes: [LaneRoute]
   private let lanes: [String: any SMSLane]
   private let table: RouteTable
+  /// By lane, where a text may be changed.
+  private let textOptions: [String: TextOptions]
   private let composer: SMSComposer
 
   /// - Parameters:
@@ -30,6 +32,8 @@ public struct SMSJobHandler: JobHandler {
     self.routes = routes
     self.lanes = Dictionary(routes.map { ($0.lane.name, $0.lane) }, uniquingKeysWith: { first, _ in first })
     self.table = RouteTable(routes)
+    self.textOptions = Dictionary(
+      routes.filter { $0.text != .none }.map { ($0.lane.name, $0.text) }, uniquingKeysWith: { first, _ in first })
     self.composer = SMSComposer(templates: templates, keys: keys, limits: limits, appName: appName)
   }
 
@@ -58,7 +62,7 @@ public struct SMSJobHandler: JobHandler {
       PreparedJob(
         sms, lanes: names, deadline: body.deadline,
         onUnknown: isHarmless || body.onUnknown == .resend ? .resend : .report,
-        extras: ["segments": .int(text.segments), "encoding": .string(text.encoding.rawValue)]))
+        extras: text.extras))
   }
 
   /// Why no lane can serve a job.
@@ -86,7 +90,9 @@ public struct SMSJobHandler: JobHandler {
     guard let lane = lanes[lane] else {
       return .retry(Reason("UNKNOWN_LANE", "This worker has no such lane."))
     }
-    return await lane.send(job, attempt)
+    guard let options = textOptions[lane.name] else { return await lane.send(job, attempt) }
+    let shortened = OutgoingSMS(to: job.to, text: job.text.shortened(options), languageCode: job.languageCode)
+    return await lane.send(shortened, attempt).adding(shortened.text.extras)
   }
 
   public func lookUp(_ job: OutgoingSMS, on lane: String, _ attempt: JobAttempt) async -> Classification? {
@@ -94,6 +100,23 @@ public struct SMSJobHandler: JobHandler {
   }
 
   public func probe(lane: String) async -> ProbeResult { await lanes[lane]?.probe() ?? .cannotTell }
+}
+
+extension SMSText {
+  /// What a result says of it.
+  fileprivate var extras: ResultExtras {
+    var extras: ResultExtras = ["segments": .int(segments), "encoding": .string(encoding.rawValue)]
+    extras["nationalLanguage"] = shift?.language.map { .string("\($0)") }
+    return extras
+  }
+}
+
+extension Classification {
+  /// What was sent may differ from what was prepared.
+  fileprivate func adding(_ extras: ResultExtras) -> Classification {
+    guard case .accepted(let reference, let own) = self else { return self }
+    return .accepted(reference: reference, extras: extras.merging(own) { _, own in own })
+  }
 }
 
 extension SMSDispatchJob {

@@ -6,6 +6,7 @@ import WorkerRuntime
 struct LaneFactory {
   let tables: ProviderTables
   let callbacks: CallbackAddresses?
+  let transliteration: Transliteration?
   let clock: any WallClock
 
   /// A lane with what belongs to it.
@@ -34,7 +35,11 @@ struct LaneFactory {
         deduplicates: webhook.receiverDeduplicates, table: tables.webhook, http: http, clock: clock)
     case .unknown: throw Self.incomplete(settings)
     }
-    return Lane(route: LaneRoute(lane, rules: settings.route), http: http, receipts: receipts)
+    let text = TextOptions(
+      nationalShiftTables: settings.nationalShiftTables,
+      transliteration: settings.transliterate ? transliteration : nil)
+    return Lane(
+      route: LaneRoute(lane, rules: settings.route, text: text), http: http, receipts: receipts)
   }
 
   /// One for each lane, so that one provider's trouble does not take another's connections.

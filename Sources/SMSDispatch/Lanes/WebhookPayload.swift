@@ -21,7 +21,9 @@ import WorkerRuntime
 /// }
 /// ```
 ///
-/// `timestamp` is when this try began, `encoding` is `gsm7` or `ucs2`, `from` and `languageCode` may be missing, and after
+/// `timestamp` is when this try began, `encoding` is `gsm7` or `ucs2`, `from` and `languageCode` may be missing,
+/// `nationalShift` (`{"locking": 1, "single": 1}`, identifiers of 3GPP TS 23.038, one or both) is there when the text has to be
+/// encoded with national language tables, which only a lane with `nationalShiftTables` asks for, and after
 /// `deadline` the message must not be sent any more. Unknown fields are to be ignored.
 struct WebhookPayload: Encodable, Sendable {
   private let type = "sms.dispatch"
@@ -36,7 +38,13 @@ struct WebhookPayload: Encodable, Sendable {
     let languageCode: String?
     let encoding: String
     let segments: Int
+    let nationalShift: Shift?
     let deadline: UnixTime
+  }
+
+  private struct Shift: Encodable {
+    let locking: UInt8?
+    let single: UInt8?
   }
 
   private enum CodingKeys: String, CodingKey { case type, timestamp, data }
@@ -45,7 +53,9 @@ struct WebhookPayload: Encodable, Sendable {
     timestamp = attempt.startedAt
     data = Message(
       id: attempt.jobID, to: message.to, text: message.text.text, from: from, languageCode: message.languageCode,
-      encoding: message.text.encoding.rawValue, segments: message.text.segments, deadline: attempt.deadline)
+      encoding: message.text.encoding.rawValue, segments: message.text.segments,
+      nationalShift: message.text.shift.map { Shift(locking: $0.locking?.rawValue, single: $0.single?.rawValue) },
+      deadline: attempt.deadline)
   }
 
   // One for the process: it is safe to share, and making one costs as much as writing a payload.

@@ -1,11 +1,14 @@
-/// Which messages a lane takes.
+/// Which messages a lane takes, and what it may do to their texts.
 public struct LaneRoute: Sendable {
   public let lane: any SMSLane
   public let rules: RouteRules
+  /// What may be done to a text that takes several segments.
+  public let text: TextOptions
 
-  public init(_ lane: any SMSLane, rules: RouteRules = RouteRules()) {
+  public init(_ lane: any SMSLane, rules: RouteRules = RouteRules(), text: TextOptions = .none) {
     self.lane = lane
     self.rules = rules
+    self.text = text
   }
 
   public init(_ lane: any SMSLane, regions: Set<String>) {

@@ -1,4 +1,4 @@
-/// One template in one language: its wordings with and without the line that an iPhone reads.
+/// One template in one language: its wordings with and without the line that a phone reads.
 struct MessageTemplate: Sendable {
   private let plain: [TemplateText]
   private let domainBound: [TemplateText]
@@ -23,22 +23,21 @@ struct MessageTemplate: Sendable {
   }
 
   /// The variables without which no text can be made.
-  func required(withDomain: Bool) -> [TemplateVariable] { texts(withDomain).flatMap(\.variables) }
+  func required(_ tail: MessageTail?) -> [TemplateVariable] { texts(tail).flatMap(\.variables) }
 
   /// The first wording that fits in one segment, else the one with the fewest segments.
   ///
-  /// - Parameter values: Checked values, at least those of `required`; with a domain the last line is `@domain #code`
-  ///   (draft-wells-origin-bound-one-time-codes, section 3), exactly.
+  /// - Parameter values: Checked values, at least those of `required`.
   func render(_ values: [TemplateVariable: String]) -> SMSText {
-    let lastLine = values[.domain].map { "\n@\($0) #\(values[.code] ?? "")" } ?? ""
+    let tail = MessageTail(values)
     var best: SMSText?
-    for text in texts(!lastLine.isEmpty) {
-      let candidate = SMSText(text.filled(with: values) + lastLine)
+    for text in texts(tail) {
+      let candidate = SMSText(tail?.around(text.filled(with: values)) ?? text.filled(with: values))
       if candidate.segments == 1 { return candidate }
       if best.map({ candidate.segments < $0.segments }) ?? true { best = candidate }
     }
     return best ?? SMSText("")
   }
 
-  private func texts(_ withDomain: Bool) -> [TemplateText] { withDomain ? domainBound : plain }
+  private func texts(_ tail: MessageTail?) -> [TemplateText] { tail == nil ? plain : domainBound }
 }

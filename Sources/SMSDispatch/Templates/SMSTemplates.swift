@@ -51,7 +51,8 @@ public struct SMSTemplates: Sendable {
   /// - Parameters:
   ///   - name: The template, such as `verification`.
   ///   - languageCode: A language tag; what is no tag counts as none.
-  ///   - variables: `code` (needed), `appName` (as the wording needs it), `domain` (adds the line `@domain #code`).
+  ///   - variables: `code` (needed), `appName` (as the wording needs it), `domain` (adds the line `@domain #code`),
+  ///     `androidHash` (adds the app's hash instead).
   ///     Others are ignored.
   /// - Throws: `TemplateProblem` when the template is unknown or a variable is missing or not allowed.
   public func render(
@@ -61,7 +62,7 @@ public struct SMSTemplates: Sendable {
       throw TemplateProblem(code: .unknownTemplate, detail: unknown(name))
     }
     let values = try Self.check(variables)
-    for variable in template.required(withDomain: values[.domain] != nil) where values[variable] == nil {
+    for variable in template.required(MessageTail(values)) where values[variable] == nil {
       throw TemplateProblem(
         code: .missingVariable, detail: "variables.\(variable.rawValue) is missing; template '\(name)' needs it")
     }

@@ -29,7 +29,7 @@ struct TemplateText: Sendable, Hashable {
     while let open = rest.firstIndex(of: "{") {
       guard let close = rest[open...].firstIndex(of: "}") else { throw Problem("has a { without its }") }
       let name = String(rest[rest.index(after: open)..<close])
-      guard let variable = TemplateVariable(rawValue: name) else {
+      guard let variable = TemplateVariable(rawValue: name), variable != .androidHash else {
         throw Problem("uses {\(name)}; known are {code}, {appName} and {domain}")
       }
       pieces += [.literal(String(rest[..<open])), .variable(variable)]

@@ -3,7 +3,7 @@
 /// A code, a name or a domain with a line break in it could write a last line of its own, and an iPhone would fill in that
 /// one. So none is let through.
 enum TemplateVariable: String, CaseIterable, Sendable {
-  case code, appName, domain
+  case code, appName, domain, androidHash
 
   /// The longest code, in characters.
   static let maxCodeLength = 16
@@ -13,6 +13,9 @@ enum TemplateVariable: String, CaseIterable, Sendable {
   static let maxDomainLength = 253
   /// RFC 1035, 2.3.4.
   static let maxLabelLength = 63
+
+  /// Google, SMS Retriever API, "Construct a verification message".
+  static let androidHashLength = 11
 
   /// What is wrong with a value, or nil. The answer never repeats the value.
   func problem(with value: String) -> String? {
@@ -24,6 +27,9 @@ enum TemplateVariable: String, CaseIterable, Sendable {
         ? nil : "must be 1 to \(Self.maxAppNameLength) printable characters without line breaks or direction marks"
     case .domain:
       isDomain(value) ? nil : "must be a host name such as example.com (an international one in its xn-- form)"
+    case .androidHash:
+      isHash(value)
+        ? nil : "must be the \(Self.androidHashLength) characters of the app's hash for the SMS Retriever"
     }
   }
 
@@ -56,6 +62,12 @@ enum TemplateVariable: String, CaseIterable, Sendable {
       (1...Self.maxLabelLength).contains(label.count) && label.allSatisfy { isLetterOrDigit($0) || $0 == hyphen }
         && label.first != hyphen && label.last != hyphen
     }
+  }
+
+  /// Letters, digits, plus and slash: the beginning of a hash in base64.
+  private func isHash(_ value: String) -> Bool {
+    value.utf8.count == Self.androidHashLength
+      && value.utf8.allSatisfy { isLetterOrDigit($0) || $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "/") }
   }
 
   private var hyphen: UInt8 { UInt8(ascii: "-") }

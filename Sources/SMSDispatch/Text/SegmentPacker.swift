@@ -1,44 +1,37 @@
 /// Cuts a text that is too long for one short message into parts.
 ///
 /// What a reader sees as one character (a grapheme cluster: an emoji with its skin tone, a Devanagari syllable, CR LF) is not
-/// cut in two, unless it alone is longer than a part; then it is cut between scalars. An escape sequence of the GSM extension
+/// cut in two, unless it alone is longer than a part; then it is cut between scalars. An escape sequence of a GSM extension
 /// table and a surrogate pair are never cut: each comes from one scalar.
-enum SegmentPacker {
-  /// The ranges of the parts, in order and without gaps, each within the encoding's part limit.
-  static func pack(_ text: String, _ encoding: SMSEncoding) -> [Range<String.Index>] {
-    var parts = Parts(text: text, limit: encoding.partLimit)
+struct SegmentPacker {
+  /// The most units of a part.
+  let limit: Int
+  /// The units that a scalar takes.
+  let units: (Unicode.Scalar) -> Int
+
+  /// The ranges of the parts, in order and without gaps, each within the limit.
+  func pack(_ text: String) -> [Range<String.Index>] {
+    var parts = Parts(text: text, limit: limit)
     var index = text.startIndex
     while index < text.endIndex {
       let next = text.index(after: index)
-      let units = units(of: text.unicodeScalars[index..<next], encoding)
-      if units <= encoding.partLimit {
-        parts.add(units, from: index)
+      let cluster = text.unicodeScalars[index..<next].reduce(0) { $0 + units($1) }
+      if cluster <= limit {
+        parts.add(cluster, from: index)
       } else {
-        addScalars(of: text, index..<next, encoding, to: &parts)
+        addScalars(of: text, index..<next, to: &parts)
       }
       index = next
     }
     return parts.finish()
   }
 
-  private static func addScalars(
-    of text: String, _ cluster: Range<String.Index>, _ encoding: SMSEncoding, to parts: inout Parts
-  ) {
+  private func addScalars(of text: String, _ cluster: Range<String.Index>, to parts: inout Parts) {
     let scalars = text.unicodeScalars
     var index = cluster.lowerBound
     while index < cluster.upperBound {
-      let next = scalars.index(after: index)
-      parts.add(units(of: scalars[index..<next], encoding), from: index)
-      index = next
-    }
-  }
-
-  private static func units(of scalars: Substring.UnicodeScalarView, _ encoding: SMSEncoding) -> Int {
-    scalars.reduce(0) { sum, scalar in
-      switch encoding {
-      case .gsm7: sum + GSMAlphabet.septets(of: scalar)
-      case .ucs2: sum + UTF16.width(scalar)
-      }
+      parts.add(units(scalars[index]), from: index)
+      index = scalars.index(after: index)
     }
   }
 
