@@ -34,7 +34,10 @@ struct LanguageLookupTests {
       ("pt-AO", "é o seu código"), ("pt-PT-ao1990", "é o seu código"), ("pt-XX", "é seu código"),
       ("fr-CA", "est votre code"),
       ("de-Latn-CH-1996", "ist Ihr"), ("es-419", "es su código"), ("hi-IN", "सत्यापन"), ("bn-BD", "যাচাইকরণ"),
-      ("ja-JP-u-ca-japanese", "認証コード"), ("ar-EG", "رمز التحقق"), ("en-GB", "is your"), ("zh-Hant-TW", "is your"),
+      ("ja-JP-u-ca-japanese", "認証コード"), ("ar-EG", "رمز التحقق"), ("en-GB", "is your"), ("zh-Hant-TW", "驗證碼"),
+      ("zh-TW", "驗證碼"), ("zh-HK", "驗證碼"), ("zh-CN", "验证码"), ("zh", "验证码"), ("no", "bekreftelseskoden"),
+      ("nn-NO", "bekreftelseskoden"), ("sr-RS", "Ваш"), ("sr-Latn-RS", "Vaš"), ("iw", "קוד"), ("in-ID", "Anda"),
+      ("tl", "inyong"),
       ("tlh", "is your"), ("garbage!", "is your"), ("", "is your"),
     ])
   func shipped(tag: String, expected: String) throws {

@@ -1,13 +1,27 @@
+import FoundationEssentials
 import Testing
 
 @testable import SMSDispatch
 
-private let languages = ["en", "fr", "de", "es", "pt-BR", "pt-PT", "hi", "bn", "ja", "ar"]
+/// All that are shipped, by the names of their files.
+private let languages = {
+  let names = try? FileManager.default.contentsOfDirectory(atPath: Shipped.config + "/templates/sms")
+  return (names ?? []).filter { $0.hasSuffix(".json") }.map { String($0.dropLast(5)) }.sorted()
+}()
+
+/// Written from right to left.
+private let rightToLeft = ["ar", "fa", "he", "ur"]
 
 @Suite("Templates")
 struct SMSTemplatesTests {
   private func render(_ language: String?, _ variables: [String: String]) throws -> SMSText {
     try Shipped.templates().render("verification", languageCode: language, variables: variables)
+  }
+
+  @Test("Forty languages and more")
+  func count() {
+    #expect(languages.count >= 40)
+    #expect(Set(rightToLeft).isSubset(of: languages))
   }
 
   @Test("Every language, plain: one segment, code and name once", arguments: languages, ["Example", "Example App"])
@@ -44,7 +58,11 @@ struct SMSTemplatesTests {
     #expect(try render(language, variables.merging(["domain": "example.com"]) { $1 }) == text)
   }
 
-  @Test("English, French and German stay in GSM 7 bit", arguments: ["en", "fr", "de"])
+  @Test(
+    "What has no other letters stays in GSM 7 bit",
+    arguments: [
+      "af", "da", "de", "en", "et", "eu", "fi", "fil", "fr", "id", "it", "ms", "nb", "nl", "pl", "sv", "sw", "uz",
+    ])
   func gsm7(language: String) throws {
     let domain = "login.accounts.example.com"
     let text = try render(language, ["code": "482913", "appName": "A Rather Long Name", "domain": domain])
@@ -74,9 +92,11 @@ struct SMSTemplatesTests {
     #expect(text.text.hasSuffix("です。"))
   }
 
-  @Test("Arabic isolates the name, so that its direction does not leak")
-  func isolates() throws {
-    #expect(try render("ar", ["code": "482913", "appName": "Yahoo!"]).text.contains("\u{2068}Yahoo!\u{2069}"))
+  @Test(
+    "Where it is written from right to left, the name is isolated, so that its direction does not leak",
+    arguments: rightToLeft)
+  func isolates(language: String) throws {
+    #expect(try render(language, ["code": "482913", "appName": "Yahoo!"]).text.contains("\u{2068}Yahoo!\u{2069}"))
   }
 
   @Test("Unknown template: refused by name, with the ones that exist")

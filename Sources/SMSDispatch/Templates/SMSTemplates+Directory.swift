@@ -20,7 +20,7 @@ extension SMSTemplates {
     try self.init(files, defaultLanguage: defaultLanguage)
   }
 
-  private static func fileNames(in directory: String) throws(SMSDispatchError) -> [String] {
+  static func fileNames(in directory: String) throws(SMSDispatchError) -> [String] {
     do {
       return try FileManager.default.contentsOfDirectory(atPath: directory).filter { $0.hasSuffix(".json") }.sorted()
     } catch {
@@ -28,7 +28,7 @@ extension SMSTemplates {
     }
   }
 
-  private static func read(_ path: String, _ name: String) throws(SMSDispatchError) -> TemplateFile {
+  static func read(_ path: String, _ name: String) throws(SMSDispatchError) -> TemplateFile {
     let data = try data(path)
     let file: TemplateFile
     do {

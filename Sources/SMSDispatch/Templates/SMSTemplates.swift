@@ -87,7 +87,8 @@ public struct SMSTemplates: Sendable {
     return "there is no template \(isPlain ? "'\(name)'" : "of that name"); known: \(names.joined(separator: ", "))"
   }
 
-  private static func check(_ variables: [String: String]) throws(TemplateProblem) -> [TemplateVariable: String] {
+  /// - Throws: `TemplateProblem` when a value is not allowed.
+  static func check(_ variables: [String: String]) throws(TemplateProblem) -> [TemplateVariable: String] {
     var values: [TemplateVariable: String] = [:]
     for variable in TemplateVariable.allCases {
       guard let value = variables[variable.rawValue] else { continue }

@@ -1,0 +1,81 @@
+/// Looks after texts that are written from right to left (Unicode Standard Annex 9): a name of the other direction, set among them
+/// without isolates, moves the words and the full stop around it.
+enum DirectionLinter {
+  static func problems(_ text: TemplateText) -> [String] {
+    let scalars = Array(text.skeleton.unicodeScalars)
+    let isRightToLeft = scalars.contains { $0.isRightToLeftLetter }
+    var problems = marks(scalars, isRightToLeft)
+    if isRightToLeft {
+      if let first = firstStrong(scalars), !first.isRightToLeftLetter {
+        problems.append("begins with a letter of the other direction, which turns the whole line: put it in isolates")
+      }
+      if !isIsolated(scalars) {
+        problems.append("must have {appName} between \\u2068 and \\u2069, so that its direction does not leak")
+      }
+    }
+    return problems
+  }
+
+  private static func marks(_ scalars: [Unicode.Scalar], _ isRightToLeft: Bool) -> [String] {
+    let marks = scalars.filter(\.isDirectionMark)
+    guard !marks.isEmpty else { return [] }
+    guard isRightToLeft else { return ["has a direction mark, although it is written from left to right"] }
+    if let other = marks.first(where: { !$0.isIsolateStart && !$0.isIsolateEnd }) {
+      return ["has the direction mark \(other.name): only isolates, \\u2068 and \\u2069, end where they should"]
+    }
+    var depth = 0
+    for mark in marks {
+      depth += mark.isIsolateStart ? 1 : -1
+      guard (0...1).contains(depth) else { break }
+    }
+    return depth == 0 ? [] : ["has isolates that do not come in pairs"]
+  }
+
+  /// The first letter that has a direction, outside of isolates (rule P2).
+  private static func firstStrong(_ scalars: [Unicode.Scalar]) -> Unicode.Scalar? {
+    var depth = 0
+    for scalar in scalars {
+      if scalar.isIsolateStart { depth += 1 }
+      if scalar.isIsolateEnd { depth -= 1 }
+      // A name may be of either direction.
+      if depth <= 0, scalar.properties.isAlphabetic || scalar == TemplateText.name { return scalar }
+    }
+    return nil
+  }
+
+  private static func isIsolated(_ scalars: [Unicode.Scalar]) -> Bool {
+    var depth = 0
+    for scalar in scalars {
+      if scalar.isIsolateStart { depth += 1 }
+      if scalar.isIsolateEnd { depth -= 1 }
+      if scalar == TemplateText.name, depth == 0 { return false }
+    }
+    return true
+  }
+}
+
+extension Unicode.Scalar {
+  /// Of a script that is written from right to left.
+  fileprivate var isRightToLeftLetter: Bool {
+    switch value {
+    case 0x590...0x8FF, 0xFB1D...0xFDFF, 0xFE70...0xFEFE, 0x10800...0x10FFF, 0x1E800...0x1EFFF: properties.isAlphabetic
+    default: false
+    }
+  }
+
+  fileprivate var isIsolateStart: Bool { (0x2066...0x2068).contains(value) }
+  fileprivate var isIsolateEnd: Bool { value == 0x2069 }
+
+  fileprivate var isDirectionMark: Bool {
+    switch value {
+    case 0x200E, 0x200F, 0x61C, 0x202A...0x202E, 0x2066...0x2069: true
+    default: false
+    }
+  }
+
+  /// `U+202E`.
+  var name: String {
+    let hex = String(value, radix: 16, uppercase: true)
+    return "U+" + String(repeating: "0", count: max(0, 4 - hex.count)) + hex
+  }
+}
