@@ -88,7 +88,7 @@ let libraries: [Target] = [
     "Operations",
     [
       "AMQP", "Benchmarks", "Client", "CurlTransport", "DKIM", "Database", "JOSE", "Messages", "NameService",
-      "RelayMail", "ServiceRuntime", "Telemetry",
+      "RelayMail", "ServiceRuntime", "SMSDispatch", "Telemetry",
     ]),
   library("Simulation", ["CurlTransport", "HTTPServer", "JOSE", "ServiceRuntime", "Telemetry"]),
 ]

@@ -72,6 +72,8 @@ public struct CountersignProgram: Sendable {
     case "dead": try await DeadCommand(backend: connect(arguments), clock: clock).run(arguments)
     case "keys": try KeysCommand(clock: clock).run(arguments)
     case "doctor": try await DoctorCommand(backend: connect(arguments)).run(arguments)
+    case "templates": try TemplatesCommand().run(arguments)
+    case "sms": try SMSCommand(input: streams.input).run(arguments)
     case "bench": try await BenchCommand(backend: connect(arguments)).run(arguments)
     case "version": VersionCommand.output
     default: throw UsageError("unknown command \(arguments.command.joined(separator: " "))")

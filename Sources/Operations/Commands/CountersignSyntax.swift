@@ -27,7 +27,9 @@ enum CountersignSyntax {
       .value("management", "URL", "The broker's management API, instead of the environment's."),
       .value("timeout", "TIME", "How long to wait for an answer: 10s unless given."),
     ],
-    subcommands: [verify, app, revoke, operation, enqueue, mail, topology, dead, keys, doctor, bench, version])
+    subcommands: [
+      verify, app, revoke, operation, enqueue, mail, topology, dead, keys, doctor, templates, sms, bench, version,
+    ])
 
   private static let verify = CommandSyntax(
     "verify", "Verifies a phone number through the coordinator.",
@@ -168,6 +170,45 @@ enum CountersignSyntax {
       .value("worker-config", "FILE", "The mail-worker's configuration, for doctor mail."),
     ],
     operands: [.optional("mail", "Looks at the senders of mail instead: SPF, DKIM and DMARC in DNS, mail servers.")])
+
+  private static let templates = CommandSyntax(
+    "templates", "Looks after the texts of verification messages.",
+    subcommands: [
+      CommandSyntax(
+        "check", "Says what is wrong with them. Exit code 1 when something is.",
+        discussion: """
+          A variable that is missing, a text that takes a second segment, a name whose direction would leak, and what looks like
+          phishing: links, domains, other numbers, words in letters of several scripts.
+          """,
+        options: [
+          .value("app-name", "NAME", "The name that they have to fit with: 'Example App' unless given."),
+          .value("domain", "DOMAIN", "The domain that they have to fit with: example.com unless given."),
+          .value("language", "CODE", "The default language, which has to be there: en unless given."),
+        ],
+        operands: [.optional("DIRECTORY", "Where the <language>.json are: Config/templates/sms unless given.")])
+    ])
+
+  private static let sms = CommandSyntax(
+    "sms", "Looks at texts of short messages.",
+    subcommands: [
+      CommandSyntax(
+        "preview", "Shows encoding, segments and cost class of a text, or of a template in a language.",
+        discussion: """
+          The cost class is single for one segment; avoidable for several, of which one at least would be spared by a setting of
+          the lane; several otherwise. Each segment is billed.
+          """,
+        options: [
+          .value("template", "NAME", "A template in place of TEXT: verification."),
+          .value("language", "CODE", "Its language, BCP 47: the default language unless given."),
+          .value("templates", "DIRECTORY", "Where the <language>.json are: Config/templates/sms unless given."),
+          .value("code", "CODE", "The code in it: 482913 unless given."),
+          .value("app-name", "NAME", "The name in it: 'Example App' unless given."),
+          .value("domain", "DOMAIN", "The domain of its last line, for iPhones."),
+          .value("android-hash", "HASH", "The hash of its last line, for an Android app."),
+          .value("transliteration", "FILE", "The characters that may be replaced: Config/transliteration.json5."),
+        ],
+        operands: [.optional("TEXT", "The text: standard input unless given.")])
+    ])
 
   private static let bench = CommandSyntax(
     "bench", "Measures broker, workers and coordinator. deploy/bench does all of it on a stack of its own.",
