@@ -39,6 +39,16 @@ extension PhoneNumber {
     possibility = Possibility(code: number.possibility)
   }
 
+  /// Another number's digits, with a region and a type that the library does not know.
+  init(_ number: PhoneNumber, region: String, type: NumberType) {
+    e164 = number.e164
+    countryCode = number.countryCode
+    self.region = region
+    countryCodeRegion = number.countryCodeRegion
+    self.type = type
+    possibility = .possible
+  }
+
   /// - Returns: the region in upper case.
   private static func normalized(_ region: String) throws(PhoneNumberError) -> String {
     let region = region.uppercased()

@@ -1,7 +1,9 @@
 import AMQP
 import Database
+import FoundationEssentials
 import JOSE
 import Messages
+import PhoneNumbers
 import Telemetry
 import Testing
 
@@ -216,6 +218,73 @@ struct CommandTests {
     try await Bench.with { bench in
       let reply = try await bench.ask(StartVerification(phoneNumber: "(415) 555-0123", app: Bench.app, region: "US"))
       #expect(try VerificationStarted(json: reply.body).phoneNumber == Bench.number)
+    }
+  }
+
+  /// Numbers that no version of the library knows.
+  private static let young = """
+    { date: "2026-11-21", source: "test", ranges: [
+      { region: "NG", countryCode: 234, type: "mobile", length: 10, prefixes: ["6660"] },
+      { region: "US", countryCode: 1, type: "mobile", length: 13, prefixes: ["415555"] },
+    ] }
+    """
+
+  private func overrides() throws -> NumberOverrides {
+    let decoder = JSONDecoder()
+    decoder.allowsJSON5 = true
+    return try decoder.decode(NumberOverrides.self, from: Data(Self.young.utf8))
+  }
+
+  @Test(
+    "A number of a range that the library does not know is under a limit of its own, unless the table calls it mobile")
+  func youngNumbers() async throws {
+    func sent(_ overrides: NumberOverrides) async throws -> Int {
+      let rules = Bench.rules {
+        $0.limits.sendsToUnknownTypePerPrefixPer10Minutes = 2
+        $0.numberOverrides = overrides
+      }
+      var sent = 0
+      try await Bench.with(rules) { bench in
+        for index in 0..<4 {
+          let command = StartVerification(phoneNumber: "+234666012345\(index)", app: Bench.app)
+          if try await bench.ask(command).type == "verification.started.v1" { sent += 1 }
+        }
+      }
+      return sent
+    }
+    #expect(try PhoneNumber.parse("+2346660123450").type == .unknown)
+    #expect(try await sent(.none) == 2)
+    #expect(try await sent(overrides()) == 4)
+  }
+
+  @Test("A number of a length that the library does not know is possible if the table has it")
+  func longNumbers() async throws {
+    let command = StartVerification(phoneNumber: "+14155551234567", app: Bench.app)
+    try await Bench.with { bench in
+      let error = try await bench.error(command)
+      #expect(error.code == .invalidPhoneNumber)
+    }
+    let table = try overrides()
+    try await Bench.with(Bench.rules { $0.numberOverrides = table }) { bench in
+      let reply = try await bench.ask(command)
+      #expect(try VerificationStarted(json: reply.body).phoneNumber == "+14155551234567")
+    }
+  }
+
+  @Test("The message of an Android app bears its hash")
+  func androidHash() async throws {
+    let rules = Bench.rules {
+      $0.apps["android"] = AppProfile(id: "android", name: "A", androidHash: "FA+9qCX9VSu", verification: .trusted)
+    }
+    try await Bench.with(rules) { bench in
+      _ = try await bench.ask(StartVerification(phoneNumber: Bench.number, app: "android"))
+      let job = try #require(try bench.jobs().first?.job)
+      guard case .template(_, _, let variables) = job.content else {
+        Issue.record("no template")
+        return
+      }
+      #expect(variables.androidHash == "FA+9qCX9VSu")
+      #expect(variables.domain == nil)
     }
   }
 

@@ -130,6 +130,20 @@ struct ConfigurationTests {
     #expect(profile.recaptchaAction == "login")
   }
 
+  @Test("An Android app has its hash in place of a domain")
+  func androidHash() throws {
+    let loaded = try load(app("verification: 'off', androidHash: 'FA+9qCX9VSu'"))
+    #expect(loaded.content.rules.apps["com.example.app"]?.androidHash == "FA+9qCX9VSu")
+  }
+
+  @Test("The table of young numbers is read with the configuration")
+  func numberOverrides() throws {
+    let root = "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
+    let rules = try load("numberOverrides: '\(root)/Config/number-overrides.json5'").content.rules
+    #expect(rules.numberOverrides.count > 1000)
+    #expect(try load("").content.rules.numberOverrides == .none)
+  }
+
   @Test("Receipts, assessments and revocations have rules of their own")
   func operations() throws {
     let loaded = try load(
@@ -160,6 +174,14 @@ struct ConfigurationTests {
     arguments: [
       ("verification: { lifetimeSeconds: 700 }", "must not be below"),
       ("regions: { allowed: ['usa'] }", "must hold codes"),
+      ("numberOverrides: 'nowhere.json5'", "numberOverrides: cannot read"),
+      ("numberOverrides: 'pepper'", "pepper is no table of numbers"),
+      ("numberOverrides: 'keys.json'", "keys.json is no table of numbers: date is missing"),
+      ("apps: { a: { name: 'A', verification: 'off', androidHash: 'FA+9qCX9VS' } }", "must be 11 letters, digits"),
+      (
+        "apps: { a: { name: 'A', verification: 'off', domain: 'a.example', androidHash: 'FA+9qCX9VSu' } }",
+        "androidHash: stands beside domain"
+      ),
       ("regions: { allowed: ['US'], refusedTypes: ['voipp'] }", "did you mean voip"),
       ("limits: { sendPerDay: 1 }", "did you mean limits.sendsPerDay"),
       ("apps: { a: { name: 'A', verification: 'maybe' } }", "must be off or trusted or push or recaptcha or audit"),

@@ -107,6 +107,7 @@ struct CommandPreparer: Sendable {
     let number: PhoneNumber
     do {
       number = try PhoneNumber.parse(command.phoneNumber, region: command.region.flatMap { $0.isEmpty ? nil : $0 })
+        .applying(rules.numberOverrides)
     } catch {
       throw APIError(.invalidPhoneNumber, "the phone number cannot be read: \(error)", field: "phoneNumber")
     }

@@ -37,7 +37,8 @@ struct SMSJobMaker: Sendable {
       messageType: SMSDispatchJob.type, messageID: Self.jobID(verification.id, message: number),
       recipient: verification.phoneNumber)
     let variables = SMSDispatchJob.Variables(
-      code: try sealer.seal(Secret(code), for: context), appName: app.name, domain: app.domain)
+      code: try sealer.seal(Secret(code), for: context), appName: app.name, domain: app.domain,
+      androidHash: app.androidHash)
     let job = SMSDispatchJob(
       to: verification.phoneNumber,
       content: .template(name: app.template, languageCode: verification.languageCode, variables: variables),

@@ -11,10 +11,11 @@ extension AppProfile {
   }
 
   private init(_ id: String, _ section: ConfigurationSection) {
+    let domain = section.optionalString(
+      "domain", "The domain that phones bind the code to when they fill it in by themselves.")
     self.init(
       id: id, name: section.string("name", "The app's name, as it stands in the message."),
-      domain: section.optionalString(
-        "domain", "The domain that phones bind the code to when they fill it in by themselves."),
+      domain: domain, androidHash: Self.androidHash(section, besides: domain),
       languageCode: section.optionalString(
         "languageCode", "The language of the message where the command names none, BCP 47."),
       template: section.string("template", default: "verification", "The template of the SMS worker."),
@@ -35,6 +36,19 @@ extension AppProfile {
     let words = AppVerification.allCases.map(\.rawValue).joined(separator: " or ")
     section.problem("verification", "must be \(words)")
     return .off
+  }
+
+  private static func androidHash(_ section: ConfigurationSection, besides domain: String?) -> String? {
+    let key = "androidHash"
+    guard
+      let hash = section.optionalString(key, "The hash of an Android app for the SMS Retriever, in place of domain.")
+    else { return nil }
+    let isBase64 = { (scalar: Unicode.Scalar) in scalar.isLetterOrDigit || scalar == "+" || scalar == "/" }
+    section.check(key, hash.isMatched(by: isBase64, length: 11...11), "must be 11 letters, digits, + and /")
+    section.check(
+      key, domain == nil,
+      "stands beside domain: a message has one last line; keep one of them, or give the Android app an ID of its own")
+    return hash
   }
 
   private static func time(_ section: ConfigurationSection, _ key: String, _ help: String) -> UnixTime? {

@@ -1,4 +1,5 @@
 import Messages
+import PhoneNumbers
 import ServiceRuntime
 
 extension CoordinatorRules {
@@ -7,7 +8,8 @@ extension CoordinatorRules {
     let verification = section.section("verification")
     self.init(
       policy: VerificationPolicy(verification), limits: Limits(section.section("limits")),
-      regions: RegionRules(section.section("regions")), apps: AppProfile.read(section),
+      regions: RegionRules(section.section("regions")), numberOverrides: NumberOverrides.read(section),
+      apps: AppProfile.read(section),
       onUnknown: OnUnknown(
         verification.word(
           "onUnknown", default: Repetition.resend,

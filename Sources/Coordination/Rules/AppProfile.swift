@@ -8,6 +8,8 @@ public struct AppProfile: Sendable, Hashable {
   public var name: String
   /// The domain that phones bind the code to when they fill it in by themselves.
   public var domain: String?
+  /// The hash of an Android app, by which its phone hands the code to it (SMS Retriever).
+  public var androidHash: String?
   /// The language of the message when the command names none, BCP 47.
   public var languageCode: String?
   /// The worker's template.
@@ -28,13 +30,14 @@ public struct AppProfile: Sendable, Hashable {
   public static let fictionalCodeLength = 6
 
   public init(
-    id: String, name: String, domain: String? = nil, languageCode: String? = nil, template: String = "verification",
-    verification: AppVerification, fictionalNumbers: [String: String] = [:],
+    id: String, name: String, domain: String? = nil, androidHash: String? = nil, languageCode: String? = nil,
+    template: String = "verification", verification: AppVerification, fictionalNumbers: [String: String] = [:],
     recaptchaAction: String = defaultRecaptchaAction, receiptsValidFrom: UnixTime? = nil
   ) {
     self.id = id
     self.name = name
     self.domain = domain
+    self.androidHash = androidHash
     self.languageCode = languageCode
     self.template = template
     self.verification = verification

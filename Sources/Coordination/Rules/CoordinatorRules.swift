@@ -1,10 +1,13 @@
 public import Messages
+public import PhoneNumbers
 
 /// Everything that decides on a command, apart from what is stored.
 public struct CoordinatorRules: Sendable, Hashable {
   public var policy: VerificationPolicy
   public var limits: Limits
   public var regions: RegionRules
+  /// What numbers are that libphonenumber does not know yet.
+  public var numberOverrides: NumberOverrides
   /// By ID.
   public var apps: [String: AppProfile]
   /// What workers do when nobody knows whether a message was sent. It carries the same code, so twice does no harm.
@@ -18,13 +21,14 @@ public struct CoordinatorRules: Sendable, Hashable {
 
   public init(
     policy: VerificationPolicy = VerificationPolicy(), limits: Limits = Limits(), regions: RegionRules,
-    apps: [String: AppProfile], onUnknown: OnUnknown = .resend, retention: Duration = .seconds(86_400),
-    inboxRetention: Duration = .seconds(3600), proof: ProofPolicy = ProofPolicy(),
-    revocation: RevocationPolicy = RevocationPolicy()
+    numberOverrides: NumberOverrides = .none, apps: [String: AppProfile], onUnknown: OnUnknown = .resend,
+    retention: Duration = .seconds(86_400), inboxRetention: Duration = .seconds(3600),
+    proof: ProofPolicy = ProofPolicy(), revocation: RevocationPolicy = RevocationPolicy()
   ) {
     self.policy = policy
     self.limits = limits
     self.regions = regions
+    self.numberOverrides = numberOverrides
     self.apps = apps
     self.onUnknown = onUnknown
     self.retention = retention

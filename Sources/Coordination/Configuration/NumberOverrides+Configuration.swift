@@ -1,0 +1,40 @@
+import FoundationEssentials
+import PhoneNumbers
+import ServiceRuntime
+
+extension NumberOverrides {
+  /// A table larger than this is none.
+  private static let maxFileBytes = 4 * 1024 * 1024
+
+  /// - Parameter section: the top of the configuration. Problems are reported to it.
+  static func read(_ section: ConfigurationSection) -> NumberOverrides {
+    let key = "numberOverrides"
+    let help = "The table of mobile numbers that are younger than libphonenumber's metadata; none if absent."
+    guard let path = section.path(key, help) else { return .none }
+    do {
+      let data = try Data(contentsOf: URL(filePath: path))
+      guard data.count <= maxFileBytes else {
+        section.problem(key, "\(path) is larger than \(maxFileBytes) bytes")
+        return .none
+      }
+      let decoder = JSONDecoder()
+      decoder.allowsJSON5 = true
+      return try decoder.decode(NumberOverrides.self, from: data)
+    } catch let error as DecodingError {
+      section.problem(
+        key, "\(path) is no table of numbers: \(text(of: error)); make it with deploy/renew-number-overrides")
+    } catch {
+      section.problem(key, "cannot read \(path): check that it exists and that this user may read it")
+    }
+    return .none
+  }
+
+  private static func text(of error: DecodingError) -> String {
+    switch error {
+    case .dataCorrupted(let context): context.debugDescription
+    case .keyNotFound(let key, _): "\(key.stringValue) is missing"
+    case .typeMismatch(_, let context), .valueNotFound(_, let context): context.debugDescription
+    @unknown default: "it cannot be decoded"
+    }
+  }
+}

@@ -1,0 +1,97 @@
+import FoundationEssentials
+import Testing
+
+@testable import PhoneNumbers
+
+@Suite struct NumberOverridesTests {
+  private static func decode(_ json: String) throws -> NumberOverrides {
+    let decoder = JSONDecoder()
+    decoder.allowsJSON5 = true
+    return try decoder.decode(NumberOverrides.self, from: Data(json.utf8))
+  }
+
+  private static func table(_ ranges: String) throws -> NumberOverrides {
+    try decode("{date: '2026-11-21', source: 'test', ranges: [\(ranges)]}")
+  }
+
+  private static let shipped = {
+    let root = "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
+    return Result { try decode(String(contentsOfFile: root + "/Config/number-overrides.json5", encoding: .utf8)) }
+  }()
+
+  private static let benin = #"{region: "BJ", countryCode: 229, type: "mobile", length: 10, prefixes: ["014", "0190"]}"#
+
+  @Test(
+    arguments: [
+      ("+2290140000000", true), ("+2290149999999", true), ("+2290190000000", true), ("+2290190999999", true),
+      ("+2290139999999", false), ("+2290150000000", false), ("+2290191000000", false), ("+2290189999999", false),
+      ("+229014000000", false), ("+22901400000000", false), ("+14155550123", false), ("", false),
+    ])
+  func aPrefixIsARangeOfOneLength(number: String, isFound: Bool) throws {
+    let found = try Self.table(Self.benin).find(number)
+    #expect((found != nil) == isFound)
+    if isFound {
+      #expect(found?.region == "BJ")
+      #expect(found?.type == .mobile)
+    }
+  }
+
+  @Test func anEmptyTableSaysNothing() throws {
+    #expect(NumberOverrides.none.find("+2290140000000") == nil)
+    #expect(NumberOverrides.none.date == nil)
+    #expect(try Self.table("").count == 0)
+    #expect(try Self.table("").date == "2026-11-21")
+  }
+
+  @Test(
+    arguments: [
+      #"{region: "BJ", countryCode: 229, type: "premiumRate", length: 10, prefixes: ["01"]}"#,
+      #"{region: "BJ", countryCode: 229, type: "phone", length: 10, prefixes: ["01"]}"#,
+      #"{region: "BEN", countryCode: 229, type: "mobile", length: 10, prefixes: ["01"]}"#,
+      #"{region: "BJ", countryCode: 0, type: "mobile", length: 10, prefixes: ["01"]}"#,
+      #"{region: "BJ", countryCode: 229, type: "mobile", length: 13, prefixes: ["01"]}"#,
+      #"{region: "BJ", countryCode: 229, type: "mobile", length: 4, prefixes: ["01234"]}"#,
+      #"{region: "BJ", countryCode: 229, type: "mobile", length: 10, prefixes: [""]}"#,
+      #"{region: "BJ", countryCode: 229, type: "mobile", length: 10, prefixes: ["0x"]}"#,
+      #"{region: "BJ", countryCode: 229, type: "mobile", length: 10, prefixes: ["01", "014"]}"#,
+      #"{region: "BJ", countryCode: 229, type: "mobile", length: 10}"#,
+    ])
+  func whatIsNoTableIsRefused(range: String) {
+    #expect(throws: DecodingError.self) { try Self.table(range) }
+  }
+
+  /// Numbers of ranges that came into use after the metadata of Debian 12 (8.12.57, of 2022).
+  @Test(
+    arguments: [
+      ("+2290195123456", "BJ", .mobile), ("+41681234567", "CH", .mobile), ("+213601234567", "DZ", .mobile),
+      ("+251712345678", "ET", .mobile), ("+2250704812345", "CI", .mobile),
+    ] as [(String, String, NumberType)])
+  func theShippedTableKnowsYoungNumbers(text: String, region: String, type: NumberType) throws {
+    let overrides = try Self.shipped.get()
+    let plain = try PhoneNumber.parse(text)
+    let number = plain.applying(overrides)
+    // A newer library knows them by itself, and then as the same.
+    #expect(plain.type == .unknown || plain.type == type)
+    #expect(number.type == type)
+    #expect(number.region == region)
+    #expect(number.isPossible)
+    #expect(number.e164 == text)
+    #expect(number == plain)
+  }
+
+  @Test(arguments: ["+14155550123", "+4915123456789", "+19002345678", "+449091234567", "+442079460958", "+33820123456"])
+  func whatTheLibraryKnowsStays(text: String) throws {
+    let number = try PhoneNumber.parse(text)
+    let after = number.applying(try Self.shipped.get())
+    #expect(after.type == number.type)
+    #expect(after.region == number.region)
+  }
+
+  @Test func theShippedTableIsDated() throws {
+    let overrides = try Self.shipped.get()
+    #expect(overrides.date?.count == 10)
+    #expect(overrides.count > 1000)
+    // No satellite networks, whose calls cost most of all.
+    #expect(overrides.find("+8816123456789") == nil)
+  }
+}
