@@ -1,10 +1,11 @@
-"""Tokens of Sign in with Apple are revoked; a kill at any step leaves an ending that is the truth."""
+"""Tokens of Sign in with Apple are revoked, and their owner gets a mail; a kill at any step leaves an ending that is the truth."""
 
 import os
 import secrets
 import time
 import unittest
 
+import mailbox_of_relay
 import simulator
 import stack
 from countersign_client import Client
@@ -14,6 +15,11 @@ WEB_CLIENT = "com.example.web"
 WORKER = "revocation-worker"
 # After a kill: until the lease of what had begun is over, and a delay or two.
 PATIENCE_SECONDS = 150
+
+
+def new_address():
+    """An address of Apple's relay that no other test uses."""
+    return f"{secrets.token_hex(8)}@privaterelay.appleid.com"
 
 
 class RevocationTest(unittest.TestCase):
@@ -60,15 +66,24 @@ class RevocationTest(unittest.TestCase):
 
 
 class FlowTest(RevocationTest):
-    """From the code to the end."""
+    """From the code to the mail."""
 
-    def test_code_then_token_then_revoked(self):
+    def test_code_then_token_then_revoked_then_mail(self):
+        address = new_address()
         code = simulator.authorization_code(APP)
-        status = self.expect("REVOKED", authorizationCode=code)
-        self.assertEqual([entry["tokenTypeHint"] for entry in simulator.revocations(code=code)], ["refresh_token"])
+        operation_id = self.start(authorizationCode=code, notify={"email": address, "languageCode": "de"})
+        status = self.ended(operation_id)
+        self.assertEqual((status["state"], status["ending"]), ("completed", "REVOKED_AND_NOTIFIED"), status)
+        revoked = simulator.revocations(code=code)
+        self.assertEqual([entry["tokenTypeHint"] for entry in revoked], ["refresh_token"])
+        mail = mailbox_of_relay.message(address)
+        self.assertEqual(str(mail["To"]), address)
+        self.assertTrue(mail["DKIM-Signature"])
+        self.assertTrue(mail.get_body(["plain"]).get_content().strip())
         events = [entry["event"] for entry in status["timeline"]]
         self.assertEqual(events[0], "started")
-        self.assertIn("revoke.accepted", events)
+        for event in ["revoke.accepted", "notice.accepted"]:
+            self.assertIn(event, events)
 
     def test_tokens_go_straight_to_revocation(self):
         for field, hint in [("refreshToken", "refresh_token"), ("accessToken", "access_token")]:

@@ -1,0 +1,36 @@
+"""The mailboxes of the simulated mail relay."""
+
+import email
+import email.policy
+import mailbox
+import os
+import pathlib
+import time
+
+DIRECTORY = pathlib.Path(os.environ["COUNTERSIGN_MAILDIR"])
+
+
+def messages(address):
+    """The mails to an address, oldest first."""
+    if not DIRECTORY.is_dir():
+        return []
+    box = mailbox.Maildir(DIRECTORY, factory=None, create=False)
+    found = []
+    for key in box.keys():
+        with box.get_file(key) as file:
+            message = email.message_from_binary_file(file, policy=email.policy.default)
+        if address in str(message["To"]):
+            found.append(message)
+    return found
+
+
+def message(address, timeout=30):
+    """The newest mail to an address, as soon as there is one."""
+    deadline = time.monotonic() + timeout
+    while True:
+        found = messages(address)
+        if found:
+            return found[-1]
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"no mail within {timeout} s")
+        time.sleep(0.1)
