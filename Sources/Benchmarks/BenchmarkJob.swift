@@ -11,6 +11,8 @@ public enum BenchmarkJob: String, CaseIterable, Sendable {
   case push = "push.verify"
   /// The revocation of an authorization code: an exchange, a further stage, a revocation.
   case revocation = "apple.revoke"
+  /// A mail with a code, by a template, text and HTML.
+  case mail = "mail.relay"
 
   /// What a batch of jobs has in common.
   struct Run: Sendable {
@@ -25,6 +27,7 @@ public enum BenchmarkJob: String, CaseIterable, Sendable {
     case .sms: SMSDispatchJob.type
     case .push: PushVerifyJob.type
     case .revocation: AppleRevokeJob.type
+    case .mail: MailRelayJob.type
     }
   }
 
@@ -60,6 +63,14 @@ public enum BenchmarkJob: String, CaseIterable, Sendable {
     case .revocation:
       let code = try secret("c\(run.id).0.\(index)", for: Self.app, messageID, run)
       return try AppleRevokeJob(app: Self.app, token: .authorizationCode(code), deadline: run.deadline).json()
+    case .mail:
+      let address = "bench-\(index)@privaterelay.appleid.com"
+      let code = try secret("123456", for: address, messageID, run)
+      let variables = MailRelayJob.Variables(code: code, appName: "Bench")
+      return try MailRelayJob(
+        to: address, content: .template(name: "address-verification", languageCode: "en", variables: variables),
+        deadline: run.deadline
+      ).json()
     }
   }
 

@@ -218,7 +218,7 @@ enum CountersignSyntax {
       CommandSyntax(
         "fill", "Puts jobs into the queue of a worker. They are real jobs: only for a stack of simulators.",
         options: [
-          .value("type", "TYPE", "Which jobs: sms.dispatch unless given, push.verify or apple.revoke."),
+          .value("type", "TYPE", "Which jobs: sms.dispatch unless given, push.verify, apple.revoke or mail.relay."),
           .value("keys", "FILE", "The JWK set to seal the secrets with."),
         ]),
       CommandSyntax(

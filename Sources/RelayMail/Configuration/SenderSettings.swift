@@ -1,4 +1,5 @@
 public import DKIM
+import JOSE
 import ServiceRuntime
 public import Telemetry
 
@@ -75,11 +76,12 @@ public struct SenderSettings: Sendable {
     var keys: [DKIMKey] = []
     for key in self.keys {
       do {
-        keys.append(
-          try DKIMKey(domain: key.domain, selector: key.selector, pem: key.pem.reveal(), signer: signer))
+        // libopendkim reads the key for every signature, which takes longer than signing.
+        let pem = try RSAKeyFile.traditionalPEM(Array(key.pem.reveal().utf8)) ?? key.pem.reveal()
+        keys.append(try DKIMKey(domain: key.domain, selector: key.selector, pem: pem, signer: signer))
       } catch {
         throw RelayMailError(
-          .invalidConfiguration, "senders: keyFile of \(key.selector)._domainkey.\(key.domain) \(error)")
+          .invalidConfiguration, "senders: keyFile of \(key.selector)._domainkey.\(key.domain): \(error)")
       }
     }
     guard let from else { throw RelayMailError(.invalidConfiguration, "senders: from is no address") }
