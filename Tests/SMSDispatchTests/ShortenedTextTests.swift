@@ -97,7 +97,12 @@ struct NationalTablesTests {
       return String(decoding: try WebhookPayload(message, from: nil, Sample.attempt()).json(), as: UTF8.self)
     }
     let both = NationalShift(locking: .turkish, single: .turkish)
-    #expect(try payload(#require(SMSText("ş", both))).contains(#""nationalShift":{"locking":1,"single":1}"#))
+    // The order of the fields is nobody's business.
+    let tables = try payload(#require(SMSText("ş", both)))
+    #expect(
+      [#"{"locking":1,"single":1}"#, #"{"single":1,"locking":1}"#].contains {
+        tables.contains(#""nationalShift":"# + $0)
+      })
     let single = NationalShift(locking: nil, single: .spanish)
     #expect(try payload(#require(SMSText("í", single))).contains(#""nationalShift":{"single":2}"#))
     #expect(try !payload(SMSText("é")).contains("nationalShift"))

@@ -182,7 +182,9 @@ import WorkerRuntime
     try await AppleBench.run { bench in
       try await bench.fault(#"{"provider": "apple-revoke", \#(fault), "count": 10}"#)
       let job = bench.body(.refreshToken, "t")
-      #expect(try await bench.perform(job, timeout: .milliseconds(500)).short == expected)
+      // Only what hangs is waited for; a busy machine may take its time for the others.
+      let timeout: Duration = fault.contains("hang") ? .milliseconds(500) : .seconds(30)
+      #expect(try await bench.perform(job, timeout: timeout).short == expected)
     }
   }
 
