@@ -65,7 +65,7 @@ let libraries: [Target] = [
   library(
     "SMSDispatch",
     [
-      "AMQP", "CurlTransport", "Database", "HTTPServer", "JOSE", "Messages", "PhoneNumbers", "ServiceRuntime",
+      "AMQP", "CurlTransport", "Database", "HTTPServer", "JOSE", "Messages", "PhoneNumbers", "ServiceRuntime", "SMPP",
       "Telemetry", "WorkerRuntime",
     ]),
   library(
@@ -121,7 +121,7 @@ let testTargets: [Target] = [
   tests(
     "SMSDispatch",
     [
-      "AMQP", "CurlTransport", "HTTPServer", "JOSE", "Messages", "PhoneNumbers", "ServiceRuntime", "Telemetry",
+      "AMQP", "CurlTransport", "HTTPServer", "JOSE", "Messages", "PhoneNumbers", "ServiceRuntime", "SMPP", "Telemetry",
       "WorkerRuntime",
     ]),
   tests(

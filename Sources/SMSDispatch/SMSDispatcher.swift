@@ -10,6 +10,8 @@ public struct SMSDispatcher: Sendable {
   public let handler: SMSJobHandler
   /// The lanes in the order in which they are tried.
   public let lanes: [LaneConfiguration]
+  /// What keeps the lanes' own connections up. To be started before the worker, so that they are stopped after it.
+  public let services: [SMPPService]
   private let transports: [CurlTransport]
   private let callbacks: CallbackAddresses?
   private let receipts: [String: any ReceiptSource]
@@ -17,26 +19,33 @@ public struct SMSDispatcher: Sendable {
   /// - Parameters:
   ///   - configuration: The configuration, checked.
   ///   - keys: Opens sealed codes; without it a sealed code is a dead letter.
-  ///   - clock: For dates in `Retry-After`.
+  ///   - sink: Where receipts go that come on a provider's own connection; without it they are not asked for.
+  ///   - log: Is told what happens to the lanes' own connections.
+  ///   - clock: For dates in `Retry-After`, and for receipts.
   /// - Throws: when certificates cannot be used; the message names the lane.
   public init(
-    _ configuration: SMSWorkerConfiguration, keys: KeyRing?, clock: any WallClock = SystemClock()
+    _ configuration: SMSWorkerConfiguration, keys: KeyRing?, sink: (any ReceiptSink)? = nil, log: Logger? = nil,
+    clock: any WallClock = SystemClock()
   ) throws(SMSDispatchError) {
     guard let templates = configuration.templates.templates else {
       throw SMSDispatchError(.invalidConfiguration, "templates.directory: the templates have problems")
     }
     callbacks = configuration.receipts.addresses
     let factory = LaneFactory(
-      tables: configuration.tables, callbacks: callbacks, transliteration: configuration.transliteration, clock: clock)
+      tables: configuration.tables, callbacks: callbacks, transliteration: configuration.transliteration, clock: clock,
+      sink: sink, log: log)
     var routes: [LaneRoute] = []
     var transports: [CurlTransport] = []
     var receipts: [String: any ReceiptSource] = [:]
+    var services: [SMPPService] = []
     for settings in configuration.lanes {
       let lane = try factory.make(settings)
       routes.append(lane.route)
       transports.append(lane.http)
       receipts[settings.lane.name] = lane.receipts
+      if let service = lane.service { services.append(service) }
     }
+    self.services = services
     let ring = if let keys { keys } else { try Self.noKeys() }
     lanes = configuration.lanes.map(\.lane)
     self.transports = transports

@@ -241,6 +241,19 @@ struct SessionStateTests {
     #expect(state.received(.deliver(try receipt("a")), sequence: 7, now: start) == [delivered("a", 7)])
   }
 
+  @Test("A receipt says whose message it is")
+  func origin() throws {
+    var state = bound()
+    var submission = Sample.submission(1)
+    submission.origin = MessageOrigin(id: "job-1", correlationID: "c")
+    _ = state.submit(submission, now: start)
+    _ = state.received(ok("a"), sequence: 2, now: start)
+    let actions = state.received(.deliver(try receipt("a")), sequence: 7, now: start)
+    let expected = SMPPReceipt(
+      messageID: "a", state: .delivered, errorCode: "000", origin: MessageOrigin(id: "job-1", correlationID: "c"))
+    #expect(actions == [.deliver(expected, sequence: 7)])
+  }
+
   @Test("A receipt of another worker's message is held until what was under way is answered, or for a second")
   func strangeReceipt() throws {
     var state = bound()

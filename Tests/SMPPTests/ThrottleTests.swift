@@ -21,11 +21,25 @@ struct ThrottleTests {
     }
     #expect(pauses == [250, 500, 1000, 2000, 4000, 8000, 8000].map { .milliseconds($0) })
     #expect(limits == [4, 2, 1, 1, 1, 1, 1])
-    for _ in 0..<100 { throttle.answered() }
+    for _ in 0..<100 { throttle.answered(sentAt: now + .seconds(8)) }
     #expect(throttle.limit == 8)
     let began = throttle.asked(sentAt: now + .seconds(9), now: now + .seconds(9))
     #expect(began)
     #expect(throttle.pause(at: now + .seconds(9)) == Throttle.firstPause)
+  }
+
+  @Test("Pauses stay short as long as something is taken between them")
+  func shortPauses() {
+    var throttle = Throttle(window: 8)
+    for round in 1...5 {
+      let now = start + .seconds(round)
+      let began = throttle.asked(sentAt: now - .milliseconds(1), now: now)
+      #expect(began)
+      #expect(throttle.pause(at: now) == Throttle.firstPause)
+      // What was under way before says nothing of the server's mind now.
+      throttle.answered(sentAt: now - .milliseconds(1))
+      throttle.answered(sentAt: now + .milliseconds(300))
+    }
   }
 
   @Test("Waits between attempts double up to a bound, with jitter; after a refusal they have a floor")
@@ -79,9 +93,11 @@ struct ThrottleTests {
   @Test("Old message IDs are forgotten")
   func recent() {
     var recent = RecentIDs()
-    for number in 0...RecentIDs.capacity { recent.insert(String(number)) }
+    for number in 0...RecentIDs.capacity { recent.insert(String(number), MessageOrigin(id: "job-\(number)")) }
     #expect(!recent.contains("0"))
     #expect(recent.contains("1"))
     #expect(recent.contains(String(RecentIDs.capacity)))
+    #expect(recent.origin(of: "0") == nil)
+    #expect(recent.origin(of: "7") == MessageOrigin(id: "job-7"))
   }
 }

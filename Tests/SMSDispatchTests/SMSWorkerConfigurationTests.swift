@@ -1,4 +1,5 @@
 import FoundationEssentials
+import SMPP
 import ServiceRuntime
 import Telemetry
 import Testing
@@ -35,6 +36,9 @@ struct SMSWorkerConfigurationTests {
     #"name: "t", type: "twilio", accountSID: "AC1", passwordFile: "password", from: "+15005550006""#
   private static let webhook =
     #"name: "w", type: "webhook", baseURL: "https://sms.example.com/x", secretFile: "secret""#
+
+  private static let operatorLane =
+    #"name: "s", type: "smpp", host: "127.0.0.1", passwordFile: "password", from: "+15005550006""#
 
   private func load(_ lanes: String, _ rest: String = "", _ environment: [String: String] = [:]) throws
     -> LoadedConfiguration<SMSWorkerConfiguration>
@@ -106,7 +110,7 @@ struct SMSWorkerConfigurationTests {
         #"[{name: "a b", type: "webhook", baseURL: "https://x/", secretFile: "secret"}]"#,
         "lanes.0.name: must be 1 to 40"
       ),
-      (#"[{name: "a", type: "smpp"}]"#, "lanes.0.type: must be one of twilio, webhook"),
+      (#"[{name: "a", type: "kannel"}]"#, "lanes.0.type: must be one of twilio, webhook, smpp"),
       (#"[{name: "a"}]"#, "lanes.0.type: is required"),
       (
         "[{\(twilio), messagingServiceSID: \"MG1\"}]",
@@ -143,6 +147,30 @@ struct SMSWorkerConfigurationTests {
         "lanes.0.secretFile: secret 1 must be whsec_"
       ),
       (#"[{name: "w", type: "webhook", secretFile: "secret"}]"#, "lanes.0.baseURL: is required"),
+      (
+        #"[{name: "s", type: "smpp", systemID: "e", passwordFile: "password", from: "E"}]"#, "lanes.0.host: is required"
+      ),
+      (
+        #"[{name: "s", type: "smpp", host: "h", systemID: "e", passwordFile: "password"}]"#,
+        "lanes.0.from: is required"
+      ),
+      (
+        "[{\(operatorLane), systemID: \"sixteen letters \"}]",
+        "lanes.0.systemID: is longer than the 15 bytes that SMPP allows"
+      ),
+      (
+        #"[{name: "s", type: "smpp", host: "h", systemID: "e", passwordFile: "secret", from: "E"}]"#,
+        "lanes.0.passwordFile: holds a password of more than the 8 bytes"
+      ),
+      ("[{\(operatorLane), systemType: \"thirteen char\"}]", "lanes.0.systemType: is longer than the 12 bytes"),
+      (
+        "[{\(operatorLane), encodingOfLongMessages: \"sar\"}]",
+        "lanes.0.encodingOfLongMessages: must be one of udh, payload"
+      ),
+      (
+        "[{\(operatorLane), addressing: {fromTON: 256}}]",
+        "lanes.0.addressing.fromTON: must be a whole number from 0 to 255"
+      ),
     ])
   func wrongLanes(lanes: String, expected: String) throws {
     let text = try problems(lanes)
@@ -177,6 +205,41 @@ struct SMSWorkerConfigurationTests {
     }
   }
 
+  @Test("An SMPP lane")
+  func smppLane() throws {
+    let loaded = try load("[{\(Self.operatorLane), systemID: \"esme\"}]")
+    #expect(loaded.warnings.isEmpty)
+    guard case .smpp(let smpp) = loaded.content.lanes[0].provider else {
+      Issue.record("not smpp")
+      return
+    }
+    let session = smpp.session(caFile: nil)
+    #expect(session.bind == BindRequest(systemID: "esme", password: "sesame"))
+    #expect(session.tls == nil)
+    #expect(session.window == 10)
+    #expect(session.port == 2775)
+    let lane = smpp.lane(hasSink: true)
+    #expect(lane.source == ShortMessage.Address(ton: 1, npi: 1, text: "15005550006"))
+    #expect(lane.wantsReceipts)
+    #expect(!smpp.lane(hasSink: false).wantsReceipts)
+    let encrypted = try load(
+      "[{\(Self.operatorLane), systemID: \"esme\", tls: true, caFile: \"ca.pem\", addressing: {fromTON: 0, fromNPI: 9, toTON: 2}}]"
+    )
+    guard case .smpp(let smpp) = encrypted.content.lanes[0].provider else { return }
+    #expect(smpp.session(caFile: "ca.pem").tls == SMPPTrust(caFile: "ca.pem"))
+    #expect(smpp.lane(hasSink: true).source == ShortMessage.Address(ton: 0, npi: 9, text: "15005550006"))
+    #expect(smpp.lane(hasSink: true).destinationTON == 2)
+  }
+
+  @Test("SMPP without TLS to another machine is a warning")
+  func unprotectedSMPP() throws {
+    let lane = #"name: "s", type: "smpp", host: "smsc.example.net", systemID: "e", passwordFile: "password", from: "E""#
+    #expect(
+      try load("[{\(lane)}]").warnings.first?.description.contains("lanes.0.tls: is false with another machine") == true
+    )
+    #expect(try load("[{\(lane), tls: true}]").warnings.isEmpty)
+  }
+
   @Test("A prefetch that leaves slots empty is a warning")
   func smallPrefetch() throws {
     let warnings = try load("[{\(Self.twilio)}]", "prefetch: 63").warnings
@@ -201,8 +264,14 @@ struct ShippedConfigurationTests {
   @Test("It explains every key that the worker understands")
   func explainsEveryKey() throws {
     let text = String(decoding: try Data(contentsOf: URL(filePath: file)), as: UTF8.self)
+    let smpp = [
+      "host", "port", "tls", "systemID", "passwordFile", "systemType", "addressing", "fromTON", "fromNPI", "toTON",
+      "toNPI",
+      "window", "encodingOfLongMessages", "receipts", "messageIDs", "enquireSeconds",
+    ]
     let keys =
       try SMSWorkerConfiguration.keys(file: file).map(\.path) + ["lanes.1.secretFile", "lanes.1.receiverDeduplicates"]
+      + smpp
     let unexplained = keys.filter { key in !text.contains("\(key.split(separator: ".").last ?? ""):") }
     #expect(unexplained.isEmpty)
   }

@@ -1,3 +1,14 @@
+/// Whose message it is: for the caller's own use, given back with the receipt.
+public struct MessageOrigin: Sendable, Hashable {
+  public var id: String
+  public var correlationID: String?
+
+  public init(id: String, correlationID: String? = nil) {
+    self.id = id
+    self.correlationID = correlationID
+  }
+}
+
 /// What a server reports of a message that it took.
 ///
 /// The times in a receipt's text have no time zone, so they are not read.
@@ -7,11 +18,14 @@ public struct SMPPReceipt: Sendable, Hashable {
   public var state: MessageState
   /// The network's error code as it came, when there is one; `000` often means that there is none.
   public var errorCode: String?
+  /// Whose message it is; nil when it was not sent on this session, or too long ago.
+  public var origin: MessageOrigin?
 
-  public init(messageID: String, state: MessageState, errorCode: String? = nil) {
+  public init(messageID: String, state: MessageState, errorCode: String? = nil, origin: MessageOrigin? = nil) {
     self.messageID = messageID
     self.state = state
     self.errorCode = errorCode
+    self.origin = origin
   }
 
   /// Reads a `deliver_sm`.

@@ -97,10 +97,11 @@ public actor SMPPSession {
   ///
   /// - Parameters:
   ///   - isPatient: Whether it waits for its turn until then, however long the server asks for fewer messages.
+  ///   - origin: Whose message it is; given back with its receipt.
   /// - Returns: The server's ID of the message, if it gave one.
   /// - Throws: why it was not taken, or that nobody knows: `mayHaveBeenTaken`.
   public nonisolated func submit(
-    _ message: ShortMessage, timeout: Duration, isPatient: Bool = false
+    _ message: ShortMessage, timeout: Duration, isPatient: Bool = false, origin: MessageOrigin? = nil
   ) async throws(SMPPError) -> String? {
     switch status {
     // The queue may be busy with connecting: nobody has to wait for that to hear that there is no session.
@@ -108,7 +109,7 @@ public actor SMPPSession {
     case .stopped: throw .closed
     case .connecting, .bound: break
     }
-    return try await perform(message, deadline: .now + timeout, isPatient).get()
+    return try await perform(message, deadline: .now + timeout, isPatient, origin).get()
   }
 
   private nonisolated func onQueue(_ body: @escaping @Sendable (isolated SMPPSession) -> Void) {
@@ -118,14 +119,15 @@ public actor SMPPSession {
   // MARK: - Callers
 
   private func perform(
-    _ message: ShortMessage, deadline: Instant, _ isPatient: Bool
+    _ message: ShortMessage, deadline: Instant, _ isPatient: Bool, _ origin: MessageOrigin?
   ) async -> Result<String?, SMPPError> {
     lastTicket += 1
     let ticket = lastTicket
     return await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         callers[ticket] = continuation
-        let submission = Submission(ticket: ticket, message: message, deadline: deadline, isPatient: isPatient)
+        let submission = Submission(
+          ticket: ticket, message: message, deadline: deadline, isPatient: isPatient, origin: origin)
         act(state.submit(submission, now: .now))
         flush()
       }

@@ -1,21 +1,23 @@
-/// The last message IDs that the server gave.
+/// The last message IDs that the server gave, and whose messages they are.
 struct RecentIDs {
-  static let capacity = 4096
+  static let capacity = 32_768
 
   private var ring: [String] = []
   private var next = 0
-  private var known: Set<String> = []
+  private var origins: [String: MessageOrigin?] = [:]
 
-  mutating func insert(_ id: String) {
-    guard known.insert(id).inserted else { return }
+  mutating func insert(_ id: String, _ origin: MessageOrigin?) {
+    guard origins.updateValue(origin, forKey: id) == nil else { return }
     if ring.count < Self.capacity {
       ring.append(id)
     } else {
-      known.remove(ring[next])
+      origins.removeValue(forKey: ring[next])
       ring[next] = id
     }
     next = (next + 1) % Self.capacity
   }
 
-  func contains(_ id: String) -> Bool { known.contains(id) }
+  func contains(_ id: String) -> Bool { origins[id] != nil }
+
+  func origin(of id: String) -> MessageOrigin? { origins[id] ?? nil }
 }

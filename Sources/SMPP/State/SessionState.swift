@@ -213,12 +213,12 @@ struct SessionState {
     guard let sent = window.removeValue(forKey: sequence) else { return [] }
     let ticket = sent.submission.ticket
     if status == .ok {
-      throttle.answered()
-      if let id { recent.insert(id) }
+      throttle.answered(sentAt: sent.at)
+      if let id { recent.insert(id, sent.submission.origin) }
       return [.finish(ticket: ticket, .success(id))] + afterAnswer(now)
     }
     if status.asksToSlowDown { return slowDown(sent, status, now) }
-    throttle.answered()
+    throttle.answered(sentAt: sent.at)
     return [.finish(ticket: ticket, .failure(Self.refusal(status)))] + afterAnswer(now)
   }
 
@@ -299,6 +299,8 @@ struct SessionState {
 
   private mutating func handOut(_ receipt: SMPPReceipt, _ sequence: UInt32) -> [SessionAction] {
     openReceipts.insert(sequence)
+    var receipt = receipt
+    receipt.origin = recent.origin(of: receipt.messageID)
     return [.deliver(receipt, sequence: sequence)]
   }
 

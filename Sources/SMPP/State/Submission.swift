@@ -9,6 +9,8 @@ struct Submission: Sendable {
   let deadline: Instant
   /// Whether it waits for its turn until the deadline, however long the server asks for fewer messages.
   let isPatient: Bool
+  /// Given back with the receipt.
+  var origin: MessageOrigin?
 }
 
 /// What the state machine wants done.

@@ -1,7 +1,7 @@
 /// Slows a session down when its server asks for it, and lets it come back to speed.
 ///
-/// Each request to slow down makes a pause, twice as long as the one before, and halves the window. Every window's worth of
-/// answers without such a request widens the window by one.
+/// Each request to slow down makes a pause and halves the window; as long as nothing is taken in between, each pause is twice as
+/// long as the one before. Every window's worth of answers without such a request widens the window by one.
 struct Throttle {
   typealias Instant = ContinuousClock.Instant
 
@@ -12,6 +12,8 @@ struct Throttle {
   private var room: Double
   private var nextPause = firstPause
   private var pauseBegan: Instant?
+  /// Whether a message that went out after the last pause began was answered.
+  private var isAnswered = false
   private(set) var pausedUntil: Instant?
 
   /// - Parameter window: The most messages under way, 1 or more.
@@ -34,6 +36,8 @@ struct Throttle {
   /// - Returns: Whether a pause begins. Messages that were under way when the last one began do not make it longer.
   mutating func asked(sentAt: Instant, now: Instant) -> Bool {
     if let pauseBegan, sentAt <= pauseBegan { return false }
+    if isAnswered { nextPause = Self.firstPause }
+    isAnswered = false
     pauseBegan = now
     pausedUntil = now + nextPause
     nextPause = min(Self.longestPause, nextPause * 2)
@@ -41,12 +45,10 @@ struct Throttle {
     return true
   }
 
-  /// The server answered without asking for fewer messages.
-  mutating func answered() {
-    if room < Double(window) {
-      room = min(Double(window), room + 1 / room)
-    } else {
-      nextPause = Self.firstPause
-    }
+  /// The server answered to a message without asking for fewer.
+  mutating func answered(sentAt: Instant) {
+    if let pauseBegan, sentAt <= pauseBegan { return }
+    isAnswered = true
+    room = min(Double(window), room + 1 / room)
   }
 }

@@ -6,6 +6,8 @@ enum ProviderSettings: Sendable {
   case twilio(TwilioSettings)
   /// Standard Webhooks to a receiver of one's own.
   case webhook(WebhookSettings)
+  /// An SMPP server.
+  case smpp(SMPPSettings)
   /// `type` is none of these; reported.
   case unknown
 
@@ -13,18 +15,27 @@ enum ProviderSettings: Sendable {
   var takesNationalShiftTables: Bool {
     switch self {
     case .webhook, .unknown: true
-    case .twilio: false
+    case .twilio, .smpp: false
     }
   }
 
-  private enum Kind: String, CaseIterable { case twilio, webhook }
+  /// Whether the provider reports on messages without being asked over HTTP.
+  var reportsOnItsOwnConnection: Bool {
+    switch self {
+    case .smpp(let smpp): smpp.lane(hasSink: true).wantsReceipts
+    case .twilio, .webhook, .unknown: false
+    }
+  }
+
+  private enum Kind: String, CaseIterable { case twilio, webhook, smpp }
 
   init(_ section: ConfigurationSection) {
     let kinds = Kind.allCases.map(\.rawValue)
-    let text = section.string("type", "The provider: \(kinds.joined(separator: " or ")).")
+    let text = section.string("type", "The provider: one of \(kinds.joined(separator: ", ")).")
     switch Kind(rawValue: text) {
     case .twilio: self = .twilio(TwilioSettings(section))
     case .webhook: self = .webhook(WebhookSettings(section))
+    case .smpp: self = .smpp(SMPPSettings(section))
     case nil:
       if !text.isEmpty { section.problem("type", "must be one of \(kinds.joined(separator: ", "))") }
       self = .unknown

@@ -5,13 +5,15 @@ import WorkerRuntime
 struct ProviderTables: Sendable {
   let twilio: ProviderTable
   let webhook: ProviderTable
+  let smpp: ProviderTable
 
   /// Reads them with the configuration, so that `--check` finds what is wrong with them. Problems are reported to the section.
   init(_ section: ConfigurationSection) {
     let directory = section.path(
-      "providersDirectory", default: "providers", "The directory with twilio.json5 and webhook.json5.")
+      "providersDirectory", default: "providers", "The directory with the providers' tables.")
     twilio = Self.read("\(directory)/twilio.json5", section)
     webhook = Self.read("\(directory)/webhook.json5", section)
+    smpp = Self.read("\(directory)/smpp.json5", section)
   }
 
   private static func read(_ path: String, _ section: ConfigurationSection) -> ProviderTable {

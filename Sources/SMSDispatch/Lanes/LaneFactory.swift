@@ -1,4 +1,5 @@
 import CurlTransport
+import SMPP
 import Telemetry
 import WorkerRuntime
 
@@ -8,6 +9,9 @@ struct LaneFactory {
   let callbacks: CallbackAddresses?
   let transliteration: Transliteration?
   let clock: any WallClock
+  /// Where receipts go that come on a provider's own connection; nil when nobody wants them.
+  let sink: (any ReceiptSink)?
+  let log: Logger?
 
   /// A lane with what belongs to it.
   struct Lane {
@@ -15,6 +19,8 @@ struct LaneFactory {
     let http: CurlTransport
     /// Reads its provider's reports; nil for one that makes none.
     let receipts: (any ReceiptSource)?
+    /// Keeps the lane's session up; nil for one that has none.
+    let service: SMPPService?
   }
 
   /// - Throws: when a file of certificates cannot be used.
@@ -22,6 +28,7 @@ struct LaneFactory {
     let http = try transport(settings)
     let lane: any SMSLane
     var receipts: (any ReceiptSource)?
+    var service: SMPPService?
     switch settings.provider {
     case .twilio(let twilio):
       lane = TwilioLane(
@@ -33,13 +40,31 @@ struct LaneFactory {
       lane = WebhookLane(
         name: settings.lane.name, url: webhook.url, from: webhook.from, signer: signer,
         deduplicates: webhook.receiverDeduplicates, table: tables.webhook, http: http, clock: clock)
+    case .smpp(let smpp):
+      let session = session(smpp, settings)
+      lane = SMPPLane(
+        name: settings.lane.name, configuration: smpp.lane(hasSink: sink != nil), table: tables.smpp,
+        session: session)
+      service = SMPPService(lane: settings.lane.name, session: session)
     case .unknown: throw Self.incomplete(settings)
     }
     let text = TextOptions(
       nationalShiftTables: settings.nationalShiftTables,
       transliteration: settings.transliterate ? transliteration : nil)
     return Lane(
-      route: LaneRoute(lane, rules: settings.route, text: text), http: http, receipts: receipts)
+      route: LaneRoute(lane, rules: settings.route, text: text), http: http, receipts: receipts, service: service)
+  }
+
+  private func session(_ smpp: SMPPSettings, _ settings: LaneSettings) -> SMPPSession {
+    let name = settings.lane.name
+    let events = log.map { SMPPEventLog(log: $0, lane: name) }
+    return SMPPSession(
+      smpp.session(caFile: settings.caFile),
+      onReceipt: { [sink, clock] receipt in
+        // One that nobody asked for need not come again.
+        await sink?.take(DeliveryReceipt(receipt, lane: name, at: clock.now())) ?? true
+      },
+      onEvent: { events?.write($0) })
   }
 
   /// One for each lane, so that one provider's trouble does not take another's connections.

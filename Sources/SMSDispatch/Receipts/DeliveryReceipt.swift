@@ -23,6 +23,10 @@ public struct DeliveryReceipt: Sendable, Hashable {
   /// The provider's own ID of the message, as `Classification.accepted` gave it.
   public var reference: String
   public var state: State
+  /// The `message_id` of the job, when it is known here.
+  public var jobID: String?
+  /// The job's `correlation_id`, when it is known here.
+  public var correlationID: String?
   /// The provider's own code as it came (`000`, `30003`, `UNDELIV`), when there is one.
   public var providerCode: String?
   /// Why the message will not arrive, in words of this system; nil for one that did or still may.

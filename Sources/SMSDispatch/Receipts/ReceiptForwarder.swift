@@ -1,0 +1,53 @@
+import AMQP
+import Messages
+public import ServiceRuntime
+import Telemetry
+import WorkerRuntime
+
+/// Publishes the receipts that come on providers' own connections, on a connection of its own.
+public struct ReceiptForwarder: Service, ReceiptSink {
+  public let name = "smpp.receipts"
+  private let connection: Publisher
+  private let publisher: ReceiptPublisher
+  private let metrics: ReceiptMetrics
+  private let clock: any WallClock
+
+  /// - Returns: nil when no lane brings such receipts.
+  public init?(for configuration: SMSWorkerConfiguration, _ context: ServiceContext) {
+    guard configuration.lanes.contains(where: \.provider.reportsOnItsOwnConnection) else { return nil }
+    let broker = BrokerConnectionSettings(configuration.common.broker, context)
+    let connection = Publisher(
+      endpoint: broker.endpoint, options: broker.options(name), onEvent: broker.observer(name))
+    broker.watch(name) { connection.status }
+    self.connection = connection
+    publisher = ReceiptPublisher(sink: connection, appID: context.name, log: context.log)
+    metrics = ReceiptMetrics(context.metrics)
+    clock = context.clock
+  }
+
+  public func run() async { await connection.run() }
+
+  public func stop() async { await connection.stop() }
+
+  public func take(_ receipt: DeliveryReceipt) async -> Bool {
+    let state: SMSDelivery.State
+    switch receipt.state {
+    case .delivered: state = .delivered
+    case .undelivered: state = .undelivered
+    case .pending, .unknown:
+      // Nothing that anybody waits for.
+      metrics.progress(lane: receipt.lane)
+      return true
+    }
+    let delivery = SMSDelivery(
+      jobID: receipt.jobID, state: state, lane: receipt.lane, reference: receipt.reference,
+      reason: receipt.reason.map(JobResult.Reason.init), at: receipt.at)
+    let pending = PendingReceipt(delivery: delivery, correlationID: receipt.correlationID)
+    guard await publisher.publish(pending, now: clock.now()) else {
+      metrics.lost(lane: receipt.lane)
+      return false
+    }
+    metrics.taken(delivery)
+    return true
+  }
+}

@@ -1,0 +1,329 @@
+"""The SMPP lane of the sms-worker against a server that somebody else wrote."""
+
+import asyncio
+import collections
+import datetime
+import json
+import os
+import pathlib
+import re
+import ssl
+import time
+import unittest
+import uuid
+
+import pika
+
+import stack
+from countersign_client import REPLY_TO, Client
+from process import CONFIGURATIONS, Process
+
+try:
+    import smpp34
+    import smsc
+except ImportError:
+    smpp34 = None
+
+WORKERS = ["sms-worker-1", "sms-worker-2"]
+WINDOW = 50
+LANE = """
+lanes: [{{
+  name: "smpp", type: "smpp", host: "127.0.0.1", port: {port}, systemID: "interop", passwordFile: "{password}",
+  from: "Example", window: {window}, concurrency: 200, timeoutSeconds: {timeout}, {more}
+}}],
+}}
+"""
+
+
+def in_seconds(seconds):
+    """An RFC 3339 time from now."""
+    at = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=seconds)
+    return at.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def wait_until(condition, timeout=30):
+    """Waits until something is so."""
+    deadline = time.monotonic() + timeout
+    while not condition():
+        if time.monotonic() > deadline:
+            raise TimeoutError("it did not become so")
+        time.sleep(0.02)
+
+
+@unittest.skipUnless(smpp34, "the Python package smpp34 is not installed")
+class SMPPTest(unittest.TestCase):
+    """One worker with one lane, in the place of the stack's."""
+
+    @classmethod
+    def setUpClass(cls):
+        for name in WORKERS:
+            stack.stop(name)
+            cls.addClassCleanup(stack.start, name)
+
+    def setUp(self):
+        self.smsc = self.server()
+        self.client = Client(os.environ["COUNTERSIGN_AMQP_URL"])
+        self.addCleanup(self.client.close)
+
+    def server(self, **options):
+        server = smsc.SMSC(**options)
+        server.__enter__()
+        self.addCleanup(server.__exit__)
+        return server
+
+    def worker(self, timeout=5, more="", window=WINDOW, says="bound to the SMPP server"):
+        """Starts a worker whose only lane leads to the server, and waits until it says that it is bound."""
+        worker = Process("sms-worker")
+        self.addCleanup(self.end, worker)
+        password = pathlib.Path(worker.directory.name) / "password"
+        password.write_text("sesame\n")
+        password.chmod(0o600)
+        lane = LANE.format(port=self.smsc.port, password=password, window=window, timeout=timeout, more=more)
+        text = re.sub(r"\n *lanes: \[.*", lambda _: lane, worker.file.read_text(), flags=re.DOTALL)
+        worker.file.write_text(text)
+        worker.start()
+        worker.line(says)
+        return worker
+
+    @staticmethod
+    def end(worker):
+        """Ends a worker in order: what a kill leaves unacknowledged would come to the next test's."""
+        with worker:
+            if worker.running and worker.running.poll() is None:
+                worker.stop()
+
+    def job(self, text="482913 is your code", number=None, **fields):
+        number = number or f"+49170{uuid.uuid4().int % 10_000_000:07d}"
+        return {"to": number, "text": text, "deadline": in_seconds(120), "onUnknown": "report", **fields}
+
+    def send(self, count=1, **fields):
+        """Enqueues jobs; their correlation IDs."""
+        return [self.client.send("countersign.jobs", "sms.dispatch", self.job(**fields)) for _ in range(count)]
+
+    def in_bulk(self, jobs):
+        """Enqueues jobs without waiting for a confirm each, which would not fill a window: the results and the seconds."""
+        connection = pika.BlockingConnection(pika.URLParameters(os.environ["COUNTERSIGN_AMQP_URL"]))
+        self.addCleanup(connection.close)
+        channel = connection.channel()
+        results = []
+        channel.basic_consume(REPLY_TO, lambda *message: results.append(json.loads(message[3])), auto_ack=True)
+        begun = time.monotonic()
+        for job in jobs:
+            channel.basic_publish("countersign.jobs", "sms.dispatch", json.dumps(job), pika.BasicProperties(
+                type="sms.dispatch.v1", content_type="application/json", delivery_mode=2, message_id=str(uuid.uuid4()),
+                correlation_id="bulk", reply_to=REPLY_TO, timestamp=int(time.time()), app_id="interop"))
+        while len(results) < len(jobs) and time.monotonic() < begun + 120:
+            connection.process_data_events(time_limit=0.2)
+        return results, time.monotonic() - begun
+
+    def results(self, ids, timeout=60):
+        return [self.client.wait(one, timeout)[1] for one in ids]
+
+    def test_a_message_is_taken_and_the_server_reads_what_was_meant(self):
+        self.worker()
+        result = self.results(self.send(text="Größe: 5 €"))[0]
+        self.assertEqual(result["outcome"], "accepted")
+        message, = self.smsc.messages
+        self.assertEqual(result["reference"], message.id)
+        self.assertEqual((message.data_coding, message.has_header), (0, False))
+        self.assertEqual(message.octets, b"Gr\x7c\x1ee: 5 \x1b\x65")
+        self.assertTrue(message.to.startswith("49170"))
+
+    def test_segments_are_in_order_and_cut_between_characters(self):
+        self.worker()
+        result = self.results(self.send(text="👍🏽" * 40))[0]
+        self.assertEqual(result["outcome"], "accepted")
+        headers = [message.octets[:6] for message in self.smsc.messages]
+        self.assertEqual([header[:3] for header in headers], [b"\x05\x00\x03"] * result["segments"])
+        self.assertEqual([header[4:] for header in headers],
+                         [bytes([result["segments"], n + 1]) for n in range(result["segments"])])
+        self.assertEqual(len({header[3] for header in headers}), 1)
+        texts = [message.octets[6:].decode("utf-16-be") for message in self.smsc.messages]
+        self.assertEqual("".join(texts), "👍🏽" * 40)
+        self.assertTrue(all(text.startswith("👍🏽") for text in texts))
+        self.assertEqual(result["reference"], self.smsc.messages[-1].id)
+
+    def test_a_long_text_as_a_payload(self):
+        self.worker(more='encodingOfLongMessages: "payload"')
+        result = self.results(self.send(text="a" * 1530))[0]
+        self.assertEqual(result["outcome"], "accepted")
+        message, = self.smsc.messages
+        self.assertEqual(message.parameters[smpp34.TLV_MESSAGE_PAYLOAD], b"a" * 1530)
+        self.assertEqual(message.octets, b"")
+
+    def test_thousands_in_a_window_each_once(self):
+        self.worker()
+        count = 3000
+
+        async def after_a_while(message):
+            await asyncio.sleep(0.01)
+            message.accept()
+
+        self.smsc.decide = after_a_while
+        results, took = self.in_bulk([self.job() for _ in range(count)])
+        print(f"{count} messages in {took:.1f} s: {count / took:.0f}/s, at most {self.smsc.most_open} under way")
+        self.assertEqual(collections.Counter(one["outcome"] for one in results), {"accepted": count})
+        self.assertEqual(len(self.smsc.messages), count)
+        self.assertEqual(len({one["reference"] for one in results}), count)
+        self.assertLessEqual(self.smsc.most_open, WINDOW)
+        self.assertGreater(self.smsc.most_open, 1)
+
+    def test_throttling_slows_the_lane_and_loses_nothing(self):
+        self.worker(timeout=30)
+        taken = []
+        refused = []
+
+        def at_most_twenty_a_quarter_second(message):
+            now = time.monotonic()
+            if sum(at > now - 0.25 for at in taken) >= 20:
+                refused.append(now)
+                message.reject(smpp34.ESME_RTHROTTLED)
+            else:
+                taken.append(now)
+                message.accept()
+
+        self.smsc.decide = at_most_twenty_a_quarter_second
+        results, _ = self.in_bulk([self.job() for _ in range(200)])
+        self.assertEqual(collections.Counter(one["outcome"] for one in results), {"accepted": 200})
+        self.assertEqual(len(taken), 200)
+        self.assertTrue(refused)
+        # Whoever goes on at full speed is refused thousands of times.
+        self.assertLess(len(refused), 200)
+
+    def test_a_connection_cut_in_mid_window_leaves_unknown_what_was_under_way_and_doubles_nothing(self):
+        self.worker()
+        answered = []
+
+        def answer_every_other(message):
+            if len(self.smsc.messages) % 2:
+                answered.append(message)
+                message.accept()
+
+        self.smsc.decide = answer_every_other
+        ids = self.send(40)
+        wait_until(lambda: len(self.smsc.messages) == 40)
+        time.sleep(0.2)
+        self.smsc.decide = smsc.Message.accept
+        self.smsc.cut()
+        results = self.results(ids)
+        self.assertEqual(
+            collections.Counter(one["outcome"] for one in results), {"accepted": 20, "unknown": 20})
+        self.assertEqual({one["reference"] for one in results if one["outcome"] == "accepted"},
+                         {one.id for one in answered})
+        # The session comes back by itself, and what was unknown was not sent again.
+        self.assertEqual(self.results(self.send())[0]["outcome"], "accepted")
+        numbers = collections.Counter(one.to for one in self.smsc.messages)
+        self.assertEqual((len(numbers), max(numbers.values())), (41, 1))
+        self.assertEqual(self.smsc.binds, 2)
+
+    def test_a_server_that_does_not_answer_leaves_unknown(self):
+        self.worker(timeout=1)
+        self.smsc.decide = lambda message: None
+        result = self.results(self.send())[0]
+        self.assertEqual(result["outcome"], "unknown")
+        self.assertEqual(len(self.smsc.messages), 1)
+
+    def test_a_refusal_of_a_later_segment_does_not_send_the_first_again(self):
+        self.worker()
+
+        def refuse_the_second(message):
+            message.accept() if message.octets[5] == 1 else message.reject(smpp34.ESME_RINVDSTADR)
+
+        self.smsc.decide = refuse_the_second
+        result = self.results(self.send(text="a" * 400))[0]
+        self.assertEqual((result["outcome"], result["reason"]["code"]), ("refused", "PARTLY_TAKEN"))
+        self.assertEqual(len(self.smsc.messages), 2)
+
+    def test_a_number_that_the_server_refuses(self):
+        self.worker()
+        self.smsc.decide = lambda message: message.reject(smpp34.ESME_RINVDSTADR)
+        result = self.results(self.send())[0]
+        self.assertEqual((result["outcome"], result["reason"]["code"]), ("refused", "INVALID_NUMBER"))
+        self.assertEqual(result["reason"]["providerCode"], "0x0000000B")
+
+    def reports(self):
+        """What is published of providers' reports from now on, as a list that grows."""
+        connection = pika.BlockingConnection(pika.URLParameters(os.environ["COUNTERSIGN_AMQP_URL"]))
+        self.addCleanup(connection.close)
+        channel = connection.channel()
+        queue = channel.queue_declare("", exclusive=True).method.queue
+        channel.queue_bind(queue, "countersign.results", "sms.delivery.*")
+        found = []
+
+        def wait(count):
+            deadline = time.monotonic() + 30
+            while len(found) < count and time.monotonic() < deadline:
+                method, properties, body = channel.basic_get(queue, auto_ack=True)
+                if method:
+                    found.append((method.routing_key, properties.correlation_id, json.loads(body)))
+                else:
+                    time.sleep(0.05)
+            return found
+
+        return wait
+
+    def test_a_receipt_before_the_response_is_matched_and_published(self):
+        reports = self.reports()
+        self.worker()
+        answers = []
+
+        async def report_first(message):
+            receipt = asyncio.ensure_future(message.report())
+            await asyncio.sleep(0.2)
+            message.accept()
+            answers.append(await receipt)
+
+        self.smsc.decide = report_first
+        correlation_id = self.send()[0]
+        result = self.results([correlation_id])[0]
+        self.assertEqual(result["outcome"], "accepted")
+        (key, correlated, body), = reports(1)
+        self.assertEqual((key, correlated), ("sms.delivery.delivered", correlation_id))
+        self.assertEqual((body["jobID"], body["reference"], body["lane"]), (result["jobID"], result["reference"], "smpp"))
+        wait_until(lambda: answers)
+        self.assertEqual(answers, [0])
+
+    def test_a_message_that_does_not_arrive_is_reported_with_its_reason(self):
+        reports = self.reports()
+        self.worker()
+
+        async def undeliverable(message):
+            message.accept()
+            await message.report("ENROUTE")
+            await message.report("UNDELIV", "011")
+
+        self.smsc.decide = undeliverable
+        correlation_id = self.send()[0]
+        self.results([correlation_id])
+        (key, correlated, body), = reports(1)
+        self.assertEqual((key, correlated), ("sms.delivery.undelivered", correlation_id))
+        self.assertEqual((body["reason"]["code"], body["reason"]["providerCode"]), ("UNDELIVERABLE", "011"))
+
+    def test_an_encrypted_session_with_a_server_to_trust(self):
+        secrets = CONFIGURATIONS.parent / "secrets"
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(secrets / "front-cert.pem", secrets / "front-key.pem")
+        self.smsc = self.server(tls=context)
+        self.worker(more=f'tls: true, caFile: "{secrets / "ca.pem"}"')
+        self.assertEqual(self.results(self.send(text="a" * 1000))[0]["outcome"], "accepted")
+        # The system's authorities do not know this one.
+        worker = self.worker(more="tls: true", says="no session with the SMPP server")
+        self.assertIn("the certificate is not trusted", worker.output())
+
+    def test_a_stop_unbinds_and_loses_nothing(self):
+        worker = self.worker()
+
+        async def slowly(message):
+            await asyncio.sleep(0.5)
+            message.accept()
+
+        self.smsc.decide = slowly
+        ids = self.send(5)
+        wait_until(lambda: len(self.smsc.messages) == 5)
+        self.assertEqual(worker.stop(), 0)
+        self.assertEqual({one["outcome"] for one in self.results(ids)}, {"accepted"})
+        self.assertIn("session with the SMPP server closed", worker.output())
+
+
+if __name__ == "__main__":
+    unittest.main()
