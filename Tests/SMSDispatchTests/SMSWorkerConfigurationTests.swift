@@ -95,6 +95,32 @@ struct SMSWorkerConfigurationTests {
         == RouteRules(regions: ["DE", "FR"], prefixes: ["+49", "+33"], apps: ["com.example.app"], weight: 2.5))
   }
 
+  private static let others = [
+    #"name: "v", type: "vonage", apiKey: "abcd1234", apiSecretFile: "password", from: "Example""#,
+    #"name: "m", type: "messagebird", accessKeyFile: "password", from: "+15005550006""#,
+    #"name: "a", type: "aws", region: "eu-central-1", accessKeyID: "AKIDEXAMPLE0000001", secretKeyFile: "password""#
+      + #", originationIdentity: "arn:aws:sms-voice:eu-central-1:1:pool/pool-1""#,
+  ]
+
+  @Test("The other providers, each at its own address")
+  func otherProviders() throws {
+    let more = #"messageType: "promotional", maxPrice: "0.10", configurationSet: "s", protectConfigurationID: "p""#
+    let lanes = try load("[{\(Self.others[0])}, {\(Self.others[1])}, {\(Self.others[2]), \(more)}]").content.lanes
+    guard case .vonage(let vonage) = lanes[0].provider, case .messageBird(let bird) = lanes[1].provider,
+      case .aws(let aws) = lanes[2].provider
+    else {
+      Issue.record("not the types that were asked for")
+      return
+    }
+    #expect(vonage.configuration.url == "https://rest.nexmo.com/sms/json")
+    #expect(vonage.secret.reveal() == "sesame")
+    #expect(bird.configuration.url == "https://rest.messagebird.com/messages")
+    #expect(aws.configuration.url == "https://sms-voice.eu-central-1.amazonaws.com/")
+    #expect(aws.configuration.host == "sms-voice.eu-central-1.amazonaws.com")
+    #expect(aws.configuration.messageType == .promotional && aws.configuration.maxPrice == "0.10")
+    #expect(aws.configuration.configurationSet == "s" && aws.configuration.protectConfigurationID == "p")
+  }
+
   @Test("A variable of the environment reaches into a lane")
   func environment() throws {
     let loaded = try load("[{\(Self.twilio)}]", "", ["COUNTERSIGN_LANES_0_CONCURRENCY": "9"])
@@ -112,6 +138,16 @@ struct SMSWorkerConfigurationTests {
       ),
       (#"[{name: "a", type: "kannel"}]"#, "lanes.0.type: must be one of twilio, webhook, smpp"),
       (#"[{name: "a"}]"#, "lanes.0.type: is required"),
+      (#"[{name: "v", type: "vonage", apiKey: "k", apiSecretFile: "password"}]"#, "lanes.0.from: is required"),
+      (
+        #"[{name: "v", type: "vonage", apiKey: "a&b", apiSecretFile: "password", from: "X"}]"#,
+        "lanes.0.apiKey: must be"
+      ),
+      (#"[{name: "m", type: "messagebird", from: "X"}]"#, "lanes.0.accessKeyFile: is required"),
+      ("[{\(others[2]), maxPrice: \"10 cents\"}]", "lanes.0.maxPrice: must be a price"),
+      ("[{\(others[2].replacing("eu-central-1", with: "eu/1"))}]", "lanes.0.region: must be letters"),
+      ("[{\(others[2].replacing("arn:", with: "a b"))}]", "lanes.0.originationIdentity: must be a number"),
+      ("[{\(others[2]), messageType: \"bulk\"}]", "lanes.0.messageType: must be one of transactional, promotional"),
       (
         "[{\(twilio), messagingServiceSID: \"MG1\"}]",
         "lanes.0.from: stands beside messagingServiceSID: keep one of them"
@@ -269,9 +305,12 @@ struct ShippedConfigurationTests {
       "toNPI",
       "window", "encodingOfLongMessages", "receipts", "messageIDs", "enquireSeconds",
     ]
-    let keys =
-      try SMSWorkerConfiguration.keys(file: file).map(\.path) + ["lanes.1.secretFile", "lanes.1.receiverDeduplicates"]
-      + smpp
+    let others = [
+      "apiKey", "apiSecretFile", "accessKeyFile", "region", "accessKeyID", "secretKeyFile", "sessionTokenFile",
+      "originationIdentity", "messageType", "configurationSet", "protectConfigurationID", "maxPrice",
+    ]
+    let webhook = ["secretFile", "receiverDeduplicates"]
+    let keys = try SMSWorkerConfiguration.keys(file: file).map(\.path) + webhook + smpp + others
     let unexplained = keys.filter { key in !text.contains("\(key.split(separator: ".").last ?? ""):") }
     #expect(unexplained.isEmpty)
   }

@@ -11,6 +11,13 @@ extension ConfigurationSection {
     return from
   }
 
+  /// `from` where it is required.
+  func requiredFrom() -> String {
+    if let from = from("Who the message is from: a number, a short code or an alphanumeric sender ID.") { return from }
+    problem("from", "is required: who the message is from")
+    return ""
+  }
+
   private static func isSender(_ text: String) -> Bool {
     if text.hasPrefix("+") { return String(text.dropFirst()).isMatched(by: \.isDigit, length: 7...15) }
     if text.isMatched(by: \.isDigit, length: 3...8) { return true }

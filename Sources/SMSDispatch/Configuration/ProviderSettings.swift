@@ -8,6 +8,12 @@ enum ProviderSettings: Sendable {
   case webhook(WebhookSettings)
   /// An SMPP server.
   case smpp(SMPPSettings)
+  /// Vonage's SMS API.
+  case vonage(VonageSettings)
+  /// MessageBird's REST API.
+  case messageBird(MessageBirdSettings)
+  /// AWS End User Messaging.
+  case aws(AWSSettings)
   /// `type` is none of these; reported.
   case unknown
 
@@ -15,7 +21,7 @@ enum ProviderSettings: Sendable {
   var takesNationalShiftTables: Bool {
     switch self {
     case .webhook, .unknown: true
-    case .twilio, .smpp: false
+    case .twilio, .smpp, .vonage, .messageBird, .aws: false
     }
   }
 
@@ -23,11 +29,11 @@ enum ProviderSettings: Sendable {
   var reportsOnItsOwnConnection: Bool {
     switch self {
     case .smpp(let smpp): smpp.lane(hasSink: true).wantsReceipts
-    case .twilio, .webhook, .unknown: false
+    case .twilio, .webhook, .vonage, .messageBird, .aws, .unknown: false
     }
   }
 
-  private enum Kind: String, CaseIterable { case twilio, webhook, smpp }
+  private enum Kind: String, CaseIterable { case twilio, webhook, smpp, vonage, messagebird, aws }
 
   init(_ section: ConfigurationSection) {
     let kinds = Kind.allCases.map(\.rawValue)
@@ -36,6 +42,9 @@ enum ProviderSettings: Sendable {
     case .twilio: self = .twilio(TwilioSettings(section))
     case .webhook: self = .webhook(WebhookSettings(section))
     case .smpp: self = .smpp(SMPPSettings(section))
+    case .vonage: self = .vonage(VonageSettings(section))
+    case .messagebird: self = .messageBird(MessageBirdSettings(section))
+    case .aws: self = .aws(AWSSettings(section))
     case nil:
       if !text.isEmpty { section.problem("type", "must be one of \(kinds.joined(separator: ", "))") }
       self = .unknown

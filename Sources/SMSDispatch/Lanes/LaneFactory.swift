@@ -46,6 +46,18 @@ struct LaneFactory {
         name: settings.lane.name, configuration: smpp.lane(hasSink: sink != nil), table: tables.smpp,
         session: session)
       service = SMPPService(lane: settings.lane.name, session: session)
+    case .vonage(let vonage):
+      lane = VonageLane(
+        name: settings.lane.name, configuration: vonage.configuration, secret: vonage.secret, table: tables.vonage,
+        http: http, clock: clock)
+    case .messageBird(let messageBird):
+      lane = MessageBirdLane(
+        name: settings.lane.name, configuration: messageBird.configuration, accessKey: messageBird.accessKey,
+        table: tables.messageBird, http: http, clock: clock)
+    case .aws(let aws):
+      lane = AWSLane(
+        name: settings.lane.name, configuration: aws.configuration, signer: aws.signer, table: tables.aws, http: http,
+        clock: clock)
     case .unknown: throw Self.incomplete(settings)
     }
     let text = TextOptions(

@@ -1,0 +1,119 @@
+import CurlTransport
+import FoundationEssentials
+import Telemetry
+import WorkerRuntime
+
+/// Sends through AWS End User Messaging, `SendTextMessage`
+/// (https://docs.aws.amazon.com/pinpoint/latest/apireference_smsvoicev2/API_SendTextMessage.html).
+///
+/// AWS has no token that would make a second request harmless.
+struct AWSLane: HTTPLane {
+  let name: String
+  let http: any HTTPCaller
+  private let configuration: AWSConfiguration
+  private let signer: AWSSigner
+  private let table: ProviderTable
+  private let clock: any WallClock
+
+  init(
+    name: String, configuration: AWSConfiguration, signer: AWSSigner, table: ProviderTable, http: any HTTPCaller,
+    clock: any WallClock
+  ) {
+    self.name = name
+    self.configuration = configuration
+    self.signer = signer
+    self.table = table
+    self.http = http
+    self.clock = clock
+  }
+
+  private struct Body: Encodable {
+    var destinationPhoneNumber: String
+    var originationIdentity: String
+    var messageBody: String
+    var messageType: String
+    var timeToLive: Int
+    var configurationSetName: String?
+    var protectConfigurationID: String?
+    var maxPrice: String?
+    /// Comes back with the events of the message.
+    var context: [String: String]
+
+    enum CodingKeys: String, CodingKey {
+      case destinationPhoneNumber = "DestinationPhoneNumber"
+      case originationIdentity = "OriginationIdentity"
+      case messageBody = "MessageBody"
+      case messageType = "MessageType"
+      case timeToLive = "TimeToLive"
+      case configurationSetName = "ConfigurationSetName"
+      case protectConfigurationID = "ProtectConfigurationId"
+      case maxPrice = "MaxPrice"
+      case context = "Context"
+    }
+  }
+
+  func request(_ message: OutgoingSMS, _ attempt: JobAttempt) -> PreparedRequest {
+    guard let seconds = LaneRequest.validity(of: attempt, within: AWSConfiguration.validity) else {
+      return .impossible(LaneRequest.tooLate)
+    }
+    let body = Body(
+      destinationPhoneNumber: message.to, originationIdentity: configuration.from, messageBody: message.text.text,
+      messageType: configuration.messageType.rawValue, timeToLive: seconds,
+      configurationSetName: configuration.configurationSet,
+      protectConfigurationID: configuration.protectConfigurationID,
+      maxPrice: configuration.maxPrice, context: Self.context(attempt.jobID))
+    guard let json = try? JSONEncoder().encode(body) else {
+      return .impossible(.refused(Reason("INVALID_TEXT", "The message cannot be written as JSON.")))
+    }
+    let payload = Array(json)
+    let signed = signer.sign(
+      [
+        (name: "content-type", value: "application/x-amz-json-1.0"), (name: "host", value: configuration.host),
+        (name: "x-amz-target", value: "PinpointSMSVoiceV2.SendTextMessage"),
+      ], payload: payload, now: clock.now())
+    return .request(
+      HTTPRequest(
+        method: "POST", url: configuration.url, headers: HTTPHeaders(signed), body: payload,
+        timeouts: .within(attempt.timeout), maxResponseBytes: LaneRequest.maxResponseBytes))
+  }
+
+  /// AWS takes no value that is long, or begins or ends with space; an ID is rarely either.
+  private static func context(_ jobID: String) -> [String: String] {
+    let isTaken = jobID.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+    return isTaken ? ["jobID": jobID] : [:]
+  }
+
+  func classify(_ response: HTTPResponse) -> Classification {
+    AWSAnswer(response, now: clock.now()).classification(table)
+  }
+}
+
+/// One AWS account and its sender.
+struct AWSConfiguration: Sendable, Hashable {
+  /// What the message is for, which decides how a carrier treats it.
+  enum MessageType: String, Sendable, CaseIterable {
+    case transactional = "TRANSACTIONAL"
+    case promotional = "PROMOTIONAL"
+  }
+
+  /// `TimeToLive`, in seconds.
+  static let validity = 5...259_200
+
+  let url: String
+  /// Name and port, as the request's own header has it: it is signed.
+  let host: String
+  /// A number, a sender ID, or the ID of a pool or one of these as an ARN.
+  let from: String
+  var messageType = MessageType.transactional
+  var configurationSet: String?
+  var protectConfigurationID: String?
+  /// In US dollars a part.
+  var maxPrice: String?
+
+  init(baseURL: String, from: String) {
+    url = LaneRequest.base(baseURL) + "/"
+    let scheme = baseURL.hasPrefix("https://") ? "https://" : "http://"
+    host = String(baseURL.dropFirst(scheme.count).prefix { $0 != "/" })
+    self.from = from
+  }
+}

@@ -1,0 +1,78 @@
+import CurlTransport
+import FoundationEssentials
+import Telemetry
+import WorkerRuntime
+
+/// Sends through MessageBird's REST API (https://developers.messagebird.com/api/sms-messaging).
+///
+/// `reference` is the job's ID, which comes back with receipts. It is no idempotency key: the same one twice is two messages.
+struct MessageBirdLane: HTTPLane {
+  let name: String
+  let http: any HTTPCaller
+  private let configuration: MessageBirdConfiguration
+  private let authorization: Secret
+  private let table: ProviderTable
+  private let clock: any WallClock
+
+  init(
+    name: String, configuration: MessageBirdConfiguration, accessKey: Secret, table: ProviderTable,
+    http: any HTTPCaller, clock: any WallClock
+  ) {
+    self.name = name
+    self.configuration = configuration
+    authorization = Secret("AccessKey " + accessKey.reveal())
+    self.table = table
+    self.http = http
+    self.clock = clock
+  }
+
+  private struct Body: Encodable {
+    let originator: String
+    let recipients: [String]
+    let body: String
+    let type = "sms"
+    let datacoding: String
+    let validity: Int
+    let reference: String
+
+    enum CodingKeys: String, CodingKey { case originator, recipients, body, type, datacoding, validity, reference }
+  }
+
+  func request(_ message: OutgoingSMS, _ attempt: JobAttempt) -> PreparedRequest {
+    guard let seconds = LaneRequest.validity(of: attempt, within: MessageBirdConfiguration.validity) else {
+      return .impossible(LaneRequest.tooLate)
+    }
+    let body = Body(
+      originator: LaneRequest.digits(configuration.from), recipients: [LaneRequest.digits(message.to)],
+      body: message.text.text, datacoding: message.text.encoding == .ucs2 ? "unicode" : "plain", validity: seconds,
+      reference: attempt.jobID)
+    guard let json = try? JSONEncoder().encode(body) else {
+      return .impossible(.refused(Reason("INVALID_TEXT", "The message cannot be written as JSON.")))
+    }
+    return .request(
+      HTTPRequest(
+        method: "POST", url: configuration.url,
+        headers: [
+          "Authorization": authorization.reveal(), "Content-Type": "application/json", "Accept": "application/json",
+        ],
+        body: Array(json), timeouts: .within(attempt.timeout), maxResponseBytes: LaneRequest.maxResponseBytes))
+  }
+
+  func classify(_ response: HTTPResponse) -> Classification {
+    MessageBirdAnswer(response, now: clock.now()).classification(table)
+  }
+}
+
+/// One MessageBird account and its sender.
+struct MessageBirdConfiguration: Sendable, Hashable {
+  /// `validity`, in seconds.
+  static let validity = 1...172_800
+
+  let url: String
+  let from: String
+
+  init(baseURL: String, from: String) {
+    url = LaneRequest.base(baseURL) + "/messages"
+    self.from = from
+  }
+}

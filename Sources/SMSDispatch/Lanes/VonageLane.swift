@@ -1,0 +1,72 @@
+import CurlTransport
+import Telemetry
+import WorkerRuntime
+
+/// Sends through Vonage's SMS API (https://developer.vonage.com/api/sms).
+///
+/// It answers 200 whatever happens: the truth is the status of each part. It has no key that would make a second request harmless.
+struct VonageLane: HTTPLane {
+  let name: String
+  let http: any HTTPCaller
+  private let configuration: VonageConfiguration
+  private let secret: Secret
+  private let table: ProviderTable
+  private let clock: any WallClock
+
+  init(
+    name: String, configuration: VonageConfiguration, secret: Secret, table: ProviderTable, http: any HTTPCaller,
+    clock: any WallClock
+  ) {
+    self.name = name
+    self.configuration = configuration
+    self.secret = secret
+    self.table = table
+    self.http = http
+    self.clock = clock
+  }
+
+  func request(_ message: OutgoingSMS, _ attempt: JobAttempt) -> PreparedRequest {
+    guard let seconds = LaneRequest.validity(of: attempt, within: VonageConfiguration.validity) else {
+      return .impossible(LaneRequest.tooLate)
+    }
+    var fields = [
+      (name: "api_key", value: configuration.apiKey), (name: "api_secret", value: secret.reveal()),
+      (name: "from", value: LaneRequest.digits(configuration.from)),
+      (name: "to", value: LaneRequest.digits(message.to)), (name: "text", value: message.text.text),
+      (name: "type", value: message.text.encoding == .ucs2 ? "unicode" : "text"),
+      (name: "ttl", value: String(seconds * 1000)),
+    ]
+    // Echoed in receipts; a longer one is refused, and the receipt is found by the message ID as well.
+    if attempt.jobID.utf8.count <= VonageConfiguration.maxReferenceBytes {
+      fields.append((name: "client-ref", value: attempt.jobID))
+    }
+    return .request(
+      HTTPRequest(
+        method: "POST", url: configuration.url,
+        headers: ["Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"],
+        body: FormEncoding.encode(fields), timeouts: .within(attempt.timeout),
+        maxResponseBytes: LaneRequest.maxResponseBytes))
+  }
+
+  func classify(_ response: HTTPResponse) -> Classification {
+    VonageAnswer(response, now: clock.now()).classification(table)
+  }
+}
+
+/// One Vonage account and its sender.
+struct VonageConfiguration: Sendable, Hashable {
+  /// `ttl`, in seconds: 20 s to 7 days.
+  static let validity = 20...604_800
+  /// `client-ref`.
+  static let maxReferenceBytes = 40
+
+  let url: String
+  let apiKey: String
+  let from: String
+
+  init(baseURL: String, apiKey: String, from: String) {
+    url = LaneRequest.base(baseURL) + "/sms/json"
+    self.apiKey = apiKey
+    self.from = from
+  }
+}
