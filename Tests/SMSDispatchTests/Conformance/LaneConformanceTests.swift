@@ -23,7 +23,7 @@ struct LaneConformanceTests {
 
   /// Sends a message for each reply, one after the other, over one transport.
   private func send(
-    _ provider: ProviderUnderTest, _ replies: [Reply], timeout: Duration = .seconds(10)
+    _ provider: ProviderUnderTest, _ replies: [Reply], timeout: Duration = .seconds(60)
   ) async throws -> Seen {
     let requests = Mutex<[String?]>([])
     let server = try HTTPServer(host: "127.0.0.1", port: 0, maxBodyBytes: 65_536) { request in

@@ -81,7 +81,8 @@ struct AppleBench {
 
   /// What was revoked.
   func revocations() async throws -> [Revocation] {
-    let response = try await http.send(HTTPRequest(method: "GET", url: simulator.url + "/control/revocations"))
+    let response = try await http.send(
+      HTTPRequest(method: "GET", url: simulator.url + "/control/revocations", timeouts: .within(Samples.patience)))
     return try JSONDecoder().decode([Revocation].self, from: Data(response.body))
   }
 
@@ -93,8 +94,9 @@ struct AppleBench {
   private func post(_ path: String, _ json: String) async throws -> [UInt8] {
     let response = try await http.send(
       HTTPRequest(
-        method: "POST", url: simulator.url + path, headers: ["Content-Type": "application/json"], body: Array(json.utf8)
-      ))
+        method: "POST", url: simulator.url + path, headers: ["Content-Type": "application/json"],
+        body: Array(json.utf8),
+        timeouts: .within(Samples.patience)))
     try #require((200...201).contains(response.status), "\(String(decoding: response.body, as: UTF8.self))")
     return response.body
   }
@@ -111,7 +113,7 @@ struct AppleBench {
   /// Prepares a job and carries it out once.
   func perform(
     _ body: AppleRevokeJob, id: String = "job-1", stageOf: String? = nil, unknownCalls: Int = 0,
-    timeout: Duration = .seconds(5)
+    timeout: Duration = Samples.patience
   ) async throws -> Classification {
     let prepared = try #require(handler.prepare(body, of: Samples.message(id, stageOf: stageOf)).ready)
     return await handler.perform(

@@ -9,6 +9,8 @@ import WorkerRuntime
 /// What the tests of this target share.
 enum Samples {
   static let now = UnixTime(seconds: 1_782_907_200)
+  /// How long a call may take that is to be answered, on a machine that does much else.
+  static let patience: Duration = .seconds(60)
   static let app = "com.example.app"
   static let service = "com.example.web"
   static let teamID = "EXAMPLE001"
@@ -56,7 +58,7 @@ enum Samples {
     JobMessage(messageID: id, messageType: AppleRevokeJob.type, stageOf: stageOf, receivedAt: now)
   }
 
-  static func attempt(_ id: String = "job-1", unknownCalls: Int = 0, timeout: Duration = .seconds(5)) -> JobAttempt {
+  static func attempt(_ id: String = "job-1", unknownCalls: Int = 0, timeout: Duration = patience) -> JobAttempt {
     JobAttempt(
       jobID: id, deadline: now + .seconds(300), timeout: timeout, startedAt: now, unknownCalls: unknownCalls)
   }
