@@ -56,7 +56,7 @@ def require_all_ready(timeout=60):
 
 def ledger_unknown_calls():
     """How many calls of a provider began and nobody knows how they ended."""
-    path = next(DIRECTORY.glob("data/*ledger*.sqlite"))
+    path = DIRECTORY / "data" / "sms-ledger.sqlite"
     with sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=10) as database:
         return database.execute("SELECT COALESCE(SUM(unknown_calls), 0) FROM job").fetchone()[0]
 
