@@ -52,6 +52,7 @@ extension HeaderJSON {
     let string: String?
 
     init(from decoder: any Decoder) throws {
+      // A value that is no string is allowed, and ignored: not an error.
       string = try? decoder.singleValueContainer().decode(String.self)
     }
   }

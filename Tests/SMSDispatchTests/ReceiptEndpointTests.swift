@@ -11,11 +11,14 @@ import WorkerRuntime
 
 /// Takes every publication, or answers as it is told.
 private final class RecordingSink: JobSink {
-  let isReady = true
+  let isReady: Bool
   private let state = Mutex<(outcome: Result<PublishOutcome, AMQPError>, publications: [Publication])>(
     (.success(.confirmed), []))
 
-  init(_ outcome: Result<PublishOutcome, AMQPError> = .success(.confirmed)) { state.withLock { $0.outcome = outcome } }
+  init(_ outcome: Result<PublishOutcome, AMQPError> = .success(.confirmed), isReady: Bool = true) {
+    self.isReady = isReady
+    state.withLock { $0.outcome = outcome }
+  }
 
   var publications: [Publication] { state.withLock { $0.publications } }
 
@@ -157,6 +160,13 @@ struct ReceiptEndpointTests {
     let answer = await (try endpoint(RecordingSink(outcome))).answer(callback([("MessageStatus", "delivered")]))
     #expect(answer.status == 503)
     #expect(count("unpublished"))
+  }
+
+  @Test("Without a broker the provider is asked to come again at once, and nothing waits here")
+  func broker() async throws {
+    let sink = RecordingSink(isReady: false)
+    #expect(await (try endpoint(sink)).answer(callback([("MessageStatus", "delivered")])).status == 503)
+    #expect(sink.publications.isEmpty && count("unpublished"))
   }
 
   @Test("Without a correlation ID too")

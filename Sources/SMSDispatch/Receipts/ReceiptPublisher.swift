@@ -11,6 +11,8 @@ struct ReceiptPublisher: Sendable {
 
   /// - Returns: whether the broker has it.
   func publish(_ receipt: PendingReceipt, now: UnixTime) async -> Bool {
+    // A publisher without a connection would wait for one, and the reports of an outage would pile up: the provider keeps them.
+    guard sink.isReady else { return false }
     do {
       let outcomes = try await sink.publish([try publication(receipt, now)])
       guard outcomes == [.confirmed] else {
