@@ -104,6 +104,7 @@ extension CountersignClient {
     var envelope = envelope
     envelope.timestamp = clock.now()
     envelope.appID = name
+    envelope.userID = userID
     envelope.trace = envelope.trace ?? .root()
     return envelope
   }

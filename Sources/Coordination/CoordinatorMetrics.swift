@@ -3,13 +3,14 @@ import Telemetry
 
 /// What the coordinator measures.
 ///
-/// The conversion is `approved` over `started` of `countersign_verifications_total`.
+/// What came back of the codes that were sent is `countersign_conversion_verified_total` over `countersign_conversion_sent_total`.
 struct CoordinatorMetrics: Sendable {
   let outboxMessages: Gauge
   let liveVerifications: Gauge
   let undelivered: Counter
   let requesterGone: Counter
   let deadLetters: MetricFamily<Counter>
+  let conversion: ConversionMetrics
   private let commands: MetricFamily<Counter>
   private let commandSeconds: MetricFamily<Histogram>
   private let batches: MetricFamily<Histogram>
@@ -20,6 +21,7 @@ struct CoordinatorMetrics: Sendable {
   private let operations: MetricFamily<Counter>
 
   init(_ registry: MetricsRegistry) {
+    conversion = ConversionMetrics(registry)
     outboxMessages = registry.gauge(
       "countersign_outbox_messages", "Messages that are stored and not yet confirmed by the broker.")
     liveVerifications = registry.gauge(

@@ -33,6 +33,17 @@ import Testing
     #expect(try CheckVerification(json: sent.message.body).code == SecretField(Secret("123456")))
   }
 
+  @Test(arguments: [nil, "operator"])
+  func theUserIsShownToThoseWhoWantIt(user: String?) async throws {
+    let reply = ConversionList(
+      enabled: true, floorPercent: 10, windowSeconds: 60, blockCount: 0, blocks: [], regions: [], prefixes: [])
+    let transport = FakeTransport(replying: reply)
+    let client = CountersignClient(
+      transport: transport, name: "shop", userID: user, sealer: nil, clock: ManualClock(Self.time))
+    #expect(try await client.send(ListConversions()) == reply)
+    #expect(try #require(transport.sent.first).message.userID == user)
+  }
+
   @Test func withKeysTheCodeIsSealed() async throws {
     let sealer = Sealer(keys: try KeyRing(sealing: SymmetricKey(id: "k", bytes: Array(repeating: 1, count: 32))))
     let transport = FakeTransport()

@@ -52,6 +52,8 @@ struct ConfigurationTests {
     #expect(rules.regions.allowed.isEmpty)
     #expect(rules.regions.refusedTypes == [.fixedLine, .voip])
     #expect(rules.apps.isEmpty)
+    #expect(rules.conversion == ConversionPolicy())
+    #expect(rules.operators == ["operator"])
     #expect(rules.onUnknown == .resend)
     #expect(loaded.warnings.count == 2)
   }
@@ -85,6 +87,8 @@ struct ConfigurationTests {
     #expect(loaded.content.rules.retention == .seconds(86_400))
     #expect(loaded.content.rules.inboxRetention == .seconds(3600))
     #expect(loaded.content.prefetch == 512)
+    #expect(loaded.content.rules.conversion == ConversionPolicy())
+    #expect(loaded.content.rules.operators == CoordinatorRules.defaultOperators)
   }
 
   @Test("Ten fictional numbers are allowed, an eleventh is an error")
@@ -169,6 +173,28 @@ struct ConfigurationTests {
     #expect(rules.apps["a"]?.receiptsValidFrom == UnixTime(rfc3339: "2026-07-01T12:00:00Z"))
   }
 
+  @Test("The guard of the conversion is configured, and warned of when a restart would forget")
+  func conversion() throws {
+    let loaded = try load(
+      """
+      conversion: { enabled: false, floorPercent: 20, regionFloors: { US: 5, '+883': 0 }, minimumPerPrefix: 3,
+        minimumPerRegion: 4, windowSeconds: 600, blockSeconds: 60 },
+      operators: ['ada'],
+      """)
+    var policy = ConversionPolicy()
+    policy.isEnabled = false
+    policy.floorPercent = 20
+    policy.regionFloors = ["US": 5, "+883": 0]
+    policy.minimumPerPrefix = 3
+    policy.minimumPerRegion = 4
+    policy.window = .seconds(600)
+    policy.blockLength = .seconds(60)
+    #expect(loaded.content.rules.conversion == policy)
+    #expect(loaded.content.rules.operators == ["ada"])
+    let long = try load("conversion: { windowSeconds: 7200 }, verification: { retentionSeconds: 3600 },")
+    #expect(long.warnings.contains { $0.description.contains("above verification.retentionSeconds") })
+  }
+
   @Test(
     "What else is refused",
     arguments: [
@@ -183,6 +209,8 @@ struct ConfigurationTests {
         "androidHash: stands beside domain"
       ),
       ("regions: { allowed: ['US'], refusedTypes: ['voipp'] }", "did you mean voip"),
+      ("conversion: { regionFloors: { usa: 5 } }", "must hold codes such as US"),
+      ("conversion: { floorPercent: 101 }", "from 0 to 100"),
       ("limits: { sendPerDay: 1 }", "did you mean limits.sendsPerDay"),
       ("apps: { a: { name: 'A', verification: 'maybe' } }", "must be off or trusted or push or recaptcha or audit"),
       ("apps: { a: { name: 'A' } }", "verification: is required"),

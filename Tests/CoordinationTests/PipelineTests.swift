@@ -82,7 +82,7 @@ struct PipelineTests {
     await BatchPipeline(
       source: source, work: ScriptedWork(), database: bench.database, outbox: outbox, rules: bench.rules,
       clock: bench.clock, appID: "coordinator", logger: Logger(label: "test", sink: bench.logs),
-      metrics: bench.metrics, health: bench.health, retryDelays: .zero...(.zero)
+      metrics: bench.metrics, health: bench.health, conversions: bench.conversions, retryDelays: .zero...(.zero)
     ).run()
     return source
   }

@@ -81,7 +81,7 @@ import Testing
       VerificationStarted.routingKey, VerificationSent.routingKey, VerificationApproved.routingKey,
       VerificationFailed.routingKey, VerificationExpired.routingKey, VerificationCanceled.routingKey,
       AppVerified.routingKey, AppUnverified.routingKey, OperationStarted.routingKey, OperationCompleted.routingKey,
-      OperationFailed.routingKey,
+      OperationFailed.routingKey, ConversionBlocked.routingKey, ConversionLifted.routingKey,
     ] { expected.insert("\(Topology.Exchanges.events) topic \(key)") }
     let described = (document["channels"]?.object ?? [:]).filter { $0.key != "replies" }.values.map { channel in
       let exchange = channel["bindings"]?["amqp"]?["exchange"]
@@ -105,6 +105,7 @@ import Testing
     ("OperationState", OperationStatus.State.known.map(\.rawValue)),
     ("OperationKind", OperationKind.known.map(\.rawValue)),
     ("OperationEnding", OperationEnding.known.map(\.rawValue)),
+    ("ConversionScope", ConversionScope.known.map(\.rawValue)),
     ("ProofMethod", AppVerified.Method.known.map(\.rawValue)),
     ("ErrorCode", APIErrorCode.known.map(\.rawValue)),
   ])

@@ -9,7 +9,7 @@ import Testing
   private var full: Envelope {
     Envelope(
       type: SMSDispatchJob.type, messageID: "m", correlationID: "c", replyTo: "r", timestamp: UnixTime(seconds: 100),
-      appID: "coordinator", attempt: 3, firstAttemptAt: UnixTime(milliseconds: 99_500), lastError: "e",
+      appID: "coordinator", userID: "u", attempt: 3, firstAttemptAt: UnixTime(milliseconds: 99_500), lastError: "e",
       trace: Self.trace, causationID: "cause")
   }
 
@@ -33,6 +33,13 @@ import Testing
     #expect(message.headers["x-attempt"] == .int(3))
     #expect(message.headers["x-first-attempt-at"] == .string("1970-01-01T00:01:39.500Z"))
     #expect(try Envelope(message) == full)
+  }
+
+  @Test func whatTheReceiverPublishesDoesNotCarryTheSendersUser() {
+    #expect(full.message(body: []).userID == "u")
+    #expect(full.nextAttempt(after: "e", startedAt: UnixTime(seconds: 1)).userID == nil)
+    #expect(
+      full.leading(to: SMSDispatchJob.type, messageID: "n", at: UnixTime(seconds: 1), appID: "a").userID == nil)
   }
 
   @Test func aStockClientNeedsLittle() throws {

@@ -56,6 +56,8 @@ struct Sample: Sendable, CustomStringConvertible {
         ],
         least: VerifyApp(app: app, deviceToken: "00fc")),
       try Sample([], least: GetOperationStatus(operationID: "o")),
+      try Sample([ListConversions(limit: 5)], least: ListConversions()),
+      try Sample([], least: LiftConversionBlock(key: "US")),
     ] + [try revocations()]
   }
 
@@ -95,6 +97,35 @@ struct Sample: Sendable, CustomStringConvertible {
         least: OperationStatus(
           operationID: "o", kind: .appVerification, app: app, state: .running, startedAt: time, expiresAt: time,
           timeline: [])),
+      try conversionList(),
+    ]
+  }
+
+  private static func conversionList() throws -> Sample {
+    let figures = ConversionList.Figures(key: "US", region: "US", sent: 50, verified: 4)
+    let block = ConversionList.Block(
+      scope: .prefix, key: "+1415555", region: "US", blockedAt: time, until: time, sent: 50, verified: 4)
+    return try Sample(
+      [
+        ConversionList(
+          enabled: true, floorPercent: 10, windowSeconds: 3600, blockCount: 1, blocks: [block], regions: [figures],
+          prefixes: [figures])
+      ],
+      least: ConversionList(
+        enabled: false, floorPercent: 10, windowSeconds: 3600, blockCount: 0, blocks: [], regions: [], prefixes: []))
+  }
+
+  private static func conversionEvents() throws -> [Sample] {
+    [
+      try Sample(
+        [],
+        least: ConversionBlocked(
+          scope: .region, key: "US", region: "US", blockedAt: time, until: time, sent: 50, verified: 4,
+          floorPercent: 10, windowSeconds: 3600)),
+      try Sample(
+        [],
+        least: ConversionLifted(
+          scope: .prefix, key: "+1415555", region: "US", blockedAt: time, until: time, liftedAt: time)),
     ]
   }
 
@@ -136,7 +167,7 @@ struct Sample: Sendable, CustomStringConvertible {
           verificationID: "v", app: app, phoneNumber: number, failedAt: time, failure: .init(code: "C"))),
       try Sample([], least: VerificationExpired(verificationID: "v", app: app, phoneNumber: number, expiredAt: time)),
       try Sample([], least: VerificationCanceled(verificationID: "v", app: app, phoneNumber: number, canceledAt: time)),
-    ] + (try operationEvents())
+    ] + (try operationEvents()) + (try conversionEvents())
   }
 
   private static func operationEvents() throws -> [Sample] {

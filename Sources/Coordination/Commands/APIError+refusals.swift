@@ -56,11 +56,27 @@ extension APIError {
     case .total: what = "the budget of \(refusal.limit) messages a day is used up"
     case .deviceToken: what = "\(refusal.limit) receipts were asked for this device within an hour"
     case .addressProofs: what = "\(refusal.limit) proofs were asked for from this address within an hour"
+    case .conversionPrefix:
+      what = "fewer than \(refusal.limit) of 100 codes that were sent to numbers like this one came back"
+    case .conversionRegion:
+      what = "fewer than \(refusal.limit) of 100 codes that were sent to this country came back"
     }
     let isBudget = refusal.scope == .country || refusal.scope == .total
     self.init(
       isBudget ? .quotaExceeded : .tooManyAttempts, "\(what): try again in \(seconds) s",
-      field: refusal.scope == .address || refusal.scope == .addressProofs ? "client.ip" : nil, retryAfter: seconds)
+      field: refusal.scope == .address || refusal.scope == .addressProofs ? "client.ip" : nil, retryAfter: seconds,
+      reason: Self.reason(refusal.scope))
+  }
+
+  /// Tells apart what no caller brought about alone.
+  private static func reason(_ scope: LimitRefusal.Scope) -> String? {
+    switch scope {
+    case .conversionPrefix: "PREFIX_BLOCKED"
+    case .conversionRegion: "REGION_BLOCKED"
+    case .numberShort, .numberDay, .checks, .address, .prefix, .unknownType, .country, .total, .deviceToken,
+      .addressProofs:
+      nil
+    }
   }
 
   static let unknownVerification = APIError(

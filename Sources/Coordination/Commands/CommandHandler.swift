@@ -14,17 +14,24 @@ struct CommandHandler: Sendable {
   private let receipts: AppHandler
   private let revocations: RevocationHandler
   private let operations: OperationLookup
+  private let conversions: ConversionKeeper
+  private let conversionHandler: ConversionHandler
 
-  init(_ rules: CoordinatorRules, keeper: CodeKeeper, jobs: SMSJobMaker, operations kit: OperationKit) {
+  init(
+    _ rules: CoordinatorRules, keeper: CodeKeeper, jobs: SMSJobMaker, operations kit: OperationKit,
+    conversions: ConversionKeeper
+  ) {
     self.rules = rules
     self.keeper = keeper
     self.jobs = jobs
     book = LimitBook(rules.limits)
     announcements = AnnouncementMaker(codeLength: rules.policy.codeLength)
     receipts = kit.receipts
-    gate = ProofGate(rules, receipts: kit.receipts, jobs: kit.proofJobs)
+    gate = ProofGate(rules, receipts: kit.receipts, jobs: kit.proofJobs, conversions: conversions)
     revocations = kit.revocations
     operations = OperationLookup(rules)
+    self.conversions = conversions
+    conversionHandler = ConversionHandler(rules, conversions: conversions)
   }
 
   /// What a command did: the answer, and what the metrics count.
@@ -41,6 +48,9 @@ struct CommandHandler: Sendable {
     if case .operationStatus(let id) = request.order {
       return Outcome(answer: try operations.status(id, in: transaction))
     }
+    if case .conversions(let limit) = request.order {
+      return Outcome(answer: try conversionHandler.list(limit: limit, in: transaction))
+    }
     if let recorded = try transaction.reply(toMessage: request.envelope.messageID) {
       return Outcome(answer: Self.again(recorded, for: request))
     }
@@ -56,6 +66,8 @@ struct CommandHandler: Sendable {
       case .verifyApp(let order): try receipts.issue(order, request, &tally, in: transaction)
       case .revoke(let order): try revocations.start(order, request, &tally, in: transaction)
       case .operationStatus(let id): try operations.status(id, in: transaction)
+      case .conversions(let limit): try conversionHandler.list(limit: limit, in: transaction)
+      case .liftBlock(let key): try conversionHandler.lift(key, request, in: transaction)
       }
     guard let answer else { return Outcome(answer: nil, tally: tally) }
     let reply = RecordedReply(fingerprint: request.fingerprint, type: answer.type.text, body: answer.body)
@@ -84,7 +96,7 @@ struct CommandHandler: Sendable {
         return try startAgain(&live, order, request, &tally, in: transaction)
       }
     }
-    if order.fixedCode == nil, let refusal = try admit(order, in: transaction) {
+    if order.fixedCode == nil, let refusal = try admitNew(order, in: transaction) {
       tally.refusals.append(refusal.scope)
       return CommandAnswer(APIError(refusal))
     }
@@ -118,6 +130,14 @@ struct CommandHandler: Sendable {
       return keeper.matches(fixedCode, live.code, for: live.id) ? nil : .codeLost
     }
     return live.isResendDue(at: now) && keeper.code(of: live.code, for: live.id) == nil ? .codeLost : nil
+  }
+
+  /// Only a new verification is judged by the conversion: one that lives is gone on with.
+  private func admitNew(
+    _ order: StartOrder, in transaction: CoordinatorTransaction
+  ) throws(DatabaseError) -> LimitRefusal? {
+    if let refusal = conversions.refusal(of: order.limitedSend, at: transaction.now) { return refusal }
+    return try admit(order, in: transaction)
   }
 
   private func admit(

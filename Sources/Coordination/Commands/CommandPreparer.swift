@@ -29,7 +29,7 @@ struct CommandPreparer: Sendable {
 
   static let types = [
     StartVerification.type, CheckVerification.type, GetVerificationStatus.type, CancelVerification.type,
-    VerifyApp.type, StartRevocation.type, GetOperationStatus.type,
+    VerifyApp.type, StartRevocation.type, GetOperationStatus.type, ListConversions.type, LiftConversionBlock.type,
   ]
 
   /// - Throws: the error that the caller gets.
@@ -50,10 +50,28 @@ struct CommandPreparer: Sendable {
         .revoke(try revocations.order(decode(StartRevocation.self, body), envelope, at: now))
       case GetOperationStatus.type:
         .operationStatus(operationID: try decode(GetOperationStatus.self, body).operationID)
+      case ListConversions.type:
+        .conversions(limit: try limit(decode(operatorsOnly(ListConversions.self, envelope), body)))
+      case LiftConversionBlock.type:
+        .liftBlock(key: try decode(operatorsOnly(LiftConversionBlock.self, envelope), body).key)
       default:
         throw APIError(ContractProblem(.unknownType, field: "type", "is not a command"))
       }
     return CommandRequest(envelope: envelope, fingerprint: order.fingerprint, order: order)
+  }
+
+  /// The broker has checked who the sender is.
+  private func operatorsOnly<C: Command>(_ type: C.Type, _ envelope: Envelope) throws(APIError) -> C.Type {
+    guard let user = envelope.userID, rules.operators.contains(user) else { throw .notAnOperator }
+    return type
+  }
+
+  private func limit(_ command: ListConversions) throws(APIError) -> Int {
+    let limit = command.limit ?? ListConversions.defaultLimit
+    guard (1...ListConversions.maxLimit).contains(limit) else {
+      throw APIError(.invalidArgument, "must be from 1 to \(ListConversions.maxLimit)", field: "limit")
+    }
+    return limit
   }
 
   private func decode<Body: MessageBody>(_ type: Body.Type, _ body: [UInt8]) throws(APIError) -> Body {

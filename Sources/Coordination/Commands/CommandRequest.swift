@@ -18,6 +18,8 @@ struct CommandRequest: Sendable {
     case verifyApp(AppOrder)
     case revoke(RevocationOrder)
     case operationStatus(operationID: String)
+    case conversions(limit: Int)
+    case liftBlock(key: String)
 
     /// Tells one order from another under the same `message_id`.
     ///
@@ -38,6 +40,8 @@ struct CommandRequest: Sendable {
         case .revoke(let order):
           (StartRevocation.type.text, [order.app.id, Base64URL.encode(order.revocation.tokenHash)])
         case .operationStatus(let id): (GetOperationStatus.type.text, [id])
+        case .conversions: (ListConversions.type.text, [])
+        case .liftBlock(let key): (LiftConversionBlock.type.text, [key])
         }
       return SHA256.hash(Array(([name] + parts).joined(separator: "\u{0}").utf8))
     }

@@ -6,6 +6,9 @@ extension CoordinatorRules {
   /// - Parameter section: the top of the configuration.
   init(_ section: ConfigurationSection) {
     let verification = section.section("verification")
+    let retention = verification.seconds(
+      "retentionSeconds", default: .seconds(86_400), in: .seconds(600)...(.seconds(90 * 86_400)),
+      "How long a verification that is over can still be asked about.")
     self.init(
       policy: VerificationPolicy(verification), limits: Limits(section.section("limits")),
       regions: RegionRules(section.section("regions")), numberOverrides: NumberOverrides.read(section),
@@ -14,13 +17,16 @@ extension CoordinatorRules {
         verification.word(
           "onUnknown", default: Repetition.resend,
           "What a worker does when nobody knows whether a message was sent: resend it, with the same code, or report.")),
-      retention: verification.seconds(
-        "retentionSeconds", default: .seconds(86_400), in: .seconds(600)...(.seconds(90 * 86_400)),
-        "How long a verification that is over can still be asked about."),
+      retention: retention,
       inboxRetention: section.section("inbox").seconds(
         "retentionSeconds", default: .seconds(3600), in: .seconds(60)...(.seconds(7 * 86_400)),
         "How long a command that comes again under its message_id is answered with the same reply."),
-      proof: ProofPolicy(section.section("proof")), revocation: RevocationPolicy(section.section("revocation")))
+      proof: ProofPolicy(section.section("proof")), revocation: RevocationPolicy(section.section("revocation")),
+      conversion: ConversionPolicy(section.section("conversion"), retention: retention),
+      operators: Set(
+        section.strings(
+          "operators", default: Self.defaultOperators.sorted(),
+          "Users of the broker whose commands for operators are carried out: conversion.list, conversion.lift.")))
   }
 }
 

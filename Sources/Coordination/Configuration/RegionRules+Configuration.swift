@@ -29,7 +29,8 @@ extension RegionRules {
       })
   }
 
-  private static func isRegion(_ name: String) -> Bool {
+  /// Whether it has the form of a region: US, +883, or * for all.
+  static func isRegion(_ name: String) -> Bool {
     if name == "*" { return true }
     let bytes = name.utf8
     if bytes.first == UInt8(ascii: "+") {

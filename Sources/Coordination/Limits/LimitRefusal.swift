@@ -13,9 +13,12 @@ struct LimitRefusal: Sendable, Hashable {
     case total
     case deviceToken = "device_token"
     case addressProofs = "address_proofs"
+    case conversionPrefix = "conversion_prefix"
+    case conversionRegion = "conversion_region"
   }
 
   var scope: Scope
+  /// What was reached; of a conversion, the percentage that was not.
   var limit: Int
   /// How long to wait.
   var wait: Duration

@@ -10,5 +10,8 @@ struct LimitedSend: Sendable, Hashable {
   var address: ClientAddress?
 
   /// The number without its last four digits: what an artificially inflated block of numbers shares.
-  var prefix: String { String(number.dropLast(4)) }
+  var prefix: String { Self.prefix(of: number) }
+
+  /// The prefix of a number.
+  static func prefix(of number: String) -> String { String(number.dropLast(4)) }
 }

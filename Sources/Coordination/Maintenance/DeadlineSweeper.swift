@@ -10,22 +10,28 @@ final class DeadlineSweeper: Sendable {
   private let clock: any WallClock
   private let metrics: CoordinatorMetrics
   private let announcements: AnnouncementMaker
+  private let conversions: ConversionKeeper
 
   /// Verifications in one transaction.
   static let maxRows = 256
 
-  init(database: Database, rules: CoordinatorRules, clock: any WallClock, metrics: CoordinatorMetrics) {
+  init(
+    database: Database, rules: CoordinatorRules, clock: any WallClock, metrics: CoordinatorMetrics,
+    conversions: ConversionKeeper
+  ) {
     self.database = database
     self.rules = rules
     self.clock = clock
     self.metrics = metrics
     announcements = AnnouncementMaker(codeLength: rules.policy.codeLength)
+    self.conversions = conversions
   }
 
   private struct Swept: Sendable {
     var count: Int
     var tally: Tally
     var messages: Int
+    var changes: ConversionChanges
   }
 
   /// Deals with the verifications that have been due for longest.
@@ -41,8 +47,10 @@ final class DeadlineSweeper: Sendable {
       }
       // The relay publishes it: ending what is due must not wait for a broker that is away.
       let row = try transaction.flush(forRelay: true)
-      return Swept(count: due.count, tally: tally, messages: row?.messages.count ?? 0)
+      return Swept(
+        count: due.count, tally: tally, messages: row?.messages.count ?? 0, changes: transaction.changes)
     }
+    conversions.take(swept.changes, at: now)
     metrics.count(swept.tally)
     metrics.outboxMessages.add(Double(swept.messages))
     return swept.count == Self.maxRows

@@ -9,6 +9,7 @@ final class MaintenanceLoop: Sendable {
   private let relay: OutboxRelay
   private let operations: OperationSweeper
   private let held: HeldJobs
+  private let conversions: ConversionSweeper
   private let interval: Duration
   private let health: StorageHealth
   private let logger: Logger
@@ -19,10 +20,11 @@ final class MaintenanceLoop: Sendable {
 
   init(
     sweeper: DeadlineSweeper, purger: Purger, relay: OutboxRelay, operations: OperationSweeper, held: HeldJobs,
-    interval: Duration, health: StorageHealth, logger: Logger
+    conversions: ConversionSweeper, interval: Duration, health: StorageHealth, logger: Logger
   ) {
     self.operations = operations
     self.held = held
+    self.conversions = conversions
     self.sweeper = sweeper
     self.purger = purger
     self.relay = relay
@@ -54,7 +56,9 @@ final class MaintenanceLoop: Sendable {
 
   /// One round. A part that fails is logged, and does not keep the others from running.
   func tidy() async {
+    conversions.listen()
     await attempt("ending what is due") { try await self.sweep() }
+    await attempt("storing what is blocked") { try await self.conversions.sweep() }
     await attempt("ending what else is due") { try await self.operations.sweep() }
     await attempt("deleting old replies") { try await self.purger.purgeInbox() }
     await attempt("deleting old counts") { try await self.purgeUsage() }

@@ -20,6 +20,7 @@ final class BatchPipeline<Work: BatchWork>: Sendable {
   private let metrics: CoordinatorMetrics
   private let health: StorageHealth
   private let held: HeldJobs?
+  private let conversions: ConversionKeeper
 
   /// Batches that may be being published while another is worked on; the next one waits.
   static var maxPublishing: Int { 4 }
@@ -29,7 +30,8 @@ final class BatchPipeline<Work: BatchWork>: Sendable {
   init(
     source: any DeliverySource, work: Work, database: Database, outbox: Outbox, rules: CoordinatorRules,
     clock: any WallClock, appID: String, logger: Logger, metrics: CoordinatorMetrics, health: StorageHealth,
-    held: HeldJobs? = nil, retryDelays: ClosedRange<Duration> = .milliseconds(100)...(.seconds(5))
+    conversions: ConversionKeeper, held: HeldJobs? = nil,
+    retryDelays: ClosedRange<Duration> = .milliseconds(100)...(.seconds(5))
   ) {
     self.source = source
     self.work = work
@@ -42,6 +44,7 @@ final class BatchPipeline<Work: BatchWork>: Sendable {
     self.metrics = metrics
     self.health = health
     self.held = held
+    self.conversions = conversions
     self.retryDelays = retryDelays
   }
 
@@ -87,6 +90,7 @@ final class BatchPipeline<Work: BatchWork>: Sendable {
   private struct Committed: Sendable {
     var conclusions: [Conclusion?]
     var row: OutboxRow?
+    var changes = ConversionChanges()
   }
 
   /// - Returns: `nil` when the process is to end first; the deliveries are then delivered again.
@@ -143,7 +147,7 @@ final class BatchPipeline<Work: BatchWork>: Sendable {
       return Committed(conclusions: prepared.map { _ in nil }, row: nil)
     }
     do throws(DatabaseError) {
-      return try await database.write { [work, retention = rules.retention] session throws(DatabaseError) in
+      let committed = try await database.write { [work, retention = rules.retention] session throws(DatabaseError) in
         try Outbox.delete(confirmed, in: session)
         let transaction = CoordinatorTransaction(session, at: now, retention: retention)
         var conclusions: [Conclusion?] = []
@@ -154,8 +158,11 @@ final class BatchPipeline<Work: BatchWork>: Sendable {
           }
           conclusions.append(try work.process(request, in: transaction))
         }
-        return Committed(conclusions: conclusions, row: try transaction.flush())
+        let row = try transaction.flush()
+        return Committed(conclusions: conclusions, row: row, changes: transaction.changes)
       }
+      conversions.take(committed.changes, at: now)
+      return committed
     } catch {
       outbox.restore(confirmed)
       throw error

@@ -10,12 +10,16 @@ struct ProofGate: Sendable {
   private let receipts: AppHandler
   private let jobs: ProofJobMaker
   private let book: LimitBook
+  private let conversions: ConversionKeeper
 
-  init(_ rules: CoordinatorRules, receipts: AppHandler, jobs: ProofJobMaker) {
+  init(
+    _ rules: CoordinatorRules, receipts: AppHandler, jobs: ProofJobMaker, conversions: ConversionKeeper
+  ) {
     self.rules = rules
     self.receipts = receipts
     self.jobs = jobs
     book = LimitBook(rules.limits)
+    self.conversions = conversions
   }
 
   /// - Returns: the verdict. Where the app is only audited it is never a refusal, and never has to be waited for.
@@ -82,10 +86,10 @@ struct ProofGate: Sendable {
   ) throws(DatabaseError) -> LimitRefusal? {
     var store = transaction
     // A verification that lives may be asked for without another message.
-    if isBinding, try transaction.liveVerification(of: order.number.e164, app: order.app.id) == nil,
-      let refusal = try book.refusal(of: order.limitedSend, at: transaction.now, in: &store)
-    {
-      return refusal
+    if isBinding, try transaction.liveVerification(of: order.number.e164, app: order.app.id) == nil {
+      let now = transaction.now
+      if let refusal = conversions.refusal(of: order.limitedSend, at: now) { return refusal }
+      if let refusal = try book.refusal(of: order.limitedSend, at: now, in: &store) { return refusal }
     }
     return try book.admitAssessment(from: order.address, at: transaction.now, in: &store)
   }

@@ -18,12 +18,18 @@ public struct CoordinatorRules: Sendable, Hashable {
   public var inboxRetention: Duration
   public var proof: ProofPolicy
   public var revocation: RevocationPolicy
+  public var conversion: ConversionPolicy
+  /// The users of the broker whose operators' commands are carried out.
+  public var operators: Set<String>
+
+  public static let defaultOperators: Set<String> = ["operator"]
 
   public init(
     policy: VerificationPolicy = VerificationPolicy(), limits: Limits = Limits(), regions: RegionRules,
     numberOverrides: NumberOverrides = .none, apps: [String: AppProfile], onUnknown: OnUnknown = .resend,
     retention: Duration = .seconds(86_400), inboxRetention: Duration = .seconds(3600),
-    proof: ProofPolicy = ProofPolicy(), revocation: RevocationPolicy = RevocationPolicy()
+    proof: ProofPolicy = ProofPolicy(), revocation: RevocationPolicy = RevocationPolicy(),
+    conversion: ConversionPolicy = ConversionPolicy(), operators: Set<String> = defaultOperators
   ) {
     self.policy = policy
     self.limits = limits
@@ -35,5 +41,7 @@ public struct CoordinatorRules: Sendable, Hashable {
     self.inboxRetention = inboxRetention
     self.proof = proof
     self.revocation = revocation
+    self.conversion = conversion
+    self.operators = operators
   }
 }

@@ -27,7 +27,8 @@ public enum CoordinatorServices {
     let kit = OperationKit(
       rules, keeper: ProofKeeper(current: pepper, previous: configuration.previousPepper), sealer: Sealer(keys: keys))
     let preparer = CommandPreparer(rules, keeper: keeper, jobs: jobs, keys: keys, operations: kit)
-    let handler = CommandHandler(rules, keeper: keeper, jobs: jobs, operations: kit)
+    let handler = CommandHandler(
+      rules, keeper: keeper, jobs: jobs, operations: kit, conversions: parts.conversions)
     let assessments = AssessmentHandler(preparer: preparer, commands: handler)
     let commands = CommandWork(preparer: preparer, handler: handler, metrics: parts.metrics)
     let results = ResultWork(
@@ -54,6 +55,7 @@ public enum CoordinatorServices {
     let outbox: Outbox
     let relay: OutboxRelay
     let held: HeldJobs
+    let conversions: ConversionKeeper
     let health = StorageHealth()
 
     init(_ configuration: CoordinatorConfiguration, _ context: ServiceContext) async throws {
@@ -76,6 +78,10 @@ public enum CoordinatorServices {
       held = HeldJobs(
         database: database, outbox: outbox, clock: context.clock, metrics: metrics, logger: context.log)
       try await relay.takeOver()
+      conversions = ConversionKeeper(
+        configuration.rules, metrics: metrics.conversion, startedAt: context.clock.now())
+      try await ConversionLoader(database: database, rules: configuration.rules, clock: context.clock)
+        .load(conversions)
       context.health.register("database") { [health] in health.state }
     }
 
@@ -88,11 +94,19 @@ public enum CoordinatorServices {
     func maintenance(_ operations: OperationSweeper) -> MaintenanceLoop {
       MaintenanceLoop(
         sweeper: DeadlineSweeper(
-          database: database, rules: configuration.rules, clock: context.clock, metrics: metrics),
+          database: database, rules: configuration.rules, clock: context.clock, metrics: metrics,
+          conversions: conversions),
         purger: Purger(
           database: database, inboxRetention: configuration.rules.inboxRetention, clock: context.clock),
-        relay: relay, operations: operations, held: held, interval: configuration.maintenanceInterval, health: health,
-        logger: context.log)
+        relay: relay, operations: operations, held: held, conversions: conversionSweeper,
+        interval: configuration.maintenanceInterval, health: health, logger: context.log)
+    }
+
+    private var conversionSweeper: ConversionSweeper {
+      ConversionSweeper(
+        database: database, conversions: conversions, rules: configuration.rules, clock: context.clock,
+        metrics: metrics, logger: context.log
+      ) { [publisher] in publisher.status.phase == .connected }
     }
 
     func pipeline<Work: BatchWork>(_ role: String, _ work: Work) -> BatchPipeline<Work> {
@@ -103,7 +117,7 @@ public enum CoordinatorServices {
       return BatchPipeline(
         source: consumer, work: work, database: database, outbox: outbox, rules: configuration.rules,
         clock: context.clock, appID: context.name, logger: context.log, metrics: metrics, health: health,
-        held: held)
+        conversions: conversions, held: held)
     }
   }
 

@@ -2,7 +2,9 @@ import Database
 
 /// The tables of the coordinator. Times are milliseconds since 1970.
 enum CoordinatorSchema {
-  static let migrations = [Migration(version: 1, sql: version1), Migration(version: 2, sql: version2)]
+  static let migrations = [
+    Migration(version: 1, sql: version1), Migration(version: 2, sql: version2), Migration(version: 3, sql: version3),
+  ]
 
   // `due_at` is when the sweeper has to look at a verification: at its expiry while it lives, and when it may be deleted
   // after that. One index serves both.

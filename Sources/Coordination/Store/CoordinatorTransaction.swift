@@ -10,6 +10,8 @@ final class CoordinatorTransaction: UsageStore {
     /// 0 for one that is not in the database yet.
     var version: Int
     var isChanged: Bool
+    /// Whether it had not ended when it was loaded.
+    let wasLive: Bool
   }
 
   private struct Holder: Hashable {
@@ -32,6 +34,8 @@ final class CoordinatorTransaction: UsageStore {
   private var usages: [String: HeldUsage] = [:]
   private var replies: [String: RecordedReply] = [:]
   private var outgoing: [OutgoingMessage] = []
+  /// For ``ConversionKeeper``, when it is committed. Complete after ``flush(forRelay:)``.
+  var changes = ConversionChanges()
 
   init(_ session: Session, at now: UnixTime, retention: Duration) {
     self.session = session
@@ -68,7 +72,8 @@ final class CoordinatorTransaction: UsageStore {
   }
 
   private func hold(_ verification: PhoneVerification, version: Int) {
-    verifications[verification.id] = Held(verification: verification, version: version, isChanged: false)
+    verifications[verification.id] = Held(
+      verification: verification, version: version, isChanged: false, wasLive: verification.state.isLive)
     order.append(verification.id)
     track(verification)
   }
@@ -177,6 +182,7 @@ final class CoordinatorTransaction: UsageStore {
 
   private func write(_ held: Held) throws(DatabaseError) {
     let verification = held.verification
+    if held.wasLive, let ending = ConversionEnding(verification) { changes.endings.append(ending) }
     let dueAt = verification.state.isLive ? verification.expiresAt : (verification.endedAt ?? now) + retention
     if held.version == 0 {
       try VerificationRow.insert(verification, dueAt: dueAt, in: session)

@@ -22,7 +22,7 @@ extension Envelope {
       type: type, messageID: messageID, correlationID: message.correlationID,
       replyTo: message.replyTo.flatMap { $0.isEmpty ? nil : $0 },
       timestamp: message.timestamp.map { UnixTime(seconds: Int64(clamping: $0)) },
-      appID: message.appID,
+      appID: message.appID, userID: message.userID,
       attempt: try Self.attempt(message.headers[MessageHeader.attempt]),
       firstAttemptAt: try Self.time(message.headers[MessageHeader.firstAttemptAt]),
       lastError: message.headers[MessageHeader.lastError]?.stringValue,
@@ -41,7 +41,7 @@ extension Envelope {
     return Message(
       contentType: Self.contentType, headers: headers, isPersistent: true, correlationID: correlationID,
       replyTo: replyTo, messageID: messageID, timestamp: timestamp.map { UInt64(clamping: $0.seconds) },
-      type: type.text, appID: appID, body: body)
+      type: type.text, userID: userID, appID: appID, body: body)
   }
 
   /// The content type of every message.

@@ -14,6 +14,9 @@ public struct Envelope: Sendable, Hashable {
   public var timestamp: UnixTime?
   /// The program that sent it.
   public var appID: String?
+  /// The user of the broker that sent it. The broker refuses a message whose sender is another one, so it can be believed; absent
+  /// unless the sender put it there.
+  public var userID: String?
   /// Which attempt it is, from 1.
   public var attempt: Int
   /// When the first attempt began; absent on the first.
@@ -27,8 +30,8 @@ public struct Envelope: Sendable, Hashable {
 
   public init(
     type: MessageType, messageID: String, correlationID: String? = nil, replyTo: String? = nil,
-    timestamp: UnixTime? = nil, appID: String? = nil, attempt: Int = 1, firstAttemptAt: UnixTime? = nil,
-    lastError: String? = nil, trace: TraceContext? = nil, causationID: String? = nil
+    timestamp: UnixTime? = nil, appID: String? = nil, userID: String? = nil, attempt: Int = 1,
+    firstAttemptAt: UnixTime? = nil, lastError: String? = nil, trace: TraceContext? = nil, causationID: String? = nil
   ) {
     self.type = type
     self.messageID = messageID
@@ -36,6 +39,7 @@ public struct Envelope: Sendable, Hashable {
     self.replyTo = replyTo
     self.timestamp = timestamp
     self.appID = appID
+    self.userID = userID
     self.attempt = attempt
     self.firstAttemptAt = firstAttemptAt
     self.lastError = lastError
@@ -52,6 +56,8 @@ public struct Envelope: Sendable, Hashable {
     next.attempt = attempt &+ 1
     next.firstAttemptAt = firstAttemptAt ?? startedAt
     next.lastError = error
+    // The next attempt is published by the receiver, as whom the broker would not let the sender's name pass.
+    next.userID = nil
     return next
   }
 

@@ -59,6 +59,7 @@ public enum Topology {
   public static let commands = [
     StartVerification.routingKey, CheckVerification.routingKey, GetVerificationStatus.routingKey,
     CancelVerification.routingKey, VerifyApp.routingKey, StartRevocation.routingKey, GetOperationStatus.routingKey,
+    ListConversions.routingKey, LiftConversionBlock.routingKey,
   ]
 
   /// Every binding of a queue to an exchange.

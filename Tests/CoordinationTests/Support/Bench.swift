@@ -21,8 +21,10 @@ final class Bench {
   let keeper: CodeKeeper
   let outbox: Outbox
   let relay: OutboxRelay
-  let sweeper: DeadlineSweeper
   let held: HeldJobs
+  private(set) var conversions: ConversionKeeper
+  /// Whether the maintenance finds the broker there.
+  var isBrokerThere = true
   let operations: OperationKit
   let operationSweeper: OperationSweeper
   let logs = MemorySink()
@@ -81,29 +83,55 @@ final class Bench {
     outbox = Outbox(
       sink: sink, database: database, clock: clock, appID: "coordinator", logger: logger, metrics: metrics)
     relay = OutboxRelay(outbox: outbox, database: database, clock: clock, logger: logger, metrics: metrics)
-    sweeper = DeadlineSweeper(database: database, rules: rules, clock: clock, metrics: metrics)
+    let conversions = ConversionKeeper(rules, metrics: metrics.conversion, startedAt: clock.now())
+    self.conversions = conversions
     held = HeldJobs(database: database, outbox: outbox, clock: clock, metrics: metrics, logger: logger)
     operations = OperationKit(rules, keeper: ProofKeeper(current: pepper), sealer: Sealer(keys: keys))
     operationSweeper = OperationSweeper(
-      database: database, rules: rules, assessments: Self.assessments(rules, keeper, keys, operations),
+      database: database, rules: rules,
+      assessments: Self.assessments(rules, keeper, keys, operations, conversions),
       revocations: operations.revocations, clock: clock, metrics: metrics)
   }
 
   private static func assessments(
-    _ rules: CoordinatorRules, _ keeper: CodeKeeper, _ keys: KeyRing, _ operations: OperationKit
+    _ rules: CoordinatorRules, _ keeper: CodeKeeper, _ keys: KeyRing, _ operations: OperationKit,
+    _ conversions: ConversionKeeper
   ) -> AssessmentHandler {
     let jobs = SMSJobMaker(sealer: Sealer(keys: keys), onUnknown: rules.onUnknown)
     return AssessmentHandler(
       preparer: CommandPreparer(rules, keeper: keeper, jobs: jobs, keys: keys, operations: operations),
-      commands: CommandHandler(rules, keeper: keeper, jobs: jobs, operations: operations))
+      commands: CommandHandler(
+        rules, keeper: keeper, jobs: jobs, operations: operations, conversions: conversions))
+  }
+
+  // MARK: Maintenance
+
+  var sweeper: DeadlineSweeper {
+    DeadlineSweeper(database: database, rules: rules, clock: clock, metrics: metrics, conversions: conversions)
+  }
+
+  var conversionSweeper: ConversionSweeper {
+    ConversionSweeper(
+      database: database, conversions: conversions, rules: rules, clock: clock, metrics: metrics,
+      logger: Logger(label: "test", sink: logs)
+    ) { [isBrokerThere] in isBrokerThere }
+  }
+
+  /// What was in memory is lost, and brought back as at a start.
+  func restart() async throws {
+    conversions = ConversionKeeper(rules, metrics: metrics.conversion, startedAt: clock.now())
+    try await ConversionLoader(database: database, rules: rules, clock: clock).load(conversions)
   }
 
   // MARK: In
 
-  func commandMessage(_ command: some Command, id: String? = nil, replyTo: String? = "replies") throws -> Message {
+  func commandMessage(
+    _ command: some Command, id: String? = nil, replyTo: String? = "replies", user: String? = nil
+  ) throws -> Message {
     messages += 1
     let envelope = Envelope(
-      type: type(of: command).type, messageID: id ?? "m\(messages)", correlationID: "c\(messages)", replyTo: replyTo)
+      type: type(of: command).type, messageID: id ?? "m\(messages)", correlationID: "c\(messages)", replyTo: replyTo,
+      userID: user)
     return envelope.message(body: try command.json())
   }
 
@@ -115,7 +143,8 @@ final class Bench {
     let keeper = keeper ?? self.keeper
     let work = CommandWork(
       preparer: CommandPreparer(rules, keeper: keeper, jobs: jobs, keys: keys, operations: operations),
-      handler: CommandHandler(rules, keeper: keeper, jobs: jobs, operations: operations), metrics: metrics)
+      handler: CommandHandler(
+        rules, keeper: keeper, jobs: jobs, operations: operations, conversions: conversions), metrics: metrics)
     await pipeline(source, work).run()
     return source
   }
@@ -124,7 +153,7 @@ final class Bench {
   func deliverResults(_ messages: [Message]) async -> FakeSource {
     let source = FakeSource([messages.map { Delivery(message: $0) }])
     let reports = OperationReportHandler(
-      receipts: operations.receipts, assessments: Self.assessments(rules, keeper, keys, operations),
+      receipts: operations.receipts, assessments: Self.assessments(rules, keeper, keys, operations, conversions),
       revocations: operations.revocations)
     await pipeline(
       source,
@@ -138,7 +167,7 @@ final class Bench {
     BatchPipeline(
       source: source, work: work, database: database, outbox: outbox, rules: rules, clock: clock,
       appID: "coordinator", logger: Logger(label: "test", sink: logs), metrics: metrics, health: health,
-      held: held)
+      conversions: conversions, held: held)
   }
 
   func result(_ jobID: String, _ outcome: JobOutcome, reason: JobResult.Reason? = nil) throws -> Message {
@@ -154,8 +183,10 @@ final class Bench {
   // MARK: Out
 
   /// Gives a command and returns its reply.
-  func ask(_ command: some Command, id: String? = nil, keeper: CodeKeeper? = nil) async throws -> Message {
-    let message = try commandMessage(command, id: id)
+  func ask(
+    _ command: some Command, id: String? = nil, user: String? = nil, keeper: CodeKeeper? = nil
+  ) async throws -> Message {
+    let message = try commandMessage(command, id: id, user: user)
     _ = sink.takePublished()
     await deliver([message], keeper: keeper)
     return try #require(sink.published.first { $0.exchange.isEmpty }).message

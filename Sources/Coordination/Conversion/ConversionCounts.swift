@@ -1,0 +1,17 @@
+/// How many codes came back of those that were sent.
+struct ConversionCounts: Sendable, Hashable {
+  /// Verifications that have ended and for which a message was sent.
+  var sent = 0
+  /// Those among them that were approved.
+  var verified = 0
+
+  mutating func add(isVerified: Bool) {
+    sent += 1
+    if isVerified { verified += 1 }
+  }
+
+  static func += (left: inout ConversionCounts, right: ConversionCounts) {
+    left.sent += right.sent
+    left.verified += right.verified
+  }
+}

@@ -1,0 +1,60 @@
+import Telemetry
+
+/// How a verification ended for which a message was sent: what the conversion is counted from.
+struct ConversionEnding: Sendable, Hashable {
+  enum Outcome: Sendable, Hashable {
+    /// The code came back.
+    case verified
+    /// Wrong codes came back.
+    case failed
+    /// No code came back in time.
+    case expired
+  }
+
+  /// The number without its last four digits.
+  var prefix: String
+  var region: String
+  var outcome: Outcome
+  var createdAt: UnixTime
+  var endedAt: UnixTime
+}
+
+extension ConversionEnding {
+  /// - Returns: `nil` for a verification that has not ended, and for one that tells nothing of who asks for codes.
+  init?(_ verification: PhoneVerification) {
+    guard !verification.isTestNumber, let endedAt = verification.endedAt,
+      let outcome = Outcome(
+        state: verification.state, failureCode: verification.failure?.code, messages: verification.messages)
+    else { return nil }
+    self.init(
+      prefix: LimitedSend.prefix(of: verification.phoneNumber), region: verification.region, outcome: outcome,
+      createdAt: verification.createdAt, endedAt: endedAt)
+  }
+}
+
+extension ConversionEnding.Outcome {
+  /// - Returns: `nil` for what has not ended, and for what tells nothing of who asks for codes:
+  ///   - a canceled verification was given up by the service;
+  ///   - where no provider is known to have taken a message, the fault is not with who asked;
+  ///   - nor where the code was lost by a change of the configuration.
+  init?(state: VerificationState, failureCode: String?, messages: [PhoneVerification.MessageProgress]) {
+    switch state {
+    // A code that came back was sent, whatever has been reported of its message.
+    case .approved: self = .verified
+    case .failed where failureCode == VerificationFailure.codeLost.code: return nil
+    case .failed where messages.contains(where: \.wasTaken): self = .failed
+    case .expired where messages.contains(where: \.wasTaken): self = .expired
+    case .pending, .sending, .sent, .failed, .expired, .canceled: return nil
+    }
+  }
+}
+
+extension PhoneVerification.MessageProgress {
+  /// Whether a provider is known to have taken it, and so to charge for it.
+  fileprivate var wasTaken: Bool {
+    switch self {
+    case .accepted, .delivered, .undelivered: true
+    case .outstanding, .refused, .expired, .unknown: false
+    }
+  }
+}

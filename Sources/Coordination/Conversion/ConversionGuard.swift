@@ -1,0 +1,146 @@
+import Telemetry
+
+/// Watches how many codes come back, for each prefix and each region, and says when there are too few. A plain value without I/O.
+///
+/// - A verification is counted when it ends, at the time at which it ends, for its prefix and its region.
+/// - Too low is judged with each one whose code did not come back. A key that is blocked begins anew when the block ends, by itself or
+///   by an operator: only verifications that began after that count.
+/// - When tables are full it lets through: see ``ConversionTable``, and ``maxBlocks``.
+struct ConversionGuard: Sendable {
+  /// Prefixes that are counted; with their windows about 20 MB.
+  static let maxPrefixes = 65_536
+  /// Regions that are counted. libphonenumber knows about 250, and nine calling codes without a country.
+  static let maxRegions = 512
+  /// Blocks that are kept. No further prefix is blocked then: the regions are, which are few.
+  static let maxBlocks = 8_192
+
+  let policy: ConversionPolicy
+  private let slotMilliseconds: Int64
+  /// How long after its end a block is still needed: as long as verifications that began before it may count.
+  private let memory: Duration
+  private let maxBlocks: Int
+  private var prefixes: ConversionTable
+  private var regions: ConversionTable
+  private var blocks: [String: ConversionBlock] = [:]
+
+  /// - Parameter maximumLifetime: how long a verification lives at most.
+  init(
+    _ policy: ConversionPolicy, maximumLifetime: Duration, maxPrefixes: Int = maxPrefixes,
+    maxRegions: Int = maxRegions, maxBlocks: Int = maxBlocks
+  ) {
+    self.policy = policy
+    slotMilliseconds = max(1, policy.window.wholeMilliseconds / ConversionWindow.slotCount)
+    memory = policy.window + maximumLifetime
+    prefixes = ConversionTable(capacity: maxPrefixes)
+    regions = ConversionTable(capacity: maxRegions)
+    self.maxBlocks = maxBlocks
+  }
+
+  // MARK: Counting
+
+  /// Counts a verification that has ended.
+  /// - Returns: what is blocked for it from now on.
+  mutating func count(_ ending: ConversionEnding, at now: UnixTime) -> [ConversionBlock] {
+    guard policy.isEnabled else { return [] }
+    var new: [ConversionBlock] = []
+    for scope in ConversionBlock.Scope.allCases {
+      let key = Self.key(ending, scope)
+      guard !isSettled(ending, key) else { continue }
+      let counts = count(ending, scope, key, at: now)
+      guard ending.outcome != .verified, policy.isTooLow(counts, of: scope, in: ending.region) else { continue }
+      if let block = block(scope, key, ending.region, counts, at: now) { new.append(block) }
+    }
+    return new
+  }
+
+  private static func key(_ ending: ConversionEnding, _ scope: ConversionBlock.Scope) -> String {
+    switch scope {
+    case .prefix: ending.prefix
+    case .region: ending.region
+    }
+  }
+
+  /// Whether it began before the last block of its key ended.
+  private func isSettled(_ ending: ConversionEnding, _ key: String) -> Bool {
+    guard !blocks.isEmpty, let block = blocks[key] else { return false }
+    return ending.createdAt < block.end
+  }
+
+  private mutating func count(
+    _ ending: ConversionEnding, _ scope: ConversionBlock.Scope, _ key: String, at now: UnixTime
+  ) -> ConversionCounts {
+    let isVerified = ending.outcome == .verified
+    let (slot, present) = (slot(ending.endedAt), slot(now))
+    switch scope {
+    case .prefix:
+      return prefixes.count(key, in: ending.region, isVerified: isVerified, slot: slot, now: present)
+    case .region: return regions.count(key, in: ending.region, isVerified: isVerified, slot: slot, now: present)
+    }
+  }
+
+  private func slot(_ time: UnixTime) -> Int64 { time.milliseconds / slotMilliseconds }
+
+  private mutating func block(
+    _ scope: ConversionBlock.Scope, _ key: String, _ region: String, _ counts: ConversionCounts, at now: UnixTime
+  ) -> ConversionBlock? {
+    guard scope == .region || blocks.count < maxBlocks else { return nil }
+    let block = ConversionBlock(
+      scope: scope, key: key, region: region, blockedAt: now, until: now + policy.blockLength, liftedAt: nil,
+      counts: counts)
+    blocks[key] = block
+    forget(key)
+    return block
+  }
+
+  private mutating func forget(_ key: String) {
+    prefixes.forget(key)
+    regions.forget(key)
+  }
+
+  // MARK: Blocks
+
+  /// The block that a number falls under; the one that lasts longest, when there are two.
+  func block(ofPrefix prefix: String, region: String, at now: UnixTime) -> ConversionBlock? {
+    guard policy.isEnabled, !blocks.isEmpty else { return nil }
+    return [blocks[prefix], blocks[region]].compactMap { $0 }.filter { $0.isInForce(at: now) }
+      .max { $0.until < $1.until }
+  }
+
+  /// Takes over a block that was stored.
+  mutating func restore(_ block: ConversionBlock) {
+    blocks[block.key] = block
+  }
+
+  /// Ends a block, and begins anew for its key.
+  mutating func lift(_ lifted: ConversionBlock) {
+    guard blocks[lifted.key]?.blockedAt == lifted.blockedAt else { return }
+    blocks[lifted.key] = lifted
+    forget(lifted.key)
+  }
+
+  /// The keys of blocks that ended so long ago that they make no difference.
+  func obsolete(at now: UnixTime) -> [String] {
+    guard !blocks.isEmpty else { return [] }
+    return blocks.values.filter { $0.end + memory <= now }.map(\.key)
+  }
+
+  /// Forgets blocks that are ``obsolete(at:)``.
+  mutating func remove(_ keys: [String]) {
+    for key in keys { blocks[key] = nil }
+  }
+
+  // MARK: Figures
+
+  /// How many blocks of a scope are in force.
+  func blockCount(_ scope: ConversionBlock.Scope, at now: UnixTime) -> Int {
+    blocks.values.count { $0.scope == scope && $0.isInForce(at: now) }
+  }
+
+  /// The keys with the most codes that did not come back, the worst first.
+  func worst(_ scope: ConversionBlock.Scope, limit: Int, at now: UnixTime) -> [ConversionTable.Figures] {
+    switch scope {
+    case .prefix: prefixes.worst(limit, at: slot(now))
+    case .region: regions.worst(limit, at: slot(now))
+    }
+  }
+}

@@ -1,0 +1,126 @@
+import Messages
+import Synchronization
+import Telemetry
+
+/// The guard of the process, shared by the pipelines and the maintenance.
+///
+/// It is in memory, because a write for every verification would cost more than it is worth: what was counted is read again from the
+/// verifications at a start (``ConversionLoader``). Blocks are stored, by the maintenance, within a second (``ConversionSweeper``);
+/// a block that a crash loses before that is found again at the start, from the same verifications.
+///
+/// Counting follows the commit: what a transaction that was undone has ended must not count.
+final class ConversionKeeper: Sendable {
+  private struct State {
+    var guarding: ConversionGuard
+    /// Blocks that are not in the database yet.
+    var unsaved: [ConversionBlock] = []
+    var series: [String: ConversionMetrics.Region] = [:]
+    /// Nobody could give a code back before this time.
+    var deafUntil: UnixTime
+  }
+
+  private let state: Mutex<State>
+  private let metrics: ConversionMetrics
+
+  /// - Parameters:
+  ///   - rules: the rules in force.
+  ///   - startedAt: when the process began to listen.
+  init(_ rules: CoordinatorRules, metrics: ConversionMetrics, startedAt: UnixTime) {
+    self.metrics = metrics
+    state = Mutex(
+      State(
+        guarding: ConversionGuard(rules.conversion, maximumLifetime: rules.policy.maximumLifetime),
+        deafUntil: startedAt))
+  }
+
+  // MARK: Counting
+
+  /// Takes what a transaction has done, once it is committed.
+  func take(_ changes: ConversionChanges, at now: UnixTime) {
+    guard !changes.isEmpty else { return }
+    state.withLock { state in
+      for block in changes.lifted { state.guarding.lift(block) }
+      for ending in changes.endings {
+        metrics.count(ending, &state.series)
+        // Where a code could not be given back, none that is missing tells anything.
+        guard ending.outcome != .expired || ending.createdAt >= state.deafUntil else { continue }
+        state.unsaved += state.guarding.count(ending, at: now)
+      }
+    }
+  }
+
+  /// Counts again what ended before the start. It is in no metric, which begin at zero; and nobody remembers in which of that time
+  /// the broker was away.
+  func recount(_ endings: [ConversionEnding], at now: UnixTime) {
+    state.withLock { state in
+      for ending in endings { state.unsaved += state.guarding.count(ending, at: now) }
+    }
+  }
+
+  /// The broker cannot be reached, so nobody can give a code back: what expires of the verifications of this time does not count.
+  func noteDeafness(at now: UnixTime) {
+    state.withLock { $0.deafUntil = max($0.deafUntil, now) }
+  }
+
+  // MARK: Blocks
+
+  /// The block that a message would fall under.
+  func refusal(of send: LimitedSend, at now: UnixTime) -> LimitRefusal? {
+    let found = state.withLock { state in
+      state.guarding.block(ofPrefix: send.prefix, region: send.region, at: now).map {
+        (block: $0, floor: state.guarding.policy.floor(of: $0.region))
+      }
+    }
+    return found.map {
+      LimitRefusal(
+        scope: $0.block.scope == .prefix ? .conversionPrefix : .conversionRegion, limit: $0.floor,
+        wait: $0.block.until - now)
+    }
+  }
+
+  /// Takes over blocks that are stored.
+  func restore(_ blocks: [ConversionBlock]) {
+    state.withLock { state in
+      for block in blocks { state.guarding.restore(block) }
+    }
+  }
+
+  /// Blocks that have to be stored, and keys of stored ones that are not needed any more.
+  func takeWork(at now: UnixTime) -> (unsaved: [ConversionBlock], obsolete: [String]) {
+    state.withLock { state in
+      defer { state.unsaved = [] }
+      for scope in ConversionBlock.Scope.allCases {
+        metrics.blocks.with(scope.rawValue).set(Double(state.guarding.blockCount(scope, at: now)))
+      }
+      return (state.unsaved, state.guarding.obsolete(at: now))
+    }
+  }
+
+  /// Takes back what ``takeWork(at:)`` gave, because it could not be stored.
+  func restoreWork(_ unsaved: [ConversionBlock]) {
+    state.withLock { $0.unsaved = unsaved + $0.unsaved }
+  }
+
+  /// What ``takeWork(at:)`` gave is done.
+  func finish(_ unsaved: [ConversionBlock], removing keys: [String]) {
+    for block in unsaved { metrics.blocked.with(block.scope.rawValue).increment() }
+    state.withLock { $0.guarding.remove(keys) }
+  }
+
+  // MARK: Figures
+
+  /// The keys with the most codes that did not come back, the worst first.
+  func worst(_ scope: ConversionBlock.Scope, limit: Int, at now: UnixTime) -> [ConversionTable.Figures] {
+    state.withLock { $0.guarding.worst(scope, limit: limit, at: now) }
+  }
+}
+
+/// What a transaction has changed of the conversion.
+struct ConversionChanges: Sendable {
+  /// Verifications that have ended in it.
+  var endings: [ConversionEnding] = []
+  /// Blocks that were lifted in it.
+  var lifted: [ConversionBlock] = []
+
+  var isEmpty: Bool { endings.isEmpty && lifted.isEmpty }
+}

@@ -1,0 +1,64 @@
+import Database
+import Telemetry
+
+/// Brings back, at a start, what the process before knew of the conversion: blocks from their table, the windows from the
+/// verifications that have ended.
+struct ConversionLoader: Sendable {
+  let database: Database
+  let rules: CoordinatorRules
+  let clock: any WallClock
+
+  /// Rows that are read at once.
+  static let pageRows = 4_096
+  /// Rows that are read in all, the latest first; where there are more, the oldest are not counted again. A start must not take
+  /// minutes, and a window that large is full again soon.
+  static let maxRows = 256 * pageRows
+
+  /// - Throws: when the database cannot be read.
+  func load(_ conversions: ConversionKeeper) async throws(DatabaseError) {
+    let blocks = try await database.read { session throws(DatabaseError) in
+      try CoordinatorTransaction.conversionBlocks(session)
+    }
+    conversions.restore(blocks)
+    guard rules.conversion.isEnabled else { return }
+    let now = clock.now()
+    var page = Page(dueAt: .max, row: .max)
+    for _ in 0..<(Self.maxRows / Self.pageRows) {
+      let (endings, next) = try await read(page, endedAfter: now - rules.conversion.window)
+      conversions.recount(endings, at: now)
+      guard let next else { return }
+      page = next
+    }
+  }
+
+  /// Where a page of rows ends: the next begins behind it.
+  private struct Page: Sendable {
+    var dueAt: Int64
+    var row: Int64
+  }
+
+  /// Rows that have ended are due when they may be deleted, one retention after their end; so the index on that time leads to them. After
+  /// the configured retention was made longer it leads to too few for a while, which lets through too much and never too little.
+  private func read(
+    _ page: Page, endedAfter: UnixTime
+  ) async throws(DatabaseError) -> ([ConversionEnding], Page?) {
+    let dueAfter = endedAfter + rules.retention
+    let rows = try await database.read { session throws(DatabaseError) in
+      try session.query(
+        """
+        SELECT \(VerificationRow.endingColumns), due_at, rowid FROM verification
+        WHERE due_at > ? AND (due_at, rowid) < (?, ?) AND live = 0 AND ended_at > ?
+        ORDER BY due_at DESC, rowid DESC LIMIT ?
+        """,
+        [
+          .integer(dueAfter.milliseconds), .integer(page.dueAt), .integer(page.row), .integer(endedAfter.milliseconds),
+          Value(Self.pageRows),
+        ]
+      ) { row throws(DatabaseError) in
+        let next = Page(dueAt: Int64(row.int(row.count - 2)), row: Int64(row.int(row.count - 1)))
+        return (ending: try VerificationRow.readEnding(row), next: next)
+      }
+    }
+    return (rows.compactMap(\.ending), rows.count == Self.pageRows ? rows.last?.next : nil)
+  }
+}

@@ -1,0 +1,99 @@
+import Database
+import Messages
+import Telemetry
+
+/// Stores what was blocked and tells of it, and deletes blocks that make no difference any more.
+final class ConversionSweeper: Sendable {
+  private let database: Database
+  private let conversions: ConversionKeeper
+  private let rules: CoordinatorRules
+  private let clock: any WallClock
+  private let metrics: CoordinatorMetrics
+  private let logger: Logger
+  private let isBrokerThere: @Sendable () -> Bool
+
+  /// - Parameter isBrokerThere: whether commands can come in at present.
+  init(
+    database: Database, conversions: ConversionKeeper, rules: CoordinatorRules, clock: any WallClock,
+    metrics: CoordinatorMetrics, logger: Logger, isBrokerThere: @escaping @Sendable () -> Bool
+  ) {
+    self.database = database
+    self.conversions = conversions
+    self.rules = rules
+    self.clock = clock
+    self.metrics = metrics
+    self.logger = logger
+    self.isBrokerThere = isBrokerThere
+  }
+
+  /// To be called before verifications are ended whose time is over.
+  func listen() {
+    if !isBrokerThere() { conversions.noteDeafness(at: clock.now()) }
+  }
+
+  /// Writes only when there is something to write, which is seldom.
+  /// - Returns: `false`: there is never more.
+  func sweep() async throws(DatabaseError) -> Bool {
+    let now = clock.now()
+    let (unsaved, obsolete) = conversions.takeWork(at: now)
+    guard !unsaved.isEmpty || !obsolete.isEmpty else { return false }
+    do throws(DatabaseError) {
+      let messages = try await database.write { [rules] session throws(DatabaseError) in
+        let transaction = CoordinatorTransaction(session, at: now, retention: rules.retention)
+        for key in obsolete { try transaction.delete(conversionBlock: key) }
+        for block in unsaved {
+          try transaction.store(block)
+          try transaction.enqueue(
+            ConversionBlocked(block, rules.conversion), id: block.eventID("blocked"), correlationID: block.key,
+            cause: nil)
+        }
+        // The relay publishes it: a block must not wait for a broker that is away.
+        return try transaction.flush(forRelay: true)?.messages.count ?? 0
+      }
+      metrics.outboxMessages.add(Double(messages))
+    } catch {
+      conversions.restoreWork(unsaved)
+      throw error
+    }
+    conversions.finish(unsaved, removing: obsolete)
+    for block in unsaved { note(block, at: now) }
+    return false
+  }
+
+  /// The key of a prefix may be shown: it stands for ten thousand numbers, of which as many asked for codes as the minimum says, and
+  /// no log has the digits that it lacks.
+  private func note(_ block: ConversionBlock, at now: UnixTime) {
+    logger.warning(
+      "nothing is sent to these numbers any more, because too few of their codes come back",
+      [
+        "scope": block.scope.rawValue, "key": block.key, "region": block.region, "sent": block.counts.sent,
+        "verified": block.counts.verified, "until": block.until.rfc3339,
+        .mend: "look at the figures: countersign conversion list; if all is well: countersign conversion lift KEY",
+      ])
+  }
+}
+
+extension ConversionBlock {
+  /// The `message_id` of the event that tells of it.
+  func eventID(_ what: String) -> String {
+    "conversion.\(key).\(blockedAt.milliseconds).\(what)"
+  }
+}
+
+extension ConversionBlocked {
+  init(_ block: ConversionBlock, _ policy: ConversionPolicy) {
+    self.init(
+      scope: ConversionScope(block.scope), key: block.key, region: block.region, blockedAt: block.blockedAt,
+      until: block.until, sent: block.counts.sent, verified: block.counts.verified,
+      floorPercent: policy.floor(of: block.region), windowSeconds: Int(policy.window.components.seconds))
+  }
+}
+
+extension ConversionScope {
+  init(_ scope: ConversionBlock.Scope) {
+    switch scope {
+    case .prefix: self = .prefix
+    case .region: self = .region
+    }
+  }
+}

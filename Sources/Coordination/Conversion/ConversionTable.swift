@@ -1,0 +1,70 @@
+/// A window for each of a bounded number of keys.
+///
+/// When there is no room for another key, those go whose windows are empty, and if that is not enough those with the fewest
+/// verifications: whoever spreads his traffic thinly, to have the busy ones forgotten, only has his own forgotten.
+struct ConversionTable: Sendable {
+  /// What was counted for one key.
+  struct Figures: Sendable, Hashable {
+    var key: String
+    var region: String
+    var counts: ConversionCounts
+  }
+
+  private struct Entry: Sendable {
+    var region: String
+    var window: ConversionWindow
+  }
+
+  private let capacity: Int
+  private var entries: [String: Entry] = [:]
+
+  init(capacity: Int) {
+    self.capacity = capacity
+  }
+
+  /// Counts a verification that ended in a slot.
+  /// - Parameter now: the slot of the present, at which its window ends.
+  /// - Returns: what the window has then.
+  mutating func count(
+    _ key: String, in region: String, isVerified: Bool, slot: Int64, now: Int64
+  ) -> ConversionCounts {
+    if entries.count >= capacity, entries[key] == nil { makeRoom(at: now) }
+    // In place: a copy would be one of the window as well.
+    return count(&entries[key, default: Entry(region: region, window: ConversionWindow())], isVerified, slot, now)
+  }
+
+  private func count(_ entry: inout Entry, _ isVerified: Bool, _ slot: Int64, _ now: Int64) -> ConversionCounts {
+    entry.window.count(isVerified: isVerified, in: slot)
+    return entry.window.counts(at: now)
+  }
+
+  /// Begins anew for a key.
+  mutating func forget(_ key: String) {
+    entries[key] = nil
+  }
+
+  /// Those with the most codes that did not come back, the worst first.
+  func worst(_ limit: Int, at now: Int64) -> [Figures] {
+    let all = entries.compactMap { key, entry in
+      let counts = entry.window.counts(at: now)
+      return counts.sent > 0 ? Figures(key: key, region: entry.region, counts: counts) : nil
+    }
+    return Array(all.sorted { Self.isWorse($0, $1) }.prefix(limit))
+  }
+
+  var count: Int { entries.count }
+
+  private static func isWorse(_ left: Figures, _ right: Figures) -> Bool {
+    let (lost, other) = (left.counts.sent - left.counts.verified, right.counts.sent - right.counts.verified)
+    return lost == other ? left.key < right.key : lost > other
+  }
+
+  /// Leaves three quarters of the room taken at most, so that it is seldom made.
+  private mutating func makeRoom(at now: Int64) {
+    let kept = capacity - max(1, capacity / 4)
+    entries = entries.filter { $0.value.window.counts(at: now).sent > 0 }
+    guard entries.count > kept else { return }
+    let order = entries.map { (key: $0.key, sent: $0.value.window.counts(at: now).sent) }.sorted { $0.sent < $1.sent }
+    for item in order.prefix(entries.count - kept) { entries[item.key] = nil }
+  }
+}

@@ -1,0 +1,43 @@
+/// How many codes came back within the last while, counted by ``slotCount`` parts of it.
+///
+/// What happened in one part goes away together. So a window is up to one twelfth shorter than it is said to be, and has at most
+/// twelve entries however much is counted.
+struct ConversionWindow: Sendable, Hashable {
+  /// The parts of a window.
+  static let slotCount: Int64 = 12
+
+  private struct Slot: Sendable, Hashable {
+    /// Time since 1970 in lengths of a slot.
+    var number: Int64
+    var counts: ConversionCounts
+  }
+
+  /// Oldest first.
+  private var slots: [Slot] = []
+
+  /// Counts a verification that ended in a slot. The slots may come in any order.
+  mutating func count(isVerified: Bool, in number: Int64) {
+    var index = slots.count
+    while index > 0, slots[index - 1].number > number { index -= 1 }
+    if index > 0, slots[index - 1].number == number {
+      slots[index - 1].counts.add(isVerified: isVerified)
+    } else {
+      var slot = Slot(number: number, counts: ConversionCounts())
+      slot.counts.add(isVerified: isVerified)
+      slots.insert(slot, at: index)
+      forget(before: slots[slots.count - 1].number)
+    }
+  }
+
+  /// What was counted in the slots that end with this one.
+  func counts(at number: Int64) -> ConversionCounts {
+    var sum = ConversionCounts()
+    for slot in slots where slot.number > number - Self.slotCount { sum += slot.counts }
+    return sum
+  }
+
+  private mutating func forget(before newest: Int64) {
+    guard let oldest = slots.first, oldest.number <= newest - Self.slotCount else { return }
+    slots.removeAll { $0.number <= newest - Self.slotCount }
+  }
+}

@@ -1,0 +1,55 @@
+import Database
+import Telemetry
+
+extension CoordinatorTransaction {
+  private static let columns = "scope, key, region, blocked_at, until, lifted_at, sent, verified"
+
+  private static func read(_ row: Row) throws(DatabaseError) -> ConversionBlock {
+    ConversionBlock(
+      scope: try row.word(0, ConversionBlock.Scope.self), key: row.text(1), region: row.text(2), blockedAt: row.time(3),
+      until: row.time(4), liftedAt: row.optionalTime(5),
+      counts: ConversionCounts(sent: row.int(6), verified: row.int(7)))
+  }
+
+  /// Every block that is stored, those that have ended included.
+  static func conversionBlocks(_ session: Session) throws(DatabaseError) -> [ConversionBlock] {
+    try session.query("SELECT \(columns) FROM conversion_block", [], read)
+  }
+
+  /// The block of a key, if it is in force.
+  func conversionBlock(_ key: String) throws(DatabaseError) -> ConversionBlock? {
+    try session.first(
+      "SELECT \(Self.columns) FROM conversion_block WHERE key = ? AND lifted_at IS NULL AND until > ?",
+      [.text(key), .integer(now.milliseconds)], Self.read)
+  }
+
+  /// The blocks that are in force, the latest first.
+  func conversionBlocks(limit: Int) throws(DatabaseError) -> [ConversionBlock] {
+    try session.query(
+      """
+      SELECT \(Self.columns) FROM conversion_block WHERE lifted_at IS NULL AND until > ?
+      ORDER BY blocked_at DESC, key LIMIT ?
+      """, [.integer(now.milliseconds), Value(limit)], Self.read)
+  }
+
+  func conversionBlockCount() throws(DatabaseError) -> Int {
+    try session.first(
+      "SELECT count(*) FROM conversion_block WHERE lifted_at IS NULL AND until > ?", [.integer(now.milliseconds)]
+    ) { row throws(DatabaseError) in row.int(0) } ?? 0
+  }
+
+  /// Stores a block in the place of an earlier one of its key.
+  func store(_ block: ConversionBlock) throws(DatabaseError) {
+    try session.execute(
+      "INSERT OR REPLACE INTO conversion_block (\(Self.columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+      [
+        .text(block.scope.rawValue), .text(block.key), .text(block.region), .integer(block.blockedAt.milliseconds),
+        .integer(block.until.milliseconds), Value(block.liftedAt?.milliseconds), Value(block.counts.sent),
+        Value(block.counts.verified),
+      ])
+  }
+
+  func delete(conversionBlock key: String) throws(DatabaseError) {
+    try session.execute("DELETE FROM conversion_block WHERE key = ?", [.text(key)])
+  }
+}

@@ -1,0 +1,386 @@
+import AMQP
+import Database
+import Messages
+import Telemetry
+import Testing
+
+@testable import Coordination
+
+@Suite("Conversion")
+struct ConversionFlowTests {
+  /// Three of a prefix are enough, and five of a region.
+  private static func rules(_ change: (inout CoordinatorRules) -> Void = { _ in }) -> CoordinatorRules {
+    Bench.rules { rules in
+      rules.conversion.minimumPerPrefix = 3
+      rules.conversion.minimumPerRegion = 5
+      change(&rules)
+    }
+  }
+
+  private static func number(_ index: Int, prefix: String = "+1415555") -> String {
+    "\(prefix)\(String(1_000 + index))"
+  }
+
+  /// Starts a verification whose message a provider takes.
+  private func start(_ bench: Bench, _ number: String) async throws -> String {
+    let id = try await bench.start(number).verificationID
+    await bench.deliverResults([try bench.result("\(id).sms.1", .accepted)])
+    return id
+  }
+
+  /// As the maintenance does once a second.
+  private func tidy(_ bench: Bench) async throws {
+    bench.conversionSweeper.listen()
+    _ = try await bench.sweeper.sweep()
+    _ = try await bench.conversionSweeper.sweep()
+    _ = bench.sink.takePublished()
+    _ = try await bench.relay.relay()
+  }
+
+  /// Has verifications of a prefix run out of time.
+  private func expire(_ bench: Bench, _ count: Int, prefix: String = "+1415555") async throws {
+    for index in 0..<count { _ = try await start(bench, Self.number(index, prefix: prefix)) }
+    bench.clock.advance(by: .seconds(300))
+    try await tidy(bench)
+  }
+
+  private func refusal(_ bench: Bench, _ number: String) async throws -> APIError {
+    try await bench.error(StartVerification(phoneNumber: number, app: Bench.app))
+  }
+
+  private func list(_ bench: Bench) async throws -> ConversionList {
+    try ConversionList(json: try await bench.ask(ListConversions(), user: "operator").body)
+  }
+
+  private func lift(_ bench: Bench, _ key: String) async throws -> Message {
+    try await bench.ask(LiftConversionBlock(key: key), user: "operator")
+  }
+
+  private func isAccepted(_ bench: Bench, _ number: String) async throws -> Bool {
+    try await bench.ask(StartVerification(phoneNumber: number, app: Bench.app)).type == "verification.started.v1"
+  }
+
+  @Test("A prefix whose codes do not come back is blocked, told of, and refused")
+  func blocks() async throws {
+    try await Bench.with(Self.rules()) { bench in
+      try await expire(bench, 3)
+      let event = try #require(try bench.event(ConversionBlocked.self))
+      #expect(event.scope == .prefix && event.key == "+1415555" && event.region == "US")
+      #expect(event.sent == 3 && event.verified == 0 && event.floorPercent == 10 && event.windowSeconds == 3600)
+      #expect(event.blockedAt == bench.clock.now() && event.until == bench.clock.now() + .seconds(43_200))
+      let message = try #require(bench.sink.published.first { $0.routingKey == "conversion.blocked" }).message
+      #expect(message.correlationID == "+1415555" && message.type == "conversion.blocked.v1")
+      let error = try await refusal(bench, Self.number(7))
+      #expect(error.code == .tooManyAttempts && error.reason == "PREFIX_BLOCKED" && error.retryAfter == 43_200)
+      #expect(try await isAccepted(bench, "+14155561000"))
+      let metrics = bench.registry.render()
+      #expect(metrics.contains(#"countersign_limited_total{limit="conversion_prefix"} 1"#))
+      #expect(metrics.contains(#"countersign_conversion_blocked_total{scope="prefix"} 1"#))
+      #expect(metrics.contains(#"countersign_conversion_sent_total{region="US"} 3"#))
+      #expect(metrics.contains(#"countersign_conversion_verified_total{region="US"} 0"#))
+      #expect(!metrics.contains("+1415"))
+      _ = try await bench.conversionSweeper.sweep()
+      #expect(bench.registry.render().contains(#"countersign_conversion_blocks{scope="prefix"} 1"#))
+      let log = bench.logs.lines().joined(separator: "\n")
+      #expect(log.contains("nothing is sent to these numbers any more"))
+      #expect(!log.contains("+14155551"), "a full number")
+    }
+  }
+
+  @Test("It ends by itself, is not told of then, and the next start goes through")
+  func ends() async throws {
+    try await Bench.with(Self.rules { $0.conversion.blockLength = .seconds(100) }) { bench in
+      try await expire(bench, 3)
+      #expect(try await refusal(bench, Self.number(7)).retryAfter == 100)
+      bench.clock.advance(by: .seconds(100))
+      #expect(try await isAccepted(bench, Self.number(7)))
+      try await tidy(bench)
+      #expect(bench.events().isEmpty)
+    }
+  }
+
+  @Test("Five of a region, no three of a prefix: the region is blocked")
+  func region() async throws {
+    try await Bench.with(Self.rules()) { bench in
+      for prefix in ["+1415555", "+1415556"] {
+        for index in 0..<2 { _ = try await start(bench, Self.number(index, prefix: prefix)) }
+      }
+      try await expire(bench, 1, prefix: "+1415557")
+      #expect(try bench.event(ConversionBlocked.self)?.key == "US")
+      let error = try await refusal(bench, "+12125551000")
+      #expect(error.code == .tooManyAttempts && error.reason == "REGION_BLOCKED")
+      #expect(try await isAccepted(bench, "+33612345678"))
+      #expect(try await isAccepted(bench, Bench.fictional))
+    }
+  }
+
+  @Test("A verification that lives is gone on with, and sends its code again")
+  func pending() async throws {
+    try await Bench.with(Self.rules()) { bench in
+      for index in 0..<3 { _ = try await start(bench, Self.number(index)) }
+      bench.clock.advance(by: .seconds(200))
+      let id = try await bench.start(Self.number(7)).verificationID
+      bench.clock.advance(by: .seconds(100))
+      try await tidy(bench)
+      #expect(try await refusal(bench, Self.number(8)).reason == "PREFIX_BLOCKED")
+      let again = try await bench.start(Self.number(7))
+      #expect(again.verificationID == id && again.resent)
+    }
+  }
+
+  @Test("Codes that come back, at the last moment too, keep a prefix open; three wrong ones do not")
+  func outcomes() async throws {
+    try await Bench.with(Self.rules { $0.policy.checksPerCode = 1 }) { bench in
+      let id = try await bench.start(Self.number(0)).verificationID
+      let code = try #require(try bench.jobs().first).code
+      // No result has come yet; the code proves that the message was sent.
+      #expect(try await bench.check(id, code).type == "verification.approved.v1")
+      for index in 1..<3 {
+        let id = try await start(bench, Self.number(index))
+        let status = try await bench.status(id)
+        #expect(status.state == .sent)
+        #expect(try await bench.checkError(id, "x") == .tooManyAttempts)
+      }
+      try await tidy(bench)
+      #expect(bench.events().isEmpty)
+      let figures = try await list(bench)
+      #expect(figures.prefixes == [.init(key: "+1415555", region: "US", sent: 3, verified: 1)])
+      #expect(figures.regions == [.init(key: "US", region: "US", sent: 3, verified: 1)])
+      #expect(bench.registry.render().contains(#"countersign_conversion_verified_total{region="US"} 1"#))
+    }
+  }
+
+  @Test("What tells nothing of who asks does not count")
+  func missingSignals() async throws {
+    try await Bench.with(Self.rules()) { bench in
+      // Nothing reported, unknown, refused, expired at the worker, canceled, fictional.
+      _ = try await bench.start(Self.number(0))
+      for (index, outcome) in [JobOutcome.unknown, .refused, .expired].enumerated() {
+        let id = try await bench.start(Self.number(index + 1)).verificationID
+        await bench.deliverResults([try bench.result("\(id).sms.1", outcome)])
+      }
+      let canceled = try await start(bench, Self.number(5))
+      _ = try await bench.ask(CancelVerification(verificationID: canceled))
+      _ = try await bench.start(Bench.fictional)
+      bench.clock.advance(by: .seconds(300))
+      try await tidy(bench)
+      let figures = try await list(bench)
+      #expect(figures.prefixes.isEmpty && figures.regions.isEmpty && figures.blocks.isEmpty)
+      #expect(!bench.registry.render().contains("countersign_conversion_sent_total{"))
+    }
+  }
+
+  @Test("What runs out while nobody could give a code back does not count")
+  func deafness() async throws {
+    try await Bench.with(Self.rules()) { bench in
+      for index in 0..<3 { _ = try await start(bench, Self.number(index)) }
+      bench.isBrokerThere = false
+      bench.clock.advance(by: .seconds(100))
+      try await tidy(bench)
+      bench.isBrokerThere = true
+      bench.clock.advance(by: .seconds(200))
+      try await tidy(bench)
+      #expect(bench.events() == Array(repeating: "verification.expired", count: 3))
+      #expect(try await list(bench).prefixes.isEmpty)
+      try await expire(bench, 3)
+      #expect(try bench.event(ConversionBlocked.self)?.sent == 3)
+    }
+  }
+
+  @Test("The list shows blocks and figures, to operators only")
+  func lists() async throws {
+    try await Bench.with(Self.rules()) { bench in
+      try await expire(bench, 3)
+      let answer = try await list(bench)
+      #expect(answer.enabled && answer.floorPercent == 10 && answer.windowSeconds == 3600 && answer.blockCount == 1)
+      let block = try #require(answer.blocks.first)
+      #expect(block.key == "+1415555" && block.scope == .prefix && block.sent == 3 && block.verified == 0)
+      #expect(answer.prefixes.isEmpty, "a prefix begins anew when it is blocked")
+      #expect(answer.regions == [.init(key: "US", region: "US", sent: 3, verified: 0)])
+      for user in [nil, "service"] {
+        let reply = try await bench.ask(ListConversions(), user: user)
+        let error = try ErrorReply(json: reply.body).error
+        #expect(error.code == .operationNotAllowed && error.field == "user_id")
+        #expect(try await bench.ask(LiftConversionBlock(key: "+1415555"), user: user).type == "error.v1")
+      }
+      #expect(try await list(bench).blockCount == 1)
+      for limit in [0, 101] {
+        let reply = try await bench.ask(ListConversions(limit: limit), user: "operator")
+        #expect(try ErrorReply(json: reply.body).error.field == "limit")
+      }
+    }
+  }
+
+  @Test("The longest list fits into a message")
+  func longestList() async throws {
+    try await Bench.with(Self.rules()) { bench in
+      let now = bench.clock.now()
+      let count = 2 * ListConversions.maxLimit
+      let blocks = (0..<count).map { index in
+        ConversionBlock(
+          scope: .prefix, key: "+88299999\(1000 + index)", region: "+882", blockedAt: now, until: now + .seconds(9),
+          counts: ConversionCounts(sent: 1_000_000, verified: 99_999))
+      }
+      try await bench.database.write { session throws(DatabaseError) in
+        let transaction = CoordinatorTransaction(session, at: now, retention: .zero)
+        for block in blocks { try transaction.store(block) }
+      }
+      for index in 0..<count {
+        let ending = ConversionEnding(
+          prefix: "+88299999\(1000 + index)", region: "+\(index)", outcome: .verified, createdAt: now, endedAt: now)
+        bench.conversions.take(ConversionChanges(endings: [ending]), at: now)
+      }
+      let reply = try await bench.ask(ListConversions(limit: ListConversions.maxLimit), user: "operator")
+      let answer = try ConversionList(json: reply.body)
+      #expect(answer.blockCount == count)
+      #expect([answer.blocks.count, answer.regions.count, answer.prefixes.count] == [100, 100, 100])
+      // Counts may have more digits than here.
+      #expect(reply.body.count < MessageLimits.maxBodyBytes * 3 / 4)
+    }
+  }
+
+  @Test("A lift is answered, told of, and begins anew; the same message twice lifts once")
+  func lifts() async throws {
+    try await Bench.with(Self.rules { $0.conversion.minimumPerRegion = 50 }) { bench in
+      for index in 0..<3 { _ = try await start(bench, Self.number(index)) }
+      bench.clock.advance(by: .seconds(299))
+      for index in 3..<6 { _ = try await start(bench, Self.number(index)) }
+      bench.clock.advance(by: .seconds(1))
+      try await tidy(bench)
+      let message = try bench.commandMessage(LiftConversionBlock(key: "+1415555"), id: "lift", user: "operator")
+      _ = bench.sink.takePublished()
+      await bench.deliver([message, message])
+      #expect(bench.replies().count == 2 && Set(bench.replies().map(\.body)).count == 1)
+      let reply = try ConversionLifted(json: try #require(bench.replies().first).body)
+      let event = try #require(try bench.event(ConversionLifted.self))
+      #expect(event == reply && event.key == "+1415555" && event.liftedAt == bench.clock.now())
+      #expect(bench.events() == ["conversion.lifted"])
+      #expect(try await isAccepted(bench, Self.number(7)))
+      #expect(try await list(bench).blocks.isEmpty)
+      // Three that began before the lift run out, and are not held against the prefix.
+      bench.clock.advance(by: .seconds(299))
+      try await tidy(bench)
+      #expect(!bench.events().contains("conversion.blocked"))
+      let again = try ErrorReply(json: try await lift(bench, "+1415555").body).error
+      #expect(again.code == .invalidArgument && again.reason == "NOT_BLOCKED" && again.field == "key")
+    }
+  }
+
+  @Test("A restart forgets neither the block nor a lift, and counts again what had ended")
+  func restart() async throws {
+    try await Bench.with(Self.rules()) { bench in
+      let other = "+1415556"
+      for index in 0..<2 { _ = try await start(bench, Self.number(index, prefix: other)) }
+      try await expire(bench, 3)
+      _ = try await bench.error(StartVerification(phoneNumber: "+12125551000", app: Bench.app))
+      #expect(try await list(bench).blocks.map(\.key).sorted() == ["+1415555", "US"])
+      try await bench.restart()
+      #expect(try await refusal(bench, Self.number(7)).code == .tooManyAttempts)
+      #expect(try await list(bench).prefixes == [.init(key: other, region: "US", sent: 2, verified: 0)])
+      #expect(try await lift(bench, "US").type == "conversion.lifted.v1")
+      #expect(try await lift(bench, "+1415555").type == "conversion.lifted.v1")
+      bench.clock.advance(by: .seconds(1))
+      try await bench.restart()
+      try await tidy(bench)
+      #expect(bench.events().isEmpty, "what was judged before the lift is judged again")
+      #expect(try await isAccepted(bench, Self.number(7)))
+      // One more of the prefix that was not blocked completes its three.
+      try await expire(bench, 1, prefix: other)
+      #expect(try bench.event(ConversionBlocked.self)?.key == other)
+    }
+  }
+
+  @Test("A block that a crash lost is found again")
+  func crash() async throws {
+    try await Bench.with(Self.rules()) { bench in
+      for index in 0..<3 { _ = try await start(bench, Self.number(index)) }
+      bench.clock.advance(by: .seconds(300))
+      _ = try await bench.sweeper.sweep()
+      #expect(try await bench.count("conversion_block") == 0)
+      try await bench.restart()
+      #expect(try await refusal(bench, Self.number(7)).reason == "PREFIX_BLOCKED")
+      try await tidy(bench)
+      #expect(try bench.event(ConversionBlocked.self)?.sent == 3)
+    }
+  }
+
+  @Test("More than a page of verifications is counted again, the latest of each")
+  func pages() async throws {
+    try await Bench.with(Self.rules { $0.conversion.minimumPerPrefix = 1_000_000 }) { bench in
+      let count = 2 * ConversionLoader.pageRows + 10
+      let (now, policy) = (bench.clock.now(), bench.rules.policy)
+      let code = bench.keeper.keep(fixedCode: "123456", for: "v")
+      try await bench.database.write { session throws(DatabaseError) in
+        let transaction = CoordinatorTransaction(session, at: now, retention: .seconds(86_400))
+        for index in 0..<count {
+          var verification = PhoneVerification(
+            id: "v\(index)", app: "a", phoneNumber: "+1415555\(10_000 + index)", region: "US", languageCode: nil,
+            isTestNumber: false, code: code, at: now, under: policy)
+          _ = verification.apply(.started, at: now, under: policy)
+          _ = verification.apply(.checkRequested, at: now, under: policy)
+          _ = verification.apply(.codeCompared(matches: true), at: now, under: policy)
+          transaction.set(verification)
+        }
+        _ = try transaction.flush()
+      }
+      try await bench.restart()
+      #expect(try await list(bench).regions == [.init(key: "US", region: "US", sent: count, verified: count)])
+      bench.clock.advance(by: .seconds(3601))
+      try await bench.restart()
+      #expect(try await list(bench).regions.isEmpty)
+    }
+  }
+
+  @Test("A block that cannot be stored holds, and is stored and told of later")
+  func storedLater() async throws {
+    try await Bench.with(Self.rules()) { bench in
+      for index in 0..<3 { _ = try await start(bench, Self.number(index)) }
+      bench.clock.advance(by: .seconds(300))
+      _ = try await bench.sweeper.sweep()
+      try await bench.database.write { session throws(DatabaseError) -> Void in
+        try session.execute("ALTER TABLE conversion_block RENAME TO away")
+      }
+      await #expect(throws: DatabaseError.self) { _ = try await bench.conversionSweeper.sweep() }
+      #expect(try await refusal(bench, Self.number(7)).reason == "PREFIX_BLOCKED")
+      try await bench.database.write { session throws(DatabaseError) -> Void in
+        try session.execute("ALTER TABLE away RENAME TO conversion_block")
+      }
+      try await tidy(bench)
+      #expect(try bench.event(ConversionBlocked.self) != nil)
+    }
+  }
+
+  @Test("Rows of blocks go when they make no difference any more")
+  func deletes() async throws {
+    try await Bench.with(Self.rules { $0.conversion.blockLength = .seconds(100) }) { bench in
+      try await expire(bench, 3)
+      bench.clock.advance(by: .seconds(100 + 3600 + 599))
+      try await tidy(bench)
+      #expect(try await bench.count("conversion_block") == 1)
+      bench.clock.advance(by: .seconds(1))
+      try await tidy(bench)
+      #expect(try await bench.count("conversion_block") == 0)
+    }
+  }
+
+  @Test("Nothing is assessed for a number that would be refused")
+  func recaptcha() async throws {
+    try await Bench.with(Self.rules()) { bench in
+      try await expire(bench, 3)
+      let command = bench.startCommand(Bench.captcha("t"), app: Bench.recaptchaApp, number: Self.number(7))
+      #expect(try await bench.error(command).reason == "PREFIX_BLOCKED")
+      #expect(try bench.published(RecaptchaAssessJob.self).isEmpty)
+      #expect(try await bench.count("assessment") == 0)
+    }
+  }
+
+  @Test("A refused start uses up no limit")
+  func limits() async throws {
+    try await Bench.with(Self.rules()) { bench in
+      try await expire(bench, 3)
+      let before = try await bench.dump("usage")
+      _ = try await refusal(bench, Self.number(7))
+      #expect(try await bench.dump("usage") == before)
+    }
+  }
+}
