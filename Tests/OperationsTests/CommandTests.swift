@@ -47,6 +47,11 @@ final class FakeBackend: OperatorBackend {
     }
   }
 
+  func sendAsOperator<C: Command>(_ command: C, timeout: Duration) async throws(OperationsError) -> C.Reply {
+    sent.withLock { $0.append("as operator") }
+    return try await send(command, timeout: timeout)
+  }
+
   func enqueue(_ job: EnqueuedJob, timeout: Duration) async throws(OperationsError) -> JobResult {
     jobs.withLock { $0.append(job) }
     do {

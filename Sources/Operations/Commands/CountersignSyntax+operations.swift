@@ -1,3 +1,4 @@
+internal import Messages
 internal import ServiceRuntime
 
 extension CountersignSyntax {
@@ -44,6 +45,26 @@ extension CountersignSyntax {
       CommandSyntax(
         "status", "Shows what has happened to a revocation, or to the push of a receipt, in every process.",
         operands: [.required("ID", "The operation ID, or the receipt.")])
+    ])
+
+  static let conversion = CommandSyntax(
+    "conversion", "Shows how many of the codes that were sent come back, and lifts blocks.",
+    discussion: """
+      Where too few codes come back, somebody may be paid for messages that nobody reads, or messages do not arrive. The coordinator
+      then sends nothing to that prefix (the numbers that differ in their last four digits only) or that region for a while.
+      """,
+    subcommands: [
+      CommandSyntax(
+        "list", "Lists what is blocked, and the figures of the last while, the worst first.",
+        options: [
+          .value(
+            "limit", "NUMBER",
+            "Most entries of each kind, up to \(ListConversions.maxLimit): \(ListConversions.defaultLimit) unless given."
+          )
+        ]),
+      CommandSyntax(
+        "lift", "Has messages sent again, and begins to count anew. Exit code 1 when nothing is blocked there.",
+        operands: [.required("KEY", "The prefix or the region, as the list shows it: +1415555, US.")]),
     ])
 
   private static let noWait = CommandOption.flag("no-wait", "Do not wait for what becomes of it.")

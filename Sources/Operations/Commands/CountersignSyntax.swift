@@ -9,7 +9,7 @@ enum CountersignSyntax {
       Where the broker is, and as whom to go there, is taken from the options, else from the environment, else from
       .run/stack.env of the development stack, else from the configuration file:
         COUNTERSIGN_AMQP_URL           verify, app, revoke, …    amqp://service:PASSWORD@HOST:PORT/VHOST
-        COUNTERSIGN_OPERATOR_AMQP_URL  dead, doctor, bench       amqp://operator:PASSWORD@HOST:PORT/VHOST
+        COUNTERSIGN_OPERATOR_AMQP_URL  dead, conversion, …       amqp://operator:PASSWORD@HOST:PORT/VHOST
         COUNTERSIGN_MANAGEMENT_URL     topology, doctor          http://operator:PASSWORD@HOST:PORT
 
       Exit codes:
@@ -28,7 +28,8 @@ enum CountersignSyntax {
       .value("timeout", "TIME", "How long to wait for an answer: 10s unless given."),
     ],
     subcommands: [
-      verify, app, revoke, operation, enqueue, mail, topology, dead, keys, doctor, templates, sms, bench, version,
+      verify, app, revoke, operation, conversion, enqueue, mail, topology, dead, keys, doctor, templates, sms, bench,
+      version,
     ])
 
   private static let verify = CommandSyntax(

@@ -17,6 +17,9 @@ protocol OperatorBackend: Sendable {
   /// Sends a command to the coordinator and waits for its reply.
   func send<C: Command>(_ command: C, timeout: Duration) async throws(OperationsError) -> C.Reply
 
+  /// Sends a command for operators to the coordinator, as one, and waits for its reply.
+  func sendAsOperator<C: Command>(_ command: C, timeout: Duration) async throws(OperationsError) -> C.Reply
+
   /// Gives a job to its worker and waits for the result.
   func enqueue(_ job: EnqueuedJob, timeout: Duration) async throws(OperationsError) -> JobResult
 

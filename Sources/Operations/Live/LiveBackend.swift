@@ -46,6 +46,12 @@ struct LiveBackend: OperatorBackend {
     try await withClient { client in try await client.send(command, timeout: timeout) }
   }
 
+  func sendAsOperator<C: Command>(_ command: C, timeout: Duration) async throws(OperationsError) -> C.Reply {
+    try await withClient(of: try configuration.operatorUser.endpoint(), showsUser: true) { client in
+      try await client.send(command, timeout: timeout)
+    }
+  }
+
   func enqueue(_ job: EnqueuedJob, timeout: Duration) async throws(OperationsError) -> JobResult {
     try await withClient { client in
       try await client.perform(type: job.type, body: job.body, id: job.messageID, timeout: timeout)
@@ -64,12 +70,17 @@ struct LiveBackend: OperatorBackend {
   private func withClient<Reply: Sendable>(
     _ body: @Sendable (CountersignClient) async throws -> Reply
   ) async throws(OperationsError) -> Reply {
-    let endpoint = try configuration.service.endpoint()
+    try await withClient(of: try configuration.service.endpoint(), showsUser: false, body)
+  }
+
+  private func withClient<Reply: Sendable>(
+    of endpoint: BrokerEndpoint, showsUser: Bool, _ body: @Sendable (CountersignClient) async throws -> Reply
+  ) async throws(OperationsError) -> Reply {
     // A client goes on trying for as long as its caller waits; somebody at a terminal wants to know at once that the
     // broker is not there or refuses him.
     await Self.close(try await open(endpoint))
     do {
-      return try await CountersignClient.with(endpoint: endpoint, name: Self.appID, body)
+      return try await CountersignClient.with(endpoint: endpoint, name: Self.appID, showsUser: showsUser, body)
     } catch let error as ClientError {
       throw OperationsError(error)
     } catch {

@@ -2,15 +2,13 @@
 enum Provider: String, Sendable, CaseIterable {
   case twilio
   case webhook
-  case vonage
-  case messageBird = "messagebird"
   case apns
   case recaptcha
   case appleToken = "apple-token"
   case appleRevoke = "apple-revoke"
 
   /// Those that take messages for phone numbers.
-  static let messaging: [Provider] = [.twilio, .webhook, .vonage, .messageBird]
+  static let messaging: [Provider] = [.twilio, .webhook]
 
   static var names: String { allCases.map(\.rawValue).joined(separator: ", ") }
 }

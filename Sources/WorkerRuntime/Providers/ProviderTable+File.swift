@@ -7,7 +7,6 @@ extension ProviderTable {
   private struct File: Decodable {
     let codes: [String: ProviderRule]?
     let statuses: [String: ProviderRule]?
-    let receipts: [String: ProviderReceiptRule]?
   }
 
   /// Reads a table from a JSON5 file.
@@ -27,7 +26,7 @@ extension ProviderTable {
       throw WorkerSetupError(
         .invalidProviderTable, "\(path): statuses.\(status) must be an HTTP status from 300 to 599, or 3xx, 4xx or 5xx")
     }
-    self.init(codes: file.codes ?? [:], statuses: file.statuses ?? [:], receipts: file.receipts ?? [:])
+    self.init(codes: file.codes ?? [:], statuses: file.statuses ?? [:])
   }
 
   private static func isStatus(_ text: String) -> Bool {

@@ -1,0 +1,186 @@
+"""The conversion of a prefix collapses: it is blocked, told of, refused, listed, lifted, and all of that survives a restart."""
+
+import json
+import os
+import random
+import subprocess
+import time
+import unittest
+
+import pika
+
+import simulator
+import stack
+from countersign_client import Client, Refused
+from process import Process
+
+APP = "com.example.app"
+MINIMUM = 3
+PREFIX = f"+49160{random.randrange(1_000):03d}"
+NEIGHBOUR = f"+49170{random.randrange(1_000):03d}"
+REFUSED = 1
+
+
+def countersign(*arguments):
+    """The command line as an operator has it on another host: the broker's address and nothing else."""
+    program = os.path.join(os.environ["COUNTERSIGN_BIN"], "countersign")
+    environment = {
+        "COUNTERSIGN_OPERATOR_AMQP_URL": os.environ["COUNTERSIGN_OPERATOR_AMQP_URL"],
+        "COUNTERSIGN_AMQP_URL": "amqp://nobody:nothing@127.0.0.1:1/",
+    }
+    done = subprocess.run(
+        [program, "--json", "--timeout", "60s", "conversion", *arguments], cwd="/", env=environment,
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, check=False)
+    return done.returncode, json.loads(done.stdout)
+
+
+class ConversionTest(unittest.TestCase):
+    """With a coordinator of its own in the place of the stack's, to which three verifications are enough."""
+
+    def setUp(self):
+        stack.stop("coordinator")
+        self.addCleanup(stack.start, "coordinator")
+        self.client = Client(os.environ["COUNTERSIGN_AMQP_URL"])
+        self.addCleanup(self.client.close)
+        self.events = []
+        queue = self.client.channel.queue_declare("", exclusive=True).method.queue
+        self.client.channel.queue_bind(queue, "countersign.events", "conversion.*")
+        self.client.channel.basic_consume(queue, self.on_event, auto_ack=True)
+        self.numbers = iter(random.sample(range(10_000), 1_000))
+
+    def on_event(self, _channel, method, properties, body):
+        self.events.append((method.routing_key, properties, json.loads(body)))
+
+    def coordinator(self):
+        """Not started yet."""
+        running = Process("coordinator")
+        running.replace(
+            r"apps: \{",
+            f"verification: {{ checksPerCode: 1 }},\n  conversion: {{ minimumPerPrefix: {MINIMUM} }},\n  apps: {{")
+        return running
+
+    def ready(self, running):
+        """Starts it, and waits until it is ready."""
+        running.start()
+        deadline = time.monotonic() + 60
+        while True:
+            try:
+                if running.get("/readyz")[0] == 200:
+                    return
+            except OSError:
+                pass
+            self.assertIsNone(running.running.poll(), running.output())
+            self.assertLess(time.monotonic(), deadline, running.output())
+            time.sleep(0.1)
+
+    def start(self, prefix=PREFIX):
+        number = f"{prefix}{next(self.numbers):04d}"
+        return self.client.command("verification.start", {"phoneNumber": number, "app": APP}, timeout=60)
+
+    def sent(self, prefix=PREFIX):
+        """A verification of which the coordinator knows that a provider took its message, and its code."""
+        started = self.start(prefix)
+        code = simulator.code(simulator.message(started["phoneNumber"], timeout=120)["body"])
+        deadline = time.monotonic() + 60
+        while self.client.command(
+                "verification.status", {"verificationID": started["verificationID"]}, timeout=60)["state"] != "sent":
+            self.assertLess(time.monotonic(), deadline, "the result did not come")
+            time.sleep(0.05)
+        return started["verificationID"], code
+
+    def fail(self, prefix=PREFIX):
+        identifier, code = self.sent(prefix)
+        wrong = f"{(int(code) + 1) % 1_000_000:06d}"
+        with self.assertRaises(Refused):
+            self.client.command("verification.check", {"verificationID": identifier, "code": wrong}, timeout=60)
+
+    def event(self, name, timeout=60):
+        deadline = time.monotonic() + timeout
+        while not self.events:
+            self.assertLess(time.monotonic(), deadline, f"no {name}")
+            self.client.connection.process_data_events(time_limit=0.2)
+        key, properties, body = self.events.pop(0)
+        self.assertEqual(key, name)
+        self.assertEqual(properties.type, f"{name}.v1")
+        return body
+
+    def refused(self, prefix=PREFIX):
+        with self.assertRaises(Refused) as caught:
+            self.start(prefix)
+        return caught.exception
+
+    def test_collapse_and_lift(self):
+        with self.coordinator() as running:
+            self.ready(running)
+            identifier, code = self.sent(NEIGHBOUR)
+            self.client.command("verification.check", {"verificationID": identifier, "code": code}, timeout=60)
+            for _ in range(MINIMUM):
+                self.fail()
+            event = self.event("conversion.blocked")
+            self.assertEqual(
+                {name: event[name] for name in ["scope", "key", "region", "sent", "verified"]},
+                {"scope": "prefix", "key": PREFIX, "region": "DE", "sent": MINIMUM, "verified": 0})
+            error = self.refused()
+            self.assertEqual((error.code, error.reason), ("TOO_MANY_ATTEMPTS_TRY_LATER", "PREFIX_BLOCKED"))
+            self.assertGreater(error.retry_after, 12 * 3600 - 600)
+            self.start(NEIGHBOUR)
+            self.lists_it()
+            self.shows_it(running)
+
+            self.assertEqual(running.stop(), 0, running.output())
+            self.ready(running)
+            self.assertEqual(self.refused().reason, "PREFIX_BLOCKED", "a restart has forgotten it")
+            self.lists_it()
+            # The same after a crash.
+            running.running.kill()
+            running.running.wait()
+            self.ready(running)
+            self.assertEqual(self.refused().reason, "PREFIX_BLOCKED", "a crash has forgotten it")
+
+            self.only_operators_may()
+            code, lifted = countersign("lift", PREFIX)
+            self.assertEqual((code, lifted["key"]), (0, PREFIX))
+            self.assertEqual(self.event("conversion.lifted"), lifted)
+            self.start()
+            code, answer = countersign("lift", PREFIX)
+            self.assertEqual((code, answer["error"]["reason"]), (REFUSED, "NOT_BLOCKED"))
+            self.assertEqual(running.stop(), 0, running.output())
+            self.ready(running)
+            # What had ended before the lift is not counted again.
+            for _ in range(MINIMUM - 1):
+                self.fail()
+            self.start()
+            self.assertEqual(countersign("list")[1]["blocks"], [])
+            self.assertEqual(running.stop(), 0, running.output())
+            self.assertEqual(self.events, [])
+
+    def lists_it(self):
+        code, answer = countersign("list")
+        self.assertEqual(code, 0)
+        self.assertEqual([block["key"] for block in answer["blocks"]], [PREFIX])
+        self.assertIn({"key": NEIGHBOUR, "region": "DE", "sent": 1, "verified": 1}, answer["prefixes"])
+        self.assertEqual(answer["regions"], [{"key": "DE", "region": "DE", "sent": MINIMUM + 1, "verified": 1}])
+
+    def shows_it(self, running):
+        metrics = running.get("/metrics")[1]
+        self.assertIn(f'countersign_conversion_sent_total{{region="DE"}} {MINIMUM + 1}', metrics)
+        self.assertIn('countersign_conversion_verified_total{region="DE"} 1', metrics)
+        self.assertIn('countersign_limited_total{limit="conversion_prefix"} 1', metrics)
+        log = running.line("nothing is sent to these numbers any more")
+        self.assertIn(PREFIX, log)
+        self.assertNotRegex(running.output(), r"\+49160\d{7}", "a full number in the log")
+
+    def only_operators_may(self):
+        with self.assertRaises(Refused) as caught:
+            self.client.command("conversion.lift", {"key": PREFIX}, timeout=60)
+        self.assertEqual((caught.exception.code, caught.exception.field), ("OPERATION_NOT_ALLOWED", "user_id"))
+        # Who says that he is somebody else is thrown out by the broker.
+        liar = Client(os.environ["COUNTERSIGN_AMQP_URL"])
+        self.addCleanup(liar.close)
+        with self.assertRaises(pika.exceptions.ChannelClosedByBroker):
+            liar.command("conversion.lift", {"key": PREFIX}, user_id="operator")
+        self.assertEqual(self.refused().reason, "PREFIX_BLOCKED")
+
+
+if __name__ == "__main__":
+    unittest.main()
