@@ -70,13 +70,8 @@ final class Exchange: @unchecked Sendable {
 extension Exchange {
   /// Daemon's thread: copies everything out of the connection.
   func request(method: String) -> HTTPServerRequest {
-    let parts = target.split(separator: UInt8(ascii: "?"), maxSplits: 1, omittingEmptySubsequences: false)
-    return HTTPServerRequest(
-      method: method,
-      path: percentDecoded(parts.first ?? [], plusIsSpace: false),
-      query: parts.count > 1 ? URLEncodedForm.parse(parts[1]) : [],
-      headers: headers(),
-      body: body,
+    HTTPServerRequest(
+      method: method, target: String(decoding: target, as: UTF8.self), headers: headers(), body: body,
       remoteAddress: remoteAddress())
   }
 

@@ -2,6 +2,8 @@
 public struct HTTPServerRequest: Sendable {
   /// The method, in capitals as sent: `GET`, `POST`, …
   public let method: String
+  /// Path and query as they were sent, still percent-encoded: what a signature of the address was made over.
+  public let target: String
   /// The path, percent-decoded and without the query.
   public let path: String
   /// The parameters of the query in order, percent-decoded, `+` being a space.
@@ -13,17 +15,29 @@ public struct HTTPServerRequest: Sendable {
   /// The address of the client's end of the connection, without the port: `127.0.0.1`, `::1`.
   public let remoteAddress: String
 
-  /// Makes a request, as tests of a handler do.
+  /// Makes a request of its parts. Without a target it counts as sent without a query.
   public init(
-    method: String, path: String, query: [(name: String, value: String)] = [],
+    method: String, target: String? = nil, path: String, query: [(name: String, value: String)] = [],
     headers: HTTPServerHeaders = [:], body: [UInt8] = [], remoteAddress: String = ""
   ) {
     self.method = method
+    self.target = target ?? path
     self.path = path
     self.query = query
     self.headers = headers
     self.body = body
     self.remoteAddress = remoteAddress
+  }
+
+  /// Makes a request of a target as it is sent, percent-encoded.
+  public init(
+    method: String, target: String, headers: HTTPServerHeaders = [:], body: [UInt8] = [], remoteAddress: String = ""
+  ) {
+    let parts = Array(target.utf8).split(separator: UInt8(ascii: "?"), maxSplits: 1, omittingEmptySubsequences: false)
+    self.init(
+      method: method, target: target, path: percentDecoded(parts.first ?? [], plusIsSpace: false),
+      query: parts.count > 1 ? URLEncodedForm.parse(parts[1]) : [], headers: headers, body: body,
+      remoteAddress: remoteAddress)
   }
 
   /// The first parameter of that name in the query.

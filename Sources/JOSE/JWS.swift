@@ -23,7 +23,7 @@ public enum JWS {
     guard payload.count <= maxPayloadBytes else {
       throw JOSEError(.tooLarge, "more than \(maxPayloadBytes) bytes to sign")
     }
-    let json = try JWSHeader.encode(header, algorithm: key.algorithm, keyID: key.id)
+    let json = try JWSHeader.encode(header, algorithm: key.algorithm.rawValue, keyID: key.id)
     guard json.count <= maxHeaderBytes else {
       throw JOSEError(.tooLarge, "the header has more than \(maxHeaderBytes) bytes")
     }
@@ -54,7 +54,7 @@ public enum JWS {
       throw JOSEError(.tooLarge, "the signed text has more than \(maxCompactBytes) bytes")
     }
     let parts = try Parts(text)
-    let header = try JWSHeader.decode(parts.header, algorithm: key.algorithm)
+    let header = try JWSHeader.decode(parts.header, algorithms: [key.algorithm.rawValue])
     if let id = key.id, let named = header["kid"], named != id {
       let name = JOSEError.printable(named)
       throw JOSEError(.unknownKey, "the signed text names the key \"\(name)\" instead of \"\(id)\"", keyID: name)

@@ -7,9 +7,9 @@ enum JWSHeader {
 
   /// - Throws: ``JOSEError/Code/malformed`` when a member's name is reserved.
   static func encode(
-    _ members: [String: String], algorithm: SignatureAlgorithm, keyID: String?
+    _ members: [String: String], algorithm: String, keyID: String?
   ) throws(JOSEError) -> [UInt8] {
-    var json = Array(#"{"alg":"\#(algorithm.rawValue)""#.utf8)
+    var json = Array(#"{"alg":"\#(algorithm)""#.utf8)
     if let keyID { append("kid", keyID, to: &json) }
     for name in members.keys.sorted() {
       guard !reserved.contains(name), let value = members[name] else {
@@ -23,15 +23,15 @@ enum JWSHeader {
 
   /// Members that are not strings are left out, but those that change how the text is to be read are refused.
   /// - Throws: ``JOSEError/Code/malformed``, ``JOSEError/Code/unsupportedAlgorithm``.
-  static func decode(_ json: [UInt8], algorithm: SignatureAlgorithm) throws(JOSEError) -> [String: String] {
+  static func decode(_ json: [UInt8], algorithms: [String]) throws(JOSEError) -> [String: String] {
     let (header, others) = try HeaderJSON.members(of: json, in: "signed text")
     for name in ["crit", "b64"] where header[name] != nil || others.contains(name) {
       throw JOSEError(.unsupportedAlgorithm, "the header of the signed text has \"\(name)\", which is not taken here")
     }
-    guard header["alg"] == algorithm.rawValue else {
+    guard let algorithm = header["alg"], algorithms.contains(algorithm) else {
       let found = JOSEError.printable(header["alg"] ?? "nothing")
-      throw JOSEError(
-        .unsupportedAlgorithm, "the signed text's alg is \(found) instead of the key's, \(algorithm.rawValue)")
+      let wanted = algorithms.joined(separator: ", ")
+      throw JOSEError(.unsupportedAlgorithm, "the signed text's alg is \(found) instead of the key's, \(wanted)")
     }
     return header
   }

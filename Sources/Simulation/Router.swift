@@ -6,6 +6,8 @@ import Telemetry
 struct Router: Sendable {
   private let twilio: TwilioMessages
   private let webhook: WebhookReceiver
+  private let vonage: VonageMessages
+  private let messageBird: MessageBirdMessages
   private let apns: APNsGateway
   private let assessments: Assessments
   private let siteVerify: SiteVerify
@@ -21,10 +23,12 @@ struct Router: Sendable {
     let faults = FaultRegistry(random: random)
     let gate = ProviderGate(faults: faults, clock: clock, metrics: metrics)
     let inbox = ProviderInbox(store: store, gate: gate)
-    let receipts = try Self.callbacks(settings, metrics)
-    twilio = TwilioMessages(settings, inbox: inbox, callbacks: receipts)
+    let receipts = try Self.reporter(metrics, clock)
+    twilio = TwilioMessages(settings, inbox: inbox, receipts: receipts)
     webhook = WebhookReceiver(
       verifier: try WebhookVerifier(settings.webhookSecret, tolerance: settings.timestampTolerance), inbox: inbox)
+    vonage = VonageMessages(settings.vonage, inbox: inbox, receipts: receipts)
+    messageBird = MessageBirdMessages(settings.messageBird, inbox: inbox, receipts: receipts)
     let pushes = PushControl(pushes: Journal(capacity: settings.maxMessages), devices: DeviceRegistry())
     apns = try APNsGateway(settings.apns, devices: pushes.devices, pushes: pushes.pushes, gate: gate)
     let recaptcha = RecaptchaControl(tokens: RecaptchaTokens())
@@ -40,11 +44,11 @@ struct Router: Sendable {
     self.metrics = metrics
   }
 
-  private static func callbacks(
-    _ settings: SimulatorSettings, _ metrics: MetricsRegistry
-  ) throws(SimulationError) -> TwilioCallbacks {
+  private static func reporter(
+    _ metrics: MetricsRegistry, _ clock: any WallClock
+  ) throws(SimulationError) -> ReceiptReporter {
     do {
-      return try TwilioCallbacks(settings, metrics: metrics)
+      return try ReceiptReporter(metrics: metrics, clock: clock)
     } catch {
       throw SimulationError(code: .cannotListen, description: error.description)
     }
@@ -55,6 +59,8 @@ struct Router: Sendable {
     switch parts.first {
     case "2010-04-01": return await twilio.reply(request, parts)
     case "webhook" where parts == ["webhook", "sms"]: return await webhook.reply(request)
+    case "sms" where parts == ["sms", "json"]: return await vonage.reply(request)
+    case "messages" where parts == ["messages"]: return await messageBird.reply(request)
     case "3": return await apns.reply(request, parts)
     case "v1": return await assessments.reply(request, parts)
     case "recaptcha" where parts == ["recaptcha", "api", "siteverify"]: return await siteVerify.reply(request)

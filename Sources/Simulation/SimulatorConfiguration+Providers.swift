@@ -1,6 +1,25 @@
 import ServiceRuntime
 import Telemetry
 
+extension VonageSettings {
+  mutating func read(_ section: ConfigurationSection) {
+    apiKey = section.string("apiKey", default: apiKey, "The account that may send.")
+    if let secret = section.secretFile("apiSecretFile", "The file with the account's API secret.") {
+      apiSecret = secret
+    }
+    if let secret = section.secretFile("signatureSecretFile", "The file with what signs delivery receipts.") {
+      signatureSecret = secret
+    }
+  }
+}
+
+extension MessageBirdSettings {
+  mutating func read(_ section: ConfigurationSection) {
+    if let key = section.secretFile("accessKeyFile", "The file with the account's access key.") { accessKey = key }
+    if let key = section.secretFile("signingKeyFile", "The file with what signs status reports.") { signingKey = key }
+  }
+}
+
 extension APNsSettings {
   mutating func read(_ section: ConfigurationSection) {
     teamID = section.string("teamID", default: teamID, "The team that may send.")

@@ -33,6 +33,8 @@ public struct SimulatorConfiguration: Configuration {
     settings.timestampTolerance = webhook.seconds(
       "timestampToleranceSeconds", default: settings.timestampTolerance, in: .seconds(1)...(.seconds(86_400)),
       "How far the timestamp of a webhook may be from the time here.")
+    settings.vonage.read(section.section("vonage"))
+    settings.messageBird.read(section.section("messagebird"))
     settings.maxMessages = section.integer(
       "maxMessages", default: settings.maxMessages, in: 1...10_000_000,
       "Messages that are kept, and as many pushes and revocations; the oldest go.")

@@ -12,6 +12,10 @@ public struct SimulatorSettings: Sendable {
   public var authToken = Secret("simulated-auth-token")
   /// The secrets of the webhook, `whsec_…`, any of which may sign; separated by white space.
   public var webhookSecret = Secret("whsec_c2ltdWxhdGVkLXdlYmhvb2stc2VjcmV0")
+  /// Vonage's SMS API.
+  public var vonage = VonageSettings()
+  /// MessageBird's REST API.
+  public var messageBird = MessageBirdSettings()
   /// Messages that are kept, and as many pushes and revocations; beyond it the oldest are forgotten. One takes about 400 bytes.
   public var maxMessages = 200_000
   /// How far the timestamp of a webhook may be from the time here.

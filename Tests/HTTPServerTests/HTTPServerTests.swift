@@ -32,6 +32,7 @@ struct HTTPServerTests {
     let request = try #require(seen.withLock { $0 })
     #expect(request.method == "GET")
     #expect(request.path == "/a b/c")
+    #expect(request.target == "/a%20b/c?to=%2B1415&x=1+2&flag")
     #expect(request.query.map(\.name) == ["to", "x", "flag"])
     #expect(request.parameter("to") == "+1415")
     #expect(request.parameter("x") == "1 2")

@@ -16,9 +16,19 @@ from countersign_client import Client
 APP = "com.example.app"
 
 
-def new_number():
-    """A mobile number of the plan of Germany that no other test uses."""
-    return f"+49171{random.randrange(10_000_000):07d}"
+def new_number(prefix="+49171", digits=7):
+    """A mobile number that no other test uses: of the plan of Germany, unless told otherwise."""
+    return prefix + "".join(random.choices("0123456789", k=digits))
+
+
+def british():
+    """A number that the stack sends to by Vonage."""
+    return new_number("+447400", 6)
+
+
+def french():
+    """A number that the stack sends to by MessageBird."""
+    return new_number("+33612", 6)
 
 
 class ReceiptTest(unittest.TestCase):
@@ -82,6 +92,37 @@ class ReceiptTest(unittest.TestCase):
         self.assertEqual(status["state"], "sent")
         self.assertEqual(len(self.events_about(verification_id, 2, timeout=3)), 1)
 
+    def test_what_vonage_reports_stands_in_the_timeline_in_whatever_form_it_comes(self):
+        for form in ["query", "form", "json", "token"]:
+            with self.subTest(form=form):
+                number = british()
+                simulator.report(number, "delivered", form=form, times=2)
+                verification_id = self.start(number)
+                self.assert_ended(self.timeline(verification_id, "sms.delivered"), number, "vonage", "sms.delivered")
+
+    def test_what_messagebird_reports_stands_in_the_timeline(self):
+        number = french()
+        verification_id = self.start(number)
+        self.assert_ended(
+            self.timeline(verification_id, "sms.delivered"), number, "messagebird", "sms.delivered")
+
+    def test_their_reasons_are_told_in_the_same_words(self):
+        for number, lane, code in [(british(), "vonage", 3), (french(), "messagebird", 1)]:
+            with self.subTest(lane=lane):
+                simulator.report(number, "undelivered", errorCode=code)
+                status = self.timeline(self.start(number), "sms.undelivered")
+                self.assert_ended(status, number, lane, "sms.undelivered")
+                self.assertEqual(status["timeline"][-1]["reason"], "UNKNOWN_NUMBER")
+
+    def assert_ended(self, status, number, lane, event):
+        """One message, by that lane, and one end of it, which names the provider's own ID."""
+        [message] = simulator.messages(number)
+        self.assertEqual(message["provider"], lane)
+        self.assertEqual(
+            [entry["event"] for entry in status["timeline"]], ["started", "sms.queued", "sms.accepted", event])
+        accepted, end = status["timeline"][-2:]
+        self.assertEqual((accepted["lane"], end["reference"]), (lane, message["id"]))
+
     def test_a_service_that_enqueues_a_job_itself_hears_of_it(self):
         self.listen("countersign.results", "sms.delivery.*")
         number = new_number()
@@ -102,13 +143,19 @@ class ReceiptTest(unittest.TestCase):
             data=b"MessageSid=SM1&MessageStatus=delivered",
             headers={"X-Twilio-Signature": "AAAA"},
         )
+        self.assert_refused(request, worker, "twilio")
+        query = "/1/AAAA/a.sms.1?status=delivered&messageId=1&timestamp=1&sig=00"
+        for lane in ["vonage", "messagebird"]:
+            self.assert_refused(urllib.request.Request(f"{worker}/receipts/{lane}{query}"), worker, lane)
+
+    def assert_refused(self, request, worker, lane):
         with self.assertRaises(urllib.error.HTTPError) as refused:
             urllib.request.urlopen(request, timeout=20)
         self.assertEqual(refused.exception.code, 403)
         refused.exception.close()
         with urllib.request.urlopen(worker + "/metrics", timeout=20) as response:
             self.assertRegex(
-                response.read().decode(), r'countersign_sms_receipts_total\{lane="twilio",kind="forged"\} [1-9]')
+                response.read().decode(), rf'countersign_sms_receipts_total\{{lane="{lane}",kind="forged"\}} [1-9]')
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 import CurlTransport
 import FoundationEssentials
+import HTTPServer
 import JOSE
 import Telemetry
 import Testing
@@ -10,17 +11,49 @@ import WorkerRuntime
 /// What is particular to the providers that are asked with one request.
 @Suite("Lanes of one request")
 struct HTTPLaneTests {
-  private func vonage(_ http: FakeHTTP, from: String = "Example") throws -> VonageLane {
+  private func vonage(
+    _ http: FakeHTTP, from: String = "Example", callbacks: CallbackAddresses? = nil
+  ) throws -> VonageLane {
     VonageLane(
       name: "v", configuration: VonageConfiguration(baseURL: "http://127.0.0.1:1", apiKey: "k", from: from),
-      secret: Secret("s"), table: try ProviderUnderTest.table("vonage"), http: http, clock: ManualClock(Sample.now))
+      secret: Secret("s"), table: try ProviderUnderTest.table("vonage"), callbacks: callbacks, http: http,
+      clock: ManualClock(Sample.now))
   }
 
-  private func messageBird(_ http: FakeHTTP) throws -> MessageBirdLane {
+  private func messageBird(_ http: FakeHTTP, callbacks: CallbackAddresses? = nil) throws -> MessageBirdLane {
     MessageBirdLane(
       name: "m", configuration: MessageBirdConfiguration(baseURL: "http://127.0.0.1:1", from: "Example"),
-      accessKey: Secret("s"), table: try ProviderUnderTest.table("messagebird"), http: http,
+      accessKey: Secret("s"), table: try ProviderUnderTest.table("messagebird"), callbacks: callbacks, http: http,
       clock: ManualClock(Sample.now))
+  }
+
+  @Test("Vonage and MessageBird are told where to report, at an address without a query of its own")
+  func callbacks() async throws {
+    let addresses = CallbackAddresses(
+      publicURL: "https://sms.example.com", secret: Secret("a secret of sixteen"), maxAge: .seconds(3600))
+    let attempt = Sample.attempt(String(repeating: "j", count: 200))
+    let http = FakeHTTP(200)
+    _ = try await vonage(http, callbacks: addresses).send(Sample.message(), attempt)
+    _ = try await messageBird(http, callbacks: addresses).send(Sample.message(), attempt)
+    let form = URLEncodedForm.parse(try #require(http.requests[0].body))
+    let toVonage = try #require(form.first { $0.name == "callback" }?.value)
+    #expect(form.first { $0.name == "status-report-req" }?.value == "true")
+    struct Body: Decodable {
+      let reportUrl: String
+      let reference: String
+    }
+    let toBird = try JSONDecoder().decode(Body.self, from: Data(http.requests[1].body ?? []))
+    // Longer ones are refused.
+    #expect(toBird.reference.count == 128)
+    for (lane, url) in [("v", toVonage), ("m", toBird.reportUrl)] {
+      #expect(!url.contains("?"))
+      let request = HTTPServerRequest(
+        method: "GET", target: String(url.dropFirst("https://sms.example.com".count)) + "?a=1")
+      #expect(CallbackAddresses.lane(of: request) == lane)
+      let told = try addresses.told(request, lane: lane, now: Sample.now)
+      #expect(told.subject.jobID == attempt.jobID && told.subject.correlationID == nil)
+      #expect(told.url == url + "?a=1")
+    }
   }
 
   private func aws(_ http: FakeHTTP, _ adjust: (inout AWSConfiguration) -> Void = { _ in }) throws -> AWSLane {

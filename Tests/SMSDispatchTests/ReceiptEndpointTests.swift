@@ -2,40 +2,11 @@ import AMQP
 import HTTPServer
 import JOSE
 import Messages
-import Synchronization
 import Telemetry
 import Testing
 import WorkerRuntime
 
 @testable import SMSDispatch
-
-/// Takes every publication, or answers as it is told.
-private final class RecordingSink: JobSink {
-  let isReady: Bool
-  private let state = Mutex<(outcome: Result<PublishOutcome, AMQPError>, publications: [Publication])>(
-    (.success(.confirmed), []))
-
-  init(_ outcome: Result<PublishOutcome, AMQPError> = .success(.confirmed), isReady: Bool = true) {
-    self.isReady = isReady
-    state.withLock { $0.outcome = outcome }
-  }
-
-  var publications: [Publication] { state.withLock { $0.publications } }
-
-  func run() async {}
-  func stop() async {}
-  func publish(_ batch: [Publication]) async throws(AMQPError) -> [PublishOutcome] {
-    let outcome = state.withLock { state in
-      state.publications += batch
-      return state.outcome
-    }
-    return [try outcome.get()]
-  }
-}
-
-private struct NoLog: LogSink {
-  func write(_ event: LogEvent) {}
-}
 
 @Suite("Providers' reports over HTTP")
 struct ReceiptEndpointTests {
@@ -47,8 +18,10 @@ struct ReceiptEndpointTests {
   private func endpoint(_ sink: any JobSink) throws -> ReceiptEndpoint {
     let table = try ProviderTable(file: Shipped.config + "/providers/twilio.json5")
     let source = TwilioReceipts(signature: TwilioSignature(authToken: Secret("token")), table: table)
+    let bird = MessageBirdReceipts(
+      signature: MessageBirdSignature(signingKey: Secret("key")), table: try ProviderUnderTest.table("messagebird"))
     return ReceiptEndpoint(
-      addresses: addresses, sources: ["twilio": source],
+      addresses: addresses, sources: ["twilio": source, "bird": bird],
       publisher: ReceiptPublisher(sink: sink, appID: "sms-worker", log: Logger(label: "test", sink: NoLog())),
       metrics: ReceiptMetrics(registry), clock: clock)
   }
@@ -129,6 +102,61 @@ struct ReceiptEndpointTests {
       #expect(sink.publications.isEmpty)
     }
     #expect(registry.render().contains("kind=\"forged\"} 5"))
+  }
+
+  /// A report by the query of a GET, as MessageBird makes it, to the address that the worker gave with the message.
+  private func query(
+    _ query: String, jobID: String = "v/1?.sms&1", correlationID: String? = "v/1", told: String? = nil
+  ) throws -> HTTPServerRequest {
+    let given = addresses.url(
+      lane: "bird", subject: .init(jobID: jobID, correlationID: correlationID), at: Sample.now, form: .path)
+    let url = (told ?? given) + "?" + query
+    let hash = Hexadecimal.encode(SHA256.hash(Array(url.utf8)))
+    let seconds = clock.now().seconds
+    let claims = #"{"iss":"MessageBird","nbf":\#(seconds),"exp":\#(seconds + 60),"url_hash":"\#(hash)"}"#
+    return HTTPServerRequest(
+      method: "GET", target: String(url.dropFirst("https://sms.example.com/hooks".count)),
+      headers: ["MessageBird-Signature-JWT": try JWS.sign(Array(claims.utf8), secret: Array("key".utf8))])
+  }
+
+  @Test("An address whose query is the provider's own says whom a report is about too")
+  func path() async throws {
+    for correlationID in ["v/1", nil] {
+      let sink = RecordingSink()
+      let request = try query("id=R1&status=delivered", correlationID: correlationID)
+      // Only this is a success to MessageBird.
+      #expect(await (try endpoint(sink)).answer(request).status == 200)
+      let message = try #require(sink.publications.first).message
+      #expect(message.correlationID == correlationID)
+      #expect(
+        try SMSDelivery(json: message.body)
+          == SMSDelivery(jobID: "v/1?.sms&1", state: .delivered, lane: "bird", reference: "R1", at: Sample.now))
+    }
+  }
+
+  @Test("A signed report to an address that was not given is refused, and one to an old one")
+  func pathForged() async throws {
+    let given = addresses.url(lane: "bird", subject: .init(jobID: "a", correlationID: nil), at: Sample.now, form: .path)
+    for told in [
+      given.replacing("/a", with: "/b"), given + "/c", given.replacing("/a", with: ""), given + "/c/d",
+      "https://sms.example.com/hooks/receipts/bird/",
+    ] {
+      let sink = RecordingSink()
+      #expect(await (try endpoint(sink)).answer(try query("status=delivered", told: told)).status == 403, "\(told)")
+      #expect(sink.publications.isEmpty)
+    }
+    #expect(registry.render().contains("lane=\"bird\",kind=\"forged\"} 5"))
+    clock.advance(by: .seconds(3601))
+    #expect(await (try endpoint(RecordingSink())).answer(try query("status=delivered", told: given)).status == 403)
+    #expect(count("stale", lane: "bird"))
+  }
+
+  @Test("The time that a provider names is not after now")
+  func time() async throws {
+    let sink = RecordingSink()
+    let request = try query("id=R1&status=delivered&statusDatetime=2036-05-03T08%3A58%3A10%2B00%3A00")
+    #expect(await (try endpoint(sink)).answer(request).status == 200)
+    #expect(try SMSDelivery(json: try #require(sink.publications.first).message.body).at == Sample.now)
   }
 
   @Test("A report that comes too late is refused and counted")

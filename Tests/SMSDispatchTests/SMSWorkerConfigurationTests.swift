@@ -114,11 +114,26 @@ struct SMSWorkerConfigurationTests {
     }
     #expect(vonage.configuration.url == "https://rest.nexmo.com/sms/json")
     #expect(vonage.secret.reveal() == "sesame")
+    #expect(vonage.signature == nil && bird.signature == nil)
     #expect(bird.configuration.url == "https://rest.messagebird.com/messages")
     #expect(aws.configuration.url == "https://sms-voice.eu-central-1.amazonaws.com/")
     #expect(aws.configuration.host == "sms-voice.eu-central-1.amazonaws.com")
     #expect(aws.configuration.messageType == .promotional && aws.configuration.maxPrice == "0.10")
     #expect(aws.configuration.configurationSet == "s" && aws.configuration.protectConfigurationID == "p")
+  }
+
+  @Test("What signs their reports")
+  func signatures() throws {
+    let vonage = Self.others[0] + #", signatureSecretFile: "password", signatureMethod: "sha512""#
+    let lanes = try load("[{\(vonage)}, {\(Self.others[1]), signingKeyFile: \"password\"}]").content.lanes
+    guard case .vonage(let vonage) = lanes[0].provider, case .messageBird(let bird) = lanes[1].provider else {
+      Issue.record("not the types that were asked for")
+      return
+    }
+    let wanted = VonageSignature(apiKey: "", secret: Secret("sesame"), method: .sha512)
+    let fields = [(name: "a", value: "1")]
+    #expect(vonage.signature?.code(of: fields) == wanted.code(of: fields))
+    #expect(bird.signature != nil)
   }
 
   @Test("A variable of the environment reaches into a lane")

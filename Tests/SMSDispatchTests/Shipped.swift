@@ -2,11 +2,10 @@ import SMSDispatch
 
 /// The files that are shipped with the worker, as the tests find them.
 enum Shipped {
-  /// `Config/` of this package.
-  static let config = {
-    let parts = #filePath.split(separator: "/").dropLast(3)
-    return "/" + parts.joined(separator: "/") + "/Config"
-  }()
+  /// This package.
+  static let package = "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
+  /// `Config/` of it.
+  static let config = package + "/Config"
 
   static func templates() throws(SMSDispatchError) -> SMSTemplates {
     try SMSTemplates(directory: config + "/templates/sms", defaultLanguage: "en")

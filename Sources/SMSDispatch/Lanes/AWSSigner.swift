@@ -27,11 +27,11 @@ struct AWSSigner: Sendable {
     let names = sorted.map(\.name).joined(separator: ";")
     let canonical =
       "POST\n/\n\n" + sorted.map { "\($0.name):\($0.value)\n" }.joined() + "\n\(names)\n"
-      + Self.hex(SHA256.hash(payload))
+      + Hexadecimal.encode(SHA256.hash(payload))
     let day = String(time.prefix(8))
     let scope = "\(day)/\(region)/\(service)/aws4_request"
-    let text = "AWS4-HMAC-SHA256\n\(time)\n\(scope)\n" + Self.hex(SHA256.hash(Array(canonical.utf8)))
-    let signature = Self.hex(HMACSHA256.authenticate(Array(text.utf8), key: key(day)))
+    let text = "AWS4-HMAC-SHA256\n\(time)\n\(scope)\n" + Hexadecimal.encode(SHA256.hash(Array(canonical.utf8)))
+    let signature = Hexadecimal.encode(HMACSHA256.authenticate(Array(text.utf8), key: key(day)))
     headers.append(
       (
         name: "authorization",
@@ -49,10 +49,5 @@ struct AWSSigner: Sendable {
   /// `20150830T123600Z`.
   private static func time(_ now: UnixTime) -> String {
     UnixTime(seconds: now.seconds).rfc3339.filter { $0 != "-" && $0 != ":" }
-  }
-
-  private static func hex(_ bytes: [UInt8]) -> String {
-    let digits = Array("0123456789abcdef".utf8)
-    return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
   }
 }

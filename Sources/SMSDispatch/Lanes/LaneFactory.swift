@@ -49,11 +49,13 @@ struct LaneFactory {
     case .vonage(let vonage):
       lane = VonageLane(
         name: settings.lane.name, configuration: vonage.configuration, secret: vonage.secret, table: tables.vonage,
-        http: http, clock: clock)
+        callbacks: vonage.signature == nil ? nil : callbacks, http: http, clock: clock)
+      receipts = vonage.signature.map { VonageReceipts(signature: $0, table: tables.vonage) }
     case .messageBird(let messageBird):
       lane = MessageBirdLane(
         name: settings.lane.name, configuration: messageBird.configuration, accessKey: messageBird.accessKey,
-        table: tables.messageBird, http: http, clock: clock)
+        table: tables.messageBird, callbacks: messageBird.signature == nil ? nil : callbacks, http: http, clock: clock)
+      receipts = messageBird.signature.map { MessageBirdReceipts(signature: $0, table: tables.messageBird) }
     case .aws(let aws):
       lane = AWSLane(
         name: settings.lane.name, configuration: aws.configuration, signer: aws.signer, table: tables.aws, http: http,

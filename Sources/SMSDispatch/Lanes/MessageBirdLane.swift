@@ -5,23 +5,26 @@ import WorkerRuntime
 
 /// Sends through MessageBird's REST API (https://developers.messagebird.com/api/sms-messaging).
 ///
-/// `reference` is the job's ID, which comes back with receipts. It is no idempotency key: the same one twice is two messages.
+/// `reference` is the job's ID, without which MessageBird makes no reports. It is no idempotency key: the same one twice is two messages.
 struct MessageBirdLane: HTTPLane {
   let name: String
   let http: any HTTPCaller
   private let configuration: MessageBirdConfiguration
   private let authorization: Secret
   private let table: ProviderTable
+  /// Where MessageBird is told to report; nil when nobody wants to know.
+  private let callbacks: CallbackAddresses?
   private let clock: any WallClock
 
   init(
     name: String, configuration: MessageBirdConfiguration, accessKey: Secret, table: ProviderTable,
-    http: any HTTPCaller, clock: any WallClock
+    callbacks: CallbackAddresses? = nil, http: any HTTPCaller, clock: any WallClock
   ) {
     self.name = name
     self.configuration = configuration
     authorization = Secret("AccessKey " + accessKey.reveal())
     self.table = table
+    self.callbacks = callbacks
     self.http = http
     self.clock = clock
   }
@@ -34,8 +37,11 @@ struct MessageBirdLane: HTTPLane {
     let datacoding: String
     let validity: Int
     let reference: String
+    let reportUrl: String?
 
-    enum CodingKeys: String, CodingKey { case originator, recipients, body, type, datacoding, validity, reference }
+    enum CodingKeys: String, CodingKey {
+      case originator, recipients, body, type, datacoding, validity, reference, reportUrl
+    }
   }
 
   func request(_ message: OutgoingSMS, _ attempt: JobAttempt) -> PreparedRequest {
@@ -45,7 +51,8 @@ struct MessageBirdLane: HTTPLane {
     let body = Body(
       originator: LaneRequest.digits(configuration.from), recipients: [LaneRequest.digits(message.to)],
       body: message.text.text, datacoding: message.text.encoding == .ucs2 ? "unicode" : "plain", validity: seconds,
-      reference: attempt.jobID)
+      reference: String(attempt.jobID.prefix(MessageBirdConfiguration.maxReferenceLength)),
+      reportUrl: callbacks?.url(lane: name, of: attempt))
     guard let json = try? JSONEncoder().encode(body) else {
       return .impossible(.refused(Reason("INVALID_TEXT", "The message cannot be written as JSON.")))
     }
@@ -67,6 +74,8 @@ struct MessageBirdLane: HTTPLane {
 struct MessageBirdConfiguration: Sendable, Hashable {
   /// `validity`, in seconds.
   static let validity = 1...172_800
+  /// `reference`, in characters.
+  static let maxReferenceLength = 128
 
   let url: String
   let from: String

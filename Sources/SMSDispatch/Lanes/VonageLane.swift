@@ -11,16 +11,19 @@ struct VonageLane: HTTPLane {
   private let configuration: VonageConfiguration
   private let secret: Secret
   private let table: ProviderTable
+  /// Where Vonage is told to report; nil when nobody wants to know.
+  private let callbacks: CallbackAddresses?
   private let clock: any WallClock
 
   init(
-    name: String, configuration: VonageConfiguration, secret: Secret, table: ProviderTable, http: any HTTPCaller,
-    clock: any WallClock
+    name: String, configuration: VonageConfiguration, secret: Secret, table: ProviderTable,
+    callbacks: CallbackAddresses? = nil, http: any HTTPCaller, clock: any WallClock
   ) {
     self.name = name
     self.configuration = configuration
     self.secret = secret
     self.table = table
+    self.callbacks = callbacks
     self.http = http
     self.clock = clock
   }
@@ -39,6 +42,10 @@ struct VonageLane: HTTPLane {
     // Echoed in receipts; a longer one is refused, and the receipt is found by the message ID as well.
     if attempt.jobID.utf8.count <= VonageConfiguration.maxReferenceBytes {
       fields.append((name: "client-ref", value: attempt.jobID))
+    }
+    if let callbacks {
+      fields.append((name: "status-report-req", value: "true"))
+      fields.append((name: "callback", value: callbacks.url(lane: name, of: attempt)))
     }
     return .request(
       HTTPRequest(

@@ -1,17 +1,30 @@
 import HTTPServer
 import JOSE
 import Telemetry
+import WorkerRuntime
 
 /// The addresses that providers are told to report to: one for every message, made so that nobody else can make one.
 ///
 ///     <publicURL>/receipts/<lane>?job=<job ID>&correlation=<correlation ID>&t=<seconds>&mac=<code>
+///     <publicURL>/receipts/<lane>/<seconds>/<code>/<job ID>/<correlation ID>
 ///
-/// So a report finds its message whichever worker it reaches, and no worker has to remember what it sent.
+/// The second form is for providers that put what they report into the query: then nothing else is in it. The correlation ID may be
+/// absent in both. So a report finds its message whichever worker it reaches, and no worker has to remember what it sent.
 struct CallbackAddresses: Sendable {
   /// Whom a report is about.
   struct Subject: Sendable, Hashable {
     var jobID: String
     var correlationID: String?
+  }
+
+  /// Where in the address it says whom a report is about.
+  enum Form: Sendable, Hashable { case query, path }
+
+  /// A report that came to an address of ours.
+  struct Told: Sendable, Hashable {
+    let subject: Subject
+    /// The address that the provider was told, with what it added to the query.
+    let url: String
   }
 
   enum Refusal: Error, Sendable, Hashable {
@@ -42,25 +55,61 @@ struct CallbackAddresses: Sendable {
   }
 
   /// The address for the reports of one message.
-  func url(lane: String, subject: Subject, at now: UnixTime) -> String {
+  func url(lane: String, subject: Subject, at now: UnixTime, form: Form = .query) -> String {
     let time = String(now.seconds)
-    var query = "job=\(URLComponent.encode(subject.jobID))"
-    if let correlationID = subject.correlationID { query += "&correlation=\(URLComponent.encode(correlationID))" }
-    return "\(base)\(lane)?\(query)&t=\(time)&mac=\(mac(lane, subject, time))"
+    let jobID = URLComponent.encode(subject.jobID)
+    let correlationID = subject.correlationID.map(URLComponent.encode)
+    let code = mac(lane, subject, time)
+    switch form {
+    case .query:
+      return "\(base)\(lane)?job=\(jobID)\(correlationID.map { "&correlation=\($0)" } ?? "")&t=\(time)&mac=\(code)"
+    case .path:
+      return "\(base)\(lane)/\(time)/\(code)/\(jobID)\(correlationID.map { "/\($0)" } ?? "")"
+    }
   }
 
-  /// Whom a report is about, and the address that its sender was told.
-  func subject(
-    of request: HTTPServerRequest, lane: String, now: UnixTime
-  ) throws(Refusal) -> (subject: Subject, url: String) {
-    guard let jobID = request.parameter("job"), let time = request.parameter("t"), let given = request.parameter("mac"),
-      let seconds = Int64(time)
-    else { throw .forged }
-    let subject = Subject(jobID: jobID, correlationID: request.parameter("correlation"))
-    guard constantTimeEquals(Array(given.utf8), Array(mac(lane, subject, time).utf8)) else { throw .forged }
+  /// The lane that a report is for; what it says is checked by ``told(_:lane:now:)``.
+  static func lane(of request: HTTPServerRequest) -> String {
+    String(request.path.dropFirst(path.count).prefix { $0 != "/" })
+  }
+
+  /// Whom a report is about, and the address that its sender used.
+  func told(_ request: HTTPServerRequest, lane: String, now: UnixTime) throws(Refusal) -> Told {
+    guard let parts = Self.parts(of: request, lane: lane), let seconds = Int64(parts.time) else { throw .forged }
+    guard constantTimeEquals(Array(parts.mac.utf8), Array(mac(lane, parts.subject, parts.time).utf8)) else {
+      throw .forged
+    }
     let sentAt = UnixTime(seconds: seconds)
     guard now - sentAt <= maxAge else { throw .stale }
-    return (subject, url(lane: lane, subject: subject, at: sentAt))
+    let url =
+      switch parts.form {
+      case .query: url(lane: lane, subject: parts.subject, at: sentAt)
+      case .path: base + request.target.dropFirst(Self.path.count)
+      }
+    return Told(subject: parts.subject, url: url)
+  }
+
+  private struct Parts {
+    let form: Form
+    let subject: Subject
+    let time: String
+    let mac: String
+  }
+
+  private static func parts(of request: HTTPServerRequest, lane: String) -> Parts? {
+    if request.path == path + lane {
+      guard let jobID = request.parameter("job"), let time = request.parameter("t"),
+        let mac = request.parameter("mac")
+      else { return nil }
+      let subject = Subject(jobID: jobID, correlationID: request.parameter("correlation"))
+      return Parts(form: .query, subject: subject, time: time, mac: mac)
+    }
+    // Taken apart before it is decoded: an ID may have a slash.
+    let target = request.target.prefix { $0 != "?" }.dropFirst(path.count)
+    let parts = target.split(separator: "/", omittingEmptySubsequences: false).map { URLComponent.decode($0) }
+    guard (4...5).contains(parts.count), !parts[3].isEmpty else { return nil }
+    let subject = Subject(jobID: parts[3], correlationID: parts.count == 5 ? parts[4] : nil)
+    return Parts(form: .path, subject: subject, time: parts[1], mac: parts[2])
   }
 
   private func mac(_ lane: String, _ subject: Subject, _ time: String) -> String {
@@ -68,6 +117,15 @@ struct CallbackAddresses: Sendable {
     let text = [lane, subject.jobID, subject.correlationID ?? "", time].joined(separator: "\0")
     let code = HMACSHA256.authenticate(Array(text.utf8), key: key.bytes)
     return Base64URL.encode(Array(code.prefix(Self.macBytes)))
+  }
+}
+
+extension CallbackAddresses {
+  /// The address for the reports of the message of one attempt, for a provider that puts them into the query.
+  func url(lane: String, of attempt: JobAttempt) -> String {
+    url(
+      lane: lane, subject: Subject(jobID: attempt.jobID, correlationID: attempt.correlationID), at: attempt.startedAt,
+      form: .path)
   }
 }
 

@@ -14,12 +14,13 @@ struct ReceiptEndpoint: Sendable {
   let clock: any WallClock
 
   func answer(_ request: HTTPServerRequest) async -> HTTPServerResponse {
-    guard request.method == "POST" else {
-      return HTTPServerResponse(status: 405, headers: ["Allow": "POST"])
-    }
-    let lane = String(request.path.dropFirst(CallbackAddresses.path.count))
-    do {
-      return await take(try read(request, lane))
+    let lane = CallbackAddresses.lane(of: request)
+    do throws(ReceiptRefusal) {
+      guard let source = sources[lane] else { throw .unknownLane }
+      guard source.methods.contains(request.method) else {
+        return HTTPServerResponse(status: 405, headers: ["Allow": source.methods.joined(separator: ", ")])
+      }
+      return await take(try read(request, lane, source), source)
     } catch {
       metrics.refused(error, lane: sources[lane] == nil ? nil : lane)
       return HTTPServerResponse(status: error.status, text: error.text)
@@ -27,39 +28,41 @@ struct ReceiptEndpoint: Sendable {
   }
 
   /// - Returns: nil when the message is still on its way.
-  private func read(_ request: HTTPServerRequest, _ lane: String) throws(ReceiptRefusal) -> PendingReceipt? {
-    guard let source = sources[lane] else { throw .unknownLane }
+  private func read(
+    _ request: HTTPServerRequest, _ lane: String, _ source: any ReceiptSource
+  ) throws(ReceiptRefusal) -> PendingReceipt? {
     let now = clock.now()
-    let (subject, url) = try told(request, lane, now)
-    guard case .end(let state, let reference, let reason, let at) = try source.read(request, url: url, now: now) else {
+    let told = try told(request, lane, now)
+    guard case .end(let state, let reference, let reason, let at) = try source.read(request, url: told.url, now: now)
+    else {
       metrics.progress(lane: lane)
       return nil
     }
     let delivery = SMSDelivery(
-      jobID: subject.jobID, state: state, lane: lane, reference: reference, reason: reason.map(JobResult.Reason.init),
-      at: at ?? now)
-    return PendingReceipt(delivery: delivery, correlationID: subject.correlationID)
+      jobID: told.subject.jobID, state: state, lane: lane, reference: reference,
+      reason: reason.map(JobResult.Reason.init), at: min(at ?? now, now))
+    return PendingReceipt(delivery: delivery, correlationID: told.subject.correlationID)
   }
 
   private func told(
     _ request: HTTPServerRequest, _ lane: String, _ now: UnixTime
-  ) throws(ReceiptRefusal) -> (CallbackAddresses.Subject, String) {
+  ) throws(ReceiptRefusal) -> CallbackAddresses.Told {
     do throws(CallbackAddresses.Refusal) {
-      return try addresses.subject(of: request, lane: lane, now: now)
+      return try addresses.told(request, lane: lane, now: now)
     } catch {
       throw error == .stale ? .stale : .forged
     }
   }
 
   /// A report that is not on the broker is refused, so that the provider sends it again.
-  private func take(_ receipt: PendingReceipt?) async -> HTTPServerResponse {
-    guard let receipt else { return HTTPServerResponse(status: 204) }
+  private func take(_ receipt: PendingReceipt?, _ source: any ReceiptSource) async -> HTTPServerResponse {
+    guard let receipt else { return HTTPServerResponse(status: source.takenStatus) }
     guard await publisher.publish(receipt, now: clock.now()) else {
       metrics.lost(lane: receipt.delivery.lane)
       return HTTPServerResponse(status: 503, headers: ["Retry-After": "5"])
     }
     metrics.taken(receipt.delivery)
-    return HTTPServerResponse(status: 204)
+    return HTTPServerResponse(status: source.takenStatus)
   }
 }
 
@@ -81,7 +84,7 @@ extension ReceiptRefusal {
   fileprivate var text: String {
     switch self {
     case .forged: "the signature is not right\n"
-    case .stale: "the report is too old\n"
+    case .stale: "the report is of another time\n"
     case .malformed: "the report cannot be read\n"
     case .unknownLane: "there is no such lane\n"
     }

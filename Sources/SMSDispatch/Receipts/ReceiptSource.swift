@@ -5,13 +5,22 @@ import WorkerRuntime
 
 /// Reads what a provider posts about messages that it took.
 protocol ReceiptSource: Sendable {
+  /// The methods by which the provider reports.
+  var methods: [String] { get }
+  /// The status that tells the provider that its report was taken.
+  var takenStatus: Int { get }
+
   /// Reads one report, and makes sure that the provider sent it.
   ///
   /// - Parameters:
   ///   - request: As it arrived.
-  ///   - url: The address that the provider was told.
+  ///   - url: The address that the provider was told, with what it added to the query.
   ///   - now: The time.
   func read(_ request: HTTPServerRequest, url: String, now: UnixTime) throws(ReceiptRefusal) -> ReceiptReading
+}
+
+extension ReceiptSource {
+  var takenStatus: Int { 204 }
 }
 
 /// What a report says.
@@ -26,7 +35,7 @@ enum ReceiptReading: Sendable, Hashable {
 enum ReceiptRefusal: String, Error, Sendable, Hashable, CaseIterable {
   /// The provider's signature, or our own address, is missing or wrong.
   case forged
-  /// It was made too long ago.
+  /// It was made too long ago, or is not valid yet.
   case stale
   /// It cannot be read.
   case malformed

@@ -8,6 +8,7 @@ struct TwilioReceipts: ReceiptSource {
   let signature: TwilioSignature
   /// What Twilio's codes mean.
   let table: ProviderTable
+  let methods = ["POST"]
 
   func read(_ request: HTTPServerRequest, url: String, now: UnixTime) throws(ReceiptRefusal) -> ReceiptReading {
     let fields = URLEncodedForm.parse(request.body)

@@ -7,7 +7,7 @@ struct ControlAPI: Sendable {
 
   let store: MessageStore
   let faults: FaultRegistry
-  let receipts: TwilioCallbacks
+  let receipts: ReceiptReporter
   let pushes: PushControl
   let recaptcha: RecaptchaControl
   let apple: AppleIDControl

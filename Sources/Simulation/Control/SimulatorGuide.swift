@@ -4,6 +4,8 @@ public enum SimulatorGuide {
   public static let text = """
     Providers
       POST /2010-04-01/Accounts/{sid}/Messages.json   Twilio's Messages API (form, Basic authentication)
+      POST /sms/json                                  Vonage's SMS API (form, api_key and api_secret)
+      POST /messages                                  MessageBird's REST API (JSON, access key)
       POST /webhook/sms                               a receiver of Standard Webhooks of type sms.dispatch
       POST /3/device/{token}                          APNs; the host decides between sandbox and production
       POST /v1/projects/{project}/assessments         reCAPTCHA Enterprise
@@ -28,8 +30,10 @@ public enum SimulatorGuide {
                           (milliseconds); count, the pushes that are refused (all)
       DELETE /control/devices               every token is valid everywhere again
       POST   /control/receipts              {"to": "+14155550123", "status": "undelivered", "errorCode": 30005}
-             What Twilio reports to a message's StatusCallback: status delivered (without an order), undelivered,
-             failed or none; delaySeconds after the message was taken (0.2); times, how often the same report comes (1).
+             What Twilio, Vonage and MessageBird report to the address that came with a message: status delivered
+             (without an order), undelivered, failed or none; delaySeconds after the message was taken (0.2); times, how
+             often the same report comes (1); errorCode in the provider's own list; form, how Vonage reports: query
+             (without an order), form, json, or token, which is json signed by a JWT.
       DELETE /control/receipts              all are delivered again
       POST   /control/recaptcha             {"token": "…", "score": 0.3, "action": "…", "invalidReason": "…",
                                             "bundleID": "…", "tollFraudRisk": 0.8}
@@ -45,7 +49,7 @@ public enum SimulatorGuide {
 
       fault              latency, a status from 400 to 599, reset (TCP reset after the request was read),
                          close (the same, in the orderly way), hang (no answer). Required.
-      provider           twilio, webhook, apns, recaptcha, apple-token, apple-revoke or any (any)
+      provider           twilio, webhook, vonage, messagebird, apns, recaptcha, apple-token, apple-revoke or any (any)
       count              requests it hits (1; any number when there is a probability)
       probability        0 to 1, how likely it hits a request (1)
       delaySeconds       waits so long before it fails; required for latency (0; hang: 600)
@@ -53,7 +57,7 @@ public enum SimulatorGuide {
       to                 only messages for this number; device token, reCAPTCHA token or client ID
       processed          whether the message is taken nevertheless, before the delay (false; latency: after it)
 
-    Numbers that are refused (Twilio's test numbers, for both providers)
+    Numbers that are refused (Twilio's test numbers, for all providers)
       +15005550001 invalid (21211)        +15005550002 not routable (21612)   +15005550003 region not enabled (21408)
       +15005550004 opted out (21610)      +15005550009 landline (21614)
       From +15005550001 is invalid (21212), +15005550007 not a sender (21606), +15005550008 has a full queue (21611).

@@ -2,13 +2,15 @@
 enum Provider: String, Sendable, CaseIterable {
   case twilio
   case webhook
+  case vonage
+  case messageBird = "messagebird"
   case apns
   case recaptcha
   case appleToken = "apple-token"
   case appleRevoke = "apple-revoke"
 
   /// Those that take messages for phone numbers.
-  static let messaging: [Provider] = [.twilio, .webhook]
+  static let messaging: [Provider] = [.twilio, .webhook, .vonage, .messageBird]
 
   static var names: String { allCases.map(\.rawValue).joined(separator: ", ") }
 }

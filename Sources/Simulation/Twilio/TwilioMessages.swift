@@ -8,10 +8,12 @@ struct TwilioMessages: Sendable {
   private let accountSID: String
   private let authorization: [UInt8]
   private let inbox: ProviderInbox
-  private let callbacks: TwilioCallbacks
+  private let authToken: Secret
+  private let receipts: ReceiptReporter
 
-  init(_ settings: SimulatorSettings, inbox: ProviderInbox, callbacks: TwilioCallbacks) {
-    self.callbacks = callbacks
+  init(_ settings: SimulatorSettings, inbox: ProviderInbox, receipts: ReceiptReporter) {
+    self.receipts = receipts
+    authToken = settings.authToken
     accountSID = settings.accountSID
     let credentials = "\(settings.accountSID):\(settings.authToken.reveal())"
     authorization = Array("Basic \(Base64.encode(Array(credentials.utf8)))".utf8)
@@ -51,7 +53,9 @@ struct TwilioMessages: Sendable {
       let message = ReceivedMessage(
         to: form["To"] ?? "", from: form.sender, body: form["Body"] ?? "", receivedAt: now, provider: .twilio, id: sid)
       _ = inbox.record(message)
-      if let url = form["StatusCallback"] { callbacks.report(message, to: url) }
+      if let url = form["StatusCallback"] {
+        receipts.report(message, by: TwilioReceiptWriter(url: url, accountSID: accountSID, authToken: authToken))
+      }
       return .json(status: 201, resource(message, form))
     } catch {
       inbox.refuse(String(error.code))
@@ -67,7 +71,7 @@ struct TwilioMessages: Sendable {
       "date_created":"\(date)","date_sent":null,"date_updated":"\(date)","direction":"outbound-api",\
       "error_code":null,"error_message":null,"from":\(JSONText.quote(form["From"])),\
       "messaging_service_sid":\(JSONText.quote(form["MessagingServiceSid"])),"num_media":"0",\
-      "num_segments":"\(TwilioSegments.count(message.body))","price":null,"price_unit":"USD",\
+      "num_segments":"\(SegmentCount.of(message.body))","price":null,"price_unit":"USD",\
       "sid":"\(message.id)","status":"\(form["From"] == nil ? "accepted" : "queued")",\
       "subresource_uris":{"media":"\(path)/Media.json"},"to":\(JSONText.quote(message.to)),"uri":"\(path).json"}
       """

@@ -7,6 +7,7 @@ extension ProviderTable {
   private struct File: Decodable {
     let codes: [String: ProviderRule]?
     let statuses: [String: ProviderRule]?
+    let receipts: [String: ProviderReceiptRule]?
   }
 
   /// Reads a table from a JSON5 file.
@@ -26,7 +27,7 @@ extension ProviderTable {
       throw WorkerSetupError(
         .invalidProviderTable, "\(path): statuses.\(status) must be an HTTP status from 300 to 599, or 3xx, 4xx or 5xx")
     }
-    self.init(codes: file.codes ?? [:], statuses: file.statuses ?? [:])
+    self.init(codes: file.codes ?? [:], statuses: file.statuses ?? [:], receipts: file.receipts ?? [:])
   }
 
   private static func isStatus(_ text: String) -> Bool {

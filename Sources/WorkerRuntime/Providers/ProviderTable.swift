@@ -6,13 +6,25 @@ public struct ProviderTable: Sendable {
   private let codes: [String: ProviderRule]
   /// By HTTP status (`429`) or its hundred (`4xx`).
   private let statuses: [String: ProviderRule]
+  /// By the code in a report of what became of a message: another list than that of the answers.
+  private let receipts: [String: ProviderReceiptRule]
 
   /// - Parameters:
   ///   - codes: Rules by the provider's own code.
   ///   - statuses: Rules by HTTP status (`429`) or its hundred (`4xx`).
-  public init(codes: [String: ProviderRule] = [:], statuses: [String: ProviderRule] = [:]) {
+  ///   - receipts: Rules by the code in a report.
+  public init(
+    codes: [String: ProviderRule] = [:], statuses: [String: ProviderRule] = [:],
+    receipts: [String: ProviderReceiptRule] = [:]
+  ) {
     self.codes = codes
     self.statuses = statuses
+    self.receipts = receipts
+  }
+
+  /// What the code in a report of what became of a message means; nil for one that the table does not have.
+  public func receiptReason(code: String) -> Reason? {
+    receipts[code].map { Reason($0.reason, $0.detail, providerCode: code) }
   }
 
   /// The rule of an answer that is no success.
@@ -52,6 +64,22 @@ public struct ProviderRule: Decodable, Sendable, Hashable {
   ///   - detail: One sentence for people.
   public init(class: Class, reason: String, detail: String) {
     self.class = `class`
+    self.reason = reason
+    self.detail = detail
+  }
+}
+
+/// One row of a provider's list of codes in reports.
+public struct ProviderReceiptRule: Decodable, Sendable, Hashable {
+  /// A word of this system, such as `UNREACHABLE`.
+  public let reason: String
+  /// One sentence for people.
+  public let detail: String
+
+  /// - Parameters:
+  ///   - reason: A word of this system.
+  ///   - detail: One sentence for people.
+  public init(reason: String, detail: String) {
     self.reason = reason
     self.detail = detail
   }

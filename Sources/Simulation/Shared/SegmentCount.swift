@@ -1,5 +1,5 @@
-/// How many segments Twilio bills: written apart from the worker's own count, which it so checks.
-enum TwilioSegments {
+/// How many segments a provider bills: written apart from the worker's own count, which it so checks.
+enum SegmentCount {
   /// The characters of GSM 03.38 that take one septet.
   private static let basic = Set(
     "@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ !\"#¤%&'()*+,-./0123456789:;<=>?¡ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÑÜ§¿abcdefghijklmnopqrstuvwxyzäöñüà"
@@ -8,7 +8,7 @@ enum TwilioSegments {
   private static let extended = Set("\u{0C}^{}\\[~]|€".unicodeScalars)
 
   /// At least 1. Escape and surrogate pairs that fall on a border may make it one more than is counted here.
-  static func count(_ text: String) -> Int {
+  static func of(_ text: String) -> Int {
     var septets = 0
     for scalar in text.unicodeScalars {
       if basic.contains(scalar) {

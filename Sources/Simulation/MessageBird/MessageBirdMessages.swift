@@ -1,0 +1,75 @@
+import HTTPServer
+import JOSE
+import Telemetry
+
+/// MessageBird's REST API: `POST /messages` (https://developers.messagebird.com/api/sms-messaging).
+struct MessageBirdMessages: Sendable {
+  private let settings: MessageBirdSettings
+  private let inbox: ProviderInbox
+  private let receipts: ReceiptReporter
+
+  init(_ settings: MessageBirdSettings, inbox: ProviderInbox, receipts: ReceiptReporter) {
+    self.settings = settings
+    self.inbox = inbox
+    self.receipts = receipts
+  }
+
+  func reply(_ request: HTTPServerRequest) async -> HTTPServerReply {
+    do throws(MessageBirdError) {
+      let order = try order(request)
+      return await inbox.answer(.messageBird, to: order.recipient) {
+        MessageBirdError.status($0).response
+      } process: {
+        create(order)
+      }
+    } catch {
+      return inbox.count(refuse(error), .messageBird)
+    }
+  }
+
+  private func order(_ request: HTTPServerRequest) throws(MessageBirdError) -> MessageBirdOrder {
+    let given = Array((request.headers["Authorization"] ?? "").utf8)
+    let wanted = Array("AccessKey \(settings.accessKey.reveal())".utf8)
+    guard constantTimeEquals(given, wanted) else { throw .status(401) }
+    guard request.method == "POST" else { throw .status(405) }
+    guard request.mediaType == "application/json", let order = MessageBirdOrder(request.body) else {
+      throw .status(400)
+    }
+    return order
+  }
+
+  private func create(_ order: MessageBirdOrder) -> HTTPServerResponse {
+    do throws(MessageBirdError) {
+      try order.check()
+    } catch {
+      return refuse(error)
+    }
+    let message = ReceivedMessage(
+      to: order.recipient, from: order.originator, body: order.body ?? "", receivedAt: inbox.clock.now(),
+      provider: .messageBird, id: SecureRandom.bytes(16).map(JSONText.hexadecimal).joined())
+    _ = inbox.record(message)
+    if let url = order.reportUrl, let reference = order.reference {
+      receipts.report(
+        message, by: MessageBirdReceiptWriter(url: url, reference: reference, signingKey: settings.signingKey))
+    }
+    return .json(status: 201, Self.resource(message, order))
+  }
+
+  private func refuse(_ error: MessageBirdError) -> HTTPServerResponse {
+    inbox.refuse("messagebird \(error.code)")
+    return error.response
+  }
+
+  private static func resource(_ message: ReceivedMessage, _ order: MessageBirdOrder) -> String {
+    let time = message.receivedAt.rfc3339
+    return """
+      {"id":"\(message.id)","href":"https://rest.messagebird.com/messages/\(message.id)","direction":"mt","type":"sms",\
+      "originator":\(JSONText.quote(message.from)),"body":\(JSONText.quote(message.body)),\
+      "reference":\(JSONText.quote(order.reference)),"reportUrl":\(JSONText.quote(order.reportUrl)),\
+      "validity":\(order.validity.map(String.init) ?? "null"),"datacoding":"\(order.datacoding ?? "plain")",\
+      "createdDatetime":"\(time)","recipients":{"totalCount":1,"totalSentCount":1,"totalDeliveredCount":0,\
+      "totalDeliveryFailedCount":0,"items":[{"recipient":\(message.to.dropFirst()),"status":"sent",\
+      "statusDatetime":"\(time)","messagePartCount":\(SegmentCount.of(message.body))}]}}
+      """
+  }
+}

@@ -1,0 +1,77 @@
+import FoundationEssentials
+import HTTPServer
+
+/// The JSON of a message to be sent, and what MessageBird checks of it (https://developers.messagebird.com/api/sms-messaging).
+struct MessageBirdOrder: Decodable, Sendable {
+  /// Seconds.
+  static let validities = 1...172_800
+  static let maxReferenceLength = 128
+
+  let originator: String?
+  let recipients: [String]?
+  let body: String?
+  let datacoding: String?
+  let validity: Int?
+  let reference: String?
+  let reportUrl: String?
+
+  /// nil for what is no JSON object of such members.
+  init?(_ bytes: [UInt8]) {
+    // Why it is none does not matter to whom it is refused.
+    guard let order = try? JSONDecoder().decode(Self.self, from: Data(bytes)) else { return nil }
+    self = order
+  }
+
+  /// The recipient in E.164.
+  var recipient: String { "+" + (recipients?.first ?? "") }
+
+  /// Throws the first thing that is wrong, in MessageBird's terms.
+  func check() throws(MessageBirdError) {
+    guard let originator, !originator.isEmpty else { throw .missing("originator") }
+    guard let body, !body.isEmpty else { throw .missing("body") }
+    guard let recipients, !recipients.isEmpty else { throw .missing("recipients") }
+    guard recipients.count == 1, Recipients.isE164(recipient) else { throw .invalid("recipients") }
+    guard ["plain", "unicode", "auto"].contains(datacoding ?? "plain") else { throw .invalid("datacoding") }
+    guard Self.validities.contains(validity ?? 1) else { throw .invalid("validity") }
+    guard (reference ?? "").count <= Self.maxReferenceLength else { throw .invalid("reference") }
+    // A report names the message by its reference.
+    guard reportUrl == nil || reference != nil else { throw .missing("reference") }
+    if Recipients.refusal(recipient) != nil { throw .invalid("recipient") }
+  }
+}
+
+/// An error of MessageBird's API: a status and `{"errors": [{code, description, parameter}]}`.
+struct MessageBirdError: Error, Sendable {
+  let status: Int
+  let code: Int
+  let description: String
+  let parameter: String?
+
+  static func missing(_ parameter: String) -> MessageBirdError {
+    MessageBirdError(status: 422, code: 9, description: "no (correct) \(parameter) found", parameter: parameter)
+  }
+
+  static func invalid(_ parameter: String) -> MessageBirdError {
+    MessageBirdError(status: 422, code: 10, description: "\(parameter) is invalid", parameter: parameter)
+  }
+
+  /// The code of a status on its own.
+  static func status(_ status: Int) -> MessageBirdError {
+    switch status {
+    case 401:
+      MessageBirdError(
+        status: 401, code: 2, description: "Request not allowed (incorrect access_key)", parameter: "access_key")
+    case 404, 405: MessageBirdError(status: status, code: 20, description: "not found", parameter: nil)
+    case 500...: MessageBirdError(status: status, code: 99, description: "internal error", parameter: nil)
+    default: MessageBirdError(status: status, code: 21, description: "bad request", parameter: nil)
+    }
+  }
+
+  var response: HTTPServerResponse {
+    .json(
+      status: status,
+      """
+      {"errors":[{"code":\(code),"description":\(JSONText.quote(description)),"parameter":\(JSONText.quote(parameter))}]}
+      """)
+  }
+}

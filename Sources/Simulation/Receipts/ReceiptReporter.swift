@@ -1,0 +1,77 @@
+import CurlTransport
+import Synchronization
+import Telemetry
+
+/// How a provider writes its reports on a message.
+protocol ReceiptWriter: Sendable {
+  /// The request that says it.
+  func request(
+    _ message: ReceivedMessage, _ state: ReceiptState, errorCode: Int?, form: ReceiptForm, now: UnixTime
+  ) -> HTTPRequest
+}
+
+/// Reports on messages that were taken: that they were sent, then what became of them.
+final class ReceiptReporter: Sendable {
+  /// Reports under way; what is beyond is not made, as when a provider gives up.
+  private static let maxOpen = 4_096
+  /// Numbers with an order of their own.
+  private static let maxOrders = 10_000
+  /// A report that is refused or not taken is made again so often, after a second each.
+  private static let tries = 3
+
+  private let orders = Mutex(RecentMap<String, ReceiptEnding>(capacity: maxOrders))
+  private let open = Atomic(0)
+  private let http: CurlTransport
+  private let clock: any WallClock
+  private let metrics: MetricFamily<Counter>
+
+  init(metrics: MetricsRegistry, clock: any WallClock) throws(TransportError) {
+    http = try CurlTransport(
+      CurlTransport.Configuration(maxConcurrent: 64, maxWaiting: Self.maxOpen, userAgent: "countersign-simulator"))
+    self.clock = clock
+    self.metrics = metrics.counter(
+      "countersign_simulator_receipts_total", "Delivery reports by the status that the receiver answered; 0: none.",
+      labels: ["status"])
+  }
+
+  /// Puts an order into force, in place of an earlier one for that number.
+  func add(_ body: [UInt8]) throws(ControlProblem) {
+    let (number, ending) = try ReceiptOrder.read(body).ending()
+    orders.withLock { $0[number] = ending }
+  }
+
+  func clear() { orders.withLock { $0.removeAll() } }
+
+  /// Reports on a message that was taken, in the background.
+  func report(_ message: ReceivedMessage, by writer: any ReceiptWriter) {
+    let ending = orders.withLock { $0[message.to] } ?? .usual
+    guard open.add(1, ordering: .relaxed).newValue <= Self.maxOpen else {
+      open.subtract(1, ordering: .relaxed)
+      return
+    }
+    Task {
+      defer { open.subtract(1, ordering: .relaxed) }
+      await send { writer.request(message, .sent, errorCode: nil, form: ending.form, now: $0) }
+      guard let state = ending.state else { return }
+      do { try await Task.sleep(for: ending.delay) } catch { return }
+      for _ in 1...ending.times {
+        await send { writer.request(message, state, errorCode: ending.errorCode, form: ending.form, now: $0) }
+      }
+    }
+  }
+
+  private func send(_ request: (UnixTime) -> HTTPRequest) async {
+    for attempt in 1...Self.tries {
+      let answer = await answer(request(clock.now()))
+      metrics.with(String(answer)).increment()
+      if answer != 0, answer < 500 { return }
+      guard attempt < Self.tries else { return }
+      do { try await Task.sleep(for: .seconds(1)) } catch { return }
+    }
+  }
+
+  /// The status, 0 without one.
+  private func answer(_ request: HTTPRequest) async -> Int {
+    do { return try await http.send(request).status } catch { return 0 }
+  }
+}

@@ -1,0 +1,69 @@
+/// The form of a message to be sent, and what Vonage checks of it (https://developer.vonage.com/api/sms).
+struct VonageForm: Sendable {
+  /// Milliseconds (`ttl`).
+  static let ttls = 20_000...604_800_000
+  static let maxReferenceLength = 40
+
+  private let form: Form
+
+  init(_ body: [UInt8]) { form = Form(body) }
+
+  /// The value of a field; an empty one counts as missing.
+  subscript(_ name: String) -> String? { form[name] }
+
+  /// The recipient in E.164.
+  var recipient: String { "+" + (self["to"] ?? "") }
+
+  /// Throws the first thing that is wrong, in Vonage's words.
+  func check() throws(VonageError) {
+    guard let to = self["to"] else { throw VonageError("2", "Missing to param") }
+    guard self["from"] != nil else { throw VonageError("2", "Missing from param") }
+    guard self["text"] != nil else { throw VonageError("2", "Missing text param") }
+    guard (7...15).contains(to.utf8.count), to.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
+      throw VonageError("3", "Invalid to param")
+    }
+    guard ["text", "unicode"].contains(self["type"] ?? "text") else { throw VonageError("3", "Invalid type param") }
+    if let ttl = self["ttl"] {
+      guard let milliseconds = Int(ttl), Self.ttls.contains(milliseconds) else {
+        throw VonageError("3", "Invalid ttl param")
+      }
+    }
+    guard (self["client-ref"] ?? "").count <= Self.maxReferenceLength else {
+      throw VonageError("3", "Invalid client-ref param")
+    }
+    if let refusal = Recipients.refusal(recipient) { throw VonageError(refusal) }
+  }
+}
+
+/// The status of a part that was not taken.
+struct VonageError: Error, Sendable {
+  let status: String
+  let text: String
+
+  init(_ status: String, _ text: String) {
+    self.status = status
+    self.text = text
+  }
+
+  /// The recipients that Twilio's test credentials refuse, in Vonage's terms.
+  init(_ refusal: Recipients.Refusal) {
+    switch refusal.code {
+    case 21612, 21408: self.init("6", "Unroutable message - rejected")
+    case 21610: self.init("7", "Number barred")
+    case 21614: self.init("22", "Invalid network code")
+    default: self.init("3", "Invalid to param")
+    }
+  }
+
+  static let credentials = VonageError("4", "Bad Credentials")
+
+  /// A failure of the service: most have a status of their own, and HTTP says 200.
+  static func failure(_ status: Int) -> VonageError? {
+    switch status {
+    case 401: credentials
+    case 429: VonageError("1", "Throughput Rate Exceeded - please wait [ 1 ] and retry")
+    case 500: VonageError("5", "Internal Error")
+    default: nil
+    }
+  }
+}

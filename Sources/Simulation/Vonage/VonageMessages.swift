@@ -1,0 +1,75 @@
+import HTTPServer
+import JOSE
+import Telemetry
+
+/// Vonage's SMS API: `POST /sms/json` (https://developer.vonage.com/api/sms).
+struct VonageMessages: Sendable {
+  private let settings: VonageSettings
+  private let inbox: ProviderInbox
+  private let receipts: ReceiptReporter
+
+  init(_ settings: VonageSettings, inbox: ProviderInbox, receipts: ReceiptReporter) {
+    self.settings = settings
+    self.inbox = inbox
+    self.receipts = receipts
+  }
+
+  func reply(_ request: HTTPServerRequest) async -> HTTPServerReply {
+    guard request.method == "POST", request.mediaType == Form.mediaType else {
+      return inbox.count(HTTPServerResponse(status: 405, text: "Method Not Allowed\n"), .vonage)
+    }
+    let form = VonageForm(request.body)
+    guard isSigned(form) else { return inbox.count(refuse(.credentials), .vonage) }
+    return await inbox.answer(.vonage, to: form.recipient) { status in
+      VonageError.failure(status).map(Self.answer) ?? HTTPServerResponse(status: status, text: "\(status)\n")
+    } process: {
+      create(form)
+    }
+  }
+
+  private func isSigned(_ form: VonageForm) -> Bool {
+    form["api_key"] == settings.apiKey
+      && constantTimeEquals(Array((form["api_secret"] ?? "").utf8), Array(settings.apiSecret.reveal().utf8))
+  }
+
+  private func create(_ form: VonageForm) -> HTTPServerResponse {
+    do throws(VonageError) {
+      try form.check()
+    } catch {
+      return refuse(error)
+    }
+    let text = form["text"] ?? ""
+    let parts = (1...SegmentCount.of(text)).map { _ in
+      ReceivedMessage(
+        to: form.recipient, from: form["from"], body: text, receivedAt: inbox.clock.now(), provider: .vonage,
+        id: SecureRandom.bytes(8).map(JSONText.hexadecimal).joined().uppercased())
+    }
+    _ = inbox.record(parts[0])
+    if let url = form["callback"] {
+      let writer = VonageReceiptWriter(url: url, reference: form["client-ref"], settings: settings)
+      // A receipt for each part, which has an ID of its own.
+      for part in parts { receipts.report(part, by: writer) }
+    }
+    return .json(status: 200, Self.body(parts.map(Self.taken)))
+  }
+
+  private func refuse(_ error: VonageError) -> HTTPServerResponse {
+    inbox.refuse("vonage \(error.status)")
+    return Self.answer(error)
+  }
+
+  private static func answer(_ error: VonageError) -> HTTPServerResponse {
+    .json(status: 200, body(["{\"status\":\"\(error.status)\",\"error-text\":\(JSONText.quote(error.text))}"]))
+  }
+
+  private static func taken(_ message: ReceivedMessage) -> String {
+    """
+    {"to":\(JSONText.quote(String(message.to.dropFirst()))),"message-id":"\(message.id)","status":"0",\
+    "remaining-balance":"15.53590000","message-price":"0.03330000","network":"23410"}
+    """
+  }
+
+  private static func body(_ parts: [String]) -> String {
+    "{\"message-count\":\"\(parts.count)\",\"messages\":[\(parts.joined(separator: ","))]}"
+  }
+}

@@ -1,0 +1,32 @@
+import AMQP
+import Synchronization
+import Telemetry
+import WorkerRuntime
+
+/// Takes every publication, or answers as it is told.
+final class RecordingSink: JobSink {
+  let isReady: Bool
+  private let state = Mutex<(outcome: Result<PublishOutcome, AMQPError>, publications: [Publication])>(
+    (.success(.confirmed), []))
+
+  init(_ outcome: Result<PublishOutcome, AMQPError> = .success(.confirmed), isReady: Bool = true) {
+    self.isReady = isReady
+    state.withLock { $0.outcome = outcome }
+  }
+
+  var publications: [Publication] { state.withLock { $0.publications } }
+
+  func run() async {}
+  func stop() async {}
+  func publish(_ batch: [Publication]) async throws(AMQPError) -> [PublishOutcome] {
+    let outcome = state.withLock { state in
+      state.publications += batch
+      return state.outcome
+    }
+    return [try outcome.get()]
+  }
+}
+
+struct NoLog: LogSink {
+  func write(_ event: LogEvent) {}
+}
