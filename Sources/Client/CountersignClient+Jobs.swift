@@ -8,35 +8,39 @@ extension CountersignClient {
   ///   - job: the job.
   ///   - id: its message ID; the same ID twice has one effect. A new one if not given.
   ///   - correlationID: what the results shall carry; the ID if not given.
+  ///   - queue: the queue of the job's worker, if not the one that is named after the job's type: `Topology.Queues.smsBulk` for messages
+  ///     that can wait.
   ///   - timeout: how long to wait for the broker.
   /// - Returns: the job's ID.
   @discardableResult
   public func enqueue<J: Job>(
-    _ job: J, id: String = MessageID.make(), correlationID: String? = nil, timeout: Duration = defaultTimeout
+    _ job: J, id: String = MessageID.make(), correlationID: String? = nil, queue: String? = nil,
+    timeout: Duration = defaultTimeout
   ) async throws(ClientError) -> String {
     try await enqueue(
-      type: J.type, body: Self.body(of: job), id: id, correlationID: correlationID, timeout: timeout)
+      type: J.type, body: Self.body(of: job), id: id, correlationID: correlationID, queue: queue, timeout: timeout)
   }
 
   /// Enqueues a job whose body is at hand as JSON.
   @discardableResult
   public func enqueue(
     type: MessageType, body: [UInt8], id: String = MessageID.make(), correlationID: String? = nil,
-    timeout: Duration = defaultTimeout
+    queue: String? = nil, timeout: Duration = defaultTimeout
   ) async throws(ClientError) -> String {
+    let key = queue ?? type.name
     let envelope = stamped(Envelope(type: type, messageID: id, correlationID: correlationID ?? id))
     let publication = Publication(
-      message: envelope.message(body: body), exchange: Topology.Exchanges.jobs, routingKey: type.name)
+      message: envelope.message(body: body), exchange: Topology.Exchanges.jobs, routingKey: key)
     let outcome: PublishOutcome?
     do {
       outcome = try await transport.publish([publication], timeout: timeout).first
     } catch {
-      throw .broker(error, type.name, transport.status)
+      throw .broker(error, key, transport.status)
     }
     switch outcome {
     case .confirmed: return id
-    case .returned: throw .broker(AMQPError(.notFound, "returned"), type.name, nil)
-    case .nacked, nil: throw .broker(AMQPError(.nacked, "nacked"), type.name, nil)
+    case .returned: throw .broker(AMQPError(.notFound, "returned"), key, nil)
+    case .nacked, nil: throw .broker(AMQPError(.nacked, "nacked"), key, nil)
     }
   }
 
@@ -47,20 +51,21 @@ extension CountersignClient {
   /// - Parameters:
   ///   - job: the job.
   ///   - id: its message ID; the same ID twice has one effect. A new one if not given.
+  ///   - queue: the queue of the job's worker, if not the one that is named after the job's type.
   ///   - timeout: how long to wait for the result; longer than the job's deadline is of no use.
   public func perform<J: Job>(
-    _ job: J, id: String = MessageID.make(), timeout: Duration
+    _ job: J, id: String = MessageID.make(), queue: String? = nil, timeout: Duration
   ) async throws(ClientError) -> JobResult {
-    try await perform(type: J.type, body: Self.body(of: job), id: id, timeout: timeout)
+    try await perform(type: J.type, body: Self.body(of: job), id: id, queue: queue, timeout: timeout)
   }
 
   /// Enqueues a job whose body is at hand as JSON, and waits for its result.
   public func perform(
-    type: MessageType, body: [UInt8], id: String = MessageID.make(), timeout: Duration
+    type: MessageType, body: [UInt8], id: String = MessageID.make(), queue: String? = nil, timeout: Duration
   ) async throws(ClientError) -> JobResult {
     let reply = try await request(
       Envelope(type: type, messageID: id, correlationID: id), body: body, exchange: Topology.Exchanges.jobs,
-      routingKey: type.name, timeout: timeout)
+      routingKey: queue ?? type.name, timeout: timeout)
     do { return try JobResult(json: reply.body) } catch { throw .contract(error, in: "the result of \(type.name)") }
   }
 

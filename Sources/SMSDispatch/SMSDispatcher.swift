@@ -8,8 +8,10 @@ public import WorkerRuntime
 public struct SMSDispatcher: Sendable {
   /// What carries out the jobs.
   public let handler: SMSJobHandler
-  /// The lanes in the order in which they are tried.
+  /// The lanes in the order in which they are tried: what codes have of them.
   public let lanes: [LaneConfiguration]
+  /// The same lanes: what messages that can wait have of them; empty when the worker takes none.
+  public let bulkLanes: [LaneConfiguration]
   /// What keeps the lanes' own connections up. To be started before the worker, so that they are stopped after it.
   public let services: [SMPPService]
   private let transports: [CurlTransport]
@@ -47,7 +49,9 @@ public struct SMSDispatcher: Sendable {
     }
     self.services = services
     let ring = if let keys { keys } else { try Self.noKeys() }
-    lanes = configuration.lanes.map(\.lane)
+    let whole = configuration.lanes.map(\.lane)
+    lanes = configuration.bulk.map { bulk in whole.map { $0.split(bulk.share).rest } } ?? whole
+    bulkLanes = configuration.bulk.map { bulk in whole.map { $0.split(bulk.share).share } } ?? []
     self.transports = transports
     self.receipts = receipts
     handler = SMSJobHandler(

@@ -1,3 +1,4 @@
+import Messages
 import SMSDispatch
 import ServiceRuntime
 import WorkerRuntime
@@ -7,19 +8,42 @@ import WorkerRuntime
   static func main() async {
     let process = ProcessDescription(
       name: "sms-worker",
-      summary: "Sends short messages: takes jobs from the queue sms.dispatch, hands each to a provider.")
+      summary: "Sends short messages: takes jobs from the queue sms.dispatch (and sms.bulk), hands each to a provider.")
     await ProcessMain.run(process) { (configuration: SMSWorkerConfiguration, context: ServiceContext) in
       let forwarder = ReceiptForwarder(for: configuration, context)
       let dispatcher = try SMSDispatcher(
         configuration, keys: configuration.common.keys, sink: forwarder, log: context.log, clock: context.clock)
-      let worker = try await WorkerService(
+      let codes = try await WorkerService(
         handler: dispatcher.handler, lanes: dispatcher.lanes, settings: configuration.worker,
         common: configuration.common, context: context,
-        adjust: { $0.rules.minimumCallTime = configuration.minimumValidity }, finish: dispatcher.shutdown)
+        adjust: {
+          $0.rules.minimumCallTime = configuration.minimumValidity
+          // The bulk is stopped before, within the same ceiling.
+          if configuration.bulk != nil { $0.drainTimeout = configuration.common.stopCeiling / 2 }
+        }, finish: dispatcher.shutdown)
+      let bulk = try await bulk(dispatcher, configuration, context)
       let receipts = dispatcher.receiptService(configuration.common.broker, context)
       // They stop in the reverse order: jobs first, then the sessions that they need, then what takes the sessions' receipts.
-      let optional: [(any Service)?] = [forwarder, receipts]
-      return optional.compactMap { $0 } + dispatcher.services as [any Service] + [worker]
+      let before: [(any Service)?] = [forwarder, receipts]
+      let jobs: [(any Service)?] = [codes, bulk]
+      return before.compactMap { $0 } + dispatcher.services as [any Service] + jobs.compactMap { $0 }
     }
+  }
+
+  /// Takes the messages that can wait from a queue of their own, by a share of the same lanes.
+  private static func bulk(
+    _ dispatcher: SMSDispatcher, _ configuration: SMSWorkerConfiguration, _ context: ServiceContext
+  ) async throws -> WorkerService<SMSJobHandler>? {
+    guard let bulk = configuration.bulk else { return nil }
+    return try await WorkerService(
+      handler: dispatcher.handler, queue: Topology.Queues.smsBulk, lanes: dispatcher.bulkLanes,
+      settings: configuration.worker, prefetch: bulk.prefetch, common: configuration.common, context: context,
+      prefix: "bulk.",
+      adjust: {
+        $0.rules.minimumCallTime = configuration.minimumValidity
+        // A backlog waits here rather than in circles through the delay step.
+        $0.rules.sharedSlotWait = .seconds(20)
+        $0.drainTimeout = configuration.common.stopCeiling / 4
+      })
   }
 }

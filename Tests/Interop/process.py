@@ -100,6 +100,21 @@ class Process:
                 raise TimeoutError(f"{self.name} did not say \"{text}\" within {timeout} s: {self.output()}")
             time.sleep(0.05)
 
+    def ready(self, timeout=60):
+        """Waits until it says that it is ready."""
+        deadline = time.monotonic() + timeout
+        while True:
+            try:
+                if self.get("/readyz")[0] == 200:
+                    return
+            except OSError:
+                pass
+            if self.running.poll() is not None:
+                raise RuntimeError(f"{self.name} ended: {self.output()}")
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"{self.name} was not ready within {timeout} s: {self.output()}")
+            time.sleep(0.1)
+
     def get(self, path):
         """The status and the body of a page."""
         try:

@@ -30,6 +30,11 @@ def messages(number=None):
     return _request("GET", "/control/sms" + query)
 
 
+def newest(limit):
+    """The newest messages, whoever received them."""
+    return _request("GET", f"/control/sms?limit={limit}")
+
+
 def message(number, timeout=30, count=1):
     """The newest message to a number, as soon as there are `count`."""
     deadline = time.monotonic() + timeout

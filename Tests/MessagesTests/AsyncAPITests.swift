@@ -68,6 +68,8 @@ import Testing
     for key in Topology.commands { expected.insert("\(Topology.Exchanges.commands) direct \(key)") }
     for job in Topology.Queues.jobs {
       expected.insert("\(Topology.Exchanges.jobs) direct \(job)")
+    }
+    for job in Topology.Queues.jobTypes {
       for outcome in JobOutcome.allCases {
         expected.insert("\(Topology.Exchanges.results) topic \(JobResult.routingKey(jobType: job, outcome: outcome))")
       }

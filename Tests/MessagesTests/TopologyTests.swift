@@ -15,7 +15,7 @@ import Testing
 
   @Test func aQueueOfJobsIsNamedAfterTheirType() {
     #expect(
-      Topology.Queues.jobs == [
+      Topology.Queues.jobTypes == [
         SMSDispatchJob.routingKey, PushVerifyJob.routingKey, RecaptchaAssessJob.routingKey, MailRelayJob.routingKey,
         AppleRevokeJob.routingKey,
       ])

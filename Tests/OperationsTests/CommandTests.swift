@@ -187,6 +187,19 @@ struct Run {
       job.map { String(decoding: $0.body, as: UTF8.self) }?.contains("\"deadline\":\"2026-07-01T12:02:00Z\"") == true)
   }
 
+  @Test func aMessageThatCanWaitGoesToItsQueue() async {
+    let input = #"{"to": "+14155550123", "text": "Hello"}"#
+    for (more, queue) in [([], nil), (["--bulk"], "sms.bulk")] {
+      let backend = FakeBackend(reply: .success(Self.result("accepted")))
+      let run = await Run(backend, input: input, arguments: ["enqueue", "sms.dispatch"] + more)
+      #expect(run.code == .success)
+      #expect(backend.jobs.withLock { $0.map(\.queue) } == [queue])
+    }
+    let run = await Run(FakeBackend(), input: "{}", "enqueue", "apple.revoke", "--bulk")
+    #expect(run.code == .usage)
+    #expect(run.error.contains("--bulk is for sms.dispatch"))
+  }
+
   @Test func anOutcomeThatIsNotAcceptedIsAFailure() async {
     let run = await Run(
       FakeBackend(reply: .success(Self.result("refused"))), input: #"{"to": "+14155550123", "text": "Hello"}"#,

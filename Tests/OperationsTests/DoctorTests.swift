@@ -50,6 +50,17 @@ struct FakeProbe: HTTPProbe {
     #expect(findings.last?.mend?.contains("start the push-worker") == true)
   }
 
+  @Test func aQueueThatIsSwitchedOnByConfigurationMayBeUnused() {
+    func bulk(_ ready: Int) -> Finding? {
+      QueueCheck.findings([
+        QueueState(name: "sms.bulk", messages: ready, ready: ready, unacknowledged: 0, consumers: 0)
+      ]).first
+    }
+    #expect(bulk(0)?.status == .ok)
+    #expect(bulk(1)?.status == .failed)
+    #expect(bulk(1)?.mend?.contains("start the sms-worker with bulk.share") == true)
+  }
+
   @Test func messagesThatAreNowhereWaitForTheirDeadQueue() {
     let findings = QueueCheck.findings([
       QueueState(name: "sms.dispatch", messages: 5, ready: 1, unacknowledged: 2, consumers: 1)

@@ -136,6 +136,33 @@ struct SMSWorkerConfigurationTests {
     #expect(bird.signature != nil)
   }
 
+  @Test("Messages that can wait are taken when they have a share")
+  func bulk() throws {
+    #expect(try load("[{\(Self.twilio)}]").content.bulk == nil)
+    #expect(try load("[{\(Self.twilio)}]", "bulk: {share: 0, prefetch: 9}").content.bulk == nil)
+    let bulk = try #require(try load("[{\(Self.twilio)}]", "bulk: {share: 0.25}").content.bulk)
+    #expect(bulk.share == 0.25 && bulk.prefetch == 64)
+    #expect(
+      try problems("[{\(Self.twilio), concurrency: 1}]", "bulk: {share: 0.1}")
+        .contains("bulk.share: leaves nothing of the lane t, whose concurrency is 1"))
+    #expect(try problems("[{\(Self.twilio)}]", "bulk: {share: 0.6}").contains("bulk.share: must be"))
+  }
+
+  @Test(
+    "A lane that is split is the lane as configured, and neither part is empty",
+    arguments: [(2, 0.01, 1), (2, 0.5, 1), (10, 0.25, 2), (64, 0.25, 16), (3, 0.5, 1), (1, 0.5, 1)])
+  func split(concurrency: Int, share: Double, expected: Int) {
+    let lane = LaneConfiguration(name: "t", concurrency: concurrency, rate: LaneRate(perSecond: 20, burst: 8))
+    let (part, rest) = lane.split(share)
+    #expect(part.concurrency == expected && rest.concurrency >= 1)
+    #expect(concurrency == 1 || part.concurrency + rest.concurrency == concurrency)
+    #expect((part.rate?.perSecond ?? 0) + (rest.rate?.perSecond ?? 0) == 20)
+    #expect(part.rate?.perSecond == 20 * share)
+    #expect((part.rate?.burst ?? 0) >= 1 && (part.rate?.burst ?? 0) + (rest.rate?.burst ?? 0) <= 9)
+    #expect(part.name == "t" && rest.name == "t" && part.breakerThreshold == lane.breakerThreshold)
+    #expect(LaneConfiguration(name: "t", concurrency: concurrency).split(share).share.rate == nil)
+  }
+
   @Test("A variable of the environment reaches into a lane")
   func environment() throws {
     let loaded = try load("[{\(Self.twilio)}]", "", ["COUNTERSIGN_LANES_0_CONCURRENCY": "9"])
@@ -323,6 +350,7 @@ struct ShippedConfigurationTests {
     let others = [
       "apiKey", "apiSecretFile", "accessKeyFile", "region", "accessKeyID", "secretKeyFile", "sessionTokenFile",
       "originationIdentity", "messageType", "configurationSet", "protectConfigurationID", "maxPrice",
+      "signatureSecretFile", "signatureMethod", "signingKeyFile",
     ]
     let webhook = ["secretFile", "receiverDeduplicates"]
     let keys = try SMSWorkerConfiguration.keys(file: file).map(\.path) + webhook + smpp + others

@@ -33,8 +33,14 @@ public enum Topology {
     /// Tokens of Sign in with Apple to be revoked.
     public static let appleRevoke = "apple.revoke"
 
-    /// The queues of the workers: each takes the jobs of the type that it is named after.
-    public static let jobs = [smsDispatch, pushVerify, recaptchaAssess, mailRelay, appleRevoke]
+    /// Messages that can wait: jobs of the type `sms.dispatch` too, apart so that they hold up no code.
+    public static let smsBulk = "sms.bulk"
+
+    /// The queues that are named after the type of the jobs that they take.
+    public static let jobTypes = [smsDispatch, pushVerify, recaptchaAssess, mailRelay, appleRevoke]
+
+    /// The queues of the workers, each bound under its name.
+    public static let jobs = jobTypes + [smsBulk]
 
     /// Every work queue of this version.
     public static let work = [commands, results] + jobs

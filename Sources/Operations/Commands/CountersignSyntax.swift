@@ -63,6 +63,7 @@ enum CountersignSyntax {
       .value("file", "FILE", "The body of the job, JSON; - is standard input, which it is unless given."),
       .value("deadline", "TIME", "Puts this deadline, from now, into a body that has none: 5m unless given."),
       .value("id", "ID", "The message ID. The same ID twice has one effect, and the same result."),
+      .flag("bulk", "An SMS that can wait: it goes to the queue sms.bulk and holds up no code."),
     ],
     operands: [.required("TYPE", "The type of the job: \(KnownJob.names).")])
 

@@ -19,6 +19,7 @@ struct EnqueueCommand {
 
   private func prepare(_ arguments: CommandArguments) throws -> EnqueuedJob {
     let job = try Self.job(try arguments.operand("TYPE"))
+    let queue = try Self.queue(of: job, arguments)
     let file = arguments.value("file") ?? "-"
     let given = file == "-" ? try input() : try InputFile.read(file)
     let body = try withDeadline(given, try arguments.duration("deadline") ?? Self.defaultDeadline)
@@ -27,7 +28,18 @@ struct EnqueueCommand {
     } catch {
       throw OperationsError(.badInput, "\(error.code): \(error.description)")
     }
-    return EnqueuedJob(type: job.type, messageID: arguments.value("id") ?? MessageID.make(), body: body)
+    return EnqueuedJob(
+      type: job.type, messageID: arguments.value("id") ?? MessageID.make(), body: body,
+      queue: queue)
+  }
+
+  private static func queue(of job: KnownJob, _ arguments: CommandArguments) throws(OperationsError) -> String? {
+    guard arguments.flag("bulk") else { return nil }
+    guard job.type == SMSDispatchJob.type else {
+      throw OperationsError(
+        .usage, "--bulk is for \(SMSDispatchJob.type.name): no other jobs have a queue for what can wait")
+    }
+    return Topology.Queues.smsBulk
   }
 
   /// A body without a deadline gets one: somebody at a terminal means "now".

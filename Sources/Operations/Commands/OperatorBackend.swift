@@ -42,4 +42,6 @@ struct EnqueuedJob: Sendable {
   let type: MessageType
   let messageID: String
   let body: [UInt8]
+  /// Where it goes, if not to the queue that is named after its type.
+  var queue: String? = nil
 }

@@ -16,6 +16,7 @@ enum QueueCheck {
     // That it is missing is told with the topology.
     guard let state else { return [] }
     let check = "queue \(name)"
+    if isUnused(name, state) { return [Finding(check, .ok, "nobody consumes it, and nothing waits")] }
     if let consumers = state.consumers, consumers == 0 {
       // A site may do without some of the workers; that shows when somebody asks for their work.
       let isSpare = Topology.Queues.jobs.contains(name) && state.ready == 0
@@ -45,6 +46,11 @@ enum QueueCheck {
     return findings
   }
 
+  /// The queue for messages that can wait is switched on by the sms-worker's configuration.
+  private static func isUnused(_ name: String, _ state: QueueState) -> Bool {
+    name == Topology.Queues.smsBulk && state.consumers == 0 && state.ready == 0
+  }
+
   private static func deadLetters(_ name: String, _ state: QueueState?) -> [Finding] {
     guard let state, let count = state.messages, count > 0 else { return [] }
     return [
@@ -57,6 +63,7 @@ enum QueueCheck {
   private static func consumer(of queue: String) -> String {
     switch queue {
     case Topology.Queues.smsDispatch: "sms-worker"
+    case Topology.Queues.smsBulk: "sms-worker with bulk.share"
     case Topology.Queues.pushVerify, Topology.Queues.recaptchaAssess: "push-worker"
     case Topology.Queues.mailRelay: "mail-worker"
     case Topology.Queues.appleRevoke: "revocation-worker"

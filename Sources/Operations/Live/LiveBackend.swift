@@ -54,7 +54,8 @@ struct LiveBackend: OperatorBackend {
 
   func enqueue(_ job: EnqueuedJob, timeout: Duration) async throws(OperationsError) -> JobResult {
     try await withClient { client in
-      try await client.perform(type: job.type, body: job.body, id: job.messageID, timeout: timeout)
+      try await client.perform(
+        type: job.type, body: job.body, id: job.messageID, queue: job.queue, timeout: timeout)
     }
   }
 

@@ -24,7 +24,9 @@ extension UserDeclaration {
       read: NamePattern.names([Topology.Exchanges.events, Topology.Exchanges.results], or: ownQueues),
       // A job's result comes by reply; what its provider reports days later does not.
       topics: [TopicRight(exchange: Topology.Exchanges.results, write: NamePattern.nothing, read: deliveryBindings)]),
-    worker("sms-worker", queues: [Topology.Queues.smsDispatch], alsoReports: [deliveries]),
+    worker(
+      "sms-worker", queues: [Topology.Queues.smsDispatch], alsoReads: [Topology.Queues.smsBulk],
+      alsoReports: [deliveries]),
     worker("push-worker", queues: [Topology.Queues.pushVerify, Topology.Queues.recaptchaAssess]),
     worker("mail-worker", queues: [Topology.Queues.mailRelay]),
     // The refresh token that a code is exchanged for is the next stage of the same job, so it writes jobs too.
@@ -33,14 +35,15 @@ extension UserDeclaration {
 
   /// A worker takes the jobs of its queues and reports what became of them, and of no others.
   private static func worker(
-    _ name: String, queues: [String], alsoReports reports: [String] = [], alsoWrites exchanges: [String] = []
+    _ name: String, queues: [String], alsoReads others: [String] = [], alsoReports reports: [String] = [],
+    alsoWrites exchanges: [String] = []
   ) -> UserDeclaration {
     UserDeclaration(
       name: name, configure: NamePattern.nothing,
       write: NamePattern.names(
         [Topology.Exchanges.results, Topology.Exchanges.dead, defaultExchange] + exchanges
           + RetryStep.allCases.map(\.exchange)),
-      read: NamePattern.names(queues),
+      read: NamePattern.names(queues + others),
       topics: [
         TopicRight(
           exchange: Topology.Exchanges.results, write: NamePattern.names([], or: (queues + reports).map(resultKeys)),

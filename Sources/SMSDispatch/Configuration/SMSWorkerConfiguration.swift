@@ -19,6 +19,8 @@ public struct SMSWorkerConfiguration: ProcessConfiguration {
   let receipts: ReceiptSettings
   /// What lanes with `transliterate` may replace; nil when there is none, or when the table is wrong, which is reported.
   let transliteration: Transliteration?
+  /// Whether and how messages are taken that can wait; nil when they are not.
+  public let bulk: BulkSettings?
   /// The ways out, in the order in which they are tried.
   public let lanes: [LaneSettings]
 
@@ -43,6 +45,7 @@ public struct SMSWorkerConfiguration: ProcessConfiguration {
     receipts = ReceiptSettings(section.section("receipts"))
     lanes = Self.lanes(section)
     transliteration = Self.transliteration(section, isUsed: lanes.contains(where: \.transliterate))
+    bulk = BulkSettings(section.section("bulk"), lanes: lanes.map(\.lane))
     worker.checkPrefetch(for: lanes.map(\.lane), section)
   }
 

@@ -4,7 +4,8 @@ import Telemetry
 
 /// Makes the message of a trip through a delay step.
 struct DelayWriter: Sendable {
-  let jobType: MessageType
+  /// The queue that the job comes back to, which is bound under its name.
+  let queue: String
 
   func publication(_ delay: JobDelay, _ message: Message, job: Envelope, startedAt: UnixTime) -> Publication {
     var copy = message.publishedAgain()
@@ -15,6 +16,6 @@ struct DelayWriter: Sendable {
     }
     copy.headers[WorkerHeader.notBefore] = delay.notBefore.map { .int($0.milliseconds) }
     copy.headers[WorkerHeader.unknownCalls] = delay.unknownCalls > 0 ? .int(Int64(delay.unknownCalls)) : nil
-    return Publication(message: copy, exchange: delay.step.exchange, routingKey: jobType.name)
+    return Publication(message: copy, exchange: delay.step.exchange, routingKey: queue)
   }
 }

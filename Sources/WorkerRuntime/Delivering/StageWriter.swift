@@ -6,6 +6,8 @@ import Telemetry
 struct StageWriter: Sendable {
   /// What the messages name as their sender.
   let appID: String
+  /// The queue of the job, which is bound under its name.
+  let queue: String
 
   /// - Parameters:
   ///   - stage: What goes on.
@@ -22,6 +24,6 @@ struct StageWriter: Sendable {
     envelope.replyTo = job.replyTo == Topology.Queues.directReplyTo ? nil : job.replyTo
     var message = envelope.message(body: stage.body)
     message.headers[WorkerHeader.jobID] = .string(jobID)
-    return Publication(message: message, exchange: Topology.Exchanges.jobs, routingKey: job.type.name)
+    return Publication(message: message, exchange: Topology.Exchanges.jobs, routingKey: queue)
   }
 }

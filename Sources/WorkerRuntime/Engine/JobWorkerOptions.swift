@@ -1,6 +1,6 @@
 /// What a worker is called, and its limits.
 public struct JobWorkerOptions: Sendable, Hashable {
-  /// The queue that the jobs come from; dead letters name it.
+  /// The queue that the jobs come from, and come back to from a delay; dead letters and metrics name it.
   public var queue: String
   /// What messages name as their sender (`app_id`): `sms-worker`.
   public var appID: String

@@ -46,15 +46,15 @@ final class WorkerParts: Sendable {
     self.log = log
     timers = Timers()
     alarms = ThrottledLog(log)
-    metrics = WorkerMetrics(registry, jobType: Handler.Body.type.name, lanes: lanes.map(\.name))
+    metrics = WorkerMetrics(registry, queue: options.queue, lanes: lanes.map(\.name))
     courier = Courier(sink: sink, timers: timers, clock: clock, log: alarms, metrics: metrics)
     callGuard = CallGuard(timers: timers, clock: clock)
     let reader = MessageReader(handler: handler)
     read = { delivery, now throws(ContractProblem) in try reader.read(delivery, now: now) }
     probe = { await handler.probe(lane: $0) }
     results = ResultWriter(jobType: Handler.Body.type, appID: options.appID)
-    stages = StageWriter(appID: options.appID)
-    delays = DelayWriter(jobType: Handler.Body.type)
+    stages = StageWriter(appID: options.appID, queue: options.queue)
+    delays = DelayWriter(queue: options.queue)
     deadLetters = DeadLetterWriter(queue: options.queue)
     ledgerBreaker = Mutex(Breaker(threshold: options.ledgerFailureThreshold, delay: options.ledgerPause))
   }

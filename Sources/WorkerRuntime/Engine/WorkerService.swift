@@ -9,9 +9,11 @@ public struct WorkerService<Handler: JobHandler>: Service {
   private let finish: @Sendable () async -> Void
 
   /// - Parameters:
-  ///   - handler: Reads the jobs and calls the providers; the jobs come from the queue named like their type.
+  ///   - handler: Reads the jobs and calls the providers.
+  ///   - queue: Where the jobs come from, and come back to from a delay; the queue named like their type if nil.
   ///   - lanes: Its ways out, at least one.
   ///   - settings: Prefetch, ledger, repetitions.
+  ///   - prefetch: Jobs taken from this queue ahead; that of the settings if nil.
   ///   - common: The broker, and how long a stop may take.
   ///   - context: What the services of the process share.
   ///   - prefix: Tells the connections and checks of several workers of one process apart: `recaptcha.`.
@@ -19,17 +21,19 @@ public struct WorkerService<Handler: JobHandler>: Service {
   ///   - finish: Called when the last job has ended: closes what the handler holds.
   /// - Throws: what an operator has to mend: the ledger's file.
   public init(
-    handler: Handler, lanes: [LaneConfiguration], settings: WorkerSettings, common: CommonConfiguration,
-    context: ServiceContext, prefix: String = "", adjust: (inout JobWorkerOptions) -> Void = { _ in },
+    handler: Handler, queue: String? = nil, lanes: [LaneConfiguration], settings: WorkerSettings,
+    prefetch: Int? = nil, common: CommonConfiguration, context: ServiceContext, prefix: String = "",
+    adjust: (inout JobWorkerOptions) -> Void = { _ in },
     finish: @escaping @Sendable () async -> Void = {}
   ) async throws(WorkerSetupError) {
-    let queue = Handler.Body.type.name
+    let queue = queue ?? Handler.Body.type.name
+    let prefetch = prefetch ?? settings.prefetch
     name = queue
     self.finish = finish
     let broker = BrokerConnectionSettings(common.broker, context)
     let consumer = Consumer(
       endpoint: broker.endpoint, options: broker.options(prefix + "consumer"), queue: queue,
-      prefetch: settings.prefetch,
+      prefetch: prefetch,
       onEvent: broker.observer(prefix + "consumer"))
     let publisher = Publisher(
       endpoint: broker.endpoint, options: broker.options(prefix + "publisher"),
@@ -39,7 +43,7 @@ public struct WorkerService<Handler: JobHandler>: Service {
     var options = JobWorkerOptions(queue: queue, appID: context.name, owner: context.instance)
     options.rules.maximumUnknownResends = settings.maxUnknownResends
     // After a reconnect the broker delivers anew what is still in flight.
-    options.maximumInFlight = 2 * settings.prefetch
+    options.maximumInFlight = 2 * prefetch
     options.retention = settings.ledger.retention
     // What is left of the ceiling is for closing.
     options.drainTimeout = common.stopCeiling * 3 / 4

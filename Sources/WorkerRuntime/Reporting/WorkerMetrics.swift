@@ -26,9 +26,10 @@ struct WorkerMetrics: Sendable {
   let ledgerFailures: Counter
   let ledgerTime: Histogram
   let isPaused: Gauge
-  private let jobType: String
+  /// The value of the label `type`: the type of the jobs, except where a type has a second queue.
+  private let queue: String
 
-  init(_ registry: MetricsRegistry, jobType: String, lanes names: [String]) {
+  init(_ registry: MetricsRegistry, queue: String, lanes names: [String]) {
     let jobs = registry.counter(
       "countersign_jobs_total", "Jobs that ended, by outcome.", labels: ["type", "lane", "outcome"])
     let calls = registry.histogram(
@@ -44,23 +45,23 @@ struct WorkerMetrics: Sendable {
       "countersign_lane_up", "1 when the lane is up, 0 when it is down.", labels: ["type", "lane"])
     func outcomes(_ lane: String) -> [JobOutcome: Counter] {
       Dictionary(
-        uniqueKeysWithValues: JobOutcome.allCases.map { ($0, jobs.with(jobType, lane, $0.rawValue)) })
+        uniqueKeysWithValues: JobOutcome.allCases.map { ($0, jobs.with(queue, lane, $0.rawValue)) })
     }
     self.lanes = Dictionary(
       uniqueKeysWithValues: names.map { name in
         (
           name,
           LaneMetrics(
-            outcomes: outcomes(name), calls: calls.with(jobType, name), retries: retries.with(jobType, name),
-            inFlight: laneInFlight.with(jobType, name), waiting: laneWaiting.with(jobType, name),
-            isUp: laneUp.with(jobType, name))
+            outcomes: outcomes(name), calls: calls.with(queue, name), retries: retries.with(queue, name),
+            inFlight: laneInFlight.with(queue, name), waiting: laneWaiting.with(queue, name),
+            isUp: laneUp.with(queue, name))
         )
       })
-    self.jobType = jobType
+    self.queue = queue
     laneless = outcomes("")
     inFlight = registry.gauge(
       "countersign_jobs_in_flight", "Jobs taken up and not yet acknowledged.", labels: ["type"]
-    ).with(jobType)
+    ).with(queue)
     delays = registry.counter(
       "countersign_job_delays_total", "Jobs put into a delay step, by why.", labels: ["type", "step", "reason"])
     deadLetters = registry.counter(
@@ -76,7 +77,7 @@ struct WorkerMetrics: Sendable {
       "countersign_ledger_write_seconds", "How long a job waits for a write of the ledger.")
     isPaused = registry.gauge(
       "countersign_worker_paused", "1 while the worker takes no jobs because it could serve none.", labels: ["type"]
-    ).with(jobType)
+    ).with(queue)
   }
 
   func ended(_ outcome: JobOutcome, lane: String?) {
@@ -85,10 +86,10 @@ struct WorkerMetrics: Sendable {
   }
 
   func delayed(_ delay: JobDelay) {
-    delays.with(jobType, delay.step.rawValue, delay.reason.code).increment()
+    delays.with(queue, delay.step.rawValue, delay.reason.code).increment()
   }
 
   func dead(_ problem: ContractProblem) {
-    deadLetters.with(jobType, problem.code.rawValue).increment()
+    deadLetters.with(queue, problem.code.rawValue).increment()
   }
 }

@@ -112,6 +112,29 @@ import Testing
     }
   }
 
+  /// A type of job may have a second queue. Only where the job comes from, comes back to and dies is another.
+  @Test func aJobOfASecondQueueComesBackToIt() async throws {
+    var options = WorkerHarness.options
+    options.queue = "test.bulk"
+    try await withWorker(options: options) { worker in
+      worker.handler.onCall { [noRoute] _, _ in .retry(noRoute) }
+      try await worker.process(job())
+      #expect(try worker.delayed().routingKey == "test.bulk")
+      worker.handler.onCall { _, _ in .accepted(reference: nil) }
+      try await worker.process(job("job-2"))
+      let result = worker.published(to: Topology.Exchanges.results)[0]
+      #expect(result.routingKey == "test.job.accepted" && result.message.type == "test.job.result.v1")
+      var broken = try job("job-3")
+      broken.type = "test.job.v9"
+      try await worker.process(broken)
+      let dead = worker.published(to: Topology.Exchanges.dead)[0]
+      #expect(dead.routingKey == "test.bulk" && dead.message.headers[MessageHeader.deadQueue] == "test.bulk")
+      #expect(
+        worker.registry.render().contains(
+          "countersign_jobs_total{type=\"test.bulk\",lane=\"a\",outcome=\"accepted\"} 1"))
+    }
+  }
+
   @Test func theSecondAttemptIsTheOneThatCounts() async throws {
     try await withWorker { worker in
       worker.handler.onCall { [noRoute] _, attempt in attempt.number == 1 ? .retry(noRoute) : .accepted(reference: "x")

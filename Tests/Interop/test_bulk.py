@@ -1,0 +1,112 @@
+"""Messages that can wait hold up no code: a queue of their own, and a share of the lanes."""
+
+import os
+import re
+import time
+import unittest
+import urllib.request
+import uuid
+
+import simulator
+import stack
+from countersign_client import Client
+from process import Process
+
+# Calls under way at once on the lane; the bulk has one of them.
+CONCURRENCY = 4
+# How long the provider takes for one message.
+CALL_SECONDS = 0.4
+BACKLOG = 150
+CODES = 12
+
+
+def new_number():
+    """A mobile number of the plan of Germany that no other test uses."""
+    return f"+49172{uuid.uuid4().int % 10_000_000:07d}"
+
+
+class BulkTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        # They would take the codes, by lanes of their own.
+        for name in ["sms-worker-1", "sms-worker-2"]:
+            stack.stop(name)
+            cls.addClassCleanup(stack.start, name)
+
+    def setUp(self):
+        self.client = Client(os.environ["COUNTERSIGN_AMQP_URL"])
+        self.addCleanup(self.client.close)
+        self.addCleanup(simulator.clear_faults)
+        self.worker = Process("sms-worker")
+        self.addCleanup(self.end)
+        self.worker.replace(r'(?<=type: "twilio",\n      concurrency: )64', str(CONCURRENCY))
+        self.worker.replace(r"\n  lanes: \[", f"\n  bulk: {{ share: {1 / CONCURRENCY} }},\n  lanes: [")
+        self.worker.start()
+        self.worker.ready()
+
+    def end(self):
+        """Ends the worker in order: what a kill leaves unacknowledged would come to the next test's."""
+        with self.worker:
+            if self.worker.running and self.worker.running.poll() is None:
+                self.worker.stop()
+
+    def send(self, key, number=None):
+        deadline = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 300))
+        body = {"to": number or new_number(), "text": f"{key} {uuid.uuid4()}", "lane": "twilio", "deadline": deadline}
+        return self.client.send("countersign.jobs", key, body, type="sms.dispatch.v1")
+
+    def count(self, queue, outcome):
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.worker.port}/metrics", timeout=20) as response:
+            text = response.read().decode()
+        found = re.search(
+            rf'countersign_jobs_total\{{type="{queue}",lane="twilio",outcome="{outcome}"\}} ([0-9]+)', text)
+        return int(found.group(1)) if found else 0
+
+    def assert_counts(self, bulk, codes, timeout=30):
+        """A job is counted when its result is out and it is acknowledged, so after its sender has heard of it."""
+        deadline = time.monotonic() + timeout
+        while (self.count("sms.bulk", "accepted"), self.count("sms.dispatch", "accepted")) != (bulk, codes):
+            self.assertLess(time.monotonic(), deadline, "not all are counted")
+            time.sleep(0.1)
+
+    def test_codes_pass_a_long_backlog(self):
+        simulator.inject(fault="latency", delaySeconds=CALL_SECONDS, provider="twilio", count=10_000)
+        # It would take the bulk's one slot a minute.
+        waiting = [self.send("sms.bulk") for _ in range(BACKLOG)]
+        codes = [self.send("sms.dispatch") for _ in range(CODES)]
+        results = [self.client.wait(code, timeout=120)[1] for code in codes]
+        left = BACKLOG - self.count("sms.bulk", "accepted")
+        self.assertEqual({result["outcome"] for result in results}, {"accepted"})
+        # What stands before a code in one queue has to be sent before it; here nearly all of it still waits.
+        self.assertGreater(left, BACKLOG // 2)
+        # The bulk has a share, and is not starved either.
+        simulator.clear_faults()
+        results = [self.client.wait(one, timeout=120)[1] for one in waiting]
+        self.assertEqual({result["outcome"] for result in results}, {"accepted"})
+        self.assert_counts(BACKLOG, CODES)
+
+    def test_one_that_is_tried_again_comes_back_to_its_queue(self):
+        number = new_number()
+        simulator.inject(fault="429", provider="twilio", count=1, to=number)
+        result = self.client.wait(self.send("sms.bulk", number), timeout=60)[1]
+        self.assertEqual((result["outcome"], result["attempts"]), ("accepted", 2))
+        self.assert_counts(1, 0)
+        self.assertEqual(len(simulator.messages(number)), 1)
+
+    def test_a_broken_one_dies_in_its_own_dead_queue(self):
+        self.client.send("countersign.jobs", "sms.bulk", b"{", type="sms.dispatch.v1", message_id="bulk-broken")
+        deadline = time.monotonic() + 30
+        operator = Client(os.environ["COUNTERSIGN_OPERATOR_AMQP_URL"])
+        self.addCleanup(operator.close)
+        while True:
+            method, properties, _ = operator.channel.basic_get("sms.bulk.dead", auto_ack=True)
+            if method:
+                break
+            self.assertLess(time.monotonic(), deadline, "no dead letter")
+            time.sleep(0.2)
+        self.assertEqual(properties.message_id, "bulk-broken")
+        self.assertEqual(properties.headers["x-dead-queue"], "sms.bulk")
+
+
+if __name__ == "__main__":
+    unittest.main()
