@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# Proves that a stack works, with the command line, as somebody would, and shows every step: an app is verified by push, a number
-# by SMS, and a token of Sign in with Apple is revoked. Sourced after stack.sh.
+# Proves that a stack works, with the command line, as somebody would, and shows every step: an app is verified by push, two numbers
+# by SMS through two providers, and a token of Sign in with Apple is revoked. Sourced after stack.sh.
 
 # An app that is verified by push.
 readonly PROOF_APP=com.example.push
@@ -8,7 +8,11 @@ readonly PROOF_SECONDS=30
 
 stack_prove() {
   proof_app
-  proof_number
+  # Numbers reserved for fiction in their numbering plans, and none that the configuration calls fictional: they get an SMS.
+  proof_number "+1415555$(printf '01%02d' $((RANDOM % 100)))" twilio pt-BR --app "$PROOF_APP" \
+    --receipt "$PROOF_RECEIPT" --secret "$PROOF_SECRET"
+  # deploy/dev/sms-worker.json5 sends to British mobile numbers by another lane.
+  proof_number "+447700900$(printf '%03d' $((RANDOM % 1000)))" vonage en --app com.example.app
   proof_revocation
 }
 
@@ -46,34 +50,54 @@ proof_push_arrived() {
   PROOF_PUSH=$(proof_control "pushes?deviceToken=$PROOF_DEVICE" | jq -c 'last // empty') && [[ -n $PROOF_PUSH ]]
 }
 
+# Verifies a number, from the start to the report that the SMS was delivered.
+#   proof_number NUMBER LANE LANGUAGE OPTIONS OF verify start...
 proof_number() {
-  local started id code
-  # A number reserved for fiction in the numbering plan, and not one that the configuration calls fictional: it gets an SMS.
-  PROOF_NUMBER=+1415555$(printf '01%02d' $((RANDOM % 100)))
+  local lane=$2 language=$3 started id code
+  PROOF_NUMBER=$1
   PROOF_SMS=''
-  note "countersign verify start $PROOF_NUMBER --app $PROOF_APP --receipt … --secret … --language pt-BR"
-  started=$(countersign verify start "$PROOF_NUMBER" --app "$PROOF_APP" --receipt "$PROOF_RECEIPT" \
-    --secret "$PROOF_SECRET" --language pt-BR --json) ||
+  shift 3
+  note "countersign verify start $PROOF_NUMBER --language $language $(proof_shortened "$@")"
+  started=$(countersign verify start "$PROOF_NUMBER" --language "$language" "$@" --json) ||
     die "the verification was not started" "countersign doctor says what is wrong"
   id=$(jq -r .verificationID <<<"$started")
   note "  verification $id, expires $(jq -r .expiresAt <<<"$started")"
   wait_until "$PROOF_SECONDS" - proof_sms_arrived ||
     die "no SMS reached the simulator within $PROOF_SECONDS s" "countersign verify status $id; logs in $STACK/log"
-  note "the simulator received:"
-  printf '%s\n' "$PROOF_SMS" | sed 's/^/      | /'
-  code=$(grep -oE '(^|[^0-9])[0-9]{6}([^0-9]|$)' <<<"$PROOF_SMS" | tr -cd '0-9\n' | head -n 1)
+  note "the simulator received, as $(jq -r .provider <<<"$PROOF_SMS"):"
+  jq -r .body <<<"$PROOF_SMS" | sed 's/^/      | /'
+  [[ $(jq -r .provider <<<"$PROOF_SMS") == "$lane" ]] || die "the SMS did not go by the lane $lane"
+  code=$(jq -r .body <<<"$PROOF_SMS" | grep -oE '(^|[^0-9])[0-9]{6}([^0-9]|$)' | tr -cd '0-9\n' | head -n 1)
   [[ -n $code ]] || die "no code was found in the SMS"
   note "countersign verify check $id $code"
   countersign verify check "$id" "$code" | sed 's/^/      /'
+  wait_until "$PROOF_SECONDS" - proof_delivered "$id" "$lane" ||
+    die "the report that the SMS was delivered did not reach the timeline" "countersign verify status $id; logs in $STACK/log"
   note "countersign verify status $id"
   countersign verify status "$id" | sed 's/^/      /'
   [[ $(countersign verify status "$id" --json | jq -r .state) == approved ]] || die "the verification was not approved"
 }
 
+# Options as they are shown: without what is long or secret.
+proof_shortened() {
+  local option previous='' shown=''
+  for option in "$@"; do
+    if [[ $previous == --receipt || $previous == --secret ]]; then option=…; fi
+    shown+="$option "
+    previous=$option
+  done
+  printf '%s\n' "${shown% }"
+}
+
 # The newest SMS to the number; kept in PROOF_SMS.
 proof_sms_arrived() {
-  PROOF_SMS=$(proof_control sms --get --data-urlencode "to=$PROOF_NUMBER" | jq -r 'last | .body // empty') &&
-    [[ -n $PROOF_SMS ]]
+  PROOF_SMS=$(proof_control sms --get --data-urlencode "to=$PROOF_NUMBER" | jq -c 'last // empty') && [[ -n $PROOF_SMS ]]
+}
+
+#   proof_delivered VERIFICATION LANE
+proof_delivered() {
+  countersign verify status "$1" --json | jq -e --arg lane "$2" '.timeline | any(.event == "sms.accepted" and .lane == $lane)
+    and any(.event == "sms.delivered")' >/dev/null
 }
 
 proof_revocation() {
