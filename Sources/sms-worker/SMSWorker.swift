@@ -10,7 +10,7 @@ import WorkerRuntime
       name: "sms-worker",
       summary: "Sends short messages: takes jobs from the queue sms.dispatch (and sms.bulk), hands each to a provider.")
     await ProcessMain.run(process) { (configuration: SMSWorkerConfiguration, context: ServiceContext) in
-      let forwarder = ReceiptForwarder(for: configuration, context)
+      let forwarder = try await ReceiptForwarder(for: configuration, context)
       let dispatcher = try SMSDispatcher(
         configuration, keys: configuration.common.keys, sink: forwarder, log: context.log, clock: context.clock)
       let codes = try await WorkerService(
@@ -18,6 +18,7 @@ import WorkerRuntime
         common: configuration.common, context: context,
         adjust: {
           $0.rules.minimumCallTime = configuration.minimumValidity
+          $0.matchedLanes = configuration.lanesMatchedByReference
           // The bulk is stopped before, within the same ceiling.
           if configuration.bulk != nil { $0.drainTimeout = configuration.common.stopCeiling / 2 }
         }, finish: dispatcher.shutdown)
@@ -41,6 +42,7 @@ import WorkerRuntime
       prefix: "bulk.",
       adjust: {
         $0.rules.minimumCallTime = configuration.minimumValidity
+        $0.matchedLanes = configuration.lanesMatchedByReference
         // A backlog waits here rather than in circles through the delay step.
         $0.rules.sharedSlotWait = .seconds(20)
         $0.drainTimeout = configuration.common.stopCeiling / 4

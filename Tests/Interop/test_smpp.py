@@ -283,6 +283,26 @@ class SMPPTest(unittest.TestCase):
         wait_until(lambda: answers)
         self.assertEqual(answers, [0])
 
+    def test_a_receipt_that_comes_after_a_crash_is_matched_by_the_ledger(self):
+        reports = self.reports()
+        worker = self.worker()
+        ids = self.send(3)
+        results = self.results(ids)
+        worker.running.kill()
+        worker.running.wait()
+        bound = self.smsc.binds
+        worker.start()
+        wait_until(lambda: self.smsc.binds > bound)
+        worker.line("bound to the SMPP server")
+        answers = [self.smsc.call(message.report(newest=True)) for message in self.smsc.messages]
+        self.assertEqual(answers, [0] * 3)
+        found = reports(3)
+        self.assertEqual({key for key, _, _ in found}, {"sms.delivery.delivered"})
+        self.assertEqual({correlated for _, correlated, _ in found}, set(ids))
+        self.assertEqual(
+            {(body["jobID"], body["reference"]) for _, _, body in found},
+            {(result["jobID"], result["reference"]) for result in results})
+
     def test_a_message_that_does_not_arrive_is_reported_with_its_reason(self):
         reports = self.reports()
         self.worker()

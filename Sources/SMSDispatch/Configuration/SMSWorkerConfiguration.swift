@@ -24,6 +24,11 @@ public struct SMSWorkerConfiguration: ProcessConfiguration {
   /// The ways out, in the order in which they are tried.
   public let lanes: [LaneSettings]
 
+  /// The lanes whose receipts name a message by the provider's own ID alone.
+  public var lanesMatchedByReference: Set<String> {
+    Set(lanes.filter(\.provider.reportsOnItsOwnConnection).map(\.lane.name))
+  }
+
   /// The most lanes of one worker; each has connections and metrics of its own.
   static let maxLanes = 32
 

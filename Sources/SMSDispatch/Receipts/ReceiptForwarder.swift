@@ -2,19 +2,24 @@ import AMQP
 import Messages
 public import ServiceRuntime
 import Telemetry
-import WorkerRuntime
+public import WorkerRuntime
 
 /// Publishes the receipts that come on providers' own connections, on a connection of its own.
 public struct ReceiptForwarder: Service, ReceiptSink {
   public let name = "smpp.receipts"
   private let connection: Publisher
   private let publisher: ReceiptPublisher
+  private let origins: ReceiptOrigins
   private let metrics: ReceiptMetrics
   private let clock: any WallClock
 
   /// - Returns: nil when no lane brings such receipts.
-  public init?(for configuration: SMSWorkerConfiguration, _ context: ServiceContext) {
-    guard configuration.lanes.contains(where: \.provider.reportsOnItsOwnConnection) else { return nil }
+  /// - Throws: what an operator has to mend: the ledger's file.
+  public init?(
+    for configuration: SMSWorkerConfiguration, _ context: ServiceContext
+  ) async throws(WorkerSetupError) {
+    guard !configuration.lanesMatchedByReference.isEmpty else { return nil }
+    origins = ReceiptOrigins(ledger: try await configuration.worker.ledger.open(), log: context.log)
     let broker = BrokerConnectionSettings(configuration.common.broker, context)
     let connection = Publisher(
       endpoint: broker.endpoint, options: broker.options(name), onEvent: broker.observer(name))
@@ -25,7 +30,10 @@ public struct ReceiptForwarder: Service, ReceiptSink {
     clock = context.clock
   }
 
-  public func run() async { await connection.run() }
+  public func run() async {
+    await connection.run()
+    await origins.close()
+  }
 
   public func stop() async { await connection.stop() }
 
@@ -39,10 +47,11 @@ public struct ReceiptForwarder: Service, ReceiptSink {
       metrics.progress(lane: receipt.lane)
       return true
     }
+    let subject = await origins.subject(of: receipt)
     let delivery = SMSDelivery(
-      jobID: receipt.jobID, state: state, lane: receipt.lane, reference: receipt.reference,
+      jobID: subject?.jobID, state: state, lane: receipt.lane, reference: receipt.reference,
       reason: receipt.reason.map(JobResult.Reason.init), at: receipt.at)
-    let pending = PendingReceipt(delivery: delivery, correlationID: receipt.correlationID)
+    let pending = PendingReceipt(delivery: delivery, correlationID: subject?.correlationID)
     guard await publisher.publish(pending, now: clock.now()) else {
       metrics.lost(lane: receipt.lane)
       return false

@@ -237,7 +237,16 @@ extension JobRun {
   private mutating func settle(_ ending: JobEnding) async -> JobLifecycle.Event {
     let body = parts.results.body(
       of: ending, job: reported, extras: extras, startedAt: startedAt, finishedAt: parts.clock.now())
+    let match = match(ending)
+    claim?.match = match
     return await settle(body, .result(ending))
+  }
+
+  private func match(_ ending: JobEnding) -> LedgerMatch? {
+    guard ending.outcome == .accepted, let lane = ending.lane, let reference = ending.reference,
+      parts.options.matchedLanes.contains(lane)
+    else { return nil }
+    return LedgerMatch(lane: lane, reference: reference, correlationID: reported.correlationID)
   }
 
   private mutating func settle(_ record: [UInt8], _ what: Ended) async -> JobLifecycle.Event {

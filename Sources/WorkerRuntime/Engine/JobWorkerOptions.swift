@@ -13,6 +13,8 @@ public struct JobWorkerOptions: Sendable, Hashable {
   public var maximumInFlight = 2048
   /// How long the ledger remembers a job after it was last written.
   public var retention: Duration = .seconds(48 * 3600)
+  /// Lanes whose accepted jobs are found again by the provider's own ID, because their providers report by nothing else.
+  public var matchedLanes: Set<String> = []
   /// How long a stop waits for the jobs that have begun before it gives up publishing for them. They are delivered again then.
   /// It should be longer than a call may take, and shorter than the ceiling of the process's stop.
   public var drainTimeout: Duration = .seconds(13)

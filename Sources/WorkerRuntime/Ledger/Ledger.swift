@@ -24,6 +24,11 @@ public protocol Ledger: Sendable {
   /// - Returns: The result that stands: nil when it is this one, the earlier one otherwise.
   func settle(_ claim: LedgerClaim, result: [UInt8], at time: UnixTime) async throws(LedgerError) -> [UInt8]?
 
+  /// Finds a settled job by its claim's `match`.
+  ///
+  /// - Returns: nil when there is none, or when it is forgotten.
+  func job(matching match: LedgerMatch) async throws(LedgerError) -> LedgerMatchedJob?
+
   /// Forgets what was last written before a time, at most so many jobs.
   ///
   /// - Returns: How many were forgotten.
@@ -31,4 +36,16 @@ public protocol Ledger: Sendable {
 
   /// Flushes and closes.
   func close() async
+}
+
+extension Ledger {
+  public func job(matching match: LedgerMatch) async throws(LedgerError) -> LedgerMatchedJob? { nil }
+}
+
+/// A job that was found again.
+public struct LedgerMatchedJob: Sendable, Hashable {
+  /// Its message ID.
+  public var messageID: String
+  /// Its `correlation_id`.
+  public var correlationID: String?
 }

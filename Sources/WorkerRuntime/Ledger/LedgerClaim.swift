@@ -16,6 +16,8 @@ public struct LedgerClaim: Sendable, Hashable {
   public var leaseUntil: UnixTime
   /// How often the broker says that it has delivered the message before; what a ledger without memory goes by.
   public var redeliveries: Int
+  /// What a report of the provider, later, is matched with the job by; recorded when the job is settled.
+  public var match: LedgerMatch?
 
   /// - Parameters:
   ///   - messageID: The job: its message ID.
@@ -37,4 +39,27 @@ public struct LedgerClaim: Sendable, Hashable {
     self.leaseUntil = leaseUntil
     self.redeliveries = redeliveries
   }
+}
+
+/// By what a job is found again: the lane that carried it out, and the provider's own ID.
+public struct LedgerMatch: Sendable, Hashable {
+  /// The lane.
+  public var lane: String
+  /// The provider's own ID.
+  public var reference: String
+  /// The job's `correlation_id`.
+  public var correlationID: String?
+
+  /// - Parameters:
+  ///   - lane: The lane.
+  ///   - reference: The provider's own ID.
+  ///   - correlationID: The job's `correlation_id`.
+  public init(lane: String, reference: String, correlationID: String? = nil) {
+    self.lane = lane
+    self.reference = reference
+    self.correlationID = correlationID
+  }
+
+  /// Lanes have no spaces in their names.
+  var key: String { "\(lane) \(reference)" }
 }

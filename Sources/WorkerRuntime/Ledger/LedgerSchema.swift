@@ -20,7 +20,16 @@ enum LedgerSchema {
           written_at INTEGER NOT NULL,
           result BLOB
         ) STRICT;
-        """)
+        """),
+    // Only jobs of lanes whose providers report by their own IDs have the key, so the index is as large as they are many. It is
+    // written in the statement that settles the job.
+    Migration(
+      version: 2,
+      sql: """
+        ALTER TABLE job ADD COLUMN match_key TEXT;
+        ALTER TABLE job ADD COLUMN correlation_id TEXT;
+        CREATE INDEX job_by_match_key ON job (match_key) WHERE match_key IS NOT NULL;
+        """),
   ]
 }
 

@@ -41,8 +41,14 @@ enum LedgerStatements {
     _ claim: LedgerClaim, result: [UInt8], at time: UnixTime, _ session: Session
   ) throws(DatabaseError) -> [UInt8]? {
     let updated = try session.execute(
-      "UPDATE job SET state = 2, result = ?, written_at = ? WHERE message_id = ? AND state <> 2",
-      [.blob(result), .integer(time.milliseconds), .text(claim.messageID)])
+      """
+      UPDATE job SET state = 2, result = ?, written_at = ?, match_key = ?, correlation_id = ?
+      WHERE message_id = ? AND state <> 2
+      """,
+      [
+        .blob(result), .integer(time.milliseconds), Value(claim.match?.key), Value(claim.match?.correlationID),
+        .text(claim.messageID),
+      ])
     if updated == 1 { return nil }
     if try insert(claim, state: .settled, result: result, session) { return nil }
     let standing = try row(of: claim.messageID, session)?.result
@@ -70,13 +76,24 @@ enum LedgerStatements {
   ) throws(DatabaseError) -> Bool {
     try session.execute(
       """
-      INSERT INTO job (message_id, state, owner, token, lane, lease_until, unknown_calls, written_at, result)
-      VALUES (?, ?, ?, ?, ?, ?, 0, ?, ?) ON CONFLICT (message_id) DO NOTHING
+      INSERT INTO job (
+        message_id, state, owner, token, lane, lease_until, unknown_calls, written_at, result, match_key, correlation_id)
+      VALUES (?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?) ON CONFLICT (message_id) DO NOTHING
       """,
       [
         .text(claim.messageID), .integer(state.rawValue), .text(claim.owner), .integer(claim.token), .text(claim.lane),
         .integer(claim.leaseUntil.milliseconds), .integer(claim.now.milliseconds), Value(result),
+        Value(claim.match?.key), Value(claim.match?.correlationID),
       ]) == 1
+  }
+
+  /// The newest job of that key: a provider may use an ID again one day.
+  static func job(_ match: LedgerMatch, _ session: Session) throws(DatabaseError) -> LedgerMatchedJob? {
+    try session.first(
+      "SELECT message_id, correlation_id FROM job WHERE match_key = ? ORDER BY id DESC LIMIT 1", [.text(match.key)]
+    ) { row throws(DatabaseError) in
+      LedgerMatchedJob(messageID: row.text(0), correlationID: row.optionalText(1))
+    }
   }
 
   private static func row(of messageID: String, _ session: Session) throws(DatabaseError) -> JobRow? {

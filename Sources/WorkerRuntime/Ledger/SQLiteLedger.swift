@@ -51,6 +51,14 @@ public final class SQLiteLedger: Ledger {
     }
   }
 
+  public func job(matching match: LedgerMatch) async throws(LedgerError) -> LedgerMatchedJob? {
+    do throws(DatabaseError) {
+      return try await database.read { session throws(DatabaseError) in try LedgerStatements.job(match, session) }
+    } catch {
+      throw LedgerError(error)
+    }
+  }
+
   public func purge(before time: UnixTime, limit: Int) async throws(LedgerError) -> Int {
     try await write { session throws(DatabaseError) in
       try LedgerStatements.purge(before: time, limit: limit, session)

@@ -112,6 +112,24 @@ import Testing
     }
   }
 
+  /// Only where the provider reports by nothing else: the index would cost the others for nothing.
+  @Test func aJobIsFoundByItsReferenceWhereItsLaneWantsThat() async throws {
+    for lanes in [[], ["a"], ["b"]] as [Set<String>] {
+      var options = WorkerHarness.options
+      options.matchedLanes = lanes
+      let ledger = MemoryLedger()
+      try await withWorker(ledger: ledger, options: options) { worker in
+        worker.handler.onCall { _, _ in .accepted(reference: "m1") }
+        try await worker.process(job())
+        let expected = LedgerMatch(lane: "a", reference: "m1", correlationID: "verification-1")
+        #expect(ledger.match(of: "job-1") == (lanes.contains("a") ? expected : nil))
+        worker.handler.onCall { [badNumber] _, _ in .refused(badNumber) }
+        try await worker.process(job("job-2"))
+        #expect(ledger.match(of: "job-2") == nil)
+      }
+    }
+  }
+
   /// A type of job may have a second queue. Only where the job comes from, comes back to and dies is another.
   @Test func aJobOfASecondQueueComesBackToIt() async throws {
     var options = WorkerHarness.options

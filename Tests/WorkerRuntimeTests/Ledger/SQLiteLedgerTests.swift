@@ -1,3 +1,4 @@
+import Database
 import Telemetry
 import Testing
 
@@ -22,6 +23,59 @@ import Testing
         try await after.claim(claim("begun", 3, at: start + .seconds(20))) == .abandoned(lane: "a", unknownCalls: 1))
       #expect(try await after.claim(claim("ended", 3, at: start + .seconds(20))) == .settled(result: [9]))
       await after.close()
+    }
+  }
+
+  @Test func aSettledJobIsFoundByWhatItsProviderCallsIt() async throws {
+    try await withTemporaryDirectory { directory in
+      let path = "\(directory)/ledger.sqlite"
+      func claim(_ id: String, _ match: LedgerMatch? = nil) -> LedgerClaim {
+        var claim = LedgerClaim(
+          messageID: id, owner: "w", token: 1, lane: "a", now: start, leaseUntil: start + .seconds(20))
+        claim.match = match
+        return claim
+      }
+      let match = LedgerMatch(lane: "a", reference: "m 1", correlationID: "c-1")
+      let ledger = try await SQLiteLedger.open(path: path)
+      for id in ["one", "plain"] { _ = try await ledger.claim(claim(id)) }
+      #expect(try await ledger.job(matching: match) == nil)
+      _ = try await ledger.settle(claim("one", match), result: [1], at: start)
+      _ = try await ledger.settle(claim("plain"), result: [2], at: start)
+      // A claim that was forgotten meanwhile is settled by an insert.
+      let bare = LedgerMatch(lane: "a", reference: "m2")
+      _ = try await ledger.settle(claim("two", bare), result: [3], at: start)
+      await ledger.close()
+
+      let after = try await SQLiteLedger.open(path: path)
+      #expect(try await after.job(matching: match) == LedgerMatchedJob(messageID: "one", correlationID: "c-1"))
+      #expect(try await after.job(matching: bare) == LedgerMatchedJob(messageID: "two", correlationID: nil))
+      #expect(try await after.job(matching: LedgerMatch(lane: "b", reference: "m2")) == nil)
+      // The newest one counts.
+      _ = try await after.settle(claim("three", bare), result: [4], at: start)
+      #expect(try await after.job(matching: bare)?.messageID == "three")
+      _ = try await after.purge(before: start + .seconds(1), limit: 10)
+      #expect(try await after.job(matching: match) == nil)
+      await after.close()
+    }
+  }
+
+  @Test func aLedgerOfTheFirstVersionGoesOn() async throws {
+    try await withTemporaryDirectory { directory in
+      let path = "\(directory)/ledger.sqlite"
+      let old = try await Database.open(path: path, migrations: Array(LedgerSchema.migrations.prefix(1)))
+      try await old.write { session throws(DatabaseError) in
+        _ = try session.execute(
+          "INSERT INTO job VALUES (1, 'ended', 2, 'w', 1, 'a', 0, 0, ?, ?)",
+          [.integer(start.milliseconds), .blob([9])])
+      }
+      await old.close()
+      let ledger = try await SQLiteLedger.open(path: path)
+      var claim = LedgerClaim(
+        messageID: "ended", owner: "w", token: 2, lane: "a", now: start, leaseUntil: start + .seconds(20))
+      #expect(try await ledger.claim(claim) == .settled(result: [9]))
+      claim.messageID = "new"
+      #expect(try await ledger.claim(claim) == .claimed(unknownCalls: 0))
+      await ledger.close()
     }
   }
 

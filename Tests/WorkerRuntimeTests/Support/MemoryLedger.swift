@@ -21,6 +21,7 @@ final class MemoryLedger: Ledger {
     var rows: [String: Row] = [:]
     var order: [String] = []
     var failing: Set<Operation> = []
+    var matches: [String: LedgerMatch] = [:]
   }
 
   private let state = Mutex(State())
@@ -31,6 +32,9 @@ final class MemoryLedger: Ledger {
   }
 
   var remembers: Bool { true }
+
+  /// By what a job would be found again.
+  func match(of id: String) -> LedgerMatch? { state.withLock { $0.matches[id] } }
 
   func fail(_ operations: Set<Operation>) { state.withLock { $0.failing = operations } }
 
@@ -93,6 +97,7 @@ final class MemoryLedger: Ledger {
       state.rows[claim.messageID] = Row(
         state: .settled, token: claim.token, lane: claim.lane, leaseUntil: claim.leaseUntil, unknownCalls: 0,
         writtenAt: time, result: result)
+      state.matches[claim.messageID] = claim.match
       journal.add(.settled(claim.messageID))
       return nil
     }

@@ -1,0 +1,26 @@
+import Telemetry
+import WorkerRuntime
+
+/// Says whose message a receipt is about that came on a provider's own connection: the session knows it of what it sent itself; of what was
+/// sent before a restart, or by another worker of this host, the ledger does.
+struct ReceiptOrigins: Sendable {
+  let ledger: any Ledger
+  let log: Logger
+
+  /// - Returns: nil when nobody here knows.
+  func subject(of receipt: DeliveryReceipt) async -> CallbackAddresses.Subject? {
+    if let jobID = receipt.jobID {
+      return CallbackAddresses.Subject(jobID: jobID, correlationID: receipt.correlationID)
+    }
+    do {
+      let job = try await ledger.job(matching: LedgerMatch(lane: receipt.lane, reference: receipt.reference))
+      return job.map { CallbackAddresses.Subject(jobID: $0.messageID, correlationID: $0.correlationID) }
+    } catch {
+      // Lane and reference are told all the same.
+      log.warning("the ledger cannot say whose message a receipt is about", [.error: error.description])
+      return nil
+    }
+  }
+
+  func close() async { await ledger.close() }
+}

@@ -1,0 +1,52 @@
+import FoundationEssentials
+import Telemetry
+import Testing
+import WorkerRuntime
+
+@testable import SMSDispatch
+
+@Suite("Whose message an SMPP receipt is about")
+struct ReceiptOriginsTests {
+  private func withOrigins(_ body: (ReceiptOrigins, any Ledger) async throws -> Void) async throws {
+    let path = FileManager.default.temporaryDirectory.path + "/origins-\(UInt64.random(in: 0 ... .max)).sqlite"
+    defer { for end in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + end) } }
+    let ledger = try await SQLiteLedger.open(path: path)
+    let log = Logger(label: "test", sink: NoLog())
+    try await body(ReceiptOrigins(ledger: ledger, log: log), ledger)
+    await ledger.close()
+  }
+
+  private func receipt(jobID: String? = nil, reference: String = "m1") -> DeliveryReceipt {
+    var receipt = DeliveryReceipt(lane: "s", reference: reference, state: .delivered, at: Sample.now)
+    receipt.jobID = jobID
+    receipt.correlationID = jobID.map { "c-" + $0 }
+    return receipt
+  }
+
+  private func settle(_ ledger: any Ledger, _ id: String, correlationID: String?) async throws {
+    var claim = LedgerClaim(
+      messageID: id, owner: "w", token: 1, lane: "s", now: Sample.now, leaseUntil: Sample.now + .seconds(20))
+    claim.match = LedgerMatch(lane: "s", reference: "m1", correlationID: correlationID)
+    _ = try await ledger.settle(claim, result: [1], at: Sample.now)
+  }
+
+  @Test("What the session knows comes first, then the ledger, and else nobody knows")
+  func order() async throws {
+    try await withOrigins { origins, ledger in
+      #expect(await origins.subject(of: receipt()) == nil)
+      try await settle(ledger, "job-1", correlationID: "c-1")
+      #expect(await origins.subject(of: receipt()) == .init(jobID: "job-1", correlationID: "c-1"))
+      #expect(await origins.subject(of: receipt(jobID: "job-2")) == .init(jobID: "job-2", correlationID: "c-job-2"))
+      #expect(await origins.subject(of: receipt(reference: "m2")) == nil)
+    }
+  }
+
+  @Test("A ledger that cannot be read keeps no receipt back")
+  func broken() async throws {
+    try await withOrigins { origins, ledger in
+      try await settle(ledger, "job-1", correlationID: nil)
+      await ledger.close()
+      #expect(await origins.subject(of: receipt()) == nil)
+    }
+  }
+}
