@@ -42,7 +42,8 @@ public final class Consumer: Sendable {
   /// - Returns: `nil` when no more follow, or when the task is cancelled.
   public func next() async -> [Delivery]? { await inbox.next() }
 
-  /// Acknowledges a delivery. Returns at once; acknowledgements go out together, 5 ms later at the latest.
+  /// Acknowledges a delivery. Returns at once; acknowledgements go out together, 5 ms later, or a third of a second
+  /// later when an earlier delivery is not settled.
   public func ack(_ tag: DeliveryTag) { settle(CollectionOfOne(tag), .ack) }
 
   /// Acknowledges many deliveries.

@@ -5,6 +5,9 @@ final class ConsumerRole: ChannelRole {
   static let flushInterval: Duration = .milliseconds(5)
   /// ...or when there are so many of them.
   static let flushCount = 64
+  /// How long what is finished behind a delivery that is not may wait for that one. Then it is acknowledged by itself, so that the
+  /// broker does not deliver it again if the connection is lost.
+  static let gapInterval: Duration = .milliseconds(250)
   /// How long after the broker cancelled the consumer it is started again.
   static let restartDelay: Duration = .milliseconds(500)
 
@@ -18,6 +21,8 @@ final class ConsumerRole: ChannelRole {
   private var window = AckWindow()
   private var arrived: [Delivery] = []
   private var lastFlush: Instant?
+  /// Since when something has been finished behind a delivery that is not.
+  private var gapSince: Instant?
   private var events: [ConnectionEvent] = []
   /// The tag of the consumer at the broker, while there is one.
   private var tag: String?
@@ -101,6 +106,7 @@ final class ConsumerRole: ChannelRole {
   func lost(_ error: AMQPError) {
     tag = nil
     window = AckWindow()
+    gapSince = nil
     arrived = []
     inbox.dropDeliveries()
     workOffline()
@@ -202,12 +208,24 @@ final class ConsumerRole: ChannelRole {
       || window.finished == window.unacknowledged
     guard isDue else { return FollowUp(after: Self.flushInterval - age) }
     lastFlush = now
-    let flush = window.flush(all: isClosing)
+    try acknowledge(window.flush(), link)
+    if isClosing || isGapDue(now) { try acknowledge(window.flush(all: true), link) }
+    // The ticks see to what stays behind a gap.
+    gapSince = window.finished > 0 ? gapSince ?? now : nil
+    return FollowUp()
+  }
+
+  private func acknowledge(_ flush: AckWindow.Flush, _ link: Link) throws(AMQPError) {
     if let upTo = flush.upTo { try link.acknowledge(upTo, multiple: true) }
     let isBatch = flush.alone.count > 2
     if isBatch { link.socket.setCork(true) }
     defer { if isBatch { link.socket.setCork(false) } }
     for number in flush.alone { try link.acknowledge(number, multiple: false) }
-    return window.finished > 0 ? FollowUp(after: Self.flushInterval) : FollowUp()
+  }
+
+  /// Whether what is behind a gap has waited for long enough, or takes half of what the broker hands out at a time.
+  private func isGapDue(_ now: Instant) -> Bool {
+    guard let gapSince else { return false }
+    return gapSince.duration(to: now) >= Self.gapInterval || window.finished >= max(1, prefetch / 2)
   }
 }

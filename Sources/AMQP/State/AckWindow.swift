@@ -1,9 +1,8 @@
 /// The deliveries of one channel that are not settled yet, and which of them are finished but not acknowledged.
 ///
 /// Delivery tags of a channel count up from 1, so the window is an array from the first unsettled tag on. What is
-/// finished without a gap is acknowledged by one `ack(multiple)` up to the low-water mark; what is finished behind a
-/// gap waits for one flush, in case the gap closes, and is then acknowledged alone so that it does not hold the
-/// prefetch.
+/// finished without a gap is acknowledged by one `ack(multiple)` up to the low-water mark. What is finished behind a
+/// gap waits for the gap to close: an acknowledgement of its own costs a quorum queue as much as one for hundreds.
 struct AckWindow {
   /// What a flush has to send.
   struct Flush: Equatable {
@@ -17,8 +16,7 @@ struct AckWindow {
 
   private enum State {
     case unsettled
-    /// Finished; `seen` once a flush has passed it by.
-    case finished(seen: Bool)
+    case finished
     /// Acknowledged or rejected on the wire.
     case settled
   }
@@ -57,7 +55,7 @@ struct AckWindow {
   @discardableResult
   mutating func finish(_ tag: UInt64) -> Bool {
     guard let position = position(of: tag), case .unsettled = entries[position].state else { return false }
-    entries[position].state = .finished(seen: false)
+    entries[position].state = .finished
     finished += 1
     return true
   }
@@ -74,7 +72,7 @@ struct AckWindow {
 
   /// Takes what is to be acknowledged now.
   ///
-  /// - Parameter all: also what is behind a gap and finished since the last flush.
+  /// - Parameter all: also what is behind a gap.
   mutating func flush(all: Bool = false) -> Flush {
     var result = Flush()
     while let entry = entries.first {
@@ -87,24 +85,21 @@ struct AckWindow {
       }
       _ = entries.popFirst()
     }
-    if finished > 0 { result.alone = flushBehindGap(all: all) }
+    if all, finished > 0 { result.alone = flushBehindGap() }
     if entries.count - unacknowledged > max(Self.maxSettled, unacknowledged) { dropSettled() }
     return result
   }
 
-  private mutating func flushBehindGap(all: Bool) -> [UInt64] {
+  private mutating func flushBehindGap() -> [UInt64] {
     var alone: [UInt64] = []
+    alone.reserveCapacity(finished)
     for position in 0..<entries.count {
-      guard case .finished(let seen) = entries[position].state else { continue }
-      guard seen || all else {
-        entries[position].state = .finished(seen: true)
-        continue
-      }
+      guard case .finished = entries[position].state else { continue }
       entries[position].state = .settled
-      finished -= 1
-      unacknowledged -= 1
       alone.append(entries[position].tag)
     }
+    unacknowledged -= alone.count
+    finished = 0
     return alone
   }
 
