@@ -54,15 +54,20 @@ public final class Database: Sendable {
   ///
   /// Suspends until the commit, or until the body's changes have been undone. Not cancellable: a body that was handed in runs, and its
   /// caller learns what became of it.
-  /// - Parameter body: runs on the writer's thread, once at most; it must be short. What it throws undoes its own changes only.
+  /// - Parameters:
+  ///   - isSingleChange: promises that the body throws only what its statements throw, and none after one that has changed something:
+  ///     a statement that fails undoes itself (https://www.sqlite.org/lang_conflict.html), so nothing else is to be undone. It spares
+  ///     the savepoint, for which SQLite copies every page that the body changes.
+  ///   - body: runs on the writer's thread, once at most; it must be short. What it throws undoes its own changes only.
   /// - Returns: what the body returns, when its changes are committed.
   /// - Throws: what the body throws; ``DatabaseError/Code/busy``, ``DatabaseError/Code/diskFull`` and the like for the whole group;
   ///   ``DatabaseError/Code/overloaded`` when too many wait; ``DatabaseError/Code/closed``.
   public func write<T: Sendable>(
+    isSingleChange: Bool = false,
     _ body: @escaping @Sendable (Session) throws(DatabaseError) -> T
   ) async throws(DatabaseError) -> T {
     let result: Result<T, DatabaseError> = await withCheckedContinuation { continuation in
-      submit(PendingBody(body, continuation), to: writes) { _ in writer.wake() }
+      submit(PendingBody(needsSavepoint: !isSingleChange, body, continuation), to: writes) { _ in writer.wake() }
     }
     return try result.get()
   }

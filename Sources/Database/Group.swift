@@ -17,7 +17,7 @@ struct Group {
     // A body that is alone needs no savepoint: the transaction is its own.
     let isShared = bodies.count > 1
     for body in bodies {
-      let outcome = isShared ? runInSavepoint(body) : body.run(Session(connection: connection))
+      let outcome = isShared && body.needsSavepoint ? runInSavepoint(body) : body.run(Session(connection: connection))
       outcomes.append(outcome)
       if broken == nil, !connection.isInTransaction { broken = lost(through: outcome.error) }
       if broken != nil { return }

@@ -8,15 +8,19 @@ struct PendingBody: Sendable {
     let resume: @Sendable (_ groupError: DatabaseError?) -> Void
   }
 
+  /// Whether it must be undone by itself when it fails inside a group.
+  let needsSavepoint: Bool
   /// Runs the body on the connection's thread.
   let run: @Sendable (Session) -> Outcome
   /// Resumes the caller without having run.
   let refuse: @Sendable (DatabaseError) -> Void
 
   init<T: Sendable>(
+    needsSavepoint: Bool = true,
     _ body: @escaping @Sendable (Session) throws(DatabaseError) -> T,
     _ continuation: CheckedContinuation<Result<T, DatabaseError>, Never>
   ) {
+    self.needsSavepoint = needsSavepoint
     run = { session in
       do throws(DatabaseError) {
         let value = try body(session)

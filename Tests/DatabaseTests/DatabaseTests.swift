@@ -94,6 +94,37 @@ func failure<T>(of operation: () async throws(DatabaseError) -> T) async -> Data
     }
   }
 
+  /// Of bodies of a single change those that fail leave nothing behind, and take nothing of the others with them.
+  @Test func singleChangesThatFailAreAlone() async throws {
+    try await withNotes { database, _ in
+      let errors = await withTaskGroup(of: DatabaseError?.self) { group in
+        for number in 0..<40 {
+          group.addTask {
+            await failure { () async throws(DatabaseError) in
+              try await database.write(isSingleChange: true) { session throws(DatabaseError) in
+                // `first` may be there once.
+                let values = number % 4 == 3 ? "(?), ('row' || random()), ('first')" : "(?)"
+                return try session.execute(
+                  "INSERT INTO note (text) VALUES \(values)", [.text(number % 4 == 0 ? "first" : "note \(number)")])
+              }
+            }
+          }
+        }
+        return await group.reduce(into: []) { $0.append($1) }
+      }
+      let failed = errors.compactMap(\.self)
+      #expect(failed.allSatisfy { $0.code == .uniqueConstraint })
+      let texts = try await database.read { session throws(DatabaseError) in
+        try session.query("SELECT text FROM note") { $0.text(0) }
+      }
+      #expect(texts.count { $0 == "first" } == 1)
+      // Of a statement of three rows all or none.
+      let rows = texts.count { $0.hasPrefix("row") }
+      #expect(texts.count == 40 - failed.count + 2 * rows)
+      #expect(rows <= 1)
+    }
+  }
+
   @Test func aLoneBodyThatThrowsIsUndone() async throws {
     try await withNotes { database, _ in
       let error = await failure { () async throws(DatabaseError) in

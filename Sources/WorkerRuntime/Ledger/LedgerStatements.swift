@@ -3,6 +3,8 @@ import Telemetry
 
 /// What the ledger does inside a transaction. Every transaction that writes is exclusive, so what it reads stays true until
 /// its commit, also between processes.
+///
+/// Each is over as soon as a statement has changed something: none needs to be undone as a whole.
 enum LedgerStatements {
   static func claim(_ claim: LedgerClaim, _ session: Session) throws(DatabaseError) -> ClaimAnswer {
     if try insert(claim, state: .open, result: nil, session) { return .claimed(unknownCalls: 0) }

@@ -73,7 +73,8 @@ public final class SQLiteLedger: Ledger {
     _ body: @escaping @Sendable (Session) throws(DatabaseError) -> Answer
   ) async throws(LedgerError) -> Answer {
     do throws(DatabaseError) {
-      return try await database.write(body)
+      // Each of `LedgerStatements` is over with its first change.
+      return try await database.write(isSingleChange: true, body)
     } catch {
       throw LedgerError(error)
     }
