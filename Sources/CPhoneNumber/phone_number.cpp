@@ -3,6 +3,8 @@
 #include <phonenumbers/phonenumberutil.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <bitset>
 #include <set>
 #include <string>
@@ -28,6 +30,41 @@ void copy(const std::string &from, char (&to)[N]) {
 /// "ZZ" is the library's name for no region.
 std::string known(const std::string &region) { return region == "ZZ" ? std::string() : region; }
 
+/// Country codes have up to three digits, national numbers up to fifteen less those (ITU-T E.164, 6.2.1).
+constexpr size_t kCountryCodes = 1000;
+constexpr size_t kNationalLengths = 16;
+
+/// What the library said of a country code and a length, plus one; 0 where it was not asked yet. Where no type is asked for, country code
+/// and length are all that it goes by, and it takes some thirty allocations to do so.
+std::array<std::atomic<int8_t>, kCountryCodes * kNationalLengths> known_possibilities;
+
+int32_t possibility_of(const PhoneNumber &number, size_t national_length) {
+  // Of a number of zeros alone the library makes a longer one.
+  const bool is_known_by_length = number.country_code() < static_cast<int>(kCountryCodes) &&
+                                  national_length < kNationalLengths && number.national_number() != 0;
+  if (!is_known_by_length) return PhoneNumberUtil::GetInstance()->IsPossibleNumberWithReason(number);
+  auto &known = known_possibilities[number.country_code() * kNationalLengths + national_length];
+  const int8_t said = known.load(std::memory_order_relaxed);
+  if (said != 0) return said - 1;
+  const int32_t result = PhoneNumberUtil::GetInstance()->IsPossibleNumberWithReason(number);
+  known.store(static_cast<int8_t>(result + 1), std::memory_order_relaxed);
+  return result;
+}
+
+/// The region that stands for all that share a country code. The library lists them all to name the first.
+const std::string &main_region(int country_code) {
+  static const std::array<std::string, kCountryCodes> regions = [] {
+    std::array<std::string, kCountryCodes> regions;
+    const PhoneNumberUtil &util = *PhoneNumberUtil::GetInstance();
+    std::set<int> supported;
+    util.GetSupportedCallingCodes(&supported);
+    for (int code : supported) util.GetRegionCodeForCountryCode(code, &regions.at(code));
+    return regions;
+  }();
+  static const std::string none;
+  return country_code < static_cast<int>(kCountryCodes) ? regions[country_code] : none;
+}
+
 int32_t parse(const std::string &text, const std::string &region, cpn_number &number) {
   const PhoneNumberUtil &util = *PhoneNumberUtil::GetInstance();
   if (!region.empty() && util.GetCountryCodeForRegion(region) == 0) return CPN_UNKNOWN_REGION;
@@ -39,15 +76,16 @@ int32_t parse(const std::string &text, const std::string &region, cpn_number &nu
   std::string found;
   number.country_code = parsed.country_code();
   number.type = util.GetNumberType(parsed);
-  number.possibility = util.IsPossibleNumberWithReason(parsed);
   number.has_extension = !parsed.extension().empty();
   // E.164 has no place for an extension: it is left out.
   util.Format(parsed, PhoneNumberUtil::E164, &found);
   copy(found, number.e164);
+  // Behind the plus and the country code.
+  const size_t national_length = found.size() - 1 - std::to_string(parsed.country_code()).size();
+  number.possibility = possibility_of(parsed, national_length);
   util.GetRegionCodeForNumber(parsed, &found);
   copy(known(found), number.region);
-  util.GetRegionCodeForCountryCode(parsed.country_code(), &found);
-  copy(known(found), number.main_region);
+  copy(known(main_region(parsed.country_code())), number.main_region);
   return CPN_OK;
 }
 
@@ -71,6 +109,7 @@ int32_t possibility(const char *digits, size_t length, int32_t &result) {
   } while (!codes.test(code));
 
   const size_t start = place;
+  const size_t national_length = length - start;
   while (place < length && digits[place] == '0') place++;
   const auto zeros = static_cast<int32_t>(place - start);
   uint64_t national = 0;
@@ -82,7 +121,7 @@ int32_t possibility(const char *digits, size_t length, int32_t &result) {
   // The library's name for zeros that belong to the number; they are told apart from the value, which has none.
   if (zeros > 0) number.set_italian_leading_zero(true);
   if (zeros > 1) number.set_number_of_leading_zeros(zeros);
-  result = PhoneNumberUtil::GetInstance()->IsPossibleNumberWithReason(number);
+  result = possibility_of(number, national_length);
   return CPN_OK;
 }
 

@@ -53,6 +53,21 @@ import Testing
     #expect(try PhoneNumber.possibility(ofE164: text) == PhoneNumber.parse(text).possibility)
   }
 
+  /// Of numbers that are zeros alone the library makes longer ones: what it says of them is not kept for others of their length.
+  @Test func numbersOfOneLengthAreAlikeButForZeros() throws {
+    for digits in 4...11 {
+      let zeros = "+39" + String(repeating: "0", count: digits)
+      let others = ["1", "3", "09"].map { "+39" + $0 + String(repeating: "1", count: digits - $0.utf8.count) }
+      _ = try PhoneNumber.possibility(ofE164: zeros)
+      let possibilities = try Set(others.map { try PhoneNumber.possibility(ofE164: $0) })
+      #expect(possibilities.count == 1)
+      #expect(try PhoneNumber.possibility(ofE164: zeros) == PhoneNumber.possibility(ofE164: zeros))
+    }
+    #expect(try PhoneNumber.possibility(ofE164: "+3900") == nil)
+    #expect(try PhoneNumber.possibility(ofE164: "+3911111") == .tooShort)
+    #expect(try PhoneNumber.possibility(ofE164: "+39111111") == .possible)
+  }
+
   @Test(
     arguments: [
       ("+99912345678", Possibility.invalidCountryCode), ("+2101234567", .invalidCountryCode), ("+390000000", .possible),
