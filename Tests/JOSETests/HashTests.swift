@@ -51,6 +51,34 @@ import Testing
     #expect(HMACSHA256.authenticate(vector.message, key: vector.key) == hex(vector.code))
   }
 
+  /// Every message begins anew, whatever came before.
+  @Test(arguments: vectors)
+  func hmacWithAKeptKey(vector: Vector) {
+    let key = HMACSHA256Key(vector.key)
+    for message in [vector.message, [], vector.message, [1], vector.message] {
+      #expect(key.authenticate(message) == HMACSHA256.authenticate(message, key: vector.key))
+    }
+    #expect("\(key)" == "<redacted>")
+  }
+
+  @Test func keptKeyOfNothing() {
+    #expect(HMACSHA256Key([]).authenticate([1]) == HMACSHA256.authenticate([1], key: []))
+  }
+
+  @Test func threadsShareAKeptKey() async {
+    let key = HMACSHA256Key([2])
+    let wrong = await withTaskGroup(of: Int.self) { group in
+      for thread in UInt8(0)..<8 {
+        group.addTask {
+          let expected = HMACSHA256.authenticate([thread], key: [2])
+          return (0..<2000).reduce(0) { wrong, _ in wrong + (key.authenticate([thread]) == expected ? 0 : 1) }
+        }
+      }
+      return await group.reduce(0, +)
+    }
+    #expect(wrong == 0)
+  }
+
   /// An empty key is a key of zeros (RFC 2104, section 2), not the one that was used before.
   @Test func hmacOfNothing() {
     let expected = hex("b613679a0814d9ec772f95d778c35fc5ff1697c493715653c6c712144292c5ad")

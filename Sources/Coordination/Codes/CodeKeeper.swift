@@ -78,7 +78,7 @@ public struct CodeKeeper: Sendable {
   }
 
   private static func digest(_ pepper: Pepper, id: String, code: String) -> [UInt8] {
-    HMACSHA256.authenticate(framed("countersign check", [Array(id.utf8), Array(code.utf8)]), key: pepper.bytes)
+    pepper.key.authenticate(framed("countersign check", [Array(id.utf8), Array(code.utf8)]))
   }
 
   private static func expand(_ pepper: Pepper, id: String, seed: [UInt8], length: Int) -> String {
@@ -86,8 +86,7 @@ public struct CodeKeeper: Sendable {
     let limit = UInt64.max - (UInt64.max % range + 1) % range
     var counter: UInt8 = 0
     while true {
-      let block = HMACSHA256.authenticate(
-        framed("countersign code", [Array(id.utf8), seed, [counter]]), key: pepper.bytes)
+      let block = pepper.key.authenticate(framed("countersign code", [Array(id.utf8), seed, [counter]]))
       for start in stride(from: 0, to: block.count, by: 8) {
         let number = block[start..<start + 8].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
         guard number <= limit else { continue }

@@ -8,7 +8,7 @@ public struct Pepper: Sendable, CustomStringConvertible, CustomReflectable {
 
   /// Tells peppers apart without telling anything else.
   public let id: [UInt8]
-  let bytes: [UInt8]
+  let key: HMACSHA256Key
 
   /// - Parameter bytes: at least ``minimumLength`` random bytes.
   public init(_ bytes: [UInt8]) throws(CoordinationError) {
@@ -18,7 +18,7 @@ public struct Pepper: Sendable, CustomStringConvertible, CustomReflectable {
         "the pepper has \(bytes.count) bytes and needs \(Self.minimumLength) or more: make one with 'openssl rand -base64 32'"
       )
     }
-    self.bytes = bytes
+    key = HMACSHA256Key(bytes)
     id = Array(SHA256.hash(Array("countersign pepper id\0".utf8) + bytes)[..<Self.idLength])
   }
 

@@ -52,7 +52,7 @@ struct ProofKeeper: Sendable {
     _ pepper: Pepper, _ secret: Secret, receipt: String, app: String, tokenHash: [UInt8]
   ) -> [UInt8] {
     let parts = [Array(receipt.utf8), Array(app.utf8), tokenHash, Array(secret.reveal().utf8)]
-    return HMACSHA256.authenticate(CodeKeeper.framed("countersign app secret", parts), key: pepper.bytes)
+    return pepper.key.authenticate(CodeKeeper.framed("countersign app secret", parts))
   }
 
   // MARK: Tokens
@@ -74,6 +74,6 @@ struct ProofKeeper: Sendable {
   }
 
   private func hash(_ label: StaticString, _ app: String, _ token: String) -> [UInt8] {
-    HMACSHA256.authenticate(CodeKeeper.framed(label, [Array(app.utf8), Array(token.utf8)]), key: current.bytes)
+    current.key.authenticate(CodeKeeper.framed(label, [Array(app.utf8), Array(token.utf8)]))
   }
 }

@@ -40,7 +40,7 @@ struct CallbackAddresses: Sendable {
   private static let macBytes = 16
 
   private let base: String
-  private let key: SymmetricKeyBytes
+  private let key: HMACSHA256Key
   /// How long after the message was sent reports are taken. Networks keep trying for up to three days.
   private let maxAge: Duration
 
@@ -50,7 +50,7 @@ struct CallbackAddresses: Sendable {
   ///   - maxAge: How long after the message was sent reports are taken.
   init(publicURL: String, secret: Secret, maxAge: Duration) {
     base = (publicURL.hasSuffix("/") ? String(publicURL.dropLast()) : publicURL) + Self.path
-    key = SymmetricKeyBytes(Array(secret.reveal().utf8))
+    key = HMACSHA256Key(Array(secret.reveal().utf8))
     self.maxAge = maxAge
   }
 
@@ -114,10 +114,20 @@ struct CallbackAddresses: Sendable {
 
   private func mac(_ lane: String, _ subject: Subject, _ time: String) -> String {
     // No part can hold a zero byte and so be taken for two.
-    let text = [lane, subject.jobID, subject.correlationID ?? "", time].joined(separator: "\0")
-    let code = HMACSHA256.authenticate(Array(text.utf8), key: key.bytes)
-    return Base64URL.encode(Array(code.prefix(Self.macBytes)))
+    var text: [UInt8] = []
+    text.reserveCapacity(Self.usualLength)
+    text += lane.utf8
+    text.append(0)
+    text += subject.jobID.utf8
+    text.append(0)
+    if let correlationID = subject.correlationID { text += correlationID.utf8 }
+    text.append(0)
+    text += time.utf8
+    return Base64URL.encode(Array(key.authenticate(text).prefix(Self.macBytes)))
   }
+
+  /// Bytes set aside for what is signed; more takes more.
+  private static let usualLength = 128
 }
 
 extension CallbackAddresses {
@@ -127,11 +137,4 @@ extension CallbackAddresses {
       lane: lane, subject: Subject(jobID: attempt.jobID, correlationID: attempt.correlationID), at: attempt.startedAt,
       form: .path)
   }
-}
-
-/// A key that does not print.
-struct SymmetricKeyBytes: Sendable, CustomStringConvertible {
-  let bytes: [UInt8]
-  init(_ bytes: [UInt8]) { self.bytes = bytes }
-  var description: String { "<redacted>" }
 }

@@ -1,8 +1,10 @@
 /// A value in the query or a segment of the path of a URL (RFC 3986, 2.1 and 2.3): everything but unreserved characters is escaped.
 enum URLComponent {
   static func encode(_ text: String) -> String {
+    // IDs are, as a rule.
+    if text.utf8.allSatisfy(isUnreserved) { return text }
     var bytes: [UInt8] = []
-    bytes.reserveCapacity(text.utf8.count)
+    bytes.reserveCapacity(3 * text.utf8.count)
     for byte in text.utf8 {
       if isUnreserved(byte) {
         bytes.append(byte)
