@@ -1,28 +1,47 @@
 /// Header fields in order. Names are compared without regard to case (RFC 9110, section 5.1).
 public struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral {
+  private enum Content {
+    case fields([(name: String, value: String)])
+    /// As libcurl hands them over, without the status line: `Name: value\r\n`. Few are ever looked at, and each would cost two strings.
+    case lines([UInt8])
+  }
+
+  private var content: Content
+
   /// The fields as sent or received.
-  public private(set) var fields: [(name: String, value: String)]
+  public var fields: [(name: String, value: String)] {
+    switch content {
+    case .fields(let fields): fields
+    case .lines(let lines): Self.parse(lines)
+    }
+  }
 
   /// Makes a list of fields.
-  public init(_ fields: [(name: String, value: String)] = []) { self.fields = fields }
+  public init(_ fields: [(name: String, value: String)] = []) { content = .fields(fields) }
 
   /// The given fields, in order.
   public init(dictionaryLiteral elements: (String, String)...) {
-    fields = elements.map { (name: $0.0, value: $0.1) }
+    content = .fields(elements.map { (name: $0.0, value: $0.1) })
   }
+
+  init(lines: [UInt8]) { content = .lines(lines) }
 
   /// The value of the first field of that name.
   public subscript(_ name: String) -> String? {
-    fields.first { Self.isSame($0.name, name) }?.value
+    switch content {
+    case .fields(let fields): fields.first { Self.isSame($0.name.utf8, name) }?.value
+    case .lines(let lines):
+      Self.split(lines) { field, value in Self.isSame(field, name) ? String(decoding: value, as: UTF8.self) : nil }
+    }
   }
 
   /// Appends a field; one of the same name stays.
   public mutating func add(name: String, value: String) {
-    fields.append((name: name, value: value))
+    content = .fields(fields + [(name: name, value: value)])
   }
 
-  private static func isSame(_ a: String, _ b: String) -> Bool {
-    a.utf8.count == b.utf8.count && zip(a.utf8, b.utf8).allSatisfy { lowercase($0) == lowercase($1) }
+  private static func isSame(_ a: some Collection<UInt8>, _ b: String) -> Bool {
+    a.count == b.utf8.count && zip(a, b.utf8).allSatisfy { lowercase($0) == lowercase($1) }
   }
 
   private static func lowercase(_ byte: UInt8) -> UInt8 {
@@ -31,18 +50,30 @@ public struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral {
 }
 
 extension HTTPHeaders {
-  /// Reads the lines that libcurl hands over, without the status line: `Name: value\r\n`.
-  init(lines: [UInt8]) {
-    self.init(
-      lines.split(separator: UInt8(ascii: "\n")).compactMap { line in
-        guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { return nil }
-        let value = line[(colon + 1)...].drop(while: Self.isSpace)
-        let end = value.lastIndex { !Self.isSpace($0) }.map { $0 + 1 } ?? value.startIndex
-        return (
-          name: String(decoding: line[..<colon], as: UTF8.self),
-          value: String(decoding: value[value.startIndex..<end], as: UTF8.self)
-        )
-      })
+  private static func parse(_ lines: [UInt8]) -> [(name: String, value: String)] {
+    var fields: [(name: String, value: String)] = []
+    let _: Void? = split(lines) { name, value in
+      fields.append((name: String(decoding: name, as: UTF8.self), value: String(decoding: value, as: UTF8.self)))
+      return nil
+    }
+    return fields
+  }
+
+  /// Takes field after field, until one brings a result.
+  private static func split<Result>(
+    _ lines: [UInt8], _ take: (_ name: ArraySlice<UInt8>, _ value: ArraySlice<UInt8>) -> Result?
+  ) -> Result? {
+    var rest = lines[...]
+    while !rest.isEmpty {
+      let end = rest.firstIndex(of: UInt8(ascii: "\n")) ?? rest.endIndex
+      let line = rest[..<end]
+      rest = rest[end...].dropFirst()
+      guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { continue }
+      let value = line[(colon + 1)...].drop(while: isSpace)
+      let valueEnd = value.lastIndex { !isSpace($0) }.map { $0 + 1 } ?? value.startIndex
+      if let result = take(line[..<colon], value[value.startIndex..<valueEnd]) { return result }
+    }
+    return nil
   }
 
   private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0D }

@@ -16,6 +16,8 @@ final class Slot {
   private let configuration: CurlTransport.Configuration
   private var headerList: UnsafeMutablePointer<curl_slist>?
   private var url = ""
+  /// The fields that `headerList` was made of.
+  private var headerFields: [(name: String, value: String)]?
   private var shape: Shape?
   private let message = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
 
@@ -109,6 +111,7 @@ extension Slot {
   private func setUp(_ shape: Shape) throws(OptionRefused) {
     curl_easy_reset(easy)
     url = ""
+    headerFields = nil
     try setCallbacks()
     try set(CURLOPT_NOSIGNAL, 1)
     try set(CURLOPT_FOLLOWLOCATION, 0)
@@ -167,8 +170,12 @@ extension Slot {
   }
 
   private func setHeaders(_ request: HTTPRequest) throws(OptionRefused) {
+    let fields = request.headers.fields
+    // The requests of a lane have the same ones, as a rule.
+    if let headerFields, headerFields.elementsEqual(fields, by: ==) { return }
+    headerFields = nil
     var list: UnsafeMutablePointer<curl_slist>?
-    for (name, value) in request.headers.fields {
+    for (name, value) in fields {
       // "Name:" would remove the field, "Name;" sends it empty.
       list = curl_slist_append(list, value.isEmpty ? "\(name);" : "\(name): \(value)")
     }
@@ -179,6 +186,7 @@ extension Slot {
     curl_slist_free_all(headerList)
     headerList = list
     try check(code)
+    headerFields = fields
   }
 
   private func setCallbacks() throws(OptionRefused) {

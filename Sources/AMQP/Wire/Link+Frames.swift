@@ -44,7 +44,7 @@ extension Link {
   private func header(_ frame: amqp_frame_t) throws(AMQPError) -> ChannelEvent? {
     guard let decoded = frame.payload.properties.decoded else { return nil }
     let properties = decoded.assumingMemoryBound(to: amqp_basic_properties_t.self).pointee
-    return try assembler.header(Message(properties), bodyBytes: frame.payload.properties.body_size)
+    return try assembler.header(Message(properties, &texts), bodyBytes: frame.payload.properties.body_size)
       .map { .content($0) }
   }
 
@@ -55,7 +55,7 @@ extension Link {
       try assembler.begin(
         .delivery(
           number: deliver.delivery_tag, isRedelivered: deliver.redelivered != 0,
-          exchange: String(deliver.exchange), routingKey: String(deliver.routing_key)))
+          exchange: texts.exchange.read(deliver.exchange), routingKey: texts.routingKey.read(deliver.routing_key)))
       return nil
     case cs_basic_return:
       let returned = method.as(amqp_basic_return_t.self)

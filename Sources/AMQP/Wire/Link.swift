@@ -25,6 +25,7 @@ final class Link {
   /// Memory of one message's properties while they are encoded.
   let pool: UnsafeMutablePointer<amqp_pool_t>
   var assembler: FrameAssembler
+  var texts = RepeatedTexts()
   /// What arrived while a call waited for its answer. Bounded by the prefetch or the confirms that are outstanding.
   var pending = RingBuffer<ChannelEvent>()
   /// Set when the broker has closed the channel; `openChannel` clears it.

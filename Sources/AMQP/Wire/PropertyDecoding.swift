@@ -15,26 +15,29 @@ extension UnsafeRawBufferPointer {
 
 extension Message {
   /// Copies the properties out of the library's memory.
-  init(_ source: amqp_basic_properties_t) {
+  init(_ source: amqp_basic_properties_t, _ repeated: inout RepeatedTexts) {
     let flags = Int32(bitPattern: source._flags)
     func text(_ bytes: amqp_bytes_t, _ flag: Int32) -> String? {
       flags & flag == 0 ? nil : String(bytes)
     }
+    func text(_ bytes: amqp_bytes_t, _ flag: Int32, _ repeated: inout RepeatedText) -> String? {
+      flags & flag == 0 ? nil : repeated.read(bytes)
+    }
     self.init(
-      contentType: text(source.content_type, AMQP_BASIC_CONTENT_TYPE_FLAG),
+      contentType: text(source.content_type, AMQP_BASIC_CONTENT_TYPE_FLAG, &repeated.contentType),
       contentEncoding: text(source.content_encoding, AMQP_BASIC_CONTENT_ENCODING_FLAG),
       headers: flags & AMQP_BASIC_HEADERS_FLAG == 0 ? [:] : FieldValue.fields(source.headers, depth: 0),
       isPersistent: flags & AMQP_BASIC_DELIVERY_MODE_FLAG != 0
         && source.delivery_mode == UInt8(AMQP_DELIVERY_PERSISTENT.rawValue),
       priority: flags & AMQP_BASIC_PRIORITY_FLAG == 0 ? nil : source.priority,
       correlationID: text(source.correlation_id, AMQP_BASIC_CORRELATION_ID_FLAG),
-      replyTo: text(source.reply_to, AMQP_BASIC_REPLY_TO_FLAG),
+      replyTo: text(source.reply_to, AMQP_BASIC_REPLY_TO_FLAG, &repeated.replyTo),
       expiration: text(source.expiration, AMQP_BASIC_EXPIRATION_FLAG),
       messageID: text(source.message_id, AMQP_BASIC_MESSAGE_ID_FLAG),
       timestamp: flags & AMQP_BASIC_TIMESTAMP_FLAG == 0 ? nil : source.timestamp,
-      type: text(source.type, AMQP_BASIC_TYPE_FLAG),
+      type: text(source.type, AMQP_BASIC_TYPE_FLAG, &repeated.type),
       userID: text(source.user_id, AMQP_BASIC_USER_ID_FLAG),
-      appID: text(source.app_id, AMQP_BASIC_APP_ID_FLAG))
+      appID: text(source.app_id, AMQP_BASIC_APP_ID_FLAG, &repeated.appID))
   }
 }
 

@@ -51,8 +51,7 @@ extension Envelope {
     guard let contentType = message.contentType, !contentType.isEmpty else {
       throw ContractProblem(.wrongContentType, field: "content_type", "is missing; it must be \(Self.contentType)")
     }
-    let mediaType = contentType.prefix { $0 != ";" && $0 != " " }
-    guard mediaType.lowercased() == Self.contentType else {
+    guard contentType == Self.contentType || Self.isJSON(contentType) else {
       throw ContractProblem(.wrongContentType, field: "content_type", "must be \(Self.contentType)")
     }
     switch message.contentEncoding?.lowercased() {
@@ -60,6 +59,11 @@ extension Envelope {
     default: throw ContractProblem(.wrongContentType, field: "content_encoding", "must be absent or utf-8")
     }
     guard message.body.count <= MessageLimits.maxBodyBytes else { throw ContractJSON.tooLarge }
+  }
+
+  /// In any case, and with parameters (RFC 9110, section 8.3.1).
+  private static func isJSON(_ contentType: String) -> Bool {
+    contentType.prefix { $0 != ";" && $0 != " " }.lowercased() == Self.contentType
   }
 
   private static func attempt(_ value: FieldValue?) throws(ContractProblem) -> Int {

@@ -23,4 +23,11 @@ public struct SealContext: Sendable, Hashable {
   var header: [String: String] {
     [Header.messageType: messageType.text, Header.messageID: messageID, Header.recipient: recipient]
   }
+
+  /// The first parameter, in the order of their names, that a header has not or has with another value.
+  func mismatch(in header: [String: String]) -> String? {
+    if header[Header.messageID] != messageID { return Header.messageID }
+    if header[Header.messageType] != messageType.text { return Header.messageType }
+    return header[Header.recipient] == recipient ? nil : Header.recipient
+  }
 }

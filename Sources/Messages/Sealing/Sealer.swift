@@ -47,9 +47,7 @@ extension SecretField {
       if error.code == .unknownKey { throw .unknownKey(error.keyID ?? "") }
       throw .broken
     }
-    for (name, value) in context.header.sorted(by: { $0.key < $1.key }) where opened.header[name] != value {
-      throw .moved(name)
-    }
+    if let name = context.mismatch(in: opened.header) { throw .moved(name) }
     guard let secret = String(validating: opened.plaintext, as: UTF8.self) else { throw .broken }
     return Secret(secret)
   }

@@ -2,11 +2,15 @@
 struct MessageTemplate: Sendable {
   private let plain: [TemplateText]
   private let domainBound: [TemplateText]
+  private let requiredPlain: [TemplateVariable]
+  private let requiredDomainBound: [TemplateVariable]
 
   /// - Throws: `TemplateText.Problem` with the place of the wording in the file.
   init(_ forms: TemplateFile.Forms) throws(TemplateText.Problem) {
     plain = try Self.parse(forms.plain, "plain")
     domainBound = try Self.parse(forms.domainBound, "domainBound")
+    requiredPlain = Self.variables(plain)
+    requiredDomainBound = Self.variables(domainBound)
   }
 
   private static func parse(_ sources: [String], _ form: String) throws(TemplateText.Problem) -> [TemplateText] {
@@ -22,8 +26,14 @@ struct MessageTemplate: Sendable {
     return texts
   }
 
+  private static func variables(_ texts: [TemplateText]) -> [TemplateVariable] {
+    var variables: [TemplateVariable] = []
+    for variable in texts.flatMap(\.variables) where !variables.contains(variable) { variables.append(variable) }
+    return variables
+  }
+
   /// The variables without which no text can be made.
-  func required(_ tail: MessageTail?) -> [TemplateVariable] { texts(tail).flatMap(\.variables) }
+  func required(_ tail: MessageTail?) -> [TemplateVariable] { tail == nil ? requiredPlain : requiredDomainBound }
 
   /// The first wording that fits in one segment, else the one with the fewest segments.
   ///

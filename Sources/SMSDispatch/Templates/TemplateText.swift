@@ -46,6 +46,7 @@ struct TemplateText: Sendable, Hashable {
   /// The text with its variables filled in; one that is missing stays empty, so ask `variables` before.
   func filled(with values: [TemplateVariable: String]) -> String {
     var text = ""
+    text.reserveCapacity(Self.usualLength)
     for piece in pieces {
       switch piece {
       case .literal(let literal): text += literal
@@ -54,6 +55,9 @@ struct TemplateText: Sendable, Hashable {
     }
     return text
   }
+
+  /// Bytes set aside for a text; a longer one takes more.
+  private static let usualLength = 160
 
   /// What is wrong with a wording.
   struct Problem: Error {

@@ -1,0 +1,24 @@
+internal import CRabbitMQ
+
+/// A text that is the same in nearly every message of a channel, such as its type: kept from one to the next, so that no message needs a copy
+/// of its own.
+struct RepeatedText {
+  private var last = ""
+
+  /// - Returns: the text; bytes that are not UTF-8 become U+FFFD.
+  mutating func read(_ bytes: amqp_bytes_t) -> String {
+    let isSame = last.utf8.withContiguousStorageIfAvailable { $0.elementsEqual(UnsafeRawBufferPointer(bytes)) }
+    if isSame != true { last = String(bytes) }
+    return last
+  }
+}
+
+/// The texts that messages of a channel have in common.
+struct RepeatedTexts {
+  var exchange = RepeatedText()
+  var routingKey = RepeatedText()
+  var contentType = RepeatedText()
+  var type = RepeatedText()
+  var replyTo = RepeatedText()
+  var appID = RepeatedText()
+}
