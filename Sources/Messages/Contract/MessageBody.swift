@@ -4,11 +4,13 @@ public import Telemetry
 public protocol MessageBody: Codable, Sendable {
   /// The type under which it travels.
   static var type: MessageType { get }
+
+  /// Reads a body. Fields that are not known are ignored.
+  /// - Throws: what is wrong and in which field, never the value.
+  init(json: [UInt8]) throws(ContractProblem)
 }
 
 extension MessageBody {
-  /// Reads a body. Fields that are not known are ignored.
-  /// - Throws: what is wrong and in which field, never the value.
   public init(json: [UInt8]) throws(ContractProblem) {
     self = try ContractJSON.decode(Self.self, from: json)
   }

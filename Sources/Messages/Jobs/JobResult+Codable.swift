@@ -7,6 +7,9 @@ extension JobResult: Codable {
     var key: FieldName { FieldName(rawValue) }
   }
 
+  /// Whether a member of a result has a meaning of its own: what has none is one of the extras.
+  static func isField(_ name: String) -> Bool { Field(rawValue: name) != nil }
+
   public init(from decoder: any Decoder) throws {
     let fields = try decoder.container(keyedBy: FieldName.self)
     jobID = try fields.decode(String.self, forKey: Field.jobID.key)

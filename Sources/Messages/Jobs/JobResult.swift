@@ -89,7 +89,11 @@ extension JobResult {
   /// Reads the body of a result.
   /// - Throws: what is wrong and in which field, never the value.
   public init(json: [UInt8]) throws(ContractProblem) {
-    self = try ContractJSON.decode(Self.self, from: json)
+    if let plain = PlainJSON(json), let result = Self(plain) {
+      self = result
+    } else {
+      self = try ContractJSON.decode(Self.self, from: json)
+    }
   }
 
   /// The body as UTF-8 JSON.

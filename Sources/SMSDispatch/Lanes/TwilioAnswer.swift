@@ -1,5 +1,6 @@
 import CurlTransport
 import FoundationEssentials
+import Messages
 import Telemetry
 import WorkerRuntime
 
@@ -20,6 +21,16 @@ struct TwilioAnswer: Sendable {
     enum CodingKeys: String, CodingKey {
       case sid, status, code
       case errorCode = "error_code"
+    }
+
+    /// The resource of a message that was taken; nil for whatever else it may be.
+    init?(_ json: PlainJSON) {
+      guard let sid = json.text("sid"), let word = json.text("status"), !json.has("code"), !json.has("error_code")
+      else { return nil }
+      self.sid = sid
+      status = .message(word)
+      code = nil
+      errorCode = nil
     }
 
     /// A message's status is a word, an error's the HTTP status.
@@ -44,6 +55,10 @@ struct TwilioAnswer: Sendable {
   init(_ response: HTTPResponse, now: UnixTime) {
     status = response.status
     retryAfter = response.headers["Retry-After"].flatMap { RetryAfter.parse($0, now: now) }
+    if let plain = PlainJSON(response.body), let message = Body(plain) {
+      body = message
+      return
+    }
     do {
       body = try Self.decoder.decode(Body.self, from: Data(response.body))
     } catch {

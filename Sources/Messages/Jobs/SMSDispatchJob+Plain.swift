@@ -1,0 +1,51 @@
+import Telemetry
+
+extension SMSDispatchJob {
+  public init(json: [UInt8]) throws(ContractProblem) {
+    if let plain = PlainJSON(json), let job = Self(plain) {
+      self = job
+    } else {
+      self = try ContractJSON.decode(Self.self, from: json)
+    }
+  }
+
+  /// Nil: anything is not as it should be, which the decoder will say, or is beyond what is read here.
+  init?(_ json: PlainJSON) {
+    guard json.areTextsOrAbsent("text", "template", "languageCode", "app", "lane", "onUnknown"),
+      let to = json.text("to"), let deadline = json.text("deadline").flatMap(UnixTime.init(rfc3339:)),
+      let content = Content(json)
+    else { return nil }
+    let onUnknown = json.text("onUnknown").map(OnUnknown.init(rawValue:))
+    if case .some(nil) = onUnknown { return nil }
+    self.init(
+      to: to, content: content, app: json.text("app"), lane: json.text("lane"), deadline: deadline,
+      onUnknown: onUnknown ?? nil)
+  }
+}
+
+extension SMSDispatchJob.Content {
+  fileprivate init?(_ json: PlainJSON) {
+    switch (json.text("text"), json.text("template")) {
+    case (let text?, nil): self = .text(text)
+    case (nil, let name?):
+      guard let variables = SMSDispatchJob.Variables(json) else { return nil }
+      self = .template(name: name, languageCode: json.text("languageCode"), variables: variables)
+    case (nil, nil), (.some, .some): return nil
+    }
+  }
+}
+
+extension SMSDispatchJob.Variables {
+  fileprivate init?(_ json: PlainJSON) {
+    guard json.has("variables") else {
+      self.init()
+      return
+    }
+    guard let variables = json.object("variables"),
+      variables.areTextsOrAbsent("code", "appName", "domain", "androidHash")
+    else { return nil }
+    self.init(
+      code: variables.text("code").map(SecretField.init(text:)), appName: variables.text("appName"),
+      domain: variables.text("domain"), androidHash: variables.text("androidHash"))
+  }
+}
