@@ -127,12 +127,12 @@ struct LaneConformanceTests {
 
   @Test("Nobody listens: it surely was not sent", arguments: ProviderUnderTest.all)
   func down(provider: ProviderUnderTest) async throws {
-    let server = try HTTPServer(host: "127.0.0.1", port: 0, maxBodyBytes: 1024) { _ in .close }
-    await server.stop(grace: .zero)
+    let port = try RefusingPort()
     let http = try CurlTransport()
-    let lane = try provider.lane(server.port, http)
+    let lane = try provider.lane(port.number, http)
     let outcome = await lane.send(Sample.message(), attempt(.seconds(5)))
     #expect(outcome.short == "retry NOT_CONNECTED")
+    port.release()
     await http.shutdown()
   }
 
