@@ -60,6 +60,8 @@ struct Router: Sendable {
     case "2010-04-01": return await twilio.reply(request, parts)
     case "webhook" where parts == ["webhook", "sms"]: return await webhook.reply(request)
     case "sms" where parts == ["sms", "json"]: return await vonage.reply(request)
+    case "account" where parts == ["account", "get-balance"]: return vonage.balance(request)
+    case "balance" where parts == ["balance"]: return messageBird.balance(request)
     case "messages" where parts == ["messages"]: return await messageBird.reply(request)
     case "3": return await apns.reply(request, parts)
     case "v1": return await assessments.reply(request, parts)

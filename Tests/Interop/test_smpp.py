@@ -143,6 +143,17 @@ class SMPPTest(unittest.TestCase):
         self.assertTrue(all(text.startswith("👍🏽") for text in texts))
         self.assertEqual(result["reference"], self.smsc.messages[-1].id)
 
+    def test_national_tables_are_named_in_the_header(self):
+        self.worker(more="nationalShiftTables: true")
+        # 100 characters: two segments of UCS-2, one with the table of Turkish.
+        result = self.results(self.send(text="ş" * 10 + "a" * 90))[0]
+        self.assertEqual((result["outcome"], result["segments"], result["nationalLanguage"]), ("accepted", 1, "turkish"))
+        message, = self.smsc.messages
+        self.assertEqual((message.data_coding, message.has_header), (0, True))
+        self.assertIn(message.octets[:4], [b"\x03\x24\x01\x01", b"\x03\x25\x01\x01"])
+        escaped = message.octets[1] == 0x24
+        self.assertEqual(message.octets[4:], (b"\x1b\x73" if escaped else b"\x1d") * 10 + b"a" * 90)
+
     def test_a_long_text_as_a_payload(self):
         self.worker(more='encodingOfLongMessages: "payload"')
         result = self.results(self.send(text="a" * 1530))[0]

@@ -37,6 +37,16 @@ struct PDUTests {
     #expect(bytes[16 + 1 + 10 + 14] == 0x40)
   }
 
+  @Test("Further information elements stand in the header, with and without a segment's number")
+  func elements() throws {
+    let header = ShortMessage.Concatenation(reference: 1, total: 2, number: 1, elements: [0x24, 1, 1])
+    let part = try PDUWriter.write(.submit(Sample.message(.part(header, [9]))), sequence: 1)
+    #expect(part.suffix(11) == [10, 8, 0, 3, 1, 2, 1, 0x24, 1, 1, 9])
+    let alone = try PDUWriter.write(.submit(Sample.message(.headed([0x25, 1, 1], [9]))), sequence: 1)
+    #expect(alone.suffix(6) == [5, 3, 0x25, 1, 1, 9])
+    for bytes in [part, alone] { #expect(bytes[16 + 1 + 10 + 14] == 0x40) }
+  }
+
   @Test("A payload is an optional parameter, also one that is longer than libsmpp34 writes")
   func payload() throws {
     let text = [UInt8](repeating: 0x41, count: 1600)

@@ -100,6 +100,63 @@ struct HTTPLaneTests {
     #expect(!http.requests[0].isIdempotent)
   }
 
+  // MARK: Probes
+
+  @Test(
+    "A lane that is down is asked by reading the account: what it says of credentials and credit is believed, and no more",
+    arguments: [
+      ("vonage", 200, #"{"value": 10.28, "autoReload": false}"#, "cannotTell"),
+      ("vonage", 200, #"{"value": 0, "autoReload": false}"#, "PROVIDER_ACCOUNT"),
+      ("vonage", 200, #"{"value": -1, "autoReload": true}"#, "cannotTell"),
+      ("vonage", 200, "<html>", "cannotTell"), ("vonage", 401, "", "PROVIDER_CREDENTIALS"),
+      ("vonage", 404, "", "cannotTell"),
+      ("messagebird", 200, #"{"payment": "prepaid", "type": "credits", "amount": 9.2}"#, "cannotTell"),
+      ("messagebird", 200, #"{"payment": "prepaid", "type": "credits", "amount": 0}"#, "PROVIDER_ACCOUNT"),
+      ("messagebird", 200, #"{"payment": "postpaid", "type": "euros", "amount": 0}"#, "cannotTell"),
+      ("messagebird", 401, #"{"errors": [{"code": 2}]}"#, "PROVIDER_CREDENTIALS"),
+      ("aws", 200, #"{"AccountAttributes": []}"#, "cannotTell"),
+      ("aws", 400, #"{"__type": "UnrecognizedClientException"}"#, "PROVIDER_CREDENTIALS"),
+      ("aws", 400, #"{"__type": "com.amazon#ExpiredTokenException"}"#, "PROVIDER_CREDENTIALS"),
+      ("aws", 400, #"{"__type": "AccessDeniedException"}"#, "cannotTell"), ("aws", 503, "", "cannotTell"),
+    ])
+  func probes(provider: String, status: Int, body: String, expected: String) async throws {
+    let http = FakeHTTP(status, body)
+    let lane: any SMSLane =
+      switch provider {
+      case "vonage": try vonage(http)
+      case "messagebird": try messageBird(http)
+      default: try aws(http)
+      }
+    #expect(Self.text(await lane.probe()) == expected)
+    let request = try #require(http.requests.first)
+    switch provider {
+    case "vonage":
+      #expect(request.url == "http://127.0.0.1:1/account/get-balance" && request.method == "GET")
+      #expect(request.header("Authorization") == "Basic azpz")
+    case "messagebird":
+      #expect(request.url == "http://127.0.0.1:1/balance" && request.header("Authorization") == "AccessKey s")
+    default: #expect(request.header("x-amz-target") == "PinpointSMSVoiceV2.DescribeAccountAttributes")
+    }
+  }
+
+  private static func text(_ result: ProbeResult) -> String {
+    switch result {
+    case .up: "up"
+    case .down(let reason): reason.code
+    case .cannotTell: "cannotTell"
+    }
+  }
+
+  @Test("A provider that cannot be reached is still away")
+  func probeWithoutAnAnswer() async throws {
+    let http = FakeHTTP { () throws(TransportError) -> HTTPResponse in
+      throw TransportError(kind: .connect, requestMayHaveLeft: false, description: "refused")
+    }
+    for lane in [try vonage(http), try messageBird(http), try aws(http)] as [any SMSLane] {
+      #expect(Self.text(await lane.probe()) == "NOT_CONNECTED")
+    }
+  }
+
   // MARK: MessageBird
 
   @Test(

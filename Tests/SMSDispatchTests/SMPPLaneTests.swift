@@ -78,6 +78,28 @@ struct SMPPLaneTests {
     #expect(session.messages.first?.content == .whole([0x30, 0x42, 0xD8, 0x3D, 0xDE, 0x00]))
   }
 
+  @Test("National language tables are named in the header of every segment")
+  func nationalTables() async throws {
+    let shift = NationalShift(locking: nil, single: .turkish)
+    for (text, count) in [("kodunuz: ş", 1), (String(repeating: "ş", count: 100), 2)] {
+      let session = FakeSession([.success("1")])
+      let message = OutgoingSMS(
+        to: "+14155550123", text: try #require(SMSText(text, shift)), languageCode: "tr")
+      _ = try await lane(session).send(message, Sample.attempt())
+      #expect(session.messages.count == count)
+      for message in session.messages {
+        #expect(message.dataCoding == 0)
+        switch message.content {
+        case .headed(let elements, let octets):
+          #expect(count == 1 && elements == [0x24, 1, 1] && octets.suffix(2) == [0x1B, 0x73])
+        case .part(let header, let octets):
+          #expect(count == 2 && header.elements == [0x24, 1, 1] && octets.count <= 149)
+        case .whole, .payload: Issue.record("no header")
+        }
+      }
+    }
+  }
+
   @Test("A longer message is cut into segments; the last one's ID is its reference, and its receipt is asked for")
   func segments() async throws {
     let session = FakeSession([.success("1"), .success("2"), .success("3")])

@@ -122,6 +122,12 @@ struct SMSWorkerConfigurationTests {
     #expect(aws.configuration.configurationSet == "s" && aws.configuration.protectConfigurationID == "p")
   }
 
+  @Test("An SMPP lane may use national language tables where it writes the headers")
+  func nationalShiftTables() throws {
+    let lanes = try load("[{\(Self.operatorLane), systemID: \"x\", nationalShiftTables: true}]").content.lanes
+    #expect(lanes[0].nationalShiftTables)
+  }
+
   @Test("What signs their reports")
   func signatures() throws {
     let vonage = Self.others[0] + #", signatureSecretFile: "password", signatureMethod: "sha512""#
@@ -219,6 +225,10 @@ struct SMSWorkerConfigurationTests {
       ("[{\(twilio), secretFile: \"secret\"}]", "lanes.0.secretFile: unknown key"),
       ("[{\(twilio), transliterate: true}]", "transliterationTable: cannot read"),
       ("[{\(twilio), nationalShiftTables: true}]", "lanes.0.nationalShiftTables: is not possible with this type"),
+      (
+        "[{\(operatorLane), systemID: \"x\", nationalShiftTables: true, encodingOfLongMessages: \"payload\"}]",
+        "lanes.0.nationalShiftTables: is not possible with this type (smpp: with payload)"
+      ),
       ("[{\(webhook), from: \"This name is too long\"}]", "lanes.0.from: must be a number"),
       (
         #"[{name: "w", type: "webhook", baseURL: "https://x/", secretFile: "password"}]"#,

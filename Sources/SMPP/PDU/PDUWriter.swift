@@ -62,6 +62,9 @@ enum PDUWriter {
     var payload: [UInt8] = []
     switch message.content {
     case .whole(let octets): try setText(&fields, octets)
+    case .headed(let elements, let octets):
+      fields.esm_class = UInt8(SMPP34_UDHI_IND)
+      try setText(&fields, [UInt8(clamping: elements.count)] + elements + octets)
     case .part(let concatenation, let octets):
       fields.esm_class = UInt8(SMPP34_UDHI_IND)
       try setText(&fields, concatenation.header + octets)

@@ -25,6 +25,8 @@ public struct ShortMessage: Sendable, Hashable {
   public enum Content: Sendable, Hashable {
     /// A message that fits in one segment.
     case whole([UInt8])
+    /// A message that fits in one segment, whose octets follow a user data header of these information elements.
+    case headed([UInt8], [UInt8])
     /// One segment of a longer message: its octets follow a user data header.
     case part(Concatenation, [UInt8])
     /// A longer message as the parameter `message_payload`.
@@ -38,14 +40,17 @@ public struct ShortMessage: Sendable, Hashable {
     public var total: UInt8
     /// From 1.
     public var number: UInt8
+    /// Further information elements, which follow in the header.
+    public var elements: [UInt8]
 
-    public init(reference: UInt8, total: UInt8, number: UInt8) {
+    public init(reference: UInt8, total: UInt8, number: UInt8, elements: [UInt8] = []) {
       self.reference = reference
       self.total = total
       self.number = number
+      self.elements = elements
     }
 
-    var header: [UInt8] { [0x05, 0x00, 0x03, reference, total, number] }
+    var header: [UInt8] { [UInt8(clamping: 5 + elements.count), 0x00, 0x03, reference, total, number] + elements }
   }
 
   public var source: Address

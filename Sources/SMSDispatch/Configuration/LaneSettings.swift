@@ -31,7 +31,7 @@ public struct LaneSettings: Sendable {
       "Whether the provider takes national language tables, to be used where that spares segments.")
     section.check(
       "nationalShiftTables", !nationalShiftTables || provider.takesNationalShiftTables,
-      "is not possible with this type: its provider chooses the encoding by itself")
+      "is not possible with this type (smpp: with payload): the provider chooses the encoding by itself")
   }
 
   private static func regions(_ section: ConfigurationSection) -> Set<String> {

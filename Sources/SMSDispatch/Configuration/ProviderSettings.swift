@@ -21,7 +21,9 @@ enum ProviderSettings: Sendable {
   var takesNationalShiftTables: Bool {
     switch self {
     case .webhook, .unknown: true
-    case .twilio, .smpp, .vonage, .messageBird, .aws: false
+    // A payload has no header of its own; the server would have to know the tables.
+    case .smpp(let smpp): smpp.lane(hasSink: false).longMessages == .udh
+    case .twilio, .vonage, .messageBird, .aws: false
     }
   }
 

@@ -42,6 +42,15 @@ struct AWSAnswer: Sendable {
     exception = (response.headers["x-amzn-ErrorType"] ?? body?.type).flatMap(Self.name)
   }
 
+  /// Whether AWS does not know who asks, whatever was asked.
+  var saysCredentialsAreWrong: Bool {
+    [
+      "UnrecognizedClientException", "InvalidSignatureException", "IncompleteSignatureException",
+      "ExpiredTokenException",
+      "InvalidClientTokenId", "MissingAuthenticationTokenException", "SignatureDoesNotMatch",
+    ].contains(exception)
+  }
+
   func classification(_ table: ProviderTable) -> Classification {
     if status / 100 == 2 { return .accepted(reference: body?.messageID) }
     return ProviderAnswer(status: status, code: code(table), retryAfter: retryAfter).classification(table)

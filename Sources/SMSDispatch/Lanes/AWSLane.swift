@@ -65,16 +65,33 @@ struct AWSLane: HTTPLane {
     guard let json = try? JSONEncoder().encode(body) else {
       return .impossible(.refused(Reason("INVALID_TEXT", "The message cannot be written as JSON.")))
     }
-    let payload = Array(json)
+    return .request(request("SendTextMessage", Array(json), .within(attempt.timeout)))
+  }
+
+  private func request(_ operation: String, _ payload: [UInt8], _ timeouts: HTTPTimeouts) -> HTTPRequest {
     let signed = signer.sign(
       [
         (name: "content-type", value: "application/x-amz-json-1.0"), (name: "host", value: configuration.host),
-        (name: "x-amz-target", value: "PinpointSMSVoiceV2.SendTextMessage"),
+        (name: "x-amz-target", value: "PinpointSMSVoiceV2.\(operation)"),
       ], payload: payload, now: clock.now())
-    return .request(
-      HTTPRequest(
-        method: "POST", url: configuration.url, headers: HTTPHeaders(signed), body: payload,
-        timeouts: .within(attempt.timeout), maxResponseBytes: LaneRequest.maxResponseBytes))
+    return HTTPRequest(
+      method: "POST", url: configuration.url, headers: HTTPHeaders(signed), body: payload, timeouts: timeouts,
+      maxResponseBytes: LaneRequest.maxResponseBytes)
+  }
+
+  /// Reads the account's attributes. What may be read is another right than what may be sent, so only refused credentials say something.
+  func probe() async -> ProbeResult {
+    let response: HTTPResponse
+    do {
+      response = try await http.send(request("DescribeAccountAttributes", Array("{}".utf8), .within(.seconds(5))))
+    } catch {
+      return .down(Reason("NOT_CONNECTED", "The provider could not be reached: \(error)"))
+    }
+    let answer = AWSAnswer(response, now: clock.now())
+    guard answer.saysCredentialsAreWrong, case .laneDown(let reason) = answer.classification(table) else {
+      return .cannotTell
+    }
+    return .down(reason)
   }
 
   /// AWS takes no value that is long, or begins or ends with space; an ID is rarely either.

@@ -70,6 +70,21 @@ struct MessageBirdLane: HTTPLane {
   }
 }
 
+extension MessageBirdLane {
+  private struct Balance: Decodable {
+    let payment: String
+    let amount: Double
+  }
+
+  /// Reads the balance (https://developers.messagebird.com/api/balance).
+  func probe() async -> ProbeResult {
+    await probe(LaneRequest.probe(configuration.balanceURL, authorization: authorization.reveal())) {
+      guard let balance = Self.body($0, as: Balance.self) else { return nil }
+      return balance.payment == "prepaid" && balance.amount <= 0 ? Self.noCredit : nil
+    }
+  }
+}
+
 /// One MessageBird account and its sender.
 struct MessageBirdConfiguration: Sendable, Hashable {
   /// `validity`, in seconds.
@@ -78,10 +93,12 @@ struct MessageBirdConfiguration: Sendable, Hashable {
   static let maxReferenceLength = 128
 
   let url: String
+  let balanceURL: String
   let from: String
 
   init(baseURL: String, from: String) {
     url = LaneRequest.base(baseURL) + "/messages"
+    balanceURL = LaneRequest.base(baseURL) + "/balance"
     self.from = from
   }
 }

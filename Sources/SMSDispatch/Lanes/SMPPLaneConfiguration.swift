@@ -27,8 +27,10 @@ struct SMPPLaneConfiguration: Sendable, Hashable {
   /// Of a message of several segments the receipt of the last one is asked for: its ID is the message's reference.
   func segments(of message: OutgoingSMS, validity: Duration, reference: UInt8) -> [ShortMessage] {
     let text = message.text
+    let elements = text.shift?.informationElements ?? []
     guard text.segments > 1 else {
-      return [segment(message, .whole(text.octets(of: text.text)), validity, isLast: true)]
+      let octets = text.octets(of: text.text)
+      return [segment(message, elements.isEmpty ? .whole(octets) : .headed(elements, octets), validity, isLast: true)]
     }
     if longMessages == .payload {
       return [segment(message, .payload(text.octets(of: text.text)), validity, isLast: true)]
@@ -36,7 +38,8 @@ struct SMPPLaneConfiguration: Sendable, Hashable {
     let parts = text.parts().map(text.octets)
     return parts.enumerated().map { index, octets in
       let header = ShortMessage.Concatenation(
-        reference: reference, total: UInt8(clamping: parts.count), number: UInt8(clamping: index + 1))
+        reference: reference, total: UInt8(clamping: parts.count), number: UInt8(clamping: index + 1),
+        elements: elements)
       return segment(message, .part(header, octets), validity, isLast: index == parts.count - 1)
     }
   }

@@ -1,4 +1,5 @@
 import CurlTransport
+import JOSE
 import Telemetry
 import WorkerRuntime
 
@@ -60,6 +61,22 @@ struct VonageLane: HTTPLane {
   }
 }
 
+extension VonageLane {
+  private struct Balance: Decodable {
+    let value: Double
+    let autoReload: Bool?
+  }
+
+  /// Reads the balance (https://developer.vonage.com/api/account).
+  func probe() async -> ProbeResult {
+    let credentials = Base64.encode(Array("\(configuration.apiKey):\(secret.reveal())".utf8))
+    return await probe(LaneRequest.probe(configuration.balanceURL, authorization: "Basic " + credentials)) {
+      guard let balance = Self.body($0, as: Balance.self) else { return nil }
+      return balance.value <= 0 && balance.autoReload != true ? Self.noCredit : nil
+    }
+  }
+}
+
 /// One Vonage account and its sender.
 struct VonageConfiguration: Sendable, Hashable {
   /// `ttl`, in seconds: 20 s to 7 days.
@@ -68,11 +85,13 @@ struct VonageConfiguration: Sendable, Hashable {
   static let maxReferenceBytes = 40
 
   let url: String
+  let balanceURL: String
   let apiKey: String
   let from: String
 
   init(baseURL: String, apiKey: String, from: String) {
     url = LaneRequest.base(baseURL) + "/sms/json"
+    balanceURL = LaneRequest.base(baseURL) + "/account/get-balance"
     self.apiKey = apiKey
     self.from = from
   }

@@ -6,6 +6,7 @@ public enum SimulatorGuide {
       POST /2010-04-01/Accounts/{sid}/Messages.json   Twilio's Messages API (form, Basic authentication)
       POST /sms/json                                  Vonage's SMS API (form, api_key and api_secret)
       POST /messages                                  MessageBird's REST API (JSON, access key)
+      GET  /account/get-balance  /balance             the balances of these two
       POST /webhook/sms                               a receiver of Standard Webhooks of type sms.dispatch
       POST /3/device/{token}                          APNs; the host decides between sandbox and production
       POST /v1/projects/{project}/assessments         reCAPTCHA Enterprise

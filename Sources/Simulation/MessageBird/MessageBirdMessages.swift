@@ -27,10 +27,21 @@ struct MessageBirdMessages: Sendable {
     }
   }
 
-  private func order(_ request: HTTPServerRequest) throws(MessageBirdError) -> MessageBirdOrder {
+  /// `GET /balance` (https://developers.messagebird.com/api/balance).
+  func balance(_ request: HTTPServerRequest) -> HTTPServerReply {
+    inbox.count(
+      isKnown(request)
+        ? .json(status: 200, "{\"payment\":\"prepaid\",\"type\":\"credits\",\"amount\":9.2}")
+        : MessageBirdError.status(401).response, .messageBird)
+  }
+
+  private func isKnown(_ request: HTTPServerRequest) -> Bool {
     let given = Array((request.headers["Authorization"] ?? "").utf8)
-    let wanted = Array("AccessKey \(settings.accessKey.reveal())".utf8)
-    guard constantTimeEquals(given, wanted) else { throw .status(401) }
+    return constantTimeEquals(given, Array("AccessKey \(settings.accessKey.reveal())".utf8))
+  }
+
+  private func order(_ request: HTTPServerRequest) throws(MessageBirdError) -> MessageBirdOrder {
+    guard isKnown(request) else { throw .status(401) }
     guard request.method == "POST" else { throw .status(405) }
     guard request.mediaType == "application/json", let order = MessageBirdOrder(request.body) else {
       throw .status(400)

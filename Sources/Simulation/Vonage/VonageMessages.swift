@@ -27,6 +27,17 @@ struct VonageMessages: Sendable {
     }
   }
 
+  /// `GET /account/get-balance`, with Basic authentication (https://developer.vonage.com/api/account).
+  func balance(_ request: HTTPServerRequest) -> HTTPServerReply {
+    let credentials = Base64.encode(Array("\(settings.apiKey):\(settings.apiSecret.reveal())".utf8))
+    let isKnown = constantTimeEquals(
+      Array((request.headers["Authorization"] ?? "").utf8), Array("Basic \(credentials)".utf8))
+    return inbox.count(
+      isKnown
+        ? .json(status: 200, "{\"value\":15.5359,\"autoReload\":false}")
+        : .json(status: 401, "{\"error-code\":\"401\",\"error-code-label\":\"authentication failed\"}"), .vonage)
+  }
+
   private func isSigned(_ form: VonageForm) -> Bool {
     form["api_key"] == settings.apiKey
       && constantTimeEquals(Array((form["api_secret"] ?? "").utf8), Array(settings.apiSecret.reveal().utf8))
