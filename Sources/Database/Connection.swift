@@ -8,11 +8,6 @@ final class Connection {
   /// The same when the log must start anew.
   private static let longestRestartWait = Duration.milliseconds(250)
 
-  /// Memory for small, short-lived allocations, of which a statement makes dozens: SQLite's default of 40 slots is used up by the prepared
-  /// statements themselves (https://www.sqlite.org/malloc.html#lookaside).
-  private static let lookasideSlotBytes: Int32 = 1200
-  private static let lookasideSlots: Int32 = 256
-
   /// For the whole process, before the first connection. It fails when the library is in use by somebody else, and is no loss then.
   private static let isConfigured: Bool = csqlite_forgo_memory_statistics() == SQLITE_OK
 
@@ -41,8 +36,6 @@ final class Connection {
       self.handle = nil
       throw error
     }
-    // Its only errors are no memory, which it can do without, and misuse.
-    csqlite_set_lookaside(handle, Self.lookasideSlotBytes, Self.lookasideSlots)
     busyHandler.install(on: handle)
     observeLog(of: handle)
   }
