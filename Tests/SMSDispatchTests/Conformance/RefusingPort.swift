@@ -3,7 +3,7 @@ import Glibc
 /// A port where nobody listens, and where nobody else can begin to while it is held: it is bound and refuses every connection.
 struct RefusingPort: ~Copyable {
   let number: UInt16
-  private let descriptor: Int32
+  let descriptor: Int32
 
   init() throws(PortError) {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
