@@ -48,6 +48,17 @@ import Testing
     #expect(PlainJSON(object(33)) == nil)
   }
 
+  /// The short cut is none around the limit of a body.
+  @Test func leavesWhatIsTooLongToTheDecoder() {
+    let frame = #"{"to":"+14155550123","deadline":"2026-07-01T12:00:00Z","text":""}"#
+    func body(_ bytes: Int) -> [UInt8] {
+      Array(frame.utf8.dropLast(2)) + [UInt8](repeating: 0x61, count: bytes - frame.utf8.count) + Array(#""}"#.utf8)
+    }
+    #expect(PlainJSON(body(MessageLimits.maxBodyBytes)) != nil)
+    #expect(PlainJSON(body(MessageLimits.maxBodyBytes + 1)) == nil)
+    #expect(throws: ContractProblem.self) { try SMSDispatchJob(json: body(MessageLimits.maxBodyBytes + 1)) }
+  }
+
   /// What the hot path sends is read without the decoder.
   @Test func isTakenForTheUsualBodies() throws {
     let time = UnixTime(milliseconds: 1_782_907_200_250)

@@ -35,6 +35,8 @@ package struct PlainJSON {
   /// - Parameter json: a text in UTF-8.
   /// - Returns: nil when it is no object, or not a plain one.
   package init?(_ json: [UInt8]) {
+    // The decoder refuses it with the reason.
+    guard json.count <= MessageLimits.maxBodyBytes else { return nil }
     var position = 0
     guard let object = Self.object(in: json, at: &position, depth: 1) else { return nil }
     Self.skipSpace(json, &position)
