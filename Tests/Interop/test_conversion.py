@@ -126,6 +126,7 @@ class ConversionTest(unittest.TestCase):
             self.start(NEIGHBOUR)
             self.lists_it()
             self.shows_it(running)
+            self.doctor_notes_it()
 
             self.assertEqual(running.stop(), 0, running.output())
             self.ready(running)
@@ -169,6 +170,17 @@ class ConversionTest(unittest.TestCase):
         log = running.line("nothing is sent to these numbers any more")
         self.assertIn(PREFIX, log)
         self.assertNotRegex(running.output(), r"\+49160\d{7}", "a full number in the log")
+
+    def doctor_notes_it(self):
+        # The stack's own coordinator is stopped, which is a failure; the block is none.
+        done = subprocess.run(
+            [os.path.join(os.environ["COUNTERSIGN_BIN"], "countersign"), "--json", "doctor"], cwd="/",
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, check=False)
+        found = [finding for finding in json.loads(done.stdout)["findings"] if finding["check"] == "conversion"]
+        self.assertEqual([finding["status"] for finding in found], ["note"])
+        self.assertIn(f"prefix {PREFIX} (DE) until ", found[0]["detail"])
+        self.assertIn(f": 0 of {MINIMUM} codes came back", found[0]["detail"])
+        self.assertIn(f"countersign conversion lift {PREFIX}", found[0]["mend"])
 
     def only_operators_may(self):
         with self.assertRaises(Refused) as caught:

@@ -32,6 +32,7 @@ struct DoctorCommand {
   private static func mark(_ status: Finding.Status) -> String {
     switch status {
     case .ok: "ok     "
+    case .note: "note   "
     case .warning: "watch  "
     case .failed: "FAILED "
     case .skipped: "skipped"

@@ -4,6 +4,8 @@ struct Finding: Sendable, Hashable, Codable {
   enum Status: String, Sendable, Hashable, Codable {
     /// As it should be.
     case ok
+    /// As it is meant to be, and worth knowing.
+    case note
     /// It works, and may not for long.
     case warning
     /// It does not work.

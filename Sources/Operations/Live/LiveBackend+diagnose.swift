@@ -16,6 +16,7 @@ extension LiveBackend {
     findings.append(await operatorUser())
     findings += await management()
     findings += await processesAndFiles(configDirectory ?? configuration.configDirectory)
+    findings += await conversion()
     return findings
   }
 
@@ -110,6 +111,19 @@ extension LiveBackend {
       return [Finding("management API", .failed, error.description, mend: Self.mend(error.code, user: "operator"))]
     }
   }
+
+  private func conversion() async -> [Finding] {
+    do {
+      return ConversionCheck.findings(
+        try await sendAsOperator(
+          ListConversions(limit: ConversionCheck.shownBlocks), timeout: min(timeout, Self.conversionTimeout)))
+    } catch {
+      return [ConversionCheck.skipped(error.description)]
+    }
+  }
+
+  /// A coordinator that runs answers at once; one that does not keeps nobody from the rest of the round.
+  private static let conversionTimeout: Duration = .seconds(5)
 
   private func processesAndFiles(_ directory: String?) async -> [Finding] {
     do {
