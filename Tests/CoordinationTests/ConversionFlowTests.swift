@@ -304,6 +304,25 @@ struct ConversionFlowTests {
     }
   }
 
+  @Test("A restart judges the whole window, not what is read of it first")
+  func restartJudgesTheWhole() async throws {
+    try await Bench.with(Self.rules { $0.conversion.minimumPerRegion = 3 }) { bench in
+      for index in 0..<3 { _ = try await start(bench, Self.number(index)) }
+      for index in 3..<6 {
+        let id = try await bench.start(Self.number(index)).verificationID
+        let code = try #require(try bench.jobs().first).code
+        #expect(try await bench.check(id, code).type == "verification.approved.v1")
+      }
+      bench.clock.advance(by: .seconds(300))
+      try await tidy(bench)
+      #expect(!bench.events().contains("conversion.blocked"))
+      try await bench.restart()
+      try await tidy(bench)
+      #expect(bench.events().isEmpty)
+      #expect(try await list(bench).regions == [.init(key: "US", region: "US", sent: 6, verified: 3)])
+    }
+  }
+
   @Test("More than a page of verifications is counted again, the latest of each")
   func pages() async throws {
     try await Bench.with(Self.rules { $0.conversion.minimumPerPrefix = 1_000_000 }) { bench in

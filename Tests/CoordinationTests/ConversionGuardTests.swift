@@ -157,8 +157,20 @@ struct ConversionGuardTests {
     let last = begin + .seconds(300 + 3600 + 600)
     #expect(guarding.obsolete(at: last - .milliseconds(1)).isEmpty)
     #expect(guarding.obsolete(at: last) == ["+1415555"])
-    guarding.remove(["+1415555"])
+    guarding.remove(["+1415555"], at: last)
     #expect(guarding.obsolete(at: last).isEmpty)
+  }
+
+  @Test("A block that begins while an old one of its key is deleted stays")
+  func begunMeanwhile() {
+    var guarding = makeGuard { $0.blockLength = .seconds(60) }
+    _ = count(&guarding, Array(repeating: .expired, count: 4), at: begin)
+    let later = begin + .seconds(60 + 3600 + 600)
+    let obsolete = guarding.obsolete(at: later)
+    #expect(obsolete == ["+1415555"])
+    #expect(count(&guarding, Array(repeating: .expired, count: 4), at: later) == ["+1415555"])
+    guarding.remove(obsolete, at: later)
+    #expect(isBlocked(guarding, at: later))
   }
 
   @Test("When there is no room for another block, prefixes are let through and regions are not")

@@ -53,6 +53,28 @@ struct ConversionGuard: Sendable {
     return new
   }
 
+  /// Counts verifications again that ended before the start, in whatever order they are read. Nothing is concluded before
+  /// ``judge(at:)``: those that are read first are no picture of the whole, and codes that come back do so sooner than others expire.
+  mutating func recount(_ endings: [ConversionEnding], at now: UnixTime) {
+    guard policy.isEnabled else { return }
+    for ending in endings {
+      for scope in ConversionBlock.Scope.allCases {
+        let key = Self.key(ending, scope)
+        if !isSettled(ending, key) { _ = count(ending, scope, key, at: now) }
+      }
+    }
+  }
+
+  /// Concludes from what was counted again.
+  /// - Returns: what is blocked for it from now on, the worst first.
+  mutating func judge(at now: UnixTime) -> [ConversionBlock] {
+    guard policy.isEnabled else { return [] }
+    return ConversionBlock.Scope.allCases.flatMap { scope in
+      worst(scope, limit: .max, at: now).filter { policy.isTooLow($0.counts, of: scope, in: $0.region) }
+        .compactMap { block(scope, $0.key, $0.region, $0.counts, at: now) }
+    }
+  }
+
   private static func key(_ ending: ConversionEnding, _ scope: ConversionBlock.Scope) -> String {
     switch scope {
     case .prefix: ending.prefix
@@ -121,13 +143,15 @@ struct ConversionGuard: Sendable {
   /// The keys of blocks that ended so long ago that they make no difference.
   func obsolete(at now: UnixTime) -> [String] {
     guard !blocks.isEmpty else { return [] }
-    return blocks.values.filter { $0.end + memory <= now }.map(\.key)
+    return blocks.values.filter { isObsolete($0, at: now) }.map(\.key)
   }
 
-  /// Forgets blocks that are ``obsolete(at:)``.
-  mutating func remove(_ keys: [String]) {
-    for key in keys { blocks[key] = nil }
+  /// Forgets blocks that were ``obsolete(at:)`` a moment ago, but none that has begun in the place of one meanwhile.
+  mutating func remove(_ keys: [String], at now: UnixTime) {
+    for key in keys where blocks[key].map({ isObsolete($0, at: now) }) == true { blocks[key] = nil }
   }
+
+  private func isObsolete(_ block: ConversionBlock, at now: UnixTime) -> Bool { block.end + memory <= now }
 
   // MARK: Figures
 

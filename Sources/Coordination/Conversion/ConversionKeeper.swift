@@ -53,8 +53,13 @@ final class ConversionKeeper: Sendable {
   /// the broker was away.
   func recount(_ endings: [ConversionEnding], at now: UnixTime) {
     state.withLock { state in
-      for ending in endings { state.unsaved += state.guarding.count(ending, at: now) }
+      state.guarding.recount(endings, at: now)
     }
+  }
+
+  /// Concludes from what was counted again.
+  func judge(at now: UnixTime) {
+    state.withLock { $0.unsaved += $0.guarding.judge(at: now) }
   }
 
   /// The broker cannot be reached, so nobody can give a code back: what expires of the verifications of this time does not count.
@@ -102,9 +107,9 @@ final class ConversionKeeper: Sendable {
   }
 
   /// What ``takeWork(at:)`` gave is done.
-  func finish(_ unsaved: [ConversionBlock], removing keys: [String]) {
+  func finish(_ unsaved: [ConversionBlock], removing keys: [String], at now: UnixTime) {
     for block in unsaved { metrics.blocked.with(block.scope.rawValue).increment() }
-    state.withLock { $0.guarding.remove(keys) }
+    state.withLock { $0.guarding.remove(keys, at: now) }
   }
 
   // MARK: Figures

@@ -22,13 +22,14 @@ struct ConversionLoader: Sendable {
     conversions.restore(blocks)
     guard rules.conversion.isEnabled else { return }
     let now = clock.now()
-    var page = Page(dueAt: .max, row: .max)
+    var page: Page? = Page(dueAt: .max, row: .max)
     for _ in 0..<(Self.maxRows / Self.pageRows) {
-      let (endings, next) = try await read(page, endedAfter: now - rules.conversion.window)
+      guard let current = page else { break }
+      let endings: [ConversionEnding]
+      (endings, page) = try await read(current, endedAfter: now - rules.conversion.window)
       conversions.recount(endings, at: now)
-      guard let next else { return }
-      page = next
     }
+    conversions.judge(at: now)
   }
 
   /// Where a page of rows ends: the next begins behind it.

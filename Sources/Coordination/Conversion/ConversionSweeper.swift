@@ -55,7 +55,7 @@ final class ConversionSweeper: Sendable {
       conversions.restoreWork(unsaved)
       throw error
     }
-    conversions.finish(unsaved, removing: obsolete)
+    conversions.finish(unsaved, removing: obsolete, at: now)
     for block in unsaved { note(block, at: now) }
     return false
   }
