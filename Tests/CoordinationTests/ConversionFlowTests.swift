@@ -30,7 +30,7 @@ struct ConversionFlowTests {
 
   /// As the maintenance does once a second.
   private func tidy(_ bench: Bench) async throws {
-    bench.conversionSweeper.listen()
+    try await bench.conversionSweeper.listen()
     _ = try await bench.sweeper.sweep()
     _ = try await bench.conversionSweeper.sweep()
     _ = bench.sink.takePublished()
@@ -182,8 +182,34 @@ struct ConversionFlowTests {
       try await tidy(bench)
       #expect(bench.events() == Array(repeating: "verification.expired", count: 3))
       #expect(try await list(bench).prefixes.isEmpty)
+      bench.clock.advance(by: .seconds(10))
+      try await bench.restart()
+      try await tidy(bench)
+      #expect(try await list(bench).prefixes.isEmpty, "a later start counts it")
+      #expect(bench.events().isEmpty)
       try await expire(bench, 3)
       #expect(try bench.event(ConversionBlocked.self)?.sent == 3)
+    }
+  }
+
+  @Test("What runs out while the coordinator is down does not count, at no later start either")
+  func downtime() async throws {
+    try await Bench.with(Self.rules()) { bench in
+      for index in 0..<3 { _ = try await start(bench, Self.number(index)) }
+      bench.clock.advance(by: .seconds(200))
+      try await bench.restart()
+      bench.clock.advance(by: .seconds(100))
+      try await tidy(bench)
+      #expect(try await list(bench).prefixes.isEmpty)
+      for _ in 0..<2 {
+        bench.clock.advance(by: .seconds(100))
+        try await bench.restart()
+        try await tidy(bench)
+        #expect(try await list(bench).prefixes.isEmpty)
+      }
+      bench.clock.advance(by: .seconds(3600 + 600 + 1))
+      try await bench.restart()
+      #expect(try await bench.count("conversion_outage") == 1, "what makes no difference any more is deleted")
     }
   }
 

@@ -16,8 +16,8 @@ struct ConversionGuard: Sendable {
 
   let policy: ConversionPolicy
   private let slotMilliseconds: Int64
-  /// How long after its end a block is still needed: as long as verifications that began before it may count.
-  private let memory: Duration
+  /// How long after its end a block or an outage is still needed: as long as verifications that began before it may count.
+  let memory: Duration
   private let maxBlocks: Int
   private var prefixes: ConversionTable
   private var regions: ConversionTable

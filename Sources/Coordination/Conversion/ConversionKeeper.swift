@@ -5,7 +5,7 @@ import Telemetry
 /// The guard of the process, shared by the pipelines and the maintenance.
 ///
 /// It is in memory, because a write for every verification would cost more than it is worth: what was counted is read again from the
-/// verifications at a start (``ConversionLoader``). Blocks are stored, by the maintenance, within a second (``ConversionSweeper``);
+/// verifications at a start (``ConversionLoader``). Outages are stored while they last. Blocks are stored, by the maintenance, within a second (``ConversionSweeper``);
 /// a block that a crash loses before that is found again at the start, from the same verifications.
 ///
 /// Counting follows the commit: what a transaction that was undone has ended must not count.
@@ -15,8 +15,7 @@ final class ConversionKeeper: Sendable {
     /// Blocks that are not in the database yet.
     var unsaved: [ConversionBlock] = []
     var series: [String: ConversionMetrics.Region] = [:]
-    /// Nobody could give a code back before this time.
-    var deafUntil: UnixTime
+    var outages: ConversionOutages
   }
 
   private let state: Mutex<State>
@@ -30,7 +29,7 @@ final class ConversionKeeper: Sendable {
     state = Mutex(
       State(
         guarding: ConversionGuard(rules.conversion, maximumLifetime: rules.policy.maximumLifetime),
-        deafUntil: startedAt))
+        outages: ConversionOutages(startedAt: startedAt)))
   }
 
   // MARK: Counting
@@ -42,18 +41,16 @@ final class ConversionKeeper: Sendable {
       for block in changes.lifted { state.guarding.lift(block) }
       for ending in changes.endings {
         metrics.count(ending, &state.series)
-        // Where a code could not be given back, none that is missing tells anything.
-        guard ending.outcome != .expired || ending.createdAt >= state.deafUntil else { continue }
+        guard !state.outages.cover(ending) else { continue }
         state.unsaved += state.guarding.count(ending, at: now)
       }
     }
   }
 
-  /// Counts again what ended before the start. It is in no metric, which begin at zero; and nobody remembers in which of that time
-  /// the broker was away.
+  /// Counts again what ended before the start. It is in no metric, which begin at zero.
   func recount(_ endings: [ConversionEnding], at now: UnixTime) {
     state.withLock { state in
-      state.guarding.recount(endings, at: now)
+      state.guarding.recount(endings.filter { !state.outages.cover($0) }, at: now)
     }
   }
 
@@ -62,9 +59,21 @@ final class ConversionKeeper: Sendable {
     state.withLock { $0.unsaved += $0.guarding.judge(at: now) }
   }
 
-  /// The broker cannot be reached, so nobody can give a code back: what expires of the verifications of this time does not count.
-  func noteDeafness(at now: UnixTime) {
-    state.withLock { $0.deafUntil = max($0.deafUntil, now) }
+  // MARK: Outages
+
+  /// Codes can come back now.
+  func hear(at now: UnixTime) {
+    state.withLock { $0.outages.hear(at: now) }
+  }
+
+  /// Nobody can give a code back now, or could until now.
+  /// - Returns: the outage, which has to be stored; and before when outages ended that make no difference any more.
+  func noteOutage(at now: UnixTime) -> (outage: ConversionOutage, obsoleteBefore: UnixTime) {
+    state.withLock { state in
+      let horizon = now - state.guarding.memory
+      state.outages.forget(before: horizon)
+      return (state.outages.note(at: now), horizon)
+    }
   }
 
   // MARK: Blocks
@@ -83,10 +92,12 @@ final class ConversionKeeper: Sendable {
     }
   }
 
-  /// Takes over blocks that are stored.
-  func restore(_ blocks: [ConversionBlock]) {
+  /// Takes over what is stored.
+  /// - Parameter outages: oldest first.
+  func restore(_ blocks: [ConversionBlock], _ outages: [ConversionOutage]) {
     state.withLock { state in
       for block in blocks { state.guarding.restore(block) }
+      state.outages.restore(outages)
     }
   }
 

@@ -1,8 +1,8 @@
 import Database
 import Telemetry
 
-/// Brings back, at a start, what the process before knew of the conversion: blocks from their table, the windows from the
-/// verifications that have ended.
+/// Brings back, at a start, what the process before knew of the conversion: blocks and outages from their tables, the windows from the
+/// verifications that have ended. The time in which there was no process is an outage, too.
 struct ConversionLoader: Sendable {
   let database: Database
   let rules: CoordinatorRules
@@ -14,14 +14,18 @@ struct ConversionLoader: Sendable {
   /// minutes, and a window that large is full again soon.
   static let maxRows = 256 * pageRows
 
-  /// - Throws: when the database cannot be read.
+  /// - Throws: when the database cannot be read or written.
   func load(_ conversions: ConversionKeeper) async throws(DatabaseError) {
-    let blocks = try await database.read { session throws(DatabaseError) in
-      try CoordinatorTransaction.conversionBlocks(session)
+    let (blocks, outages) = try await database.read { session throws(DatabaseError) in
+      (try CoordinatorTransaction.conversionBlocks(session), try CoordinatorTransaction.conversionOutages(session))
     }
-    conversions.restore(blocks)
-    guard rules.conversion.isEnabled else { return }
+    conversions.restore(blocks, outages)
     let now = clock.now()
+    let (outage, horizon) = conversions.noteOutage(at: now)
+    try await database.write { session throws(DatabaseError) in
+      try CoordinatorTransaction.store(outage, deletingBefore: horizon, in: session)
+    }
+    guard rules.conversion.isEnabled else { return }
     var page: Page? = Page(dueAt: .max, row: .max)
     for _ in 0..<(Self.maxRows / Self.pageRows) {
       guard let current = page else { break }

@@ -12,7 +12,7 @@ final class ConversionSweeper: Sendable {
   private let logger: Logger
   private let isBrokerThere: @Sendable () -> Bool
 
-  /// - Parameter isBrokerThere: whether commands can come in at present.
+  /// - Parameter isBrokerThere: whether commands can be given and taken at present: the broker takes messages, and hands them out.
   init(
     database: Database, conversions: ConversionKeeper, rules: CoordinatorRules, clock: any WallClock,
     metrics: CoordinatorMetrics, logger: Logger, isBrokerThere: @escaping @Sendable () -> Bool
@@ -26,9 +26,15 @@ final class ConversionSweeper: Sendable {
     self.isBrokerThere = isBrokerThere
   }
 
-  /// To be called before verifications are ended whose time is over.
-  func listen() {
-    if !isBrokerThere() { conversions.noteDeafness(at: clock.now()) }
+  /// Notes whether codes can come back. To be called before verifications are ended whose time is over, so that an outage is stored
+  /// before anything that it excuses: a crash in between must not turn that into a block.
+  func listen() async throws(DatabaseError) {
+    let now = clock.now()
+    guard !isBrokerThere() else { return conversions.hear(at: now) }
+    let (outage, horizon) = conversions.noteOutage(at: now)
+    try await database.write { session throws(DatabaseError) in
+      try CoordinatorTransaction.store(outage, deletingBefore: horizon, in: session)
+    }
   }
 
   /// Writes only when there is something to write, which is seldom.

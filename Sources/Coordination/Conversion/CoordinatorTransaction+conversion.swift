@@ -49,6 +49,23 @@ extension CoordinatorTransaction {
       ])
   }
 
+  /// Every outage that is stored, oldest first.
+  static func conversionOutages(_ session: Session) throws(DatabaseError) -> [ConversionOutage] {
+    try session.query("SELECT since, until FROM conversion_outage ORDER BY since", []) { row throws(DatabaseError) in
+      ConversionOutage(since: row.time(0), until: row.time(1))
+    }
+  }
+
+  /// Stores an outage, or how long it has lasted by now, and deletes those that make no difference any more.
+  static func store(
+    _ outage: ConversionOutage, deletingBefore horizon: UnixTime, in session: Session
+  ) throws(DatabaseError) {
+    try session.execute("DELETE FROM conversion_outage WHERE until < ?", [.integer(horizon.milliseconds)])
+    try session.execute(
+      "INSERT INTO conversion_outage (since, until) VALUES (?, ?) ON CONFLICT (since) DO UPDATE SET until = excluded.until",
+      [.integer(outage.since.milliseconds), .integer(outage.until.milliseconds)])
+  }
+
   func delete(conversionBlock key: String) throws(DatabaseError) {
     try session.execute("DELETE FROM conversion_block WHERE key = ?", [.text(key)])
   }

@@ -56,7 +56,10 @@ final class MaintenanceLoop: Sendable {
 
   /// One round. A part that fails is logged, and does not keep the others from running.
   func tidy() async {
-    conversions.listen()
+    await attempt("noting an outage") {
+      try await self.conversions.listen()
+      return false
+    }
     await attempt("ending what is due") { try await self.sweep() }
     await attempt("storing what is blocked") { try await self.conversions.sweep() }
     await attempt("ending what else is due") { try await self.operations.sweep() }

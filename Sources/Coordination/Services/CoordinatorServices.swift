@@ -39,8 +39,8 @@ public enum CoordinatorServices {
       DatabaseService(parts.database, relay: parts.relay, log: context.log),
       PublisherService(publisher: parts.publisher),
       MaintenanceService(parts.maintenance(parts.operations(assessments, kit.revocations))),
-      PipelineService(name: "results", pipeline: parts.pipeline("results", results)),
-      PipelineService(name: "commands", pipeline: parts.pipeline("commands", commands)),
+      PipelineService(name: "results", pipeline: parts.pipeline(parts.results, results)),
+      PipelineService(name: "commands", pipeline: parts.pipeline(parts.commands, commands)),
     ]
   }
 
@@ -51,6 +51,8 @@ public enum CoordinatorServices {
     let metrics: CoordinatorMetrics
     let broker: BrokerConnectionSettings
     let publisher: Publisher
+    let commands: Consumer
+    let results: Consumer
     let database: Database
     let outbox: Outbox
     let relay: OutboxRelay
@@ -69,6 +71,15 @@ public enum CoordinatorServices {
       broker.watch("publisher") { publisher.status }
       self.broker = broker
       self.publisher = publisher
+      let consumer = { (role: String, queue: String) in
+        let consumer = Consumer(
+          endpoint: broker.endpoint, options: broker.options(role, maxBodyBytes: maxBodyBytes), queue: queue,
+          prefetch: configuration.prefetch, onEvent: broker.observer(role))
+        broker.watch(role) { consumer.status }
+        return consumer
+      }
+      commands = consumer("commands", Topology.Queues.commands)
+      results = consumer("results", Topology.Queues.results)
       database = try await CoordinatorServices.open(configuration)
       outbox = Outbox(
         sink: publisher, database: database, clock: context.clock, appID: context.name, logger: context.log,
@@ -106,15 +117,11 @@ public enum CoordinatorServices {
       ConversionSweeper(
         database: database, conversions: conversions, rules: configuration.rules, clock: context.clock,
         metrics: metrics, logger: context.log
-      ) { [publisher] in publisher.status.phase == .connected }
+      ) { [publisher, commands] in publisher.isReady && commands.isReady }
     }
 
-    func pipeline<Work: BatchWork>(_ role: String, _ work: Work) -> BatchPipeline<Work> {
-      let consumer = Consumer(
-        endpoint: broker.endpoint, options: broker.options(role, maxBodyBytes: maxBodyBytes), queue: work.queue,
-        prefetch: configuration.prefetch, onEvent: broker.observer(role))
-      broker.watch(role) { consumer.status }
-      return BatchPipeline(
+    func pipeline<Work: BatchWork>(_ consumer: Consumer, _ work: Work) -> BatchPipeline<Work> {
+      BatchPipeline(
         source: consumer, work: work, database: database, outbox: outbox, rules: configuration.rules,
         clock: context.clock, appID: context.name, logger: context.log, metrics: metrics, health: health,
         conversions: conversions, held: held)

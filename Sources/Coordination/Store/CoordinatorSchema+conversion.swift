@@ -1,4 +1,4 @@
-/// The table of what is blocked.
+/// The tables of what is blocked, and of when no code could come back.
 extension CoordinatorSchema {
   // A row stays for a while when its block has ended: verifications that began before must not be held against its key again. The
   // windows are not stored: they are counted again from the verifications.
@@ -12,6 +12,13 @@ extension CoordinatorSchema {
       lifted_at INTEGER,
       sent INTEGER NOT NULL,
       verified INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID;
+    """
+
+  static let version4 = """
+    CREATE TABLE conversion_outage (
+      since INTEGER NOT NULL PRIMARY KEY,
+      until INTEGER NOT NULL
     ) STRICT, WITHOUT ROWID;
     """
 }

@@ -1,0 +1,60 @@
+import Telemetry
+import Testing
+
+@testable import Coordination
+
+@Suite("Outages and the conversion")
+struct ConversionOutagesTests {
+  private let begin = UnixTime(seconds: 1_800_000_000)
+
+  private func ending(_ outcome: ConversionEnding.Outcome = .expired, from start: Int, to end: Int) -> ConversionEnding
+  {
+    ConversionEnding(
+      prefix: "+1415555", region: "US", outcome: outcome, createdAt: begin + .seconds(start),
+      endedAt: begin + .seconds(end))
+  }
+
+  /// An outage from 100 to 110 seconds, known of since a look at 99.
+  private func outages() -> ConversionOutages {
+    var outages = ConversionOutages(startedAt: begin)
+    outages.hear(at: begin + .seconds(99))
+    for second in 100...110 { _ = outages.note(at: begin + .seconds(second)) }
+    outages.hear(at: begin + .seconds(111))
+    return outages
+  }
+
+  @Test(
+    "It excuses what expired of the verifications of its time, and nothing else",
+    arguments: [
+      (0, 99, false), (0, 100, true), (90, 105, true), (109, 400, true), (110, 400, false), (111, 120, false),
+    ])
+  func covers(start: Int, end: Int, isCovered: Bool) {
+    #expect(outages().cover(ending(from: start, to: end)) == isCovered)
+    #expect(!outages().cover(ending(.verified, from: start, to: end)))
+    #expect(!outages().cover(ending(.failed, from: start, to: end)), "wrong codes did come back")
+  }
+
+  @Test("One that goes on is the same one, under the same name; another one begins after a while")
+  func names() {
+    var outages = outages()
+    #expect(outages.all == [ConversionOutage(since: begin + .seconds(99), until: begin + .seconds(110))])
+    outages.hear(at: begin + .seconds(115))
+    #expect(outages.note(at: begin + .seconds(116)).since == begin + .seconds(99))
+    outages.hear(at: begin + .seconds(122))
+    #expect(outages.note(at: begin + .seconds(123)).since == begin + .seconds(122))
+    #expect(outages.all.count == 2)
+    outages.forget(before: begin + .seconds(117))
+    #expect(outages.all.map(\.until) == [begin + .seconds(123)])
+  }
+
+  @Test("There is a bound to how many are told apart")
+  func bounded() {
+    var outages = ConversionOutages(startedAt: begin)
+    for index in 1...(ConversionOutages.maxCount + 10) {
+      outages.hear(at: begin + .seconds(index * 100))
+      _ = outages.note(at: begin + .seconds(index * 100 + 1))
+    }
+    #expect(outages.all.count == ConversionOutages.maxCount)
+    #expect(outages.cover(ending(from: 100, to: 101)), "the oldest are one now")
+  }
+}
