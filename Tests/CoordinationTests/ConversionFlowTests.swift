@@ -170,6 +170,38 @@ struct ConversionFlowTests {
     }
   }
 
+  private func delivery(_ id: String, _ state: SMSDelivery.State, _ bench: Bench) throws -> Message {
+    let delivery = SMSDelivery(jobID: "\(id).sms.1", state: state, lane: "twilio-eu", at: bench.clock.now())
+    return Envelope(type: SMSDelivery.type, messageID: delivery.messageID, correlationID: "any", appID: "worker")
+      .message(body: try delivery.json())
+  }
+
+  @Test("A message that did not arrive held no code to give back, whenever that is reported")
+  func undelivered() async throws {
+    try await Bench.with(Self.rules()) { bench in
+      var ids: [String] = []
+      for index in 0..<2 { ids.append(try await start(bench, Self.number(index))) }
+      let late = try await start(bench, Self.number(2))
+      for id in ids { await bench.deliverResults([try delivery(id, .undelivered, bench)]) }
+      bench.clock.advance(by: .seconds(300))
+      try await tidy(bench)
+      let figures = ConversionList.Figures(key: "+1415555", region: "US", sent: 1, verified: 0)
+      #expect(try await list(bench).prefixes == [figures])
+      // Networks report when they give up, which is often when the code is not valid any more.
+      await bench.deliverResults([try delivery(late, .undelivered, bench)])
+      #expect(try await list(bench).prefixes.isEmpty)
+      try await bench.restart()
+      #expect(try await list(bench).prefixes.isEmpty)
+      // It arrived after all.
+      await bench.deliverResults([try delivery(late, .delivered, bench)])
+      #expect(try await list(bench).prefixes == [figures])
+      await bench.deliverResults([try delivery(late, .delivered, bench), try delivery(late, .undelivered, bench)])
+      #expect(try await list(bench).prefixes == [figures])
+      try await bench.restart()
+      #expect(try await list(bench).prefixes == [figures])
+    }
+  }
+
   @Test("What runs out while nobody could give a code back does not count")
   func deafness() async throws {
     try await Bench.with(Self.rules()) { bench in

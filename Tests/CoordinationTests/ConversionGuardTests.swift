@@ -161,6 +161,24 @@ struct ConversionGuardTests {
     #expect(guarding.obsolete(at: last).isEmpty)
   }
 
+  @Test("What is taken back was not counted; what a block has judged is not taken back")
+  func withdraws() {
+    var guarding = makeGuard()
+    _ = count(&guarding, [.verified, .expired, .expired], at: begin)
+    guarding.withdraw(ending(.expired, at: begin))
+    #expect(guarding.worst(.prefix, limit: 9, at: begin).map(\.counts) == [ConversionCounts(sent: 2, verified: 1)])
+    #expect(count(&guarding, [.expired], at: begin).isEmpty)
+    #expect(count(&guarding, [.expired], at: begin) == ["+1415555"])
+    let regions = guarding.worst(.region, limit: 9, at: begin).map(\.counts)
+    guarding.withdraw(ending(.expired, at: begin))
+    #expect(isBlocked(guarding, at: begin))
+    #expect(guarding.worst(.prefix, limit: 9, at: begin).isEmpty)
+    #expect(regions == [ConversionCounts(sent: 4, verified: 1)])
+    // Only what is there can be taken back.
+    for _ in 0..<9 { guarding.withdraw(ending(.expired, at: begin)) }
+    #expect(guarding.worst(.region, limit: 9, at: begin).map(\.counts) == [ConversionCounts(sent: 1, verified: 1)])
+  }
+
   @Test("A block that begins while an old one of its key is deleted stays")
   func begunMeanwhile() {
     var guarding = makeGuard { $0.blockLength = .seconds(60) }

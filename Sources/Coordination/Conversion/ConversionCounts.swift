@@ -10,6 +10,13 @@ struct ConversionCounts: Sendable, Hashable {
     if isVerified { verified += 1 }
   }
 
+  /// Undoes ``add(isVerified:)``; what was never added changes nothing.
+  mutating func withdraw(isVerified: Bool) {
+    guard isVerified ? verified > 0 : sent > verified else { return }
+    sent -= 1
+    if isVerified { verified -= 1 }
+  }
+
   static func += (left: inout ConversionCounts, right: ConversionCounts) {
     left.sent += right.sent
     left.verified += right.verified

@@ -35,26 +35,27 @@ extension ConversionEnding {
 extension ConversionEnding.Outcome {
   /// - Returns: `nil` for what has not ended, and for what tells nothing of who asks for codes:
   ///   - a canceled verification was given up by the service;
-  ///   - where no provider is known to have taken a message, the fault is not with who asked;
+  ///   - where no provider is known to have taken a message, or each that was taken is reported as not delivered, there was no code to
+  ///     give back: that says something of lanes and networks. Nor does it pay: what networks pay each other for is delivery;
   ///   - nor where the code was lost by a change of the configuration.
   init?(state: VerificationState, failureCode: String?, messages: [PhoneVerification.MessageProgress]) {
     switch state {
     // A code that came back was sent, whatever has been reported of its message.
     case .approved: self = .verified
     case .failed where failureCode == VerificationFailure.codeLost.code: return nil
-    case .failed where messages.contains(where: \.wasTaken): self = .failed
-    case .expired where messages.contains(where: \.wasTaken): self = .expired
+    case .failed where messages.contains(where: \.reachedSomebody): self = .failed
+    case .expired where messages.contains(where: \.reachedSomebody): self = .expired
     case .pending, .sending, .sent, .failed, .expired, .canceled: return nil
     }
   }
 }
 
 extension PhoneVerification.MessageProgress {
-  /// Whether a provider is known to have taken it, and so to charge for it.
-  fileprivate var wasTaken: Bool {
+  /// Whether a provider is known to have taken it, and has not said that it did not arrive.
+  fileprivate var reachedSomebody: Bool {
     switch self {
-    case .accepted, .delivered, .undelivered: true
-    case .outstanding, .refused, .expired, .unknown: false
+    case .accepted, .delivered: true
+    case .outstanding, .refused, .expired, .unknown, .undelivered: false
     }
   }
 }

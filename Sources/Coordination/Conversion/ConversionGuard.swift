@@ -2,7 +2,8 @@ import Telemetry
 
 /// Watches how many codes come back, for each prefix and each region, and says when there are too few. A plain value without I/O.
 ///
-/// - A verification is counted when it ends, at the time at which it ends, for its prefix and its region.
+/// - A verification is counted when it ends, at the time at which it ends, for its prefix and its region. What is reported later of its
+///   messages may change whether it counts.
 /// - Too low is judged with each one whose code did not come back. A key that is blocked begins anew when the block ends, by itself or
 ///   by an operator: only verifications that began after that count.
 /// - When tables are full it lets through: see ``ConversionTable``, and ``maxBlocks``.
@@ -51,6 +52,20 @@ struct ConversionGuard: Sendable {
       if let block = block(scope, key, ending.region, counts, at: now) { new.append(block) }
     }
     return new
+  }
+
+  /// Takes back a verification that was counted, because of what was reported since. A block that was concluded from it stays: others
+  /// were counted as well, and an operator can lift it.
+  mutating func withdraw(_ ending: ConversionEnding) {
+    for scope in ConversionBlock.Scope.allCases {
+      let key = Self.key(ending, scope)
+      guard !isSettled(ending, key) else { continue }
+      let (slot, isVerified) = (slot(ending.endedAt), ending.outcome == .verified)
+      switch scope {
+      case .prefix: prefixes.withdraw(key, isVerified: isVerified, slot: slot)
+      case .region: regions.withdraw(key, isVerified: isVerified, slot: slot)
+      }
+    }
   }
 
   /// Counts verifications again that ended before the start, in whatever order they are read. Nothing is concluded before

@@ -39,6 +39,7 @@ final class ConversionKeeper: Sendable {
     guard !changes.isEmpty else { return }
     state.withLock { state in
       for block in changes.lifted { state.guarding.lift(block) }
+      for ending in changes.withdrawn where !state.outages.cover(ending) { state.guarding.withdraw(ending) }
       for ending in changes.endings {
         metrics.count(ending, &state.series)
         guard !state.outages.cover(ending) else { continue }
@@ -133,10 +134,22 @@ final class ConversionKeeper: Sendable {
 
 /// What a transaction has changed of the conversion.
 struct ConversionChanges: Sendable {
-  /// Verifications that have ended in it.
+  /// Verifications that count since: those that have ended in it, as a rule.
   var endings: [ConversionEnding] = []
+  /// Verifications that had ended before and do not count any more.
+  var withdrawn: [ConversionEnding] = []
   /// Blocks that were lifted in it.
   var lifted: [ConversionBlock] = []
 
-  var isEmpty: Bool { endings.isEmpty && lifted.isEmpty }
+  var isEmpty: Bool { endings.isEmpty && withdrawn.isEmpty && lifted.isEmpty }
+
+  /// Notes what a change of a verification means.
+  /// - Parameter before: as what it counted until then.
+  mutating func note(_ verification: PhoneVerification, before: ConversionEnding?) {
+    switch (before, ConversionEnding(verification)) {
+    case (nil, let ending?): endings.append(ending)
+    case (let ending?, nil): withdrawn.append(ending)
+    case (nil, nil), (.some, .some): break
+    }
+  }
 }

@@ -38,6 +38,11 @@ struct ConversionTable: Sendable {
     return entry.window.counts(at: now)
   }
 
+  /// Takes back what was counted in a slot.
+  mutating func withdraw(_ key: String, isVerified: Bool, slot: Int64) {
+    entries[key]?.window.withdraw(isVerified: isVerified, in: slot)
+  }
+
   /// Begins anew for a key.
   mutating func forget(_ key: String) {
     entries[key] = nil

@@ -29,6 +29,12 @@ struct ConversionWindow: Sendable, Hashable {
     }
   }
 
+  /// Takes back a verification that was counted in a slot, if it is still there.
+  mutating func withdraw(isVerified: Bool, in number: Int64) {
+    guard let index = slots.firstIndex(where: { $0.number == number }) else { return }
+    slots[index].counts.withdraw(isVerified: isVerified)
+  }
+
   /// What was counted in the slots that end with this one.
   func counts(at number: Int64) -> ConversionCounts {
     var sum = ConversionCounts()

@@ -10,8 +10,8 @@ final class CoordinatorTransaction: UsageStore {
     /// 0 for one that is not in the database yet.
     var version: Int
     var isChanged: Bool
-    /// Whether it had not ended when it was loaded.
-    let wasLive: Bool
+    /// As what it counted for the conversion when it was loaded.
+    let ending: ConversionEnding?
   }
 
   private struct Holder: Hashable {
@@ -73,7 +73,8 @@ final class CoordinatorTransaction: UsageStore {
 
   private func hold(_ verification: PhoneVerification, version: Int) {
     verifications[verification.id] = Held(
-      verification: verification, version: version, isChanged: false, wasLive: verification.state.isLive)
+      verification: verification, version: version, isChanged: false,
+      ending: version == 0 ? nil : ConversionEnding(verification))
     order.append(verification.id)
     track(verification)
   }
@@ -182,7 +183,7 @@ final class CoordinatorTransaction: UsageStore {
 
   private func write(_ held: Held) throws(DatabaseError) {
     let verification = held.verification
-    if held.wasLive, let ending = ConversionEnding(verification) { changes.endings.append(ending) }
+    changes.note(verification, before: held.ending)
     let dueAt = verification.state.isLive ? verification.expiresAt : (verification.endedAt ?? now) + retention
     if held.version == 0 {
       try VerificationRow.insert(verification, dueAt: dueAt, in: session)
