@@ -88,7 +88,7 @@ let libraries: [Target] = [
     "Operations",
     [
       "AMQP", "Benchmarks", "Client", "CurlTransport", "DKIM", "Database", "JOSE", "Messages", "NameService",
-      "RelayMail", "ServiceRuntime", "SMSDispatch", "Telemetry",
+      "PushVerification", "RelayMail", "ServiceRuntime", "SMSDispatch", "Telemetry",
     ]),
   library("Simulation", ["CurlTransport", "HTTPServer", "JOSE", "ServiceRuntime", "Telemetry"]),
 ]
@@ -104,7 +104,7 @@ let executables: [Target] = [
 ]
 
 let testTargets: [Target] = [
-  tests("Operations", ["Messages", "NameService", "RelayMail", "ServiceRuntime", "Telemetry"]),
+  tests("Operations", ["Messages", "NameService", "PushVerification", "RelayMail", "ServiceRuntime", "Telemetry"]),
   tests("NameService"),
   tests(
     "Coordination",

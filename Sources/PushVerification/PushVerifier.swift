@@ -12,6 +12,7 @@ public final class PushVerifier: Sendable {
   let recaptcha: (handler: RecaptchaJobHandler, lanes: [LaneConfiguration])
   private let routes: APNsRoutes
   private let transports: [CurlTransport]
+  private let accessTokens: [AccessTokens]
   private let memory: PushMemory
   private let running = Mutex(0)
 
@@ -22,7 +23,7 @@ public final class PushVerifier: Sendable {
   public init(_ configuration: PushWorkerConfiguration, _ context: ServiceContext) async throws {
     let keys = if let keys = configuration.common.keys { keys } else { try KeyRing(sealing: nil) }
     let routes = try APNsRoutes(configuration, clock: context.clock)
-    let accounts = try RecaptchaAccounts(configuration, clock: context.clock)
+    let accounts = try RecaptchaAccounts(configuration, clock: context.clock, log: context.log)
     let memory = try await Self.openMemory(configuration.memory, context.log)
     push = (PushJobHandler(apps: routes.apps, lanes: routes.lanes, keys: keys, memory: memory), routes.configurations)
     recaptcha = (
@@ -34,7 +35,9 @@ public final class PushVerifier: Sendable {
     self.routes = routes
     self.memory = memory
     transports = accounts.transports
+    accessTokens = accounts.tokens
     Self.register(routes, in: context.metrics)
+    Self.register(accounts.tokens, in: context.metrics)
   }
 
   /// The workers of the process: those that have something to do.
@@ -73,6 +76,7 @@ public final class PushVerifier: Sendable {
   func shutdown() async {
     for lane in routes.lanes { await lane.pool.shutdown() }
     for transport in transports { await transport.shutdown() }
+    for tokens in accessTokens { await tokens.shutdown() }
     await memory.close()
   }
 
@@ -82,6 +86,15 @@ public final class PushVerifier: Sendable {
     } catch {
       throw PushVerificationError(.memoryUnavailable, "memory.path: \(error.message)")
     }
+  }
+
+  private static func register(_ tokens: [AccessTokens], in metrics: MetricsRegistry) {
+    metrics.counter(
+      "countersign_push_access_tokens_total", "Access tokens got from Google for service accounts; each lasts an hour."
+    ) { Double(tokens.reduce(0) { $0 + $1.given }) }
+    metrics.counter(
+      "countersign_push_access_token_failures_total", "Requests for access tokens that brought none."
+    ) { Double(tokens.reduce(0) { $0 + $1.failed }) }
   }
 
   private static func register(_ routes: APNsRoutes, in metrics: MetricsRegistry) {

@@ -10,6 +10,7 @@ struct Router: Sendable {
   private let messageBird: MessageBirdMessages
   private let apns: APNsGateway
   private let assessments: Assessments
+  private let googleTokens: GoogleTokenService
   private let siteVerify: SiteVerify
   private let appleID: AppleIDService
   private let control: ControlAPI
@@ -32,7 +33,10 @@ struct Router: Sendable {
     let pushes = PushControl(pushes: Journal(capacity: settings.maxMessages), devices: DeviceRegistry())
     apns = try APNsGateway(settings.apns, devices: pushes.devices, pushes: pushes.pushes, gate: gate)
     let recaptcha = RecaptchaControl(tokens: RecaptchaTokens())
-    assessments = Assessments(settings: settings.recaptcha, tokens: recaptcha.tokens, gate: gate)
+    let accessTokens = IssuedTokens()
+    assessments = Assessments(
+      settings: settings.recaptcha, tokens: recaptcha.tokens, accessTokens: accessTokens, gate: gate)
+    googleTokens = try GoogleTokenService(settings.recaptcha.serviceAccount, tokens: accessTokens, gate: gate)
     siteVerify = SiteVerify(settings: settings.recaptcha, tokens: recaptcha.tokens, gate: gate)
     let apple = AppleIDControl(
       grants: GrantStore(), revocations: Journal(capacity: settings.maxMessages),
@@ -40,7 +44,8 @@ struct Router: Sendable {
     appleID = try AppleIDService(
       settings.appleID, grants: apple.grants, revocations: apple.revocations, gate: gate)
     control = ControlAPI(
-      store: store, faults: faults, receipts: receipts, pushes: pushes, recaptcha: recaptcha, apple: apple)
+      store: store, faults: faults, receipts: receipts, pushes: pushes, recaptcha: recaptcha,
+      accessTokens: accessTokens, apple: apple)
     self.metrics = metrics
   }
 
@@ -66,6 +71,7 @@ struct Router: Sendable {
     case "3": return await apns.reply(request, parts)
     case "v1": return await assessments.reply(request, parts)
     case "recaptcha" where parts == ["recaptcha", "api", "siteverify"]: return await siteVerify.reply(request)
+    case "token" where parts == ["token"]: return await googleTokens.reply(request)
     case "auth": return await appleID.reply(request, parts)
     case "control": return .respond(control.answer(request, parts.dropFirst()))
     default: return .respond(health(request))

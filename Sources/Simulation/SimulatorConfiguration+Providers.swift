@@ -41,6 +41,8 @@ extension RecaptchaSettings {
   mutating func read(_ section: ConfigurationSection) {
     project = section.string("project", default: project, "The project of reCAPTCHA Enterprise.")
     if let key = section.secretFile("apiKeyFile", "The file with the project's API key.") { apiKey = key }
+    serviceAccount = section.secretFile(
+      "serviceAccountFile", "The file with the key of the project's service account (JSON).")
     siteKeys = section.stringMap("siteKeys", "The bundle ID or host that a site key belongs to, by site key.")
     if let secret = section.secretFile("secretFile", "The file with the secret of siteverify.") {
       self.secret = secret

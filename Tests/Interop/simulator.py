@@ -74,6 +74,16 @@ def recaptcha(token, **order):
     _request("POST", "/control/recaptcha", {"token": token, **order})
 
 
+def access_tokens():
+    """How many access tokens the token endpoint has given."""
+    return _request("GET", "/control/google/tokens")["given"]
+
+
+def revoke_access_tokens():
+    """No access token that was given is valid any more."""
+    _request("DELETE", "/control/google/tokens")
+
+
 def authorization_code(client_id, **order):
     """An authorization code, as after somebody signed in with Apple."""
     return _request("POST", "/control/apple/codes", {"clientID": client_id, **order})["code"]

@@ -1,3 +1,4 @@
+import CurlTransport
 import FoundationEssentials
 import Messages
 import ServiceRuntime
@@ -20,6 +21,8 @@ import WorkerRuntime
       try write(Sample.keyFile + "\n\n", to: "copy.p8")
       try write("no key", to: "bad.p8")
       try write("sesame\n", to: "secret")
+      try write(Sample.accountFile(), to: "account.json")
+      try write(Sample.accountFile(["token_uri": "http://tokens.example/token"]), to: "unprotected.json")
       try write(
         #"{broker: {url: "amqp://u@127.0.0.1/"}, lanes: \#(lanes), apps: \#(apps), \#(rest)}"#, to: "worker.json5")
     }
@@ -35,6 +38,9 @@ import WorkerRuntime
   private static let apns = #"{name: "p", type: "apns"}, {name: "s", type: "apns", environment: "sandbox"}"#
   private static let enterprise =
     #"{name: "r", type: "recaptcha-enterprise", project: "my-project", apiKeyFile: "secret"}"#
+  /// Without its end, for more keys.
+  private static let account =
+    #"{name: "r", type: "recaptcha-enterprise", project: "my-project", serviceAccountFile: "account.json""#
   private static let classic = #"{name: "c", type: "recaptcha-v2", secretFile: "secret"}"#
   private static let push = #"push: {teamID: "TEAM123456", keyID: "KEY1234567", keyFile: "key.p8"}"#
 
@@ -112,6 +118,27 @@ import WorkerRuntime
     ),
     (#"[{name: "p", type: "apns", baseURL: "ftp://x"}]"#, "{a: {push}}", "lanes.0.baseURL"),
     (#"[{name: "r", type: "recaptcha-enterprise"}]"#, "{a: {push}}", "lanes.0.project: is required"),
+    (
+      #"[{name: "r", type: "recaptcha-enterprise", project: "p"}]"#, "{a: {push}}",
+      "lanes.0.apiKeyFile: is missing, and so is serviceAccountFile"
+    ),
+    (
+      "[\(account), apiKeyFile: \"secret\"}]", "{a: {push}}",
+      "lanes.0.serviceAccountFile: stands beside apiKeyFile: give one of them"
+    ),
+    ("[\(account), tokenURL: \"tokens\"}]", "{a: {push}}", "lanes.0.tokenURL: must be an http:// or https:// URL"),
+    (
+      #"[{name: "r", type: "recaptcha-enterprise", project: "p", serviceAccountFile: "secret"}]"#, "{a: {push}}",
+      "lanes.0.serviceAccountFile: is not the JSON of a service account's key; make a key of the account"
+    ),
+    (
+      #"[{name: "r", type: "recaptcha-enterprise", project: "p", serviceAccountFile: "none"}]"#, "{a: {push}}",
+      "none does not exist"
+    ),
+    (
+      #"[{name: "r", type: "recaptcha-enterprise", project: "p", apiKeyFile: "secret", tokenURL: "https://x/token"}]"#,
+      "{a: {push}}", "lanes.0.tokenURL: is of no use with an API key"
+    ),
     ("[classic]", "{a: {push}}", "apps.a.push: is of no use"),
     ("[apns]", "{a: {}}", "apps.a.push: is missing, and so is recaptcha"),
     ("[apns]", "{a: {recaptcha: {}}}", "apps.a.recaptcha.lane"),
@@ -131,7 +158,30 @@ import WorkerRuntime
     let lanes = names.reduce(lanes) { $0 == "[\($1.key)]" ? "[\($1.value)]" : $0 }
     let found = try problems(lanes: lanes, apps: apps.replacing("{push}", with: "{\(Self.push)}"))
     #expect(found.contains(text), "\(found)")
-    #expect(!found.contains("BEGIN"))
+    #expect(!found.contains("BEGIN") && !found.contains("sesame"))
+  }
+
+  @Test func aServiceAccountTakesThePlaceOfAnAPIKey() throws {
+    let app = #"{a: {recaptcha: {siteKey: "k"}}}"#
+    for (more, expected) in [("", Sample.tokenURI), (#", tokenURL: "https://tokens.test/t""#, "https://tokens.test/t")]
+    {
+      let (configuration, _) = try load(lanes: "[\(Self.account)\(more)}]", apps: app)
+      guard case .recaptcha(let settings)? = configuration.lanes.first?.provider,
+        case .enterprise(_, .serviceAccount(let account, let tokenURL)) = settings.account
+      else {
+        Issue.record("is no service account")
+        return
+      }
+      #expect(account.email == Sample.accountEmail)
+      #expect(tokenURL == expected)
+    }
+  }
+
+  @Test func tokensThatCrossTheNetworkReadableAreWarnedOf() throws {
+    let lane = Self.account.replacing("account.json", with: "unprotected.json")
+    let directory = try Directory(lanes: "[\(lane)}]", apps: #"{a: {recaptcha: {siteKey: "k"}}}"#)
+    let loaded = try PushWorkerConfiguration.load(file: directory.path + "/worker.json5", environment: [:])
+    #expect(loaded.warnings.contains { $0.description.contains("lanes.0.serviceAccountFile") }, "\(loaded.warnings)")
   }
 
   @Test func aKeyIsOneKey() throws {
@@ -164,6 +214,18 @@ import WorkerRuntime
     #expect(routes.lanes.map(\.name) == ["p-KEY1234567", "s-KEY1234567", "p-KEY7654321", "s-KEY7654321"])
     #expect(routes.tokens.count == 2)
     #expect(routes.apps["b"]?.lanes == [.production: "p-KEY7654321", .sandbox: "s-KEY7654321"])
+  }
+
+  @Test func lanesOfOneServiceAccountShareItsToken() async throws {
+    let other = Self.account.replacing(#""r""#, with: #""s""#)
+    let (configuration, _) = try load(
+      lanes: "[\(Self.account)}, \(other)}, \(Self.enterprise.replacing(#""r""#, with: #""k""#))]",
+      apps: #"{a: {recaptcha: {siteKey: "k"}}}"#)
+    let accounts = try RecaptchaAccounts(
+      configuration, clock: SystemClock(), log: Logger(label: "test", sink: MemorySink()))
+    #expect(accounts.lanes.map(\.name) == ["r", "s", "k"])
+    #expect(accounts.tokens.count == 1)
+    for transport in accounts.transports { await transport.shutdown() }
   }
 
   @Test func aCertificateThatIsMissingShowsAtTheStart() throws {

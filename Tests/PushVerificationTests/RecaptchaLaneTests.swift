@@ -16,7 +16,7 @@ import WorkerRuntime
 
   private func enterprise(_ http: FakeConnection) throws -> EnterpriseLane {
     EnterpriseLane(
-      name: "r", baseURL: "https://recaptcha.test", project: "p-1", apiKey: Secret("the-key"),
+      name: "r", baseURL: "https://recaptcha.test", project: "p-1", credential: .apiKey(Secret("the-key")),
       table: try Sample.recaptchaTable(), http: http, clock: ManualClock(Sample.now))
   }
 

@@ -27,6 +27,10 @@ enum Sample {
     try ProviderTable(file: config + "/providers/recaptcha.json5")
   }
 
+  static func googleOAuthTable() throws(WorkerSetupError) -> ProviderTable {
+    try ProviderTable(file: config + "/providers/google-oauth.json5")
+  }
+
   /// The key of RFC 7515, appendix A.3, as a team's.
   static let keyFile = """
     -----BEGIN PRIVATE KEY-----

@@ -25,6 +25,7 @@ struct Bench {
     settings.appleID.keys = keys
     settings.appleID.clientIDs = ["com.example.app", "com.example.web"]
     settings.recaptcha.siteKeys = ["app-key": "com.example.app", "web-key": "example.com"]
+    settings.recaptcha.serviceAccount = Secret(TestKeys.accountFile)
     let clock = ManualClock()
     let bench = Bench(
       simulator: try Simulator(settings, clock: clock, random: random), transport: try CurlTransport(),

@@ -45,6 +45,7 @@ stack_prepare() {
   ensure_secret "$SECRETS/recaptcha-secret"
   ensure_signing_key "$SECRETS/apns-key.p8"
   ensure_signing_key "$SECRETS/apple-key.p8"
+  ensure_service_account "$SECRETS/google-service-account.json"
   ensure_certificates "$SECRETS"
   mail_prepare "$SECRETS"
   front_prepare "$STACK/front" "$SECRETS" "$FRONT_PORT" "$SIMULATOR_PORT"
@@ -68,6 +69,19 @@ stack_prepare() {
 ensure_webhook_secret() {
   if [[ -s $1 ]]; then return 0; fi
   (umask 077 && printf 'whsec_%s\n' "$(head -c 32 /dev/urandom | base64 | tr -d '\n')" >"$1.new" && mv "$1.new" "$1")
+}
+
+# The key of a service account, in the form in which Google Cloud hands it out.
+ensure_service_account() {
+  if [[ -s $1 ]]; then return 0; fi
+  local id
+  id=$(openssl rand -hex 20)
+  (umask 077 && openssl genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:2048 2>/dev/null |
+    jq --raw-input --slurp --arg id "$id" '{
+      type: "service_account", project_id: "example-project", private_key_id: $id, private_key: .,
+      client_email: "push-worker@example-project.iam.gserviceaccount.com", client_id: "100000000000000000001",
+      auth_uri: "https://accounts.google.com/o/oauth2/auth", token_uri: "https://oauth2.googleapis.com/token",
+      universe_domain: "googleapis.com" }' >"$1.new") && mv "$1.new" "$1"
 }
 
 ensure_sealing_keys() {

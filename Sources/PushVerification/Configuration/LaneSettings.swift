@@ -72,7 +72,7 @@ struct APNsSettings: Sendable, Hashable {
 /// A lane of reCAPTCHA.
 struct RecaptchaSettings: Sendable {
   enum Account: Sendable {
-    case enterprise(project: String, apiKey: Secret)
+    case enterprise(project: String, GoogleCredential)
     case classic(Secret)
   }
 
@@ -94,8 +94,7 @@ struct RecaptchaSettings: Sendable {
     section.check(
       "project", project.isEmpty || project.isMatched(by: { $0.isLetterOrDigit || $0 == "-" }, length: 1...64),
       "must be the ID of a project: letters, digits and hyphens")
-    account = .enterprise(
-      project: project, apiKey: section.requiredSecretFile("apiKeyFile", "An API key that may create assessments."))
+    account = .enterprise(project: project, GoogleCredential(section))
     hasScores = true
   }
 

@@ -3,13 +3,23 @@ import FoundationEssentials
 import Telemetry
 import WorkerRuntime
 
-/// reCAPTCHA Enterprise: `POST /v1/projects/<project>/assessments`, with an API key.
+/// reCAPTCHA Enterprise: `POST /v1/projects/<project>/assessments`, with an API key or the access token of a service account.
 struct EnterpriseLane: RecaptchaLane {
+  /// Who asks.
+  enum Credential: Sendable {
+    case apiKey(Secret)
+    case tokens(AccessTokens)
+  }
+
+  /// With less time than this left nothing is asked: the answer would not arrive, and the token be used up.
+  static let shortestTry: Duration = .milliseconds(200)
+  private static let unauthenticated = 401
+
   let name: String
   /// Without a slash at its end.
   let baseURL: String
   let project: String
-  let apiKey: Secret
+  let credential: Credential
   let table: ProviderTable
   let http: any HTTPCaller
   let clock: any WallClock
@@ -19,20 +29,63 @@ struct EnterpriseLane: RecaptchaLane {
     do { body = Array(try Self.encoder.encode(Question(event: Event(request, siteKey)))) } catch {
       return .failed(.refused(Reason("CAPTCHA_INVALID", "The assessment cannot be asked for in JSON.")))
     }
+    switch credential {
+    // In a header, since a query may be logged on the way.
+    case .apiKey(let key):
+      return await ask(body, ("X-Goog-Api-Key", key.reveal()), timeout: timeout).answer
+    case .tokens(let tokens): return await ask(body, as: tokens, until: clock.now() + timeout)
+    }
+  }
+
+  /// Asks for an access token only: without a token of reCAPTCHA there is nothing to assess.
+  func probe() async -> ProbeResult {
+    guard case .tokens(let tokens) = credential else { return .cannotTell }
+    switch await tokens.current() {
+    case .success: return .cannotTell
+    case .failure(let failure): return .down(failure.reason)
+    }
+  }
+
+  /// A 401 says that Google looked at the caller and not at the question. So the access token, which by its age is good, was revoked or
+  /// belongs to a key that was; with another one the question is asked once more.
+  private func ask(_ body: [UInt8], as tokens: AccessTokens, until end: UnixTime) async -> AssessmentAnswer {
+    var isRepeated = false
+    while true {
+      let token: AccessToken
+      switch await tokens.current() {
+      case .success(let current): token = current
+      case .failure(let failure): return .failed(failure.classification)
+      }
+      let left = end - clock.now()
+      guard left >= Self.shortestTry else { return .failed(.retry(Self.tooLate)) }
+      let (answer, status) = await ask(body, ("Authorization", "Bearer \(token.text.reveal())"), timeout: left)
+      guard status == Self.unauthenticated else { return answer }
+      tokens.rejected(token)
+      guard !isRepeated else { return answer }
+      isRepeated = true
+    }
+  }
+
+  /// - Returns: the status too, when there is an answer.
+  private func ask(
+    _ body: [UInt8], _ credential: (name: String, value: String), timeout: Duration
+  ) async -> (answer: AssessmentAnswer, status: Int?) {
     let call = HTTPRequest(
       method: "POST", url: "\(baseURL)/v1/projects/\(project)/assessments",
       headers: HTTPHeaders([
-        (name: "Content-Type", value: "application/json"), (name: "Accept", value: "application/json"),
-        // In a header, since a query may be logged on the way.
-        (name: "X-Goog-Api-Key", value: apiKey.reveal()),
+        (name: "Content-Type", value: "application/json"), (name: "Accept", value: "application/json"), credential,
       ]),
       body: body, timeouts: .within(timeout), maxResponseBytes: 64 * 1024)
     do throws(TransportError) {
-      return answer(try await http.send(call))
+      let response = try await http.send(call)
+      return (answer(response), response.status)
     } catch {
-      return .failed(error.classification)
+      return (.failed(error.classification), nil)
     }
   }
+
+  private static let tooLate = Reason(
+    "TOKEN_UNAVAILABLE", "Google gave an access token too late for the assessment.")
 
   private func answer(_ response: HTTPResponse) -> AssessmentAnswer {
     let answer: Answer

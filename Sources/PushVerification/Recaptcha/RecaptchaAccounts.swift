@@ -1,4 +1,5 @@
 import CurlTransport
+import JOSE
 import Telemetry
 import WorkerRuntime
 
@@ -8,37 +9,70 @@ struct RecaptchaAccounts: Sendable {
   private(set) var lanes: [any RecaptchaLane] = []
   private(set) var configurations: [LaneConfiguration] = []
   private(set) var transports: [CurlTransport] = []
+  /// The access tokens of service accounts: one of each account in the process, whichever lanes use it.
+  private(set) var tokens: [AccessTokens] = []
+  private var tokensByAccount: [AccountKey: AccessTokens] = [:]
+
+  /// What makes access tokens the same.
+  private struct AccountKey: Hashable {
+    let email: String
+    let keyID: String?
+    let tokenURL: String
+    let caFile: String?
+  }
 
   /// - Throws: when a file of certificates cannot be used.
-  init(_ configuration: PushWorkerConfiguration, clock: any WallClock) throws(PushVerificationError) {
+  init(_ configuration: PushWorkerConfiguration, clock: any WallClock, log: Logger) throws(PushVerificationError) {
     for app in configuration.apps { apps[app.bundleID] = app.recaptcha }
     for entry in configuration.lanes {
       guard case .recaptcha(let settings) = entry.provider else { continue }
       let http = try Self.transport(entry)
       transports.append(http)
       configurations.append(entry.lane)
-      lanes.append(Self.lane(entry.lane.name, settings, configuration.tables.recaptcha, http, clock))
+      let table = configuration.tables.recaptcha
+      switch settings.account {
+      case .classic(let secret):
+        lanes.append(
+          SiteverifyLane(
+            name: entry.lane.name, baseURL: settings.baseURL, secret: secret, table: table, http: http, clock: clock))
+      case .enterprise(let project, let credential):
+        lanes.append(
+          EnterpriseLane(
+            name: entry.lane.name, baseURL: settings.baseURL, project: project,
+            credential: try lane(credential, entry, configuration.tables.googleOAuth, clock, log), table: table,
+            http: http, clock: clock))
+      }
     }
   }
 
-  private static func lane(
-    _ name: String, _ settings: RecaptchaSettings, _ table: ProviderTable, _ http: CurlTransport, _ clock: any WallClock
-  ) -> any RecaptchaLane {
-    switch settings.account {
-    case .enterprise(let project, let apiKey):
-      EnterpriseLane(
-        name: name, baseURL: settings.baseURL, project: project, apiKey: apiKey, table: table, http: http, clock: clock)
-    case .classic(let secret):
-      SiteverifyLane(
-        name: name, baseURL: settings.baseURL, secret: secret, table: table, http: http, clock: clock)
+  private mutating func lane(
+    _ credential: GoogleCredential, _ entry: LaneSettings, _ table: ProviderTable, _ clock: any WallClock,
+    _ log: Logger
+  ) throws(PushVerificationError) -> EnterpriseLane.Credential {
+    switch credential {
+    case .apiKey(let key): return .apiKey(key)
+    case .serviceAccount(let account, let tokenURL):
+      let key = AccountKey(email: account.email, keyID: account.key.id, tokenURL: tokenURL, caFile: entry.caFile)
+      if let known = tokensByAccount[key] { return .tokens(known) }
+      let http = try Self.transport(entry, concurrency: 1)
+      let endpoint = TokenEndpoint(account: account, url: tokenURL, table: table, http: http, clock: clock)
+      let made = AccessTokens(clock: clock, log: log) { await endpoint.token(number: $0) }
+      tokensByAccount[key] = made
+      tokens.append(made)
+      transports.append(http)
+      return .tokens(made)
+    case .invalid: preconditionFailure("a configuration that was reported as wrong is not used")
     }
   }
 
-  private static func transport(_ lane: LaneSettings) throws(PushVerificationError) -> CurlTransport {
+  static func transport(
+    _ lane: LaneSettings, concurrency: Int? = nil
+  ) throws(PushVerificationError) -> CurlTransport {
+    let concurrency = concurrency ?? lane.lane.concurrency
     do {
       return try CurlTransport(
         CurlTransport.Configuration(
-          maxConcurrent: lane.lane.concurrency, maxWaiting: lane.lane.concurrency, caFile: lane.caFile,
+          maxConcurrent: concurrency, maxWaiting: concurrency, caFile: lane.caFile,
           userAgent: "countersign-push-worker"))
     } catch {
       throw PushVerificationError(.invalidConfiguration, "lane \(lane.lane.name): \(error)")

@@ -73,6 +73,8 @@ public struct RecaptchaJobHandler: JobHandler {
     return classification
   }
 
+  public func probe(lane: String) async -> ProbeResult { await lanes[lane]?.probe() ?? .cannotTell }
+
   /// A worker that was killed may have recorded the verdict.
   public func lookUp(
     _ request: AssessmentRequest, on lane: String, _ attempt: JobAttempt

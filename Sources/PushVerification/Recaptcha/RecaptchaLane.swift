@@ -11,6 +11,13 @@ protocol RecaptchaLane: Sendable {
   ///   - siteKey: The key that the app got the token with.
   ///   - timeout: How long the call may take.
   func assess(_ request: AssessmentRequest, siteKey: String, timeout: Duration) async -> AssessmentAnswer
+
+  /// Asks whether the lane works again, as far as that can be told without a token of reCAPTCHA.
+  func probe() async -> ProbeResult
+}
+
+extension RecaptchaLane {
+  func probe() async -> ProbeResult { .cannotTell }
 }
 
 /// What asking for an assessment came to.

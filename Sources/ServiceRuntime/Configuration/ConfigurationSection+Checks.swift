@@ -7,16 +7,27 @@ extension ConfigurationSection {
   /// `baseURL`: an `http` or `https` URL. Without TLS to another machine it is allowed, with a warning.
   public func baseURL(default fallback: String?, _ help: String) -> String {
     let url = fallback.map { string("baseURL", default: $0, help) } ?? string("baseURL", help)
-    guard !url.isEmpty else { return url }
+    check(url: url, at: "baseURL", crossing: "codes and phone numbers")
+    return url
+  }
+
+  /// Any other `http` or `https` URL that may be absent.
+  /// - Parameter crossing: What whoever reads the network learns without TLS.
+  public func optionalURL(_ key: String, crossing: String, _ help: String) -> String? {
+    let url = optionalString(key, help)
+    if let url { check(url: url, at: key, crossing: crossing) }
+    return url
+  }
+
+  private func check(url: String, at key: String, crossing: String) {
+    guard !url.isEmpty else { return }
     guard let parts = URLParts(url) else {
-      problem("baseURL", "must be an http:// or https:// URL without user, password, query and fragment")
-      return url
+      problem(key, "must be an http:// or https:// URL without user, password, query and fragment")
+      return
     }
     if parts.isUnprotected {
-      warning(
-        "baseURL", "is http:// to another machine: codes and phone numbers cross the network readable; use https://")
+      warning(key, "is http:// to another machine: \(crossing) cross the network readable; use https://")
     }
-    return url
   }
 }
 

@@ -28,6 +28,9 @@ public struct ConfigurationSection {
     reader.warn(Self.join(path, key), text)
   }
 
+  /// Whether a key has a value, whatever it is worth: for keys of which one has to be given.
+  public func isGiven(_ key: String) -> Bool { override(key) != nil || field(key) != nil }
+
   static func join(_ path: String, _ key: String) -> String {
     path.isEmpty ? key : "\(path).\(key)"
   }

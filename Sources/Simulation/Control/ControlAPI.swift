@@ -10,6 +10,7 @@ struct ControlAPI: Sendable {
   let receipts: ReceiptReporter
   let pushes: PushControl
   let recaptcha: RecaptchaControl
+  let accessTokens: IssuedTokens
   let apple: AppleIDControl
 
   func answer(_ request: HTTPServerRequest, _ parts: ArraySlice<Substring>) -> HTTPServerResponse {
@@ -29,6 +30,7 @@ struct ControlAPI: Sendable {
     case (_, "receipts"): try receipts(request, parts)
     case (_, "pushes"), (_, "devices"): try pushes.answer(request, parts)
     case (_, "recaptcha"): try recaptcha.answer(request, parts)
+    case (_, "google"): try google(request, parts)
     case (_, "apple"), (_, "revocations"): try apple.answer(request, parts)
     default: throw .notFound
     }
@@ -67,6 +69,15 @@ struct ControlAPI: Sendable {
     default: throw .notFound
     }
     return .json(status: request.method == "POST" ? 201 : 200, "{}")
+  }
+
+  private func google(_ request: HTTPServerRequest, _ parts: [Substring]) throws(ControlProblem) -> HTTPServerResponse {
+    switch (request.method, parts) {
+    case ("GET", ["google", "tokens"]): return .json(status: 200, "{\"given\":\(accessTokens.given)}")
+    case ("DELETE", ["google", "tokens"]): return .json(status: 200, "{\"revoked\":\(accessTokens.revokeAll())}")
+    case (_, ["google", "tokens"]): throw .notAllowed
+    default: throw .notFound
+    }
   }
 
   private func messages(_ request: HTTPServerRequest) throws(ControlProblem) -> HTTPServerResponse {

@@ -9,7 +9,8 @@ public enum SimulatorGuide {
       GET  /account/get-balance  /balance             the balances of these two
       POST /webhook/sms                               a receiver of Standard Webhooks of type sms.dispatch
       POST /3/device/{token}                          APNs; the host decides between sandbox and production
-      POST /v1/projects/{project}/assessments         reCAPTCHA Enterprise
+      POST /v1/projects/{project}/assessments         reCAPTCHA Enterprise (API key, or access token)
+      POST /token                                     Google's token endpoint: access tokens for a service account
       POST /recaptcha/api/siteverify                  reCAPTCHA, the classic interface
       POST /auth/token  /auth/revoke                  Sign in with Apple
     APNs and Apple are spoken to over TLS and HTTP/2: put a front before them, as deploy/up does.
@@ -21,6 +22,7 @@ public enum SimulatorGuide {
       GET    /control/sms/summary           counts
       GET    /control/pushes?deviceToken=   {deviceToken, headers, payload, receivedAt}
       GET    /control/revocations?code=     {clientID, token, tokenTypeHint, code, isKnown, receivedAt}; also ?token=
+      GET    /control/google/tokens         {"given": 3}: how many access tokens were given
       DELETE /control/sms  /control/pushes  /control/revocations   forgets them
 
     What they are to answer
@@ -40,6 +42,7 @@ public enum SimulatorGuide {
                                             "bundleID": "…", "tollFraudRisk": 0.8}
              Tokens that need no order: high, low, fraud and expired, then, if wanted, a dot and the action, a dot and
              anything that makes it unique: low.verify_phone.4711. Each can be assessed once.
+      DELETE /control/google/tokens         no access token that was given is valid any more
       POST   /control/apple/codes           {"clientID": "…", "redirectURI": "…"}: an authorization code, good once and for
                                             five minutes; lifetimeSeconds; error, with which its exchange fails
 
@@ -50,12 +53,13 @@ public enum SimulatorGuide {
 
       fault              latency, a status from 400 to 599, reset (TCP reset after the request was read),
                          close (the same, in the orderly way), hang (no answer). Required.
-      provider           twilio, webhook, vonage, messagebird, apns, recaptcha, apple-token, apple-revoke or any (any)
+      provider           twilio, webhook, vonage, messagebird, apns, recaptcha, google-token, apple-token, apple-revoke
+                         or any (any)
       count              requests it hits (1; any number when there is a probability)
       probability        0 to 1, how likely it hits a request (1)
       delaySeconds       waits so long before it fails; required for latency (0; hang: 600)
       retryAfterSeconds  sent as Retry-After with a status
-      to                 only messages for this number; device token, reCAPTCHA token or client ID
+      to                 only messages for this number; device token, reCAPTCHA token, service account or client ID
       processed          whether the message is taken nevertheless, before the delay (false; latency: after it)
 
     Numbers that are refused (Twilio's test numbers, for all providers)

@@ -10,6 +10,10 @@ struct AssessmentError: Error, Sendable {
     AssessmentError(code: 400, status: "INVALID_ARGUMENT", message: message)
   }
 
+  static func unauthenticated(_ message: String) -> AssessmentError {
+    AssessmentError(code: 401, status: "UNAUTHENTICATED", message: message)
+  }
+
   static func status(_ code: Int) -> AssessmentError {
     let status =
       switch code {

@@ -27,6 +27,7 @@ struct Assessments: Sendable {
 
   let settings: RecaptchaSettings
   let tokens: RecaptchaTokens
+  let accessTokens: IssuedTokens
   let gate: ProviderGate
 
   func reply(_ request: HTTPServerRequest, _ parts: [Substring]) async -> HTTPServerReply {
@@ -47,17 +48,31 @@ struct Assessments: Sendable {
     guard parts.count == 4, parts[1] == "projects", parts[3] == "assessments", request.method == "POST" else {
       throw AssessmentError(code: 404, status: "NOT_FOUND", message: "Method not found.")
     }
-    let given = request.headers["X-Goog-Api-Key"] ?? request.parameter("key")
-    guard let given else {
-      throw AssessmentError(code: 401, status: "UNAUTHENTICATED", message: "Request is missing an API key.")
-    }
-    guard constantTimeEquals(Array(given.utf8), Array(settings.apiKey.reveal().utf8)) else {
-      throw .invalid("API key not valid. Please pass a valid API key.")
-    }
+    try checkCaller(request)
     guard parts[2] == settings.project else {
       throw AssessmentError(code: 403, status: "PERMISSION_DENIED", message: "The project is another one's.")
     }
   }
+
+  /// An access token of the service account, or the API key.
+  private func checkCaller(_ request: HTTPServerRequest) throws(AssessmentError) {
+    if let field = request.headers["Authorization"] {
+      let words = field.split(separator: " ")
+      guard words.count == 2, words[0].lowercased() == "bearer",
+        accessTokens.isValid(String(words[1]), now: gate.clock.now())
+      else { throw .unauthenticated("Request had invalid authentication credentials. \(Self.expected)") }
+      return
+    }
+    guard let given = request.headers["X-Goog-Api-Key"] ?? request.parameter("key") else {
+      throw .unauthenticated("Request is missing required authentication credential. \(Self.expected)")
+    }
+    guard constantTimeEquals(Array(given.utf8), Array(settings.apiKey.reveal().utf8)) else {
+      throw .invalid("API key not valid. Please pass a valid API key.")
+    }
+  }
+
+  private static let expected =
+    "Expected OAuth 2 access token, login cookie or other valid authentication credential."
 
   private func read(_ request: HTTPServerRequest) throws(AssessmentError) -> Request.Event {
     guard request.mediaType == "application/json" else { throw .invalid("The body must be application/json.") }

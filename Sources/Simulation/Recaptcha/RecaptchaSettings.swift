@@ -6,6 +6,8 @@ public struct RecaptchaSettings: Sendable {
   public var project = "example-project"
   /// Its API key.
   public var apiKey = Secret("simulated-recaptcha-api-key")
+  /// The key of its service account, as Google hands it out (JSON); without one no access token is given.
+  public var serviceAccount: Secret?
   /// The keys of sites and apps: the key's ID, and the bundle ID of the app (or the host) that it belongs to.
   public var siteKeys: [String: String] = [:]
   /// The secret of `siteverify`.

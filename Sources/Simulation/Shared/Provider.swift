@@ -6,6 +6,7 @@ enum Provider: String, Sendable, CaseIterable {
   case messageBird = "messagebird"
   case apns
   case recaptcha
+  case googleToken = "google-token"
   case appleToken = "apple-token"
   case appleRevoke = "apple-revoke"
 
