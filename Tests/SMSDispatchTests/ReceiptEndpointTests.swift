@@ -2,6 +2,7 @@ import AMQP
 import HTTPServer
 import JOSE
 import Messages
+import Synchronization
 import Telemetry
 import Testing
 import WorkerRuntime
@@ -182,11 +183,13 @@ struct ReceiptEndpointTests {
     "While the broker does not take it, the provider is asked to come again",
     arguments: [
       Result<PublishOutcome, AMQPError>.success(.nacked), .success(.returned(code: 312, text: "NO_ROUTE")),
-      .failure(AMQPError(.closed, "stopped")),
+      .failure(AMQPError(.closed, "stopped")), .failure(AMQPError(.timedOut, "no answer")),
     ])
   func notPublished(outcome: Result<PublishOutcome, AMQPError>) async throws {
-    let answer = await (try endpoint(RecordingSink(outcome))).answer(callback([("MessageStatus", "delivered")]))
+    let sink = RecordingSink(outcome)
+    let answer = await (try endpoint(sink)).answer(callback([("MessageStatus", "delivered")]))
     #expect(answer.status == 503)
+    #expect(sink.waited.withLock { $0 } == ReceiptPublisher.timeout, "a provider's connection must not wait for ever")
     #expect(count("unpublished"))
   }
 

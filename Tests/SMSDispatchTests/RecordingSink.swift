@@ -15,10 +15,13 @@ final class RecordingSink: JobSink {
   }
 
   var publications: [Publication] { state.withLock { $0.publications } }
+  /// How long the last one was waited for.
+  let waited = Mutex<Duration?>(nil)
 
   func run() async {}
   func stop() async {}
-  func publish(_ batch: [Publication]) async throws(AMQPError) -> [PublishOutcome] {
+  func publish(_ batch: [Publication], timeout: Duration?) async throws(AMQPError) -> [PublishOutcome] {
+    waited.withLock { $0 = timeout }
     let outcome = state.withLock { state in
       state.publications += batch
       return state.outcome

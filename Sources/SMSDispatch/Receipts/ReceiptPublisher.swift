@@ -9,12 +9,16 @@ struct ReceiptPublisher: Sendable {
   let appID: String
   let log: Logger
 
-  /// - Returns: whether the broker has it.
+  /// How long the broker may take. The provider waits meanwhile, and its report takes up memory and a connection: in the middle of a loss
+  /// of the broker that would go on until it is back. Providers come again, and twice is once by the message ID.
+  static let timeout: Duration = .seconds(5)
+
+  /// - Returns: whether the broker is known to have it.
   func publish(_ receipt: PendingReceipt, now: UnixTime) async -> Bool {
     // A publisher without a connection would wait for one, and the reports of an outage would pile up: the provider keeps them.
     guard sink.isReady else { return false }
     do {
-      let outcomes = try await sink.publish([try publication(receipt, now)])
+      let outcomes = try await sink.publish([try publication(receipt, now)], timeout: Self.timeout)
       guard outcomes == [.confirmed] else {
         log.error(
           "a delivery report was not taken by the broker",

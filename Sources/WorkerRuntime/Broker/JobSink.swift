@@ -5,7 +5,11 @@ public protocol JobSink: Sendable {
   /// Connects, and reconnects, until `stop`.
   func run() async
   /// Publishes, and suspends until the broker has answered to all of them; in that order.
-  func publish(_ batch: [Publication]) async throws(AMQPError) -> [PublishOutcome]
+  ///
+  /// Without a connection it waits for one, and what a lost connection left open goes out again on the next.
+  /// - Parameter timeout: How long to wait, after which it throws `timedOut`, though the messages may arrive all the same; nil: until
+  ///   `stop`.
+  func publish(_ batch: [Publication], timeout: Duration?) async throws(AMQPError) -> [PublishOutcome]
   /// Flushes and closes; what is not confirmed by then fails as closed.
   func stop() async
   /// Whether it is connected and not blocked.

@@ -35,7 +35,8 @@ struct Courier: Sendable {
     while true {
       let outcomes: [PublishOutcome]
       do throws(AMQPError) {
-        outcomes = try await sink.publish(consignment.batch)
+        // A result waits for the broker however long it is away: the ledger has it, and stopping ends the wait.
+        outcomes = try await sink.publish(consignment.batch, timeout: nil)
       } catch {
         if error.code == .closed || error.code == .cancelled { return .stopped }
         report(error, jobID)
