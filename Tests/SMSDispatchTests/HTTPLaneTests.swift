@@ -157,6 +157,18 @@ struct HTTPLaneTests {
     }
   }
 
+  @Test(
+    "Nor what others say with a success but without an ID: a page of a gateway is no answer",
+    arguments: ["", "<html>", "{}", #"{"id":null}"#])
+  func unreadableSuccess(body: String) async throws {
+    for status in [200, 201, 204] {
+      let http = FakeHTTP(status, body)
+      #expect(
+        await (try messageBird(http)).send(Sample.message(), Sample.attempt()).short == "unknown PROVIDER_ERROR")
+      #expect(await (try aws(http)).send(Sample.message(), Sample.attempt()).short == "unknown PROVIDER_ERROR")
+    }
+  }
+
   // MARK: MessageBird
 
   @Test(

@@ -72,8 +72,8 @@ struct LanesOverHTTPTests {
 
   @Test("The same on a connection that has served before, where transports like to try again by themselves")
   func resetOfPooledConnection() async throws {
-    let requests = try await withTwilio([.json(201, "{}"), .reset]) { lane in
-      #expect(await lane.send(Sample.message(), attempt()).short == "accepted -")
+    let requests = try await withTwilio([.json(201, #"{"sid": "SM1", "status": "queued"}"#), .reset]) { lane in
+      #expect(await lane.send(Sample.message(), attempt()).short == "accepted SM1")
       #expect(await lane.send(Sample.message(), attempt()).short == "unknown NO_ANSWER")
     }
     #expect(requests == 2)

@@ -84,8 +84,9 @@ struct TwilioLaneTests {
   @Test(
     "Answers",
     arguments: [
-      (201, #"{"sid": "SM1", "status": "accepted", "error_code": null}"#, "accepted SM1"), (200, "", "accepted -"),
-      (201, "<html>", "accepted -"),
+      (201, #"{"sid": "SM1", "status": "accepted", "error_code": null}"#, "accepted SM1"),
+      (200, "", "unknown PROVIDER_ERROR"), (200, "<html>", "unknown PROVIDER_ERROR"),
+      (201, "{}", "unknown PROVIDER_ERROR"),
       (201, #"{"sid": "SM1", "status": "failed", "error_code": 30006}"#, "refused NOT_MOBILE"),
       (201, #"{"sid": "SM1", "status": "failed", "error_code": null}"#, "refused PROVIDER_REFUSED"),
       (400, #"{"code": 21211, "message": "x +14155550123", "more_info": "", "status": 400}"#, "refused INVALID_NUMBER"),

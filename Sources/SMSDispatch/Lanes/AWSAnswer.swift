@@ -52,7 +52,9 @@ struct AWSAnswer: Sendable {
   }
 
   func classification(_ table: ProviderTable) -> Classification {
-    if status / 100 == 2 { return .accepted(reference: body?.messageID) }
+    if status / 100 == 2 {
+      return body?.messageID.map { .accepted(reference: $0) } ?? LaneRequest.unreadable(status)
+    }
     return ProviderAnswer(status: status, code: code(table), retryAfter: retryAfter).classification(table)
   }
 

@@ -51,6 +51,13 @@ enum LaneRequest {
   static let tooLate = Classification.retry(
     Reason("DEADLINE_TOO_NEAR", "Too little of the deadline is left for this provider's shortest validity period."))
 
+  /// A success without the provider's ID of the message is no answer of the provider, but the page of a gateway before it, or of a
+  /// server that `baseURL` wrongly names. Taken for accepted, codes would be lost and nobody would know.
+  static func unreadable(_ status: Int) -> Classification {
+    .unknown(
+      Reason("PROVIDER_ERROR", "The provider's answer does not say what happened.", providerCode: "HTTP \(status)"))
+  }
+
   /// A number as providers want it that do not take the plus sign.
   static func digits(_ number: String) -> String { number.hasPrefix("+") ? String(number.dropFirst()) : number }
 

@@ -34,9 +34,9 @@ struct MessageBirdAnswer: Sendable {
 
   func classification(_ table: ProviderTable) -> Classification {
     if status / 100 == 2, body?.errors == nil {
-      guard body?.recipients?.totalSentCount == 0 else { return .accepted(reference: body?.id) }
       // A message for nobody.
-      return ProviderAnswer(status: 400).classification(table)
+      if body?.recipients?.totalSentCount == 0 { return ProviderAnswer(status: 400).classification(table) }
+      return body?.id.map { .accepted(reference: $0) } ?? LaneRequest.unreadable(status)
     }
     let failure = status / 100 == 2 ? 400 : status
     return ProviderAnswer(status: failure, code: code(table, failure), retryAfter: retryAfter).classification(table)

@@ -69,9 +69,10 @@ struct TwilioAnswer: Sendable {
 
   func classification(_ table: ProviderTable) -> Classification {
     if status / 100 == 2 {
-      guard hasFailed else { return .accepted(reference: body?.sid) }
-      let failure = ProviderAnswer(status: 400, code: body?.errorCode.map(String.init))
-      return failure.classification(table)
+      if hasFailed {
+        return ProviderAnswer(status: 400, code: body?.errorCode.map(String.init)).classification(table)
+      }
+      return body?.sid.map { .accepted(reference: $0) } ?? LaneRequest.unreadable(status)
     }
     let answer = ProviderAnswer(status: status, code: body?.code.map(String.init), retryAfter: retryAfter)
     return answer.classification(table)

@@ -37,7 +37,9 @@ struct VonageAnswer: Sendable {
       return ProviderAnswer(status: status, code: parts.first?.status, retryAfter: retryAfter).classification(table)
     }
     let failed = parts.filter { $0.status != Self.success }
-    guard let first = failed.first else { return parts.isEmpty ? Self.unreadable : .accepted(reference: parts[0].id) }
+    guard let first = failed.first else {
+      return parts.isEmpty ? LaneRequest.unreadable(status) : .accepted(reference: parts[0].id)
+    }
     if failed.count < parts.count {
       return .unknown(
         Reason(
@@ -53,7 +55,4 @@ struct VonageAnswer: Sendable {
     let all = failed.map { ProviderAnswer(status: 400, code: $0.status).classification(table) }
     return all.first { if case .unknown = $0 { true } else { false } } ?? all[0]
   }
-
-  private static let unreadable = Classification.unknown(
-    Reason("PROVIDER_ERROR", "The provider's answer does not say what happened.", providerCode: "HTTP 200"))
 }
