@@ -49,6 +49,9 @@ final class Connection {
   /// Takes a PDU to be written by `flush`.
   func queue(_ bytes: [UInt8], ticket: UInt64?) { output.append(bytes, ticket: ticket) }
 
+  /// Whether the server reads nothing of what it is sent.
+  var isOverfull: Bool { output.isOverfull }
+
   /// Writes as much as the socket takes, and asks for `onWritable` if that is not all.
   func flush() throws(SMPPError) {
     while !output.isEmpty {

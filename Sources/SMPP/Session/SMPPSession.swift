@@ -335,7 +335,11 @@ public actor SMPPSession {
     do {
       connection.queue(try PDUWriter.write(pdu, sequence: sequence), ticket: ticket)
     } catch {
-      if let ticket { act(state.unwritable(ticket, error, now: .now)) } else { drop(error) }
+      return if let ticket { act(state.unwritable(ticket, error, now: .now)) } else { drop(error) }
+    }
+    // What it sends itself would keep the session alive, and its answers would pile up here.
+    if connection.isOverfull {
+      drop(SMPPError(.connectionLost, "the server does not read what it is sent"))
     }
   }
 }
