@@ -8,33 +8,39 @@ extension WithBroker {
   @Suite struct LossTests {
     /// Publishes and consumes while `trouble` happens, and compares.
     private func survive(
-      endpoint: BrokerEndpoint? = nil, count: Int = 4000, _ trouble: (Publisher, Consumer) async throws -> Void
+      endpoint: BrokerEndpoint? = nil, count: Int = 4000, sourceLocation: SourceLocation = #_sourceLocation,
+      _ trouble: (Publisher, Consumer) async throws -> Void
     ) async throws {
       try await Broker.withQueue { queue, _ in
         try await withConsumer(queue, endpoint: endpoint) { consumer, consumerLog in
           try await withPublisher(endpoint: endpoint, maxOutstanding: 64) { publisher, publisherLog in
             async let consumed = consume(consumer, count)
-            async let published: Void = publish(publisher, queue, count)
+            async let published: Void = publish(publisher, queue, count, sourceLocation)
             try await trouble(publisher, consumer)
             try await published
             let ids = await consumed
-            #expect(ids == Set((0..<count).map { "\($0)" }))
+            #expect(ids == Set((0..<count).map { "\($0)" }), sourceLocation: sourceLocation)
             let isLost = { (event: ConnectionEvent) in if case .disconnected = event { true } else { false } }
-            #expect(publisherLog.contains(isLost) && consumerLog.contains(isLost))
-            try await eventually("both are ready again") { publisher.isReady && consumer.isReady }
+            #expect(
+              publisherLog.contains(isLost) && consumerLog.contains(isLost), sourceLocation: sourceLocation)
+            try await eventually("both are ready again", sourceLocation: sourceLocation) {
+              publisher.isReady && consumer.isReady
+            }
           }
         }
       }
     }
 
-    private func publish(_ publisher: Publisher, _ queue: String, _ count: Int) async throws {
+    private func publish(
+      _ publisher: Publisher, _ queue: String, _ count: Int, _ sourceLocation: SourceLocation
+    ) async throws {
       try await withThrowingTaskGroup(of: Void.self) { group in
         for first in 0..<8 {
           group.addTask {
             for number in stride(from: first, to: count, by: 8) {
               let outcome = try await publisher.publish(
                 Publication(message: Message(id: "\(number)"), exchange: "", routingKey: queue))
-              #expect(outcome == .confirmed)
+              #expect(outcome == .confirmed, sourceLocation: sourceLocation)
               if number % 80 == first { try await Task.sleep(for: .milliseconds(5)) }
             }
           }

@@ -81,7 +81,7 @@ struct MailLane: Sendable {
     }
   }
 
-  /// The ID under which the server has queued the mail, `2.0.0 Ok: queued as 4Tk1`; its words in short where it gives none.
+  /// The ID under which the server has queued the mail, `2.0.0 Ok: queued as 4Tk1`; nil where it gives none.
   static func reference(_ reply: SMTPReply) -> String? {
     let words = reply.text.split { " \n<>".contains($0) }
     let marks: Set<Substring> = ["as", "id"]
