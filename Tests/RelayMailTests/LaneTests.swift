@@ -35,6 +35,12 @@ import WorkerRuntime
       (.recipient, 550, "5.1.6", "recipient no longer on server", "refused RECIPIENT_GONE suppress"),
       (.recipient, 550, nil, "unknown or illegal alias", "refused RECIPIENT_GONE suppress"),
       (.final, 550, "5.2.1", "disabled", "refused RECIPIENT_GONE suppress"),
+      (
+        .recipient, 550, "5.2.1",
+        "The user you are trying to contact is receiving\nmail at a rate that prevents additional messages from\nbeing delivered.",
+        "retry SERVER_THROTTLED 600"
+      ),
+      (.recipient, 450, "4.2.1", "receiving mail too quickly", "retry SERVER_THROTTLED 600"),
       (.recipient, 552, "5.2.2", "user is over quota", "retry MAILBOX_FULL 3600"),
       (.recipient, 452, "4.2.2", "mailbox full", "retry MAILBOX_FULL 3600"),
       (.recipient, 421, "4.7.1", "deferred due to excessive volume", "retry SERVER_THROTTLED 120"),

@@ -11,7 +11,7 @@ struct ReplyRule: Decodable, Sendable, Hashable {
   let codes: [String]?
   /// Enhanced codes without their class, `1.1`, or their beginnings, `7.`.
   let enhanced: [String]?
-  /// One of these is in the text, in lower case.
+  /// One of these is in the text, in lower case and with one space between words.
   let texts: [String]?
 
   let `class`: Class

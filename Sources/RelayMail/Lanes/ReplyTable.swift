@@ -51,7 +51,8 @@ struct ReplyTable: Sendable {
 
   /// The row of a reply that is no success; for a table without one, its class by the first digit.
   func rule(_ stage: SMTPStage, _ reply: SMTPReply) -> ReplyRule {
-    let text = reply.text.lowercased()
+    // Servers break their sentences into lines wherever they like.
+    let text = reply.text.lowercased().split(whereSeparator: \.isWhitespace).joined(separator: " ")
     return rules.first { $0.fits(stage, reply, lowerText: text) } ?? Self.fallback(reply)
   }
 
