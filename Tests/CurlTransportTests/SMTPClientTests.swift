@@ -136,6 +136,27 @@ struct SMTPClientTests {
     }
   }
 
+  @Test func theWaitForAConnectionIsPartOfTheTime() async throws {
+    let server = SMTPScript { asked, _ in asked == "MAIL" ? .hang : nil }
+    try await server.run { client in
+      await withTaskGroup(of: Void.self) { group in
+        // Both connections are taken for longer than the third may wait.
+        for _ in 0..<2 {
+          group.addTask {
+            #expect(await failure(client, message(), timeout: .milliseconds(900))?.stage == .sender)
+          }
+        }
+        while server.journal.commands.count(where: { $0.hasPrefix("MAIL") }) < 2 {
+          try? await Task.sleep(for: .milliseconds(10))
+        }
+        let late = await failure(client, message(), timeout: .milliseconds(300))
+        #expect(late?.kind == .timedOut && late?.stage == .connect)
+        await group.waitForAll()
+      }
+      #expect(server.journal.commands.count { $0.hasPrefix("MAIL") } == 2, "a message was begun after its time")
+    }
+  }
+
   @Test func cancellationEndsIt() async throws {
     let server = SMTPScript { asked, _ in asked == "MAIL" ? .hang : nil }
     try await server.run { client in

@@ -37,7 +37,8 @@ public final class SMTPClient: Sendable {
   ///
   /// - Parameters:
   ///   - message: Envelope and content.
-  ///   - timeout: How long all of it may take.
+  ///   - timeout: How long all of it may take, the wait for a connection that others use included. Nothing begins after that; only the
+  ///     end of a wait that is longer by itself is not hastened.
   /// - Returns: The reply to the final dot: the server has the message.
   /// - Throws: `SMTPFailure`, which says at which stage, and whether the server may have the message nevertheless.
   public func send(_ message: SMTPMessage, timeout: Duration) async throws(SMTPFailure) -> SMTPReply {
@@ -74,12 +75,17 @@ public final class SMTPClient: Sendable {
       throw SMTPFailure(
         kind: .closed, stage: .connect, description: "\(configuration.authority): the client was closed")
     }
-    var result = await session.run(task, timeout: timeout, isFresh: false)
+    defer { giveBack(session) }
+    var left = timeout - (ContinuousClock.now - begun)
+    guard left > .zero else {
+      throw SMTPFailure(
+        kind: .timedOut, stage: .connect, description: "\(configuration.authority): no connection was free in time")
+    }
+    var result = await session.run(task, timeout: left, isFresh: false)
     if case .failure(let failure) = result, failure.isStaleConnection {
-      let left = timeout - (ContinuousClock.now - begun)
+      left = timeout - (ContinuousClock.now - begun)
       if left > .zero { result = await session.run(task, timeout: left, isFresh: true) }
     }
-    giveBack(session)
     return try result.get()
   }
 
