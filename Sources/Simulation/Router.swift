@@ -28,8 +28,8 @@ struct Router: Sendable {
     twilio = TwilioMessages(settings, inbox: inbox, receipts: receipts)
     webhook = WebhookReceiver(
       verifier: try WebhookVerifier(settings.webhookSecret, tolerance: settings.timestampTolerance), inbox: inbox)
-    vonage = VonageMessages(settings.vonage, inbox: inbox, receipts: receipts)
-    messageBird = MessageBirdMessages(settings.messageBird, inbox: inbox, receipts: receipts)
+    vonage = VonageMessages(settings: settings.vonage, inbox: inbox, receipts: receipts)
+    messageBird = MessageBirdMessages(settings: settings.messageBird, inbox: inbox, receipts: receipts)
     let pushes = PushControl(pushes: Journal(capacity: settings.maxMessages), devices: DeviceRegistry())
     apns = try APNsGateway(settings.apns, devices: pushes.devices, pushes: pushes.pushes, gate: gate)
     let recaptcha = RecaptchaControl(tokens: RecaptchaTokens())

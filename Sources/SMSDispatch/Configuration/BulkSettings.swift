@@ -26,7 +26,8 @@ public struct BulkSettings: Sendable, Hashable {
 }
 
 extension LaneConfiguration {
-  /// The lane twice: what a share of it may carry, and what is left for the rest. Together they are the lane as configured.
+  /// The lane twice: what a share of it may carry, and what is left for the rest. Together they are the lane as configured;
+  /// only a burst of 1 cannot be divided, so each has one then.
   ///
   /// - Parameter share: Above 0 and below 1; the concurrency is at least 2.
   func split(_ share: Double) -> (share: LaneConfiguration, rest: LaneConfiguration) {

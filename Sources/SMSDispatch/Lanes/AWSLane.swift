@@ -9,23 +9,11 @@ import WorkerRuntime
 /// AWS has no token that would make a second request harmless.
 struct AWSLane: HTTPLane {
   let name: String
+  let configuration: AWSConfiguration
+  let signer: AWSSigner
+  let table: ProviderTable
   let http: any HTTPCaller
-  private let configuration: AWSConfiguration
-  private let signer: AWSSigner
-  private let table: ProviderTable
-  private let clock: any WallClock
-
-  init(
-    name: String, configuration: AWSConfiguration, signer: AWSSigner, table: ProviderTable, http: any HTTPCaller,
-    clock: any WallClock
-  ) {
-    self.name = name
-    self.configuration = configuration
-    self.signer = signer
-    self.table = table
-    self.http = http
-    self.clock = clock
-  }
+  let clock: any WallClock
 
   private struct Body: Encodable {
     var destinationPhoneNumber: String

@@ -8,26 +8,15 @@ import WorkerRuntime
 /// `reference` is the job's ID, without which MessageBird makes no reports. It is no idempotency key: the same one twice is two messages.
 struct MessageBirdLane: HTTPLane {
   let name: String
-  let http: any HTTPCaller
-  private let configuration: MessageBirdConfiguration
-  private let authorization: Secret
-  private let table: ProviderTable
+  let configuration: MessageBirdConfiguration
+  let accessKey: Secret
+  let table: ProviderTable
   /// Where MessageBird is told to report; nil when nobody wants to know.
-  private let callbacks: CallbackAddresses?
-  private let clock: any WallClock
+  var callbacks: CallbackAddresses?
+  let http: any HTTPCaller
+  let clock: any WallClock
 
-  init(
-    name: String, configuration: MessageBirdConfiguration, accessKey: Secret, table: ProviderTable,
-    callbacks: CallbackAddresses? = nil, http: any HTTPCaller, clock: any WallClock
-  ) {
-    self.name = name
-    self.configuration = configuration
-    authorization = Secret("AccessKey " + accessKey.reveal())
-    self.table = table
-    self.callbacks = callbacks
-    self.http = http
-    self.clock = clock
-  }
+  private var authorization: String { "AccessKey " + accessKey.reveal() }
 
   private struct Body: Encodable {
     let originator: String
@@ -60,7 +49,7 @@ struct MessageBirdLane: HTTPLane {
       HTTPRequest(
         method: "POST", url: configuration.url,
         headers: [
-          "Authorization": authorization.reveal(), "Content-Type": "application/json", "Accept": "application/json",
+          "Authorization": authorization, "Content-Type": "application/json", "Accept": "application/json",
         ],
         body: Array(json), timeouts: .within(attempt.timeout), maxResponseBytes: LaneRequest.maxResponseBytes))
   }
@@ -78,7 +67,7 @@ extension MessageBirdLane {
 
   /// Reads the balance (https://developers.messagebird.com/api/balance).
   func probe() async -> ProbeResult {
-    await probe(LaneRequest.probe(configuration.balanceURL, authorization: authorization.reveal())) {
+    await probe(LaneRequest.probe(configuration.balanceURL, authorization: authorization)) {
       guard let balance = Self.body($0, as: Balance.self) else { return nil }
       return balance.payment == "prepaid" && balance.amount <= 0 ? Self.noCredit : nil
     }

@@ -1,13 +1,13 @@
 import CurlTransport
 import FoundationEssentials
 import Telemetry
-public import WorkerRuntime
+import WorkerRuntime
 
 extension TwilioLane {
   /// Reads the account: as long as Twilio refuses the credentials, or the account is not active, no job need be the trial.
   ///
   /// That it can be read says nothing of the sender, which may be what the lane is down for. So the next job decides then.
-  public func probe() async -> ProbeResult {
+  func probe() async -> ProbeResult {
     let response: HTTPResponse
     do {
       response = try await http.send(accountRequest)
@@ -23,10 +23,7 @@ extension TwilioLane {
   }
 
   private var accountRequest: HTTPRequest {
-    HTTPRequest(
-      method: "GET", url: configuration.accountURL,
-      headers: ["Authorization": authorization.reveal(), "Accept": "application/json"],
-      timeouts: .within(.seconds(5)), isIdempotent: true, maxResponseBytes: 64 * 1024)
+    LaneRequest.probe(configuration.accountURL, authorization: authorization.reveal())
   }
 
   private struct Account: Decodable { let status: String? }

@@ -2,15 +2,14 @@ import CurlTransport
 import FoundationEssentials
 import JOSE
 import Telemetry
-public import WorkerRuntime
+import WorkerRuntime
 
 /// Sends through Twilio's Messages API.
 ///
 /// Twilio has no key that would make a second request harmless, so a call without a clear answer is `unknown` and nothing
 /// here repeats it.
-public struct TwilioLane: SMSLane {
-  public let name: String
-
+struct TwilioLane: HTTPLane {
+  let name: String
   let configuration: TwilioConfiguration
   let authorization: Secret
   private let table: ProviderTable
@@ -37,24 +36,10 @@ public struct TwilioLane: SMSLane {
     self.authorization = Secret("Basic " + Base64.encode(Array(credentials.utf8)))
   }
 
-  public func send(_ message: OutgoingSMS, _ attempt: JobAttempt) async -> Classification {
-    guard let validity = configuration.validity(until: attempt.deadline, from: attempt.startedAt) else {
-      return .retry(Self.tooLate)
+  func request(_ message: OutgoingSMS, _ attempt: JobAttempt) -> PreparedRequest {
+    guard let validity = LaneRequest.validity(of: attempt, within: TwilioConfiguration.validity) else {
+      return .impossible(LaneRequest.tooLate)
     }
-    let response: HTTPResponse
-    do {
-      response = try await http.send(request(message, validity, attempt))
-    } catch {
-      return error.classification
-    }
-    return TwilioAnswer(response, now: clock.now()).classification(table)
-  }
-
-  /// The engine begins no call so late; should one be, it finds the job expired before it comes to the next attempt.
-  private static let tooLate = Reason(
-    "DEADLINE_TOO_NEAR", "Too little of the deadline is left for a network to deliver.")
-
-  private func request(_ message: OutgoingSMS, _ validity: Int, _ attempt: JobAttempt) -> HTTPRequest {
     var fields = [(name: "To", value: message.to), (name: "Body", value: message.text.text)]
     switch configuration.sender {
     case .number(let from): fields.append((name: "From", value: from))
@@ -65,16 +50,19 @@ public struct TwilioLane: SMSLane {
       let subject = CallbackAddresses.Subject(jobID: attempt.jobID, correlationID: attempt.correlationID)
       fields.append((name: "StatusCallback", value: callbacks.url(lane: name, subject: subject, at: attempt.startedAt)))
     }
-    return HTTPRequest(
-      method: "POST", url: configuration.messagesURL,
-      headers: HTTPHeaders([
-        (name: "Authorization", value: authorization.reveal()),
-        (name: "Content-Type", value: "application/x-www-form-urlencoded"),
-        (name: "Accept", value: "application/json"),
-      ]),
-      body: FormEncoding.encode(fields), timeouts: .within(attempt.timeout), maxResponseBytes: Self.maxResponseBytes)
+    return .request(
+      HTTPRequest(
+        method: "POST", url: configuration.messagesURL,
+        headers: HTTPHeaders([
+          (name: "Authorization", value: authorization.reveal()),
+          (name: "Content-Type", value: "application/x-www-form-urlencoded"),
+          (name: "Accept", value: "application/json"),
+        ]),
+        body: FormEncoding.encode(fields), timeouts: .within(attempt.timeout),
+        maxResponseBytes: LaneRequest.maxResponseBytes))
   }
 
-  /// A message resource is about 1 KiB.
-  private static let maxResponseBytes = 64 * 1024
+  func classify(_ response: HTTPResponse) -> Classification {
+    TwilioAnswer(response, now: clock.now()).classification(table)
+  }
 }

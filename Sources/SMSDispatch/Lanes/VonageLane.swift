@@ -8,26 +8,13 @@ import WorkerRuntime
 /// It answers 200 whatever happens: the truth is the status of each part. It has no key that would make a second request harmless.
 struct VonageLane: HTTPLane {
   let name: String
-  let http: any HTTPCaller
-  private let configuration: VonageConfiguration
-  private let secret: Secret
-  private let table: ProviderTable
+  let configuration: VonageConfiguration
+  let secret: Secret
+  let table: ProviderTable
   /// Where Vonage is told to report; nil when nobody wants to know.
-  private let callbacks: CallbackAddresses?
-  private let clock: any WallClock
-
-  init(
-    name: String, configuration: VonageConfiguration, secret: Secret, table: ProviderTable,
-    callbacks: CallbackAddresses? = nil, http: any HTTPCaller, clock: any WallClock
-  ) {
-    self.name = name
-    self.configuration = configuration
-    self.secret = secret
-    self.table = table
-    self.callbacks = callbacks
-    self.http = http
-    self.clock = clock
-  }
+  var callbacks: CallbackAddresses?
+  let http: any HTTPCaller
+  let clock: any WallClock
 
   func request(_ message: OutgoingSMS, _ attempt: JobAttempt) -> PreparedRequest {
     guard let seconds = LaneRequest.validity(of: attempt, within: VonageConfiguration.validity) else {

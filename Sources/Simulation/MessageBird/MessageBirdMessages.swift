@@ -4,15 +4,9 @@ import Telemetry
 
 /// MessageBird's REST API: `POST /messages` (https://developers.messagebird.com/api/sms-messaging).
 struct MessageBirdMessages: Sendable {
-  private let settings: MessageBirdSettings
-  private let inbox: ProviderInbox
-  private let receipts: ReceiptReporter
-
-  init(_ settings: MessageBirdSettings, inbox: ProviderInbox, receipts: ReceiptReporter) {
-    self.settings = settings
-    self.inbox = inbox
-    self.receipts = receipts
-  }
+  let settings: MessageBirdSettings
+  let inbox: ProviderInbox
+  let receipts: ReceiptReporter
 
   func reply(_ request: HTTPServerRequest) async -> HTTPServerReply {
     do throws(MessageBirdError) {

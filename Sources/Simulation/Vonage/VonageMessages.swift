@@ -4,15 +4,9 @@ import Telemetry
 
 /// Vonage's SMS API: `POST /sms/json` (https://developer.vonage.com/api/sms).
 struct VonageMessages: Sendable {
-  private let settings: VonageSettings
-  private let inbox: ProviderInbox
-  private let receipts: ReceiptReporter
-
-  init(_ settings: VonageSettings, inbox: ProviderInbox, receipts: ReceiptReporter) {
-    self.settings = settings
-    self.inbox = inbox
-    self.receipts = receipts
-  }
+  let settings: VonageSettings
+  let inbox: ProviderInbox
+  let receipts: ReceiptReporter
 
   func reply(_ request: HTTPServerRequest) async -> HTTPServerReply {
     guard request.method == "POST", request.mediaType == Form.mediaType else {
