@@ -7,7 +7,7 @@ public final class Publisher: Sendable {
   public static let defaultCeiling: Duration = .seconds(10)
 
   private let options: ConnectionOptions
-  private let inbox: PublishInbox
+  private let inbox: Inbox<PublishTicket>
   private let connection: ConnectionActor
 
   /// - Parameters:
@@ -20,7 +20,7 @@ public final class Publisher: Sendable {
   ) {
     precondition(maxOutstanding > 0 && maxOutstandingBytes > 0, "limits must be positive")
     self.options = options
-    let inbox = PublishInbox()
+    let inbox = Inbox<PublishTicket>(of: "publisher")
     self.inbox = inbox
     connection = ConnectionActor(
       endpoint: endpoint, options: options,

@@ -7,7 +7,7 @@ public final class RequestClient: Sendable {
   public static let defaultMaxOutstanding = 4096
 
   private let options: ConnectionOptions
-  private let inbox: RequestInbox
+  private let inbox: Inbox<RequestTicket>
   private let connection: ConnectionActor
 
   /// - Parameters:
@@ -19,7 +19,7 @@ public final class RequestClient: Sendable {
   ) {
     precondition(maxOutstanding > 0, "maxOutstanding must be positive")
     self.options = options
-    let inbox = RequestInbox()
+    let inbox = Inbox<RequestTicket>(of: "request client")
     self.inbox = inbox
     connection = ConnectionActor(
       endpoint: endpoint, options: options,

@@ -14,7 +14,7 @@ final class PublisherRole: ChannelRole {
   /// What a message takes on the wire and in memory beside its body, roughly.
   private static let overheadBytes = 512
 
-  private let inbox: PublishInbox
+  private let inbox: Inbox<PublishTicket>
   private let options: ConnectionOptions
   private let maxOutstanding: Int
   private let maxOutstandingBytes: Int
@@ -26,7 +26,7 @@ final class PublisherRole: ChannelRole {
   /// When the broker began to read again: confirms are not late before that.
   private var confirmClock: Instant?
 
-  init(inbox: PublishInbox, options: ConnectionOptions, maxOutstanding: Int, maxOutstandingBytes: Int) {
+  init(inbox: Inbox<PublishTicket>, options: ConnectionOptions, maxOutstanding: Int, maxOutstandingBytes: Int) {
     self.inbox = inbox
     self.options = options
     self.maxOutstanding = maxOutstanding

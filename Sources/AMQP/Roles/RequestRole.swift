@@ -6,7 +6,7 @@
 final class RequestRole: ChannelRole {
   static let replyQueue = "amq.rabbitmq.reply-to"
 
-  private let inbox: RequestInbox
+  private let inbox: Inbox<RequestTicket>
   private let options: ConnectionOptions
   private let maxOutstanding: Int
   private var waiting = RingBuffer<RequestTicket>()
@@ -17,7 +17,7 @@ final class RequestRole: ChannelRole {
   private var suspects = 0
   private var lastSentAt: Instant?
 
-  init(inbox: RequestInbox, options: ConnectionOptions, maxOutstanding: Int) {
+  init(inbox: Inbox<RequestTicket>, options: ConnectionOptions, maxOutstanding: Int) {
     self.inbox = inbox
     self.options = options
     self.maxOutstanding = maxOutstanding

@@ -1,28 +1,34 @@
 internal import Synchronization
 
-/// Calls of `publish` on their way to the connection's queue: many calls, one wake.
-final class PublishInbox: Sendable {
+/// Calls on their way to the connection's queue: many calls, one wake.
+final class Inbox<Ticket: Sendable>: Sendable {
   private struct State {
-    var tickets: [PublishTicket] = []
+    var tickets: [Ticket] = []
     var isWakePending = false
     var isClosed = false
   }
 
   private let state = Mutex(State())
+  private let owner: String
+
+  /// - Parameter owner: who is told to have stopped.
+  init(of owner: String) {
+    self.owner = owner
+  }
 
   /// - Returns: whether the queue has to be woken.
-  func add(_ ticket: PublishTicket) throws(AMQPError) -> Bool {
+  func add(_ ticket: Ticket) throws(AMQPError) -> Bool {
     let needsWake: Bool? = state.withLock { state in
       guard !state.isClosed else { return nil }
       state.tickets.append(ticket)
       defer { state.isWakePending = true }
       return !state.isWakePending
     }
-    guard let needsWake else { throw AMQPError(.closed, "the publisher was stopped") }
+    guard let needsWake else { throw AMQPError(.closed, "the \(owner) was stopped") }
     return needsWake
   }
 
-  func take() -> [PublishTicket] {
+  func take() -> [Ticket] {
     state.withLock { state in
       state.isWakePending = false
       defer { state.tickets = [] }
