@@ -11,12 +11,10 @@ struct ReceivedDelivery: Sendable {
 
 /// Takes what providers report to the verifications that it is about.
 struct DeliveryReportHandler: Sendable {
-  private let policy: VerificationPolicy
-  private let announcements: AnnouncementMaker
+  private let reports: VerificationReports
 
   init(_ rules: CoordinatorRules) {
-    policy = rules.policy
-    announcements = AnnouncementMaker(codeLength: rules.policy.codeLength)
+    reports = VerificationReports(rules)
   }
 
   static let types = [SMSDelivery.type]
@@ -33,27 +31,10 @@ struct DeliveryReportHandler: Sendable {
         lane: JobReport.word(delivery.lane), reference: delivery.reference.map(JobReport.word), reason: reason))
   }
 
-  /// A report on a verification that is not there any more changes nothing.
   func handle(_ received: ReceivedDelivery, in transaction: CoordinatorTransaction) throws(DatabaseError) -> Tally {
-    guard received.verificationID.utf8.count <= VerificationID.maxLength,
-      let before = try transaction.verification(received.verificationID)
-    else { return Tally() }
-    var verification = before
-    let now = transaction.now
-    let actions = verification.apply(.deliveryReported(received.report), at: now, under: policy)
-    guard verification != before else { return Tally() }
-    transaction.set(verification)
-    var tally = Tally()
-    for case .announce(let announcement) in actions {
-      tally.announcements.append(announcement)
-      do throws(ContractProblem) {
-        transaction.enqueue(
-          try announcements.message(
-            announcement, of: verification, news: MessageNews(received.report), cause: received.envelope, at: now))
-      } catch {
-        throw DatabaseError(.misuse, "an event cannot be written: \(error)")
-      }
-    }
-    return tally
+    let announced = try reports.apply(
+      .deliveryReported(received.report), to: received.verificationID, MessageNews(received.report),
+      cause: received.envelope, in: transaction)
+    return Tally(announcements: announced ?? [])
   }
 }

@@ -11,12 +11,10 @@ struct ResultReport: Sendable {
 
 /// Takes what workers report to the verifications that it is about.
 struct ResultHandler: Sendable {
-  private let rules: CoordinatorRules
-  private let announcements: AnnouncementMaker
+  private let reports: VerificationReports
 
   init(_ rules: CoordinatorRules) {
-    self.rules = rules
-    announcements = AnnouncementMaker(codeLength: rules.policy.codeLength)
+    reports = VerificationReports(rules)
   }
 
   static let types = [type] + DeliveryReportHandler.types + OperationReportHandler.types
@@ -39,29 +37,12 @@ struct ResultHandler: Sendable {
 
   private static let suffix = JobResult.messageID(jobID: "")
 
-  /// A report on a verification that is not there any more changes nothing.
   func handle(_ report: ResultReport, in transaction: CoordinatorTransaction) throws(DatabaseError) -> Tally {
-    guard report.verificationID.utf8.count <= VerificationID.maxLength,
-      let before = try transaction.verification(report.verificationID)
-    else { return Tally() }
-    var verification = before
-    let now = transaction.now
-    let actions = verification.apply(.jobFinished(report.report), at: now, under: rules.policy)
-    guard verification != before else { return Tally() }
-    transaction.set(verification)
-    var tally = Tally(reports: [report.report.outcome])
-    for action in actions {
-      guard case .announce(let announcement) = action else { continue }
-      tally.announcements.append(announcement)
-      do throws(ContractProblem) {
-        transaction.enqueue(
-          try announcements.message(
-            announcement, of: verification, news: MessageNews(report.report), cause: report.envelope, at: now))
-      } catch {
-        throw DatabaseError(.misuse, "an event cannot be written: \(error)")
-      }
-    }
-    return tally
+    let announced = try reports.apply(
+      .jobFinished(report.report), to: report.verificationID, MessageNews(report.report), cause: report.envelope,
+      in: transaction)
+    guard let announced else { return Tally() }
+    return Tally(announcements: announced, reports: [report.report.outcome])
   }
 }
 
