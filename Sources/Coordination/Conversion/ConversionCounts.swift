@@ -1,6 +1,6 @@
 /// How many codes came back of those that were sent.
 struct ConversionCounts: Sendable, Hashable {
-  /// Verifications that have ended and for which a message was sent.
+  /// Verifications that have ended and for which a message was sent that no provider reports as not delivered.
   var sent = 0
   /// Those among them that were approved.
   var verified = 0

@@ -61,7 +61,7 @@ public struct ConversionList: MessageBody, Hashable {
   public struct Figures: Codable, Sendable, Hashable {
     public var key: String
     public var region: String
-    /// Verifications that have ended and for which a message was sent.
+    /// Verifications that have ended and for which a message was sent that no provider reports as not delivered.
     public var sent: Int
     /// Those among them whose code came back.
     public var verified: Int

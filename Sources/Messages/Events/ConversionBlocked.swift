@@ -12,7 +12,7 @@ public struct ConversionBlocked: Event, Hashable {
   public var blockedAt: UnixTime
   /// When it ends by itself.
   public var until: UnixTime
-  /// Verifications that ended within the window and for which a message was sent.
+  /// Verifications that ended within the window and for which a message was sent that no provider had reported as not delivered.
   public var sent: Int
   /// Those among them whose code came back.
   public var verified: Int
