@@ -23,7 +23,8 @@ struct ReceiptEndpointTests {
       signature: MessageBirdSignature(signingKey: Secret("key")), table: try ProviderUnderTest.table("messagebird"))
     return ReceiptEndpoint(
       addresses: addresses, sources: ["twilio": source, "bird": bird],
-      publisher: ReceiptPublisher(sink: sink, appID: "sms-worker", log: Logger(label: "test", sink: NoLog())),
+      publisher: ReceiptPublisher(
+        sink: sink, appID: "sms-worker", log: ThrottledLog(Logger(label: "test", sink: NoLog()))),
       metrics: ReceiptMetrics(registry), clock: clock)
   }
 

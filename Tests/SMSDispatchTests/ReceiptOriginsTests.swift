@@ -11,7 +11,7 @@ struct ReceiptOriginsTests {
     let path = FileManager.default.temporaryDirectory.path + "/origins-\(UInt64.random(in: 0 ... .max)).sqlite"
     defer { for end in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + end) } }
     let ledger = try await SQLiteLedger.open(path: path)
-    let log = Logger(label: "test", sink: NoLog())
+    let log = ThrottledLog(Logger(label: "test", sink: NoLog()))
     try await body(ReceiptOrigins(ledger: ledger, log: log), ledger)
     await ledger.close()
   }
@@ -33,20 +33,43 @@ struct ReceiptOriginsTests {
   @Test("What the session knows comes first, then the ledger, and else nobody knows")
   func order() async throws {
     try await withOrigins { origins, ledger in
-      #expect(await origins.subject(of: receipt()) == nil)
+      #expect(try await origins.subject(of: receipt()) == nil)
       try await settle(ledger, "job-1", correlationID: "c-1")
-      #expect(await origins.subject(of: receipt()) == .init(jobID: "job-1", correlationID: "c-1"))
-      #expect(await origins.subject(of: receipt(jobID: "job-2")) == .init(jobID: "job-2", correlationID: "c-job-2"))
-      #expect(await origins.subject(of: receipt(reference: "m2")) == nil)
+      #expect(try await origins.subject(of: receipt()) == .init(jobID: "job-1", correlationID: "c-1"))
+      #expect(try await origins.subject(of: receipt(jobID: "job-2")) == .init(jobID: "job-2", correlationID: "c-job-2"))
+      #expect(try await origins.subject(of: receipt(reference: "m2")) == nil)
     }
   }
 
-  @Test("A ledger that cannot be read keeps no receipt back")
+  /// Cannot be read at the moment.
+  private struct BusyLedger: Ledger {
+    static let error = LedgerError("busy", isRetriable: true)
+
+    var remembers: Bool { true }
+    func claim(_ claim: LedgerClaim) async throws(LedgerError) -> ClaimAnswer { throw Self.error }
+    func release(_ claim: LedgerClaim) async throws(LedgerError) { throw Self.error }
+    func postpone(_ claim: LedgerClaim) async throws(LedgerError) { throw Self.error }
+    func settle(_ claim: LedgerClaim, result: [UInt8], at time: UnixTime) async throws(LedgerError) -> [UInt8]? {
+      throw Self.error
+    }
+    func job(matching match: LedgerMatch) async throws(LedgerError) -> LedgerMatchedJob? { throw Self.error }
+    func purge(before time: UnixTime, limit: Int) async throws(LedgerError) -> Int { throw Self.error }
+    func close() async {}
+  }
+
+  @Test("A receipt that a busy ledger cannot place comes again; one that the session can does not wait for it")
+  func busy() async throws {
+    let origins = ReceiptOrigins(ledger: BusyLedger(), log: ThrottledLog(Logger(label: "test", sink: NoLog())))
+    await #expect(throws: LedgerError.self) { _ = try await origins.subject(of: receipt()) }
+    #expect(try await origins.subject(of: receipt(jobID: "job-2"))?.jobID == "job-2")
+  }
+
+  @Test("A ledger that never can be read keeps no receipt back")
   func broken() async throws {
     try await withOrigins { origins, ledger in
       try await settle(ledger, "job-1", correlationID: nil)
       await ledger.close()
-      #expect(await origins.subject(of: receipt()) == nil)
+      #expect(try await origins.subject(of: receipt()) == nil)
     }
   }
 }

@@ -19,13 +19,14 @@ public struct ReceiptForwarder: Service, ReceiptSink {
     for configuration: SMSWorkerConfiguration, _ context: ServiceContext
   ) async throws(WorkerSetupError) {
     guard !configuration.lanesMatchedByReference.isEmpty else { return nil }
-    origins = ReceiptOrigins(ledger: try await configuration.worker.ledger.open(), log: context.log)
+    let log = ThrottledLog(context.log)
+    origins = ReceiptOrigins(ledger: try await configuration.worker.ledger.open(), log: log)
     let broker = BrokerConnectionSettings(configuration.common.broker, context)
     let connection = Publisher(
       endpoint: broker.endpoint, options: broker.options(name), onEvent: broker.observer(name))
     broker.watch(name) { connection.status }
     self.connection = connection
-    publisher = ReceiptPublisher(sink: connection, appID: context.name, log: context.log)
+    publisher = ReceiptPublisher(sink: connection, appID: context.name, log: log)
     metrics = ReceiptMetrics(context.metrics)
     clock = context.clock
   }
@@ -47,7 +48,13 @@ public struct ReceiptForwarder: Service, ReceiptSink {
       metrics.progress(lane: receipt.lane)
       return true
     }
-    let subject = await origins.subject(of: receipt)
+    let subject: CallbackAddresses.Subject?
+    do {
+      subject = try await origins.subject(of: receipt)
+    } catch {
+      metrics.lost(lane: receipt.lane)
+      return false
+    }
     let delivery = SMSDelivery(
       jobID: subject?.jobID, state: state, lane: receipt.lane, reference: receipt.reference,
       reason: receipt.reason.map(JobResult.Reason.init), at: receipt.at)

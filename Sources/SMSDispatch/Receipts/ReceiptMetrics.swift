@@ -8,7 +8,7 @@ struct ReceiptMetrics: Sendable {
   init(_ registry: MetricsRegistry) {
     receipts = registry.counter(
       "countersign_sms_receipts_total",
-      "Delivery reports of providers: delivered, undelivered, progress, forged, stale, malformed, unknown_lane, unpublished.",
+      "Delivery reports of providers: delivered, undelivered, progress, forged, stale, malformed, unknown_lane, unpublished (it comes again).",
       labels: ["lane", "kind"])
   }
 

@@ -5,10 +5,12 @@ import WorkerRuntime
 /// sent before a restart, or by another worker of this host, the ledger does.
 struct ReceiptOrigins: Sendable {
   let ledger: any Ledger
-  let log: Logger
+  let log: ThrottledLog
 
   /// - Returns: nil when nobody here knows.
-  func subject(of receipt: DeliveryReceipt) async -> CallbackAddresses.Subject? {
+  /// - Throws: when the ledger cannot say it now and may be able to later: the provider shall report again then. What a broken ledger
+  ///   never will say is told without.
+  func subject(of receipt: DeliveryReceipt) async throws(LedgerError) -> CallbackAddresses.Subject? {
     if let jobID = receipt.jobID {
       return CallbackAddresses.Subject(jobID: jobID, correlationID: receipt.correlationID)
     }
@@ -16,8 +18,9 @@ struct ReceiptOrigins: Sendable {
       let job = try await ledger.job(matching: LedgerMatch(lane: receipt.lane, reference: receipt.reference))
       return job.map { CallbackAddresses.Subject(jobID: $0.messageID, correlationID: $0.correlationID) }
     } catch {
-      // Lane and reference are told all the same.
-      log.warning("the ledger cannot say whose message a receipt is about", [.error: error.description])
+      log.warning(
+        "the ledger cannot say whose message a receipt is about", [.error: error.description], now: receipt.at)
+      if error.isRetriable { throw error }
       return nil
     }
   }

@@ -7,7 +7,7 @@ import WorkerRuntime
 struct ReceiptPublisher: Sendable {
   let sink: any JobSink
   let appID: String
-  let log: Logger
+  let log: ThrottledLog
 
   /// How long the broker may take. The provider waits meanwhile, and its report takes up memory and a connection: in the middle of a loss
   /// of the broker that would go on until it is back. Providers come again, and twice is once by the message ID.
@@ -22,14 +22,14 @@ struct ReceiptPublisher: Sendable {
       guard outcomes == [.confirmed] else {
         log.error(
           "a delivery report was not taken by the broker",
-          [.routingKey: receipt.delivery.routingKey, .mend: "check the topology: countersign topology check"])
+          [.routingKey: receipt.delivery.routingKey, .mend: "check the topology: countersign topology check"], now: now)
         return false
       }
       return true
     } catch let error as AMQPError {
-      log.warning("a delivery report could not be published", [.error: error.description])
+      log.warning("a delivery report could not be published", [.error: error.description], now: now)
     } catch {
-      log.error("a delivery report could not be written", [.error: "\(error)"])
+      log.error("a delivery report could not be written", [.error: "\(error)"], now: now)
     }
     return false
   }

@@ -18,7 +18,7 @@ public struct ReceiptService: Service {
     self.publisher = publisher
     let endpoint = ReceiptEndpoint(
       addresses: addresses, sources: sources,
-      publisher: ReceiptPublisher(sink: publisher, appID: context.name, log: context.log),
+      publisher: ReceiptPublisher(sink: publisher, appID: context.name, log: ThrottledLog(context.log)),
       metrics: ReceiptMetrics(context.metrics), clock: context.clock)
     context.routes.register(CallbackAddresses.path) { await endpoint.answer($0) }
   }

@@ -1,8 +1,8 @@
 import Synchronization
-import Telemetry
+public import Telemetry
 
-/// Keeps an error that strikes every job from filling the log: each message at most once a second, with the count of those left out.
-final class ThrottledLog: Sendable {
+/// Keeps an error that strikes every message from filling the log: each message at most once a second, with the count of those left out.
+public final class ThrottledLog: Sendable {
   /// The shortest time between two events of the same message.
   static let interval: Duration = .seconds(1)
 
@@ -14,15 +14,18 @@ final class ThrottledLog: Sendable {
   private let logger: Logger
   private let entries = Mutex<[String: Entry]>([:])
 
-  init(_ logger: Logger) {
+  /// - Parameter logger: Where it writes.
+  public init(_ logger: Logger) {
     self.logger = logger
   }
 
-  func error(_ message: StaticString, _ metadata: @autoclosure () -> LogMetadata, now: UnixTime) {
+  /// Writes an error, unless the same message was written just now.
+  public func error(_ message: StaticString, _ metadata: @autoclosure () -> LogMetadata, now: UnixTime) {
     write(.error, message, metadata(), now)
   }
 
-  func warning(_ message: StaticString, _ metadata: @autoclosure () -> LogMetadata, now: UnixTime) {
+  /// Writes a warning, unless the same message was written just now.
+  public func warning(_ message: StaticString, _ metadata: @autoclosure () -> LogMetadata, now: UnixTime) {
     write(.warning, message, metadata(), now)
   }
 
@@ -38,7 +41,7 @@ final class ThrottledLog: Sendable {
   /// Nil: not now. Else how many were left out since the last one.
   private func pass(_ message: String, _ now: UnixTime) -> Int? {
     entries.withLock { entries in
-      // Messages are constants of this module, so there are only a few.
+      // Messages are constants of the program, so there are only a few.
       if var entry = entries[message], now - entry.writtenAt < Self.interval, now >= entry.writtenAt {
         entry.suppressed += 1
         entries[message] = entry
