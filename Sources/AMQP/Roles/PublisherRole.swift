@@ -20,6 +20,7 @@ final class PublisherRole: ChannelRole {
   private let maxOutstandingBytes: Int
   private var waiting = RingBuffer<Entry>()
   private var tracker = ConfirmTracker<Entry>()
+  private var window = SendWindow()
   private var outstandingBytes = 0
   /// Entries at the head of `waiting` one of which made the broker close the channel. They go one at a time.
   private var suspects = 0
@@ -55,6 +56,10 @@ final class PublisherRole: ChannelRole {
   }
 
   func work(_ link: Link, now: Instant) throws(AMQPError) -> FollowUp {
+    // What waits stays in the inbox, so that the next calls need not wake anybody.
+    guard !waiting.isEmpty || !inbox.isEmpty else { return FollowUp() }
+    if let delay = window.delay(isConfirmed: tracker.isEmpty, now: now) { return FollowUp(after: delay) }
+    window.sent(at: now)
     for ticket in inbox.take() {
       for position in ticket.publications.indices {
         waiting.append(Entry(ticket: ticket, position: position, sentAt: now))
