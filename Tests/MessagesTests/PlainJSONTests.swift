@@ -67,6 +67,10 @@ import Testing
       to: "+14155550123", content: .template(name: "t", languageCode: "fr", variables: variables), app: "a",
       lane: "l", deadline: time, onUnknown: .resend)
     #expect(try PlainJSON(job.json()).flatMap(SMSDispatchJob.init) == job)
+    let push = PushVerifyJob(
+      app: "a", deviceToken: "00ff", environment: .sandbox, receipt: "r", secret: SecretField(Secret("s")),
+      deadline: time)
+    #expect(try PlainJSON(push.json()).flatMap(PushVerifyJob.init) == push)
     let result = JobResult(
       jobID: "j", outcome: .accepted, lane: "l", reference: "r", attempts: 1, startedAt: time, finishedAt: time,
       extras: ["segments": 1, "encoding": "GSM-7", "b": true])
@@ -94,6 +98,7 @@ import Testing
   private static func compare(_ json: [UInt8], _ type: MessageType) throws {
     switch type {
     case SMSDispatchJob.type: try compare(json, SMSDispatchJob.init(json:), SMSDispatchJob.self)
+    case PushVerifyJob.type: try compare(json, PushVerifyJob.init(json:), PushVerifyJob.self)
     case StartVerification.type: try compare(json, StartVerification.init(json:), StartVerification.self)
     case CheckVerification.type: try compare(json, CheckVerification.init(json:), CheckVerification.self)
     case JobResult.type(ofJob: SMSDispatchJob.type): try compare(json, JobResult.init(json:), JobResult.self)

@@ -48,8 +48,8 @@ import Testing
     #expect(proof == (text, text + "s"))
   }
 
-  @Test func itShowsNothing() throws {
-    let json = try PushPayload(key: "own.key", form: .object).json(receipt: "r", secret: Secret("s"))
+  @Test func itShowsNothing() {
+    let json = PushPayload(key: "own.key", form: .object).json(receipt: "r", secret: Secret("s"))
     #expect(
       String(decoding: json, as: UTF8.self)
         == #"{"aps":{"content-available":1},"own.key":{"receipt":"r","secret":"s"}}"#)

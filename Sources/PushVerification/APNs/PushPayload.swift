@@ -1,4 +1,4 @@
-import FoundationEssentials
+import Messages
 import Telemetry
 
 /// What a push carries: nothing to show, and receipt and secret under a key that the app's SDK knows.
@@ -23,51 +23,18 @@ struct PushPayload: Sendable, Hashable {
   let form: Form
 
   /// - Returns: JSON, perhaps larger than APNs takes.
-  func json(receipt: String, secret: Secret) throws -> [UInt8] {
-    let proof = Proof(receipt: receipt, secret: secret.reveal())
+  func json(receipt: String, secret: Secret) -> [UInt8] {
+    var proof = JSONText()
+    proof.put("receipt", receipt)
+    proof.put("secret", secret.reveal())
+    var payload = JSONText()
+    payload.put("aps", object: Self.nothingToShow)
     switch form {
-    case .object: return Array(try Self.encoder.encode(Body(key: key, value: proof)))
-    case .string:
-      let text = String(decoding: try Self.encoder.encode(proof), as: UTF8.self)
-      return Array(try Self.encoder.encode(Body(key: key, value: text)))
+    case .object: payload.put(named: key, object: proof.finished())
+    case .string: payload.put(named: key, String(decoding: proof.finished(), as: UTF8.self))
     }
+    return payload.finished()
   }
 
-  private struct Proof: Encodable {
-    let receipt: String
-    let secret: String
-  }
-
-  private struct Body<Value: Encodable>: Encodable {
-    let key: String
-    let value: Value
-
-    private struct Alert: Encodable {
-      let contentAvailable = 1
-
-      enum CodingKeys: String, CodingKey { case contentAvailable = "content-available" }
-    }
-
-    func encode(to encoder: any Encoder) throws {
-      var fields = encoder.container(keyedBy: Key.self)
-      try fields.encode(Alert(), forKey: Key("aps"))
-      try fields.encode(value, forKey: Key(key))
-    }
-  }
-
-  private struct Key: CodingKey {
-    let stringValue: String
-    var intValue: Int? { nil }
-
-    init(_ name: String) { stringValue = name }
-    init(stringValue: String) { self.init(stringValue) }
-    init?(intValue: Int) { nil }
-  }
-
-  // One for the process: it is safe to share, and making one costs as much as writing a payload.
-  private static let encoder: JSONEncoder = {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.withoutEscapingSlashes, .sortedKeys]
-    return encoder
-  }()
+  private static let nothingToShow = Array(#"{"content-available":1}"#.utf8)
 }

@@ -75,13 +75,8 @@ public struct PushJobHandler: JobHandler {
   }
 
   private static func payload(_ app: PushApp, receipt: String, _ secret: Secret) -> [UInt8]? {
-    do {
-      let payload = try app.payload.json(receipt: receipt, secret: secret)
-      return payload.count <= PushPayload.maxBytes ? payload : nil
-    } catch {
-      // A text is always JSON; what is not, cannot be of this size.
-      return nil
-    }
+    let payload = app.payload.json(receipt: receipt, secret: secret)
+    return payload.count <= PushPayload.maxBytes ? payload : nil
   }
 
   private static let unknownApp = Reason("UNKNOWN_APP", "This worker is not configured to push to this app.")

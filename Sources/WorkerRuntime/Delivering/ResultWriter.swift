@@ -18,12 +18,12 @@ struct ResultWriter: Sendable {
       reason: ending.reason.map(JobResult.Reason.init), attempts: ending.attempts,
       startedAt: job.firstAttemptAt ?? startedAt, finishedAt: finishedAt,
       extras: extras.merging(ending.extras) { _, new in new })
-    let body = ResultText(result).bytes
+    let body = ResultText.bytes(result)
     guard body.count > MessageLimits.maxBodyBytes else { return body }
     // Larger than a message may be: only what a handler adds can be the cause.
     result.extras = [:]
     result.reference = result.reference.map { String($0.prefix(Self.maximumReferenceCharacters)) }
-    return ResultText(result).bytes
+    return ResultText.bytes(result)
   }
 
   /// The result as it goes to the results exchange, and the copy for whoever asked for one.

@@ -111,7 +111,7 @@ import Testing
           messageID: "job-1", owner: "other", token: 7, lane: "a", now: start, leaseUntil: start + .seconds(20))
         let ending = JobResult(
           jobID: "job-1", outcome: .unknown, reason: .init(lost), attempts: 1, startedAt: start, finishedAt: start)
-        _ = try? await ledger.settle(claim, result: ResultText(ending).bytes, at: start)
+        _ = try? await ledger.settle(claim, result: ResultText.bytes(ending), at: start)
         return .continued(as: stage)
       }
       try await worker.process(job())
@@ -141,7 +141,7 @@ import Testing
     let odd = NextStage(messageID: "a\n\"b", body: Array(#"{"jobID":"x"}"#.utf8))
     #expect(try RecordedEnding(RecordedEnding.record(odd)) == .stage(odd))
     let result = JobResult(jobID: "nextStage", outcome: .refused, attempts: 1, startedAt: start, finishedAt: start)
-    #expect(try RecordedEnding(ResultText(result).bytes) == .result(.refused))
+    #expect(try RecordedEnding(ResultText.bytes(result)) == .result(.refused))
     #expect(throws: ContractProblem.self) { try RecordedEnding(Array("{}".utf8)) }
   }
 }

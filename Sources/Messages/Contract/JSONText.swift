@@ -1,58 +1,85 @@
-import Telemetry
+package import Telemetry
 
 /// Writes one JSON object, field by field.
 ///
-/// For the bodies that every verification has: the encoder of Foundation costs ten times as much, and these are a third of what
-/// the coordinator does. Tests hold them to the types of the contract, which is what the other side reads.
-struct JSONText {
+/// For the bodies that every verification and every job has: the encoder of Foundation costs ten times as much, and these are a third of
+/// what the coordinator does. Tests hold them to the types of the contract, which is what the other side reads.
+package struct JSONText {
   private var bytes: [UInt8]
   private var isFirst = true
 
-  init(reserving count: Int = 512) {
+  package init(reserving count: Int = 512) {
     bytes = []
     bytes.reserveCapacity(count)
     bytes.append(UInt8(ascii: "{"))
   }
 
   /// The finished object.
-  consuming func finished() -> [UInt8] {
+  package consuming func finished() -> [UInt8] {
     bytes.append(UInt8(ascii: "}"))
     return bytes
   }
 
-  mutating func put(_ name: StaticString, _ value: String) {
+  package mutating func put(_ name: StaticString, _ value: String) {
     key(name)
     string(value)
   }
 
   /// Leaves the field out when there is no value.
-  mutating func put(_ name: StaticString, _ value: String?) {
+  package mutating func put(_ name: StaticString, _ value: String?) {
     if let value { put(name, value) }
   }
 
-  mutating func put(_ name: StaticString, _ value: Int) {
+  package mutating func put(_ name: StaticString, _ value: Int) {
     key(name)
     bytes.append(contentsOf: String(value).utf8)
   }
 
-  mutating func put(_ name: StaticString, _ value: Bool) {
+  package mutating func put(_ name: StaticString, _ value: Bool) {
     key(name)
     bytes.append(contentsOf: (value ? "true" : "false").utf8)
   }
 
-  mutating func put(_ name: StaticString, _ value: UnixTime) {
+  package mutating func put(_ name: StaticString, _ value: UnixTime) {
     put(name, value.rfc3339)
   }
 
   /// - Parameter object: a finished object.
-  mutating func put(_ name: StaticString, object: [UInt8]) {
+  package mutating func put(_ name: StaticString, object: [UInt8]) {
     key(name)
     bytes.append(contentsOf: object)
   }
 
-  private mutating func key(_ name: StaticString) {
+  /// - Parameter name: any text, unlike those of the other methods, which are written as they are.
+  package mutating func put(named name: String, _ value: String) {
+    key(named: name)
+    string(value)
+  }
+
+  package mutating func put(named name: String, object: [UInt8]) {
+    key(named: name)
+    bytes.append(contentsOf: object)
+  }
+
+  /// - Parameter literal: JSON: a number, `true`, `false` or `null`.
+  package mutating func put(named name: String, literal: String) {
+    key(named: name)
+    bytes.append(contentsOf: literal.utf8)
+  }
+
+  private mutating func separate() {
     if !isFirst { bytes.append(UInt8(ascii: ",")) }
     isFirst = false
+  }
+
+  private mutating func key(named name: String) {
+    separate()
+    string(name)
+    bytes.append(UInt8(ascii: ":"))
+  }
+
+  private mutating func key(_ name: StaticString) {
+    separate()
     bytes.append(UInt8(ascii: "\""))
     name.withUTF8Buffer { bytes.append(contentsOf: $0) }
     bytes.append(UInt8(ascii: "\""))
