@@ -65,14 +65,9 @@ const std::string &main_region(int country_code) {
   return country_code < static_cast<int>(kCountryCodes) ? regions[country_code] : none;
 }
 
-int32_t parse(const std::string &text, const std::string &region, cpn_number &number) {
+/// What is known of the parsed number, in whatever way it was parsed.
+int32_t describe(const PhoneNumber &parsed, cpn_number &number) {
   const PhoneNumberUtil &util = *PhoneNumberUtil::GetInstance();
-  if (!region.empty() && util.GetCountryCodeForRegion(region) == 0) return CPN_UNKNOWN_REGION;
-
-  PhoneNumber parsed;
-  const auto error = util.Parse(text, region.empty() ? "ZZ" : region, &parsed);
-  if (error != PhoneNumberUtil::NO_PARSING_ERROR) return error;
-
   std::string found;
   number.country_code = parsed.country_code();
   number.type = util.GetNumberType(parsed);
@@ -98,29 +93,80 @@ std::bitset<1000> country_codes() {
   return codes;
 }
 
-/// What PhoneNumberUtil::Parse does for a number that may have been written in any way takes ten times as long.
-int32_t possibility(const char *digits, size_t length, int32_t &result) {
+/// Reads country code and national number of digits in international form.
+bool read_digits(const char *digits, size_t length, PhoneNumber &number, size_t &national_length) {
   static const std::bitset<1000> codes = country_codes();
   int code = 0;
   size_t place = 0;
   do {
-    if (place == 3 || place == length) return CPN_INVALID_COUNTRY_CODE;
+    if (place == 3 || place == length) return false;
     code = code * 10 + (digits[place++] - '0');
   } while (!codes.test(code));
 
   const size_t start = place;
-  const size_t national_length = length - start;
+  national_length = length - start;
   while (place < length && digits[place] == '0') place++;
   const auto zeros = static_cast<int32_t>(place - start);
   uint64_t national = 0;
   for (; place < length; place++) national = national * 10 + (digits[place] - '0');
 
-  PhoneNumber number;
   number.set_country_code(code);
   number.set_national_number(national);
   // The library's name for zeros that belong to the number; they are told apart from the value, which has none.
   if (zeros > 0) number.set_italian_leading_zero(true);
   if (zeros > 1) number.set_number_of_leading_zeros(zeros);
+  return true;
+}
+
+/// A country code under which PhoneNumberUtil::Parse takes nothing off a national number that begins with this digit or a higher one: what
+/// it takes off, a national prefix as a rule, begins with a lower one.
+struct PlainCode {
+  int country_code;
+  char first_digit;
+};
+
+/// By the library's metadata (nationalPrefixForParsing); a test holds each to what Parse says of random numbers.
+constexpr std::array<PlainCode, 30> kPlainCodes = {{
+    {1, '2'}, {20, '1'}, {27, '1'}, {30, '1'}, {31, '1'}, {32, '1'}, {33, '1'}, {34, '1'}, {39, '1'}, {41, '1'},
+    {43, '1'}, {44, '1'}, {45, '1'}, {46, '1'}, {47, '1'}, {48, '1'}, {49, '1'}, {57, '1'}, {60, '1'}, {61, '2'},
+    {62, '1'}, {63, '1'}, {65, '1'}, {66, '1'}, {81, '1'}, {82, '1'}, {84, '1'}, {90, '1'}, {91, '1'}, {92, '1'},
+}};
+
+/// National numbers so long are what the codes above have; what is shorter or longer is left to Parse, which has rules for it.
+constexpr size_t kPlainLengthMin = 7;
+constexpr size_t kPlainLengthMax = 12;
+
+/// A plus and digits of a country code without surprises: PhoneNumberUtil::Parse, which takes numbers written in any way, needs five times
+/// as long for the same.
+bool read_plain(const std::string &text, PhoneNumber &number) {
+  // ITU-T E.164, 6.2.1: fifteen digits at most.
+  if (text.size() < 8 || text.size() > 16 || text[0] != '+' || text[1] == '0') return false;
+  if (!std::all_of(text.begin() + 1, text.end(), [](char c) { return c >= '0' && c <= '9'; })) return false;
+  size_t national_length = 0;
+  if (!read_digits(text.data() + 1, text.size() - 1, number, national_length)) return false;
+  if (national_length < kPlainLengthMin || national_length > kPlainLengthMax) return false;
+  const char first_digit = text[text.size() - national_length];
+  return std::any_of(kPlainCodes.begin(), kPlainCodes.end(), [&](const PlainCode &plain) {
+    return plain.country_code == number.country_code() && first_digit >= plain.first_digit;
+  });
+}
+
+int32_t parse(const std::string &text, const std::string &region, cpn_number &number) {
+  const PhoneNumberUtil &util = *PhoneNumberUtil::GetInstance();
+  if (!region.empty() && util.GetCountryCodeForRegion(region) == 0) return CPN_UNKNOWN_REGION;
+  PhoneNumber plain;
+  if (read_plain(text, plain)) return describe(plain, number);
+
+  PhoneNumber parsed;
+  const auto error = util.Parse(text, region.empty() ? "ZZ" : region, &parsed);
+  return error == PhoneNumberUtil::NO_PARSING_ERROR ? describe(parsed, number) : error;
+}
+
+/// What PhoneNumberUtil::Parse does for a number that may have been written in any way takes ten times as long.
+int32_t possibility(const char *digits, size_t length, int32_t &result) {
+  PhoneNumber number;
+  size_t national_length = 0;
+  if (!read_digits(digits, length, number, national_length)) return CPN_INVALID_COUNTRY_CODE;
   result = possibility_of(number, national_length);
   return CPN_OK;
 }

@@ -172,6 +172,27 @@ struct Expectation: Sendable {
     }
   }
 
+  /// Digits behind a plus are read in a shorter way than what is written with spaces, and come out the same.
+  @Test(arguments: [
+    1, 7, 20, 27, 30, 31, 32, 33, 34, 39, 41, 43, 44, 45, 46, 47, 48, 49, 52, 54, 55, 57, 60, 61, 62, 63, 65, 66, 81,
+    82, 84, 86, 90, 91, 92,
+    225, 351, 383, 800, 972,
+  ])
+  func spacesMakeNoDifference(countryCode: Int) throws {
+    var random = SplitMix(state: UInt64(countryCode))
+    for length in 5...13 {
+      for _ in 0..<60 {
+        let national = (0..<length).map { _ in String(Int.random(in: 0...9, using: &random)) }.joined()
+        let plain = try? PhoneNumber.parse("+\(countryCode)\(national)")
+        let spaced = try? PhoneNumber.parse("+\(countryCode) \(national)")
+        #expect(plain?.e164 == spaced?.e164)
+        #expect(plain?.type == spaced?.type, "\(countryCode) \(national)")
+        #expect(plain?.region == spaced?.region, "\(countryCode) \(national)")
+        #expect(plain?.possibility == spaced?.possibility, "\(countryCode) \(national)")
+      }
+    }
+  }
+
   @Test func threadsShareTheLibrary() async throws {
     let wrong = await withTaskGroup(of: Int.self) { group in
       for task in 0..<8 {
@@ -185,5 +206,18 @@ struct Expectation: Sendable {
       return await group.reduce(0, +)
     }
     #expect(wrong == 0)
+  }
+}
+
+/// Random numbers that are the same in each run (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014).
+private struct SplitMix: RandomNumberGenerator {
+  var state: UInt64
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var mixed = state
+    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ (mixed >> 31)
   }
 }
