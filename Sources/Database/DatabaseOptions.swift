@@ -33,9 +33,9 @@ public struct DatabaseOptions: Sendable {
   /// Prepared statements kept by each connection; the one unused for longest makes room. Default: 128.
   public var maxStatements = 128
 
-  /// When the write-ahead log has grown by so many pages (4 KiB each) it is copied to the database. Default: 2,000, which is
-  /// 8 MiB.
-  public var checkpointPages = 2_000
+  /// When the write-ahead log has grown by so many pages (4 KiB each) it is copied to the database. Default: 4,000, which is
+  /// 16 MiB.
+  public var checkpointPages = 4_000
 
   /// When the write-ahead log has so many pages all the same (somebody was always reading), writers wait for readers until it starts
   /// anew. Default: 16,000, which is 64 MiB.

@@ -20,7 +20,7 @@ struct CommandTests {
       #expect(started.resendAfter == 30)
       #expect(started.expiresAt == bench.clock.now() + .seconds(300))
       #expect(!started.resent && !started.testNumber)
-      #expect(started.verificationID.utf8.count == 22)
+      #expect(started.verificationID.utf8.count == 30)
       let jobs = try bench.jobs()
       #expect(jobs.count == 1)
       #expect(jobs[0].id == "\(started.verificationID).sms.1")

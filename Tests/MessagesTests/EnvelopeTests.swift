@@ -117,4 +117,15 @@ import Testing
     #expect(MessageID.make().utf8.count == 32)
     #expect(MessageID.make() != MessageID.make())
   }
+
+  /// The example of RFC 9562, appendix A.6, is of the same time.
+  @Test func messageIDsAreUUIDsOfVersion7() {
+    var random = SystemRandomNumberGenerator()
+    for _ in 0..<100 {
+      let id = Array(MessageID.make(at: UnixTime(milliseconds: 0x017F_22E2_79B0), using: &random))
+      #expect(String(id[..<12]) == "017f22e279b0")
+      #expect(id[12] == "7")
+      #expect("89ab".contains(id[16]))
+    }
+  }
 }

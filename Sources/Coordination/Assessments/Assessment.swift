@@ -15,7 +15,7 @@ struct Assessment: Sendable, Hashable {
     case pending, passed, refused, undecided
   }
 
-  /// 128 random bits, base64url.
+  /// See `VerificationID`.
   let id: String
   /// The `message_id` of the command.
   let messageID: String

@@ -1,13 +1,20 @@
 import JOSE
+import Telemetry
 
-/// IDs of verifications: 128 random bits, base64url, 22 characters. Whoever has one may check codes, so it cannot be guessed.
+/// IDs of verifications and of what else the coordinator is asked for: 48 bits of time in milliseconds and 128 random bits, base64url, 30
+/// characters. Whoever has one may check codes, so it cannot be guessed.
+///
+/// The time comes first so that what begins at the same time stands side by side in the indexes: a commit then writes few pages.
 enum VerificationID {
   static let randomBytes = 16
 
   /// The longest text that is looked up.
   static let maxLength = 64
 
-  static func text(_ random: some Collection<UInt8>) -> String {
-    Base64URL.encode(Array(random))
+  static func make(at now: UnixTime) -> String { text(at: now, SecureRandom.bytes(randomBytes)) }
+
+  static func text(at now: UnixTime, _ random: some Collection<UInt8>) -> String {
+    let time = UInt64(bitPattern: now.milliseconds)
+    return Base64URL.encode((0..<6).map { UInt8(truncatingIfNeeded: time >> (40 - 8 * $0)) } + Array(random))
   }
 }

@@ -146,7 +146,7 @@ struct CommandPreparer: Sendable {
     _ app: AppProfile, _ number: PhoneNumber, _ languageCode: String?, fixedCode: String?, at now: UnixTime
   ) throws(APIError) -> FreshVerification {
     let random = SecureRandom.bytes(VerificationID.randomBytes + CodeKeeper.seedLength)
-    let id = VerificationID.text(random[..<VerificationID.randomBytes])
+    let id = VerificationID.text(at: now, random[..<VerificationID.randomBytes])
     func make(_ atRest: CodeAtRest) -> PhoneVerification {
       PhoneVerification(
         id: id, app: app.id, phoneNumber: number.e164, region: number.regionKey, languageCode: languageCode,

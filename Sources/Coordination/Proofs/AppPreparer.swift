@@ -39,7 +39,7 @@ struct AppPreparer: Sendable {
   private func proof(
     _ app: AppProfile, _ token: String, _ environment: PushEnvironment, _ secret: Secret, at now: UnixTime
   ) -> AppProof {
-    let receipt = VerificationID.text(SecureRandom.bytes(VerificationID.randomBytes))
+    let receipt = VerificationID.make(at: now)
     let hash = keeper.hash(deviceToken: token, app: app.id)
     return AppProof(
       receipt: receipt, app: app.id, tokenHash: hash, environment: environment,

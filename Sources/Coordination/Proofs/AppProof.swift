@@ -6,7 +6,7 @@ import Telemetry
 /// A plain value without I/O, like ``PhoneVerification``. Neither the secret nor the device token is in it, only what they hash
 /// to. It is also an operation: its receipt is the ID under which its timeline is asked for.
 struct AppProof: Sendable, Hashable {
-  /// 128 random bits, base64url.
+  /// See `VerificationID`.
   let receipt: String
   let app: String
   /// Stands for the device token.

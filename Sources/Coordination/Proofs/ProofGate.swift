@@ -116,7 +116,7 @@ struct ProofGate: Sendable {
     let now = transaction.now
     let envelope = request.envelope
     let assessment = Assessment(
-      id: VerificationID.text(SecureRandom.bytes(VerificationID.randomBytes)), messageID: envelope.messageID,
+      id: VerificationID.make(at: now), messageID: envelope.messageID,
       tokenHash: captcha.hash, verificationID: verificationID,
       command: WaitingStart(order, captcha, request), createdAt: now, expiresAt: now + rules.proof.assessmentTimeout)
     try transaction.add(assessment)

@@ -17,7 +17,7 @@ struct Revocation: Sendable, Hashable {
     var isLive: Bool { self == .revoking || self == .notifying }
   }
 
-  /// 128 random bits, base64url.
+  /// See `VerificationID`.
   let id: String
   let app: String
   let tokenHash: [UInt8]

@@ -24,7 +24,7 @@ struct RevocationPreparer: Sendable {
     let token = try token(command, app, envelope)
     let notice = try notice(command.notify, app)
     let revocation = Revocation(
-      id: VerificationID.text(SecureRandom.bytes(VerificationID.randomBytes)), app: app.id,
+      id: VerificationID.make(at: now), app: app.id,
       tokenHash: keeper.hash(appleToken: token, app: app.id), notice: notice, at: now, under: rules.revocation)
     do {
       return RevocationOrder(

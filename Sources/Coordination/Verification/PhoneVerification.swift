@@ -6,7 +6,7 @@ public import Telemetry
 /// applies, stores it together with what goes out, and only then acts. Nothing here is secret in the clear: of the code
 /// there is only ``CodeAtRest``.
 public struct PhoneVerification: Sendable, Hashable, Codable {
-  /// 128 random bits, base64url.
+  /// See `VerificationID`.
   public let id: String
   public let app: String
   /// E.164.

@@ -1,14 +1,22 @@
-/// IDs for messages.
+public import Telemetry
+
+/// Values of `message_id`.
 public enum MessageID {
-  /// A new ID: 128 bits of the system's random numbers as 32 hexadecimal digits.
+  /// A new ID: a UUID of version 7 (RFC 9562, section 5.7) without hyphens, which is 32 hexadecimal digits.
+  ///
+  /// Those made at about the same time stand side by side in the indexes of ledger and inbox, which makes writing them cheaper.
   public static func make() -> String {
     var generator = SystemRandomNumberGenerator()
-    return make(using: &generator)
+    return make(at: SystemClock().now(), using: &generator)
   }
 
-  /// A new ID from other random numbers, for tests.
-  public static func make(using generator: inout some RandomNumberGenerator) -> String {
-    digits(generator.next()) + digits(generator.next())
+  /// A new ID from another time and other random numbers, for tests.
+  public static func make(at time: UnixTime, using generator: inout some RandomNumberGenerator) -> String {
+    let version: UInt64 = 7 << 12
+    let variant: UInt64 = 2 << 62
+    let high = UInt64(bitPattern: time.milliseconds) << 16 | version | generator.next() & 0xFFF
+    let low = variant | generator.next() >> 2
+    return digits(high) + digits(low)
   }
 
   private static func digits(_ number: UInt64) -> String {
