@@ -2,7 +2,10 @@
 #include <curl/curl.h>
 #include <errno.h>
 #include <signal.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 /* Swift cannot call variadic functions: one wrapper for each kind of argument. */
@@ -82,6 +85,11 @@ static inline int ccurl_next_finished(CURLM *multi, CURL **easy, CURLcode *resul
     *result = message->data.result;
     return 1;
   }
+}
+
+static inline void ccurl_set_cork(curl_socket_t socket, int is_corked) {
+  /* A socket that cannot be corked works all the same. */
+  (void)setsockopt(socket, IPPROTO_TCP, TCP_CORK, &is_corked, sizeof is_corked);
 }
 
 /* Glibc's module in Swift has no epoll. */

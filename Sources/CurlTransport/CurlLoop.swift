@@ -26,6 +26,8 @@ actor CurlLoop {
   private var waiting = WaitingLine()
   private var running: [UInt64: Slot] = [:]
   private var idle: [Slot] = []
+  /// Requests that libcurl was given and has not begun with.
+  private var added = 0
   private var isShutDown = false
 
   init(configuration: CurlTransport.Configuration, inbox: Inbox) throws(TransportError) {
@@ -126,13 +128,21 @@ extension CurlLoop {
   private func settle() {
     var now = DispatchTime.now().uptimeNanoseconds
     repeat {
-      if events.takeDue(now) { act(CURL_SOCKET_TIMEOUT, 0) }
+      if events.takeDue(now) { runDue() }
       harvest()
       startWaiting(now)
       now = DispatchTime.now().uptimeNanoseconds
     } while events.wanted.map { $0 <= now } ?? false
     sweep(now)
     arm()
+  }
+
+  /// Runs what is due, new requests among it.
+  private func runDue() {
+    let isBatch = configuration.version == .http2 && added > 1
+    added = 0
+    guard isBatch else { return act(CURL_SOCKET_TIMEOUT, 0) }
+    events.corked { act(CURL_SOCKET_TIMEOUT, 0) }
   }
 
   private func arm() {
@@ -164,6 +174,7 @@ extension CurlLoop {
       return answer(submission, result)
     }
     running[submission.id] = slot
+    added += 1
   }
 
   private func harvest() {

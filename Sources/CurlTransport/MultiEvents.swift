@@ -9,6 +9,8 @@ final class MultiEvents {
   let epoll: Int32
   /// When libcurl wants its time-outs looked at, in nanoseconds of the monotonic clock.
   private(set) var wanted: UInt64?
+  /// What libcurl has a transfer on.
+  private var sockets: Set<curl_socket_t> = []
 
   init(epoll: Int32) { self.epoll = epoll }
 
@@ -19,8 +21,7 @@ final class MultiEvents {
     ccurl_multi_set_callbacks(
       multi,
       { _, socket, what, context, _ in
-        // Fails only for a socket that is gone, which needs no watching.
-        _ = ccurl_epoll_watch(MultiEvents.from(context).epoll, socket, what)
+        MultiEvents.from(context).watch(socket, what)
         return 0
       },
       { _, milliseconds, context in
@@ -28,6 +29,21 @@ final class MultiEvents {
           milliseconds < 0 ? nil : DispatchTime.now().uptimeNanoseconds + UInt64(milliseconds) * 1_000_000
         return 0
       }, Unmanaged.passUnretained(self).toOpaque())
+  }
+
+  private func watch(_ socket: curl_socket_t, _ what: Int32) {
+    if what == CURL_POLL_REMOVE { sockets.remove(socket) } else { sockets.insert(socket) }
+    // Fails only for a socket that is gone, which needs no watching.
+    _ = ccurl_epoll_watch(epoll, socket, what)
+  }
+
+  /// Runs a body with all sockets corked: what it writes leaves in full segments (tcp(7), TCP_CORK). For HTTP/2, where many requests share
+  /// a connection, and libcurl writes two frames for each, each by itself.
+  func corked(_ body: () -> Void) {
+    let sockets = sockets
+    for socket in sockets { ccurl_set_cork(socket, 1) }
+    body()
+    for socket in sockets { ccurl_set_cork(socket, 0) }
   }
 
   /// Whether the time has come; it is then forgotten, libcurl sets it again.
