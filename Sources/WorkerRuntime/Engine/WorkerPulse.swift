@@ -80,9 +80,10 @@ final class WorkerPulse: Sendable {
     }
     guard changed else { return }
     if isUp {
-      parts.log.info("lane is up", [.lane: lane.name])
+      parts.log.info("lane is up", [.lane: lane.name, .queue: parts.options.queue])
     } else {
-      parts.log.error("lane is down", [.lane: lane.name, .reason: reason?.description])
+      parts.log.error(
+        "lane is down", [.lane: lane.name, .queue: parts.options.queue, .reason: reason?.description])
     }
   }
 
@@ -102,10 +103,11 @@ final class WorkerPulse: Sendable {
     }
     switch next {
     case .pausing:
-      parts.log.error("no job can be served; the consumer pauses", [.reason: outage?.description])
+      parts.log.error(
+        "no job can be served; the consumer pauses", [.queue: parts.options.queue, .reason: outage?.description])
       return { await self.pause() }
     case .resuming:
-      parts.log.info("jobs can be served again; the consumer resumes")
+      parts.log.info("jobs can be served again; the consumer resumes", [.queue: parts.options.queue])
       return { await self.resume() }
     case .on, .paused, nil: return nil
     }
