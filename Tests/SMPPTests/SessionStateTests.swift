@@ -104,7 +104,7 @@ struct SessionStateTests {
     #expect(self.failures(state.submit(Sample.submission(5), now: start))[5]?.mayHaveBeenTaken == false)
   }
 
-  @Test("A message that is not answered in time may have been taken; its late answer is nobody's")
+  @Test("A message that is not answered in time may have been taken; nobody waits for its late answer")
   func timeOut() {
     var state = bound(Sample.limits(window: 1))
     _ = state.submit(Sample.submission(1, timeout: .seconds(1)), now: start)
@@ -115,8 +115,68 @@ struct SessionStateTests {
     #expect(failures[1]?.mayHaveBeenTaken == true)
     #expect(failures[2]?.mayHaveBeenTaken == false)
     #expect(failures.values.allSatisfy { $0.kind == .timedOut })
-    #expect(actions.last == sent(3, 3))
+    #expect(actions.contains(sent(3, 3)))
     #expect(state.received(ok("late"), sequence: 2, now: start + .seconds(2)).isEmpty)
+  }
+
+  @Test("A receipt of a message whose answer came too late is still known to be its own, the second one too")
+  func lateAnswer() throws {
+    var state = bound(Sample.limits(window: 1))
+    let origin = MessageOrigin(id: "job-1", correlationID: "c-1")
+    var late = Sample.submission(1, timeout: .seconds(1))
+    late.origin = origin
+    _ = state.submit(late, now: start)
+    _ = state.tick(now: start + .seconds(1))
+    _ = state.submit(Sample.submission(2), now: start + .seconds(1))
+    let receipt = try #require(Sample.delivered(Sample.delivery("id:late stat:DELIVRD err:000 text:")))
+    // It overtakes the answer, and waits for it.
+    #expect(state.received(.deliver(receipt), sequence: 7, now: start + .seconds(2)).isEmpty)
+    for (sequence, actions) in [
+      (7 as UInt32, state.received(ok("late"), sequence: 2, now: start + .seconds(2))),
+      (8, state.received(.deliver(receipt), sequence: 8, now: start + .seconds(3))),
+    ] {
+      guard case .deliver(let handed, sequence: sequence)? = actions.first else {
+        Issue.record("not handed out: \(actions)")
+        continue
+      }
+      #expect(handed.origin == origin && handed.messageID == "late")
+    }
+  }
+
+  @Test("Only so many late answers are waited for")
+  func overdue() {
+    var overdue = OverdueMessages()
+    for sequence in 1...UInt32(OverdueMessages.capacity + 1) {
+      overdue.insert(sequence, MessageOrigin(id: "\(sequence)"))
+    }
+    #expect(overdue.remove(1) == nil && overdue.remove(2)?.id == nil)
+    #expect(overdue.remove(UInt32(OverdueMessages.capacity + 1))?.id == "\(OverdueMessages.capacity + 1)")
+    #expect(overdue.remove(UInt32(OverdueMessages.capacity))?.id == "\(OverdueMessages.capacity)")
+    #expect(overdue.remove(UInt32(OverdueMessages.capacity)) == nil)
+  }
+
+  @Test("A server that leaves a message unanswered and says nothing else is asked at once whether it is there")
+  func silence() {
+    var state = bound(Sample.limits(window: 2))
+    _ = state.submit(Sample.submission(1, timeout: .seconds(1)), now: start + .milliseconds(1))
+    let enquiry = SessionAction.send(.enquireLink, sequence: 3, ticket: nil)
+    #expect(state.tick(now: start + .milliseconds(1001)).last == enquiry)
+    #expect(state.tick(now: start + .seconds(2)).isEmpty)
+    guard case .end(let error)? = state.tick(now: start + .seconds(12)).last else {
+      Issue.record("the connection is kept")
+      return
+    }
+    #expect(error.kind == .connectionLost)
+  }
+
+  @Test("One that only is slow is not suspected")
+  func slow() {
+    var state = bound(Sample.limits(window: 2))
+    _ = state.submit(Sample.submission(1, timeout: .seconds(1)), now: start + .milliseconds(1))
+    _ = state.submit(Sample.submission(2, timeout: .seconds(9)), now: start + .milliseconds(1))
+    _ = state.received(ok("b"), sequence: 3, now: start + .milliseconds(500))
+    #expect(failures(state.tick(now: start + .seconds(2)))[1]?.kind == .timedOut)
+    #expect(state.tick(now: start + .seconds(3)).isEmpty)
   }
 
   @Test("A caller that gives up")

@@ -51,10 +51,14 @@ struct SessionState {
   private var waiting = WaitingLine()
   private var window: [UInt32: Sent] = [:]
   private var recent = RecentIDs()
+  /// Whose messages nobody waits for any more, and the server may still answer to.
+  private var overdue = OverdueMessages()
   private var held: [HeldReceipt] = []
   /// Receipts that were handed out and are not answered yet.
   private var openReceipts: Set<UInt32> = []
   private var heardAt: Instant?
+  /// Whether a message ran into its time-out and nothing has come since it went out: the connection may be dead.
+  private var isSilent = false
   private var enquiry: (sequence: UInt32, at: Instant)?
 
   init(_ request: BindRequest, notation: MessageIDNotation, limits: SessionLimits) {
@@ -77,6 +81,7 @@ struct SessionState {
     let sequence = nextSequence()
     phase = .binding(sequence: sequence, until: now + limits.bindTimeout)
     heardAt = now
+    isSilent = false
     return [.send(.bindTransceiver(request), sequence: sequence, ticket: nil)]
   }
 
@@ -89,6 +94,7 @@ struct SessionState {
     // The server delivers again what was not answered.
     held.removeAll()
     openReceipts.removeAll()
+    overdue.removeAll()
     let sent = window.values.sorted { $0.at < $1.at }.map(\.submission)
     window.removeAll()
     return sent.map {
@@ -130,7 +136,7 @@ struct SessionState {
     let error = SMPPError(.cancelled, "cancelled by the caller")
     if removeWaiting(where: { $0.ticket == ticket }).isEmpty {
       guard let sequence = window.first(where: { $0.value.submission.ticket == ticket })?.key else { return [] }
-      window.removeValue(forKey: sequence)
+      if let sent = window.removeValue(forKey: sequence) { overdue.insert(sequence, sent.submission.origin) }
       return [.finish(ticket: ticket, .failure(error.inMidWindow(true)))] + afterAnswer(now)
     }
     return [.finish(ticket: ticket, .failure(error))]
@@ -179,6 +185,7 @@ struct SessionState {
 
   mutating func received(_ pdu: IncomingPDU, sequence: UInt32, now: Instant) -> [SessionAction] {
     heardAt = now
+    isSilent = false
     enquiry = nil
     switch pdu {
     case .bindResponse(let status): return bindAnswered(status, sequence, now)
@@ -209,8 +216,7 @@ struct SessionState {
   private mutating func answered(
     _ status: CommandStatus, _ id: String?, _ sequence: UInt32, _ now: Instant
   ) -> [SessionAction] {
-    // Nobody waits for it any more: it came too late.
-    guard let sent = window.removeValue(forKey: sequence) else { return [] }
+    guard let sent = window.removeValue(forKey: sequence) else { return answeredLate(status, id, sequence, now) }
     let ticket = sent.submission.ticket
     if status == .ok {
       throttle.answered(sentAt: sent.at)
@@ -220,6 +226,15 @@ struct SessionState {
     if status.asksToSlowDown { return slowDown(sent, status, now) }
     throttle.answered(sentAt: sent.at)
     return [.finish(ticket: ticket, .failure(Self.refusal(status)))] + afterAnswer(now)
+  }
+
+  /// Nobody waits for it any more. But its receipt will say what became of a message of which nobody knows.
+  private mutating func answeredLate(
+    _ status: CommandStatus, _ id: String?, _ sequence: UInt32, _ now: Instant
+  ) -> [SessionAction] {
+    guard let origin = overdue.remove(sequence), status == .ok, let id else { return [] }
+    recent.insert(id, origin)
+    return releaseReceipts(now)
   }
 
   /// The message surely was not taken: it goes again after the pause, if its caller can wait so long.
@@ -342,7 +357,11 @@ struct SessionState {
     let error = SMPPError(.timedOut, "the server did not answer in time")
     let unsent = removeWaiting { $0.deadline <= now }
     let sent = window.filter { $0.value.submission.deadline <= now }
-    for sequence in sent.keys { window.removeValue(forKey: sequence) }
+    for (sequence, sent) in sent.sorted(by: { $0.key < $1.key }) {
+      window.removeValue(forKey: sequence)
+      overdue.insert(sequence, sent.submission.origin)
+      if let heardAt, heardAt <= sent.at { isSilent = true }
+    }
     let late = SMPPError(.timedOut, "there was no room in the window in time")
     return unsent.map { .finish(ticket: $0.ticket, .failure(late)) }
       + sent.sorted { $0.key < $1.key }.map {
@@ -350,13 +369,13 @@ struct SessionState {
       }
   }
 
-  /// Asks a server that has been silent whether it is there.
+  /// Asks a server that has been silent whether it is there: after the interval, or at once when it did not answer to a message.
   private mutating func enquire(_ now: Instant) -> [SessionAction] {
     if let enquiry {
       guard enquiry.at + limits.enquireTimeout <= now else { return [] }
       return [.end(SMPPError(.connectionLost, "the server does not answer to enquire_link"))]
     }
-    guard let heardAt, heardAt + limits.enquireInterval <= now else { return [] }
+    guard let heardAt, isSilent || heardAt + limits.enquireInterval <= now else { return [] }
     let sequence = nextSequence()
     enquiry = (sequence, now)
     return [.send(.enquireLink, sequence: sequence, ticket: nil)]
