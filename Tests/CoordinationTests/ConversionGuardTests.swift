@@ -161,6 +161,15 @@ struct ConversionGuardTests {
     #expect(guarding.obsolete(at: last).isEmpty)
   }
 
+  @Test("What was counted while the clock was ahead does not keep the present from counting")
+  func clockSetBack() {
+    var guarding = makeGuard()
+    let ahead = begin + .seconds(100_000)
+    _ = count(&guarding, [.verified, .verified, .verified, .verified], at: ahead, createdAt: ahead)
+    #expect(count(&guarding, [.expired, .expired, .expired], at: begin).isEmpty)
+    #expect(count(&guarding, [.expired], at: begin) == ["+1415555"])
+  }
+
   @Test("What is taken back was not counted; what a block has judged is not taken back")
   func withdraws() {
     var guarding = makeGuard()

@@ -123,6 +123,29 @@ struct LimitTests {
     #expect(book.admitCheck(ofNumber: "+14155550124", at: begin, in: &store) == nil)
   }
 
+  @Test("A clock that was ahead for a while uses up no more than the budget of its day")
+  func clockSetBack() {
+    let book = LimitBook(Limits())
+    for ahead in [Duration.seconds(13 * 3600), .seconds(10 * 86_400)] {
+      var store = MemoryUsage()
+      // Ten a day for a number; the clock is ahead for the first nine.
+      for index in 0..<9 {
+        #expect(book.admit(send(), at: begin + ahead + .seconds(index * 700), in: &store) == nil)
+      }
+      var taken = 0
+      for index in 0..<20 where book.admit(send(), at: begin + .seconds(index * 700), in: &store) == nil { taken += 1 }
+      #expect(taken == (ahead > .seconds(86_400) ? 10 : 1))
+      // A day later nothing of it counts, although the first clock has not come so far.
+      #expect(book.admit(send(), at: begin + .seconds(86_400 + 14_000), in: &store) == nil)
+    }
+    let rule = LimitRule(daily: .sendsDay, limit: 5)
+    var window = SlidingWindow()
+    window.record(at: begin + .seconds(13 * 3600), rule)
+    window.record(at: begin, rule)
+    #expect(window.entries.map(\.at) == [rule.rounded(begin)] && window.count(at: begin, rule) == 2)
+    #expect(window.wait(at: begin, rule) == nil)
+  }
+
   @Test("A large limit keeps few entries and still counts right")
   func boundedRows() {
     let rule = LimitRule(sliding: .sendsShort, limit: 100_000, window: .seconds(600))

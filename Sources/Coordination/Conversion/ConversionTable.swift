@@ -34,7 +34,7 @@ struct ConversionTable: Sendable {
   }
 
   private func count(_ entry: inout Entry, _ isVerified: Bool, _ slot: Int64, _ now: Int64) -> ConversionCounts {
-    entry.window.count(isVerified: isVerified, in: slot)
+    entry.window.count(isVerified: isVerified, in: min(slot, now), now: now)
     return entry.window.counts(at: now)
   }
 

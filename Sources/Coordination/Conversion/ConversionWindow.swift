@@ -16,7 +16,10 @@ struct ConversionWindow: Sendable, Hashable {
   private var slots: [Slot] = []
 
   /// Counts a verification that ended in a slot. The slots may come in any order.
-  mutating func count(isVerified: Bool, in number: Int64) {
+  /// - Parameter now: the slot of the present, for who counts. What lies further ahead than the next one was counted by a clock that has
+  ///   been set back, and is forgotten: beside it nothing of the present would be new enough to be kept.
+  mutating func count(isVerified: Bool, in number: Int64, now: Int64) {
+    if let last = slots.last, last.number > now + 1 { slots.removeAll { $0.number > now + 1 } }
     var index = slots.count
     while index > 0, slots[index - 1].number > number { index -= 1 }
     if index > 0, slots[index - 1].number == number {

@@ -42,7 +42,8 @@ struct LimitRule: Sendable, Hashable {
     now.milliseconds - now.milliseconds % step
   }
 
+  /// Whether what happened then does not count any more, or cannot have happened then.
   func isOver(_ at: Int64, at now: UnixTime) -> Bool {
-    at + windowMilliseconds <= now.milliseconds
+    at + windowMilliseconds <= now.milliseconds || at - windowMilliseconds > now.milliseconds
   }
 }

@@ -4,6 +4,9 @@ import Telemetry
 ///
 /// Times are rounded down to `step`, so there are never more than `length / step + 1` entries, however large the limit is. A
 /// step of one millisecond makes it exact; a step as long as the window makes it a calendar window (a day in UTC).
+///
+/// Nobody's clock is right for ever. What was counted while it was ahead counts as of now once it is set back, and not at all when it was
+/// ahead by more than a window: else a minute of a wrong clock would use up a budget for as long as it was ahead.
 struct SlidingWindow: Sendable, Hashable {
   struct Entry: Sendable, Hashable {
     /// Milliseconds since 1970, rounded down to the step.
@@ -39,10 +42,22 @@ struct SlidingWindow: Sendable, Hashable {
   mutating func record(at now: UnixTime, _ rule: LimitRule) {
     entries.removeAll { rule.isOver($0.at, at: now) }
     let at = rule.rounded(now)
+    if let last = entries.last, last.at > at { setBack(to: at) }
     if let last = entries.last, last.at >= at {
       entries[entries.count - 1].count += 1
     } else {
       entries.append(Entry(at: at, count: 1))
+    }
+  }
+
+  /// The clock was set back.
+  private mutating func setBack(to at: Int64) {
+    let ahead = entries.filter { $0.at > at }.reduce(0) { $0 + $1.count }
+    entries.removeAll { $0.at > at }
+    if let last = entries.last, last.at == at {
+      entries[entries.count - 1].count += ahead
+    } else {
+      entries.append(Entry(at: at, count: ahead))
     }
   }
 
