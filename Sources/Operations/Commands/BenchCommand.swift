@@ -80,7 +80,7 @@ struct BenchCommand {
       if let rate = try arguments.integer("rate", in: 1...10_000) {
         try await load.openLoop(count: count, perSecond: rate)
       } else {
-        try await load.closedLoop(count: count, underWay: try arguments.integer("under-way", in: 1...4_096) ?? 256)
+        try await load.closedLoop(count: count, underWay: try arguments.integer("under-way", in: 1...4_096) ?? 1_024)
       }
     return CommandOutput(
       text: Self.text(result), json: Self.json(result),

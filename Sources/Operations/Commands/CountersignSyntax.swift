@@ -230,7 +230,7 @@ enum CountersignSyntax {
         "verifications", "Verifies numbers, and plays the provider that the workers' lane has to point to.",
         options: [
           .value("provider-port", "PORT", "Where the workers send their requests, on 127.0.0.1: 5709 unless given."),
-          .value("under-way", "NUMBER", "Verifications under way at once: 256 unless given."),
+          .value("under-way", "NUMBER", "Verifications under way at once: 1024 unless given."),
           .value("rate", "NUMBER", "Start so many a second, however long they take."),
           .value("first", "NUMBER", "Where in the list of numbers to begin, so that a run does not repeat another's."),
           .value("app", "APP", "An app whose callers are trusted: com.example.app unless given."),
