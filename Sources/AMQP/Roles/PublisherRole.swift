@@ -56,9 +56,12 @@ final class PublisherRole: ChannelRole {
   }
 
   func work(_ link: Link, now: Instant) throws(AMQPError) -> FollowUp {
-    // What waits stays in the inbox, so that the next calls need not wake anybody.
     guard !waiting.isEmpty || !inbox.isEmpty else { return FollowUp() }
-    if let delay = window.delay(isConfirmed: tracker.isEmpty, now: now) { return FollowUp(after: delay) }
+    // What was held up by a full socket or by too many unconfirmed is enough for a batch. The rest stays in the inbox until its time
+    // comes, so that the next calls need not wake anybody.
+    if waiting.isEmpty, let delay = window.delay(isConfirmed: tracker.isEmpty, now: now) {
+      return FollowUp(after: delay)
+    }
     window.sent(at: now)
     for ticket in inbox.take() {
       for position in ticket.publications.indices {
