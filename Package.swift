@@ -106,6 +106,7 @@ let executables: [Target] = [
 let testTargets: [Target] = [
   tests("Operations", ["Messages", "NameService", "PushVerification", "RelayMail", "ServiceRuntime", "Telemetry"]),
   tests("NameService"),
+  tests("Benchmarks", ["CurlTransport", "HTTPServer"]),
   tests(
     "Coordination",
     ["AMQP", "Database", "JOSE", "Messages", "PhoneNumbers", "ServiceRuntime", "Telemetry"]),

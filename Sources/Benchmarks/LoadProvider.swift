@@ -1,108 +1,58 @@
+import FoundationEssentials
 import HTTPServer
 import Synchronization
 
-/// Stands in for Twilio within the benchmark's own process, so that the arrival of a message is timed by the clock that
-/// timed the command.
+/// Stands in for Twilio and, behind a front that speaks HTTP/2, for APNs within the benchmark's own process, so that the arrival of a message
+/// or a push is timed by the clock that timed the command.
 final class LoadProvider: Sendable {
-  /// What arrived for a number.
-  struct Arrival: Sendable {
-    let code: String
-    let at: ContinuousClock.Instant
+  /// The two halves of the proof of an app, as a silent push brings them to its device.
+  struct Proof: Decodable, Sendable {
+    let receipt: String
+    let secret: String
   }
 
-  private struct Waiter {
-    let continuation: CheckedContinuation<Arrival?, Never>
-    let since: ContinuousClock.Instant
-  }
-
-  private struct State {
-    var waiting: [String: Waiter] = [:]
-    var arrived: [String: Arrival] = [:]
-    var repeated = 0
-    var number = 0
-  }
-
-  private let state = Mutex(State())
+  /// Codes by phone number.
+  let messages = Arrivals<String>()
+  /// Proofs by device token.
+  let pushes = Arrivals<Proof>()
+  private let number = Mutex(0)
 
   private static let maxBodyBytes = 16 << 10
-
-  /// How many messages came for a number that had one already.
-  var repeated: Int { state.withLock { $0.repeated } }
 
   /// Listens.
   /// - Parameter port: on the loopback interface.
   func listen(port: UInt16) throws -> HTTPServer {
     try HTTPServer(host: "127.0.0.1", port: port, maxBodyBytes: Self.maxBodyBytes) { [self] request in
       guard request.method == "POST" else { return .respond(HTTPServerResponse(status: 405, text: "")) }
-      return .respond(take(request))
-    }
-  }
-
-  /// Waits for the message to a number; nil when `giveUp` ended the wait.
-  func arrival(for number: String) async -> Arrival? {
-    await withCheckedContinuation { continuation in
-      let arrived: Arrival? = state.withLock { state in
-        if let arrival = state.arrived[number] { return arrival }
-        state.waiting[number] = Waiter(continuation: continuation, since: .now)
-        return nil
-      }
-      if let arrived { continuation.resume(returning: arrived) }
+      let now = ContinuousClock.now
+      let parts = request.path.split(separator: "/")
+      return .respond(
+        parts.starts(with: ["3", "device"]) && parts.count == 3
+          ? push(request, to: String(parts[2]), now) : message(request, now))
     }
   }
 
   /// Ends the waits that have lasted longer than `limit`.
   func giveUp(after limit: Duration) {
-    let now = ContinuousClock.now
-    let late = state.withLock { state in
-      let late = state.waiting.filter { now - $0.value.since > limit }
-      for number in late.keys { state.waiting.removeValue(forKey: number) }
-      return late.values.map(\.continuation)
-    }
-    for continuation in late { continuation.resume(returning: nil) }
+    messages.giveUp(after: limit)
+    pushes.giveUp(after: limit)
   }
 
-  private func take(_ request: HTTPServerRequest) -> HTTPServerResponse {
-    let now = ContinuousClock.now
-    let form = Self.form(request.body)
-    guard let number = form["To"], let text = form["Body"], let code = Self.code(in: text) else {
+  // MARK: Twilio
+
+  private func message(_ request: HTTPServerRequest, _ now: ContinuousClock.Instant) -> HTTPServerResponse {
+    let form = Dictionary(URLEncodedForm.parse(request.body).map { ($0.name, $0.value) }) { first, _ in first }
+    guard let recipient = form["To"], let text = form["Body"], let code = Self.code(in: text) else {
       return HTTPServerResponse(status: 400, contentType: "application/json", text: #"{"code":21604,"status":400}"#)
     }
-    let arrival = Arrival(code: code, at: now)
-    let (waiting, id) = state.withLock { state in
-      state.number += 1
-      if state.arrived.updateValue(arrival, forKey: number) != nil { state.repeated += 1 }
-      return (state.waiting.removeValue(forKey: number), state.number)
+    messages.add(code, for: recipient, at: now)
+    let id = number.withLock { number in
+      number += 1
+      return number
     }
-    waiting?.continuation.resume(returning: arrival)
     return HTTPServerResponse(
       status: 201, contentType: "application/json",
       text: #"{"sid":"SM\#(id)","status":"queued","num_segments":"1","error_code":null}"#)
-  }
-
-  private static func form(_ body: [UInt8]) -> [String: String] {
-    var fields: [String: String] = [:]
-    for pair in body.split(separator: UInt8(ascii: "&")) {
-      let parts = pair.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
-      guard parts.count == 2 else { continue }
-      fields[decoded(parts[0])] = decoded(parts[1])
-    }
-    return fields
-  }
-
-  private static func decoded(_ text: ArraySlice<UInt8>) -> String {
-    var bytes: [UInt8] = []
-    var rest = text
-    while let byte = rest.popFirst() {
-      switch byte {
-      case UInt8(ascii: "+"): bytes.append(UInt8(ascii: " "))
-      case UInt8(ascii: "%"):
-        let digits = String(decoding: rest.prefix(2), as: UTF8.self)
-        rest = rest.dropFirst(2)
-        bytes.append(UInt8(digits, radix: 16) ?? UInt8(ascii: "?"))
-      default: bytes.append(byte)
-      }
-    }
-    return String(decoding: bytes, as: UTF8.self)
   }
 
   /// The first six digits in a row.
@@ -117,5 +67,30 @@ final class LoadProvider: Sendable {
       }
     }
     return nil
+  }
+
+  // MARK: APNs
+
+  private struct Payload: Decodable {
+    let proof: Proof
+
+    /// The key by which the app's SDK finds them, unless the worker is told another one.
+    enum CodingKeys: String, CodingKey {
+      case proof = "com.google.firebase.auth"
+    }
+  }
+
+  // One for the process: it is safe to share.
+  private static let decoder = JSONDecoder()
+
+  private func push(
+    _ request: HTTPServerRequest, to device: String, _ now: ContinuousClock.Instant
+  ) -> HTTPServerResponse {
+    do {
+      pushes.add(try Self.decoder.decode(Payload.self, from: Data(request.body)).proof, for: device, at: now)
+      return HTTPServerResponse(status: 200, text: "")
+    } catch {
+      return HTTPServerResponse(status: 400, contentType: "application/json", text: #"{"reason":"PayloadEmpty"}"#)
+    }
   }
 }

@@ -18,6 +18,7 @@ struct BenchCommand {
       case "broker": return try await broker(arguments)
       case "fill": return try await fill(arguments)
       case "drain": return try await drain(arguments)
+      case "proofs": return try await proofs(arguments)
       default: return try await verifications(arguments)
       }
     } catch let error as AMQPError {
@@ -87,12 +88,43 @@ struct BenchCommand {
       exitCode: result.failed.isEmpty && result.repeated == 0 ? .success : .failure)
   }
 
+  private func proofs(_ arguments: CommandArguments) async throws -> CommandOutput {
+    let count = try arguments.integer("count", in: Self.counts) ?? 10_000
+    let load = ProofLoad(
+      endpoint: try backend.endpoints().service, app: arguments.value("app") ?? "com.example.push",
+      providerPort: UInt16(try arguments.integer("provider-port", in: 1...65_535) ?? 5_709),
+      firstDevice: try arguments.integer("first", in: 0...100_000_000) ?? 0)
+    let result =
+      if let rate = try arguments.integer("rate", in: 1...10_000) {
+        try await load.openLoop(count: count, perSecond: rate)
+      } else {
+        try await load.closedLoop(count: count, underWay: try arguments.integer("under-way", in: 1...4_096) ?? 1_024)
+      }
+    return CommandOutput(
+      text: Self.text(result), json: Self.json(result), exitCode: result.failed.isEmpty ? .success : .failure)
+  }
+
   private static func text(_ result: VerificationLoad.Result) -> String {
-    var lines = ["\(result.approved) verifications approved, \(whole(result.rate)) a second"]
-    for (code, number) in result.failed.sorted(by: { $0.key < $1.key }) { lines.append("  \(number) failed: \(code)") }
-    if result.repeated > 0 { lines.append("  \(result.repeated) messages were sent twice") }
-    for (what, latency) in [("command to provider", result.commandToProvider), ("whole", result.whole)] {
-      guard let latency else { continue }
+    text(
+      "\(result.approved) verifications approved, \(whole(result.rate)) a second", failed: result.failed,
+      repeated: result.repeated > 0 ? "\(result.repeated) messages were sent twice" : nil,
+      [("command to provider", result.commandToProvider), ("whole", result.whole)])
+  }
+
+  private static func text(_ result: ProofLoad.Result) -> String {
+    text(
+      "\(result.proven) apps proven, \(whole(result.rate)) a second", failed: result.failed,
+      repeated: result.repeated > 0 ? "\(result.repeated) pushes were sent twice" : nil,
+      [("command to receipt", result.commandToReceipt), ("command to device", result.commandToDevice)])
+  }
+
+  private static func text(
+    _ title: String, failed: [String: Int], repeated: String?, _ latencies: [(what: String, summary: LatencySummary?)]
+  ) -> String {
+    var lines = [title]
+    for (code, number) in failed.sorted(by: { $0.key < $1.key }) { lines.append("  \(number) failed: \(code)") }
+    if let repeated { lines.append("  \(repeated)") }
+    for case (let what, let latency?) in latencies {
       lines.append(
         "  \(what): median \(tenths(latency.median)) ms, 95 % \(tenths(latency.percentile95)) ms, "
           + "99 % \(tenths(latency.percentile99)) ms, most \(tenths(latency.maximum)) ms")
@@ -101,18 +133,30 @@ struct BenchCommand {
   }
 
   private static func json(_ result: VerificationLoad.Result) -> JSONValue {
-    func latency(_ summary: LatencySummary?) -> JSONValue {
-      guard let summary else { return .null }
-      return .object([
-        "medianMilliseconds": .number(summary.median), "percentile95Milliseconds": .number(summary.percentile95),
-        "percentile99Milliseconds": .number(summary.percentile99), "maximumMilliseconds": .number(summary.maximum),
-      ])
-    }
+    .object([
+      "approved": .integer(Int64(result.approved)), "perSecond": .number(result.rate), "failed": json(result.failed),
+      "repeated": .integer(Int64(result.repeated)), "commandToProvider": json(result.commandToProvider),
+      "whole": json(result.whole),
+    ])
+  }
+
+  private static func json(_ result: ProofLoad.Result) -> JSONValue {
+    .object([
+      "proven": .integer(Int64(result.proven)), "perSecond": .number(result.rate), "failed": json(result.failed),
+      "repeated": .integer(Int64(result.repeated)), "commandToReceipt": json(result.commandToReceipt),
+      "commandToDevice": json(result.commandToDevice),
+    ])
+  }
+
+  private static func json(_ failed: [String: Int]) -> JSONValue {
+    .object(failed.mapValues { .integer(Int64($0)) })
+  }
+
+  private static func json(_ summary: LatencySummary?) -> JSONValue {
+    guard let summary else { return .null }
     return .object([
-      "approved": .integer(Int64(result.approved)), "perSecond": .number(result.rate),
-      "failed": .object(result.failed.mapValues { .integer(Int64($0)) }),
-      "repeated": .integer(Int64(result.repeated)),
-      "commandToProvider": latency(result.commandToProvider), "whole": latency(result.whole),
+      "medianMilliseconds": .number(summary.median), "percentile95Milliseconds": .number(summary.percentile95),
+      "percentile99Milliseconds": .number(summary.percentile99), "maximumMilliseconds": .number(summary.maximum),
     ])
   }
 

@@ -235,6 +235,15 @@ enum CountersignSyntax {
           .value("first", "NUMBER", "Where in the list of numbers to begin, so that a run does not repeat another's."),
           .value("app", "APP", "An app whose callers are trusted: com.example.app unless given."),
         ]),
+      CommandSyntax(
+        "proofs", "Proves apps by push, and plays the devices. A front with TLS and HTTP/2 has to pass the pushes on.",
+        options: [
+          .value("provider-port", "PORT", "Where the front passes them to, on 127.0.0.1: 5709 unless given."),
+          .value("under-way", "NUMBER", "Proofs under way at once: 1024 unless given."),
+          .value("rate", "NUMBER", "Start so many a second, however long they take."),
+          .value("first", "NUMBER", "The first device token, so that a run does not repeat another's."),
+          .value("app", "APP", "An app that is pushed to: com.example.push unless given."),
+        ]),
     ])
 
   private static let version = CommandSyntax("version", "Prints the version.")

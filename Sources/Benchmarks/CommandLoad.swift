@@ -1,0 +1,95 @@
+import AMQP
+import HTTPServer
+import Messages
+import Telemetry
+
+/// Sends commands as a service would, from a process that plays the provider as well: what verifications and proofs of apps have in common.
+struct CommandLoad: Sendable {
+  let endpoint: BrokerEndpoint
+  /// Where the workers' lane sends its requests, on the loopback interface.
+  let providerPort: UInt16
+
+  /// How many are under way.
+  enum Pace: Sendable {
+    /// As fast as it goes, with a fixed number under way.
+    case closedLoop(underWay: Int)
+    /// At a fixed rate, whatever the answers do: a late answer does not hold back the next command.
+    case openLoop(perSecond: Int)
+  }
+
+  /// One of the run, by its number.
+  typealias One = @Sendable (_ index: Int, _ client: RequestClient, _ provider: LoadProvider) async -> Void
+
+  private static let requestTimeout: Duration = .seconds(30)
+  /// What has not reached the provider after so long never will.
+  private static let arrivalTimeout: Duration = .seconds(60)
+
+  /// - Returns: how long it took, and the provider with what it has received.
+  func run(count: Int, _ pace: Pace, _ one: @escaping One) async throws -> (took: Duration, provider: LoadProvider) {
+    let provider = LoadProvider()
+    let server = try provider.listen(port: providerPort)
+    let client = RequestClient(endpoint: endpoint, options: ConnectionOptions(name: "bench-client"), onEvent: { _ in })
+    let took = try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask { await client.run() }
+      let watch = Task {
+        while !Task.isCancelled {
+          try await Task.sleep(for: .seconds(1))
+          provider.giveUp(after: Self.arrivalTimeout)
+        }
+      }
+      defer { watch.cancel() }
+      let took: Duration
+      do {
+        took = try await ContinuousClock().measure {
+          switch pace {
+          case .closedLoop(let underWay): await Self.closedLoop(count, underWay) { await one($0, client, provider) }
+          case .openLoop(let perSecond): try await Self.openLoop(count, perSecond) { await one($0, client, provider) }
+          }
+        }
+      } catch {
+        await client.stop()
+        throw error
+      }
+      await client.stop()
+      try await group.waitForAll()
+      return took
+    }
+    await server.stop()
+    return (took, provider)
+  }
+
+  private static func closedLoop(
+    _ count: Int, _ underWay: Int, _ one: @escaping @Sendable (Int) async -> Void
+  ) async {
+    await withTaskGroup(of: Void.self) { group in
+      for index in 0..<count {
+        if index >= underWay { await group.next() }
+        group.addTask { await one(index) }
+      }
+    }
+  }
+
+  private static func openLoop(
+    _ count: Int, _ perSecond: Int, _ one: @escaping @Sendable (Int) async -> Void
+  ) async throws {
+    let begun = ContinuousClock.now
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for index in 0..<count {
+        try await Task.sleep(
+          until: begun + .nanoseconds(1_000_000_000 / perSecond) * index, tolerance: .zero, clock: .continuous)
+        group.addTask { await one(index) }
+      }
+      try await group.waitForAll()
+    }
+  }
+
+  /// Sends a command and reads its reply.
+  static func ask<C: Command>(_ command: C, _ client: RequestClient) async throws -> C.Reply {
+    let envelope = Envelope(type: C.type, messageID: MessageID.make(), timestamp: SystemClock().now(), appID: "bench")
+    let reply = try await client.request(
+      envelope.message(body: try command.json()), exchange: Topology.Exchanges.commands, routingKey: C.routingKey,
+      timeout: requestTimeout)
+    if reply.type == ErrorReply.type.text { throw try ErrorReply(json: reply.body).error }
+    return try C.Reply(json: reply.body)
+  }
+}
