@@ -65,6 +65,7 @@ public struct SenderSettings: Sendable {
 
   /// Says early what would otherwise be told by each refused job.
   func warn(of relay: RelayRules, _ section: ConfigurationSection, _ path: String) {
+    // A sender whose keys cannot sign is no sender yet: who makes it for use tells why.
     guard let sender = try? sender(), let problem = relay.problem(with: sender) else { return }
     section.warning(path, "mail from it to Apple's relay is refused: \(problem)")
   }

@@ -50,6 +50,7 @@ struct AWSLane: HTTPLane {
       configurationSetName: configuration.configurationSet,
       protectConfigurationID: configuration.protectConfigurationID,
       maxPrice: configuration.maxPrice, context: Self.context(attempt.jobID))
+    // Texts and whole numbers can always be written, so there is no more to say about it.
     guard let json = try? JSONEncoder().encode(body) else {
       return .impossible(.refused(Reason("INVALID_TEXT", "The message cannot be written as JSON.")))
     }

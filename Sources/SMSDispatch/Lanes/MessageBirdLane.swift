@@ -42,6 +42,7 @@ struct MessageBirdLane: HTTPLane {
       body: message.text.text, datacoding: message.text.encoding == .ucs2 ? "unicode" : "plain", validity: seconds,
       reference: String(attempt.jobID.prefix(MessageBirdConfiguration.maxReferenceLength)),
       reportUrl: callbacks?.url(lane: name, of: attempt))
+    // Texts and whole numbers can always be written, so there is no more to say about it.
     guard let json = try? JSONEncoder().encode(body) else {
       return .impossible(.refused(Reason("INVALID_TEXT", "The message cannot be written as JSON.")))
     }

@@ -29,7 +29,9 @@ struct TokenKeys: Sendable {
   /// The ID of the key that signed, and what it signed; `nil` unless the signature is good and names its key.
   func verify(_ token: String) -> (keyID: String, claims: TokenClaims)? {
     for key in keys {
+      // Signed with another key, or with none: Apple does not say which, and the next one may be it.
       guard let (header, payload) = try? JWS.verify(token, with: key), let keyID = header["kid"] else { continue }
+      // Claims of other types are as good as none, and refused without a reason like these.
       guard let claims = try? JSONDecoder().decode(TokenClaims.self, from: Data(payload)) else { return nil }
       return (keyID, claims)
     }
