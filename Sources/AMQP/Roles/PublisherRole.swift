@@ -56,7 +56,8 @@ final class PublisherRole: ChannelRole {
   }
 
   func work(_ link: Link, now: Instant) throws(AMQPError) -> FollowUp {
-    guard !waiting.isEmpty || !inbox.isEmpty else { return FollowUp() }
+    // While the broker does not read, all stays in the inbox, which drops what nobody waits for any more.
+    guard !link.isBlocked, !waiting.isEmpty || !inbox.isEmpty else { return FollowUp() }
     // What was held up by a full socket or by too many unconfirmed is enough for a batch. The rest stays in the inbox until its time
     // comes, so that the next calls need not wake anybody.
     if waiting.isEmpty, let delay = window.delay(isConfirmed: tracker.isEmpty, now: now) {

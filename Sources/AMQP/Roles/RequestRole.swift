@@ -49,6 +49,8 @@ final class RequestRole: ChannelRole {
   }
 
   func work(_ link: Link, now: Instant) throws(AMQPError) -> FollowUp {
+    // While the broker does not read, all stays in the inbox, which drops what nobody waits for any more.
+    guard !link.isBlocked else { return FollowUp() }
     for ticket in inbox.take() { waiting.append(ticket) }
     while !link.isBlocked, mayHaveMoreOutstanding, let ticket = waiting.first {
       guard link.socket.isWritable() else { return FollowUp(whenWritable: true) }
