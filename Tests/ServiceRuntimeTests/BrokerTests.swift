@@ -5,14 +5,15 @@ import Testing
 
 @Suite struct BrokerTests {
   private let sink = MemorySink()
-  private let clock = ManualClock()
+  private let clocks = ManualClocks()
 
   private func load(_ environment: [String: String]) throws(ConfigurationError) -> CommonConfiguration {
     try Listener.load(file: nil, environment: environment).content.common
   }
 
   private func context() -> ServiceContext {
-    ServiceContext(name: "worker", instance: "worker@host/1", log: Logger(label: "worker", sink: sink), clock: clock)
+    ServiceContext(
+      name: "worker", instance: "worker@host/1", log: Logger(label: "worker", sink: sink), clocks: clocks.clocks)
   }
 
   @Test func thePasswordFileGoesBeforeTheURL() throws {
@@ -63,7 +64,11 @@ import Testing
     let logged = sink.events.count
     observe(.disconnected(AMQPError(.authenticationRefused, "refused"), retryIn: .seconds(1)))
     #expect(sink.events.count == logged)
-    clock.advance(by: BrokerConnectionSettings.repeatedErrorInterval)
+    clocks.stepWall(by: .seconds(3600))
+    observe(.disconnected(AMQPError(.authenticationRefused, "refused"), retryIn: .seconds(1)))
+    #expect(sink.events.count == logged)
+    clocks.stepWall(by: .seconds(-7200))
+    clocks.advance(by: BrokerConnectionSettings.repeatedErrorInterval)
     observe(.disconnected(AMQPError(.authenticationRefused, "refused"), retryIn: .seconds(1)))
     #expect(sink.events.count == logged + 1)
     observe(.disconnected(AMQPError(.connectFailed, "away"), retryIn: .seconds(1)))

@@ -42,7 +42,7 @@ public struct BrokerConnectionSettings: Sendable {
     let failures = context.metrics.counter(
       "countersign_broker_disconnects_total", "Connections to the broker that failed or were lost.",
       labels: ["connection", "code"])
-    let repeats = RepeatFilter(interval: Self.repeatedErrorInterval, clock: context.clock)
+    let repeats = RepeatFilter(interval: Self.repeatedErrorInterval, clock: context.clocks.monotonic)
     return { event in
       switch event {
       case .connected: connected.set(1)
@@ -77,10 +77,10 @@ public struct BrokerConnectionSettings: Sendable {
 /// Tells errors that were logged a moment ago from new ones.
 private final class RepeatFilter: Sendable {
   private let interval: Duration
-  private let clock: any WallClock
-  private let last = Mutex<(code: AMQPError.Code, at: UnixTime)?>(nil)
+  private let clock: any MonotonicClock
+  private let last = Mutex<(code: AMQPError.Code, at: MonotonicTime)?>(nil)
 
-  init(interval: Duration, clock: any WallClock) {
+  init(interval: Duration, clock: any MonotonicClock) {
     self.interval = interval
     self.clock = clock
   }

@@ -10,8 +10,8 @@ public struct ServiceContext: Sendable {
   public let health: HealthRegistry
   /// What is answered on the HTTP port beside health and metrics.
   public let routes: HTTPRoutes
-  /// The time.
-  public let clock: any WallClock
+  /// The time of day, and what passes.
+  public let clocks: Clocks
   /// The name of the executable and of this instance of it: `sms-worker@host/4711`. The connection's name on the broker.
   public let instance: String
   /// The name of the executable; the `app_id` of its messages.
@@ -19,7 +19,7 @@ public struct ServiceContext: Sendable {
 
   public init(
     name: String, instance: String, log: Logger, metrics: MetricsRegistry = MetricsRegistry(),
-    health: HealthRegistry = HealthRegistry(), routes: HTTPRoutes = HTTPRoutes(), clock: any WallClock = SystemClock()
+    health: HealthRegistry = HealthRegistry(), routes: HTTPRoutes = HTTPRoutes(), clocks: Clocks = .system
   ) {
     self.name = name
     self.instance = instance
@@ -27,6 +27,9 @@ public struct ServiceContext: Sendable {
     self.metrics = metrics
     self.health = health
     self.routes = routes
-    self.clock = clock
+    self.clocks = clocks
   }
+
+  /// The time of day.
+  public var clock: any WallClock { clocks.wall }
 }
