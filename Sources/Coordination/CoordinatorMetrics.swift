@@ -8,6 +8,7 @@ struct CoordinatorMetrics: Sendable {
   let outboxMessages: Gauge
   let liveVerifications: Gauge
   let undelivered: Counter
+  let unpublishable: Counter
   let requesterGone: Counter
   let deadLetters: MetricFamily<Counter>
   let conversion: ConversionMetrics
@@ -28,6 +29,9 @@ struct CoordinatorMetrics: Sendable {
       "countersign_verifications_live", "Verifications whose code can still be checked.")
     undelivered = registry.counter(
       "countersign_outbox_undelivered_total", "Jobs that no queue took when they were published; they are tried again.")
+    unpublishable = registry.counter(
+      "countersign_outbox_unpublishable_total",
+      "Messages that AMQP has no room for; they are dead letters, and what was behind them was published.")
     requesterGone = registry.counter(
       "countersign_replies_undelivered_total", "Replies whose requester was gone.")
     deadLetters = registry.counter(

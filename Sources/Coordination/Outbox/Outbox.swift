@@ -16,6 +16,8 @@ final class Outbox: Sendable {
   private let metrics: CoordinatorMetrics
   private let confirmed = Mutex<[Int]>([])
   private let lastAlarm = Mutex<UnixTime?>(nil)
+  /// What `/readyz` is told.
+  let health: OutboxHealth
 
   /// How long a message waits that could not be delivered.
   static let retryDelay = Duration.seconds(5)
@@ -30,22 +32,59 @@ final class Outbox: Sendable {
     self.appID = appID
     self.logger = logger
     self.metrics = metrics
+    health = OutboxHealth(clock: clock)
   }
 
   /// Publishes a row together with what needs no row, in one go. Suspends until the broker has answered for all of it.
   ///
+  /// A message that cannot be published holds up no other: it is buried, and its row goes. One of `others` counts as refused.
   /// - Returns: what became of each of `others`.
   func publish(_ row: OutboxRow?, with others: [Publication]) async throws(AMQPError) -> [PublishOutcome] {
     let messages = row?.messages ?? []
-    let outcomes = try await sink.publish(messages.map { $0.publication(appID: appID) } + others)
+    let outcomes = try await sink.publishApart(messages.map { $0.publication(appID: appID) } + others)
     if let row {
-      await settle(row, zip(row.messages, outcomes).filter { Self.mustStay($0, $1) })
+      await settle(row, try await unfinished(zip(row.messages, outcomes)))
     }
-    return Array(outcomes.dropFirst(messages.count))
+    return outcomes.dropFirst(messages.count).map { outcome in
+      if case .answered(let outcome) = outcome { outcome } else { .nacked }
+    }
   }
 
-  private static func mustStay(_ message: OutgoingMessage, _ outcome: PublishOutcome) -> Bool {
-    message.duty == .kept && outcome != .confirmed
+  /// What has to stay in its row, with the reason.
+  private func unfinished(
+    _ outcomes: some Sequence<(OutgoingMessage, SendOutcome)>
+  ) async throws(AMQPError) -> [(OutgoingMessage, PublishOutcome)] {
+    var unfinished: [(OutgoingMessage, PublishOutcome)] = []
+    for (message, outcome) in outcomes {
+      switch outcome {
+      case .answered(let outcome):
+        if message.duty == .kept, outcome != .confirmed { unfinished.append((message, outcome)) }
+      case .unpublishable(let error):
+        if let outcome = try await bury(message, error) { unfinished.append((message, outcome)) }
+      }
+    }
+    return unfinished
+  }
+
+  /// Makes a dead letter of what cannot be published.
+  /// - Returns: why it has to stay, when the broker does not take the dead letter.
+  private func bury(_ message: OutgoingMessage, _ error: AMQPError) async throws(AMQPError) -> PublishOutcome? {
+    let burial = message.burial(error, appID: appID, at: clock.now())
+    health.buried(error.description)
+    guard case .answered(let outcome)? = try await sink.publishApart([burial]).first else {
+      // Nothing in it is ours to cut any more: it must not be tried for ever.
+      metrics.unpublishable.increment()
+      logger.error(
+        "a message that cannot be published cannot be buried either and is dropped", [.error: error.description])
+      return nil
+    }
+    guard outcome == .confirmed else { return outcome }
+    metrics.unpublishable.increment()
+    metrics.deadLetters.with(burial.routingKey, OutgoingMessage.unpublishable).increment()
+    logger.error(
+      "a message cannot be published and goes to the dead letters",
+      [.queue: burial.routingKey, .messageID: burial.message.messageID, .error: error.description])
+    return nil
   }
 
   private func settle(_ row: OutboxRow, _ unfinished: [(OutgoingMessage, PublishOutcome)]) async {

@@ -227,7 +227,7 @@ final class BatchPipeline<Work: BatchWork>: Sendable {
       }
     }
     do {
-      let outcomes = try await publish(batch.row, others)
+      let outcomes = try await outbox.publish(batch.row, with: others)
       let holders = batch.conclusions.compactMap(\.holder)
       if let held, !holders.isEmpty { await held.release(holders) }
       settle(batch, rejected: rejected.union(self.rejected(duties, outcomes)))
@@ -243,28 +243,6 @@ final class BatchPipeline<Work: BatchWork>: Sendable {
     var delivery: Int
     /// Otherwise it is a dead letter.
     var isReply: Bool
-  }
-
-  /// A message that AMQP has no room for (headers can be made so) must not hold up the others of its batch: it fails alone.
-  private func publish(
-    _ row: OutboxRow?, _ others: [Publication]
-  ) async throws(AMQPError) -> [PublishOutcome] {
-    do throws(AMQPError) {
-      return try await outbox.publish(row, with: others)
-    } catch {
-      guard error.code == .tooLarge else { throw error }
-      _ = try await outbox.publish(row, with: [])
-    }
-    var outcomes: [PublishOutcome] = []
-    for other in others {
-      do throws(AMQPError) {
-        outcomes += try await outbox.publish(nil, with: [other])
-      } catch {
-        guard error.code == .tooLarge else { throw error }
-        outcomes.append(.nacked)
-      }
-    }
-    return outcomes
   }
 
   /// Deliveries whose dead letter was not taken: the broker shall make one itself.

@@ -94,6 +94,7 @@ public enum CoordinatorServices {
       try await ConversionLoader(database: database, rules: configuration.rules, clock: context.clock)
         .load(conversions)
       context.health.register("database") { [health] in health.state }
+      context.health.register("outbox") { [outbox] in outbox.health.state }
     }
 
     func operations(_ assessments: AssessmentHandler, _ revocations: RevocationHandler) -> OperationSweeper {

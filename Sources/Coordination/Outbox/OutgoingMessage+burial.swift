@@ -1,0 +1,36 @@
+import AMQP
+import Messages
+import Telemetry
+
+extension OutgoingMessage {
+  /// The dead letter of a message that AMQP has no room for. Nothing in it is longer than AMQP takes: what is, is left out.
+  ///
+  /// - Parameters:
+  ///   - error: why it cannot be published.
+  ///   - appID: the program that gives it up.
+  func burial(_ error: AMQPError, appID: String, at now: UnixTime) -> Publication {
+    // A job lies among the dead letters of its queue; a reply or an event has none, and belongs to the commands.
+    let isJob = exchange == Topology.Exchanges.jobs && Topology.Queues.jobs.contains(routingKey)
+    let queue = isJob ? routingKey : Topology.Queues.commands
+    var headers: [String: FieldValue] = [
+      MessageHeader.deadReason: .string(Self.unpublishable),
+      MessageHeader.lastError: .string(MessageHeader.bounded(error.description)),
+      MessageHeader.deadQueue: .string(queue),
+      MessageHeader.deadAt: .string(now.rfc3339),
+    ]
+    if let causationID { headers[MessageHeader.causationID] = .string(MessageHeader.bounded(causationID)) }
+    let message = Message(
+      contentType: Envelope.contentType, headers: headers, isPersistent: true,
+      correlationID: correlationID.flatMap(Self.fitting), messageID: Self.fitting(messageID) ?? MessageID.make(),
+      timestamp: UInt64(clamping: timestamp.seconds), type: Self.fitting(type), appID: appID,
+      body: body.count <= MessageLimits.maxBodyBytes ? body : [])
+    return Publication(message: message, exchange: Topology.Exchanges.dead, routingKey: queue)
+  }
+
+  /// The reason on the dead letter.
+  static let unpublishable = "UNPUBLISHABLE"
+
+  private static func fitting(_ text: String) -> String? {
+    text.utf8.count <= MessageLimits.maxShortStringBytes ? text : nil
+  }
+}
