@@ -61,11 +61,23 @@ public final class Consumer: Sendable {
   /// rest of it, and a new connection does not consume either. Returns when the broker has agreed.
   public func pause() async { await wish(.paused) }
 
-  /// Takes messages again after `pause`. Does not wait for a connection.
+  /// Takes messages again after `pause`. Does not wait for a connection. What is unsettled from before does not count against the
+  /// prefetch; with more of it than one prefetch, the consumer waits until enough is settled.
   public func resume() async {
     inbox.wish(.consuming, Latch())
     connection.wake()
   }
+
+  /// Takes messages one at a time, the next when the one before is settled, until `resume` or `pause`: a trial, of which no more
+  /// than one message has to know. Does not wait for a connection.
+  public func resumeOneByOne() async {
+    inbox.wish(.trying, Latch())
+    connection.wake()
+  }
+
+  /// Whether the broker still waits for a delivery to be settled. Otherwise its channel is gone, and the broker delivers the message
+  /// again: what is done about it now is done by somebody else as well.
+  public func isLive(_ tag: DeliveryTag) -> Bool { inbox.isLive(tag) }
 
   /// Stops taking messages for good. `next` hands out what has arrived, then `nil`. Returns when the broker has agreed.
   public func stopConsuming() async {

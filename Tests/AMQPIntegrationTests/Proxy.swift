@@ -21,6 +21,8 @@ final class Proxy: Sendable {
     var stopsReading = false
     /// Makes the broker believe in a larger prefetch than the client asked for.
     var prefetch: UInt16?
+    /// Goes to each client before the next frame of the broker, once.
+    var injected: [UInt8] = []
     /// New connections are accepted and get no answer.
     var isBlackHole = false
   }
@@ -148,9 +150,17 @@ final class Proxy: Sendable {
       let count = recv(server, &buffer, buffer.count, 0)
       guard count > 0 else { break }
       let passed = seesFrames ? filter.pass(buffer[..<count], rules.downstream) : Array(buffer[..<count])
+      if !passed.isEmpty { guard write(takeInjected()[...], to: client) else { break } }
       guard write(passed[...], to: client) else { break }
     }
     end(client, server)
+  }
+
+  private func takeInjected() -> [UInt8] {
+    state.withLock { state in
+      defer { state.rules.injected = [] }
+      return state.rules.injected
+    }
   }
 
   private func write(_ bytes: ArraySlice<UInt8>, to socket: Int32) -> Bool {
@@ -180,6 +190,9 @@ struct FrameFilter {
     }
     return result
   }
+
+  /// The broker's basic.cancel of a consumer.
+  static let consumerCancel: [UInt8] = [1, 0, 1, 0, 0, 0, 6, 0, 60, 0, 30, 0, 1, 0xCE]
 
   /// Changes the count in a basic.qos frame, which is sent at once and so arrives in one piece.
   static func replacePrefetch(in buffer: inout [UInt8], _ count: Int, _ prefetch: UInt16) {

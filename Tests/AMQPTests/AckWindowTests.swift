@@ -18,6 +18,28 @@ struct AckWindowTests {
     #expect(window.flush().isEmpty)
   }
 
+  @Test func whatEarlierConsumersGotDoesNotCountAgainstThePrefetchOfTheNext() {
+    var window = window(4)
+    #expect(window.outstanding == 4)
+    window.startConsumer()
+    #expect(window.outstanding == 0)
+    for tag: UInt64 in 5...7 { #expect(window.deliver(tag) == true) }
+    #expect(window.outstanding == 3)
+    for tag: UInt64 in [1, 5] { window.finish(tag) }
+    #expect(window.flush() == AckWindow.Flush(upTo: 1))
+    #expect(window.outstanding == 3)
+    #expect(window.reject(2) == true)
+    #expect(window.reject(6) == true)
+    #expect(window.outstanding == 2)
+    #expect(window.flush(all: true) == AckWindow.Flush(alone: [5]))
+    #expect(window.outstanding == 1)
+    window.startConsumer()
+    #expect(window.carried == 3 && window.outstanding == 0)
+    for tag: UInt64 in [3, 4, 7] { window.finish(tag) }
+    #expect(window.flush() == AckWindow.Flush(upTo: 7))
+    #expect(window.carried == 0 && window.unacknowledged == 0)
+  }
+
   @Test func whatIsBehindAGapGoesOutAloneOnDemand() {
     var window = window(5)
     window.finish(3)

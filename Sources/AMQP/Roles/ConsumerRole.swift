@@ -27,6 +27,10 @@ final class ConsumerRole: ChannelRole {
   /// The tag of the consumer at the broker, while there is one.
   private var tag: String?
   private var restartAt: Instant?
+  /// The prefetch of the consumer that was started last.
+  private var limit: Int
+  /// Whether a consumer is wished for that waits for room.
+  private var isHeldBack = false
   /// The wish that the last turn carried out.
   private var granted = ConsumerInbox.Wish.consuming
   private var stall: StallDetector
@@ -35,6 +39,7 @@ final class ConsumerRole: ChannelRole {
     self.inbox = inbox
     self.queue = queue
     self.prefetch = prefetch
+    limit = prefetch
     self.wantedTag = tag
     self.stallTimeout = stallTimeout
     stall = StallDetector(timeout: stallTimeout, now: .now)
@@ -44,7 +49,7 @@ final class ConsumerRole: ChannelRole {
 
   var openPhase: ConnectionStatus.Phase {
     if tag != nil { return .connected }
-    return inbox.wish == .consuming ? .connecting : .paused
+    return inbox.wish.limit(prefetch: prefetch) == nil || isHeldBack ? .paused : .connecting
   }
 
   func takeEvents() -> [ConnectionEvent] {
@@ -55,11 +60,13 @@ final class ConsumerRole: ChannelRole {
 
   func opened(_ link: Link, now: Instant) throws(AMQPError) {
     epoch &+= 1
+    // 0 is the tag of no channel.
+    if epoch == 0 { epoch = 1 }
     restartAt = nil
-    try link.setPrefetch(prefetch)
+    inbox.channelOpened(epoch)
     // Also when paused: what is missing is to be known at once.
     _ = try inspect(link)
-    if inbox.wish == .consuming { try start(link, now) }
+    try startIfWanted(link, now)
   }
 
   func received(_ event: ChannelEvent, _ link: Link, now: Instant) throws(AMQPError) {
@@ -74,9 +81,11 @@ final class ConsumerRole: ChannelRole {
   }
 
   func work(_ link: Link, now: Instant) throws(AMQPError) -> FollowUp {
+    // First what makes room, for a consumer that waits for it.
+    let next = try settle(link, now)
     try carryOutWish(link, now)
     handOver()
-    return try settle(link, now)
+    return next
   }
 
   func turnEnded() {
@@ -84,12 +93,12 @@ final class ConsumerRole: ChannelRole {
   }
 
   func tick(_ link: Link, now: Instant) throws(AMQPError) {
-    if let restartAt, now >= restartAt, inbox.wish == .consuming {
+    if let restartAt, now >= restartAt, inbox.wish.limit(prefetch: prefetch) != nil {
       self.restartAt = nil
       _ = try inspect(link)
-      try start(link, now)
+      try startIfWanted(link, now)
     }
-    guard tag != nil, window.unacknowledged < prefetch else { return stall.healthy(now: now) }
+    guard tag != nil, window.outstanding < limit else { return stall.healthy(now: now) }
     guard stall.isDue(now: now) else { return }
     let ready = try inspect(link)
     // A delivery that came in during the call proves health.
@@ -104,7 +113,9 @@ final class ConsumerRole: ChannelRole {
   func mayReopen(after closure: Link.Closure) -> Bool { false }
 
   func lost(_ error: AMQPError) {
+    inbox.channelLost()
     tag = nil
+    isHeldBack = false
     window = AckWindow()
     gapSince = nil
     arrived = []
@@ -116,10 +127,11 @@ final class ConsumerRole: ChannelRole {
   func workOffline() {
     _ = inbox.takeSettlements()
     let wish = inbox.wish
-    if wish != .consuming { inbox.grant(wish) }
+    if wish >= .paused { inbox.grant(wish) }
   }
 
   func stopped(_ error: AMQPError) {
+    inbox.channelLost()
     _ = inbox.takeSettlements()
     window = AckWindow()
     inbox.grant(inbox.wish)
@@ -144,22 +156,31 @@ final class ConsumerRole: ChannelRole {
     }
   }
 
-  private func start(_ link: Link, _ now: Instant) throws(AMQPError) {
+  /// Starts the consumer that is wished for, as soon as the callers have settled enough of what they have from those before:
+  /// each gets a prefetch of its own, and callers have room for two.
+  private func startIfWanted(_ link: Link, _ now: Instant) throws(AMQPError) {
+    isHeldBack = false
+    guard let wanted = inbox.wish.limit(prefetch: prefetch) else { return }
+    isHeldBack = window.unacknowledged > prefetch
+    guard !isHeldBack else { return }
+    limit = wanted
+    // It holds for consumers that are started after it.
+    try link.setPrefetch(limit)
+    window.startConsumer()
     tag = try consume(link)
     stall.healthy(now: now)
   }
 
   private func carryOutWish(_ link: Link, _ now: Instant) throws(AMQPError) {
     let wish = inbox.wish
-    if wish == .consuming {
-      if tag == nil, restartAt == nil { try start(link, now) }
-    } else if let tag {
+    if let tag, wish.limit(prefetch: prefetch) != limit {
       self.tag = nil
       try link.cancelConsumer(tag)
       // All that was delivered before the answer is part of what has arrived.
       try receivePending(link, now)
       handOver()
     }
+    if tag == nil, restartAt == nil { try startIfWanted(link, now) }
     granted = wish
   }
 
@@ -173,8 +194,8 @@ final class ConsumerRole: ChannelRole {
       throw AMQPError(.protocolViolation, "delivery \(number) does not follow the one before")
     }
     // RabbitMQ before 3.11 credits a consumer twice for a message that hits its delivery limit (rabbitmq-server 5609).
-    guard window.unacknowledged <= prefetch else {
-      throw AMQPError(.protocolViolation, "the broker sent more than the prefetch of \(prefetch) allows")
+    guard window.outstanding <= limit else {
+      throw AMQPError(.protocolViolation, "the broker sent more than the prefetch of \(limit) allows")
     }
     stall.healthy(now: now)
     arrived.append(

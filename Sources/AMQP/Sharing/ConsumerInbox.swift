@@ -5,7 +5,19 @@ internal import Synchronization
 final class ConsumerInbox: Sendable {
   /// What the consumer is meant to do; from `stopped` on there is no way back.
   enum Wish: Int, Comparable {
-    case consuming, paused, stopped, closed
+    case consuming
+    /// Consuming with one delivery at a time.
+    case trying
+    case paused, stopped, closed
+
+    /// Deliveries that are not settled, at most; `nil`: there is no consumer.
+    func limit(prefetch: Int) -> Int? {
+      switch self {
+      case .consuming: prefetch
+      case .trying: 1
+      case .paused, .stopped, .closed: nil
+      }
+    }
 
     static func < (left: Wish, right: Wish) -> Bool { left.rawValue < right.rawValue }
   }
@@ -31,8 +43,15 @@ final class ConsumerInbox: Sendable {
   }
 
   private let state = Mutex(State())
+  /// The channel that deliveries can be settled on; 0 while there is none.
+  private let epoch = Atomic<UInt32>(0)
 
   // MARK: - Callers
+
+  /// Whether the channel of a delivery still is there.
+  func isLive(_ tag: DeliveryTag) -> Bool {
+    tag.epoch != 0 && tag.epoch == epoch.load(ordering: .acquiring)
+  }
 
   /// - Returns: whether the queue has to be woken.
   func settle(_ tags: some Sequence<DeliveryTag>, _ kind: Settlement.Kind) -> Bool {
@@ -88,6 +107,9 @@ final class ConsumerInbox: Sendable {
     }
     waiter?.resume(returning: deliveries)
   }
+
+  func channelOpened(_ number: UInt32) { epoch.store(number, ordering: .releasing) }
+  func channelLost() { epoch.store(0, ordering: .releasing) }
 
   /// Forgets what nobody has taken: the broker delivers it again.
   func dropDeliveries() { state.withLock { $0.deliveries = [] } }

@@ -39,8 +39,21 @@ struct AckWindow {
   var delivered: UInt64 { lastTag }
   /// Finished, and not acknowledged on the wire.
   private(set) var finished = 0
-  /// Delivered, and neither acknowledged nor rejected on the wire: what the broker counts against the prefetch.
+  /// Delivered, and neither acknowledged nor rejected on the wire.
   private(set) var unacknowledged = 0
+  /// The last tag of earlier consumers of the channel.
+  private var lastCarried: UInt64 = 0
+  /// Of those that are unacknowledged: what earlier consumers of the channel got.
+  private(set) var carried = 0
+  /// What the broker counts against the prefetch. That is one consumer's: a new one on the same channel has all of it, whatever
+  /// those before it have left unacknowledged (RabbitMQ, "Consumer Prefetch").
+  var outstanding: Int { unacknowledged - carried }
+
+  /// Another consumer is started: what was delivered so far does not count against its prefetch.
+  mutating func startConsumer() {
+    lastCarried = lastTag
+    carried = unacknowledged
+  }
 
   /// - Returns: false when the tag does not follow the one before, which the broker never does.
   mutating func deliver(_ tag: UInt64) -> Bool {
@@ -66,7 +79,7 @@ struct AckWindow {
   mutating func reject(_ tag: UInt64) -> Bool {
     guard let position = position(of: tag), case .unsettled = entries[position].state else { return false }
     entries[position].state = .settled
-    unacknowledged -= 1
+    settled(tag)
     return true
   }
 
@@ -81,7 +94,7 @@ struct AckWindow {
         // The target of an ack(multiple) must itself be unsettled at the broker, so a rejected tag cannot be it.
         result.upTo = entry.tag
         finished -= 1
-        unacknowledged -= 1
+        settled(entry.tag)
       }
       _ = entries.popFirst()
     }
@@ -96,11 +109,16 @@ struct AckWindow {
     for position in 0..<entries.count {
       guard case .finished = entries[position].state else { continue }
       entries[position].state = .settled
+      settled(entries[position].tag)
       alone.append(entries[position].tag)
     }
-    unacknowledged -= alone.count
     finished = 0
     return alone
+  }
+
+  private mutating func settled(_ tag: UInt64) {
+    unacknowledged -= 1
+    if tag <= lastCarried { carried -= 1 }
   }
 
   private mutating func dropSettled() {
