@@ -7,7 +7,7 @@ public struct AMQPError: Error, Sendable, Hashable, CustomStringConvertible {
     private enum Base: String {
       case invalidURL, connectFailed, authenticationRefused, accessRefused, notFound, preconditionFailed
       case resourceLocked, tlsFailed, timedOut, connectionLost, closed, blocked, protocolViolation, tooLarge
-      case cancelled, nacked, consumerCancelled, consumerStalled
+      case cancelled, nacked, consumerCancelled, consumerStalled, unwanted
     }
 
     private let base: Base
@@ -49,6 +49,9 @@ public struct AMQPError: Error, Sendable, Hashable, CustomStringConvertible {
     public static let consumerCancelled = Code(.consumerCancelled)
     /// The queue had messages, and the consumer got none.
     public static let consumerStalled = Code(.consumerStalled)
+
+    /// Whoever published says that the message is wanted no more.
+    public static let unwanted = Code(.unwanted)
 
     public var description: String { base.rawValue }
   }

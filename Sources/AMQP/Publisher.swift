@@ -44,14 +44,18 @@ public final class Publisher: Sendable {
 
   /// Publishes many messages, in order, and waits for all: the cheapest way to publish.
   ///
+  /// - Parameters:
+  ///   - timeout: how long to wait; for ever when `nil`.
+  ///   - isWanted: asked on the connection's queue before a message is sent, also again after the loss of a connection; when it says
+  ///     no, nothing more of the batch is sent. Must not block.
   /// - Returns: one outcome for each publication, in the same order.
-  /// - Throws: as for one message; what was sent before may arrive all the same.
+  /// - Throws: as for one message, and `unwanted`; what was sent before may arrive all the same.
   public func publish(
-    _ batch: [Publication], timeout: Duration? = nil
+    _ batch: [Publication], timeout: Duration? = nil, isWanted: (@Sendable () -> Bool)? = nil
   ) async throws(AMQPError) -> [PublishOutcome] {
     guard !batch.isEmpty else { return [] }
     for publication in batch { try MessageLimits.check(publication, maxBodyBytes: options.maxBodyBytes) }
-    let ticket = PublishTicket(batch)
+    let ticket = PublishTicket(batch, isWanted: isWanted)
     if try inbox.add(ticket) { connection.wake() }
     guard let timeout else { return try await ticket.wait() }
     let deadline = Deadlines.shared.add(.now + timeout) { [weak ticket] in

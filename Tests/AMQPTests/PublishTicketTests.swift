@@ -1,3 +1,4 @@
+import Synchronization
 import Testing
 
 @testable import AMQP
@@ -30,5 +31,16 @@ struct PublishTicketTests {
     task.cancel()
     #expect(await task.value?.code == .cancelled)
     #expect(ticket.isDecided)
+  }
+
+  @Test func whatIsNotWantedAnyMoreIsNotSent() async {
+    let isWanted = Atomic(true)
+    let ticket = PublishTicket(batch, isWanted: { isWanted.load(ordering: .relaxed) })
+    #expect(ticket.mayBeSent())
+    isWanted.store(false, ordering: .relaxed)
+    #expect(!ticket.isDecided, "nobody has asked yet")
+    #expect(!ticket.mayBeSent())
+    let error = await #expect(throws: AMQPError.self) { try await ticket.wait() }
+    #expect(error?.code == .unwanted)
   }
 }

@@ -20,7 +20,9 @@ final class RecordingSink: JobSink {
 
   func run() async {}
   func stop() async {}
-  func publish(_ batch: [Publication], timeout: Duration?) async throws(AMQPError) -> [PublishOutcome] {
+  func publish(
+    _ batch: [Publication], timeout: Duration?, isWanted: (@Sendable () -> Bool)?
+  ) async throws(AMQPError) -> [PublishOutcome] {
     waited.withLock { $0 = timeout }
     let outcome = state.withLock { state in
       state.publications += batch

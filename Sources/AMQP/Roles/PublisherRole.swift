@@ -131,7 +131,7 @@ final class PublisherRole: ChannelRole {
   private func sendFirst(_ link: Link, _ now: Instant) throws(AMQPError) -> Int {
     guard var entry = waiting.popFirst() else { return 0 }
     if suspects > 0 { suspects -= 1 }
-    guard !entry.ticket.isDecided else { return 0 }
+    guard entry.ticket.mayBeSent() else { return 0 }
     entry.sentAt = now
     // Before the send: if that fails, nobody knows what the broker got.
     tracker.append(entry)

@@ -14,10 +14,13 @@ final class PublishTicket: Sendable {
   }
 
   let publications: [Publication]
+  private let isWanted: (@Sendable () -> Bool)?
   private let state: Mutex<State>
 
-  init(_ publications: [Publication]) {
+  /// - Parameter isWanted: asked before anything is sent.
+  init(_ publications: [Publication], isWanted: (@Sendable () -> Bool)? = nil) {
     self.publications = publications
+    self.isWanted = isWanted
     state = Mutex(
       State(
         // Every element is overwritten before anybody sees it.
@@ -26,6 +29,14 @@ final class PublishTicket: Sendable {
 
   /// Whether nobody waits any more; what was not sent yet need not be.
   var isDecided: Bool { state.withLock { $0.result != nil } }
+
+  /// Whether to send what is left: somebody waits, and wants it.
+  func mayBeSent() -> Bool {
+    guard !isDecided else { return false }
+    guard let isWanted, !isWanted() else { return true }
+    fail(AMQPError(.unwanted, "the message is wanted no more"))
+    return false
+  }
 
   /// - Parameter position: of a publication that has no outcome yet.
   func settle(_ position: Int, _ outcome: PublishOutcome) {

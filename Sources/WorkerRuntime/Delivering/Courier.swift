@@ -12,6 +12,8 @@ struct Courier: Sendable {
     case tooLarge
     /// The worker stops, or the publisher is closed.
     case stopped
+    /// The delivery that it stands for is the broker's again.
+    case unwanted
   }
 
   /// Tries of one publication, with back-off about seven minutes in all.
@@ -30,15 +32,21 @@ struct Courier: Sendable {
   ///   - consignment: What is published.
   ///   - jobID: For the log.
   ///   - givesUp: False: goes on until the worker stops.
-  func deliver(_ consignment: Consignment, jobID: String, givesUp: Bool = true) async -> Delivered {
+  ///   - isWanted: Asked before each try. A message that takes the place of a delivery is not, once the broker has that again: there
+  ///     would be two.
+  func deliver(
+    _ consignment: Consignment, jobID: String, givesUp: Bool = true, isWanted: (@Sendable () -> Bool)? = nil
+  ) async -> Delivered {
     var consignment = consignment
     while true {
+      guard isWanted?() ?? true else { return .unwanted }
       let outcomes: [PublishOutcome]
       do throws(AMQPError) {
         // A result waits for the broker however long it is away: the ledger has it, and stopping ends the wait.
-        outcomes = try await sink.publish(consignment.batch, timeout: nil)
+        outcomes = try await sink.publish(consignment.batch, timeout: nil, isWanted: isWanted)
       } catch {
         if error.code == .closed || error.code == .cancelled { return .stopped }
+        if error.code == .unwanted { return .unwanted }
         report(error, jobID)
         if error.code == .tooLarge { return .tooLarge }
         outcomes = []

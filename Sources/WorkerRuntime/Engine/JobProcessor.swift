@@ -37,7 +37,8 @@ struct JobProcessor: Sendable {
       step: .fiveSeconds, countsAttempt: false, reason: .workerStopped,
       notBefore: WorkerHeader.notBefore(delivery.message), unknownCalls: WorkerHeader.unknownCalls(delivery.message))
     let publication = parts.delays.publication(delay, delivery.message, job: job, startedAt: parts.clock.now())
-    return await parts.courier.deliver(Consignment(publication), jobID: job.messageID) == .confirmed
+    return await parts.courier.deliver(
+      Consignment(publication), jobID: job.messageID, isWanted: parts.isLive(delivery)) == .confirmed
   }
 
   /// Puts a message that breaks the contract with the dead letters, and tells its sender.
@@ -49,17 +50,19 @@ struct JobProcessor: Sendable {
       "message is a dead letter",
       [.jobID: id, .queue: parts.options.queue, .reason: problem.code.rawValue, .error: problem.description], now: now)
     let refusal = parts.results.refusal(of: delivery.message, problem, now: now)
+    let isLive = parts.isLive(delivery)
     if delivery.isOversize {
       // Its body was not kept, so the broker itself has to move it.
-      if let refusal { _ = await parts.courier.deliver(Consignment(copy: refusal), jobID: id) }
+      if let refusal { _ = await parts.courier.deliver(Consignment(copy: refusal), jobID: id, isWanted: isLive) }
       return parts.source.reject(delivery.tag, requeue: false)
     }
     let publication = parts.deadLetters.publication(delivery.message, problem, now: now)
-    switch await parts.courier.deliver(Consignment(publication, copy: refusal), jobID: id) {
+    switch await parts.courier.deliver(Consignment(publication, copy: refusal), jobID: id, isWanted: isLive) {
     case .confirmed: parts.source.ack(delivery.tag)
     // The broker's own dead-lettering has other ways; it only cannot say why.
     case .undeliverable, .tooLarge: parts.source.reject(delivery.tag, requeue: false)
     case .stopped: parts.source.reject(delivery.tag, requeue: true)
+    case .unwanted: parts.metrics.leftToRedelivery.increment()
     }
   }
 }

@@ -284,7 +284,7 @@ extension JobRun {
       count(isRepeated: standing != nil)
       return .published
     case .undeliverable, .tooLarge: return .undeliverable
-    case .stopped: return .stopping
+    case .stopped, .unwanted: return .stopping
     }
   }
 
@@ -327,12 +327,17 @@ extension JobRun {
 
   private func put(off delay: JobDelay) async {
     let publication = parts.delays.publication(delay, delivery.message, job: envelope, startedAt: startedAt)
-    parts.metrics.delayed(delay)
-    parts.log.debug(
-      "job is put off",
-      [.jobID: envelope.messageID, .retryIn: delay.step.delay, .reason: delay.reason.description])
-    switch await parts.courier.deliver(Consignment(publication), jobID: envelope.messageID) {
-    case .confirmed: parts.source.ack(delivery.tag)
+    switch await parts.courier.deliver(
+      Consignment(publication), jobID: envelope.messageID, isWanted: parts.isLive(delivery))
+    {
+    case .confirmed:
+      parts.metrics.delayed(delay)
+      parts.log.debug(
+        "job is put off",
+        [.jobID: envelope.messageID, .retryIn: delay.step.delay, .reason: delay.reason.description])
+      parts.source.ack(delivery.tag)
+    // The broker has it, and delivers it again.
+    case .unwanted: parts.metrics.leftToRedelivery.increment()
     // It is in no delay step, so it is not acknowledged: the broker delivers it again.
     case .undeliverable, .stopped: parts.source.reject(delivery.tag, requeue: true)
     // Its headers leave no room for ours: to deliver it again would only repeat the call.

@@ -80,6 +80,11 @@ final class WorkerParts: Sendable {
     ledgerBreaker.withLock { $0.failed(now: now, jitter: .random(in: 0..<1)) }
   }
 
+  /// Tells whether a delivery is still ours to replace by another message.
+  func isLive(_ delivery: Delivery) -> @Sendable () -> Bool {
+    { [source, tag = delivery.tag] in source.isLive(tag) }
+  }
+
   /// Why no job can be served now; nil when one can.
   func outage(now: UnixTime) -> Reason? {
     if ledgerBreaker.withLock({ $0.isOpen(now: now) }) { return .ledgerUnavailable }

@@ -22,6 +22,7 @@ struct WorkerMetrics: Sendable {
   let continued: Counter
   let republished: Counter
   let handedBack: Counter
+  let leftToRedelivery: Counter
   let publishFailures: Counter
   let ledgerFailures: Counter
   let ledgerTime: Histogram
@@ -70,13 +71,18 @@ struct WorkerMetrics: Sendable {
     republished = registry.counter(
       "countersign_results_republished_total", "Results published again for a job that was delivered again.")
     handedBack = registry.counter("countersign_jobs_handed_back_total", "Jobs given back to the queue unbegun.")
+    leftToRedelivery = registry.counter(
+      "countersign_jobs_left_to_redelivery_total",
+      "Jobs that were to be put off or buried when their connection was lost: the broker delivers them again.")
     publishFailures = registry.counter(
       "countersign_publish_failures_total", "Messages that the broker returned or refused.")
     ledgerFailures = registry.counter("countersign_ledger_failures_total", "Writes of the ledger that failed.")
     ledgerTime = registry.histogram(
       "countersign_ledger_write_seconds", "How long a job waits for a write of the ledger.")
     isPaused = registry.gauge(
-      "countersign_worker_paused", "1 while the worker takes no jobs because it could serve none.", labels: ["type"]
+      "countersign_worker_paused",
+      "1 while the worker takes no jobs, or one at a time as a trial, because it could serve none.",
+      labels: ["type"]
     ).with(queue)
   }
 

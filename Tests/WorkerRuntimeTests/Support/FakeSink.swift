@@ -33,7 +33,9 @@ final class FakeSink: JobSink {
 
   func fail(_ error: AMQPError?) { state.withLock { $0.error = error } }
 
-  func publish(_ batch: [Publication], timeout: Duration?) async throws(AMQPError) -> [PublishOutcome] {
+  func publish(
+    _ batch: [Publication], timeout: Duration?, isWanted: (@Sendable () -> Bool)?
+  ) async throws(AMQPError) -> [PublishOutcome] {
     let result: Result<[PublishOutcome], AMQPError> = state.withLock { state in
       state.tries += 1
       if state.isStopped { return .failure(AMQPError(.closed, "stopped")) }

@@ -12,6 +12,7 @@ final class FakeSource: JobSource {
     var isStopped = false
     var isClosed = false
     var lastNumber: UInt64 = 0
+    var epoch: UInt32 = 1
   }
 
   private let state = Mutex(State())
@@ -29,7 +30,8 @@ final class FakeSource: JobSource {
       state.lastNumber += 1
       state.queued.append(
         Delivery(
-          message: message, tag: DeliveryTag(epoch: 1, number: state.lastNumber), isRedelivered: isRedelivered,
+          message: message, tag: DeliveryTag(epoch: state.epoch, number: state.lastNumber),
+          isRedelivered: isRedelivered,
           exchange: "countersign.jobs", routingKey: "test.job", isOversize: isOversize))
       defer {
         if state.waiter != nil { state.queued = [] }
@@ -66,13 +68,22 @@ final class FakeSource: JobSource {
     }
   }
 
-  func ack(_ tag: DeliveryTag) { journal.add(.acked(tag.number)) }
+  /// The connection is lost and made anew: what was delivered on it can be settled no more.
+  func loseConnection() { state.withLock { $0.epoch += 1 } }
 
-  func reject(_ tag: DeliveryTag, requeue: Bool) { journal.add(.rejected(tag.number, requeue: requeue)) }
+  func isLive(_ tag: DeliveryTag) -> Bool { state.withLock { tag.epoch == $0.epoch } }
+
+  func ack(_ tag: DeliveryTag) { if isLive(tag) { journal.add(.acked(tag.number)) } }
+
+  func reject(_ tag: DeliveryTag, requeue: Bool) {
+    if isLive(tag) { journal.add(.rejected(tag.number, requeue: requeue)) }
+  }
 
   func pause() async { journal.add(.paused) }
 
   func resume() async { journal.add(.resumed) }
+
+  func resumeOneByOne() async { journal.add(.resumedOneByOne) }
 
   func stopConsuming() async {
     journal.add(.stoppedConsuming)

@@ -11,6 +11,7 @@ final class Journal: Sendable {
     case rejected(UInt64, requeue: Bool)
     case paused
     case resumed
+    case resumedOneByOne
     case stoppedConsuming
     case sinkStopped
     case sourceClosed
