@@ -85,10 +85,19 @@ final class WorkerParts: Sendable {
     { [source, tag = delivery.tag] in source.isLive(tag) }
   }
 
-  /// Why no job can be served now; nil when one can.
-  func outage(now: UnixTime) -> Reason? {
-    if ledgerBreaker.withLock({ $0.isOpen(now: now) }) { return .ledgerUnavailable }
-    let reasons = lanes.values.map { lane in lane.read { $0.isDown ? $0.reason : nil } }
-    return reasons.contains(nil) ? nil : reasons.compactMap { $0 }.first
+  /// What can be done with jobs now.
+  func serving(now: UnixTime) -> Serving {
+    let (isOpen, isFailing) = ledgerBreaker.withLock { ($0.isOpen(now: now), $0.isFailing) }
+    if isOpen { return .none(.ledgerUnavailable) }
+    var outage: Reason?
+    var trial: Reason?
+    var hasLane = false
+    for lane in lanes.values {
+      let (isUp, isDown, reason) = lane.read { ($0.isUp, $0.isDown, $0.reason) }
+      if isUp { hasLane = true } else if isDown { outage = outage ?? reason } else { trial = trial ?? reason }
+    }
+    if hasLane { return isFailing ? .oneByOne(.ledgerUnavailable) : .all }
+    if let trial { return .oneByOne(trial) }
+    return outage.map { .none($0) } ?? .all
   }
 }

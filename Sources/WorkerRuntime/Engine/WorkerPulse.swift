@@ -6,14 +6,23 @@ import Telemetry
 final class WorkerPulse: Sendable {
   private enum Consuming {
     case on
-    case pausing
+    case oneByOne
     case paused
-    case resuming
+
+    init(_ serving: Serving) {
+      switch serving {
+      case .all: self = .on
+      case .oneByOne: self = .oneByOne
+      case .none: self = .paused
+      }
+    }
   }
 
   private struct State {
     var consuming = Consuming.on
-    var outage: Reason?
+    /// Whether the consumer has been asked for it and has not answered.
+    var isSwitching = false
+    var serving = Serving.all
     /// The lanes that were down at the last tick, for the log.
     var down: Set<String> = []
   }
@@ -46,7 +55,7 @@ final class WorkerPulse: Sendable {
   /// Whether jobs can be served.
   var jobsHealth: HealthState {
     if parts.isDraining { return .failing("the worker is stopping") }
-    guard let outage = state.withLock({ $0.outage }) else { return .ok }
+    guard case .none(let outage) = state.withLock({ $0.serving }) else { return .ok }
     return .failing(
       "no job can be served: \(outage)", mend: "jobs stay in \(parts.options.queue) and are taken again by themselves")
   }
@@ -87,41 +96,41 @@ final class WorkerPulse: Sendable {
     }
   }
 
-  /// Pauses the consumer when no job can be served, and resumes it when one can. The broker's answer may take long, so it is
-  /// awaited elsewhere.
+  /// Pauses the consumer when no job can be served, takes jobs one by one while what failed is tried again, and resumes it when that
+  /// has worked. The broker's answer may take long, so it is awaited elsewhere.
   private func switchConsuming(now: UnixTime) -> (@Sendable () async -> Void)? {
     if parts.isDraining { return nil }
-    let outage = parts.outage(now: now)
-    let next: Consuming? = state.withLock { state in
-      state.outage = outage
-      switch (state.consuming, outage) {
-      case (.on, .some): state.consuming = .pausing
-      case (.paused, nil): state.consuming = .resuming
-      case (.on, nil), (.paused, .some), (.pausing, _), (.resuming, _): return nil
-      }
-      return state.consuming
+    let serving = parts.serving(now: now)
+    let wanted = Consuming(serving)
+    let isChange = state.withLock { state in
+      state.serving = serving
+      guard !state.isSwitching, state.consuming != wanted else { return false }
+      state.consuming = wanted
+      state.isSwitching = true
+      return true
     }
-    switch next {
-    case .pausing:
+    guard isChange else { return nil }
+    switch serving {
+    case .none(let outage):
       parts.log.error(
-        "no job can be served; the consumer pauses", [.queue: parts.options.queue, .reason: outage?.description])
-      return { await self.pause() }
-    case .resuming:
+        "no job can be served; the consumer pauses", [.queue: parts.options.queue, .reason: outage.description])
+    case .oneByOne(let reason):
+      parts.log.info(
+        "one job at a time is tried; the others stay in the queue",
+        [.queue: parts.options.queue, .reason: reason.description])
+    case .all:
       parts.log.info("jobs can be served again; the consumer resumes", [.queue: parts.options.queue])
-      return { await self.resume() }
-    case .on, .paused, nil: return nil
     }
+    return { await self.switchConsumer(to: wanted) }
   }
 
-  private func pause() async {
-    await parts.source.pause()
-    parts.metrics.isPaused.set(1)
-    state.withLock { $0.consuming = .paused }
-  }
-
-  private func resume() async {
-    await parts.source.resume()
-    parts.metrics.isPaused.set(0)
-    state.withLock { $0.consuming = .on }
+  private func switchConsumer(to wanted: Consuming) async {
+    switch wanted {
+    case .on: await parts.source.resume()
+    case .oneByOne: await parts.source.resumeOneByOne()
+    case .paused: await parts.source.pause()
+    }
+    parts.metrics.isPaused.set(wanted == .on ? 0 : 1)
+    state.withLock { $0.isSwitching = false }
   }
 }

@@ -39,10 +39,29 @@ import Testing
       worker.handler.onCall { [suspended] _, _ in .laneDown(suspended) }
       try await worker.process(job())
       try await worker.advance(until: "it pauses") { worker.journal.contains(.paused) }
-      try await worker.advance(until: "it resumes for a trial") { worker.journal.contains(.resumed) }
+      try await worker.advance(until: "it takes a trial") { worker.journal.contains(.resumedOneByOne) }
       worker.handler.onCall { _, _ in .accepted(reference: "SM1") }
+      for _ in 0..<20 { try await worker.ticker.tick() }
+      #expect(!worker.journal.contains(.resumed), "nothing says yet that the lane works")
       try await worker.process(job("trial"))
       #expect(try worker.result().jobID == "trial")
+      try await worker.advance(until: "it resumes") { worker.journal.contains(.resumed) }
+    }
+  }
+
+  @Test func aTrialThatFailsCostsNoOtherJobADelay() async throws {
+    try await withWorker { worker in
+      worker.handler.onCall { [suspended] _, _ in .laneDown(suspended) }
+      try await worker.process(job("first"))
+      for round in 1...3 {
+        try await worker.advance(.seconds(1), until: "it pauses") { worker.journal.count(of: .paused) == round }
+        try await worker.advance(.seconds(1), until: "it takes a trial") {
+          worker.journal.count(of: .resumedOneByOne) == round
+        }
+        try await worker.process(job("trial-\(round)"))
+      }
+      #expect(!worker.journal.contains(.resumed))
+      #expect(worker.sink.confirmed.count == 4)
     }
   }
 
@@ -69,9 +88,12 @@ import Testing
       try await worker.advance(until: "it pauses") { worker.journal.contains(.paused) }
       #expect(worker.problems["ledger"] != nil)
       ledger.fail([])
-      try await worker.advance(until: "it resumes") { worker.journal.contains(.resumed) }
+      try await worker.advance(until: "it takes a trial") { worker.journal.contains(.resumedOneByOne) }
+      for _ in 0..<20 { try await worker.ticker.tick() }
+      #expect(!worker.journal.contains(.resumed), "nothing says yet that the ledger works")
       try await worker.process(job("job-1"))
       #expect(try worker.result().outcome == .accepted)
+      try await worker.advance(until: "it resumes") { worker.journal.contains(.resumed) }
       #expect(worker.problems.isEmpty)
     }
   }
