@@ -291,18 +291,74 @@ struct CommandTests {
   @Test("A limit that is reached says for how long")
   func limited() async throws {
     try await Bench.with(Bench.rules { $0.limits.sendsPerNumberPer10Minutes = 1 }) { bench in
-      let started = try await bench.start()
-      bench.clock.advance(by: .seconds(40))
+      _ = try await bench.start()
+      bench.clock.advance(by: .seconds(300))
       let error = try await bench.error(StartVerification(phoneNumber: Bench.number, app: Bench.app))
       #expect(error.code == .tooManyAttempts)
-      #expect(error.retryAfter == 560)
-      // What was sent before can still be checked.
-      #expect(try await bench.status(started.verificationID).state == .sending)
+      #expect(error.retryAfter == 300)
     }
     try await Bench.with(Bench.rules { $0.limits.sendsPerDay = 0 }) { bench in
       let error = try await bench.error(StartVerification(phoneNumber: Bench.number, app: Bench.app))
       #expect(error.code == .quotaExceeded)
       #expect(error.retryAfter != nil)
+    }
+  }
+
+  @Test("Where a limit forbids to send a code again, the answer is the verification that lives, and how long to wait")
+  func limitedResend() async throws {
+    try await Bench.with(Bench.rules { $0.limits.sendsPerNumberPer10Minutes = 1 }) { bench in
+      let started = try await bench.start()
+      let code = try #require(try bench.jobs().first?.code)
+      bench.clock.advance(by: .seconds(40))
+      let again = try await bench.start()
+      #expect(again.verificationID == started.verificationID)
+      #expect(!again.resent && again.resendAfter == 560)
+      #expect(try bench.jobs().isEmpty)
+      #expect(bench.registry.render().contains(#"countersign_limited_total{limit="number"} 1"#))
+      #expect(try await bench.check(again.verificationID, code).type == "verification.approved.v1")
+    }
+  }
+
+  @Test("A code whose verification is almost over is not sent again: a new verification begins")
+  func almostOver() async throws {
+    try await Bench.with { bench in
+      let first = try await bench.start()
+      bench.clock.advance(by: .seconds(299))
+      #expect(try await bench.start().resent)
+      // The last second in which it is worth to be sent again.
+      bench.clock.advance(by: .seconds(241))
+      let last = try await bench.start()
+      #expect(last.verificationID == first.verificationID && last.resent)
+      bench.clock.advance(by: .seconds(59))
+      #expect(try await bench.start().verificationID == first.verificationID, "the gap is not over")
+    }
+    try await Bench.with { bench in
+      let first = try await bench.start()
+      let code = try #require(try bench.jobs().first?.code)
+      bench.clock.advance(by: .seconds(299))
+      #expect(try await bench.start().verificationID == first.verificationID)
+      bench.clock.advance(by: .seconds(242))
+      let second = try await bench.start()
+      #expect(second.verificationID != first.verificationID && !second.resent)
+      #expect(second.expiresAt == bench.clock.now() + .seconds(300))
+      #expect(bench.events() == ["verification.expired", "verification.started"])
+      #expect(try bench.jobs().map(\.id) == ["\(second.verificationID).sms.1"])
+      #expect(try await bench.checkError(first.verificationID, code) == .sessionExpired)
+    }
+  }
+
+  @Test("Where no new verification may begin, one that is almost over is still the answer")
+  func almostOverAndLimited() async throws {
+    try await Bench.with(Bench.rules { $0.limits.sendsPerNumberPerDay = 2 }) { bench in
+      let first = try await bench.start()
+      let code = try #require(try bench.jobs().first?.code)
+      bench.clock.advance(by: .seconds(299))
+      _ = try await bench.start()
+      bench.clock.advance(by: .seconds(299))
+      let again = try await bench.start()
+      #expect(again.verificationID == first.verificationID && !again.resent)
+      #expect(again.resendAfter == 86_400 - 598)
+      #expect(try await bench.check(again.verificationID, code).type == "verification.approved.v1")
     }
   }
 

@@ -71,6 +71,18 @@ struct PhoneVerificationTests {
     #expect(apply(.deadlinePassed, to: &verification, after: 600) == [.announce(.expired)])
   }
 
+  @Test(
+    "A code is worth to be sent again while a minute is left of the longest life",
+    arguments: [(540_000, false), (540_001, true), (599_999, true), (600_000, false)])
+  func tooOldToResend(milliseconds: Int, isTooOld: Bool) {
+    var verification = started()
+    verification.expiresAt = begin + .seconds(600)
+    #expect(verification.isTooOldToResend(at: begin + .milliseconds(milliseconds), under: policy) == isTooOld)
+    let brief = VerificationPolicy(lifetime: .seconds(10), maximumLifetime: .seconds(600))
+    #expect(!verification.isTooOldToResend(at: begin + .seconds(590), under: brief))
+    #expect(verification.isTooOldToResend(at: begin + .seconds(591), under: brief))
+  }
+
   @Test("However small the gaps are, the messages are bounded")
   func boundedMessages() {
     var verification = started()

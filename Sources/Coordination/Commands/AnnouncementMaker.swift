@@ -68,8 +68,11 @@ struct AnnouncementMaker: Sendable {
 }
 
 extension VerificationStarted {
-  init(_ verification: PhoneVerification, codeLength: Int, resent: Bool, at now: UnixTime) {
-    let wait = (verification.resendAfter - now).wholeMilliseconds
+  /// - Parameter wait: how long a limit forbids sending the code again, if one does.
+  init(
+    _ verification: PhoneVerification, codeLength: Int, resent: Bool, wait: Duration = .zero, at now: UnixTime
+  ) {
+    let wait = max(verification.resendAfter - now, wait).wholeMilliseconds
     self.init(
       verificationID: verification.id, app: verification.app, phoneNumber: verification.phoneNumber,
       codeLength: verification.isTestNumber ? AppProfile.fictionalCodeLength : codeLength,

@@ -88,18 +88,18 @@ struct CommandHandler: Sendable {
     _ order: StartOrder, _ request: CommandRequest, _ tally: inout Tally, in transaction: CoordinatorTransaction
   ) throws(DatabaseError) -> CommandAnswer {
     let now = transaction.now
-    if var live = try transaction.liveVerification(of: order.number.e164, app: order.app.id) {
-      if let event = endingEvent(of: live, order, at: now) {
-        try perform(live.apply(event, at: now, under: rules.policy), on: live, order, request, &tally, in: transaction)
-        transaction.set(live)
-      } else {
-        return try startAgain(&live, order, request, &tally, in: transaction)
-      }
+    let live = try transaction.liveVerification(of: order.number.e164, app: order.app.id)
+    let end = live.flatMap { endingEvent(of: $0, order, at: now) }
+    if var live, end == nil { return try startAgain(&live, order, request, &tally, in: transaction) }
+    let refusal = order.fixedCode == nil ? try admitNew(order, in: transaction) : nil
+    if let refusal { tally.refusals.append(refusal.scope) }
+    // Where no new one may begin, the old one still serves.
+    if let live, end == .replaced, let refusal { return stillLive(live, refusal, at: now) }
+    if var live, let end {
+      try perform(live.apply(end, at: now, under: rules.policy), on: live, order, request, &tally, in: transaction)
+      transaction.set(live)
     }
-    if order.fixedCode == nil, let refusal = try admitNew(order, in: transaction) {
-      tally.refusals.append(refusal.scope)
-      return CommandAnswer(APIError(refusal))
-    }
+    if let refusal { return CommandAnswer(APIError(refusal)) }
     var verification = order.fresh.verification
     let actions = verification.apply(.started, at: now, under: rules.policy)
     transaction.set(verification)
@@ -112,7 +112,7 @@ struct CommandHandler: Sendable {
   ) throws(DatabaseError) -> CommandAnswer {
     if live.isResendDue(at: transaction.now), let refusal = try admit(order, in: transaction) {
       tally.refusals.append(refusal.scope)
-      return CommandAnswer(APIError(refusal))
+      return stillLive(live, refusal, at: transaction.now)
     }
     let before = live
     let actions = live.apply(.startedAgain(languageCode: order.languageCode), at: transaction.now, under: rules.policy)
@@ -120,7 +120,13 @@ struct CommandHandler: Sendable {
     return try answer(actions, on: live, order, request, &tally, in: transaction)
   }
 
-  /// Why a live verification cannot be gone on with: its time is over, or its code is lost.
+  /// The answer where no message may be sent: the code that was sent is valid, and whoever has lost the ID needs it to give it back.
+  private func stillLive(_ live: PhoneVerification, _ refusal: LimitRefusal, at now: UnixTime) -> CommandAnswer {
+    CommandAnswer(
+      VerificationStarted(live, codeLength: rules.policy.codeLength, resent: false, wait: refusal.wait, at: now))
+  }
+
+  /// Why a live verification cannot be gone on with: its time is over, or almost, or its code is lost.
   private func endingEvent(
     of live: PhoneVerification, _ order: StartOrder, at now: UnixTime
   ) -> VerificationEvent? {
@@ -129,6 +135,7 @@ struct CommandHandler: Sendable {
     if let fixedCode = order.fixedCode {
       return keeper.matches(fixedCode, live.code, for: live.id) ? nil : .codeLost
     }
+    if live.isTooOldToResend(at: now, under: rules.policy) { return .replaced }
     return live.isResendDue(at: now) && keeper.code(of: live.code, for: live.id) == nil ? .codeLost : nil
   }
 

@@ -22,6 +22,7 @@ extension PhoneVerification {
     case .codeCompared(let matches): conclude(matches: matches, at: now, under: policy)
     case .cancelRequested: cancel(at: now)
     case .codeLost: state.isLive ? fail(.codeLost, at: now) : []
+    case .replaced: state.isLive ? expire(at: now) : []
     case .deadlinePassed: expireIfDue(at: now)
     }
   }
@@ -120,6 +121,10 @@ extension PhoneVerification {
 
   private mutating func expireIfDue(at now: UnixTime) -> [VerificationAction] {
     guard state.isLive, now >= expiresAt else { return [] }
+    return expire(at: now)
+  }
+
+  private mutating func expire(at now: UnixTime) -> [VerificationAction] {
     end(.expired, .expired, at: now)
     return [.announce(.expired)]
   }

@@ -107,4 +107,8 @@ public struct PhoneVerification: Sendable, Hashable, Codable {
   public func isResendDue(at now: UnixTime) -> Bool {
     isLive(at: now) && !isTestNumber && now >= resendAfter && messages.count < VerificationPolicy.maxMessages
   }
+  /// Whether its code could be sent again at this time, and would be over before it was typed in.
+  public func isTooOldToResend(at now: UnixTime, under policy: VerificationPolicy) -> Bool {
+    isResendDue(at: now) && createdAt + policy.maximumLifetime < now + policy.shortestResend
+  }
 }

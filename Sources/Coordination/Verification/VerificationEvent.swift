@@ -15,6 +15,8 @@ public enum VerificationEvent: Sendable, Hashable {
   case cancelRequested
   /// Its code can be neither compared nor sent again, because what it was made with is gone from the configuration.
   case codeLost
+  /// A new one begins in its place, because too little of its time is left to send its code again.
+  case replaced
   /// Its time may be over.
   case deadlinePassed
 }

@@ -14,6 +14,10 @@ public struct VerificationPolicy: Sendable, Hashable {
   /// How many messages one verification may send, whatever the gaps are.
   public static let maxMessages = 20
 
+  /// How long a code has to stay valid that is sent again: a message takes some seconds to arrive, up to half a minute where networks
+  /// are busy, and then the code has to be read and typed in.
+  public static let minimumResendLifetime = Duration.seconds(60)
+
   public init(
     codeLength: Int = 6, lifetime: Duration = .seconds(300), maximumLifetime: Duration = .seconds(600),
     resendGaps: [Duration] = [.seconds(30), .seconds(60), .seconds(120)], checksPerCode: Int = 5
@@ -30,4 +34,7 @@ public struct VerificationPolicy: Sendable, Hashable {
     guard !resendGaps.isEmpty else { return .zero }
     return resendGaps[min(max(number, 1), resendGaps.count) - 1]
   }
+
+  /// ``minimumResendLifetime``, or the lifetime of a code where that is shorter.
+  var shortestResend: Duration { min(Self.minimumResendLifetime, lifetime) }
 }

@@ -12,7 +12,7 @@ public struct VerificationStarted: Event, Hashable {
   public var codeLength: Int
   /// When the code stops being valid.
   public var expiresAt: UnixTime
-  /// After how many seconds asking again sends the code again; 0 when it would now.
+  /// After how many seconds asking again sends the code again; 0 when it would now. A limit that forbids it makes it longer.
   public var resendAfter: Int
   /// Whether the verification lived already and this request sent its code again.
   public var resent: Bool
