@@ -14,6 +14,7 @@ struct CoordinatorMetrics: Sendable {
   let conversion: ConversionMetrics
   private let commands: MetricFamily<Counter>
   private let commandSeconds: MetricFamily<Histogram>
+  private let skew: SenderSkew
   private let batches: MetricFamily<Histogram>
   private let verifications: MetricFamily<Counter>
   private let limited: MetricFamily<Counter>
@@ -38,11 +39,13 @@ struct CoordinatorMetrics: Sendable {
       "countersign_coordinator_dead_letters_total", "Messages that could not be processed.",
       labels: ["queue", "reason"])
     commands = registry.counter(
-      "countersign_commands_total", "Commands by name and by the code of their error, OK without one.",
+      "countersign_commands_total",
+      "Commands by name and by the code of their error: OK without one, COMMAND_TOO_OLD for those that came too late.",
       labels: ["command", "code"])
     commandSeconds = registry.histogram(
       "countersign_command_seconds", "From the delivery of a command to the confirmation of its reply.",
       labels: ["command"])
+    skew = SenderSkew(registry)
     batches = registry.histogram(
       "countersign_batch_deliveries", "Deliveries that shared one transaction.", labels: ["queue"],
       buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024])
@@ -75,6 +78,11 @@ struct CoordinatorMetrics: Sendable {
   func count(_ label: CommandLabel, took: Duration) {
     commands.with(label.command, label.code).increment()
     commandSeconds.with(label.command).observe(took)
+  }
+
+  /// Notes how far the timestamp of a command is from the time here.
+  func noteSkew(of envelope: Envelope, at now: UnixTime) {
+    skew.note(envelope, at: now)
   }
 
   func batchSize(of queue: String, _ size: Int) {

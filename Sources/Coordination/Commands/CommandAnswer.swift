@@ -6,6 +6,13 @@ struct CommandAnswer: Sendable, Hashable {
   var body: [UInt8]
   /// The code of the error; absent when the command succeeded.
   var error: APIErrorCode?
+  /// As what the metrics count it, where its code does not say enough.
+  var label: String?
+}
+
+extension CommandAnswer {
+  /// The code that the metrics count it under.
+  var metricCode: String { label ?? error?.rawValue ?? "OK" }
 }
 
 extension CommandAnswer {
@@ -29,6 +36,8 @@ extension CommandAnswer {
     } catch {
       body = Array(#"{"error":{"code":"INTERNAL_ERROR","message":"the error could not be written"}}"#.utf8)
     }
-    self.init(type: ErrorReply.type, body: body, error: error.code)
+    // Told apart from faults of the coordinator, of which somebody has to be woken.
+    let label = error.reason == APIError.tooOld ? APIError.tooOld : nil
+    self.init(type: ErrorReply.type, body: body, error: error.code, label: label)
   }
 }

@@ -54,6 +54,7 @@ struct CommandHandler: Sendable {
     if let recorded = try transaction.reply(toMessage: request.envelope.messageID) {
       return Outcome(answer: Self.again(recorded, for: request))
     }
+    if let refusal = try tooOld(request, in: transaction) { return Outcome(answer: CommandAnswer(refusal)) }
     var tally = Tally()
     let answer: CommandAnswer? =
       switch request.order {
@@ -80,6 +81,19 @@ struct CommandHandler: Sendable {
       return CommandAnswer(.reusedMessageID)
     }
     return CommandAnswer(type: type, body: recorded.body, error: nil)
+  }
+
+  /// Why a command comes too late to be carried out. Nothing was changed, so the answer is not recorded: under the same ID, with a
+  /// timestamp of the present, it is carried out. What waits for its assessment came in time.
+  private func tooOld(
+    _ request: CommandRequest, in transaction: CoordinatorTransaction
+  ) throws(DatabaseError) -> APIError? {
+    let envelope = request.envelope
+    guard CommandAge.matters(to: envelope.type),
+      let age = CommandAge.least(of: envelope.timestamp, at: transaction.now), age > rules.maxCommandAge,
+      try transaction.pendingAssessment(ofMessage: envelope.messageID) == nil
+    else { return nil }
+    return .commandTooOld(age, limit: rules.maxCommandAge)
   }
 
   // MARK: Commands

@@ -27,6 +27,7 @@ struct CommandWork: BatchWork {
     } catch {
       return .done(refuse(delivery, error, at: now))
     }
+    metrics.noteSkew(of: envelope, at: now)
     do throws(APIError) {
       return .transaction(try preparer.prepare(envelope, body: delivery.message.body, at: now))
     } catch {
@@ -71,7 +72,7 @@ struct CommandWork: BatchWork {
           answer, to: $0, messageID: envelope.messageID, correlationID: envelope.correlationID, trace: envelope.trace,
           at: now)
       },
-      label: CommandLabel(command: envelope.type.name, code: answer.error?.rawValue ?? "OK"))
+      label: CommandLabel(command: envelope.type.name, code: answer.metricCode))
   }
 
   /// A command that was read, and is wrong. Without anybody to tell, it is kept for people to look at.

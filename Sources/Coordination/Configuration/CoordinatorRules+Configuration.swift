@@ -23,6 +23,9 @@ extension CoordinatorRules {
         "How long a command that comes again under its message_id is answered with the same reply."),
       proof: ProofPolicy(section.section("proof")), revocation: RevocationPolicy(section.section("revocation")),
       conversion: ConversionPolicy(section.section("conversion"), retention: retention),
+      maxCommandAge: section.section("commands").seconds(
+        "maxAgeSeconds", default: Self.defaultMaxCommandAge, in: .seconds(1)...(.seconds(86_400)),
+        "How old a verification.start or app.verify may be, by its timestamp, that is carried out."),
       operators: Set(
         section.strings(
           "operators", default: Self.defaultOperators.sorted(),

@@ -19,17 +19,23 @@ public struct CoordinatorRules: Sendable, Hashable {
   public var proof: ProofPolicy
   public var revocation: RevocationPolicy
   public var conversion: ConversionPolicy
+  /// How old a `verification.start` or `app.verify` may be that is carried out.
+  public var maxCommandAge: Duration
   /// The users of the broker whose operators' commands are carried out.
   public var operators: Set<String>
 
   public static let defaultOperators: Set<String> = ["operator"]
+
+  /// Apps give up after ten to thirty seconds, and their users ask again.
+  public static let defaultMaxCommandAge = Duration.seconds(30)
 
   public init(
     policy: VerificationPolicy = VerificationPolicy(), limits: Limits = Limits(), regions: RegionRules,
     numberOverrides: NumberOverrides = .none, apps: [String: AppProfile], onUnknown: OnUnknown = .resend,
     retention: Duration = .seconds(86_400), inboxRetention: Duration = .seconds(3600),
     proof: ProofPolicy = ProofPolicy(), revocation: RevocationPolicy = RevocationPolicy(),
-    conversion: ConversionPolicy = ConversionPolicy(), operators: Set<String> = defaultOperators
+    conversion: ConversionPolicy = ConversionPolicy(), maxCommandAge: Duration = defaultMaxCommandAge,
+    operators: Set<String> = defaultOperators
   ) {
     self.policy = policy
     self.limits = limits
@@ -42,6 +48,7 @@ public struct CoordinatorRules: Sendable, Hashable {
     self.proof = proof
     self.revocation = revocation
     self.conversion = conversion
+    self.maxCommandAge = maxCommandAge
     self.operators = operators
   }
 }

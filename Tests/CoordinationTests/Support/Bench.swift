@@ -126,12 +126,13 @@ final class Bench {
   // MARK: In
 
   func commandMessage(
-    _ command: some Command, id: String? = nil, replyTo: String? = "replies", user: String? = nil
+    _ command: some Command, id: String? = nil, replyTo: String? = "replies", user: String? = nil,
+    sentAt: UnixTime? = nil
   ) throws -> Message {
     messages += 1
     let envelope = Envelope(
       type: type(of: command).type, messageID: id ?? "m\(messages)", correlationID: "c\(messages)", replyTo: replyTo,
-      userID: user)
+      timestamp: sentAt, userID: user)
     return envelope.message(body: try command.json())
   }
 
@@ -184,9 +185,9 @@ final class Bench {
 
   /// Gives a command and returns its reply.
   func ask(
-    _ command: some Command, id: String? = nil, user: String? = nil, keeper: CodeKeeper? = nil
+    _ command: some Command, id: String? = nil, user: String? = nil, sentAt: UnixTime? = nil, keeper: CodeKeeper? = nil
   ) async throws -> Message {
-    let message = try commandMessage(command, id: id, user: user)
+    let message = try commandMessage(command, id: id, user: user, sentAt: sentAt)
     _ = sink.takePublished()
     await deliver([message], keeper: keeper)
     return try #require(sink.published.first { $0.exchange.isEmpty }).message

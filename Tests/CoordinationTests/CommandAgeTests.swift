@@ -1,0 +1,146 @@
+import AMQP
+import Messages
+import Telemetry
+import Testing
+
+@testable import Coordination
+
+@Suite("The age of commands")
+struct CommandAgeTests {
+  private let begin = UnixTime(seconds: 1_782_907_200)
+  private let start = StartVerification(phoneNumber: Bench.number, app: Bench.app)
+
+  @Test("A timestamp means the end of its second; none, or one of the future, is no age")
+  func least() {
+    #expect(CommandAge.least(of: nil, at: begin) == nil)
+    #expect(CommandAge.least(of: begin + .milliseconds(1), at: begin) == nil)
+    #expect(CommandAge.least(of: begin, at: begin) == .zero)
+    #expect(CommandAge.least(of: begin, at: begin + .milliseconds(999)) == .zero)
+    #expect(CommandAge.least(of: begin, at: begin + .milliseconds(30_999)) == .seconds(30))
+    #expect(CommandAge.least(of: UnixTime(seconds: 0), at: begin) == .milliseconds(1_782_907_199_001))
+    #expect(CommandAge.least(of: UnixTime(milliseconds: .min), at: UnixTime(milliseconds: .max)) != nil)
+  }
+
+  @Test("Starts that waited through an outage are answered, and nothing is sent")
+  func outage() async throws {
+    try await Bench.with { bench in
+      let sentAt = bench.clock.now()
+      bench.clock.advance(by: .seconds(1200))
+      let messages = try (0..<3).map { index in
+        try bench.commandMessage(
+          StartVerification(phoneNumber: "+1415555012\(index)", app: Bench.app), user: "shop", sentAt: sentAt)
+      }
+      let source = await bench.deliver(messages)
+      #expect(source.ackedCount == 3)
+      #expect(try bench.jobs().isEmpty && bench.events().isEmpty)
+      for reply in bench.replies() {
+        let error = try ErrorReply(json: reply.body).error
+        #expect(error.code == .internalError && error.reason == "COMMAND_TOO_OLD" && error.field == "timestamp")
+        #expect(error.message.contains("was sent 1199 s ago"))
+        #expect(error.retryAfter == nil)
+      }
+      #expect(bench.replies().count == 3)
+      for table in ["verification", "usage", "inbox", "outbox"] {
+        #expect(try await bench.count(table) == 0)
+      }
+      let metrics = bench.registry.render()
+      #expect(
+        metrics.contains(#"countersign_commands_total{command="verification.start",code="COMMAND_TOO_OLD"} 3"#))
+      #expect(metrics.contains(#"countersign_command_skew_seconds{sender="shop"} 1199.5"#))
+    }
+  }
+
+  @Test("The limit counts from the end of the timestamp's second", arguments: [(30_999, true), (31_000, false)])
+  func limit(milliseconds: Int, isCarriedOut: Bool) async throws {
+    try await Bench.with { bench in
+      let sentAt = bench.clock.now()
+      bench.clock.advance(by: .milliseconds(milliseconds))
+      let reply = try await bench.ask(start, sentAt: sentAt)
+      #expect((reply.type == "verification.started.v1") == isCarriedOut)
+    }
+  }
+
+  @Test("It can be configured")
+  func configured() async throws {
+    try await Bench.with(Bench.rules { $0.maxCommandAge = .seconds(3600) }) { bench in
+      let sentAt = bench.clock.now()
+      bench.clock.advance(by: .seconds(3600))
+      let reply = try await bench.ask(start, sentAt: sentAt)
+      #expect(reply.type == "verification.started.v1")
+    }
+  }
+
+  @Test("An old app.verify is not carried out; one without a timestamp, or with one of the future, has no age")
+  func ages() async throws {
+    try await Bench.with { bench in
+      let verify = VerifyApp(app: Bench.pushApp, deviceToken: Bench.token, environment: .sandbox)
+      let old = try await bench.ask(verify, sentAt: bench.clock.now() - .seconds(60))
+      #expect(try ErrorReply(json: old.body).error.reason == "COMMAND_TOO_OLD")
+      #expect(try bench.pushes().isEmpty)
+      #expect(try await bench.ask(verify).type == "app.verifying.v1")
+      #expect(try await bench.ask(verify, sentAt: bench.clock.now() + .seconds(86_400)).type == "app.verifying.v1")
+    }
+  }
+
+  @Test("A recorded answer goes first; what was refused is carried out under the same ID when it is sent anew")
+  func recorded() async throws {
+    try await Bench.with { bench in
+      let sentAt = bench.clock.now()
+      let first = try await bench.ask(start, id: "m", sentAt: sentAt)
+      bench.clock.advance(by: .seconds(600))
+      #expect(try await bench.ask(start, id: "m", sentAt: sentAt).body == first.body)
+      #expect(try await bench.ask(start, id: "n", sentAt: sentAt).type == "error.v1")
+      #expect(try await bench.ask(start, id: "n", sentAt: bench.clock.now()).type == "verification.started.v1")
+    }
+  }
+
+  @Test("A start that waits for its assessment came in time, also when it is delivered again late")
+  func waiting() async throws {
+    try await Bench.with(Bench.rules { $0.proof.assessmentTimeout = .seconds(60) }) { bench in
+      let sentAt = bench.clock.now()
+      let command = bench.startCommand(Bench.captcha("t"), app: Bench.recaptchaApp)
+      await bench.deliver([try bench.commandMessage(command, id: "m", sentAt: sentAt)])
+      let job = try #require(try bench.published(RecaptchaAssessJob.self).first)
+      bench.clock.advance(by: .seconds(50))
+      _ = bench.sink.takePublished()
+      await bench.deliver([try bench.commandMessage(command, id: "m", sentAt: sentAt)])
+      #expect(bench.replies().isEmpty)
+      await bench.deliverResults([try bench.report(RecaptchaAssessJob.self, job.id, .accepted)])
+      #expect(bench.replies().map(\.type) == ["verification.started.v1"])
+    }
+  }
+
+  @Test("All other commands are carried out however late")
+  func others() async throws {
+    try await Bench.with { bench in
+      let id = try await bench.start().verificationID
+      let code = try #require(try bench.jobs().first?.code)
+      let early = bench.clock.now() - .seconds(86_400)
+      #expect(try await bench.ask(GetVerificationStatus(verificationID: id), sentAt: early).type != "error.v1")
+      let check = CheckVerification(verificationID: id, code: SecretField(Secret(code)))
+      #expect(try await bench.ask(check, sentAt: early).type == "verification.approved.v1")
+      let second = try await bench.start()
+      let cancel = CancelVerification(verificationID: second.verificationID)
+      #expect(try await bench.ask(cancel, sentAt: early).type == "verification.canceled.v1")
+      let revoke = StartRevocation(app: Bench.app, token: .refreshToken(SecretField(Secret("r"))))
+      #expect(try await bench.ask(revoke, sentAt: early).type == "operation.started.v1")
+    }
+  }
+
+  @Test("However many senders there are, few are told apart")
+  func boundedSenders() {
+    let registry = MetricsRegistry()
+    let skew = SenderSkew(registry)
+    func note(_ sender: String?) {
+      skew.note(
+        Envelope(type: StartVerification.type, messageID: "m", timestamp: begin, appID: sender), at: begin)
+    }
+    note(nil)
+    for index in 0..<100 { note("app \(index)") }
+    note(String(repeating: "x", count: 1000))
+    let lines = registry.render().split(separator: "\n").filter { $0.hasPrefix("countersign_command_skew_seconds{") }
+    #expect(lines.count == SenderSkew.maxSenders + 1)
+    #expect(lines.contains { $0.contains(#"{sender="unnamed"} -0.5"#) })
+    #expect(lines.contains { $0.contains(#"{sender="other"}"#) })
+  }
+}
