@@ -47,50 +47,56 @@ let systemLibraries: [Target] = [
 
 // From the bottom of the design to its top: a target depends on targets above it only.
 let libraries: [Target] = [
+  library("GuardedJSON"),
   library("AMQP", ["CRabbitMQ"]),
   library("CurlTransport", ["CCurl"]),
   library("SMPP", ["CSMPP34"]),
-  library("JOSE", ["COpenSSL"]),
+  library("JOSE", ["COpenSSL", "GuardedJSON"]),
   library("DKIM", ["COpenDKIM"]),
   library("NameService", ["CCares"]),
   library("PhoneNumbers", ["CPhoneNumber"]),
   library("Database", ["CSQLite"]),
   library("HTTPServer", ["CMicroHTTPD"]),
   library("Telemetry"),
-  library("Messages", ["AMQP", "JOSE", "Telemetry"]),
-  library("ServiceRuntime", ["AMQP", "CAllocator", "HTTPServer", "JOSE", "Messages", "Telemetry"]),
+  library("Messages", ["AMQP", "GuardedJSON", "JOSE", "Telemetry"]),
+  library(
+    "ServiceRuntime", ["AMQP", "CAllocator", "GuardedJSON", "HTTPServer", "JOSE", "Messages", "Telemetry"]),
   library(
     "WorkerRuntime",
-    ["AMQP", "CurlTransport", "Database", "JOSE", "Messages", "ServiceRuntime", "Telemetry"]),
+    ["AMQP", "CurlTransport", "Database", "GuardedJSON", "JOSE", "Messages", "ServiceRuntime", "Telemetry"]),
   library(
     "SMSDispatch",
     [
-      "AMQP", "CurlTransport", "Database", "HTTPServer", "JOSE", "Messages", "PhoneNumbers", "ServiceRuntime", "SMPP",
-      "Telemetry", "WorkerRuntime",
+      "AMQP", "CurlTransport", "Database", "GuardedJSON", "HTTPServer", "JOSE", "Messages", "PhoneNumbers",
+      "ServiceRuntime", "SMPP", "Telemetry", "WorkerRuntime",
     ]),
   library(
     "TokenRevocation",
-    ["CurlTransport", "JOSE", "Messages", "ServiceRuntime", "Telemetry", "WorkerRuntime"]),
+    ["CurlTransport", "GuardedJSON", "JOSE", "Messages", "ServiceRuntime", "Telemetry", "WorkerRuntime"]),
   library(
     "PushVerification",
-    ["CurlTransport", "Database", "JOSE", "Messages", "ServiceRuntime", "Telemetry", "WorkerRuntime"]),
+    [
+      "CurlTransport", "Database", "GuardedJSON", "JOSE", "Messages", "ServiceRuntime", "Telemetry", "WorkerRuntime",
+    ]),
   library(
     "RelayMail",
     [
-      "CurlTransport", "DKIM", "Database", "JOSE", "Messages", "ServiceRuntime", "Telemetry", "WorkerRuntime",
+      "CurlTransport", "DKIM", "Database", "GuardedJSON", "JOSE", "Messages", "ServiceRuntime", "Telemetry",
+      "WorkerRuntime",
     ]),
   library(
     "Coordination",
-    ["AMQP", "Database", "JOSE", "Messages", "PhoneNumbers", "ServiceRuntime", "Telemetry"]),
+    ["AMQP", "Database", "GuardedJSON", "JOSE", "Messages", "PhoneNumbers", "ServiceRuntime", "Telemetry"]),
   library("Client", ["AMQP", "JOSE", "Messages", "Telemetry"]),
-  library("Benchmarks", ["AMQP", "HTTPServer", "JOSE", "Messages", "Telemetry"]),
+  library("Benchmarks", ["AMQP", "GuardedJSON", "HTTPServer", "JOSE", "Messages", "Telemetry"]),
   library(
     "Operations",
     [
-      "AMQP", "Benchmarks", "Client", "CurlTransport", "DKIM", "Database", "JOSE", "Messages", "NameService",
+      "AMQP", "Benchmarks", "Client", "CurlTransport", "DKIM", "Database", "GuardedJSON", "JOSE", "Messages",
+      "NameService",
       "PushVerification", "RelayMail", "ServiceRuntime", "SMSDispatch", "Telemetry",
     ]),
-  library("Simulation", ["CurlTransport", "HTTPServer", "JOSE", "ServiceRuntime", "Telemetry"]),
+  library("Simulation", ["CurlTransport", "GuardedJSON", "HTTPServer", "JOSE", "ServiceRuntime", "Telemetry"]),
 ]
 
 let executables: [Target] = [
@@ -139,6 +145,7 @@ let testTargets: [Target] = [
     ["CurlTransport", "DKIM", "JOSE", "Messages", "ServiceRuntime", "Telemetry", "WorkerRuntime"]),
   tests("Database"),
   tests("JOSE"),
+  tests("GuardedJSON"),
   tests("AMQP"),
   // Needs a broker: COUNTERSIGN_TEST_AMQP_URL and COUNTERSIGN_TEST_BROKER_CTL.
   .testTarget(name: "AMQPIntegrationTests", dependencies: ["AMQP"], swiftSettings: swiftSettings),

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import GuardedJSON
 import HTTPServer
 import Synchronization
 
@@ -80,14 +81,13 @@ final class LoadProvider: Sendable {
     }
   }
 
-  // One for the process: it is safe to share.
-  private static let decoder = JSONDecoder()
+  private static let reader = JSONReader(maxBytes: maxBodyBytes)
 
   private func push(
     _ request: HTTPServerRequest, to device: String, _ now: ContinuousClock.Instant
   ) -> HTTPServerResponse {
     do {
-      pushes.add(try Self.decoder.decode(Payload.self, from: Data(request.body)).proof, for: device, at: now)
+      pushes.add(try Self.reader.decode(Payload.self, from: request.body).proof, for: device, at: now)
       return HTTPServerResponse(status: 200, text: "")
     } catch {
       return HTTPServerResponse(status: 400, contentType: "application/json", text: #"{"reason":"PayloadEmpty"}"#)

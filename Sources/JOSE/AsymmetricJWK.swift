@@ -1,4 +1,4 @@
-internal import FoundationEssentials
+internal import GuardedJSON
 
 /// A public key or a key pair as JSON (RFC 7517, section 4; RFC 7518, sections 6.2 and 6.3).
 struct AsymmetricJWK: Decodable {
@@ -17,7 +17,7 @@ struct AsymmetricJWK: Decodable {
       throw JOSEError(.badKey, "the key has more than \(SigningKey.maxFileBytes) bytes")
     }
     do {
-      self = try JSONDecoder().decode(AsymmetricJWK.self, from: Data(json))
+      self = try JSONReader(maxBytes: SigningKey.maxFileBytes).decode(AsymmetricJWK.self, from: json)
     } catch {
       throw JOSEError(.badKey, "the key is no JSON Web Key, or one of its members is not text")
     }

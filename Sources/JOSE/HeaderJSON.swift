@@ -1,7 +1,10 @@
-internal import FoundationEssentials
+internal import GuardedJSON
 
 /// The JSON of JOSE headers: objects whose members are strings.
 enum HeaderJSON {
+  /// Headers have a few hundred bytes; with certificates, which nobody here sends, some thousands.
+  private static let reader = JSONReader(maxBytes: 16 << 10)
+
   /// - Parameter text: what it heads, for errors.
   /// - Returns: the members that are strings, and the names of those that are not.
   static func members(of json: [UInt8], in text: String) throws(JOSEError) -> ([String: String], others: [String]) {
@@ -12,7 +15,7 @@ enum HeaderJSON {
     case .somethingElse: break
     }
     do {
-      let members = try JSONDecoder().decode([String: Member].self, from: Data(json))
+      let members = try reader.decode([String: Member].self, from: json)
       return (members.compactMapValues(\.string), members.filter { $0.value.string == nil }.map(\.key))
     } catch {
       throw JOSEError(.malformed, "the header of the \(text) is not a JSON object")

@@ -1,4 +1,5 @@
 internal import FoundationEssentials
+internal import GuardedJSON
 
 /// A set of keys as JSON (RFC 7517, section 5).
 struct JWKSet: Codable {
@@ -9,7 +10,7 @@ extension JWKSet {
   /// - Throws: ``JOSEError/Code/badKey``, saying where it is wrong; what stands there may be a secret and is not repeated.
   init(json: [UInt8]) throws(JOSEError) {
     do {
-      self = try JSONDecoder().decode(JWKSet.self, from: Data(json))
+      self = try JSONReader(maxBytes: KeyRing.maxSetBytes).decode(JWKSet.self, from: json)
     } catch {
       let form = "{\"keys\": [{\"kty\": \"oct\", \"kid\": \"…\", \"k\": \"…\"}]}"
       throw JOSEError(.badKey, "the JWK set is not of the form \(form)\(Self.place(of: error))")

@@ -6,7 +6,7 @@ public import Telemetry
 /// It is listening from `init` to `stop()`. ``SimulatorGuide/text`` says what there is; `GET /control` shows it.
 public final class Simulator: Sendable {
   /// The longest request body; Twilio's longest message is far below.
-  private static let maxBodyBytes = 65_536
+  static let maxBodyBytes = 65_536
   /// Connections: more than all workers of a test together have in flight.
   private static let maxConnections: UInt32 = 4_096
 

@@ -112,6 +112,11 @@ import Testing
 
   @Test(arguments: [
     "", "[]", "{", "null", #"{"alg":"dir","enc":"A256GCM"}"#, #"{"alg":"dir","enc":"A256GCM","kid":7}"#,
+    // What ends the decoder's process, and what it would take in another encoding.
+    String(repeating: "[", count: 513),
+    #"{"alg":"dir","enc":"A256GCM","kid":"2026-01","x":"# + String(repeating: "[", count: 512),
+    "\u{FEFF}" + #"{"alg":"dir","enc":"A256GCM","kid":"2026-01"}"#,
+    #"{"alg":"dir","enc":"A256GCM","kid":"2026-01"}"#.utf8.map { "\(Unicode.Scalar($0))\0" }.joined(),
   ])
   func headersThatAreNoneAreRefused(header: String) throws {
     #expect(openingCode(try seal(header: header)) == .malformed)

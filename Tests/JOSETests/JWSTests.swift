@@ -95,7 +95,13 @@ import Testing
     #expect(throws: Never.self) { try JWS.verify(try JWS.sign([1], with: named), with: ec.verifying) }
   }
 
-  @Test(arguments: ["", ".", "a", "a.b", "a.b.c", "..", "a.b.c.d", "*.*.*", "e30.e30.=", "W10.e30.AA"])
+  /// Texts under headers that end the decoder's process: they are read before the signature is checked.
+  private static let deepHeaders = [
+    String(repeating: "[", count: 513), #"{"alg":"ES256","x":"# + String(repeating: "[", count: 512),
+  ]
+  .map { "\(Base64URL.encode(ascii($0))).e30.AA" }
+
+  @Test(arguments: ["", ".", "a", "a.b", "a.b.c", "..", "a.b.c.d", "*.*.*", "e30.e30.=", "W10.e30.AA"] + deepHeaders)
   func whatIsMalformedIsTold(text: String) {
     #expect(verifyingCode(text, ec.verifying) == .malformed, "\(text)")
   }

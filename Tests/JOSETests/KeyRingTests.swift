@@ -20,7 +20,8 @@ import Testing
   }
 
   @Test(arguments: [
-    ("", "it is no JSON"), ("[]", "form"), ("{}", "keys is missing"),
+    ("", "it is no JSON"), (String(repeating: "[", count: 513), "it is no JSON"), ("[]", "form"),
+    ("{}", "keys is missing"),
     ("{\"keys\": [{\"kid\": \"a\"}]}", "keys[0].kty is missing"),
     ("{\"keys\": [{\"kty\": \"oct\", \"k\": 5}]}", "keys[0].k is of the wrong type"), ("{\"keys\": []}", "0 keys"),
     ("{\"keys\": [{\"kty\": \"oct\", \"k\": \"AA\"}]}", "key 1 of the JWK set has no kid"),

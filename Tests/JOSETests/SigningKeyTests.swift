@@ -58,7 +58,8 @@ enum OtherKey {
   }
 
   @Test(arguments: [
-    ("", "no JSON Web Key"), ("[]", "no JSON Web Key"), ("{}", "no JSON Web Key"),
+    ("", "no JSON Web Key"), (String(repeating: "[", count: 513), "no JSON Web Key"), ("[]", "no JSON Web Key"),
+    ("{}", "no JSON Web Key"),
     (#"{"kty":"oct","k":"AA"}"#, "kty \"oct\""), (#"{"kty":"EC","crv":"P-384"}"#, "another curve"),
     (#"{"kty":"EC","crv":"P-256"}"#, "no x"), (#"{"kty":"EC","crv":"P-256","x":"AA"}"#, "1 bytes in its x"),
     (#"{"kty":"RSA","n":"AQ"}"#, "no e"), (#"{"kty":"EC","use":"enc"}"#, "not for signatures"),

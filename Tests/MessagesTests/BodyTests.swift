@@ -82,6 +82,13 @@ import Testing
       (#"{"#, "NOT_JSON", nil, "the body is not valid JSON in UTF-8, or has a number out of range"),
       (#""#, "NOT_JSON", nil, "the body is not valid JSON in UTF-8, or has a number out of range"),
       (#"[]"#, "NOT_JSON", nil, "the body must be an object"),
+      (String(repeating: "[", count: 513), "NOT_JSON", nil, "the body nests deeper than 32 levels"),
+      (
+        #"{"to":"+14155550123","x":"# + String(repeating: "[", count: 512), "NOT_JSON", nil,
+        "the body nests deeper than 32 levels"
+      ),
+      ("\u{FEFF}{}", "NOT_JSON", nil, "the body starts with a byte order mark; it must be UTF-8 without one"),
+      ("{\0}", "NOT_JSON", nil, "the body holds a NUL byte; it must be UTF-8"),
       (#"{"text":"Hi","deadline":"2026-07-01T12:00:00Z"}"#, "MISSING_FIELD", "to", "to is missing"),
       (#"{"to":null,"text":"Hi"}"#, "MISSING_FIELD", "to", "to is null"),
       (#"{"to":5,"text":"Hi"}"#, "INVALID_FIELD", "to", "to must be a string"),

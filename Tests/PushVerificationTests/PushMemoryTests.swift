@@ -114,6 +114,7 @@ import WorkerRuntime
     #expect(AssessmentVerdict(.retry(Reason("R", "d"))) == nil)
     #expect(AssessmentVerdict(.unknown(Reason("R", "d"))) == nil)
     #expect(AssessmentVerdict(json: []) == nil)
+    #expect(AssessmentVerdict(json: Array(repeating: UInt8(ascii: "["), count: 513)) == nil)
   }
 
   @Test func aMemoryThatIsClosedSaysSo() async throws {

@@ -79,6 +79,7 @@ import WorkerRuntime
     (429, #"{"error": {"status": "RESOURCE_EXHAUSTED"}}"#, "retry PROVIDER_THROTTLED"),
     (500, #"{"error": {"status": "INTERNAL"}}"#, "unknown PROVIDER_ERROR"), (503, "<html>", "unknown PROVIDER_ERROR"),
     (200, "<html>", "unknown PROVIDER_ERROR"), (200, "{}", "unknown PROVIDER_ERROR"),
+    (200, String(repeating: "[", count: 513), "unknown PROVIDER_ERROR"),
     (302, "", "laneDown PROVIDER_CONFIGURATION"),
   ])
   func enterpriseFails(status: Int, body: String, expected: String) async throws {
@@ -133,6 +134,7 @@ import WorkerRuntime
   @Test(arguments: [
     (200, #"{"success": false, "error-codes": ["invalid-input-secret"]}"#, "laneDown PROVIDER_CREDENTIALS"),
     (200, "<html>", "unknown PROVIDER_ERROR"), (500, "", "unknown PROVIDER_ERROR"),
+    (200, String(repeating: "[", count: 513), "unknown PROVIDER_ERROR"),
     (429, "", "retry PROVIDER_THROTTLED"),
   ])
   func siteverifyFails(status: Int, body: String, expected: String) async throws {

@@ -46,7 +46,7 @@ import Testing
     #expect(!found.contains("sesame") && !found.contains("BEGIN"))
   }
 
-  @Test(arguments: ["", "AIzaSyD-an-API-key", "[]", "{", #"{"type": 1}"#])
+  @Test(arguments: ["", "AIzaSyD-an-API-key", "[]", "{", #"{"type": 1}"#, String(repeating: "[", count: 513)])
   func whatIsNoSuchFileIsSaid(file: String) {
     #expect(problem(file)?.contains("make a key of the account in Google Cloud") == true)
   }

@@ -59,6 +59,7 @@ import WorkerRuntime
     #"{"access_token": "a\nb", "expires_in": 9, "token_type": "Bearer"}"#,
     #"{"access_token": "a", "expires_in": 0, "token_type": "Bearer"}"#,
     #"{"access_token": "a", "token_type": "Bearer"}"#, #"{"access_token": "a", "expires_in": 9, "token_type": "mac"}"#,
+    String(repeating: "[", count: 513),
   ])
   func whatIsNoTokenIsAMistakeOfTheConfiguration(body: String) async throws {
     #expect(try await failure(200, body)?.short == "laneDown PROVIDER_CONFIGURATION")

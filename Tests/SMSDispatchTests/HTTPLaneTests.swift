@@ -83,7 +83,9 @@ struct HTTPLaneTests {
     #expect(await (try vonage(http)).send(Sample.message(), Sample.attempt()).short == expected)
   }
 
-  @Test("What Vonage says cannot be read: nobody knows", arguments: ["", "<html>", #"{"messages":[{}]}"#])
+  @Test(
+    "What Vonage says cannot be read: nobody knows",
+    arguments: ["", "<html>", #"{"messages":[{}]}"#, String(repeating: "[", count: 513)])
   func unreadable(body: String) async throws {
     #expect(
       await (try vonage(FakeHTTP(200, body))).send(Sample.message(), Sample.attempt()).short == "unknown PROVIDER_ERROR"
@@ -108,6 +110,7 @@ struct HTTPLaneTests {
       ("vonage", 200, #"{"value": 10.28, "autoReload": false}"#, "cannotTell"),
       ("vonage", 200, #"{"value": 0, "autoReload": false}"#, "PROVIDER_ACCOUNT"),
       ("vonage", 200, #"{"value": -1, "autoReload": true}"#, "cannotTell"),
+      ("vonage", 200, String(repeating: "[", count: 513), "cannotTell"),
       ("vonage", 200, "<html>", "cannotTell"), ("vonage", 401, "", "PROVIDER_CREDENTIALS"),
       ("vonage", 404, "", "cannotTell"),
       ("messagebird", 200, #"{"payment": "prepaid", "type": "credits", "amount": 9.2}"#, "cannotTell"),
@@ -159,7 +162,7 @@ struct HTTPLaneTests {
 
   @Test(
     "Nor what others say with a success but without an ID: a page of a gateway is no answer",
-    arguments: ["", "<html>", "{}", #"{"id":null}"#])
+    arguments: ["", "<html>", "{}", #"{"id":null}"#, String(repeating: "[", count: 513)])
   func unreadableSuccess(body: String) async throws {
     for status in [200, 201, 204] {
       let http = FakeHTTP(status, body)

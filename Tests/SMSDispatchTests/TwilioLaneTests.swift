@@ -86,7 +86,7 @@ struct TwilioLaneTests {
     arguments: [
       (201, #"{"sid": "SM1", "status": "accepted", "error_code": null}"#, "accepted SM1"),
       (200, "", "unknown PROVIDER_ERROR"), (200, "<html>", "unknown PROVIDER_ERROR"),
-      (201, "{}", "unknown PROVIDER_ERROR"),
+      (201, "{}", "unknown PROVIDER_ERROR"), (201, String(repeating: "[", count: 513), "unknown PROVIDER_ERROR"),
       (201, #"{"sid": "SM1", "status": "failed", "error_code": 30006}"#, "refused NOT_MOBILE"),
       (201, #"{"sid": "SM1", "status": "failed", "error_code": null}"#, "refused PROVIDER_REFUSED"),
       (400, #"{"code": 21211, "message": "x +14155550123", "more_info": "", "status": 400}"#, "refused INVALID_NUMBER"),
@@ -121,7 +121,8 @@ struct TwilioLaneTests {
     "A lane that is down is asked through its account, which costs no message",
     arguments: [
       (401, #"{"code": 20003}"#, "PROVIDER_CREDENTIALS"), (200, #"{"status": "suspended"}"#, "PROVIDER_ACCOUNT"),
-      (200, #"{"status": "active"}"#, nil), (200, "<html>", nil), (403, "", nil), (404, "", nil), (500, "", nil),
+      (200, #"{"status": "active"}"#, nil), (200, "<html>", nil),
+      (200, String(repeating: "[", count: 513), nil), (403, "", nil), (404, "", nil), (500, "", nil),
     ] as [(Int, String, String?)])
   func probe(status: Int, body: String, reason: String?) async throws {
     let http = FakeHTTP(status, body)

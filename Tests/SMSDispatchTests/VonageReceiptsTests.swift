@@ -162,6 +162,10 @@ struct VonageReceiptsTests {
       Self.posted("application/json", body, token: try Self.token(body, apiKey: "another1")),
       Self.posted("application/json", body, token: try Self.token(Array("{}".utf8))),
       Self.posted("application/json", body, token: "a.b.c"),
+      // Claims that end the decoder's process, signed.
+      Self.posted(
+        "application/json", body,
+        token: try JWS.sign(Array(repeating: UInt8(ascii: "["), count: 513), secret: Array(Self.secret.utf8))),
       // A token of an empty body says nothing of a query.
       HTTPServerRequest(
         method: "GET", target: "/receipts/v/1/c/j?status=delivered",
@@ -182,7 +186,9 @@ struct VonageReceiptsTests {
 
   @Test("A body that cannot be read")
   func malformed() throws {
-    #expect(throws: ReceiptRefusal.malformed) { try read(Self.posted("application/json", Array("[]".utf8))) }
+    for body in ["[]", String(repeating: "[", count: 513)] {
+      #expect(throws: ReceiptRefusal.malformed) { try read(Self.posted("application/json", Array(body.utf8))) }
+    }
     #expect(throws: ReceiptRefusal.malformed) { try read(Self.query(Self.signed(["status": ""]))) }
   }
 }

@@ -94,6 +94,7 @@ struct WebhookLaneTests {
     "Answers",
     arguments: [
       (200, "", "accepted -"), (202, "ok", "accepted -"), (204, "", "accepted -"),
+      (200, String(repeating: "[", count: 513), "accepted -"),
       (200, #"{"reference": "m-1"}"#, "accepted m-1"),
       (200, #"{"reference": 1}"#, "accepted -"), (200, #"{"reference": "a\nb"}"#, "accepted -"),
       (400, "", "refused PROVIDER_REFUSED"), (410, "", "refused PROVIDER_REFUSED"),

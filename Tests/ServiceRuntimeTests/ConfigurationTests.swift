@@ -194,6 +194,15 @@ private struct Sample: Configuration {
     #expect(problems(text) == ["c.json5:\(line): this line is not valid JSON5"])
   }
 
+  @Test(arguments: [
+    ("{ a: " + String(repeating: "[", count: 513), "the file nests deeper than 32 levels"),
+    ("\u{FEFF}{ a: 1 }", "the file starts with a byte order mark; it must be UTF-8 without one"),
+    ("{ a: 1 }\0", "the file holds a NUL byte; it must be UTF-8"),
+  ])
+  func aFileThatMayNotBeReadIsSaid(text: String, problem: String) {
+    #expect(problems(text) == ["c.json5: \(problem)"])
+  }
+
   @Test(arguments: ["", "{\n a: [1,\n 2\n", "{ a: 1\n", "// nothing"])
   func aFileThatEndsTooEarlyIsSaid(text: String) {
     #expect(problems(text) == ["c.json5: the file is empty or ends before everything in it is closed"])

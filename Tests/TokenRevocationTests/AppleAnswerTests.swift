@@ -20,6 +20,7 @@ import WorkerRuntime
     // A later word, and bodies that are no JSON: the status has to do.
     (400, #"{"error":"access_denied"}"#, "refused PROVIDER_REFUSED"),
     (400, "<html>Bad Request</html>", "refused PROVIDER_REFUSED"),
+    (400, String(repeating: "[", count: 513), "refused PROVIDER_REFUSED"),
     (401, "", "laneDown PROVIDER_CREDENTIALS"), (404, "", "laneDown PROVIDER_CONFIGURATION"),
     (302, "", "laneDown PROVIDER_CONFIGURATION"), (429, "", "retry PROVIDER_THROTTLED"),
     (500, "<html>", "unknown PROVIDER_ERROR"), (502, "", "unknown PROVIDER_ERROR"), (503, "", "unknown PROVIDER_ERROR"),

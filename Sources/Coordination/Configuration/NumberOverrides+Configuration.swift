@@ -1,4 +1,5 @@
 import FoundationEssentials
+import GuardedJSON
 import PhoneNumbers
 import ServiceRuntime
 
@@ -17,9 +18,9 @@ extension NumberOverrides {
         section.problem(key, "\(path) is larger than \(maxFileBytes) bytes")
         return .none
       }
-      let decoder = JSONDecoder()
-      decoder.allowsJSON5 = true
-      return try decoder.decode(NumberOverrides.self, from: data)
+      return try JSONReader(maxBytes: maxFileBytes, syntax: .json5).decode(NumberOverrides.self, from: data)
+    } catch let error as JSONRefusal {
+      section.problem(key, "\(path) \(error)")
     } catch let error as DecodingError {
       section.problem(
         key, "\(path) is no table of numbers: \(text(of: error)); make it with deploy/renew-number-overrides")

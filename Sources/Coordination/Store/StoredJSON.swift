@@ -1,5 +1,6 @@
 import Database
 import FoundationEssentials
+import GuardedJSON
 
 /// Values that are stored as JSON: those that are rarely written and never searched for.
 enum StoredJSON {
@@ -11,9 +12,12 @@ enum StoredJSON {
     }
   }
 
+  /// Far more than a row that the coordinator wrote can have: bodies of messages have up to 64 KiB.
+  private static let reader = JSONReader(maxBytes: 1 << 20)
+
   static func read<Content: Decodable>(_ text: String) throws(DatabaseError) -> Content {
     do {
-      return try JSONDecoder().decode(Content.self, from: Data(text.utf8))
+      return try reader.decode(Content.self, from: text)
     } catch {
       throw DatabaseError(.corrupt, "a value that is stored as JSON cannot be read")
     }

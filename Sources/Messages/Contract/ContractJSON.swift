@@ -1,9 +1,10 @@
 import FoundationEssentials
+import GuardedJSON
 
 /// The JSON of bodies: compact, slashes not escaped, keys in no order.
 enum ContractJSON {
   // One of each for the process: both are safe to share, and making one costs as much as reading a small body.
-  private static let decoder = JSONDecoder()
+  private static let reader = JSONReader(maxBytes: MessageLimits.maxBodyBytes)
   private static let encoder: JSONEncoder = {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.withoutEscapingSlashes]
@@ -11,9 +12,8 @@ enum ContractJSON {
   }()
 
   static func decode<Body: Decodable>(_ type: Body.Type, from json: [UInt8]) throws(ContractProblem) -> Body {
-    guard json.count <= MessageLimits.maxBodyBytes else { throw tooLarge }
     do {
-      return try decoder.decode(type, from: Data(json))
+      return try reader.decode(type, from: json)
     } catch {
       throw ContractProblem(error)
     }

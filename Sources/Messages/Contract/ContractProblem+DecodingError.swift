@@ -1,7 +1,12 @@
+import GuardedJSON
 import Telemetry
 
 extension ContractProblem {
   init(_ error: any Error) {
+    if let refusal = error as? JSONRefusal {
+      self = Self.problem(refusal)
+      return
+    }
     guard let error = error as? DecodingError else {
       self.init(.invalidField, "the body cannot be read")
       return
@@ -26,6 +31,11 @@ extension ContractProblem {
     @unknown default:
       self.init(.invalidField, "the body cannot be read")
     }
+  }
+
+  private static func problem(_ refusal: JSONRefusal) -> ContractProblem {
+    if case .tooLarge = refusal { return ContractJSON.tooLarge }
+    return ContractProblem(.notJSON, "the body \(refusal)")
   }
 
   private init(at path: [any CodingKey], _ detail: String) {

@@ -1,7 +1,7 @@
 /// The members of a JSON object of the plain kind that nearly all messages are: texts without escapes, whole numbers, literals, and
-/// objects of those. It is read in one pass, ten times as fast as by `JSONDecoder`.
+/// objects of those. It is read in one pass, ten times as fast as by the decoder.
 ///
-/// It is a short cut, not a second opinion: whatever is not plain, or not as it should be, has no `PlainJSON`, and `JSONDecoder` says what it
+/// It is a short cut, not a second opinion: whatever is not plain, or not as it should be, has no `PlainJSON`, and the decoder says what it
 /// is, or what is wrong with it.
 package struct PlainJSON {
   /// A value on its own.

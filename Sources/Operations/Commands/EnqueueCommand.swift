@@ -1,4 +1,4 @@
-internal import FoundationEssentials
+internal import GuardedJSON
 internal import Messages
 internal import ServiceRuntime
 internal import Telemetry
@@ -49,7 +49,7 @@ struct EnqueueCommand {
         .badInput, "BODY_TOO_LARGE: the body has \(body.count) bytes; at most \(MessageLimits.maxBodyBytes) are taken")
     }
     // What is not JSON goes on unchanged, to be refused with its reason.
-    guard case .object(var object)? = try? JSONDecoder().decode(JSONValue.self, from: Data(body)),
+    guard case .object(var object)? = try? JSONReader.operations.decode(JSONValue.self, from: body),
       object["deadline"] == nil
     else { return body }
     object["deadline"] = .text((clock.now() + deadline).rfc3339)

@@ -1,4 +1,4 @@
-internal import FoundationEssentials
+internal import GuardedJSON
 internal import JOSE
 internal import ServiceRuntime
 internal import Telemetry
@@ -13,7 +13,7 @@ struct KeysCommand {
     do {
       let set = try KeyRing.rotate(jwkSet: old, kid: id)
       // The set is JSON already, and just that is wanted, by people and by programs.
-      let json = try JSONDecoder().decode(JSONValue.self, from: Data(set.utf8))
+      let json = try JSONReader.operations.decode(JSONValue.self, from: set)
       return CommandOutput(text: set, json: json)
     } catch let error as JOSEError {
       throw OperationsError(.badInput, error.description)

@@ -1,4 +1,4 @@
-internal import FoundationEssentials
+internal import GuardedJSON
 internal import Telemetry
 
 /// The body of a message as far as anybody may see it: what could be a secret, a text to a person or a person's data is
@@ -7,7 +7,7 @@ enum RedactedJSON {
   /// The body with its values covered; `nil` when it is not JSON.
   static func show(_ body: [UInt8], reveal: Bool) -> JSONValue? {
     // What is not JSON is shown by its length only.
-    guard let value = try? JSONDecoder().decode(JSONValue.self, from: Data(body)) else { return nil }
+    guard let value = try? JSONReader.operations.decode(JSONValue.self, from: body) else { return nil }
     return reveal ? value : cover(value, field: nil)
   }
 

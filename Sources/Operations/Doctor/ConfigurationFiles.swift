@@ -1,4 +1,5 @@
 internal import FoundationEssentials
+internal import GuardedJSON
 
 /// The configuration files of the processes, read without their schemas: what they name, and whether it is there.
 ///
@@ -35,11 +36,10 @@ struct ConfigurationFiles {
   }
 
   private static func read(_ name: String, in directory: String) -> File {
-    let decoder = JSONDecoder()
-    decoder.allowsJSON5 = true
+    let reader = JSONReader(maxBytes: InputFile.maxBytes, syntax: .json5)
     // A file that cannot be read, or is no JSON5, is told as such by its absent settings.
     guard let data = try? Data(contentsOf: URL(filePath: "\(directory)/\(name)")),
-      let value = try? decoder.decode(JSONValue.self, from: data)
+      let value = try? reader.decode(JSONValue.self, from: data)
     else { return File(name: name, directory: directory, settings: nil) }
     return File(name: name, directory: directory, settings: leaves(value, path: ""))
   }

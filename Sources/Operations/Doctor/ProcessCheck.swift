@@ -1,4 +1,4 @@
-internal import FoundationEssentials
+internal import GuardedJSON
 
 /// Asks the processes how they are.
 struct ProcessCheck {
@@ -24,7 +24,7 @@ struct ProcessCheck {
   /// The checks that do not hold, as far as the answer says: each element with a `status` or `ok` that is not good.
   static func reasons(_ body: [UInt8]) -> String {
     // An answer that is not understood is told without reasons.
-    guard let json = try? JSONDecoder().decode(JSONValue.self, from: Data(body)) else { return "" }
+    guard let json = try? JSONReader.operations.decode(JSONValue.self, from: body) else { return "" }
     let texts = texts(json)
     return texts.isEmpty ? "" : ": \(texts.joined(separator: "; "))"
   }

@@ -1,4 +1,5 @@
 internal import FoundationEssentials
+internal import GuardedJSON
 
 /// The management API of RabbitMQ, as far as the operator's commands need it
 /// (https://rawcdn.githack.com/rabbitmq/rabbitmq-server/v3.10.8/deps/rabbitmq_management/priv/www/api/index.html).
@@ -18,7 +19,7 @@ struct ManagementAPI: Sendable {
     let response = try await transport.send("GET", path, body: nil)
     try check(response, doing: "read \(path)")
     do {
-      return try JSONDecoder().decode(Value.self, from: Data(response.body))
+      return try JSONReader.operations.decode(Value.self, from: response.body)
     } catch {
       throw OperationsError(
         .internalError,
@@ -67,7 +68,7 @@ struct ManagementAPI: Sendable {
 
   private func reason(_ response: ManagementResponse) -> String {
     // An answer without a reason is told without one.
-    guard let problem = try? JSONDecoder().decode(Problem.self, from: Data(response.body)) else { return "" }
+    guard let problem = try? JSONReader.operations.decode(Problem.self, from: response.body) else { return "" }
     return ": \(problem.reason.prefix(300))"
   }
 

@@ -1,4 +1,5 @@
 internal import FoundationEssentials
+internal import GuardedJSON
 
 extension JSONValue {
   /// JSON on one line, or indented, keys sorted.
@@ -15,7 +16,7 @@ extension JSONValue {
   init(encoding value: some Encodable) {
     // What a message of the contract holds can always be written; anything else shows as null.
     guard let data = try? JSONEncoder().encode(value),
-      let json = try? JSONDecoder().decode(JSONValue.self, from: data)
+      let json = try? JSONReader.operations.decode(JSONValue.self, from: data)
     else {
       self = .null
       return

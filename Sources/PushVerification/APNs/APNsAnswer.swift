@@ -1,5 +1,6 @@
 import CurlTransport
 import FoundationEssentials
+import GuardedJSON
 import Telemetry
 import WorkerRuntime
 
@@ -46,12 +47,9 @@ struct APNsAnswer: Sendable {
   private static let maxIDLength = 64
   private static let maxReasonLength = 64
 
-  // One for the process: it is safe to share, and making one costs as much as reading an answer.
-  private static let decoder = JSONDecoder()
-
   private static func body(_ response: HTTPResponse) -> Body? {
     do {
-      return try decoder.decode(Body.self, from: Data(response.body))
+      return try JSONReader.answers.decode(Body.self, from: response.body)
     } catch {
       // A gateway's page in the place of an answer: the status has to do.
       return nil

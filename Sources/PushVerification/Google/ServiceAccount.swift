@@ -1,4 +1,5 @@
 import FoundationEssentials
+import GuardedJSON
 import JOSE
 import ServiceRuntime
 import Telemetry
@@ -60,8 +61,11 @@ struct ServiceAccount: Sendable {
     guard key.algorithm == .rs256 else { throw ServiceAccountProblem("has a private_key that is not of type RSA") }
   }
 
+  /// As long as any file with a secret; Google's has about 2,400 bytes.
+  private static let maxFileBytes = 64 << 10
+
   private static func read(_ file: Secret) throws(ServiceAccountProblem) -> File {
-    do { return try JSONDecoder().decode(File.self, from: Data(file.reveal().utf8)) } catch {
+    do { return try JSONReader(maxBytes: maxFileBytes).decode(File.self, from: file.reveal()) } catch {
       throw ServiceAccountProblem("is not the JSON of a service account's key; \(source)")
     }
   }

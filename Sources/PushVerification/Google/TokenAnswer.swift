@@ -1,5 +1,6 @@
 import CurlTransport
 import FoundationEssentials
+import GuardedJSON
 import Telemetry
 import WorkerRuntime
 
@@ -35,7 +36,7 @@ struct TokenAnswer: Sendable {
     status = response.status
     retryAfter = response.headers["Retry-After"]
     // Of an answer that is not this JSON, a gateway's for instance, the status says what it means.
-    body = try? Self.decoder.decode(Body.self, from: Data(response.body))
+    body = try? JSONReader.answers.decode(Body.self, from: response.body)
   }
 
   /// - Parameters:
@@ -89,6 +90,4 @@ struct TokenAnswer: Sendable {
     .permanent(Reason("PROVIDER_CONFIGURATION", "The answer of the token endpoint \(problem)."))
   }
 
-  // One for the process: it is safe to share.
-  private static let decoder = JSONDecoder()
 }

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import GuardedJSON
 import Messages
 import WorkerRuntime
 
@@ -48,9 +49,12 @@ struct AssessmentVerdict: Codable, Sendable, Hashable {
     return .refused(Reason(refusal.code, refusal.detail, providerCode: refusal.providerCode), extras: extras)
   }
 
+  /// A verdict has a few hundred bytes.
+  private static let reader = JSONReader(maxBytes: 64 << 10)
+
   /// - Returns: nil when it is no verdict.
   init?(json: [UInt8]) {
-    do { self = try JSONDecoder().decode(AssessmentVerdict.self, from: Data(json)) } catch { return nil }
+    do { self = try Self.reader.decode(AssessmentVerdict.self, from: json) } catch { return nil }
   }
 
   func json() throws -> [UInt8] { Array(try JSONEncoder().encode(self)) }

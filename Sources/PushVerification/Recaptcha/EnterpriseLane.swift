@@ -1,5 +1,6 @@
 import CurlTransport
 import FoundationEssentials
+import GuardedJSON
 import Telemetry
 import WorkerRuntime
 
@@ -89,7 +90,7 @@ struct EnterpriseLane: RecaptchaLane {
 
   private func answer(_ response: HTTPResponse) -> AssessmentAnswer {
     let answer: Answer
-    do { answer = try Self.decoder.decode(Answer.self, from: Data(response.body)) } catch {
+    do { answer = try JSONReader.answers.decode(Answer.self, from: response.body) } catch {
       return failed(response, nil)
     }
     guard response.status == 200, let token = answer.tokenProperties else {
@@ -108,8 +109,7 @@ struct EnterpriseLane: RecaptchaLane {
       ProviderAnswer(status: response.status, code: code, retryAfter: retryAfter).classification(table))
   }
 
-  // One of each for the process: both are safe to share.
-  private static let decoder = JSONDecoder()
+  // One for the process: it is safe to share.
   private static let encoder: JSONEncoder = {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.withoutEscapingSlashes, .sortedKeys]

@@ -1,5 +1,6 @@
 import CurlTransport
 import FoundationEssentials
+import GuardedJSON
 import Telemetry
 import WorkerRuntime
 
@@ -38,7 +39,7 @@ struct SiteverifyLane: RecaptchaLane {
       return .failed(ProviderAnswer(status: response.status, retryAfter: retryAfter).classification(table))
     }
     let answer: Answer
-    do { answer = try Self.decoder.decode(Answer.self, from: Data(response.body)) } catch {
+    do { answer = try JSONReader.answers.decode(Answer.self, from: response.body) } catch {
       return .failed(.unknown(Reason("PROVIDER_ERROR", "The answer of reCAPTCHA cannot be read.")))
     }
     return classify(Assessment(answer))
@@ -52,9 +53,6 @@ struct SiteverifyLane: RecaptchaLane {
     }
     return .assessed(assessment)
   }
-
-  // One for the process: it is safe to share.
-  private static let decoder = JSONDecoder()
 
   fileprivate struct Answer: Decodable {
     let success: Bool

@@ -1,5 +1,6 @@
 import CurlTransport
 import FoundationEssentials
+import GuardedJSON
 import WorkerRuntime
 
 /// What a server's replies mean for a job: the first row that fits. Data, read from `Config/providers/smtp.json5`.
@@ -22,9 +23,7 @@ struct ReplyTable: Sendable {
       throw RelayMailError(.invalidTable, error.message)
     }
     do {
-      let decoder = JSONDecoder()
-      decoder.allowsJSON5 = true
-      rules = try decoder.decode(File.self, from: data).rules
+      rules = try JSONReader(maxBytes: Self.maxFileBytes, syntax: .json5).decode(File.self, from: data).rules
     } catch {
       throw RelayMailError(.invalidTable, "\(path): \(DecodingText.describe(error))")
     }

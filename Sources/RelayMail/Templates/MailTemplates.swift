@@ -1,4 +1,5 @@
 import FoundationEssentials
+import GuardedJSON
 import WorkerRuntime
 
 /// The texts of mail, by template name and language.
@@ -131,7 +132,7 @@ extension MailTemplates {
     let data = try data(path)
     let file: MailTemplateFile
     do {
-      file = try JSONDecoder().decode(MailTemplateFile.self, from: data)
+      file = try JSONReader(maxBytes: maxFileBytes).decode(MailTemplateFile.self, from: data)
     } catch {
       throw RelayMailError(.invalidTemplate, "\(path): \(DecodingText.describe(error))")
     }

@@ -1,5 +1,6 @@
 import CurlTransport
 import FoundationEssentials
+import GuardedJSON
 import WorkerRuntime
 
 extension HTTPLane {
@@ -30,7 +31,7 @@ extension HTTPLane {
   /// The JSON of an answer; nil when it is another one.
   static func body<Body: Decodable>(_ response: HTTPResponse, as type: Body.Type) -> Body? {
     // Not the provider's own answer: nothing is known.
-    try? JSONDecoder().decode(type, from: Data(response.body))
+    try? JSONReader.answers.decode(type, from: response.body)
   }
 
   static var noCredit: Reason { Reason("PROVIDER_ACCOUNT", "The provider's account has no credit left.") }

@@ -1,5 +1,6 @@
 import CurlTransport
 import FoundationEssentials
+import GuardedJSON
 import Telemetry
 import WorkerRuntime
 
@@ -23,13 +24,11 @@ struct MessageBirdAnswer: Sendable {
     let parameter: String?
   }
 
-  private static let decoder = JSONDecoder()
-
   init(_ response: HTTPResponse, now: UnixTime) {
     status = response.status
     retryAfter = response.headers["Retry-After"].flatMap { RetryAfter.parse($0, now: now) }
     // A gateway's page in the place of an answer: the status has to do.
-    body = try? Self.decoder.decode(Body.self, from: Data(response.body))
+    body = try? JSONReader.answers.decode(Body.self, from: response.body)
   }
 
   func classification(_ table: ProviderTable) -> Classification {

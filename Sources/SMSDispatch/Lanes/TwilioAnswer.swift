@@ -1,5 +1,6 @@
 import CurlTransport
 import FoundationEssentials
+import GuardedJSON
 import Messages
 import Telemetry
 import WorkerRuntime
@@ -49,9 +50,6 @@ struct TwilioAnswer: Sendable {
     }
   }
 
-  // One for the process: it is safe to share, and making one costs as much as reading an answer.
-  private static let decoder = JSONDecoder()
-
   init(_ response: HTTPResponse, now: UnixTime) {
     status = response.status
     retryAfter = response.headers["Retry-After"].flatMap { RetryAfter.parse($0, now: now) }
@@ -60,7 +58,7 @@ struct TwilioAnswer: Sendable {
       return
     }
     do {
-      body = try Self.decoder.decode(Body.self, from: Data(response.body))
+      body = try JSONReader.answers.decode(Body.self, from: response.body)
     } catch {
       // A gateway's page in the place of an answer: the status has to do.
       body = nil

@@ -1,5 +1,6 @@
 import CurlTransport
 import FoundationEssentials
+import GuardedJSON
 import Telemetry
 import WorkerRuntime
 
@@ -30,7 +31,7 @@ extension TwilioLane {
 
   private static func isInactive(_ body: [UInt8]) -> Bool {
     do {
-      let status = try JSONDecoder().decode(Account.self, from: Data(body)).status
+      let status = try JSONReader.answers.decode(Account.self, from: body).status
       return status == "suspended" || status == "closed"
     } catch {
       // Not Twilio's own answer: nothing is known.

@@ -1,5 +1,6 @@
 import CurlTransport
 import FoundationEssentials
+import GuardedJSON
 import Telemetry
 import WorkerRuntime
 
@@ -22,14 +23,13 @@ struct VonageAnswer: Sendable {
     }
   }
 
-  private static let decoder = JSONDecoder()
   private static let success = "0"
 
   init(_ response: HTTPResponse, now: UnixTime) {
     status = response.status
     retryAfter = response.headers["Retry-After"].flatMap { RetryAfter.parse($0, now: now) }
     // A gateway's page in the place of an answer: the status has to do.
-    parts = (try? Self.decoder.decode(Body.self, from: Data(response.body)).messages) ?? []
+    parts = (try? JSONReader.answers.decode(Body.self, from: response.body).messages) ?? []
   }
 
   func classification(_ table: ProviderTable) -> Classification {

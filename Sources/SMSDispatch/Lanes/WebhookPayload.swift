@@ -1,4 +1,5 @@
 import FoundationEssentials
+import GuardedJSON
 import Telemetry
 import WorkerRuntime
 
@@ -77,12 +78,10 @@ enum WebhookAnswer {
 
   private struct Body: Decodable { let reference: String? }
 
-  private static let decoder = JSONDecoder()
-
   static func reference(_ body: [UInt8]) -> String? {
     guard !body.isEmpty else { return nil }
     do {
-      let reference = try decoder.decode(Body.self, from: Data(body)).reference
+      let reference = try JSONReader.answers.decode(Body.self, from: body).reference
       return reference.flatMap { isUsable($0) ? $0 : nil }
     } catch {
       // The status has said what there is to say; many receivers answer "ok".

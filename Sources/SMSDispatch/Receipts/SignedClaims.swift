@@ -1,5 +1,7 @@
 import FoundationEssentials
+import GuardedJSON
 import JOSE
+import ServiceRuntime
 import Telemetry
 
 /// The claims of a JWT with which a provider signs what it sends (RFC 7519, section 4.1), under a secret that both know.
@@ -27,6 +29,9 @@ struct SignedClaims: Decodable, Sendable {
   /// How far a provider's clock may be from ours.
   static let leeway: Duration = .seconds(30)
 
+  /// As long as the longest request, in whose header or URL the token comes.
+  private static let reader = JSONReader(maxBytes: HTTPRoutes.maxBodyBytes)
+
   /// - Throws: `.forged` unless the issuer signed it with the secret, `.stale` outside the time for which it is valid.
   static func read(
     _ token: String, secret: Secret, issuer: String, now: UnixTime
@@ -34,7 +39,7 @@ struct SignedClaims: Decodable, Sendable {
     let claims: SignedClaims
     do {
       let payload = try JWS.verify(token, secret: Array(secret.reveal().utf8))
-      claims = try JSONDecoder().decode(SignedClaims.self, from: Data(payload))
+      claims = try reader.decode(SignedClaims.self, from: payload)
     } catch {
       throw .forged
     }

@@ -1,6 +1,8 @@
 import FoundationEssentials
+import GuardedJSON
 import HTTPServer
 import Messages
+import ServiceRuntime
 import Telemetry
 import WorkerRuntime
 
@@ -47,13 +49,16 @@ struct VonageReceipts: ReceiptSource {
     return UnixTime(rfc3339: text) ?? UnixTime(rfc3339: text + "Z")
   }
 
+  /// The server takes no longer bodies.
+  private static let reader = JSONReader(maxBytes: HTTPRoutes.maxBodyBytes)
+
   private static func fields(_ request: HTTPServerRequest) throws(ReceiptRefusal) -> [(name: String, value: String)] {
     guard request.method == "POST" else { return request.query }
     guard request.headers["Content-Type"]?.lowercased().hasPrefix("application/json") == true else {
       return URLEncodedForm.parse(request.body)
     }
     do {
-      return try JSONDecoder().decode([String: Scalar].self, from: Data(request.body))
+      return try reader.decode([String: Scalar].self, from: request.body)
         .compactMap { name, scalar in scalar.text.map { (name: name, value: $0) } }
     } catch {
       throw .malformed

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import GuardedJSON
 import WorkerRuntime
 
 extension SMSTemplates {
@@ -32,7 +33,7 @@ extension SMSTemplates {
     let data = try data(path)
     let file: TemplateFile
     do {
-      file = try JSONDecoder().decode(TemplateFile.self, from: data)
+      file = try JSONReader(maxBytes: maxFileBytes).decode(TemplateFile.self, from: data)
     } catch {
       throw SMSDispatchError(.unreadable, "\(path): \(DecodingText.describe(error))")
     }

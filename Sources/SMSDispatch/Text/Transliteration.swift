@@ -1,4 +1,5 @@
 import FoundationEssentials
+import GuardedJSON
 import WorkerRuntime
 
 /// Which characters may be replaced, and by what, so that a text stays in GSM 7 bit: data, in `Config/transliteration.json5`.
@@ -30,10 +31,9 @@ public struct Transliteration: Sendable, Hashable {
   /// - Throws: when it cannot be read or is wrong; the message names the file.
   public init(file: String) throws(SMSDispatchError) {
     do {
-      let decoder = JSONDecoder()
-      decoder.allowsJSON5 = true
+      let reader = JSONReader(maxBytes: Self.maxFileBytes, syntax: .json5)
       let data = try DataFile.read(file, maxBytes: Self.maxFileBytes)
-      try self.init(decoder.decode([String: String].self, from: data))
+      try self.init(reader.decode([String: String].self, from: data))
     } catch let error as WorkerSetupError {
       throw SMSDispatchError(.unreadable, error.message)
     } catch let error as SMSDispatchError {

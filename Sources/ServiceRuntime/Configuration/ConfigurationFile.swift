@@ -1,4 +1,4 @@
-import FoundationEssentials
+import GuardedJSON
 
 /// A configuration file: JSON5, so that it may hold comments.
 struct ConfigurationFile {
@@ -29,13 +29,17 @@ struct ConfigurationFile {
     self.fields = fields
   }
 
+  private static let reader = JSONReader(maxBytes: maxBytes, syntax: .json5)
+
   private static func parse(_ bytes: ArraySlice<UInt8>) -> ConfigurationValue? {
-    let decoder = JSONDecoder()
-    decoder.allowsJSON5 = true
-    return try? decoder.decode(ConfigurationValue.self, from: Data(bytes))
+    // What is wrong is looked for by its line.
+    try? reader.decode(ConfigurationValue.self, from: bytes)
   }
 
   private static func syntaxProblem(_ path: String, _ bytes: [UInt8]) -> ConfigurationProblem {
+    do throws(JSONRefusal) { try reader.check(bytes) } catch {
+      return ConfigurationProblem(path, "the file \(error)")
+    }
     guard let line = firstBadLine(bytes) else {
       return ConfigurationProblem(path, "the file is empty or ends before everything in it is closed")
     }

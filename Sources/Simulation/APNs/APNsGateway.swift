@@ -1,4 +1,5 @@
 import FoundationEssentials
+import GuardedJSON
 import HTTPServer
 import JOSE
 import Telemetry
@@ -50,7 +51,7 @@ struct APNsGateway: Sendable {
     guard topics.contains(headers.topic) else { throw .topicDisallowed }
     guard request.body.count <= Self.maxPayloadBytes else { throw .payloadTooLarge }
     // What is no JSON object is as good as empty.
-    guard (try? JSONDecoder().decode([String: IgnoredValue].self, from: Data(request.body))) != nil else {
+    guard (try? JSONReader.requests.decode([String: IgnoredValue].self, from: request.body)) != nil else {
       throw .payloadEmpty
     }
     guard let token = DeviceToken.normalized(parts[2]) else { throw .badDeviceToken }

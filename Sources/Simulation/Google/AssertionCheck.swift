@@ -1,4 +1,4 @@
-import FoundationEssentials
+import GuardedJSON
 import JOSE
 import Telemetry
 
@@ -42,7 +42,7 @@ struct AssertionCheck: Sendable {
 
   init(_ file: Secret) throws(SimulationError) {
     do {
-      let account = try JSONDecoder().decode(Account.self, from: Data(file.reveal().utf8))
+      let account = try JSONReader.requests.decode(Account.self, from: file.reveal())
       email = account.clientEmail
       audience = account.tokenURI
       key = try VerifyingKey(file: Array(account.privateKey.utf8), id: account.privateKeyID)
@@ -74,6 +74,6 @@ struct AssertionCheck: Sendable {
     do throws(JOSEError) { payload = try JWS.verify(assertion, with: key).payload } catch {
       throw error.code == .malformed ? .badRequest : .signature
     }
-    do { return try JSONDecoder().decode(Claims.self, from: Data(payload)) } catch { throw .badRequest }
+    do { return try JSONReader.requests.decode(Claims.self, from: payload) } catch { throw .badRequest }
   }
 }

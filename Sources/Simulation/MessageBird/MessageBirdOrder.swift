@@ -1,4 +1,4 @@
-import FoundationEssentials
+import GuardedJSON
 import HTTPServer
 
 /// The JSON of a message to be sent, and what MessageBird checks of it (https://developers.messagebird.com/api/sms-messaging).
@@ -18,7 +18,7 @@ struct MessageBirdOrder: Decodable, Sendable {
   /// nil for what is no JSON object of such members.
   init?(_ bytes: [UInt8]) {
     // Why it is none does not matter to whom it is refused.
-    guard let order = try? JSONDecoder().decode(Self.self, from: Data(bytes)) else { return nil }
+    guard let order = try? JSONReader.requests.decode(Self.self, from: bytes) else { return nil }
     self = order
   }
 

@@ -1,4 +1,4 @@
-import FoundationEssentials
+import GuardedJSON
 import HTTPServer
 import JOSE
 import Telemetry
@@ -77,7 +77,7 @@ struct Assessments: Sendable {
   private func read(_ request: HTTPServerRequest) throws(AssessmentError) -> Request.Event {
     guard request.mediaType == "application/json" else { throw .invalid("The body must be application/json.") }
     let event: Request.Event
-    do { event = try JSONDecoder().decode(Request.self, from: Data(request.body)).event } catch {
+    do { event = try JSONReader.requests.decode(Request.self, from: request.body).event } catch {
       throw .invalid("Invalid JSON payload received.")
     }
     guard let siteKey = event.siteKey, !siteKey.isEmpty else { throw .invalid("The site key is missing.") }

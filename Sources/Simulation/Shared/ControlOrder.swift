@@ -1,4 +1,4 @@
-import FoundationEssentials
+import GuardedJSON
 import HTTPServer
 
 /// Why an order to the control API is not understood; the text goes to who gave it.
@@ -25,13 +25,13 @@ protocol ControlOrder: Decodable {
 extension ControlOrder {
   static func read(_ body: [UInt8]) throws(ControlProblem) -> Self {
     let given: Dictionary<String, IgnoredValue>.Keys
-    do { given = try JSONDecoder().decode([String: IgnoredValue].self, from: Data(body)).keys } catch {
+    do { given = try JSONReader.requests.decode([String: IgnoredValue].self, from: body).keys } catch {
       throw ControlProblem("the body must be a JSON object; GET /control says more")
     }
     if let unknown = given.first(where: { !fields.contains($0) }) {
       throw ControlProblem("unknown field \(unknown); there are \(fields.sorted().joined(separator: ", "))")
     }
-    do { return try JSONDecoder().decode(Self.self, from: Data(body)) } catch {
+    do { return try JSONReader.requests.decode(Self.self, from: body) } catch {
       throw ControlProblem("\(Self.place(error)) is missing or of the wrong type; GET /control says more")
     }
   }

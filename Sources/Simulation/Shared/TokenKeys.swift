@@ -1,4 +1,4 @@
-import FoundationEssentials
+import GuardedJSON
 import JOSE
 import Telemetry
 
@@ -32,7 +32,7 @@ struct TokenKeys: Sendable {
       // Signed with another key, or with none: Apple does not say which, and the next one may be it.
       guard let (header, payload) = try? JWS.verify(token, with: key), let keyID = header["kid"] else { continue }
       // Claims of other types are as good as none, and refused without a reason like these.
-      guard let claims = try? JSONDecoder().decode(TokenClaims.self, from: Data(payload)) else { return nil }
+      guard let claims = try? JSONReader.requests.decode(TokenClaims.self, from: payload) else { return nil }
       return (keyID, claims)
     }
     return nil

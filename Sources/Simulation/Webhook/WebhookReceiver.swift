@@ -1,4 +1,4 @@
-import FoundationEssentials
+import GuardedJSON
 import HTTPServer
 import Telemetry
 
@@ -44,7 +44,7 @@ struct WebhookReceiver: Sendable {
       throw WebhookError(status: 415, code: "UNSUPPORTED_MEDIA_TYPE", message: "the body must be application/json")
     }
     let payload: Payload
-    do { payload = try JSONDecoder().decode(Payload.self, from: Data(request.body)) } catch {
+    do { payload = try JSONReader.requests.decode(Payload.self, from: request.body) } catch {
       throw .invalid("the body must be JSON with type, data.to and data.text")
     }
     guard payload.type == "sms.dispatch" else { throw .invalid("the type must be sms.dispatch") }

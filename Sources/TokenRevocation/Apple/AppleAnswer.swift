@@ -1,5 +1,6 @@
 import CurlTransport
 import FoundationEssentials
+import GuardedJSON
 import Telemetry
 import WorkerRuntime
 
@@ -30,8 +31,6 @@ struct AppleAnswer: Sendable {
     }
   }
 
-  // One for the process: it is safe to share, and making one costs as much as reading an answer.
-  private static let decoder = JSONDecoder()
   /// A longer word is none of Apple's.
   private static let maxErrorLength = 64
 
@@ -39,7 +38,7 @@ struct AppleAnswer: Sendable {
     status = response.status
     retryAfter = response.headers["Retry-After"].flatMap { RetryAfter.parse($0, now: now) }
     // No body after a revocation, and a gateway's page in the place of an answer: then the status has to do.
-    let body = try? Self.decoder.decode(Body.self, from: Data(response.body))
+    let body = try? JSONReader.answers.decode(Body.self, from: response.body)
     error = body?.error.flatMap { $0.utf8.count <= Self.maxErrorLength && $0.utf8.allSatisfy(Self.isWord) ? $0 : nil }
     switch (body?.refreshToken, body?.accessToken) {
     case (let token?, _) where !token.isEmpty: yield = .refreshToken(Secret(token))

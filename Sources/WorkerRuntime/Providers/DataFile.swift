@@ -1,4 +1,5 @@
 public import FoundationEssentials
+import GuardedJSON
 
 /// Reads the small data files that belong to a worker: templates, tables.
 public enum DataFile {
@@ -23,6 +24,7 @@ public enum DataFile {
 public enum DecodingText {
   /// - Parameter error: What the decoder threw.
   public static func describe(_ error: any Error) -> String {
+    if let refusal = error as? JSONRefusal { return refusal.description }
     guard let error = error as? DecodingError else { return "cannot be decoded" }
     switch error {
     case .keyNotFound(let key, let context):

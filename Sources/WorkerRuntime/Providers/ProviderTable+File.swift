@@ -1,4 +1,5 @@
 import FoundationEssentials
+import GuardedJSON
 
 extension ProviderTable {
   /// A file larger than this is no table.
@@ -17,9 +18,7 @@ extension ProviderTable {
     let data = try DataFile.read(path, maxBytes: Self.maxFileBytes)
     let file: File
     do {
-      let decoder = JSONDecoder()
-      decoder.allowsJSON5 = true
-      file = try decoder.decode(File.self, from: data)
+      file = try JSONReader(maxBytes: Self.maxFileBytes, syntax: .json5).decode(File.self, from: data)
     } catch {
       throw WorkerSetupError(.unreadable, "\(path): \(DecodingText.describe(error))")
     }

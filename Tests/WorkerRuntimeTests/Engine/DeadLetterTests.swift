@@ -21,6 +21,7 @@ import Testing
 
   static let cases = [
     Case("NOT_JSON") { $0.body = Array("hello".utf8) },
+    Case("NOT_JSON") { $0.body = Array(repeating: UInt8(ascii: "["), count: 513) },
     Case("WRONG_CONTENT_TYPE") { $0.contentType = "text/plain" },
     Case("WRONG_CONTENT_TYPE") { $0.contentType = nil },
     Case("UNKNOWN_TYPE") { $0.type = "other.job.v1" },

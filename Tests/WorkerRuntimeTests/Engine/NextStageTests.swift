@@ -143,5 +143,6 @@ import Testing
     let result = JobResult(jobID: "nextStage", outcome: .refused, attempts: 1, startedAt: start, finishedAt: start)
     #expect(try RecordedEnding(ResultText.bytes(result)) == .result(.refused))
     #expect(throws: ContractProblem.self) { try RecordedEnding(Array("{}".utf8)) }
+    #expect(throws: ContractProblem.self) { try RecordedEnding(Array(repeating: UInt8(ascii: "["), count: 513)) }
   }
 }
