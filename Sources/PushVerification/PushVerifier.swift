@@ -22,9 +22,9 @@ public final class PushVerifier: Sendable {
   /// - Throws: when certificates or the memory's file cannot be used.
   public init(_ configuration: PushWorkerConfiguration, _ context: ServiceContext) async throws {
     let keys = if let keys = configuration.common.keys { keys } else { try KeyRing(sealing: nil) }
-    let routes = try APNsRoutes(configuration, clock: context.clock)
-    let accounts = try RecaptchaAccounts(configuration, clock: context.clock, log: context.log)
-    let memory = try await Self.openMemory(configuration.memory, context.log)
+    let routes = try APNsRoutes(configuration, clocks: context.clocks)
+    let accounts = try RecaptchaAccounts(configuration, clocks: context.clocks, log: context.log)
+    let memory = try await Self.openMemory(configuration.memory, context)
     push = (PushJobHandler(apps: routes.apps, lanes: routes.lanes, keys: keys, memory: memory), routes.configurations)
     recaptcha = (
       RecaptchaJobHandler(
@@ -80,9 +80,11 @@ public final class PushVerifier: Sendable {
     await memory.close()
   }
 
-  private static func openMemory(_ settings: MemorySettings, _ log: Logger) async throws -> PushMemory {
+  private static func openMemory(_ settings: MemorySettings, _ context: ServiceContext) async throws -> PushMemory {
     do throws(DatabaseError) {
-      return try await PushMemory.open(path: settings.path, environmentLife: settings.environmentLife, log: log)
+      return try await PushMemory.open(
+        path: settings.path, environmentLife: settings.environmentLife, log: context.log,
+        clock: context.clocks.monotonic)
     } catch {
       throw PushVerificationError(.memoryUnavailable, "memory.path: \(error.message)")
     }

@@ -9,7 +9,7 @@ import WorkerRuntime
 @testable import PushVerification
 
 @Suite struct APNsLaneTests {
-  private let clock = ManualClock(Sample.now)
+  private let clocks = ManualClocks(Sample.now)
   private let key: SigningKey
   private let tokens: ProviderTokens
 
@@ -23,7 +23,7 @@ import WorkerRuntime
   ) throws -> APNsLane {
     APNsLane(
       name: "apns", environment: environment, baseURL: "https://apns.test", credential: credential ?? .tokens(tokens),
-      answerTimeout: .seconds(3), table: try Sample.apnsTable(), pool: pool, clock: clock)
+      answerTimeout: .seconds(3), table: try Sample.apnsTable(), pool: pool, clocks: clocks.clocks)
   }
 
   private func push(_ connections: FakeConnections, limit: Int = 1) async throws -> Classification {
@@ -36,8 +36,8 @@ import WorkerRuntime
 
   /// Lets the clock run into the time-out.
   private func silent() -> FakeConnection {
-    FakeConnection { [clock] (request) async throws(TransportError) -> HTTPResponse in
-      clock.advance(by: request.timeouts.total)
+    FakeConnection { [clocks] (request) async throws(TransportError) -> HTTPResponse in
+      clocks.advance(by: request.timeouts.total)
       throw TransportError(kind: .timedOut(.firstByte), requestMayHaveLeft: true, description: "timed out")
     }
   }
@@ -125,7 +125,7 @@ import WorkerRuntime
     let expired = FakeConnection(403, #"{"reason":"ExpiredProviderToken"}"#)
     let connections = FakeConnections([expired, FakeConnection(200)])
     _ = try tokens.current(now: Sample.now)
-    clock.advance(by: .seconds(21 * 60))
+    clocks.advance(by: .seconds(21 * 60))
     #expect(try await push(connections).short.hasPrefix("accepted"))
     #expect(tokens.made == 2)
     #expect(connections.opened.count == 2)
@@ -146,11 +146,11 @@ import WorkerRuntime
 
   /// Somebody else's push has renewed the token while this one was under way.
   @Test func aTokenThatWasReplacedMeanwhileIsNotRenewedAgain() async throws {
-    let expired = FakeConnection { [tokens, clock] (_) async throws(TransportError) -> HTTPResponse in
-      if let old = try? tokens.current(now: clock.now()) {
-        clock.advance(by: .seconds(21 * 60))
-        _ = tokens.expired(old, now: clock.now())
-        _ = try? tokens.current(now: clock.now())
+    let expired = FakeConnection { [tokens, clocks] (_) async throws(TransportError) -> HTTPResponse in
+      if let old = try? tokens.current(now: clocks.wall.now()) {
+        clocks.advance(by: .seconds(21 * 60))
+        _ = tokens.expired(old, now: clocks.wall.now())
+        _ = try? tokens.current(now: clocks.wall.now())
       }
       return HTTPResponse(status: 403, body: Array(#"{"reason":"ExpiredProviderToken"}"#.utf8))
     }

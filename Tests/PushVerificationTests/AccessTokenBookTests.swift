@@ -5,13 +5,13 @@ import Testing
 
 /// When a token is used, renewed, waited for.
 @Suite struct AccessTokenBookTests {
-  private func token(_ number: Int, seconds: Int64, from now: UnixTime = Sample.now) -> AccessToken {
+  private func token(_ number: Int, seconds: Int64, from now: MonotonicTime = Sample.moment) -> AccessToken {
     AccessToken(text: Secret("t\(number)"), number: number, expiresAt: now + .seconds(seconds))
   }
 
   /// The step as a word, with the number of the token that it uses.
   private func step(_ book: AccessTokenBook, after seconds: Int64) -> String {
-    switch book.step(now: Sample.now + .seconds(seconds)) {
+    switch book.step(now: Sample.moment + .seconds(seconds)) {
     case .use(let token): "use \(token.number)"
     case .useAndRenew(let token): "use \(token.number) and renew"
     case .wait: "wait"
@@ -22,7 +22,7 @@ import Testing
   private func book(with token: AccessToken) -> AccessTokenBook {
     var book = AccessTokenBook()
     book.begin()
-    book.renewed(token, now: Sample.now)
+    book.renewed(token, now: Sample.moment)
     return book
   }
 
@@ -31,7 +31,7 @@ import Testing
     #expect(step(book, after: 0) == "wait and renew")
     book.begin()
     #expect(step(book, after: 0) == "wait")
-    book.renewed(token(1, seconds: 3599), now: Sample.now)
+    book.renewed(token(1, seconds: 3599), now: Sample.moment)
     #expect(step(book, after: 0) == "use 1")
   }
 
@@ -54,14 +54,14 @@ import Testing
     book.begin()
     #expect(step(book, after: 3400) == "use 1")
     #expect(step(book, after: 3589) == "wait")
-    book.renewed(token(2, seconds: 3599, from: Sample.now + .seconds(3400)), now: Sample.now + .seconds(3400))
+    book.renewed(token(2, seconds: 3599, from: Sample.moment + .seconds(3400)), now: Sample.moment + .seconds(3400))
     #expect(step(book, after: 3401) == "use 2")
   }
 
   @Test func aRenewalThatFailsIsRepeatedAfterAPause() {
     var book = book(with: token(1, seconds: 3599))
     book.begin()
-    book.failed(now: Sample.now + .seconds(3300))
+    book.failed(now: Sample.moment + .seconds(3300))
     #expect(step(book, after: 3329) == "use 1")
     #expect(step(book, after: 3330) == "use 1 and renew")
     #expect(step(book, after: 3595) == "wait and renew")
@@ -70,7 +70,7 @@ import Testing
   @Test func withoutAnyThereIsNoPause() {
     var book = AccessTokenBook()
     book.begin()
-    book.failed(now: Sample.now)
+    book.failed(now: Sample.moment)
     #expect(step(book, after: 0) == "wait and renew")
   }
 
@@ -80,7 +80,7 @@ import Testing
     #expect(step(book, after: 0) == "wait and renew")
     book.begin()
     book.rejected(token(1, seconds: 3599))
-    book.renewed(token(2, seconds: 3599), now: Sample.now)
+    book.renewed(token(2, seconds: 3599), now: Sample.moment)
     // Who asked with the old one learns of it late.
     book.rejected(token(1, seconds: 3599))
     #expect(step(book, after: 0) == "use 2")

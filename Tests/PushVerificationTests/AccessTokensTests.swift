@@ -13,7 +13,7 @@ final class FakeTokenSource: Sendable {
   }
 
   private let state = Mutex(State())
-  let clock = ManualClock(Sample.now)
+  let clocks = ManualClocks(Sample.now)
 
   /// How often it was asked.
   var count: Int { state.withLock { $0.count } }
@@ -39,7 +39,7 @@ final class FakeTokenSource: Sendable {
   func give(_ number: Int) async {
     await answer(
       .success(
-        AccessToken(text: Secret("t\(number)"), number: number, expiresAt: clock.now() + .seconds(3599))))
+        AccessToken(text: Secret("t\(number)"), number: number, expiresAt: clocks.monotonic.now() + .seconds(3599))))
   }
 }
 
@@ -49,7 +49,7 @@ final class FakeTokenSource: Sendable {
   private let tokens: AccessTokens
 
   init() {
-    tokens = AccessTokens(clock: source.clock, log: Logger(label: "test", sink: sink)) { [source] _ in
+    tokens = AccessTokens(clock: source.clocks.monotonic, log: Logger(label: "test", sink: sink)) { [source] _ in
       await source.ask()
     }
   }
@@ -84,7 +84,7 @@ final class FakeTokenSource: Sendable {
     async let first = current()
     await source.give(1)
     #expect(await first == "1")
-    source.clock.advance(by: .seconds(3300))
+    source.clocks.advance(by: .seconds(3300))
     for _ in 0..<100 { #expect(await current() == "1") }
     await source.give(2)
     await until { tokens.given == 2 }
@@ -115,7 +115,7 @@ final class FakeTokenSource: Sendable {
     async let first = current()
     await source.give(1)
     #expect(await first == "1")
-    source.clock.advance(by: .seconds(3300))
+    source.clocks.advance(by: .seconds(3300))
     #expect(await current() == "1")
     await source.answer(.failure(.permanent(Reason("PROVIDER_CREDENTIALS", "mend it"))))
     await until { tokens.failed == 1 }
@@ -124,7 +124,7 @@ final class FakeTokenSource: Sendable {
     #expect(source.count == 2)
     // Nobody else would say so.
     #expect(sink.events.map(\.message) == ["access token cannot be renewed"])
-    source.clock.advance(by: .seconds(290))
+    source.clocks.advance(by: .seconds(290))
     async let last = current()
     await source.answer(.failure(.permanent(Reason("PROVIDER_CREDENTIALS", "mend it"))))
     #expect(await last == "laneDown PROVIDER_CREDENTIALS")

@@ -4,7 +4,7 @@ import Testing
 @testable import PushVerification
 
 @Suite struct ConnectionBookTests {
-  private let now = Sample.now
+  private let now = Sample.moment
 
   private func widened(_ book: inout ConnectionBook, _ count: Int) {
     let ids = (0..<count).map { _ in book.take().id }

@@ -31,7 +31,7 @@ struct HTTP2Tests {
       credential: clientCertificate ? .certificate : .tokens(tokens), answerTimeout: answerTimeout,
       table: try Sample.apnsTable(),
       pool: ConnectionPool(book) { [transport] () throws(TransportError) in try CurlTransport(transport) },
-      clock: SystemClock())
+      clocks: .system)
   }
 
   private static func push(_ number: Int) -> SilentPush {

@@ -35,7 +35,7 @@ private final class FakeMemory: EnvironmentMemory {
       APNsLane(
         name: name, environment: environment, baseURL: "https://apns.test", credential: .certificate,
         answerTimeout: .seconds(3), table: try Sample.apnsTable(), pool: connections.pool(limit: 9),
-        clock: ManualClock(Sample.now))
+        clocks: ManualClocks(Sample.now).clocks)
     }
     return PushJobHandler(
       apps: [Sample.app: PushApp(topic: "the.topic", payload: payload, lanes: lanes)],

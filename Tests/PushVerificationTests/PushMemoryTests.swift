@@ -25,8 +25,10 @@ import WorkerRuntime
     try FileManager.default.removeItem(atPath: directory)
   }
 
+  private let clock = ManualMonotonicClock()
+
   private func open(_ path: String) async throws -> PushMemory {
-    try await PushMemory.open(path: path, environmentLife: .seconds(24 * 3600), log: Self.log)
+    try await PushMemory.open(path: path, environmentLife: .seconds(24 * 3600), log: Self.log, clock: clock)
   }
 
   private let accepted = AssessmentVerdict(
@@ -52,6 +54,7 @@ import WorkerRuntime
   @Test func oldEnvironmentsAreForgotten() async throws {
     try await withMemory { memory, _ in
       await memory.remember(.sandbox, of: "00", app: "a", at: now)
+      clock.advance(by: PushMemory.purgeInterval)
       await memory.remember(.sandbox, of: "01", app: "a", at: now + .seconds(24 * 3600 + 1))
       #expect(await memory.environment(of: "00", app: "a") == nil)
       #expect(await memory.environment(of: "01", app: "a") == .sandbox)
@@ -99,6 +102,7 @@ import WorkerRuntime
     try await withMemory { memory, _ in
       _ = try await memory.begin(token, jobID: "1", now: now)
       #expect(try await memory.begin(token, jobID: "2", now: now + PushMemory.assessmentLife) == .spent)
+      clock.advance(by: PushMemory.purgeInterval)
       #expect(try await memory.begin(token, jobID: "2", now: now + PushMemory.assessmentLife + .seconds(700)) == .fresh)
     }
   }

@@ -200,7 +200,7 @@ import WorkerRuntime
 
   @Test func appsOfOneKeyShareItsLanesAndItsToken() throws {
     let (configuration, _) = try load(apps: "{a: {\(Self.push)}, b: {\(Self.push)}}")
-    let routes = try APNsRoutes(configuration, clock: SystemClock())
+    let routes = try APNsRoutes(configuration, clocks: .system)
     #expect(routes.lanes.map(\.name) == ["p", "s"])
     #expect(routes.configurations.map(\.name) == ["p", "s"])
     #expect(routes.tokens.count == 1)
@@ -210,7 +210,7 @@ import WorkerRuntime
   @Test func eachKeyHasLanesOfItsOwn() throws {
     let other = #"push: {teamID: "TEAM123456", keyID: "KEY7654321", keyFile: "key.p8"}"#
     let (configuration, _) = try load(apps: "{a: {\(Self.push)}, b: {\(other)}}")
-    let routes = try APNsRoutes(configuration, clock: SystemClock())
+    let routes = try APNsRoutes(configuration, clocks: .system)
     #expect(routes.lanes.map(\.name) == ["p-KEY1234567", "s-KEY1234567", "p-KEY7654321", "s-KEY7654321"])
     #expect(routes.tokens.count == 2)
     #expect(routes.apps["b"]?.lanes == [.production: "p-KEY7654321", .sandbox: "s-KEY7654321"])
@@ -222,7 +222,7 @@ import WorkerRuntime
       lanes: "[\(Self.account)}, \(other)}, \(Self.enterprise.replacing(#""r""#, with: #""k""#))]",
       apps: #"{a: {recaptcha: {siteKey: "k"}}}"#)
     let accounts = try RecaptchaAccounts(
-      configuration, clock: SystemClock(), log: Logger(label: "test", sink: MemorySink()))
+      configuration, clocks: .system, log: Logger(label: "test", sink: MemorySink()))
     #expect(accounts.lanes.map(\.name) == ["r", "s", "k"])
     #expect(accounts.tokens.count == 1)
     for transport in accounts.transports { await transport.shutdown() }
@@ -231,7 +231,7 @@ import WorkerRuntime
   @Test func aCertificateThatIsMissingShowsAtTheStart() throws {
     let (configuration, _) = try load(
       apps: #"{a: {push: {certificateFile: "none.pem", certificateKeyFile: "none.key"}}}"#)
-    let error = #expect(throws: PushVerificationError.self) { try APNsRoutes(configuration, clock: SystemClock()) }
+    let error = #expect(throws: PushVerificationError.self) { try APNsRoutes(configuration, clocks: .system) }
     #expect(error?.message.contains("none.pem") == true)
   }
 

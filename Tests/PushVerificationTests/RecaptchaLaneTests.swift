@@ -17,7 +17,7 @@ import WorkerRuntime
   private func enterprise(_ http: FakeConnection) throws -> EnterpriseLane {
     EnterpriseLane(
       name: "r", baseURL: "https://recaptcha.test", project: "p-1", credential: .apiKey(Secret("the-key")),
-      table: try Sample.recaptchaTable(), http: http, clock: ManualClock(Sample.now))
+      table: try Sample.recaptchaTable(), http: http, clocks: ManualClocks(Sample.now).clocks)
   }
 
   private func classic(_ http: FakeConnection) throws -> SiteverifyLane {

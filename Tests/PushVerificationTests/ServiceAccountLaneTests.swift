@@ -12,7 +12,7 @@ import WorkerRuntime
   private final class Google: Sendable {
     let valid: Mutex<Set<String>>
     let given = Mutex(0)
-    let clock = ManualClock(Sample.now)
+    let clocks = ManualClocks(Sample.now)
     let failure: AccessTokenFailure?
     private let assessed = #"{"tokenProperties": {"valid": true}, "riskAnalysis": {"score": 0.9}}"#
 
@@ -22,15 +22,16 @@ import WorkerRuntime
     }
 
     func lane(_ http: FakeConnection) throws -> EnterpriseLane {
-      let tokens = AccessTokens(clock: clock, log: Logger(label: "test", sink: MemorySink())) { [self] number in
+      let tokens = AccessTokens(clock: clocks.monotonic, log: Logger(label: "test", sink: MemorySink())) {
+        [self] number in
         if let failure { return .failure(failure) }
         given.withLock { $0 += 1 }
         return .success(
-          AccessToken(text: Secret("t\(number)"), number: number, expiresAt: clock.now() + .seconds(3599)))
+          AccessToken(text: Secret("t\(number)"), number: number, expiresAt: clocks.monotonic.now() + .seconds(3599)))
       }
       return EnterpriseLane(
         name: "r", baseURL: "https://recaptcha.test", project: "p-1", credential: .tokens(tokens),
-        table: try Sample.recaptchaTable(), http: http, clock: clock)
+        table: try Sample.recaptchaTable(), http: http, clocks: clocks.clocks)
     }
 
     func connection() -> FakeConnection {
@@ -70,7 +71,7 @@ import WorkerRuntime
     let http = google.connection()
     let lane = try google.lane(http)
     #expect(try await ask(lane) == "score 0.9")
-    google.clock.advance(by: .seconds(3595))
+    google.clocks.advance(by: .seconds(3595))
     #expect(try await ask(lane) == "score 0.9")
     #expect(http.requests.map { $0.headers["Authorization"] } == ["Bearer t1", "Bearer t2"])
   }

@@ -9,6 +9,8 @@ import WorkerRuntime
 /// What the tests share.
 enum Sample {
   static let now = UnixTime(seconds: 1_782_907_200)
+  /// What the monotonic clock of `ManualClocks` shows first.
+  static let moment = ManualMonotonicClock().now()
   static let deadline = now + .seconds(60)
   static let app = "com.example.app"
   static let deviceToken = String(repeating: "0a", count: 32)

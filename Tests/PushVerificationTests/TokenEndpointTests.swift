@@ -12,7 +12,7 @@ import WorkerRuntime
   private func ask(_ http: FakeConnection) async throws -> AccessTokens.Answer {
     let endpoint = TokenEndpoint(
       account: try Sample.account(), url: "https://tokens.test/token", table: try Sample.googleOAuthTable(),
-      http: http, clock: ManualClock(Sample.now))
+      http: http, clocks: ManualClocks(Sample.now).clocks)
     return await endpoint.token(number: 7)
   }
 
@@ -45,12 +45,12 @@ import WorkerRuntime
     let token = try await ask(FakeConnection(200, body)).get()
     #expect(token.text.reveal() == "ya29.c.abc")
     #expect(token.number == 7)
-    #expect(token.expiresAt == Sample.now + .seconds(3599))
+    #expect(token.expiresAt == Sample.moment + .seconds(3599))
   }
 
   @Test func noLifeIsBelievedThatGoogleDoesNotGive() async throws {
     let body = #"{"access_token": "t", "expires_in": 1e300, "token_type": "bearer"}"#
-    #expect(try await ask(FakeConnection(200, body)).get().expiresAt == Sample.now + .seconds(12 * 3600))
+    #expect(try await ask(FakeConnection(200, body)).get().expiresAt == Sample.moment + .seconds(12 * 3600))
   }
 
   @Test(arguments: [

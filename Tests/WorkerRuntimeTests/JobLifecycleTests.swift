@@ -44,7 +44,7 @@ import Testing
 
   @Test func acceptedIsSettledThenPublishedThenAcknowledged() {
     var life = life(facts())
-    #expect(life.begin(now: start) == .acquire(lane: "a", giveUpAt: start + .seconds(60)))
+    #expect(life.begin(now: start) == .acquire(lane: "a", patience: .seconds(60)))
     #expect(life.handle(.slotGranted, now: start) == .claim(lane: "a", timeout: .seconds(10)))
     #expect(
       life.handle(.claimAnswered(.claimed(unknownCalls: 0)), now: start) == .perform(lane: "a", timeout: .seconds(10)))
@@ -65,7 +65,7 @@ import Testing
   @Test func whatIsForAnotherLaneTakesIt() {
     var life = calling(facts(lanes: ["a", "b"]))
     #expect(life.handle(.classified(.otherLane(badNumber)), now: start) == .release)
-    #expect(life.handle(.released, now: start) == .acquire(lane: "b", giveUpAt: start + .seconds(60)))
+    #expect(life.handle(.released, now: start) == .acquire(lane: "b", patience: .seconds(60)))
     #expect(life.handle(.slotGranted, now: start) == .claim(lane: "b", timeout: .seconds(10)))
     _ = life.handle(.claimAnswered(.claimed(unknownCalls: 0)), now: start)
     #expect(
@@ -80,14 +80,14 @@ import Testing
     _ = life.handle(.classified(.otherLane(badNumber)), now: start)
     _ = life.handle(.released, now: start)
     #expect(
-      life.handle(.slotDenied(suspended, until: start + .seconds(4)), now: start)
+      life.handle(.slotDenied(suspended, after: .seconds(4)), now: start)
         == delay(.fiveSeconds, counts: false, suspended))
   }
 
   @Test func whatAnotherLaneMayYetDoIsNotRefused() {
     var life = calling(facts(lanes: ["a", "b"]))
     #expect(life.handle(.classified(.retry(noRoute, after: .seconds(5))), now: start) == .release)
-    #expect(life.handle(.released, now: start) == .acquire(lane: "b", giveUpAt: start + .seconds(60)))
+    #expect(life.handle(.released, now: start) == .acquire(lane: "b", patience: .seconds(60)))
     #expect(life.handle(.slotGranted, now: start) == .claim(lane: "b", timeout: .seconds(10)))
     _ = life.handle(.claimAnswered(.claimed(unknownCalls: 0)), now: start)
     #expect(life.handle(.classified(.otherLane(badNumber)), now: start) == .release)
@@ -120,7 +120,7 @@ import Testing
 
   @Test func itExpiresWhileItWaitsForASlot() {
     var life = life(facts(deadline: .seconds(30)))
-    #expect(life.begin(now: start) == .acquire(lane: "a", giveUpAt: start + .milliseconds(29_001)))
+    #expect(life.begin(now: start) == .acquire(lane: "a", patience: .milliseconds(29_001)))
     #expect(life.handle(.slotBusy, now: start + .milliseconds(29_001)) == .claim(lane: nil, timeout: .zero))
   }
 
@@ -217,7 +217,7 @@ import Testing
   @Test func theNextLaneIsTakenFirst() {
     var life = calling(facts(lanes: ["a", "b"]))
     #expect(life.handle(.classified(.retry(noRoute)), now: start) == .release)
-    #expect(life.handle(.released, now: start) == .acquire(lane: "b", giveUpAt: start + .seconds(60)))
+    #expect(life.handle(.released, now: start) == .acquire(lane: "b", patience: .seconds(60)))
     #expect(life.handle(.slotGranted, now: start) == .claim(lane: "b", timeout: .seconds(10)))
     _ = life.handle(.claimAnswered(.claimed(unknownCalls: 0)), now: start)
     #expect(
@@ -340,7 +340,7 @@ import Testing
   @Test func laneDownTakesTheNextLaneElseWaitsUncounted() {
     var two = calling(facts(lanes: ["a", "b"]))
     #expect(two.handle(.classified(.laneDown(suspended)), now: start) == .release)
-    #expect(two.handle(.released, now: start) == .acquire(lane: "b", giveUpAt: start + .seconds(60)))
+    #expect(two.handle(.released, now: start) == .acquire(lane: "b", patience: .seconds(60)))
     var one = calling(facts())
     _ = one.handle(.classified(.laneDown(suspended)), now: start)
     #expect(one.handle(.released, now: start) == delay(.fiveSeconds, counts: false, suspended))
@@ -350,7 +350,7 @@ import Testing
     var life = life(facts())
     _ = life.begin(now: start)
     #expect(
-      life.handle(.slotDenied(suspended, until: start + .seconds(20)), now: start)
+      life.handle(.slotDenied(suspended, after: .seconds(20)), now: start)
         == delay(.thirtySeconds, counts: false, suspended))
   }
 
@@ -359,7 +359,7 @@ import Testing
     _ = life.handle(.classified(.retry(noRoute)), now: start)
     _ = life.handle(.released, now: start)
     #expect(
-      life.handle(.slotDenied(suspended, until: start + .seconds(20)), now: start)
+      life.handle(.slotDenied(suspended, after: .seconds(20)), now: start)
         == delay(.fiveSeconds, counts: true, noRoute))
   }
 
@@ -367,7 +367,7 @@ import Testing
     var life = life(facts(deadline: .seconds(4)))
     _ = life.begin(now: start)
     #expect(
-      life.handle(.slotDenied(suspended, until: start + .seconds(1)), now: start) == .claim(lane: nil, timeout: .zero))
+      life.handle(.slotDenied(suspended, after: .seconds(1)), now: start) == .claim(lane: nil, timeout: .zero))
     #expect(
       life.handle(.claimAnswered(.claimed(unknownCalls: 0)), now: start)
         == .settle(JobEnding(outcome: .expired, reason: suspended, attempts: 0)))

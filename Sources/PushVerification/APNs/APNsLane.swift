@@ -32,11 +32,11 @@ struct APNsLane: Sendable {
   let answerTimeout: Duration
   let table: ProviderTable
   let pool: ConnectionPool
-  let clock: any WallClock
+  let clocks: Clocks
 
   /// Pushes, and says what became of it.
   func push(_ push: SilentPush, _ attempt: JobAttempt) async -> Classification {
-    let end = clock.now() + attempt.timeout
+    let end = clocks.monotonic.now() + attempt.timeout
     let id = PushID.make(jobID: attempt.jobID)
     var tries = 0
     while true {
@@ -44,7 +44,7 @@ struct APNsLane: Sendable {
       switch await tryOnce(push, id, until: end) {
       case .final(let classification): return classification
       case .again(let classification):
-        guard tries < Self.maxTries, end - clock.now() >= Self.shortestTry, !Task.isCancelled else {
+        guard tries < Self.maxTries, end - clocks.monotonic.now() >= Self.shortestTry, !Task.isCancelled else {
           return classification
         }
       }
@@ -57,19 +57,19 @@ struct APNsLane: Sendable {
     case again(Classification)
   }
 
-  private func tryOnce(_ push: SilentPush, _ id: String, until end: UnixTime) async -> Outcome {
-    let sentAt = clock.now()
+  private func tryOnce(_ push: SilentPush, _ id: String, until end: MonotonicTime) async -> Outcome {
+    let sentAt = clocks.monotonic.now()
     let token: ProviderToken?
     let lease: ConnectionPool.Lease
-    do throws(JOSEError) { token = try currentToken(sentAt) } catch {
+    do throws(JOSEError) { token = try currentToken(clocks.wall.now()) } catch {
       return .final(.laneDown(Reason("PROVIDER_TOKEN", "No provider token can be signed: \(error)")))
     }
     do throws(TransportError) { lease = try pool.take() } catch { return .final(error.classification) }
     do throws(TransportError) {
       let response = try await lease.connection.send(request(push, id, token, timeout: end - sentAt))
-      return await answered(APNsAnswer(response, now: clock.now()), id, token, lease)
+      return await answered(APNsAnswer(response, now: clocks.wall.now()), id, token, lease)
     } catch {
-      await pool.give(back: lease, Self.report(error, sentAt), now: clock.now())
+      await pool.give(back: lease, Self.report(error, sentAt), now: clocks.monotonic.now())
       return .again(error.classification)
     }
   }
@@ -79,14 +79,14 @@ struct APNsLane: Sendable {
     return try tokens.current(now: now)
   }
 
-  private static func report(_ error: TransportError, _ sentAt: UnixTime) -> ConnectionBook.Report {
+  private static func report(_ error: TransportError, _ sentAt: MonotonicTime) -> ConnectionBook.Report {
     if case .timedOut = error.kind { .silent(since: sentAt) } else { .lost }
   }
 
   private func answered(
     _ answer: APNsAnswer, _ id: String, _ token: ProviderToken?, _ lease: ConnectionPool.Lease
   ) async -> Outcome {
-    let now = clock.now()
+    let now = clocks.monotonic.now()
     let classification = classification(answer, id)
     if let token, answer.reason == APNsAnswer.Reason.expiredProviderToken, case .tokens(let tokens) = credential {
       return await expired(token, of: tokens, lease, classification, now)
@@ -108,10 +108,10 @@ struct APNsLane: Sendable {
   /// A connection keeps to the token that it was shown first, so another token needs another connection.
   private func expired(
     _ token: ProviderToken, of tokens: ProviderTokens, _ lease: ConnectionPool.Lease, _ classification: Classification,
-    _ now: UnixTime
+    _ now: MonotonicTime
   ) async -> Outcome {
     await pool.give(back: lease, .useless, now: now)
-    switch tokens.expired(token, now: now) {
+    switch tokens.expired(token, now: clocks.wall.now()) {
     case .renewed:
       pool.replaceAll()
       return .again(classification)

@@ -32,7 +32,7 @@ struct APNsRoutes: Sendable {
   }
 
   /// - Throws: when a file of certificates cannot be used.
-  init(_ configuration: PushWorkerConfiguration, clock: any WallClock) throws(PushVerificationError) {
+  init(_ configuration: PushWorkerConfiguration, clocks: Clocks) throws(PushVerificationError) {
     var known: [Identity: [APNsEnvironment: String]] = [:]
     let identities = configuration.apps.compactMap { $0.push.flatMap { Identity($0.credential) } }
     let isOnly = Set(identities).count == 1
@@ -41,7 +41,7 @@ struct APNsRoutes: Sendable {
       if known[identity] == nil {
         known[identity] = try addLanes(
           configuration, push.credential, suffix: isOnly ? "" : "-\(Self.label(identity, number: known.count + 1))",
-          clock)
+          clocks)
       }
       apps[app.bundleID] = PushApp(topic: push.topic, payload: push.payload, lanes: known[identity] ?? [:])
     }
@@ -56,7 +56,7 @@ struct APNsRoutes: Sendable {
 
   /// Adds the lanes of a credential, and says what they are called.
   private mutating func addLanes(
-    _ configuration: PushWorkerConfiguration, _ settings: CredentialSettings, suffix: String, _ clock: any WallClock
+    _ configuration: PushWorkerConfiguration, _ settings: CredentialSettings, suffix: String, _ clocks: Clocks
   ) throws(PushVerificationError) -> [APNsEnvironment: String] {
     let credential = credential(settings, life: configuration.tokenLife)
     var names: [APNsEnvironment: String] = [:]
@@ -69,7 +69,7 @@ struct APNsRoutes: Sendable {
         APNsLane(
           name: lane.name, environment: apns.environment, baseURL: apns.baseURL, credential: credential,
           answerTimeout: apns.answerTimeout, table: configuration.tables.apns,
-          pool: Self.pool(apns, Self.transport(entry, settings)), clock: clock))
+          pool: Self.pool(apns, Self.transport(entry, settings)), clocks: clocks))
       configurations.append(lane)
       names[apns.environment] = lane.name
     }

@@ -16,7 +16,7 @@ struct ConnectionBook: Sendable {
     var open = 0
     /// Whether one push at a time is all that can be counted on.
     var isNarrow = true
-    var lastAnswer: UnixTime?
+    var lastAnswer: MonotonicTime?
   }
 
   /// What a push says about its connection.
@@ -30,7 +30,7 @@ struct ConnectionBook: Sendable {
     /// The connection ended. The transport opens another in its place, which is narrow again.
     case lost
     /// No answer came to what was sent at that time.
-    case silent(since: UnixTime)
+    case silent(since: MonotonicTime)
     /// It is of no more use: it has shown a token that expired, or APNs is about to close it.
     case useless
   }
@@ -70,7 +70,7 @@ struct ConnectionBook: Sendable {
 
   /// Counts a push out.
   /// - Returns: whether the connection was given up by this; pushes that are still under way on it report to nobody.
-  mutating func give(back id: Int, _ report: Report, now: UnixTime) -> Bool {
+  mutating func give(back id: Int, _ report: Report, now: MonotonicTime) -> Bool {
     guard let index = connections.firstIndex(where: { $0.id == id }) else { return false }
     connections[index].open -= 1
     switch report {

@@ -54,7 +54,7 @@ final class ConnectionPool: Sendable {
         state.connections[id] = connection
         return .success(Lease(id: id, connection: connection))
       } catch {
-        _ = state.book.give(back: id, .useless, now: UnixTime(milliseconds: 0))
+        _ = state.book.give(back: id, .useless, now: MonotonicTime(nanoseconds: 0))
         return .failure(error)
       }
     }
@@ -62,7 +62,7 @@ final class ConnectionPool: Sendable {
   }
 
   /// Takes a connection back, with what its push says about it.
-  func give(back lease: Lease, _ report: ConnectionBook.Report, now: UnixTime) async {
+  func give(back lease: Lease, _ report: ConnectionBook.Report, now: MonotonicTime) async {
     let isGivenUp = state.withLock { state in
       guard state.book.give(back: lease.id, report, now: now) else { return false }
       state.connections[lease.id] = nil

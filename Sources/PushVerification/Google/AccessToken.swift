@@ -6,7 +6,7 @@ struct AccessToken: Sendable {
   let text: Secret
   /// Tells tokens apart, whatever their text.
   let number: Int
-  let expiresAt: UnixTime
+  let expiresAt: MonotonicTime
 }
 
 /// Why there is no access token. Nothing was asked of the API that it is for.

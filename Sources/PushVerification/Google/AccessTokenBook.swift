@@ -26,11 +26,11 @@ struct AccessTokenBook: Sendable {
   }
 
   private var token: AccessToken?
-  private var renewsAt = UnixTime(milliseconds: .min)
+  private var renewsAt = MonotonicTime(nanoseconds: .min)
   private(set) var isRenewing = false
 
   /// What a caller has to do now.
-  func step(now: UnixTime) -> Step {
+  func step(now: MonotonicTime) -> Step {
     guard let token, token.expiresAt - now > Self.shortestUse else { return isRenewing ? .wait : .waitAndRenew }
     return isRenewing || now < renewsAt ? .use(token) : .useAndRenew(token)
   }
@@ -42,7 +42,7 @@ struct AccessTokenBook: Sendable {
   }
 
   /// A new token has come.
-  mutating func renewed(_ new: AccessToken, now: UnixTime) {
+  mutating func renewed(_ new: AccessToken, now: MonotonicTime) {
     isRenewing = false
     token = new
     // A token that lives so short that the lead would eat up its life is renewed at half of it.
@@ -50,7 +50,7 @@ struct AccessTokenBook: Sendable {
   }
 
   /// None has come. The old one goes on to be used as long as it is good.
-  mutating func failed(now: UnixTime) {
+  mutating func failed(now: MonotonicTime) {
     isRenewing = false
     renewsAt = now + Self.pause
   }

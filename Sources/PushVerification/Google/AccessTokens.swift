@@ -18,7 +18,7 @@ final class AccessTokens: Sendable {
   }
 
   private let source: Source
-  private let clock: any WallClock
+  private let clock: any MonotonicClock
   private let log: Logger
   private let state = Mutex(State())
 
@@ -26,7 +26,7 @@ final class AccessTokens: Sendable {
   ///   - clock: Tells the age of tokens.
   ///   - log: Says when a token cannot be renewed while the one before is still good; nobody else would.
   ///   - source: Asks Google for a token. It ends by itself.
-  init(clock: any WallClock, log: Logger, source: @escaping Source) {
+  init(clock: any MonotonicClock, log: Logger, source: @escaping Source) {
     self.clock = clock
     self.log = log
     self.source = source

@@ -42,7 +42,8 @@ public enum ServiceAccountCheck {
     do {
       let http = try RecaptchaAccounts.transport(entry, concurrency: 1)
       let endpoint = TokenEndpoint(
-        account: account, url: tokenURL, table: table, http: http, clock: clock, timeout: timeout)
+        account: account, url: tokenURL, table: table, http: http,
+        clocks: Clocks(wall: clock, monotonic: SystemMonotonicClock()), timeout: timeout)
       let answer = await endpoint.token(number: 1)
       await http.shutdown()
       switch answer {

@@ -40,10 +40,10 @@ struct TokenAnswer: Sendable {
   }
 
   /// - Parameters:
-  ///   - now: The time before the request, from which the token's life counts.
+  ///   - now: The moment before the request, from which the token's life counts.
   ///   - answeredAt: The time of the answer, from which `Retry-After` counts.
   func result(
-    _ table: ProviderTable, number: Int, now: UnixTime, answeredAt: UnixTime
+    _ table: ProviderTable, number: Int, now: MonotonicTime, answeredAt: UnixTime
   ) -> Result<AccessToken, AccessTokenFailure> {
     guard status == 200 else { return .failure(failure(table, answeredAt)) }
     guard let text = body?.accessToken else {

@@ -19,21 +19,21 @@ struct TokenEndpoint: Sendable {
   let url: String
   let table: ProviderTable
   let http: any HTTPCaller
-  let clock: any WallClock
+  let clocks: Clocks
   var timeout = Self.timeout
 
   /// Asks for one access token.
   /// - Parameter number: What the token is told apart by.
   func token(number: Int) async -> Result<AccessToken, AccessTokenFailure> {
     // By the time before the request, a token does not seem to live longer than it does.
-    let now = clock.now()
+    let now = clocks.monotonic.now()
     let assertion: String
-    do throws(JOSEError) { assertion = try ServiceAccountAssertion.sign(account, now: now) } catch {
+    do throws(JOSEError) { assertion = try ServiceAccountAssertion.sign(account, now: clocks.wall.now()) } catch {
       return .failure(.permanent(Reason("PROVIDER_CREDENTIALS", "No assertion can be signed: \(error)")))
     }
     do throws(TransportError) {
       let response = try await http.send(request(assertion))
-      return TokenAnswer(response).result(table, number: number, now: now, answeredAt: clock.now())
+      return TokenAnswer(response).result(table, number: number, now: now, answeredAt: clocks.wall.now())
     } catch {
       // Whether it left does not matter: a token that nobody holds harms nobody.
       return .failure(

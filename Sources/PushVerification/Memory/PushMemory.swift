@@ -16,12 +16,14 @@ final class PushMemory: Sendable {
   private let database: Database
   private let environmentLife: Duration
   private let log: Logger
-  private let nextPurge = Mutex(UnixTime(milliseconds: 0))
+  private let clock: any MonotonicClock
+  private let nextPurge = Mutex(MonotonicTime(nanoseconds: .min))
 
-  private init(_ database: Database, environmentLife: Duration, log: Logger) {
+  private init(_ database: Database, environmentLife: Duration, log: Logger, clock: any MonotonicClock) {
     self.database = database
     self.environmentLife = environmentLife
     self.log = log
+    self.clock = clock
   }
 
   /// Opens the memory, and makes its file if there is none.
@@ -29,21 +31,23 @@ final class PushMemory: Sendable {
   ///   - path: The file; its directory must exist.
   ///   - environmentLife: How long an environment is remembered after it was found out.
   ///   - log: Says what could not be read or written.
+  ///   - clock: What tells when to look for what is too old.
   /// - Throws: what an operator has to mend.
   static func open(
-    path: String, environmentLife: Duration, log: Logger
+    path: String, environmentLife: Duration, log: Logger, clock: any MonotonicClock = SystemMonotonicClock()
   ) async throws(DatabaseError) -> PushMemory {
     PushMemory(
       try await Database.open(path: path, migrations: PushMemorySchema.migrations), environmentLife: environmentLife,
-      log: log)
+      log: log, clock: clock)
   }
 
   func close() async { await database.close() }
 
   private func purgeIfDue(_ now: UnixTime) async throws(DatabaseError) {
+    let moment = clock.now()
     let isDue = nextPurge.withLock { next in
-      guard next <= now else { return false }
-      next = now + Self.purgeInterval
+      guard next <= moment else { return false }
+      next = moment + Self.purgeInterval
       return true
     }
     guard isDue else { return }

@@ -23,7 +23,7 @@ struct EnterpriseLane: RecaptchaLane {
   let credential: Credential
   let table: ProviderTable
   let http: any HTTPCaller
-  let clock: any WallClock
+  let clocks: Clocks
 
   func assess(_ request: AssessmentRequest, siteKey: String, timeout: Duration) async -> AssessmentAnswer {
     let body: [UInt8]
@@ -34,7 +34,7 @@ struct EnterpriseLane: RecaptchaLane {
     // In a header, since a query may be logged on the way.
     case .apiKey(let key):
       return await ask(body, ("X-Goog-Api-Key", key.reveal()), timeout: timeout).answer
-    case .tokens(let tokens): return await ask(body, as: tokens, until: clock.now() + timeout)
+    case .tokens(let tokens): return await ask(body, as: tokens, until: clocks.monotonic.now() + timeout)
     }
   }
 
@@ -49,7 +49,7 @@ struct EnterpriseLane: RecaptchaLane {
 
   /// A 401 says that Google looked at the caller and not at the question. So the access token, which by its age is good, was revoked or
   /// belongs to a key that was; with another one the question is asked once more.
-  private func ask(_ body: [UInt8], as tokens: AccessTokens, until end: UnixTime) async -> AssessmentAnswer {
+  private func ask(_ body: [UInt8], as tokens: AccessTokens, until end: MonotonicTime) async -> AssessmentAnswer {
     var isRepeated = false
     while true {
       let token: AccessToken
@@ -57,7 +57,7 @@ struct EnterpriseLane: RecaptchaLane {
       case .success(let current): token = current
       case .failure(let failure): return .failed(failure.classification)
       }
-      let left = end - clock.now()
+      let left = end - clocks.monotonic.now()
       guard left >= Self.shortestTry else { return .failed(.retry(Self.tooLate)) }
       let (answer, status) = await ask(body, ("Authorization", "Bearer \(token.text.reveal())"), timeout: left)
       guard status == Self.unauthenticated else { return answer }
@@ -104,7 +104,7 @@ struct EnterpriseLane: RecaptchaLane {
     guard response.status / 100 != 2 else {
       return .failed(.unknown(Reason("PROVIDER_ERROR", "The answer of reCAPTCHA cannot be read.")))
     }
-    let retryAfter = response.headers["Retry-After"].flatMap { RetryAfter.parse($0, now: clock.now()) }
+    let retryAfter = response.headers["Retry-After"].flatMap { RetryAfter.parse($0, now: clocks.wall.now()) }
     return .failed(
       ProviderAnswer(status: response.status, code: code, retryAfter: retryAfter).classification(table))
   }

@@ -22,7 +22,7 @@ struct RecaptchaAccounts: Sendable {
   }
 
   /// - Throws: when a file of certificates cannot be used.
-  init(_ configuration: PushWorkerConfiguration, clock: any WallClock, log: Logger) throws(PushVerificationError) {
+  init(_ configuration: PushWorkerConfiguration, clocks: Clocks, log: Logger) throws(PushVerificationError) {
     for app in configuration.apps { apps[app.bundleID] = app.recaptcha }
     for entry in configuration.lanes {
       guard case .recaptcha(let settings) = entry.provider else { continue }
@@ -34,19 +34,20 @@ struct RecaptchaAccounts: Sendable {
       case .classic(let secret):
         lanes.append(
           SiteverifyLane(
-            name: entry.lane.name, baseURL: settings.baseURL, secret: secret, table: table, http: http, clock: clock))
+            name: entry.lane.name, baseURL: settings.baseURL, secret: secret, table: table, http: http,
+            clock: clocks.wall))
       case .enterprise(let project, let credential):
         lanes.append(
           EnterpriseLane(
             name: entry.lane.name, baseURL: settings.baseURL, project: project,
-            credential: try lane(credential, entry, configuration.tables.googleOAuth, clock, log), table: table,
-            http: http, clock: clock))
+            credential: try lane(credential, entry, configuration.tables.googleOAuth, clocks, log), table: table,
+            http: http, clocks: clocks))
       }
     }
   }
 
   private mutating func lane(
-    _ credential: GoogleCredential, _ entry: LaneSettings, _ table: ProviderTable, _ clock: any WallClock,
+    _ credential: GoogleCredential, _ entry: LaneSettings, _ table: ProviderTable, _ clocks: Clocks,
     _ log: Logger
   ) throws(PushVerificationError) -> EnterpriseLane.Credential {
     switch credential {
@@ -55,8 +56,8 @@ struct RecaptchaAccounts: Sendable {
       let key = AccountKey(email: account.email, keyID: account.key.id, tokenURL: tokenURL, caFile: entry.caFile)
       if let known = tokensByAccount[key] { return .tokens(known) }
       let http = try Self.transport(entry, concurrency: 1)
-      let endpoint = TokenEndpoint(account: account, url: tokenURL, table: table, http: http, clock: clock)
-      let made = AccessTokens(clock: clock, log: log) { await endpoint.token(number: $0) }
+      let endpoint = TokenEndpoint(account: account, url: tokenURL, table: table, http: http, clocks: clocks)
+      let made = AccessTokens(clock: clocks.monotonic, log: log) { await endpoint.token(number: $0) }
       tokensByAccount[key] = made
       tokens.append(made)
       transports.append(http)

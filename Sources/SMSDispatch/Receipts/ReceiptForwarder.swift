@@ -19,7 +19,7 @@ public struct ReceiptForwarder: Service, ReceiptSink {
     for configuration: SMSWorkerConfiguration, _ context: ServiceContext
   ) async throws(WorkerSetupError) {
     guard !configuration.lanesMatchedByReference.isEmpty else { return nil }
-    let log = ThrottledLog(context.log)
+    let log = ThrottledLog(context.log, clock: context.clocks.monotonic)
     origins = ReceiptOrigins(ledger: try await configuration.worker.ledger.open(), log: log)
     let broker = BrokerConnectionSettings(configuration.common.broker, context)
     let connection = Publisher(

@@ -19,7 +19,7 @@ struct ReceiptOrigins: Sendable {
       return job.map { CallbackAddresses.Subject(jobID: $0.messageID, correlationID: $0.correlationID) }
     } catch {
       log.warning(
-        "the ledger cannot say whose message a receipt is about", [.error: error.description], now: receipt.at)
+        "the ledger cannot say whose message a receipt is about", [.error: error.description])
       if error.isRetriable { throw error }
       return nil
     }

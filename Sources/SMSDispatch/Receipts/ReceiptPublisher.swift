@@ -22,14 +22,14 @@ struct ReceiptPublisher: Sendable {
       guard outcomes == [.confirmed] else {
         log.error(
           "a delivery report was not taken by the broker",
-          [.routingKey: receipt.delivery.routingKey, .mend: "check the topology: countersign topology check"], now: now)
+          [.routingKey: receipt.delivery.routingKey, .mend: "check the topology: countersign topology check"])
         return false
       }
       return true
     } catch let error as AMQPError {
-      log.warning("a delivery report could not be published", [.error: error.description], now: now)
+      log.warning("a delivery report could not be published", [.error: error.description])
     } catch {
-      log.error("a delivery report could not be written", [.error: "\(error)"], now: now)
+      log.error("a delivery report could not be written", [.error: "\(error)"])
     }
     return false
   }

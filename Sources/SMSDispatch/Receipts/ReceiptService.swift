@@ -1,5 +1,6 @@
 import AMQP
 public import ServiceRuntime
+import Telemetry
 import WorkerRuntime
 
 /// Takes the reports of providers on the process's HTTP port and publishes them, on a connection of its own.
@@ -18,7 +19,8 @@ public struct ReceiptService: Service {
     self.publisher = publisher
     let endpoint = ReceiptEndpoint(
       addresses: addresses, sources: sources,
-      publisher: ReceiptPublisher(sink: publisher, appID: context.name, log: ThrottledLog(context.log)),
+      publisher: ReceiptPublisher(
+        sink: publisher, appID: context.name, log: ThrottledLog(context.log, clock: context.clocks.monotonic)),
       metrics: ReceiptMetrics(context.metrics), clock: context.clock)
     context.routes.register(CallbackAddresses.path) { await endpoint.answer($0) }
   }

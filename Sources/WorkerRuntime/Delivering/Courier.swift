@@ -23,7 +23,7 @@ struct Courier: Sendable {
 
   let sink: any JobSink
   let timers: Timers
-  let clock: any WallClock
+  let clock: any MonotonicClock
   let log: ThrottledLog
   let metrics: WorkerMetrics
 
@@ -63,7 +63,7 @@ struct Courier: Sendable {
 
   private func report(_ error: AMQPError, _ jobID: String) {
     metrics.publishFailures.increment()
-    log.error("publish failed", [.jobID: jobID, .error: error.description], now: clock.now())
+    log.error("publish failed", [.jobID: jobID, .error: error.description])
   }
 
   private func report(_ failure: PublishOutcome, _ publication: Publication?, _ jobID: String) {
@@ -79,6 +79,6 @@ struct Courier: Sendable {
       [
         .jobID: jobID, .exchange: publication?.exchange, .routingKey: publication?.routingKey, .error: why,
         .mend: "check the topology: countersign topology check",
-      ], now: clock.now())
+      ])
   }
 }

@@ -48,7 +48,7 @@ struct JobProcessor: Sendable {
     parts.metrics.dead(problem)
     parts.alarms.warning(
       "message is a dead letter",
-      [.jobID: id, .queue: parts.options.queue, .reason: problem.code.rawValue, .error: problem.description], now: now)
+      [.jobID: id, .queue: parts.options.queue, .reason: problem.code.rawValue, .error: problem.description])
     let refusal = parts.results.refusal(of: delivery.message, problem, now: now)
     let isLive = parts.isLive(delivery)
     if delivery.isOversize {

@@ -93,7 +93,7 @@ struct JobRun {
   /// Carries out one action. Nil: the life of the job is over.
   private mutating func carryOut(_ action: JobLifecycle.Action) async -> JobLifecycle.Event? {
     switch action {
-    case .acquire(let lane, let giveUpAt): return await acquire(lane, giveUpAt)
+    case .acquire(let lane, let patience): return await acquire(lane, patience)
     case .claim(let lane, let timeout): return await claim(lane ?? "", timeout)
     case .perform(let lane, let timeout): return await perform(lane, timeout)
     case .lookUp(let lane): return await lookUp(lane)
@@ -123,7 +123,7 @@ struct JobRun {
     case .claim(.some, _), .perform, .lookUp: return
     case .claim(nil, _), .acquire, .release, .postpone, .settle, .settleStage, .publish, .delay, .handBack,
       .acknowledge:
-      lane.finish(grant, .unused, now: parts.clock.now())
+      lane.finish(grant, .unused, now: parts.monotonic.now())
       slot = nil
     }
   }
@@ -132,13 +132,14 @@ struct JobRun {
 // MARK: - The call
 
 extension JobRun {
-  private mutating func acquire(_ name: String, _ giveUpAt: UnixTime) async -> JobLifecycle.Event {
+  private mutating func acquire(_ name: String, _ patience: Duration) async -> JobLifecycle.Event {
     guard let lane = parts.lanes[name] else { return .slotBusy }
-    switch await lane.acquire(giveUpAt: giveUpAt, now: parts.clock.now()) {
+    let now = parts.monotonic.now()
+    switch await lane.acquire(giveUpAt: now + patience, now: now) {
     case .granted(let grant):
       slot = (lane, grant)
       return .slotGranted
-    case .down(let reason, let until): return .slotDenied(reason, until: until)
+    case .down(let reason, let until): return .slotDenied(reason, after: max(.zero, until - parts.monotonic.now()))
     case .busy: return .slotBusy
     case .stopping: return .stopping
     }
@@ -146,12 +147,12 @@ extension JobRun {
 
   private mutating func perform(_ name: String, _ timeout: Duration) async -> JobLifecycle.Event {
     guard let call else { return .classified(.refused(.noLane)) }
-    let began = parts.clock.now()
-    let attempt = attempt(timeout: timeout, now: began)
+    let began = parts.monotonic.now()
+    let attempt = attempt(timeout: timeout)
     let classification = await parts.callGuard.run(timeout: timeout, abandoned: .unknown(.callTimedOut)) {
       await call.perform(on: name, attempt)
     }
-    let now = parts.clock.now()
+    let now = parts.monotonic.now()
     if let (lane, grant) = slot {
       lane.finish(grant, CallReport(classification), now: now)
       slot = nil
@@ -162,17 +163,18 @@ extension JobRun {
 
   private func lookUp(_ name: String) async -> JobLifecycle.Event {
     guard let call else { return .lookedUp(nil) }
-    let attempt = attempt(timeout: Self.lookUpTimeout, now: parts.clock.now())
+    let attempt = attempt(timeout: Self.lookUpTimeout)
     let answer = await parts.callGuard.run(timeout: Self.lookUpTimeout, abandoned: Classification?.none) {
       await call.lookUp(on: name, attempt)
     }
     return .lookedUp(answer)
   }
 
-  private func attempt(timeout: Duration, now: UnixTime) -> JobAttempt {
+  private func attempt(timeout: Duration) -> JobAttempt {
     JobAttempt(
       jobID: envelope.messageID, correlationID: envelope.correlationID, number: envelope.attempt,
-      deadline: deadline, timeout: timeout, startedAt: now, unknownCalls: life.unknownCalls, trace: envelope.trace)
+      deadline: deadline, timeout: timeout, startedAt: parts.clock.now(), unknownCalls: life.unknownCalls,
+      trace: envelope.trace)
   }
 
   private func report(_ classification: Classification, _ lane: String, took: Duration) {
@@ -196,7 +198,7 @@ extension JobRun {
 
 extension JobRun {
   private mutating func claim(_ lane: String, _ timeout: Duration) async -> JobLifecycle.Event {
-    let now = parts.clock.now()
+    let (now, began) = (parts.clock.now(), parts.monotonic.now())
     let claim = LedgerClaim(
       messageID: envelope.messageID, owner: parts.options.owner, token: parts.tokens.next(), lane: lane, now: now,
       leaseUntil: now + timeout + parts.options.rules.leaseMargin,
@@ -206,13 +208,13 @@ extension JobRun {
     do throws(LedgerError) {
       let answer = try await parts.ledger.claim(claim)
       parts.ledgerSucceeded()
-      parts.metrics.ledgerTime.observe(parts.clock.now() - now)
+      parts.metrics.ledgerTime.observe(parts.monotonic.now() - began)
       return .claimAnswered(answer)
     } catch {
       parts.metrics.ledgerFailures.increment()
-      parts.ledgerFailed(now: now)
+      parts.ledgerFailed(now: parts.monotonic.now())
       parts.alarms.error(
-        "ledger cannot be written; the job waits", [.jobID: envelope.messageID, .error: error.description], now: now)
+        "ledger cannot be written; the job waits", [.jobID: envelope.messageID, .error: error.description])
       return .ledgerFailed
     }
   }
@@ -228,8 +230,7 @@ extension JobRun {
     } catch {
       parts.metrics.ledgerFailures.increment()
       parts.alarms.error(
-        "claim cannot be given back; it runs out by itself", [.jobID: claim.messageID, .error: error.description],
-        now: parts.clock.now())
+        "claim cannot be given back; it runs out by itself", [.jobID: claim.messageID, .error: error.description])
       return .ledgerFailed
     }
   }
@@ -251,20 +252,20 @@ extension JobRun {
 
   private mutating func settle(_ record: [UInt8], _ what: Ended) async -> JobLifecycle.Event {
     ended = (record, what)
-    let now = parts.clock.now()
+    let (now, began) = (parts.clock.now(), parts.monotonic.now())
     guard let claim else { return .ledgerFailed }
     for wait in Self.settleWaits + [.zero] {
       do throws(LedgerError) {
         let standing = try await parts.ledger.settle(claim, result: record, at: now)
         isRecorded = standing == nil && parts.ledger.remembers
-        parts.metrics.ledgerTime.observe(parts.clock.now() - now)
+        parts.metrics.ledgerTime.observe(parts.monotonic.now() - began)
         return .settled(standing: standing)
       } catch {
         parts.metrics.ledgerFailures.increment()
         parts.log.error(
           "result cannot be recorded", [.jobID: envelope.messageID, .outcome: what.text, .error: error.description])
       }
-      if wait > .zero { _ = await parts.timers.sleep(until: parts.clock.now() + wait) }
+      if wait > .zero { _ = await parts.timers.sleep(until: parts.monotonic.now() + wait) }
     }
     return .ledgerFailed
   }

@@ -35,22 +35,22 @@ public final class JobWorker<Handler: JobHandler>: Service {
   ///   - ledger: What it remembers by. `run` closes it at its end.
   ///   - source: Where the jobs come from.
   ///   - sink: Where results, retries and dead letters go.
-  ///   - clock: The time.
+  ///   - clocks: The time of day, and what passes.
   ///   - log: Where it logs.
   ///   - metrics: Where its figures are.
   public convenience init(
     handler: Handler, options: JobWorkerOptions, lanes: [LaneConfiguration], ledger: any Ledger,
-    source: any JobSource, sink: any JobSink, clock: any WallClock = SystemClock(), log: Logger,
+    source: any JobSource, sink: any JobSink, clocks: Clocks = .system, log: Logger,
     metrics: MetricsRegistry
   ) {
     self.init(
-      handler: handler, options: options, lanes: lanes, ledger: ledger, source: source, sink: sink, clock: clock,
+      handler: handler, options: options, lanes: lanes, ledger: ledger, source: source, sink: sink, clocks: clocks,
       log: log, metrics: metrics, ticker: SystemTicker())
   }
 
   init(
     handler: Handler, options: JobWorkerOptions, lanes: [LaneConfiguration], ledger: any Ledger,
-    source: any JobSource, sink: any JobSink, clock: any WallClock, log: Logger, metrics: MetricsRegistry,
+    source: any JobSource, sink: any JobSink, clocks: Clocks, log: Logger, metrics: MetricsRegistry,
     ticker: any Ticker
   ) {
     precondition(!lanes.isEmpty, "A worker needs at least one lane.")
@@ -58,7 +58,7 @@ public final class JobWorker<Handler: JobHandler>: Service {
     self.ticker = ticker
     inFlight = InFlight(limit: options.maximumInFlight)
     parts = WorkerParts(
-      handler: handler, options: options, lanes: lanes, ledger: ledger, source: source, sink: sink, clock: clock,
+      handler: handler, options: options, lanes: lanes, ledger: ledger, source: source, sink: sink, clocks: clocks,
       log: log, registry: metrics)
     pulse = WorkerPulse(parts: parts, inFlight: inFlight)
   }
@@ -94,7 +94,7 @@ public final class JobWorker<Handler: JobHandler>: Service {
     await parts.source.stopConsuming()
     let sink = sink
     // Results that cannot be published keep a stop from ending; after the time-out they are left to the next delivery.
-    let limit = parts.timers.schedule(at: parts.clock.now() + parts.options.drainTimeout) {
+    let limit = parts.timers.schedule(at: parts.monotonic.now() + parts.options.drainTimeout) {
       // The timer's action cannot wait for the flush.
       Task { await sink.stop() }
     }

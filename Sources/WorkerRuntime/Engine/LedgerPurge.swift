@@ -13,7 +13,7 @@ struct LedgerPurge: Sendable {
 
   /// Runs until the worker stops.
   func run() async {
-    while await parts.timers.sleep(until: parts.clock.now() + Self.interval) {
+    while await parts.timers.sleep(until: parts.monotonic.now() + Self.interval) {
       await purge()
     }
   }
@@ -24,7 +24,7 @@ struct LedgerPurge: Sendable {
       do throws(LedgerError) {
         if try await parts.ledger.purge(before: horizon, limit: Self.batch) < Self.batch { return }
       } catch {
-        parts.alarms.warning("ledger cannot be purged", [.error: error.description], now: parts.clock.now())
+        parts.alarms.warning("ledger cannot be purged", [.error: error.description])
         return
       }
     }

@@ -12,7 +12,10 @@ final class WorkerParts: Sendable {
   let courier: Courier
   let callGuard: CallGuard
   let timers: Timers
+  /// The time of day: for deadlines, leases and messages.
   let clock: any WallClock
+  /// What passes: for everything that waits or is measured.
+  let monotonic: any MonotonicClock
   let log: Logger
   let alarms: ThrottledLog
   let metrics: WorkerMetrics
@@ -30,9 +33,9 @@ final class WorkerParts: Sendable {
 
   init<Handler: JobHandler>(
     handler: Handler, options: JobWorkerOptions, lanes: [LaneConfiguration], ledger: any Ledger,
-    source: any JobSource, sink: any JobSink, clock: any WallClock, log: Logger, registry: MetricsRegistry
+    source: any JobSource, sink: any JobSink, clocks: Clocks, log: Logger, registry: MetricsRegistry
   ) {
-    let now = clock.now()
+    let now = clocks.monotonic.now()
     var options = options
     if lanes.count > 1 {
       options.rules.maximumSlotWait = min(options.rules.maximumSlotWait, options.rules.sharedSlotWait)
@@ -42,13 +45,14 @@ final class WorkerParts: Sendable {
       uniqueKeysWithValues: lanes.map { ($0.name, Lane($0, now: now)) })
     self.ledger = ledger
     self.source = source
-    self.clock = clock
+    clock = clocks.wall
+    monotonic = clocks.monotonic
     self.log = log
     timers = Timers()
-    alarms = ThrottledLog(log)
+    alarms = ThrottledLog(log, clock: clocks.monotonic)
     metrics = WorkerMetrics(registry, queue: options.queue, lanes: lanes.map(\.name))
-    courier = Courier(sink: sink, timers: timers, clock: clock, log: alarms, metrics: metrics)
-    callGuard = CallGuard(timers: timers, clock: clock)
+    courier = Courier(sink: sink, timers: timers, clock: clocks.monotonic, log: alarms, metrics: metrics)
+    callGuard = CallGuard(timers: timers, clock: clocks.monotonic)
     let reader = MessageReader(handler: handler)
     read = { delivery, now throws(ContractProblem) in try reader.read(delivery, now: now) }
     probe = { await handler.probe(lane: $0) }
@@ -76,7 +80,7 @@ final class WorkerParts: Sendable {
     ledgerBreaker.withLock { $0.succeeded() }
   }
 
-  func ledgerFailed(now: UnixTime) {
+  func ledgerFailed(now: MonotonicTime) {
     ledgerBreaker.withLock { $0.failed(now: now, jitter: .random(in: 0..<1)) }
   }
 
@@ -86,7 +90,7 @@ final class WorkerParts: Sendable {
   }
 
   /// What can be done with jobs now.
-  func serving(now: UnixTime) -> Serving {
+  func serving(now: MonotonicTime) -> Serving {
     let (isOpen, isFailing) = ledgerBreaker.withLock { ($0.isOpen(now: now), $0.isFailing) }
     if isOpen { return .none(.ledgerUnavailable) }
     var outage: Reason?

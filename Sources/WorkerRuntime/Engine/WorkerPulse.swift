@@ -39,7 +39,7 @@ final class WorkerPulse: Sendable {
   /// One tick.
   /// - Returns: What takes longer than a tick may.
   func beat() -> [@Sendable () async -> Void] {
-    let now = parts.clock.now()
+    let now = parts.monotonic.now()
     parts.timers.fire(now: now)
     var tasks: [@Sendable () async -> Void] = []
     for lane in parts.lanes.values {
@@ -75,7 +75,7 @@ final class WorkerPulse: Sendable {
     ) {
       await probe(name)
     }
-    lane.probed(result, now: parts.clock.now())
+    lane.probed(result, now: parts.monotonic.now())
   }
 
   private func report(_ lane: Lane) {
@@ -98,7 +98,7 @@ final class WorkerPulse: Sendable {
 
   /// Pauses the consumer when no job can be served, takes jobs one by one while what failed is tried again, and resumes it when that
   /// has worked. The broker's answer may take long, so it is awaited elsewhere.
-  private func switchConsuming(now: UnixTime) -> (@Sendable () async -> Void)? {
+  private func switchConsuming(now: MonotonicTime) -> (@Sendable () async -> Void)? {
     if parts.isDraining { return nil }
     let serving = parts.serving(now: now)
     let wanted = Consuming(serving)

@@ -50,7 +50,7 @@ public struct WorkerService<Handler: JobHandler>: Service {
     adjust(&options)
     worker = JobWorker(
       handler: handler, options: options, lanes: lanes, ledger: try await settings.ledger.open(), source: consumer,
-      sink: publisher, clock: context.clock, log: context.log, metrics: context.metrics)
+      sink: publisher, clocks: context.clocks, log: context.log, metrics: context.metrics)
     worker.register(in: context.health, prefix: prefix)
   }
 

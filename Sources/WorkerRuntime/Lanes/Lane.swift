@@ -12,7 +12,7 @@ final class Lane: Sendable {
   let configuration: LaneConfiguration
   private let guarded: Mutex<Guarded>
 
-  init(_ configuration: LaneConfiguration, now: UnixTime) {
+  init(_ configuration: LaneConfiguration, now: MonotonicTime) {
     self.configuration = configuration
     guarded = Mutex(Guarded(state: LaneState(configuration, now: now)))
   }
@@ -27,7 +27,7 @@ final class Lane: Sendable {
   /// Waits for a slot; ends when there is one, the lane goes down, the time is over, or the worker stops.
   ///
   /// The wait does not end when its task is cancelled: `stop` ends it.
-  func acquire(giveUpAt: UnixTime, now: UnixTime) async -> SlotAnswer {
+  func acquire(giveUpAt: MonotonicTime, now: MonotonicTime) async -> SlotAnswer {
     if let answer = guarded.withLock({ $0.state.acquire(ticket: nil, giveUpAt: giveUpAt, now: now) }) { return answer }
     return await withCheckedContinuation { continuation in
       let answer: SlotAnswer? = guarded.withLock { guarded in
@@ -42,20 +42,20 @@ final class Lane: Sendable {
   }
 
   /// Gives a slot back.
-  func finish(_ grant: SlotGrant, _ report: CallReport, now: UnixTime) {
+  func finish(_ grant: SlotGrant, _ report: CallReport, now: MonotonicTime) {
     mutate { $0.finish(grant, report, now: now, jitter: .random(in: 0..<1)) }
   }
 
   /// Hands out the slots that time has made free, and ends the waits that took too long.
-  func advance(now: UnixTime) { mutate { $0.advance(now: now) } }
+  func advance(now: MonotonicTime) { mutate { $0.advance(now: now) } }
 
   /// Whether it is time to ask the provider if the lane works again.
-  func startProbeIfDue(now: UnixTime) -> Bool {
+  func startProbeIfDue(now: MonotonicTime) -> Bool {
     guarded.withLock { $0.state.startProbeIfDue(now: now) }
   }
 
   /// Takes what asking the provider came to.
-  func probed(_ result: ProbeResult, now: UnixTime) {
+  func probed(_ result: ProbeResult, now: MonotonicTime) {
     mutate { $0.probed(result, now: now, jitter: .random(in: 0..<1)) }
   }
 

@@ -17,7 +17,7 @@ import Telemetry
 struct LaneState: Sendable {
   enum Condition: Sendable, Hashable {
     case up(failures: Int)
-    case down(Reason, probeAt: UnixTime)
+    case down(Reason, probeAt: MonotonicTime)
     case asking(Reason)
     case halfOpen(Reason, trialOut: Bool)
   }
@@ -30,7 +30,7 @@ struct LaneState: Sendable {
 
   private struct Waiter: Sendable {
     var ticket: Int
-    var giveUpAt: UnixTime
+    var giveUpAt: MonotonicTime
   }
 
   /// How long a job that finds the lane being asked is told to stay away.
@@ -40,14 +40,14 @@ struct LaneState: Sendable {
   private(set) var condition: Condition = .up(failures: 0)
   private(set) var inFlight = 0
   /// When the lane went down; nil while it is up.
-  private(set) var downSince: UnixTime?
+  private(set) var downSince: MonotonicTime?
   private var bucket: TokenBucket?
   private var waiters: [Waiter] = []
   private var epoch = 0
   private var downInARow = 0
   private var isStopping = false
 
-  init(_ configuration: LaneConfiguration, now: UnixTime) {
+  init(_ configuration: LaneConfiguration, now: MonotonicTime) {
     self.configuration = configuration
     bucket = configuration.rate.map { TokenBucket($0, now: now) }
   }
@@ -75,7 +75,7 @@ struct LaneState: Sendable {
   var waiting: Int { waiters.count }
 
   /// Asks for a slot. Nil: there is none now. Then the ticket, if there is one, is queued, and a `Resumption` will name it.
-  mutating func acquire(ticket: Int?, giveUpAt: UnixTime, now: UnixTime) -> SlotAnswer? {
+  mutating func acquire(ticket: Int?, giveUpAt: MonotonicTime, now: MonotonicTime) -> SlotAnswer? {
     if isStopping { return .stopping }
     switch condition {
     case .down(let reason, let probeAt): return .down(reason, until: max(probeAt, now))
@@ -89,7 +89,7 @@ struct LaneState: Sendable {
   }
 
   /// Gives a slot back with what its call says about the lane.
-  mutating func finish(_ grant: SlotGrant, _ report: CallReport, now: UnixTime, jitter: Double) -> [Resumption] {
+  mutating func finish(_ grant: SlotGrant, _ report: CallReport, now: MonotonicTime, jitter: Double) -> [Resumption] {
     inFlight -= 1
     if report == .unused { bucket?.putBack() }
     guard grant.epoch == epoch else { return serve(now) }
@@ -111,14 +111,14 @@ struct LaneState: Sendable {
   }
 
   /// Whether it is time to ask the provider if the lane works again. True once for each time that it is due.
-  mutating func startProbeIfDue(now: UnixTime) -> Bool {
+  mutating func startProbeIfDue(now: MonotonicTime) -> Bool {
     guard case .down(let reason, let probeAt) = condition, probeAt <= now, !isStopping else { return false }
     condition = .asking(reason)
     return true
   }
 
   /// What asking the provider came to.
-  mutating func probed(_ result: ProbeResult, now: UnixTime, jitter: Double) -> [Resumption] {
+  mutating func probed(_ result: ProbeResult, now: MonotonicTime, jitter: Double) -> [Resumption] {
     guard case .asking(let reason) = condition else { return [] }
     switch result {
     case .up: goUp()
@@ -129,7 +129,7 @@ struct LaneState: Sendable {
   }
 
   /// Hands out the slots that time has made free, and ends the waits that took too long.
-  mutating func advance(now: UnixTime) -> [Resumption] {
+  mutating func advance(now: MonotonicTime) -> [Resumption] {
     guard !waiters.isEmpty else { return [] }
     let resumptions = serve(now)
     let late = waiters.filter { $0.giveUpAt <= now }
@@ -144,7 +144,7 @@ struct LaneState: Sendable {
     return endWaits(.stopping)
   }
 
-  private mutating func grant(_ now: UnixTime) -> SlotGrant? {
+  private mutating func grant(_ now: MonotonicTime) -> SlotGrant? {
     guard inFlight < configuration.concurrency else { return nil }
     let isTrial: Bool
     switch condition {
@@ -157,7 +157,7 @@ struct LaneState: Sendable {
     return SlotGrant(epoch: epoch, isTrial: isTrial)
   }
 
-  private mutating func serve(_ now: UnixTime) -> [Resumption] {
+  private mutating func serve(_ now: MonotonicTime) -> [Resumption] {
     guard !waiters.isEmpty, !isStopping else { return [] }
     var resumptions: [Resumption] = []
     while resumptions.count < waiters.count, let grant = grant(now) {
@@ -174,7 +174,7 @@ struct LaneState: Sendable {
     epoch += 1
   }
 
-  private mutating func goDown(_ reason: Reason, now: UnixTime, jitter: Double) -> [Resumption] {
+  private mutating func goDown(_ reason: Reason, now: MonotonicTime, jitter: Double) -> [Resumption] {
     downInARow += 1
     downSince = downSince ?? now
     epoch += 1

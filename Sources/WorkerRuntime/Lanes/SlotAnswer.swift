@@ -5,7 +5,7 @@ enum SlotAnswer: Sendable, Hashable {
   /// A slot; it has to be given back with `Lane.finish`.
   case granted(SlotGrant)
   /// The lane is down; it is asked or tried again at that time.
-  case down(Reason, until: UnixTime)
+  case down(Reason, until: MonotonicTime)
   /// The time that the caller would wait is over.
   case busy
   /// The worker is stopping and begins nothing more.

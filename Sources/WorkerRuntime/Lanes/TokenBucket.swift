@@ -4,17 +4,17 @@ import Telemetry
 struct TokenBucket: Sendable {
   private let rate: LaneRate
   private var tokens: Double
-  private var updatedAt: UnixTime
+  private var updatedAt: MonotonicTime
 
   /// A full bucket.
-  init(_ rate: LaneRate, now: UnixTime) {
+  init(_ rate: LaneRate, now: MonotonicTime) {
     self.rate = rate
     tokens = Double(rate.burst)
     updatedAt = now
   }
 
   /// Takes a token, when there is one.
-  mutating func take(now: UnixTime) -> Bool {
+  mutating func take(now: MonotonicTime) -> Bool {
     refill(now)
     guard tokens >= 1 else { return false }
     tokens -= 1
@@ -26,10 +26,10 @@ struct TokenBucket: Sendable {
     tokens = min(tokens + 1, Double(rate.burst))
   }
 
-  private mutating func refill(_ now: UnixTime) {
-    // A clock that was set back adds nothing, and counts from its new time on.
-    let elapsed = max(0, (now - updatedAt).fractionalSeconds)
-    tokens = min(tokens + elapsed * rate.perSecond, Double(rate.burst))
+  private mutating func refill(_ now: MonotonicTime) {
+    // Two threads may hand in their times in the wrong order.
+    guard now > updatedAt else { return }
+    tokens = min(tokens + (now - updatedAt).fractionalSeconds * rate.perSecond, Double(rate.burst))
     updatedAt = now
   }
 }

@@ -24,8 +24,8 @@ import Telemetry
 /// earlier delivery of the same message may have begun or ended it.
 struct JobLifecycle: Sendable {
   enum Action: Sendable, Hashable {
-    /// Wait for a slot of a lane, at most until then.
-    case acquire(lane: String, giveUpAt: UnixTime)
+    /// Wait for a slot of a lane, at most so long.
+    case acquire(lane: String, patience: Duration)
     /// Claim the job for a call through the lane; nil when no call will follow.
     case claim(lane: String?, timeout: Duration)
     case perform(lane: String, timeout: Duration)
@@ -48,7 +48,8 @@ struct JobLifecycle: Sendable {
 
   enum Event: Sendable, Hashable {
     case slotGranted
-    case slotDenied(Reason, until: UnixTime)
+    /// The lane is down, and asked again after so long.
+    case slotDenied(Reason, after: Duration)
     case slotBusy
     case stopping
     case claimAnswered(ClaimAnswer)
@@ -106,7 +107,7 @@ struct JobLifecycle: Sendable {
   private(set) var unknownCalls: Int
   private var hasCalled = false
   private var retry: (reason: Reason, after: Duration?)?
-  private var down: (reason: Reason, until: UnixTime)?
+  private var down: (reason: Reason, after: Duration)?
 
   /// - Parameters:
   ///   - facts: The job.
@@ -136,8 +137,8 @@ struct JobLifecycle: Sendable {
   mutating func handle(_ event: Event, now: UnixTime) -> Action {
     switch (state, event) {
     case (.acquiring, .slotGranted): return claimForCall(now)
-    case (.acquiring, .slotDenied(let reason, let until)):
-      noteDown(reason, until: until)
+    case (.acquiring, .slotDenied(let reason, let wait)):
+      noteDown(reason, after: wait)
       return nextLane(now)
     case (.acquiring, .slotBusy): return isTooLate(now) ? end(expired()) : delay(.laneBusy, Self.heldDelay)
     case (.acquiring, .stopping): return finish(.handBack(wasBegun: hasCalled))
@@ -186,7 +187,7 @@ extension JobLifecycle {
 
   private mutating func acquire(_ now: UnixTime) -> Action {
     state = .acquiring
-    return .acquire(lane: lane, giveUpAt: min(now + rules.maximumSlotWait, latestCall + .milliseconds(1)))
+    return .acquire(lane: lane, patience: min(rules.maximumSlotWait, latestCall + .milliseconds(1) - now))
   }
 
   private mutating func claimForCall(_ now: UnixTime) -> Action {
@@ -252,7 +253,7 @@ extension JobLifecycle {
       noteRetry(reason, after: after)
       return release(.nextLane)
     case .laneDown(let reason):
-      noteDown(reason, until: now)
+      noteDown(reason, after: .zero)
       return release(.nextLane)
     case .unknown(let reason):
       state = .lookingUp(.call(reason), timeout: .zero)
@@ -321,8 +322,8 @@ extension JobLifecycle {
     retry = (reason, longest)
   }
 
-  private mutating func noteDown(_ reason: Reason, until: UnixTime) {
-    down = (reason, down.map { min($0.until, until) } ?? until)
+  private mutating func noteDown(_ reason: Reason, after wait: Duration) {
+    down = (reason, down.map { min($0.after, wait) } ?? wait)
   }
 
   private mutating func nextLane(_ now: UnixTime) -> Action {
@@ -338,8 +339,7 @@ extension JobLifecycle {
       return retryLater(retry.reason, wanted: retry.after, backOff: .backOff(facts.attempt), counted: true, now)
     }
     let reason = down?.reason ?? .noLane
-    let wait = (down?.until ?? now) - now
-    return retryLater(reason, wanted: nil, backOff: .atLeast(wait), counted: false, now)
+    return retryLater(reason, wanted: nil, backOff: .atLeast(down?.after ?? .zero), counted: false, now)
   }
 
   private enum Wanted {

@@ -5,7 +5,7 @@ struct Breaker: Sendable {
   private let threshold: Int
   private let backOff: BackOff
   private var failures = 0
-  private(set) var openUntil: UnixTime?
+  private(set) var openUntil: MonotonicTime?
 
   /// - Parameters:
   ///   - threshold: Failures in a row that open it, 1 or more.
@@ -16,7 +16,7 @@ struct Breaker: Sendable {
   }
 
   /// Whether no job should be taken now. It closes by time, and opens again with the next failure.
-  func isOpen(now: UnixTime) -> Bool {
+  func isOpen(now: MonotonicTime) -> Bool {
     openUntil.map { now < $0 } ?? false
   }
 
@@ -28,7 +28,7 @@ struct Breaker: Sendable {
     openUntil = nil
   }
 
-  mutating func failed(now: UnixTime, jitter: Double) {
+  mutating func failed(now: MonotonicTime, jitter: Double) {
     if isOpen(now: now) { return }
     failures += 1
     guard failures >= threshold else { return }

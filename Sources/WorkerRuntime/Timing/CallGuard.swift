@@ -12,7 +12,7 @@ struct CallGuard: Sendable {
   static let grace: Duration = .seconds(2)
 
   let timers: Timers
-  let clock: any WallClock
+  let clock: any MonotonicClock
 
   /// Runs a call.
   /// - Parameters:

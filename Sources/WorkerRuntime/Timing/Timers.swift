@@ -1,16 +1,16 @@
 import Synchronization
 import Telemetry
 
-/// What is to happen at a time. Nothing happens by itself: the engine's ticks call `fire`, so tests need no sleep.
+/// What is to happen after a time. Nothing happens by itself: the engine's ticks call `fire`, so tests need no sleep.
 final class Timers: Sendable {
   private struct Entry {
-    var at: UnixTime
+    var at: MonotonicTime
     /// Runs on the task that ticks, outside the lock; it must be short.
     var action: @Sendable () -> Void
   }
 
   private struct Sleeper {
-    var at: UnixTime
+    var at: MonotonicTime
     var continuation: CheckedContinuation<Bool, Never>
   }
 
@@ -30,7 +30,7 @@ final class Timers: Sendable {
 
   /// Plans an action.
   /// - Returns: What `cancel` takes.
-  func schedule(at time: UnixTime, _ action: @escaping @Sendable () -> Void) -> Int {
+  func schedule(at time: MonotonicTime, _ action: @escaping @Sendable () -> Void) -> Int {
     state.withLock { state in
       let id = state.nextID()
       state.entries[id] = Entry(at: time, action: action)
@@ -44,7 +44,7 @@ final class Timers: Sendable {
 
   /// Waits until a time.
   /// - Returns: False when the wait was cut short because the worker stops. It does not end when its task is cancelled.
-  func sleep(until time: UnixTime) async -> Bool {
+  func sleep(until time: MonotonicTime) async -> Bool {
     await withCheckedContinuation { continuation in
       let isStopped = state.withLock { state in
         if !state.isStopped { state.sleepers[state.nextID()] = Sleeper(at: time, continuation: continuation) }
@@ -55,7 +55,7 @@ final class Timers: Sendable {
   }
 
   /// Carries out what is due.
-  func fire(now: UnixTime) {
+  func fire(now: MonotonicTime) {
     let (actions, awake) = state.withLock { state in
       let due = state.entries.filter { $0.value.at <= now }
       for id in due.keys { state.entries.removeValue(forKey: id) }

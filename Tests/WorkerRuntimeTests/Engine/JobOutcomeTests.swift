@@ -159,7 +159,7 @@ import Testing
       }
       try await worker.process(job())
       let again = try worker.delayed().message
-      worker.clock.advance(by: .seconds(5))
+      worker.clocks.advance(by: .seconds(5))
       try await worker.process(again)
       let result = try worker.result()
       #expect(result.outcome == .accepted)

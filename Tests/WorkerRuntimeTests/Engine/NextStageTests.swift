@@ -41,7 +41,7 @@ import Testing
     try await withWorker { worker in
       yielding(worker)
       try await worker.process(job(replyTo: "requester"))
-      worker.clock.advance(by: .seconds(3))
+      worker.clocks.advance(by: .seconds(3))
       try await worker.process(try #require(worker.sink.confirmed.first).message)
       let result = try worker.result()
       #expect(result.jobID == "job-1")

@@ -10,7 +10,7 @@ import Testing
   @Test func aSettledJobIsAnsweredWithItsRecordedResultAndNoCall() async throws {
     try await withWorker { worker in
       try await worker.process(job())
-      worker.clock.advance(by: .seconds(60))
+      worker.clocks.advance(by: .seconds(60))
       worker.handler.onCall { _, _ in .accepted(reference: "another") }
       try await worker.process(job(replyTo: "late"), isRedelivered: true)
       let results = worker.published(to: Topology.Exchanges.results)

@@ -79,7 +79,8 @@ import Testing
   @Test func cancellingItsTaskEndsIt() async throws {
     let journal = Journal()
     let harness = WorkerHarness(
-      lanes: [LaneConfiguration(name: "a")], ledger: MemoryLedger(journal), journal: journal, clock: ManualClock(start),
+      lanes: [LaneConfiguration(name: "a")], ledger: MemoryLedger(journal), journal: journal,
+      clocks: ManualClocks(start),
       options: WorkerHarness.options)
     harness.handler.onCall { _, _ in
       await suspendUntilCancelled()
@@ -96,7 +97,8 @@ import Testing
   @Test func stoppedBeforeItRanItDoesNotRun() async throws {
     let journal = Journal()
     let harness = WorkerHarness(
-      lanes: [LaneConfiguration(name: "a")], ledger: MemoryLedger(journal), journal: journal, clock: ManualClock(start),
+      lanes: [LaneConfiguration(name: "a")], ledger: MemoryLedger(journal), journal: journal,
+      clocks: ManualClocks(start),
       options: WorkerHarness.options)
     await harness.worker.stop()
     await harness.worker.run()

@@ -6,13 +6,13 @@ import Testing
 @testable import AMQP
 @testable import WorkerRuntime
 
-/// A worker among fakes, with a clock that stands still until it is moved.
+/// A worker among fakes, with clocks that stand still until they are moved.
 struct WorkerHarness: Sendable {
   let journal: Journal
   let source: FakeSource
   let sink: FakeSink
   let handler: TestHandler
-  let clock: ManualClock
+  let clocks: ManualClocks
   let ticker = ManualTicker()
   let registry = MetricsRegistry()
   let logs: MemorySink
@@ -20,18 +20,19 @@ struct WorkerHarness: Sendable {
   let worker: JobWorker<TestHandler>
 
   init(
-    lanes: [LaneConfiguration], ledger: any Ledger, journal: Journal, clock: ManualClock,
+    lanes: [LaneConfiguration], ledger: any Ledger, journal: Journal, clocks: ManualClocks,
     options: JobWorkerOptions
   ) {
     self.journal = journal
-    self.clock = clock
+    self.clocks = clocks
     source = FakeSource(journal)
     sink = FakeSink(journal)
     handler = TestHandler(journal)
     logs = MemorySink()
     worker = JobWorker(
-      handler: handler, options: options, lanes: lanes, ledger: ledger, source: source, sink: sink, clock: clock,
-      log: Logger(label: "worker", level: .debug, sink: logs, clock: clock), metrics: registry, ticker: ticker)
+      handler: handler, options: options, lanes: lanes, ledger: ledger, source: source, sink: sink,
+      clocks: clocks.clocks,
+      log: Logger(label: "worker", level: .debug, sink: logs, clock: clocks.wall), metrics: registry, ticker: ticker)
     worker.register(in: health)
     health.setRunning()
   }
@@ -47,9 +48,9 @@ struct WorkerHarness: Sendable {
     return options
   }
 
-  /// Moves the clock, and lets the worker notice.
+  /// Lets time pass, and lets the worker notice.
   func advance(by duration: Duration) async throws {
-    clock.advance(by: duration)
+    clocks.advance(by: duration)
     try await ticker.tick()
   }
 
@@ -100,12 +101,12 @@ struct WorkerHarness: Sendable {
 /// Runs a worker among fakes, and stops it at the end.
 func withWorker(
   lanes: [LaneConfiguration] = [LaneConfiguration(name: "a")], ledger: (any Ledger)? = nil,
-  clock: ManualClock = ManualClock(start), options: JobWorkerOptions = WorkerHarness.options,
+  clocks: ManualClocks = ManualClocks(start), options: JobWorkerOptions = WorkerHarness.options,
   _ body: @Sendable (WorkerHarness) async throws -> Void
 ) async throws {
   let journal = Journal()
   let harness = WorkerHarness(
-    lanes: lanes, ledger: ledger ?? MemoryLedger(journal), journal: journal, clock: clock, options: options)
+    lanes: lanes, ledger: ledger ?? MemoryLedger(journal), journal: journal, clocks: clocks, options: options)
   async let run: Void = harness.worker.run()
   let result: Result<Void, any Error>
   do { result = .success(try await body(harness)) } catch { result = .failure(error) }
