@@ -116,7 +116,7 @@ let testTargets: [Target] = [
   tests(
     "Coordination",
     ["AMQP", "Database", "JOSE", "Messages", "PhoneNumbers", "ServiceRuntime", "Telemetry"]),
-  tests("CurlTransport", ["HTTPServer"]),
+  tests("CurlTransport", ["CCurl", "HTTPServer"]),
   tests("SMPP"),
   tests("HTTPServer"),
   tests("Simulation", ["CurlTransport", "HTTPServer", "JOSE", "Telemetry"]),

@@ -49,6 +49,19 @@ static inline CURLcode ccurl_set_tls_function(CURL *easy, curl_ssl_ctx_callback 
   return curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, function);
 }
 
+static inline CURLcode ccurl_set_open_function(CURL *easy, curl_opensocket_callback function) {
+  return curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, function);
+}
+
+static inline CURLcode ccurl_set_close_function(CURL *easy, curl_closesocket_callback function) {
+  return curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, function);
+}
+
+/* What libcurl would do itself, but for the flag: programs that are started need not have it. */
+static inline curl_socket_t ccurl_open_socket(const struct curl_sockaddr *address) {
+  return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+}
+
 static inline CURLcode ccurl_get_long(CURL *easy, CURLINFO info, long *value) {
   return curl_easy_getinfo(easy, info, value);
 }

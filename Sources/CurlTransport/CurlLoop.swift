@@ -17,6 +17,7 @@ actor CurlLoop {
   private let configuration: CurlTransport.Configuration
   private let inbox: Inbox
   private let events: MultiEvents
+  private let connections = Connections()
   private let multi: UnsafeMutableRawPointer
   private var socketSource: (any DispatchSourceRead)?
   private var timer: (any DispatchSourceTimer)?
@@ -28,6 +29,8 @@ actor CurlLoop {
   private var idle: [Slot] = []
   /// Requests that libcurl was given and has not begun with.
   private var added = 0
+  /// Whether the last answer came over HTTP/2, where one connection carries many requests.
+  private var isMultiplexed = false
   private var isShutDown = false
 
   init(configuration: CurlTransport.Configuration, inbox: Inbox) throws(TransportError) {
@@ -158,14 +161,16 @@ extension CurlLoop {
 
 extension CurlLoop {
   private func startWaiting(_ now: UInt64) {
-    while running.count < configuration.maxConcurrent, let submission = waiting.popFirst() {
+    while running.count < configuration.maxConcurrent, isMultiplexed || connections.hasRoom(running: running.count),
+      let submission = waiting.popFirst()
+    {
       start(submission, now)
     }
   }
 
   private func start(_ submission: Submission, _ now: UInt64) {
     guard submission.deadline > now else { return answer(submission, .failure(Self.timedOutWaiting)) }
-    guard let slot = idle.popLast() ?? Slot(configuration) else {
+    guard let slot = idle.popLast() ?? Slot(configuration, connections) else {
       return answer(submission, .failure(Self.noMemory))
     }
     let code = slot.prepare(submission, remaining: submission.deadline - now)
@@ -174,6 +179,7 @@ extension CurlLoop {
       return answer(submission, result)
     }
     running[submission.id] = slot
+    connections.begins()
     added += 1
   }
 
@@ -195,10 +201,36 @@ extension CurlLoop {
     curl_multi_remove_handle(multi, slot.easy)
     guard let submission = slot.finish() else { return }
     running[submission.id] = nil
+    note(slot, result, submission.request)
     // After a failure a handle keeps buffers that forbid setting its options anew, and libcurl counts how often it has sent
     // again over the life of a handle, and refuses after five times.
     if case .success = result, slot.attempts == 1, idle.count < Self.maxIdleSlots { idle.append(slot) }
     answer(submission, result)
+  }
+
+  /// Learns from an end what it says about connections to that server.
+  private func note(_ slot: Slot, _ result: Result<HTTPResponse, TransportError>, _ request: HTTPRequest) {
+    switch result {
+    case .success(let response):
+      isMultiplexed = response.version == .http2
+      // An answer without a request: libcurl never does so, and the count must be right nevertheless.
+      if slot.attempts == 0 { connections.endsUnconnected(nil) }
+    case .failure(let error):
+      guard slot.attempts == 0 else { return }
+      connections.endsUnconnected(error.kind)
+      if connections.failures >= Connections.maxOpening { giveUpWaiting(for: request.authority, after: error) }
+    }
+  }
+
+  /// Ends requests that wait for a server to which no connection can be opened. They would fail the same way, later.
+  private func giveUpWaiting(for authority: String, after error: TransportError) {
+    connections.forgetFailures()
+    let failure = TransportError(
+      kind: error.kind, requestMayHaveLeft: false,
+      description: "\(error.description); not tried again: so ended \(Connections.maxOpening) connections in a row")
+    for submission in waiting.removeAll(where: { $0.request.authority == authority }) {
+      answer(submission, .failure(failure))
+    }
   }
 
   private func answer(_ submission: Submission, _ result: Result<HTTPResponse, TransportError>) {

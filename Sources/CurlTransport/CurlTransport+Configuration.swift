@@ -27,7 +27,7 @@ extension CurlTransport {
     public var maxIdle: Duration
     /// How long a connection may be used in all, so that a moved address is followed.
     public var maxLifetime: Duration
-    /// A PEM file of certificate authorities; the system's bundle if `nil`.
+    /// A PEM file of certificate authorities, which are then the only ones trusted; the system's if `nil`.
     public var caFile: String?
     /// A PEM file with the client's certificate, if the server asks for one.
     public var clientCertificateFile: String?

@@ -1,6 +1,7 @@
 /// How long the phases of a request may take.
 public struct HTTPTimeouts: Sendable, Hashable {
-  /// Resolving the name, connecting and the TLS handshake together.
+  /// Resolving the name, connecting and the TLS handshake together, from the moment that a connection is begun: requests wait while
+  /// sixteen others are being opened.
   public var connect: Duration
   /// From the moment the request is written to the first byte of the answer's headers; `nil` leaves it to `total`.
   public var firstByte: Duration?

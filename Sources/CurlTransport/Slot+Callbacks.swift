@@ -7,6 +7,14 @@ extension Slot {
     Unmanaged<Slot>.fromOpaque(context!).takeUnretainedValue()
   }
 
+  /// A connection is about to be opened.
+  func onSocket(_ address: UnsafeMutablePointer<curl_sockaddr>?) -> curl_socket_t {
+    guard let address else { return -1 }
+    let socket = connections.open(address)
+    sockets.append(socket)
+    return socket
+  }
+
   /// The TCP connection is there and the TLS handshake begins; the only sign that libcurl gives of it.
   func onHandshake() -> CURLcode {
     hasBegunTLS = true
@@ -20,6 +28,7 @@ extension Slot {
   func onRequest() -> Int32 {
     guard let request = submission?.request else { return CURL_PREREQFUNC_ABORT }
     attempts += 1
+    connections.isConnected(sockets: sockets, isFirst: attempts == 1)
     if attempts > 1 && !request.isIdempotent && mayHaveLeft {
       isResendPrevented = true
       return CURL_PREREQFUNC_ABORT

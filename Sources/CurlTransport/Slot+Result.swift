@@ -9,7 +9,8 @@ extension Slot {
 
   /// A failure that the loop decides: a cancellation, a time-out, the end of the transport.
   func failure(_ kind: TransportError.Kind, _ what: String) -> TransportError {
-    TransportError(kind: kind, requestMayHaveLeft: mayHaveLeft, description: "\(authority): \(what)")
+    TransportError(
+      kind: kind, requestMayHaveLeft: mayHaveLeft, description: "\(submission?.request.authority ?? "?"): \(what)")
   }
 
   /// Whether the server may have seen a byte of the request.
@@ -67,13 +68,6 @@ extension Slot {
     return time(CURLINFO_NAMELOOKUP_TIME_T) == 0 ? .resolve : .connect
   }
 
-  /// Host and port of the URL, without user and password: all of it that may be shown.
-  private var authority: String {
-    guard let url = submission?.request.url, let scheme = url.firstRange(of: "://") else { return "?" }
-    let authority = url[scheme.upperBound...].prefix { $0 != "/" && $0 != "?" && $0 != "#" }
-    return String(authority.split(separator: "@", omittingEmptySubsequences: false).last ?? "?")
-  }
-
   private func long(_ info: CURLINFO) -> Int {
     var value = 0
     return ccurl_get_long(easy, info, &value) == CURLE_OK ? value : 0
@@ -82,5 +76,14 @@ extension Slot {
   private func time(_ info: CURLINFO) -> curl_off_t {
     var value: curl_off_t = 0
     return ccurl_get_off(easy, info, &value) == CURLE_OK ? value : 0
+  }
+}
+
+extension HTTPRequest {
+  /// Host and port of the URL, without user and password: all of it that may be shown.
+  var authority: String {
+    guard let scheme = url.firstRange(of: "://") else { return "?" }
+    let authority = url[scheme.upperBound...].prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+    return String(authority.split(separator: "@", omittingEmptySubsequences: false).last ?? "?")
   }
 }

@@ -13,6 +13,7 @@ final class Slot {
   private static let downloadBufferBytes = 16_384
 
   let easy: UnsafeMutableRawPointer
+  let connections: Connections
   private let configuration: CurlTransport.Configuration
   private var headerList: UnsafeMutablePointer<curl_slist>?
   private var url = ""
@@ -34,6 +35,8 @@ final class Slot {
   var isTooLarge = false
   /// How often libcurl was about to write the request: 0 means that surely no byte of it left.
   var attempts = 0
+  /// Those that were opened for this request.
+  var sockets: [curl_socket_t] = []
   var isResendPrevented = false
   var hasBegunTLS = false
   var hasFirstByte = false
@@ -41,9 +44,10 @@ final class Slot {
   var firstByteDeadline: UInt64?
 
   /// `nil` when libcurl has no memory.
-  init?(_ configuration: CurlTransport.Configuration) {
+  init?(_ configuration: CurlTransport.Configuration, _ connections: Connections) {
     guard let easy = curl_easy_init() else { return nil }
     self.easy = easy
+    self.connections = connections
     self.configuration = configuration
   }
 
@@ -94,6 +98,7 @@ final class Slot {
     body = []
     isTooLarge = false
     attempts = 0
+    sockets.removeAll(keepingCapacity: true)
     isResendPrevented = false
     hasBegunTLS = false
     hasFirstByte = false
@@ -131,7 +136,7 @@ extension Slot {
     // An empty string: no proxy, whatever the environment says.
     try set(CURLOPT_PROXY, "")
     try set(CURLOPT_USERAGENT, configuration.userAgent)
-    if let file = configuration.caFile { try set(CURLOPT_CAINFO, file) }
+    try check(Authorities.set(configuration.caFile, on: easy))
     if let file = configuration.clientCertificateFile { try set(CURLOPT_SSLCERT, file) }
     if let file = configuration.clientKeyFile { try set(CURLOPT_SSLKEY, file) }
     try setMethod(shape)
@@ -201,6 +206,12 @@ extension Slot {
     try check(ccurl_set_pointer(easy, CURLOPT_SSL_CTX_DATA, context))
     try check(ccurl_set_tls_function(easy) { _, _, context in Slot.from(context).onHandshake() })
     try check(ccurl_set_pointer(easy, CURLOPT_ERRORBUFFER, message))
+    try check(ccurl_set_pointer(easy, CURLOPT_OPENSOCKETDATA, context))
+    try check(ccurl_set_open_function(easy) { context, _, address in Slot.from(context).onSocket(address) })
+    // A connection outlives the slot that opened it.
+    try check(
+      ccurl_set_pointer(easy, CURLOPT_CLOSESOCKETDATA, Unmanaged.passUnretained(connections).toOpaque()))
+    try check(ccurl_set_close_function(easy) { Connections.from($0).close($1) })
   }
 
   private func set(_ option: CURLoption, _ value: Int) throws(OptionRefused) {

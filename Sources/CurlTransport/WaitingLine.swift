@@ -23,12 +23,15 @@ struct WaitingLine {
   }
 
   /// Takes out all whose time is over.
-  mutating func removeAll(dueAt now: UInt64) -> [Submission] {
+  mutating func removeAll(dueAt now: UInt64) -> [Submission] { removeAll { $0.deadline <= now } }
+
+  /// Takes out all that are such.
+  mutating func removeAll(where isSuch: (Submission) -> Bool) -> [Submission] {
     guard !isEmpty else { return [] }
     compact()
-    let due = entries.filter { $0.deadline <= now }
-    if !due.isEmpty { entries.removeAll { $0.deadline <= now } }
-    return due
+    let such = entries.filter(isSuch)
+    if !such.isEmpty { entries.removeAll(where: isSuch) }
+    return such
   }
 
   private mutating func compact() {

@@ -45,6 +45,7 @@ struct Nginx {
     let certificate = "ssl_certificate \(directory)/cert.pem; ssl_certificate_key \(directory)/key.pem;"
     let answer = """
       location / { return 200 "$server_protocol"; } location /echo { return 200 "$http_x_number"; }
+      location /once { keepalive_timeout 0; return 200 "$server_protocol"; }
       """
     return """
       worker_processes 1; pid \(directory)/nginx.pid;
@@ -68,8 +69,28 @@ struct Nginx {
   private static func makeCertificate(_ file: String, key: String, for names: String) throws {
     try execute([
       "/usr/bin/openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
-      "-keyout", key, "-out", file, "-days", "2", "-subj", "/CN=test", "-addext", "subjectAltName=\(names)",
+      "-keyout", key, "-out", file, "-days", "2", "-subj", "/CN=\(names.split(separator: ",")[0])", "-addext",
+      "subjectAltName=\(names)",
     ])
+  }
+
+  /// The authorities of this system, and the one of these tests.
+  var systemAndOwnFile: String {
+    get throws {
+      let file = certificateFile + ".bundle"
+      try Self.write(
+        try Self.read("/etc/ssl/certs/ca-certificates.crt") + (try Self.read(certificateFile)), to: file)
+      return file
+    }
+  }
+
+  /// A directory with the certificate, under the name by which OpenSSL looks for it.
+  func directoryOfAuthorities() throws -> String {
+    let directory = certificateFile + ".d"
+    try #require(mkdir(directory, 0o700) == 0)
+    try Self.write(try Self.read(certificateFile), to: "\(directory)/cert.pem")
+    try Self.execute(["/usr/bin/openssl", "rehash", directory])
+    return directory
   }
 
   private static func makeDirectory() throws -> String {
@@ -79,10 +100,23 @@ struct Nginx {
   }
 
   private static func unlinkTree(_ directory: String) {
-    let files = ["cert.pem", "key.pem", "other.pem", "other-key.pem", "nginx.conf", "nginx.pid", "error.log"]
+    // What is left of a test in /tmp does no harm.
+    try? execute(["/bin/rm", "-rf", "\(directory)/cert.pem.d"])
+    let files = [
+      "cert.pem", "cert.pem.bundle", "key.pem", "other.pem", "other-key.pem", "nginx.conf", "nginx.pid", "error.log",
+    ]
     for file in files { unlink("\(directory)/\(file)") }
     for folder in ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"] { rmdir("\(directory)/\(folder)") }
     rmdir(directory)
+  }
+
+  private static func read(_ path: String) throws -> String {
+    let file = try #require(fopen(path, "r"))
+    defer { fclose(file) }
+    var text: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 65_536)
+    while case let count = fread(&buffer, 1, buffer.count, file), count > 0 { text += buffer[..<count] }
+    return String(decoding: text, as: UTF8.self)
   }
 
   private static func write(_ text: String, to path: String) throws {

@@ -38,6 +38,26 @@ final class RawServer: Sendable {
       connect(descriptor, &unspecified, socklen_t(MemoryLayout<sockaddr>.size))
     }
 
+    /// Passes on what comes from either side, until one of them goes.
+    func forward(to port: UInt16) {
+      let server = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+      defer { close(server) }
+      var address = RawServer.loopback(port: port)
+      let status = withUnsafeBytes(of: &address) { bytes in
+        connect(server, bytes.baseAddress!.assumingMemoryBound(to: sockaddr.self), socklen_t(bytes.count))
+      }
+      guard status == 0 else { return }
+      let ends = [descriptor, server]
+      var polled = ends.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+      var buffer = [UInt8](repeating: 0, count: 65_536)
+      while poll(&polled, 2, -1) > 0 {
+        for (index, end) in polled.enumerated() where end.revents != 0 {
+          let count = recv(end.fd, &buffer, buffer.count, 0)
+          guard count > 0, send(ends[1 - index], buffer, count, Int32(MSG_NOSIGNAL)) == count else { return }
+        }
+      }
+    }
+
     /// Waits for the client to go.
     func hang() {
       var byte: UInt8 = 0

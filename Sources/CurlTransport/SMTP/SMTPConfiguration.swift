@@ -19,7 +19,7 @@ public struct SMTPConfiguration: Sendable {
   public var username: String?
   /// Its password.
   public var password: String?
-  /// A PEM file of certificate authorities; the system's bundle if `nil`.
+  /// A PEM file of certificate authorities, which are then the only ones trusted; the system's if `nil`.
   public var caFile: String?
   /// Connections at once; further messages wait.
   public var maxConnections: Int

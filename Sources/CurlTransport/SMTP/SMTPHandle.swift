@@ -112,7 +112,7 @@ final class SMTPHandle {
     try set(CURLOPT_PROXY, "")
     try set(CURLOPT_USE_SSL, Int((configuration.security == .starttls ? CURLUSESSL_ALL : CURLUSESSL_NONE).rawValue))
     try set(CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2)
-    if let file = configuration.caFile { try set(CURLOPT_CAINFO, file) }
+    try check(Authorities.set(configuration.caFile, on: easy))
     if let username = configuration.username { try set(CURLOPT_USERNAME, username) }
     if let password = configuration.password { try set(CURLOPT_PASSWORD, password) }
     try set(CURLOPT_SASL_IR, 1)

@@ -1,0 +1,28 @@
+import CCurl
+import Glibc
+
+/// Which certificate authorities a handle of libcurl trusts.
+///
+/// libcurl may be built with a directory of authorities beside a file of them, as Debian's is; naming a file leaves the directory in
+/// force. Such a directory also keeps libcurl 7.88 from holding on to the authorities that it has read: it then reads and parses all of
+/// them for every new connection (`Curl_ssl_setup_x509_store`), some 25 ms of one core instead of 2.
+enum Authorities {
+  /// Trusts those of a PEM file and no others, or the system's.
+  static func set(_ file: String?, on easy: UnsafeMutableRawPointer) -> CURLcode {
+    if let file {
+      let code = ccurl_set_string(easy, CURLOPT_CAINFO, file)
+      guard code == CURLE_OK else { return code }
+    }
+    guard file != nil || systemHasFile else { return CURLE_OK }
+    return ccurl_set_string(easy, CURLOPT_CAPATH, nil)
+  }
+
+  /// Whether the system's authorities are in a file as well, so that its directory is not needed.
+  private static let systemHasFile: Bool = {
+    guard let easy = curl_easy_init() else { return false }
+    defer { curl_easy_cleanup(easy) }
+    var path: UnsafeMutableRawPointer?
+    guard ccurl_get_pointer(easy, CURLINFO_CAINFO, &path) == CURLE_OK, let path else { return false }
+    return access(path.assumingMemoryBound(to: CChar.self), R_OK) == 0
+  }()
+}
