@@ -14,6 +14,8 @@ public enum ConnectionEvent: Sendable, Hashable, CustomStringConvertible {
   case consumerCancelled(queue: String)
   /// `queue` has messages and free consumers, and delivers none: the connection is built anew.
   case consumerStalled(queue: String)
+  /// A publication made the broker close the connection each time it was sent, at the end alone: it was returned to its publisher.
+  case publicationGivenUp(AMQPError)
   /// The connection was closed on request and stays closed.
   case stopped
 
@@ -26,6 +28,7 @@ public enum ConnectionEvent: Sendable, Hashable, CustomStringConvertible {
     case .unblocked: "unblocked by the broker"
     case .consumerCancelled(let queue): "the broker cancelled the consumer of queue '\(queue)'"
     case .consumerStalled(let queue): "queue '\(queue)' has messages but delivers none"
+    case .publicationGivenUp(let error): "gave up a publication that makes the broker close the connection (\(error))"
     case .stopped: "stopped"
     }
   }

@@ -13,11 +13,13 @@ public final class Consumer: Sendable {
   /// - Parameters:
   ///   - prefetch: deliveries that are not settled, at most: 1...65,535.
   ///   - consumerTag: the consumer's name at the broker, which makes one up when it is `nil`.
+  ///   - gathering: how long acknowledgements wait for others; not once the consumer stops.
   ///   - stallTimeout: after this time without a delivery the queue is asked whether it has messages.
   ///   - onEvent: called on the connection's queue; must not block.
   public init(
     endpoint: BrokerEndpoint, options: ConnectionOptions, queue: String, prefetch: Int, consumerTag: String? = nil,
-    stallTimeout: Duration = defaultStallTimeout, onEvent: @escaping @Sendable (ConnectionEvent) -> Void
+    gathering: Gathering = .acknowledgements, stallTimeout: Duration = defaultStallTimeout,
+    onEvent: @escaping @Sendable (ConnectionEvent) -> Void
   ) {
     precondition((1...Int(UInt16.max)).contains(prefetch), "prefetch must be 1...65535")
     precondition(queue.utf8.count <= MessageLimits.maxShortStringBytes, "the queue's name is too long")
@@ -29,7 +31,8 @@ public final class Consumer: Sendable {
     connection = ConnectionActor(
       endpoint: endpoint, options: options,
       role: ConsumerRole(
-        inbox: inbox, queue: queue, prefetch: prefetch, tag: consumerTag.orEmpty, stallTimeout: stallTimeout),
+        inbox: inbox, queue: queue, prefetch: prefetch, tag: consumerTag.orEmpty, gathering: gathering,
+        stallTimeout: stallTimeout),
       onEvent: onEvent)
   }
 
@@ -42,7 +45,7 @@ public final class Consumer: Sendable {
   /// - Returns: `nil` when no more follow, or when the task is cancelled.
   public func next() async -> [Delivery]? { await inbox.next() }
 
-  /// Acknowledges a delivery. Returns at once; acknowledgements go out together, 5 ms later, or a third of a second
+  /// Acknowledges a delivery. Returns at once; acknowledgements go out together, as `gathering` says, or a third of a second
   /// later when an earlier delivery is not settled.
   public func ack(_ tag: DeliveryTag) { settle(CollectionOfOne(tag), .ack) }
 

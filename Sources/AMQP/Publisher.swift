@@ -13,19 +13,22 @@ public final class Publisher: Sendable {
   /// - Parameters:
   ///   - maxOutstanding: publications sent and not confirmed, at most; the rest waits.
   ///   - maxOutstandingBytes: the same in bytes of bodies.
+  ///   - gathering: how long publishes wait for others; not after `stop`.
   ///   - onEvent: called on the connection's queue; must not block.
   public init(
     endpoint: BrokerEndpoint, options: ConnectionOptions, maxOutstanding: Int = 4096,
-    maxOutstandingBytes: Int = 64 << 20, onEvent: @escaping @Sendable (ConnectionEvent) -> Void
+    maxOutstandingBytes: Int = 64 << 20, gathering: Gathering = .publishes,
+    onEvent: @escaping @Sendable (ConnectionEvent) -> Void
   ) {
     precondition(maxOutstanding > 0 && maxOutstandingBytes > 0, "limits must be positive")
     self.options = options
-    let inbox = Inbox<PublishTicket>(of: "publisher")
+    let inbox = Inbox<PublishTicket>(of: "publisher", wakeCount: gathering.count)
     self.inbox = inbox
     connection = ConnectionActor(
       endpoint: endpoint, options: options,
       role: PublisherRole(
-        inbox: inbox, options: options, maxOutstanding: maxOutstanding, maxOutstandingBytes: maxOutstandingBytes),
+        inbox: inbox, options: options, maxOutstanding: maxOutstanding, maxOutstandingBytes: maxOutstandingBytes,
+        gathering: gathering),
       onEvent: onEvent)
   }
 

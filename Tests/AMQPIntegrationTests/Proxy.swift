@@ -23,6 +23,8 @@ final class Proxy: Sendable {
     var prefetch: UInt16?
     /// Goes to each client before the next frame of the broker, once.
     var injected: [UInt8] = []
+    /// A client that sends this is told by the broker, as it were, that its connection is closed for an internal error.
+    var forbidden: [UInt8] = []
     /// New connections are accepted and get no answer.
     var isBlackHole = false
   }
@@ -136,6 +138,12 @@ final class Proxy: Sendable {
       while rules.stopsReading, !isClosed { usleep(20_000) }
       let count = recv(client, &buffer, buffer.count, 0)
       guard count > 0 else { break }
+      if FrameFilter.contains(rules.forbidden, buffer[..<count]) {
+        _ = write(FrameFilter.connectionClose[...], to: client)
+        // The answer to it is the last that is read.
+        _ = recv(client, &buffer, buffer.count, 0)
+        break
+      }
       if let prefetch = rules.prefetch { FrameFilter.replacePrefetch(in: &buffer, count, prefetch) }
       guard write(buffer[..<count], to: server) else { break }
     }
@@ -193,6 +201,16 @@ struct FrameFilter {
 
   /// The broker's basic.cancel of a consumer.
   static let consumerCancel: [UInt8] = [1, 0, 1, 0, 0, 0, 6, 0, 60, 0, 30, 0, 1, 0xCE]
+
+  /// The broker's connection.close with INTERNAL_ERROR.
+  static let connectionClose: [UInt8] = [1, 0, 0, 0, 0, 0, 11, 0, 10, 0, 50, 0x02, 0x1D, 0, 0, 0, 0, 0, 0xCE]
+
+  static func contains(_ text: [UInt8], _ bytes: ArraySlice<UInt8>) -> Bool {
+    guard !text.isEmpty, bytes.count >= text.count else { return false }
+    return (bytes.startIndex...(bytes.endIndex - text.count)).contains {
+      bytes[$0..<($0 + text.count)].elementsEqual(text)
+    }
+  }
 
   /// Changes the count in a basic.qos frame, which is sent at once and so arrives in one piece.
   static func replacePrefetch(in buffer: inout [UInt8], _ count: Int, _ prefetch: UInt16) {

@@ -109,6 +109,31 @@ extension WithBroker {
       }
     }
 
+    @Test func aPublicationThatClosesTheConnectionIsGivenUpAndTheOthersArrive() async throws {
+      try await Broker.withQueue { queue, admin in
+        try await withProxy { proxy, endpoint in
+          proxy.change { $0.forbidden = Array("poisonous".utf8) }
+          try await withPublisher(endpoint: endpoint) { publisher, log in
+            try await eventually("the publisher is ready") { publisher.isReady }
+            let batch = (0..<40).map { number in
+              Publication(
+                message: Message(id: "\(number)", number == 17 ? "poisonous" : "{}"), exchange: "", routingKey: queue)
+            }
+            let outcomes = try await publisher.publish(batch)
+            for (number, outcome) in outcomes.enumerated() where number != 17 { #expect(outcome == .confirmed) }
+            guard case .returned(code: 541, _) = outcomes[17] else {
+              Issue.record("\(outcomes[17])")
+              return
+            }
+            let given = log.all.filter { if case .publicationGivenUp = $0 { true } else { false } }
+            #expect(given.count == 1)
+            #expect(try await publisher.publish(batch[0]) == .confirmed)
+          }
+        }
+        #expect(try await admin.declareQueue(queue, passive: true).messageCount >= 40)
+      }
+    }
+
     @Test func aFullQueueNacks() async throws {
       let arguments: [String: FieldValue] = ["x-max-length": 1, "x-overflow": "reject-publish"]
       try await Broker.withQueue(arguments: arguments) { queue, _ in

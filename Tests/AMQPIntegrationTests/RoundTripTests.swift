@@ -99,7 +99,7 @@ extension WithBroker {
         try await withConsumer(queue) { consumer, _ in
           try await withPublisher { publisher, _ in
             async let answering: Void = answer(consumer, publisher, count: 200)
-            try await withRequestClient { client in
+            try await withRequestClient { client, _ in
               try await withThrowingTaskGroup(of: (Int, String).self) { group in
                 for number in 0..<200 {
                   group.addTask {
@@ -120,7 +120,7 @@ extension WithBroker {
 
     @Test func anUnroutableRequestAndASilentServerAreToldApart() async throws {
       try await Broker.withQueue { queue, _ in
-        try await withRequestClient { client in
+        try await withRequestClient { client, _ in
           func failure(_ exchange: String, _ key: String, _ timeout: Duration) async -> AMQPError? {
             await #expect(throws: AMQPError.self) {
               try await client.request(Message(id: "1"), exchange: exchange, routingKey: key, timeout: timeout)
@@ -132,22 +132,6 @@ extension WithBroker {
           #expect(await failure("", queue, .milliseconds(300))?.code == .timedOut)
           #expect(await failure("no.such", "key", .seconds(10))?.code == .notFound)
         }
-      }
-    }
-
-    private func answer(_ consumer: Consumer, _ publisher: Publisher, count: Int) async throws {
-      var answered = 0
-      while answered < count, let deliveries = await consumer.next() {
-        let replies = deliveries.map { delivery in
-          Publication(
-            message: Message(
-              correlationID: delivery.message.correlationID, body: Array("answer to ".utf8) + delivery.message.body),
-            exchange: "", routingKey: delivery.message.replyTo ?? "")
-        }
-        let outcomes = try await publisher.publish(replies)
-        #expect(outcomes.allSatisfy { $0 == .confirmed })
-        consumer.ack(deliveries.map(\.tag))
-        answered += deliveries.count
       }
     }
   }

@@ -45,11 +45,15 @@ func withConsumer<R: Sendable>(
 }
 
 /// Lends a running request client, which is stopped afterwards.
-func withRequestClient<R: Sendable>(_ body: (RequestClient) async throws -> R) async throws -> R {
-  let client = RequestClient(endpoint: try Broker.endpoint(), options: Broker.options("requests")) { _ in }
+func withRequestClient<R: Sendable>(
+  endpoint: BrokerEndpoint? = nil, options: ConnectionOptions = Broker.options("requests"),
+  _ body: (RequestClient, EventLog) async throws -> R
+) async throws -> R {
+  let log = EventLog()
+  let client = RequestClient(endpoint: try endpoint ?? Broker.endpoint(), options: options, onEvent: log.add)
   async let running: Void = client.run()
   do {
-    let result = try await body(client)
+    let result = try await body(client, log)
     await client.stop()
     await running
     return result

@@ -18,6 +18,12 @@ struct InboxTests {
     #expect(third)
   }
 
+  @Test func aSecondWakeWhenEnoughWaits() throws {
+    let inbox = Inbox<PublishTicket>(of: "publisher", wakeCount: 3)
+    let wakes = try (1...5).map { try inbox.add(ticket("\($0)")) }
+    #expect(wakes == [true, false, true, false, false])
+  }
+
   /// Hours without a broker, with callers that give up.
   @Test func whatNobodyWaitsForIsDropped() throws {
     let inbox = Inbox<PublishTicket>(of: "publisher")

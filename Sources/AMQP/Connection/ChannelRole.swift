@@ -11,10 +11,14 @@ protocol ChannelRole: AnyObject {
   func work(_ link: Link, now: Instant) throws(AMQPError) -> FollowUp
   /// The turn is over, and the status shows what it did.
   func turnEnded()
-  /// Look after what depends on time; every `ConnectionActor.tick`.
+  /// When `tick` is to be called at the latest, if nothing happens before; `nil`: no time matters.
+  func due(now: Instant) -> Instant?
+  /// Look after what depends on time; now and then, and when it is due.
   func tick(_ link: Link, now: Instant) throws(AMQPError)
   /// The broker closed the channel: whether opening another one will do. Otherwise the connection is ended.
   func mayReopen(after closure: Link.Closure) -> Bool
+  /// The broker closed the connection, and `lost` follows.
+  func connectionClosed(_ error: AMQPError)
   /// The channel is gone and its numbers are void; another may follow.
   func lost(_ error: AMQPError)
   /// Callers have handed something in while there is no channel.
@@ -31,6 +35,7 @@ protocol ChannelRole: AnyObject {
 
 extension ChannelRole {
   func turnEnded() {}
+  func connectionClosed(_ error: AMQPError) {}
 }
 
 /// When `work` wants to be called again.

@@ -10,8 +10,12 @@ internal import Dispatch
 actor ConnectionActor {
   typealias Instant = ContinuousClock.Instant
 
-  /// How often time-outs are looked at and heartbeats are serviced. Heartbeats are at least 1 s apart.
-  static let tick: Duration = .milliseconds(100)
+  /// How often a connection that stops looks whether it may.
+  static let drainTick: Duration = .milliseconds(100)
+  /// Heartbeats are sent and checked so often in their interval, within these bounds. Everything else that depends on time says when it is
+  /// due.
+  static let heartbeatParts = 4
+  static let heartbeatTick: ClosedRange<Duration> = .milliseconds(250) ... .seconds(5)
   /// Frames read in one turn.
   static let maxFramesPerTurn = 4096
 
@@ -96,7 +100,7 @@ actor ConnectionActor {
     do {
       let link = try Link.open(endpoint, options)
       let session = Session(
-        link: link, queue: executor.queue, tick: Self.tick,
+        link: link, queue: executor.queue,
         onReadable: { [weak self] in self?.assumeIsolated { $0.turn(reads: true) } },
         onWritable: { [weak self] in self?.assumeIsolated { $0.roomAgain() } },
         onTick: { [weak self] in self?.assumeIsolated { $0.turn(reads: true, ticks: true) } })
@@ -116,8 +120,10 @@ actor ConnectionActor {
   private func lose(_ error: AMQPError) {
     if case .open(let session) = phase {
       backoff.connectionEnded(after: session.openedAt.duration(to: .now))
+      if let closure = session.link.connectionClosure { role.connectionClosed(closure) }
       session.end()
       role.lost(error)
+      reportEvents()
     }
     guard !isStopDue else { return finishStop() }
     let delay = backoff.next(random: .random(in: 0..<1))
@@ -196,9 +202,17 @@ actor ConnectionActor {
       role.turnEnded()
       if isStopDue { return try close(session) }
       follow(next, hasMore: hasMore || link.hasPending, session)
+      session.tick(at: nextTick(link, now), now: now)
     } catch {
       recover(error, session)
     }
+  }
+
+  private func nextTick(_ link: Link, _ now: Instant) -> Instant {
+    let regular = (link.heartbeat / Self.heartbeatParts).clamped(to: Self.heartbeatTick)
+    let tick = now + (drainDeadline == nil ? regular : Self.drainTick)
+    guard let due = role.due(now: now) else { return tick }
+    return min(tick, max(due, now))
   }
 
   private func received(_ event: ChannelEvent, _ link: Link, _ now: Instant) throws(AMQPError) {
@@ -261,8 +275,12 @@ actor ConnectionActor {
     report(event)
   }
 
-  private func reportRole() {
+  private func reportEvents() {
     for event in role.takeEvents() { report(event) }
+  }
+
+  private func reportRole() {
+    reportEvents()
     guard case .open(let session) = phase, !session.link.isBlocked else { return }
     let phase = role.openPhase
     if status.value.phase != phase { status.value = ConnectionStatus(phase: phase, lastError: nil) }

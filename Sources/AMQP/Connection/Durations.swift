@@ -10,8 +10,15 @@ extension Duration {
     return carried ? .max : sum
   }
 
+  func clamped(to range: ClosedRange<Duration>) -> Duration { min(max(self, range.lowerBound), range.upperBound) }
+
   /// For Dispatch timers.
   var dispatchInterval: DispatchTimeInterval { .nanoseconds(Int(clamping: nanoseconds)) }
+}
+
+extension ContinuousClock.Instant {
+  /// Later than anything that is planned.
+  static var distant: Self { .now + .seconds(86_400) }
 }
 
 extension Optional where Wrapped == String {

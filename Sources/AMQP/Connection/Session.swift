@@ -8,12 +8,16 @@ final class Session {
   private let writable: any DispatchSourceWrite
   private let timer: any DispatchSourceTimer
   private var isWaitingForRoom = false
+  /// When the timer fires next.
+  private var tickAt: ContinuousClock.Instant?
+  /// How late it may be.
+  private static let leeway = DispatchTimeInterval.milliseconds(10)
   private var isEnded = false
 
   /// - Parameters:
   ///   - queue: the actor's own; the three callbacks run there.
   init(
-    link: Link, queue: DispatchQueue, tick: Duration, onReadable: @escaping @Sendable () -> Void,
+    link: Link, queue: DispatchQueue, onReadable: @escaping @Sendable () -> Void,
     onWritable: @escaping @Sendable () -> Void, onTick: @escaping @Sendable () -> Void
   ) {
     self.link = link
@@ -21,7 +25,6 @@ final class Session {
     readable = DispatchSource.makeReadSource(fileDescriptor: link.socket.number, queue: queue)
     writable = DispatchSource.makeWriteSource(fileDescriptor: link.socket.number, queue: queue)
     timer = DispatchSource.makeTimerSource(queue: queue)
-    timer.schedule(deadline: .now() + tick.dispatchInterval, repeating: tick.dispatchInterval)
     readable.setEventHandler(handler: onReadable)
     writable.setEventHandler(handler: onWritable)
     timer.setEventHandler(handler: onTick)
@@ -35,6 +38,14 @@ final class Session {
     group.notify(queue: queue) { socket.close() }
     readable.activate()
     timer.activate()
+  }
+
+  /// Asks for an `onTick` then; one that is planned for an earlier time comes and asks again.
+  func tick(at time: ContinuousClock.Instant, now: ContinuousClock.Instant) {
+    guard !isEnded else { return }
+    if let tickAt, tickAt > now, tickAt <= time { return }
+    tickAt = time
+    timer.schedule(deadline: .now() + now.duration(to: time).dispatchInterval, leeway: Self.leeway)
   }
 
   /// Asks for one `onWritable`.

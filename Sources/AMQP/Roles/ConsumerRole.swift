@@ -1,10 +1,8 @@
 /// Consumes one queue: hands deliveries over in batches, gathers acknowledgements, and notices when the broker has
 /// forgotten about the consumer.
 final class ConsumerRole: ChannelRole {
-  /// Finished deliveries are acknowledged after this time at the latest...
-  static let flushInterval: Duration = .milliseconds(5)
-  /// ...or when there are so many of them.
-  static let flushCount = 64
+  /// Part of the prefetch that may wait to be acknowledged: the broker hands out no others for them meanwhile.
+  static let gatheredPart = 4
   /// How long what is finished behind a delivery that is not may wait for that one. Then it is acknowledged by itself, so that the
   /// broker does not deliver it again if the connection is lost.
   static let gapInterval: Duration = .milliseconds(250)
@@ -15,12 +13,14 @@ final class ConsumerRole: ChannelRole {
   private let queue: String
   private let prefetch: Int
   private let wantedTag: String
-  private let stallTimeout: Duration
+  private let gathering: Gathering
   /// Number of the channel, over the life of the consumer.
   private var epoch: UInt32 = 0
   private var window = AckWindow()
   private var arrived: [Delivery] = []
   private var lastFlush: Instant?
+  /// Since when something has been finished and not acknowledged.
+  private var finishedSince: Instant?
   /// Since when something has been finished behind a delivery that is not.
   private var gapSince: Instant?
   private var events: [ConnectionEvent] = []
@@ -35,13 +35,13 @@ final class ConsumerRole: ChannelRole {
   private var granted = ConsumerInbox.Wish.consuming
   private var stall: StallDetector
 
-  init(inbox: ConsumerInbox, queue: String, prefetch: Int, tag: String, stallTimeout: Duration) {
+  init(inbox: ConsumerInbox, queue: String, prefetch: Int, tag: String, gathering: Gathering, stallTimeout: Duration) {
     self.inbox = inbox
     self.queue = queue
     self.prefetch = prefetch
     limit = prefetch
     self.wantedTag = tag
-    self.stallTimeout = stallTimeout
+    self.gathering = gathering
     stall = StallDetector(timeout: stallTimeout, now: .now)
   }
 
@@ -81,11 +81,19 @@ final class ConsumerRole: ChannelRole {
   }
 
   func work(_ link: Link, now: Instant) throws(AMQPError) -> FollowUp {
+    if tag == nil || window.outstanding >= limit { stall.healthy(now: now) }
     // First what makes room, for a consumer that waits for it.
     let next = try settle(link, now)
     try carryOutWish(link, now)
     handOver()
     return next
+  }
+
+  func due(now: Instant) -> Instant? {
+    var due = restartAt
+    if let gapSince { due = min(due ?? .distant, gapSince + Self.gapInterval) }
+    if tag != nil, window.outstanding < limit { due = min(due ?? .distant, stall.due) }
+    return due
   }
 
   func turnEnded() {
@@ -118,6 +126,7 @@ final class ConsumerRole: ChannelRole {
     isHeldBack = false
     window = AckWindow()
     gapSince = nil
+    finishedSince = nil
     arrived = []
     inbox.dropDeliveries()
     workOffline()
@@ -221,19 +230,28 @@ final class ConsumerRole: ChannelRole {
       case .discard: if window.reject(number) { try link.reject(number, requeue: false) }
       }
     }
+    if window.finished > 0 { finishedSince = finishedSince ?? now }
     guard window.finished > 0 else { return FollowUp() }
     let isClosing = inbox.wish == .closed
-    let age = lastFlush?.duration(to: now) ?? Self.flushInterval
-    let isDue =
-      isClosing || age >= Self.flushInterval || window.finished >= Self.flushCount
-      || window.finished == window.unacknowledged
-    guard isDue else { return FollowUp(after: Self.flushInterval - age) }
+    if let rest = timeToFlush(now) { return FollowUp(after: rest) }
     lastFlush = now
+    finishedSince = nil
     try acknowledge(window.flush(), link)
     if isClosing || isGapDue(now) { try acknowledge(window.flush(all: true), link) }
     // The ticks see to what stays behind a gap.
     gapSince = window.finished > 0 ? gapSince ?? now : nil
     return FollowUp()
+  }
+
+  /// - Returns: how long what is finished may wait for more yet; `nil` when it is to be acknowledged.
+  private func timeToFlush(_ now: Instant) -> Duration? {
+    // Who stops may be gone soon, and what is not acknowledged would be delivered again.
+    if inbox.wish >= .stopped { return nil }
+    if window.finished >= min(gathering.count, max(1, limit / Self.gatheredPart)) { return nil }
+    if gathering.isPrompt, window.finished == window.unacknowledged { return nil }
+    guard let since = gathering.isPrompt ? lastFlush : finishedSince else { return nil }
+    let rest = gathering.interval - since.duration(to: now)
+    return rest > .zero ? rest : nil
   }
 
   private func acknowledge(_ flush: AckWindow.Flush, _ link: Link) throws(AMQPError) {

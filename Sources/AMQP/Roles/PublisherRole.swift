@@ -5,10 +5,14 @@ final class PublisherRole: ChannelRole {
     var ticket: PublishTicket
     var position: Int
     var sentAt: Instant
+    /// How often the broker closed the connection when this one alone was unconfirmed.
+    var closures = 0
 
     var publication: Publication { ticket.publications[position] }
   }
 
+  /// So often the broker may close the connection because of a publication. Fewer may be the broker's trouble of the moment.
+  private static let maxClosures = 3
   /// A socket is asked whether it has room once for so many bytes; a send buffer is larger by far.
   private static let bytesPerLook = 8 << 10
   /// What a message takes on the wire and in memory beside its body, roughly.
@@ -20,14 +24,19 @@ final class PublisherRole: ChannelRole {
   private let maxOutstandingBytes: Int
   private var waiting = RingBuffer<Entry>()
   private var tracker = ConfirmTracker<Entry>()
-  private var window = SendWindow()
+  private var window: SendWindow
   private var outstandingBytes = 0
   /// Entries at the head of `waiting` one of which made the broker close the channel. They go one at a time.
   private var suspects = 0
   /// When the broker began to read again: confirms are not late before that.
   private var confirmClock: Instant?
+  private var events: [ConnectionEvent] = []
 
-  init(inbox: Inbox<PublishTicket>, options: ConnectionOptions, maxOutstanding: Int, maxOutstandingBytes: Int) {
+  init(
+    inbox: Inbox<PublishTicket>, options: ConnectionOptions, maxOutstanding: Int, maxOutstandingBytes: Int,
+    gathering: Gathering
+  ) {
+    window = SendWindow(gathering)
     self.inbox = inbox
     self.options = options
     self.maxOutstanding = maxOutstanding
@@ -36,7 +45,11 @@ final class PublisherRole: ChannelRole {
 
   var isDrained: Bool { waiting.isEmpty && tracker.isEmpty && inbox.isEmpty }
   var openPhase: ConnectionStatus.Phase { .connected }
-  func takeEvents() -> [ConnectionEvent] { [] }
+  func takeEvents() -> [ConnectionEvent] {
+    guard !events.isEmpty else { return [] }
+    defer { events = [] }
+    return events
+  }
 
   func opened(_ link: Link, now: Instant) throws(AMQPError) {
     confirmClock = now
@@ -60,7 +73,9 @@ final class PublisherRole: ChannelRole {
     guard !link.isBlocked, !waiting.isEmpty || !inbox.isEmpty else { return FollowUp() }
     // What was held up by a full socket or by too many unconfirmed is enough for a batch. The rest stays in the inbox until its time
     // comes, so that the next calls need not wake anybody.
-    if waiting.isEmpty, let delay = window.delay(isConfirmed: tracker.isEmpty, now: now) {
+    if waiting.isEmpty, !inbox.isClosed,
+      let delay = window.delay(count: inbox.count, isConfirmed: tracker.isEmpty, now: now)
+    {
       return FollowUp(after: delay)
     }
     window.sent(at: now)
@@ -83,10 +98,13 @@ final class PublisherRole: ChannelRole {
     return FollowUp()
   }
 
+  func due(now: Instant) -> Instant? {
+    guard let oldest = tracker.oldest else { return nil }
+    return max(oldest.sentAt, confirmClock ?? oldest.sentAt) + options.confirmTimeout
+  }
+
   func tick(_ link: Link, now: Instant) throws(AMQPError) {
-    guard !link.isBlocked, let oldest = tracker.oldest else { return }
-    let since = max(oldest.sentAt, confirmClock ?? oldest.sentAt)
-    guard since.duration(to: now) > options.confirmTimeout else { return }
+    guard !link.isBlocked, let due = due(now: now), now >= due else { return }
     throw AMQPError(.timedOut, "a publish was not confirmed within \(options.confirmTimeout)")
   }
 
@@ -102,6 +120,19 @@ final class PublisherRole: ChannelRole {
       suspects = tracker.count
     }
     return true
+  }
+
+  /// A connection that is closed for what was published on it takes all other publications with it. As with a channel, those that
+  /// may be at fault then go one at a time; one that still does it, again and again, is given up.
+  func connectionClosed(_ error: AMQPError) {
+    guard error.replyCode != ReplyCodes.connectionForced, !tracker.isEmpty else { return }
+    suspects += tracker.count
+    guard tracker.count == 1, var culprit = tracker.reset().first else { return }
+    culprit.closures += 1
+    guard culprit.closures >= Self.maxClosures else { return waiting.prepend(culprit) }
+    suspects -= 1
+    culprit.ticket.settle(culprit.position, .returned(code: error.replyCode ?? 0, text: error.message))
+    events.append(.publicationGivenUp(error))
   }
 
   func lost(_ error: AMQPError) {

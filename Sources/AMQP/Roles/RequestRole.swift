@@ -6,16 +6,30 @@
 final class RequestRole: ChannelRole {
   static let replyQueue = "amq.rabbitmq.reply-to"
 
+  /// A request that is not confirmed.
+  private struct Entry {
+    var ticket: RequestTicket
+    var sentAt: Instant
+  }
+
+  /// How long requests that wait for room may find it late, when others end without a reply.
+  private static let roomTick: Duration = .milliseconds(100)
+  /// Fewer requests without a reply are not worth a look whether anybody waits for them.
+  private static let leastBeforeDrop = 1_024
+
   private let inbox: Inbox<RequestTicket>
   private let options: ConnectionOptions
   private let maxOutstanding: Int
   private var waiting = RingBuffer<RequestTicket>()
-  private var tracker = ConfirmTracker<RequestTicket>()
+  private var tracker = ConfirmTracker<Entry>()
   /// Sent, and without a reply; by correlation ID.
   private var asked: [String: RequestTicket] = [:]
   /// Tickets at the head of `waiting` one of which made the broker close the channel. They go one at a time.
   private var suspects = 0
-  private var lastSentAt: Instant?
+  /// When the broker began to read again: confirms are not late before that.
+  private var confirmClock: Instant?
+  /// With so many requests without a reply those that nobody waits for are dropped.
+  private var dropsAt = leastBeforeDrop
 
   init(inbox: Inbox<RequestTicket>, options: ConnectionOptions, maxOutstanding: Int) {
     self.inbox = inbox
@@ -23,11 +37,12 @@ final class RequestRole: ChannelRole {
     self.maxOutstanding = maxOutstanding
   }
 
-  var isDrained: Bool { waiting.isEmpty && asked.isEmpty && inbox.isEmpty }
+  var isDrained: Bool { waiting.isEmpty && inbox.isEmpty && asked.values.allSatisfy(\.isDecided) }
   var openPhase: ConnectionStatus.Phase { .connected }
   func takeEvents() -> [ConnectionEvent] { [] }
 
   func opened(_ link: Link, now: Instant) throws(AMQPError) {
+    confirmClock = now
     try link.selectConfirms()
     // Before the first request, or the broker refuses its reply address.
     _ = try link.consume(Self.replyQueue, tag: "", noAck: true)
@@ -37,14 +52,17 @@ final class RequestRole: ChannelRole {
     switch event {
     case .content(let content): received(content)
     case .confirm(let tag, let multiple, let isAck):
-      let isKnown = tracker.settle(tag, multiple: multiple) { ticket, _ in
-        if !isAck { fail(ticket, AMQPError(.nacked, "the broker did not take the request; the queue may be full")) }
+      let isKnown = tracker.settle(tag, multiple: multiple) { entry, _ in
+        if !isAck {
+          fail(entry.ticket, AMQPError(.nacked, "the broker did not take the request; the queue may be full"))
+        }
       }
       guard isKnown else {
         throw AMQPError(.protocolViolation, "the broker confirmed publish \(tag), which is not outstanding")
       }
     case .consumerCancelled: throw AMQPError(.consumerCancelled, "the broker cancelled the consumer of replies")
-    case .blocked, .unblocked, .reply: break
+    case .unblocked: confirmClock = now
+    case .blocked, .reply: break
     }
   }
 
@@ -52,6 +70,7 @@ final class RequestRole: ChannelRole {
     // While the broker does not read, all stays in the inbox, which drops what nobody waits for any more.
     guard !link.isBlocked else { return FollowUp() }
     for ticket in inbox.take() { waiting.append(ticket) }
+    if asked.count >= min(dropsAt, maxOutstanding) { dropDecided() }
     while !link.isBlocked, mayHaveMoreOutstanding, let ticket = waiting.first {
       guard link.socket.isWritable() else { return FollowUp(whenWritable: true) }
       _ = waiting.popFirst()
@@ -61,18 +80,21 @@ final class RequestRole: ChannelRole {
     return FollowUp()
   }
 
+  func due(now: Instant) -> Instant? {
+    let room = waiting.isEmpty ? nil : now + Self.roomTick
+    guard let confirm = confirmDue else { return room }
+    return min(confirm, room ?? confirm)
+  }
+
   func tick(_ link: Link, now: Instant) throws(AMQPError) {
-    // Whoever gave up waiting does not say so here.
-    asked = asked.filter { !$0.value.isDecided }
-    guard !link.isBlocked, !tracker.isEmpty, let lastSentAt else { return }
-    guard lastSentAt.duration(to: now) > options.confirmTimeout else { return }
+    guard !link.isBlocked, let due = confirmDue, now >= due else { return }
     throw AMQPError(.timedOut, "a request was not confirmed within \(options.confirmTimeout)")
   }
 
   func mayReopen(after closure: Link.Closure) -> Bool {
     guard closure.method == Link.publishMethod, !tracker.isEmpty else { return false }
     if tracker.count == 1, let culprit = tracker.reset().first {
-      fail(culprit, closure.error)
+      fail(culprit.ticket, closure.error)
     } else {
       suspects = tracker.count
     }
@@ -82,7 +104,7 @@ final class RequestRole: ChannelRole {
   func lost(_ error: AMQPError) {
     var again = RingBuffer<RequestTicket>()
     // First those that may be at fault, then the rest.
-    for ticket in tracker.reset() {
+    for ticket in tracker.reset().map(\.ticket) {
       if asked[ticket.correlationID] === ticket { asked.removeValue(forKey: ticket.correlationID) }
       again.append(ticket)
     }
@@ -101,6 +123,18 @@ final class RequestRole: ChannelRole {
     _ = tracker.reset()
   }
 
+  /// When the oldest confirm that is missing is late.
+  private var confirmDue: Instant? {
+    guard let oldest = tracker.oldest else { return nil }
+    return max(oldest.sentAt, confirmClock ?? oldest.sentAt) + options.confirmTimeout
+  }
+
+  /// Whoever gave up waiting does not say so here.
+  private func dropDecided() {
+    asked = asked.filter { !$0.value.isDecided }
+    dropsAt = max(Self.leastBeforeDrop, 2 * asked.count)
+  }
+
   private var mayHaveMoreOutstanding: Bool {
     tracker.isEmpty || (suspects == 0 && tracker.span < maxOutstanding && asked.count < maxOutstanding)
   }
@@ -112,8 +146,7 @@ final class RequestRole: ChannelRole {
         AMQPError(.preconditionFailed, "a request with the same correlation ID still waits for its reply"))
     }
     asked[ticket.correlationID] = ticket
-    tracker.append(ticket)
-    lastSentAt = now
+    tracker.append(Entry(ticket: ticket, sentAt: now))
     try link.publish(ticket.publication)
   }
 

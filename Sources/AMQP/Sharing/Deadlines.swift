@@ -2,56 +2,77 @@ internal import Dispatch
 internal import Synchronization
 
 /// Ends waits whose time is over, on a queue of its own: the connection's queue may be inside a call that blocks.
+///
+/// Waits stand in slots of time. What is added, removed or over is found without a look at the others, and while none is over
+/// nothing wakes.
 final class Deadlines: Sendable {
   typealias Instant = ContinuousClock.Instant
 
-  static let shared = Deadlines()
-  /// How late a wait may end.
-  private static let resolution = DispatchTimeInterval.milliseconds(20)
-
-  private struct Wait {
-    var end: Instant
-    var expire: @Sendable () -> Void
+  /// Names a wait.
+  struct Key: Sendable, Hashable {
+    fileprivate var slot: Int64
+    fileprivate var number: UInt64
   }
 
+  static let shared = Deadlines()
+  /// How late a wait may end.
+  private static let resolution: Duration = .milliseconds(20)
+
   private struct State {
-    var nextID: UInt64 = 0
-    var waits: [UInt64: Wait] = [:]
-    var isTicking = false
+    var lastNumber: UInt64 = 0
+    var slots: [Int64: [UInt64: @Sendable () -> Void]] = [:]
+    /// The slot for which the queue is woken; a later one is taken care of then.
+    var wakesAt: Int64?
   }
 
   private let queue = DispatchQueue(label: "amqp.deadlines")
   private let state = Mutex(State())
+  private let origin = Instant.now
 
   /// - Parameter expire: called at most once, and not after `remove`; must not block.
-  func add(_ end: Instant, _ expire: @escaping @Sendable () -> Void) -> UInt64 {
-    let (id, starts) = state.withLock { state in
-      state.nextID += 1
-      state.waits[state.nextID] = Wait(end: end, expire: expire)
-      defer { state.isTicking = true }
-      return (state.nextID, !state.isTicking)
+  func add(_ end: Instant, _ expire: @escaping @Sendable () -> Void) -> Key {
+    // Rounded up: no wait ends before its time.
+    let slot = slot(of: end) + 1
+    let (key, wakes) = state.withLock { state in
+      state.lastNumber += 1
+      state.slots[slot, default: [:]][state.lastNumber] = expire
+      let wakes = state.wakesAt.map { slot < $0 } ?? true
+      if wakes { state.wakesAt = slot }
+      return (Key(slot: slot, number: state.lastNumber), wakes)
     }
-    if starts { tickLater() }
-    return id
+    if wakes { wake(at: slot) }
+    return key
   }
 
-  func remove(_ id: UInt64) {
-    _ = state.withLock { $0.waits.removeValue(forKey: id) }
-  }
-
-  private func tickLater() {
-    queue.asyncAfter(deadline: .now() + Self.resolution) { self.tick() }
-  }
-
-  private func tick() {
-    let now = ContinuousClock.now
-    let (expired, goesOn) = state.withLock { state in
-      let expired = state.waits.filter { $0.value.end <= now }
-      for id in expired.keys { state.waits.removeValue(forKey: id) }
-      state.isTicking = !state.waits.isEmpty
-      return (expired, state.isTicking)
+  func remove(_ key: Key) {
+    state.withLock { state in
+      _ = state.slots[key.slot]?.removeValue(forKey: key.number)
+      if state.slots[key.slot]?.isEmpty == true { state.slots.removeValue(forKey: key.slot) }
     }
-    for wait in expired.values { wait.expire() }
-    if goesOn { tickLater() }
+  }
+
+  private func slot(of time: Instant) -> Int64 {
+    max(0, origin.duration(to: time).nanoseconds) / Self.resolution.nanoseconds
+  }
+
+  private func wake(at slot: Int64) {
+    let time = origin + Self.resolution * Int(clamping: slot)
+    queue.asyncAfter(deadline: .now() + Instant.now.duration(to: time).dispatchInterval) { self.expire(slot) }
+  }
+
+  private func expire(_ planned: Int64) {
+    let now = slot(of: .now)
+    let (expired, next) = state.withLock { state in
+      var expired: [@Sendable () -> Void] = []
+      for slot in state.slots.keys.filter({ $0 <= now }) {
+        expired += (state.slots.removeValue(forKey: slot) ?? [:]).values
+      }
+      // An earlier one was planned meanwhile, and with it what follows.
+      guard state.wakesAt == planned else { return (expired, Int64?.none) }
+      state.wakesAt = state.slots.keys.min()
+      return (expired, state.wakesAt)
+    }
+    for expire in expired { expire() }
+    if let next { wake(at: next) }
   }
 }

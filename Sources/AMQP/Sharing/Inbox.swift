@@ -27,10 +27,14 @@ final class Inbox<Ticket: InboxTicket>: Sendable {
 
   private let state = Mutex(State())
   private let owner: String
+  private let wakeCount: Int
 
-  /// - Parameter owner: who is told to have stopped.
-  init(of owner: String) {
+  /// - Parameters:
+  ///   - owner: who is told to have stopped.
+  ///   - wakeCount: the queue is woken again when so many wait.
+  init(of owner: String, wakeCount: Int = .max) {
     self.owner = owner
+    self.wakeCount = wakeCount
   }
 
   /// - Returns: whether the queue has to be woken.
@@ -43,7 +47,7 @@ final class Inbox<Ticket: InboxTicket>: Sendable {
       }
       state.tickets.append(ticket)
       defer { state.isWakePending = true }
-      return !state.isWakePending
+      return !state.isWakePending || state.tickets.count == wakeCount
     }
     guard let needsWake else { throw AMQPError(.closed, "the \(owner) was stopped") }
     return needsWake
@@ -58,7 +62,9 @@ final class Inbox<Ticket: InboxTicket>: Sendable {
     }
   }
 
-  var isEmpty: Bool { state.withLock { $0.tickets.isEmpty } }
+  var isEmpty: Bool { count == 0 }
+  var count: Int { state.withLock { $0.tickets.count } }
+  var isClosed: Bool { state.withLock { $0.isClosed } }
 
   /// From now on `add` throws.
   func close() { state.withLock { $0.isClosed = true } }

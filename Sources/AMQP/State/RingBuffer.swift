@@ -26,6 +26,13 @@ struct RingBuffer<Element> {
     count += 1
   }
 
+  mutating func prepend(_ element: Element) {
+    if count == slots.count { grow() }
+    head = head == 0 ? slots.count - 1 : head - 1
+    slots[head] = element
+    count += 1
+  }
+
   mutating func popFirst() -> Element? {
     guard count > 0 else { return nil }
     let element = slots[head].take()

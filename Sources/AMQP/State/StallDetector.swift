@@ -11,7 +11,7 @@ struct StallDetector {
 
   private let timeout: Duration
   /// When the next look is due, unless something is delivered.
-  private var due: Instant
+  private(set) var due: Instant
   private var isSuspicious = false
 
   init(timeout: Duration, now: Instant) {

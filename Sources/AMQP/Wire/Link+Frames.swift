@@ -111,7 +111,9 @@ extension Link {
       var agreed = amqp_connection_close_ok_t()
       // The connection is lost whether or not this arrives.
       _ = amqp_send_method(connection, 0, cs_connection_close_ok, &agreed)
-      return ReplyCodes.error(Int(close.reply_code), String(close.reply_text))
+      let error = ReplyCodes.error(Int(close.reply_code), String(close.reply_text))
+      connectionClosure = error
+      return error
     }
     let close = method.as(amqp_channel_close_t.self)
     let error = ReplyCodes.error(Int(close.reply_code), String(close.reply_text))

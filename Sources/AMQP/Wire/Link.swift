@@ -30,6 +30,8 @@ final class Link {
   var pending = RingBuffer<ChannelEvent>()
   /// Set when the broker has closed the channel; `openChannel` clears it.
   var closure: Closure?
+  /// Set when the broker has closed the connection.
+  var connectionClosure: AMQPError?
   /// Whether the broker has said that it does not read for now.
   var isBlocked = false
   private var isDestroyed = false
@@ -60,6 +62,12 @@ final class Link {
   }
 
   deinit { destroy() }
+
+  /// The interval of heartbeats that was agreed on with the broker.
+  var heartbeat: Duration {
+    let seconds = amqp_get_heartbeat(connection)
+    return seconds > 0 ? .seconds(seconds) : options.heartbeat
+  }
 
   /// Whether frames of the broker wait in memory, where no event source sees them.
   var hasPending: Bool {

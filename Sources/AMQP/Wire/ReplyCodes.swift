@@ -1,5 +1,6 @@
 /// Reply codes of AMQP 0-9-1, section 1.2, with what they mean here.
 enum ReplyCodes {
+  static let connectionForced = 320
   static let accessRefused = 403
   static let notFound = 404
   static let notAllowed = 530
@@ -12,7 +13,7 @@ enum ReplyCodes {
     switch reply {
     case 311: .tooLarge
     case 312, 313, notFound: .notFound
-    case 320: .connectionLost  // connection-forced: an operator closed it, or the broker stops
+    case connectionForced: .connectionLost  // connection-forced: an operator closed it, or the broker stops
     case 402, accessRefused: .accessRefused
     case 405: .resourceLocked
     case 406: .preconditionFailed

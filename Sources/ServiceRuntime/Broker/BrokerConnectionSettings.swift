@@ -42,6 +42,10 @@ public struct BrokerConnectionSettings: Sendable {
     let failures = context.metrics.counter(
       "countersign_broker_disconnects_total", "Connections to the broker that failed or were lost.",
       labels: ["connection", "code"])
+    let givenUp = context.metrics.counter(
+      "countersign_broker_publications_given_up_total",
+      "Publications that made the broker close the connection each time they were sent.", labels: ["connection"]
+    ).with(role)
     let repeats = RepeatFilter(interval: Self.repeatedErrorInterval, clock: context.clocks.monotonic)
     return { event in
       switch event {
@@ -50,6 +54,7 @@ public struct BrokerConnectionSettings: Sendable {
         connected.set(0)
         failures.with(role, error.code.description).increment()
       case .stopped: connected.set(0)
+      case .publicationGivenUp: givenUp.increment()
       default: break
       }
       BrokerEventLog.write(event, isRepeated: repeats.isRepeated(event), to: log)

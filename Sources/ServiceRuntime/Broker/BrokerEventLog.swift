@@ -25,6 +25,10 @@ enum BrokerEventLog {
       log.warning("the broker cancelled the consumer; it is started again", [.queue: queue])
     case .consumerStalled(let queue):
       log.warning("the queue has messages and delivers none; connecting anew", [.queue: queue])
+    case .publicationGivenUp(let error):
+      log.error(
+        "a publication was given up: the broker closes the connection each time it is sent",
+        [.error: error.description, .mend: "see the broker's log for what it does not like"])
     case .stopped:
       log.info("connection to the broker closed")
     }
