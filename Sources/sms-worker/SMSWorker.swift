@@ -19,15 +19,18 @@ import WorkerRuntime
         adjust: {
           $0.rules.minimumCallTime = configuration.minimumValidity
           $0.matchedLanes = configuration.lanesMatchedByReference
-          // The bulk is stopped before, within the same ceiling.
-          if configuration.bulk != nil { $0.drainTimeout = configuration.common.stopCeiling / 2 }
-        }, finish: dispatcher.shutdown)
-      let bulk = try await bulk(dispatcher, configuration, context)
+        }, finish: { if configuration.bulk == nil { await dispatcher.shutdown() } })
+      // They share the lanes' sessions and connections, which are closed when both have ended.
+      let jobs: any Service =
+        if let bulk = try await bulk(dispatcher, configuration, context) {
+          ServicePair(name: "jobs", codes, bulk, finish: dispatcher.shutdown)
+        } else {
+          codes
+        }
       let receipts = dispatcher.receiptService(configuration.common.broker, context)
       // They stop in the reverse order: jobs first, then the sessions that they need, then what takes the sessions' receipts.
       let before: [(any Service)?] = [forwarder, receipts]
-      let jobs: [(any Service)?] = [codes, bulk]
-      return before.compactMap { $0 } + dispatcher.services as [any Service] + jobs.compactMap { $0 }
+      return before.compactMap { $0 } + dispatcher.services as [any Service] + [jobs]
     }
   }
 
@@ -45,7 +48,6 @@ import WorkerRuntime
         $0.matchedLanes = configuration.lanesMatchedByReference
         // A backlog waits here rather than in circles through the delay step.
         $0.rules.sharedSlotWait = .seconds(20)
-        $0.drainTimeout = configuration.common.stopCeiling / 4
       })
   }
 }

@@ -82,6 +82,36 @@ private struct Failure: ExitingError {
   let description = "no provider"
 }
 
+@Suite struct ServicePairTests {
+  @Test func bothAreAskedToStopBeforeEitherHasEnded() async throws {
+    let journal = Journal()
+    let (first, second) = (Probe("first", journal, .ignoresStopAndCancellation), Probe("second", journal))
+    let pair = ServicePair(name: "pair", first, second) { journal.note("finish") }
+    let run = Task { try await pair.run() }
+    await pair.stop()
+    #expect(journal.lines.contains("first stop") && journal.lines.contains("second stop"))
+    #expect(!journal.lines.contains("finish"))
+    journal.release()
+    try await run.value
+    #expect(journal.lines.last == "finish")
+  }
+
+  @Test func whenOneEndsTheOtherIsStopped() async throws {
+    let journal = Journal()
+    try await ServicePair(name: "pair", Probe("first", journal, .endsByItself), Probe("second", journal)).run()
+    #expect(journal.lines.contains("second ends"))
+  }
+
+  @Test func whenOneFailsTheOtherIsStoppedAndTheErrorThrown() async {
+    let journal = Journal()
+    let pair = ServicePair(name: "pair", Probe("first", journal), Probe("second", journal, .fails(Failure()))) {
+      journal.note("finish")
+    }
+    await #expect(throws: Failure.self) { try await pair.run() }
+    #expect(journal.lines.contains("first ends") && journal.lines.last == "finish")
+  }
+}
+
 @Suite struct ServiceGroupTests {
   private let journal = Journal()
   private let sink = MemorySink()
