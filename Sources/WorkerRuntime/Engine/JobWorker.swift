@@ -56,7 +56,7 @@ public final class JobWorker<Handler: JobHandler>: Service {
     precondition(!lanes.isEmpty, "A worker needs at least one lane.")
     self.sink = sink
     self.ticker = ticker
-    inFlight = InFlight(limit: options.maximumInFlight)
+    inFlight = InFlight(limit: options.maximumInFlight, onBegin: ticker.wake)
     parts = WorkerParts(
       handler: handler, options: options, lanes: lanes, ledger: ledger, source: source, sink: sink, clocks: clocks,
       log: log, registry: metrics)
@@ -86,6 +86,7 @@ public final class JobWorker<Handler: JobHandler>: Service {
   /// Stops: takes no more jobs, finishes what has begun, hands back the rest, flushes, closes. Suspends until that is done.
   public func stop() async {
     parts.startDraining()
+    ticker.wake()
     let isRunning = state.withLock { state in
       if state.phase == .idle { state.phase = .finished }
       return state.phase == .running
@@ -158,7 +159,7 @@ public final class JobWorker<Handler: JobHandler>: Service {
     let pulse = pulse
     await withDiscardingTaskGroup { group in
       while !Task.isCancelled {
-        await ticker.next()
+        await ticker.next(within: pulse.pause)
         for task in pulse.beat() { group.addTask { await task() } }
       }
       // A probe or a pause that is under way is not waited for.

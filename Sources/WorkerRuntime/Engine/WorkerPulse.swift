@@ -52,6 +52,26 @@ final class WorkerPulse: Sendable {
     return tasks
   }
 
+  /// The longest time between ticks: how old what is only looked at may be.
+  static let longestPause: Duration = .seconds(1)
+
+  /// How long the next tick may take to come: none while anything is under way, otherwise until something is due. A job that
+  /// begins wakes the ticker.
+  var pause: Duration {
+    if inFlight.count > 0 || parts.isDraining || state.withLock({ $0.isSwitching }) { return .zero }
+    let now = parts.monotonic.now()
+    var due = now + Self.longestPause
+    if let timer = parts.timers.earliest { due = min(due, timer) }
+    for lane in parts.lanes.values {
+      switch lane.read({ $0.condition }) {
+      case .up, .halfOpen: break
+      case .down(_, let probeAt): due = min(due, probeAt)
+      case .asking: return .zero
+      }
+    }
+    return max(.zero, due - now)
+  }
+
   /// Whether jobs can be served.
   var jobsHealth: HealthState {
     if parts.isDraining { return .failing("the worker is stopping") }

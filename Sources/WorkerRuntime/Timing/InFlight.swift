@@ -11,17 +11,25 @@ final class InFlight: Sendable {
   }
 
   private let limit: Int
+  private let onBegin: @Sendable () -> Void
   private let state = Mutex(State())
 
-  /// - Parameter limit: Jobs in flight at which `waitForRoom` waits, 1 or more.
-  init(limit: Int) {
+  /// - Parameters:
+  ///   - limit: Jobs in flight at which `waitForRoom` waits, 1 or more.
+  ///   - onBegin: Called when the first job begins after none was in flight.
+  init(limit: Int, onBegin: @escaping @Sendable () -> Void = {}) {
     self.limit = limit
+    self.onBegin = onBegin
   }
 
   var count: Int { state.withLock { $0.count } }
 
   func begin(_ number: Int) {
-    state.withLock { $0.count += number }
+    let wasIdle = state.withLock { state in
+      defer { state.count += number }
+      return state.count == 0
+    }
+    if wasIdle { onBegin() }
   }
 
   func end() {

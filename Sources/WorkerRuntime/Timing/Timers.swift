@@ -19,6 +19,12 @@ final class Timers: Sendable {
     var sleepers: [Int: Sleeper] = [:]
     var lastID = 0
     var isStopped = false
+    /// Nothing is due before; what was planned for it may be cancelled by now.
+    var earliest: MonotonicTime?
+
+    mutating func planned(at time: MonotonicTime) {
+      earliest = earliest.map { min($0, time) } ?? time
+    }
 
     mutating func nextID() -> Int {
       lastID += 1
@@ -26,7 +32,12 @@ final class Timers: Sendable {
     }
   }
 
+  private typealias Awake = CheckedContinuation<Bool, Never>
+
   private let state = Mutex(State())
+
+  /// Before this nothing has to be carried out.
+  var earliest: MonotonicTime? { state.withLock { $0.earliest } }
 
   /// Plans an action.
   /// - Returns: What `cancel` takes.
@@ -34,6 +45,7 @@ final class Timers: Sendable {
     state.withLock { state in
       let id = state.nextID()
       state.entries[id] = Entry(at: time, action: action)
+      state.planned(at: time)
       return id
     }
   }
@@ -47,8 +59,10 @@ final class Timers: Sendable {
   func sleep(until time: MonotonicTime) async -> Bool {
     await withCheckedContinuation { continuation in
       let isStopped = state.withLock { state in
-        if !state.isStopped { state.sleepers[state.nextID()] = Sleeper(at: time, continuation: continuation) }
-        return state.isStopped
+        guard !state.isStopped else { return true }
+        state.sleepers[state.nextID()] = Sleeper(at: time, continuation: continuation)
+        state.planned(at: time)
+        return false
       }
       if isStopped { continuation.resume(returning: false) }
     }
@@ -57,10 +71,13 @@ final class Timers: Sendable {
   /// Carries out what is due.
   func fire(now: MonotonicTime) {
     let (actions, awake) = state.withLock { state in
+      guard let earliest = state.earliest, earliest <= now else { return ([@Sendable () -> Void](), [Awake]()) }
       let due = state.entries.filter { $0.value.at <= now }
       for id in due.keys { state.entries.removeValue(forKey: id) }
       let slept = state.sleepers.filter { $0.value.at <= now }
       for id in slept.keys { state.sleepers.removeValue(forKey: id) }
+      let rest = state.entries.values.lazy.map(\.at).min()
+      state.earliest = [rest, state.sleepers.values.lazy.map(\.at).min()].compactMap { $0 }.min()
       return (due.values.map(\.action), slept.values.map(\.continuation))
     }
     for action in actions { action() }

@@ -7,11 +7,14 @@ final class ManualTicker: Ticker {
   private struct State {
     var waiter: CheckedContinuation<Void, Never>?
     var isCancelled = false
+    var limit: Duration?
+    var wakes = 0
   }
 
   private let state = Mutex(State())
 
-  func next() async {
+  func next(within limit: Duration) async {
+    state.withLock { $0.limit = limit }
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         let isCancelled = state.withLock { state in
@@ -29,6 +32,12 @@ final class ManualTicker: Ticker {
       waiter?.resume()
     }
   }
+
+  func wake() { state.withLock { $0.wakes += 1 } }
+
+  /// What the worker last asked for.
+  var limit: Duration? { state.withLock { $0.limit } }
+  var wakes: Int { state.withLock { $0.wakes } }
 
   /// Lets the worker tick once, and waits until it has.
   func tick() async throws {
