@@ -11,6 +11,8 @@ struct CoordinatorMetrics: Sendable {
   let unpublishable: Counter
   let requesterGone: Counter
   let deadLetters: MetricFamily<Counter>
+  let maintenanceFailures: MetricFamily<Counter>
+  let skippedRows: MetricFamily<Counter>
   let conversion: ConversionMetrics
   private let commands: MetricFamily<Counter>
   private let commandSeconds: MetricFamily<Histogram>
@@ -38,6 +40,13 @@ struct CoordinatorMetrics: Sendable {
     deadLetters = registry.counter(
       "countersign_coordinator_dead_letters_total", "Messages that could not be processed.",
       labels: ["queue", "reason"])
+    maintenanceFailures = registry.counter(
+      "countersign_maintenance_failures_total",
+      "Rounds in which a part of the coordinator's maintenance failed; it is tried again.", labels: ["part"])
+    skippedRows = registry.counter(
+      "countersign_rows_skipped_total",
+      "Rows of the coordinator's database that could not be read or dealt with and were stepped around.",
+      labels: ["table"])
     commands = registry.counter(
       "countersign_commands_total",
       "Commands by name and by the code of their error: OK without one, COMMAND_TOO_OLD for those that came too late.",

@@ -5,6 +5,7 @@ public struct DatabaseError: Error, Sendable, CustomStringConvertible {
     private enum Kind: String {
       case cannotOpen, notPermitted, notADatabase, newerSchema, migrationFailed, corrupt, diskFull, io, busy
       case overloaded, closed, rolledBack, constraint, uniqueConstraint, readOnly, tooBig, outOfMemory, misuse, sql
+      case content
     }
 
     private let kind: Kind
@@ -47,6 +48,9 @@ public struct DatabaseError: Error, Sendable, CustomStringConvertible {
     public static let misuse = Code(kind: .misuse)
     /// SQL that SQLite does not take.
     public static let sql = Code(kind: .sql)
+    /// A row or a value holds what the program that calls cannot read or write. Thrown by its bodies only: the fault lies in what they
+    /// deal with, and the file is sound.
+    public static let content = Code(kind: .content)
 
     public var description: String { kind.rawValue }
   }

@@ -14,6 +14,8 @@ private struct ScriptedWork: BatchWork {
 
   let queue = "coordinator.commands"
   let failures = Tick(0)
+  /// What the store answers with to everything, for so many tries.
+  var fault: (code: DatabaseError.Code, tries: Int)?
   let counted = Tick(0)
 
   func prepare(_ delivery: Delivery, at now: UnixTime) -> Preparation<String> {
@@ -21,6 +23,8 @@ private struct ScriptedWork: BatchWork {
   }
 
   func process(_ prepared: String, in transaction: CoordinatorTransaction) throws(DatabaseError) -> Conclusion {
+    if let fault, failures.add(1) <= fault.tries { throw DatabaseError(fault.code, "no store") }
+    if prepared == "mistake" { throw DatabaseError(.sql, "no such table") }
     if prepared == "poison" { throw DatabaseError(.constraint, "poison") }
     if prepared == "busy", failures.add(1) < 3 { throw DatabaseError(.busy, "busy") }
     try transaction.record(RecordedReply(fingerprint: [], type: "t.v1", body: []), toMessage: prepared)
@@ -71,7 +75,19 @@ private final class CrossingSink: MessageSink {
 
 @Suite("Batches")
 struct PipelineTests {
-  private func run(_ bodies: [[String]], _ bench: Bench, sink: (any MessageSink)? = nil) async -> FakeSource {
+  private func run(
+    _ bodies: [[String]], _ bench: Bench, sink: (any MessageSink)? = nil, work: ScriptedWork = ScriptedWork(),
+    database: Database? = nil
+  ) async -> FakeSource {
+    let (source, pipeline) = make(bodies, bench, sink: sink, work: work, database: database)
+    await pipeline.run()
+    return source
+  }
+
+  private func make(
+    _ bodies: [[String]], _ bench: Bench, sink: (any MessageSink)? = nil, work: ScriptedWork = ScriptedWork(),
+    database: Database? = nil
+  ) -> (FakeSource, BatchPipeline<ScriptedWork>) {
     let source = FakeSource(bodies.map { $0.map { Delivery(message: Message(body: Array($0.utf8))) } })
     let outbox =
       sink.map {
@@ -79,12 +95,11 @@ struct PipelineTests {
           sink: $0, database: bench.database, clock: bench.clock, appID: "coordinator",
           logger: Logger(label: "test", sink: bench.logs), metrics: bench.metrics)
       } ?? bench.outbox
-    await BatchPipeline(
-      source: source, work: ScriptedWork(), database: bench.database, outbox: outbox, rules: bench.rules,
+    let pipeline = BatchPipeline(
+      source: source, work: work, database: database ?? bench.database, outbox: outbox, rules: bench.rules,
       clock: bench.clock, appID: "coordinator", logger: Logger(label: "test", sink: bench.logs),
-      metrics: bench.metrics, health: bench.health, conversions: bench.conversions, retryDelays: .zero...(.zero)
-    ).run()
-    return source
+      metrics: bench.metrics, health: bench.health, conversions: bench.conversions, retryDelays: .zero...(.zero))
+    return (source, pipeline)
   }
 
   @Test("What cannot be stored does not keep the others of its batch from it")
@@ -113,6 +128,86 @@ struct PipelineTests {
       #expect(errors.count == 2)
       #expect(bench.health.state == .ok)
     }
+  }
+
+  // MARK: Faults of the store
+
+  @Test(
+    "A store that fails whatever the message waits, and gives nobody up",
+    arguments: [
+      DatabaseError.Code.corrupt, .readOnly, .notADatabase, .cannotOpen, .notPermitted, .sql, .misuse, .diskFull, .io,
+    ])
+  func storeFault(code: DatabaseError.Code) async throws {
+    try await Bench.with { bench in
+      let source = await run([["a", "b"], ["c"]], bench, work: ScriptedWork(fault: (code, 20)))
+      #expect(source.ackedCount == 3)
+      #expect(bench.sink.published.isEmpty)
+      let stored = try await bench.count("inbox")
+      #expect(stored == 3)
+      #expect(bench.health.state == .ok)
+      #expect(bench.logs.events.contains { "\($0.message)".contains("cannot be stored and is tried again") })
+    }
+  }
+
+  @Test("A statement that only one message's work fails at is that message's")
+  func mistake() async throws {
+    try await Bench.with { bench in
+      let source = await run([["a", "mistake", "b"]], bench)
+      #expect(source.ackedCount == 3)
+      let stored = try await bench.count("inbox")
+      #expect(stored == 2)
+      #expect(bench.sink.published.map(\.message.body) == [Array("mistake".utf8)])
+    }
+  }
+
+  @Test(
+    "A file that cannot be written stops it: nothing is acknowledged, nothing becomes a dead letter",
+    .timeLimit(.minutes(1)))
+  func readOnly() async throws {
+    try await Bench.with { bench in
+      try await Self.pragma("query_only = ON", bench.database)
+      let (source, pipeline) = make([["a"], ["b", "c"]], bench)
+      let running = Task { await pipeline.run() }
+      let problem = await Self.problem(of: bench.health)
+      #expect(problem.contains("readOnly"))
+      #expect(bench.sink.published.isEmpty)
+      running.cancel()
+      await running.value
+      #expect(source.ackedCount == 0)
+      #expect(source.rejectedCount == 0)
+      #expect(bench.sink.published.isEmpty)
+    }
+  }
+
+  @Test(
+    "A file that is damaged stops it: nothing is acknowledged, nothing becomes a dead letter", .timeLimit(.minutes(1)))
+  func damaged() async throws {
+    try await Bench.with { bench in
+      try await DamagedFile.with { damaged in
+        let (source, pipeline) = make([["a", "b"], ["c"]], bench, database: damaged)
+        let running = Task { await pipeline.run() }
+        let problem = await Self.problem(of: bench.health)
+        #expect(problem.contains("is damaged"))
+        running.cancel()
+        await running.value
+        #expect(source.ackedCount == 0)
+        #expect(source.rejectedCount == 0)
+        #expect(bench.sink.published.isEmpty)
+      }
+    }
+  }
+
+  private static func pragma(_ text: String, _ database: Database) async throws {
+    try await database.write { session throws(DatabaseError) -> Void in try session.execute("PRAGMA \(text)") }
+  }
+
+  /// Waits until readiness tells of one.
+  private static func problem(of health: StorageHealth) async -> String {
+    while !Task.isCancelled {
+      if case .failing(let what, _) = health.state { return what }
+      await Task.yield()
+    }
+    return ""
   }
 
   @Test("A database that was closed ends it, and nothing is acknowledged")

@@ -300,12 +300,12 @@ struct CommandHandler: Sendable {
       return body
     }
     guard let order, let code = keeper.code(of: verification.code, for: verification.id) else {
-      throw DatabaseError(.misuse, "a code to send again cannot be made")
+      throw DatabaseError(.content, "a code to send again cannot be made")
     }
     do {
       return try jobs.body(of: verification, message: number, code: code, app: order.app)
     } catch {
-      throw DatabaseError(.misuse, "a code to send again cannot be sealed: \(error)")
+      throw DatabaseError(.content, "a code to send again cannot be sealed: \(error)")
     }
   }
 
@@ -318,7 +318,7 @@ struct CommandHandler: Sendable {
     do throws(ContractProblem) {
       return try make()
     } catch {
-      throw DatabaseError(.misuse, "a message cannot be written: \(error)")
+      throw DatabaseError(.content, "a message cannot be written: \(error)")
     }
   }
 }

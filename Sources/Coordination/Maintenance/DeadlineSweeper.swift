@@ -69,7 +69,7 @@ final class DeadlineSweeper: Sendable {
         transaction.enqueue(
           try announcements.message(announcement, of: verification, cause: nil, at: transaction.now))
       } catch {
-        throw DatabaseError(.misuse, "an event cannot be written: \(error)")
+        throw DatabaseError(.content, "an event cannot be written: \(error)")
       }
     }
     transaction.set(verification)

@@ -12,6 +12,7 @@ final class MaintenanceLoop: Sendable {
   private let conversions: ConversionSweeper
   private let interval: Duration
   private let health: StorageHealth
+  private let metrics: CoordinatorMetrics
   private let logger: Logger
   private let usageCursor = Mutex("")
 
@@ -20,7 +21,8 @@ final class MaintenanceLoop: Sendable {
 
   init(
     sweeper: DeadlineSweeper, purger: Purger, relay: OutboxRelay, operations: OperationSweeper, held: HeldJobs,
-    conversions: ConversionSweeper, interval: Duration, health: StorageHealth, logger: Logger
+    conversions: ConversionSweeper, interval: Duration, health: StorageHealth,
+    metrics: CoordinatorMetrics, logger: Logger
   ) {
     self.operations = operations
     self.held = held
@@ -30,6 +32,7 @@ final class MaintenanceLoop: Sendable {
     self.relay = relay
     self.interval = interval
     self.health = health
+    self.metrics = metrics
     self.logger = logger
   }
 
@@ -50,36 +53,25 @@ final class MaintenanceLoop: Sendable {
   }
 
   func publishLeftovers() async {
-    await attempt("publishing what was left over") { try await self.relay.relay() }
-    await attempt("publishing what waited for its reply") { try await self.held.releaseOverdue() }
+    await attempt(.publishLeftovers) { try await self.relay.relay() }
+    await attempt(.releaseHeldJobs) { try await self.held.releaseOverdue() }
   }
 
-  /// One round. A part that fails is logged, and does not keep the others from running.
+  /// One round. A part that fails is told of, and does not keep the others from running. The deadlines are looked at in a transaction that
+  /// writes whether or not one is due, so that it shows whether the database takes anything when no command comes.
   func tidy() async {
-    await attempt("noting an outage") {
+    await attempt(.noteOutages) {
       try await self.conversions.listen()
       return false
     }
-    await attempt("ending what is due") { try await self.sweep() }
-    await attempt("storing what is blocked") { try await self.conversions.sweep() }
-    await attempt("ending what else is due") { try await self.operations.sweep() }
-    await attempt("deleting old replies") { try await self.purger.purgeInbox() }
-    await attempt("deleting old counts") { try await self.purgeUsage() }
-    await attempt("deleting what was published") {
+    await attempt(.endVerifications) { try await self.sweeper.sweep() }
+    await attempt(.storeBlocks) { try await self.conversions.sweep() }
+    await attempt(.endOperations) { try await self.operations.sweep() }
+    await attempt(.purgeReplies) { try await self.purger.purgeInbox() }
+    await attempt(.purgeCounts) { try await self.purgeUsage() }
+    await attempt(.purgeOutbox) {
       try await self.relay.deleteConfirmed()
       return false
-    }
-  }
-
-  /// Writes in every round, so that it shows whether the database takes anything when no command comes.
-  private func sweep() async throws(DatabaseError) -> Bool {
-    do throws(DatabaseError) {
-      let isMore = try await sweeper.sweep()
-      health.succeeded()
-      return isMore
-    } catch {
-      health.failed(error)
-      throw error
     }
   }
 
@@ -90,14 +82,24 @@ final class MaintenanceLoop: Sendable {
     return false
   }
 
-  private func attempt(_ what: StaticString, _ step: @Sendable () async throws -> Bool) async {
+  private func attempt(_ part: MaintenancePart, _ step: @Sendable () async throws -> Bool) async {
     for _ in 0..<Self.maxRounds where !Task.isCancelled {
       do {
-        guard try await step() else { return }
+        let isMore = try await step()
+        health.succeeded(part.rawValue)
+        guard isMore else { return }
       } catch {
         guard !Task.isCancelled else { return }
-        return logger.error("a part of the maintenance failed and is tried again", ["part": what, .error: "\(error)"])
+        return note(error, part)
       }
     }
+  }
+
+  /// The broker's absence is no fault of the database, and is told by its connections.
+  private func note(_ error: any Error, _ part: MaintenancePart) {
+    metrics.maintenanceFailures.with(part.rawValue).increment()
+    if let error = error as? DatabaseError { health.failed(error, part.rawValue) }
+    logger.error(
+      "a part of the maintenance failed and is tried again", ["part": "\(part.rawValue)", .error: "\(error)"])
   }
 }

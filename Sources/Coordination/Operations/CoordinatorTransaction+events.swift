@@ -10,7 +10,7 @@ extension CoordinatorTransaction {
     do throws(ContractProblem) {
       enqueue(try OutgoingMessage.event(event, id: id, correlationID: correlationID, cause: cause, at: now))
     } catch {
-      throw DatabaseError(.misuse, "an event cannot be written: \(error)")
+      throw DatabaseError(.content, "an event cannot be written: \(error)")
     }
   }
 }
@@ -21,7 +21,7 @@ extension CommandAnswer {
     do throws(ContractProblem) {
       return try CommandAnswer(body)
     } catch {
-      throw DatabaseError(.misuse, "a reply cannot be written: \(error)")
+      throw DatabaseError(.content, "a reply cannot be written: \(error)")
     }
   }
 }

@@ -11,21 +11,16 @@ import Telemetry
 final class BatchPipeline<Work: BatchWork>: Sendable {
   private let source: any DeliverySource
   private let work: Work
-  private let database: Database
+  private let store: BatchStore<Work>
   private let outbox: Outbox
-  private let rules: CoordinatorRules
   private let clock: any WallClock
   private let appID: String
   private let logger: Logger
   private let metrics: CoordinatorMetrics
-  private let health: StorageHealth
   private let held: HeldJobs?
-  private let conversions: ConversionKeeper
 
   /// Batches that may be being published while another is worked on; the next one waits.
   static var maxPublishing: Int { 4 }
-  /// The wait before a transaction that failed is tried again: doubled each time, up to the upper bound.
-  private let retryDelays: ClosedRange<Duration>
 
   init(
     source: any DeliverySource, work: Work, database: Database, outbox: Outbox, rules: CoordinatorRules,
@@ -35,17 +30,15 @@ final class BatchPipeline<Work: BatchWork>: Sendable {
   ) {
     self.source = source
     self.work = work
-    self.database = database
+    store = BatchStore(
+      work: work, database: database, outbox: outbox, retention: rules.retention, conversions: conversions,
+      health: health, metrics: metrics, logger: logger, retryDelays: retryDelays)
     self.outbox = outbox
-    self.rules = rules
     self.clock = clock
     self.appID = appID
     self.logger = logger
     self.metrics = metrics
-    self.health = health
     self.held = held
-    self.conversions = conversions
-    self.retryDelays = retryDelays
   }
 
   /// Serves until ``stop()``, and returns when all that was taken is published and acknowledged.
@@ -87,119 +80,18 @@ final class BatchPipeline<Work: BatchWork>: Sendable {
     var startedAt: ContinuousClock.Instant
   }
 
-  private struct Committed: Sendable {
-    var conclusions: [Conclusion?]
-    var row: OutboxRow?
-    var changes = ConversionChanges()
-  }
-
   /// - Returns: `nil` when the process is to end first; the deliveries are then delivered again.
   private func process(_ deliveries: [Delivery]) async -> Batch? {
     let startedAt = ContinuousClock.now
     metrics.batchSize(of: work.queue, deliveries.count)
     let now = clock.now()
     let prepared = deliveries.map { work.prepare($0, at: now) }
-    guard let committed = await commit(prepared, at: now) else { return nil }
+    guard let committed = await store.commit(prepared, at: now) else { return nil }
     let conclusions = zip(prepared, committed.conclusions).map { prepared, conclusion in
       if case .done(let conclusion) = prepared { return conclusion }
       return conclusion ?? .nothing
     }
     return Batch(deliveries: deliveries, conclusions: conclusions, row: committed.row, startedAt: startedAt)
-  }
-
-  /// Tries until it succeeds: the broker keeps the deliveries meanwhile, and readiness tells that the database fails.
-  private func commit(_ prepared: [Preparation<Work.Prepared>], at now: UnixTime) async -> Committed? {
-    var delay = retryDelays.lowerBound
-    while true {
-      do throws(DatabaseError) {
-        let committed = try await write(prepared, at: now)
-        health.succeeded()
-        return committed
-      } catch {
-        if error.code == .closed { return nil }
-        guard error.isRetriable else { return await takeApart(prepared, error, at: now) }
-        health.failed(error)
-        logger.error("a batch cannot be stored and is tried again", failure(error, prepared.count, retryIn: delay))
-      }
-      do { try await Task.sleep(for: delay) } catch { return nil }
-      delay = min(delay * 2, retryDelays.upperBound)
-    }
-  }
-
-  private func takeApart(
-    _ prepared: [Preparation<Work.Prepared>], _ error: DatabaseError, at now: UnixTime
-  ) async -> Committed? {
-    guard prepared.count > 1 else { return givenUp(prepared, error, at: now) }
-    logger.error("a batch cannot be stored and is taken apart", failure(error, prepared.count, retryIn: nil))
-    return await commitOneByOne(prepared, at: now)
-  }
-
-  private func failure(_ error: DatabaseError, _ count: Int, retryIn: Duration?) -> LogMetadata {
-    [.queue: work.queue, .count: count, .error: error.description, .retryIn: retryIn]
-  }
-
-  private func write(
-    _ prepared: [Preparation<Work.Prepared>], at now: UnixTime
-  ) async throws(DatabaseError) -> Committed {
-    let confirmed = outbox.takeConfirmed()
-    let needsTransaction = prepared.contains { if case .transaction = $0 { true } else { false } }
-    guard needsTransaction || !confirmed.isEmpty else {
-      return Committed(conclusions: prepared.map { _ in nil }, row: nil)
-    }
-    do throws(DatabaseError) {
-      let committed = try await database.write { [work, retention = rules.retention] session throws(DatabaseError) in
-        try Outbox.delete(confirmed, in: session)
-        let transaction = CoordinatorTransaction(session, at: now, retention: retention)
-        var conclusions: [Conclusion?] = []
-        for item in prepared {
-          guard case .transaction(let request) = item else {
-            conclusions.append(nil)
-            continue
-          }
-          conclusions.append(try work.process(request, in: transaction))
-        }
-        let row = try transaction.flush()
-        return Committed(conclusions: conclusions, row: row, changes: transaction.changes)
-      }
-      conversions.take(committed.changes, at: now)
-      return committed
-    } catch {
-      outbox.restore(confirmed)
-      throw error
-    }
-  }
-
-  /// One of them makes the transaction fail: the others must not suffer for it.
-  private func commitOneByOne(_ prepared: [Preparation<Work.Prepared>], at now: UnixTime) async -> Committed? {
-    var all = Committed(conclusions: [], row: nil)
-    for item in prepared {
-      guard let one = await commit([item], at: now) else { return nil }
-      all.conclusions += one.conclusions
-      guard let row = one.row else { continue }
-      // Rows are published one by one here; this is the way of a fault, not of every day.
-      if let earlier = all.row { await publishAlone(earlier) }
-      all.row = row
-    }
-    return all
-  }
-
-  private func publishAlone(_ row: OutboxRow) async {
-    do {
-      _ = try await outbox.publish(row, with: [])
-    } catch {
-      // It is in the outbox, and published after the next start.
-      logger.warning("publishing was ended", [.error: error.description])
-    }
-  }
-
-  private func givenUp(
-    _ prepared: [Preparation<Work.Prepared>], _ error: DatabaseError, at now: UnixTime
-  ) -> Committed {
-    logger.error("a message cannot be stored and is given up", failure(error, prepared.count, retryIn: nil))
-    return Committed(
-      conclusions: prepared.map { item in
-        if case .transaction(let request) = item { work.giveUp(request, at: now) } else { nil }
-      }, row: nil)
   }
 
   // MARK: Publishing

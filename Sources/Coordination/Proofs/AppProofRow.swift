@@ -11,7 +11,7 @@ enum AppProofRow {
 
   static func read(_ row: Row) throws(DatabaseError) -> Stored<AppProof> {
     guard let secret = SecretAtRest(blob: row.blob(4)) else {
-      throw DatabaseError(.corrupt, "a row of the table app_proof cannot be read")
+      throw DatabaseError(.content, "a row of the table app_proof cannot be read")
     }
     let proof = AppProof(
       receipt: row.text(0), app: row.text(1), tokenHash: row.blob(2),

@@ -124,7 +124,7 @@ struct ProofGate: Sendable {
     do {
       body = try jobs.assessment(captcha, assessment, action: order.app.recaptchaAction)
     } catch {
-      throw DatabaseError(.misuse, "a reCAPTCHA token cannot be sealed: \(error)")
+      throw DatabaseError(.content, "a reCAPTCHA token cannot be sealed: \(error)")
     }
     transaction.enqueue(
       .job(

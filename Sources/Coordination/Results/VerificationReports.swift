@@ -29,7 +29,7 @@ struct VerificationReports: Sendable {
         transaction.enqueue(
           try announcements.message(announcement, of: verification, news: news, cause: cause, at: now))
       } catch {
-        throw DatabaseError(.misuse, "an event cannot be written: \(error)")
+        throw DatabaseError(.content, "an event cannot be written: \(error)")
       }
     }
     return announced

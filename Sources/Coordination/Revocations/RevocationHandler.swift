@@ -72,7 +72,7 @@ struct RevocationHandler: Sendable {
     for action in actions {
       switch action {
       case .revoke:
-        guard let job else { throw DatabaseError(.misuse, "a revocation is begun without its job") }
+        guard let job else { throw DatabaseError(.content, "a revocation is begun without its job") }
         enqueue(AppleRevokeJob.type, .revoke, job, of: revocation, cause, in: transaction)
       case .notify(let notice):
         let body = try notification(notice, of: revocation)
@@ -109,7 +109,7 @@ struct RevocationHandler: Sendable {
         notice, template: rules.revocation.noticeTemplate, appName: rules.apps[revocation.app]?.name,
         deadline: revocation.expiresAt)
     } catch {
-      throw DatabaseError(.misuse, "a notice cannot be written: \(error)")
+      throw DatabaseError(.content, "a notice cannot be written: \(error)")
     }
   }
 

@@ -111,7 +111,7 @@ public enum CoordinatorServices {
         purger: Purger(
           database: database, inboxRetention: configuration.rules.inboxRetention, clock: context.clock),
         relay: relay, operations: operations, held: held, conversions: conversionSweeper,
-        interval: configuration.maintenanceInterval, health: health, logger: context.log)
+        interval: configuration.maintenanceInterval, health: health, metrics: metrics, logger: context.log)
     }
 
     private var conversionSweeper: ConversionSweeper {

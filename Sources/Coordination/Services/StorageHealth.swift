@@ -2,21 +2,26 @@ import Database
 import ServiceRuntime
 import Synchronization
 
-/// Whether the database takes what is written. Every transaction tells it, and the maintenance writes each second.
+/// Whether the database takes what is written. Each part that writes tells it of itself: that one succeeds says nothing of another, whose
+/// table may be damaged. The maintenance writes each second.
 final class StorageHealth: Sendable {
-  private let problem = Mutex<String?>(nil)
+  private let problems = Mutex<[String: String]>([:])
 
-  func succeeded() {
-    problem.withLock { $0 = nil }
+  /// Notes that a part could write.
+  func succeeded(_ part: String) {
+    problems.withLock { $0[part] = nil }
   }
 
-  func failed(_ error: DatabaseError) {
-    problem.withLock { $0 = error.description }
+  /// Notes that a part could not write.
+  func failed(_ error: DatabaseError, _ part: String) {
+    problems.withLock { $0[part] = error.description }
   }
 
   var state: HealthState {
-    problem.withLock { problem in
-      problem.map { .failing($0, mend: "look at the disk of database.path, and at who else uses the file") } ?? .ok
+    problems.withLock { problems in
+      guard let (part, problem) = problems.min(by: { $0.key < $1.key }) else { return .ok }
+      return .failing(
+        "\(part): \(problem)", mend: "look at the disk of database.path, at the file, and at who else uses it")
     }
   }
 }

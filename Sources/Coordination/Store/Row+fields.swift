@@ -20,7 +20,7 @@ extension Row {
   func word<Word: RawRepresentable>(_ column: Int, _ type: Word.Type) throws(DatabaseError) -> Word
   where Word.RawValue == String {
     guard let word = Word(rawValue: text(column)) else {
-      throw DatabaseError(.corrupt, "a row has a word that is not known: another version of the program wrote it")
+      throw DatabaseError(.content, "a row has a word that is not known: another version of the program wrote it")
     }
     return word
   }

@@ -8,7 +8,7 @@ enum StoredJSON {
     do {
       return String(decoding: try JSONEncoder().encode(value), as: UTF8.self)
     } catch {
-      throw DatabaseError(.misuse, "a value cannot be written as JSON")
+      throw DatabaseError(.content, "a value cannot be written as JSON")
     }
   }
 
@@ -19,7 +19,7 @@ enum StoredJSON {
     do {
       return try reader.decode(Content.self, from: text)
     } catch {
-      throw DatabaseError(.corrupt, "a value that is stored as JSON cannot be read")
+      throw DatabaseError(.content, "a value that is stored as JSON cannot be read")
     }
   }
 }

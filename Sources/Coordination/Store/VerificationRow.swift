@@ -11,7 +11,7 @@ enum VerificationRow {
   static func read(_ row: Row) throws(DatabaseError) -> (verification: PhoneVerification, version: Int) {
     let id = row.text(0)
     guard let state = VerificationState(rawValue: row.text(8)), let code = CodeAtRest(blob: row.blob(6)) else {
-      throw DatabaseError(.corrupt, "a row of the table verification cannot be read")
+      throw DatabaseError(.content, "a row of the table verification cannot be read")
     }
     let failure = row.optionalText(14).map { VerificationFailure(code: $0, detail: row.optionalText(15)) }
     let verification = PhoneVerification(
