@@ -28,6 +28,9 @@ public struct Message: Sendable, Hashable {
   public var appID: String?
   /// The content.
   public var body: [UInt8]
+  /// Of a message that was delivered: the properties, under their names in AMQP, that were no UTF-8 and are therefore absent; `headers` stands
+  /// for a name in one of its tables. The broker lets such messages pass.
+  public var malformedProperties: [String] = []
 
   public init(
     contentType: String? = nil, contentEncoding: String? = nil, headers: [String: FieldValue] = [:],
@@ -50,4 +53,7 @@ public struct Message: Sendable, Hashable {
     self.appID = appID
     self.body = body
   }
+
+  /// The length of the headers on the wire; `nil` when they cannot be published, being nested too deeply or with a name that is too long.
+  public var headerBytes: Int? { headers.isEmpty ? 0 : MessageLimits.encodedBytes(headers) }
 }

@@ -18,6 +18,14 @@ public struct Publication: Sendable, Hashable {
   }
 }
 
+extension Publication {
+  /// Checks that AMQP has room for it, as every publisher does before it sends anything of a batch.
+  /// - Throws: `tooLarge`.
+  public func check(maxBodyBytes: Int) throws(AMQPError) {
+    try MessageLimits.check(self, maxBodyBytes: maxBodyBytes)
+  }
+}
+
 /// What the broker made of a publication.
 public enum PublishOutcome: Sendable, Hashable {
   /// The broker has taken responsibility for it.

@@ -6,4 +6,7 @@ public enum MessageLimits {
   public static let maxShortStringBytes = 255
   /// Bytes of a text in a header (`x-last-error`); a longer one is cut. All headers of a message fit into one frame.
   public static let maxHeaderTextBytes = 512
+  /// Bytes of all headers of a message that is taken. AMQP's publisher takes twice as much, which leaves room for what is added on the way:
+  /// by retries, by the broker, by the dead letters.
+  public static let maxHeaderBytes = 32 * 1024
 }

@@ -47,5 +47,9 @@ struct MessageLimitsTests {
     var deep = FieldValue.int(1)
     for _ in 0..<MessageLimits.maxDepth { deep = .array([deep]) }
     #expect(isRefused { $0.message.headers = ["a": deep] })
+    #expect(Message(headers: ["a": deep]).headerBytes == nil)
+    #expect(Message(headers: [long: 1]).headerBytes == nil)
+    #expect(Message(headers: ["a": 1]).headerBytes == 16)
+    #expect(Message().headerBytes == 0)
   }
 }

@@ -48,11 +48,13 @@ final class FakeTransport: ClientTransport {
   func request(
     _ message: Message, exchange: String, routingKey: String, timeout: Duration
   ) async throws(AMQPError) -> Message {
+    try Publication(message: message, exchange: exchange, routingKey: routingKey).check(maxBodyBytes: 4 << 20)
     stored.withLock { $0.append(Sent(message: message, exchange: exchange, routingKey: routingKey)) }
     return try answer(message).get()
   }
 
   func publish(_ publications: [Publication], timeout: Duration) async throws(AMQPError) -> [PublishOutcome] {
+    for publication in publications { try publication.check(maxBodyBytes: 4 << 20) }
     stored.withLock { sent in
       sent += publications.map { Sent(message: $0.message, exchange: $0.exchange, routingKey: $0.routingKey) }
     }

@@ -248,6 +248,30 @@ struct OutboxTests {
     }
   }
 
+  @Test(
+    "An envelope that the broker lets pass and nobody could publish again is told or buried, with the property's name")
+  func badProperties() async throws {
+    try await Bench.with { bench in
+      var correlation = try bench.commandMessage(start)
+      correlation.correlationID = nil
+      correlation.malformedProperties = ["correlation_id"]
+      var address = try bench.commandMessage(start, replyTo: nil)
+      address.malformedProperties = ["reply_to"]
+      var control = try bench.commandMessage(start)
+      control.replyTo = "reply\nqueue"
+      var deep = try bench.commandMessage(start, replyTo: nil)
+      deep.headers["x"] = (0..<16).reduce(FieldValue.null) { value, _ in .array([value]) }
+      let source = await bench.deliver([correlation, address, control, deep])
+      #expect(source.ackedCount == 4)
+      let dead = bench.sink.published.filter { $0.exchange == Topology.Exchanges.dead }.map(\.message)
+      #expect(dead.map { $0.headers["x-dead-reason"] } == Array(repeating: "INVALID_FIELD", count: 3))
+      #expect(dead.map { $0.headers["x-last-error"]?.stringValue?.prefix(8) } == ["reply_to", "reply_to", "headers "])
+      let reply = try #require(bench.sink.published.first { $0.exchange.isEmpty })
+      #expect(bench.sink.published.count == 4)
+      #expect(reply.message.type == "error.v1" && reply.message.correlationID == nil)
+    }
+  }
+
   @Test("A dead letter that the broker does not take is left to the broker")
   func deadLetterNotTaken() async throws {
     try await Bench.with { bench in

@@ -57,6 +57,7 @@ private final class CrossingSink: MessageSink {
   private let waiting = Mutex<(count: Int, first: CheckedContinuation<Void, Never>?)>((0, nil))
 
   func publish(_ batch: [Publication]) async throws(AMQPError) -> [PublishOutcome] {
+    for publication in batch { try publication.check(maxBodyBytes: CoordinatorServices.maxBodyBytes) }
     await withCheckedContinuation { continuation in
       let resumed = waiting.withLock { state -> [CheckedContinuation<Void, Never>] in
         state.count += 1

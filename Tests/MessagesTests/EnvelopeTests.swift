@@ -69,6 +69,83 @@ import Testing
     #expect(problem { $0.headers["x-first-attempt-at"] = .timestamp(5) } == nil)
   }
 
+  /// The broker lets such messages pass.
+  @Test(arguments: [
+    "message_id", "correlation_id", "reply_to", "type", "content_type", "content_encoding", "app_id", "user_id",
+    "expiration",
+  ])
+  func aPropertyThatIsNotUTF8IsNamed(name: String) {
+    let problem = problem { $0.malformedProperties = [name, "headers"] }
+    #expect(problem == ContractProblem(.invalidField, field: name, "is not UTF-8"))
+  }
+
+  @Test(arguments: ["a\0", "a\n", "\u{1B}[0m", "a\u{7F}", "a\u{85}b"])
+  func idsHaveNoControlCharacters(text: String) {
+    let expected = { (field: String) in
+      ContractProblem(.invalidField, field: field, "holds a control character")
+    }
+    #expect(problem { $0.messageID = text } == expected("message_id"))
+    #expect(problem { $0.correlationID = text } == expected("correlation_id"))
+    #expect(problem { $0.replyTo = text } == expected("reply_to"))
+    #expect(problem { $0.appID = text } == expected("app_id"))
+    #expect(problem { $0.headers["x-causation-id"] = .string(text) } == expected("headers.x-causation-id"))
+    #expect(problem { $0.headers["x-last-error"] = .string(text) } == nil)
+    #expect(problem { $0.messageID = "a \u{A0}é🔐" } == nil)
+  }
+
+  @Test func idsAreNoLongerThanAMQPTakes() {
+    let long = String(repeating: "é", count: 128)
+    for (field, change) in [
+      ("message_id", { (message: inout Message) in message.messageID = long }),
+      ("correlation_id", { $0.correlationID = long }), ("reply_to", { $0.replyTo = long }),
+      ("app_id", { $0.appID = long }), ("headers.x-causation-id", { $0.headers["x-causation-id"] = .string(long) }),
+    ] {
+      #expect(problem(change) == ContractProblem(.invalidField, field: field, "is longer than 255 bytes"))
+    }
+    #expect(problem { $0.messageID = String(repeating: "x", count: 255) } == nil)
+  }
+
+  @Test func headersThatCouldNotBePublishedAgain() {
+    var deep = FieldValue.null
+    for _ in 0..<16 { deep = .table(["a": deep]) }
+    #expect(problem { $0.headers["x"] = deep }?.field == "headers")
+    #expect(problem { $0.headers["x"] = .bytes(Array(repeating: 0, count: 33_000)) }?.field == "headers")
+    #expect(problem { $0.headers["x"] = .bytes(Array(repeating: 0, count: 32_000)) } == nil)
+    #expect(problem { $0.malformedProperties = ["headers"] }?.description == "headers has a name that is not UTF-8")
+    #expect(problem { $0.headers["x-causation-id"] = .bytes([0xFF]) }?.field == "headers.x-causation-id")
+    #expect(problem { $0.headers["x-last-error"] = .bytes([0xFF]) }?.field == "headers.x-last-error")
+    // W3C Trace Context has such a one ignored.
+    #expect(problem { $0.headers["traceparent"] = .bytes([0xFF]) } == nil)
+  }
+
+  @Test func aDeadLetterAlwaysFits() throws {
+    var message = full.message(body: [1])
+    message.userID = "somebody"
+    message.expiration = "1000"
+    message.headers["CC"] = .array(["elsewhere"])
+    message.headers["x-death"] = .array([])
+    message.headers["mine"] = 1
+    var letter = message.deadLetter("R", String(repeating: "long ", count: 999), queue: "q", now: UnixTime(seconds: 9))
+    #expect(letter.headers["x-dead-reason"] == "R" && letter.headers["x-dead-queue"] == "q")
+    #expect(letter.headers["x-dead-at"] == "1970-01-01T00:00:09Z")
+    #expect(letter.headers["mine"] == 1 && letter.headers["x-attempt"] == 3)
+    #expect(letter.headers["CC"] == nil && letter.headers["x-death"] == nil)
+    #expect(letter.userID == nil && letter.expiration == nil && letter.messageID == "m" && letter.replyTo == "r")
+    var deep = FieldValue.null
+    for _ in 0..<16 { deep = .array([deep]) }
+    for header in [deep, .string(String(repeating: "x", count: 65_000))] {
+      message.headers["x"] = header
+      letter = message.deadLetter("R", "text", queue: "q", now: UnixTime(seconds: 9))
+      #expect(letter.headers.count == 4)
+      try Publication(message: letter, exchange: "dead", routingKey: "q").check(maxBodyBytes: 64 * 1024)
+    }
+  }
+
+  @Test func whoeverNamesNoProperQueueIsNotAnswered() {
+    #expect(Message(replyTo: "r").answerAddress == "r")
+    for address in [nil, "", "a\nb", "a\0"] { #expect(Message(replyTo: address).answerAddress == nil) }
+  }
+
   @Test func typesAreExpected() throws {
     let known = [SMSDispatchJob.type]
     try full.expect(known)

@@ -36,7 +36,8 @@ final class FakeDeadQueue: DeadQueue {
   func remove(_ tag: DeliveryTag) async throws(AMQPError) { contents.withLock { _ = $0.taken.popLast() } }
 
   func publish(_ publication: Publication) async throws(AMQPError) -> PublishOutcome {
-    contents.withLock {
+    try publication.check(maxBodyBytes: 4 << 20)
+    return contents.withLock {
       $0.published.append(publication)
       return $0.answer
     }

@@ -23,6 +23,7 @@ final class RecordingSink: JobSink {
   func publish(
     _ batch: [Publication], timeout: Duration?, isWanted: (@Sendable () -> Bool)?
   ) async throws(AMQPError) -> [PublishOutcome] {
+    for publication in batch { try publication.check(maxBodyBytes: 4 << 20) }
     waited.withLock { $0 = timeout }
     let outcome = state.withLock { state in
       state.publications += batch

@@ -7,6 +7,12 @@ enum MessageLimits {
   /// Nesting of arrays and tables that is sent, and that is read before the rest becomes `null`.
   static let maxDepth = 16
 
+  /// Length on the wire; `nil` when nested too deeply or with a name that is too long.
+  static func encodedBytes(_ table: [String: FieldValue]) -> Int? {
+    for name in table.keys where name.utf8.count > maxShortStringBytes { return nil }
+    return encodedBytes(.table(table), depth: 0)
+  }
+
   static func check(_ publication: Publication, maxBodyBytes: Int) throws(AMQPError) {
     try check(publication.exchange, "the exchange name")
     try check(publication.routingKey, "the routing key")

@@ -22,7 +22,8 @@ extension Link {
   }
 
   var serverProperties: [String: FieldValue] {
-    amqp_get_server_properties(connection).map { FieldValue.fields($0.pointee, depth: 0) } ?? [:]
+    var decoder = PropertyDecoder()
+    return amqp_get_server_properties(connection).map { decoder.fields($0.pointee, depth: 0) } ?? [:]
   }
 
   private static func connect(

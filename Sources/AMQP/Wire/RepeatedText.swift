@@ -7,9 +7,19 @@ struct RepeatedText {
 
   /// - Returns: the text; bytes that are not UTF-8 become U+FFFD.
   mutating func read(_ bytes: amqp_bytes_t) -> String {
+    known(bytes) ?? keep(String(bytes))
+  }
+
+  /// - Returns: the text of the message before, when it is the same.
+  func known(_ bytes: amqp_bytes_t) -> String? {
     let isSame = last.utf8.withContiguousStorageIfAvailable { $0.elementsEqual(UnsafeRawBufferPointer(bytes)) }
-    if isSame != true { last = String(bytes) }
-    return last
+    return isSame == true ? last : nil
+  }
+
+  /// Keeps a text for the next message.
+  mutating func keep(_ text: String) -> String {
+    last = text
+    return text
   }
 }
 

@@ -87,7 +87,7 @@ struct CommandWork: BatchWork {
     let error = APIError(problem)
     let message = delivery.message
     let label = CommandLabel(command: "unknown", code: error.code.rawValue)
-    guard let replyTo = message.replyTo, !replyTo.isEmpty else {
+    guard let replyTo = message.answerAddress else {
       return Conclusion(dead: DeadReason(code: problem.code.rawValue, text: problem.description), label: label)
     }
     let answer = ReplyMaker.reply(

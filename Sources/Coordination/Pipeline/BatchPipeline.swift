@@ -172,15 +172,7 @@ final class BatchPipeline<Work: BatchWork>: Sendable {
   }
 
   private func deadLetter(_ delivery: Delivery, _ reason: DeadReason) -> Publication {
-    var message = delivery.message
-    message.headers[MessageHeader.deadReason] = .string(reason.code)
-    message.headers[MessageHeader.lastError] = .string(MessageHeader.bounded(reason.text))
-    message.headers[MessageHeader.deadQueue] = .string(work.queue)
-    message.headers[MessageHeader.deadAt] = .string(clock.now().rfc3339)
-    message.isPersistent = true
-    // The broker would check it against the coordinator's own user.
-    message.userID = nil
-    message.expiration = nil
-    return Publication(message: message, exchange: Topology.Exchanges.dead, routingKey: work.queue)
+    let letter = delivery.message.deadLetter(reason.code, reason.text, queue: work.queue, now: clock.now())
+    return Publication(message: letter, exchange: Topology.Exchanges.dead, routingKey: work.queue)
   }
 }

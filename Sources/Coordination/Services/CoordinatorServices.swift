@@ -8,7 +8,7 @@ import Telemetry
 /// Wires the coordinator.
 public enum CoordinatorServices {
   /// The longest body that is taken from a queue, to be kept among the dead letters; longer ones are moved by the broker.
-  private static let maxBodyBytes = 2 << 20
+  static let maxBodyBytes = 2 << 20
 
   /// Opens the database and makes the services, in the order in which they start.
   ///

@@ -17,6 +17,9 @@ public enum MessageHeader {
   /// On a dead letter: when, RFC 3339.
   public static let deadAt = "x-dead-at"
 
+  /// The headers that are texts of any form. The others are read by rules of their own.
+  static let texts = [lastError, causationID]
+
   /// A text cut to ``MessageLimits/maxHeaderTextBytes``, never in the middle of a character.
   public static func bounded(_ text: String) -> String {
     guard text.utf8.count > MessageLimits.maxHeaderTextBytes else { return text }

@@ -9,11 +9,7 @@ struct DeadLetterWriter: Sendable {
 
   /// The message as it was, with the reason in its headers.
   func publication(_ message: Message, _ problem: ContractProblem, now: UnixTime) -> Publication {
-    var copy = message.publishedAgain()
-    copy.headers[MessageHeader.deadReason] = .string(problem.code.rawValue)
-    copy.headers[MessageHeader.lastError] = .string(MessageHeader.bounded(problem.description))
-    copy.headers[MessageHeader.deadQueue] = .string(queue)
-    copy.headers[MessageHeader.deadAt] = .string(now.rfc3339)
-    return Publication(message: copy, exchange: Topology.Exchanges.dead, routingKey: queue)
+    let letter = message.deadLetter(problem.code.rawValue, problem.description, queue: queue, now: now)
+    return Publication(message: letter, exchange: Topology.Exchanges.dead, routingKey: queue)
   }
 }

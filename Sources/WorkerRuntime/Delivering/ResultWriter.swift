@@ -42,7 +42,7 @@ struct ResultWriter: Sendable {
 
   /// Tells the sender of a dead letter about it, if he can be told.
   func refusal(of message: Message, _ problem: ContractProblem, now: UnixTime) -> Publication? {
-    guard let replyTo = message.replyTo, !replyTo.isEmpty else { return nil }
+    guard let replyTo = message.answerAddress else { return nil }
     let id = message.messageID.flatMap { $0.isEmpty ? nil : $0 }
     let ending = JobEnding(outcome: .refused, reason: .invalidMessage(problem), attempts: 0)
     let job = Envelope(

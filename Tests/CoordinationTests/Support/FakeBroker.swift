@@ -41,7 +41,8 @@ final class FakeSink: MessageSink {
   }
 
   func publish(_ batch: [Publication]) async throws(AMQPError) -> [PublishOutcome] {
-    for publication in batch { try Self.check(publication) }
+    // What AMQP has no room for is refused as a `Publisher` refuses it: with all of its batch.
+    for publication in batch { try publication.check(maxBodyBytes: CoordinatorServices.maxBodyBytes) }
     let outcomes = state.withLock { state -> [PublishOutcome]? in
       guard !state.isClosed, state.batchesLeft != 0 else { return nil }
       state.batchesLeft? -= 1
@@ -50,19 +51,6 @@ final class FakeSink: MessageSink {
     }
     guard let outcomes else { throw AMQPError(.closed, "the publisher was stopped") }
     return outcomes
-  }
-
-  /// What AMQP has no room for is refused here as it is by a ``Publisher``: all of its batch.
-  private static func check(_ publication: Publication) throws(AMQPError) {
-    let message = publication.message
-    let texts = [
-      ("routing key", publication.routingKey), ("correlation ID", message.correlationID ?? ""),
-      ("message ID", message.messageID ?? ""), ("type", message.type ?? ""),
-    ]
-    for (name, text) in texts where text.utf8.count > 255 {
-      throw AMQPError(.tooLarge, "the \(name) is longer than 255 bytes")
-    }
-    guard message.body.count <= 2 << 20 else { throw AMQPError(.tooLarge, "the body is too long") }
   }
 }
 

@@ -32,6 +32,12 @@ import Testing
     Case("INVALID_FIELD") { $0.messageID = String(repeating: "x", count: 249) },
     Case("BODY_TOO_LARGE") { $0.body = Array(repeating: UInt8(ascii: " "), count: 64 * 1024 + 1) },
     Case("MISSING_MESSAGE_ID") { $0.messageID = nil },
+    Case("INVALID_FIELD") { $0.messageID = "a\nb" },
+    Case("INVALID_FIELD") {
+      $0.messageID = nil
+      $0.malformedProperties = ["message_id"]
+    },
+    Case("INVALID_FIELD") { $0.headers["x-causation-id"] = .bytes([0xFF]) },
   ]
 
   @Test(arguments: cases) func theReasonIsOnTheDeadLetter(_ example: Case) async throws {
@@ -122,6 +128,50 @@ import Testing
       let lines = worker.logs.lines()
       #expect(lines.contains { $0.contains("MISSING_FIELD") })
       #expect(!lines.contains { $0.contains("123456") })
+    }
+  }
+}
+
+extension DeadLetterTests {
+  @Test func aMessageWhoseCorrelationIsNoTextIsAnsweredWithoutOne() async throws {
+    try await withWorker { worker in
+      var message = try job(replyTo: "reply-queue")
+      message.correlationID = nil
+      message.malformedProperties = ["correlation_id"]
+      try await worker.process(message)
+      let refusal = try #require(worker.published(to: "").first)
+      #expect(refusal.message.correlationID == nil)
+      #expect(try JobResult(json: refusal.message.body).reason?.detail == "INVALID_FIELD: correlation_id is not UTF-8")
+      #expect(worker.published(to: Topology.Exchanges.dead).count == 1)
+    }
+  }
+
+  @Test(arguments: [nil, "reply\nqueue"]) func whoNamesNoProperQueueIsNotAnswered(address: String?) async throws {
+    try await withWorker { worker in
+      var message = try job(replyTo: address)
+      if address == nil { message.malformedProperties = ["reply_to"] }
+      try await worker.process(message)
+      #expect(worker.published(to: "").isEmpty)
+      #expect(worker.published(to: Topology.Exchanges.results).isEmpty)
+      let dead = try #require(worker.published(to: Topology.Exchanges.dead).first?.message)
+      #expect(dead.headers[MessageHeader.lastError]?.stringValue?.hasPrefix("reply_to ") == true)
+    }
+  }
+
+  /// The sink refuses what AMQP refuses: such headers could go neither to the dead letters nor to a retry.
+  @Test func headersThatCannotBePublishedAgainAreBuriedWithoutThem() async throws {
+    try await withWorker { worker in
+      var deep = FieldValue.null
+      for _ in 0..<16 { deep = .array([deep]) }
+      for header in [deep, .string(String(repeating: "x", count: 65_000))] {
+        var message = try job()
+        message.headers["x"] = header
+        try await worker.process(message)
+        let dead = try #require(worker.published(to: Topology.Exchanges.dead).last?.message)
+        #expect(dead.headers[MessageHeader.lastError]?.stringValue?.hasPrefix("headers take more") == true)
+        #expect(dead.headers["x"] == nil)
+      }
+      #expect(worker.published(to: Topology.Exchanges.dead).count == 2)
     }
   }
 }

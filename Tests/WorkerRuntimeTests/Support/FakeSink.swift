@@ -36,6 +36,8 @@ final class FakeSink: JobSink {
   func publish(
     _ batch: [Publication], timeout: Duration?, isWanted: (@Sendable () -> Bool)?
   ) async throws(AMQPError) -> [PublishOutcome] {
+    // As a `Publisher` does: what AMQP has no room for is refused with all of its batch.
+    for publication in batch { try publication.check(maxBodyBytes: 4 << 20) }
     let result: Result<[PublishOutcome], AMQPError> = state.withLock { state in
       state.tries += 1
       if state.isStopped { return .failure(AMQPError(.closed, "stopped")) }

@@ -1,0 +1,56 @@
+public import AMQP
+
+extension Message {
+  /// Checks what the broker lets pass: properties that are no UTF-8, IDs with control characters, headers that could not be published again.
+  ///
+  /// IDs come back in replies, results and dead letters, in logs and in databases.
+  /// - Throws: a problem that names the property.
+  func checkProperties() throws(ContractProblem) {
+    if let name = malformedProperties.first {
+      throw ContractProblem(
+        .invalidField, field: name, name == "headers" ? "has a name that is not UTF-8" : "is not UTF-8")
+    }
+    try Self.check(messageID, "message_id")
+    try Self.check(correlationID, "correlation_id")
+    try Self.check(replyTo, "reply_to")
+    try Self.check(appID, "app_id")
+    guard !headers.isEmpty else { return }
+    for name in MessageHeader.texts {
+      guard case .bytes? = headers[name] else { continue }
+      throw ContractProblem(.invalidField, field: "headers.\(name)", "is not a string in UTF-8")
+    }
+    try Self.check(headers[MessageHeader.causationID]?.stringValue, "headers.\(MessageHeader.causationID)")
+    guard let size = headerBytes, size <= MessageLimits.maxHeaderBytes else {
+      throw ContractProblem(
+        .invalidField, field: "headers",
+        "take more than \(MessageLimits.maxHeaderBytes) bytes, or are nested too deeply")
+    }
+  }
+
+  /// The queue that a message which breaks the contract can be answered to; `nil` when there is none, or it is what is wrong.
+  public var answerAddress: String? {
+    guard let replyTo, !replyTo.isEmpty, !Self.hasControlCharacter(replyTo) else { return nil }
+    return replyTo
+  }
+
+  private static func check(_ id: String?, _ name: String) throws(ContractProblem) {
+    guard let id else { return }
+    guard id.utf8.count <= MessageLimits.maxShortStringBytes else {
+      throw ContractProblem(
+        .invalidField, field: name, "is longer than \(MessageLimits.maxShortStringBytes) bytes")
+    }
+    guard !hasControlCharacter(id) else {
+      throw ContractProblem(.invalidField, field: name, "holds a control character")
+    }
+  }
+
+  /// U+0000 to U+001F, and U+007F to U+009F, which begin with C2 in UTF-8.
+  private static func hasControlCharacter(_ text: String) -> Bool {
+    var last: UInt8 = 0
+    for byte in text.utf8 {
+      if byte < 0x20 || byte == 0x7F || (last == 0xC2 && byte < 0xA0) { return true }
+      last = byte
+    }
+    return false
+  }
+}
