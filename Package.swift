@@ -61,9 +61,13 @@ let libraries: [Target] = [
   library("Messages", ["AMQP", "GuardedJSON", "JOSE", "Telemetry"]),
   library(
     "ServiceRuntime", ["AMQP", "CAllocator", "GuardedJSON", "HTTPServer", "JOSE", "Messages", "Telemetry"]),
+  library("CrashMarks", ["AMQP", "Database", "JOSE", "Telemetry"]),
   library(
     "WorkerRuntime",
-    ["AMQP", "CurlTransport", "Database", "GuardedJSON", "JOSE", "Messages", "ServiceRuntime", "Telemetry"]),
+    [
+      "AMQP", "CrashMarks", "CurlTransport", "Database", "GuardedJSON", "JOSE", "Messages", "ServiceRuntime",
+      "Telemetry",
+    ]),
   library(
     "SMSDispatch",
     [
@@ -86,7 +90,10 @@ let libraries: [Target] = [
     ]),
   library(
     "Coordination",
-    ["AMQP", "Database", "GuardedJSON", "JOSE", "Messages", "PhoneNumbers", "ServiceRuntime", "Telemetry"]),
+    [
+      "AMQP", "CrashMarks", "Database", "GuardedJSON", "JOSE", "Messages", "PhoneNumbers", "ServiceRuntime",
+      "Telemetry",
+    ]),
   library("Client", ["AMQP", "JOSE", "Messages", "Telemetry"]),
   library("Benchmarks", ["AMQP", "GuardedJSON", "HTTPServer", "JOSE", "Messages", "Telemetry"]),
   library(
@@ -113,9 +120,10 @@ let testTargets: [Target] = [
   tests("Operations", ["Messages", "NameService", "PushVerification", "RelayMail", "ServiceRuntime", "Telemetry"]),
   tests("NameService"),
   tests("Benchmarks", ["CurlTransport", "HTTPServer"]),
+  tests("CrashMarks", ["AMQP", "Database", "Telemetry"]),
   tests(
     "Coordination",
-    ["AMQP", "Database", "JOSE", "Messages", "PhoneNumbers", "ServiceRuntime", "Telemetry"]),
+    ["AMQP", "CrashMarks", "Database", "JOSE", "Messages", "PhoneNumbers", "ServiceRuntime", "Telemetry"]),
   tests("CurlTransport", ["CCurl", "HTTPServer"]),
   tests("SMPP"),
   tests("HTTPServer"),
@@ -124,7 +132,7 @@ let testTargets: [Target] = [
   tests("Client", ["AMQP", "JOSE", "Messages", "Telemetry"]),
   tests("ServiceRuntime", ["AMQP", "CurlTransport", "HTTPServer", "JOSE", "Messages", "Telemetry"]),
   tests("Messages", ["AMQP", "JOSE", "Telemetry"]),
-  tests("WorkerRuntime", ["AMQP", "Database", "Messages", "ServiceRuntime", "Telemetry"]),
+  tests("WorkerRuntime", ["AMQP", "CrashMarks", "Database", "Messages", "ServiceRuntime", "Telemetry"]),
   tests(
     "SMSDispatch",
     [

@@ -35,6 +35,8 @@ private struct ScriptedWork: BatchWork {
     Conclusion(dead: DeadReason(code: "INTERNAL_ERROR", text: "given up"))
   }
 
+  func crashed(_ delivery: Delivery, at now: UnixTime) -> Conclusion { Conclusion(dead: .crashed) }
+
   func count(_ conclusion: Conclusion, took: Duration) { _ = counted.add(1) }
 }
 

@@ -1,3 +1,4 @@
+import CrashMarks
 import Messages
 import Telemetry
 
@@ -103,4 +104,7 @@ extension APIError {
     field: "message_id")
   static let notStored = APIError(
     .internalError, "the command could not be carried out, and nothing was changed", retryAfter: 30)
+  static let crashed = APIError(
+    .internalError, "the command ends the process that reads it, and was given up: do not send it again",
+    reason: CrashMarks.reason)
 }

@@ -55,6 +55,18 @@ struct CommandWork: BatchWork {
     return conclusion
   }
 
+  func crashed(_ delivery: Delivery, at now: UnixTime) -> Conclusion {
+    let message = delivery.message
+    let reply = message.replyTo.flatMap { $0.isEmpty ? nil : $0 }.map { replyTo in
+      ReplyMaker.reply(
+        CommandAnswer(.crashed), to: replyTo, messageID: message.messageID ?? MessageID.make(),
+        correlationID: message.correlationID, trace: nil, at: now)
+    }
+    return Conclusion(
+      reply: reply, dead: .crashed,
+      label: CommandLabel(command: "unknown", code: APIError.crashed.code.rawValue))
+  }
+
   func count(_ conclusion: Conclusion, took: Duration) {
     metrics.count(conclusion.tally)
     if let label = conclusion.label { metrics.count(label, took: took) }

@@ -1,4 +1,5 @@
 import AMQP
+import CrashMarks
 import Database
 import Messages
 import Telemetry
@@ -9,8 +10,8 @@ import Telemetry
 /// outbox has what was to be published, and a command that is delivered again finds its reply in the inbox. While one batch is
 /// being published, the next one is already worked on.
 final class BatchPipeline<Work: BatchWork>: Sendable {
-  private let source: any DeliverySource
-  private let work: Work
+  let source: any DeliverySource
+  let work: Work
   private let store: BatchStore<Work>
   private let outbox: Outbox
   private let clock: any WallClock
@@ -18,6 +19,7 @@ final class BatchPipeline<Work: BatchWork>: Sendable {
   private let logger: Logger
   private let metrics: CoordinatorMetrics
   private let held: HeldJobs?
+  let marks: CrashMarks
 
   /// Batches that may be being published while another is worked on; the next one waits.
   static var maxPublishing: Int { 4 }
@@ -25,7 +27,7 @@ final class BatchPipeline<Work: BatchWork>: Sendable {
   init(
     source: any DeliverySource, work: Work, database: Database, outbox: Outbox, rules: CoordinatorRules,
     clock: any WallClock, appID: String, logger: Logger, metrics: CoordinatorMetrics, health: StorageHealth,
-    conversions: ConversionKeeper, held: HeldJobs? = nil,
+    conversions: ConversionKeeper, held: HeldJobs? = nil, marks: CrashMarks? = nil,
     retryDelays: ClosedRange<Duration> = .milliseconds(100)...(.seconds(5))
   ) {
     self.source = source
@@ -39,6 +41,7 @@ final class BatchPipeline<Work: BatchWork>: Sendable {
     self.logger = logger
     self.metrics = metrics
     self.held = held
+    self.marks = marks ?? .none(queue: work.queue, clock: clock, log: logger)
   }
 
   /// Serves until ``stop()``, and returns when all that was taken is published and acknowledged.
@@ -46,6 +49,7 @@ final class BatchPipeline<Work: BatchWork>: Sendable {
     await withTaskGroup(of: Void.self) { connection in
       connection.addTask { await self.source.run() }
       await self.consume()
+      await self.marks.release()
       await self.source.close()
     }
   }
@@ -59,12 +63,21 @@ final class BatchPipeline<Work: BatchWork>: Sendable {
     await withTaskGroup(of: Void.self) { publishing in
       var count = 0
       while let deliveries = await source.next() {
-        guard let batch = await process(deliveries) else { continue }
+        let deliveries = await workOffRedelivered(deliveries)
+        guard !deliveries.isEmpty else { continue }
+        await marks.gate.enter()
+        guard let batch = await process(deliveries) else {
+          marks.gate.leave()
+          continue
+        }
         if count == Self.maxPublishing {
           await publishing.next()
           count -= 1
         }
-        publishing.addTask { await self.publish(batch) }
+        publishing.addTask {
+          await self.publish(batch)
+          self.marks.gate.leave()
+        }
         count += 1
       }
     }
@@ -73,7 +86,7 @@ final class BatchPipeline<Work: BatchWork>: Sendable {
   // MARK: Transaction
 
   /// A batch whose transaction is committed.
-  private struct Batch: Sendable {
+  struct Batch: Sendable {
     var deliveries: [Delivery]
     var conclusions: [Conclusion]
     var row: OutboxRow?
@@ -81,11 +94,11 @@ final class BatchPipeline<Work: BatchWork>: Sendable {
   }
 
   /// - Returns: `nil` when the process is to end first; the deliveries are then delivered again.
-  private func process(_ deliveries: [Delivery]) async -> Batch? {
+  func process(_ deliveries: [Delivery], isCrashed: Bool = false) async -> Batch? {
     let startedAt = ContinuousClock.now
     metrics.batchSize(of: work.queue, deliveries.count)
     let now = clock.now()
-    let prepared = deliveries.map { work.prepare($0, at: now) }
+    let prepared = deliveries.map { isCrashed ? .done(work.crashed($0, at: now)) : work.prepare($0, at: now) }
     guard let committed = await store.commit(prepared, at: now) else { return nil }
     let conclusions = zip(prepared, committed.conclusions).map { prepared, conclusion in
       if case .done(let conclusion) = prepared { return conclusion }
@@ -96,7 +109,9 @@ final class BatchPipeline<Work: BatchWork>: Sendable {
 
   // MARK: Publishing
 
-  private func publish(_ batch: Batch) async {
+  /// - Returns: whether its deliveries are settled.
+  @discardableResult
+  func publish(_ batch: Batch) async -> Bool {
     if let row = batch.row { metrics.outboxMessages.add(Double(row.messages.count)) }
     var others: [Publication] = []
     var duties: [Duty] = []
@@ -123,9 +138,11 @@ final class BatchPipeline<Work: BatchWork>: Sendable {
       let holders = batch.conclusions.compactMap(\.holder)
       if let held, !holders.isEmpty { await held.release(holders) }
       settle(batch, rejected: rejected.union(self.rejected(duties, outcomes)))
+      return true
     } catch {
       // Nothing is acknowledged: the broker delivers it again, and the inbox answers.
       logger.warning("publishing was ended", [.queue: work.queue, .error: error.description])
+      return false
     }
   }
 

@@ -19,6 +19,9 @@ protocol BatchWork: Sendable {
   /// What is answered when the transaction of a delivery fails for a reason that lies in the delivery.
   func giveUp(_ prepared: Prepared, at now: UnixTime) -> Conclusion
 
+  /// What is answered when a message is given up unread, because it ends the process.
+  func crashed(_ delivery: Delivery, at now: UnixTime) -> Conclusion
+
   /// Counts what was committed and published.
   func count(_ conclusion: Conclusion, took: Duration)
 }

@@ -1,3 +1,5 @@
+import CrashMarks
+
 /// What remains to be done with a delivery after its transaction.
 struct Conclusion: Sendable {
   /// The answer, if one was asked for.
@@ -19,6 +21,11 @@ struct DeadReason: Sendable, Hashable {
   var code: String
   /// For people; without secrets.
   var text: String
+
+  /// The process died each time it worked on the message alone.
+  static let crashed = DeadReason(
+    code: CrashMarks.reason,
+    text: "the process ended \(MarkPlan.maxDeaths) times while it worked on nothing but this message")
 }
 
 /// How a command is counted.

@@ -62,6 +62,10 @@ struct ResultWork: BatchWork {
     Conclusion(dead: DeadReason(code: "INTERNAL_ERROR", text: "the result cannot be stored"))
   }
 
+  func crashed(_ delivery: Delivery, at now: UnixTime) -> Conclusion {
+    Conclusion(dead: .crashed)
+  }
+
   func count(_ conclusion: Conclusion, took: Duration) {
     metrics.count(conclusion.tally)
   }

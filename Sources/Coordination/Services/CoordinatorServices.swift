@@ -1,4 +1,5 @@
 import AMQP
+import CrashMarks
 import Database
 import JOSE
 import Messages
@@ -39,8 +40,8 @@ public enum CoordinatorServices {
       DatabaseService(parts.database, relay: parts.relay, log: context.log),
       PublisherService(publisher: parts.publisher),
       MaintenanceService(parts.maintenance(parts.operations(assessments, kit.revocations))),
-      PipelineService(name: "results", pipeline: parts.pipeline(parts.results, results)),
-      PipelineService(name: "commands", pipeline: parts.pipeline(parts.commands, commands)),
+      PipelineService(name: "results", pipeline: try parts.pipeline(parts.results, results)),
+      PipelineService(name: "commands", pipeline: try parts.pipeline(parts.commands, commands)),
     ]
   }
 
@@ -121,11 +122,16 @@ public enum CoordinatorServices {
       ) { [publisher, commands] in publisher.isReady && commands.isReady }
     }
 
-    func pipeline<Work: BatchWork>(_ consumer: Consumer, _ work: Work) -> BatchPipeline<Work> {
+    func pipeline<Work: BatchWork>(_ consumer: Consumer, _ work: Work) throws -> BatchPipeline<Work> {
       BatchPipeline(
         source: consumer, work: work, database: database, outbox: outbox, rules: configuration.rules,
         clock: context.clock, appID: context.name, logger: context.log, metrics: metrics, health: health,
-        conversions: conversions, held: held)
+        conversions: conversions, held: held,
+        // One at a time, as batches are.
+        marks: CrashMarks(
+          queue: work.queue, store: try SQLiteMarkStore(in: database), stepsAtOnce: 1, clock: context.clock,
+          log: context.log,
+          metrics: context.metrics))
     }
   }
 

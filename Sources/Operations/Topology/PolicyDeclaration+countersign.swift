@@ -4,10 +4,13 @@ extension PolicyDeclaration {
   /// The policies of the topology.
   static let countersign = Topology.Queues.work.map(work) + RetryStep.allCases.map(retry) + [dead]
 
-  /// How often a message may come back before it is dead. It is the backstop against a message that crashes its worker,
-  /// and it also counts messages that were only prefetched when a worker died: so it is generous, and attempts are
-  /// counted elsewhere, in the header `x-attempt`.
-  static let deliveryLimit: Int64 = 50
+  /// How often a message may come back before it is dead. It counts messages, too, that were only prefetched when a process
+  /// died, so no innocent one may ever reach it: processes find the message that ends them themselves, in fewer deliveries.
+  ///
+  /// Of the messages that a process takes ahead by default, 512, any number may be such that end it. Each of them does so three
+  /// times alone, and their groups of 16 once each: 2 + 512 / 16 + 3 × 511 = 1,567 deliveries at most for the one that is not.
+  /// (Attempts are counted elsewhere, in the header `x-attempt`.)
+  static let deliveryLimit: Int64 = 2000
 
   /// How many messages may wait in a queue. Beyond that publishers are refused (and try again), instead of the broker
   /// running out of memory: a quorum queue keeps about 100 bytes of each message there.

@@ -44,7 +44,11 @@ struct ResultWriter: Sendable {
   func refusal(of message: Message, _ problem: ContractProblem, now: UnixTime) -> Publication? {
     guard let replyTo = message.answerAddress else { return nil }
     let id = message.messageID.flatMap { $0.isEmpty ? nil : $0 }
-    let ending = JobEnding(outcome: .refused, reason: .invalidMessage(problem), attempts: 0)
+    let ending =
+      problem.code == .crashed
+      // A call may have been made before the process ended.
+      ? JobEnding(outcome: .unknown, reason: .crashed(problem), attempts: 0)
+      : JobEnding(outcome: .refused, reason: .invalidMessage(problem), attempts: 0)
     let job = Envelope(
       type: jobType, messageID: id ?? "", correlationID: message.correlationID,
       trace: message.headers[MessageHeader.traceparent]?.stringValue.flatMap(TraceContext.init(traceparent:)))

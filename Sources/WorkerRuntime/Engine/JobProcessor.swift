@@ -42,7 +42,7 @@ struct JobProcessor: Sendable {
   }
 
   /// Puts a message that breaks the contract with the dead letters, and tells its sender.
-  private func bury(_ delivery: Delivery, _ problem: ContractProblem) async {
+  func bury(_ delivery: Delivery, _ problem: ContractProblem) async {
     let now = parts.clock.now()
     let id = delivery.message.messageID ?? ""
     parts.metrics.dead(problem)

@@ -1,3 +1,4 @@
+public import CrashMarks
 public import ServiceRuntime
 import Synchronization
 public import Telemetry
@@ -25,6 +26,7 @@ public final class JobWorker<Handler: JobHandler>: Service {
   private let sink: any JobSink
   private let ticker: any Ticker
   private let inFlight: InFlight
+  private let marks: CrashMarks
   private let pulse: WorkerPulse
   private let state = Mutex(State())
 
@@ -38,24 +40,30 @@ public final class JobWorker<Handler: JobHandler>: Service {
   ///   - clocks: The time of day, and what passes.
   ///   - log: Where it logs.
   ///   - metrics: Where its figures are.
+  ///   - markStore: Where the marks of redelivered jobs stand; `run` closes it at its end. Nil: nothing outlives the process, and the
+  ///     twentieth delivery of a job is its last.
   public convenience init(
     handler: Handler, options: JobWorkerOptions, lanes: [LaneConfiguration], ledger: any Ledger,
     source: any JobSource, sink: any JobSink, clocks: Clocks = .system, log: Logger,
-    metrics: MetricsRegistry
+    metrics: MetricsRegistry, markStore: (any MarkStore)? = nil
   ) {
     self.init(
       handler: handler, options: options, lanes: lanes, ledger: ledger, source: source, sink: sink, clocks: clocks,
-      log: log, metrics: metrics, ticker: SystemTicker())
+      log: log, metrics: metrics, ticker: SystemTicker(),
+      marks: CrashMarks(
+        queue: options.queue, store: markStore, stepsAtOnce: MarkedJobs.groupsAtOnce, clock: clocks.wall,
+        log: log, metrics: metrics))
   }
 
   init(
     handler: Handler, options: JobWorkerOptions, lanes: [LaneConfiguration], ledger: any Ledger,
     source: any JobSource, sink: any JobSink, clocks: Clocks, log: Logger, metrics: MetricsRegistry,
-    ticker: any Ticker
+    ticker: any Ticker, marks: CrashMarks
   ) {
     precondition(!lanes.isEmpty, "A worker needs at least one lane.")
     self.sink = sink
     self.ticker = ticker
+    self.marks = marks
     inFlight = InFlight(limit: options.maximumInFlight, onBegin: ticker.wake)
     parts = WorkerParts(
       handler: handler, options: options, lanes: lanes, ledger: ledger, source: source, sink: sink, clocks: clocks,
@@ -79,6 +87,8 @@ public final class JobWorker<Handler: JobHandler>: Service {
         await parts.source.stopConsuming()
       }
     }
+    // Before the ledger, which they may stand in.
+    await marks.release()
     await parts.ledger.close()
     finish()
   }
@@ -138,18 +148,14 @@ public final class JobWorker<Handler: JobHandler>: Service {
 
   /// One child task a job. Returns when the source is at its end and all jobs are.
   private func consume() async {
-    let processor = JobProcessor(parts: parts)
     let inFlight = inFlight
+    let jobs = MarkedJobs(marks: marks, processor: JobProcessor(parts: parts), inFlight: inFlight)
     let source = parts.source
     await withDiscardingTaskGroup { group in
       while let batch = await source.next() {
         inFlight.begin(batch.count)
-        for delivery in batch {
-          group.addTask {
-            await processor.process(delivery)
-            inFlight.end()
-          }
-        }
+        let first = await jobs.workOffRedelivered(batch) { work in group.addTask { await work() } }
+        for delivery in first { group.addTask { await jobs.work(on: delivery) } }
         await inFlight.waitForRoom()
       }
     }

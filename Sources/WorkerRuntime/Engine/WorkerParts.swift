@@ -8,7 +8,8 @@ final class WorkerParts: Sendable {
   let options: JobWorkerOptions
   let lanes: [String: Lane]
   let ledger: any Ledger
-  let source: any JobSource
+  var source: any JobSource { requeueNotes }
+  let requeueNotes: RequeueNotes
   let courier: Courier
   let callGuard: CallGuard
   let timers: Timers
@@ -44,7 +45,7 @@ final class WorkerParts: Sendable {
     self.lanes = Dictionary(
       uniqueKeysWithValues: lanes.map { ($0.name, Lane($0, now: now)) })
     self.ledger = ledger
-    self.source = source
+    requeueNotes = RequeueNotes(source)
     clock = clocks.wall
     monotonic = clocks.monotonic
     self.log = log

@@ -48,9 +48,11 @@ public struct WorkerService<Handler: JobHandler>: Service {
     // What is left of the ceiling is for closing.
     options.drainTimeout = common.stopCeiling * 3 / 4
     adjust(&options)
+    let ledger = try await settings.ledger.open()
     worker = JobWorker(
-      handler: handler, options: options, lanes: lanes, ledger: try await settings.ledger.open(), source: consumer,
-      sink: publisher, clocks: context.clocks, log: context.log, metrics: context.metrics)
+      handler: handler, options: options, lanes: lanes, ledger: ledger, source: consumer,
+      sink: publisher, clocks: context.clocks, log: context.log, metrics: context.metrics,
+      markStore: await settings.ledger.openMarks(in: ledger, log: context.log))
     worker.register(in: context.health, prefix: prefix)
   }
 

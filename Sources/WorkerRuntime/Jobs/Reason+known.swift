@@ -40,6 +40,11 @@ extension Reason {
     Reason("INVALID_MESSAGE", "\(problem.code): \(problem)")
   }
 
+  /// The message ended the process again and again, and is a dead letter.
+  static func crashed(_ problem: ContractProblem) -> Reason {
+    Reason(problem.code.rawValue, problem.description)
+  }
+
   /// Reads what a delay step's message says of the attempt before: the description of a reason, `CODE (provider's): detail`.
   init?(lastError text: String) {
     let parts = text.split(separator: ":", maxSplits: 1)

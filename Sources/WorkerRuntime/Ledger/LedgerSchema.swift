@@ -1,3 +1,4 @@
+import CrashMarks
 import Database
 
 /// The tables of the ledger's file. A migration that was released is never changed.
@@ -30,6 +31,7 @@ enum LedgerSchema {
         ALTER TABLE job ADD COLUMN correlation_id TEXT;
         CREATE INDEX job_by_match_key ON job (match_key) WHERE match_key IS NOT NULL;
         """),
+    Migration(version: 3, sql: MarkSchema.sql),
   ]
 }
 

@@ -1,3 +1,4 @@
+public import CrashMarks
 public import Database
 public import Telemetry
 
@@ -27,6 +28,16 @@ public final class SQLiteLedger: Ledger {
   }
 
   public var remembers: Bool { true }
+
+  /// Marks of redelivered jobs in the same file.
+  /// - Throws: `LedgerError`, when the file of their owners cannot be made beside it.
+  public func markStore() throws(LedgerError) -> any MarkStore {
+    do throws(DatabaseError) {
+      return try SQLiteMarkStore(in: database)
+    } catch {
+      throw LedgerError(error)
+    }
+  }
 
   /// Figures of the database below, for metrics.
   public var statistics: DatabaseStatistics { database.statistics }

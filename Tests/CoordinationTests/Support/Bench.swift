@@ -1,4 +1,5 @@
 import AMQP
+import CrashMarks
 import Database
 import FoundationEssentials
 import JOSE
@@ -139,14 +140,19 @@ final class Bench {
   /// Delivers messages in one batch, and waits until all is published and settled.
   @discardableResult
   func deliver(_ messages: [Message], keeper: CodeKeeper? = nil) async -> FakeSource {
-    let source = FakeSource([messages.map { Delivery(message: $0) }])
+    await deliver(messages.map { Delivery(message: $0) }, keeper: keeper)
+  }
+
+  @discardableResult
+  func deliver(_ deliveries: [Delivery], keeper: CodeKeeper? = nil, marks: CrashMarks? = nil) async -> FakeSource {
+    let source = FakeSource([deliveries])
     let jobs = SMSJobMaker(sealer: Sealer(keys: keys), onUnknown: rules.onUnknown)
     let keeper = keeper ?? self.keeper
     let work = CommandWork(
       preparer: CommandPreparer(rules, keeper: keeper, jobs: jobs, keys: keys, operations: operations),
       handler: CommandHandler(
         rules, keeper: keeper, jobs: jobs, operations: operations, conversions: conversions), metrics: metrics)
-    await pipeline(source, work).run()
+    await pipeline(source, work, marks).run()
     return source
   }
 
@@ -164,11 +170,13 @@ final class Bench {
     return source
   }
 
-  private func pipeline<Work: BatchWork>(_ source: FakeSource, _ work: Work) -> BatchPipeline<Work> {
+  private func pipeline<Work: BatchWork>(
+    _ source: FakeSource, _ work: Work, _ marks: CrashMarks? = nil
+  ) -> BatchPipeline<Work> {
     BatchPipeline(
       source: source, work: work, database: database, outbox: outbox, rules: rules, clock: clock,
       appID: "coordinator", logger: Logger(label: "test", sink: logs), metrics: metrics, health: health,
-      conversions: conversions, held: held)
+      conversions: conversions, held: held, marks: marks)
   }
 
   func result(_ jobID: String, _ outcome: JobOutcome, reason: JobResult.Reason? = nil) throws -> Message {

@@ -1,3 +1,4 @@
+import CrashMarks
 import Messages
 import ServiceRuntime
 import Telemetry
@@ -21,7 +22,7 @@ struct WorkerHarness: Sendable {
 
   init(
     lanes: [LaneConfiguration], ledger: any Ledger, journal: Journal, clocks: ManualClocks,
-    options: JobWorkerOptions
+    options: JobWorkerOptions, marks: CrashMarks? = nil
   ) {
     self.journal = journal
     self.clocks = clocks
@@ -32,7 +33,9 @@ struct WorkerHarness: Sendable {
     worker = JobWorker(
       handler: handler, options: options, lanes: lanes, ledger: ledger, source: source, sink: sink,
       clocks: clocks.clocks,
-      log: Logger(label: "worker", level: .debug, sink: logs, clock: clocks.wall), metrics: registry, ticker: ticker)
+      log: Logger(label: "worker", level: .debug, sink: logs, clock: clocks.wall), metrics: registry, ticker: ticker,
+      marks: marks
+        ?? CrashMarks.none(queue: options.queue, clock: clocks.wall, log: Logger(label: "worker", sink: logs)))
     worker.register(in: health)
     health.setRunning()
   }
@@ -102,11 +105,13 @@ struct WorkerHarness: Sendable {
 func withWorker(
   lanes: [LaneConfiguration] = [LaneConfiguration(name: "a")], ledger: (any Ledger)? = nil,
   clocks: ManualClocks = ManualClocks(start), options: JobWorkerOptions = WorkerHarness.options,
+  marks: CrashMarks? = nil,
   _ body: @Sendable (WorkerHarness) async throws -> Void
 ) async throws {
   let journal = Journal()
   let harness = WorkerHarness(
-    lanes: lanes, ledger: ledger ?? MemoryLedger(journal), journal: journal, clocks: clocks, options: options)
+    lanes: lanes, ledger: ledger ?? MemoryLedger(journal), journal: journal, clocks: clocks, options: options,
+    marks: marks)
   async let run: Void = harness.worker.run()
   let result: Result<Void, any Error>
   do { result = .success(try await body(harness)) } catch { result = .failure(error) }

@@ -1,0 +1,201 @@
+public import AMQP
+import Database
+public import Telemetry
+
+/// Finds the message that ends the process, and spares those that were taken from the queue beside it.
+///
+/// After a crash the broker delivers again all that was not acknowledged, and counts it as delivered, whether it was looked at or not.
+/// So what is redelivered is marked in a place that outlives the process, before anything of it is decoded, and the mark goes when the
+/// message is settled. Whoever finds the mark of a process that died looks closer: see ``MarkPlan``. What is delivered for the first
+/// time is not marked, and costs nothing.
+public final class CrashMarks: Sendable {
+  /// How long a message is alone at most, and how long the others are waited for before it. A message that ends the process does so
+  /// when it is read or answered, and not while a provider is waited for.
+  public static let patience: Duration = .seconds(5)
+  /// The reason of dead letters and answers.
+  public static let reason = "CRASHED"
+  /// The header in which a quorum queue counts deliveries.
+  static let deliveryCount = "x-delivery-count"
+
+  /// The gate that first deliveries pass too.
+  public let gate: TrialGate
+  private let queue: String
+  private let store: (any MarkStore)?
+  private let window: Window
+  private let patience: Patience
+  private let clock: any WallClock
+  private let log: Logger
+  private let found: Counter
+  private let failures: Counter
+
+  /// - Parameters:
+  ///   - queue: Where the messages come from.
+  ///   - store: Where the marks stand; nil where nothing outlives the process.
+  ///   - stepsAtOnce: Groups that are worked on at once.
+  ///   - gate: That of the process, except in tests.
+  ///   - patience: How long a message is alone at most.
+  ///   - clock: The time that marks are written at.
+  ///   - log: Where it logs.
+  ///   - metrics: Where its figures are.
+  public init(
+    queue: String, store: (any MarkStore)?, stepsAtOnce: Int, gate: TrialGate = .process,
+    patience: Patience = .lasting(CrashMarks.patience), clock: any WallClock, log: Logger, metrics: MetricsRegistry
+  ) {
+    self.queue = queue
+    self.store = store
+    self.gate = gate
+    self.patience = patience
+    self.clock = clock
+    self.log = log
+    window = Window(stepsAtOnce)
+    found = metrics.counter(
+      "countersign_crash_marks_found_total",
+      "Redelivered messages that a process was working on when it died.", labels: ["queue"]
+    ).with(queue)
+    failures = metrics.counter(
+      "countersign_crash_mark_failures_total", "Marks of redelivered messages that could not be read or written.",
+      labels: ["queue"]
+    ).with(queue)
+  }
+
+  /// Marks that nothing keeps, for one queue at a time.
+  public static func none(queue: String, clock: any WallClock, log: Logger) -> CrashMarks {
+    CrashMarks(
+      queue: queue, store: nil, stepsAtOnce: 1, gate: TrialGate(), clock: clock, log: log, metrics: MetricsRegistry())
+  }
+
+  /// Works on redelivered messages, each under its mark. Returns when all are begun.
+  ///
+  /// - Parameters:
+  ///   - redelivered: The messages, which no one has looked at yet.
+  ///   - spawn: Starts work that goes on beside the caller.
+  ///   - work: Works on a step, and returns those of its deliveries that are not settled: they went back to the queue, or will.
+  public func admit(
+    _ redelivered: [Delivery], spawn: (@escaping @Sendable () async -> Void) -> Void,
+    work: @escaping @Sendable (MarkedStep) async -> Set<DeliveryTag>
+  ) async {
+    guard !redelivered.isEmpty else { return }
+    for step in await plan(redelivered) {
+      await window.enter()
+      if step.treatment == .group {
+        await gate.enter()
+        await begin(step, isAlone: false)
+        spawn {
+          await self.end(step, unsettled: work(step))
+          self.gate.leave()
+          self.window.leave()
+        }
+      } else {
+        await tryAlone(step, spawn, work)
+      }
+    }
+  }
+
+  /// Gives the marks back that are left, when the process ends in order.
+  public func release() async {
+    guard let store else { return }
+    await attempt { store throws(DatabaseError) in try await store.release() }
+    await store.close()
+  }
+
+  private func tryAlone(
+    _ step: MarkedStep, _ spawn: (@escaping @Sendable () async -> Void) -> Void,
+    _ work: @escaping @Sendable (MarkedStep) async -> Set<DeliveryTag>
+  ) async {
+    let isQuiet = await gate.beginTrial(patience)
+    await begin(step, isAlone: isQuiet)
+    let trial = Wait()
+    spawn {
+      await self.end(step, unsettled: work(step))
+      // Otherwise others have been let in, and it was one of them.
+      if !trial.finish(true) { self.gate.leave() }
+      self.window.leave()
+    }
+    let isOver = await trial.value(patience)
+    if !isOver { await relax(step) }
+    gate.endTrial(goesOn: !isOver)
+  }
+}
+
+// MARK: - Marks
+
+extension CrashMarks {
+  private func plan(_ deliveries: [Delivery]) async -> [MarkedStep] {
+    let keys = deliveries.map { MessageKey($0, queue: queue) }
+    let standings = await find(keys)
+    report(deliveries, standings)
+    let treatments = zip(deliveries, standings).map { delivery, standing in
+      store == nil
+        ? MarkPlan.treatment(redeliveries: Self.redeliveries(delivery)) : MarkPlan.treatment(standing)
+    }
+    return MarkPlan.steps(treatments, deaths: standings.map(\.deaths)).map { step in
+      MarkedStep(
+        treatment: step.treatment,
+        deliveries: step.places.map { store == nil ? deliveries[$0] : corrected(deliveries[$0], standings[$0]) },
+        keys: step.places.map { keys[$0] }, standings: step.places.map { standings[$0] })
+    }
+  }
+
+  /// How often a message was delivered before, as the broker counts: with its neighbours' crashes.
+  private static func redeliveries(_ delivery: Delivery) -> Int {
+    max(1, delivery.message.headers[deliveryCount]?.intValue.map { Int(clamping: $0) } ?? 1)
+  }
+
+  /// The broker counts a message as delivered that only waited beside others. Under marks it is known better: it may have been begun
+  /// at its first delivery, which had no mark, and at each whose mark was found.
+  private func corrected(_ delivery: Delivery, _ standing: MarkStanding) -> Delivery {
+    var delivery = delivery
+    let count = min(Self.redeliveries(delivery), 1 + standing.begun)
+    delivery.message.headers[Self.deliveryCount] = .int(Int64(count))
+    return delivery
+  }
+
+  private func report(_ deliveries: [Delivery], _ standings: [MarkStanding]) {
+    let count = standings.count { $0.isFound }
+    guard count > 0 else { return }
+    found.increment(by: UInt64(count))
+    log.warning("messages come again that a process was working on when it died", [.queue: queue, .count: count])
+    for (delivery, standing) in zip(deliveries, standings) where standing.isFound && standing.deaths > 0 {
+      log.error(
+        "a process died while it worked on this message alone",
+        [.queue: queue, .messageID: delivery.message.messageID, "deaths": standing.deaths])
+    }
+  }
+
+  private func find(_ keys: [MessageKey]) async -> [MarkStanding] {
+    var found: [MessageKey: MarkStanding] = [:]
+    await attempt { store throws(DatabaseError) in found = try await store.find(keys) }
+    return keys.map { found[$0] ?? MarkStanding() }
+  }
+
+  private func begin(_ step: MarkedStep, isAlone: Bool) async {
+    let now = clock.now()
+    await attempt { store throws(DatabaseError) in try await store.write(step.marks(isAlone: isAlone), at: now) }
+  }
+
+  private func relax(_ step: MarkedStep) async {
+    for key in step.keys {
+      await attempt { store throws(DatabaseError) in try await store.relax(key) }
+    }
+  }
+
+  private func end(_ step: MarkedStep, unsettled: Set<DeliveryTag>) async {
+    let settled = step.keys { !unsettled.contains($0.tag) }
+    let back = step.keys { unsettled.contains($0.tag) }
+    if !settled.isEmpty { await attempt { store throws(DatabaseError) in try await store.remove(settled) } }
+    if !back.isEmpty { await attempt { store throws(DatabaseError) in try await store.giveBack(back) } }
+  }
+
+  /// Without its mark a message is worked on all the same, as at its first delivery: a full disk must not stop the queue.
+  private func attempt(_ body: (any MarkStore) async throws(DatabaseError) -> Void) async {
+    guard let store else { return }
+    do throws(DatabaseError) {
+      try await body(store)
+    } catch {
+      failures.increment()
+      log.error(
+        "marks of redelivered messages cannot be kept; a crash may cost innocent messages now",
+        [.queue: queue, .error: error.description])
+    }
+  }
+}

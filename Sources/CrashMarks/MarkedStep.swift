@@ -1,0 +1,23 @@
+public import AMQP
+
+/// Redelivered messages that are worked on together, and how.
+public struct MarkedStep: Sendable {
+  /// What is done with them.
+  public let treatment: MarkTreatment
+  /// The messages; one, unless they are a group.
+  public let deliveries: [Delivery]
+  let keys: [MessageKey]
+  let standings: [MarkStanding]
+
+  /// How many processes died of it; for one message.
+  public var deaths: Int { standings.map(\.deaths).max() ?? 0 }
+
+  func marks(isAlone: Bool) -> [NewMark] {
+    zip(keys, standings).map { NewMark(key: $0, standing: $1, isAlone: isAlone) }
+  }
+
+  /// The keys of the deliveries for which something holds.
+  func keys(where isIncluded: (Delivery) -> Bool) -> [MessageKey] {
+    zip(deliveries, keys).filter { isIncluded($0.0) }.map(\.1)
+  }
+}

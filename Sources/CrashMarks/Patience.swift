@@ -1,0 +1,62 @@
+import Synchronization
+
+/// How long something is waited for.
+public struct Patience: Sendable {
+  let sleep: @Sendable () async -> Void
+
+  /// - Parameter sleep: Returns when the patience is over, or its task is cancelled.
+  public init(sleep: @escaping @Sendable () async -> Void) {
+    self.sleep = sleep
+  }
+
+  /// By the clock of the machine.
+  public static func lasting(_ duration: Duration) -> Patience {
+    Patience {
+      // Cancelled: what was waited for has come.
+      try? await Task.sleep(for: duration)
+    }
+  }
+}
+
+/// Something that is waited for once, and comes once.
+final class Wait: Sendable {
+  private struct State {
+    var value: Bool?
+    var waiter: CheckedContinuation<Bool, Never>?
+  }
+
+  private let state = Mutex(State())
+
+  /// Ends the wait. Only the first one counts.
+  /// - Returns: Whether it was the first.
+  @discardableResult
+  func finish(_ value: Bool) -> Bool {
+    let (isFirst, waiter) = state.withLock { state -> (Bool, CheckedContinuation<Bool, Never>?) in
+      guard state.value == nil else { return (false, nil) }
+      state.value = value
+      defer { state.waiter = nil }
+      return (true, state.waiter)
+    }
+    waiter?.resume(returning: value)
+    return isFirst
+  }
+
+  /// What it ended with: false when the patience was over before.
+  func value(_ patience: Patience) async -> Bool {
+    await withTaskGroup(of: Void.self) { group in
+      group.addTask {
+        await patience.sleep()
+        self.finish(false)
+      }
+      let value = await withCheckedContinuation { continuation in
+        let known = state.withLock { state in
+          if state.value == nil { state.waiter = continuation }
+          return state.value
+        }
+        if let known { continuation.resume(returning: known) }
+      }
+      group.cancelAll()
+      return value
+    }
+  }
+}

@@ -1,0 +1,133 @@
+public import Database
+public import Telemetry
+
+/// Marks in a table of an SQLite file: the coordinator's database, the ledger, or a file of their own.
+public final class SQLiteMarkStore: MarkStore {
+  /// Rows at which the oldest go. A process has marks of a few groups at once, and leaves them when it dies.
+  static let maxRows = 4096
+  /// How old a mark may get: far longer than a message that is redelivered waits for somebody to take it.
+  static let retention: Duration = .seconds(48 * 3600)
+
+  private let database: Database
+  private let owners: OwnerLocks
+  private let isOwnFile: Bool
+
+  /// Marks in a database that has the table of ``MarkSchema``, and that somebody else closes.
+  public convenience init(in database: Database) throws(DatabaseError) {
+    try self.init(database, isOwnFile: false)
+  }
+
+  private init(_ database: Database, isOwnFile: Bool) throws(DatabaseError) {
+    self.database = database
+    self.isOwnFile = isOwnFile
+    owners = try OwnerLocks(path: database.path)
+  }
+
+  /// Opens a file of the marks' own, or makes it.
+  /// - Parameter path: The file; its directory must exist.
+  public static func open(path: String) async throws(DatabaseError) -> SQLiteMarkStore {
+    let database = try await Database.open(path: path, migrations: [Migration(version: 1, sql: MarkSchema.sql)])
+    do throws(DatabaseError) {
+      return try SQLiteMarkStore(database, isOwnFile: true)
+    } catch {
+      await database.close()
+      throw error
+    }
+  }
+
+  public func find(_ keys: [MessageKey]) async throws(DatabaseError) -> [MessageKey: MarkStanding] {
+    let owners = owners
+    return try await database.read { session throws(DatabaseError) in
+      var found: [MessageKey: MarkStanding] = [:]
+      for key in keys where found[key] == nil {
+        let records = try Self.records(of: key, owners, session)
+        if !records.isEmpty { found[key] = MarkStanding(records) }
+      }
+      return found
+    }
+  }
+
+  public func write(_ marks: [NewMark], at now: UnixTime) async throws(DatabaseError) {
+    let own = owners.own
+    try await database.write { session throws(DatabaseError) -> Void in
+      try Self.purge(at: now, session)
+      for mark in marks { try Self.write(mark, own, now, session) }
+    }
+  }
+
+  public func relax(_ key: MessageKey) async throws(DatabaseError) {
+    try await change("UPDATE crash_mark SET alone = 0 WHERE message = ? AND owner = ?", [key])
+  }
+
+  public func remove(_ keys: [MessageKey]) async throws(DatabaseError) {
+    try await change("DELETE FROM crash_mark WHERE message = ? AND owner = ?", keys)
+  }
+
+  public func giveBack(_ keys: [MessageKey]) async throws(DatabaseError) {
+    try await change(
+      "UPDATE OR REPLACE crash_mark SET owner = 0, alone = 0, begun = begun + 1 WHERE message = ? AND owner = ?", keys)
+  }
+
+  public func release() async throws(DatabaseError) {
+    let own = owners.own
+    try await database.write { session throws(DatabaseError) -> Void in
+      try session.execute(
+        "DELETE FROM crash_mark WHERE owner = ? AND suspect = 0 AND begun = 0", [.integer(own)])
+      try session.execute("UPDATE OR REPLACE crash_mark SET owner = 0, alone = 0 WHERE owner = ?", [.integer(own)])
+    }
+  }
+
+  public func close() async {
+    if isOwnFile { await database.close() }
+  }
+
+  private func change(_ sql: String, _ keys: [MessageKey]) async throws(DatabaseError) {
+    let own = owners.own
+    try await database.write { session throws(DatabaseError) -> Void in
+      for key in keys { try session.execute(sql, [.blob(key.bytes), .integer(own)]) }
+    }
+  }
+
+  private static func records(
+    of key: MessageKey, _ owners: OwnerLocks, _ session: Session
+  ) throws(DatabaseError) -> [MarkRecord] {
+    try session.query(
+      "SELECT owner, alone, suspect, deaths, begun FROM crash_mark WHERE message = ? LIMIT ?",
+      [.blob(key.bytes), Value(maxRows)]
+    ) { row throws(DatabaseError) in
+      let number = Int64(row.int(0))
+      return MarkRecord(
+        number: number, owner: owners.state(of: number),
+        isAlone: row.int(1) != 0, isSuspect: row.int(2) != 0, deaths: row.int(3), begun: row.int(4))
+    }
+  }
+
+  private static func write(
+    _ mark: NewMark, _ own: Int64, _ now: UnixTime, _ session: Session
+  ) throws(DatabaseError) {
+    for owner in mark.standing.replaced {
+      try session.execute(
+        "DELETE FROM crash_mark WHERE message = ? AND owner = ?", [.blob(mark.key.bytes), .integer(owner)])
+    }
+    try session.execute(
+      """
+      INSERT OR REPLACE INTO crash_mark (message, owner, alone, suspect, deaths, begun, written_at)
+      VALUES (?, ?, ?, ?, ?, ?, ?)
+      """,
+      [
+        .blob(mark.key.bytes), .integer(own), Value(mark.isAlone), Value(mark.standing.isSuspect),
+        Value(mark.standing.deaths), Value(mark.standing.begun), .integer(now.milliseconds),
+      ])
+  }
+
+  /// The table has few rows, so it needs no index on the time.
+  private static func purge(at now: UnixTime, _ session: Session) throws(DatabaseError) {
+    try session.execute("DELETE FROM crash_mark WHERE written_at < ?", [.integer((now - retention).milliseconds)])
+    try session.execute(
+      """
+      DELETE FROM crash_mark WHERE (message, owner) IN (
+        SELECT message, owner FROM crash_mark ORDER BY written_at
+        LIMIT max(0, (SELECT count(*) FROM crash_mark) - ?))
+      """, [Value(maxRows)])
+  }
+}

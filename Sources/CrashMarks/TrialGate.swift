@@ -1,0 +1,103 @@
+import Synchronization
+
+/// Lets a message be worked on while nothing else in the process is, so that a crash has one cause only.
+///
+/// Whoever works on messages enters and leaves, which costs a lock and no more. A trial waits until all have left and keeps others
+/// out. There is one for a process, whatever queues it takes messages from: a process dies as a whole.
+public final class TrialGate: Sendable {
+  /// That of this process.
+  public static let process = TrialGate()
+
+  private struct State {
+    var inside = 0
+    var isTrial = false
+    var trials: [CheckedContinuation<Void, Never>] = []
+    var entrants: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
+    var quiet: Wait?
+  }
+
+  private let state = Mutex(State())
+
+  /// Creates one; processes use ``process``.
+  public init() {}
+
+  /// Begins work on so many messages. Suspends while there is a trial.
+  public func enter(_ count: Int = 1) async {
+    if tryEnter(count) { return }
+    await withCheckedContinuation { continuation in
+      let isIn = state.withLock { state in
+        guard state.isTrial else {
+          state.inside += count
+          return true
+        }
+        state.entrants.append((count, continuation))
+        return false
+      }
+      if isIn { continuation.resume() }
+    }
+  }
+
+  /// Ends work on one message, or on what was entered as one.
+  public func leave() {
+    let quiet = state.withLock { state -> Wait? in
+      state.inside -= 1
+      guard state.inside == 0 else { return nil }
+      defer { state.quiet = nil }
+      return state.quiet
+    }
+    quiet?.finish(true)
+  }
+
+  /// Begins a trial: suspends until the others are over, and until all have left, but for that at most as long as the patience lasts.
+  ///
+  /// - Returns: Whether nothing else is being worked on. If not, nothing more is begun all the same.
+  func beginTrial(_ patience: Patience) async -> Bool {
+    await takeTurn()
+    let wait = state.withLock { state -> Wait? in
+      guard state.inside > 0 else { return nil }
+      let wait = Wait()
+      state.quiet = wait
+      return wait
+    }
+    guard let wait else { return true }
+    let isQuiet = await wait.value(patience)
+    state.withLock { $0.quiet = nil }
+    return isQuiet
+  }
+
+  /// Ends a trial.
+  /// - Parameter goesOn: Whether its message is still being worked on, as one of many now; its end leaves.
+  func endTrial(goesOn: Bool = false) {
+    let woken = state.withLock { state -> [CheckedContinuation<Void, Never>] in
+      if goesOn { state.inside += 1 }
+      if !state.trials.isEmpty { return [state.trials.removeFirst()] }
+      state.isTrial = false
+      defer { state.entrants = [] }
+      for entrant in state.entrants { state.inside += entrant.count }
+      return state.entrants.map(\.continuation)
+    }
+    for continuation in woken { continuation.resume() }
+  }
+
+  private func tryEnter(_ count: Int) -> Bool {
+    state.withLock { state in
+      guard !state.isTrial else { return false }
+      state.inside += count
+      return true
+    }
+  }
+
+  private func takeTurn() async {
+    await withCheckedContinuation { continuation in
+      let isMine = state.withLock { state in
+        if state.isTrial {
+          state.trials.append(continuation)
+          return false
+        }
+        state.isTrial = true
+        return true
+      }
+      if isMine { continuation.resume() }
+    }
+  }
+}

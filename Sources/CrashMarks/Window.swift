@@ -1,0 +1,40 @@
+import Synchronization
+
+/// Bounds how many steps are under way at once.
+final class Window: Sendable {
+  private struct State {
+    var free: Int
+    var waiters: [CheckedContinuation<Void, Never>] = []
+  }
+
+  private let state: Mutex<State>
+
+  /// - Parameter size: Steps at once, 1 or more.
+  init(_ size: Int) {
+    state = Mutex(State(free: size))
+  }
+
+  /// Suspends while there is no room.
+  func enter() async {
+    await withCheckedContinuation { continuation in
+      let isIn = state.withLock { state in
+        guard state.free > 0 else {
+          state.waiters.append(continuation)
+          return false
+        }
+        state.free -= 1
+        return true
+      }
+      if isIn { continuation.resume() }
+    }
+  }
+
+  func leave() {
+    let next = state.withLock { state -> CheckedContinuation<Void, Never>? in
+      guard state.waiters.isEmpty else { return state.waiters.removeFirst() }
+      state.free += 1
+      return nil
+    }
+    next?.resume()
+  }
+}

@@ -1,0 +1,225 @@
+import AMQP
+import Database
+import Synchronization
+import Telemetry
+import Testing
+
+@testable import CrashMarks
+
+/// Marks in memory, whose owner can be made to die.
+private final class MemoryMarks: MarkStore {
+  struct State {
+    var rows: [MessageKey: MarkRecord] = [:]
+    var isBroken = false
+    var writes: [Int] = []
+    var isDead = false
+  }
+
+  let state = Mutex(State())
+
+  func find(_ keys: [MessageKey]) async throws(DatabaseError) -> [MessageKey: MarkStanding] {
+    try check()
+    return state.withLock { state in
+      keys.reduce(into: [:]) { found, key in found[key] = state.rows[key].map { MarkStanding([$0]) } }
+    }
+  }
+
+  func write(_ marks: [NewMark], at now: UnixTime) async throws(DatabaseError) {
+    try check()
+    state.withLock { state in
+      state.writes.append(marks.count)
+      for mark in marks {
+        state.rows[mark.key] = MarkRecord(
+          number: 1, owner: .ourselves, isAlone: mark.isAlone, isSuspect: mark.standing.isSuspect,
+          deaths: mark.standing.deaths, begun: mark.standing.begun)
+      }
+    }
+  }
+
+  func relax(_ key: MessageKey) async throws(DatabaseError) { change([key]) { $0?.isAlone = false } }
+
+  func remove(_ keys: [MessageKey]) async throws(DatabaseError) { change(keys) { $0 = nil } }
+
+  func giveBack(_ keys: [MessageKey]) async throws(DatabaseError) {
+    change(keys) { row in
+      row?.owner = .nobody
+      row?.isAlone = false
+      row?.begun += 1
+    }
+  }
+
+  func release() async throws(DatabaseError) {}
+
+  func close() async {}
+
+  /// The process that wrote the marks has ended.
+  func die() {
+    state.withLock { state in
+      state.isDead = true
+      for key in state.rows.keys { state.rows[key]?.owner = .dead }
+    }
+  }
+
+  /// Another process goes on.
+  func restart() { state.withLock { $0.isDead = false } }
+
+  private func change(_ keys: [MessageKey], _ body: (inout MarkRecord?) -> Void) {
+    state.withLock { state in
+      for key in keys where !state.isDead { body(&state.rows[key]) }
+    }
+  }
+
+  private func check() throws(DatabaseError) {
+    if state.withLock({ $0.isBroken }) { throw DatabaseError(.diskFull, "full") }
+  }
+}
+
+extension Patience {
+  /// Never over, until it is cancelled.
+  fileprivate static let endless = Patience { try? await Task.sleep(for: .seconds(86_400)) }
+  /// Over at once.
+  fileprivate static let none = Patience {}
+}
+
+/// A number that tasks share.
+private final class Tally: Sendable {
+  private let stored = Mutex(0)
+
+  var value: Int { stored.withLock { $0 } }
+
+  func add(_ amount: Int) { stored.withLock { $0 += amount } }
+}
+
+@Suite struct AdmissionTests {
+  private let store = MemoryMarks()
+  private let gate = TrialGate()
+  private let registry = MetricsRegistry()
+  private let logs = MemorySink()
+
+  private func marks(_ patience: Patience = .endless, store: (any MarkStore)?, atOnce: Int = 1) -> CrashMarks {
+    CrashMarks(
+      queue: "q", store: store, stepsAtOnce: atOnce, gate: gate, patience: patience, clock: ManualClock(),
+      log: Logger(label: "test", sink: logs), metrics: registry)
+  }
+
+  private static func delivery(_ number: Int, count: Int = 1) -> Delivery {
+    Delivery(
+      message: Message(headers: ["x-delivery-count": .int(Int64(count))], messageID: "m\(number)"),
+      tag: DeliveryTag(number: UInt64(number)), isRedelivered: true)
+  }
+
+  private static func admit(
+    _ deliveries: [Delivery], _ marks: CrashMarks,
+    _ work: @escaping @Sendable (MarkedStep) async -> Set<DeliveryTag>
+  ) async {
+    await withTaskGroup(of: Void.self) { group in
+      await marks.admit(deliveries, spawn: { work in group.addTask { await work() } }, work: work)
+    }
+  }
+
+  @Test func sixteenMessagesShareOneWriteAndLeaveNothing() async {
+    let sizes = Mutex<[Int]>([])
+    await Self.admit((0..<40).map { Self.delivery($0) }, marks(store: store)) { [store] step in
+      sizes.withLock { $0.append(step.deliveries.count) }
+      // Whatever is done with a message, its mark stands by then.
+      #expect(step.keys.allSatisfy { key in store.state.withLock { $0.rows[key] != nil } })
+      return []
+    }
+    #expect(sizes.withLock { $0 } == [16, 16, 8])
+    #expect(store.state.withLock { $0.writes } == [16, 16, 8])
+    #expect(store.state.withLock { $0.rows.isEmpty })
+  }
+
+  @Test func membersOfADeadGroupAreTheOnlyOnesInTheProcess() async {
+    let deliveries = [Self.delivery(1), Self.delivery(2)]
+    await Self.admit(deliveries, marks(store: store)) { [store] _ in
+      store.die()
+      return []
+    }
+    store.restart()
+    let working = Tally()
+    await Self.admit(deliveries, marks(store: store, atOnce: 4)) { [gate, store] step in
+      #expect(step.treatment == .alone)
+      #expect(store.state.withLock { $0.rows[step.keys[0]]?.isAlone } == true)
+      working.add(1)
+      // Somebody else of the process, who has to wait.
+      Task {
+        await gate.enter()
+        #expect(working.value == 0)
+        gate.leave()
+      }
+      for _ in 0..<100 { await Task.yield() }
+      working.add(-1)
+      return []
+    }
+    await gate.enter()
+    #expect(registry.render().contains("countersign_crash_marks_found_total{queue=\"q\"} 2"))
+  }
+
+  @Test func beingDeliveredBesideOthersIsNotBeingAlone() async {
+    await gate.enter()
+    store.state.withLock { $0.rows[MessageKey(Self.delivery(1), queue: "q")] = MarkRecord(number: 1, owner: .dead) }
+    await Self.admit([Self.delivery(1)], marks(.none, store: store)) { [store] step in
+      #expect(store.state.withLock { $0.rows[step.keys[0]]?.isAlone } == false)
+      return []
+    }
+    gate.leave()
+  }
+
+  @Test func aMessageThatTakesLongIsNoLongerAloneWhenOthersGoOn() async {
+    store.state.withLock { $0.rows[MessageKey(Self.delivery(1), queue: "q")] = MarkRecord(number: 1, owner: .dead) }
+    await Self.admit([Self.delivery(1)], marks(.none, store: store)) { [gate, store] step in
+      // Its time is over at once: whoever waits gets in while it goes on.
+      await gate.enter()
+      #expect(store.state.withLock { $0.rows[step.keys[0]]?.isAlone } == false)
+      gate.leave()
+      return []
+    }
+    #expect(store.state.withLock { $0.rows.isEmpty })
+  }
+
+  @Test func threeDeathsAloneAndItIsBuriedUnread() async {
+    for expected: MarkTreatment in [.group, .alone, .alone, .alone, .bury, .leave] {
+      store.restart()
+      await Self.admit([Self.delivery(1)], marks(store: store)) { [store] step in
+        #expect(step.treatment == expected)
+        store.die()
+        return []
+      }
+    }
+    let deaths = logs.events.filter { $0.message == "a process died while it worked on this message alone" }
+    #expect(deaths.count == 4)
+  }
+
+  @Test func whatGoesBackKeepsItsMark() async {
+    await Self.admit([Self.delivery(1), Self.delivery(2)], marks(store: store)) { _ in [DeliveryTag(number: 2)] }
+    let rows = store.state.withLock { Array($0.rows.values) }
+    #expect(rows == [MarkRecord(number: 1, owner: .nobody, begun: 1)])
+    // It was begun twice, whatever the broker counts.
+    await Self.admit([Self.delivery(2, count: 7)], marks(store: store)) { step in
+      #expect(step.deliveries[0].message.headers["x-delivery-count"] == 2)
+      return []
+    }
+  }
+
+  @Test func withoutAStoreTheTwentiethDeliveryIsBuried() async {
+    let seen = Mutex<[MarkTreatment]>([])
+    await Self.admit([Self.delivery(1, count: 18), Self.delivery(2, count: 19)], marks(store: nil)) { step in
+      seen.withLock { $0.append(step.treatment) }
+      return []
+    }
+    #expect(seen.withLock { $0 } == [.bury, .group])
+  }
+
+  @Test func aStoreThatFailsStopsNothing() async {
+    store.state.withLock { $0.isBroken = true }
+    let count = Tally()
+    await Self.admit([Self.delivery(1), Self.delivery(2, count: 40)], marks(store: store)) { step in
+      #expect(step.treatment == .group)
+      count.add(step.deliveries.count)
+      return []
+    }
+    #expect(count.value == 2)
+    #expect(logs.events.contains { $0.message.hasPrefix("marks of redelivered messages cannot be kept") })
+  }
+}
