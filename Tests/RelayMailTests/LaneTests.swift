@@ -88,16 +88,23 @@ import WorkerRuntime
     #expect(word(try await ending(SMTPFailure(kind: kind, stage: stage)).classification) == expected)
   }
 
-  @Test(arguments: [
-    #"{rules: [{class: "accepted", reason: "A", detail: "d"}]}"#,
-    #"{rules: [{stages: ["nowhere"], class: "refused", reason: "A", detail: "d"}]}"#,
-    #"{rules: [{codes: ["5x"], class: "refused", reason: "A", detail: "d"}]}"#,
-    #"{rules: [{texts: ["Upper"], class: "refused", reason: "A", detail: "d"}]}"#, "{}",
-  ])
-  func tablesThatAreWrong(text: String) throws {
+  @Test(
+    arguments: [
+      (#"{rules: [{class: "accepted", reason: "A", detail: "d"}]}"#, "rules[0].class is not valid"),
+      (#"{rules: [{stages: ["nowhere"], class: "refused", reason: "A", detail: "d"}]}"#, "rules[0].stages must be of"),
+      (#"{rules: [{codes: ["5x"], class: "refused", reason: "A", detail: "d"}]}"#, "rules[0].codes must be"),
+      (#"{rules: [{texts: ["Upper"], class: "refused", reason: "A", detail: "d"}]}"#, "rules[0].texts must be"),
+      (
+        #"{rules: [{text: ["lower"], class: "refused", reason: "A", detail: "d"}]}"#,
+        "rules[0].text: unknown key (did you mean texts?)"
+      ), (#"{rule: []}"#, "rule: unknown key (did you mean rules?)"), ("{rules: []}", "rules is empty"),
+      ("{}", "rules is missing"),
+    ])
+  func tablesThatAreWrong(text: String, problem: String) throws {
     let path = temporaryPath("table")
     try Data(text.utf8).write(to: URL(filePath: path))
     defer { try? FileManager.default.removeItem(atPath: path) }
-    #expect(throws: RelayMailError.self) { try ReplyTable(file: path) }
+    let error = #expect(throws: RelayMailError.self) { try ReplyTable(file: path) }
+    #expect(error?.message.contains(problem) == true, "\(error?.message ?? "")")
   }
 }

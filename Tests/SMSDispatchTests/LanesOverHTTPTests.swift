@@ -46,7 +46,7 @@ struct LanesOverHTTPTests {
       name: "a",
       configuration: TwilioConfiguration(
         baseURL: "http://127.0.0.1:\(port)", accountSID: "AC1", username: nil, sender: .number("+15005550006")),
-      password: Secret("sesame"), table: try ProviderTable(file: Shipped.config + "/providers/twilio.json5"),
+      password: Secret("sesame"), table: try Shipped.table("twilio"),
       http: transport, clock: SystemClock())
   }
 

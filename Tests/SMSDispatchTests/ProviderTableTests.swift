@@ -6,7 +6,7 @@ import WorkerRuntime
 
 @Suite("Provider tables")
 struct ProviderTableTests {
-  private func twilio() throws -> ProviderTable { try ProviderTable(file: Shipped.config + "/providers/twilio.json5") }
+  private func twilio() throws -> ProviderTable { try Shipped.table("twilio") }
 
   @Test(
     "Twilio's codes, else the class of the status",
@@ -76,6 +76,18 @@ struct ProviderTableTests {
       (#"{codes: {"1": {class: "retry", detail: "y"}}}"#, "codes.1.reason is missing"),
       (#"{statuses: {"200": {class: "retry", reason: "X", detail: "y"}}}"#, "statuses.200 must be an HTTP status"),
       (#"{codes: []}"#, "codes is not of type"),
+      (#"{code: {"1": {class: "retry", reason: "X", detail: "y"}}}"#, "code: unknown key (did you mean codes?)"),
+      (
+        #"{codes: {"1": {clas: "retry", reason: "X", detail: "y"}}}"#, "codes.1.clas: unknown key (did you mean class?)"
+      ),
+      (#"{receipts: {"1": {class: "retry", reason: "X", detail: "y"}}}"#, "receipts.1.class: unknown key"),
+      (#"{codes: {"1": {class: "retry", reason: "X", detail: "y"}}}"#, "statuses is missing"),
+      (#"{codes: {}, statuses: {"4xx": {class: "retry", reason: "X", detail: "y"}}}"#, "codes is empty"),
+      ("{}", "codes is missing"),
+      (
+        #"{codes: {"1": {class: "retry", reason: "X", detail: "y"}}, statuses: {"4xx": {class: "retry", reason: "X", detail: "y"}}, receipts: {}}"#,
+        "receipts is of no use here"
+      ),
     ])
   func wrongFile(text: String, expected: String) throws {
     let path = FileManager.default.temporaryDirectory.path + "/table-\(UInt64.random(in: 0 ... .max)).json5"

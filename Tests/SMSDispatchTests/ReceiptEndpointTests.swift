@@ -17,7 +17,7 @@ struct ReceiptEndpointTests {
   private let clock = ManualClock(Sample.now)
 
   private func endpoint(_ sink: any JobSink) throws -> ReceiptEndpoint {
-    let table = try ProviderTable(file: Shipped.config + "/providers/twilio.json5")
+    let table = try Shipped.table("twilio")
     let source = TwilioReceipts(signature: TwilioSignature(authToken: Secret("token")), table: table)
     let bird = MessageBirdReceipts(
       signature: MessageBirdSignature(signingKey: Secret("key")), table: try ProviderUnderTest.table("messagebird"))

@@ -35,7 +35,7 @@ private final class FakeSession: SMPPSubmitting {
 
 @Suite("SMPP lane")
 struct SMPPLaneTests {
-  private static let table = Result { try ProviderTable(file: Shipped.config + "/providers/smpp.json5") }
+  private static let table = Result { try Shipped.table("smpp") }
 
   private func lane(_ session: FakeSession, _ longMessages: SMPPLaneConfiguration.LongMessages = .udh) throws
     -> SMPPLane

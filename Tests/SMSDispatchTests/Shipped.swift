@@ -1,4 +1,6 @@
-import SMSDispatch
+import WorkerRuntime
+
+@testable import SMSDispatch
 
 /// The files that are shipped with the worker, as the tests find them.
 enum Shipped {
@@ -9,5 +11,9 @@ enum Shipped {
 
   static func templates() throws(SMSDispatchError) -> SMSTemplates {
     try SMSTemplates(directory: config + "/templates/sms", defaultLanguage: "en")
+  }
+
+  static func table(_ provider: String) throws(WorkerSetupError) -> ProviderTable {
+    try ProviderTables.read(provider, directory: config + "/providers")
   }
 }

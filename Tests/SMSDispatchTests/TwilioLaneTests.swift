@@ -15,7 +15,7 @@ struct TwilioLaneTests {
       name: "a",
       configuration: TwilioConfiguration(
         baseURL: "http://127.0.0.1:1/", accountSID: "AC1", username: username, sender: sender),
-      password: Secret("sesame"), table: try ProviderTable(file: Shipped.config + "/providers/twilio.json5"),
+      password: Secret("sesame"), table: try Shipped.table("twilio"),
       http: http,
       clock: ManualClock(Sample.now))
   }

@@ -46,7 +46,7 @@ struct WebhookLaneTests {
   private func lane(_ http: FakeHTTP, from: String? = nil, deduplicates: Bool = false) throws -> WebhookLane {
     WebhookLane(
       name: "a", url: "http://127.0.0.1:1/sms", from: from, signer: try WebhookSigner(Secret(oldSecret)),
-      deduplicates: deduplicates, table: try ProviderTable(file: Shipped.config + "/providers/webhook.json5"),
+      deduplicates: deduplicates, table: try Shipped.table("webhook"),
       http: http,
       clock: ManualClock(Sample.now))
   }

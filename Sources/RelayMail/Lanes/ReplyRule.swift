@@ -1,7 +1,8 @@
 import CurlTransport
+import WorkerRuntime
 
 /// One row of the table that says what a server's replies mean. Every condition that a row has must hold.
-struct ReplyRule: Decodable, Sendable, Hashable {
+struct ReplyRule: KeyedPart, Sendable, Hashable {
   /// What a reply means.
   enum Class: String, Decodable, Sendable { case refused, otherLane, retry, laneDown }
 
@@ -23,6 +24,12 @@ struct ReplyRule: Decodable, Sendable, Hashable {
   let suppress: Bool?
   /// When it is tried again, if the reply does not say.
   let delaySeconds: Int?
+
+  static let keys = CodingKeys.allCases.map(\.rawValue)
+
+  enum CodingKeys: String, CodingKey, CaseIterable {
+    case stages, codes, enhanced, texts, `class`, reason, detail, suppress, delaySeconds
+  }
 
   func fits(_ stage: SMTPStage, _ reply: SMTPReply, lowerText: String) -> Bool {
     if let stages, !stages.contains(stage.rawValue) { return false }

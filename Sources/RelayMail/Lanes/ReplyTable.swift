@@ -10,7 +10,11 @@ struct ReplyTable: Sendable {
   /// A file larger than this is no table.
   private static let maxFileBytes = 1024 * 1024
 
-  private struct File: Decodable { let rules: [ReplyRule] }
+  private struct File: KeyedPart {
+    let rules: [Strict<ReplyRule>]
+
+    static let keys = ["rules"]
+  }
 
   init(_ rules: [ReplyRule]) {
     self.rules = rules
@@ -23,9 +27,14 @@ struct ReplyTable: Sendable {
       throw RelayMailError(.invalidTable, error.message)
     }
     do {
-      rules = try JSONReader(maxBytes: Self.maxFileBytes, syntax: .json5).decode(File.self, from: data).rules
+      rules = try JSONReader(maxBytes: Self.maxFileBytes, syntax: .json5).decode(Strict<File>.self, from: data)
+        .part.rules.map(\.part)
     } catch {
       throw RelayMailError(.invalidTable, "\(path): \(DecodingText.describe(error))")
+    }
+    guard !rules.isEmpty else {
+      throw RelayMailError(
+        .invalidTable, "\(path): rules is empty: the table that is shipped shows what belongs there")
     }
     for (index, rule) in rules.enumerated() {
       if let problem = Self.problem(rule) {

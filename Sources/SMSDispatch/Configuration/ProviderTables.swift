@@ -10,24 +10,34 @@ struct ProviderTables: Sendable {
   let messageBird: ProviderTable
   let aws: ProviderTable
 
+  /// The sections that each provider's table must have.
+  static let sections: [String: Set<ProviderTable.Section>] = [
+    "twilio": [.codes, .statuses], "webhook": [.statuses], "smpp": [.codes], "vonage": [.codes, .statuses, .receipts],
+    "messagebird": [.codes, .statuses, .receipts], "aws": [.codes, .statuses],
+  ]
+
   /// Reads them with the configuration, so that `--check` finds what is wrong with them. Problems are reported to the section.
   init(_ section: ConfigurationSection) {
     let directory = section.path(
       "providersDirectory", default: "providers", "The directory with the providers' tables.")
-    twilio = Self.read("\(directory)/twilio.json5", section)
-    webhook = Self.read("\(directory)/webhook.json5", section)
-    smpp = Self.read("\(directory)/smpp.json5", section)
-    vonage = Self.read("\(directory)/vonage.json5", section)
-    messageBird = Self.read("\(directory)/messagebird.json5", section)
-    aws = Self.read("\(directory)/aws.json5", section)
+    func read(_ name: String) -> ProviderTable {
+      do {
+        return try Self.read(name, directory: directory)
+      } catch {
+        section.problem("providersDirectory", error.message)
+        return ProviderTable()
+      }
+    }
+    twilio = read("twilio")
+    webhook = read("webhook")
+    smpp = read("smpp")
+    vonage = read("vonage")
+    messageBird = read("messagebird")
+    aws = read("aws")
   }
 
-  private static func read(_ path: String, _ section: ConfigurationSection) -> ProviderTable {
-    do {
-      return try ProviderTable(file: path)
-    } catch {
-      section.problem("providersDirectory", error.message)
-      return ProviderTable()
-    }
+  /// One provider's table.
+  static func read(_ name: String, directory: String) throws(WorkerSetupError) -> ProviderTable {
+    try ProviderTable(file: "\(directory)/\(name).json5", sections: sections[name] ?? [])
   }
 }

@@ -25,6 +25,9 @@ public enum DecodingText {
   /// - Parameter error: What the decoder threw.
   public static func describe(_ error: any Error) -> String {
     if let refusal = error as? JSONRefusal { return refusal.description }
+    if let unknown = error as? UnknownKey {
+      return "\(path(unknown.path)): unknown key" + (unknown.nearest.map { " (did you mean \($0)?)" } ?? "")
+    }
     guard let error = error as? DecodingError else { return "cannot be decoded" }
     switch error {
     case .keyNotFound(let key, let context):
@@ -38,5 +41,15 @@ public enum DecodingText {
     }
   }
 
-  private static func path(_ keys: [any CodingKey]) -> String { keys.map(\.stringValue).joined(separator: ".") }
+  /// `rules[3].class`.
+  private static func path(_ keys: [any CodingKey]) -> String {
+    keys.reduce(into: "") { path, key in
+      // The key of an object may be a number too; that of an array says so.
+      if let index = key.intValue, key.stringValue != "\(index)" {
+        path += "[\(index)]"
+        return
+      }
+      path += (path.isEmpty ? "" : ".") + key.stringValue
+    }
+  }
 }

@@ -48,7 +48,7 @@ public struct ProviderTable: Sendable {
 }
 
 /// One row of a provider's table.
-public struct ProviderRule: Decodable, Sendable, Hashable {
+public struct ProviderRule: KeyedPart, Sendable, Hashable {
   /// What the answer means; `accepted` is never in a table.
   public enum Class: String, Decodable, Sendable, CaseIterable { case refused, otherLane, retry, unknown, laneDown }
 
@@ -57,6 +57,11 @@ public struct ProviderRule: Decodable, Sendable, Hashable {
   public let reason: String
   /// One sentence for people.
   public let detail: String
+
+  /// The keys of a row.
+  public static let keys = CodingKeys.allCases.map(\.rawValue)
+
+  enum CodingKeys: String, CodingKey, CaseIterable { case `class`, reason, detail }
 
   /// - Parameters:
   ///   - class: What the answer means.
@@ -70,11 +75,16 @@ public struct ProviderRule: Decodable, Sendable, Hashable {
 }
 
 /// One row of a provider's list of codes in reports.
-public struct ProviderReceiptRule: Decodable, Sendable, Hashable {
+public struct ProviderReceiptRule: KeyedPart, Sendable, Hashable {
   /// A word of this system, such as `UNREACHABLE`.
   public let reason: String
   /// One sentence for people.
   public let detail: String
+
+  /// The keys of a row.
+  public static let keys = CodingKeys.allCases.map(\.rawValue)
+
+  enum CodingKeys: String, CodingKey, CaseIterable { case reason, detail }
 
   /// - Parameters:
   ///   - reason: A word of this system.

@@ -29,7 +29,7 @@ struct ProviderUnderTest: Sendable, CustomTestStringConvertible {
   static let all = [twilio, webhook, vonage, messageBird, aws]
 
   static func table(_ name: String) throws -> ProviderTable {
-    try ProviderTable(file: Shipped.config + "/providers/\(name).json5")
+    try Shipped.table(name)
   }
 
   fileprivate static func json(_ status: Int, _ text: String, _ headers: HTTPServerHeaders = [:]) -> HTTPServerResponse
