@@ -1,12 +1,15 @@
-/// Ranges of mobile numbers that are younger than the metadata of libphonenumber on the machine: data, in
-/// `Config/number-overrides.json5`, with the day on which it was made.
+/// What is younger than the metadata of libphonenumber on the machine: data, in `Config/number-overrides.json5`, with the day on which
+/// it was made.
 ///
-/// It says something of numbers only that the library does not know; it never makes a premium number a mobile one.
+/// It makes a number mobile only that the library does not know. It makes any number one that costs somebody, or impossible, so
+/// whatever it says, it never lets a premium number through.
 public struct NumberOverrides: Sendable, Hashable {
   /// The day on which the table was made, `2026-11-21`; nil for an empty one.
   public let date: String?
   /// In ascending order, none within another.
   private let ranges: [Range]
+  /// Digits behind a country code that its numbers do not have any more.
+  private let goneLengths: [Int: Set<Int>]
 
   private struct Range: Sendable, Hashable {
     /// Numbers in E.164, without the plus.
@@ -18,16 +21,25 @@ public struct NumberOverrides: Sendable, Hashable {
   /// The most ranges of a table.
   public static let maxRanges = 50_000
 
-  /// No number is other than the library says.
-  public static let none = NumberOverrides(date: nil, ranges: [])
+  /// Types of number that cost the caller, share revenue with the owner or are no telephone: they count whatever the library says.
+  public static let pricedTypes: Set<NumberType> = [
+    .premiumRate, .sharedCost, .tollFree, .pager, .uan, .voicemail, .personal,
+  ]
 
-  private init(date: String?, ranges: [Range]) {
+  /// No number is other than the library says.
+  public static let none = NumberOverrides(date: nil, ranges: [], goneLengths: [:])
+
+  private init(date: String?, ranges: [Range], goneLengths: [Int: Set<Int>]) {
     self.date = date
     self.ranges = ranges
+    self.goneLengths = goneLengths
   }
 
   /// How many ranges there are.
   public var count: Int { ranges.count }
+
+  /// Whether the numbers of a country code do not have this length any more.
+  func isGone(length: Int, countryCode: Int) -> Bool { goneLengths[countryCode]?.contains(length) == true }
 
   /// What the table says of a number in E.164; nil when it says nothing.
   public func find(_ e164: String) -> (region: String, type: NumberType)? {
@@ -50,6 +62,13 @@ extension NumberOverrides: Decodable {
     let date: String
     let source: String
     let ranges: [Entry]
+    /// Absent in tables made before there was this part.
+    let goneLengths: [Lengths]?
+  }
+
+  private struct Lengths: Decodable {
+    let countryCode: Int
+    let lengths: [Int]
   }
 
   /// Numbers of a region that have so many digits behind the country code and begin with one of the prefixes.
@@ -77,7 +96,8 @@ extension NumberOverrides: Decodable {
     for (one, next) in zip(ranges, ranges.dropFirst()) where one.numbers.overlaps(next.numbers) {
       throw Self.error(decoder, "+\(next.numbers.lowerBound) is in two ranges")
     }
-    self.init(date: file.date, ranges: ranges)
+    let gone = (file.goneLengths ?? []).map { ($0.countryCode, Set($0.lengths)) }
+    self.init(date: file.date, ranges: ranges, goneLengths: Dictionary(gone, uniquingKeysWith: { $0.union($1) }))
   }
 
   private static func error(_ decoder: any Decoder, _ text: String) -> DecodingError {
@@ -88,8 +108,8 @@ extension NumberOverrides: Decodable {
   private static func ranges(of entry: Entry) -> [Range]? {
     let code = String(entry.countryCode)
     // E.164: fifteen digits in all.
-    guard let type = NumberType(rawValue: entry.type), type == .mobile || type == .fixedLineOrMobile,
-      entry.region.utf8.count == 2, (1...999).contains(entry.countryCode), (4...15 - code.count).contains(entry.length)
+    guard let type = NumberType(rawValue: entry.type), mayStand(type, region: entry.region),
+      (1...999).contains(entry.countryCode), (4...15 - code.count).contains(entry.length)
     else { return nil }
     var ranges: [Range] = []
     for prefix in entry.prefixes {
@@ -100,13 +120,26 @@ extension NumberOverrides: Decodable {
     }
     return ranges
   }
+
+  /// Numbers of no country, of satellites most of all, are never made mobile: their messages are the dearest.
+  private static func mayStand(_ type: NumberType, region: String) -> Bool {
+    if pricedTypes.contains(type) { return region.utf8.count == 2 || region == PhoneNumber.noCountry }
+    return region.utf8.count == 2 && (type == .mobile || type == .fixedLineOrMobile)
+  }
 }
 
 extension PhoneNumber {
-  /// The number as the table says, if the library does not know its range; else as it is. The lengths of a country grow, too: a
-  /// number of the table is possible, whatever the library says.
+  /// What libphonenumber calls the region of country codes that belong to no country.
+  static let noCountry = "001"
+
+  /// The number as the table says; else as it is. The lengths of a country grow, too: a number of the table's ranges is possible, whatever
+  /// the library says, and one of a length that is gone is not.
   public func applying(_ overrides: NumberOverrides) -> PhoneNumber {
-    guard type == .unknown, let found = overrides.find(e164) else { return self }
-    return PhoneNumber(self, region: found.region, type: found.type)
+    if let found = overrides.find(e164), type == .unknown || NumberOverrides.pricedTypes.contains(found.type) {
+      return PhoneNumber(self, region: found.region, type: found.type, possibility: .possible)
+    }
+    let length = e164.utf8.count - 1 - String(countryCode).utf8.count
+    guard overrides.isGone(length: length, countryCode: countryCode) else { return self }
+    return PhoneNumber(self, region: nil, type: .unknown, possibility: .invalidLength)
   }
 }

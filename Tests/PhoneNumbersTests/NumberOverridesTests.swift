@@ -45,7 +45,9 @@ import Testing
 
   @Test(
     arguments: [
-      #"{region: "BJ", countryCode: 229, type: "premiumRate", length: 10, prefixes: ["01"]}"#,
+      #"{region: "001", countryCode: 881, type: "mobile", length: 10, prefixes: ["01"]}"#,
+      #"{region: "BJ", countryCode: 229, type: "voip", length: 10, prefixes: ["01"]}"#,
+      #"{region: "0001", countryCode: 881, type: "premiumRate", length: 10, prefixes: ["01"]}"#,
       #"{region: "BJ", countryCode: 229, type: "phone", length: 10, prefixes: ["01"]}"#,
       #"{region: "BEN", countryCode: 229, type: "mobile", length: 10, prefixes: ["01"]}"#,
       #"{region: "BJ", countryCode: 0, type: "mobile", length: 10, prefixes: ["01"]}"#,
@@ -93,5 +95,59 @@ import Testing
     #expect(overrides.count > 1000)
     // No satellite networks, whose calls cost most of all.
     #expect(overrides.find("+8816123456789") == nil)
+  }
+
+  @Test func aPricedTypeCountsWhateverTheLibrarySays() throws {
+    let table = try Self.table(
+      #"{region: "DE", countryCode: 49, type: "premiumRate", length: 11, prefixes: ["1512345"]}"#)
+    let number = try PhoneNumber.parse("+4915123456789")
+    #expect(number.type == .mobile)
+    #expect(number.applying(table).type == .premiumRate)
+  }
+
+  @Test func aLengthThatIsGoneIsImpossible() throws {
+    let table = try Self.decode(
+      "{date: '2026-11-22', source: 'test', ranges: [], goneLengths: [{countryCode: 49, lengths: [11]}]}")
+    #expect(try PhoneNumber.parse("+4915123456789").isPossible)
+    #expect(try !PhoneNumber.parse("+4915123456789").applying(table).isPossible)
+    #expect(try PhoneNumber.parse("+491601234567").applying(table).isPossible)
+    #expect(try PhoneNumber.parse("+14155550123").applying(table).isPossible)
+  }
+
+  /// Numbers that cost somebody, drawn by a fixed seed from libphonenumber's metadata of 2026 (9.0.43): parts of +590, +594, +248,
+  /// +597, +973, +972 and others that the metadata of Debian 12 takes for possible numbers of no known use.
+  @Test func noPricedNumberIsTakenForAnother() throws {
+    let overrides = try Self.shipped.get()
+    let root = "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
+    let text = try String(contentsOfFile: root + "/Tests/Fixtures/refused-numbers.txt", encoding: .utf8)
+    let numbers = text.split(separator: "\n").filter { !$0.hasPrefix("#") }.compactMap {
+      $0.split(separator: " ").first
+    }
+    #expect(numbers.count > 4000)
+    let accepted = numbers.filter { text in
+      // What cannot be read is refused, too.
+      guard let number = try? PhoneNumber.parse(String(text)).applying(overrides) else { return false }
+      return number.isPossible && !NumberOverrides.pricedTypes.contains(number.type)
+    }
+    #expect(accepted == [])
+  }
+
+  /// Lengths that Mexico (2019), Zimbabwe and Benin (2024) gave up.
+  @Test(
+    arguments: [
+      "+5239825979190", "+5274833788762", "+26386123", "+263861234", "+26380123", "+263801234",
+      "+22997123456",
+    ])
+  func noNumberOfALengthThatIsGoneIsPossible(text: String) throws {
+    // What cannot be read is refused, too.
+    guard let number = try? PhoneNumber.parse(text) else { return }
+    #expect(!number.applying(try Self.shipped.get()).isPossible)
+  }
+
+  /// The library takes the 1 away that Mexico's mobile numbers had until 2019.
+  @Test func anOldMexicanMobileNumberIsRead() throws {
+    let number = try PhoneNumber.parse("+5215512345678").applying(try Self.shipped.get())
+    #expect(number.e164 == "+525512345678")
+    #expect(number.isPossible)
   }
 }

@@ -8,9 +8,7 @@ public struct RegionRules: Sendable, Hashable {
   public var refusedTypes: Set<NumberType>
 
   /// Types that cost the caller or share revenue with the owner: an open door to those who pump traffic.
-  public static let alwaysRefused: Set<NumberType> = [
-    .premiumRate, .sharedCost, .tollFree, .pager, .uan, .voicemail, .personal,
-  ]
+  public static let alwaysRefused = NumberOverrides.pricedTypes
 
   public init(allowed: Set<String>, refusedTypes: Set<NumberType> = []) {
     self.allowed = allowed
