@@ -7,7 +7,7 @@ extension CountersignClient {
   ///
   /// Asking again while a verification of the same number lives gives that one; no second SMS is sent before its `resendAfter`.
   /// - Parameters:
-  ///   - phoneNumber: E.164, or a national number together with `region`.
+  ///   - phoneNumber: E.164, or a national number together with `region`; either may be a `tel:` URI (RFC 3966).
   ///   - app: the app whose user holds the number: its bundle ID.
   ///   - region: ISO 3166-1 alpha-2.
   ///   - languageCode: the language of the message, BCP 47.

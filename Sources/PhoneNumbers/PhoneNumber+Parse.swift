@@ -6,14 +6,14 @@ extension PhoneNumber {
   /// A number that parses need not be valid, nor possible: look at ``type``, ``possibility`` and ``isValid``.
   /// - Parameters:
   ///   - text: + and the number with its country code, or a national number when a region is given. Spaces, hyphens, dots, slashes,
-  ///     parentheses and the digits of every script are taken; letters and extensions are not.
+  ///     parentheses and the digits of every script are taken; letters and extensions are not. Either may be a `tel:` URI (RFC 3966).
   ///   - region: two letters of ISO 3166-1, in either case; what a number without country code belongs to.
   /// - Throws: ``PhoneNumberError``.
   public static func parse(_ text: String, region: String? = nil) throws(PhoneNumberError) -> PhoneNumber {
     guard text.utf8.count <= maxInputBytes else { throw PhoneNumberError(.tooLong) }
     let region = try region.map { region throws(PhoneNumberError) in try normalized(region) }
     var number = cpn_number()
-    var text = text
+    var text = TelURI.isOne(text) ? try TelURI.number(text) : text
     let status = text.withUTF8 { bytes in
       bytes.withMemoryRebound(to: CChar.self) { characters in
         // An empty text may have no address.
@@ -39,14 +39,14 @@ extension PhoneNumber {
     possibility = Possibility(code: number.possibility)
   }
 
-  /// Another number's digits, with a region and a type that the library does not know.
-  init(_ number: PhoneNumber, region: String, type: NumberType) {
+  /// Another number's digits, with what the library does not know of them.
+  init(_ number: PhoneNumber, region: String?, type: NumberType, possibility: Possibility) {
     e164 = number.e164
     countryCode = number.countryCode
     self.region = region
     countryCodeRegion = number.countryCodeRegion
     self.type = type
-    possibility = .possible
+    self.possibility = possibility
   }
 
   /// - Returns: the region in upper case.

@@ -3,7 +3,8 @@ public struct PhoneNumberError: Error, Sendable, Hashable, CustomStringConvertib
   /// What is wrong. More may be added.
   public struct Code: Sendable, Hashable, CustomStringConvertible {
     private enum Kind: String {
-      case notANumber, missingRegion, unknownRegion, invalidCountryCode, tooShort, tooLong, hasExtension, unavailable
+      case notANumber, missingRegion, unknownRegion, invalidCountryCode, tooShort, tooLong, hasExtension, privateNumber,
+        unavailable
     }
 
     private let kind: Kind
@@ -23,6 +24,8 @@ public struct PhoneNumberError: Error, Sendable, Hashable, CustomStringConvertib
     public static let tooLong = Code(kind: .tooLong)
     /// An extension follows the number: no message reaches one.
     public static let hasExtension = Code(kind: .hasExtension)
+    /// The number is one of a private network, of which a `tel:` URI says the domain only.
+    public static let privateNumber = Code(kind: .privateNumber)
     /// The library failed; it has no memory, most likely.
     public static let unavailable = Code(kind: .unavailable)
 
@@ -49,6 +52,8 @@ public struct PhoneNumberError: Error, Sendable, Hashable, CustomStringConvertib
     case .tooShort: "the number has too few digits"
     case .tooLong: "the number has too many digits"
     case .hasExtension: "a number with an extension cannot receive messages: leave the extension out"
+    case .privateNumber:
+      "this is a number of a private network: write the public one as + and digits, the country code first"
     case .unavailable: "phone numbers cannot be read now: try again"
     default: "this is not a phone number"
     }

@@ -271,6 +271,46 @@ struct CommandTests {
     }
   }
 
+  @Test("A number that costs somebody by the table gets no message, nor one of a length that is gone")
+  func pricedNumbers() async throws {
+    let decoder = JSONDecoder()
+    decoder.allowsJSON5 = true
+    let text = """
+      { date: "2026-11-22", source: "test", goneLengths: [{ countryCode: 49, lengths: [11] }], ranges: [
+        { region: "US", countryCode: 1, type: "premiumRate", length: 10, prefixes: ["4155559"] },
+      ] }
+      """
+    let table = try decoder.decode(NumberOverrides.self, from: Data(text.utf8))
+    try await Bench.with(Bench.rules { $0.numberOverrides = table }) { bench in
+      let priced = try await bench.error(StartVerification(phoneNumber: "+14155559123", app: Bench.app))
+      #expect(priced.code == .invalidPhoneNumber)
+      #expect(priced.message.contains("type"))
+      let gone = try await bench.error(StartVerification(phoneNumber: "+4915123456789", app: Bench.app))
+      #expect(gone.code == .invalidPhoneNumber)
+      #expect(try bench.jobs().isEmpty)
+    }
+  }
+
+  @Test(
+    "A tel: URI is read as the number in it, and never with an extension",
+    arguments: [
+      ("tel:+1-415-555-0199", nil), ("tel:555-0199;phone-context=+1415", nil), ("tel:(415)555-0199", "US"),
+      ("tel:+14155550199;ext=7", nil), ("tel:0199;phone-context=example.com", "US"),
+    ] as [(String, String?)])
+  func telURIs(text: String, region: String?) async throws {
+    try await Bench.with { bench in
+      let command = StartVerification(phoneNumber: text, app: Bench.app, region: region)
+      if text.contains(";ext=") || text.contains("example.com") {
+        let error = try await bench.error(command)
+        #expect(error.code == .invalidPhoneNumber)
+        #expect(error.field == "phoneNumber")
+      } else {
+        let reply = try await bench.ask(command)
+        #expect(try VerificationStarted(json: reply.body).phoneNumber == "+14155550199")
+      }
+    }
+  }
+
   @Test("The message of an Android app bears its hash")
   func androidHash() async throws {
     let rules = Bench.rules {
