@@ -35,9 +35,8 @@ public struct MailRelay: Sendable {
     self.lanes = configuration.lanes.map(\.lane)
     suppressions = try await SuppressionList.open(path: configuration.suppressionsPath)
     handler = MailJobHandler(
-      lanes: lanes, senders: try Self.senders(configuration, signer), relay: configuration.relay,
-      composer: try Self.composer(configuration), writer: MailWriter(signer: signer), suppressions: suppressions,
-      log: log)
+      lanes: lanes, maker: try Self.maker(configuration, signer), writer: MailWriter(signer: signer),
+      suppressions: suppressions, log: log)
   }
 
   /// Closes the connections and the file of the suppression list.
@@ -58,17 +57,10 @@ public struct MailRelay: Sendable {
     _ job: MailRelayJob, messageID: String, date: UnixTime, _ configuration: MailWorkerConfiguration
   ) throws(RelayMailError) -> Result<[UInt8], PreviewRefused> {
     let signer = try signer()
-    let senders = try senders(configuration, signer)
-    let from = job.from.flatMap(MailAddress.init)
-    guard let to = MailAddress(job.to) else { return .failure(PreviewRefused("`to` is no address")) }
-    guard let sender = job.from == nil ? senders.first : senders.first(where: { $0.from.key == from?.key }) else {
-      return .failure(PreviewRefused("`from` is not the address of one of the senders"))
-    }
-    switch try composer(configuration).compose(job, messageID: messageID) {
+    switch try maker(configuration, signer).make(job, messageID: messageID) {
     case .invalid(let problem): return .failure(PreviewRefused("\(problem.code): \(problem)"))
     case .refused(let reason): return .failure(PreviewRefused(reason.description))
-    case .text(let text):
-      let mail = OutgoingMail(to: to, sender: sender, text: text, unsubscribeURL: job.unsubscribeURL)
+    case .mail(let mail):
       do {
         return .success(try MailWriter(signer: signer).write(mail, jobID: messageID, date: date))
       } catch {
@@ -117,12 +109,12 @@ extension MailRelay {
     }
   }
 
-  private static func senders(
+  private static func maker(
     _ configuration: MailWorkerConfiguration, _ signer: DKIMSigner
-  ) throws(RelayMailError) -> [Sender] {
+  ) throws(RelayMailError) -> MailMaker {
     var senders: [Sender] = []
     for settings in configuration.senders { senders.append(try settings.sender(signer: signer)) }
-    return senders
+    return MailMaker(senders: senders, relay: configuration.relay, composer: try composer(configuration))
   }
 
   private static func composer(_ configuration: MailWorkerConfiguration) throws(RelayMailError) -> MailComposer {

@@ -142,6 +142,25 @@ private struct MailFixture {
     }
   }
 
+  /// It checks what the worker checks: an address of unsubscription cannot add a field, and the relay would drop what it drops.
+  @Test(
+    arguments: [
+      ("ada@example.org", "https://example.com/\r\nBcc: eve@example.org", "INVALID_UNSUBSCRIBE_URL"),
+      ("ada@example.org", "javascript:alert(1)", "INVALID_UNSUBSCRIBE_URL"),
+      ("ada@example.org", "https://example.com/" + String(repeating: "x", count: 1_000), "INVALID_UNSUBSCRIBE_URL"),
+      ("ada@privaterelay.appleid.com", "https://example.com/u", "SENDER_NOT_REGISTERED"),
+    ])
+  func previewRefusesWhatTheWorkerRefuses(to: String, unsubscribe: String, reason: String) async throws {
+    try await MailFixture.with(registered: #""other.example""#) { fixture in
+      let run = await Run(
+        FakeBackend(), "mail", "preview", to, "--template", "sign-in-link", "--link", "https://example.com/l",
+        "--unsubscribe", unsubscribe, "--worker-config", fixture.file)
+      #expect(run.code == .failure)
+      #expect(run.error.contains(reason), "\(run.error)")
+      #expect(!run.output.contains("Bcc"))
+    }
+  }
+
   @Test func theSuppressionListIsShownAndLifted() async throws {
     try await MailFixture.with { fixture in
       let options = ["--worker-config", fixture.file]

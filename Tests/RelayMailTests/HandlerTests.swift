@@ -30,8 +30,9 @@ import WorkerRuntime
     let signer = try DKIMSigner()
     let handler = MailJobHandler(
       lanes: [MailLane(name: "a", submitter: submitter, table: try Shipped.table())],
-      senders: try senders ?? [.example(signer: signer)], relay: relay,
-      composer: MailComposer(templates: try Shipped.templates(), keys: keys, appName: "Example"),
+      maker: MailMaker(
+        senders: try senders ?? [.example(signer: signer)], relay: relay,
+        composer: MailComposer(templates: try Shipped.templates(), keys: keys, appName: "Example")),
       writer: MailWriter(signer: signer), suppressions: suppressions,
       log: Logger(label: "test", sink: MemorySink()))
     try await body(Fixture(handler: handler, submitter: submitter, suppressions: suppressions, keys: keys))
@@ -82,11 +83,26 @@ import WorkerRuntime
     }
   }
 
-  @Test(arguments: ["Two\r\nlines", "a\nb", "", "a\u{202E}b", "a\0b"])
+  @Test(arguments: [
+    "Two\r\nlines", "a\nb", "", "a\0b", "a\u{2028}b", "a\u{200B}b",
+    // Embeddings, overrides and isolates.
+    "a\u{202A}b", "a\u{202B}b", "a\u{202C}b", "a\u{202D}b", "a\u{202E}b", "a\u{2066}b", "a\u{2067}b", "a\u{2068}b",
+    "a\u{2069}b",
+  ])
   func subjectsThatAreRefused(subject: String) async throws {
     try await withHandler { fixture in
       let job = job(.message(subject: subject, text: "Text", html: nil))
       #expect(refusal(fixture.handler.prepare(job, of: message)) == "INVALID_SUBJECT")
+    }
+  }
+
+  /// Hebrew and Arabic with digits and Latin words need marks of direction.
+  @Test(arguments: ["קוד האימות שלך:\u{200F} 123456\u{200E} (Example)", "رمزك\u{061C} 123456", "א\u{200E}!"])
+  func subjectsWithMarksOfDirection(subject: String) async throws {
+    try await withHandler { fixture in
+      let mail = try ready(
+        fixture.handler.prepare(job(.message(subject: subject, text: "Text", html: nil)), of: message))
+      #expect(mail.text.subject == subject)
     }
   }
 
@@ -100,8 +116,24 @@ import WorkerRuntime
 
   @Test func anUnsubscribeAddressCannotAddFields() async throws {
     try await withHandler { fixture in
-      let bad = job(unsubscribe: "https://example.com/\r\nX: y")
-      #expect(refusal(fixture.handler.prepare(bad, of: message)) == "INVALID_UNSUBSCRIBE_URL")
+      for url in [
+        "https://example.com/\r\nX: y", "javascript:alert(1)", "http://example.com/", "mailto:a@example.com",
+        "https://example.com/" + String(repeating: "x", count: 1_000),
+      ] {
+        #expect(refusal(fixture.handler.prepare(job(unsubscribe: url), of: message)) == "INVALID_UNSUBSCRIBE_URL")
+      }
+    }
+  }
+
+  /// The longest that is taken makes no line longer than RFC 5322, 2.1.1, allows.
+  @Test func theLongestUnsubscribeAddressFitsIntoALine() async throws {
+    try await withHandler { fixture in
+      let url = "https://example.com/" + String(repeating: "x", count: PlainText.maxLinkBytes - 20)
+      let mail = try ready(fixture.handler.prepare(job(unsubscribe: url), of: message))
+      _ = await fixture.handler.perform(mail, on: "a", attempt())
+      let text = String(decoding: try #require(fixture.submitter.messages.first).content, as: UTF8.self)
+      #expect(text.contains("List-Unsubscribe: <\(url)>\r\n"))
+      #expect(text.components(separatedBy: "\r\n").allSatisfy { $0.utf8.count <= 998 })
     }
   }
 

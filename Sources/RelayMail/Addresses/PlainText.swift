@@ -13,15 +13,22 @@ enum PlainText {
     }
   }
 
-  /// Format characters are refused, but not the joiners, which Devanagari, Bengali, Arabic script and emoji need.
+  /// Format characters are refused, but not the joiners, which Devanagari, Bengali, Arabic script and emoji need, nor the marks of
+  /// direction, which Hebrew and Arabic need beside digits and Latin words. A mark turns nothing beyond its neighbours, as
+  /// overrides, embeddings and isolates do.
   private static func isPrintable(_ scalar: Unicode.Scalar) -> Bool {
     if (0x20...0x7E).contains(scalar.value) { return true }
     switch scalar.properties.generalCategory {
     case .control, .lineSeparator, .paragraphSeparator, .surrogate, .unassigned, .privateUse: return false
-    case .format: return scalar == "\u{200C}" || scalar == "\u{200D}"
+    case .format: return allowedFormats.contains(scalar)
     default: return true
     }
   }
+
+  /// Zero width joiner and non-joiner; the marks of direction: left-to-right, right-to-left, Arabic letter.
+  private static let allowedFormats: Set<Unicode.Scalar> = [
+    "\u{200C}", "\u{200D}", "\u{200E}", "\u{200F}", "\u{061C}",
+  ]
 
   /// An `https` address of visible ASCII characters that can stand in a text, an attribute and between angle brackets.
   static func isLink(_ text: String) -> Bool {

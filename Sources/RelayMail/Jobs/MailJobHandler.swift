@@ -11,57 +11,30 @@ public struct MailJobHandler: JobHandler {
   public typealias Job = OutgoingMail
 
   private let lanes: [MailLane]
-  private let senders: [Sender]
-  private let relay: RelayRules
-  private let composer: MailComposer
+  private let maker: MailMaker
   private let writer: MailWriter
   private let suppressions: SuppressionList
   private let log: Logger
 
   init(
-    lanes: [MailLane], senders: [Sender], relay: RelayRules, composer: MailComposer, writer: MailWriter,
-    suppressions: SuppressionList, log: Logger
+    lanes: [MailLane], maker: MailMaker, writer: MailWriter, suppressions: SuppressionList, log: Logger
   ) {
     self.lanes = lanes
-    self.senders = senders
-    self.relay = relay
-    self.composer = composer
+    self.maker = maker
     self.writer = writer
     self.suppressions = suppressions
     self.log = log
   }
 
   public func prepare(_ body: MailRelayJob, of message: JobMessage) -> Preparation<OutgoingMail> {
-    guard let to = MailAddress(body.to) else {
-      return .refused(
-        Reason("INVALID_RECIPIENT", "`to` must be an address such as name@example.com, without a display name."))
-    }
-    guard let sender = sender(body.from) else {
-      return .refused(
-        Reason("SENDER_NOT_REGISTERED", "`from` is not the address of one of this worker's senders."))
-    }
-    if relay.isRelay(to), let problem = relay.problem(with: sender) {
-      return .refused(Reason("SENDER_NOT_REGISTERED", "Apple's relay would drop this mail: \(problem)."))
-    }
-    if let url = body.unsubscribeURL, !PlainText.isLink(url) {
-      return .refused(Reason("INVALID_UNSUBSCRIBE_URL", "`unsubscribeURL` must be an https:// address."))
-    }
-    switch composer.compose(body, messageID: message.messageID) {
+    switch maker.make(body, messageID: message.messageID) {
     case .invalid(let problem): return .invalid(problem)
     case .refused(let reason): return .refused(reason)
-    case .text(let text):
+    case .mail(let mail):
       let names = lanes.map(\.name)
-      let mail = OutgoingMail(to: to, sender: sender, text: text, unsubscribeURL: body.unsubscribeURL)
       return .ready(
         PreparedJob(mail, lanes: names, deadline: body.deadline, onUnknown: body.onUnknown ?? .report))
     }
-  }
-
-  /// The first sender is everybody's who names none.
-  private func sender(_ from: String?) -> Sender? {
-    guard let from else { return senders.first }
-    guard let address = MailAddress(from) else { return nil }
-    return senders.first { $0.from.key == address.key }
   }
 
   public func perform(_ job: OutgoingMail, on lane: String, _ attempt: JobAttempt) async -> Classification {
