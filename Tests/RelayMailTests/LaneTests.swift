@@ -8,10 +8,12 @@ import WorkerRuntime
 
 /// What replies and failures mean, by the table that is shipped.
 @Suite struct LaneTests {
-  private func ending(_ failure: SMTPFailure) async throws -> MailLane.Ending {
+  private func ending(
+    _ failure: SMTPFailure, to recipient: String = "ada@privaterelay.appleid.com"
+  ) async throws -> MailLane.Ending {
     let lane = MailLane(name: "a", submitter: FakeSubmitter { _ in .failure(failure) }, table: try Shipped.table())
     let mail = OutgoingMail(
-      to: try #require(MailAddress("ada@example.org")), sender: try .example(), text: MailText(subject: "s", text: "t"))
+      to: try #require(MailAddress(recipient)), sender: try .example(), text: MailText(subject: "s", text: "t"))
     return await lane.send([], mail, timeout: .seconds(1))
   }
 
@@ -45,7 +47,7 @@ import WorkerRuntime
       (.recipient, 452, "4.2.2", "mailbox full", "retry MAILBOX_FULL 3600"),
       (.recipient, 421, "4.7.1", "deferred due to excessive volume", "retry SERVER_THROTTLED 120"),
       (.recipient, 451, "4.3.0", "try again in 300 seconds", "retry SERVER_BUSY 300"),
-      (.greeting, 421, nil, "too many connections, retry after 5 minutes", "retry SERVER_BUSY 300"),
+      (.greeting, 421, nil, "too many connections, retry after 5 minutes", "retry SERVER_THROTTLED 300"),
       (.final, 451, "4.3.0", "later", "retry SERVER_BUSY"),
       (
         .final, 554, "5.7.1", "[HME1] This message was blocked for failing both SPF and DKIM",
@@ -72,6 +74,28 @@ import WorkerRuntime
     #expect(ending.suppress == expected.hasSuffix("suppress"))
   }
 
+  /// A server that the mail is submitted to may repeat what the recipient's own server says. Whoever runs that one cannot take the lane
+  /// down for everybody; what is said before a recipient was named is the server's own.
+  @Test(
+    arguments: [
+      (.recipient, "550 5.7.1 blocked using zen.spamhaus.org", "otherLane SENDER_BLOCKED"),
+      (.final, "554 5.7.1 [HME1] failing both SPF and DKIM", "otherLane SENDER_NOT_AUTHENTICATED"),
+      (.final, "550 5.7.515 required authentication level", "otherLane SENDER_NOT_AUTHENTICATED"),
+      (.recipient, "530 5.7.0 Authentication required", "otherLane MAIL_CREDENTIALS"),
+      (.recipient, "450 4.1.8 Domain not found", "otherLane SENDER_REFUSED"),
+      (.sender, "550 5.7.1 blocked using zen.spamhaus.org", "laneDown SENDER_BLOCKED"),
+      (.greeting, "554 5.7.1 blocked using zen.spamhaus.org", "laneDown SENDER_BLOCKED"),
+    ] as [(SMTPStage, String, String)])
+  func aRecipientsServerCannotTakeTheLaneDown(stage: SMTPStage, line: String, expected: String) async throws {
+    let words = line.split(separator: " ", maxSplits: 2).map(String.init)
+    let failure = SMTPFailure.refused(stage, try #require(Int(words[0])), words[1], words[2])
+    for recipient in ["ada@example.org", "ada@gmail.com.example.org", "ada@notgmail.com"] {
+      #expect(word(try await ending(failure, to: recipient).classification) == expected)
+    }
+    let known = try await ending(failure, to: "ada@GMAIL.com").classification
+    #expect(word(known) == expected.replacing("otherLane", with: "laneDown"))
+  }
+
   @Test(
     arguments: [
       (.resolve, .connect, "retry NOT_SUBMITTED"), (.connect, .connect, "retry NOT_SUBMITTED"),
@@ -91,13 +115,29 @@ import WorkerRuntime
   @Test(
     arguments: [
       (#"{rules: [{class: "accepted", reason: "A", detail: "d"}]}"#, "rules[0].class is not valid"),
-      (#"{rules: [{stages: ["nowhere"], class: "refused", reason: "A", detail: "d"}]}"#, "rules[0].stages must be of"),
-      (#"{rules: [{codes: ["5x"], class: "refused", reason: "A", detail: "d"}]}"#, "rules[0].codes must be"),
-      (#"{rules: [{texts: ["Upper"], class: "refused", reason: "A", detail: "d"}]}"#, "rules[0].texts must be"),
+      (
+        #"{rules: [{stages: ["nowhere"], class: "refused", reason: "A", detail: "d"}], receivers: ["gmail.com"]}"#,
+        "rules[0].stages must be of"
+      ),
+      (
+        #"{rules: [{codes: ["5x"], class: "refused", reason: "A", detail: "d"}], receivers: ["gmail.com"]}"#,
+        "rules[0].codes must be"
+      ),
+      (
+        #"{rules: [{texts: ["Upper"], class: "refused", reason: "A", detail: "d"}], receivers: ["gmail.com"]}"#,
+        "rules[0].texts must be"
+      ),
       (
         #"{rules: [{text: ["lower"], class: "refused", reason: "A", detail: "d"}]}"#,
         "rules[0].text: unknown key (did you mean texts?)"
-      ), (#"{rule: []}"#, "rule: unknown key (did you mean rules?)"), ("{rules: []}", "rules is empty"),
+      ), (#"{rule: []}"#, "rule: unknown key (did you mean rules?)"),
+      (#"{rules: [], receivers: ["gmail.com"]}"#, "rules is empty"),
+      (#"{rules: [{class: "refused", reason: "A", detail: "d"}]}"#, "receivers is missing"),
+      (#"{rules: [{class: "refused", reason: "A", detail: "d"}], receivers: []}"#, "receivers is empty"),
+      (
+        #"{rules: [{class: "refused", reason: "A", detail: "d"}], receivers: ["Gmail.com"]}"#,
+        "receivers must be domains"
+      ),
       ("{}", "rules is missing"),
     ])
   func tablesThatAreWrong(text: String, problem: String) throws {

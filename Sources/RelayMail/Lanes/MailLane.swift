@@ -24,7 +24,7 @@ struct MailLane: Sendable {
       return Ending(
         classification: .accepted(reference: Self.reference(try await submitter.send(message, timeout: timeout))))
     } catch {
-      return ending(error)
+      return ending(error, mail.to)
     }
   }
 
@@ -34,13 +34,13 @@ struct MailLane: Sendable {
       return .up
     } catch {
       guard let reply = error.reply else { return .down(Reason("NOT_CONNECTED", "The mail server: \(error)")) }
-      let rule = table.rule(error.stage, reply)
+      let rule = table.rule(error.stage, reply, recipient: nil)
       return .down(Reason(rule.reason, rule.detail, providerCode: reply.codes))
     }
   }
 
-  private func ending(_ failure: SMTPFailure) -> Ending {
-    if let reply = failure.reply { return ending(reply, failure.stage) }
+  private func ending(_ failure: SMTPFailure, _ recipient: MailAddress) -> Ending {
+    if let reply = failure.reply { return ending(reply, failure.stage, recipient) }
     if failure.messageMayBeTaken {
       return Ending(
         classification: .unknown(
@@ -66,8 +66,8 @@ struct MailLane: Sendable {
   private static let notInternational = Reason(
     "SMTPUTF8_NOT_OFFERED", "The address is not ASCII, and the mail server takes no such address.")
 
-  private func ending(_ reply: SMTPReply, _ stage: SMTPStage) -> Ending {
-    let rule = table.rule(stage, reply)
+  private func ending(_ reply: SMTPReply, _ stage: SMTPStage, _ recipient: MailAddress) -> Ending {
+    let rule = table.rule(stage, reply, recipient: recipient)
     let reason = Reason(rule.reason, rule.detail, providerCode: reply.codes)
     let suppress = rule.suppress == true
     return switch rule.class {

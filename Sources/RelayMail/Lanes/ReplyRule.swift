@@ -31,6 +31,13 @@ struct ReplyRule: KeyedPart, Sendable, Hashable {
     case stages, codes, enhanced, texts, `class`, reason, detail, suppress, delaySeconds
   }
 
+  /// The same about this mail alone.
+  var asOtherLane: ReplyRule {
+    ReplyRule(
+      stages: stages, codes: codes, enhanced: enhanced, texts: texts, class: .otherLane, reason: reason, detail: detail,
+      suppress: suppress, delaySeconds: delaySeconds)
+  }
+
   func fits(_ stage: SMTPStage, _ reply: SMTPReply, lowerText: String) -> Bool {
     if let stages, !stages.contains(stage.rawValue) { return false }
     if let codes, !codes.contains(where: { "\(reply.code)".hasPrefix($0) }) { return false }

@@ -6,18 +6,17 @@ import WorkerRuntime
 /// What a server's replies mean for a job: the first row that fits. Data, read from `Config/providers/smtp.json5`.
 struct ReplyTable: Sendable {
   private let rules: [ReplyRule]
+  /// Domains whose servers' words about the sender are believed, in lower case.
+  private let receivers: Set<String>
 
   /// A file larger than this is no table.
   private static let maxFileBytes = 1024 * 1024
 
   private struct File: KeyedPart {
     let rules: [Strict<ReplyRule>]
+    let receivers: [String]
 
-    static let keys = ["rules"]
-  }
-
-  init(_ rules: [ReplyRule]) {
-    self.rules = rules
+    static let keys = ["rules", "receivers"]
   }
 
   /// Reads a table from a JSON5 file.
@@ -27,14 +26,22 @@ struct ReplyTable: Sendable {
       throw RelayMailError(.invalidTable, error.message)
     }
     do {
-      rules = try JSONReader(maxBytes: Self.maxFileBytes, syntax: .json5).decode(Strict<File>.self, from: data)
-        .part.rules.map(\.part)
+      let file = try JSONReader(maxBytes: Self.maxFileBytes, syntax: .json5).decode(Strict<File>.self, from: data).part
+      rules = file.rules.map(\.part)
+      receivers = Set(file.receivers)
     } catch {
       throw RelayMailError(.invalidTable, "\(path): \(DecodingText.describe(error))")
     }
     guard !rules.isEmpty else {
       throw RelayMailError(
         .invalidTable, "\(path): rules is empty: the table that is shipped shows what belongs there")
+    }
+    guard !receivers.isEmpty else {
+      throw RelayMailError(
+        .invalidTable, "\(path): receivers is empty: the table that is shipped shows what belongs there")
+    }
+    if let wrong = receivers.first(where: { !MailAddress.isDomain($0) || $0 != $0.lowercased() }) {
+      throw RelayMailError(.invalidTable, "\(path): receivers must be domains in lower case, and \(wrong) is none")
     }
     for (index, rule) in rules.enumerated() {
       if let problem = Self.problem(rule) {
@@ -58,10 +65,23 @@ struct ReplyTable: Sendable {
   }
 
   /// The row of a reply that is no success; for a table without one, its class by the first digit.
-  func rule(_ stage: SMTPStage, _ reply: SMTPReply) -> ReplyRule {
+  ///
+  /// - Parameter recipient: Whom the mail is for; nil when nobody was named. From `RCPT TO` on, a reply may be what the recipient's own
+  ///   server says: then it takes the lane down only if that is a server that everybody knows.
+  func rule(_ stage: SMTPStage, _ reply: SMTPReply, recipient: MailAddress?) -> ReplyRule {
     // Servers break their sentences into lines wherever they like.
     let text = reply.text.lowercased().split(whereSeparator: \.isWhitespace).joined(separator: " ")
-    return rules.first { $0.fits(stage, reply, lowerText: text) } ?? Self.fallback(reply)
+    let rule = rules.first { $0.fits(stage, reply, lowerText: text) } ?? Self.fallback(reply)
+    guard rule.class == .laneDown, Self.mayBeOthers(stage), let recipient else { return rule }
+    return receivers.contains(recipient.domain.lowercased()) ? rule : rule.asOtherLane
+  }
+
+  /// Whether a reply may be that of the recipient's server, handed on by the one that the mail is submitted to.
+  private static func mayBeOthers(_ stage: SMTPStage) -> Bool {
+    switch stage {
+    case .connect, .tls, .greeting, .hello, .startTLS, .authentication, .check, .sender: false
+    case .recipient, .data, .content, .final: true
+    }
   }
 
   private static func fallback(_ reply: SMTPReply) -> ReplyRule {
