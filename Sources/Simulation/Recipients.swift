@@ -25,6 +25,16 @@ enum Recipients {
 
   static let invalid = Refusal(code: 21211, message: "Invalid 'To' Phone Number.")
 
+  /// A sender: a number or short code of digits alone, or up to eleven letters, digits and spaces, at least one of them a letter
+  /// (3GPP TS 23.040, 9.1.2.5: eleven septets).
+  static func isSender(_ text: String, maxDigits: Int) -> Bool {
+    let bytes = text.utf8
+    let isDigit = { (byte: UInt8) in (0x30...0x39).contains(byte) }
+    if bytes.allSatisfy(isDigit) { return (3...maxDigits).contains(bytes.count) }
+    return (1...11).contains(bytes.count)
+      && bytes.allSatisfy { isDigit($0) || (0x41...0x5A).contains($0 & 0xDF) && $0 < 0x80 || $0 == 0x20 }
+  }
+
   /// E.164: a plus sign, a digit that is not 0, at most 15 digits; the shortest numbers in use have 7.
   static func isE164(_ number: String) -> Bool {
     let digits = number.utf8.dropFirst()

@@ -25,11 +25,14 @@ struct Router: Sendable {
     let gate = ProviderGate(faults: faults, clock: clock, metrics: metrics)
     let inbox = ProviderInbox(store: store, gate: gate)
     let receipts = try Self.reporter(metrics, clock)
+    let callbacks = CallbackURL(allowsLocal: settings.allowsLocalCallbacks)
     twilio = TwilioMessages(settings, inbox: inbox, receipts: receipts)
     webhook = WebhookReceiver(
       verifier: try WebhookVerifier(settings.webhookSecret, tolerance: settings.timestampTolerance), inbox: inbox)
-    vonage = VonageMessages(settings: settings.vonage, inbox: inbox, receipts: receipts)
-    messageBird = MessageBirdMessages(settings: settings.messageBird, inbox: inbox, receipts: receipts)
+    vonage = VonageMessages(
+      settings: settings.vonage, inbox: inbox, receipts: receipts, callbacks: callbacks)
+    messageBird = MessageBirdMessages(
+      settings: settings.messageBird, inbox: inbox, receipts: receipts, callbacks: callbacks)
     let pushes = PushControl(pushes: Journal(capacity: settings.maxMessages), devices: DeviceRegistry())
     apns = try APNsGateway(settings.apns, devices: pushes.devices, pushes: pushes.pushes, gate: gate)
     let recaptcha = RecaptchaControl(tokens: RecaptchaTokens())

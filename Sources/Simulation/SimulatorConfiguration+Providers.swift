@@ -43,6 +43,9 @@ extension RecaptchaSettings {
     if let key = section.secretFile("apiKeyFile", "The file with the project's API key.") { apiKey = key }
     serviceAccount = section.secretFile(
       "serviceAccountFile", "The file with the key of the project's service account (JSON).")
+    assessesPhoneFraud = section.bool(
+      "assessesPhoneFraud", default: assessesPhoneFraud,
+      "Whether the project has SMS defense: an assessment with a phone number says how likely toll fraud is.")
     siteKeys = section.stringMap("siteKeys", "The bundle ID or host that a site key belongs to, by site key.")
     if let secret = section.secretFile("secretFile", "The file with the secret of siteverify.") {
       self.secret = secret

@@ -26,6 +26,14 @@ public struct SimulatorConfiguration: Configuration {
     if let token = twilio.secretFile("authTokenFile", "The file with the account's auth token.") {
       settings.authToken = token
     }
+    settings.apiKeySID = twilio.string(
+      "apiKeySID", default: settings.apiKeySID, "An API key of the account, which may send as well.")
+    if let secret = twilio.secretFile("apiKeySecretFile", "The file with the API key's secret.") {
+      settings.apiKeySecret = secret
+    }
+    settings.allowsLocalCallbacks = section.bool(
+      "allowLocalCallbacks", default: settings.allowsLocalCallbacks,
+      "Whether addresses of this machine and of private networks are taken for reports, as no real provider does.")
     let webhook = section.section("webhook")
     if let secret = webhook.secretFile("secretFile", "The file with the secrets of the webhook, whsec_…, one a line.") {
       settings.webhookSecret = secret

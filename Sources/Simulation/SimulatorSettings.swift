@@ -10,6 +10,13 @@ public struct SimulatorSettings: Sendable {
   public var accountSID = "AC00000000000000000000000000000001"
   /// Its auth token.
   public var authToken = Secret("simulated-auth-token")
+  /// An API key of the account, which sends in the place of the account itself.
+  public var apiKeySID = "SK00000000000000000000000000000001"
+  /// Its secret.
+  public var apiKeySecret = Secret("simulated-api-key-secret")
+  /// Whether Twilio, Vonage and MessageBird take an address of this machine or of a private network for their reports, as no real one
+  /// does.
+  public var allowsLocalCallbacks = false
   /// The secrets of the webhook, `whsec_…`, any of which may sign; separated by white space.
   public var webhookSecret = Secret("whsec_c2ltdWxhdGVkLXdlYmhvb2stc2VjcmV0")
   /// Vonage's SMS API.

@@ -64,9 +64,9 @@ def push(device_token, timeout=30, count=1):
         time.sleep(0.05)
 
 
-def device(device_token, **order):
-    """Says what becomes of the pushes for a device."""
-    _request("POST", "/control/devices", {"deviceToken": device_token, **order})
+def device(device_token, topic, **order):
+    """Registers a device for an app, and says what becomes of its pushes."""
+    _request("POST", "/control/devices", {"deviceToken": device_token, "topic": topic, **order})
 
 
 def recaptcha(token, **order):

@@ -14,6 +14,8 @@ from countersign_client import Client, Refused
 APP = "com.example.push"
 STRING_FORM_APP = "com.example.audit"
 CAPTCHA_APP = "com.example.recaptcha"
+# What the coordinator expects of a token unless the app is configured otherwise.
+ACTION = "sendVerificationCode"
 
 
 def new_number():
@@ -21,14 +23,16 @@ def new_number():
     return f"+49171{random.randrange(10_000_000):07d}"
 
 
-def new_device():
-    """A device token as the SDK writes it, in capitals."""
-    return secrets.token_hex(32).upper()
+def new_device(app=APP, **order):
+    """A device token as the SDK writes it, in capitals, that Apple has given an app on this device."""
+    token = secrets.token_hex(32).upper()
+    simulator.device(token, app, **order)
+    return token
 
 
-def captcha(kind):
-    """A reCAPTCHA token for the expected action, `kind` being what the simulator makes of it."""
-    return f"{kind}..{secrets.token_hex(8)}"
+def captcha(kind, app=CAPTCHA_APP):
+    """A reCAPTCHA token that an app made for the expected action, `kind` being what the simulator makes of it."""
+    return f"{kind}.{ACTION}.{secrets.token_hex(8)}@{app}"
 
 
 class AppTest(unittest.TestCase):
@@ -127,7 +131,7 @@ class PushTest(AppTest):
         self.assertEqual(len(simulator.pushes(device)), 1)
 
     def test_payload_as_a_text(self):
-        device = new_device()
+        device = new_device(STRING_FORM_APP)
         receipt = self.verify_app(device, STRING_FORM_APP)["receipt"]
         payload = simulator.push(device)["payload"]
         self.assertIsInstance(payload[app_sdk.KEY], str)
@@ -147,23 +151,29 @@ class PushTest(AppTest):
         simulator.push(device, count=3)
 
     def test_token_of_the_sandbox_is_found_there_and_remembered(self):
-        device = new_device()
-        simulator.device(device, environment="sandbox")
+        device = new_device(environment="sandbox")
         for count in [1, 2]:
             self.verify_app(device)
             push = simulator.push(device, count=count)
             self.assertIn("sandbox", push["headers"]["host"])
 
+    def test_token_that_apple_does_not_know(self):
+        status = self.ended(self.verify_app(secrets.token_hex(32))["receipt"])
+        self.assertEqual(status["state"], "failed")
+        self.assertIn(status["failure"]["code"], {"WRONG_ENVIRONMENT", "BAD_DEVICE_TOKEN"})
+
+    def test_token_of_another_app(self):
+        status = self.ended(self.verify_app(new_device("com.example.app"))["receipt"])
+        self.assertEqual((status["state"], status["failure"]["code"]), ("failed", "WRONG_TOPIC"))
+
     def test_wrong_environment_is_told(self):
-        device = new_device()
-        simulator.device(device, environment="sandbox")
+        device = new_device(environment="sandbox")
         status = self.ended(self.verify_app(device, environment="production")["receipt"])
         self.assertEqual(status["state"], "failed")
         self.assertIn(status["failure"]["code"], {"WRONG_ENVIRONMENT", "BAD_DEVICE_TOKEN"})
 
     def test_refused_push_sends_the_app_to_recaptcha(self):
-        device = new_device()
-        simulator.device(device, reason="Unregistered")
+        device = new_device(reason="Unregistered")
         receipt = self.verify_app(device)["receipt"]
         status = self.ended(receipt)
         self.assertEqual((status["state"], status["failure"]["code"]), ("failed", "UNREGISTERED"))
@@ -171,7 +181,7 @@ class PushTest(AppTest):
         # From now on the app is told at once.
         error = self.refused(self.verify_app, device)
         self.assertEqual((error.code, error.reason), ("MISSING_IOS_APP_TOKEN", "UNREGISTERED"))
-        started = self.start({"receipt": receipt, "recaptchaToken": captcha("high")})
+        started = self.start({"receipt": receipt, "recaptchaToken": captcha("high", APP)})
         self.approve(started)
         events = self.events(started)
         self.assertIn("push.refused", events)
@@ -188,7 +198,7 @@ class PushTest(AppTest):
         reply = self.verify_app(device)
         time.sleep(reply["suggestedTimeout"])
         self.assertEqual(simulator.pushes(device), [])
-        started = self.start({"receipt": reply["receipt"], "recaptchaToken": captcha("high")})
+        started = self.start({"receipt": reply["receipt"], "recaptchaToken": captcha("high", APP)})
         self.approve(started)
         # Other devices are not held up either.
         self.prove(new_device())
@@ -196,8 +206,7 @@ class PushTest(AppTest):
         self.until(lambda: "push.unknown" in self.push_events(reply["receipt"]), timeout=90)
 
     def test_throttled_push_comes_later(self):
-        device = new_device()
-        simulator.device(device, environment="production", reason="TooManyRequests", count=1)
+        device = new_device(reason="TooManyRequests", count=1)
         self.verify_app(device)
         simulator.push(device, timeout=60)
 
@@ -270,12 +279,17 @@ class CaptchaTest(AppTest):
         self.expect_captcha("CAPTCHA_EXPIRED", captcha("expired"))
         self.expect_captcha("CAPTCHA_TOLL_FRAUD", captcha("fraud"))
         self.expect_captcha("CAPTCHA_INVALID", "nonsense" + secrets.token_hex(8))
-        self.expect_captcha("CAPTCHA_ACTION_MISMATCH", f"high.login.{secrets.token_hex(8)}")
+        self.expect_captcha("CAPTCHA_ACTION_MISMATCH", f"high.login.{secrets.token_hex(8)}@{CAPTCHA_APP}")
 
     def test_token_of_another_app(self):
         token = secrets.token_hex(8)
-        simulator.recaptcha(token, bundleID="com.example.other")
+        simulator.recaptcha(token, action=ACTION, bundleID="com.example.other")
         self.expect_captcha("CAPTCHA_APP_MISMATCH", token)
+        # Made by no app: on a page of the web, say.
+        self.expect_captcha("CAPTCHA_APP_MISMATCH", f"high.{ACTION}.{secrets.token_hex(8)}")
+
+    def test_token_without_an_action(self):
+        self.expect_captcha("CAPTCHA_ACTION_MISMATCH", f"high..{secrets.token_hex(8)}@{CAPTCHA_APP}")
 
     def test_token_is_good_once(self):
         token = captcha("high")

@@ -30,6 +30,7 @@ class Command:
 
     def __init__(self):
         self.device = secrets.token_hex(32)
+        simulator.device(self.device, "com.example.push")
         self.message_id = str(uuid.uuid4())
         self.receipts = []
         self.answered_at = None

@@ -56,7 +56,7 @@ class JobTest(unittest.TestCase):
     def assess(self):
         """Enqueues the assessment of a new token: its ID."""
         job_id = str(uuid.uuid4())
-        body = {"app": APP, "token": f"high..{secrets.token_hex(8)}", "expectedAction": ACTION,
+        body = {"app": APP, "token": f"high.{ACTION}.{secrets.token_hex(8)}@{APP}", "expectedAction": ACTION,
                 "deadline": in_seconds(120)}
         self.client.send("countersign.jobs", "recaptcha.assess", body, message_id=job_id, correlation_id=job_id)
         return job_id

@@ -30,11 +30,14 @@ struct APNsTests {
 
   @Test func pushIsTakenAndShown() async throws {
     try await Bench.run { bench in
+      try await bench.register(Self.device)
       let answer = try await bench.push(Self.device, ["apns-id": Self.pushID])
       #expect(answer.status == 200)
       #expect(answer.text.isEmpty)
       #expect(answer.response.headers["apns-id"] == Self.pushID)
-      _ = try await bench.push(String(repeating: "f", count: 64))
+      let other = String(repeating: "f", count: 64)
+      try await bench.register(other)
+      _ = try await bench.push(other)
       let shown: [ShownPush] = try await bench.control("GET", "/pushes?deviceToken=\(Self.device)").decoded()
       #expect(shown.map(\.deviceToken) == [Self.device.lowercased()])
       #expect(shown.first?.headers["apns-topic"] == "com.example.push")
@@ -50,6 +53,7 @@ struct APNsTests {
 
   @Test func pushWithoutAnIDGetsOne() async throws {
     try await Bench.run { bench in
+      try await bench.register(Self.device)
       let answer = try await bench.push(Self.device)
       #expect(answer.response.headers["apns-id"]?.utf8.count == 36)
       #expect(answer.response.headers["apns-unique-id"] == nil)
@@ -69,6 +73,7 @@ struct APNsTests {
     ] as [([String: String?], String)])
   func wrongHeaderIsRefused(changes: [String: String?], reason: String) async throws {
     try await Bench.run { bench in
+      try await bench.register(Self.device)
       try expect(reason, 400, try await bench.push(Self.device, changes))
       #expect(try await bench.control("GET", "/pushes").text == "[]\n")
     }
@@ -76,6 +81,7 @@ struct APNsTests {
 
   @Test func alertMayHaveAnyPriority() async throws {
     try await Bench.run { bench in
+      try await bench.register(Self.device)
       for priority in ["1", "5", "10", nil] {
         let answer = try await bench.push(Self.device, ["apns-push-type": "alert", "apns-priority": priority])
         #expect(answer.status == 200)
@@ -85,17 +91,19 @@ struct APNsTests {
 
   @Test func fieldThatComesTwiceIsRefused() async throws {
     try await Bench.run { bench in
+      try await bench.register(Self.device)
       try expect("DuplicateHeaders", 400, try await bench.push(Self.device, ["APNS-Topic": "com.example.push"]))
     }
   }
 
   @Test func payloadIsChecked() async throws {
     try await Bench.run { bench in
+      try await bench.register(Self.device)
       let fitting = #"{"aps":{"content-available":1},"x":""# + String(repeating: "x", count: 4_058) + "\"}"
       #expect(fitting.utf8.count == 4_096)
       #expect(try await bench.push(Self.device, payload: fitting).status == 200)
       try expect("PayloadTooLarge", 413, try await bench.push(Self.device, payload: fitting + " "))
-      for payload in ["", "[]", "{", "text"] {
+      for payload in ["", "[]", "{", "text", "{}", #"{"x":{}}"#, #"{"aps":1}"#] {
         try expect("PayloadEmpty", 400, try await bench.push(Self.device, payload: payload))
       }
     }
@@ -104,12 +112,14 @@ struct APNsTests {
   @Test(arguments: ["", "zz", String(repeating: "a", count: 62), String(repeating: "a", count: 65), "not-hexadecimal"])
   func wrongDeviceTokenIsRefused(token: String) async throws {
     try await Bench.run { bench in
+      try await bench.register(Self.device)
       try expect(token.isEmpty ? "MissingDeviceToken" : "BadDeviceToken", 400, try await bench.push(token))
     }
   }
 
   @Test func pathAndMethodAreChecked() async throws {
     try await Bench.run { bench in
+      try await bench.register(Self.device)
       try expect("BadPath", 404, try await bench.send("POST", "/3/devices/x"))
       try expect("MethodNotAllowed", 405, try await bench.send("GET", "/3/device/\(Self.device)"))
     }
@@ -117,23 +127,28 @@ struct APNsTests {
 
   @Test func providerTokenIsChecked() async throws {
     try await Bench.run { bench in
+      try await bench.register(Self.device)
       let now = bench.clock.now()
       let good = try bench.providerToken()
       let changed = String(good.dropLast(4) + "AAAA")
       for token in [
-        changed, "", "nonsense", try bench.providerToken(team: "OTHER00001"), try bench.providerToken(id: "OTHER00001"),
+        changed, "a b", "nonsense", try bench.providerToken(team: "OTHER00001"),
+        try bench.providerToken(id: "OTHER00001"),
         try bench.providerToken(id: nil), try bench.providerToken(key: TestKeys.second),
         try bench.providerToken(issuedAt: now + .seconds(120)), try TestKeys.token([("iss", .text("EXAMPLE001"))]),
       ] {
         let answer = try await bench.push(Self.device, ["authorization": "bearer \(token)"])
         try expect("InvalidProviderToken", 403, answer)
       }
-      try expect("MissingProviderToken", 403, try await bench.push(Self.device, ["authorization": nil]))
+      for field in [nil, "bearer", "bearer ", "Basic \(good)"] {
+        try expect("MissingProviderToken", 403, try await bench.push(Self.device, ["authorization": field]))
+      }
     }
   }
 
   @Test func providerTokenAges() async throws {
     try await Bench.run { bench in
+      try await bench.register(Self.device)
       let token = try bench.providerToken()
       bench.clock.advance(by: .seconds(3_600))
       #expect(try await bench.push(Self.device, ["authorization": "bearer \(token)"]).status == 200)
@@ -145,6 +160,7 @@ struct APNsTests {
 
   @Test func connectionTakesNewTokensNoSoonerThanAfterTwentyMinutes() async throws {
     try await Bench.run { bench in
+      try await bench.register(Self.device)
       func push(_ token: String, connection: String) async throws -> Answer {
         try await bench.push(
           Self.device, ["authorization": "bearer \(token)", "X-Front-Connection": connection])
@@ -164,6 +180,7 @@ struct APNsTests {
 
   @Test func connectionIsSpoiltByAnExpiredTokenAndKeepsItsKey() async throws {
     try await Bench.run { bench in
+      try await bench.register(Self.device)
       func push(_ token: String, connection: String) async throws -> Answer {
         try await bench.push(
           Self.device, ["authorization": "bearer \(token)", "X-Front-Connection": connection])
@@ -191,14 +208,34 @@ struct APNsTests {
       let both = app.merging(sandbox) { first, _ in first }
       #expect(try await bench.push(Self.device, both).status == 200)
       _ = try await bench.control("DELETE", "/devices")
+      try expect("BadDeviceToken", 400, try await bench.push(Self.device, both))
+    }
+  }
+
+  @Test func deviceThatIsNotRegisteredGetsNothing() async throws {
+    try await Bench.run { bench in
+      try expect("BadDeviceToken", 400, try await bench.push(Self.device))
+      let sandbox = ["Host": "api.sandbox.push.localhost:5707"]
+      try expect("BadDeviceToken", 400, try await bench.push(Self.device, sandbox))
+      let order = #"{"deviceToken":"\#(Self.device)","topic":"com.example.push"}"#
+      #expect(try await bench.control("POST", "/devices", order).status == 201)
       #expect(try await bench.push(Self.device).status == 200)
+      // production, unless the order says otherwise
+      try expect("BadDeviceToken", 400, try await bench.push(Self.device, sandbox))
+      try expect("TopicDisallowed", 400, try await bench.push(Self.device, ["apns-topic": "com.example.none"]))
+      for wrong in [
+        #"{"deviceToken":"\#(Self.device)"}"#, #"{"deviceToken":"\#(Self.device)","topic":"*","environment":"x"}"#,
+      ] {
+        #expect(try await bench.control("POST", "/devices", wrong).status == 400)
+      }
     }
   }
 
   @Test(arguments: [("Unregistered", 410), ("TooManyRequests", 429), ("Shutdown", 503), ("InternalServerError", 500)])
   func reasonIsGivenAsOftenAsOrdered(reason: String, status: Int) async throws {
     try await Bench.run { bench in
-      let order = #"{"deviceToken":"\#(Self.device)","reason":"\#(reason)","count":2}"#
+      try await bench.register(Self.device)
+      let order = #"{"deviceToken":"\#(Self.device)","topic":"com.example.push","reason":"\#(reason)","count":2}"#
       #expect(try await bench.control("POST", "/devices", order).status == 201)
       for _ in 0..<2 {
         let answer = try await bench.push(Self.device)
@@ -212,7 +249,8 @@ struct APNsTests {
 
   @Test func reasonThatIsNotKnownNeedsAStatus() async throws {
     try await Bench.run { bench in
-      let order = #"{"deviceToken":"\#(Self.device)","reason":"BadWeather""#
+      try await bench.register(Self.device)
+      let order = #"{"deviceToken":"\#(Self.device)","topic":"*","reason":"BadWeather""#
       #expect(try await bench.control("POST", "/devices", order + "}").status == 400)
       #expect(try await bench.control("POST", "/devices", order + #","status":418,"timestamp":7}"#).status == 201)
       let answer = try await bench.push(Self.device)
@@ -224,8 +262,10 @@ struct APNsTests {
   @Test(arguments: [(429, "TooManyRequests"), (503, "ServiceUnavailable"), (500, "InternalServerError")])
   func faultHasApplesReason(status: Int, reason: String) async throws {
     try await Bench.run { bench in
+      try await bench.register(Self.device)
       _ = try await bench.control(
         "POST", "/faults", #"{"provider":"apns","fault":\#(status),"to":"\#(Self.device.lowercased())"}"#)
+      try await bench.register(String(repeating: "f", count: 64))
       #expect(try await bench.push(String(repeating: "f", count: 64)).status == 200)
       try expect(reason, status, try await bench.push(Self.device))
     }
@@ -237,6 +277,12 @@ extension Bench {
     team: String = "EXAMPLE001", key: String = TestKeys.first, id: String? = "KEY0000001", issuedAt: UnixTime? = nil
   ) throws -> String {
     try TestKeys.token([("iss", .text(team)), ("iat", .time(issuedAt ?? clock.now()))], key: key, id: id)
+  }
+
+  /// Registers a device for pushes to every app in both environments.
+  func register(_ device: String) async throws {
+    let order = #"{"deviceToken":"\#(device)","topic":"*","environment":"any"}"#
+    #expect(try await control("POST", "/devices", order).status == 201)
   }
 
   /// Sends a push. `nil` leaves a field out.

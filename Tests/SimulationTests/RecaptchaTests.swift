@@ -51,15 +51,18 @@ struct RecaptchaTests {
 
   @Test func tokenSaysWhatItIs() async throws {
     try await Bench.run { bench in
-      let high = try await assess(bench, "high.1")
+      let high = try await assess(bench, "high.verify_phone.1@com.example.app")
       #expect(high.tokenProperties.valid)
       #expect(high.riskAnalysis.score == 0.9)
+      #expect(high.tokenProperties.action == "verify_phone")
       #expect(high.tokenProperties.iosBundleId == "com.example.app")
       #expect(high.name.hasPrefix("projects/example-project/assessments/"))
       let low = try await assess(bench, "low..1")
       #expect(low.riskAnalysis.score == 0.1)
       #expect(low.riskAnalysis.reasons == ["AUTOMATION"])
-      #expect(low.tokenProperties.action == "verify_phone")
+      // Nothing is taken from the question.
+      #expect(low.tokenProperties.action == "")
+      #expect(low.tokenProperties.iosBundleId == "")
       let other = try await assess(bench, "high.login.1")
       #expect(other.tokenProperties.action == "login")
       #expect(try await assess(bench, "expired.1").tokenProperties.invalidReason == "EXPIRED")
@@ -84,8 +87,14 @@ struct RecaptchaTests {
       let without = try await assess(bench, "high.1")
       #expect(without.phoneFraudAssessment == nil)
       let number = #","userInfo":{"userIds":[{"phoneNumber":"+14155550123"}]}"#
+      #expect(try await assess(bench, "high.2", number).phoneFraudAssessment == nil)
+      #expect(try await assess(bench, "fraud.3").phoneFraudAssessment == nil)
+      #expect(try await assess(bench, "fraud.4", number).phoneFraudAssessment?.smsTollFraudVerdict.risk == 0.95)
+    }
+    try await Bench.run(phoneFraud: true) { bench async throws in
+      #expect(try await assess(bench, "high.1").phoneFraudAssessment == nil)
+      let number = #","userInfo":{"userIds":[{"phoneNumber":"+14155550123"}]}"#
       #expect(try await assess(bench, "high.2", number).phoneFraudAssessment?.smsTollFraudVerdict.risk == 0.05)
-      #expect(try await assess(bench, "fraud.3").phoneFraudAssessment?.smsTollFraudVerdict.risk == 0.95)
     }
   }
 
@@ -94,7 +103,8 @@ struct RecaptchaTests {
       let order = #"{"token":"t1","score":0.4,"action":"login","bundleID":"com.example.other","tollFraudRisk":0.7}"#
       #expect(try await bench.control("POST", "/recaptcha", order).status == 201)
       _ = try await bench.control("POST", "/recaptcha", #"{"token":"t2","invalidReason":"BROWSER_ERROR"}"#)
-      let first = try await assess(bench, "t1")
+      let number = #","userInfo":{"userIds":[{"phoneNumber":"+14155550123"}]}"#
+      let first = try await assess(bench, "t1", number)
       #expect(first.riskAnalysis.score == 0.4)
       #expect(first.tokenProperties.action == "login")
       #expect(first.tokenProperties.iosBundleId == "com.example.other")
@@ -112,7 +122,9 @@ struct RecaptchaTests {
       #expect(empty.status == 400)
       #expect(try await bench.assess(#"{"event":{"token":"high"}}"#).status == 400)
       #expect(try await bench.assess("{}", key: nil).status == 401)
-      #expect(try await bench.assess("{}", key: "wrong").status == 400)
+      let wrongKey = try await bench.assess("{}", key: "wrong")
+      #expect(wrongKey.status == 400)
+      #expect(wrongKey.text.contains(#""reason":"API_KEY_INVALID""#))
       #expect(try await bench.assess("{}", project: "other").status == 403)
       #expect(try await bench.assess("{}", project: "x/y").status == 404)
     }

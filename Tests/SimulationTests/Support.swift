@@ -15,7 +15,7 @@ struct Bench {
   /// Runs a simulator for the length of `body`.
   static func run(
     maxMessages: Int = 1_000, random: @escaping @Sendable () -> Double = { 0.5 },
-    _ body: (Bench) async throws -> Void
+    localCallbacks: Bool = false, phoneFraud: Bool = false, _ body: (Bench) async throws -> Void
   ) async throws {
     var settings = SimulatorSettings()
     settings.maxMessages = maxMessages
@@ -26,6 +26,8 @@ struct Bench {
     settings.appleID.clientIDs = ["com.example.app", "com.example.web"]
     settings.recaptcha.siteKeys = ["app-key": "com.example.app", "web-key": "example.com"]
     settings.recaptcha.serviceAccount = Secret(TestKeys.accountFile)
+    settings.allowsLocalCallbacks = localCallbacks
+    settings.recaptcha.assessesPhoneFraud = phoneFraud
     let clock = ManualClock()
     let bench = Bench(
       simulator: try Simulator(settings, clock: clock, random: random), transport: try CurlTransport(),
@@ -48,13 +50,14 @@ struct Bench {
 
   /// Sends a form to the Messages API. `nil` leaves a field out.
   func twilio(
-    _ changes: [String: String?] = [:], sid: String? = nil, token: String? = nil, timeout: Duration = .seconds(40)
+    _ changes: [String: String?] = [:], sid: String? = nil, username: String? = nil, token: String? = nil,
+    timeout: Duration = .seconds(40)
   ) async throws -> Answer {
     var fields = Self.form.filter { changes[$0.0] == nil }
     for case (let name, let value?) in changes { fields.append((name, value)) }
     let body = fields.map { "\(escape($0.0))=\(escape($0.1))" }.joined(separator: "&")
     let sid = sid ?? settings.accountSID
-    let credentials = "\(sid):\(token ?? settings.authToken.reveal())"
+    let credentials = "\(username ?? sid):\(token ?? settings.authToken.reveal())"
     return try await send(
       "POST", "/2010-04-01/Accounts/\(sid)/Messages.json",
       headers: [

@@ -38,7 +38,7 @@ struct TwilioReceiptTests {
   }
 
   @Test func reportsAreSignedAndComeInOrder() async throws {
-    try await Bench.run { bench in
+    try await Bench.run(localCallbacks: true) { bench in
       let receiver = try Receiver()
       let url = "http://127.0.0.1:\(receiver.server.port)/receipts/a?job=1"
       #expect(try await bench.twilio(["StatusCallback": url]).status == 201)
@@ -56,7 +56,7 @@ struct TwilioReceiptTests {
   }
 
   @Test func theEndIsTheOneOrderedAndComesAsOften() async throws {
-    try await Bench.run { bench in
+    try await Bench.run(localCallbacks: true) { bench in
       let receiver = try Receiver()
       let order = #"{"to":"+14155550123","status":"undelivered","errorCode":30005,"delaySeconds":0,"times":2}"#
       #expect(try await bench.send("POST", "/control/receipts", body: Array(order.utf8)).status == 201)
@@ -70,7 +70,7 @@ struct TwilioReceiptTests {
 
   @Test(arguments: ["{}", #"{"to":"+1","status":"lost"}"#, #"{"to":"+1","status":"delivered","times":0}"#])
   func ordersThatMakeNoSenseAreRefused(order: String) async throws {
-    try await Bench.run { bench in
+    try await Bench.run(localCallbacks: true) { bench in
       let answer = try await bench.send("POST", "/control/receipts", body: Array(order.utf8))
       #expect(answer.status == 400)
     }

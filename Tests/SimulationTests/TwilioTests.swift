@@ -1,4 +1,5 @@
 import CurlTransport
+import Simulation
 import Telemetry
 import Testing
 
@@ -59,7 +60,16 @@ struct TwilioTests {
       (["Body": nil], 400, 21602), (["Body": ""], 400, 21602),
       (["Body": String(repeating: "x", count: 1_601)], 400, 21617),
       (["ValidityPeriod": "0"], 400, 90007), (["ValidityPeriod": "36001"], 400, 90007),
-      (["ValidityPeriod": "x"], 400, 90007),
+      (["ValidityPeriod": "x"], 400, 90007), (["Validityperiod": "300"], 400, 20001),
+      (["StatusCallback": "http://localhost/receipts"], 400, 21609),
+      (["StatusCallback": "http://127.0.0.1:8080/receipts"], 400, 21609),
+      (["StatusCallback": "https://192.168.1.4/receipts"], 400, 21609),
+      (["StatusCallback": "https://receipts/a"], 400, 21609),
+      (["StatusCallback": "https://sms_worker.example.com/receipts"], 400, 21609),
+      (["StatusCallback": "ftp://example.com/receipts"], 400, 21609),
+      (["StatusCallback": "https://example.com/a b"], 400, 21609),
+      (["StatusCallback": "https:///receipts"], 400, 21609),
+      (["StatusCallback": "https://example.com/" + String(repeating: "x", count: 3_981)], 400, 21609),
     ] as [([String: String?], Int, Int)])
   func wrongFormIsRefused(changes: [String: String?], status: Int, code: Int) async throws {
     try await Bench.run { bench in
@@ -68,6 +78,27 @@ struct TwilioTests {
       #expect(try answer.twilioCode() == code)
       #expect(try await bench.shown().isEmpty)
       #expect(try await bench.summary().refused == [String(code): 1])
+    }
+  }
+
+  @Test func addressForReportsIsTaken() async throws {
+    try await Bench.run { bench async throws in
+      for url in ["https://sms.example.com/receipts/a?job=1%202", "http://203.0.113.7:8443", "https://EXAMPLE.com"] {
+        #expect(try await bench.twilio(["StatusCallback": url]).status == 201)
+      }
+    }
+    try await Bench.run(localCallbacks: true) { bench async throws in
+      #expect(try await bench.twilio(["StatusCallback": "http://127.0.0.1:1/a"]).status == 201)
+      #expect(try await bench.twilio(["StatusCallback": "http://a_b.example.com/"]).status == 400)
+    }
+  }
+
+  @Test func apiKeyOfTheAccountSends() async throws {
+    try await Bench.run { bench async throws in
+      let key = bench.settings.apiKeySID
+      #expect(try await bench.twilio(username: key, token: bench.settings.apiKeySecret.reveal()).status == 201)
+      #expect(try await bench.twilio(username: key).status == 401)
+      #expect(try await bench.twilio(token: bench.settings.apiKeySecret.reveal()).status == 401)
     }
   }
 

@@ -28,6 +28,8 @@ proof_control() {
 proof_app() {
   PROOF_DEVICE=$(head -c 32 /dev/urandom | od -An -tx1 | tr -d ' \n')
   PROOF_PUSH=''
+  # Apple knows the tokens that it gave out, each for one app.
+  proof_control devices --json "{\"deviceToken\":\"$PROOF_DEVICE\",\"topic\":\"$PROOF_APP\"}" >/dev/null
   note "countersign app verify --app $PROOF_APP ${PROOF_DEVICE:0:8}…"
   local verifying
   verifying=$(countersign app verify --app "$PROOF_APP" "$PROOF_DEVICE" --json) ||

@@ -34,6 +34,7 @@ stack_prepare() {
   chmod 700 "$STACK"
   ensure_secret "$SECRETS/code-pepper"
   ensure_secret "$SECRETS/twilio-auth-token"
+  ensure_secret "$SECRETS/twilio-api-key"
   ensure_webhook_secret "$SECRETS/webhook-secret"
   ensure_secret "$SECRETS/vonage-secret"
   ensure_secret "$SECRETS/vonage-signature"

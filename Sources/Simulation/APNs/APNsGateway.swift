@@ -40,6 +40,8 @@ struct APNsGateway: Sendable {
     }
   }
 
+  private struct Payload: Decodable { let aps: [String: IgnoredValue] }
+
   private func check(
     _ request: HTTPServerRequest, _ parts: [Substring]
   ) throws(APNsReason) -> (token: String, headers: PushHeaders) {
@@ -50,10 +52,8 @@ struct APNsGateway: Sendable {
     let headers = try PushHeaders(request.headers)
     guard topics.contains(headers.topic) else { throw .topicDisallowed }
     guard request.body.count <= Self.maxPayloadBytes else { throw .payloadTooLarge }
-    // What is no JSON object is as good as empty.
-    guard (try? JSONReader.requests.decode([String: IgnoredValue].self, from: request.body)) != nil else {
-      throw .payloadEmpty
-    }
+    // What is no JSON object, or has nothing for the system in it, is as good as empty.
+    guard (try? JSONReader.requests.decode(Payload.self, from: request.body)) != nil else { throw .payloadEmpty }
     guard let token = DeviceToken.normalized(parts[2]) else { throw .badDeviceToken }
     return (token, headers)
   }

@@ -1,13 +1,17 @@
 import Telemetry
 
-/// The body of `POST /control/devices`: what is to become of the pushes for a device token.
+/// The body of `POST /control/devices`: registers a device token, and says what is to become of its pushes.
 struct DeviceOrder: ControlOrder {
   static let fields: Set<String> = ["deviceToken", "environment", "topic", "reason", "status", "timestamp", "count"]
   static let maxCount = 10_000_000
+  /// The topic of a device that takes pushes for every app.
+  private static let anything = "*"
 
   private let deviceToken: String
-  private let environment: APNsEnvironment?
-  private let topic: String?
+  /// production, unless it says sandbox, or any.
+  private let environment: String?
+  /// The app, or * for any.
+  private let topic: String
   private let reason: String?
   private let status: Int?
   private let timestamp: Int64?
@@ -21,9 +25,20 @@ struct DeviceOrder: ControlOrder {
     return (
       token,
       SimulatedDevice(
-        environment: environment, topic: topic, reason: try refusal(),
+        environment: try place(), topic: topic == Self.anything ? nil : topic, reason: try refusal(),
         remaining: try Self.within(count, 1...Self.maxCount, "count"))
     )
+  }
+
+  private func place() throws(ControlProblem) -> APNsEnvironment? {
+    switch environment ?? APNsEnvironment.production.rawValue {
+    case "any": return nil
+    case let name:
+      guard let known = APNsEnvironment(rawValue: name) else {
+        throw ControlProblem("environment must be production, sandbox or any")
+      }
+      return known
+    }
   }
 
   private func refusal() throws(ControlProblem) -> APNsReason? {

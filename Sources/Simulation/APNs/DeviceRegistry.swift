@@ -1,11 +1,11 @@
 import Synchronization
 import Telemetry
 
-/// A device of which something special was ordered.
+/// A device that is registered.
 struct SimulatedDevice: Sendable {
-  /// Where its token is valid; `nil` for both.
+  /// Where its token is valid; `nil` for both, which no real one is.
   let environment: APNsEnvironment?
-  /// The app that its token is for; `nil` for any.
+  /// The app that its token is for; `nil` for any, which no real one is.
   let topic: String?
   /// Why pushes are refused.
   let reason: APNsReason?
@@ -20,7 +20,7 @@ struct SimulatedDevice: Sendable {
   }
 }
 
-/// The devices of which something special was ordered. Every other token is valid for each app, in both environments.
+/// The devices that are registered. Apple does not know any other token.
 final class DeviceRegistry: Sendable {
   static let maxDevices = 200_000
 
@@ -38,7 +38,7 @@ final class DeviceRegistry: Sendable {
   /// Throws why a device does not get a push.
   func check(_ token: String, _ environment: APNsEnvironment, topic: String, now: UnixTime) throws(APNsReason) {
     try devices.withLock { devices throws(APNsReason) in
-      guard var device = devices[token] else { return }
+      guard var device = devices[token] else { throw .badDeviceToken }
       guard device.environment ?? environment == environment else { throw .badDeviceToken }
       guard device.topic ?? topic == topic else { throw .deviceTokenNotForTopic }
       guard var reason = device.reason, device.remaining != 0 else { return }

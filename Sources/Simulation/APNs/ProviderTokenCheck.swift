@@ -48,7 +48,9 @@ final class ProviderTokenCheck: Sendable {
   func check(_ request: HTTPServerRequest, now: UnixTime) throws(APNsReason) {
     guard let field = request.headers["authorization"] else { throw .missingProviderToken }
     let words = field.split(separator: " ")
-    guard words.count == 2, words[0].lowercased() == "bearer" else { throw .invalidProviderToken }
+    // No token, or another kind of credentials, is as good as no field to Apple.
+    guard words.count > 1, words[0].lowercased() == "bearer" else { throw .missingProviderToken }
+    guard words.count == 2 else { throw .invalidProviderToken }
     let token = try known(String(words[1]))
     guard token.issuedAt <= now + Self.clockTolerance else { throw .invalidProviderToken }
     guard let connection = request.headers[Self.connectionField] else { return try checkAge(token, now) }

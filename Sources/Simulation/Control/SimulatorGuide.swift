@@ -26,12 +26,13 @@ public enum SimulatorGuide {
       DELETE /control/sms  /control/pushes  /control/revocations   forgets them
 
     What they are to answer
-      POST   /control/devices               {"deviceToken": "…", "reason": "Unregistered", "count": 1}
-             environment  sandbox or production: where the token is valid (both)
-             topic        the app that the token is for (any)
+      POST   /control/devices               {"deviceToken": "…", "topic": "com.example.app"}: registers a device; pushes to
+                                            any other are refused (BadDeviceToken)
+             topic        the app that the token is for, or * for any. Required.
+             environment  production, sandbox or any: where the token is valid (production)
              reason       Apple's reason for refusing pushes; status, if it is none of Apple's; timestamp
                           (milliseconds); count, the pushes that are refused (all)
-      DELETE /control/devices               every token is valid everywhere again
+      DELETE /control/devices               no device is registered any more
       POST   /control/receipts              {"to": "+14155550123", "status": "undelivered", "errorCode": 30005}
              What Twilio, Vonage and MessageBird report to the address that came with a message: status delivered
              (without an order), undelivered, failed or none; delaySeconds after the message was taken (0.2); times, how
@@ -41,7 +42,10 @@ public enum SimulatorGuide {
       POST   /control/recaptcha             {"token": "…", "score": 0.3, "action": "…", "invalidReason": "…",
                                             "bundleID": "…", "tollFraudRisk": 0.8}
              Tokens that need no order: high, low, fraud and expired, then, if wanted, a dot and the action, a dot and
-             anything that makes it unique: low.verify_phone.4711. Each can be assessed once.
+             anything that makes it unique, an @ and the app: low.verify_phone.4711@com.example.app. What a token or an
+             order does not say, the answer does not have. Each can be assessed once. The risk of toll fraud is in answers
+             about a phone number, if it was ordered (fraud, tollFraudRisk) or the project has SMS defense
+             (recaptcha.assessesPhoneFraud).
       DELETE /control/google/tokens         no access token that was given is valid any more
       POST   /control/apple/codes           {"clientID": "…", "redirectURI": "…"}: an authorization code, good once and for
                                             five minutes; lifetimeSeconds; error, with which its exchange fails

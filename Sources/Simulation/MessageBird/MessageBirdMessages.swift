@@ -7,6 +7,7 @@ struct MessageBirdMessages: Sendable {
   let settings: MessageBirdSettings
   let inbox: ProviderInbox
   let receipts: ReceiptReporter
+  let callbacks: CallbackURL
 
   func reply(_ request: HTTPServerRequest) async -> HTTPServerReply {
     do throws(MessageBirdError) {
@@ -45,12 +46,12 @@ struct MessageBirdMessages: Sendable {
 
   private func create(_ order: MessageBirdOrder) -> HTTPServerResponse {
     do throws(MessageBirdError) {
-      try order.check()
+      try order.check(callbacks)
     } catch {
       return refuse(error)
     }
     let message = ReceivedMessage(
-      to: order.recipient, from: order.originator, body: order.body ?? "", receivedAt: inbox.clock.now(),
+      to: order.recipient, from: order.originator, body: order.arrivingBody, receivedAt: inbox.clock.now(),
       provider: .messageBird, id: SecureRandom.bytes(16).map(JSONText.hexadecimal).joined())
     _ = inbox.record(message)
     if let url = order.reportUrl, let reference = order.reference {

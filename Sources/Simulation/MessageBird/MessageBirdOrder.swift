@@ -6,6 +6,8 @@ struct MessageBirdOrder: Decodable, Sendable {
   /// Seconds.
   static let validities = 1...172_800
   static let maxReferenceLength = 128
+  /// Nine segments: 153 septets each, or 67 characters of Unicode.
+  static let maxSegments = 9
 
   let originator: String?
   let recipients: [String]?
@@ -26,17 +28,26 @@ struct MessageBirdOrder: Decodable, Sendable {
   var recipient: String { "+" + (recipients?.first ?? "") }
 
   /// Throws the first thing that is wrong, in MessageBird's terms.
-  func check() throws(MessageBirdError) {
+  func check(_ callbacks: CallbackURL) throws(MessageBirdError) {
     guard let originator, !originator.isEmpty else { throw .missing("originator") }
     guard let body, !body.isEmpty else { throw .missing("body") }
     guard let recipients, !recipients.isEmpty else { throw .missing("recipients") }
-    guard recipients.count == 1, Recipients.isE164(recipient) else { throw .invalid("recipients") }
+    // The API says 9 of a wrong number, and `recipient` (github.com/messagebird/ruby-rest-api issue 24).
+    guard recipients.count == 1, Recipients.isE164(recipient) else { throw .missing("recipient") }
+    guard Recipients.isSender(originator, maxDigits: 17) else { throw .invalid("originator") }
     guard ["plain", "unicode", "auto"].contains(datacoding ?? "plain") else { throw .invalid("datacoding") }
+    guard SegmentCount.of(arrivingBody) <= Self.maxSegments else { throw .invalid("body") }
     guard Self.validities.contains(validity ?? 1) else { throw .invalid("validity") }
     guard (reference ?? "").count <= Self.maxReferenceLength else { throw .invalid("reference") }
     // A report names the message by its reference.
     guard reportUrl == nil || reference != nil else { throw .missing("reference") }
-    if Recipients.refusal(recipient) != nil { throw .invalid("recipient") }
+    if let reportUrl, !callbacks.isTaken(reportUrl) { throw .invalid("reportUrl") }
+    if Recipients.refusal(recipient) != nil { throw .missing("recipient") }
+  }
+
+  /// The text as it arrives: `plain` is the GSM alphabet, whatever was sent.
+  var arrivingBody: String {
+    (datacoding ?? "plain") == "plain" ? PlainText.arriving(body ?? "") : body ?? ""
   }
 }
 

@@ -5,10 +5,17 @@ struct AssessmentError: Error, Sendable {
   let code: Int
   let status: String
   let message: String
+  /// `reason` of the details, `API_KEY_INVALID`, where Google gives one.
+  var reason: String?
 
   static func invalid(_ message: String) -> AssessmentError {
     AssessmentError(code: 400, status: "INVALID_ARGUMENT", message: message)
   }
+
+  /// A key that is none, as Google says it: 400, and the reason in the details.
+  static let wrongAPIKey = AssessmentError(
+    code: 400, status: "INVALID_ARGUMENT", message: "API key not valid. Please pass a valid API key.",
+    reason: "API_KEY_INVALID")
 
   static func unauthenticated(_ message: String) -> AssessmentError {
     AssessmentError(code: 401, status: "UNAUTHENTICATED", message: message)
@@ -29,8 +36,16 @@ struct AssessmentError: Error, Sendable {
   }
 
   var response: HTTPServerResponse {
-    .json(
+    let details = reason.map {
+      """
+      ,"details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"\($0)","domain":"googleapis.com",\
+      "metadata":{"service":"recaptchaenterprise.googleapis.com"}}]
+      """
+    }
+    return .json(
       status: code,
-      "{\"error\":{\"code\":\(code),\"message\":\(JSONText.quote(message)),\"status\":\"\(status)\"}}")
+      """
+      {"error":{"code":\(code),"message":\(JSONText.quote(message)),"status":"\(status)"\(details ?? "")}}
+      """)
   }
 }

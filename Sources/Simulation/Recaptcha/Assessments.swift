@@ -67,7 +67,7 @@ struct Assessments: Sendable {
       throw .unauthenticated("Request is missing required authentication credential. \(Self.expected)")
     }
     guard constantTimeEquals(Array(given.utf8), Array(settings.apiKey.reveal().utf8)) else {
-      throw .invalid("API key not valid. Please pass a valid API key.")
+      throw .wrongAPIKey
     }
   }
 
@@ -91,14 +91,15 @@ struct Assessments: Sendable {
     if owner == nil, verdict.invalidReason == nil {
       verdict = RecaptchaVerdict(invalidReason: "KEY_MISMATCH", score: 0)
     }
-    return .json(status: 200, text(verdict, event, app: verdict.bundleID ?? owner))
+    return .json(status: 200, text(verdict, event))
   }
 
-  private func text(_ verdict: RecaptchaVerdict, _ event: Request.Event, app: String?) -> String {
+  private func text(_ verdict: RecaptchaVerdict, _ event: Request.Event) -> String {
     let isValid = verdict.invalidReason == nil
     let name = "projects/\(settings.project)/assessments/\(SecureRandom.bytes(8).map(JSONText.hexadecimal).joined())"
-    let action = isValid ? verdict.action ?? event.expectedAction ?? "" : ""
-    let risk = event.hasPhoneNumber || verdict.tollFraudRisk != nil ? verdict.tollFraudRisk ?? Self.lowRisk : nil
+    let action = isValid ? verdict.action ?? "" : ""
+    let isAsked = event.hasPhoneNumber && (settings.assessesPhoneFraud || verdict.tollFraudRisk != nil)
+    let risk = isAsked ? verdict.tollFraudRisk ?? Self.lowRisk : nil
     let fraud = risk.map { ",\"phoneFraudAssessment\":{\"smsTollFraudVerdict\":{\"risk\":\($0),\"reasons\":[]}}" }
     return """
       {"name":\(JSONText.quote(name)),"event":{"siteKey":\(JSONText.quote(event.siteKey)),\
@@ -106,7 +107,7 @@ struct Assessments: Sendable {
       "riskAnalysis":{"score":\(verdict.score),"reasons":[\(isValid && verdict.score < 0.5 ? "\"AUTOMATION\"" : "")]},\
       "tokenProperties":{"valid":\(isValid),\
       "invalidReason":"\(verdict.invalidReason ?? "INVALID_REASON_UNSPECIFIED")","hostname":"","androidPackageName":"",\
-      "iosBundleId":\(JSONText.quote(isValid ? app ?? "" : "")),"action":\(JSONText.quote(action)),\
+      "iosBundleId":\(JSONText.quote(isValid ? verdict.bundleID ?? "" : "")),"action":\(JSONText.quote(action)),\
       "createTime":"\(gate.clock.now().rfc3339)"}\(isValid ? fraud ?? "" : "")}
       """
   }

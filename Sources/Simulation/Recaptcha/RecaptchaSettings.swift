@@ -10,6 +10,8 @@ public struct RecaptchaSettings: Sendable {
   public var serviceAccount: Secret?
   /// The keys of sites and apps: the key's ID, and the bundle ID of the app (or the host) that it belongs to.
   public var siteKeys: [String: String] = [:]
+  /// Whether the project has SMS defense, so that an assessment with a phone number says how likely toll fraud is.
+  public var assessesPhoneFraud = false
   /// The secret of `siteverify`.
   public var secret = Secret("simulated-recaptcha-secret")
   /// The host that `siteverify` says the challenge was solved on.

@@ -5,11 +5,11 @@ struct RecaptchaVerdict: Sendable, Equatable {
   /// Why it is not valid, in the words of reCAPTCHA Enterprise.
   var invalidReason: String?
   var score: Double
-  /// `nil`: the action that is expected.
+  /// What the user was about to do, as the app said when it made the token; `nil`: nothing.
   var action: String?
-  /// The app that the token was made in; `nil`: the one that the key belongs to.
+  /// The app that the token was made in; `nil`: none, as on a page of the web.
   var bundleID: String?
-  /// `nil`: low.
+  /// `nil`: low, where it is assessed.
   var tollFraudRisk: Double?
 
   static let malformed = RecaptchaVerdict(invalidReason: "MALFORMED", score: 0)
@@ -27,14 +27,17 @@ struct RecaptchaVerdict: Sendable, Equatable {
   }
 
   /// The verdict that a token itself asks for: `high`, `low`, `expired` or `fraud`, then, if wanted, a dot and the action, a dot
-  /// and anything that makes it unique: `high.verify_phone.4711`. Every other text is no token.
+  /// and anything that makes it unique, then an @ and the bundle ID of the app that it was made in:
+  /// `high.verify_phone.4711@com.example.app`. What it does not say, the answer does not have. Every other text is no token.
   init(token: String) {
-    let words = token.split(separator: ".", maxSplits: 2, omittingEmptySubsequences: false)
+    let parts = token.split(separator: "@", maxSplits: 1)
+    let words = (parts.first ?? "").split(separator: ".", maxSplits: 2, omittingEmptySubsequences: false)
     let action = words.count > 1 && !words[1].isEmpty ? String(words[1]) : nil
+    let app = parts.count > 1 ? String(parts[1]) : nil
     switch words.first {
-    case "high": self.init(score: 0.9, action: action)
-    case "low": self.init(score: 0.1, action: action)
-    case "fraud": self.init(score: 0.9, action: action, tollFraudRisk: 0.95)
+    case "high": self.init(score: 0.9, action: action, bundleID: app)
+    case "low": self.init(score: 0.1, action: action, bundleID: app)
+    case "fraud": self.init(score: 0.9, action: action, bundleID: app, tollFraudRisk: 0.95)
     case "expired": self.init(invalidReason: "EXPIRED", score: 0, action: action)
     default: self = .malformed
     }

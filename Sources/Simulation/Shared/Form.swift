@@ -13,6 +13,9 @@ struct Form: Sendable {
     fields.first { $0.name == name && !$0.value.isEmpty }?.value
   }
 
+  /// The first field that is none of those.
+  func stranger(to known: Set<String>) -> String? { fields.first { !known.contains($0.name) }?.name }
+
   /// Whether a field comes more than once.
   var hasRepeatedField: Bool { Set(fields.map(\.name)).count < fields.count }
 }

@@ -7,6 +7,9 @@ enum SegmentCount {
   /// Those behind an escape: two septets.
   private static let extended = Set("\u{0C}^{}\\[~]|€".unicodeScalars)
 
+  /// Whether the GSM alphabet has a character.
+  static func isGSM(_ scalar: Unicode.Scalar) -> Bool { basic.contains(scalar) || extended.contains(scalar) }
+
   /// At least 1. Escape and surrogate pairs that fall on a border may make it one more than is counted here.
   static func of(_ text: String) -> Int {
     var septets = 0

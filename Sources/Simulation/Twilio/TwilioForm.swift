@@ -5,6 +5,16 @@ struct TwilioForm: Sendable {
   /// Seconds (message resource, `ValidityPeriod`).
   static let validityPeriods = 1...36_000
 
+  /// `StatusCallback` (https://www.twilio.com/docs/api/errors/21609).
+  static let maxCallbackLength = 4_000
+  /// The parameters of the description that Twilio publishes (Tests/Fixtures/twilio-create-message.json).
+  static let parameters: Set<String> = [
+    "To", "StatusCallback", "ApplicationSid", "MaxPrice", "ProvideFeedback", "Attempt", "ValidityPeriod",
+    "ForceDelivery", "ContentRetention", "AddressRetention", "SmartEncoded", "PersistentAction", "ShortenUrls",
+    "ScheduleType", "SendAt", "SendAsMms", "ContentVariables", "RiskCheck", "From", "MessagingServiceSid", "Body",
+    "MediaUrl", "ContentSid",
+  ]
+
   private let form: Form
 
   init(_ body: [UInt8]) { form = Form(body) }
@@ -15,7 +25,10 @@ struct TwilioForm: Sendable {
   var sender: String? { self["From"] ?? self["MessagingServiceSid"] }
 
   /// Throws the first thing that is wrong, in Twilio's words.
-  func check() throws(TwilioError) {
+  func check(_ callbacks: CallbackURL) throws(TwilioError) {
+    // Twilio itself takes no notice of what it does not know: nothing else would find a parameter that is misspelt.
+    if let name = form.stranger(to: Self.parameters) { throw .refused(20001, "Unknown parameter: \(name)") }
+    guard !form.hasRepeatedField else { throw .refused(20001, "A parameter is given twice.") }
     guard let recipient = self["To"] else { throw .refused(21604, "A 'To' phone number is required.") }
     guard let sender else { throw .refused(21603, "A 'From' phone number is required.") }
     guard let body = self["Body"] else { throw .refused(21602, "Message body is required.") }
@@ -26,6 +39,9 @@ struct TwilioForm: Sendable {
       guard let seconds = Int(text), Self.validityPeriods.contains(seconds) else {
         throw .refused(90007, "The ValidityPeriod must be from 1 to 36000 seconds.")
       }
+    }
+    if let url = self["StatusCallback"], !callbacks.isTaken(url, maxLength: Self.maxCallbackLength) {
+      throw .refused(21609, "The StatusCallback URL is not a valid URL.")
     }
     if let refusal = Recipients.refusal(recipient) { throw .refused(refusal.code, refusal.message) }
     try check(sender: sender)

@@ -6,17 +6,23 @@ import Telemetry
 /// (https://www.twilio.com/docs/messaging/api/message-resource), as strict as Twilio's own.
 struct TwilioMessages: Sendable {
   private let accountSID: String
-  private let authorization: [UInt8]
+  /// The account's own, and its API key's.
+  private let authorizations: [[UInt8]]
   private let inbox: ProviderInbox
   private let authToken: Secret
   private let receipts: ReceiptReporter
+  private let callbacks: CallbackURL
 
   init(_ settings: SimulatorSettings, inbox: ProviderInbox, receipts: ReceiptReporter) {
     self.receipts = receipts
     authToken = settings.authToken
     accountSID = settings.accountSID
-    let credentials = "\(settings.accountSID):\(settings.authToken.reveal())"
-    authorization = Array("Basic \(Base64.encode(Array(credentials.utf8)))".utf8)
+    callbacks = CallbackURL(allowsLocal: settings.allowsLocalCallbacks)
+    authorizations = [
+      (settings.accountSID, settings.authToken), (settings.apiKeySID, settings.apiKeySecret),
+    ].map { name, secret in
+      Array("Basic \(Base64.encode(Array("\(name):\(secret.reveal())".utf8)))".utf8)
+    }
     self.inbox = inbox
   }
 
@@ -38,7 +44,9 @@ struct TwilioMessages: Sendable {
   private func check(_ request: HTTPServerRequest, _ parts: [Substring]) throws(TwilioError) {
     guard parts.count == 4, parts[1] == "Accounts", parts[3] == "Messages.json" else { throw .notFound }
     let given = Array((request.headers["Authorization"] ?? "").utf8)
-    guard constantTimeEquals(given, authorization), parts[2] == accountSID else { throw .authenticate }
+    guard authorizations.contains(where: { constantTimeEquals(given, $0) }), parts[2] == accountSID else {
+      throw .authenticate
+    }
     guard request.method == "POST" else { throw .methodNotAllowed }
     guard request.mediaType == Form.mediaType else {
       throw TwilioError(status: 415, code: 20415, message: "Unsupported Media Type")
@@ -47,7 +55,7 @@ struct TwilioMessages: Sendable {
 
   private func create(_ form: TwilioForm) -> HTTPServerResponse {
     do throws(TwilioError) {
-      try form.check()
+      try form.check(callbacks)
       let now = inbox.clock.now()
       let sid = "SM" + SecureRandom.bytes(16).map(JSONText.hexadecimal).joined()
       let message = ReceivedMessage(

@@ -3,6 +3,13 @@ struct VonageForm: Sendable {
   /// Milliseconds (`ttl`).
   static let ttls = 20_000...604_800_000
   static let maxReferenceLength = 40
+  /// The parameters of the description that Vonage publishes (github.com/Nexmo/api-specification, definitions/sms.yml 1.0.10), and those of
+  /// India's registration.
+  static let parameters: Set<String> = [
+    "api_key", "api_secret", "sig", "from", "to", "text", "ttl", "status-report-req", "callback", "message-class",
+    "type", "vcard", "vcal", "body", "udh", "protocol-id", "title", "url", "validity", "client-ref", "account-ref",
+    "entity-id", "content-id",
+  ]
 
   private let form: Form
 
@@ -14,14 +21,24 @@ struct VonageForm: Sendable {
   /// The recipient in E.164.
   var recipient: String { "+" + (self["to"] ?? "") }
 
+  /// The text as it arrives: without `type=unicode` it is in the GSM alphabet, whatever was sent.
+  var arrivingText: String {
+    let text = self["text"] ?? ""
+    return self["type"] == "unicode" ? text : PlainText.arriving(text)
+  }
+
   /// Throws the first thing that is wrong, in Vonage's words.
-  func check() throws(VonageError) {
+  func check(_ callbacks: CallbackURL) throws(VonageError) {
+    if let name = form.stranger(to: Self.parameters) { throw VonageError("3", "Unknown param \(name)") }
+    guard !form.hasRepeatedField else { throw VonageError("3", "A param is given twice") }
     guard let to = self["to"] else { throw VonageError("2", "Missing to param") }
-    guard self["from"] != nil else { throw VonageError("2", "Missing from param") }
+    guard let from = self["from"] else { throw VonageError("2", "Missing from param") }
     guard self["text"] != nil else { throw VonageError("2", "Missing text param") }
     guard (7...15).contains(to.utf8.count), to.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
       throw VonageError("3", "Invalid to param")
     }
+    guard Self.isSender(from) else { throw VonageError("15", "Invalid sender address") }
+    if let url = self["callback"], !callbacks.isTaken(url) { throw VonageError("23", "Invalid callback URL") }
     guard ["text", "unicode"].contains(self["type"] ?? "text") else { throw VonageError("3", "Invalid type param") }
     if let ttl = self["ttl"] {
       guard let milliseconds = Int(ttl), Self.ttls.contains(milliseconds) else {
@@ -32,6 +49,11 @@ struct VonageForm: Sendable {
       throw VonageError("3", "Invalid client-ref param")
     }
     if let refusal = Recipients.refusal(recipient) { throw VonageError(refusal) }
+  }
+
+  /// A number in E.164 without the plus, or up to eleven letters, digits and spaces.
+  private static func isSender(_ text: String) -> Bool {
+    Recipients.isSender(text, maxDigits: 15)
   }
 }
 

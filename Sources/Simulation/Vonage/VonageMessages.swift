@@ -7,6 +7,7 @@ struct VonageMessages: Sendable {
   let settings: VonageSettings
   let inbox: ProviderInbox
   let receipts: ReceiptReporter
+  let callbacks: CallbackURL
 
   func reply(_ request: HTTPServerRequest) async -> HTTPServerReply {
     guard request.method == "POST", request.mediaType == Form.mediaType else {
@@ -39,11 +40,11 @@ struct VonageMessages: Sendable {
 
   private func create(_ form: VonageForm) -> HTTPServerResponse {
     do throws(VonageError) {
-      try form.check()
+      try form.check(callbacks)
     } catch {
       return refuse(error)
     }
-    let text = form["text"] ?? ""
+    let text = form.arrivingText
     let parts = (1...SegmentCount.of(text)).map { _ in
       ReceivedMessage(
         to: form.recipient, from: form["from"], body: text, receivedAt: inbox.clock.now(), provider: .vonage,
