@@ -7,6 +7,9 @@ extension Envelope {
   /// A `traceparent` that is not valid is ignored, as W3C Trace Context demands.
   /// - Throws: what breaks the contract. The sender's `reply_to` and `correlation_id` are then still in the message.
   public init(_ message: Message) throws(ContractProblem) {
+    #if DEBUG
+      PlantedCrash.strike(message.messageID)
+    #endif
     try message.checkProperties()
     try Self.checkContent(message)
     guard let text = message.type, !text.isEmpty else {
