@@ -69,7 +69,7 @@ import WorkerRuntime
       lanes: "[\(Self.apns), \(Self.enterprise)]",
       apps: #"{"com.example.app": {\#(Self.push), recaptcha: {siteKey: "k"}}}"#)
     #expect(configuration.common.http.port == 8082)
-    #expect(configuration.worker.prefetch == 512)
+    #expect(configuration.worker.prefetch == nil)
     #expect(configuration.tokenLife == .seconds(3000))
     #expect(configuration.memory.environmentLife == .seconds(180 * 24 * 3600))
     #expect(configuration.lanes.map(\.lane) == ["p", "s", "r"].map { LaneConfiguration(name: $0) })

@@ -61,7 +61,7 @@ struct SMSWorkerConfigurationTests {
     let loaded = try load("[{\(Self.twilio)}, {\(Self.webhook)}]")
     let configuration = loaded.content
     #expect(loaded.warnings.isEmpty, "\(loaded.warnings)")
-    #expect(configuration.worker.prefetch == 512)
+    #expect(configuration.worker.prefetch == nil)
     #expect(configuration.worker.ledger.kind == .sqlite)
     #expect(configuration.worker.ledger.path.hasSuffix("/sms-ledger.sqlite"))
     #expect(configuration.worker.ledger.synchronous == .full)

@@ -2,8 +2,12 @@ public import ServiceRuntime
 
 /// What every worker's configuration has beside its lanes.
 public struct WorkerSettings: Sendable, Hashable {
-  /// Jobs taken from the queue ahead.
-  public let prefetch: Int
+  /// The prefetch of a worker is its lanes' concurrency times this, unless the configuration says otherwise: enough that no slot waits
+  /// for the broker, and little enough that no job waits here that another worker could begin.
+  static let prefetchPerSlot = 3
+
+  /// Jobs taken from the queue ahead; nil: as the lanes' concurrency asks for.
+  public let prefetch: Int?
   /// The record of what was done.
   public let ledger: LedgerSettings
   /// How often a job whose outcome is unknown is carried out again, when it allows that.
@@ -15,19 +19,26 @@ public struct WorkerSettings: Sendable, Hashable {
   ///   - section: The worker's own section.
   ///   - ledgerPath: The ledger's file when the configuration names none.
   public init(_ section: ConfigurationSection, ledgerPath: String) {
-    prefetch = section.integer(
-      "prefetch", default: 512, in: 1...65_535,
-      "Jobs taken from the queue ahead; two to three times the sum of concurrency.")
+    prefetch = section.optionalInteger(
+      "prefetch", in: 1...65_535,
+      "Jobs taken from the queue ahead; three times the sum of the lanes' concurrency if absent.")
     ledger = LedgerSettings(section.section("ledger"), path: ledgerPath)
     maxUnknownResends = section.integer(
       "maxUnknownResends", default: 2, in: 0...10,
       "How often a job whose outcome is unknown is carried out again, when its onUnknown is resend.")
   }
 
+  /// Jobs taken from the queue of these lanes ahead.
+  func prefetch(for lanes: [LaneConfiguration]) -> Int {
+    prefetch ?? min(Self.prefetchPerSlot * Self.slots(lanes), Int(UInt16.max))
+  }
+
+  private static func slots(_ lanes: [LaneConfiguration]) -> Int { lanes.map(\.concurrency).reduce(0, +) }
+
   /// Warns when lanes would never be full.
   public func checkPrefetch(for lanes: [LaneConfiguration], _ section: ConfigurationSection) {
-    let slots = lanes.map(\.concurrency).reduce(0, +)
-    if prefetch < slots {
+    let slots = Self.slots(lanes)
+    if let prefetch, prefetch < slots {
       section.warning(
         "prefetch", "is less than the sum of the lanes' concurrency, \(slots): some of their slots stay empty")
     }

@@ -27,17 +27,17 @@ public struct WorkerService<Handler: JobHandler>: Service {
     finish: @escaping @Sendable () async -> Void = {}
   ) async throws(WorkerSetupError) {
     let queue = queue ?? Handler.Body.type.name
-    let prefetch = prefetch ?? settings.prefetch
+    let prefetch = prefetch ?? settings.prefetch(for: lanes)
     name = queue
     self.finish = finish
     let broker = BrokerConnectionSettings(common.broker, context)
     let consumer = Consumer(
       endpoint: broker.endpoint, options: broker.options(prefix + "consumer"), queue: queue,
-      prefetch: prefetch,
+      prefetch: prefetch, gathering: .workerAcknowledgements,
       onEvent: broker.observer(prefix + "consumer"))
     let publisher = Publisher(
       endpoint: broker.endpoint, options: broker.options(prefix + "publisher"),
-      onEvent: broker.observer(prefix + "publisher"))
+      gathering: .workerResults, onEvent: broker.observer(prefix + "publisher"))
     broker.watch(prefix + "consumer") { consumer.status }
     broker.watch(prefix + "publisher") { publisher.status }
     var options = JobWorkerOptions(queue: queue, appID: context.name, owner: context.instance)
