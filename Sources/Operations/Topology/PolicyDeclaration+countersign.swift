@@ -7,7 +7,7 @@ extension PolicyDeclaration {
   /// How often a message may come back before it is dead. It counts messages, too, that were only prefetched when a process
   /// died, so no innocent one may ever reach it: processes find the message that ends them themselves, in fewer deliveries.
   ///
-  /// Of the messages that a process takes ahead by default, 512, any number may be such that end it. Each of them does so three
+  /// Of the messages that a process takes ahead, 512 as a rule, any number may be such that end it. Each of them does so three
   /// times alone, and their groups of 16 once each: 2 + 512 / 16 + 3 × 511 = 1,567 deliveries at most for the one that is not.
   /// (Attempts are counted elsewhere, in the header `x-attempt`.)
   static let deliveryLimit: Int64 = 2000
