@@ -51,7 +51,7 @@ struct AssessmentHandler: Sendable {
       try proceed(assessment, captcha, &tally, in: transaction)
     case .refuse(let refusal):
       tally.proofs.append(ProofCount(refusal))
-      try answer(CommandAnswer(APIError(refusal)), assessment, in: transaction, isRecorded: false)
+      try answer(CommandAnswer(APIError(refusal)), assessment, in: transaction)
     case .record:
       if assessment.state != .passed { tally.proofs.append(ProofCount(.recaptcha, assessment.state.rawValue)) }
       try record(captcha, on: assessment, in: transaction)
@@ -66,24 +66,22 @@ struct AssessmentHandler: Sendable {
     do throws(APIError) {
       order = try preparer.resume(assessment.command, proof: captcha, at: transaction.now)
     } catch {
-      return try answer(CommandAnswer(error), assessment, in: transaction, isRecorded: false)
+      return try answer(CommandAnswer(error), assessment, in: transaction)
     }
     let request = CommandRequest(
       envelope: assessment.envelope, fingerprint: assessment.command.fingerprint, order: .start(order))
-    let outcome = try commands.handle(request, in: transaction)
+    let outcome = try commands.resume(order, request, in: transaction)
     tally.add(outcome.tally)
-    if let result = outcome.answer { try answer(result, assessment, in: transaction, isRecorded: true) }
+    if let result = outcome.answer { try answer(result, assessment, in: transaction) }
   }
 
-  /// Has the reply published, and kept for the command that comes again.
+  /// Has the reply published, and kept for the command that comes again: its token is used up, so it cannot be tried again under the same ID,
+  /// whatever the answer.
   private func answer(
-    _ answer: CommandAnswer, _ assessment: Assessment, in transaction: CoordinatorTransaction, isRecorded: Bool
+    _ answer: CommandAnswer, _ assessment: Assessment, in transaction: CoordinatorTransaction
   ) throws(DatabaseError) {
-    if !isRecorded {
-      let reply = RecordedReply(
-        fingerprint: assessment.command.fingerprint, type: answer.type.text, body: answer.body)
-      try transaction.record(reply, toMessage: assessment.messageID)
-    }
+    let reply = RecordedReply(fingerprint: assessment.command.fingerprint, type: answer.type.text, body: answer.body)
+    try transaction.record(reply, toMessage: assessment.messageID)
     let envelope = assessment.envelope
     guard let replyTo = envelope.replyTo else { return }
     transaction.enqueue(

@@ -10,7 +10,7 @@ extension CoordinatorTransaction {
   /// The assessment that a command waits for.
   func pendingAssessment(ofMessage messageID: String) throws(DatabaseError) -> Stored<Assessment>? {
     try session.first(
-      "SELECT \(AssessmentRow.columns) FROM assessment WHERE message_id = ? AND state = ?",
+      "SELECT \(AssessmentRow.columns) FROM assessment WHERE message_id = ? AND state = ? AND verification_id IS NULL",
       [.text(messageID), .text(Assessment.State.pending.rawValue)], AssessmentRow.read)
   }
 

@@ -8,6 +8,8 @@ struct CommandAnswer: Sendable, Hashable {
   var error: APIErrorCode?
   /// As what the metrics count it, where its code does not say enough.
   var label: String?
+  /// Whether the same command may succeed later, nothing having been changed by it.
+  var isTransient = false
 }
 
 extension CommandAnswer {
@@ -38,6 +40,6 @@ extension CommandAnswer {
     }
     // Told apart from faults of the coordinator, of which somebody has to be woken.
     let label = error.reason == APIError.tooOld ? APIError.tooOld : nil
-    self.init(type: ErrorReply.type, body: body, error: error.code, label: label)
+    self.init(type: ErrorReply.type, body: body, error: error.code, label: label, isTransient: error.retryAfter != nil)
   }
 }

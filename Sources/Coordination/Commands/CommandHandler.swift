@@ -51,9 +51,7 @@ struct CommandHandler: Sendable {
     if case .conversions(let limit) = request.order {
       return Outcome(answer: try conversionHandler.list(limit: limit, in: transaction))
     }
-    if let recorded = try transaction.reply(toMessage: request.envelope.messageID) {
-      return Outcome(answer: Self.again(recorded, for: request))
-    }
+    if let known = try known(request, in: transaction) { return known }
     if let refusal = try tooOld(request, in: transaction) { return Outcome(answer: CommandAnswer(refusal)) }
     var tally = Tally()
     let answer: CommandAnswer? =
@@ -70,10 +68,38 @@ struct CommandHandler: Sendable {
       case .conversions(let limit): try conversionHandler.list(limit: limit, in: transaction)
       case .liftBlock(let key): try conversionHandler.lift(key, request, in: transaction)
       }
-    guard let answer else { return Outcome(answer: nil, tally: tally) }
+    guard let answer else {
+      try transaction.reserve(messageID: request.envelope.messageID, fingerprint: request.fingerprint)
+      return Outcome(answer: nil, tally: tally)
+    }
+    // The same command may succeed later, so that answer is none for good.
+    guard !answer.isTransient else { return Outcome(answer: answer, tally: tally) }
     let reply = RecordedReply(fingerprint: request.fingerprint, type: answer.type.text, body: answer.body)
     try transaction.record(reply, toMessage: request.envelope.messageID)
     return Outcome(answer: answer, tally: tally)
+  }
+
+  /// Goes on with a start that waited. It has its place in the inbox, and its age is that of its assessment.
+  func resume(
+    _ order: StartOrder, _ request: CommandRequest, in transaction: CoordinatorTransaction
+  ) throws(DatabaseError) -> Outcome {
+    var tally = Tally()
+    let answer = try startProven(order, request, &tally, in: transaction)
+    return Outcome(answer: answer, tally: tally)
+  }
+
+  /// What comes of a message whose ID came before. One ID is one command, also while that waits.
+  private func known(
+    _ request: CommandRequest, in transaction: CoordinatorTransaction
+  ) throws(DatabaseError) -> Outcome? {
+    switch try transaction.inboxEntry(ofMessage: request.envelope.messageID) {
+    case .replied(let recorded): return Outcome(answer: Self.again(recorded, for: request))
+    case .waiting(let fingerprint):
+      guard fingerprint == request.fingerprint else { return Outcome(answer: CommandAnswer(.reusedMessageID)) }
+      // Without what it waits for, it is carried out as if it had just come.
+      return try gate.listen(request, in: transaction) ? Outcome(answer: nil) : nil
+    case nil: return nil
+    }
   }
 
   private static func again(_ recorded: RecordedReply, for request: CommandRequest) -> CommandAnswer {

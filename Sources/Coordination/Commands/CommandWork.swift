@@ -45,7 +45,10 @@ struct CommandWork: BatchWork {
     }
     var conclusion = conclude(prepared.envelope, answer, at: transaction.now)
     conclusion.tally = outcome.tally
-    if case .verifyApp = prepared.order { conclusion.holder = prepared.envelope.messageID }
+    // A refused one holds nothing back, and one that comes again may have had it released: neither costs a transaction more.
+    if case .verifyApp = prepared.order, try transaction.holdsJobs(of: prepared.envelope.messageID) {
+      conclusion.holder = prepared.envelope.messageID
+    }
     return conclusion
   }
 

@@ -64,7 +64,7 @@ struct ProofGate: Sendable {
     _ captcha: CaptchaEvidence, _ proof: ProofOrder, _ order: StartOrder, _ request: CommandRequest,
     _ tally: inout Tally, in transaction: CoordinatorTransaction
   ) throws(DatabaseError) -> ProofVerdict {
-    if try waitsAlready(request, in: transaction) { return .deferred }
+    if try listen(request, in: transaction) { return .deferred }
     if try transaction.hasSeenCaptcha(captcha.hash) {
       return refuse(.captchaReplayed, proof, &tally, at: transaction.now)
     }
@@ -94,16 +94,17 @@ struct ProofGate: Sendable {
     return try book.admitAssessment(from: order.address, at: transaction.now, in: &store)
   }
 
-  /// Whether the command came before and waits; it may have been sent again by somebody who listens elsewhere now.
-  private func waitsAlready(
-    _ request: CommandRequest, in transaction: CoordinatorTransaction
-  ) throws(DatabaseError) -> Bool {
-    guard var stored = try transaction.pendingAssessment(ofMessage: request.envelope.messageID) else { return false }
-    if stored.content.command.replyTo != request.envelope.replyTo {
-      stored.content.command.replyTo = request.envelope.replyTo
-      stored.content.command.correlationID = request.envelope.correlationID
-      try transaction.store(stored)
-    }
+  /// Has a start that waits answered to whoever asks last: it may have been sent again by somebody who listens elsewhere now, or under
+  /// another correlation ID.
+  /// - Returns: whether it waits.
+  func listen(_ request: CommandRequest, in transaction: CoordinatorTransaction) throws(DatabaseError) -> Bool {
+    guard var stored = try transaction.pendingAssessment(ofMessage: request.envelope.messageID),
+      stored.content.command.fingerprint == request.fingerprint
+    else { return false }
+    let before = stored.content.command
+    stored.content.command.replyTo = request.envelope.replyTo
+    stored.content.command.correlationID = request.envelope.correlationID
+    if stored.content.command != before { try transaction.store(stored) }
     return true
   }
 

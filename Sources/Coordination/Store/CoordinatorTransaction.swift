@@ -32,7 +32,8 @@ final class CoordinatorTransaction: UsageStore {
   private var order: [String] = []
   private var live: [Holder: String?] = [:]
   private var usages: [String: HeldUsage] = [:]
-  private var replies: [String: RecordedReply] = [:]
+  /// See ``inboxEntry(ofMessage:)``.
+  var inbox: [String: InboxEntry] = [:]
   private var outgoing: [OutgoingMessage] = []
   /// For ``ConversionKeeper``, when it is committed. Complete after ``flush(forRelay:)``.
   var changes = ConversionChanges()
@@ -129,21 +130,7 @@ final class CoordinatorTransaction: UsageStore {
     usages[subject] = HeldUsage(record: usage, isChanged: true)
   }
 
-  // MARK: Inbox and outbox
-
-  func reply(toMessage id: String) throws(DatabaseError) -> RecordedReply? {
-    if let reply = replies[id] { return reply }
-    return try session.first(
-      "SELECT fingerprint, reply_type, reply FROM inbox WHERE message_id = ?", [.text(id)]
-    ) { row throws(DatabaseError) in RecordedReply(fingerprint: row.blob(0), type: row.text(1), body: row.blob(2)) }
-  }
-
-  func record(_ reply: RecordedReply, toMessage id: String) throws(DatabaseError) {
-    replies[id] = reply
-    try session.execute(
-      "INSERT INTO inbox (message_id, fingerprint, received_at, reply_type, reply) VALUES (?, ?, ?, ?, ?)",
-      [.text(id), .blob(reply.fingerprint), .integer(now.milliseconds), .text(reply.type), .blob(reply.body)])
-  }
+  // MARK: Outbox
 
   func enqueue(_ message: OutgoingMessage) {
     outgoing.append(message)

@@ -45,4 +45,25 @@ enum DamagedFile {
       path: file.path(percentEncoded: false), options: DatabaseOptions(synchronous: .normal),
       migrations: CoordinatorSchema.migrations)
   }
+
+  /// A database that an older version has written, with a reply to the message "old", opened by this one.
+  static func withOlder(version: Int, _ body: (Database) async throws -> Void) async throws {
+    let directory = FileManager.default.temporaryDirectory.appending(path: "coordination-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    let file = directory.appending(path: "coordinator.sqlite")
+    let older = try await Database.open(
+      path: file.path(percentEncoded: false), migrations: Array(CoordinatorSchema.migrations.prefix(version)))
+    try await older.write { session throws(DatabaseError) -> Void in
+      try session.execute(
+        """
+        INSERT INTO inbox (message_id, fingerprint, received_at, reply_type, reply)
+        VALUES ('old', x'01', 0, 't.v1', x'02')
+        """)
+    }
+    await older.close()
+    let database = try await open(file)
+    try await body(database)
+    await database.close()
+    try FileManager.default.removeItem(at: directory)
+  }
 }

@@ -1,0 +1,128 @@
+import AMQP
+import Database
+import Messages
+import Telemetry
+import Testing
+
+@testable import Coordination
+
+/// One message ID is one command, also while that waits for reCAPTCHA.
+@Suite("Commands that wait")
+struct WaitingTests {
+  private func start(_ bench: Bench, _ token: String = "t", number: String = Bench.number) -> StartVerification {
+    bench.startCommand(Bench.captcha(token), app: Bench.recaptchaApp, number: number)
+  }
+
+  private let check = CheckVerification(verificationID: "x", code: SecretField(Secret("1")))
+
+  /// Lets the time of what waits run out.
+  private func runOut(_ bench: Bench) async throws {
+    bench.clock.advance(by: .seconds(10))
+    _ = try await bench.operationSweeper.sweep()
+    _ = bench.sink.takePublished()
+    _ = try await bench.relay.relay()
+  }
+
+  private func replies(_ bench: Bench) -> [String] {
+    bench.sink.published.filter { $0.exchange.isEmpty }.map(\.routingKey)
+  }
+
+  @Test("Another command under its ID is refused, and what waits is answered")
+  func otherCommand() async throws {
+    try await Bench.with { bench in
+      await bench.deliver([try bench.commandMessage(start(bench), id: "m", replyTo: "first")])
+      _ = bench.sink.takePublished()
+      await bench.deliver([try bench.commandMessage(check, id: "m", replyTo: "second")])
+      #expect(replies(bench) == ["second"])
+      let error = try ErrorReply(json: bench.sink.published[0].message.body).error
+      #expect(error.field == "message_id")
+      try await runOut(bench)
+      #expect(replies(bench) == ["first"])
+    }
+  }
+
+  @Test("A start for another number under its ID is refused to its own sender")
+  func otherNumber() async throws {
+    try await Bench.with { bench in
+      await bench.deliver([try bench.commandMessage(start(bench), id: "m", replyTo: "first")])
+      let job = try #require(try bench.published(RecaptchaAssessJob.self).first?.id)
+      _ = bench.sink.takePublished()
+      await bench.deliver([
+        try bench.commandMessage(start(bench, "u", number: "+14155550177"), id: "m", replyTo: "second")
+      ])
+      #expect(replies(bench) == ["second"])
+      #expect(bench.sink.published.map(\.message.type) == ["error.v1"])
+      _ = bench.sink.takePublished()
+      await bench.deliverResults([try bench.report(RecaptchaAssessJob.self, job, .accepted)])
+      #expect(replies(bench) == ["first"])
+      #expect(try bench.published(SMSDispatchJob.self).first?.job.to == Bench.number)
+    }
+  }
+
+  @Test("The same command again is answered under its newest correlation ID, to the same queue too")
+  func correlation() async throws {
+    try await Bench.with { bench in
+      await bench.deliver([try bench.commandMessage(start(bench), id: "m", replyTo: "me")])
+      let job = try #require(try bench.published(RecaptchaAssessJob.self).first?.id)
+      let again = try bench.commandMessage(start(bench), id: "m", replyTo: "me")
+      await bench.deliver([again])
+      _ = bench.sink.takePublished()
+      await bench.deliverResults([try bench.report(RecaptchaAssessJob.self, job, .accepted)])
+      #expect(bench.replies().map(\.correlationID) == [again.correlationID])
+    }
+  }
+
+  @Test("A place that a version before did not keep stops nobody: all that waits is answered")
+  func withoutPlace() async throws {
+    try await Bench.with { bench in
+      await bench.deliver([try bench.commandMessage(start(bench), id: "m", replyTo: "first")])
+      try await bench.run("DELETE FROM inbox")
+      await bench.deliver([try bench.commandMessage(check, id: "m", replyTo: "second")])
+      await bench.deliver([
+        try bench.commandMessage(start(bench, "u", number: "+14155550177"), id: "n", replyTo: "third")
+      ])
+      try await runOut(bench)
+      #expect(Set(replies(bench)) == ["first", "third"])
+      #expect(bench.registry.render().contains("countersign_rows_skipped_total{") == false)
+    }
+  }
+
+  @Test("A refusal that says when to try again is no answer for good")
+  func transient() async throws {
+    try await Bench.with { bench in
+      let command = VerifyApp(app: Bench.pushApp, deviceToken: Bench.token, environment: .sandbox)
+      for _ in 0..<10 { _ = try await bench.ask(command) }
+      let refused = try await bench.ask(command, id: "m")
+      #expect(try ErrorReply(json: refused.body).error.retryAfter != nil)
+      bench.clock.advance(by: .seconds(3600))
+      #expect(try await bench.ask(command, id: "m").type == "app.verifying.v1")
+    }
+  }
+
+  @Test("A refused request for a receipt costs one transaction, as others do")
+  func holder() async throws {
+    try await Bench.with { bench in
+      let command = VerifyApp(app: Bench.pushApp, deviceToken: Bench.token, environment: .sandbox)
+      for _ in 0..<10 { _ = try await bench.ask(command) }
+      let before = bench.database.statistics.bodies
+      _ = try await bench.ask(command)
+      #expect(bench.database.statistics.bodies == before + 1)
+    }
+  }
+
+  @Test("A database of the version before is carried along, with its replies")
+  func migrated() async throws {
+    try await DamagedFile.withOlder(version: 4) { database in
+      let entry = try await database.read { session throws(DatabaseError) in
+        try CoordinatorTransaction(session, at: UnixTime(seconds: 0), retention: .zero).inboxEntry(ofMessage: "old")
+      }
+      #expect(entry == .replied(RecordedReply(fingerprint: [1], type: "t.v1", body: [2])))
+    }
+  }
+}
+
+extension Bench {
+  func run(_ sql: String) async throws {
+    try await database.write { session throws(DatabaseError) -> Void in try session.execute(sql) }
+  }
+}
