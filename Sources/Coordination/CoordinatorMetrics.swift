@@ -11,6 +11,7 @@ struct CoordinatorMetrics: Sendable {
   let unpublishable: Counter
   let requesterGone: Counter
   let deadLetters: MetricFamily<Counter>
+  let foreignResults: Counter
   let maintenanceFailures: MetricFamily<Counter>
   let skippedRows: MetricFamily<Counter>
   let conversion: ConversionMetrics
@@ -40,6 +41,9 @@ struct CoordinatorMetrics: Sendable {
     deadLetters = registry.counter(
       "countersign_coordinator_dead_letters_total", "Messages that could not be processed.",
       labels: ["queue", "reason"])
+    foreignResults = registry.counter(
+      "countersign_results_foreign_total",
+      "Results of jobs whose type the coordinator does not know; they are passed over.")
     maintenanceFailures = registry.counter(
       "countersign_maintenance_failures_total",
       "Rounds in which a part of the coordinator's maintenance failed; it is tried again.", labels: ["part"])

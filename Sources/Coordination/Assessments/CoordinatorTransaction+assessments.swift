@@ -34,12 +34,6 @@ extension CoordinatorTransaction {
     }
   }
 
-  func dueAssessments(limit: Int) throws(DatabaseError) -> [Stored<Assessment>] {
-    try session.query(
-      "SELECT \(AssessmentRow.columns) FROM assessment WHERE due_at <= ? ORDER BY due_at LIMIT ?",
-      [.integer(now.milliseconds), Value(limit)], AssessmentRow.read)
-  }
-
   func delete(assessment id: String) throws(DatabaseError) {
     try session.execute("DELETE FROM assessment WHERE id = ?", [.text(id)])
   }

@@ -21,6 +21,14 @@ struct CommandRequest: Sendable {
     case conversions(limit: Int)
     case liftBlock(key: String)
 
+    /// Whether it changes nothing.
+    var isLook: Bool {
+      switch self {
+      case .status, .operationStatus, .conversions: true
+      case .start, .check, .cancel, .verifyApp, .revoke, .liftBlock: false
+      }
+    }
+
     /// Tells one order from another under the same `message_id`.
     ///
     /// Not the bytes of the body, since a sender that tries again may write the same JSON in another order and seal the

@@ -29,7 +29,8 @@ struct CommandWork: BatchWork {
     }
     metrics.noteSkew(of: envelope, at: now)
     do throws(APIError) {
-      return .transaction(try preparer.prepare(envelope, body: delivery.message.body, at: now))
+      let request = try preparer.prepare(envelope, body: delivery.message.body, at: now)
+      return request.order.isLook ? .look(request) : .transaction(request)
     } catch {
       return .done(refuse(delivery, envelope, error, at: now))
     }

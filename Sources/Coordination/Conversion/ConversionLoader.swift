@@ -7,6 +7,8 @@ struct ConversionLoader: Sendable {
   let database: Database
   let rules: CoordinatorRules
   let clock: any WallClock
+  /// Told of rows that cannot be read, by table and number; they are not counted.
+  var onSkipped: @Sendable (String, Int) -> Void = { _, _ in }
 
   /// Rows that are read at once.
   static let pageRows = 4_096
@@ -19,7 +21,9 @@ struct ConversionLoader: Sendable {
     let (blocks, outages) = try await database.read { session throws(DatabaseError) in
       (try CoordinatorTransaction.conversionBlocks(session), try CoordinatorTransaction.conversionOutages(session))
     }
-    conversions.restore(blocks, outages)
+    let readable = blocks.compactMap { $0 }
+    if readable.count < blocks.count { onSkipped("conversion_block", blocks.count - readable.count) }
+    conversions.restore(readable, outages)
     let now = clock.now()
     let (outage, horizon) = conversions.noteOutage(at: now)
     try await database.write { session throws(DatabaseError) in
@@ -61,9 +65,11 @@ struct ConversionLoader: Sendable {
         ]
       ) { row throws(DatabaseError) in
         let next = Page(dueAt: Int64(row.int(row.count - 2)), row: Int64(row.int(row.count - 1)))
-        return (ending: try VerificationRow.readEnding(row), next: next)
+        return (ending: try row.unlessUnreadable(VerificationRow.readEnding), next: next)
       }
     }
-    return (rows.compactMap(\.ending), rows.count == Self.pageRows ? rows.last?.next : nil)
+    let skipped = rows.count { $0.ending == nil }
+    if skipped > 0 { onSkipped(DueTable.verification.rawValue, skipped) }
+    return (rows.compactMap { $0.ending ?? nil }, rows.count == Self.pageRows ? rows.last?.next : nil)
   }
 }

@@ -12,8 +12,11 @@ extension CoordinatorTransaction {
   }
 
   /// Every block that is stored, those that have ended included.
-  static func conversionBlocks(_ session: Session) throws(DatabaseError) -> [ConversionBlock] {
-    try session.query("SELECT \(columns) FROM conversion_block", [], read)
+  /// - Returns: `nil` for one that cannot be read.
+  static func conversionBlocks(_ session: Session) throws(DatabaseError) -> [ConversionBlock?] {
+    try session.query("SELECT \(columns) FROM conversion_block", []) { row throws(DatabaseError) in
+      try row.unlessUnreadable(read)
+    }
   }
 
   /// The block of a key, if it is in force.
@@ -29,7 +32,8 @@ extension CoordinatorTransaction {
       """
       SELECT \(Self.columns) FROM conversion_block WHERE lifted_at IS NULL AND until > ?
       ORDER BY blocked_at DESC, key LIMIT ?
-      """, [.integer(now.milliseconds), Value(limit)], Self.read)
+      """, [.integer(now.milliseconds), Value(limit)]
+    ) { row throws(DatabaseError) in try row.unlessUnreadable(Self.read) }.compactMap { $0 }
   }
 
   func conversionBlockCount() throws(DatabaseError) -> Int {

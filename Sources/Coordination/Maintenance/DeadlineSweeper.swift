@@ -11,13 +11,11 @@ final class DeadlineSweeper: Sendable {
   private let metrics: CoordinatorMetrics
   private let announcements: AnnouncementMaker
   private let conversions: ConversionKeeper
-
-  /// Verifications in one transaction.
-  static let maxRows = 256
+  private let logger: Logger
 
   init(
     database: Database, rules: CoordinatorRules, clock: any WallClock, metrics: CoordinatorMetrics,
-    conversions: ConversionKeeper
+    conversions: ConversionKeeper, logger: Logger
   ) {
     self.database = database
     self.rules = rules
@@ -25,35 +23,22 @@ final class DeadlineSweeper: Sendable {
     self.metrics = metrics
     announcements = AnnouncementMaker(codeLength: rules.policy.codeLength)
     self.conversions = conversions
-  }
-
-  private struct Swept: Sendable {
-    var count: Int
-    var tally: Tally
-    var messages: Int
-    var changes: ConversionChanges
+    self.logger = logger
   }
 
   /// Deals with the verifications that have been due for longest.
   /// - Returns: whether there may be more.
   func sweep() async throws(DatabaseError) -> Bool {
     let now = clock.now()
-    let swept = try await database.write { [rules, announcements] session throws(DatabaseError) in
-      let transaction = CoordinatorTransaction(session, at: now, retention: rules.retention)
-      var tally = Tally()
-      let due = try transaction.due(limit: Self.maxRows)
-      for verification in due {
-        try Self.end(verification, rules, announcements, &tally, in: transaction)
-      }
-      // The relay publishes it: ending what is due must not wait for a broker that is away.
-      let row = try transaction.flush(forRelay: true)
-      return Swept(
-        count: due.count, tally: tally, messages: row?.messages.count ?? 0, changes: transaction.changes)
+    let sweep = DueSweep(database: database, retention: rules.retention, metrics: metrics, logger: logger)
+    return try await sweep.sweep(.verification, kept: rules.retention, at: now) { swept in
+      conversions.take(swept.changes, at: now)
+      metrics.count(swept.tally)
+      metrics.outboxMessages.add(Double(swept.messages))
+    } _: { [rules, announcements] id, tally, transaction throws(DatabaseError) in
+      guard let due = try transaction.verification(id) else { return }
+      try Self.end(due, rules, announcements, &tally, in: transaction)
     }
-    conversions.take(swept.changes, at: now)
-    metrics.count(swept.tally)
-    metrics.outboxMessages.add(Double(swept.messages))
-    return swept.count == Self.maxRows
   }
 
   private static func end(

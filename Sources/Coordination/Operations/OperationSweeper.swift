@@ -9,13 +9,11 @@ final class OperationSweeper: Sendable {
   private let revocations: RevocationHandler
   private let clock: any WallClock
   private let metrics: CoordinatorMetrics
-
-  /// Rows of each table in one transaction.
-  static let maxRows = 256
+  private let logger: Logger
 
   init(
     database: Database, rules: CoordinatorRules, assessments: AssessmentHandler, revocations: RevocationHandler,
-    clock: any WallClock, metrics: CoordinatorMetrics
+    clock: any WallClock, metrics: CoordinatorMetrics, logger: Logger
   ) {
     self.database = database
     self.rules = rules
@@ -23,12 +21,7 @@ final class OperationSweeper: Sendable {
     self.revocations = revocations
     self.clock = clock
     self.metrics = metrics
-  }
-
-  private struct Swept: Sendable {
-    var isMore = false
-    var tally = Tally()
-    var messages = 0
+    self.logger = logger
   }
 
   /// Deals with what has been due for longest.
@@ -37,21 +30,27 @@ final class OperationSweeper: Sendable {
     let now = clock.now()
     // Most of the time nothing is due, and a look costs no commit.
     guard try await isAnythingDue(at: now) else { return false }
-    let swept = try await database.write { [self] session throws(DatabaseError) in
-      let transaction = CoordinatorTransaction(session, at: now, retention: rules.retention)
-      var swept = Swept()
-      let counts = [
-        try sweepProofs(in: transaction), try transaction.deleteOldRefusals(limit: Self.maxRows),
-        try sweepAssessments(&swept.tally, in: transaction), try sweepRevocations(&swept.tally, in: transaction),
-      ]
-      swept.isMore = counts.contains(Self.maxRows)
-      // The relay publishes it: ending what is due must not wait for a broker that is away.
-      swept.messages = try transaction.flush(forRelay: true)?.messages.count ?? 0
-      return swept
+    var isMore = try await deleteOldRefusals(at: now)
+    for table in [DueTable.appProof, .assessment, .revocation] {
+      if try await sweep(table, at: now) { isMore = true }
     }
-    metrics.count(swept.tally)
-    metrics.outboxMessages.add(Double(swept.messages))
-    return swept.isMore
+    return isMore
+  }
+
+  private func sweep(_ table: DueTable, at now: UnixTime) async throws(DatabaseError) -> Bool {
+    let sweep = DueSweep(database: database, retention: rules.retention, metrics: metrics, logger: logger)
+    let kept = table == .revocation ? rules.revocation.retention + RevocationPolicy.grace : rules.retention
+    return try await sweep.sweep(table, kept: kept, at: now) { swept in
+      metrics.count(swept.tally)
+      metrics.outboxMessages.add(Double(swept.messages))
+    } _: { [self] key, tally, transaction throws(DatabaseError) in
+      switch table {
+      case .appProof: try endProof(key, in: transaction)
+      case .assessment: try endAssessment(key, &tally, in: transaction)
+      case .revocation: try endRevocation(key, &tally, in: transaction)
+      case .verification: break
+      }
+    }
   }
 
   private func isAnythingDue(at now: UnixTime) async throws(DatabaseError) -> Bool {
@@ -66,44 +65,33 @@ final class OperationSweeper: Sendable {
     }
   }
 
-  private func sweepProofs(in transaction: CoordinatorTransaction) throws(DatabaseError) -> Int {
-    let due = try transaction.dueProofs(limit: Self.maxRows)
-    for var stored in due {
-      guard stored.content.state.isLive else {
-        try transaction.delete(proof: stored.content.receipt)
-        continue
-      }
-      _ = stored.content.apply(.deadlinePassed, at: transaction.now, under: rules.proof)
-      try transaction.store(stored)
+  private func deleteOldRefusals(at now: UnixTime) async throws(DatabaseError) -> Bool {
+    try await database.write { [retention = rules.retention] session throws(DatabaseError) in
+      try CoordinatorTransaction(session, at: now, retention: retention)
+        .deleteOldRefusals(limit: DueSweep.maxRows) == DueSweep.maxRows
     }
-    return due.count
   }
 
-  private func sweepAssessments(
-    _ tally: inout Tally, in transaction: CoordinatorTransaction
-  ) throws(DatabaseError) -> Int {
-    let due = try transaction.dueAssessments(limit: Self.maxRows)
-    for stored in due {
-      if stored.content.state == .pending {
-        try assessments.expire(stored, &tally, in: transaction)
-      } else {
-        try transaction.delete(assessment: stored.content.id)
-      }
-    }
-    return due.count
+  private func endProof(_ receipt: String, in transaction: CoordinatorTransaction) throws(DatabaseError) {
+    guard var stored = try transaction.appProof(receipt) else { return }
+    guard stored.content.state.isLive else { return try transaction.delete(proof: receipt) }
+    _ = stored.content.apply(.deadlinePassed, at: transaction.now, under: rules.proof)
+    try transaction.store(stored)
   }
 
-  private func sweepRevocations(
-    _ tally: inout Tally, in transaction: CoordinatorTransaction
-  ) throws(DatabaseError) -> Int {
-    let due = try transaction.dueRevocations(limit: Self.maxRows)
-    for stored in due {
-      if stored.content.state.isLive {
-        try revocations.expire(stored, &tally, in: transaction)
-      } else {
-        try transaction.delete(revocation: stored.content.id)
-      }
-    }
-    return due.count
+  private func endAssessment(
+    _ id: String, _ tally: inout Tally, in transaction: CoordinatorTransaction
+  ) throws(DatabaseError) {
+    guard let stored = try transaction.assessment(id) else { return }
+    guard stored.content.state == .pending else { return try transaction.delete(assessment: id) }
+    try assessments.expire(stored, &tally, in: transaction)
+  }
+
+  private func endRevocation(
+    _ id: String, _ tally: inout Tally, in transaction: CoordinatorTransaction
+  ) throws(DatabaseError) {
+    guard let stored = try transaction.revocation(id) else { return }
+    guard stored.content.state.isLive else { return try transaction.delete(revocation: id) }
+    try revocations.expire(stored, &tally, in: transaction)
   }
 }

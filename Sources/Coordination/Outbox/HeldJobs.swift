@@ -57,16 +57,35 @@ final class HeldJobs: Sendable {
 
   private func move(_ ids: [String]) async throws {
     let now = clock.now()
-    let row = try await database.write { session throws(DatabaseError) -> OutboxRow? in
+    let (row, unreadable) = try await database.write { session throws(DatabaseError) -> (OutboxRow?, Int) in
       let transaction = CoordinatorTransaction(session, at: now, retention: .zero)
+      var unreadable = 0
       for id in ids {
-        for job in try transaction.takeHeldJobs(of: id) { transaction.enqueue(job) }
+        guard let jobs = try transaction.takeHeldJobs(of: id) else {
+          unreadable += 1
+          continue
+        }
+        for job in jobs { transaction.enqueue(job) }
       }
-      return try transaction.flush()
+      return (try transaction.flush(), unreadable)
     }
+    if unreadable > 0 { try await tell(ofUnreadable: unreadable) }
     guard let row else { return }
     metrics.outboxMessages.add(Double(row.messages.count))
     _ = try await outbox.publish(row, with: [])
+  }
+
+  private func tell(ofUnreadable new: Int) async throws(DatabaseError) {
+    logger.error(
+      "jobs that wait for their reply cannot be read and are kept",
+      [.count: new, .mend: "another version of the program wrote them: run that version until they are published"])
+    metrics.skippedRows.with("held_job").increment(by: UInt64(new))
+    let count = try await database.read { session throws(DatabaseError) in
+      try session.first("SELECT count(*) FROM held_job WHERE due_at = ?", [UnreadableRow.mark]) {
+        row throws(DatabaseError) in row.int(0)
+      } ?? 0
+    }
+    outbox.health.unreadable(count, in: "held_job")
   }
 }
 
@@ -85,12 +104,18 @@ extension CoordinatorTransaction {
     } != nil
   }
 
-  fileprivate func takeHeldJobs(of commandID: String) throws(DatabaseError) -> [OutgoingMessage] {
+  /// - Returns: `nil` when they cannot be read; they are kept then.
+  fileprivate func takeHeldJobs(of commandID: String) throws(DatabaseError) -> [OutgoingMessage]? {
     let blob = try session.first(
       "SELECT messages FROM held_job WHERE command_id = ?", [.text(commandID)]
     ) { row throws(DatabaseError) in row.blob(0) }
     guard let blob else { return [] }
+    guard let jobs = OutboxCodec.decode(blob) else {
+      try session.execute(
+        "UPDATE held_job SET due_at = ? WHERE command_id = ?", [UnreadableRow.mark, .text(commandID)])
+      return nil
+    }
     try session.execute("DELETE FROM held_job WHERE command_id = ?", [.text(commandID)])
-    return OutboxCodec.decode(blob) ?? []
+    return jobs
   }
 }

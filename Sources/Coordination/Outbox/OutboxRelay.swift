@@ -9,22 +9,29 @@ final class OutboxRelay: Sendable {
   private let clock: any WallClock
   private let logger: Logger
   private let metrics: CoordinatorMetrics
+  private let dropped: DroppedJobs
 
   /// Rows that are read at once.
   static let maxRows = 16
 
-  init(outbox: Outbox, database: Database, clock: any WallClock, logger: Logger, metrics: CoordinatorMetrics) {
+  init(
+    outbox: Outbox, database: Database, clock: any WallClock, logger: Logger, metrics: CoordinatorMetrics,
+    dropped: DroppedJobs
+  ) {
     self.outbox = outbox
     self.database = database
     self.clock = clock
     self.logger = logger
     self.metrics = metrics
+    self.dropped = dropped
   }
 
   /// Makes every row of the process before due. To be called before anything new is written.
   func takeOver() async throws(DatabaseError) {
     let (count, live) = try await database.write { session throws(DatabaseError) in
       try session.execute("UPDATE outbox SET retry_at = 0")
+      // Another version may be able to read what could not be read.
+      try session.execute("UPDATE held_job SET due_at = 0 WHERE due_at = ?", [UnreadableRow.mark])
       return (
         try Self.number("SELECT coalesce(sum(count), 0) FROM outbox", session),
         try Self.number("SELECT count(*) FROM verification WHERE live = 1", session)
@@ -51,8 +58,7 @@ final class OutboxRelay: Sendable {
     }
     for row in rows {
       guard let messages = OutboxCodec.decode(row.blob) else {
-        logger.error("a row of the outbox cannot be read and is deleted", [.count: row.count])
-        try await delete(row.number, messages: row.count)
+        try await setAside(row.number, messages: row.count)
         continue
       }
       try await publish(OutboxRow(number: row.number, messages: messages), at: now)
@@ -61,21 +67,29 @@ final class OutboxRelay: Sendable {
   }
 
   private func publish(_ row: OutboxRow, at now: UnixTime) async throws {
+    let late = row.messages.filter { $0.discardAfter.map { now >= $0 } ?? false }
     let needed = row.messages.filter { $0.discardAfter.map { now < $0 } ?? true }
-    let dropped = row.messages.count - needed.count
-    if dropped > 0 {
-      metrics.outboxMessages.add(Double(-dropped))
-      logger.warning("jobs that nobody took in time are dropped", [.count: dropped])
+    if !late.isEmpty {
+      logger.warning("jobs that nobody took in time are dropped", [.count: late.count])
+      try await dropped.drop(late, from: row.number, leaving: needed, at: now)
     }
-    guard !needed.isEmpty else { return try await delete(row.number, messages: 0) }
+    guard !needed.isEmpty else { return }
     _ = try await outbox.publish(OutboxRow(number: row.number, messages: needed), with: [])
     // Confirmed rows go at once here: they must not be found again.
     try await deleteConfirmed()
   }
 
-  private func delete(_ number: Int, messages: Int) async throws(DatabaseError) {
-    metrics.outboxMessages.add(Double(-messages))
-    try await database.write { session throws(DatabaseError) in try Outbox.delete([number], in: session) }
+  /// Keeps a row that cannot be read: a revocation's token may exist nowhere else. The next start looks at it again.
+  private func setAside(_ number: Int, messages: Int) async throws(DatabaseError) {
+    logger.error(
+      "a row of the outbox cannot be read and is set aside",
+      [.count: messages, .mend: "another version of the program wrote it: run that version until it is published"])
+    metrics.skippedRows.with("outbox").increment()
+    let count = try await database.write { session throws(DatabaseError) in
+      try session.execute("UPDATE outbox SET retry_at = ? WHERE number = ?", [UnreadableRow.mark, Value(number)])
+      return try Self.number("SELECT count(*) FROM outbox WHERE retry_at = \(Int64.max)", session)
+    }
+    outbox.health.unreadable(count, in: "outbox")
   }
 
   /// Deletes the rows that are confirmed: for times when no batch comes that would do it.

@@ -40,7 +40,7 @@ struct BatchStore<Work: BatchWork>: Sendable {
     while true {
       guard let error = await advance(&progress, prepared, at: now) else {
         health.succeeded(work.queue)
-        return progress.committed
+        return await look(prepared, progress.committed, at: now)
       }
       if error.code == .closed { return nil }
       health.failed(error, work.queue)
@@ -152,6 +152,49 @@ struct BatchStore<Work: BatchWork>: Sendable {
 
   private func failure(_ error: DatabaseError?, _ count: Int, retryIn: Duration?) -> LogMetadata {
     [.queue: work.queue, .count: count, .error: error?.description, .retryIn: retryIn]
+  }
+
+  // MARK: Looks
+
+  /// Carries out what only looks, on a connection that waits for no writer.
+  private func look(
+    _ prepared: [Preparation<Work.Prepared>], _ committed: Committed, at now: UnixTime
+  ) async -> Committed? {
+    guard prepared.contains(where: { if case .look = $0 { true } else { false } }) else { return committed }
+    var delay = retryDelays.lowerBound
+    while true {
+      do throws(DatabaseError) {
+        var committed = committed
+        for (index, conclusion) in try await looks(prepared, at: now) { committed.conclusions[index] = conclusion }
+        health.succeeded(work.queue)
+        return committed
+      } catch {
+        if error.code == .closed { return nil }
+        health.failed(error, work.queue)
+        logger.error("what was asked cannot be read and is tried again", failure(error, 1, retryIn: delay))
+      }
+      do { try await Task.sleep(for: delay) } catch { return nil }
+      delay = min(delay * 2, retryDelays.upperBound)
+    }
+  }
+
+  private func looks(
+    _ prepared: [Preparation<Work.Prepared>], at now: UnixTime
+  ) async throws(DatabaseError) -> [(Int, Conclusion)] {
+    try await database.read { [work, retention] session throws(DatabaseError) in
+      let transaction = CoordinatorTransaction(session, at: now, retention: retention)
+      var conclusions: [(Int, Conclusion)] = []
+      for (index, item) in prepared.enumerated() {
+        guard case .look(let request) = item else { continue }
+        do throws(DatabaseError) {
+          conclusions.append((index, try work.process(request, in: transaction)))
+        } catch {
+          guard error.fault == .content else { throw error }
+          conclusions.append((index, work.giveUp(request, at: now)))
+        }
+      }
+      return conclusions
+    }
   }
 
   // MARK: Transaction

@@ -30,6 +30,8 @@ protocol BatchWork: Sendable {
 enum Preparation<Prepared: Sendable>: Sendable {
   /// A transaction.
   case transaction(Prepared)
+  /// A look at what is stored, after the transaction of its batch: it sees all that came before it.
+  case look(Prepared)
   /// None: this is all.
   case done(Conclusion)
 }

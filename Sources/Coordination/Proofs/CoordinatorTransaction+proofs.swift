@@ -37,12 +37,6 @@ extension CoordinatorTransaction {
   /// A device that asks as often as it may has fewer alive.
   private static let maxProofsOfToken = 1024
 
-  func dueProofs(limit: Int) throws(DatabaseError) -> [Stored<AppProof>] {
-    try session.query(
-      "SELECT \(AppProofRow.columns) FROM app_proof WHERE due_at <= ? ORDER BY due_at LIMIT ?",
-      [.integer(now.milliseconds), Value(limit)], AppProofRow.read)
-  }
-
   func delete(proof receipt: String) throws(DatabaseError) {
     try session.execute("DELETE FROM app_proof WHERE receipt = ?", [.text(receipt)])
   }

@@ -14,7 +14,7 @@ struct OperationReportHandler: Sendable {
   }
 
   /// The results that are taken, and which of our jobs they belong to.
-  private static let kinds: [MessageType: JobName.Kind] = [
+  static let kinds: [MessageType: JobName.Kind] = [
     JobResult.type(ofJob: PushVerifyJob.type): .push, JobResult.type(ofJob: RecaptchaAssessJob.type): .captcha,
     JobResult.type(ofJob: AppleRevokeJob.type): .revoke, JobResult.type(ofJob: MailRelayJob.type): .notice,
   ]

@@ -16,15 +16,17 @@ struct ResultWork: BatchWork {
   private let deliveries: DeliveryReportHandler
   private let operations: OperationReportHandler
   private let metrics: CoordinatorMetrics
+  private let foreign: ForeignResults
 
   init(
     handler: ResultHandler, deliveries: DeliveryReportHandler, operations: OperationReportHandler,
-    metrics: CoordinatorMetrics
+    metrics: CoordinatorMetrics, logger: Logger, clock: any WallClock
   ) {
     self.handler = handler
     self.deliveries = deliveries
     self.operations = operations
     self.metrics = metrics
+    foreign = ForeignResults(metrics: metrics, logger: logger, clock: clock)
   }
 
   var queue: String { Topology.Queues.results }
@@ -32,6 +34,10 @@ struct ResultWork: BatchWork {
   func prepare(_ delivery: Delivery, at now: UnixTime) -> Preparation<Prepared> {
     do throws(ContractProblem) {
       let envelope = try Envelope(delivery)
+      guard !ForeignResults.isOne(envelope.type) else {
+        foreign.note(envelope.type)
+        return .done(.nothing)
+      }
       try envelope.expect(ResultHandler.types)
       let body = delivery.message.body
       return try prepared(envelope, body).map { .transaction($0) } ?? .done(.nothing)

@@ -32,12 +32,6 @@ extension CoordinatorTransaction {
       ? revocation.expiresAt + RevocationPolicy.grace : (revocation.endedAt ?? now) + policy.retention
   }
 
-  func dueRevocations(limit: Int) throws(DatabaseError) -> [Stored<Revocation>] {
-    try session.query(
-      "SELECT \(RevocationRow.columns) FROM revocation WHERE due_at <= ? ORDER BY due_at LIMIT ?",
-      [.integer(now.milliseconds), Value(limit)], RevocationRow.read)
-  }
-
   func delete(revocation id: String) throws(DatabaseError) {
     try session.execute("DELETE FROM revocation WHERE id = ?", [.text(id)])
   }

@@ -32,14 +32,17 @@ public enum CoordinatorServices {
       rules, keeper: keeper, jobs: jobs, operations: kit, conversions: parts.conversions)
     let assessments = AssessmentHandler(preparer: preparer, commands: handler)
     let commands = CommandWork(preparer: preparer, handler: handler, metrics: parts.metrics)
+    let reports = OperationReportHandler(
+      receipts: kit.receipts, assessments: assessments, revocations: kit.revocations)
     let results = ResultWork(
-      handler: ResultHandler(rules), deliveries: DeliveryReportHandler(rules),
-      operations: OperationReportHandler(
-        receipts: kit.receipts, assessments: assessments, revocations: kit.revocations), metrics: parts.metrics)
+      handler: ResultHandler(rules), deliveries: DeliveryReportHandler(rules), operations: reports,
+      metrics: parts.metrics, logger: context.log, clock: context.clock)
+    let relay = parts.relay(reports)
+    try await relay.takeOver()
     return [
-      DatabaseService(parts.database, relay: parts.relay, log: context.log),
+      DatabaseService(parts.database, relay: relay, log: context.log),
       PublisherService(publisher: parts.publisher),
-      MaintenanceService(parts.maintenance(parts.operations(assessments, kit.revocations))),
+      MaintenanceService(parts.maintenance(relay, parts.operations(assessments, kit.revocations))),
       PipelineService(name: "results", pipeline: try parts.pipeline(parts.results, results)),
       PipelineService(name: "commands", pipeline: try parts.pipeline(parts.commands, commands)),
     ]
@@ -56,7 +59,6 @@ public enum CoordinatorServices {
     let results: Consumer
     let database: Database
     let outbox: Outbox
-    let relay: OutboxRelay
     let held: HeldJobs
     let conversions: ConversionKeeper
     let health = StorageHealth()
@@ -85,30 +87,39 @@ public enum CoordinatorServices {
       outbox = Outbox(
         sink: publisher, database: database, clock: context.clock, appID: context.name, logger: context.log,
         metrics: metrics)
-      relay = OutboxRelay(
-        outbox: outbox, database: database, clock: context.clock, logger: context.log, metrics: metrics)
       held = HeldJobs(
         database: database, outbox: outbox, clock: context.clock, metrics: metrics, logger: context.log)
-      try await relay.takeOver()
       conversions = ConversionKeeper(
         configuration.rules, metrics: metrics.conversion, startedAt: context.clock.now())
-      try await ConversionLoader(database: database, rules: configuration.rules, clock: context.clock)
-        .load(conversions)
+      var loader = ConversionLoader(database: database, rules: configuration.rules, clock: context.clock)
+      loader.onSkipped = { [metrics, log = context.log] table, count in
+        metrics.skippedRows.with(table).increment(by: UInt64(count))
+        log.error("rows that cannot be read are not counted for the conversion", ["table": "\(table)", .count: count])
+      }
+      try await loader.load(conversions)
       context.health.register("database") { [health] in health.state }
       context.health.register("outbox") { [outbox] in outbox.health.state }
+    }
+
+    func relay(_ reports: OperationReportHandler) -> OutboxRelay {
+      OutboxRelay(
+        outbox: outbox, database: database, clock: context.clock, logger: context.log, metrics: metrics,
+        dropped: DroppedJobs(
+          database: database, retention: configuration.rules.retention, conversions: conversions, metrics: metrics,
+          messages: ResultHandler(configuration.rules), operations: reports))
     }
 
     func operations(_ assessments: AssessmentHandler, _ revocations: RevocationHandler) -> OperationSweeper {
       OperationSweeper(
         database: database, rules: configuration.rules, assessments: assessments, revocations: revocations,
-        clock: context.clock, metrics: metrics)
+        clock: context.clock, metrics: metrics, logger: context.log)
     }
 
-    func maintenance(_ operations: OperationSweeper) -> MaintenanceLoop {
+    func maintenance(_ relay: OutboxRelay, _ operations: OperationSweeper) -> MaintenanceLoop {
       MaintenanceLoop(
         sweeper: DeadlineSweeper(
           database: database, rules: configuration.rules, clock: context.clock, metrics: metrics,
-          conversions: conversions),
+          conversions: conversions, logger: context.log),
         purger: Purger(
           database: database, inboxRetention: configuration.rules.inboxRetention, clock: context.clock),
         relay: relay, operations: operations, held: held, conversions: conversionSweeper,

@@ -96,19 +96,6 @@ final class CoordinatorTransaction: UsageStore {
     }
   }
 
-  /// Verifications that are due, the longest overdue first.
-  func due(limit: Int) throws(DatabaseError) -> [PhoneVerification] {
-    let ids = try session.query(
-      "SELECT id FROM verification WHERE due_at <= ? ORDER BY due_at LIMIT ?",
-      [.integer(now.milliseconds), Value(limit)]
-    ) { row throws(DatabaseError) in row.text(0) }
-    var result: [PhoneVerification] = []
-    for id in ids {
-      if let verification = try verification(id) { result.append(verification) }
-    }
-    return result
-  }
-
   func delete(_ verification: PhoneVerification) throws(DatabaseError) {
     try session.execute("DELETE FROM verification WHERE id = ?", [.text(verification.id)])
     verifications[verification.id] = nil

@@ -24,4 +24,16 @@ extension Row {
     }
     return word
   }
+
+  /// What a reader makes of the row; `nil` when it cannot: one row must not keep what reads many of them.
+  func unlessUnreadable<Content>(
+    _ read: (Row) throws(DatabaseError) -> Content
+  ) throws(DatabaseError) -> Content? {
+    do throws(DatabaseError) {
+      return try read(self)
+    } catch {
+      guard error.fault == .content else { throw error }
+      return nil
+    }
+  }
 }

@@ -83,7 +83,6 @@ final class Bench {
     let logger = Logger(label: "test", sink: logs)
     outbox = Outbox(
       sink: sink, database: database, clock: clock, appID: "coordinator", logger: logger, metrics: metrics)
-    relay = OutboxRelay(outbox: outbox, database: database, clock: clock, logger: logger, metrics: metrics)
     let conversions = ConversionKeeper(rules, metrics: metrics.conversion, startedAt: clock.now())
     self.conversions = conversions
     held = HeldJobs(database: database, outbox: outbox, clock: clock, metrics: metrics, logger: logger)
@@ -91,7 +90,16 @@ final class Bench {
     operationSweeper = OperationSweeper(
       database: database, rules: rules,
       assessments: Self.assessments(rules, keeper, keys, operations, conversions),
-      revocations: operations.revocations, clock: clock, metrics: metrics)
+      revocations: operations.revocations, clock: clock, metrics: metrics, logger: logger)
+    relay = OutboxRelay(
+      outbox: outbox, database: database, clock: clock, logger: logger, metrics: metrics,
+      dropped: DroppedJobs(
+        database: database, retention: rules.retention, conversions: conversions, metrics: metrics,
+        messages: ResultHandler(rules),
+        operations: OperationReportHandler(
+          receipts: operations.receipts,
+          assessments: Self.assessments(rules, keeper, keys, operations, conversions),
+          revocations: operations.revocations)))
   }
 
   private static func assessments(
@@ -108,7 +116,9 @@ final class Bench {
   // MARK: Maintenance
 
   var sweeper: DeadlineSweeper {
-    DeadlineSweeper(database: database, rules: rules, clock: clock, metrics: metrics, conversions: conversions)
+    DeadlineSweeper(
+      database: database, rules: rules, clock: clock, metrics: metrics, conversions: conversions,
+      logger: Logger(label: "test", sink: logs))
   }
 
   var conversionSweeper: ConversionSweeper {
@@ -165,7 +175,8 @@ final class Bench {
     await pipeline(
       source,
       ResultWork(
-        handler: ResultHandler(rules), deliveries: DeliveryReportHandler(rules), operations: reports, metrics: metrics)
+        handler: ResultHandler(rules), deliveries: DeliveryReportHandler(rules), operations: reports, metrics: metrics,
+        logger: Logger(label: "test", sink: logs), clock: clock)
     ).run()
     return source
   }

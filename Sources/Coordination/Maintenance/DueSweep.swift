@@ -1,0 +1,115 @@
+import Database
+import Telemetry
+
+/// Deals with rows that are due, all in one transaction. When one of them cannot be read or dealt with, each has one of its own, and that one
+/// is stepped around: it must not keep the others.
+struct DueSweep: Sendable {
+  let database: Database
+  let retention: Duration
+  let metrics: CoordinatorMetrics
+  let logger: Logger
+
+  /// Rows in one transaction.
+  static let maxRows = 256
+  /// The wait before a row is looked at again that was stepped around: another version of the program may be there by then.
+  static let pause = Duration.seconds(3600)
+  /// Rows of one sweep that the log names; more would say nothing new.
+  static let maxLogged = 16
+
+  /// What a transaction did.
+  struct Swept: Sendable {
+    var tally = Tally()
+    var messages = 0
+    var changes = ConversionChanges()
+    fileprivate var rows = 0
+  }
+
+  /// Deals with the row of a key.
+  typealias Step = @Sendable (String, inout Tally, CoordinatorTransaction) throws(DatabaseError) -> Void
+
+  /// Deals with those that have been due for longest.
+  /// - Parameters:
+  ///   - kept: how long a row is kept after its end.
+  ///   - finish: takes what each transaction did, after its commit.
+  /// - Returns: whether there may be more.
+  func sweep(
+    _ table: DueTable, kept: Duration, at now: UnixTime, finish: (Swept) -> Void, _ step: @escaping Step
+  ) async throws(DatabaseError) -> Bool {
+    do throws(DatabaseError) {
+      let swept = try await together(table, at: now, step)
+      finish(swept)
+      return swept.rows == Self.maxRows
+    } catch {
+      guard error.fault == .content else { throw error }
+    }
+    let keys = try await database.read { session throws(DatabaseError) in try Self.due(table, at: now, in: session) }
+    var skipped = 0
+    for key in keys {
+      do throws(DatabaseError) {
+        finish(try await alone(key, at: now, step))
+      } catch {
+        guard error.fault == .content else { throw error }
+        skipped += 1
+        note(error, table, isLogged: skipped <= Self.maxLogged)
+        try await stepAround(key, table, kept: kept, at: now)
+      }
+    }
+    return keys.count == Self.maxRows
+  }
+
+  private func together(
+    _ table: DueTable, at now: UnixTime, _ step: @escaping Step
+  ) async throws(DatabaseError) -> Swept {
+    try await database.write { [retention] session throws(DatabaseError) in
+      let keys = try Self.due(table, at: now, in: session)
+      return try Self.run(keys, CoordinatorTransaction(session, at: now, retention: retention), step)
+    }
+  }
+
+  private func alone(_ key: String, at now: UnixTime, _ step: @escaping Step) async throws(DatabaseError) -> Swept {
+    try await database.write { [retention] session throws(DatabaseError) in
+      try Self.run([key], CoordinatorTransaction(session, at: now, retention: retention), step)
+    }
+  }
+
+  private static func run(
+    _ keys: [String], _ transaction: CoordinatorTransaction, _ step: Step
+  ) throws(DatabaseError) -> Swept {
+    var swept = Swept(rows: keys.count)
+    for key in keys { try step(key, &swept.tally, transaction) }
+    // The relay publishes it: ending what is due must not wait for a broker that is away.
+    swept.messages = try transaction.flush(forRelay: true)?.messages.count ?? 0
+    swept.changes = transaction.changes
+    return swept
+  }
+
+  private static func due(_ table: DueTable, at now: UnixTime, in session: Session) throws(DatabaseError) -> [String] {
+    try session.query(
+      "SELECT \(table.key) FROM \(table.rawValue) WHERE due_at <= ? ORDER BY due_at LIMIT ?",
+      [.integer(now.milliseconds), Value(maxRows)]
+    ) { row throws(DatabaseError) in row.text(0) }
+  }
+
+  private func note(_ error: DatabaseError, _ table: DueTable, isLogged: Bool) {
+    metrics.skippedRows.with(table.rawValue).increment()
+    guard isLogged else { return }
+    logger.error(
+      "a row that is due cannot be dealt with and is stepped around",
+      ["table": "\(table.rawValue)", .error: error.description, .retryIn: Self.pause])
+  }
+
+  /// Deletes a row that is over in whatever state it is, as one that can be read would be; otherwise puts it off.
+  private func stepAround(
+    _ key: String, _ table: DueTable, kept: Duration, at now: UnixTime
+  ) async throws(DatabaseError) {
+    let before = Value.integer((now - kept).milliseconds)
+    let later = Value.integer((now + Self.pause).milliseconds)
+    try await database.write { session throws(DatabaseError) -> Void in
+      let deleted = try session.execute(
+        "DELETE FROM \(table.rawValue) WHERE \(table.key) = ? AND \(table.isOver)", [.text(key), before])
+      guard deleted == 0 else { return }
+      try session.execute(
+        "UPDATE \(table.rawValue) SET due_at = ?\(table.release) WHERE \(table.key) = ?", [later, .text(key)])
+    }
+  }
+}

@@ -1,0 +1,83 @@
+import Database
+import Messages
+import Telemetry
+
+/// Lets go of jobs that nobody took before their deadline, and tells those that wait for them: as a worker would have told that it came too late.
+struct DroppedJobs: Sendable {
+  let database: Database
+  let retention: Duration
+  let conversions: ConversionKeeper
+  let metrics: CoordinatorMetrics
+  let messages: ResultHandler
+  let operations: OperationReportHandler
+
+  /// Takes jobs out of a row of the outbox, which goes when none is left in it.
+  /// - Parameter needed: what stays in the row.
+  func drop(
+    _ jobs: [OutgoingMessage], from number: Int, leaving needed: [OutgoingMessage], at now: UnixTime
+  ) async throws(DatabaseError) {
+    do throws(DatabaseError) {
+      try await drop(jobs, from: number, leaving: needed, isTold: true, at: now)
+    } catch {
+      // What they belong to cannot be read or dealt with. That must not keep the outbox.
+      guard error.fault == .content else { throw error }
+      metrics.skippedRows.with("outbox").increment()
+      try await drop(jobs, from: number, leaving: needed, isTold: false, at: now)
+    }
+  }
+
+  private func drop(
+    _ jobs: [OutgoingMessage], from number: Int, leaving needed: [OutgoingMessage], isTold: Bool, at now: UnixTime
+  ) async throws(DatabaseError) {
+    let (tally, changes, new) = try await database.write { [self] session throws(DatabaseError) in
+      let transaction = CoordinatorTransaction(session, at: now, retention: retention)
+      var tally = Tally()
+      if isTold {
+        for job in jobs { tally.add(try tell(job, in: transaction)) }
+      }
+      if needed.isEmpty {
+        try Outbox.delete([number], in: session)
+      } else {
+        try session.execute(
+          "UPDATE outbox SET count = ?, messages = ? WHERE number = ?",
+          [Value(needed.count), .blob(OutboxCodec.encode(needed)), Value(number)])
+      }
+      let new = try transaction.flush(forRelay: true)?.messages.count ?? 0
+      return (tally, transaction.changes, new)
+    }
+    conversions.take(changes, at: now)
+    metrics.count(tally)
+    metrics.outboxMessages.add(Double(new - jobs.count))
+  }
+
+  private func tell(_ job: OutgoingMessage, in transaction: CoordinatorTransaction) throws(DatabaseError) -> Tally {
+    guard let type = MessageType(parsing: job.type) else { return Tally() }
+    let cause = Envelope(
+      type: JobResult.type(ofJob: type), messageID: job.messageID, correlationID: job.correlationID,
+      trace: job.traceparent.flatMap(TraceContext.init(traceparent:)))
+    if cause.type == ResultHandler.type, let name = SMSJobMaker.parse(jobID: job.messageID) {
+      let report = JobReport(number: name.message, outcome: .expired, reason: .notTaken)
+      return try messages.handle(
+        ResultReport(envelope: cause, verificationID: name.verificationID, report: report), in: transaction)
+    }
+    guard let report = OperationReport(ofDropped: job.messageID, cause) else { return Tally() }
+    return try operations.handle(report, in: transaction)
+  }
+}
+
+extension OperationReport {
+  /// The report on a job that no worker has seen; `nil` when nobody waits for it.
+  fileprivate init?(ofDropped jobID: String, _ cause: Envelope) {
+    guard let kind = OperationReportHandler.kinds[cause.type], let name = JobName(parsing: jobID, kind) else {
+      return nil
+    }
+    self.init(
+      envelope: cause, owner: name.owner, kind: kind,
+      report: JobReport(number: 1, outcome: .expired, reason: .notTaken))
+  }
+}
+
+extension VerificationFailure {
+  fileprivate static let notTaken = VerificationFailure(
+    code: "NOT_TAKEN", detail: "no queue took the job in time: see whether the queue is full, or missing")
+}

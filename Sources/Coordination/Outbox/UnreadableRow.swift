@@ -1,0 +1,7 @@
+import Database
+
+/// Rows of messages that this version cannot read are kept for one that can.
+enum UnreadableRow {
+  /// The time at which such a row is due: never, until the next start.
+  static let mark = Value.integer(.max)
+}

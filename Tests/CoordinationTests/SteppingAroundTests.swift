@@ -1,0 +1,164 @@
+import AMQP
+import Database
+import Messages
+import ServiceRuntime
+import Telemetry
+import Testing
+
+@testable import Coordination
+
+/// One row that cannot be read must keep no other.
+@Suite("Rows that cannot be read")
+struct SteppingAroundTests {
+  private static let other = "+14155550177"
+
+  @Test("A verification is stepped around: the others expire, its number is free, and it is deleted in its time")
+  func verification() async throws {
+    try await Bench.with { bench in
+      let unreadable = try await bench.start().verificationID
+      _ = try await bench.start(Self.other)
+      try await bench.run("UPDATE verification SET state = 'new' WHERE id = '\(unreadable)'")
+      bench.clock.advance(by: .seconds(300))
+      _ = try await bench.sweeper.sweep()
+      _ = bench.sink.takePublished()
+      _ = try await bench.relay.relay()
+      #expect(bench.events() == ["verification.expired"])
+      #expect(bench.registry.render().contains(#"countersign_rows_skipped_total{table="verification"} 1"#))
+      #expect(bench.logs.events.filter { "\($0.message)".contains("stepped around") }.count == 1)
+      _ = try await bench.sweeper.sweep()
+      #expect(bench.logs.events.filter { "\($0.message)".contains("stepped around") }.count == 1)
+      #expect(try await bench.start().resent == false)
+      bench.clock.advance(by: .seconds(86_400))
+      _ = try await bench.sweeper.sweep()
+      #expect(try await bench.dump("verification").contains(unreadable) == false)
+    }
+  }
+
+  @Test("An assessment is stepped around: what else waits is answered")
+  func assessment() async throws {
+    try await Bench.with { bench in
+      await bench.deliver([
+        try bench.commandMessage(bench.startCommand(Bench.captcha("t"), app: Bench.recaptchaApp), replyTo: "first"),
+        try bench.commandMessage(
+          bench.startCommand(Bench.captcha("u"), app: Bench.recaptchaApp, number: Self.other), replyTo: "second"),
+      ])
+      try await bench.run("UPDATE assessment SET command = '{' WHERE command LIKE '%first%'")
+      bench.clock.advance(by: .seconds(10))
+      _ = try await bench.operationSweeper.sweep()
+      _ = bench.sink.takePublished()
+      _ = try await bench.relay.relay()
+      #expect(bench.sink.published.map(\.routingKey) == ["second"])
+      #expect(bench.registry.render().contains(#"countersign_rows_skipped_total{table="assessment"} 1"#))
+    }
+  }
+
+  @Test("A start goes on past a verification and a block")
+  func loading() async throws {
+    try await Bench.with { bench in
+      let id = try await bench.start().verificationID
+      _ = try await bench.ask(CancelVerification(verificationID: id))
+      try await bench.run("UPDATE verification SET state = 'new'")
+      try await bench.run("INSERT INTO conversion_block VALUES ('k', 'new', 'US', 0, 1, NULL, 1, 0)")
+      try await bench.restart()
+    }
+  }
+
+  @Test("A row of the outbox of another version is kept, told of, and keeps nobody")
+  func outbox() async throws {
+    try await Bench.with { bench in
+      try await bench.run("INSERT INTO outbox (created_at, retry_at, count, messages) VALUES (0, 0, 1, x'09')")
+      bench.sink.close()
+      await bench.deliver([try bench.commandMessage(StartVerification(phoneNumber: Bench.number, app: Bench.app))])
+      bench.sink.open()
+      try await bench.relay.takeOver()
+      #expect(try await bench.relay.relay() == false)
+      #expect(try bench.published(SMSDispatchJob.self).count == 1)
+      #expect(try await bench.count("outbox") == 1)
+      #expect(bench.outbox.health.state != .ok)
+      _ = try await bench.relay.relay()
+      #expect(bench.registry.render().contains(#"countersign_rows_skipped_total{table="outbox"} 1"#))
+      try await bench.relay.takeOver()
+      #expect(try await bench.dump("outbox").contains("|0|1|"))
+    }
+  }
+
+  @Test("Held jobs of another version are kept and told of")
+  func heldJobs() async throws {
+    try await Bench.with { bench in
+      try await bench.run("INSERT INTO held_job (command_id, due_at, messages) VALUES ('m', 0, x'09')")
+      #expect(try await bench.held.releaseOverdue() == false)
+      #expect(try await bench.held.releaseOverdue() == false)
+      #expect(try await bench.count("held_job") == 1)
+      #expect(bench.outbox.health.state != .ok)
+      #expect(bench.registry.render().contains(#"countersign_rows_skipped_total{table="held_job"} 1"#))
+    }
+  }
+
+  // MARK: Jobs that nobody took
+
+  @Test("A job that is dropped at its deadline ends the revocation that waits for it, with the reason")
+  func droppedJob() async throws {
+    try await Bench.with { bench in
+      bench.sink.answer { $0.exchange == Topology.Exchanges.jobs ? .nacked : .confirmed }
+      let reply = try await bench.ask(
+        StartRevocation(
+          app: Bench.app, clientID: "com.example.web", token: AppleToken(.refreshToken, SecretField(Secret("token"))),
+          redirectURI: "https://example.com/"))
+      let id = try OperationStarted(json: reply.body).operationID
+      let deadline = try await bench.operation(id).expiresAt
+      bench.clock.advance(by: deadline - bench.clock.now())
+      _ = try await bench.relay.relay()
+      let status = try await bench.operation(id)
+      #expect(status.state == .failed)
+      #expect(status.ending == .expired)
+      #expect(status.failure?.code == "NOT_TAKEN")
+      _ = bench.sink.takePublished()
+      _ = try await bench.relay.relay()
+      #expect(bench.events() == ["operation.failed"])
+      #expect(try await bench.count("outbox") == 0)
+      #expect(bench.metrics.outboxMessages.value == 0)
+    }
+  }
+
+  // MARK: Results and looks
+
+  @Test("Results of jobs that are not known are counted and passed over; a version that is not known is a dead letter")
+  func foreignResults() async throws {
+    try await Bench.with { bench in
+      var foreign = try bench.result("somebody-elses", .accepted)
+      foreign.type = "x.y.result.v1"
+      var newer = foreign
+      newer.type = "sms.dispatch.result.v9"
+      var other = foreign
+      other.type = "x.y.v1"
+      let source = await bench.deliverResults([foreign, foreign, newer, other])
+      #expect(source.ackedCount == 4)
+      #expect(
+        bench.sink.published.map { $0.message.headers["x-dead-reason"] } == [
+          .string("UNKNOWN_VERSION"), .string("UNKNOWN_TYPE"),
+        ])
+      #expect(bench.metrics.foreignResults.value == 2)
+      #expect(bench.logs.events.filter { "\($0.message)".contains("passed over") }.count == 1)
+    }
+  }
+
+  @Test("A look writes nothing, and sees all that came before it in its batch")
+  func looks() async throws {
+    try await Bench.with { bench in
+      let id = try await bench.start().verificationID
+      let before = bench.database.statistics.bodies
+      _ = bench.sink.takePublished()
+      await bench.deliver([
+        try bench.commandMessage(CancelVerification(verificationID: id), replyTo: "a"),
+        try bench.commandMessage(GetVerificationStatus(verificationID: id), replyTo: "b"),
+      ])
+      let reply = try #require(bench.sink.published.first { $0.routingKey == "b" })
+      #expect(try VerificationStatus(json: reply.message.body).state == .canceled)
+      try await bench.relay.deleteConfirmed()
+      let after = bench.database.statistics.bodies
+      #expect(after == before + 2)
+      _ = try await bench.status(id)
+      #expect(bench.database.statistics.bodies == after)
+    }
+  }
+}
