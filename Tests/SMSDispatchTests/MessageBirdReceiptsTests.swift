@@ -19,13 +19,15 @@ struct MessageBirdReceiptsTests {
 
   private func read(
     _ query: String, secret: String = secret, issuer: String = "MessageBird", signedURL: String? = nil,
-    lifetime: Int64 = 60
+    lifetime: Double = 60, early: Double? = 0, isUpperCase: Bool = false
   ) throws -> ReceiptReading {
     let target = "/receipts/m/1/c/j?" + query
     let url = Self.base + target
-    let hash = Hexadecimal.encode(SHA256.hash(Array((signedURL ?? url).utf8)))
+    let lower = Hexadecimal.encode(SHA256.hash(Array((signedURL ?? url).utf8)))
+    let hash = isUpperCase ? lower.uppercased() : lower
+    let notBefore = early.map { #""nbf":\#(Double(Self.now.seconds) + $0),"# } ?? ""
     let claims =
-      #"{"iss":"\#(issuer)","nbf":\#(Self.now.seconds),"exp":\#(Self.now.seconds + lifetime),"jti":"1","url_hash":"\#(hash)"}"#
+      #"{"iss":"\#(issuer)",\#(notBefore)"exp":\#(Double(Self.now.seconds) + lifetime),"jti":"1","url_hash":"\#(hash)"}"#
     let token = try JWS.sign(Array(claims.utf8), secret: Array(secret.utf8))
     let source = MessageBirdReceipts(
       signature: MessageBirdSignature(signingKey: Secret(Self.secret)),
@@ -85,7 +87,14 @@ struct MessageBirdReceiptsTests {
       try read(
         Self.query, signedURL: Self.base + "/receipts/m/1/c/j?" + Self.query.replacing("delivered", with: "sent"))
     }
+    #expect(throws: ReceiptRefusal.forged) { try read(Self.query, early: nil) }
+    #expect(throws: ReceiptRefusal.forged) { try read(Self.query, isUpperCase: true) }
+    #expect(throws: ReceiptRefusal.forged) { try read(Self.query, lifetime: 1e300) }
     #expect(throws: ReceiptRefusal.stale) { try read(Self.query, lifetime: -60) }
+    #expect(throws: ReceiptRefusal.stale) { try read(Self.query, lifetime: -1) }
+    #expect(throws: ReceiptRefusal.stale) { try read(Self.query, early: 1.5) }
+    // A fraction is allowed.
+    #expect(throws: Never.self) { try read(Self.query, lifetime: -0.5, early: 0.75) }
     #expect(throws: ReceiptRefusal.malformed) { try read("id=x") }
   }
 }

@@ -8,6 +8,8 @@ import Telemetry
 struct MessageBirdSignature: Sendable {
   private static let header = "MessageBird-Signature-JWT"
   private static let issuer = "MessageBird"
+  /// As in MessageBird's own libraries (python-rest-api, `request_validator.py`).
+  private static let leeway: Duration = .seconds(1)
 
   private let signingKey: Secret
 
@@ -17,8 +19,10 @@ struct MessageBirdSignature: Sendable {
   /// - Throws: `.forged` unless MessageBird made the request, `.stale` when it was made at another time.
   func check(_ request: HTTPServerRequest, url: String, now: UnixTime) throws(ReceiptRefusal) {
     guard let token = request.headers[Self.header] else { throw .forged }
-    let claims = try SignedClaims.read(token, secret: signingKey, issuer: Self.issuer, now: now)
-    guard claims.expiresAt != nil, SignedClaims.isHash(claims.urlHash, of: Array(url.utf8)) else { throw .forged }
+    let claims = try SignedClaims.read(
+      token, secret: signingKey, issuer: Self.issuer, leeway: Self.leeway, now: now)
+    guard claims.notBefore != nil, claims.expiresAt != nil, SignedClaims.isHash(claims.urlHash, of: Array(url.utf8))
+    else { throw .forged }
     // A hash without a body is as wrong as a body without a hash: one of them was taken away.
     let isOfBody =
       request.body.isEmpty ? claims.payloadHash == nil : SignedClaims.isHash(claims.payloadHash, of: request.body)

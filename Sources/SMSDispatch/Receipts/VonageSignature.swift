@@ -21,6 +21,8 @@ struct VonageSignature: Sendable {
 
   /// How old a signature may be. Vonage sends a receipt again for 24 hours until it is taken, and does not say that it signs it again.
   static let maxAge: Duration = .seconds(25 * 3600)
+  /// How far the clock of Vonage may be ahead of ours.
+  private static let leeway: Duration = .seconds(30)
   private static let bearer = "Bearer "
   private static let issuer = "Vonage"
 
@@ -49,16 +51,17 @@ struct VonageSignature: Sendable {
       } else {
         try timeOfFields(fields)
       }
-    guard now - signedAt <= Self.maxAge, signedAt - now <= SignedClaims.leeway else { throw .stale }
+    guard now - signedAt <= Self.maxAge, signedAt - now <= Self.leeway else { throw .stale }
   }
 
   /// The token says nothing of an address, so what stands in a query could be anybody's: it has to be in the body.
   private func timeOfToken(_ token: String, _ body: [UInt8], _ now: UnixTime) throws(ReceiptRefusal) -> UnixTime {
-    let claims = try SignedClaims.read(token, secret: secret, issuer: Self.issuer, now: now)
+    let claims = try SignedClaims.read(
+      token, secret: secret, issuer: Self.issuer, leeway: Self.leeway, now: now)
     guard !body.isEmpty, SignedClaims.isHash(claims.payloadHash, of: body), claims.apiKey == apiKey,
       let issuedAt = claims.issuedAt
     else { throw .forged }
-    return UnixTime(seconds: issuedAt)
+    return issuedAt.time
   }
 
   private func timeOfFields(_ fields: [(name: String, value: String)]) throws(ReceiptRefusal) -> UnixTime {
