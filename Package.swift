@@ -136,8 +136,8 @@ let testTargets: [Target] = [
   tests(
     "SMSDispatch",
     [
-      "AMQP", "CurlTransport", "HTTPServer", "JOSE", "Messages", "PhoneNumbers", "ServiceRuntime", "SMPP", "Telemetry",
-      "WorkerRuntime",
+      "AMQP", "CurlTransport", "HTTPServer", "JOSE", "Messages", "PhoneNumbers", "ServiceRuntime", "Simulation", "SMPP",
+      "Telemetry", "WorkerRuntime",
     ]),
   tests(
     "TokenRevocation",

@@ -25,6 +25,12 @@ struct ProviderInbox: Sendable {
     await gate.answer(provider, to: recipient, failure: failure, process: process)
   }
 
+  /// The fault that is due for a message, where the protocol is not HTTP.
+  func fault(_ provider: Provider, to recipient: String) -> Fault? { gate.fault(provider, to: recipient) }
+
+  /// Counts an answer of a protocol that is not HTTP.
+  func count(_ status: String, _ provider: Provider) { gate.count(status, provider) }
+
   /// Counts an answer that goes out.
   func count(_ response: HTTPServerResponse, _ provider: Provider) -> HTTPServerReply {
     gate.count(response, provider)

@@ -8,7 +8,11 @@ struct Router: Sendable {
   private let webhook: WebhookReceiver
   private let vonage: VonageMessages
   private let messageBird: MessageBirdMessages
+  private let aws: AWSMessaging
   private let apns: APNsGateway
+  /// What the SMPP server needs of the others.
+  let inbox: ProviderInbox
+  let receipts: ReceiptReporter
   private let assessments: Assessments
   private let googleTokens: GoogleTokenService
   private let siteVerify: SiteVerify
@@ -26,6 +30,9 @@ struct Router: Sendable {
     let inbox = ProviderInbox(store: store, gate: gate)
     let receipts = try Self.reporter(metrics, clock)
     let callbacks = CallbackURL(allowsLocal: settings.allowsLocalCallbacks)
+    self.inbox = inbox
+    self.receipts = receipts
+    aws = AWSMessaging(settings.aws, inbox: inbox)
     twilio = TwilioMessages(settings, inbox: inbox, receipts: receipts)
     webhook = WebhookReceiver(
       verifier: try WebhookVerifier(settings.webhookSecret, tolerance: settings.timestampTolerance), inbox: inbox)
@@ -64,6 +71,7 @@ struct Router: Sendable {
 
   func reply(_ request: HTTPServerRequest) async -> HTTPServerReply {
     let parts = request.path.split(separator: "/")
+    if request.headers[AWSMessaging.target] != nil { return await aws.reply(request) }
     switch parts.first {
     case "2010-04-01": return await twilio.reply(request, parts)
     case "webhook" where parts == ["webhook", "sms"]: return await webhook.reply(request)

@@ -11,9 +11,12 @@ public final class Simulator: Sendable {
   private static let maxConnections: UInt32 = 4_096
 
   private let server: HTTPServer
+  private let smpp: SMPPServer?
 
   /// The port it listens on.
   public var port: UInt16 { server.port }
+  /// The port of its SMPP server, if there is one.
+  public var smppPort: UInt16? { smpp?.port }
   /// The address of its root, for a client on this machine.
   public var url: String { "http://\(server.host.contains(":") ? "[\(server.host)]" : server.host):\(port)" }
 
@@ -38,10 +41,15 @@ public final class Simulator: Sendable {
     } catch {
       throw SimulationError(code: .cannotListen, description: error.description)
     }
+    smpp = try settings.smpp.map { smpp throws(SimulationError) in
+      try SMPPServer(
+        host: settings.host, account: SMPPAccount(smpp, inbox: router.inbox), receipts: router.receipts)
+    }
   }
 
   /// Stops listening; requests that a fault holds up are dropped.
   public func stop() async {
+    smpp?.stop()
     await server.stop(grace: .milliseconds(200))
   }
 }

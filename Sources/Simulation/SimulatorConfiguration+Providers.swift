@@ -20,6 +20,37 @@ extension MessageBirdSettings {
   }
 }
 
+extension AWSMessagingSettings {
+  mutating func read(_ section: ConfigurationSection) {
+    accessKeyID = section.string("accessKeyID", default: accessKeyID, "The ID of the access key.")
+    if let key = section.secretFile("secretKeyFile", "The file with the secret access key.") { secretKey = key }
+    sessionToken = section.secretFile("sessionTokenFile", "The file with the token that has to come with the key.")
+    region = section.string("region", default: region, "The region that requests must be signed for.")
+    let names = section.strings("originationIdentities", "The account's numbers, sender IDs and pools.")
+    if !names.isEmpty { originationIdentities = Set(names) }
+  }
+}
+
+extension SMPPServerSettings {
+  /// nil when there is to be no server.
+  init?(_ section: ConfigurationSection) {
+    self.init()
+    port = UInt16(section.integer("port", default: 0, in: 0...65_535, "The port of the SMPP server; 0: there is none."))
+    systemID = section.string("systemID", default: systemID, "The name of the account.")
+    if let file = section.secretFile("passwordFile", "The file with its password, at most 8 bytes.") { password = file }
+    systemType = section.string("systemType", default: systemType, "What system_type has to be.")
+    window = section.integer(
+      "window", default: window, in: 1...10_000, "Submissions of a session under way at once; more are throttled.")
+    let rate = section.integer(
+      "ratePerSecond", default: 0, in: 0...1_000_000, "Submissions in a second, more are throttled; 0: any number.")
+    ratePerSecond = rate == 0 ? nil : rate
+    section.check(
+      "passwordFile", password.reveal().utf8.count <= 8,
+      "holds a password of more than the 8 bytes that SMPP 3.4 allows")
+    if port == 0 { return nil }
+  }
+}
+
 extension APNsSettings {
   mutating func read(_ section: ConfigurationSection) {
     teamID = section.string("teamID", default: teamID, "The team that may send.")

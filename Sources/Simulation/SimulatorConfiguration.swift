@@ -43,6 +43,8 @@ public struct SimulatorConfiguration: Configuration {
       "How far the timestamp of a webhook may be from the time here.")
     settings.vonage.read(section.section("vonage"))
     settings.messageBird.read(section.section("messagebird"))
+    settings.aws.read(section.section("aws"))
+    settings.smpp = SMPPServerSettings(section.section("smpp"))
     settings.maxMessages = section.integer(
       "maxMessages", default: settings.maxMessages, in: 1...10_000_000,
       "Messages that are kept, and as many pushes and revocations; the oldest go.")

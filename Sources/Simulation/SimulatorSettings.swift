@@ -23,6 +23,10 @@ public struct SimulatorSettings: Sendable {
   public var vonage = VonageSettings()
   /// MessageBird's REST API.
   public var messageBird = MessageBirdSettings()
+  /// AWS End User Messaging.
+  public var aws = AWSMessagingSettings()
+  /// The SMPP server; none, if `nil`.
+  public var smpp: SMPPServerSettings?
   /// Messages that are kept, and as many pushes and revocations; beyond it the oldest are forgotten. One takes about 400 bytes.
   public var maxMessages = 200_000
   /// How far the timestamp of a webhook may be from the time here.

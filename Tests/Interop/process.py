@@ -44,6 +44,9 @@ class Process:
         self.log = root / "log"
         self.port = free_port()
         self.variables = {}
+        if name == "simulator":
+            # The stack's own has that port.
+            self.variables["COUNTERSIGN_SMPP_PORT"] = str(free_port())
         self.arguments = ["--config", str(self.file)]
         self.running = None
 

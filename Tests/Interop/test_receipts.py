@@ -31,6 +31,16 @@ def french():
     return new_number("+33612", 6)
 
 
+def spanish():
+    """A number that the stack sends to by AWS."""
+    return new_number("+34612", 6)
+
+
+def italian():
+    """A number that the stack sends to by SMPP."""
+    return new_number("+39347", 7)
+
+
 class ReceiptTest(unittest.TestCase):
     def setUp(self):
         url = os.environ["COUNTERSIGN_AMQP_URL"]
@@ -105,6 +115,31 @@ class ReceiptTest(unittest.TestCase):
         verification_id = self.start(number)
         self.assert_ended(
             self.timeline(verification_id, "sms.delivered"), number, "messagebird", "sms.delivered")
+
+    def test_what_the_smpp_server_reports_stands_in_the_timeline(self):
+        number = italian()
+        simulator.report(number, "delivered", times=2)
+        self.assert_ended(
+            self.timeline(self.start(number), "sms.delivered"), number, "smpp", "sms.delivered")
+
+    def test_a_number_is_verified_by_aws_and_by_smpp(self):
+        for number, lane in [(spanish(), "aws"), (italian(), "smpp")]:
+            with self.subTest(lane=lane):
+                verification_id = self.start(number)
+                message = simulator.message(number)
+                self.assertEqual(message["provider"], lane)
+                approved = self.client.command(
+                    "verification.check", {"verificationID": verification_id, "code": simulator.code(message["body"])})
+                self.assertEqual(approved["phoneNumber"], number)
+
+    def test_what_aws_and_smpp_throttle_is_sent_once_all_the_same(self):
+        self.addCleanup(simulator.clear_faults)
+        for number, lane in [(spanish(), "aws"), (italian(), "smpp")]:
+            with self.subTest(lane=lane):
+                simulator.inject(provider=lane, fault="429", to=number, count=1)
+                self.start(number)
+                self.assertIn(simulator.message(number)["provider"], [lane, "twilio"])
+                self.assertEqual(len(simulator.messages(number)), 1)
 
     def test_their_reasons_are_told_in_the_same_words(self):
         for number, lane, code in [(british(), "vonage", 3), (french(), "messagebird", 1)]:

@@ -33,7 +33,7 @@ struct ControlTests {
       _ = try await bench.twilio(["Body": "a", "To": "+14155550199"])
       let summary = try await bench.summary()
       #expect(summary.duplicates == 1)
-      #expect(summary.byProvider == ["twilio": 4, "webhook": 0, "vonage": 0, "messagebird": 0])
+      #expect(summary.byProvider == ["twilio": 4, "webhook": 0, "vonage": 0, "messagebird": 0, "aws": 0, "smpp": 0])
     }
   }
 

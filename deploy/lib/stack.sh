@@ -23,6 +23,7 @@ stack_use() {
   MAIL_WORKER_PORT=$((AMQP_PORT + 16))
   FRONT_PORT=$((AMQP_PORT + 17))
   SMTP_PORT=$((AMQP_PORT + 18))
+  SMPP_PORT=$((AMQP_PORT + 19))
   SECRETS=$STACK/secrets
 }
 
@@ -40,6 +41,8 @@ stack_prepare() {
   ensure_secret "$SECRETS/vonage-signature"
   ensure_secret "$SECRETS/messagebird-key"
   ensure_secret "$SECRETS/messagebird-signing-key"
+  ensure_secret "$SECRETS/aws-secret-key"
+  ensure_smpp_password "$SECRETS/smpp-password"
   ensure_sealing_keys "$SECRETS/sealing-keys.json"
   ensure_secret "$SECRETS/receipts-secret"
   ensure_secret "$SECRETS/recaptcha-api-key"
@@ -58,7 +61,7 @@ stack_prepare() {
       -e "s/@WORKER1_PORT@/$WORKER1_PORT/g" -e "s/@WORKER2_PORT@/$WORKER2_PORT/g" \
       -e "s/@PUSH_WORKER_PORT@/$PUSH_WORKER_PORT/g" -e "s/@REVOCATION_WORKER_PORT@/$REVOCATION_WORKER_PORT/g" \
       -e "s/@MAIL_WORKER_PORT@/$MAIL_WORKER_PORT/g" -e "s/@SMTP_PORT@/$SMTP_PORT/g" \
-      -e "s/@FRONT_PORT@/$FRONT_PORT/g" \
+      -e "s/@FRONT_PORT@/$FRONT_PORT/g" -e "s/@SMPP_PORT@/$SMPP_PORT/g" \
       -e "s#@ROOT@#$ROOT#g" "$file" >"$STACK/config/$(basename "$file")"
   done
   stack_environment >"$STACK/stack.env.new"
@@ -70,6 +73,12 @@ stack_prepare() {
 ensure_webhook_secret() {
   if [[ -s $1 ]]; then return 0; fi
   (umask 077 && printf 'whsec_%s\n' "$(head -c 32 /dev/urandom | base64 | tr -d '\n')" >"$1.new" && mv "$1.new" "$1")
+}
+
+# SMPP 3.4 has room for eight bytes.
+ensure_smpp_password() {
+  if [[ -s $1 ]]; then return 0; fi
+  (umask 077 && openssl rand -hex 4 >"$1.new" && mv "$1.new" "$1")
 }
 
 # The key of a service account, in the form in which Google Cloud hands it out.

@@ -6,6 +6,8 @@ public enum SimulatorGuide {
       POST /2010-04-01/Accounts/{sid}/Messages.json   Twilio's Messages API (form, Basic authentication)
       POST /sms/json                                  Vonage's SMS API (form, api_key and api_secret)
       POST /messages                                  MessageBird's REST API (JSON, access key)
+      POST / with X-Amz-Target                        AWS End User Messaging, SendTextMessage (JSON, Signature Version 4)
+      SMPP 3.4 on a port of its own (smpp.port)       transceiver sessions of one account
       GET  /account/get-balance  /balance             the balances of these two
       POST /webhook/sms                               a receiver of Standard Webhooks of type sms.dispatch
       POST /3/device/{token}                          APNs; the host decides between sandbox and production
@@ -34,10 +36,11 @@ public enum SimulatorGuide {
                           (milliseconds); count, the pushes that are refused (all)
       DELETE /control/devices               no device is registered any more
       POST   /control/receipts              {"to": "+14155550123", "status": "undelivered", "errorCode": 30005}
-             What Twilio, Vonage and MessageBird report to the address that came with a message: status delivered
-             (without an order), undelivered, failed or none; delaySeconds after the message was taken (0.2); times, how
-             often the same report comes (1); errorCode in the provider's own list; form, how Vonage reports: query
-             (without an order), form, json, or token, which is json signed by a JWT.
+             What Twilio, Vonage and MessageBird report to the address that came with a message, and the
+             SMPP server on its session: status delivered (without an order), undelivered, failed or none;
+             delaySeconds after the message was taken (0.2); times, how often the same report comes (1);
+             errorCode in the provider's own list; form, how Vonage reports: query (without an order), form,
+             json, or token, which is json signed by a JWT.
       DELETE /control/receipts              all are delivered again
       POST   /control/recaptcha             {"token": "…", "score": 0.3, "action": "…", "invalidReason": "…",
                                             "bundleID": "…", "tollFraudRisk": 0.8}
@@ -57,11 +60,12 @@ public enum SimulatorGuide {
 
       fault              latency, a status from 400 to 599, reset (TCP reset after the request was read),
                          close (the same, in the orderly way), hang (no answer). Required.
-      provider           twilio, webhook, vonage, messagebird, apns, recaptcha, google-token, apple-token, apple-revoke
-                         or any (any)
+      provider           twilio, webhook, vonage, messagebird, aws, smpp, apns, recaptcha, google-token,
+                         apple-token, apple-revoke or any (any)
       count              requests it hits (1; any number when there is a probability)
       probability        0 to 1, how likely it hits a request (1)
       delaySeconds       waits so long before it fails; required for latency (0; hang: 600)
+                         SMPP answers 429 as throttled, 503 as a full queue, another 5xx as a system error, 4xx as refused
       retryAfterSeconds  sent as Retry-After with a status
       to                 only messages for this number; device token, reCAPTCHA token, service account or client ID
       processed          whether the message is taken nevertheless, before the delay (false; latency: after it)

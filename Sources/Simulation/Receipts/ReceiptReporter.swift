@@ -42,6 +42,21 @@ final class ReceiptReporter: Sendable {
 
   func clear() { orders.withLock { $0.removeAll() } }
 
+  /// Reports on a message that was taken, in the background, by a way that is not HTTP.
+  func report(_ message: ReceivedMessage, _ write: @escaping @Sendable (ReceiptState, Int?, UnixTime) -> Void) {
+    let ending = orders.withLock { $0[message.to] } ?? .usual
+    guard let state = ending.state else { return }
+    guard open.add(1, ordering: .relaxed).newValue <= Self.maxOpen else {
+      open.subtract(1, ordering: .relaxed)
+      return
+    }
+    Task {
+      defer { open.subtract(1, ordering: .relaxed) }
+      do { try await Task.sleep(for: ending.delay) } catch { return }
+      for _ in 1...ending.times { write(state, ending.errorCode, clock.now()) }
+    }
+  }
+
   /// Reports on a message that was taken, in the background.
   func report(_ message: ReceivedMessage, by writer: any ReceiptWriter) {
     let ending = orders.withLock { $0[message.to] } ?? .usual

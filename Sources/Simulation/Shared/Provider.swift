@@ -4,6 +4,8 @@ enum Provider: String, Sendable, CaseIterable {
   case webhook
   case vonage
   case messageBird = "messagebird"
+  case aws
+  case smpp
   case apns
   case recaptcha
   case googleToken = "google-token"
@@ -11,7 +13,7 @@ enum Provider: String, Sendable, CaseIterable {
   case appleRevoke = "apple-revoke"
 
   /// Those that take messages for phone numbers.
-  static let messaging: [Provider] = [.twilio, .webhook, .vonage, .messageBird]
+  static let messaging: [Provider] = [.twilio, .webhook, .vonage, .messageBird, .aws, .smpp]
 
   static var names: String { allCases.map(\.rawValue).joined(separator: ", ") }
 }

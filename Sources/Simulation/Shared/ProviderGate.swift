@@ -28,8 +28,7 @@ struct ProviderGate: Sendable {
     _ provider: Provider, to recipient: String, failure: (Int) -> HTTPServerResponse,
     process: () -> HTTPServerResponse
   ) async -> HTTPServerReply {
-    guard let fault = faults.take(provider, to: recipient) else { return count(process(), provider) }
-    injected.with(provider.rawValue, fault.kind.name).increment()
+    guard let fault = fault(provider, to: recipient) else { return count(process(), provider) }
     // What fails although it was carried out was so at once: whoever is stopped meanwhile finds it done.
     if fault.isProcessed, fault.kind != .latency { _ = process() }
     do { try await Task.sleep(for: fault.delay) } catch { return .close }
@@ -43,6 +42,16 @@ struct ProviderGate: Sendable {
       return count(response, provider)
     }
   }
+
+  /// The fault that is due for a request.
+  func fault(_ provider: Provider, to recipient: String) -> Fault? {
+    guard let fault = faults.take(provider, to: recipient) else { return nil }
+    injected.with(provider.rawValue, fault.kind.name).increment()
+    return fault
+  }
+
+  /// Counts an answer of a protocol that is not HTTP.
+  func count(_ status: String, _ provider: Provider) { answers.with(provider.rawValue, status).increment() }
 
   /// Counts an answer that goes out.
   func count(_ response: HTTPServerResponse, _ provider: Provider) -> HTTPServerReply {

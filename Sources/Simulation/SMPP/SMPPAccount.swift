@@ -1,0 +1,102 @@
+import JOSE
+import Synchronization
+import Telemetry
+
+/// The account of the simulated SMPP server: takes submissions, and puts segments together.
+final class SMPPAccount: Sendable {
+  /// Messages of which some segments are missing; the oldest are forgotten.
+  private static let maxIncomplete = 1_000
+
+  private struct Key: Hashable, Sendable {
+    let source: SMPPSubmission.Address
+    let destination: SMPPSubmission.Address
+    let reference: UInt8
+    let total: UInt8
+  }
+
+  private struct State {
+    var incomplete = RecentMap<Key, [UInt8: [UInt8]]>(capacity: maxIncomplete)
+    /// The second that is counted, and what was taken in it.
+    var second: Int64 = 0
+    var taken = 0
+  }
+
+  let settings: SMPPServerSettings
+  let inbox: ProviderInbox
+  private let state = Mutex(State())
+
+  init(_ settings: SMPPServerSettings, inbox: ProviderInbox) {
+    self.settings = settings
+    self.inbox = inbox
+  }
+
+  /// The status of a bind by its body.
+  func admit(_ body: [UInt8]) -> UInt32 {
+    var fields = SMPPFields(body)
+    guard let systemID = fields.text(16), let password = fields.text(9), let systemType = fields.text(13),
+      let version = fields.byte(), fields.bytes(2) != nil, fields.text(41) != nil, fields.isAtEnd
+    else { return SMPPStatus.invalidCommandLength }
+    guard systemID == settings.systemID else { return SMPPStatus.invalidSystemID }
+    guard constantTimeEquals(Array(password.utf8), Array(settings.password.reveal().utf8)) else {
+      return SMPPStatus.invalidPassword
+    }
+    guard systemType == settings.systemType else { return SMPPStatus.invalidSystemType }
+    return version == 0x34 ? SMPPStatus.ok : SMPPStatus.bindFailed
+  }
+
+  /// Takes a submission.
+  ///
+  /// - Returns: The message with its ID; its text is that of the segment alone, as long as others are missing.
+  func take(_ submission: SMPPSubmission) throws(SMPPRefusal) -> ReceivedMessage {
+    let now = inbox.clock.now()
+    guard isWithinRate(now) else { throw refusal(SMPPStatus.throttled) }
+    let octets = join(submission)
+    let whole = octets ?? submission.octets
+    // An escape or a surrogate pair may be cut by the border of a segment; the whole is looked at.
+    guard let text = submission.dataCoding == 0 ? SMPPText.gsm(whole) : SMPPText.ucs2(whole) else {
+      guard octets == nil else { throw refusal(SMPPStatus.invalidDataCoding) }
+      return message(submission, "", now)
+    }
+    let message = message(submission, text, now)
+    if octets != nil { _ = inbox.record(message) }
+    return message
+  }
+
+  /// Counts a refusal.
+  func refusal(_ status: UInt32) -> SMPPRefusal {
+    inbox.refuse("smpp \(SMPPStatus.text(status))")
+    return SMPPRefusal(status: status)
+  }
+
+  private func message(_ submission: SMPPSubmission, _ text: String, _ now: UnixTime) -> ReceivedMessage {
+    ReceivedMessage(
+      to: submission.recipient, from: submission.source.text, body: text, receivedAt: now, provider: .smpp,
+      id: SecureRandom.bytes(8).map(JSONText.hexadecimal).joined())
+  }
+
+  private func isWithinRate(_ now: UnixTime) -> Bool {
+    guard let rate = settings.ratePerSecond else { return true }
+    return state.withLock { state in
+      if state.second != now.seconds { (state.second, state.taken) = (now.seconds, 0) }
+      state.taken += 1
+      return state.taken <= rate
+    }
+  }
+
+  /// The octets of the whole message, or nil while segments are missing.
+  private func join(_ submission: SMPPSubmission) -> [UInt8]? {
+    guard let part = submission.part else { return submission.octets }
+    let key = Key(
+      source: submission.source, destination: submission.destination, reference: part.reference, total: part.total)
+    return state.withLock { state in
+      var parts = state.incomplete[key] ?? [:]
+      parts[part.number] = submission.octets
+      guard parts.count == Int(part.total) else {
+        state.incomplete[key] = parts
+        return nil
+      }
+      state.incomplete[key] = nil
+      return (1...part.total).flatMap { parts[$0] ?? [] }
+    }
+  }
+}
