@@ -1,5 +1,4 @@
 import Database
-import Synchronization
 import Telemetry
 
 /// Does, once a second, what no delivery asks for: ends what is due, publishes what was left over, deletes what is old.
@@ -14,7 +13,6 @@ final class MaintenanceLoop: Sendable {
   private let health: StorageHealth
   private let metrics: CoordinatorMetrics
   private let logger: Logger
-  private let usageCursor = Mutex("")
 
   /// Transactions of one kind in a row; what is left waits for the next round, so that commands are not kept waiting.
   static let maxRounds = 16
@@ -68,18 +66,11 @@ final class MaintenanceLoop: Sendable {
     await attempt(.storeBlocks) { try await self.conversions.sweep() }
     await attempt(.endOperations) { try await self.operations.sweep() }
     await attempt(.purgeReplies) { try await self.purger.purgeInbox() }
-    await attempt(.purgeCounts) { try await self.purgeUsage() }
+    await attempt(.purgeCounts) { try await self.purger.purgeUsage() }
     await attempt(.purgeOutbox) {
       try await self.relay.deleteConfirmed()
       return false
     }
-  }
-
-  private func purgeUsage() async throws -> Bool {
-    let last = try await purger.purgeUsage(after: usageCursor.withLock { $0 })
-    usageCursor.withLock { $0 = last ?? "" }
-    // One step a round: the counts are small and nobody waits for them.
-    return false
   }
 
   private func attempt(_ part: MaintenancePart, _ step: @Sendable () async throws -> Bool) async {

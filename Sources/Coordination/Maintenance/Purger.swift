@@ -1,4 +1,5 @@
 import Database
+import Synchronization
 import Telemetry
 
 /// Deletes recorded replies and counts that are too old to matter, a bounded number at a time.
@@ -6,8 +7,11 @@ final class Purger: Sendable {
   private let database: Database
   private let inboxRetention: Duration
   private let clock: any WallClock
+  private let walk = Mutex(UsageWalk())
+  /// Behind the recorded replies that bear times of the future.
+  private let inboxCursor = Mutex(0)
 
-  /// Rows of each table in one transaction.
+  /// Recorded replies that are looked at, or deleted, in one transaction.
   static let maxRows = 512
 
   init(database: Database, inboxRetention: Duration, clock: any WallClock) {
@@ -16,37 +20,101 @@ final class Purger: Sendable {
     self.clock = clock
   }
 
+  // MARK: Inbox
+
   /// Deletes the oldest recorded replies that are over.
+  ///
+  /// Numbers are given in the order of time, so no index on the time is needed: what stands in front of a reply that is over is over too,
+  /// also when it bears a time of the future, because the clock was ahead when it was written.
   /// - Returns: whether there may be more.
   func purgeInbox() async throws(DatabaseError) -> Bool {
-    let before = clock.now() - inboxRetention
+    let now = clock.now()
+    let before = now - inboxRetention
+    let cursor = inboxCursor.withLock { $0 }
+    let page = try await database.read { session throws(DatabaseError) in
+      try Self.inboxPage(behind: cursor, before: before, in: session)
+    }
+    guard let over = page.over else { return goOn(behind: page, at: now) }
     return try await database.write { session throws(DatabaseError) in
-      // The lowest numbers are the oldest, so no index on the time is needed.
       try session.execute(
-        """
-        DELETE FROM inbox
-        WHERE number IN (SELECT number FROM inbox ORDER BY number LIMIT ?) AND received_at <= ?
-        """,
-        [Value(Self.maxRows), .integer(before.milliseconds)]) == Self.maxRows
+        "DELETE FROM inbox WHERE number IN (SELECT number FROM inbox WHERE number <= ? ORDER BY number LIMIT ?)",
+        [Value(over), Value(Self.maxRows)]) == Self.maxRows
     }
   }
 
-  /// Looks at the counts behind a subject and deletes those that are over. Walking over the table needs no index on a
-  /// time that changes with every count.
-  ///
-  /// - Parameter subject: the last subject that was looked at; empty at first.
-  /// - Returns: the last one now, to go on with; `nil` at the end of the table.
-  func purgeUsage(after subject: String) async throws(DatabaseError) -> String? {
-    let now = clock.now()
-    return try await database.write { session throws(DatabaseError) in
-      let subjects = try session.query(
-        "SELECT subject, expires_at FROM usage WHERE subject > ? ORDER BY subject LIMIT ?",
-        [.text(subject), Value(Self.maxRows)]
-      ) { row throws(DatabaseError) in (subject: row.text(0), expiresAt: Int64(row.int(1))) }
-      for item in subjects where item.expiresAt <= now.milliseconds {
-        try session.execute("DELETE FROM usage WHERE subject = ?", [.text(item.subject)])
-      }
-      return subjects.count == Self.maxRows ? subjects.last?.subject : nil
+  /// Nothing is over in a page. Behind replies of the future something may be; before and behind others nothing can.
+  private func goOn(behind page: InboxPage, at now: UnixTime) -> Bool {
+    guard let last = page.last else {
+      // The numbers begin anew when the table was empty.
+      inboxCursor.withLock { $0 = 0 }
+      return false
     }
+    guard page.isFull, page.first.map({ $0 > now }) ?? false, last.receivedAt > now else { return false }
+    inboxCursor.withLock { $0 = last.number }
+    return true
   }
+
+  private struct InboxPage: Sendable {
+    /// The number of the last reply that is over.
+    var over: Int?
+    /// When the first reply was recorded.
+    var first: UnixTime?
+    var last: (number: Int, receivedAt: UnixTime)?
+    var isFull: Bool
+  }
+
+  private static func inboxPage(
+    behind number: Int, before: UnixTime, in session: Session
+  ) throws(DatabaseError) -> InboxPage {
+    let rows = try session.query(
+      "SELECT number, received_at FROM inbox WHERE number > ? ORDER BY number LIMIT ?",
+      [Value(number), Value(maxRows)]
+    ) { row throws(DatabaseError) in (number: row.int(0), receivedAt: row.time(1)) }
+    return InboxPage(
+      over: rows.last { $0.receivedAt <= before }?.number, first: rows.first?.receivedAt, last: rows.last,
+      isFull: rows.count == maxRows)
+  }
+
+  // MARK: Counts
+
+  /// Looks at the next page of counts and deletes those that are over.
+  /// - Returns: whether there is more to do in this round.
+  func purgeUsage() async throws(DatabaseError) -> Bool {
+    let now = clock.now()
+    let subject = walk.withLock { $0.subject }
+    let page = try await database.read { session throws(DatabaseError) in
+      try Self.usagePage(behind: subject, at: now, in: session)
+    }
+    if page.hasOldOnes {
+      try await database.write { session throws(DatabaseError) -> Void in
+        try session.execute(
+          "DELETE FROM usage WHERE subject > ? AND subject <= ? AND expires_at <= ?",
+          [.text(subject), .text(page.end ?? Self.behindAll), .integer(now.milliseconds)])
+      }
+    }
+    return walk.withLock { $0.finish(pageUpTo: page.end) }
+  }
+
+  private struct UsagePage: Sendable {
+    /// The last subject; absent at the end of the table.
+    var end: String?
+    var hasOldOnes: Bool
+  }
+
+  private static func usagePage(
+    behind subject: String, at now: UnixTime, in session: Session
+  ) throws(DatabaseError) -> UsagePage {
+    let end = try session.first(
+      "SELECT subject FROM usage WHERE subject > ? ORDER BY subject LIMIT 1 OFFSET ?",
+      [.text(subject), Value(UsageWalk.pageRows - 1)]
+    ) { row throws(DatabaseError) in row.text(0) }
+    let old = try session.first(
+      "SELECT 1 FROM usage WHERE subject > ? AND subject <= ? AND expires_at <= ? LIMIT 1",
+      [.text(subject), .text(end ?? behindAll), .integer(now.milliseconds)]
+    ) { row throws(DatabaseError) in row.int(0) }
+    return UsagePage(end: end, hasOldOnes: old != nil)
+  }
+
+  /// Stands behind every subject: they begin with a letter or `*`, and are compared by their bytes.
+  private static let behindAll = "\u{10FFFF}"
 }
