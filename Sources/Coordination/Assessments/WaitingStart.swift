@@ -10,6 +10,8 @@ struct WaitingStart: Sendable, Hashable, Codable {
   var fingerprint: [UInt8]
   /// The receipt of a push that did not come, if the app told it.
   var receipt: String?
+  /// See ``PhoneVerification/askedLate``; absent in rows of before.
+  var askedLate: Bool?
   var replyTo: String?
   var correlationID: String?
   var traceparent: String?

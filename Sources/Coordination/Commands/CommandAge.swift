@@ -17,6 +17,15 @@ enum CommandAge {
     return max(.zero, now - timestamp - unitOfTimestamp)
   }
 
+  /// Who asked may have gone when the command has waited for longer: apps give up after ten to thirty seconds. Clocks that NTP keeps do
+  /// not differ by as much.
+  private static let longestPatience = Duration.seconds(10)
+
+  /// Whether a command has waited for so long that whoever asked may have gone.
+  static func isLate(_ timestamp: UnixTime?, at now: UnixTime) -> Bool {
+    least(of: timestamp, at: now).map { $0 > longestPatience } ?? false
+  }
+
   /// Whether a command must not be carried out when it is old. All others are, however late: a check gives back a code that was sent, and a
   /// revocation has to happen.
   static func matters(to type: MessageType) -> Bool {

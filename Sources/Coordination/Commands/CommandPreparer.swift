@@ -103,7 +103,9 @@ struct CommandPreparer: Sendable {
     let proof = fixedCode == nil ? try proofs.order(command, app, envelope) : nil
     return StartOrder(
       app: app, number: number, languageCode: languageCode, address: address, fixedCode: fixedCode, proof: proof,
-      fresh: try fresh(app, number, languageCode, fixedCode: fixedCode, at: now))
+      fresh: try fresh(
+        app, number, languageCode, fixedCode: fixedCode, askedLate: CommandAge.isLate(envelope.timestamp, at: now),
+        at: now))
   }
 
   /// Goes on with a start whose reCAPTCHA token has passed.
@@ -117,7 +119,8 @@ struct CommandPreparer: Sendable {
       app: app, number: number, languageCode: waiting.languageCode,
       address: waiting.network.map(ClientAddress.init(network:)), fixedCode: nil,
       proof: ProofOrder(isBinding: true, evidence: .assessed(proof)),
-      fresh: try fresh(app, number, waiting.languageCode, fixedCode: nil, at: now))
+      fresh: try fresh(
+        app, number, waiting.languageCode, fixedCode: nil, askedLate: waiting.askedLate ?? false, at: now))
   }
 
   private func parse(_ command: StartVerification) throws(APIError) -> PhoneNumber {
@@ -143,14 +146,15 @@ struct CommandPreparer: Sendable {
   }
 
   private func fresh(
-    _ app: AppProfile, _ number: PhoneNumber, _ languageCode: String?, fixedCode: String?, at now: UnixTime
+    _ app: AppProfile, _ number: PhoneNumber, _ languageCode: String?, fixedCode: String?,
+    askedLate: Bool, at now: UnixTime
   ) throws(APIError) -> FreshVerification {
     let random = SecureRandom.bytes(VerificationID.randomBytes + CodeKeeper.seedLength)
     let id = VerificationID.text(at: now, random[..<VerificationID.randomBytes])
     func make(_ atRest: CodeAtRest) -> PhoneVerification {
       PhoneVerification(
         id: id, app: app.id, phoneNumber: number.e164, region: number.regionKey, languageCode: languageCode,
-        isTestNumber: fixedCode != nil, code: atRest, at: now, under: rules.policy)
+        isTestNumber: fixedCode != nil, code: atRest, askedLate: askedLate, at: now, under: rules.policy)
     }
     if let fixedCode {
       return FreshVerification(verification: make(keeper.keep(fixedCode: fixedCode, for: id)), firstJob: nil)

@@ -24,7 +24,8 @@ extension ConversionEnding {
   init?(_ verification: PhoneVerification) {
     guard !verification.isTestNumber, let endedAt = verification.endedAt,
       let outcome = Outcome(
-        state: verification.state, failureCode: verification.failure?.code, messages: verification.messages)
+        state: verification.state, failureCode: verification.failure?.code, messages: verification.messages,
+        askedLate: verification.askedLate)
     else { return nil }
     self.init(
       prefix: LimitedSend.prefix(of: verification.phoneNumber), region: verification.region, outcome: outcome,
@@ -37,14 +38,17 @@ extension ConversionEnding.Outcome {
   ///   - a canceled verification was given up by the service;
   ///   - where no provider is known to have taken a message, or each that was taken is reported as not delivered, there was no code to
   ///     give back: that says something of lanes and networks. Nor does it pay: what networks pay each other for is delivery;
-  ///   - nor where the code was lost by a change of the configuration.
-  init?(state: VerificationState, failureCode: String?, messages: [PhoneVerification.MessageProgress]) {
+  ///   - nor where the code was lost by a change of the configuration;
+  ///   - nor where the command had waited for so long that whoever asked may have gone, unless a code came back.
+  init?(
+    state: VerificationState, failureCode: String?, messages: [PhoneVerification.MessageProgress], askedLate: Bool
+  ) {
     switch state {
     // A code that came back was sent, whatever has been reported of its message.
     case .approved: self = .verified
     case .failed where failureCode == VerificationFailure.codeLost.code: return nil
     case .failed where messages.contains(where: \.reachedSomebody): self = .failed
-    case .expired where messages.contains(where: \.reachedSomebody): self = .expired
+    case .expired where !askedLate && messages.contains(where: \.reachedSomebody): self = .expired
     case .pending, .sending, .sent, .failed, .expired, .canceled: return nil
     }
   }

@@ -1,3 +1,4 @@
+import Database
 import Messages
 import Synchronization
 import Telemetry
@@ -16,6 +17,8 @@ final class ConversionKeeper: Sendable {
     var unsaved: [ConversionBlock] = []
     var series: [String: ConversionMetrics.Region] = [:]
     var outages: ConversionOutages
+    /// An outage that is not in the database yet, or not as long as it is.
+    var unsavedOutage: ConversionOutage?
   }
 
   private let state: Mutex<State>
@@ -63,17 +66,34 @@ final class ConversionKeeper: Sendable {
   // MARK: Outages
 
   /// Codes can come back now.
-  func hear(at now: UnixTime) {
-    state.withLock { $0.outages.hear(at: now) }
+  /// - Parameter longestSilence: see ``ConversionOutages/longestSilence``.
+  /// - Returns: the outage that has to be stored: one that has just ended, or could not be stored while it lasted.
+  func hear(at now: UnixTime, longestSilence: Duration) -> ConversionOutage? {
+    state.withLock { state in
+      if let outage = state.outages.hear(at: now, longestSilence: longestSilence) { state.unsavedOutage = outage }
+      return state.unsavedOutage
+    }
   }
 
   /// Nobody can give a code back now, or could until now.
-  /// - Returns: the outage, which has to be stored; and before when outages ended that make no difference any more.
-  func noteOutage(at now: UnixTime) -> (outage: ConversionOutage, obsoleteBefore: UnixTime) {
+  /// - Returns: the outage, which has to be stored.
+  func noteOutage(at now: UnixTime) -> ConversionOutage {
     state.withLock { state in
-      let horizon = now - state.guarding.memory
-      state.outages.forget(before: horizon)
-      return (state.outages.note(at: now), horizon)
+      state.outages.forget(before: now - state.guarding.memory)
+      let outage = state.outages.note(at: now)
+      state.unsavedOutage = outage
+      return outage
+    }
+  }
+
+  /// Stores an outage, and deletes those that make no difference any more.
+  func save(_ outage: ConversionOutage, in database: Database, at now: UnixTime) async throws(DatabaseError) {
+    let horizon = now - state.withLock { $0.guarding.memory }
+    try await database.write { session throws(DatabaseError) in
+      try CoordinatorTransaction.store(outage, deletingBefore: horizon, in: session)
+    }
+    state.withLock { state in
+      if state.unsavedOutage == outage { state.unsavedOutage = nil }
     }
   }
 

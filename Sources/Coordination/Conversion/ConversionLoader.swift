@@ -25,10 +25,7 @@ struct ConversionLoader: Sendable {
     if readable.count < blocks.count { onSkipped("conversion_block", blocks.count - readable.count) }
     conversions.restore(readable, outages)
     let now = clock.now()
-    let (outage, horizon) = conversions.noteOutage(at: now)
-    try await database.write { session throws(DatabaseError) in
-      try CoordinatorTransaction.store(outage, deletingBefore: horizon, in: session)
-    }
+    try await conversions.save(conversions.noteOutage(at: now), in: database, at: now)
     guard rules.conversion.isEnabled else { return }
     var page: Page? = Page(dueAt: .max, row: .max)
     for _ in 0..<(Self.maxRows / Self.pageRows) {

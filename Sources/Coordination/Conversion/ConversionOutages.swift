@@ -1,6 +1,6 @@
 import Telemetry
 
-/// A time in which nobody could give a code back: the coordinator was down, or the broker away.
+/// A time in which nobody could give a code back: the coordinator was down, or the broker away, or the database took nothing.
 struct ConversionOutage: Sendable, Hashable {
   /// When it was last known that codes could come back. Names the outage, so it never changes.
   var since: UnixTime
@@ -22,6 +22,10 @@ struct ConversionOutages: Sendable {
   static let maxCount = 256
   /// Outages between which less time passed are one: a process that starts again and again has few.
   static let shortestGap = Duration.seconds(5)
+  /// The maintenance looks every second. When it was silent for longer, it was stuck in the database, or the process stood still, or
+  /// the clock was set ahead, by which everything expires at once: in none of these could anybody give a code back. Ten times as long as
+  /// a look should take, since a round of the maintenance under load takes some seconds.
+  static let longestSilence = Duration.seconds(10)
 
   /// Oldest first.
   private(set) var all: [ConversionOutage] = []
@@ -34,13 +38,19 @@ struct ConversionOutages: Sendable {
   }
 
   /// Codes can come back now.
-  mutating func hear(at now: UnixTime) {
-    heardAt = max(heardAt, now)
+  /// - Parameter longestSilence: see ``longestSilence``.
+  /// - Returns: the outage that has just ended, when nobody has looked for too long.
+  mutating func hear(at now: UnixTime, longestSilence: Duration = longestSilence) -> ConversionOutage? {
+    setBack(to: now)
+    let outage = now - heardAt > longestSilence ? note(at: now) : nil
+    heardAt = now
+    return outage
   }
 
   /// No code can come back now.
   /// - Returns: the outage, as it has to be stored.
   mutating func note(at now: UnixTime) -> ConversionOutage {
+    setBack(to: now)
     if let last = all.indices.last, heardAt <= all[last].until + Self.shortestGap {
       all[last].until = max(all[last].until, now)
       return all[last]
@@ -63,6 +73,12 @@ struct ConversionOutages: Sendable {
   /// Forgets those that ended before a time.
   mutating func forget(before time: UnixTime) {
     all.removeAll { $0.until < time }
+  }
+
+  /// A clock that is set back leaves times of the future behind: an outage that lasted until tomorrow would excuse everything until then.
+  private mutating func setBack(to now: UnixTime) {
+    heardAt = min(heardAt, now)
+    for index in all.indices where all[index].until > now { all[index].until = max(all[index].since, now) }
   }
 
   private mutating func add(_ outage: ConversionOutage) {

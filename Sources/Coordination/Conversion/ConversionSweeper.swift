@@ -10,12 +10,17 @@ final class ConversionSweeper: Sendable {
   private let clock: any WallClock
   private let metrics: CoordinatorMetrics
   private let logger: Logger
-  private let isBrokerThere: @Sendable () -> Bool
+  private let longestSilence: Duration
+  private let areCommandsTaken: @Sendable () -> Bool
 
-  /// - Parameter isBrokerThere: whether commands can be given and taken at present: the broker takes messages, and hands them out.
+  /// - Parameters:
+  ///   - longestSilence: see ``ConversionOutages/longestSilence``.
+  ///   - areCommandsTaken: whether commands can be given and carried out at present: the broker takes messages, and hands them out, and
+  ///     the database takes what they change.
   init(
     database: Database, conversions: ConversionKeeper, rules: CoordinatorRules, clock: any WallClock,
-    metrics: CoordinatorMetrics, logger: Logger, isBrokerThere: @escaping @Sendable () -> Bool
+    metrics: CoordinatorMetrics, logger: Logger, longestSilence: Duration = ConversionOutages.longestSilence,
+    areCommandsTaken: @escaping @Sendable () -> Bool
   ) {
     self.database = database
     self.conversions = conversions
@@ -23,18 +28,18 @@ final class ConversionSweeper: Sendable {
     self.clock = clock
     self.metrics = metrics
     self.logger = logger
-    self.isBrokerThere = isBrokerThere
+    self.longestSilence = longestSilence
+    self.areCommandsTaken = areCommandsTaken
   }
 
   /// Notes whether codes can come back. To be called before verifications are ended whose time is over, so that an outage is stored
   /// before anything that it excuses: a crash in between must not turn that into a block.
   func listen() async throws(DatabaseError) {
     let now = clock.now()
-    guard !isBrokerThere() else { return conversions.hear(at: now) }
-    let (outage, horizon) = conversions.noteOutage(at: now)
-    try await database.write { session throws(DatabaseError) in
-      try CoordinatorTransaction.store(outage, deletingBefore: horizon, in: session)
-    }
+    let outage =
+      areCommandsTaken()
+      ? conversions.hear(at: now, longestSilence: longestSilence) : conversions.noteOutage(at: now)
+    if let outage { try await conversions.save(outage, in: database, at: now) }
   }
 
   /// Writes only when there is something to write, which is seldom.

@@ -146,7 +146,8 @@ extension WaitingStart {
     self.init(
       app: order.app.id, phoneNumber: order.number.e164, languageCode: order.languageCode,
       network: order.address?.network, fingerprint: request.fingerprint, receipt: captcha.receipt,
-      replyTo: request.envelope.replyTo, correlationID: request.envelope.correlationID,
+      askedLate: order.fresh.verification.askedLate, replyTo: request.envelope.replyTo,
+      correlationID: request.envelope.correlationID,
       traceparent: request.envelope.trace?.traceparent)
   }
 }

@@ -129,8 +129,9 @@ public enum CoordinatorServices {
     private var conversionSweeper: ConversionSweeper {
       ConversionSweeper(
         database: database, conversions: conversions, rules: configuration.rules, clock: context.clock,
-        metrics: metrics, logger: context.log
-      ) { [publisher, commands] in publisher.isReady && commands.isReady }
+        metrics: metrics, logger: context.log,
+        longestSilence: max(ConversionOutages.longestSilence, configuration.maintenanceInterval * 3)
+      ) { [publisher, commands, health] in publisher.isReady && commands.isReady && !health.keepsCommandsWaiting }
     }
 
     func pipeline<Work: BatchWork>(_ consumer: Consumer, _ work: Work) throws -> BatchPipeline<Work> {

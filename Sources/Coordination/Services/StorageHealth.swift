@@ -1,4 +1,5 @@
 import Database
+import Messages
 import ServiceRuntime
 import Synchronization
 
@@ -15,6 +16,14 @@ final class StorageHealth: Sendable {
   /// Notes that a part could not write.
   func failed(_ error: DatabaseError, _ part: String) {
     problems.withLock { $0[part] = error.description }
+  }
+
+  /// Whether nobody can give a code back, because what commands change cannot be stored. When no command comes, the sweep of
+  /// the verifications shows it, which writes to the same tables.
+  var keepsCommandsWaiting: Bool {
+    problems.withLock { problems in
+      problems[Topology.Queues.commands] != nil || problems[MaintenancePart.endVerifications.rawValue] != nil
+    }
   }
 
   var state: HealthState {

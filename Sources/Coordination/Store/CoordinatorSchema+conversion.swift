@@ -21,4 +21,7 @@ extension CoordinatorSchema {
       until INTEGER NOT NULL
     ) STRICT, WITHOUT ROWID;
     """
+
+  // See `PhoneVerification.askedLate`.
+  static let askedLate = "ALTER TABLE verification ADD COLUMN asked_late INTEGER NOT NULL DEFAULT 0"
 }

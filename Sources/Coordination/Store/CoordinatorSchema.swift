@@ -7,6 +7,7 @@ enum CoordinatorSchema {
     Migration(version: 1, sql: version1), Migration(version: 2, sql: version2), Migration(version: 3, sql: version3),
     Migration(version: 4, sql: version4), Migration(version: 5, sql: MarkSchema.sql),
     Migration(version: 6, sql: version6),
+    Migration(version: 7, sql: askedLate),
   ]
 
   // `due_at` is when the sweeper has to look at a verification: at its expiry while it lives, and when it may be deleted

@@ -5,7 +5,7 @@ import Telemetry
 enum VerificationRow {
   static let columns = """
     id, app, phone_number, region, is_test, language, code, created_at, state, expires_at, resend_after, ended_at, \
-    checks, messages, failure_code, failure_detail, timeline, version
+    checks, messages, failure_code, failure_detail, timeline, version, asked_late
     """
 
   static func read(_ row: Row) throws(DatabaseError) -> (verification: PhoneVerification, version: Int) {
@@ -16,21 +16,23 @@ enum VerificationRow {
     let failure = row.optionalText(14).map { VerificationFailure(code: $0, detail: row.optionalText(15)) }
     let verification = PhoneVerification(
       id: id, app: row.text(1), phoneNumber: row.text(2), region: row.text(3), languageCode: row.optionalText(5),
-      isTestNumber: row.bool(4), code: code, createdAt: time(row, 7), state: state, expiresAt: time(row, 9),
+      isTestNumber: row.bool(4), code: code, askedLate: row.bool(18), createdAt: time(row, 7), state: state,
+      expiresAt: time(row, 9),
       resendAfter: time(row, 10), endedAt: row.isNull(11) ? nil : time(row, 11), checks: row.int(12),
       messages: progress(row.text(13)), failure: failure, timeline: Timeline(text: row.text(16)))
     return (verification, row.int(17))
   }
 
   /// What ``readEnding(_:)`` needs.
-  static let endingColumns = "phone_number, region, is_test, state, failure_code, messages, created_at, ended_at"
+  static let endingColumns =
+    "phone_number, region, is_test, state, failure_code, messages, created_at, ended_at, asked_late"
 
   /// How a verification ended, for the conversion; read by the hundred thousand at a start, so the rest of the row is left alone.
   static func readEnding(_ row: Row) throws(DatabaseError) -> ConversionEnding? {
     guard !row.bool(2), !row.isNull(7),
       let outcome = ConversionEnding.Outcome(
         state: try row.word(3, VerificationState.self), failureCode: row.optionalText(4),
-        messages: progress(row.text(5)))
+        messages: progress(row.text(5)), askedLate: row.bool(8))
     else { return nil }
     return ConversionEnding(
       prefix: LimitedSend.prefix(of: row.text(0)), region: row.text(1), outcome: outcome, createdAt: time(row, 6),
@@ -43,8 +45,9 @@ enum VerificationRow {
     try session.execute(
       """
       INSERT INTO verification (id, version, state, live, due_at, app, phone_number, region, is_test, language, code,
-        created_at, expires_at, resend_after, ended_at, checks, messages, failure_code, failure_detail, timeline)
-      VALUES (?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        created_at, expires_at, resend_after, ended_at, checks, messages, failure_code, failure_detail, timeline,
+        asked_late)
+      VALUES (?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       """,
       [
         .text(verification.id), .text(verification.state.rawValue), Value(verification.state.isLive),
@@ -54,7 +57,7 @@ enum VerificationRow {
         .integer(verification.expiresAt.milliseconds), .integer(verification.resendAfter.milliseconds),
         Value(verification.endedAt?.milliseconds), Value(verification.checks), .text(text(verification.messages)),
         Value(verification.failure?.code), Value(verification.failure?.detail),
-        .text(verification.timeline.text),
+        .text(verification.timeline.text), Value(verification.askedLate),
       ])
   }
 

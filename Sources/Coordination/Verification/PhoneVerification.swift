@@ -17,6 +17,8 @@ public struct PhoneVerification: Sendable, Hashable, Codable {
   public let isTestNumber: Bool
   public let code: CodeAtRest
   public let createdAt: UnixTime
+  /// Whether its command had waited for so long that whoever asked may have gone: that no code comes back tells nothing then.
+  public let askedLate: Bool
 
   public internal(set) var state: VerificationState
   /// The language of the message, BCP 47.
@@ -54,8 +56,7 @@ public struct PhoneVerification: Sendable, Hashable, Codable {
   /// A verification that has not begun: apply ``VerificationEvent/started`` next.
   public init(
     id: String, app: String, phoneNumber: String, region: String, languageCode: String?, isTestNumber: Bool,
-    code: CodeAtRest,
-    at now: UnixTime, under policy: VerificationPolicy
+    code: CodeAtRest, askedLate: Bool = false, at now: UnixTime, under policy: VerificationPolicy
   ) {
     self.id = id
     self.app = app
@@ -63,6 +64,7 @@ public struct PhoneVerification: Sendable, Hashable, Codable {
     self.region = region
     self.isTestNumber = isTestNumber
     self.code = code
+    self.askedLate = askedLate
     self.languageCode = languageCode
     createdAt = now
     state = .pending
@@ -76,8 +78,8 @@ public struct PhoneVerification: Sendable, Hashable, Codable {
   /// Everything at once, for the store.
   init(
     id: String, app: String, phoneNumber: String, region: String, languageCode: String?, isTestNumber: Bool,
-    code: CodeAtRest,
-    createdAt: UnixTime, state: VerificationState, expiresAt: UnixTime, resendAfter: UnixTime, endedAt: UnixTime?,
+    code: CodeAtRest, askedLate: Bool, createdAt: UnixTime, state: VerificationState, expiresAt: UnixTime,
+    resendAfter: UnixTime, endedAt: UnixTime?,
     checks: Int, messages: [MessageProgress], failure: VerificationFailure?, timeline: Timeline
   ) {
     self.id = id
@@ -87,6 +89,7 @@ public struct PhoneVerification: Sendable, Hashable, Codable {
     self.languageCode = languageCode
     self.isTestNumber = isTestNumber
     self.code = code
+    self.askedLate = askedLate
     self.createdAt = createdAt
     self.state = state
     self.expiresAt = expiresAt

@@ -26,6 +26,8 @@ final class Bench {
   private(set) var conversions: ConversionKeeper
   /// Whether the maintenance finds the broker there.
   var isBrokerThere = true
+  /// After which silence the maintenance takes itself to have been stuck. Tests let much time pass between two rounds.
+  var longestSilence = Duration.seconds(1_000_000)
   let operations: OperationKit
   let operationSweeper: OperationSweeper
   let logs = MemorySink()
@@ -124,8 +126,8 @@ final class Bench {
   var conversionSweeper: ConversionSweeper {
     ConversionSweeper(
       database: database, conversions: conversions, rules: rules, clock: clock, metrics: metrics,
-      logger: Logger(label: "test", sink: logs)
-    ) { [isBrokerThere] in isBrokerThere }
+      logger: Logger(label: "test", sink: logs), longestSilence: longestSilence
+    ) { [isBrokerThere, health] in isBrokerThere && !health.keepsCommandsWaiting }
   }
 
   /// What was in memory is lost, and brought back as at a start.
