@@ -209,6 +209,17 @@ struct RecaptchaTests {
     }
   }
 
+  @Test("A user agent is cut by its bytes: one letter may have any number of accents")
+  func accents() async throws {
+    try await Bench.with { bench in
+      var command = bench.startCommand(
+        Bench.captcha(String(repeating: "t", count: 16_384)), app: Bench.recaptchaApp)
+      command.client?.userAgent = String(repeating: "a" + String(repeating: "\u{301}", count: 1_000), count: 18)
+      _ = try await ask(bench, try bench.commandMessage(command))
+      #expect(try bench.published(RecaptchaAssessJob.self).first?.job.client?.userAgent?.utf8.count == 511)
+    }
+  }
+
   @Test("The token itself is not stored")
   func atRest() async throws {
     try await Bench.with { bench in

@@ -188,6 +188,8 @@ import Testing
     #expect(text.utf8.count <= 512)
     #expect(text.hasSuffix("é…"))
     #expect(MessageHeader.bounded("short") == "short")
+    let accents = MessageHeader.bounded("a" + String(repeating: "\u{301}", count: 10_000))
+    #expect((500...512).contains(accents.utf8.count), "one character of 20 KB")
   }
 
   @Test func messageIDsDiffer() {

@@ -31,7 +31,7 @@ struct ProofJobMaker: Sendable {
       app: app, token: try sealer.seal(captcha.token, for: context), expectedAction: action,
       client: captcha.client.map { client in
         RecaptchaAssessJob.Client(
-          ip: client.ip, userAgent: client.userAgent.map { String($0.prefix(TokenLimit.maxUserAgent)) })
+          ip: client.ip, userAgent: client.userAgent?.cut(toBytes: TokenLimit.maxUserAgentBytes))
       },
       phoneNumber: assessment.command.phoneNumber, deadline: assessment.expiresAt
     ).json()

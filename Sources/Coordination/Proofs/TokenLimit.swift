@@ -5,8 +5,8 @@ import Telemetry
 enum TokenLimit {
   /// Those of Google and Apple have some thousand bytes at most.
   static let maxBytes = 16 * 1024
-  /// Of a client's user agent, which reCAPTCHA is told.
-  static let maxUserAgent = 512
+  /// Of a client's user agent, which reCAPTCHA is told. Those of browsers have some hundred.
+  static let maxUserAgentBytes = 512
 
   /// - Throws: the error that the caller gets.
   static func check(_ token: Secret, field: String) throws(APIError) {

@@ -34,15 +34,14 @@ struct OperationReportHandler: Sendable {
       envelope: envelope, owner: name.owner, kind: kind,
       report: JobReport(result, number: 1, worker: envelope.appID, maxText: Self.maxText))
     if case .string(let environment)? = result.extras["environment"] {
-      report.environment = String(environment.prefix(Self.maxWord))
+      report.environment = JobReport.word(environment)
     }
     report.score = result.extras["score"]?.number
     return report
   }
 
   private static let suffix = JobResult.messageID(jobID: "")
-  private static let maxWord = 64
-  /// What a user has to do when a token cannot be revoked takes some sentences.
+  /// Bytes. What a user has to do when a token cannot be revoked takes some sentences.
   private static let maxText = 1024
 
   func handle(_ report: OperationReport, in transaction: CoordinatorTransaction) throws(DatabaseError) -> Tally {

@@ -66,9 +66,9 @@ extension JobReport {
   }
 
   /// A name or an ID that somebody else wrote.
-  static func word(_ text: String) -> String { String(text.prefix(maxWord)) }
+  static func word(_ text: String) -> String { text.cut(toBytes: maxWordBytes) }
 
-  private static let maxWord = 64
+  private static let maxWordBytes = 64
 }
 
 extension VerificationFailure {
@@ -76,8 +76,9 @@ extension VerificationFailure {
   init(_ reason: JobResult.Reason, maxDetail: Int = Self.maxDetail) {
     let providerCode = reason.providerCode.map { "provider code \($0)" }
     let detail = [reason.detail, providerCode].compactMap { $0 }.joined(separator: "; ")
-    self.init(code: JobReport.word(reason.code), detail: detail.isEmpty ? nil : String(detail.prefix(maxDetail)))
+    self.init(code: JobReport.word(reason.code), detail: detail.isEmpty ? nil : detail.cut(toBytes: maxDetail))
   }
 
+  /// Bytes.
   static let maxDetail = 256
 }

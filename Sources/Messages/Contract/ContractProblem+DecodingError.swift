@@ -53,13 +53,13 @@ extension ContractProblem {
         path += "[\(index)]"
       } else {
         // A key comes from the message where it is one of a dictionary, so it is cut.
-        path += (path.isEmpty ? "" : ".") + key.stringValue.prefix(maxKeyLength)
+        path += (path.isEmpty ? "" : ".") + key.stringValue.cut(toBytes: maxKeyBytes)
       }
     }
     return path
   }
 
-  private static let maxKeyLength = 64
+  private static let maxKeyBytes = 64
 
   private static func name(ofType type: any Any.Type) -> String {
     switch type {

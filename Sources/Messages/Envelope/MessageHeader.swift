@@ -1,3 +1,5 @@
+import Telemetry
+
 /// The headers of the contract.
 public enum MessageHeader {
   /// Which attempt it is: a whole number from 1; absent on the first.
@@ -20,17 +22,10 @@ public enum MessageHeader {
   /// The headers that are texts of any form. The others are read by rules of their own.
   static let texts = [lastError, causationID]
 
-  /// A text cut to ``MessageLimits/maxHeaderTextBytes``, never in the middle of a character.
+  /// A text cut to ``MessageLimits/maxHeaderTextBytes``, never in the middle of a Unicode scalar.
   public static func bounded(_ text: String) -> String {
     guard text.utf8.count > MessageLimits.maxHeaderTextBytes else { return text }
-    var end = text.startIndex
-    var bytes = ellipsis.utf8.count
-    while end < text.endIndex {
-      bytes += text[end].utf8.count
-      guard bytes <= MessageLimits.maxHeaderTextBytes else { break }
-      end = text.index(after: end)
-    }
-    return text[..<end] + ellipsis
+    return text.cut(toBytes: MessageLimits.maxHeaderTextBytes - ellipsis.utf8.count) + ellipsis
   }
 
   private static let ellipsis = "…"

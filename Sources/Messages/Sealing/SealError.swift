@@ -1,3 +1,5 @@
+import Telemetry
+
 /// Why a secret cannot be sealed or opened. Safe to log and to send back.
 public enum SealError: Error, Sendable, Hashable {
   /// It was sealed with a key that is not in the key ring.
@@ -13,10 +15,16 @@ public enum SealError: Error, Sendable, Hashable {
   public var isRetriable: Bool { false }
 }
 
+extension SealError {
+  /// Of an ID of a key, which comes with the message.
+  private static let maxIDBytes = 64
+}
+
 extension SealError: CustomStringConvertible {
   public var description: String {
     switch self {
-    case .unknownKey(let id): "is sealed with the key \"\(id.prefix(64))\", which is not in the key ring"
+    case .unknownKey(let id):
+      "is sealed with the key \"\(id.cut(toBytes: Self.maxIDBytes))\", which is not in the key ring"
     case .moved(let parameter): "was sealed for another message: its \(parameter) differs"
     case .broken: "cannot be opened: it is damaged, or not sealed with dir and A256GCM"
     case .noSealingKey: "cannot be sealed: the key ring has no key"

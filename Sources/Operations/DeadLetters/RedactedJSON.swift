@@ -25,7 +25,7 @@ enum RedactedJSON {
   private static func cover(_ text: String, field: String?) -> String {
     guard let field else { return Redaction.placeholder }
     if phoneNumbers.contains(field) { return Redaction.phoneNumber(text) }
-    if harmless.contains(field) { return String(text.prefix(longest)) }
+    if harmless.contains(field) { return text.cut(toBytes: longest) }
     return "\(Redaction.placeholder) (\(text.count) characters)"
   }
 

@@ -1,5 +1,6 @@
 internal import FoundationEssentials
 internal import GuardedJSON
+internal import Telemetry
 
 /// The management API of RabbitMQ, as far as the operator's commands need it
 /// (https://rawcdn.githack.com/rabbitmq/rabbitmq-server/v3.10.8/deps/rabbitmq_management/priv/www/api/index.html).
@@ -69,7 +70,7 @@ struct ManagementAPI: Sendable {
   private func reason(_ response: ManagementResponse) -> String {
     // An answer without a reason is told without one.
     guard let problem = try? JSONReader.operations.decode(Problem.self, from: response.body) else { return "" }
-    return ": \(problem.reason.prefix(300))"
+    return ": \(problem.reason.cut(toBytes: 300))"
   }
 
   /// One component of a path, percent-encoded (RFC 3986, section 2.3: all but the unreserved characters).

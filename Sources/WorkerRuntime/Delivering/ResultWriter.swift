@@ -22,7 +22,7 @@ struct ResultWriter: Sendable {
     guard body.count > MessageLimits.maxBodyBytes else { return body }
     // Larger than a message may be: only what a handler adds can be the cause.
     result.extras = [:]
-    result.reference = result.reference.map { String($0.prefix(Self.maximumReferenceCharacters)) }
+    result.reference = result.reference?.cut(toBytes: Self.maximumReferenceBytes)
     return ResultText.bytes(result)
   }
 
@@ -65,7 +65,7 @@ struct ResultWriter: Sendable {
     ).message(body: body)
   }
 
-  private static let maximumReferenceCharacters = 255
+  private static let maximumReferenceBytes = 255
 }
 
 extension JobResult.Reason {
