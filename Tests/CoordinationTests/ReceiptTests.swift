@@ -1,4 +1,5 @@
 import AMQP
+import Database
 import Messages
 import Telemetry
 import Testing
@@ -215,6 +216,31 @@ struct ReceiptTests {
       let reply = try await bench.ask(bench.startCommand(Bench.pair(other.receipt, other.secret)))
       #expect(reply.type == "verification.started.v1")
       #expect(try await bench.operation(second.receipt).state == .failed)
+    }
+  }
+
+  @Test("All of them, however many there are, and however many newer ones are over")
+  func manyGone() async throws {
+    try await Bench.with(Bench.rules { $0.limits.receiptsPerDevicePerHour = 10_000 }) { bench in
+      _ = try await bench.receipt()
+      for (state, count) in [("proven", 600), ("expired", 1_100)] {
+        try await bench.database.write { session throws(DatabaseError) -> Void in
+          try session.execute(
+            """
+            WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
+            INSERT INTO app_proof SELECT receipt || ? || i, version, ?, due_at, app, token_hash, environment, secret,
+              created_at + i, expires_at, ended_at, uses, push, failure_code, failure_detail, timeline
+            FROM app_proof, n WHERE state = 'waiting'
+            """,
+            [Value(count), .text(state), .text(state)])
+        }
+      }
+      let last = try await bench.receipt()
+      await bench.deliverResults([
+        try bench.report(PushVerifyJob.self, "\(last.receipt).push.1", .refused, reason: "UNREGISTERED")
+      ])
+      #expect(try await bench.count("app_proof WHERE state = 'revoked'") == 601)
+      #expect(try await bench.count("app_proof WHERE state = 'expired'") == 1_100)
     }
   }
 

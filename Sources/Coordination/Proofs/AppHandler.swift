@@ -129,14 +129,28 @@ struct AppHandler: Sendable {
       case .forgetRefusal:
         try transaction.forgetRefusals(ofToken: proof.tokenHash)
       case .revokeAllOfToken:
-        for var other in try transaction.liveProofs(ofToken: proof.tokenHash)
-        where other.content.receipt != proof.receipt {
-          _ = other.content.apply(.tokenUnregistered, at: now, under: rules.proof)
-          try transaction.store(other)
-        }
+        try revokeOthers(of: proof, in: transaction)
       }
     }
   }
+
+  /// All of them, however many there are: none may be accepted any more. A device that asks as often as it may has two thousand.
+  private func revokeOthers(
+    of proof: AppProof, in transaction: CoordinatorTransaction
+  ) throws(DatabaseError) {
+    var page: [Stored<AppProof>] = []
+    repeat {
+      page = try transaction.liveProofs(
+        ofToken: proof.tokenHash, behind: page.last?.content.receipt ?? "", limit: Self.maxProofsAtOnce)
+      for var other in page where other.content.receipt != proof.receipt {
+        _ = other.content.apply(.tokenUnregistered, at: transaction.now, under: rules.proof)
+        try transaction.store(other)
+      }
+    } while page.count == Self.maxProofsAtOnce
+  }
+
+  /// Proofs that are in memory at once when all of a device are revoked.
+  static let maxProofsAtOnce = 256
 }
 
 /// A ``ProofRefusal`` where an error is needed.

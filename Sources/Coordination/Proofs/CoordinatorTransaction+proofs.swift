@@ -26,16 +26,24 @@ extension CoordinatorTransaction {
     proof.state.isLive ? proof.expiresAt : (proof.endedAt ?? now) + retention
   }
 
-  /// What was issued to a device token and is accepted still, the newest first.
-  func liveProofs(ofToken hash: [UInt8]) throws(DatabaseError) -> [Stored<AppProof>] {
+  /// What was issued to a device token and is accepted still, by receipt.
+  /// - Parameters:
+  ///   - receipt: the last one that was looked at; empty at first.
+  ///   - limit: the most that are read at once.
+  func liveProofs(
+    ofToken hash: [UInt8], behind receipt: String, limit: Int
+  ) throws(DatabaseError) -> [Stored<AppProof>] {
     try session.query(
-      "SELECT \(AppProofRow.columns) FROM app_proof WHERE token_hash = ? ORDER BY created_at DESC LIMIT ?",
-      [.blob(hash), Value(Self.maxProofsOfToken)], AppProofRow.read
-    ).filter { $0.content.state.isLive }
+      """
+      SELECT \(AppProofRow.columns) FROM app_proof
+      WHERE token_hash = ? AND receipt > ? AND state IN (\(Self.liveStates)) ORDER BY receipt LIMIT ?
+      """,
+      [.blob(hash), .text(receipt), Value(limit)], AppProofRow.read)
   }
 
-  /// A device that asks as often as it may has fewer alive.
-  private static let maxProofsOfToken = 1024
+  /// The words of states are ours, so they need no escape.
+  private static let liveStates = AppProofState.allCases.filter(\.isLive).map { "'\($0.rawValue)'" }
+    .joined(separator: ", ")
 
   func delete(proof receipt: String) throws(DatabaseError) {
     try session.execute("DELETE FROM app_proof WHERE receipt = ?", [.text(receipt)])
