@@ -1,3 +1,4 @@
+import Database
 import FoundationEssentials
 import JOSE
 import Messages
@@ -41,6 +42,19 @@ struct ConfigurationTests {
 
   private func app(_ keys: String) -> String {
     "apps: { 'com.example.app': { name: 'Example', \(keys) } }, regions: { allowed: ['*'] }"
+  }
+
+  @Test("Page cache and readers have bounds, and commands an age")
+  func database() throws {
+    let options = try load("").content.databaseOptions
+    #expect(options.cacheKiB == 16_384 && options.readers == 1)
+    let loaded = try load("database: { cacheMiB: 256, readers: 2 }, commands: { maxAgeSeconds: 60 }").content
+    #expect(loaded.databaseOptions.cacheKiB == 262_144 && loaded.databaseOptions.readers == 2)
+    #expect(loaded.rules.maxCommandAge == .seconds(60))
+    #expect(try problems("database: { cacheMiB: 0 }").first?.contains("database.cacheMiB") == true)
+    #expect(try problems("database: { cacheMiB: 1025 }").first?.contains("database.cacheMiB") == true)
+    #expect(try problems("database: { readers: 9 }").first?.contains("database.readers") == true)
+    #expect(try problems("commands: { maxAgeSeconds: 0 }").first?.contains("commands.maxAgeSeconds") == true)
   }
 
   @Test("The defaults are those of the limits and the policy, and allow nothing")

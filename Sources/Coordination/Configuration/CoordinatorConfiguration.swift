@@ -31,7 +31,12 @@ public struct CoordinatorConfiguration: ProcessConfiguration {
         "full: a commit survives the loss of power; normal: the death of the process only."
       ).option)
     // Verifications, numbers and message IDs are looked up at random places.
-    options.cacheKiB = 16_384
+    options.cacheKiB =
+      1024
+      * database.integer(
+        "cacheMiB", default: 16, in: 1...1024, "Memory for pages of the file, at most, for the writer and each reader.")
+    options.readers = database.integer(
+      "readers", default: 1, in: 1...8, "Connections that read beside the one that writes.")
     databaseOptions = options
     pepper = Self.pepper(
       section, "pepperFile",
