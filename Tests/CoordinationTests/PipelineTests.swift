@@ -26,6 +26,7 @@ private struct ScriptedWork: BatchWork {
     if let fault, failures.add(1) <= fault.tries { throw DatabaseError(fault.code, "no store") }
     if prepared == "mistake" { throw DatabaseError(.sql, "no such table") }
     if prepared == "poison" { throw DatabaseError(.constraint, "poison") }
+    if prepared == "meanwhile", failures.add(1) < 2 { throw DatabaseError(.uniqueConstraint, "meanwhile") }
     if prepared == "busy", failures.add(1) < 3 { throw DatabaseError(.busy, "busy") }
     try transaction.record(RecordedReply(fingerprint: [], type: "t.v1", body: []), toMessage: prepared)
     return .nothing
@@ -116,6 +117,18 @@ struct PipelineTests {
       let dead = try #require(bench.sink.published.first).message
       #expect(dead.headers["x-dead-reason"] == .string("INTERNAL_ERROR"))
       #expect(dead.body == Array("poison".utf8))
+    }
+  }
+
+  @Test("What another process has inserted meanwhile is read again, once")
+  func insertedMeanwhile() async throws {
+    try await Bench.with { bench in
+      #expect(await run([["meanwhile"]], bench).ackedCount == 1)
+      let stored = try await bench.count("inbox")
+      #expect(stored == 1)
+      // Its row is there for good: given up after the second try.
+      #expect(await run([["meanwhile"]], bench).ackedCount == 1)
+      #expect(bench.sink.published.map(\.exchange) == [Topology.Exchanges.dead])
     }
   }
 
