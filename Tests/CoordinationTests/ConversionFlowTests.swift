@@ -362,6 +362,22 @@ struct ConversionFlowTests {
     }
   }
 
+  @Test("The figures are put in order before the transaction, which all others wait for")
+  func listIsPrepared() async throws {
+    try await Bench.with(Self.rules()) { bench in
+      for prefix in ["+1415555", "+1415556"] { _ = try await start(bench, Self.number(1, prefix: prefix)) }
+      try await expire(bench, 1, prefix: "+1415556")
+      let envelope = Envelope(type: ListConversions.type, messageID: "m", userID: "operator")
+      let request = try bench.preparer.prepare(
+        envelope, body: try ListConversions(limit: 1).json(), at: bench.clock.now())
+      guard case .conversions(let figures) = request.order else {
+        Issue.record("another order")
+        return
+      }
+      #expect(figures.limit == 1 && figures.prefixes.map(\.key) == ["+1415556"] && figures.regions.map(\.key) == ["US"])
+    }
+  }
+
   @Test("A restart judges the whole window, not what is read of it first")
   func restartJudgesTheWhole() async throws {
     try await Bench.with(Self.rules { $0.conversion.minimumPerRegion = 3 }) { bench in

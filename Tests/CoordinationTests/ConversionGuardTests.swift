@@ -255,3 +255,15 @@ struct ConversionTableTests {
     #expect(table.count == 4)
   }
 }
+
+extension ConversionGuard {
+  fileprivate func worst(_ scope: ConversionBlock.Scope, limit: Int, at now: UnixTime) -> [ConversionTable.Figures] {
+    ConversionTable.worst(of: figures(scope, at: now), limit: limit)
+  }
+}
+
+extension ConversionTable {
+  fileprivate func worst(_ limit: Int, at slot: Int64) -> [Figures] {
+    Self.worst(of: figures(at: slot), limit: limit)
+  }
+}

@@ -31,7 +31,7 @@ struct CommandHandler: Sendable {
     revocations = kit.revocations
     operations = OperationLookup(rules)
     self.conversions = conversions
-    conversionHandler = ConversionHandler(rules, conversions: conversions)
+    conversionHandler = ConversionHandler(rules)
   }
 
   /// What a command did: the answer, and what the metrics count.
@@ -48,8 +48,8 @@ struct CommandHandler: Sendable {
     if case .operationStatus(let id) = request.order {
       return Outcome(answer: try operations.status(id, in: transaction))
     }
-    if case .conversions(let limit) = request.order {
-      return Outcome(answer: try conversionHandler.list(limit: limit, in: transaction))
+    if case .conversions(let figures) = request.order {
+      return Outcome(answer: try conversionHandler.list(figures, in: transaction))
     }
     if let known = try known(request, in: transaction) { return known }
     if let refusal = try tooOld(request, in: transaction) { return Outcome(answer: CommandAnswer(refusal)) }
@@ -65,7 +65,7 @@ struct CommandHandler: Sendable {
       case .verifyApp(let order): try receipts.issue(order, request, &tally, in: transaction)
       case .revoke(let order): try revocations.start(order, request, &tally, in: transaction)
       case .operationStatus(let id): try operations.status(id, in: transaction)
-      case .conversions(let limit): try conversionHandler.list(limit: limit, in: transaction)
+      case .conversions(let figures): try conversionHandler.list(figures, in: transaction)
       case .liftBlock(let key): try conversionHandler.lift(key, request, in: transaction)
       }
     guard let answer else {
@@ -176,7 +176,8 @@ struct CommandHandler: Sendable {
       return keeper.matches(fixedCode, live.code, for: live.id) ? nil : .codeLost
     }
     if live.isTooOldToResend(at: now, under: rules.policy) { return .replaced }
-    return live.isResendDue(at: now) && keeper.code(of: live.code, for: live.id) == nil ? .codeLost : nil
+    return live.isResendDue(at: now) && keeper.code(of: live.code, for: live.id) == nil
+      ? .codeLost : nil
   }
 
   /// Only a new verification is judged by the conversion: one that lives is gone on with.

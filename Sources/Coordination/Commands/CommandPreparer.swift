@@ -13,9 +13,11 @@ struct CommandPreparer: Sendable {
   private let proofs: ProofPreparer
   private let apps: AppPreparer
   private let revocations: RevocationPreparer
+  private let conversions: ConversionKeeper
 
   init(
-    _ rules: CoordinatorRules, keeper: CodeKeeper, jobs: SMSJobMaker, keys: KeyRing, operations: OperationKit
+    _ rules: CoordinatorRules, keeper: CodeKeeper, jobs: SMSJobMaker, keys: KeyRing, operations: OperationKit,
+    conversions: ConversionKeeper
   ) {
     self.rules = rules
     self.keeper = keeper
@@ -25,6 +27,7 @@ struct CommandPreparer: Sendable {
     apps = AppPreparer(rules, keeper: operations.keeper, jobs: operations.proofJobs)
     revocations = RevocationPreparer(
       rules, keeper: operations.keeper, jobs: operations.revocationJobs, keys: keys)
+    self.conversions = conversions
   }
 
   static let types = [
@@ -51,7 +54,8 @@ struct CommandPreparer: Sendable {
       case GetOperationStatus.type:
         .operationStatus(operationID: try decode(GetOperationStatus.self, body).operationID)
       case ListConversions.type:
-        .conversions(limit: try limit(decode(operatorsOnly(ListConversions.self, envelope), body)))
+        .conversions(
+          conversions.worst(limit: try limit(decode(operatorsOnly(ListConversions.self, envelope), body)), at: now))
       case LiftConversionBlock.type:
         .liftBlock(key: try decode(operatorsOnly(LiftConversionBlock.self, envelope), body).key)
       default:

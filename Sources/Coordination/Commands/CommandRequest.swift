@@ -18,7 +18,7 @@ struct CommandRequest: Sendable {
     case verifyApp(AppOrder)
     case revoke(RevocationOrder)
     case operationStatus(operationID: String)
-    case conversions(limit: Int)
+    case conversions(ConversionFigures)
     case liftBlock(key: String)
 
     /// Whether it changes nothing.

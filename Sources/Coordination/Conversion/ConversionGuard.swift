@@ -85,8 +85,10 @@ struct ConversionGuard: Sendable {
   mutating func judge(at now: UnixTime) -> [ConversionBlock] {
     guard policy.isEnabled else { return [] }
     return ConversionBlock.Scope.allCases.flatMap { scope in
-      worst(scope, limit: .max, at: now).filter { policy.isTooLow($0.counts, of: scope, in: $0.region) }
-        .compactMap { block(scope, $0.key, $0.region, $0.counts, at: now) }
+      let tooLow = figures(scope, at: now).filter { policy.isTooLow($0.counts, of: scope, in: $0.region) }
+      return ConversionTable.worst(of: tooLow, limit: .max).compactMap {
+        block(scope, $0.key, $0.region, $0.counts, at: now)
+      }
     }
   }
 
@@ -175,11 +177,11 @@ struct ConversionGuard: Sendable {
     blocks.values.count { $0.scope == scope && $0.isInForce(at: now) }
   }
 
-  /// The keys with the most codes that did not come back, the worst first.
-  func worst(_ scope: ConversionBlock.Scope, limit: Int, at now: UnixTime) -> [ConversionTable.Figures] {
+  /// What was counted, in no order.
+  func figures(_ scope: ConversionBlock.Scope, at now: UnixTime) -> [ConversionTable.Figures] {
     switch scope {
-    case .prefix: prefixes.worst(limit, at: slot(now))
-    case .region: regions.worst(limit, at: slot(now))
+    case .prefix: prefixes.figures(at: slot(now))
+    case .region: regions.figures(at: slot(now))
     }
   }
 }

@@ -5,22 +5,20 @@ import Telemetry
 /// Answers the operators' commands about the conversion.
 struct ConversionHandler: Sendable {
   private let policy: ConversionPolicy
-  private let conversions: ConversionKeeper
 
-  init(_ rules: CoordinatorRules, conversions: ConversionKeeper) {
+  init(_ rules: CoordinatorRules) {
     policy = rules.conversion
-    self.conversions = conversions
   }
 
-  func list(limit: Int, in transaction: CoordinatorTransaction) throws(DatabaseError) -> CommandAnswer {
-    let now = transaction.now
-    return try .written(
+  func list(_ figures: ConversionFigures, in transaction: CoordinatorTransaction) throws(DatabaseError) -> CommandAnswer
+  {
+    try .written(
       ConversionList(
         enabled: policy.isEnabled, floorPercent: policy.floorPercent,
         windowSeconds: Int(policy.window.components.seconds), blockCount: try transaction.conversionBlockCount(),
-        blocks: try transaction.conversionBlocks(limit: limit).map(ConversionList.Block.init),
-        regions: conversions.worst(.region, limit: limit, at: now).map(ConversionList.Figures.init),
-        prefixes: conversions.worst(.prefix, limit: limit, at: now).map(ConversionList.Figures.init)))
+        blocks: try transaction.conversionBlocks(limit: figures.limit).map(ConversionList.Block.init),
+        regions: figures.regions.map(ConversionList.Figures.init),
+        prefixes: figures.prefixes.map(ConversionList.Figures.init)))
   }
 
   /// Only what is stored can be lifted: it is what operators were told of.

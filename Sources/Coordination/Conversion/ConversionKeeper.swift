@@ -146,10 +146,24 @@ final class ConversionKeeper: Sendable {
 
   // MARK: Figures
 
-  /// The keys with the most codes that did not come back, the worst first.
-  func worst(_ scope: ConversionBlock.Scope, limit: Int, at now: UnixTime) -> [ConversionTable.Figures] {
-    state.withLock { $0.guarding.worst(scope, limit: limit, at: now) }
+  /// The keys with the most codes that did not come back.
+  ///
+  /// The pipelines count under the same lock, so nothing is sorted under it; nor may this be called in a transaction, which all others
+  /// wait for.
+  func worst(limit: Int, at now: UnixTime) -> ConversionFigures {
+    func worst(_ scope: ConversionBlock.Scope) -> [ConversionTable.Figures] {
+      ConversionTable.worst(of: state.withLock { $0.guarding.figures(scope, at: now) }, limit: limit)
+    }
+    return ConversionFigures(limit: limit, regions: worst(.region), prefixes: worst(.prefix))
   }
+}
+
+/// What was counted for the keys with the most codes that did not come back, the worst first.
+struct ConversionFigures: Sendable {
+  /// The most of each that were asked for.
+  var limit: Int
+  var regions: [ConversionTable.Figures]
+  var prefixes: [ConversionTable.Figures]
 }
 
 /// What a transaction has changed of the conversion.

@@ -48,13 +48,17 @@ struct ConversionTable: Sendable {
     entries[key] = nil
   }
 
-  /// Those with the most codes that did not come back, the worst first.
-  func worst(_ limit: Int, at now: Int64) -> [Figures] {
-    let all = entries.compactMap { key, entry in
+  /// What was counted, in no order.
+  func figures(at now: Int64) -> [Figures] {
+    entries.compactMap { key, entry in
       let counts = entry.window.counts(at: now)
       return counts.sent > 0 ? Figures(key: key, region: entry.region, counts: counts) : nil
     }
-    return Array(all.sorted { Self.isWorse($0, $1) }.prefix(limit))
+  }
+
+  /// Those with the most codes that did not come back, the worst first.
+  static func worst(of figures: [Figures], limit: Int) -> [Figures] {
+    Array(figures.sorted { isWorse($0, $1) }.prefix(limit))
   }
 
   var count: Int { entries.count }

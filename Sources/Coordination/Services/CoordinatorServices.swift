@@ -27,7 +27,8 @@ public enum CoordinatorServices {
       current: pepper, previous: configuration.previousPepper, length: rules.policy.codeLength)
     let kit = OperationKit(
       rules, keeper: ProofKeeper(current: pepper, previous: configuration.previousPepper), sealer: Sealer(keys: keys))
-    let preparer = CommandPreparer(rules, keeper: keeper, jobs: jobs, keys: keys, operations: kit)
+    let preparer = CommandPreparer(
+      rules, keeper: keeper, jobs: jobs, keys: keys, operations: kit, conversions: parts.conversions)
     let handler = CommandHandler(
       rules, keeper: keeper, jobs: jobs, operations: kit, conversions: parts.conversions)
     let assessments = AssessmentHandler(preparer: preparer, commands: handler)

@@ -104,13 +104,21 @@ final class Bench {
           revocations: operations.revocations)))
   }
 
+  var preparer: CommandPreparer {
+    CommandPreparer(
+      rules, keeper: keeper, jobs: SMSJobMaker(sealer: Sealer(keys: keys), onUnknown: rules.onUnknown), keys: keys,
+      operations: operations, conversions: conversions)
+  }
+
   private static func assessments(
     _ rules: CoordinatorRules, _ keeper: CodeKeeper, _ keys: KeyRing, _ operations: OperationKit,
     _ conversions: ConversionKeeper
   ) -> AssessmentHandler {
     let jobs = SMSJobMaker(sealer: Sealer(keys: keys), onUnknown: rules.onUnknown)
     return AssessmentHandler(
-      preparer: CommandPreparer(rules, keeper: keeper, jobs: jobs, keys: keys, operations: operations),
+      preparer: CommandPreparer(
+        rules, keeper: keeper, jobs: jobs, keys: keys, operations: operations,
+        conversions: conversions),
       commands: CommandHandler(
         rules, keeper: keeper, jobs: jobs, operations: operations, conversions: conversions))
   }
@@ -161,7 +169,9 @@ final class Bench {
     let jobs = SMSJobMaker(sealer: Sealer(keys: keys), onUnknown: rules.onUnknown)
     let keeper = keeper ?? self.keeper
     let work = CommandWork(
-      preparer: CommandPreparer(rules, keeper: keeper, jobs: jobs, keys: keys, operations: operations),
+      preparer: CommandPreparer(
+        rules, keeper: keeper, jobs: jobs, keys: keys, operations: operations,
+        conversions: conversions),
       handler: CommandHandler(
         rules, keeper: keeper, jobs: jobs, operations: operations, conversions: conversions), metrics: metrics)
     await pipeline(source, work, marks).run()
