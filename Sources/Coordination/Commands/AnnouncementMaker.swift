@@ -70,9 +70,9 @@ struct AnnouncementMaker: Sendable {
 extension VerificationStarted {
   /// - Parameter wait: how long a limit forbids sending the code again, if one does.
   init(
-    _ verification: PhoneVerification, codeLength: Int, resent: Bool, wait: Duration = .zero, at now: UnixTime
+    _ verification: PhoneVerification, codeLength: Int, resent: Bool, wait: Duration? = nil, at now: UnixTime
   ) {
-    let wait = max(verification.resendAfter - now, wait).wholeMilliseconds
+    let wait = (wait ?? verification.resendAfter - now).wholeMilliseconds
     self.init(
       verificationID: verification.id, app: verification.app, phoneNumber: verification.phoneNumber,
       codeLength: verification.isTestNumber ? AppProfile.fictionalCodeLength : codeLength,

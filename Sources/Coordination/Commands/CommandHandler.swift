@@ -150,7 +150,7 @@ struct CommandHandler: Sendable {
     _ live: inout PhoneVerification, _ order: StartOrder, _ request: CommandRequest, _ tally: inout Tally,
     in transaction: CoordinatorTransaction
   ) throws(DatabaseError) -> CommandAnswer {
-    if live.isResendDue(at: transaction.now), let refusal = try admit(order, in: transaction) {
+    if live.isResendDue(at: transaction.now, under: rules.policy), let refusal = try admit(order, in: transaction) {
       tally.refusals.append(refusal.scope)
       return stillLive(live, refusal, at: transaction.now)
     }
@@ -176,7 +176,7 @@ struct CommandHandler: Sendable {
       return keeper.matches(fixedCode, live.code, for: live.id) ? nil : .codeLost
     }
     if live.isTooOldToResend(at: now, under: rules.policy) { return .replaced }
-    return live.isResendDue(at: now) && keeper.code(of: live.code, for: live.id) == nil
+    return live.isResendDue(at: now, under: rules.policy) && keeper.code(of: live.code, for: live.id) == nil
       ? .codeLost : nil
   }
 

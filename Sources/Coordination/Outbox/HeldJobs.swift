@@ -44,10 +44,14 @@ final class HeldJobs: Sendable {
   /// - Returns: whether there may be more.
   func releaseOverdue() async throws -> Bool {
     let now = clock.now()
+    // What is held for longer than anything is was held before the clock was set back, unless it cannot be read.
     let ids = try await database.read { session throws(DatabaseError) in
       try session.query(
-        "SELECT command_id FROM held_job WHERE due_at <= ? ORDER BY due_at LIMIT ?",
-        [.integer(now.milliseconds), Value(Self.maxRows)]
+        "SELECT command_id FROM held_job WHERE due_at <= ? OR (due_at > ? AND due_at < ?) ORDER BY due_at LIMIT ?",
+        [
+          .integer(now.milliseconds), .integer((now + Self.maxHold).milliseconds), UnreadableRow.mark,
+          Value(Self.maxRows),
+        ]
       ) { row throws(DatabaseError) in row.text(0) }
     }
     guard !ids.isEmpty else { return false }

@@ -46,14 +46,20 @@ final class OutboxRelay: Sendable {
     try session.first(sql) { row throws(DatabaseError) in row.int(0) } ?? 0
   }
 
+  /// What was put off for longer than anything is was put off before the clock was set back, unless it cannot be read.
+  private static let isDue = "(retry_at <= ? OR (retry_at > ? AND retry_at < ?))"
+
   /// Publishes the rows that are due.
   /// - Returns: whether there may be more.
   func relay() async throws -> Bool {
     let now = clock.now()
     let rows = try await database.read { session throws(DatabaseError) in
       try session.query(
-        "SELECT number, messages, count FROM outbox WHERE retry_at <= ? ORDER BY number LIMIT ?",
-        [.integer(now.milliseconds), Value(Self.maxRows)]
+        "SELECT number, messages, count FROM outbox WHERE \(Self.isDue) ORDER BY number LIMIT ?",
+        [
+          .integer(now.milliseconds), .integer((now + Outbox.retryDelay).milliseconds), UnreadableRow.mark,
+          Value(Self.maxRows),
+        ]
       ) { row throws(DatabaseError) in (number: row.int(0), blob: row.blob(1), count: row.int(2)) }
     }
     for row in rows {

@@ -40,7 +40,7 @@ extension PhoneVerification {
   private mutating func startAgain(
     in languageCode: String?, at now: UnixTime, under policy: VerificationPolicy
   ) -> [VerificationAction] {
-    guard isResendDue(at: now) else { return [.answerStarted(resent: false)] }
+    guard isResendDue(at: now, under: policy) else { return [.answerStarted(resent: false)] }
     if let languageCode { self.languageCode = languageCode }
     // The code goes out again, so it has to stay valid long enough to be typed in.
     expiresAt = min(createdAt + policy.maximumLifetime, max(expiresAt, now + policy.lifetime))

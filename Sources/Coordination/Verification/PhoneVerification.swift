@@ -107,11 +107,16 @@ public struct PhoneVerification: Sendable, Hashable, Codable {
   }
 
   /// Whether asking again at this time sends another message.
-  public func isResendDue(at now: UnixTime) -> Bool {
-    isLive(at: now) && !isTestNumber && now >= resendAfter && messages.count < VerificationPolicy.maxMessages
+  public func isResendDue(at now: UnixTime, under policy: VerificationPolicy) -> Bool {
+    isLive(at: now) && !isTestNumber && messages.count < VerificationPolicy.maxMessages && isGapOver(at: now, policy)
+  }
+
+  /// A gap that is longer than gaps are belongs to a clock that has been set back: nobody has to wait for it to catch up.
+  private func isGapOver(at now: UnixTime, _ policy: VerificationPolicy) -> Bool {
+    now >= resendAfter || resendAfter - now > policy.gap(afterMessage: messages.count)
   }
   /// Whether its code could be sent again at this time, and would be over before it was typed in.
   public func isTooOldToResend(at now: UnixTime, under policy: VerificationPolicy) -> Bool {
-    isResendDue(at: now) && createdAt + policy.maximumLifetime < now + policy.shortestResend
+    isResendDue(at: now, under: policy) && createdAt + policy.maximumLifetime < now + policy.shortestResend
   }
 }

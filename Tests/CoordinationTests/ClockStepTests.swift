@@ -1,0 +1,89 @@
+import AMQP
+import Messages
+import Telemetry
+import Testing
+
+@testable import Coordination
+
+/// A wall clock that is set while the coordinator runs. What is over is judged by it; what only waits must not.
+@Suite("The clock is set")
+struct ClockStepTests {
+  private static let steps = [-3600, -60, 60, 3600]
+  private let start = StartVerification(phoneNumber: Bench.number, app: Bench.app)
+
+  @Test("A job that was put off is published when its wait is over, wherever the clock has gone", arguments: steps)
+  func outbox(step: Int) async throws {
+    try await Bench.with(
+      Bench.rules {
+        $0.policy.lifetime = .seconds(3600)
+        $0.policy.maximumLifetime = .seconds(7200)
+      }
+    ) { bench in
+      bench.sink.answer { $0.exchange == Topology.Exchanges.jobs ? .nacked : .confirmed }
+      await bench.deliver([try bench.commandMessage(start)])
+      _ = bench.sink.takePublished()
+      bench.sink.answer { _ in .confirmed }
+      bench.clock.advance(by: .seconds(step) + Outbox.retryDelay)
+      _ = try await bench.relay.relay()
+      #expect(step > 0 ? bench.sink.published.count <= 1 : bench.sink.published.count == 1)
+      #expect(try await bench.count("outbox") == 0)
+    }
+  }
+
+  @Test("A push whose command never comes again is released when its wait is over", arguments: steps)
+  func held(step: Int) async throws {
+    try await Bench.with { bench in
+      bench.sink.close()
+      await bench.deliver([try bench.commandMessage(VerifyApp(app: Bench.pushApp, deviceToken: Bench.token))])
+      bench.sink.open()
+      bench.clock.advance(by: .seconds(step) + HeldJobs.maxHold)
+      _ = try await bench.held.releaseOverdue()
+      #expect(try bench.pushes().count == 1)
+    }
+  }
+
+  @Test("Nobody waits for a code longer than the gap", arguments: [-3600, -60])
+  func resend(step: Int) async throws {
+    try await Bench.with { bench in
+      let first = try await bench.start()
+      bench.clock.advance(by: .seconds(step))
+      let second = try await bench.start()
+      #expect(second.verificationID == first.verificationID)
+      #expect(second.resent && second.resendAfter == 60)
+      bench.clock.advance(by: .seconds(59))
+      #expect(try await !bench.start().resent)
+    }
+  }
+
+  @Test("Where a limit forbids to send it again, the wait is the limit's")
+  func limitedResend() async throws {
+    try await Bench.with(Bench.rules { $0.limits.sendsPerNumberPer10Minutes = 1 }) { bench in
+      _ = try await bench.start()
+      bench.clock.advance(by: .seconds(-60))
+      let second = try await bench.start()
+      #expect(!second.resent && second.resendAfter <= 660)
+    }
+  }
+
+  @Test("A code can be given back after the clock was set back, and is over after it was set ahead", arguments: steps)
+  func check(step: Int) async throws {
+    try await Bench.with { bench in
+      let id = try await bench.start().verificationID
+      let code = try #require(try bench.jobs().first?.code)
+      bench.clock.advance(by: .seconds(step))
+      let reply = try await bench.check(id, code)
+      #expect((reply.type == "verification.approved.v1") == (step < 300))
+      #expect(try await bench.start().verificationID != id)
+    }
+  }
+
+  @Test("Commands of a sender whose clock is right have no age when the coordinator's was set back")
+  func age() async throws {
+    try await Bench.with { bench in
+      let sentAt = bench.clock.now()
+      bench.clock.advance(by: .seconds(-3600))
+      let reply = try await bench.ask(start, sentAt: sentAt)
+      #expect(reply.type == "verification.started.v1")
+    }
+  }
+}
