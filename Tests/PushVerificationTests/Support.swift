@@ -131,13 +131,14 @@ extension Classification {
     case .lost(let reason, _): "lost \(reason.code)"
     case .continued: "continued"
     case .laneDown(let reason): "laneDown \(reason.code)"
+    case .notCalled(let reason, let why): "\(why) \(reason.code)"
     }
   }
 
   var extras: ResultExtras {
     switch self {
     case .accepted(_, let extras), .refused(_, let extras), .otherLane(_, let extras): extras
-    case .retry, .unknown, .lost, .continued, .laneDown: [:]
+    case .retry, .unknown, .lost, .continued, .laneDown, .notCalled: [:]
     }
   }
 
@@ -145,7 +146,7 @@ extension Classification {
     switch self {
     case .accepted, .continued: nil
     case .refused(let reason, _), .otherLane(let reason, _), .retry(let reason, _), .unknown(let reason),
-      .lost(let reason, _), .laneDown(let reason):
+      .lost(let reason, _), .laneDown(let reason), .notCalled(let reason, _):
       reason
     }
   }

@@ -25,6 +25,7 @@ import WorkerRuntime
     case .retry(let reason, let after): "retry \(reason.code)\(after.map { " \($0.components.seconds)" } ?? "")"
     case .unknown(let reason): "unknown \(reason.code)"
     case .laneDown(let reason): "laneDown \(reason.code)"
+    case .notCalled(let reason, let why): "\(why) \(reason.code)"
     case .lost, .continued: "not of mail"
     }
   }

@@ -263,7 +263,7 @@ struct HTTPLaneTests {
     let lanes: [any SMSLane] = [try vonage(http), try messageBird(http), try aws(http)]
     for (lane, seconds) in zip(lanes, [19, 0, 4]) {
       let outcome = await lane.send(Sample.message(), Sample.attempt(secondsLeft: seconds))
-      #expect(outcome.short == "retry DEADLINE_TOO_NEAR")
+      #expect(outcome.short == "tooLate DEADLINE_TOO_NEAR")
     }
     #expect(http.requests.isEmpty)
   }

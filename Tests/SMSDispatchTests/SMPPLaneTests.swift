@@ -165,7 +165,7 @@ struct SMPPLaneTests {
   func tooLate() async throws {
     let session = FakeSession([.success("1")])
     let outcome = try await lane(session).send(Sample.message(), Sample.attempt(secondsLeft: 0))
-    #expect(outcome.short == "retry DEADLINE_TOO_NEAR")
+    #expect(outcome.short == "tooLate DEADLINE_TOO_NEAR")
     #expect(session.messages.isEmpty)
   }
 
@@ -201,10 +201,10 @@ struct SMPPLaneTests {
     (SMPPError(.timedOut, "x"), "retry LANE_BUSY"),
     (SMPPError(.cancelled, mayHaveBeenTaken: true, "x"), "unknown NO_ANSWER"),
     (SMPPError(.throttled(.seconds(2)), "x"), "retry PROVIDER_THROTTLED 2"),
-    (SMPPError(.overloaded, "x"), "retry LANE_BUSY"),
+    (SMPPError(.overloaded, "x"), "busy LANE_BUSY"),
     (SMPPError(.bindRefused(.invalidPassword), "x"), "laneDown PROVIDER_CREDENTIALS"),
     (SMPPError(.bindRefused(CommandStatus(rawValue: 8)), "x"), "retry NOT_CONNECTED"),
-    (SMPPError(.invalidMessage, "x"), "refused INVALID_MESSAGE"),
+    (SMPPError(.invalidMessage, "x"), "impossible INVALID_MESSAGE"),
   ]
 
   @Test("No answer", arguments: failures)

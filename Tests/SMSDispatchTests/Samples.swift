@@ -28,6 +28,7 @@ extension Classification {
     case .lost(let reason, _): "lost \(reason.code)"
     case .continued(let stage): "continued \(stage.messageID)"
     case .laneDown(let reason): "laneDown \(reason.code)"
+    case .notCalled(let reason, let why): "\(why) \(reason.code)"
     }
   }
 
@@ -35,7 +36,7 @@ extension Classification {
     switch self {
     case .accepted, .continued: nil
     case .refused(let reason, _), .otherLane(let reason, _), .retry(let reason, _), .unknown(let reason),
-      .lost(let reason, _), .laneDown(let reason):
+      .lost(let reason, _), .laneDown(let reason), .notCalled(let reason, _):
       reason
     }
   }

@@ -77,7 +77,7 @@ struct TwilioLaneTests {
   func tooLate(secondsLeft: Int) async throws {
     let http = FakeHTTP(201, "{}")
     let outcome = try await lane(http).send(Sample.message(), Sample.attempt(secondsLeft: secondsLeft))
-    #expect(outcome.short == "retry DEADLINE_TOO_NEAR")
+    #expect(outcome.short == "tooLate DEADLINE_TOO_NEAR")
     #expect(http.requests.isEmpty)
   }
 

@@ -99,7 +99,7 @@ struct APNsLane: Sendable {
       switch classification {
       case .accepted: .taken
       case .refused, .otherLane: .refused
-      case .retry, .unknown, .lost, .continued, .laneDown: .answered
+      case .retry, .unknown, .lost, .continued, .laneDown, .notCalled: .answered
       }
     await pool.give(back: lease, report, now: now)
     return .final(classification)

@@ -62,7 +62,7 @@ struct TokenAnswer: Sendable {
     switch ProviderAnswer(status: status, code: code(table), retryAfter: wait).classification(table) {
     case .retry(let reason, let after): return .transient(reason, after: after)
     // Nothing is used up by asking for a token, so what is left open is asked again.
-    case .unknown(let reason), .lost(let reason, _): return .transient(reason, after: wait)
+    case .unknown(let reason), .lost(let reason, _), .notCalled(let reason, _): return .transient(reason, after: wait)
     case .laneDown(let reason), .refused(let reason, _), .otherLane(let reason, _): return .permanent(reason)
     case .accepted, .continued: return Self.unreadable("is none")
     }

@@ -29,7 +29,7 @@ struct AssessmentVerdict: Codable, Sendable, Hashable {
       reference = nil
       refusal = Why(code: reason.code, detail: reason.detail, providerCode: reason.providerCode)
       extras = more
-    case .otherLane, .retry, .unknown, .lost, .continued, .laneDown: return nil
+    case .otherLane, .retry, .unknown, .lost, .continued, .laneDown, .notCalled: return nil
     }
     score = extras["score"]?.number
     tollFraudRisk = extras["tollFraudRisk"]?.number

@@ -106,7 +106,7 @@ public struct RecaptchaJobHandler: JobHandler {
       case .accepted, .refused, .otherLane:
         guard let verdict = AssessmentVerdict(classification) else { return }
         try await memory.record(verdict, of: request.token.hash, jobID: attempt.jobID, now: attempt.startedAt)
-      case .retry, .laneDown:
+      case .retry, .laneDown, .notCalled:
         // An earlier call of the same job may have used the token up, all the same.
         if !wasUncertain { try await memory.release(request.token.hash, jobID: attempt.jobID) }
       case .unknown, .lost, .continued: break

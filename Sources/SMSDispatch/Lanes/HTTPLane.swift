@@ -47,9 +47,10 @@ enum LaneRequest {
     return Int(min(left, Int64(limits.upperBound)))
   }
 
-  /// The job finds itself expired before it comes to the next attempt.
-  static let tooLate = Classification.retry(
-    Reason("DEADLINE_TOO_NEAR", "Too little of the deadline is left for this provider's shortest validity period."))
+  /// After a backlog most jobs may be so late, which says nothing about the lane.
+  static let tooLate = Classification.notCalled(
+    Reason("DEADLINE_TOO_NEAR", "Too little of the deadline is left for this provider's shortest validity period."),
+    .tooLate)
 
   /// A success without the provider's ID of the message is no answer of the provider, but the page of a gateway before it, or of a
   /// server that `baseURL` wrongly names. Taken for accepted, codes would be lost and nobody would know.

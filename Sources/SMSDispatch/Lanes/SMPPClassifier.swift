@@ -13,7 +13,13 @@ struct SMPPClassifier: Sendable {
   ///   - total: How many the message has.
   func classification(_ error: SMPPError, taken: Int = 0, of total: Int = 1) -> Classification {
     let verdict = verdict(error)
-    guard taken > 0 else { return verdict.classification }
+    guard taken > 0 else {
+      switch error.kind {
+      case .invalidMessage: return .notCalled(verdict.reason, .impossible)
+      case .overloaded where !error.mayHaveBeenTaken: return .notCalled(verdict.reason, .busy)
+      default: return verdict.classification
+      }
+    }
     let reason = Self.partly(verdict.reason, taken, total)
     switch verdict.class {
     // Sent again, by whatever lane, the first segments would be there twice.

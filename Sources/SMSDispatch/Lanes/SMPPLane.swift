@@ -27,7 +27,7 @@ public struct SMPPLane: SMSLane {
 
   public func send(_ message: OutgoingSMS, _ attempt: JobAttempt) async -> Classification {
     let validity = attempt.deadline - attempt.startedAt
-    guard validity >= .seconds(1) else { return .retry(Self.tooLate) }
+    guard validity >= .seconds(1) else { return .notCalled(Self.tooLate, .tooLate) }
     let segments = configuration.segments(of: message, validity: validity, reference: references.next())
     let end = ContinuousClock.Instant.now + attempt.timeout
     let origin = MessageOrigin(id: attempt.jobID, correlationID: attempt.correlationID)

@@ -60,7 +60,7 @@ public struct WebhookLane: SMSLane {
     case .accepted(let reference, let extras): return .accepted(reference: reference, extras: extras)
     case .refused(let reason, let extras): return .refused(reason, extras: extras)
     // None of these says what became of the earlier call.
-    case .otherLane, .retry, .unknown, .lost, .continued, .laneDown: return nil
+    case .otherLane, .retry, .unknown, .lost, .continued, .laneDown, .notCalled: return nil
     }
   }
 

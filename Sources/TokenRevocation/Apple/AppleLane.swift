@@ -66,7 +66,7 @@ struct AppleLane: Sendable {
     case .laneDown(let reason), .retry(let reason, _), .unknown(let reason): return .down(reason)
     // It objects to the token, not to the client.
     case .refused, .otherLane: return .up
-    case .accepted, .lost, .continued: return .cannotTell
+    case .accepted, .lost, .continued, .notCalled: return .cannotTell
     }
   }
 

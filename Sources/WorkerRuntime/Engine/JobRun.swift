@@ -183,7 +183,8 @@ extension JobRun {
     let reason: Reason
     switch classification {
     case .accepted, .continued: return
-    case .refused(let why, _), .otherLane(let why, _), .unknown(let why), .lost(let why, _), .laneDown(let why):
+    case .refused(let why, _), .otherLane(let why, _), .unknown(let why), .lost(let why, _), .laneDown(let why),
+      .notCalled(let why, _):
       reason = why
     case .retry(let why, _):
       reason = why

@@ -10,6 +10,7 @@
 /// | `lost` | the end of an earlier call is not known, and never will be | settles as `unknown` at once |
 /// | `continued` | it is done in part, and goes on as another message | settles, publishes that message |
 /// | `laneDown` | our fault or theirs, for everybody | stops using the lane, probes it; the job takes another lane or waits uncounted |
+/// | `notCalled` | no byte left, for a reason that is none of the lane's | as its `NotCalled` says; the lane's count of failures stays as it is |
 public enum Classification: Sendable, Hashable {
   /// The provider took the job.
   /// - Parameters:
@@ -43,4 +44,22 @@ public enum Classification: Sendable, Hashable {
 
   /// Credentials refused, account suspended, sender not registered: nothing that goes this way will succeed.
   case laneDown(Reason)
+
+  /// No call was made, and the lane has no part in that: it neither works nor fails by it.
+  case notCalled(Reason, NotCalled)
+
+  /// Why no call was made.
+  public enum NotCalled: Sendable, Hashable {
+    /// Too little of the deadline is left for this provider. The next lane may want less; after the last one the job is expired.
+    case tooLate
+    /// There is no request of this lane's that would say it. The next lane may have one; after the last one the job is refused.
+    case impossible
+    /// This process has no room for one more. The next lane may have; after the last one the job waits uncounted.
+    case busy
+  }
+
+  /// Whether the provider was called, as far as anybody knows.
+  var isCall: Bool {
+    if case .notCalled = self { false } else { true }
+  }
 }

@@ -14,6 +14,7 @@ enum CallReport: Sendable, Hashable {
     case .accepted, .refused, .otherLane, .lost, .continued: self = .answered
     case .retry(let reason, _), .unknown(let reason): self = .failed(reason)
     case .laneDown(let reason): self = .down(reason)
+    case .notCalled: self = .unused
     }
   }
 }

@@ -12,7 +12,8 @@ import Telemetry
 ///              │         │         ├─ otherLane ► release ─► acquire (next lane), or settle after the last one
 ///              │         │         ├─ continued ► settle ─► publish (the next stage) ─► acknowledge
 ///              │         │         ├─ unknown ──► lookUp ──► settle, or postpone ─► delay
-///              │         │         └─ laneDown ─► release ─► acquire (next lane) or delay, uncounted
+///              │         │         ├─ laneDown ─► release ─► acquire (next lane) or delay, uncounted
+///              │         │         └─ notCalled ► release ─► acquire (next lane), or settle or delay after the last one
 ///              │         ├─ settled ───► publish (the recorded result)
 ///              │         ├─ held ──────► delay 5 s, uncounted
 ///              │         └─ abandoned ─► lookUp ─► perform, or settle unknown
@@ -108,6 +109,8 @@ struct JobLifecycle: Sendable {
   private var hasCalled = false
   private var retry: (reason: Reason, after: Duration?)?
   private var down: (reason: Reason, after: Duration)?
+  /// Why a lane wants more time than is left.
+  private var tooLate: Reason?
 
   /// - Parameters:
   ///   - facts: The job.
@@ -148,7 +151,9 @@ struct JobLifecycle: Sendable {
     case (.claimingForCall, .ledgerFailed), (.claimingToEnd, .ledgerFailed):
       return delay(.ledgerUnavailable, Self.heldDelay)
 
-    case (.performing, .classified(let classification)): return classified(classification, now)
+    case (.performing, .classified(let classification)):
+      hasCalled = hasCalled || classification.isCall
+      return classified(classification, now)
     case (.lookingUp(let unknown, let timeout), .lookedUp(let answer)): return lookedUp(answer, unknown, timeout, now)
 
     // A claim that cannot be given back runs out by itself, and counts as unknown then.
@@ -228,7 +233,6 @@ extension JobLifecycle {
 
   private mutating func perform(_ timeout: Duration) -> Action {
     state = .performing
-    hasCalled = true
     return .perform(lane: lane, timeout: timeout)
   }
 }
@@ -258,7 +262,17 @@ extension JobLifecycle {
     case .unknown(let reason):
       state = .lookingUp(.call(reason), timeout: .zero)
       return .lookUp(lane: lane)
+    case .notCalled(let reason, let why): return notCalled(reason, why, now)
     }
+  }
+
+  private mutating func notCalled(_ reason: Reason, _ why: Classification.NotCalled, _ now: UnixTime) -> Action {
+    switch why {
+    case .tooLate: tooLate = reason
+    case .impossible: return classified(.otherLane(reason), now)
+    case .busy: noteDown(reason, after: .zero)
+    }
+    return release(.nextLane)
   }
 
   private mutating func lookedUp(
@@ -273,7 +287,7 @@ extension JobLifecycle {
     case (.retry(let reason, let after), .call):
       noteRetry(reason, after: after)
       return release(.nextLane)
-    case (.otherLane, _), (.unknown, _), (.laneDown, _), (nil, _): return decide(unknown, timeout, now)
+    case (.otherLane, _), (.unknown, _), (.laneDown, _), (.notCalled, _), (nil, _): return decide(unknown, timeout, now)
     }
   }
 
@@ -338,6 +352,8 @@ extension JobLifecycle {
     if let retry {
       return retryLater(retry.reason, wanted: retry.after, backOff: .backOff(facts.attempt), counted: true, now)
     }
+    // Waiting leaves less time, not more.
+    if down == nil, let tooLate { return end(expired(tooLate)) }
     let reason = down?.reason ?? .noLane
     return retryLater(reason, wanted: nil, backOff: .atLeast(down?.after ?? .zero), counted: false, now)
   }

@@ -13,9 +13,15 @@ extension CurlTransport: HTTPCaller {}
 extension TransportError {
   /// What a call that brought no answer means: unless no byte of it can have left, nobody knows what became of it.
   public var classification: Classification {
-    requestMayHaveLeft
-      ? .unknown(Reason("NO_ANSWER", "The provider did not answer: \(description)"))
-      : .retry(Reason("NOT_CONNECTED", "The provider could not be reached: \(description)"))
+    if requestMayHaveLeft { return .unknown(Reason("NO_ANSWER", "The provider did not answer: \(description)")) }
+    switch kind {
+    case .invalidRequest:
+      return .notCalled(Reason("INVALID_REQUEST", "No request can be made of this job: \(description)"), .impossible)
+    case .overloaded:
+      return .notCalled(Reason("LANE_BUSY", "Too many calls wait for a connection: \(description)"), .busy)
+    case .resolve, .connect, .tls, .send, .receive, .timedOut, .tooLarge, .cancelled, .http2, .closed, .other:
+      return .retry(Reason("NOT_CONNECTED", "The provider could not be reached: \(description)"))
+    }
   }
 }
 

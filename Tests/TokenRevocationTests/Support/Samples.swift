@@ -76,6 +76,7 @@ extension Classification {
     case .lost(let reason, _): "lost \(reason.code)"
     case .continued(let stage): "continued \(stage.messageID)"
     case .laneDown(let reason): "laneDown \(reason.code)"
+    case .notCalled(let reason, let why): "\(why) \(reason.code)"
     }
   }
 
@@ -83,7 +84,7 @@ extension Classification {
     switch self {
     case .accepted, .continued: ""
     case .refused(let reason, _), .otherLane(let reason, _), .retry(let reason, _), .unknown(let reason),
-      .lost(let reason, _), .laneDown(let reason):
+      .lost(let reason, _), .laneDown(let reason), .notCalled(let reason, _):
       reason.detail
     }
   }
