@@ -23,7 +23,7 @@ from process import Process
 APP = "com.example.app"
 WORKER = "revocation-worker"
 # Until the lease of what had begun is over, and the delay steps until it is looked at again.
-PATIENCE_SECONDS = 90
+PATIENCE_SECONDS = 120
 
 
 def in_seconds(seconds):

@@ -130,6 +130,44 @@ import Testing
     #expect(life.handle(.slotGranted, now: start + .milliseconds(29_500)) == .claim(lane: nil, timeout: .zero))
   }
 
+  @Test func aClaimThatTookTooLongIsGivenBackAndTheJobExpires() {
+    var life = life(facts(deadline: .seconds(6)))
+    _ = life.begin(now: start)
+    #expect(life.handle(.slotGranted, now: start) == .claim(lane: "a", timeout: .milliseconds(5400)))
+    let late = start + .milliseconds(5001)
+    #expect(life.handle(.claimAnswered(.claimed(unknownCalls: 0)), now: late) == .release)
+    #expect(life.handle(.released, now: late) == .claim(lane: nil, timeout: .zero))
+    #expect(
+      life.handle(.claimAnswered(.claimed(unknownCalls: 0)), now: late)
+        == .settle(JobEnding(outcome: .expired, reason: .deadlineExceeded, attempts: 0)))
+  }
+
+  @Test func aCallHasTheTimeThatTheClaimHasLeft() {
+    var life = life(facts(deadline: .seconds(10)))
+    _ = life.begin(now: start)
+    #expect(life.handle(.slotGranted, now: start) == .claim(lane: "a", timeout: .seconds(9)))
+    #expect(
+      life.handle(.claimAnswered(.claimed(unknownCalls: 0)), now: start + .seconds(5))
+        == .perform(lane: "a", timeout: .milliseconds(4500)))
+  }
+
+  @Test func aCallHasNoMoreTimeThanItsLeaseThoughTheClockWasSetBack() {
+    var life = life(facts(deadline: .seconds(5)))
+    _ = life.begin(now: start)
+    #expect(life.handle(.slotGranted, now: start) == .claim(lane: "a", timeout: .milliseconds(4500)))
+    #expect(
+      life.handle(.claimAnswered(.claimed(unknownCalls: 0)), now: start - .seconds(3600))
+        == .perform(lane: "a", timeout: .milliseconds(4500)))
+  }
+
+  @Test func aLookUpThatTookTooLongLeavesNoTimeForACall() {
+    var life = life(facts(deadline: .seconds(6), onUnknown: .resend))
+    _ = life.begin(now: start)
+    _ = life.handle(.slotGranted, now: start)
+    _ = life.handle(.claimAnswered(.abandoned(lane: "a", unknownCalls: 1)), now: start)
+    #expect(life.handle(.lookedUp(.retry(noRoute)), now: start + .milliseconds(5001)) == .release)
+  }
+
   @Test func anExpiredJobThatWasBegunBeforeEndsUnknown() {
     var life = life(facts(deadline: .zero))
     _ = life.begin(now: start)

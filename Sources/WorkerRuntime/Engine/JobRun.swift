@@ -202,7 +202,7 @@ extension JobRun {
     let (now, began) = (parts.clock.now(), parts.monotonic.now())
     let claim = LedgerClaim(
       messageID: envelope.messageID, owner: parts.options.owner, token: parts.tokens.next(), lane: lane, now: now,
-      leaseUntil: now + timeout + parts.options.rules.leaseMargin,
+      judgedAt: parts.leaseClock.now(), leaseUntil: now + timeout + parts.options.rules.leaseMargin,
       // A second claim of the same delivery is no redelivery.
       redeliveries: self.claim == nil ? WorkerHeader.redeliveries(delivery) : 0)
     self.claim = claim

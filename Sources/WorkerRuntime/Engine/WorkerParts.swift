@@ -29,6 +29,7 @@ final class WorkerParts: Sendable {
   let delays: DelayWriter
   let deadLetters: DeadLetterWriter
   let tokens = ClaimTokens()
+  let leaseClock: LeaseClock
   private let ledgerBreaker: Mutex<Breaker>
   private let draining = Atomic<Bool>(false)
 
@@ -48,6 +49,8 @@ final class WorkerParts: Sendable {
     requeueNotes = RequeueNotes(source)
     clock = clocks.wall
     monotonic = clocks.monotonic
+    leaseClock = LeaseClock(
+      clocks, longestLease: options.rules.leaseMargin + (lanes.map(\.callTimeout).max() ?? .zero))
     self.log = log
     timers = Timers()
     alarms = ThrottledLog(log, clock: clocks.monotonic)

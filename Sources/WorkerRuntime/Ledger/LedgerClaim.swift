@@ -12,6 +12,8 @@ public struct LedgerClaim: Sendable, Hashable {
   public var lane: String
   /// When the claim is made.
   public var now: UnixTime
+  /// The time by which another claim's lease is over or not: `now`, but for a step of the clock that has just come.
+  public var judgedAt: UnixTime
   /// Until when nobody else may take the job: the end of the call, with a margin.
   public var leaseUntil: UnixTime
   /// How often the broker says that it has delivered the message before; what a ledger without memory goes by.
@@ -25,10 +27,12 @@ public struct LedgerClaim: Sendable, Hashable {
   ///   - token: Tells this claim from every other one.
   ///   - lane: The lane that the call takes.
   ///   - now: When the claim is made.
+  ///   - judgedAt: The time by which another claim's lease is over or not; `now` if nil.
   ///   - leaseUntil: Until when nobody else may take the job; after `now`.
   ///   - redeliveries: How often the message was delivered before.
   public init(
-    messageID: String, owner: String, token: Int64, lane: String, now: UnixTime, leaseUntil: UnixTime,
+    messageID: String, owner: String, token: Int64, lane: String, now: UnixTime, judgedAt: UnixTime? = nil,
+    leaseUntil: UnixTime,
     redeliveries: Int = 0
   ) {
     self.messageID = messageID
@@ -36,6 +40,7 @@ public struct LedgerClaim: Sendable, Hashable {
     self.token = token
     self.lane = lane
     self.now = now
+    self.judgedAt = judgedAt ?? now
     self.leaseUntil = leaseUntil
     self.redeliveries = redeliveries
   }

@@ -13,10 +13,12 @@ enum LedgerStatements {
     }
     switch row.state {
     case .settled: return .settled(result: row.result)
-    case .open where row.leaseUntil > claim.now && row.token != claim.token: return .held(until: row.leaseUntil)
     case .open where row.token == claim.token:
       // The same claim again: an earlier try was committed although it seemed to fail.
       return .claimed(unknownCalls: row.unknownCalls)
+    case .open where row.writtenAt - claim.now > LeaseClock.tolerance:
+      return .held(until: try shorten(row, claim, session))
+    case .open where row.leaseUntil > claim.judgedAt: return .held(until: row.leaseUntil)
     case .open:
       try takeOver(claim, unknownCalls: row.unknownCalls + 1, session)
       return .abandoned(lane: row.lane.isEmpty ? nil : row.lane, unknownCalls: row.unknownCalls + 1)
@@ -64,8 +66,23 @@ enum LedgerStatements {
       [.integer(Int64(limit)), .integer(time.milliseconds)])
   }
 
+  /// The claim is of the future: the clock was set back since. From now on it runs for as long as it was made for, and no longer, so that
+  /// a job whose worker died does not wait until the clock has caught up.
+  private static func shorten(
+    _ row: JobRow, _ claim: LedgerClaim, _ session: Session
+  ) throws(DatabaseError) -> UnixTime {
+    let leaseUntil = claim.now + (row.leaseUntil - row.writtenAt)
+    try session.execute(
+      "UPDATE job SET lease_until = ?, written_at = ? WHERE message_id = ? AND token = ? AND state = 1",
+      [
+        .integer(leaseUntil.milliseconds), .integer(claim.now.milliseconds), .text(claim.messageID), .integer(row.token),
+      ])
+    return leaseUntil
+  }
+
   private struct JobRow {
     var state: LedgerState
+    var writtenAt: UnixTime
     var token: Int64
     var lane: String
     var leaseUntil: UnixTime
@@ -100,13 +117,13 @@ enum LedgerStatements {
 
   private static func row(of messageID: String, _ session: Session) throws(DatabaseError) -> JobRow? {
     try session.first(
-      "SELECT state, token, lane, lease_until, unknown_calls, result FROM job WHERE message_id = ?", [.text(messageID)]
+      "SELECT state, token, lane, lease_until, unknown_calls, result, written_at FROM job WHERE message_id = ?", [.text(messageID)]
     ) { row throws(DatabaseError) in
       guard let state = LedgerState(rawValue: Int64(row.int(0))) else {
         throw DatabaseError(.corrupt, "the ledger has a row in a state that it does not know")
       }
       return JobRow(
-        state: state, token: Int64(row.int(1)), lane: row.text(2),
+        state: state, writtenAt: UnixTime(milliseconds: Int64(row.int(6))), token: Int64(row.int(1)), lane: row.text(2),
         leaseUntil: UnixTime(milliseconds: Int64(row.int(3))), unknownCalls: row.int(4), result: row.blob(5))
     }
   }

@@ -211,7 +211,7 @@ extension JobLifecycle {
     switch answer {
     case .claimed(let calls):
       unknownCalls = max(unknownCalls, calls)
-      return perform(timeout)
+      return perform(timeout, now)
     case .abandoned(let lane, let calls):
       unknownCalls = max(unknownCalls + 1, calls)
       state = .lookingUp(.abandoned, timeout: timeout)
@@ -231,9 +231,12 @@ extension JobLifecycle {
     return settle(ending)
   }
 
-  private mutating func perform(_ timeout: Duration) -> Action {
+  /// The claim, or a look-up, may have taken seconds: what the deadline leaves is looked at again. No call gets more time than its
+  /// lease was made for.
+  private mutating func perform(_ timeout: Duration, _ now: UnixTime) -> Action {
+    if isTooLate(now) { return release(.tooLate) }
     state = .performing
-    return .perform(lane: lane, timeout: timeout)
+    return .perform(lane: lane, timeout: min(timeout, callTimeout(now)))
   }
 }
 
@@ -283,7 +286,7 @@ extension JobLifecycle {
       return classified(answer ?? .unknown(.attemptLost), now)
     case (.retry, .abandoned):
       unknownCalls -= 1
-      return isTooLate(now) ? release(.tooLate) : perform(timeout)
+      return perform(timeout, now)
     case (.retry(let reason, let after), .call):
       noteRetry(reason, after: after)
       return release(.nextLane)
@@ -302,7 +305,7 @@ extension JobLifecycle {
     }
     let mayResend = facts.onUnknown == .resend && unknownCalls <= maximumUnknownResends && !isTooLate(now)
     guard mayResend else { return settle(ending(.unknown, unknownReason(reason), lane: lane)) }
-    if case .abandoned = unknown { return perform(timeout) }
+    if case .abandoned = unknown { return perform(timeout, now) }
     guard RetryStep.fitting(RetryStep.after(attempt: facts.attempt), now: now, latest: latestCall) != nil else {
       return settle(ending(.unknown, unknownReason(reason), lane: lane))
     }

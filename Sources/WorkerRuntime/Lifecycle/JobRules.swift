@@ -10,8 +10,18 @@ public struct JobRules: Sendable, Hashable {
   /// not circulate through the delay step; short enough that a lane that hangs does not keep the jobs of the others from being
   /// taken.
   public var sharedSlotWait: Duration = .seconds(2)
-  /// How long a claim outlives its call's time-out: the ending of a call that hangs, and a look-up.
-  public var leaseMargin: Duration = .seconds(10)
+  /// How long a claim outlives its call's time-out: whatever may take time from the claim to the record of the result. Were it
+  /// shorter, another worker could take a job for lost whose provider has just accepted it.
+  ///
+  /// | what | s |
+  /// |---|---|
+  /// | the claim waits for other writers of the ledger (`DatabaseOptions.busyTimeout`, and a quarter of it for its turn) | 6.25 |
+  /// | a call that hangs (`CallGuard.slack`, `CallGuard.grace`) | 2.5 |
+  /// | a look-up that hangs (`JobRun.lookUpTimeout`, slack and grace) | 7.5 |
+  /// | the first record fails for want of the ledger, the second is made (`JobRun.settleWaits`) | 12.6 |
+  ///
+  /// A third record that is needed finds a ledger that nobody could claim by meanwhile.
+  public var leaseMargin: Duration = .seconds(30)
 
   /// The defaults.
   public init() {}

@@ -91,6 +91,26 @@ import Testing
     }
   }
 
+  @Test(arguments: steps) func aCopyOfAJobUnderWayIsHeld(step: Duration) async throws {
+    let gate = Gate()
+    try await withWorker { worker in
+      worker.handler.onCall { _, _ in
+        await gate.wait()
+        return .accepted(reference: "SM1")
+      }
+      let deadline = start + .seconds(7200)
+      let first = worker.source.deliver(try job(deadline: deadline))
+      try await eventually("the call began") { worker.performed == 1 }
+      worker.clocks.stepWall(by: step)
+      try await worker.process(job(deadline: deadline), isRedelivered: true)
+      #expect(try worker.delayed().exchange == RetryStep.fiveSeconds.exchange)
+      #expect(worker.performed == 1)
+      gate.open()
+      try await eventually("it ended") { worker.wasSettled(first) }
+      #expect(try worker.result().outcome == .accepted)
+    }
+  }
+
   @Test(arguments: steps) func aRateIsKept(step: Duration) async throws {
     let lane = LaneConfiguration(name: "a", rate: LaneRate(perSecond: 1, burst: 2))
     try await withWorker(lanes: [lane]) { worker in

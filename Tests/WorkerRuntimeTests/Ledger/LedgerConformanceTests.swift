@@ -75,6 +75,25 @@ import Testing
     }
   }
 
+  @Test(arguments: remembering) func aStepForthDoesNotEndALease(_ kind: LedgerKind) async throws {
+    try await kind.withTwo { (ledger, other) async throws in
+      _ = try await ledger.claim(claim())
+      var copy = claim(token: 2, at: start + .seconds(3600))
+      copy.judgedAt = start + .seconds(1)
+      #expect(try await other.claim(copy) == .held(until: start + lease))
+    }
+  }
+
+  @Test(arguments: remembering) func afterAStepBackALeaseRunsForItsLengthAtMost(_ kind: LedgerKind) async throws {
+    try await kind.withTwo { (ledger, other) async throws in
+      _ = try await ledger.claim(claim())
+      let back = start - .seconds(3600)
+      #expect(try await other.claim(claim(token: 2, at: back)) == .held(until: back + lease))
+      let later = back + lease
+      #expect(try await other.claim(claim(token: 3, at: later)) == .abandoned(lane: "a", unknownCalls: 1))
+    }
+  }
+
   @Test(arguments: remembering) func ofManyClaimantsOneGetsTheJob(_ kind: LedgerKind) async throws {
     try await kind.withTwo { (ledger, other) async throws in
       _ = try await ledger.claim(claim(token: 1))

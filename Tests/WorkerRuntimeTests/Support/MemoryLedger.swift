@@ -52,7 +52,12 @@ final class MemoryLedger: Ledger {
       switch row.state {
       case .settled: return .settled(result: row.result)
       case .open where row.token == claim.token: return .claimed(unknownCalls: row.unknownCalls)
-      case .open where row.leaseUntil > claim.now: return .held(until: row.leaseUntil)
+      case .open where row.writtenAt - claim.now > LeaseClock.tolerance:
+        row.leaseUntil = claim.now + (row.leaseUntil - row.writtenAt)
+        row.writtenAt = claim.now
+        state.rows[claim.messageID] = row
+        return .held(until: row.leaseUntil)
+      case .open where row.leaseUntil > claim.judgedAt: return .held(until: row.leaseUntil)
       case .open: row.unknownCalls += 1
       case .idle: break
       }
@@ -60,6 +65,7 @@ final class MemoryLedger: Ledger {
       row.token = claim.token
       row.lane = claim.lane
       row.leaseUntil = claim.leaseUntil
+      row.writtenAt = claim.now
       state.rows[claim.messageID] = row
       return before.state == .open
         ? .abandoned(lane: before.lane, unknownCalls: row.unknownCalls) : .claimed(unknownCalls: row.unknownCalls)
