@@ -132,7 +132,8 @@ let testTargets: [Target] = [
   tests("Client", ["AMQP", "JOSE", "Messages", "Telemetry"]),
   tests("ServiceRuntime", ["AMQP", "CurlTransport", "HTTPServer", "JOSE", "Messages", "Telemetry"]),
   tests("Messages", ["AMQP", "JOSE", "Telemetry"]),
-  tests("WorkerRuntime", ["AMQP", "CrashMarks", "CurlTransport", "Database", "Messages", "ServiceRuntime", "Telemetry"]),
+  tests(
+    "WorkerRuntime", ["AMQP", "CrashMarks", "CurlTransport", "Database", "Messages", "ServiceRuntime", "Telemetry"]),
   tests(
     "SMSDispatch",
     [

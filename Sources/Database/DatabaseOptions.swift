@@ -41,6 +41,10 @@ public struct DatabaseOptions: Sendable {
   /// anew. Default: 16,000, which is 64 MiB.
   public var maxLogPages = 16_000
 
+  /// Whether room that holds nothing can be given back to the file system, page by page (`PRAGMA incremental_vacuum`). A file that was made
+  /// without it is rewritten when it is opened, if it is small enough. Default: false.
+  public var isShrinkable = false
+
   public init() {}
 
   /// Options that differ from the defaults in how safe a commit is.

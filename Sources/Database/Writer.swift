@@ -36,6 +36,7 @@ actor Writer {
     let connection = try Connection(path: path, options: options)
     try connection.configure(options)
     try migrator.run(on: connection)
+    if options.isShrinkable { try connection.makeShrinkable() }
     self.connection = connection
     self.turnstile = turnstile
   }

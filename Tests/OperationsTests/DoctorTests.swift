@@ -123,6 +123,17 @@ struct FakeProbe: HTTPProbe {
     }
   }
 
+  @Test(arguments: [(1, Finding.Status.warning), (2, .ok)])
+  func aLedgerNearItsBoundIsToWatch(bound: Int, status: Finding.Status) throws {
+    try withFiles([
+      "a.json5": "{ ledger: { path: 'l.sqlite', maxMegabytes: \(bound) } }",
+      "l.sqlite": "SQLite format 3\u{0}" + String(repeating: "x", count: 1 << 20),
+    ]) { directory in
+      let findings = FileChecks.findings(try ConfigurationFiles(directory: directory))
+      #expect(findings.map(\.status) == [status])
+    }
+  }
+
   @Test func filesThatAreAllThereAreOneLine() throws {
     try withFiles(["a.json5": "{ keysFile: 'keys' }", "keys": "{}"]) { directory in
       let findings = FileChecks.findings(try ConfigurationFiles(directory: directory))

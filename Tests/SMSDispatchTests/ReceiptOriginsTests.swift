@@ -25,7 +25,7 @@ struct ReceiptOriginsTests {
 
   private func settle(_ ledger: any Ledger, _ id: String, correlationID: String?) async throws {
     var claim = LedgerClaim(
-      messageID: id, owner: "w", token: 1, lane: "s", now: Sample.now, leaseUntil: Sample.now + .seconds(20))
+      messageID: id, token: 1, lane: "s", now: Sample.now, leaseUntil: Sample.now + .seconds(20))
     claim.match = LedgerMatch(lane: "s", reference: "m1", correlationID: correlationID)
     _ = try await ledger.settle(claim, result: [1], at: Sample.now)
   }
@@ -53,7 +53,9 @@ struct ReceiptOriginsTests {
       throw Self.error
     }
     func job(matching match: LedgerMatch) async throws(LedgerError) -> LedgerMatchedJob? { throw Self.error }
-    func purge(before time: UnixTime, limit: Int) async throws(LedgerError) -> Int { throw Self.error }
+    func purge(at time: UnixTime, from first: Int64, limit: Int) async throws(LedgerError) -> LedgerPurgeStep {
+      throw Self.error
+    }
     func close() async {}
   }
 

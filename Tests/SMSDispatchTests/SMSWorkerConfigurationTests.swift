@@ -65,7 +65,7 @@ struct SMSWorkerConfigurationTests {
     #expect(configuration.worker.ledger.kind == .sqlite)
     #expect(configuration.worker.ledger.path.hasSuffix("/sms-ledger.sqlite"))
     #expect(configuration.worker.ledger.synchronous == .full)
-    #expect(configuration.worker.ledger.retention == .seconds(48 * 3600))
+    #expect(configuration.worker.ledger.retention == .seconds(6 * 3600))
     #expect(configuration.templates.directory.hasSuffix("/templates/sms"))
     #expect(configuration.limits == SMSLimits())
     #expect(configuration.minimumValidity == .seconds(5))

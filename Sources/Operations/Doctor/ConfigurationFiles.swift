@@ -19,6 +19,8 @@ struct ConfigurationFiles {
     let directory: String
     /// `nil` when it cannot be read, or is no JSON5.
     let settings: [Setting]?
+    /// Whole numbers, by their keys from the top.
+    var integers: [String: Int64] = [:]
   }
 
   let files: [File]
@@ -41,7 +43,20 @@ struct ConfigurationFiles {
     guard let data = try? Data(contentsOf: URL(filePath: "\(directory)/\(name)")),
       let value = try? reader.decode(JSONValue.self, from: data)
     else { return File(name: name, directory: directory, settings: nil) }
-    return File(name: name, directory: directory, settings: leaves(value, path: ""))
+    return File(
+      name: name, directory: directory, settings: leaves(value, path: ""), integers: integers(value, path: ""))
+  }
+
+  private static func integers(_ value: JSONValue, path: String) -> [String: Int64] {
+    switch value {
+    case .object(let object):
+      object.reduce(into: [:]) { found, entry in
+        found.merge(integers(entry.value, path: path.isEmpty ? entry.key : "\(path).\(entry.key)")) { first, _ in first
+        }
+      }
+    case .integer(let number): [path: Int64(number)]
+    case .array, .text, .null, .bool, .number: [:]
+    }
   }
 
   private static func leaves(_ value: JSONValue, path: String) -> [Setting] {

@@ -22,7 +22,10 @@ enum FileChecks {
     let key = setting.path.split(separator: ".").last ?? ""
     let check = "\(file.name): \(setting.path)"
     let path = file.resolve(setting.value)
-    if isDatabase(setting.path) { return database(check, path) }
+    if isDatabase(setting.path) {
+      let found = database(check, path)
+      return found.status == .ok ? ledger(setting, in: file, check) ?? found : found
+    }
     if key.hasSuffix("File"), key != "caFile" { return secret(check, path) }
     return nil
   }
@@ -30,6 +33,22 @@ enum FileChecks {
   /// `database.path`, `ledger.path`.
   private static func isDatabase(_ path: String) -> Bool {
     ["database.path", "ledger.path"].contains { path == $0 || path.hasSuffix(".\($0)") }
+  }
+
+  /// What `ledger.maxMegabytes` is when the file does not say it, in MiB; a worker's default.
+  private static let ledgerDefault: Int64 = 8192
+
+  /// A ledger that comes near its bound: soon it forgets jobs that it should remember.
+  private static func ledger(
+    _ setting: ConfigurationFiles.Setting, in file: ConfigurationFiles.File, _ check: String
+  ) -> Finding? {
+    guard setting.path == "ledger.path" || setting.path.hasSuffix(".ledger.path") else { return nil }
+    let bound = file.integers[String(setting.path.dropLast("path".count)) + "maxMegabytes"] ?? ledgerDefault
+    let size = (FileFacts(file.resolve(setting.value))?.size ?? 0) >> 20
+    guard size >= bound / 10 * 9 else { return nil }
+    return Finding(
+      check, .warning, "the ledger has \(size) of at most \(bound) MiB: at the bound the oldest results are forgotten",
+      mend: "raise ledger.maxMegabytes, or lower ledger.retentionHours")
   }
 
   private static func secret(_ check: String, _ path: String) -> Finding {

@@ -21,8 +21,10 @@ public struct LedgerSettings: Sendable, Hashable {
   public let kind: Kind
   public let path: String
   public let synchronous: Synchronous
-  /// How long a result is kept, for a job that is delivered again.
+  /// How long a result is kept after the deadline of its job, for a job that is delivered again.
   public let retention: Duration
+  /// How many bytes the file may hold.
+  public let maximumBytes: Int64
 
   /// Reads the section. Problems are reported to it.
   ///
@@ -37,6 +39,13 @@ public struct LedgerSettings: Sendable, Hashable {
     retention = .seconds(
       3600
         * section.integer(
-          "retentionHours", default: 48, in: 1...8760, "How long a result is kept for a job delivered again."))
+          "retentionHours", default: 6, in: 2...8760,
+          "How long a result is kept after the deadline of its job, for a job delivered again."))
+    maximumBytes =
+      1_048_576
+      * Int64(
+        section.integer(
+          "maxMegabytes", default: 8192, in: 64...1_048_576,
+          "How many MiB the file may hold; then the oldest results are forgotten before their time."))
   }
 }

@@ -17,7 +17,10 @@ enum ResultText {
     text.put("attempts", result.attempts)
     text.put("startedAt", result.startedAt)
     text.put("finishedAt", result.finishedAt)
-    for (name, value) in result.extras where !names.contains(name) { put(name, value, in: &text) }
+    // In one order: a result that is published again is the same, byte for byte.
+    for (name, value) in result.extras.sorted(by: { $0.key < $1.key }) where !names.contains(name) {
+      put(name, value, in: &text)
+    }
     return text.finished()
   }
 

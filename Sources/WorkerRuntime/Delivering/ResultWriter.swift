@@ -9,35 +9,42 @@ struct ResultWriter: Sendable {
   /// What the messages name as their sender.
   let appID: String
 
-  /// The body of a job's result.
-  func body(
+  /// A job's result, as it fits into a message.
+  func result(
     of ending: JobEnding, job: Envelope, extras: ResultExtras, startedAt: UnixTime, finishedAt: UnixTime
-  ) -> [UInt8] {
+  ) -> JobResult {
     var result = JobResult(
       jobID: job.messageID, outcome: ending.outcome, lane: ending.lane, reference: ending.reference,
       reason: ending.reason.map(JobResult.Reason.init), attempts: ending.attempts,
       startedAt: job.firstAttemptAt ?? startedAt, finishedAt: finishedAt,
       extras: extras.merging(ending.extras) { _, new in new })
-    let body = ResultText.bytes(result)
-    guard body.count > MessageLimits.maxBodyBytes else { return body }
+    guard Self.mayBeTooLarge(result), ResultText.bytes(result).count > MessageLimits.maxBodyBytes else { return result }
     // Larger than a message may be: only what a handler adds can be the cause.
     result.extras = [:]
     result.reference = result.reference?.cut(toBytes: Self.maximumReferenceBytes)
-    return ResultText.bytes(result)
+    return result
+  }
+
+  /// Whether it is worth to write it only to see how long it is: JSON makes up to six bytes of one.
+  private static func mayBeTooLarge(_ result: JobResult) -> Bool {
+    let texts = result.extras.reduce(result.reference?.utf8.count ?? 0) { sum, extra in
+      if case .string(let text) = extra.value { sum + extra.key.utf8.count + text.utf8.count } else { sum + 32 }
+    }
+    return texts > MessageLimits.maxBodyBytes / 8
   }
 
   /// The result as it goes to the results exchange, and the copy for whoever asked for one.
   func publications(
-    _ body: [UInt8], outcome: JobOutcome, job: Envelope, now: UnixTime
+    _ result: JobResult, job: Envelope, now: UnixTime
   ) -> (result: Publication, copy: Publication?) {
-    let message = message(body, job: job, now: now)
-    let result = Publication(
+    let message = message(ResultText.bytes(result), job: job, now: now)
+    let publication = Publication(
       message: message, exchange: Topology.Exchanges.results,
-      routingKey: JobResult.routingKey(jobType: jobType.name, outcome: outcome))
+      routingKey: JobResult.routingKey(jobType: jobType.name, outcome: result.outcome))
     let copy = job.replyTo.map {
       Publication(message: message, exchange: Topology.Exchanges.direct, routingKey: $0)
     }
-    return (result, copy)
+    return (publication, copy)
   }
 
   /// Tells the sender of a dead letter about it, if he can be told.
@@ -53,7 +60,7 @@ struct ResultWriter: Sendable {
       type: jobType, messageID: id ?? "", correlationID: message.correlationID,
       trace: message.headers[MessageHeader.traceparent]?.stringValue.flatMap(TraceContext.init(traceparent:)))
     var reply = self.message(
-      body(of: ending, job: job, extras: [:], startedAt: now, finishedAt: now), job: job, now: now)
+      ResultText.bytes(result(of: ending, job: job, extras: [:], startedAt: now, finishedAt: now)), job: job, now: now)
     if id == nil { reply.messageID = MessageID.make() }
     if let long = reply.messageID, long.utf8.count > MessageLimits.maxShortStringBytes { reply.messageID = id }
     return Publication(message: reply, exchange: Topology.Exchanges.direct, routingKey: replyTo)

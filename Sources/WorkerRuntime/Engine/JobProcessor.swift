@@ -41,15 +41,15 @@ struct JobProcessor: Sendable {
       Consignment(publication), jobID: job.messageID, isWanted: parts.isLive(delivery)) == .confirmed
   }
 
-  /// Puts a message that breaks the contract with the dead letters, and tells its sender.
-  func bury(_ delivery: Delivery, _ problem: ContractProblem) async {
+  /// Puts a message that breaks the contract, or whose end cannot be read, with the dead letters, and tells its sender.
+  func bury(_ delivery: Delivery, _ problem: ContractProblem, tellsSender: Bool = true) async {
     let now = parts.clock.now()
     let id = delivery.message.messageID ?? ""
     parts.metrics.dead(problem)
     parts.alarms.warning(
       "message is a dead letter",
       [.jobID: id, .queue: parts.options.queue, .reason: problem.code.rawValue, .error: problem.description])
-    let refusal = parts.results.refusal(of: delivery.message, problem, now: now)
+    let refusal = tellsSender ? parts.results.refusal(of: delivery.message, problem, now: now) : nil
     let isLive = parts.isLive(delivery)
     if delivery.isOversize {
       // Its body was not kept, so the broker itself has to move it.

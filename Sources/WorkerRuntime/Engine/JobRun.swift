@@ -22,29 +22,9 @@ struct JobRun {
   private var slot: (lane: Lane, grant: SlotGrant)?
   private var claim: LedgerClaim?
   /// What is to be published, as the ledger has it or should have it.
-  private var ended: (record: [UInt8], what: Ended)?
+  private var ended: RecordedEnding?
   /// Whether the ledger has it.
   private var isRecorded = false
-
-  private enum Ended {
-    case result(JobEnding)
-    case stage(NextStage)
-
-    var recorded: RecordedEnding {
-      switch self {
-      case .result(let ending): .result(ending.outcome)
-      case .stage(let stage): .stage(stage)
-      }
-    }
-
-    /// For the log.
-    var text: String {
-      switch self {
-      case .result(let ending): ending.outcome.rawValue
-      case .stage: "continued"
-      }
-    }
-  }
 
   init(parts: WorkerParts, delivery: Delivery, incoming: IncomingJob, startedAt: UnixTime) {
     self.parts = parts
@@ -102,7 +82,7 @@ struct JobRun {
     case .postpone:
       return await giveBack(.postponed) { ledger, claim throws(LedgerError) in try await ledger.postpone(claim) }
     case .settle(let ending): return await settle(ending)
-    case .settleStage(let stage): return await settle(RecordedEnding.record(stage), .stage(stage))
+    case .settleStage(let stage): return await settle(.stage(stage))
     case .publish(let recorded): return await publish(recorded)
     case .delay(let delay):
       await put(off: delay)
@@ -113,6 +93,10 @@ struct JobRun {
     case .acknowledge:
       parts.source.ack(delivery.tag)
       return nil
+    case .bury:
+      // Its sender is told nothing: how it ended is not known here, only that it did.
+      await JobProcessor(parts: parts).bury(delivery, RecordReader.damaged, tellsSender: false)
+      return nil
     }
   }
 
@@ -122,7 +106,7 @@ struct JobRun {
     switch action {
     case .claim(.some, _), .perform, .lookUp: return
     case .claim(nil, _), .acquire, .release, .postpone, .settle, .settleStage, .publish, .delay, .handBack,
-      .acknowledge:
+      .acknowledge, .bury:
       lane.finish(grant, .unused, now: parts.monotonic.now())
       slot = nil
     }
@@ -201,8 +185,9 @@ extension JobRun {
   private mutating func claim(_ lane: String, _ timeout: Duration) async -> JobLifecycle.Event {
     let (now, began) = (parts.clock.now(), parts.monotonic.now())
     let claim = LedgerClaim(
-      messageID: envelope.messageID, owner: parts.options.owner, token: parts.tokens.next(), lane: lane, now: now,
+      messageID: envelope.messageID, token: parts.tokens.next(), lane: lane, now: now,
       judgedAt: parts.leaseClock.now(), leaseUntil: now + timeout + parts.options.rules.leaseMargin,
+      keepUntil: keepUntil(now),
       // A second claim of the same delivery is no redelivery.
       redeliveries: self.claim == nil ? WorkerHeader.redeliveries(delivery) : 0)
     self.claim = claim
@@ -237,11 +222,20 @@ extension JobRun {
   }
 
   private mutating func settle(_ ending: JobEnding) async -> JobLifecycle.Event {
-    let body = parts.results.body(
+    let result = parts.results.result(
       of: ending, job: reported, extras: extras, startedAt: startedAt, finishedAt: parts.clock.now())
     let match = match(ending)
     claim?.match = match
-    return await settle(body, .result(ending))
+    if match != nil {
+      let (least, planned) = (parts.clock.now() + parts.options.matchedRetention, claim?.keepUntil)
+      claim?.keepUntil = max(least, planned ?? least)
+    }
+    return await settle(.result(result))
+  }
+
+  /// Until when a copy of the job could come and do harm: one that comes after the deadline makes no call.
+  private func keepUntil(_ now: UnixTime) -> UnixTime {
+    min(max(deadline, now), now + parts.options.longestDeadline) + parts.options.retention
   }
 
   private func match(_ ending: JobEnding) -> LedgerMatch? {
@@ -251,8 +245,9 @@ extension JobRun {
     return LedgerMatch(lane: lane, reference: reference, correlationID: reported.correlationID)
   }
 
-  private mutating func settle(_ record: [UInt8], _ what: Ended) async -> JobLifecycle.Event {
-    ended = (record, what)
+  private mutating func settle(_ ending: RecordedEnding) async -> JobLifecycle.Event {
+    ended = ending
+    let record = ending.record(of: envelope.messageID)
     let (now, began) = (parts.clock.now(), parts.monotonic.now())
     guard let claim else { return .ledgerFailed }
     for wait in Self.settleWaits + [.zero] {
@@ -264,7 +259,7 @@ extension JobRun {
       } catch {
         parts.metrics.ledgerFailures.increment()
         parts.log.error(
-          "result cannot be recorded", [.jobID: envelope.messageID, .outcome: what.text, .error: error.description])
+          "result cannot be recorded", [.jobID: envelope.messageID, .outcome: ending.text, .error: error.description])
       }
       if wait > .zero { _ = await parts.timers.sleep(until: parts.monotonic.now() + wait) }
     }
@@ -277,10 +272,10 @@ extension JobRun {
 extension JobRun {
   private func publish(_ recorded: [UInt8]?) async -> JobLifecycle.Event {
     let standing = standing(recorded)
-    guard let (record, ending) = standing ?? ended.map({ ($0.record, $0.what.recorded) }) else { return .undeliverable }
+    guard let ending = standing ?? ended else { return .unreadable }
     // What is recorded nowhere exists here only, so it is not given up.
     let delivered = await parts.courier.deliver(
-      consignment(record, ending), jobID: envelope.messageID, givesUp: standing != nil || isRecorded)
+      consignment(ending), jobID: envelope.messageID, givesUp: standing != nil || isRecorded)
     switch delivered {
     case .confirmed:
       count(isRepeated: standing != nil)
@@ -292,21 +287,21 @@ extension JobRun {
 
   private func count(isRepeated: Bool) {
     if isRepeated { return parts.metrics.republished.increment() }
-    switch ended?.what {
-    case .result(let ending): parts.metrics.ended(ending.outcome, lane: ending.lane)
+    switch ended {
+    case .result(let result): parts.metrics.ended(result.outcome, lane: result.lane)
     case .stage: parts.metrics.continued.increment()
     case nil: return
     }
   }
 
   /// What another life of the job recorded, when that is what counts.
-  private func standing(_ recorded: [UInt8]?) -> (record: [UInt8], ending: RecordedEnding)? {
+  private func standing(_ recorded: [UInt8]?) -> RecordedEnding? {
     guard let recorded else { return nil }
     do throws(ContractProblem) {
-      let ending = try RecordedEnding(recorded)
+      let ending = try RecordedEnding(recorded, of: envelope.messageID)
       // Another worker took this one for dead and could only say that the yield of its call is lost; it is not.
-      if case .stage = ended?.what, case .result = ending { return nil }
-      return (recorded, ending)
+      if case .stage = ended, case .result = ending { return nil }
+      return ending
     } catch {
       parts.log.error(
         "recorded result cannot be read", [.jobID: envelope.messageID, .error: error.description])
@@ -314,12 +309,12 @@ extension JobRun {
     }
   }
 
-  private func consignment(_ record: [UInt8], _ ending: RecordedEnding) -> Consignment {
+  private func consignment(_ ending: RecordedEnding) -> Consignment {
     let now = parts.clock.now()
     switch ending {
-    case .result(let outcome):
-      let (result, copy) = parts.results.publications(record, outcome: outcome, job: reported, now: now)
-      return Consignment(result, copy: copy)
+    case .result(let result):
+      let (publication, copy) = parts.results.publications(result, job: reported, now: now)
+      return Consignment(publication, copy: copy)
     case .stage(let stage):
       return Consignment(
         parts.stages.publication(

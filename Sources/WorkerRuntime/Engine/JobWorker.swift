@@ -135,7 +135,10 @@ public final class JobWorker<Handler: JobHandler>: Service {
       group.addTask { await parts.source.run() }
       group.addTask { await sink.run() }
       group.addTask { await self.tick() }
-      group.addTask { await LedgerPurge(parts: parts).run() }
+      group.addTask {
+        var purge = LedgerPurge(parts: parts)
+        await purge.run()
+      }
       await consume()
       // Also when the source came to its end by itself.
       parts.startDraining()

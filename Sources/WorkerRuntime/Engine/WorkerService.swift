@@ -40,11 +40,12 @@ public struct WorkerService<Handler: JobHandler>: Service {
       gathering: .workerResults, onEvent: broker.observer(prefix + "publisher"))
     broker.watch(prefix + "consumer") { consumer.status }
     broker.watch(prefix + "publisher") { publisher.status }
-    var options = JobWorkerOptions(queue: queue, appID: context.name, owner: context.instance)
+    var options = JobWorkerOptions(queue: queue, appID: context.name)
     options.rules.maximumUnknownResends = settings.maxUnknownResends
     // After a reconnect the broker delivers anew what is still in flight.
     options.maximumInFlight = 2 * prefetch
     options.retention = settings.ledger.retention
+    options.maximumLedgerBytes = settings.ledger.maximumBytes
     // What is left of the ceiling is for closing.
     options.drainTimeout = common.stopCeiling * 3 / 4
     adjust(&options)

@@ -29,10 +29,24 @@ public protocol Ledger: Sendable {
   /// - Returns: nil when there is none, or when it is forgotten.
   func job(matching match: LedgerMatch) async throws(LedgerError) -> LedgerMatchedJob?
 
-  /// Forgets what was last written before a time, at most so many jobs.
+  /// Looks at so many jobs, oldest first, and forgets those that need be remembered no longer.
+  ///
+  /// - Parameters:
+  ///   - time: The time now.
+  ///   - first: Where to begin: 0, or `next` of the step before.
+  ///   - limit: How many jobs are looked at.
+  func purge(at time: UnixTime, from first: Int64, limit: Int) async throws(LedgerError) -> LedgerPurgeStep
+
+  /// Forgets the oldest jobs that ended, though they should be remembered; never one that was only begun.
   ///
   /// - Returns: How many were forgotten.
-  func purge(before time: UnixTime, limit: Int) async throws(LedgerError) -> Int
+  func forgetOldest(limit: Int) async throws(LedgerError) -> Int
+
+  /// How large it is; nil when it takes no room.
+  func size() async throws(LedgerError) -> LedgerSize?
+
+  /// Gives room that holds nothing back to the file system.
+  func shrink(pages: Int) async throws(LedgerError)
 
   /// Flushes and closes.
   func close() async
@@ -40,6 +54,12 @@ public protocol Ledger: Sendable {
 
 extension Ledger {
   public func job(matching match: LedgerMatch) async throws(LedgerError) -> LedgerMatchedJob? { nil }
+
+  public func forgetOldest(limit: Int) async throws(LedgerError) -> Int { 0 }
+
+  public func size() async throws(LedgerError) -> LedgerSize? { nil }
+
+  public func shrink(pages: Int) async throws(LedgerError) {}
 }
 
 /// A job that was found again.

@@ -4,8 +4,6 @@ public import Telemetry
 public struct LedgerClaim: Sendable, Hashable {
   /// The job: its message ID.
   public var messageID: String
-  /// Who claims, for people who read the ledger.
-  public var owner: String
   /// Tells this claim from every other one, also of the same worker.
   public var token: Int64
   /// The lane that the call takes.
@@ -16,6 +14,8 @@ public struct LedgerClaim: Sendable, Hashable {
   public var judgedAt: UnixTime
   /// Until when nobody else may take the job: the end of the call, with a margin.
   public var leaseUntil: UnixTime
+  /// Until when the job is remembered: as long as it could come again.
+  public var keepUntil: UnixTime
   /// How often the broker says that it has delivered the message before; what a ledger without memory goes by.
   public var redeliveries: Int
   /// What a report of the provider, later, is matched with the job by; recorded when the job is settled.
@@ -23,25 +23,24 @@ public struct LedgerClaim: Sendable, Hashable {
 
   /// - Parameters:
   ///   - messageID: The job: its message ID.
-  ///   - owner: Who claims, for people who read the ledger.
   ///   - token: Tells this claim from every other one.
   ///   - lane: The lane that the call takes.
   ///   - now: When the claim is made.
   ///   - judgedAt: The time by which another claim's lease is over or not; `now` if nil.
   ///   - leaseUntil: Until when nobody else may take the job; after `now`.
+  ///   - keepUntil: Until when the job is remembered; two days from `now` if nil.
   ///   - redeliveries: How often the message was delivered before.
   public init(
-    messageID: String, owner: String, token: Int64, lane: String, now: UnixTime, judgedAt: UnixTime? = nil,
-    leaseUntil: UnixTime,
-    redeliveries: Int = 0
+    messageID: String, token: Int64, lane: String, now: UnixTime, judgedAt: UnixTime? = nil,
+    leaseUntil: UnixTime, keepUntil: UnixTime? = nil, redeliveries: Int = 0
   ) {
     self.messageID = messageID
-    self.owner = owner
     self.token = token
     self.lane = lane
     self.now = now
     self.judgedAt = judgedAt ?? now
     self.leaseUntil = leaseUntil
+    self.keepUntil = keepUntil ?? now + .seconds(48 * 3600)
     self.redeliveries = redeliveries
   }
 }

@@ -46,24 +46,18 @@ enum LedgerStatements {
   ) throws(DatabaseError) -> [UInt8]? {
     let updated = try session.execute(
       """
-      UPDATE job SET state = 2, result = ?, written_at = ?, match_key = ?, correlation_id = ?
+      UPDATE job SET state = 2, token = 0, lane = '', lease_until = 0, result = ?, written_at = ?, keep_until = ?,
+        match_key = ?, correlation_id = ?
       WHERE message_id = ? AND state <> 2
       """,
       [
-        .blob(result), .integer(time.milliseconds), Value(claim.match?.key), Value(claim.match?.correlationID),
-        .text(claim.messageID),
+        .blob(result), .integer(time.milliseconds), .integer(claim.keepUntil.milliseconds), Value(claim.match?.key),
+        Value(claim.match?.correlationID), .text(claim.messageID),
       ])
     if updated == 1 { return nil }
     if try insert(claim, state: .settled, result: result, session) { return nil }
     let standing = try row(of: claim.messageID, session)?.result
     return standing == result ? nil : standing
-  }
-
-  /// Looks at the oldest rows only: a job that is old and was written lately stays, and comes up again the next time.
-  static func purge(before time: UnixTime, limit: Int, _ session: Session) throws(DatabaseError) -> Int {
-    try session.execute(
-      "DELETE FROM job WHERE id IN (SELECT id FROM job ORDER BY id LIMIT ?) AND written_at < ?",
-      [.integer(Int64(limit)), .integer(time.milliseconds)])
   }
 
   /// The claim is of the future: the clock was set back since. From now on it runs for as long as it was made for, and no longer, so that
@@ -75,7 +69,8 @@ enum LedgerStatements {
     try session.execute(
       "UPDATE job SET lease_until = ?, written_at = ? WHERE message_id = ? AND token = ? AND state = 1",
       [
-        .integer(leaseUntil.milliseconds), .integer(claim.now.milliseconds), .text(claim.messageID), .integer(row.token),
+        .integer(leaseUntil.milliseconds), .integer(claim.now.milliseconds), .text(claim.messageID),
+        .integer(row.token),
       ])
     return leaseUntil
   }
@@ -96,13 +91,15 @@ enum LedgerStatements {
     try session.execute(
       """
       INSERT INTO job (
-        message_id, state, owner, token, lane, lease_until, unknown_calls, written_at, result, match_key, correlation_id)
-      VALUES (?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?) ON CONFLICT (message_id) DO NOTHING
+        message_id, state, token, lane, lease_until, unknown_calls, written_at, keep_until, result, match_key,
+        correlation_id)
+      VALUES (?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?) ON CONFLICT (message_id) DO NOTHING
       """,
       [
-        .text(claim.messageID), .integer(state.rawValue), .text(claim.owner), .integer(claim.token), .text(claim.lane),
-        .integer(claim.leaseUntil.milliseconds), .integer(claim.now.milliseconds), Value(result),
-        Value(claim.match?.key), Value(claim.match?.correlationID),
+        .text(claim.messageID), .integer(state.rawValue), .integer(claim.token), .text(claim.lane),
+        .integer(claim.leaseUntil.milliseconds), .integer(claim.now.milliseconds),
+        .integer(claim.keepUntil.milliseconds), Value(result), Value(claim.match?.key),
+        Value(claim.match?.correlationID),
       ]) == 1
   }
 
@@ -117,7 +114,8 @@ enum LedgerStatements {
 
   private static func row(of messageID: String, _ session: Session) throws(DatabaseError) -> JobRow? {
     try session.first(
-      "SELECT state, token, lane, lease_until, unknown_calls, result, written_at FROM job WHERE message_id = ?", [.text(messageID)]
+      "SELECT state, token, lane, lease_until, unknown_calls, result, written_at FROM job WHERE message_id = ?",
+      [.text(messageID)]
     ) { row throws(DatabaseError) in
       guard let state = LedgerState(rawValue: Int64(row.int(0))) else {
         throw DatabaseError(.corrupt, "the ledger has a row in a state that it does not know")
@@ -133,12 +131,13 @@ enum LedgerStatements {
   ) throws(DatabaseError) {
     try session.execute(
       """
-      UPDATE job SET state = 1, owner = ?, token = ?, lane = ?, lease_until = ?, unknown_calls = ?, written_at = ?
+      UPDATE job SET state = 1, token = ?, lane = ?, lease_until = ?, unknown_calls = ?, written_at = ?, keep_until = ?
       WHERE message_id = ?
       """,
       [
-        .text(claim.owner), .integer(claim.token), .text(claim.lane), .integer(claim.leaseUntil.milliseconds),
-        .integer(Int64(unknownCalls)), .integer(claim.now.milliseconds), .text(claim.messageID),
+        .integer(claim.token), .text(claim.lane), .integer(claim.leaseUntil.milliseconds),
+        .integer(Int64(unknownCalls)), .integer(claim.now.milliseconds), .integer(claim.keepUntil.milliseconds),
+        .text(claim.messageID),
       ])
   }
 

@@ -22,7 +22,9 @@ public struct NoLedger: Ledger {
     _ claim: LedgerClaim, result: [UInt8], at time: UnixTime
   ) async throws(LedgerError) -> [UInt8]? { nil }
 
-  public func purge(before time: UnixTime, limit: Int) async throws(LedgerError) -> Int { 0 }
+  public func purge(at time: UnixTime, from first: Int64, limit: Int) async throws(LedgerError) -> LedgerPurgeStep {
+    LedgerPurgeStep(forgotten: 0)
+  }
 
   public func close() async {}
 }

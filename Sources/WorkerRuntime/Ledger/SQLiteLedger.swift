@@ -20,6 +20,8 @@ public final class SQLiteLedger: Ledger {
   public static func open(
     path: String, options: DatabaseOptions = DatabaseOptions()
   ) async throws(LedgerError) -> SQLiteLedger {
+    var options = options
+    options.isShrinkable = true
     do throws(DatabaseError) {
       return SQLiteLedger(try await Database.open(path: path, options: options, migrations: LedgerSchema.migrations))
     } catch {
@@ -63,21 +65,39 @@ public final class SQLiteLedger: Ledger {
   }
 
   public func job(matching match: LedgerMatch) async throws(LedgerError) -> LedgerMatchedJob? {
-    do throws(DatabaseError) {
-      return try await database.read { session throws(DatabaseError) in try LedgerStatements.job(match, session) }
-    } catch {
-      throw LedgerError(error)
+    try await read { session throws(DatabaseError) in try LedgerStatements.job(match, session) }
+  }
+
+  public func purge(at time: UnixTime, from first: Int64, limit: Int) async throws(LedgerError) -> LedgerPurgeStep {
+    try await write { session throws(DatabaseError) in
+      try LedgerStatements.purge(at: time, from: first, limit: limit, session)
     }
   }
 
-  public func purge(before time: UnixTime, limit: Int) async throws(LedgerError) -> Int {
-    try await write { session throws(DatabaseError) in
-      try LedgerStatements.purge(before: time, limit: limit, session)
-    }
+  public func forgetOldest(limit: Int) async throws(LedgerError) -> Int {
+    try await write { session throws(DatabaseError) in try LedgerStatements.forgetOldest(limit: limit, session) }
+  }
+
+  public func size() async throws(LedgerError) -> LedgerSize? {
+    try await read { session throws(DatabaseError) in try LedgerStatements.size(session) }
+  }
+
+  public func shrink(pages: Int) async throws(LedgerError) {
+    try await write { session throws(DatabaseError) in try LedgerStatements.shrink(pages: pages, session) }
   }
 
   public func close() async {
     await database.close()
+  }
+
+  private func read<Answer: Sendable>(
+    _ body: @escaping @Sendable (Session) throws(DatabaseError) -> Answer
+  ) async throws(LedgerError) -> Answer {
+    do throws(DatabaseError) {
+      return try await database.read(body)
+    } catch {
+      throw LedgerError(error)
+    }
   }
 
   private func write<Answer: Sendable>(

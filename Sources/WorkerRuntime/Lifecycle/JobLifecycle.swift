@@ -45,6 +45,8 @@ struct JobLifecycle: Sendable {
     case handBack(wasBegun: Bool)
     /// Ends the life.
     case acknowledge
+    /// The message goes to the dead letters. Ends the life.
+    case bury
   }
 
   enum Event: Sendable, Hashable {
@@ -64,6 +66,8 @@ struct JobLifecycle: Sendable {
     case published
     /// The result could not be published for a long time, and is safe in the ledger.
     case undeliverable
+    /// What is recorded cannot be read, and nobody can say it again.
+    case unreadable
   }
 
   private enum State: Sendable, Hashable {
@@ -171,6 +175,8 @@ struct JobLifecycle: Sendable {
       return .publish(recorded: nil)
     case (.publishing, .published): return finish(.acknowledge)
     case (.publishing, .undeliverable): return delay(.resultUndeliverable, Self.undeliverableDelay)
+    // Waiting would not make it readable.
+    case (.publishing, .unreadable): return finish(.bury)
     case (.publishing, .stopping): return finish(.handBack(wasBegun: true))
 
     case (.new, _), (.acquiring, _), (.claimingForCall, _), (.claimingToEnd, _), (.performing, _), (.lookingUp, _),

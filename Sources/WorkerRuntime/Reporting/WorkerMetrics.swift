@@ -26,6 +26,10 @@ struct WorkerMetrics: Sendable {
   let publishFailures: Counter
   let ledgerFailures: Counter
   let ledgerTime: Histogram
+  let ledgerForgotten: Counter
+  private let ledgerFileBytes: Gauge
+  private let ledgerUsedBytes: Gauge
+  private let ledgerOldest: Gauge
   let isPaused: Gauge
   /// The value of the label `type`: the type of the jobs, except where a type has a second queue.
   private let queue: String
@@ -79,6 +83,15 @@ struct WorkerMetrics: Sendable {
     ledgerFailures = registry.counter("countersign_ledger_failures_total", "Writes of the ledger that failed.")
     ledgerTime = registry.histogram(
       "countersign_ledger_write_seconds", "How long a job waits for a write of the ledger.")
+    ledgerForgotten = registry.counter(
+      "countersign_ledger_forgotten_early_total",
+      "Jobs forgotten before their time because the ledger reached its bound.")
+    ledgerFileBytes = registry.gauge("countersign_ledger_file_bytes", "Size of the ledger's file.")
+    ledgerUsedBytes = registry.gauge(
+      "countersign_ledger_used_bytes",
+      "How much of the ledger's file holds something; the rest is used before it grows.")
+    ledgerOldest = registry.gauge(
+      "countersign_ledger_oldest_seconds", "Age of the oldest job that the ledger remembers.")
     isPaused = registry.gauge(
       "countersign_worker_paused",
       "1 while the worker takes no jobs, or one at a time as a trial, because it could serve none.",
@@ -93,6 +106,12 @@ struct WorkerMetrics: Sendable {
 
   func delayed(_ delay: JobDelay) {
     delays.with(queue, delay.step.rawValue, delay.reason.code).increment()
+  }
+
+  func ledger(_ size: LedgerSize, now: UnixTime) {
+    ledgerFileBytes.set(Double(size.fileBytes))
+    ledgerUsedBytes.set(Double(size.usedBytes))
+    ledgerOldest.set(size.oldest.map { max(0, (now - $0).fractionalSeconds) } ?? 0)
   }
 
   func dead(_ problem: ContractProblem) {

@@ -28,7 +28,8 @@ struct CallGuard: Sendable {
     let timers = timers
     let timer = timers.schedule(at: limit) {
       task.cancel()
-      pending.setTimer(timers.schedule(at: limit + Self.grace) { pending.resolve(abandoned) })
+      let last = timers.schedule(at: limit + Self.grace) { pending.resolve(abandoned) }
+      if !pending.setTimer(last) { timers.cancel(last) }
     }
     let answer = await withTaskCancellationHandler {
       await pending.value()
@@ -54,7 +55,14 @@ private final class PendingAnswer<Answer: Sendable>: Sendable {
 
   var timer: Int? { state.withLock { $0.timer } }
 
-  func setTimer(_ timer: Int) { state.withLock { $0.timer = timer } }
+  /// - Returns: False when the answer was taken meanwhile, so that nobody will cancel the timer.
+  func setTimer(_ timer: Int) -> Bool {
+    state.withLock { state in
+      if case .taken = state.answer { return false }
+      state.timer = timer
+      return true
+    }
+  }
 
   func resolve(_ answer: Answer) {
     let continuation: CheckedContinuation<Answer, Never>? = state.withLock { state in

@@ -27,7 +27,7 @@ import Testing
     let ledger = MemoryLedger()
     _ = try await ledger.claim(
       LedgerClaim(
-        messageID: "job-1", owner: "other", token: 7, lane: "a", now: start, leaseUntil: start + .seconds(20)))
+        messageID: "job-1", token: 7, lane: "a", now: start, leaseUntil: start + .seconds(20)))
     try await withWorker(ledger: ledger) { worker in
       try await worker.process(job(), isRedelivered: true)
       let delayed = try worker.delayed()
@@ -42,7 +42,7 @@ import Testing
     let ledger = MemoryLedger()
     _ = try await ledger.claim(
       LedgerClaim(
-        messageID: "job-1", owner: "dead", token: 7, lane: "a", now: start - .seconds(30),
+        messageID: "job-1", token: 7, lane: "a", now: start - .seconds(30),
         leaseUntil: start - .seconds(10)))
     try await withWorker(ledger: ledger) { worker in
       try await worker.process(job(onUnknown: rule), isRedelivered: true)

@@ -1,4 +1,5 @@
 import Database
+import Messages
 import Telemetry
 import Testing
 
@@ -9,7 +10,7 @@ import Testing
     try await withTemporaryDirectory { directory in
       let path = "\(directory)/ledger.sqlite"
       func claim(_ id: String, _ token: Int64, at now: UnixTime) -> LedgerClaim {
-        LedgerClaim(messageID: id, owner: "w", token: token, lane: "a", now: now, leaseUntil: now + .seconds(20))
+        LedgerClaim(messageID: id, token: token, lane: "a", now: now, leaseUntil: now + .seconds(20))
       }
       let before = try await SQLiteLedger.open(path: path)
       _ = try await before.claim(claim("begun", 1, at: start))
@@ -31,7 +32,7 @@ import Testing
       let path = "\(directory)/ledger.sqlite"
       func claim(_ id: String, _ match: LedgerMatch? = nil) -> LedgerClaim {
         var claim = LedgerClaim(
-          messageID: id, owner: "w", token: 1, lane: "a", now: start, leaseUntil: start + .seconds(20))
+          messageID: id, token: 1, lane: "a", now: start, leaseUntil: start + .seconds(20))
         claim.match = match
         return claim
       }
@@ -53,7 +54,7 @@ import Testing
       // The newest one counts.
       _ = try await after.settle(claim("three", bare), result: [4], at: start)
       #expect(try await after.job(matching: bare)?.messageID == "three")
-      _ = try await after.purge(before: start + .seconds(1), limit: 10)
+      _ = try await after.purge(at: start + .seconds(49 * 3600), from: 0, limit: 10)
       #expect(try await after.job(matching: match) == nil)
       await after.close()
     }
@@ -71,10 +72,64 @@ import Testing
       await old.close()
       let ledger = try await SQLiteLedger.open(path: path)
       var claim = LedgerClaim(
-        messageID: "ended", owner: "w", token: 2, lane: "a", now: start, leaseUntil: start + .seconds(20))
+        messageID: "ended", token: 2, lane: "a", now: start, leaseUntil: start + .seconds(20))
       #expect(try await ledger.claim(claim) == .settled(result: [9]))
       claim.messageID = "new"
       #expect(try await ledger.claim(claim) == .claimed(unknownCalls: 0))
+      await ledger.close()
+    }
+  }
+
+  @Test func aLedgerOfTheSecondVersionGoesOn() async throws {
+    try await withTemporaryDirectory { directory in
+      let path = "\(directory)/ledger.sqlite"
+      let result = JobResult(jobID: "ended", outcome: .accepted, attempts: 1, startedAt: start, finishedAt: start)
+      let old = try await Database.open(path: path, migrations: Array(LedgerSchema.migrations.prefix(2)))
+      try await old.write { session throws(DatabaseError) in
+        for (id, state) in [("ended", 2), ("begun", 1)] {
+          try session.execute(
+            "INSERT INTO job VALUES (NULL, ?, ?, 'host:1', 7, 'a', ?, 0, ?, ?, 'a m1', 'c-1')",
+            [
+              .text(id), .integer(Int64(state)), .integer((start + .seconds(20)).milliseconds),
+              .integer(start.milliseconds), .blob(ResultText.bytes(result)),
+            ])
+        }
+      }
+      await old.close()
+      let ledger = try await SQLiteLedger.open(path: path)
+      func claim(_ id: String) -> LedgerClaim {
+        LedgerClaim(messageID: id, token: 2, lane: "a", now: start, leaseUntil: start + .seconds(20))
+      }
+      #expect(try await ledger.claim(claim("begun")) == .held(until: start + .seconds(20)))
+      #expect(try await ledger.claim(claim("ended")) == .settled(result: ResultText.bytes(result)))
+      #expect(try await ledger.job(matching: LedgerMatch(lane: "a", reference: "m1"))?.messageID == "begun")
+      #expect(try await ledger.purge(at: start + .seconds(48 * 3600), from: 0, limit: 9).forgotten == 0)
+      #expect(try await ledger.purge(at: start + .seconds(48 * 3600 + 1), from: 0, limit: 9).forgotten == 2)
+      await ledger.close()
+    }
+  }
+
+  @Test func theFileShrinksWhenJobsAreForgotten() async throws {
+    try await withTemporaryDirectory { directory in
+      let ledger = try await SQLiteLedger.open(path: "\(directory)/ledger.sqlite", options: .init(synchronous: .normal))
+      for number in 0..<200 {
+        let claim = LedgerClaim(
+          messageID: "job-\(number)", token: 1, lane: "a", now: start, leaseUntil: start + .seconds(20))
+        _ = try await ledger.settle(claim, result: Array(repeating: 1, count: 4000), at: start)
+      }
+      let open = LedgerClaim(messageID: "open", token: 1, lane: "a", now: start, leaseUntil: start + .seconds(20))
+      _ = try await ledger.claim(open)
+      let full = try #require(try await ledger.size())
+      #expect(full.oldest == start)
+      #expect(full.usedBytes > 800_000)
+      #expect(try await ledger.forgetOldest(limit: 1000) == 200, "what was only begun stays")
+      let emptied = try #require(try await ledger.size())
+      #expect(emptied.fileBytes == full.fileBytes)
+      #expect(emptied.usedBytes < 100_000)
+      try await ledger.shrink(pages: 1000)
+      let small = try #require(try await ledger.size())
+      #expect(small.fileBytes < 100_000)
+      #expect(try await ledger.claim(open) == .claimed(unknownCalls: 0))
       await ledger.close()
     }
   }
@@ -84,7 +139,7 @@ import Testing
       let ledger = try await SQLiteLedger.open(path: "\(directory)/ledger.sqlite")
       await ledger.close()
       let claim = LedgerClaim(
-        messageID: "a", owner: "w", token: 1, lane: "a", now: start, leaseUntil: start + .seconds(1))
+        messageID: "a", token: 1, lane: "a", now: start, leaseUntil: start + .seconds(1))
       await #expect(throws: LedgerError.self) { try await ledger.claim(claim) }
     }
   }

@@ -14,6 +14,7 @@ final class MemoryLedger: Ledger {
     var leaseUntil: UnixTime
     var unknownCalls: Int
     var writtenAt: UnixTime
+    var keepUntil: UnixTime
     var result: [UInt8] = []
   }
 
@@ -36,6 +37,9 @@ final class MemoryLedger: Ledger {
   /// By what a job would be found again.
   func match(of id: String) -> LedgerMatch? { state.withLock { $0.matches[id] } }
 
+  /// How many jobs it remembers.
+  var count: Int { state.withLock { $0.rows.count } }
+
   func fail(_ operations: Set<Operation>) { state.withLock { $0.failing = operations } }
 
   func claim(_ claim: LedgerClaim) async throws(LedgerError) -> ClaimAnswer {
@@ -43,7 +47,7 @@ final class MemoryLedger: Ledger {
       guard var row = state.rows[claim.messageID] else {
         state.rows[claim.messageID] = Row(
           state: .open, token: claim.token, lane: claim.lane, leaseUntil: claim.leaseUntil, unknownCalls: 0,
-          writtenAt: claim.now)
+          writtenAt: claim.now, keepUntil: claim.keepUntil)
         state.order.append(claim.messageID)
         journal.add(.claimed(claim.messageID))
         return .claimed(unknownCalls: 0)
@@ -66,6 +70,7 @@ final class MemoryLedger: Ledger {
       row.lane = claim.lane
       row.leaseUntil = claim.leaseUntil
       row.writtenAt = claim.now
+      row.keepUntil = claim.keepUntil
       state.rows[claim.messageID] = row
       return before.state == .open
         ? .abandoned(lane: before.lane, unknownCalls: row.unknownCalls) : .claimed(unknownCalls: row.unknownCalls)
@@ -102,19 +107,20 @@ final class MemoryLedger: Ledger {
       if state.rows[claim.messageID] == nil { state.order.append(claim.messageID) }
       state.rows[claim.messageID] = Row(
         state: .settled, token: claim.token, lane: claim.lane, leaseUntil: claim.leaseUntil, unknownCalls: 0,
-        writtenAt: time, result: result)
+        writtenAt: time, keepUntil: claim.keepUntil, result: result)
       state.matches[claim.messageID] = claim.match
       journal.add(.settled(claim.messageID))
       return nil
     }
   }
 
-  func purge(before time: UnixTime, limit: Int) async throws(LedgerError) -> Int {
+  func purge(at time: UnixTime, from first: Int64, limit: Int) async throws(LedgerError) -> LedgerPurgeStep {
     try change(.settle) { state in
-      let old = state.order.prefix(limit).filter { id in state.rows[id].map { $0.writtenAt < time } ?? false }
+      let window = state.order.dropFirst(Int(first)).prefix(limit)
+      let old = window.filter { id in state.rows[id].map { $0.keepUntil < time } ?? false }
       for id in old { state.rows.removeValue(forKey: id) }
       state.order.removeAll { old.contains($0) }
-      return old.count
+      return LedgerPurgeStep(forgotten: old.count, next: window.count < limit ? nil : first + Int64(limit - old.count))
     }
   }
 

@@ -46,7 +46,7 @@ struct WorkerHarness: Sendable {
   }
 
   static var options: JobWorkerOptions {
-    var options = JobWorkerOptions(queue: "test.job", appID: "test-worker", owner: "host:1")
+    var options = JobWorkerOptions(queue: "test.job", appID: "test-worker")
     options.ledgerFailureThreshold = 3
     return options
   }
