@@ -44,10 +44,12 @@ enum FileChecks {
   ) -> Finding? {
     guard setting.path == "ledger.path" || setting.path.hasSuffix(".ledger.path") else { return nil }
     let bound = file.integers[String(setting.path.dropLast("path".count)) + "maxMegabytes"] ?? ledgerDefault
-    let size = (FileFacts(file.resolve(setting.value))?.size ?? 0) >> 20
-    guard size >= bound / 10 * 9 else { return nil }
+    let size = FileFacts(file.resolve(setting.value))?.size ?? 0
+    // Nine tenths, whatever the bound in a file is.
+    guard Double(size) >= Double(bound) * 1_048_576 * 0.9 else { return nil }
     return Finding(
-      check, .warning, "the ledger has \(size) of at most \(bound) MiB: at the bound the oldest results are forgotten",
+      check, .warning,
+      "the ledger has \(size >> 20) of at most \(bound) MiB: at the bound the oldest results are forgotten",
       mend: "raise ledger.maxMegabytes, or lower ledger.retentionHours")
   }
 
