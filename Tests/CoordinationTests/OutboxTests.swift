@@ -78,6 +78,8 @@ struct OutboxTests {
       _ = bench.sink.takePublished()
       _ = try await bench.relay.relay()
       #expect(bench.sink.published.isEmpty)
+      _ = try await bench.relay.relay()
+      #expect(try bench.jobs().isEmpty)
       #expect(try await bench.count("outbox") == 0)
       #expect(bench.metrics.outboxMessages.value == 0)
     }

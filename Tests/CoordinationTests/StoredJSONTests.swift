@@ -13,6 +13,6 @@ import Testing
   @Test(arguments: ["", String(repeating: "[", count: 513), "[1]\0"])
   func aRowThatIsDamagedIsAnError(text: String) {
     let error = #expect(throws: DatabaseError.self) { let _: [Int] = try StoredJSON.read(text) }
-    #expect(error?.code == .corrupt)
+    #expect(error?.code == .content)
   }
 }
