@@ -19,12 +19,16 @@ private struct ScriptedWork: BatchWork {
   let counted = Tick(0)
 
   func prepare(_ delivery: Delivery, at now: UnixTime) -> Preparation<String> {
-    .transaction(String(decoding: delivery.message.body, as: UTF8.self))
+    let body = String(decoding: delivery.message.body, as: UTF8.self)
+    if body == "done" { return .done(.nothing) }
+    return body.hasPrefix("look") ? .look(body) : .transaction(body)
   }
 
   func process(_ prepared: String, in transaction: CoordinatorTransaction) throws(DatabaseError) -> Conclusion {
     if let fault, failures.add(1) <= fault.tries { throw DatabaseError(fault.code, "no store") }
     if prepared == "mistake" { throw DatabaseError(.sql, "no such table") }
+    if prepared == "look: broken" { throw DatabaseError(.corrupt, "no reader") }
+    if prepared == "look" { return .nothing }
     if prepared == "poison" { throw DatabaseError(.constraint, "poison") }
     if prepared == "meanwhile", failures.add(1) < 2 { throw DatabaseError(.uniqueConstraint, "meanwhile") }
     if prepared == "busy", failures.add(1) < 3 { throw DatabaseError(.busy, "busy") }
@@ -33,7 +37,10 @@ private struct ScriptedWork: BatchWork {
   }
 
   func giveUp(_ prepared: String, at now: UnixTime) -> Conclusion {
-    Conclusion(dead: DeadReason(code: "INTERNAL_ERROR", text: "given up"))
+    let reply = ReplyMaker.reply(
+      CommandAnswer(.notStored), to: "replies", messageID: prepared, correlationID: nil, trace: nil, at: now)
+    return Conclusion(
+      reply: prepared.hasPrefix("look") ? reply : nil, dead: DeadReason(code: "INTERNAL_ERROR", text: "given up"))
   }
 
   func crashed(_ delivery: Delivery, at now: UnixTime) -> Conclusion { Conclusion(dead: .crashed) }
@@ -126,9 +133,7 @@ struct PipelineTests {
       #expect(await run([["meanwhile"]], bench).ackedCount == 1)
       let stored = try await bench.count("inbox")
       #expect(stored == 1)
-      // Its row is there for good: given up after the second try.
-      #expect(await run([["meanwhile"]], bench).ackedCount == 1)
-      #expect(bench.sink.published.map(\.exchange) == [Topology.Exchanges.dead])
+      #expect(bench.sink.published.isEmpty)
     }
   }
 
@@ -224,6 +229,19 @@ struct PipelineTests {
       await Task.yield()
     }
     return ""
+  }
+
+  @Test("A look that the store refuses is answered at once, and keeps nothing of its batch", .timeLimit(.minutes(1)))
+  func brokenLook() async throws {
+    try await Bench.with { bench in
+      let source = await run([["look", "a", "look: broken"], ["b"]], bench)
+      #expect(source.ackedCount == 4)
+      #expect(try await bench.count("inbox") == 2)
+      #expect(bench.sink.published.map(\.routingKey) == ["replies", "replies"])
+      let reply = try #require(bench.sink.published.first).message
+      #expect(try ErrorReply(json: reply.body).error.retryAfter == 30)
+      #expect(bench.health.state == .ok)
+    }
   }
 
   @Test("A database that was closed ends it, and nothing is acknowledged")

@@ -157,24 +157,33 @@ struct BatchStore<Work: BatchWork>: Sendable {
   // MARK: Looks
 
   /// Carries out what only looks, on a connection that waits for no writer.
+  ///
+  /// A look changes nothing, so one that fails is answered at once, and asked again by whoever needs it: what the batch has committed must
+  /// not wait for it.
+  /// - Returns: `nil` when the process is to end first.
   private func look(
     _ prepared: [Preparation<Work.Prepared>], _ committed: Committed, at now: UnixTime
   ) async -> Committed? {
     guard prepared.contains(where: { if case .look = $0 { true } else { false } }) else { return committed }
-    var delay = retryDelays.lowerBound
-    while true {
-      do throws(DatabaseError) {
-        var committed = committed
-        for (index, conclusion) in try await looks(prepared, at: now) { committed.conclusions[index] = conclusion }
-        health.succeeded(work.queue)
-        return committed
-      } catch {
-        if error.code == .closed { return nil }
-        health.failed(error, work.queue)
-        logger.error("what was asked cannot be read and is tried again", failure(error, 1, retryIn: delay))
-      }
-      do { try await Task.sleep(for: delay) } catch { return nil }
-      delay = min(delay * 2, retryDelays.upperBound)
+    var committed = committed
+    do throws(DatabaseError) {
+      for (index, conclusion) in try await looks(prepared, at: now) { committed.conclusions[index] = conclusion }
+    } catch {
+      if error.code == .closed { return nil }
+      let unanswered = refuseLooks(prepared, at: now)
+      for (index, conclusion) in unanswered { committed.conclusions[index] = conclusion }
+      logger.error("what was asked cannot be read", failure(error, unanswered.count, retryIn: nil))
+    }
+    return committed
+  }
+
+  /// Nothing is wrong with them, so none becomes a dead letter.
+  private func refuseLooks(_ prepared: [Preparation<Work.Prepared>], at now: UnixTime) -> [(Int, Conclusion)] {
+    prepared.enumerated().compactMap { index, item in
+      guard case .look(let request) = item else { return nil }
+      var conclusion = work.giveUp(request, at: now)
+      conclusion.dead = nil
+      return (index, conclusion)
     }
   }
 
