@@ -147,11 +147,17 @@ struct ProviderDictionaryTests {
   /// What is wrong with the account or its set-up stops the lane, with an alarm; it is not told as the recipients' fault one by one.
   @Test(
     arguments: [
-      "21609", "21616", "21657", "21663", "21702", "21704", "21705", "21709", "21711", "30032", "30033", "30035",
+      "21609", "21616", "21660", "21663", "21702", "21704", "21705", "21709", "21711", "30032", "30033", "30035",
       "30037",
     ])
   func setUpErrorsOfTwilioStopTheLane(code: String) throws {
     #expect(try Shipped.table("twilio").rule(code: code, status: 400).rule.class == .laneDown)
+  }
+
+  /// What depends on the country that is sent to says nothing about the others: it must not stop the lane.
+  @Test(arguments: ["21606", "21612", "21657", "21659"])
+  func sendersThatADestinationDoesNotTakeAreForAnotherLane(code: String) throws {
+    #expect(try Shipped.table("twilio").rule(code: code, status: 400).rule.class == .otherLane)
   }
 
   @Test(arguments: [

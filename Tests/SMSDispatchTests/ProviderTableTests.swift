@@ -22,7 +22,7 @@ struct ProviderTableTests {
       (400, "30005", "refused UNKNOWN_NUMBER"), (400, "30006", "refused NOT_MOBILE"),
       (400, "30007", "refused FILTERED"),
       (400, "30008", "refused UNDELIVERABLE"), (400, "30010", "refused PRICE_TOO_HIGH"),
-      (400, "30012", "refused VALIDITY_TOO_SHORT"), (400, "21606", "laneDown PROVIDER_CONFIGURATION"),
+      (400, "30012", "refused VALIDITY_TOO_SHORT"), (400, "21606", "otherLane SENDER_NOT_ALLOWED"),
       (400, "99999", "refused PROVIDER_REFUSED"), (422, nil, "refused PROVIDER_REFUSED"),
       (401, nil, "laneDown PROVIDER_CREDENTIALS"), (403, nil, "laneDown PROVIDER_CREDENTIALS"),
       (404, nil, "laneDown PROVIDER_CONFIGURATION"), (302, nil, "laneDown PROVIDER_CONFIGURATION"),
