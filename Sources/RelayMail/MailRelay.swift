@@ -18,18 +18,22 @@ public struct MailRelay: Sendable {
   /// - Parameters:
   ///   - configuration: The configuration, checked.
   ///   - log: What goes wrong beside the jobs.
+  ///   - metrics: Where its figures are.
   /// - Throws: what an operator has to mend: keys, certificates, the file of the suppression list.
-  public init(_ configuration: MailWorkerConfiguration, log: Logger) async throws(RelayMailError) {
+  public init(
+    _ configuration: MailWorkerConfiguration, log: Logger, metrics: MetricsRegistry
+  ) async throws(RelayMailError) {
     guard let table = configuration.table else {
       throw RelayMailError(.invalidConfiguration, "providersDirectory: smtp.json5 has problems")
     }
     let signer = try Self.signer()
     var clients: [SMTPClient] = []
     var lanes: [MailLane] = []
+    let figures = MailMetrics(metrics)
     for settings in configuration.lanes {
       let client = try Self.client(settings)
       clients.append(client)
-      lanes.append(MailLane(name: settings.lane.name, submitter: client, table: table))
+      lanes.append(MailLane(name: settings.lane.name, submitter: client, table: table, metrics: figures))
     }
     self.clients = clients
     self.lanes = configuration.lanes.map(\.lane)

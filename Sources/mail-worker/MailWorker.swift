@@ -9,7 +9,7 @@ import WorkerRuntime
       name: "mail-worker",
       summary: "Sends mail: takes jobs from the queue mail.relay, signs each and submits it to a mail server.")
     await ProcessMain.run(process) { (configuration: MailWorkerConfiguration, context: ServiceContext) in
-      let relay = try await MailRelay(configuration, log: context.log)
+      let relay = try await MailRelay(configuration, log: context.log, metrics: context.metrics)
       return [
         try await WorkerService(
           handler: relay.handler, lanes: relay.lanes, settings: configuration.worker, common: configuration.common,

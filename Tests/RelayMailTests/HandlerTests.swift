@@ -29,7 +29,9 @@ import WorkerRuntime
     let submitter = FakeSubmitter(answer)
     let signer = try DKIMSigner()
     let handler = MailJobHandler(
-      lanes: [MailLane(name: "a", submitter: submitter, table: try Shipped.table())],
+      lanes: [
+        MailLane(name: "a", submitter: submitter, table: try Shipped.table(), metrics: MailMetrics(MetricsRegistry()))
+      ],
       maker: MailMaker(
         senders: try senders ?? [.example(signer: signer)], relay: relay,
         composer: MailComposer(templates: try Shipped.templates(), keys: keys, appName: "Example")),

@@ -1,6 +1,7 @@
 import CurlTransport
 import FoundationEssentials
 import Messages
+import Telemetry
 import Testing
 import WorkerRuntime
 
@@ -9,9 +10,12 @@ import WorkerRuntime
 /// What replies and failures mean, by the table that is shipped.
 @Suite struct LaneTests {
   private func ending(
-    _ failure: SMTPFailure, to recipient: String = "ada@privaterelay.appleid.com"
+    _ failure: SMTPFailure, to recipient: String = "ada@privaterelay.appleid.com",
+    registry: MetricsRegistry = MetricsRegistry()
   ) async throws -> MailLane.Ending {
-    let lane = MailLane(name: "a", submitter: FakeSubmitter { _ in .failure(failure) }, table: try Shipped.table())
+    let lane = MailLane(
+      name: "a", submitter: FakeSubmitter { _ in .failure(failure) }, table: try Shipped.table(),
+      metrics: MailMetrics(registry))
     let mail = OutgoingMail(
       to: try #require(MailAddress(recipient)), sender: try .example(), text: MailText(subject: "s", text: "t"))
     return await lane.send([], mail, timeout: .seconds(1))
@@ -83,7 +87,10 @@ import WorkerRuntime
       (.final, "554 5.7.1 [HME1] failing both SPF and DKIM", "otherLane SENDER_NOT_AUTHENTICATED"),
       (.final, "550 5.7.515 required authentication level", "otherLane SENDER_NOT_AUTHENTICATED"),
       (.recipient, "530 5.7.0 Authentication required", "otherLane MAIL_CREDENTIALS"),
-      (.recipient, "450 4.1.8 Domain not found", "otherLane SENDER_REFUSED"),
+      (.recipient, "450 4.1.8 Domain not found", "retry SENDER_REFUSED"),
+      (.recipient, "450 4.7.25 cannot find your hostname", "retry SENDER_NOT_AUTHENTICATED"),
+      (.final, "451 4.7.1 no rDNS, try again in 300 seconds", "retry SENDER_NOT_AUTHENTICATED 300"),
+      (.sender, "450 4.1.8 Domain not found", "laneDown SENDER_REFUSED"),
       (.sender, "550 5.7.1 blocked using zen.spamhaus.org", "laneDown SENDER_BLOCKED"),
       (.greeting, "554 5.7.1 blocked using zen.spamhaus.org", "laneDown SENDER_BLOCKED"),
     ] as [(SMTPStage, String, String)])
@@ -94,7 +101,20 @@ import WorkerRuntime
       #expect(word(try await ending(failure, to: recipient).classification) == expected)
     }
     let known = try await ending(failure, to: "ada@GMAIL.com").classification
-    #expect(word(known) == expected.replacing("otherLane", with: "laneDown"))
+    #expect(word(known) == "laneDown " + expected.split(separator: " ")[1])
+  }
+
+  /// Servers that blame the sender without taking the lane down would otherwise be seen by nobody.
+  @Test func whatTakesNoLaneDownIsCounted() async throws {
+    let registry = MetricsRegistry()
+    let failure = SMTPFailure.refused(.recipient, 450, "4.7.25", "cannot find your hostname")
+    for recipient in ["ada@example.org", "ada@example.com", "ada@gmail.com"] {
+      _ = try await ending(failure, to: recipient, registry: registry)
+    }
+    _ = try await ending(.refused(.recipient, 550, "5.1.1", "no such user"), to: "ada@example.org", registry: registry)
+    let lines = registry.render().split(separator: "\n").filter { $0.hasPrefix("countersign_mail_replies_downgraded") }
+    #expect(
+      lines == [#"countersign_mail_replies_downgraded_total{lane="a",reason="SENDER_NOT_AUTHENTICATED"} 2"#])
   }
 
   @Test(

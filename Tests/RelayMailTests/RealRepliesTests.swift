@@ -48,12 +48,14 @@ import WorkerRuntime
     }
   }
 
-  /// Nothing that a recipient's server says takes the lane down, whatever it quotes of the big ones.
+  /// Nothing that a recipient's server says takes the lane down, whatever it quotes of the big ones; and what it says for now is not final.
   @Test func noneTakesTheLaneDownForAnUnknownReceiver() throws {
     let table = try Shipped.table()
     let recipient = try #require(MailAddress("ada@example.org"))
     for line in try lines() where [.recipient, .data, .content, .final].contains(line.stage) {
-      #expect(table.rule(line.stage, line.reply, recipient: recipient).class != .laneDown, "\(line.text)")
+      let rule = table.rule(line.stage, line.reply, recipient: recipient)
+      #expect(rule.class != .laneDown, "\(line.text)")
+      if line.reply.code / 100 == 4 { #expect(rule.class == .retry, "\(line.text)") }
     }
   }
 

@@ -7,6 +7,7 @@ struct MailLane: Sendable {
   let name: String
   let submitter: any MailSubmitter
   let table: ReplyTable
+  let metrics: MailMetrics
 
   /// What became of a submission, and whether nothing is to be sent to the recipient any more.
   struct Ending: Sendable, Hashable {
@@ -68,6 +69,7 @@ struct MailLane: Sendable {
 
   private func ending(_ reply: SMTPReply, _ stage: SMTPStage, _ recipient: MailAddress) -> Ending {
     let rule = table.rule(stage, reply, recipient: recipient)
+    if rule.isDowngraded { metrics.downgraded(lane: name, reason: rule.reason) }
     let reason = Reason(rule.reason, rule.detail, providerCode: reply.codes)
     let suppress = rule.suppress == true
     return switch rule.class {

@@ -24,6 +24,8 @@ struct ReplyRule: KeyedPart, Sendable, Hashable {
   let suppress: Bool?
   /// When it is tried again, if the reply does not say.
   let delaySeconds: Int?
+  /// Whether the table's row takes the lane down, and this one does not: in no file.
+  var isDowngraded = false
 
   static let keys = CodingKeys.allCases.map(\.rawValue)
 
@@ -31,11 +33,12 @@ struct ReplyRule: KeyedPart, Sendable, Hashable {
     case stages, codes, enhanced, texts, `class`, reason, detail, suppress, delaySeconds
   }
 
-  /// The same about this mail alone.
-  var asOtherLane: ReplyRule {
+  /// Of a row that takes the lane down: the same about this mail alone. What a server says for now may be over the next time, as when its
+  /// DNS did not answer; what it says for good is for another lane.
+  func ofOneMail(isPermanent: Bool) -> ReplyRule {
     ReplyRule(
-      stages: stages, codes: codes, enhanced: enhanced, texts: texts, class: .otherLane, reason: reason, detail: detail,
-      suppress: suppress, delaySeconds: delaySeconds)
+      stages: stages, codes: codes, enhanced: enhanced, texts: texts, class: isPermanent ? .otherLane : .retry,
+      reason: reason, detail: detail, suppress: suppress, delaySeconds: delaySeconds, isDowngraded: true)
   }
 
   func fits(_ stage: SMTPStage, _ reply: SMTPReply, lowerText: String) -> Bool {

@@ -73,7 +73,7 @@ struct ReplyTable: Sendable {
     let text = reply.text.lowercased().split(whereSeparator: \.isWhitespace).joined(separator: " ")
     let rule = rules.first { $0.fits(stage, reply, lowerText: text) } ?? Self.fallback(reply)
     guard rule.class == .laneDown, Self.mayBeOthers(stage), let recipient else { return rule }
-    return receivers.contains(recipient.domain.lowercased()) ? rule : rule.asOtherLane
+    return receivers.contains(recipient.domain.lowercased()) ? rule : rule.ofOneMail(isPermanent: reply.code / 100 == 5)
   }
 
   /// Whether a reply may be that of the recipient's server, handed on by the one that the mail is submitted to.
