@@ -1,4 +1,5 @@
 import AMQP
+import Database
 import Messages
 import Telemetry
 import Testing
@@ -57,6 +58,27 @@ struct CommandAgeTests {
       bench.clock.advance(by: .milliseconds(milliseconds))
       let reply = try await bench.ask(start, sentAt: sentAt)
       #expect((reply.type == "verification.started.v1") == isCarriedOut)
+    }
+  }
+
+  @Test("A start that waited for the store has aged, and is not carried out late")
+  func storeFault() async throws {
+    try await Bench.with { bench in
+      bench.fault = OneFault(.diskFull) { [clock = bench.clock] in clock.advance(by: .seconds(60)) }
+      let reply = try await bench.ask(start, sentAt: bench.clock.now())
+      #expect(try ErrorReply(json: reply.body).error.reason == "COMMAND_TOO_OLD")
+      #expect(try bench.jobs().isEmpty && bench.events().isEmpty)
+      #expect(try await bench.count("verification") == 0)
+    }
+  }
+
+  @Test("A start without a timestamp that waited for the store has its whole life before it")
+  func freshLife() async throws {
+    try await Bench.with { bench in
+      bench.fault = OneFault(.diskFull) { [clock = bench.clock] in clock.advance(by: .seconds(60)) }
+      let started = try VerificationStarted(json: try await bench.ask(start).body)
+      #expect(started.expiresAt == bench.clock.now() + bench.rules.policy.lifetime)
+      #expect(try bench.jobs().count == 1)
     }
   }
 

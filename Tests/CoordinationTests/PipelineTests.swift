@@ -181,6 +181,44 @@ struct PipelineTests {
     }
   }
 
+  @Test("Only what was stored proves that the store works: what needs no transaction condemns nobody")
+  func noProof() async throws {
+    try await Bench.with { bench in
+      let source = await run([["a", "done", "look"]], bench, work: ScriptedWork(fault: (.sql, 8)))
+      #expect(source.ackedCount == 3)
+      #expect(bench.sink.published.isEmpty)
+      let stored = try await bench.count("inbox")
+      #expect(stored == 1)
+    }
+  }
+
+  @Test("A statement that fails for ever is the message's when the store takes others", .timeLimit(.minutes(1)))
+  func loneMistake() async throws {
+    try await Bench.with { bench in
+      let source = await run([["mistake"], ["mistake", "mistake"], ["a"]], bench)
+      #expect(source.ackedCount == 4)
+      #expect(bench.sink.published.map(\.message.body) == Array(repeating: Array("mistake".utf8), count: 3))
+      let inbox = try await bench.dump("inbox")
+      #expect(inbox.contains("|a|") && !inbox.contains("probe"))
+      #expect(bench.health.state == .ok)
+    }
+  }
+
+  @Test("A table that is missing stops it: no number of tries makes a dead letter", .timeLimit(.minutes(1)))
+  func missingTable() async throws {
+    try await Bench.with { bench in
+      try await bench.run("DROP TABLE inbox")
+      let (source, pipeline) = make([["a"]], bench)
+      let running = Task { await pipeline.run() }
+      let rounds = BatchStore<ScriptedWork>.maxDoubtfulRounds * 2
+      while bench.logs.events.filter({ "\($0.message)".contains("tried again") }).count < rounds { await Task.yield() }
+      running.cancel()
+      await running.value
+      #expect(source.ackedCount == 0)
+      #expect(bench.sink.published.isEmpty)
+    }
+  }
+
   @Test(
     "A file that cannot be written stops it: nothing is acknowledged, nothing becomes a dead letter",
     .timeLimit(.minutes(1)))

@@ -20,6 +20,14 @@ struct CommandWork: BatchWork {
   var queue: String { Topology.Queues.commands }
 
   func prepare(_ delivery: Delivery, at now: UnixTime) -> Preparation<CommandRequest> {
+    prepare(delivery, at: now, isNew: true)
+  }
+
+  func prepareAgain(_ delivery: Delivery, at now: UnixTime) -> Preparation<CommandRequest> {
+    prepare(delivery, at: now, isNew: false)
+  }
+
+  private func prepare(_ delivery: Delivery, at now: UnixTime, isNew: Bool) -> Preparation<CommandRequest> {
     let envelope: Envelope
     do throws(ContractProblem) {
       envelope = try Envelope(delivery)
@@ -27,7 +35,8 @@ struct CommandWork: BatchWork {
     } catch {
       return .done(refuse(delivery, error, at: now))
     }
-    metrics.noteSkew(of: envelope, at: now)
+    // The wait for the store says nothing of the sender's clock.
+    if isNew { metrics.noteSkew(of: envelope, at: now) }
     do throws(APIError) {
       let request = try preparer.prepare(envelope, body: delivery.message.body, at: now)
       return request.order.isLook ? .look(request) : .transaction(request)

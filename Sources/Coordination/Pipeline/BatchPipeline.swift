@@ -33,7 +33,8 @@ final class BatchPipeline<Work: BatchWork>: Sendable {
     self.source = source
     self.work = work
     store = BatchStore(
-      work: work, database: database, outbox: outbox, retention: rules.retention, conversions: conversions,
+      work: work, database: database, outbox: outbox, clock: clock, retention: rules.retention,
+      conversions: conversions,
       health: health, metrics: metrics, logger: logger, retryDelays: retryDelays)
     self.outbox = outbox
     self.clock = clock
@@ -97,14 +98,10 @@ final class BatchPipeline<Work: BatchWork>: Sendable {
   func process(_ deliveries: [Delivery], isCrashed: Bool = false) async -> Batch? {
     let startedAt = ContinuousClock.now
     metrics.batchSize(of: work.queue, deliveries.count)
-    let now = clock.now()
-    let prepared = deliveries.map { isCrashed ? .done(work.crashed($0, at: now)) : work.prepare($0, at: now) }
-    guard let committed = await store.commit(prepared, at: now) else { return nil }
-    let conclusions = zip(prepared, committed.conclusions).map { prepared, conclusion in
-      if case .done(let conclusion) = prepared { return conclusion }
-      return conclusion ?? .nothing
-    }
-    return Batch(deliveries: deliveries, conclusions: conclusions, row: committed.row, startedAt: startedAt)
+    guard let committed = await store.commit(deliveries, isCrashed: isCrashed) else { return nil }
+    return Batch(
+      deliveries: deliveries, conclusions: committed.conclusions.map { $0 ?? .nothing }, row: committed.row,
+      startedAt: startedAt)
   }
 
   // MARK: Publishing

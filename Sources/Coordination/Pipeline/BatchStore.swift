@@ -10,6 +10,7 @@ struct BatchStore<Work: BatchWork>: Sendable {
   let work: Work
   let database: Database
   let outbox: Outbox
+  let clock: any WallClock
   let retention: Duration
   let conversions: ConversionKeeper
   let health: StorageHealth
@@ -25,69 +26,120 @@ struct BatchStore<Work: BatchWork>: Sendable {
     var changes = ConversionChanges()
   }
 
-  /// What remains to be stored of a batch, and what is.
+  /// How far a batch is.
   private struct Progress {
+    let deliveries: [Delivery]
+    var prepared: [Preparation<Work.Prepared>]
+    /// When it was prepared; its transactions take place then.
+    var now: UnixTime
     var committed: Committed
+    /// What has a transaction that is not committed.
     var left: [Int]
   }
 
+  /// A failure that may be one message's or the store's is waited for so often, 20 s by the delays of every day, before the store is asked.
+  static var maxDoubtfulRounds: Int { 10 }
+
   /// Tries until all is stored or given up.
   /// - Returns: `nil` when the process is to end first; what was not acknowledged is then delivered again.
-  func commit(_ prepared: [Preparation<Work.Prepared>], at now: UnixTime) async -> Committed? {
-    var progress = Progress(
-      committed: Committed(conclusions: prepared.map { _ in nil }), left: Array(prepared.indices))
+  func commit(_ deliveries: [Delivery], isCrashed: Bool) async -> Committed? {
+    var progress = begin(deliveries, isCrashed: isCrashed)
     var delay = retryDelays.lowerBound
-    while true {
-      guard let error = await advance(&progress, prepared, at: now) else {
+    var doubtfulRounds = 0
+    while !progress.left.isEmpty {
+      guard let error = await advance(&progress) else {
         health.succeeded(work.queue)
-        return await look(prepared, progress.committed, at: now)
+        break
       }
       if error.code == .closed { return nil }
+      doubtfulRounds = error.fault == .doubtful ? doubtfulRounds + 1 : 0
+      if doubtfulRounds >= Self.maxDoubtfulRounds, await takesWrites(at: clock.now()) {
+        for index in progress.left { giveUp(index, error, &progress) }
+        health.succeeded(work.queue)
+        break
+      }
       health.failed(error, work.queue)
       logger.error(
         "a batch cannot be stored and is tried again", failure(error, progress.left.count, retryIn: delay))
       do { try await Task.sleep(for: delay) } catch { return nil }
       delay = min(delay * 2, retryDelays.upperBound)
+      prepareAgain(&progress)
+    }
+    return await look(progress)
+  }
+
+  // MARK: Preparation
+
+  private func begin(_ deliveries: [Delivery], isCrashed: Bool) -> Progress {
+    let now = clock.now()
+    var progress = Progress(
+      deliveries: deliveries, prepared: [], now: now,
+      committed: Committed(conclusions: deliveries.map { _ in nil }), left: [])
+    for (index, delivery) in deliveries.enumerated() {
+      progress.prepared.append(
+        isCrashed ? .done(work.crashed(delivery, at: now)) : work.prepare(delivery, at: now))
+      note(index, &progress)
+    }
+    return progress
+  }
+
+  /// While the store failed, commands have aged: they are judged, and begin, at the time of the next try.
+  private func prepareAgain(_ progress: inout Progress) {
+    progress.now = clock.now()
+    let left = Set(progress.left)
+    progress.left = []
+    for (index, delivery) in progress.deliveries.enumerated() {
+      switch progress.prepared[index] {
+      case .done: continue
+      case .transaction: guard left.contains(index) else { continue }
+      case .look: break
+      }
+      progress.prepared[index] = work.prepareAgain(delivery, at: progress.now)
+      note(index, &progress)
     }
   }
 
+  private func note(_ index: Int, _ progress: inout Progress) {
+    switch progress.prepared[index] {
+    case .transaction: progress.left.append(index)
+    case .look: break
+    case .done(let conclusion): progress.committed.conclusions[index] = conclusion
+    }
+  }
+
+  // MARK: Storing
+
   /// Stores what is left of a batch, as far as that is possible now.
   /// - Returns: why something is still left; `nil` when nothing is.
-  private func advance(
-    _ progress: inout Progress, _ prepared: [Preparation<Work.Prepared>], at now: UnixTime
-  ) async -> DatabaseError? {
-    do throws(DatabaseError) {
-      let committed = try await write(progress.left.map { prepared[$0] }, at: now)
-      await take(committed, progress.left, &progress)
+  private func advance(_ progress: inout Progress) async -> DatabaseError? {
+    guard let error = await advance(progress.left, &progress) else {
+      progress.left = []
       return nil
-    } catch {
-      guard error.fault != .store else { return error }
-      guard progress.left.count > 1 || error.fault == .content else { return error }
-      if progress.left.count > 1 {
-        logger.error(
-          "a batch cannot be stored and is taken apart", failure(error, progress.left.count, retryIn: nil))
-      }
-      return await advanceOneByOne(&progress, prepared, at: now)
     }
+    guard error.fault != .store else { return error }
+    guard progress.left.count > 1 || error.fault == .content else { return error }
+    if progress.left.count > 1 {
+      logger.error(
+        "a batch cannot be stored and is taken apart", failure(error, progress.left.count, retryIn: nil))
+    }
+    return await advanceOneByOne(&progress)
   }
 
   /// One of them makes the transaction fail: the others must not suffer for it.
   ///
   /// A failure that may be the store's is held against a message only when one behind it can be stored, and it fails once more.
-  private func advanceOneByOne(
-    _ progress: inout Progress, _ prepared: [Preparation<Work.Prepared>], at now: UnixTime
-  ) async -> DatabaseError? {
+  private func advanceOneByOne(_ progress: inout Progress) async -> DatabaseError? {
     var suspects: [Int] = []
     var guilty: [Int] = []
     var last: DatabaseError?
     let all = progress.left
     for (place, index) in all.enumerated() {
-      let error = await advance(index, &progress, prepared, at: now)
+      let error = await advance([index], &progress)
       switch error?.fault {
       case nil:
         guilty += suspects
         suspects = []
-      case .content: giveUp(index, error, prepared, &progress, at: now)
+      case .content: giveUp(index, error, &progress)
       case .doubtful: suspects.append(index)
       case .store:
         progress.left = guilty + suspects + all[place...]
@@ -96,39 +148,34 @@ struct BatchStore<Work: BatchWork>: Sendable {
       if error?.fault == .doubtful { last = error }
     }
     for (place, index) in guilty.enumerated() {
-      guard let error = await advance(index, &progress, prepared, at: now) else { continue }
+      guard let error = await advance([index], &progress) else { continue }
       if error.fault == .store {
         progress.left = guilty[place...] + suspects
         return error
       }
-      giveUp(index, error, prepared, &progress, at: now)
+      giveUp(index, error, &progress)
     }
     progress.left = suspects
     return suspects.isEmpty ? nil : last
   }
 
-  /// Stores one alone.
-  /// - Returns: why it is not.
-  private func advance(
-    _ index: Int, _ progress: inout Progress, _ prepared: [Preparation<Work.Prepared>], at now: UnixTime
-  ) async -> DatabaseError? {
+  /// Stores some in one transaction.
+  /// - Returns: why they are not.
+  private func advance(_ indices: [Int], _ progress: inout Progress) async -> DatabaseError? {
+    let committed: Committed
     do throws(DatabaseError) {
-      await take(try await write([prepared[index]], at: now), [index], &progress)
-      return nil
+      committed = try await write(indices.map { progress.prepared[$0] }, at: progress.now)
     } catch {
       return error
     }
-  }
-
-  private func take(_ committed: Committed, _ indices: [Int], _ progress: inout Progress) async {
     for (index, conclusion) in zip(indices, committed.conclusions) {
       progress.committed.conclusions[index] = conclusion
     }
-    progress.left = []
-    guard let row = committed.row else { return }
+    guard let row = committed.row else { return nil }
     // Rows are published one by one here; this is the way of a fault, not of every day.
     if let earlier = progress.committed.row { await publishAlone(earlier) }
     progress.committed.row = row
+    return nil
   }
 
   private func publishAlone(_ row: OutboxRow) async {
@@ -141,17 +188,32 @@ struct BatchStore<Work: BatchWork>: Sendable {
     }
   }
 
-  private func giveUp(
-    _ index: Int, _ error: DatabaseError?, _ prepared: [Preparation<Work.Prepared>], _ progress: inout Progress,
-    at now: UnixTime
-  ) {
+  private func giveUp(_ index: Int, _ error: DatabaseError?, _ progress: inout Progress) {
     logger.error("a message cannot be stored and is given up", failure(error, 1, retryIn: nil))
-    guard case .transaction(let request) = prepared[index] else { return }
-    progress.committed.conclusions[index] = work.giveUp(request, at: now)
+    guard case .transaction(let request) = progress.prepared[index] else { return }
+    progress.committed.conclusions[index] = work.giveUp(request, at: progress.now)
   }
 
   private func failure(_ error: DatabaseError?, _ count: Int, retryIn: Duration?) -> LogMetadata {
     [.queue: work.queue, .count: count, .error: error?.description, .retryIn: retryIn]
+  }
+
+  /// Whether the store takes what every message writes, so that a failure that stays is the messages'.
+  private func takesWrites(at now: UnixTime) async -> Bool {
+    do throws(DatabaseError) {
+      try await database.write { [retention] session throws(DatabaseError) -> Void in
+        for table in ["verification", "usage", "outbox"] {
+          _ = try session.first("SELECT 1 FROM \(table)") { row throws(DatabaseError) in row.int(0) }
+        }
+        let probe = "countersign-probe"
+        try CoordinatorTransaction(session, at: now, retention: retention)
+          .record(RecordedReply(fingerprint: [], type: "", body: []), toMessage: probe)
+        try session.execute("DELETE FROM inbox WHERE message_id = ?", [.text(probe)])
+      }
+      return true
+    } catch {
+      return false
+    }
   }
 
   // MARK: Looks
@@ -161,11 +223,10 @@ struct BatchStore<Work: BatchWork>: Sendable {
   /// A look changes nothing, so one that fails is answered at once, and asked again by whoever needs it: what the batch has committed must
   /// not wait for it.
   /// - Returns: `nil` when the process is to end first.
-  private func look(
-    _ prepared: [Preparation<Work.Prepared>], _ committed: Committed, at now: UnixTime
-  ) async -> Committed? {
+  private func look(_ progress: Progress) async -> Committed? {
+    let (prepared, now) = (progress.prepared, progress.now)
+    var committed = progress.committed
     guard prepared.contains(where: { if case .look = $0 { true } else { false } }) else { return committed }
-    var committed = committed
     do throws(DatabaseError) {
       for (index, conclusion) in try await looks(prepared, at: now) { committed.conclusions[index] = conclusion }
     } catch {
@@ -212,10 +273,6 @@ struct BatchStore<Work: BatchWork>: Sendable {
     _ prepared: [Preparation<Work.Prepared>], at now: UnixTime
   ) async throws(DatabaseError) -> Committed {
     let confirmed = outbox.takeConfirmed()
-    let needsTransaction = prepared.contains { if case .transaction = $0 { true } else { false } }
-    guard needsTransaction || !confirmed.isEmpty else {
-      return Committed(conclusions: prepared.map { _ in nil }, row: nil)
-    }
     do throws(DatabaseError) {
       let committed = try await database.write { [work, retention] session throws(DatabaseError) in
         try Outbox.delete(confirmed, in: session)

@@ -12,6 +12,9 @@ protocol BatchWork: Sendable {
   /// Reads a delivery and does all that needs no transaction.
   func prepare(_ delivery: Delivery, at now: UnixTime) -> Preparation<Prepared>
 
+  /// Prepares a delivery once more, for a later time, because it could not be stored.
+  func prepareAgain(_ delivery: Delivery, at now: UnixTime) -> Preparation<Prepared>
+
   /// Carries out what was prepared.
   /// - Throws: what undoes the whole batch.
   func process(_ prepared: Prepared, in transaction: CoordinatorTransaction) throws(DatabaseError) -> Conclusion
@@ -24,6 +27,10 @@ protocol BatchWork: Sendable {
 
   /// Counts what was committed and published.
   func count(_ conclusion: Conclusion, took: Duration)
+}
+
+extension BatchWork {
+  func prepareAgain(_ delivery: Delivery, at now: UnixTime) -> Preparation<Prepared> { prepare(delivery, at: now) }
 }
 
 /// What a delivery needs.

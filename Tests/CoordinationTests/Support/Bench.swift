@@ -32,6 +32,8 @@ final class Bench {
   let operationSweeper: OperationSweeper
   let logs = MemorySink()
   let health = StorageHealth()
+  /// What the commands meet in the store.
+  var fault: OneFault?
   private let directory: URL
   private var messages = 0
 
@@ -174,7 +176,11 @@ final class Bench {
         conversions: conversions),
       handler: CommandHandler(
         rules, keeper: keeper, jobs: jobs, operations: operations, conversions: conversions), metrics: metrics)
-    await pipeline(source, work, marks).run()
+    if let fault {
+      await pipeline(source, FailingWork(inner: work, fault: fault), marks).run()
+    } else {
+      await pipeline(source, work, marks).run()
+    }
     return source
   }
 
