@@ -16,7 +16,8 @@ enum LineText {
     line += "\""
   }
 
-  /// The text with `"`, `\` and control characters (C0, DEL, C1, line and paragraph separator) escaped as JSON does.
+  /// The text with `"`, `\` and control characters (C0, DEL, C1, line and paragraph separator) and the
+  /// controls that turn the writing direction round escaped as JSON does.
   private static func appendEscaped(_ text: String, to line: inout String, limit: Int) {
     var room = limit
     for scalar in text.unicodeScalars {
@@ -31,7 +32,7 @@ enum LineText {
       case 0x0A: line += "\\n"
       case 0x0D: line += "\\r"
       case 0x09: line += "\\t"
-      case 0..<0x20, 0x7F...0x9F, 0x2028, 0x2029:
+      case 0..<0x20, 0x7F...0x9F, 0x2028, 0x2029, 0x202A...0x202E, 0x2066...0x2069:
         let hexadecimal = String(scalar.value, radix: 16)
         line += "\\u" + String(repeating: "0", count: 4 - hexadecimal.utf8.count) + hexadecimal
       default: line.unicodeScalars.append(scalar)

@@ -16,7 +16,7 @@ public struct CountersignProgram: Sendable {
     do {
       invocation = try CountersignSyntax.all.parse(arguments)
     } catch {
-      streams.error("countersign: \(error.description)\n")
+      streams.error("countersign: \(TerminalText.lines(error.description))\n")
       return error.exitCode
     }
     switch invocation {
@@ -31,11 +31,11 @@ public struct CountersignProgram: Sendable {
     do {
       let output = try await carryOut(arguments)
       let text = arguments.flag("json") ? output.json.json() : output.text
-      if !text.isEmpty { streams.output(text + "\n") }
+      if !text.isEmpty { streams.output(TerminalText.lines(text) + "\n") }
       return output.exitCode
     } catch {
-      if arguments.flag("json") { streams.output(Self.json(error).json() + "\n") }
-      streams.error("countersign: \(error.description)\n")
+      if arguments.flag("json") { streams.output(TerminalText.lines(Self.json(error).json()) + "\n") }
+      streams.error("countersign: \(TerminalText.lines(error.description))\n")
       return error.exitCode
     }
   }

@@ -18,7 +18,7 @@ enum DeadLetterText {
   }
 
   static func done(_ what: String, _ outcome: DeadLetters.Outcome, redriveID: String?) -> CommandOutput {
-    var lines = outcome.letters.map { "\($0.id)  \($0.reason)" }
+    var lines = outcome.letters.map { TerminalText.line("\($0.id)  \($0.reason)") }
     lines.append("\(outcome.letters.count) \(what)" + (redriveID.map { " (redrive \($0))" } ?? ""))
     if !outcome.worn.isEmpty {
       lines.append("\(outcome.worn.count) left: redriven \(DeadLetter.maxRedrives) times already")

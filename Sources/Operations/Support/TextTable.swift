@@ -7,9 +7,9 @@ struct TextTable {
     self.headings = headings
   }
 
-  /// The lines; empty cells at the end of a line leave no space behind.
+  /// The lines; empty cells at the end of a line leave no space behind. A cell stays on its line whatever it holds.
   var text: String {
-    let all = [headings] + rows
+    let all = [headings] + rows.map { $0.map(TerminalText.line) }
     let widths = headings.indices.map { column in all.map { $0[column].count }.max() ?? 0 }
     return all.map { row in
       let line = zip(row, widths).map { $0 + String(repeating: " ", count: $1 - $0.count) }.joined(separator: "  ")
