@@ -6,11 +6,12 @@ enum CountersignSyntax {
   static let all = CommandSyntax(
     "countersign", "Verifies phone numbers and apps, revokes tokens, and looks after the queues that do it.",
     discussion: """
-      Where the broker is, and as whom to go there, is taken from the options, else from the environment, else from
-      .run/stack.env of the development stack, else from the configuration file:
+      Where the broker is, and as whom to go there, is taken from the options, else from the environment, else from the
+      configuration file. Where neither options nor environment name an installation, .run/stack.env of the development
+      stack takes the place of all three:
         COUNTERSIGN_AMQP_URL           verify, app, revoke, …    amqp://service:PASSWORD@HOST:PORT/VHOST
         COUNTERSIGN_OPERATOR_AMQP_URL  dead, conversion, …       amqp://operator:PASSWORD@HOST:PORT/VHOST
-        COUNTERSIGN_MANAGEMENT_URL     topology, doctor          http://operator:PASSWORD@HOST:PORT
+        COUNTERSIGN_MANAGEMENT_URL     topology, doctor          https://operator:PASSWORD@HOST:PORT
 
       Exit codes:
         0   done

@@ -10,6 +10,14 @@ struct FileFacts: Sendable {
   let size: Int64
   /// Whether every user of the machine may read it.
   let isReadableByAll: Bool
+  /// Whether users other than the owner may write to it.
+  let isWritableByOthers: Bool
+  /// Whether every user of the machine may write to it.
+  let isWritableByAll: Bool
+  /// Whether it belongs to the superuser.
+  let isOwnedByRoot: Bool
+  /// Whether it belongs to the user that this process acts as.
+  let isOwnedByCaller: Bool
 
   /// - Returns: `nil` when the file cannot be looked at.
   init?(_ path: String) {
@@ -17,6 +25,10 @@ struct FileFacts: Sendable {
     guard stat(path, &status) == 0 else { return nil }
     size = Int64(status.st_size)
     isReadableByAll = status.st_mode & S_IROTH != 0
+    isWritableByOthers = status.st_mode & (S_IWGRP | S_IWOTH) != 0
+    isWritableByAll = status.st_mode & S_IWOTH != 0
+    isOwnedByRoot = status.st_uid == 0
+    isOwnedByCaller = status.st_uid == geteuid()
   }
 
   /// Bytes that are free for users on the file system of a directory.

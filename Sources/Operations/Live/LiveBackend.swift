@@ -2,6 +2,7 @@ internal import AMQP
 internal import Client
 internal import CurlTransport
 internal import Messages
+internal import ServiceRuntime
 internal import Telemetry
 
 /// The commands on a real installation.
@@ -14,7 +15,7 @@ struct LiveBackend: OperatorBackend {
     _ body: (ManagementAPI) async throws(OperationsError) -> Result
   ) async throws(OperationsError) -> Result {
     let (address, virtualHost) = try managementAddress()
-    return try await withTransport { (transport) throws(OperationsError) in
+    return try await withTransport(caFile: configuration.managementCAFile) { (transport) throws(OperationsError) in
       try await body(
         ManagementAPI(
           transport: CurlManagement(transport: transport, address: address, timeout: timeout), virtualHost: virtualHost)
@@ -111,6 +112,12 @@ struct LiveBackend: OperatorBackend {
     let endpoint = configuration.operatorUser.url == nil ? nil : try configuration.operatorUser.endpoint()
     if let url = configuration.managementURL {
       let address = try HTTPAddress(url.reveal())
+      guard configuration.allowsPlaintextManagement || URLParts(address.base)?.isUnprotected != true else {
+        throw OperationsError(
+          .configuration,
+          "the management API at \(address.base) is on another machine without TLS, so the operator's password would be readable on the way: use https://, or set management.allowPlaintext (COUNTERSIGN_MANAGEMENT_ALLOW_PLAINTEXT)"
+        )
+      }
       let credentials = address.credentials ?? endpoint.map { "\($0.username):\($0.password)" }
       return (HTTPAddress(base: address.base, credentials: credentials), endpoint?.virtualHost ?? "/")
     }

@@ -27,6 +27,10 @@ struct OperatorConfiguration: Configuration {
   let operatorUser: Broker
   /// The management API; a user in the URL or, with its password, that of the operator's broker.
   let managementURL: Secret?
+  /// Certificates that the management API's must come from; those of the system if nil.
+  let managementCAFile: String?
+  /// Whether the operator's password may cross the network readable.
+  let allowsPlaintextManagement: Bool
   /// Health of the coordinator, and of the workers.
   let coordinatorURL: String?
   let workers: [(name: String, urls: [String])]
@@ -36,9 +40,15 @@ struct OperatorConfiguration: Configuration {
   init(_ section: ConfigurationSection) {
     service = Broker(section.section("amqp"), who: "verify and enqueue")
     operatorUser = Broker(section.section("operator").section("amqp"), who: "dead and doctor")
-    managementURL = section.section("management").optionalString(
-      "url", "The management API of the broker, http://USER:PASSWORD@HOST:15672."
+    let management = section.section("management")
+    managementURL = management.optionalString(
+      "url", "The management API of the broker, https://USER:PASSWORD@HOST:15671."
     ).map { Secret($0) }
+    managementCAFile = management.path(
+      "caFile", "Certificates that the management API's must come from, PEM; those of the system if absent.")
+    allowsPlaintextManagement = management.bool(
+      "allowPlaintext", default: false,
+      "Whether http:// to another machine is allowed: the password is readable on the way.")
     coordinatorURL = section.section("coordinator").optionalString(
       "url", "Where the coordinator serves its health, http://HOST:PORT.")
     workers = [
