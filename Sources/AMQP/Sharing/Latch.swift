@@ -29,9 +29,6 @@ final class Latch: Sendable {
       state.nextID += 1
       return state.nextID
     }
-    if let limit {
-      Self.timeouts.asyncAfter(deadline: .now() + limit.dispatchInterval) { [weak self] in self?.giveUp(id) }
-    }
     return await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         let isOpen: Bool? = state.withLock { state in
@@ -40,7 +37,11 @@ final class Latch: Sendable {
           state.waiters[id] = continuation
           return nil
         }
-        if let isOpen { continuation.resume(returning: isOpen) }
+        if let isOpen { return continuation.resume(returning: isOpen) }
+        // Only now: a limit that is over before the waiter stands in the list would pass it by, and it would wait for ever.
+        if let limit {
+          Self.timeouts.asyncAfter(deadline: .now() + limit.dispatchInterval) { [weak self] in self?.giveUp(id) }
+        }
       }
     } onCancel: {
       giveUp(id)
