@@ -108,6 +108,13 @@ func eventually(
   }
 }
 
+/// What this process has taken of the processors so far.
+func processorTime() -> Duration {
+  var time = timespec()
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+  return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+}
+
 extension Message {
   init(id: String, _ text: String = "{}") {
     self.init(contentType: "application/json", messageID: id, body: Array(text.utf8))

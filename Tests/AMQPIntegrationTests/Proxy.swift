@@ -23,8 +23,10 @@ final class Proxy: Sendable {
     var prefetch: UInt16?
     /// Goes to each client before the next frame of the broker, once.
     var injected: [UInt8] = []
-    /// A client that sends this is told by the broker, as it were, that its connection is closed for an internal error.
+    /// A client that sends this is told by the broker, as it were, that its connection is closed, with `closeCode`.
     var forbidden: [UInt8] = []
+    /// FRAME_ERROR.
+    var closeCode: UInt16 = 501
     /// New connections are accepted and get no answer.
     var isBlackHole = false
   }
@@ -139,7 +141,7 @@ final class Proxy: Sendable {
       let count = recv(client, &buffer, buffer.count, 0)
       guard count > 0 else { break }
       if FrameFilter.contains(rules.forbidden, buffer[..<count]) {
-        _ = write(FrameFilter.connectionClose[...], to: client)
+        _ = write(FrameFilter.connectionClose(rules.closeCode)[...], to: client)
         // The answer to it is the last that is read.
         _ = recv(client, &buffer, buffer.count, 0)
         break
@@ -202,8 +204,10 @@ struct FrameFilter {
   /// The broker's basic.cancel of a consumer.
   static let consumerCancel: [UInt8] = [1, 0, 1, 0, 0, 0, 6, 0, 60, 0, 30, 0, 1, 0xCE]
 
-  /// The broker's connection.close with INTERNAL_ERROR.
-  static let connectionClose: [UInt8] = [1, 0, 0, 0, 0, 0, 11, 0, 10, 0, 50, 0x02, 0x1D, 0, 0, 0, 0, 0, 0xCE]
+  /// The broker's connection.close.
+  static func connectionClose(_ code: UInt16) -> [UInt8] {
+    [1, 0, 0, 0, 0, 0, 11, 0, 10, 0, 50, UInt8(code >> 8), UInt8(code & 255), 0, 0, 0, 0, 0, 0xCE]
+  }
 
   static func contains(_ text: [UInt8], _ bytes: ArraySlice<UInt8>) -> Bool {
     guard !text.isEmpty, bytes.count >= text.count else { return false }

@@ -121,7 +121,7 @@ extension WithBroker {
             }
             let outcomes = try await publisher.publish(batch)
             for (number, outcome) in outcomes.enumerated() where number != 17 { #expect(outcome == .confirmed) }
-            guard case .returned(code: 541, _) = outcomes[17] else {
+            guard case .returned(code: 501, _) = outcomes[17] else {
               Issue.record("\(outcomes[17])")
               return
             }
@@ -131,6 +131,30 @@ extension WithBroker {
           }
         }
         #expect(try await admin.declareQueue(queue, passive: true).messageCount >= 40)
+      }
+    }
+
+    @Test func theTroubleOfTheBrokerIsNotBlamedOnWhatWasPublished() async throws {
+      try await Broker.withQueue { queue, _ in
+        try await withProxy { proxy, endpoint in
+          // INTERNAL_ERROR
+          proxy.change {
+            $0.forbidden = Array("innocent".utf8)
+            $0.closeCode = 541
+          }
+          try await withPublisher(endpoint: endpoint) { publisher, log in
+            try await eventually("the publisher is ready") { publisher.isReady }
+            async let outcome = publisher.publish(
+              Publication(message: Message(id: "1", "innocent"), exchange: "", routingKey: queue))
+            try await eventually("the connection was closed several times") {
+              log.all.count { if case .disconnected = $0 { true } else { false } } >= 5
+            }
+            proxy.change { $0.forbidden = [] }
+            let settled = try await outcome
+            #expect(settled == .confirmed)
+            #expect(!log.contains { if case .publicationGivenUp = $0 { true } else { false } })
+          }
+        }
       }
     }
 

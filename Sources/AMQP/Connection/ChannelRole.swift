@@ -12,7 +12,9 @@ protocol ChannelRole: AnyObject {
   /// The turn is over, and the status shows what it did.
   func turnEnded()
   /// When `tick` is to be called at the latest, if nothing happens before; `nil`: no time matters.
-  func due(now: Instant) -> Instant?
+  ///
+  /// - Parameter isBlocked: whether the broker does not read for now.
+  func due(isBlocked: Bool, now: Instant) -> Instant?
   /// Look after what depends on time; now and then, and when it is due.
   func tick(_ link: Link, now: Instant) throws(AMQPError)
   /// The broker closed the channel: whether opening another one will do. Otherwise the connection is ended.

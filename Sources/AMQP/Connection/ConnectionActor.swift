@@ -190,8 +190,10 @@ actor ConnectionActor {
     defer { link.watchdog.leave() }
     do {
       let now = Instant.now
+      // A turn that comes before a timer that has run out takes its place, and plans the next: busy turns must not put it off.
+      let ticks = ticks || session.isTickDue(now)
       var hasMore = false
-      if reads || link.hasPending {
+      if reads || ticks || link.hasPending {
         hasMore = try link.read(limit: Self.maxFramesPerTurn) { event throws(AMQPError) in
           try received(event, link, now)
         }
@@ -210,9 +212,9 @@ actor ConnectionActor {
 
   private func nextTick(_ link: Link, _ now: Instant) -> Instant {
     let regular = (link.heartbeat / Self.heartbeatParts).clamped(to: Self.heartbeatTick)
-    let tick = now + (drainDeadline == nil ? regular : Self.drainTick)
-    guard let due = role.due(now: now) else { return tick }
-    return min(tick, max(due, now))
+    return TickPlan.next(
+      after: now, regular: drainDeadline == nil ? regular : Self.drainTick,
+      due: role.due(isBlocked: link.isBlocked, now: now))
   }
 
   private func received(_ event: ChannelEvent, _ link: Link, _ now: Instant) throws(AMQPError) {

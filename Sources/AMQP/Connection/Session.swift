@@ -48,6 +48,12 @@ final class Session {
     timer.schedule(deadline: .now() + now.duration(to: time).dispatchInterval, leeway: Self.leeway)
   }
 
+  /// Whether `onTick` is due or overdue.
+  func isTickDue(_ now: ContinuousClock.Instant) -> Bool {
+    guard let tickAt else { return false }
+    return tickAt <= now
+  }
+
   /// Asks for one `onWritable`.
   func waitForRoom() {
     guard !isWaitingForRoom, !isEnded else { return }

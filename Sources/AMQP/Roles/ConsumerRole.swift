@@ -1,11 +1,6 @@
 /// Consumes one queue: hands deliveries over in batches, gathers acknowledgements, and notices when the broker has
 /// forgotten about the consumer.
 final class ConsumerRole: ChannelRole {
-  /// Part of the prefetch that may wait to be acknowledged: the broker hands out no others for them meanwhile.
-  static let gatheredPart = 4
-  /// How long what is finished behind a delivery that is not may wait for that one. Then it is acknowledged by itself, so that the
-  /// broker does not deliver it again if the connection is lost.
-  static let gapInterval: Duration = .milliseconds(250)
   /// How long after the broker cancelled the consumer it is started again.
   static let restartDelay: Duration = .milliseconds(500)
 
@@ -13,16 +8,11 @@ final class ConsumerRole: ChannelRole {
   private let queue: String
   private let prefetch: Int
   private let wantedTag: String
-  private let gathering: Gathering
   /// Number of the channel, over the life of the consumer.
   private var epoch: UInt32 = 0
   private var window = AckWindow()
   private var arrived: [Delivery] = []
-  private var lastFlush: Instant?
-  /// Since when something has been finished and not acknowledged.
-  private var finishedSince: Instant?
-  /// Since when something has been finished behind a delivery that is not.
-  private var gapSince: Instant?
+  private var acks: AckSchedule
   private var events: [ConnectionEvent] = []
   /// The tag of the consumer at the broker, while there is one.
   private var tag: String?
@@ -41,7 +31,7 @@ final class ConsumerRole: ChannelRole {
     self.prefetch = prefetch
     limit = prefetch
     self.wantedTag = tag
-    self.gathering = gathering
+    acks = AckSchedule(gathering, prefetch: prefetch)
     stall = StallDetector(timeout: stallTimeout, now: .now)
   }
 
@@ -72,10 +62,7 @@ final class ConsumerRole: ChannelRole {
   func received(_ event: ChannelEvent, _ link: Link, now: Instant) throws(AMQPError) {
     switch event {
     case .content(let content): try delivered(content, now)
-    case .consumerCancelled:
-      tag = nil
-      restartAt = now + Self.restartDelay
-      events.append(.consumerCancelled(queue: queue))
+    case .consumerCancelled: consumerCancelled(now)
     case .confirm, .blocked, .unblocked, .reply: break
     }
   }
@@ -89,9 +76,17 @@ final class ConsumerRole: ChannelRole {
     return next
   }
 
-  func due(now: Instant) -> Instant? {
-    var due = restartAt
-    if let gapSince { due = min(due ?? .distant, gapSince + Self.gapInterval) }
+  /// The broker cancelled the consumer, e.g. because the queue was deleted.
+  func consumerCancelled(_ now: Instant) {
+    tag = nil
+    restartAt = now + Self.restartDelay
+    events.append(.consumerCancelled(queue: queue))
+  }
+
+  func due(isBlocked: Bool, now: Instant) -> Instant? {
+    // Who wishes for no consumer may do so for hours, and for one again at any time.
+    var due = inbox.wish.limit(prefetch: prefetch) == nil ? nil : restartAt
+    if let gapDue = acks.gapDue { due = min(due ?? .distant, gapDue) }
     if tag != nil, window.outstanding < limit { due = min(due ?? .distant, stall.due) }
     return due
   }
@@ -125,8 +120,7 @@ final class ConsumerRole: ChannelRole {
     tag = nil
     isHeldBack = false
     window = AckWindow()
-    gapSince = nil
-    finishedSince = nil
+    acks.reset()
     arrived = []
     inbox.dropDeliveries()
     workOffline()
@@ -230,16 +224,17 @@ final class ConsumerRole: ChannelRole {
       case .discard: if window.reject(number) { try link.reject(number, requeue: false) }
       }
     }
-    if window.finished > 0 { finishedSince = finishedSince ?? now }
     guard window.finished > 0 else { return FollowUp() }
+    acks.finished(at: now)
     let isClosing = inbox.wish == .closed
     if let rest = timeToFlush(now) { return FollowUp(after: rest) }
-    lastFlush = now
-    finishedSince = nil
+    acks.flushes(at: now)
     try acknowledge(window.flush(), link)
-    if isClosing || isGapDue(now) { try acknowledge(window.flush(all: true), link) }
+    if isClosing || acks.isGapDue(finished: window.finished, now: now) {
+      try acknowledge(window.flush(all: true), link)
+    }
     // The ticks see to what stays behind a gap.
-    gapSince = window.finished > 0 ? gapSince ?? now : nil
+    acks.flushed(behindGap: window.finished, now: now)
     return FollowUp()
   }
 
@@ -247,11 +242,8 @@ final class ConsumerRole: ChannelRole {
   private func timeToFlush(_ now: Instant) -> Duration? {
     // Who stops may be gone soon, and what is not acknowledged would be delivered again.
     if inbox.wish >= .stopped { return nil }
-    if window.finished >= min(gathering.count, max(1, limit / Self.gatheredPart)) { return nil }
-    if gathering.isPrompt, window.finished == window.unacknowledged { return nil }
-    guard let since = gathering.isPrompt ? lastFlush : finishedSince else { return nil }
-    let rest = gathering.interval - since.duration(to: now)
-    return rest > .zero ? rest : nil
+    return acks.rest(
+      finished: window.finished, unacknowledged: window.unacknowledged, limit: limit, now: now)
   }
 
   private func acknowledge(_ flush: AckWindow.Flush, _ link: Link) throws(AMQPError) {
@@ -260,11 +252,5 @@ final class ConsumerRole: ChannelRole {
     if isBatch { link.socket.setCork(true) }
     defer { if isBatch { link.socket.setCork(false) } }
     for number in flush.alone { try link.acknowledge(number, multiple: false) }
-  }
-
-  /// Whether what is behind a gap has waited for long enough, or takes half of what the broker hands out at a time.
-  private func isGapDue(_ now: Instant) -> Bool {
-    guard let gapSince else { return false }
-    return gapSince.duration(to: now) >= Self.gapInterval || window.finished >= max(1, prefetch / 2)
   }
 }

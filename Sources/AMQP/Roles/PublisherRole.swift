@@ -5,7 +5,7 @@ final class PublisherRole: ChannelRole {
     var ticket: PublishTicket
     var position: Int
     var sentAt: Instant
-    /// How often the broker closed the connection when this one alone was unconfirmed.
+    /// How often the broker closed the connection, for what may have been its fault, when this one alone was unconfirmed.
     var closures = 0
 
     var publication: Publication { ticket.publications[position] }
@@ -28,8 +28,7 @@ final class PublisherRole: ChannelRole {
   private var outstandingBytes = 0
   /// Entries at the head of `waiting` one of which made the broker close the channel. They go one at a time.
   private var suspects = 0
-  /// When the broker began to read again: confirms are not late before that.
-  private var confirmClock: Instant?
+  private var confirms: ConfirmClock
   private var events: [ConnectionEvent] = []
 
   init(
@@ -39,6 +38,7 @@ final class PublisherRole: ChannelRole {
     window = SendWindow(gathering)
     self.inbox = inbox
     self.options = options
+    confirms = ConfirmClock(timeout: options.confirmTimeout)
     self.maxOutstanding = maxOutstanding
     self.maxOutstandingBytes = maxOutstandingBytes
   }
@@ -52,7 +52,7 @@ final class PublisherRole: ChannelRole {
   }
 
   func opened(_ link: Link, now: Instant) throws(AMQPError) {
-    confirmClock = now
+    confirms.start(at: now)
     try link.selectConfirms()
   }
 
@@ -63,7 +63,7 @@ final class PublisherRole: ChannelRole {
       if case .returned(let code, let text, let exchange, let routingKey) = content.start {
         returned(content.message, code, text, exchange, routingKey)
       }
-    case .unblocked: confirmClock = now
+    case .unblocked: confirms.start(at: now)
     case .blocked, .consumerCancelled, .reply: break
     }
   }
@@ -98,13 +98,12 @@ final class PublisherRole: ChannelRole {
     return FollowUp()
   }
 
-  func due(now: Instant) -> Instant? {
-    guard let oldest = tracker.oldest else { return nil }
-    return max(oldest.sentAt, confirmClock ?? oldest.sentAt) + options.confirmTimeout
+  func due(isBlocked: Bool, now: Instant) -> Instant? {
+    confirms.due(oldest: tracker.oldest?.sentAt, isBlocked: isBlocked)
   }
 
   func tick(_ link: Link, now: Instant) throws(AMQPError) {
-    guard !link.isBlocked, let due = due(now: now), now >= due else { return }
+    guard let due = due(isBlocked: link.isBlocked, now: now), now >= due else { return }
     throw AMQPError(.timedOut, "a publish was not confirmed within \(options.confirmTimeout)")
   }
 
@@ -123,9 +122,10 @@ final class PublisherRole: ChannelRole {
   }
 
   /// A connection that is closed for what was published on it takes all other publications with it. As with a channel, those that
-  /// may be at fault then go one at a time; one that still does it, again and again, is given up.
+  /// may be at fault then go one at a time; one that still does it, again and again, is given up. A broker that is in trouble itself
+  /// costs no publication.
   func connectionClosed(_ error: AMQPError) {
-    guard error.replyCode != ReplyCodes.connectionForced, !tracker.isEmpty else { return }
+    guard ReplyCodes.mayBeDueToPublication(error.replyCode), !tracker.isEmpty else { return }
     suspects += tracker.count
     guard tracker.count == 1, var culprit = tracker.reset().first else { return }
     culprit.closures += 1

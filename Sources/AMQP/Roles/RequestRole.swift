@@ -26,14 +26,14 @@ final class RequestRole: ChannelRole {
   private var asked: [String: RequestTicket] = [:]
   /// Tickets at the head of `waiting` one of which made the broker close the channel. They go one at a time.
   private var suspects = 0
-  /// When the broker began to read again: confirms are not late before that.
-  private var confirmClock: Instant?
+  private var confirms: ConfirmClock
   /// With so many requests without a reply those that nobody waits for are dropped.
   private var dropsAt = leastBeforeDrop
 
   init(inbox: Inbox<RequestTicket>, options: ConnectionOptions, maxOutstanding: Int) {
     self.inbox = inbox
     self.options = options
+    confirms = ConfirmClock(timeout: options.confirmTimeout)
     self.maxOutstanding = maxOutstanding
   }
 
@@ -42,7 +42,7 @@ final class RequestRole: ChannelRole {
   func takeEvents() -> [ConnectionEvent] { [] }
 
   func opened(_ link: Link, now: Instant) throws(AMQPError) {
-    confirmClock = now
+    confirms.start(at: now)
     try link.selectConfirms()
     // Before the first request, or the broker refuses its reply address.
     _ = try link.consume(Self.replyQueue, tag: "", noAck: true)
@@ -61,7 +61,7 @@ final class RequestRole: ChannelRole {
         throw AMQPError(.protocolViolation, "the broker confirmed publish \(tag), which is not outstanding")
       }
     case .consumerCancelled: throw AMQPError(.consumerCancelled, "the broker cancelled the consumer of replies")
-    case .unblocked: confirmClock = now
+    case .unblocked: confirms.start(at: now)
     case .blocked, .reply: break
     }
   }
@@ -80,14 +80,15 @@ final class RequestRole: ChannelRole {
     return FollowUp()
   }
 
-  func due(now: Instant) -> Instant? {
+  func due(isBlocked: Bool, now: Instant) -> Instant? {
+    guard !isBlocked else { return nil }
     let room = waiting.isEmpty ? nil : now + Self.roomTick
-    guard let confirm = confirmDue else { return room }
+    guard let confirm = confirmDue(isBlocked) else { return room }
     return min(confirm, room ?? confirm)
   }
 
   func tick(_ link: Link, now: Instant) throws(AMQPError) {
-    guard !link.isBlocked, let due = confirmDue, now >= due else { return }
+    guard let due = confirmDue(link.isBlocked), now >= due else { return }
     throw AMQPError(.timedOut, "a request was not confirmed within \(options.confirmTimeout)")
   }
 
@@ -124,9 +125,8 @@ final class RequestRole: ChannelRole {
   }
 
   /// When the oldest confirm that is missing is late.
-  private var confirmDue: Instant? {
-    guard let oldest = tracker.oldest else { return nil }
-    return max(oldest.sentAt, confirmClock ?? oldest.sentAt) + options.confirmTimeout
+  private func confirmDue(_ isBlocked: Bool) -> Instant? {
+    confirms.due(oldest: tracker.oldest?.sentAt, isBlocked: isBlocked)
   }
 
   /// Whoever gave up waiting does not say so here.

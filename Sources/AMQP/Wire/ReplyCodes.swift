@@ -5,6 +5,15 @@ enum ReplyCodes {
   static let notFound = 404
   static let notAllowed = 530
 
+  /// Whether the broker may have closed the connection because of what was published on it: it could not read the frames, or knows no
+  /// such method or flag. With the others it tells of an operator, of what this client may, or of trouble of its own.
+  static func mayBeDueToPublication(_ reply: Int?) -> Bool {
+    switch reply {
+    case 501, 502, 503, 504, 505, 540: true
+    default: false
+    }
+  }
+
   static func error(_ reply: Int, _ text: String) -> AMQPError {
     AMQPError(code(reply, text), "the broker says \(text.isEmpty ? "\(reply)" : text)", replyCode: reply)
   }

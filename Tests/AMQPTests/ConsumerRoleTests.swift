@@ -1,0 +1,28 @@
+import Testing
+
+@testable import AMQP
+
+struct ConsumerRoleTests {
+  private let start = ContinuousClock.now
+
+  @Test(arguments: [ConsumerInbox.Wish.paused, .stopped])
+  func aConsumerThatIsNotWishedForIsNotDueToBeStartedAgain(_ wish: ConsumerInbox.Wish) {
+    let inbox = ConsumerInbox()
+    let role = ConsumerRole(
+      inbox: inbox, queue: "q", prefetch: 10, tag: "t", gathering: .acknowledgements, stallTimeout: .seconds(30))
+    role.consumerCancelled(start)
+    #expect(role.due(isBlocked: false, now: start) == start + ConsumerRole.restartDelay)
+    inbox.wish(wish, Latch())
+    #expect(role.due(isBlocked: false, now: start + .seconds(1)) == nil)
+  }
+
+  @Test func aConsumerThatIsWishedForAgainIsDue() {
+    let inbox = ConsumerInbox()
+    let role = ConsumerRole(
+      inbox: inbox, queue: "q", prefetch: 10, tag: "t", gathering: .acknowledgements, stallTimeout: .seconds(30))
+    role.consumerCancelled(start)
+    inbox.wish(.paused, Latch())
+    inbox.wish(.trying, Latch())
+    #expect(role.due(isBlocked: false, now: start + .seconds(1)) == start + ConsumerRole.restartDelay)
+  }
+}
