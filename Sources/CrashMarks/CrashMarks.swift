@@ -7,11 +7,14 @@ public import Telemetry
 /// After a crash the broker delivers again all that was not acknowledged, and counts it as delivered, whether it was looked at or not.
 /// So what is redelivered is marked in a place that outlives the process, before anything of it is decoded, and the mark goes when the
 /// message is settled. Whoever finds the mark of a process that died looks closer: see ``MarkPlan``. What is delivered for the first
-/// time is not marked, and costs nothing.
+/// time is not marked, and costs nothing while no suspect is tried; then it waits for one trial.
 public final class CrashMarks: Sendable {
-  /// How long a message is alone at most, and how long the others are waited for before it. A message that ends the process does so
-  /// when it is read or answered, and not while a provider is waited for.
+  /// How long a message is alone at most. A message that ends the process does so when it is read or answered, and not while a
+  /// provider is waited for.
   public static let patience: Duration = .seconds(5)
+  /// How long the others are waited for before a message is alone: longer than a job may wait for a slot and be called after that. A
+  /// message that did not have the process to itself may end it as often as it likes, and is never counted.
+  public static let quietPatience: Duration = .seconds(90)
   /// The reason of dead letters and answers.
   public static let reason = "CRASHED"
   /// The header in which a quorum queue counts deliveries.
@@ -22,28 +25,33 @@ public final class CrashMarks: Sendable {
   private let queue: String
   private let store: (any MarkStore)?
   private let window: Window
+  private let quietPatience: Patience
   private let patience: Patience
   private let clock: any WallClock
   private let log: Logger
   private let found: Counter
   private let failures: Counter
+  private let suspects: Gauge
 
   /// - Parameters:
   ///   - queue: Where the messages come from.
   ///   - store: Where the marks stand; nil where nothing outlives the process.
   ///   - stepsAtOnce: Groups that are worked on at once.
   ///   - gate: That of the process, except in tests.
+  ///   - quietPatience: How long the others are waited for before.
   ///   - patience: How long a message is alone at most.
   ///   - clock: The time that marks are written at.
   ///   - log: Where it logs.
   ///   - metrics: Where its figures are.
   public init(
     queue: String, store: (any MarkStore)?, stepsAtOnce: Int, gate: TrialGate = .process,
+    quietPatience: Patience = .lasting(CrashMarks.quietPatience),
     patience: Patience = .lasting(CrashMarks.patience), clock: any WallClock, log: Logger, metrics: MetricsRegistry
   ) {
     self.queue = queue
     self.store = store
     self.gate = gate
+    self.quietPatience = quietPatience
     self.patience = patience
     self.clock = clock
     self.log = log
@@ -54,6 +62,10 @@ public final class CrashMarks: Sendable {
     ).with(queue)
     failures = metrics.counter(
       "countersign_crash_mark_failures_total", "Marks of redelivered messages that could not be read or written.",
+      labels: ["queue"]
+    ).with(queue)
+    suspects = metrics.gauge(
+      "countersign_crash_suspects", "Redelivered messages that are worked on one at a time, and are not over.",
       labels: ["queue"]
     ).with(queue)
   }
@@ -75,7 +87,9 @@ public final class CrashMarks: Sendable {
     work: @escaping @Sendable (MarkedStep) async -> Set<DeliveryTag>
   ) async {
     guard !redelivered.isEmpty else { return }
-    for step in await plan(redelivered) {
+    let steps = await plan(redelivered)
+    suspects.add(Double(steps.count { $0.treatment == .alone }))
+    for step in steps {
       await window.enter()
       if step.treatment == .group {
         await gate.enter()
@@ -87,6 +101,7 @@ public final class CrashMarks: Sendable {
         }
       } else {
         await tryAlone(step, spawn, work)
+        if step.treatment == .alone { suspects.add(-1) }
       }
     }
   }
@@ -102,7 +117,7 @@ public final class CrashMarks: Sendable {
     _ step: MarkedStep, _ spawn: (@escaping @Sendable () async -> Void) -> Void,
     _ work: @escaping @Sendable (MarkedStep) async -> Set<DeliveryTag>
   ) async {
-    let isQuiet = await gate.beginTrial(patience)
+    let isQuiet = await gate.beginTrial(quietPatience)
     await begin(step, isAlone: isQuiet)
     let trial = Wait()
     spawn {

@@ -2,7 +2,7 @@ import Synchronization
 
 /// Lets a message be worked on while nothing else in the process is, so that a crash has one cause only.
 ///
-/// Whoever works on messages enters and leaves, which costs a lock and no more. A trial waits until all have left and keeps others
+/// Whoever works on messages enters and leaves, which costs a lock and no more while there is no trial. A trial waits until all have left and keeps others
 /// out. There is one for a process, whatever queues it takes messages from: a process dies as a whole.
 public final class TrialGate: Sendable {
   /// That of this process.
@@ -65,16 +65,17 @@ public final class TrialGate: Sendable {
     return isQuiet
   }
 
-  /// Ends a trial.
+  /// Ends a trial. Whoever waits to enter is let in before the next trial, which waits until they have left: suspects keep nobody
+  /// waiting for longer than one trial.
   /// - Parameter goesOn: Whether its message is still being worked on, as one of many now; its end leaves.
   func endTrial(goesOn: Bool = false) {
     let woken = state.withLock { state -> [CheckedContinuation<Void, Never>] in
       if goesOn { state.inside += 1 }
-      if !state.trials.isEmpty { return [state.trials.removeFirst()] }
-      state.isTrial = false
-      defer { state.entrants = [] }
+      var woken = state.entrants.map(\.continuation)
       for entrant in state.entrants { state.inside += entrant.count }
-      return state.entrants.map(\.continuation)
+      state.entrants = []
+      if state.trials.isEmpty { state.isTrial = false } else { woken.append(state.trials.removeFirst()) }
+      return woken
     }
     for continuation in woken { continuation.resume() }
   }

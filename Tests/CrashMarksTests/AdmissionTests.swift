@@ -81,6 +81,41 @@ extension Patience {
   fileprivate static let none = Patience {}
 }
 
+/// Time that passes when it is told to.
+private final class ManualTime: Sendable {
+  private struct State {
+    var now: Duration = .zero
+    var sleepers: [(due: Duration, wait: Wait)] = []
+  }
+
+  private let state = Mutex(State())
+
+  var isWaitedFor: Bool { state.withLock { !$0.sleepers.isEmpty } }
+
+  func patience(_ duration: Duration) -> Patience {
+    Patience { [self] in
+      let wait = Wait()
+      state.withLock { $0.sleepers.append(($0.now + duration, wait)) }
+      await withTaskCancellationHandler {
+        _ = await wait.value(.endless)
+      } onCancel: {
+        wait.finish(false)
+      }
+    }
+  }
+
+  func advance(by duration: Duration) {
+    let due = state.withLock { state in
+      state.now += duration
+      defer { state.sleepers.removeAll { $0.due <= state.now } }
+      return state.sleepers.filter { $0.due <= state.now }
+    }
+    for sleeper in due { sleeper.wait.finish(true) }
+  }
+
+  func clear() { state.withLock { $0.sleepers = [] } }
+}
+
 /// A number that tasks share.
 private final class Tally: Sendable {
   private let stored = Mutex(0)
@@ -96,9 +131,12 @@ private final class Tally: Sendable {
   private let registry = MetricsRegistry()
   private let logs = MemorySink()
 
-  private func marks(_ patience: Patience = .endless, store: (any MarkStore)?, atOnce: Int = 1) -> CrashMarks {
+  private func marks(
+    _ patience: Patience = .endless, quiet: Patience = .endless, store: (any MarkStore)?, atOnce: Int = 1
+  ) -> CrashMarks {
     CrashMarks(
-      queue: "q", store: store, stepsAtOnce: atOnce, gate: gate, patience: patience, clock: ManualClock(),
+      queue: "q", store: store, stepsAtOnce: atOnce, gate: gate, quietPatience: quiet, patience: patience,
+      clock: ManualClock(),
       log: Logger(label: "test", sink: logs), metrics: registry)
   }
 
@@ -156,10 +194,78 @@ private final class Tally: Sendable {
     #expect(registry.render().contains("countersign_crash_marks_found_total{queue=\"q\"} 2"))
   }
 
-  @Test func beingDeliveredBesideOthersIsNotBeingAlone() async {
+  @Test func aRepeatCulpritIsCountedInABusyProcess() async throws {
+    let time = ManualTime()
+    let seen = Mutex<[MarkTreatment]>([])
+    store.state.withLock { $0.rows[MessageKey(Self.delivery(1), queue: "q")] = MarkRecord(number: 1, owner: .dead) }
+    for _ in 0..<4 {
+      store.restart()
+      time.clear()
+      // A job that waits for a slot and is called then.
+      await gate.enter()
+      let marks = marks(
+        time.patience(CrashMarks.patience), quiet: time.patience(CrashMarks.quietPatience), store: store)
+      async let admission: Void = Self.admit([Self.delivery(1)], marks) { [store] step in
+        seen.withLock { $0.append(step.treatment) }
+        store.die()
+        return []
+      }
+      while !time.isWaitedFor { await Task.yield() }
+      let count = seen.withLock { $0.count }
+      time.advance(by: .seconds(70))
+      for _ in 0..<100 { await Task.yield() }
+      #expect(seen.withLock { $0.count } == count)
+      gate.leave()
+      await admission
+    }
+    #expect(seen.withLock { $0 } == [.alone, .alone, .alone, .bury])
+  }
+
+  @Test func whoeverWaitsIsLetInBetweenTwoTrials() async {
+    let gate = gate
+    let passed = Tally()
+    #expect(await gate.beginTrial(.endless))
+    await withTaskGroup(of: Void.self) { group in
+      group.addTask {
+        await gate.enter()
+        for _ in 0..<100 { await Task.yield() }
+        passed.add(1)
+        gate.leave()
+      }
+      group.addTask {
+        #expect(await gate.beginTrial(.endless))
+        #expect(passed.value == 1)
+        gate.endTrial()
+      }
+      for _ in 0..<1000 { await Task.yield() }
+      gate.endTrial()
+    }
+  }
+
+  @Test func suspectsAreShownUntilTheyAreOver() async {
+    let numbers = 1...3
+    store.state.withLock { state in
+      for number in numbers {
+        state.rows[MessageKey(Self.delivery(number), queue: "q")] = MarkRecord(number: 1, owner: .dead)
+      }
+    }
+    let shown = Mutex<[Bool]>([])
+    let left = Tally()
+    left.add(3)
+    await Self.admit(numbers.map { Self.delivery($0) }, marks(store: store)) { [registry] _ in
+      let line = "countersign_crash_suspects{queue=\"q\"} \(left.value)"
+      shown.withLock { $0.append(registry.render().contains(line)) }
+      left.add(-1)
+      return []
+    }
+    #expect(shown.withLock { $0 } == [true, true, true])
+    #expect(registry.render().contains("countersign_crash_suspects{queue=\"q\"} 0"))
+  }
+
+  @Test func besideWhatNeverEndsAMessageIsNotAlone() async {
     await gate.enter()
     store.state.withLock { $0.rows[MessageKey(Self.delivery(1), queue: "q")] = MarkRecord(number: 1, owner: .dead) }
-    await Self.admit([Self.delivery(1)], marks(.none, store: store)) { [store] step in
+    await Self.admit([Self.delivery(1)], marks(quiet: .none, store: store)) { [store] step in
       #expect(store.state.withLock { $0.rows[step.keys[0]]?.isAlone } == false)
       return []
     }

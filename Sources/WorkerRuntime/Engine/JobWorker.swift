@@ -1,3 +1,4 @@
+import AMQP
 public import CrashMarks
 public import ServiceRuntime
 import Synchronization
@@ -51,8 +52,9 @@ public final class JobWorker<Handler: JobHandler>: Service {
       handler: handler, options: options, lanes: lanes, ledger: ledger, source: source, sink: sink, clocks: clocks,
       log: log, metrics: metrics, ticker: SystemTicker(),
       marks: CrashMarks(
-        queue: options.queue, store: markStore, stepsAtOnce: MarkedJobs.groupsAtOnce, clock: clocks.wall,
-        log: log, metrics: metrics))
+        queue: options.queue, store: markStore, stepsAtOnce: MarkedJobs.groupsAtOnce(lanes),
+        quietPatience: .lasting(MarkedJobs.quietPatience(lanes, options.rules)), clock: clocks.wall, log: log,
+        metrics: metrics))
   }
 
   init(
@@ -157,7 +159,11 @@ public final class JobWorker<Handler: JobHandler>: Service {
     await withDiscardingTaskGroup { group in
       while let batch = await source.next() {
         inFlight.begin(batch.count)
-        let first = await jobs.workOffRedelivered(batch) { work in group.addTask { await work() } }
+        let redelivered = batch.filter(\.isRedelivered)
+        // Suspects are tried one at a time, and what is delivered for the first time does not wait for them all.
+        if !redelivered.isEmpty { group.addTask { await jobs.workOff(redelivered) } }
+        let first = batch.filter { !$0.isRedelivered }
+        if !first.isEmpty { await jobs.enter(first.count) }
         for delivery in first { group.addTask { await jobs.work(on: delivery) } }
         await inFlight.waitForRoom()
       }

@@ -1,6 +1,7 @@
 import CrashMarks
 import Database
 import Messages
+import Synchronization
 import Telemetry
 import Testing
 
@@ -93,6 +94,52 @@ import Testing
       #expect(standing?.isSuspect == false)
       await store.close()
     }
+  }
+
+  @Test func firstDeliveriesAreCarriedOutBetweenTwoTrials() async throws {
+    try await withTemporaryDirectory { directory in
+      let path = directory + "/marks.sqlite"
+      let suspects = try ["suspect-1", "suspect-2"].map { try job($0) }
+      for suspect in suspects { try await Self.die(of: suspect, times: 0, path) }
+      let trials = [Gate(), Gate()]
+      let began = Mutex(0)
+      try await withWorker(marks: try await Self.marks(path)) { worker in
+        worker.handler.onCall { _, attempt in
+          if attempt.jobID != "new" {
+            let number = began.withLock { count in
+              defer { count += 1 }
+              return count
+            }
+            await trials[number].wait()
+          }
+          return .accepted(reference: nil)
+        }
+        for suspect in suspects { worker.source.deliver(suspect, isRedelivered: true) }
+        try await eventually("the first trial") { began.withLock { $0 } == 1 }
+        let number = worker.source.deliver(try job("new"))
+        for _ in 0..<100 { await Task.yield() }
+        #expect(!worker.wasSettled(number))
+        trials[0].open()
+        try await eventually("the new job is carried out, or the second trial has begun") {
+          worker.wasSettled(number) || began.withLock { $0 } == 2
+        }
+        #expect(worker.wasSettled(number))
+        trials[1].open()
+        try await eventually("the suspects are settled") { worker.worker.jobsInFlight == 0 }
+      }
+    }
+  }
+
+  @Test(arguments: [([1], 4), ([64], 4), ([65], 5), ([64, 512], 36)])
+  func asManyRedeliveredJobsAsSlots(concurrency: [Int], groups: Int) {
+    let lanes = concurrency.map { LaneConfiguration(name: "a", concurrency: $0) }
+    #expect(MarkedJobs.groupsAtOnce(lanes) == groups)
+  }
+
+  @Test func theSlowestCallIsWaitedForBeforeATrial() {
+    let lanes = [LaneConfiguration(name: "a"), LaneConfiguration(name: "b", callTimeout: .seconds(120))]
+    #expect(MarkedJobs.quietPatience([lanes[0]], JobRules()) == .seconds(90))
+    #expect(MarkedJobs.quietPatience(lanes, JobRules()) == .seconds(200))
   }
 
   @Test func whatHasEndedIsWaitedForByNoTrial() async throws {
