@@ -137,10 +137,10 @@ extension WithBroker {
     @Test func theTroubleOfTheBrokerIsNotBlamedOnWhatWasPublished() async throws {
       try await Broker.withQueue { queue, _ in
         try await withProxy { proxy, endpoint in
-          // INTERNAL_ERROR
+          // RESOURCE_ERROR
           proxy.change {
             $0.forbidden = Array("innocent".utf8)
-            $0.closeCode = 541
+            $0.closeCode = 506
           }
           try await withPublisher(endpoint: endpoint) { publisher, log in
             try await eventually("the publisher is ready") { publisher.isReady }

@@ -5,11 +5,11 @@ enum ReplyCodes {
   static let notFound = 404
   static let notAllowed = 530
 
-  /// Whether the broker may have closed the connection because of what was published on it: it could not read the frames, or knows no
-  /// such method or flag. With the others it tells of an operator, of what this client may, or of trouble of its own.
+  /// Whether the broker may have closed the connection because of what was published on it: it could not read the frames, knows no
+  /// such method or flag, or failed while it worked on them (541, internal-error: the channel's process ended). With the others it tells of an operator, of what this client may, or of trouble of its own.
   static func mayBeDueToPublication(_ reply: Int?) -> Bool {
     switch reply {
-    case 501, 502, 503, 504, 505, 540: true
+    case 501, 502, 503, 504, 505, 540, 541: true
     default: false
     }
   }
