@@ -120,6 +120,30 @@ struct SteppingAroundTests {
     }
   }
 
+  @Test("A job of the process before, which may have been published, is dropped without a word: its result counts")
+  func droppedAfterRestart() async throws {
+    try await Bench.with { bench in
+      bench.sink.answer { $0.exchange == Topology.Exchanges.jobs ? .nacked : .confirmed }
+      let reply = try await bench.ask(
+        StartRevocation(
+          app: Bench.app, clientID: "com.example.web", token: AppleToken(.refreshToken, SecretField(Secret("token"))),
+          redirectURI: "https://example.com/"))
+      let id = try OperationStarted(json: reply.body).operationID
+      let job = try #require(try bench.published(AppleRevokeJob.self).first?.id)
+      try await bench.relay.takeOver()
+      // It stays one of the process before, also when it was put off again.
+      _ = try await bench.relay.relay()
+      let deadline = try await bench.operation(id).expiresAt
+      bench.clock.advance(by: deadline - bench.clock.now())
+      _ = try await bench.relay.relay()
+      #expect(try await bench.count("outbox") == 0)
+      #expect(bench.metrics.outboxMessages.value == 0)
+      #expect(try await bench.operation(id).state != .failed)
+      await bench.deliverResults([try bench.report(AppleRevokeJob.self, job, .accepted)])
+      #expect(try await bench.operation(id).ending == .revoked)
+    }
+  }
+
   // MARK: Results and looks
 
   @Test("Results of jobs that are not known are counted and passed over; a version that is not known is a dead letter")

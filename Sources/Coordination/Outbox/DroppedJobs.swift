@@ -12,21 +12,24 @@ struct DroppedJobs: Sendable {
   let operations: OperationReportHandler
 
   /// Takes jobs out of a row of the outbox, which goes when none is left in it.
-  /// - Parameter needed: what stays in the row.
+  /// - Parameters:
+  ///   - needed: what stays in the row.
+  ///   - isTold: whether it is certain that nobody took them. Otherwise a worker may have done them: what waits for them goes on waiting
+  ///     for its result, or its own deadline.
   func drop(
-    _ jobs: [OutgoingMessage], from number: Int, leaving needed: [OutgoingMessage], at now: UnixTime
+    _ jobs: [OutgoingMessage], from number: Int, leaving needed: [OutgoingMessage], isTold: Bool, at now: UnixTime
   ) async throws(DatabaseError) {
     do throws(DatabaseError) {
-      try await drop(jobs, from: number, leaving: needed, isTold: true, at: now)
+      try await remove(jobs, from: number, leaving: needed, isTold: isTold, at: now)
     } catch {
       // What they belong to cannot be read or dealt with. That must not keep the outbox.
       guard error.fault == .content else { throw error }
       metrics.skippedRows.with("outbox").increment()
-      try await drop(jobs, from: number, leaving: needed, isTold: false, at: now)
+      try await remove(jobs, from: number, leaving: needed, isTold: false, at: now)
     }
   }
 
-  private func drop(
+  private func remove(
     _ jobs: [OutgoingMessage], from number: Int, leaving needed: [OutgoingMessage], isTold: Bool, at now: UnixTime
   ) async throws(DatabaseError) {
     let (tally, changes, new) = try await database.write { [self] session throws(DatabaseError) in

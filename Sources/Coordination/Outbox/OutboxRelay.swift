@@ -1,5 +1,6 @@
 import AMQP
 import Database
+import Synchronization
 import Telemetry
 
 /// Publishes what was left over: at the start what the process before did not get confirmed, later what the broker did not take.
@@ -10,6 +11,8 @@ final class OutboxRelay: Sendable {
   private let logger: Logger
   private let metrics: CoordinatorMetrics
   private let dropped: DroppedJobs
+  /// The last row of the process before. It, or one before it, may have been published already; their numbers do not come again.
+  private let lastTakenOver = Mutex(0)
 
   /// Rows that are read at once.
   static let maxRows = 16
@@ -28,15 +31,17 @@ final class OutboxRelay: Sendable {
 
   /// Makes every row of the process before due. To be called before anything new is written.
   func takeOver() async throws(DatabaseError) {
-    let (count, live) = try await database.write { session throws(DatabaseError) in
+    let (last, count, live) = try await database.write { session throws(DatabaseError) in
       try session.execute("UPDATE outbox SET retry_at = 0")
       // Another version may be able to read what could not be read.
       try session.execute("UPDATE held_job SET due_at = 0 WHERE due_at = ?", [UnreadableRow.mark])
       return (
+        try Self.number("SELECT coalesce(max(number), 0) FROM outbox", session),
         try Self.number("SELECT coalesce(sum(count), 0) FROM outbox", session),
         try Self.number("SELECT count(*) FROM verification WHERE live = 1", session)
       )
     }
+    lastTakenOver.withLock { $0 = last }
     metrics.outboxMessages.set(Double(count))
     metrics.liveVerifications.set(Double(live))
     if count > 0 { logger.info("messages of the last run are published now", [.count: count]) }
@@ -52,6 +57,8 @@ final class OutboxRelay: Sendable {
   /// Publishes the rows that are due.
   /// - Returns: whether there may be more.
   func relay() async throws -> Bool {
+    // What is confirmed must not be found: past its deadline, it would be told of as a job that nobody took.
+    try await deleteConfirmed()
     let now = clock.now()
     let rows = try await database.read { session throws(DatabaseError) in
       try session.query(
@@ -77,7 +84,8 @@ final class OutboxRelay: Sendable {
     let needed = row.messages.filter { $0.discardAfter.map { now < $0 } ?? true }
     if !late.isEmpty {
       logger.warning("jobs that nobody took in time are dropped", [.count: late.count])
-      try await dropped.drop(late, from: row.number, leaving: needed, at: now)
+      let isNew = lastTakenOver.withLock { row.number > $0 }
+      try await dropped.drop(late, from: row.number, leaving: needed, isTold: isNew, at: now)
     }
     guard !needed.isEmpty else { return }
     _ = try await outbox.publish(OutboxRow(number: row.number, messages: needed), with: [])
