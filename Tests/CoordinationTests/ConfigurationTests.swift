@@ -47,9 +47,9 @@ struct ConfigurationTests {
   @Test("Page cache and readers have bounds, and commands an age")
   func database() throws {
     let options = try load("").content.databaseOptions
-    #expect(options.cacheKiB == 16_384 && options.readers == 1)
-    let loaded = try load("database: { cacheMiB: 256, readers: 2 }, commands: { maxAgeSeconds: 60 }").content
-    #expect(loaded.databaseOptions.cacheKiB == 262_144 && loaded.databaseOptions.readers == 2)
+    #expect(options.cacheKiB == 16_384 && options.readers == 2)
+    let loaded = try load("database: { cacheMiB: 256, readers: 3 }, commands: { maxAgeSeconds: 60 }").content
+    #expect(loaded.databaseOptions.cacheKiB == 262_144 && loaded.databaseOptions.readers == 3)
     #expect(loaded.rules.maxCommandAge == .seconds(60))
     #expect(try problems("database: { cacheMiB: 0 }").first?.contains("database.cacheMiB") == true)
     #expect(try problems("database: { cacheMiB: 1025 }").first?.contains("database.cacheMiB") == true)

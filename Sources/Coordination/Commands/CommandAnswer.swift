@@ -8,7 +8,8 @@ struct CommandAnswer: Sendable, Hashable {
   var error: APIErrorCode?
   /// As what the metrics count it, where its code does not say enough.
   var label: String?
-  /// Whether the same command may succeed later, nothing having been changed by it.
+  /// Whether the same command may succeed later. It may have changed something all the same: what it counted, or ended, stays so when it is
+  /// carried out again.
   var isTransient = false
 }
 

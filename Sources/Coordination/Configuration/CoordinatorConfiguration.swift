@@ -36,7 +36,7 @@ public struct CoordinatorConfiguration: ProcessConfiguration {
       * database.integer(
         "cacheMiB", default: 16, in: 1...1024, "Memory for pages of the file, at most, for the writer and each reader.")
     options.readers = database.integer(
-      "readers", default: 1, in: 1...8, "Connections that read beside the one that writes.")
+      "readers", default: 2, in: 1...8, "Connections that read beside the one that writes.")
     databaseOptions = options
     pepper = Self.pepper(
       section, "pepperFile",
