@@ -1,0 +1,127 @@
+"""The wall clock of a worker's host is set while calls are under way: none ends otherwise for it, and no lane stays down."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import time
+import unittest
+import urllib.request
+import uuid
+
+import simulator
+import stack
+from countersign_client import Client
+from process import Process
+
+JOBS = 50
+# How long the provider takes for one message: long enough to set the clock meanwhile.
+CALL_SECONDS = 3
+PATIENCE_SECONDS = 60
+
+
+def new_number():
+    """A mobile number of the plan of Germany that no other test uses."""
+    return f"+49172{uuid.uuid4().int % 10_000_000:07d}"
+
+
+def eventually(condition, what, timeout=PATIENCE_SECONDS):
+    """Waits for something outside."""
+    deadline = time.monotonic() + timeout
+    while not condition():
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"not within {timeout} s: {what}")
+        time.sleep(0.05)
+
+
+class ClockTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        directory = tempfile.TemporaryDirectory(prefix="countersign-")
+        cls.addClassCleanup(directory.cleanup)
+        cls.library = pathlib.Path(directory.name) / "clock_step.so"
+        compiler = next(filter(None, map(shutil.which, ["cc", "gcc", "clang"])))
+        source = pathlib.Path(__file__).with_name("clock_step.c")
+        subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", cls.library, source, "-ldl"], check=True, timeout=60)
+        for name in ["sms-worker-1", "sms-worker-2"]:
+            stack.stop(name)
+            cls.addClassCleanup(stack.start, name)
+
+    def setUp(self):
+        self.client = Client(os.environ["COUNTERSIGN_AMQP_URL"])
+        self.addCleanup(self.client.close)
+        self.addCleanup(simulator.clear_faults)
+        self.worker = Process("sms-worker")
+        self.addCleanup(self.end)
+        self.steps = pathlib.Path(self.worker.directory.name) / "step"
+        self.set_clock(0)
+        self.worker.variables |= {"LD_PRELOAD": str(self.library), "CLOCK_STEP_FILE": str(self.steps)}
+        self.worker.start()
+        self.worker.ready()
+
+    def end(self):
+        """Ends the worker in order: what a kill leaves unacknowledged would come to the next test's."""
+        with self.worker:
+            if self.worker.running and self.worker.running.poll() is None:
+                self.worker.stop()
+
+    def set_clock(self, seconds):
+        """Sets the worker's clock so far off; in one go, since it is read all the time."""
+        new = self.steps.with_suffix(".new")
+        new.write_text(str(seconds))
+        new.rename(self.steps)
+
+    def send(self):
+        deadline = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 7200))
+        body = {"to": new_number(), "text": f"Hello {uuid.uuid4()}", "lane": "twilio", "deadline": deadline}
+        self.client.send("countersign.jobs", "sms.dispatch", body, type="sms.dispatch.v1")
+
+    def metric(self, name, **labels):
+        """The sum of a metric's series that have those labels."""
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.worker.port}/metrics", timeout=20) as response:
+            lines = response.read().decode().splitlines()
+        wanted = [f'{key}="{value}"' for key, value in labels.items()]
+        return sum(
+            float(line.rsplit(" ", 1)[1]) for line in lines
+            if line.split("{")[0].split(" ")[0] == name and all(text in line for text in wanted))
+
+    def ended(self, outcome):
+        return self.metric("countersign_jobs_total", type="sms.dispatch", outcome=outcome)
+
+    def calls(self):
+        return self.metric("countersign_lane_calls_in_flight", type="sms.dispatch", lane="twilio")
+
+    def is_up(self):
+        return self.metric("countersign_lane_up", type="sms.dispatch", lane="twilio") == 1
+
+    def test_calls_under_way_end_as_they_would_have(self):
+        expected = 0
+        for step in [60, 0, 3600, 0, -3600]:
+            with self.subTest(step=step):
+                simulator.inject(provider="twilio", fault="latency", delaySeconds=CALL_SECONDS, count=10 * JOBS)
+                for _ in range(JOBS):
+                    self.send()
+                expected += JOBS
+                eventually(lambda: self.calls() == JOBS, "all calls are under way")
+                self.set_clock(step)
+                eventually(lambda: self.ended("accepted") == expected, "all are accepted", CALL_SECONDS + 10)
+                self.assertEqual(sum(self.ended(outcome) for outcome in ["unknown", "refused", "expired"]), 0)
+                self.assertTrue(self.is_up())
+                self.assertEqual(self.metric("countersign_worker_paused"), 0)
+                simulator.clear_faults()
+        self.assertNotIn("lane is down", self.worker.output())
+
+    def test_a_lane_that_is_down_comes_up_though_the_clock_was_set_back(self):
+        simulator.inject(provider="twilio", fault="401", count=1000)
+        self.send()
+        eventually(lambda: not self.is_up(), "the lane is down")
+        self.set_clock(-3600)
+        simulator.clear_faults()
+        self.send()
+        eventually(self.is_up, "the lane is up")
+        eventually(lambda: self.ended("accepted") >= 1, "a job is accepted")
+
+
+if __name__ == "__main__":
+    unittest.main()
