@@ -1,6 +1,5 @@
 """Jobs that are being retried when their connection to the broker is lost: as many as before."""
 
-import base64
 import http.server
 import json
 import os
@@ -8,9 +7,9 @@ import threading
 import time
 import unittest
 import urllib.parse
-import urllib.request
 import uuid
 
+import broker
 import stack
 from countersign_client import Client
 from process import Process
@@ -58,22 +57,6 @@ class BusyServer(http.server.ThreadingHTTPServer):
         """A worker that stops resets its connections."""
 
 
-def management(path, method="GET"):
-    """Asks the management API of the broker."""
-    url = urllib.parse.urlsplit(os.environ["COUNTERSIGN_TEST_MANAGEMENT_URL"])
-    request = urllib.request.Request(f"http://{url.hostname}:{url.port}{path}", method=method)
-    login = base64.b64encode(f"{url.username}:{url.password}".encode()).decode()
-    request.add_header("Authorization", f"Basic {login}")
-    with urllib.request.urlopen(request, timeout=20) as response:
-        return json.loads(response.read() or "null")
-
-
-def job_queues():
-    """The messages of each queue that holds jobs or delays them, by its name."""
-    return {one["name"]: one.get("messages", 0) for one in management("/api/queues/%2F")
-            if one["name"] == "sms.dispatch" or one["name"].startswith("countersign.retry.")}
-
-
 def eventually(what, condition, timeout=60):
     """Waits until a condition holds; the value that it had."""
     deadline = time.monotonic() + timeout
@@ -92,8 +75,7 @@ class LostConnectionTest(unittest.TestCase):
             stack.stop(name)
             self.addCleanup(stack.start, name)
         # What other tests have left in delay steps would leave them in the middle of this one.
-        for name in job_queues():
-            management(f"/api/queues/%2F/{urllib.parse.quote(name, safe='')}/contents", "DELETE")
+        broker.empty_job_queues()
         self.client = Client(os.environ["COUNTERSIGN_AMQP_URL"])
         self.addCleanup(self.client.close)
         self.provider = BusyServer()
@@ -117,12 +99,12 @@ class LostConnectionTest(unittest.TestCase):
     def consumer(self):
         """The name of the worker's connection that consumes."""
         suffix = f"/{self.worker.running.pid} consumer"
-        return next((one["name"] for one in management("/api/connections")
+        return next((one["name"] for one in broker.management("/api/connections")
                      if one.get("client_properties", {}).get("connection_name", "").endswith(suffix)), None)
 
     def messages(self):
         """How many jobs there are, in the queue, in hand and in delay steps."""
-        return sum(job_queues().values())
+        return sum(broker.job_queues().values())
 
     def test_as_many_as_before(self):
         eventually("nothing of other tests is left", lambda: self.messages() == 0)
@@ -134,7 +116,7 @@ class LostConnectionTest(unittest.TestCase):
             calls = self.provider.calls
             eventually("calls are under way", lambda: self.provider.calls >= (JOBS if loss == 0 else calls + 1))
             name = eventually("the consumer is there", self.consumer)
-            management(f"/api/connections/{urllib.parse.quote(name, safe='')}", "DELETE")
+            broker.management(f"/api/connections/{urllib.parse.quote(name, safe='')}", "DELETE")
             eventually("it has a new connection", lambda: self.consumer() not in (None, name))
         # What is called ends, and the figures of the management API are up to date.
         time.sleep(CALL_SECONDS + 4)
