@@ -54,9 +54,14 @@ class Process:
         return self
 
     def __exit__(self, *_):
+        # In order: what a kill leaves unacknowledged would come to the next test's process.
         if self.running and self.running.poll() is None:
-            self.running.kill()
-            self.running.wait()
+            self.running.terminate()
+            try:
+                self.running.wait(timeout=END_SECONDS)
+            except subprocess.TimeoutExpired:
+                self.running.kill()
+                self.running.wait()
         self.directory.cleanup()
 
     def replace(self, pattern, text):
