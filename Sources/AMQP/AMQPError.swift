@@ -50,7 +50,7 @@ public struct AMQPError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The queue had messages, and the consumer got none.
     public static let consumerStalled = Code(.consumerStalled)
 
-    /// Whoever published says that the message is wanted no more.
+    /// The publisher no longer wants the message.
     public static let unwanted = Code(.unwanted)
 
     public var description: String { base.rawValue }

@@ -1,4 +1,4 @@
-/// How long what goes to the broker may wait for more of its kind: a broker that gets twenty at a time takes less work for each of
+/// Time that a message to the broker may wait for more of its kind: a broker that gets twenty at a time takes less work for each of
 /// them, and so does the process that sends them.
 public struct Gathering: Sendable, Hashable {
   /// The longest that anything waits.

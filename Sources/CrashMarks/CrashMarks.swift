@@ -9,10 +9,10 @@ public import Telemetry
 /// message is settled. Whoever finds the mark of a process that died looks closer: see ``MarkPlan``. What is delivered for the first
 /// time is not marked, and costs nothing while no suspect is tried; then it waits for one trial.
 public final class CrashMarks: Sendable {
-  /// How long a message is alone at most. A message that ends the process does so when it is read or answered, and not while a
+  /// Time for which a message is alone at most. A message that ends the process does so when it is read or answered, and not while a
   /// provider is waited for.
   public static let patience: Duration = .seconds(5)
-  /// How long the others are waited for before a message is alone: longer than a job may wait for a slot and be called after that. A
+  /// Time that the others are waited for before a message is alone: longer than a job may wait for a slot and be called after that. A
   /// message that did not have the process to itself may end it as often as it likes, and is never counted.
   public static let quietPatience: Duration = .seconds(90)
   /// The reason of dead letters and answers.
@@ -151,7 +151,7 @@ extension CrashMarks {
     }
   }
 
-  /// How often a message was delivered before, as the broker counts: with its neighbours' crashes.
+  /// Number of earlier deliveries of a message, as the broker counts: with its neighbours' crashes.
   private static func redeliveries(_ delivery: Delivery) -> Int {
     max(1, delivery.message.headers[deliveryCount]?.intValue.map { Int(clamping: $0) } ?? 1)
   }

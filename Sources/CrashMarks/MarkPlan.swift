@@ -1,4 +1,4 @@
-/// What is done with a redelivered message.
+/// Treatment of a redelivered message.
 public enum MarkTreatment: Sendable, Hashable {
   /// It is worked on together with others, under a mark of them all.
   case group
@@ -22,20 +22,20 @@ public enum MarkPlan {
 
   /// A part of a plan: messages, by their places, that are treated together.
   public struct Step: Sendable, Hashable {
-    /// What is done with them.
+    /// Their treatment.
     public var treatment: MarkTreatment
     /// Their places among the messages that were asked about; one, unless they are a group.
     public var places: [Int]
   }
 
-  /// What is done with a message of which that is known.
+  /// Treatment of a message of which that is known.
   public static func treatment(_ standing: MarkStanding) -> MarkTreatment {
     if standing.deaths > maxDeaths { return .leave }
     if standing.deaths == maxDeaths { return .bury }
     return standing.isSuspect ? .alone : .group
   }
 
-  /// What is done with a message where no marks can be kept.
+  /// Treatment of a message where no marks can be kept.
   /// - Parameter redeliveries: How often it was delivered before, as the broker counts.
   public static func treatment(redeliveries: Int) -> MarkTreatment {
     // The broker's count includes this message's neighbours' crashes: nothing better is known here.

@@ -1,6 +1,6 @@
 /// A mark as it is stored: whoever wrote it was working on the message.
 public struct MarkRecord: Sendable, Hashable {
-  /// What became of the owner of a mark.
+  /// Fate of the owner of a mark.
   public enum Owner: Sendable, Hashable {
     /// It runs: its mark says nothing yet.
     case living
@@ -12,17 +12,17 @@ public struct MarkRecord: Sendable, Hashable {
     case nobody
   }
 
-  /// Who wrote it; 0 for nobody any more.
+  /// Its writer; 0 when it has none any longer.
   public var number: Int64
-  /// What became of him.
+  /// Its fate.
   public var owner: Owner
   /// Whether nothing else was being worked on in his process.
   public var isAlone: Bool
   /// Whether the message had been in a group whose process died.
   public var isSuspect: Bool
-  /// How many processes had died before while they worked on this message alone.
+  /// Number of processes that had died before while they worked on this message alone.
   public var deaths: Int
-  /// How many earlier deliveries of the message were marked and not settled.
+  /// Number of earlier deliveries of the message that were marked and not settled.
   public var begun: Int
 
   /// - Parameters:
@@ -40,13 +40,13 @@ public struct MarkRecord: Sendable, Hashable {
   }
 }
 
-/// What all marks of one message say together.
+/// Sum of all marks of one message.
 public struct MarkStanding: Sendable, Hashable {
   /// Whether a process died while the message was among those that it worked on.
   public private(set) var isSuspect = false
-  /// How many processes died while they worked on this message alone.
+  /// Number of processes that died while they worked on this message alone.
   public private(set) var deaths = 0
-  /// How many deliveries of the message were marked and not settled.
+  /// Number of deliveries of the message that were marked and not settled.
   public private(set) var begun = 0
   /// The owners whose marks are taken over by the next one.
   public private(set) var replaced: [Int64] = []

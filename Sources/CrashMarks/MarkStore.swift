@@ -1,9 +1,9 @@
 public import Database
 public import Telemetry
 
-/// Where marks outlive a crash.
+/// A place in which marks outlive a crash.
 public protocol MarkStore: Sendable {
-  /// What is known of messages; nothing for those without marks.
+  /// Knowledge of messages; nothing for those without marks.
   func find(_ keys: [MessageKey]) async throws(DatabaseError) -> [MessageKey: MarkStanding]
 
   /// Writes the marks of messages that are about to be worked on, in one commit. They take the places of what was found.
@@ -29,7 +29,7 @@ public protocol MarkStore: Sendable {
 public struct NewMark: Sendable, Hashable {
   /// The message.
   public var key: MessageKey
-  /// What is known of it.
+  /// Knowledge of it.
   public var standing: MarkStanding
   /// Whether nothing else is worked on in the process meanwhile.
   public var isAlone: Bool

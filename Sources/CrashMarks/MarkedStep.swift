@@ -2,14 +2,14 @@ public import AMQP
 
 /// Redelivered messages that are worked on together, and how.
 public struct MarkedStep: Sendable {
-  /// What is done with them.
+  /// Their treatment.
   public let treatment: MarkTreatment
   /// The messages; one, unless they are a group.
   public let deliveries: [Delivery]
   let keys: [MessageKey]
   let standings: [MarkStanding]
 
-  /// How many processes died of it; for one message.
+  /// Number of processes that died of it; for one message.
   public var deaths: Int { standings.map(\.deaths).max() ?? 0 }
 
   func marks(isAlone: Bool) -> [NewMark] {

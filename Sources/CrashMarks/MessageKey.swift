@@ -1,9 +1,9 @@
 public import AMQP
 import JOSE
 
-/// What a message is known by again when it is redelivered: a hash of its queue, its properties and its body.
+/// Identity of a message when it is redelivered: a hash of its queue, its properties and its body.
 ///
-/// What the broker itself counts or notes is left out, because that differs from delivery to delivery.
+/// Everything that the broker itself counts or notes is left out, because that differs from delivery to delivery.
 public struct MessageKey: Sendable, Hashable {
   let bytes: [UInt8]
 

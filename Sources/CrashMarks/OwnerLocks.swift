@@ -39,7 +39,7 @@ final class OwnerLocks: Sendable {
     Glibc.close(descriptor)
   }
 
-  /// What became of an owner. In doubt he lives: a mark that is not counted costs a crash more, one that is counted wrongly costs a
+  /// Fate of an owner. In doubt he lives: a mark that is not counted costs a crash more, one that is counted wrongly costs a
   /// message.
   func state(of owner: Int64) -> MarkRecord.Owner {
     if owner == 0 { return .nobody }

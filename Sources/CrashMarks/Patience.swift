@@ -1,6 +1,6 @@
 import Synchronization
 
-/// How long something is waited for.
+/// A time that something is waited for.
 public struct Patience: Sendable {
   let sleep: @Sendable () async -> Void
 
@@ -41,7 +41,7 @@ final class Wait: Sendable {
     return isFirst
   }
 
-  /// What it ended with: false when the patience was over before.
+  /// Its result: false when the patience was over before.
   func value(_ patience: Patience) async -> Bool {
     await withTaskGroup(of: Void.self) { group in
       group.addTask {

@@ -5,7 +5,7 @@ public import Telemetry
 public final class SQLiteMarkStore: MarkStore {
   /// Rows at which the oldest go. A process has marks of a few groups at once, and leaves them when it dies.
   static let maxRows = 4096
-  /// How old a mark may get: far longer than a message that is redelivered waits for somebody to take it.
+  /// Greatest age of a mark: far longer than a message that is redelivered waits for somebody to take it.
   static let retention: Duration = .seconds(48 * 3600)
 
   private let database: Database

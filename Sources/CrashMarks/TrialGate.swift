@@ -2,7 +2,7 @@ import Synchronization
 
 /// Lets a message be worked on while nothing else in the process is, so that a crash has one cause only.
 ///
-/// Whoever works on messages enters and leaves, which costs a lock and no more while there is no trial. A trial waits until all have left and keeps others
+/// Work on messages enters and leaves, which costs a lock and no more while there is no trial. A trial waits until all have left and keeps others
 /// out. There is one for a process, whatever queues it takes messages from: a process dies as a whole.
 public final class TrialGate: Sendable {
   /// That of this process.

@@ -1,11 +1,11 @@
 import CCurl
 import Glibc
 
-/// What a loop knows of its connections, so that it opens only a few at once.
+/// State of the connections of a loop, so that it opens only a few at once.
 ///
 /// Not `Sendable`: it belongs to the loop, and its slots, whose callbacks run inside the loop's calls of libcurl, tell it.
 final class Connections {
-  /// How many requests may wait for a connection of theirs to be opened. A TLS handshake takes some milliseconds of the loop's thread,
+  /// Number of requests that may wait for a connection of theirs to be opened. A TLS handshake takes some milliseconds of the loop's thread,
   /// and 25 where libcurl reads all authorities each time: so many of them stay far below any time-out for connecting (3 s), and
   /// enough are under way to fill the round trips to a distant server.
   static let maxOpening = 16

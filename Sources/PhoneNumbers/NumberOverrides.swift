@@ -1,4 +1,4 @@
-/// What is younger than the metadata of libphonenumber on the machine: data, in `Config/number-overrides.json5`, with the day on which
+/// Facts that are younger than the metadata of libphonenumber on the machine: data, in `Config/number-overrides.json5`, with the day on which
 /// it was made.
 ///
 /// It makes a number mobile only that the library does not know. It makes any number one that costs somebody, or impossible, so
@@ -129,7 +129,7 @@ extension NumberOverrides: Decodable {
 }
 
 extension PhoneNumber {
-  /// What libphonenumber calls the region of country codes that belong to no country.
+  /// Name that libphonenumber gives to the region of country codes that belong to no country.
   static let noCountry = "001"
 
   /// The number as the table says; else as it is. The lengths of a country grow, too: a number of the table's ranges is possible, whatever

@@ -10,7 +10,7 @@ struct Router: Sendable {
   private let messageBird: MessageBirdMessages
   private let aws: AWSMessaging
   private let apns: APNsGateway
-  /// What the SMPP server needs of the others.
+  /// Parts that the SMPP server needs of the others.
   let inbox: ProviderInbox
   let receipts: ReceiptReporter
   private let assessments: Assessments

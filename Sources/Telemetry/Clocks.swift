@@ -4,7 +4,7 @@
 public struct Clocks: Sendable {
   /// The time of day: for deadlines, leases, and what is written down or sent.
   public let wall: any WallClock
-  /// What passes between two moments: for time-outs, timers, pauses, back-offs and rates.
+  /// Time that passes between two moments: for time-outs, timers, pauses, back-offs and rates.
   public let monotonic: any MonotonicClock
 
   /// - Parameters:

@@ -24,7 +24,7 @@ public final class ManualMonotonicClock: MonotonicClock {
 public final class ManualClocks: Sendable {
   /// The time of day.
   public let wall: ManualClock
-  /// What passes.
+  /// Time that passes.
   public let monotonic = ManualMonotonicClock()
 
   /// - Parameter start: the time of day it shows first; 2026-07-01T12:00:00Z if not given.

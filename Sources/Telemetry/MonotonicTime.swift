@@ -23,7 +23,7 @@ public struct MonotonicTime: Sendable, Hashable {
     return MonotonicTime(nanoseconds: overflow ? (duration < .zero ? .max : .min) : difference)
   }
 
-  /// How much later `end` is than `start`; negative when it is earlier.
+  /// Time by which `end` is later than `start`; negative when it is earlier.
   public static func - (end: MonotonicTime, start: MonotonicTime) -> Duration {
     let (difference, overflow) = end.nanoseconds.subtractingReportingOverflow(start.nanoseconds)
     return .nanoseconds(overflow ? (end > start ? .max : .min) : difference)

@@ -12,7 +12,7 @@
 /// whose process was asleep for ten minutes has not been waited for during them: with a clock that ran on, every call would
 /// be over its time-out on waking up, before the answer that lies in the socket was read, and all would end as unknown.
 /// libcurl and Dispatch count by `CLOCK_MONOTONIC` too, so a transport's own time-out stays ahead of the one that guards it.
-/// What must end at a time of day (deadlines, leases) goes by the wall clock, which does run on.
+/// Whatever must end at a time of day (deadlines, leases) goes by the wall clock, which does run on.
 public struct SystemMonotonicClock: MonotonicClock {
   /// Creates it; all show the same time.
   public init() {}

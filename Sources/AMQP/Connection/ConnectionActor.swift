@@ -10,7 +10,7 @@ internal import Dispatch
 actor ConnectionActor {
   typealias Instant = ContinuousClock.Instant
 
-  /// How often a connection that stops looks whether it may.
+  /// Interval at which a connection that stops looks whether it may.
   static let drainTick: Duration = .milliseconds(100)
   /// Heartbeats are sent and checked so often in their interval, within these bounds. Everything else that depends on time says when it is
   /// due.

@@ -10,7 +10,7 @@ final class Session {
   private var isWaitingForRoom = false
   /// When the timer fires next.
   private var tickAt: ContinuousClock.Instant?
-  /// How late it may be.
+  /// Delay that it may have.
   private static let leeway = DispatchTimeInterval.milliseconds(10)
   private var isEnded = false
 

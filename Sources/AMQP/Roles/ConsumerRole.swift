@@ -84,7 +84,7 @@ final class ConsumerRole: ChannelRole {
   }
 
   func due(isBlocked: Bool, now: Instant) -> Instant? {
-    // Who wishes for no consumer may do so for hours, and for one again at any time.
+    // A wish for no consumer may stand for hours, and one for a consumer may come at any time.
     var due = inbox.wish.limit(prefetch: prefetch) == nil ? nil : restartAt
     if let gapDue = acks.gapDue { due = min(due ?? .distant, gapDue) }
     if tag != nil, window.outstanding < limit { due = min(due ?? .distant, stall.due) }
@@ -240,7 +240,7 @@ final class ConsumerRole: ChannelRole {
 
   /// - Returns: how long what is finished may wait for more yet; `nil` when it is to be acknowledged.
   private func timeToFlush(_ now: Instant) -> Duration? {
-    // Who stops may be gone soon, and what is not acknowledged would be delivered again.
+    // A stopping process may be gone soon, and the broker would deliver again what is not acknowledged.
     if inbox.wish >= .stopped { return nil }
     return acks.rest(
       finished: window.finished, unacknowledged: window.unacknowledged, limit: limit, now: now)

@@ -5,7 +5,7 @@ final class PublisherRole: ChannelRole {
     var ticket: PublishTicket
     var position: Int
     var sentAt: Instant
-    /// How often the broker closed the connection, for what may have been its fault, when this one alone was unconfirmed.
+    /// Number of times that the broker closed the connection, for what may have been its fault, when this one alone was unconfirmed.
     var closures = 0
 
     var publication: Publication { ticket.publications[position] }

@@ -12,7 +12,7 @@ final class RequestRole: ChannelRole {
     var sentAt: Instant
   }
 
-  /// How long requests that wait for room may find it late, when others end without a reply.
+  /// Time by which requests that wait for room may find it late, when others end without a reply.
   private static let roomTick: Duration = .milliseconds(100)
   /// Fewer requests without a reply are not worth a look whether anybody waits for them.
   private static let leastBeforeDrop = 1_024
@@ -129,7 +129,7 @@ final class RequestRole: ChannelRole {
     confirms.due(oldest: tracker.oldest?.sentAt, isBlocked: isBlocked)
   }
 
-  /// Whoever gave up waiting does not say so here.
+  /// A waiter that gave up does not say so here.
   private func dropDecided() {
     asked = asked.filter { !$0.value.isDecided }
     dropsAt = max(Self.leastBeforeDrop, 2 * asked.count)

@@ -4,7 +4,7 @@ struct AckSchedule {
 
   /// Part of the prefetch that may wait to be acknowledged: the broker hands out no others for them meanwhile.
   static let gatheredPart = 4
-  /// How long what is finished behind a delivery that is not may wait for that one. Then it is acknowledged by itself, so that the
+  /// Time that a finished delivery behind a delivery that is not may wait for that one. Then it is acknowledged by itself, so that the
   /// broker does not deliver it again if the connection is lost.
   static let gapInterval: Duration = .milliseconds(250)
 
@@ -47,7 +47,7 @@ struct AckSchedule {
     return now >= gapDue || finished >= max(1, prefetch / 2)
   }
 
-  /// What is finished is being acknowledged.
+  /// Finished deliveries are being acknowledged.
   mutating func flushes(at now: Instant) {
     lastFlush = now
     finishedSince = nil

@@ -45,7 +45,7 @@ struct AckWindow {
   private var lastCarried: UInt64 = 0
   /// Of those that are unacknowledged: what earlier consumers of the channel got.
   private(set) var carried = 0
-  /// What the broker counts against the prefetch. That is one consumer's: a new one on the same channel has all of it, whatever
+  /// Number of deliveries that the broker counts against the prefetch. That is one consumer's: a new one on the same channel has all of it, whatever
   /// those before it have left unacknowledged (RabbitMQ, "Consumer Prefetch").
   var outstanding: Int { unacknowledged - carried }
 

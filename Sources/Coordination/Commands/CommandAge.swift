@@ -1,7 +1,7 @@
 import Messages
 import Telemetry
 
-/// How long ago a command was sent, by the `timestamp` of its sender's clock.
+/// Age of a command, by the `timestamp` of its sender's clock.
 ///
 /// Nobody waits for the answer to an old start any more: its SMS would go to somebody who has gone, use up the budgets of those who
 /// ask now, and count as a code that did not come back.
@@ -17,7 +17,7 @@ enum CommandAge {
     return max(.zero, now - timestamp - unitOfTimestamp)
   }
 
-  /// Who asked may have gone when the command has waited for longer: apps give up after ten to thirty seconds. Clocks that NTP keeps do
+  /// The requester may have gone when the command has waited for longer: apps give up after ten to thirty seconds. Clocks that NTP keeps do
   /// not differ by as much.
   private static let longestPatience = Duration.seconds(10)
 

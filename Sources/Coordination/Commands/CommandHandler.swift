@@ -88,7 +88,7 @@ struct CommandHandler: Sendable {
     return Outcome(answer: answer, tally: tally)
   }
 
-  /// What comes of a message whose ID came before. One ID is one command, also while that waits.
+  /// Outcome of a message whose ID came before. One ID is one command, also while that waits.
   private func known(
     _ request: CommandRequest, in transaction: CoordinatorTransaction
   ) throws(DatabaseError) -> Outcome? {
@@ -109,7 +109,7 @@ struct CommandHandler: Sendable {
     return CommandAnswer(type: type, body: recorded.body, error: nil)
   }
 
-  /// Why a command comes too late to be carried out. Nothing was changed, so the answer is not recorded: under the same ID, with a
+  /// Reason for which a command is too late to be carried out. Nothing was changed, so the answer is not recorded: under the same ID, with a
   /// timestamp of the present, it is carried out. What waits for its assessment came in time.
   private func tooOld(
     _ request: CommandRequest, in transaction: CoordinatorTransaction
@@ -166,7 +166,7 @@ struct CommandHandler: Sendable {
       VerificationStarted(live, codeLength: rules.policy.codeLength, resent: false, wait: refusal.wait, at: now))
   }
 
-  /// Why a live verification cannot be gone on with: its time is over, or almost, or its code is lost.
+  /// Reason for which a live verification cannot be gone on with: its time is over, or almost, or its code is lost.
   private func endingEvent(
     of live: PhoneVerification, _ order: StartOrder, at now: UnixTime
   ) -> VerificationEvent? {

@@ -177,7 +177,7 @@ struct ConversionGuard: Sendable {
     blocks.values.count { $0.scope == scope && $0.isInForce(at: now) }
   }
 
-  /// What was counted, in no order.
+  /// The counts, in no order.
   func figures(_ scope: ConversionBlock.Scope, at now: UnixTime) -> [ConversionTable.Figures] {
     switch scope {
     case .prefix: prefixes.figures(at: slot(now))

@@ -158,7 +158,7 @@ final class ConversionKeeper: Sendable {
   }
 }
 
-/// What was counted for the keys with the most codes that did not come back, the worst first.
+/// Counts of the keys with the most codes that did not come back, the worst first.
 struct ConversionFigures: Sendable {
   /// The most of each that were asked for.
   var limit: Int

@@ -48,7 +48,7 @@ struct ConversionTable: Sendable {
     entries[key] = nil
   }
 
-  /// What was counted, in no order.
+  /// The counts, in no order.
   func figures(at now: Int64) -> [Figures] {
     entries.compactMap { key, entry in
       let counts = entry.window.counts(at: now)

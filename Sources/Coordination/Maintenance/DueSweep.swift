@@ -16,7 +16,7 @@ struct DueSweep: Sendable {
   /// Rows of one sweep that the log names; more would say nothing new.
   static let maxLogged = 16
 
-  /// What a transaction did.
+  /// Result of a transaction.
   struct Swept: Sendable {
     var tally = Tally()
     var messages = 0

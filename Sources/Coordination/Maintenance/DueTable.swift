@@ -11,6 +11,6 @@ enum DueTable: String, Sendable, CaseIterable {
   /// Whether a row is over, and due for deletion, without a look at its state: `?` is a retention ago.
   var isOver: String { self == .assessment ? "expires_at <= ?" : "(ended_at IS NOT NULL OR expires_at <= ?)" }
 
-  /// What makes room for others when a row is put off: a verification that nobody can read must not keep its number.
+  /// Change that makes room for others when a row is put off: a verification that nobody can read must not keep its number.
   var release: String { self == .verification ? ", live = 0" : "" }
 }

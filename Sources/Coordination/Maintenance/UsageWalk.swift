@@ -1,4 +1,4 @@
-/// Where the walk over the counts stands, and how fast it goes. A plain value without I/O.
+/// Position and speed of the walk over the counts. A plain value without I/O.
 ///
 /// It takes as many pages in a round as bring it around the table in ``rounds`` rounds: so what is over is found within a minute or so
 /// however large the table is, and a small one costs next to nothing. Each row is visited once a walk and needs one visit after its

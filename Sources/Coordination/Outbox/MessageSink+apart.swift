@@ -1,6 +1,6 @@
 import AMQP
 
-/// What became of a publication.
+/// Outcome of a publication.
 enum SendOutcome: Sendable, Hashable {
   /// The broker has answered.
   case answered(PublishOutcome)

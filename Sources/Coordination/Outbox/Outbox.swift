@@ -16,7 +16,7 @@ final class Outbox: Sendable {
   private let metrics: CoordinatorMetrics
   private let confirmed = Mutex<[Int]>([])
   private let lastAlarm = Mutex<UnixTime?>(nil)
-  /// What `/readyz` is told.
+  /// State that `/readyz` is told.
   let health: OutboxHealth
 
   /// How long a message waits that could not be delivered.
@@ -50,7 +50,7 @@ final class Outbox: Sendable {
     }
   }
 
-  /// What has to stay in its row, with the reason.
+  /// Messages that have to stay in their row, with the reason.
   private func unfinished(
     _ outcomes: some Sequence<(OutgoingMessage, SendOutcome)>
   ) async throws(AMQPError) -> [(OutgoingMessage, PublishOutcome)] {

@@ -16,7 +16,7 @@ final class OutboxHealth: Sendable {
   private let clock: any WallClock
   private let known = Mutex(State())
 
-  /// How long a buried message is told of: long enough for a check that looks every few minutes.
+  /// Time for which a buried message is told of: long enough for a check that looks every few minutes.
   static let memory = Duration.seconds(600)
 
   init(clock: any WallClock) {

@@ -4,7 +4,7 @@ import Telemetry
 
 /// Stores batches, and finds out whose fault it is when one cannot be stored.
 ///
-/// What lies in a message is its own misfortune: it is given up, and the others are stored without it. What lies in the database meets
+/// A fault that lies in a message is its own: it is given up, and the others are stored without it. What lies in the database meets
 /// every message, so nobody is given up: the batch waits, no other is taken, and readiness tells why. The broker keeps the messages.
 struct BatchStore<Work: BatchWork>: Sendable {
   let work: Work
@@ -19,21 +19,21 @@ struct BatchStore<Work: BatchWork>: Sendable {
   /// The wait before a transaction that failed is tried again: doubled each time, up to the upper bound.
   let retryDelays: ClosedRange<Duration>
 
-  /// What became of a batch.
+  /// Outcome of a batch.
   struct Committed: Sendable {
     var conclusions: [Conclusion?]
     var row: OutboxRow?
     var changes = ConversionChanges()
   }
 
-  /// How far a batch is.
+  /// Progress of a batch.
   private struct Progress {
     let deliveries: [Delivery]
     var prepared: [Preparation<Work.Prepared>]
     /// When it was prepared; its transactions take place then.
     var now: UnixTime
     var committed: Committed
-    /// What has a transaction that is not committed.
+    /// Messages that have a transaction that is not committed.
     var left: [Int]
   }
 

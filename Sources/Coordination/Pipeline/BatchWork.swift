@@ -22,7 +22,7 @@ protocol BatchWork: Sendable {
   /// What is answered when the transaction of a delivery fails for a reason that lies in the delivery.
   func giveUp(_ prepared: Prepared, at now: UnixTime) -> Conclusion
 
-  /// What is answered when a message is given up unread, because it ends the process.
+  /// Answer when a message is given up unread, because it ends the process.
   func crashed(_ delivery: Delivery, at now: UnixTime) -> Conclusion
 
   /// Counts what was committed and published.

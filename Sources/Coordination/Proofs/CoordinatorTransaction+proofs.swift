@@ -26,7 +26,7 @@ extension CoordinatorTransaction {
     proof.state.isLive ? proof.expiresAt : (proof.endedAt ?? now) + retention
   }
 
-  /// What was issued to a device token and is accepted still, by receipt.
+  /// Receipts that were issued to a device token and is accepted still, by receipt.
   /// - Parameters:
   ///   - receipt: the last one that was looked at; empty at first.
   ///   - limit: the most that are read at once.

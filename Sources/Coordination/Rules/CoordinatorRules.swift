@@ -19,7 +19,7 @@ public struct CoordinatorRules: Sendable, Hashable {
   public var proof: ProofPolicy
   public var revocation: RevocationPolicy
   public var conversion: ConversionPolicy
-  /// How old a `verification.start` or `app.verify` may be that is carried out.
+  /// Greatest age of a `verification.start` or `app.verify` that is carried out.
   public var maxCommandAge: Duration
   /// The users of the broker whose operators' commands are carried out.
   public var operators: Set<String>

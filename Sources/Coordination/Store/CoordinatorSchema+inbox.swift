@@ -1,4 +1,4 @@
-/// What the table of the recorded replies has learned since.
+/// Changes that the table of the recorded replies has learned since.
 extension CoordinatorSchema {
   // A command that waits has no reply yet, and keeps its place: `reply_type` and `reply` are empty then.
   static let version6 = """

@@ -2,7 +2,7 @@ import Database
 import Telemetry
 
 extension CoordinatorTransaction {
-  /// What is known of a message, if it came before.
+  /// Knowledge of a message, if it came before.
   func inboxEntry(ofMessage id: String) throws(DatabaseError) -> InboxEntry? {
     if let entry = inbox[id] { return entry }
     return try session.first(

@@ -1,7 +1,7 @@
 import Database
 
 extension DatabaseError {
-  /// Where the reason of a failure lies.
+  /// Place of the reason of a failure.
   enum Fault: Sendable, Hashable {
     /// In what was to be stored, or in the row that it is about: others are not met by it.
     case content

@@ -1,4 +1,4 @@
-/// What is known of a message that came before.
+/// Knowledge of a message that came before.
 enum InboxEntry: Sendable, Hashable {
   /// It was carried out, and answered.
   case replied(RecordedReply)

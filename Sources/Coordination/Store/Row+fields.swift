@@ -25,7 +25,7 @@ extension Row {
     return word
   }
 
-  /// What a reader makes of the row; `nil` when it cannot: one row must not keep what reads many of them.
+  /// Value that a reader makes of the row; `nil` when it cannot: one row must not keep what reads many of them.
   func unlessUnreadable<Content>(
     _ read: (Row) throws(DatabaseError) -> Content
   ) throws(DatabaseError) -> Content? {

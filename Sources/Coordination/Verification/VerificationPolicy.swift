@@ -14,7 +14,7 @@ public struct VerificationPolicy: Sendable, Hashable {
   /// How many messages one verification may send, whatever the gaps are.
   public static let maxMessages = 20
 
-  /// How long a code has to stay valid that is sent again: a message takes some seconds to arrive, up to half a minute where networks
+  /// Time for which a code has to stay valid that is sent again: a message takes some seconds to arrive, up to half a minute where networks
   /// are busy, and then the code has to be read and typed in.
   public static let minimumResendLifetime = Duration.seconds(60)
 

@@ -35,7 +35,7 @@ enum FileChecks {
     ["database.path", "ledger.path"].contains { path == $0 || path.hasSuffix(".\($0)") }
   }
 
-  /// What `ledger.maxMegabytes` is when the file does not say it, in MiB; a worker's default.
+  /// Value of `ledger.maxMegabytes` when the file does not say it, in MiB; a worker's default.
   private static let ledgerDefault: Int64 = 8192
 
   /// A ledger that comes near its bound: soon it forgets jobs that it should remember.

@@ -4,7 +4,7 @@ extension PolicyDeclaration {
   /// The policies of the topology.
   static let countersign = Topology.Queues.work.map(work) + RetryStep.allCases.map(retry) + [dead]
 
-  /// How often a message may come back before it is dead. It counts messages, too, that were only prefetched when a process
+  /// Number of times that a message may come back before it is dead. It counts messages, too, that were only prefetched when a process
   /// died, so no innocent one may ever reach it: processes find the message that ends them themselves, in fewer deliveries.
   ///
   /// Of the messages that a process takes ahead, 512 as a rule, any number may be such that end it. Each of them does so three

@@ -1,6 +1,6 @@
 import Telemetry
 
-/// What a worker of mail counts beside its jobs.
+/// Metrics that a mail-worker keeps beside its jobs.
 struct MailMetrics: Sendable {
   private let downgraded: MetricFamily<Counter>
 

@@ -21,7 +21,7 @@ struct VonageSignature: Sendable {
 
   /// How old a signature may be. Vonage sends a receipt again for 24 hours until it is taken, and does not say that it signs it again.
   static let maxAge: Duration = .seconds(25 * 3600)
-  /// How far the clock of Vonage may be ahead of ours.
+  /// Time by which the clock of Vonage may be ahead of ours.
   private static let leeway: Duration = .seconds(30)
   private static let bearer = "Bearer "
   private static let issuer = "Vonage"

@@ -32,7 +32,7 @@ struct ConfigurationFile {
   private static let reader = JSONReader(maxBytes: maxBytes, syntax: .json5)
 
   private static func parse(_ bytes: ArraySlice<UInt8>) -> ConfigurationValue? {
-    // What is wrong is looked for by its line.
+    // The fault is looked for by its line.
     try? reader.decode(ConfigurationValue.self, from: bytes)
   }
 

@@ -3,7 +3,7 @@ import Telemetry
 
 /// A device that is registered.
 struct SimulatedDevice: Sendable {
-  /// Where its token is valid; `nil` for both, which no real one is.
+  /// Environment in which its token is valid; `nil` for both, which no real one is.
   let environment: APNsEnvironment?
   /// The app that its token is for; `nil` for any, which no real one is.
   let topic: String?

@@ -4,7 +4,7 @@ public import Telemetry
 public struct AWSMessagingSettings: Sendable {
   /// The ID of the access key.
   public var accessKeyID = "AKIDSIMULATED00001"
-  /// What requests are signed with.
+  /// Key with which requests are signed.
   public var secretKey = Secret("simulated-secret-access-key")
   /// The token that has to come with the access key, when it is a temporary one.
   public var sessionToken: Secret?

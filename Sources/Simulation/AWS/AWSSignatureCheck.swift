@@ -6,7 +6,7 @@ import Telemetry
 /// (https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html). Written apart from the worker's own
 /// signer, which it so checks.
 struct AWSSignatureCheck: Sendable {
-  /// How far the time of a request may be from AWS's own.
+  /// Greatest difference between the time of a request and AWS's own.
   static let tolerance = Duration.seconds(300)
   static let service = "sms-voice"
   private static let scheme = "AWS4-HMAC-SHA256"
@@ -73,7 +73,7 @@ struct AWSSignatureCheck: Sendable {
     guard time <= now + tolerance else { throw .badSignature("Signature not yet current: \(text) is still later.") }
   }
 
-  /// What has to be signed: the host, and all that AWS reads of the headers.
+  /// Fields that have to be signed: the host, and all that AWS reads of the headers.
   private static func checkHeaders(_ claim: Claim, _ request: HTTPServerRequest) throws(AWSError) {
     let names = Set(request.headers.fields.map { $0.name.lowercased() })
     let required = names.filter { $0 == "host" || $0.hasPrefix("x-amz-") || $0 == "content-type" }

@@ -5,7 +5,7 @@ struct RecaptchaVerdict: Sendable, Equatable {
   /// Why it is not valid, in the words of reCAPTCHA Enterprise.
   var invalidReason: String?
   var score: Double
-  /// What the user was about to do, as the app said when it made the token; `nil`: nothing.
+  /// The action that the user was about to take, as the app said when it made the token; `nil`: nothing.
   var action: String?
   /// The app that the token was made in; `nil`: none, as on a page of the web.
   var bundleID: String?

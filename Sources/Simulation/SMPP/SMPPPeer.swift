@@ -22,7 +22,7 @@ final class SMPPPeer: Sendable {
   private let account: SMPPAccount
   private let receipts: ReceiptReporter
   private let state = Mutex(State())
-  /// What is sent goes out whole, one after the other.
+  /// Messages go out whole, one after the other.
   private let writing = Mutex(())
 
   init(_ descriptor: Int32, account: SMPPAccount, receipts: ReceiptReporter) {

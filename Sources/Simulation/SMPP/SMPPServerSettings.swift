@@ -8,7 +8,7 @@ public struct SMPPServerSettings: Sendable {
   public var systemID = "simulated"
   /// Its password, at most 8 bytes.
   public var password = Secret("password")
-  /// What `system_type` has to be.
+  /// Value that `system_type` has to have.
   public var systemType = ""
   /// Submissions of a session that may be under way at once; further ones are throttled.
   public var window = 100

@@ -1,4 +1,4 @@
-/// Why a submission is refused.
+/// Reason for which a submission is refused.
 struct SMPPRefusal: Error { let status: UInt32 }
 
 /// A `submit_sm`, with all that a careful server checks of it (SMPP 3.4, 4.4.1 and 5.2).

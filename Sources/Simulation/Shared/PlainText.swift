@@ -1,4 +1,4 @@
-/// What becomes of a text that is sent in the GSM alphabet.
+/// Form of a text that is sent in the GSM alphabet.
 enum PlainText {
   /// The text as it arrives: a question mark in the place of every character that the alphabet does not have.
   static func arriving(_ text: String) -> String {

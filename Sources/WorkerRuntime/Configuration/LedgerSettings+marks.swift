@@ -3,7 +3,7 @@ import Database
 import Telemetry
 
 extension LedgerSettings {
-  /// Where the marks of redelivered jobs stand: in the ledger, or without one in a file beside the place where it would be.
+  /// Place of the marks of redelivered jobs: in the ledger, or without one in a file beside the place where it would be.
   ///
   /// - Returns: nil where no file can be kept. A crash may then cost innocent jobs, and the twentieth delivery of a job is its last.
   func openMarks(in ledger: any Ledger, log: Logger) async -> (any MarkStore)? {

@@ -21,9 +21,9 @@ public struct LedgerSettings: Sendable, Hashable {
   public let kind: Kind
   public let path: String
   public let synchronous: Synchronous
-  /// How long a result is kept after the deadline of its job, for a job that is delivered again.
+  /// Time for which a result is kept after the deadline of its job, for a job that is delivered again.
   public let retention: Duration
-  /// How many bytes the file may hold.
+  /// Number of bytes that the file may hold.
   public let maximumBytes: Int64
 
   /// Reads the section. Problems are reported to it.

@@ -2,7 +2,7 @@ import GuardedJSON
 import Messages
 import Telemetry
 
-/// What the ledger has of a job that ended: what its result needs to be published again, or the message in which it goes on.
+/// Record of a job that ended: what its result needs to be published again, or the message in which it goes on.
 ///
 /// A record is a quarter of the JSON that it stands for. Its first byte tells its version; records of before are the JSON itself.
 enum RecordedEnding: Sendable, Hashable {
@@ -32,7 +32,7 @@ enum RecordedEnding: Sendable, Hashable {
     }
   }
 
-  /// What is recorded.
+  /// The record.
   /// - Parameter messageID: The message whose record it is.
   func record(of messageID: String) -> [UInt8] {
     switch self {

@@ -9,14 +9,14 @@ public struct JobWorkerOptions: Sendable, Hashable {
   /// Jobs in flight at which no more are taken: the bound also when the broker delivers anew after a reconnect. Twice the
   /// prefetch leaves room for that.
   public var maximumInFlight = 2048
-  /// How long the ledger remembers a job after its deadline, when no call may follow any more: for the longest delay step (1 h), from which
+  /// Time for which the ledger remembers a job after its deadline, when no call may follow any more: for the longest delay step (1 h), from which
   /// a copy may come back, and for a broker or a host that was away.
   public var retention: Duration = .seconds(6 * 3600)
   /// No deadline counts for more than this, so that a job of the year 9999 is forgotten as well.
   public var longestDeadline: Duration = .seconds(30 * 24 * 3600)
-  /// How long the ledger remembers a job of `matchedLanes` at least: networks report up to three days later.
+  /// Time for which the ledger remembers a job of `matchedLanes` at least: networks report up to three days later.
   public var matchedRetention: Duration = .seconds(72 * 3600)
-  /// How many bytes the ledger's file may hold before the oldest jobs that ended are forgotten before their time.
+  /// Number of bytes that the ledger's file may hold before the oldest jobs that ended are forgotten before their time.
   public var maximumLedgerBytes: Int64 = 8 << 30
   /// Lanes whose accepted jobs are found again by the provider's own ID, because their providers report by nothing else.
   public var matchedLanes: Set<String> = []

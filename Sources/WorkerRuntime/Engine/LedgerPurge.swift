@@ -18,7 +18,7 @@ struct LedgerPurge: Sendable {
   static let targetTenths: Int64 = 9
 
   let parts: WorkerParts
-  /// Where the next round goes on: one that was bounded does not begin again with what it has seen.
+  /// Start of the next round: one that was bounded does not begin again with what it has seen.
   private var next: Int64 = 0
 
   init(parts: WorkerParts) {

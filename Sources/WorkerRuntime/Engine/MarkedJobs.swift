@@ -13,7 +13,7 @@ struct MarkedJobs: Sendable {
     return max(4, (slots + MarkPlan.maxGroup - 1) / MarkPlan.maxGroup)
   }
 
-  /// How long the jobs under way may take at most before one can be alone: they wait for a slot, are called, and are settled.
+  /// Time that the jobs under way may take at most before one can be alone: they wait for a slot, are called, and are settled.
   static func quietPatience(_ lanes: [LaneConfiguration], _ rules: JobRules) -> Duration {
     let longestCall = lanes.map(\.callTimeout).max() ?? .zero
     return max(CrashMarks.quietPatience, rules.maximumSlotWait + longestCall + .seconds(20))

@@ -1,8 +1,8 @@
-/// What a worker can do with jobs at a time.
+/// Service that a worker can give to jobs at a time.
 enum Serving: Sendable, Hashable {
   /// All are served.
   case all
-  /// What failed is tried again with a job: one at a time, so that a failure costs that one a delay and no other.
+  /// The failed part is tried again with a job: one at a time, so that a failure costs that one a delay and no other.
   case oneByOne(Reason)
   /// None can be served.
   case none(Reason)

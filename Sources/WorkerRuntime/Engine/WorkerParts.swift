@@ -15,7 +15,7 @@ final class WorkerParts: Sendable {
   let timers: Timers
   /// The time of day: for deadlines, leases and messages.
   let clock: any WallClock
-  /// What passes: for everything that waits or is measured.
+  /// Time that passes: for everything that waits or is measured.
   let monotonic: any MonotonicClock
   let log: Logger
   let alarms: ThrottledLog
@@ -93,7 +93,7 @@ final class WorkerParts: Sendable {
     { [source, tag = delivery.tag] in source.isLive(tag) }
   }
 
-  /// What can be done with jobs now.
+  /// Service that jobs can get now.
   func serving(now: MonotonicTime) -> Serving {
     let (isOpen, isFailing) = ledgerBreaker.withLock { ($0.isOpen(now: now), $0.isFailing) }
     if isOpen { return .none(.ledgerUnavailable) }

@@ -55,7 +55,7 @@ final class WorkerPulse: Sendable {
   /// The longest time between ticks: how old what is only looked at may be.
   static let longestPause: Duration = .seconds(1)
 
-  /// How long the next tick may take to come: none while anything is under way, otherwise until something is due. A job that
+  /// Time until the next tick, at most: none while anything is under way, otherwise until something is due. A job that
   /// begins wakes the ticker.
   var pause: Duration {
     if inFlight.count > 0 || parts.isDraining || state.withLock({ $0.isSwitching }) { return .zero }

@@ -48,7 +48,7 @@ public enum Classification: Sendable, Hashable {
   /// No call was made, and the lane has no part in that: it neither works nor fails by it.
   case notCalled(Reason, NotCalled)
 
-  /// Why no call was made.
+  /// Reason for which no call was made.
   public enum NotCalled: Sendable, Hashable {
     /// Too little of the deadline is left for this provider. The next lane may want less; after the last one the job is expired.
     case tooLate

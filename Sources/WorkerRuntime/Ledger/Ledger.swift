@@ -42,7 +42,7 @@ public protocol Ledger: Sendable {
   /// - Returns: How many were forgotten.
   func forgetOldest(limit: Int) async throws(LedgerError) -> Int
 
-  /// How large it is; nil when it takes no room.
+  /// Its size; nil when it takes no room.
   func size() async throws(LedgerError) -> LedgerSize?
 
   /// Gives room that holds nothing back to the file system.

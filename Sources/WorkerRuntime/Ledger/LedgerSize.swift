@@ -1,6 +1,6 @@
 public import Telemetry
 
-/// How large a ledger is.
+/// Size of a ledger.
 public struct LedgerSize: Sendable, Hashable {
   /// Bytes of the file.
   public var fileBytes: Int64
@@ -13,10 +13,10 @@ public struct LedgerSize: Sendable, Hashable {
   var freeBytes: Int64 { fileBytes - usedBytes }
 }
 
-/// What one step through the jobs of a ledger came to.
+/// Result of one step through the jobs of a ledger.
 public struct LedgerPurgeStep: Sendable, Hashable {
-  /// How many were forgotten.
+  /// Number of jobs that were forgotten.
   public var forgotten: Int
-  /// Where the next step goes on; nil at the end.
+  /// Start of the next step; nil at the end.
   public var next: Int64?
 }

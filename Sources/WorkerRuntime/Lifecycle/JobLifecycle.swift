@@ -66,7 +66,7 @@ struct JobLifecycle: Sendable {
     case published
     /// The result could not be published for a long time, and is safe in the ledger.
     case undeliverable
-    /// What is recorded cannot be read, and nobody can say it again.
+    /// The record cannot be read, and nobody can say it again.
     case unreadable
   }
 
@@ -113,7 +113,7 @@ struct JobLifecycle: Sendable {
   private var hasCalled = false
   private var retry: (reason: Reason, after: Duration?)?
   private var down: (reason: Reason, after: Duration)?
-  /// Why a lane wants more time than is left.
+  /// Reason for which a lane wants more time than is left.
   private var tooLate: Reason?
 
   /// - Parameters:

@@ -10,7 +10,7 @@ public struct JobRules: Sendable, Hashable {
   /// not circulate through the delay step; short enough that a lane that hangs does not keep the jobs of the others from being
   /// taken.
   public var sharedSlotWait: Duration = .seconds(2)
-  /// How long a claim outlives its call's time-out: whatever may take time from the claim to the record of the result. Were it
+  /// Time by which a claim outlives its call's time-out: whatever may take time from the claim to the record of the result. Were it
   /// shorter, another worker could take a job for lost whose provider has just accepted it.
   ///
   /// | what | s |

@@ -8,7 +8,7 @@ public protocol KeyedPart: Decodable {
 
 /// A part of a data file in which a key that nothing reads is an error: a misspelt one would silently take no effect.
 public struct Strict<Part: KeyedPart>: Decodable {
-  /// What was read.
+  /// The content that was read.
   public let part: Part
 
   /// - Throws: ``UnknownKey`` for a key that the part does not know, and what the part itself throws.
@@ -33,7 +33,7 @@ extension Strict: Sendable where Part: Sendable {}
 
 /// A key of a data file that nothing reads.
 public struct UnknownKey: Error {
-  /// Where it stands.
+  /// Its place.
   public let path: [any CodingKey]
   /// The key that was meant, if one is near enough.
   public let nearest: String?

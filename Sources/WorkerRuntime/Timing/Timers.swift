@@ -1,7 +1,7 @@
 import Synchronization
 import Telemetry
 
-/// What is to happen after a time. Nothing happens by itself: the engine's ticks call `fire`, so tests need no sleep.
+/// Actions that follow after a time. Nothing happens by itself: the engine's ticks call `fire`, so tests need no sleep.
 final class Timers: Sendable {
   private struct Entry {
     var at: MonotonicTime
