@@ -71,7 +71,8 @@ let libraries: [Target] = [
   library(
     "SMSDispatch",
     [
-      "AMQP", "CurlTransport", "Database", "GuardedJSON", "HTTPServer", "JOSE", "Messages", "PhoneNumbers",
+      "AMQP", "CrashMarks", "CurlTransport", "Database", "GuardedJSON", "HTTPServer", "JOSE", "Messages",
+      "PhoneNumbers",
       "ServiceRuntime", "SMPP", "Telemetry", "WorkerRuntime",
     ]),
   library(
@@ -137,7 +138,8 @@ let testTargets: [Target] = [
   tests(
     "SMSDispatch",
     [
-      "AMQP", "CurlTransport", "HTTPServer", "JOSE", "Messages", "PhoneNumbers", "ServiceRuntime", "Simulation", "SMPP",
+      "AMQP", "CrashMarks", "CurlTransport", "HTTPServer", "JOSE", "Messages", "PhoneNumbers", "ServiceRuntime",
+      "Simulation", "SMPP",
       "Telemetry", "WorkerRuntime",
     ]),
   tests(

@@ -13,6 +13,7 @@ public final class TrialGate: Sendable {
     var isTrial = false
     var trials: [CheckedContinuation<Void, Never>] = []
     var entrants: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
+    var asides: [Wait] = []
     var quiet: Wait?
   }
 
@@ -34,6 +35,41 @@ public final class TrialGate: Sendable {
         return false
       }
       if isIn { continuation.resume() }
+    }
+  }
+
+  /// Does work that comes from outside, but not from a queue: a provider's report. It waits while a message is alone, so that a crash it
+  /// causes is not counted against that message.
+  ///
+  /// Providers wait only for seconds, so it begins in any case when the patience is over; a trial that still waits for quiet then waits for
+  /// it too.
+  /// - Parameters:
+  ///   - patience: Maximum time to wait; by default the time for which a message is alone at most.
+  ///   - body: The work. The process counts as busy until it returns.
+  public func aside<Value: Sendable>(
+    patience: Patience = .lasting(CrashMarks.patience), _ body: @Sendable () async -> Value
+  ) async -> Value {
+    await enterAside(patience)
+    defer { leave() }
+    return await body()
+  }
+
+  private func enterAside(_ patience: Patience) async {
+    if tryEnter(1) { return }
+    let wait = Wait()
+    let isIn = state.withLock { state in
+      guard state.isTrial else {
+        state.inside += 1
+        return true
+      }
+      state.asides.append(wait)
+      return false
+    }
+    if isIn { return }
+    if await wait.value(patience) { return }
+    state.withLock { state in
+      state.asides.removeAll { $0 === wait }
+      state.inside += 1
     }
   }
 
@@ -74,6 +110,9 @@ public final class TrialGate: Sendable {
       var woken = state.entrants.map(\.continuation)
       for entrant in state.entrants { state.inside += entrant.count }
       state.entrants = []
+      // One whose patience has just ended counts itself.
+      for wait in state.asides where wait.finish(true) { state.inside += 1 }
+      state.asides = []
       if state.trials.isEmpty { state.isTrial = false } else { woken.append(state.trials.removeFirst()) }
       return woken
     }

@@ -194,6 +194,36 @@ private final class Tally: Sendable {
     #expect(registry.render().contains("countersign_crash_marks_found_total{queue=\"q\"} 2"))
   }
 
+  @Test func workFromOutsideWaitsWhileAMessageIsAlone() async {
+    store.state.withLock { $0.rows[MessageKey(Self.delivery(1), queue: "q")] = MarkRecord(number: 1, owner: .dead) }
+    let isAlone = Tally()
+    let reports = Tally()
+    await Self.admit([Self.delivery(1)], marks(store: store)) { [gate] step in
+      #expect(step.treatment == .alone)
+      isAlone.add(1)
+      Task {
+        await gate.aside(patience: .endless) {
+          #expect(isAlone.value == 0)
+          reports.add(1)
+        }
+      }
+      for _ in 0..<100 { await Task.yield() }
+      #expect(reports.value == 0)
+      isAlone.add(-1)
+      return []
+    }
+    while reports.value == 0 { await Task.yield() }
+  }
+
+  @Test func workFromOutsideBeginsWhenItsPatienceIsOver() async {
+    #expect(await gate.beginTrial(.endless))
+    #expect(await gate.aside(patience: .none) { true })
+    gate.endTrial()
+    // It has left: the next trial finds the process quiet.
+    #expect(await gate.beginTrial(.none))
+    gate.endTrial()
+  }
+
   @Test func aRepeatCulpritIsCountedInABusyProcess() async throws {
     let time = ManualTime()
     let seen = Mutex<[MarkTreatment]>([])

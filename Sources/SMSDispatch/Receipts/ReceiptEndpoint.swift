@@ -1,4 +1,5 @@
 import AMQP
+import CrashMarks
 import HTTPServer
 import Messages
 import Telemetry
@@ -12,8 +13,13 @@ struct ReceiptEndpoint: Sendable {
   let publisher: ReceiptPublisher
   let metrics: ReceiptMetrics
   let clock: any WallClock
+  var gate = TrialGate.process
 
   func answer(_ request: HTTPServerRequest) async -> HTTPServerResponse {
+    await gate.aside { await respond(to: request) }
+  }
+
+  private func respond(to request: HTTPServerRequest) async -> HTTPServerResponse {
     let lane = CallbackAddresses.lane(of: request)
     do throws(ReceiptRefusal) {
       guard let source = sources[lane] else { throw .unknownLane }

@@ -1,4 +1,5 @@
 import AMQP
+import CrashMarks
 import Messages
 public import ServiceRuntime
 import Telemetry
@@ -39,6 +40,10 @@ public struct ReceiptForwarder: Service, ReceiptSink {
   public func stop() async { await connection.stop() }
 
   public func take(_ receipt: DeliveryReceipt) async -> Bool {
+    await TrialGate.process.aside { await forward(receipt) }
+  }
+
+  private func forward(_ receipt: DeliveryReceipt) async -> Bool {
     let state: SMSDelivery.State
     switch receipt.state {
     case .delivered: state = .delivered

@@ -1,3 +1,4 @@
+import CrashMarks
 import ServiceRuntime
 import Synchronization
 import Telemetry
@@ -93,7 +94,7 @@ final class WorkerPulse: Sendable {
     let result = await parts.callGuard.run(
       timeout: lane.configuration.callTimeout, abandoned: ProbeResult.down(.callTimedOut)
     ) {
-      await probe(name)
+      await TrialGate.process.aside { await probe(name) }
     }
     lane.probed(result, now: parts.monotonic.now())
   }

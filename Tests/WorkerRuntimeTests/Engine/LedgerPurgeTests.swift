@@ -57,8 +57,8 @@ import Testing
       options.maximumLedgerBytes = bound
       try await withWorker(ledger: ledger, options: options) { worker in
         #expect(try await ledger.size()?.usedBytes ?? 0 > bound)
-        try await worker.advance(by: LedgerPurge.interval)
-        try await eventually("it was told") {
+        // The purge may begin to wait only after the clock has moved.
+        try await worker.advance(LedgerPurge.interval, until: "it was told") {
           worker.registry.render().contains("countersign_ledger_used_bytes")
             && worker.logs.events.contains {
               $0.message.hasPrefix("the ledger has reached its bound")
