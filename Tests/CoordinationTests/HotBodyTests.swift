@@ -13,13 +13,16 @@ struct HotBodyTests {
   func roundTrip() throws {
     let started = VerificationStarted(
       verificationID: "id", app: text, phoneNumber: "+14155550123", codeLength: 6, expiresAt: at, resendAfter: 30,
-      resent: true, testNumber: false)
+      resent: true, testNumber: false, purpose: .secondFactorEnrollment)
     #expect(try VerificationStarted(json: started.hotJSON) == started)
-    let approved = VerificationApproved(verificationID: text, app: "app", phoneNumber: "+1", approvedAt: at)
+    let approved = VerificationApproved(
+      verificationID: text, app: "app", phoneNumber: "+1", approvedAt: at, purpose: .secondFactorSignIn, subject: text,
+      testNumber: true)
     #expect(try VerificationApproved(json: approved.hotJSON) == approved)
     for lane in [nil, text] {
       let sent = VerificationSent(
-        verificationID: "id", app: "app", phoneNumber: "+1", sentAt: at, job: 2, lane: lane, reference: lane)
+        verificationID: "id", app: "app", phoneNumber: "+1", sentAt: at, job: 2, lane: lane, reference: lane,
+        purpose: .secondFactorSignIn)
       #expect(try VerificationSent(json: sent.hotJSON) == sent)
     }
   }
@@ -50,13 +53,15 @@ struct HotBodyTests {
     }
     let started = VerificationStarted(
       verificationID: "v", app: "v", phoneNumber: "v", codeLength: 6, expiresAt: UnixTime(seconds: 0), resendAfter: 1,
-      resent: true, testNumber: true)
+      resent: true, testNumber: true, purpose: .secondFactorSignIn)
     #expect(names(started.hotJSON) == names(try started.json()))
     let sent = VerificationSent(
-      verificationID: "v", app: "v", phoneNumber: "v", sentAt: UnixTime(seconds: 0), job: 1, lane: "v", reference: "v")
+      verificationID: "v", app: "v", phoneNumber: "v", sentAt: UnixTime(seconds: 0), job: 1, lane: "v", reference: "v",
+      purpose: .secondFactorSignIn)
     #expect(names(sent.hotJSON) == names(try sent.json()))
     let approved = VerificationApproved(
-      verificationID: "v", app: "v", phoneNumber: "v", approvedAt: UnixTime(seconds: 0))
+      verificationID: "v", app: "v", phoneNumber: "v", approvedAt: UnixTime(seconds: 0), purpose: .signIn,
+      subject: "v", testNumber: true)
     #expect(names(approved.hotJSON) == names(try approved.json()))
     let job = SMSDispatchJob(
       to: "v",

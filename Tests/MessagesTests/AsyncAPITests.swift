@@ -102,6 +102,7 @@ import Testing
   @Test(arguments: [
     ("OnUnknown", OnUnknown.allCases.map(\.rawValue)), ("JobOutcome", JobOutcome.allCases.map(\.rawValue)),
     ("AppleTokenKind", AppleToken.Kind.allCases.map(\.rawValue)),
+    ("VerificationPurpose", VerificationPurpose.allCases.map(\.rawValue)),
     ("PushEnvironment", PushEnvironment.allCases.map(\.rawValue)),
     ("VerificationState", VerificationStatus.State.known.map(\.rawValue)),
     ("OperationState", OperationStatus.State.known.map(\.rawValue)),

@@ -75,8 +75,18 @@ import Testing
       jobID: "j", outcome: .accepted, lane: "l", reference: "r", attempts: 1, startedAt: time, finishedAt: time,
       extras: ["segments": 1, "encoding": "GSM-7", "b": true])
     #expect(try PlainJSON(result.json()).flatMap(JobResult.init) == result)
-    let start = StartVerification(phoneNumber: "+14155550123", app: "a", client: .init(ip: "192.0.2.1"))
-    #expect(try PlainJSON(start.json()).flatMap(StartVerification.init)?.client?.ip == "192.0.2.1")
+    let start = StartVerification(
+      phoneNumber: "+14155550123", app: "a", client: .init(ip: "192.0.2.1", instance: "i"),
+      purpose: .secondFactorSignIn, subject: "s", requester: "q")
+    #expect(
+      try PlainJSON(start.json()).flatMap(StartVerification.init).map { try JSONValue(parsing: $0.json()) }
+        == JSONValue(parsing: start.json()))
+    let check = CheckVerification(
+      verificationID: "v", code: SecretField(Secret("1")), app: "a", purpose: .signIn, subject: "s",
+      client: .init(ip: "192.0.2.1", userAgent: "u"))
+    #expect(
+      try PlainJSON(check.json()).flatMap(CheckVerification.init).map { try JSONValue(parsing: $0.json()) }
+        == JSONValue(parsing: check.json()))
   }
 
   /// With the short cut everything is as without it, also what is wrong.

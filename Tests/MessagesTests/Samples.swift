@@ -38,21 +38,28 @@ struct Sample: Sendable, CustomStringConvertible {
   static func commands() throws -> [Sample] {
     var proof = StartVerification.Proof(receipt: "r", secret: secret)
     proof.recaptchaToken = secret
+    proof.recaptchaAction = "signup"
+    let client = StartVerification.Client(ip: "192.0.2.1", userAgent: "a", instance: "i")
     return [
       try Sample(
         [
           StartVerification(
             phoneNumber: number, app: app, region: "US", languageCode: "pt-BR", proof: proof,
-            client: .init(ip: "192.0.2.1", userAgent: "a"))
+            client: client, purpose: .secondFactorSignIn, subject: "s", requester: "q"),
+          StartVerification(phoneNumber: number, app: app, client: client, purpose: .signIn),
         ],
         least: StartVerification(phoneNumber: number, app: app)),
-      try Sample([], least: CheckVerification(verificationID: "v", code: secret)),
+      try Sample(
+        [
+          CheckVerification(
+            verificationID: "v", code: secret, app: app, purpose: .secondFactorEnrollment, subject: "s", client: client)
+        ], least: CheckVerification(verificationID: "v", code: secret)),
       try Sample([], least: GetVerificationStatus(verificationID: "v")),
       try Sample([], least: CancelVerification(verificationID: "v")),
       try Sample(
         [
           VerifyApp(
-            app: app, deviceToken: "00FC", environment: .sandbox, client: .init(ip: "192.0.2.1", userAgent: "a"))
+            app: app, deviceToken: "00FC", environment: .sandbox, client: client)
         ],
         least: VerifyApp(app: app, deviceToken: "00fc")),
       try Sample([], least: GetOperationStatus(operationID: "o")),
@@ -80,12 +87,13 @@ struct Sample: Sendable, CustomStringConvertible {
         [
           VerificationStatus(
             verificationID: "v", app: app, phoneNumber: number, state: .failed, expiresAt: time,
-            failure: .init(code: "C", detail: "d"), timeline: [entry, .init(at: time, event: "failed")])
+            failure: .init(code: "C", detail: "d"), timeline: [entry, .init(at: time, event: "failed")],
+            purpose: .secondFactorSignIn)
         ],
         least: VerificationStatus(
           verificationID: "v", app: app, phoneNumber: number, state: .pending, expiresAt: time, timeline: [])),
       try Sample(
-        [ErrorReply(APIError(.quotaExceeded, "m", field: "f", retryAfter: 1, reason: "R"))],
+        [ErrorReply(APIError(.quotaExceeded, "m", field: "f", retryAfter: 1, reason: "R", attemptsLeft: 2))],
         least: ErrorReply(APIError(.internalError, "m"))),
       try Sample([], least: AppVerifying(receipt: "r", suggestedTimeout: 10)),
       try Sample(
@@ -132,41 +140,60 @@ struct Sample: Sendable, CustomStringConvertible {
   static func events() throws -> [Sample] {
     [
       try Sample(
-        [],
+        [
+          VerificationStarted(
+            verificationID: "v", app: app, phoneNumber: number, codeLength: 6, expiresAt: time, resendAfter: 30,
+            resent: false, testNumber: true, purpose: .secondFactorSignIn)
+        ],
         least: VerificationStarted(
           verificationID: "v", app: app, phoneNumber: number, codeLength: 6, expiresAt: time, resendAfter: 30,
           resent: false, testNumber: true)),
       try Sample(
         [
           VerificationSent(
-            verificationID: "v", app: app, phoneNumber: number, sentAt: time, job: 1, lane: "l", reference: "r")
+            verificationID: "v", app: app, phoneNumber: number, sentAt: time, job: 1, lane: "l", reference: "r",
+            purpose: .secondFactorSignIn)
         ],
         least: VerificationSent(verificationID: "v", app: app, phoneNumber: number, sentAt: time, job: 1)),
       try Sample(
         [
           VerificationDelivered(
-            verificationID: "v", app: app, phoneNumber: number, deliveredAt: time, job: 1, lane: "l", reference: "r")
+            verificationID: "v", app: app, phoneNumber: number, deliveredAt: time, job: 1, lane: "l", reference: "r",
+            purpose: .secondFactorSignIn)
         ],
         least: VerificationDelivered(verificationID: "v", app: app, phoneNumber: number, deliveredAt: time, job: 1)),
       try Sample(
         [
           VerificationUndelivered(
             verificationID: "v", app: app, phoneNumber: number, undeliveredAt: time, job: 1, lane: "l", reference: "r",
-            reason: .init(code: "C", detail: "d"))
+            reason: .init(code: "C", detail: "d"), purpose: .secondFactorSignIn)
         ],
         least: VerificationUndelivered(
           verificationID: "v", app: app, phoneNumber: number, undeliveredAt: time, job: 1)),
       try Sample(
-        [], least: VerificationApproved(verificationID: "v", app: app, phoneNumber: number, approvedAt: time)),
+        [
+          VerificationApproved(
+            verificationID: "v", app: app, phoneNumber: number, approvedAt: time, purpose: .secondFactorEnrollment,
+            subject: "s", testNumber: true)
+        ], least: VerificationApproved(verificationID: "v", app: app, phoneNumber: number, approvedAt: time)),
       try Sample(
         [
           VerificationFailed(
-            verificationID: "v", app: app, phoneNumber: number, failedAt: time, failure: .init(code: "C", detail: "d"))
+            verificationID: "v", app: app, phoneNumber: number, failedAt: time, failure: .init(code: "C", detail: "d"),
+            purpose: .secondFactorSignIn)
         ],
         least: VerificationFailed(
           verificationID: "v", app: app, phoneNumber: number, failedAt: time, failure: .init(code: "C"))),
-      try Sample([], least: VerificationExpired(verificationID: "v", app: app, phoneNumber: number, expiredAt: time)),
-      try Sample([], least: VerificationCanceled(verificationID: "v", app: app, phoneNumber: number, canceledAt: time)),
+      try Sample(
+        [
+          VerificationExpired(
+            verificationID: "v", app: app, phoneNumber: number, expiredAt: time, purpose: .secondFactorSignIn)
+        ], least: VerificationExpired(verificationID: "v", app: app, phoneNumber: number, expiredAt: time)),
+      try Sample(
+        [
+          VerificationCanceled(
+            verificationID: "v", app: app, phoneNumber: number, canceledAt: time, purpose: .secondFactorSignIn)
+        ], least: VerificationCanceled(verificationID: "v", app: app, phoneNumber: number, canceledAt: time)),
     ] + (try operationEvents()) + (try conversionEvents())
   }
 

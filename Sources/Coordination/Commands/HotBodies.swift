@@ -13,6 +13,7 @@ extension VerificationStarted {
     text.put("resendAfter", resendAfter)
     text.put("resent", resent)
     text.put("testNumber", testNumber)
+    text.put("purpose", purpose?.rawValue)
     return text.finished()
   }
 }
@@ -24,6 +25,9 @@ extension VerificationApproved {
     text.put("app", app)
     text.put("phoneNumber", phoneNumber)
     text.put("approvedAt", approvedAt)
+    text.put("purpose", purpose.rawValue)
+    text.put("subject", subject)
+    text.put("testNumber", testNumber)
     return text.finished()
   }
 }
@@ -38,6 +42,7 @@ extension VerificationSent {
     text.put("job", job)
     text.put("lane", lane)
     text.put("reference", reference)
+    text.put("purpose", purpose?.rawValue)
     return text.finished()
   }
 }

@@ -10,6 +10,8 @@ public struct APIError: Error, Codable, Sendable, Hashable {
   public var retryAfter: Int?
   /// Tells apart what shares a code: upper case with underscores, such as `RECEIPT_EXPIRED`.
   public var reason: String?
+  /// How many wrong codes are left, with ``APIErrorCode/invalidCode``.
+  public var attemptsLeft: Int?
 
   /// - Parameters:
   ///   - code: what went wrong, for programs.
@@ -17,14 +19,17 @@ public struct APIError: Error, Codable, Sendable, Hashable {
   ///   - field: the field it is about.
   ///   - retryAfter: seconds, from 1.
   ///   - reason: tells apart what shares a code.
+  ///   - attemptsLeft: how many wrong codes are left.
   public init(
-    _ code: APIErrorCode, _ message: String, field: String? = nil, retryAfter: Int? = nil, reason: String? = nil
+    _ code: APIErrorCode, _ message: String, field: String? = nil, retryAfter: Int? = nil, reason: String? = nil,
+    attemptsLeft: Int? = nil
   ) {
     self.code = code
     self.message = message
     self.field = field
     self.retryAfter = retryAfter
     self.reason = reason
+    self.attemptsLeft = attemptsLeft
   }
 
   /// The error of a command that breaks the contract.

@@ -1,6 +1,7 @@
 /// Asks for a phone number to be verified: `verification.start`.
 ///
-/// Asking again for the same number while a verification of it lives answers with that one.
+/// A verification lives for its app, number, purpose and subject. The same requester, asking again, gets the same verification ID;
+/// another one an ID of its own for the same code.
 public struct StartVerification: Command {
   public typealias Reply = VerificationStarted
   public static let type = MessageType("verification.start")
@@ -17,10 +18,21 @@ public struct StartVerification: Command {
   public var proof: Proof?
   /// Who asks, for the limits per address.
   public var client: Client?
+  /// What the code is good for; ``VerificationPurpose/signIn`` if absent.
+  public var purpose: VerificationPurpose?
+  /// For whom, opaque: an account, or an account and its enrollment. Needed by the purposes of second factors, refused with the other.
+  public var subject: String?
+  /// Who asks, opaque. Absent, it is the device of the proof, else ``client``, else nobody in particular.
+  public var requester: String?
+
+  /// Bytes of ``subject``: room for two IDs of 36 characters and what joins them.
+  public static let maxSubjectBytes = 128
+  /// Bytes of ``requester``: room for a hash in hexadecimal.
+  public static let maxRequesterBytes = 128
 
   public init(
     phoneNumber: String, app: String, region: String? = nil, languageCode: String? = nil, proof: Proof? = nil,
-    client: Client? = nil
+    client: Client? = nil, purpose: VerificationPurpose? = nil, subject: String? = nil, requester: String? = nil
   ) {
     self.phoneNumber = phoneNumber
     self.app = app
@@ -28,6 +40,9 @@ public struct StartVerification: Command {
     self.languageCode = languageCode
     self.proof = proof
     self.client = client
+    self.purpose = purpose
+    self.subject = subject
+    self.requester = requester
   }
 
   /// Either the receipt and the secret of a push, or a reCAPTCHA token. Beside the token, the receipt of a push that did not come:
@@ -36,6 +51,11 @@ public struct StartVerification: Command {
     public var receipt: String?
     public var secret: SecretField?
     public var recaptchaToken: SecretField?
+    /// What the app told reCAPTCHA that its user is about to do; that of the app's configuration if absent.
+    public var recaptchaAction: String?
+
+    /// Bytes of ``recaptchaAction``, the most that reCAPTCHA takes.
+    public static let maxActionBytes = 100
 
     /// What the app was sent by push.
     public init(receipt: String, secret: SecretField) {
@@ -44,8 +64,9 @@ public struct StartVerification: Command {
     }
 
     /// What the app got from reCAPTCHA.
-    public init(recaptchaToken: SecretField) {
+    public init(recaptchaToken: SecretField, action: String? = nil) {
       self.recaptchaToken = recaptchaToken
+      recaptchaAction = action
     }
   }
 
@@ -54,10 +75,16 @@ public struct StartVerification: Command {
     /// IPv4 or IPv6.
     public var ip: String?
     public var userAgent: String?
+    /// What tells apart the clients behind one address: bundle ID or origin, and user agent. Only its keyed hash is kept.
+    public var instance: String?
 
-    public init(ip: String? = nil, userAgent: String? = nil) {
+    /// Bytes of ``instance``: a user agent of some hundred, and a bundle ID or an origin.
+    public static let maxInstanceBytes = 512
+
+    public init(ip: String? = nil, userAgent: String? = nil, instance: String? = nil) {
       self.ip = ip
       self.userAgent = userAgent
+      self.instance = instance
     }
   }
 }

@@ -8,6 +8,8 @@ public struct VerificationStatus: MessageBody {
   public var app: String
   /// E.164.
   public var phoneNumber: String
+  /// Absent where it is ``VerificationPurpose/signIn``.
+  public var purpose: VerificationPurpose?
   public var state: State
   /// When the code stops, or stopped, being valid.
   public var expiresAt: UnixTime
@@ -18,7 +20,7 @@ public struct VerificationStatus: MessageBody {
 
   public init(
     verificationID: String, app: String, phoneNumber: String, state: State, expiresAt: UnixTime,
-    failure: Failure? = nil, timeline: [Entry]
+    failure: Failure? = nil, timeline: [Entry], purpose: VerificationPurpose? = nil
   ) {
     self.verificationID = verificationID
     self.app = app
@@ -27,6 +29,7 @@ public struct VerificationStatus: MessageBody {
     self.expiresAt = expiresAt
     self.failure = failure
     self.timeline = timeline
+    self.purpose = purpose
   }
 
   /// Where it stands. More words may come.

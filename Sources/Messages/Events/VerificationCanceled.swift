@@ -9,11 +9,16 @@ public struct VerificationCanceled: Event, Hashable {
   /// E.164.
   public var phoneNumber: String
   public var canceledAt: UnixTime
+  /// Absent where it is ``VerificationPurpose/signIn``.
+  public var purpose: VerificationPurpose?
 
-  public init(verificationID: String, app: String, phoneNumber: String, canceledAt: UnixTime) {
+  public init(
+    verificationID: String, app: String, phoneNumber: String, canceledAt: UnixTime, purpose: VerificationPurpose? = nil
+  ) {
     self.verificationID = verificationID
     self.app = app
     self.phoneNumber = phoneNumber
     self.canceledAt = canceledAt
+    self.purpose = purpose
   }
 }

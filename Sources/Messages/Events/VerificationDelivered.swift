@@ -15,10 +15,12 @@ public struct VerificationDelivered: Event, Hashable {
   public var lane: String?
   /// The provider's own ID of the message.
   public var reference: String?
+  /// Absent where it is ``VerificationPurpose/signIn``.
+  public var purpose: VerificationPurpose?
 
   public init(
     verificationID: String, app: String, phoneNumber: String, deliveredAt: UnixTime, job: Int, lane: String? = nil,
-    reference: String? = nil
+    reference: String? = nil, purpose: VerificationPurpose? = nil
   ) {
     self.verificationID = verificationID
     self.app = app
@@ -27,5 +29,6 @@ public struct VerificationDelivered: Event, Hashable {
     self.job = job
     self.lane = lane
     self.reference = reference
+    self.purpose = purpose
   }
 }

@@ -11,14 +11,18 @@ public struct VerificationFailed: Event, Hashable {
   public var failedAt: UnixTime
   /// Why.
   public var failure: VerificationStatus.Failure
+  /// Absent where it is ``VerificationPurpose/signIn``.
+  public var purpose: VerificationPurpose?
 
   public init(
-    verificationID: String, app: String, phoneNumber: String, failedAt: UnixTime, failure: VerificationStatus.Failure
+    verificationID: String, app: String, phoneNumber: String, failedAt: UnixTime, failure: VerificationStatus.Failure,
+    purpose: VerificationPurpose? = nil
   ) {
     self.verificationID = verificationID
     self.app = app
     self.phoneNumber = phoneNumber
     self.failedAt = failedAt
     self.failure = failure
+    self.purpose = purpose
   }
 }

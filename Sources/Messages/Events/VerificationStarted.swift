@@ -18,10 +18,12 @@ public struct VerificationStarted: Event, Hashable {
   public var resent: Bool
   /// Whether it is one of the app's fictional numbers, which get no message.
   public var testNumber: Bool
+  /// Absent where it is ``VerificationPurpose/signIn``.
+  public var purpose: VerificationPurpose?
 
   public init(
     verificationID: String, app: String, phoneNumber: String, codeLength: Int, expiresAt: UnixTime, resendAfter: Int,
-    resent: Bool, testNumber: Bool
+    resent: Bool, testNumber: Bool, purpose: VerificationPurpose? = nil
   ) {
     self.verificationID = verificationID
     self.app = app
@@ -31,5 +33,6 @@ public struct VerificationStarted: Event, Hashable {
     self.resendAfter = resendAfter
     self.resent = resent
     self.testNumber = testNumber
+    self.purpose = purpose
   }
 }

@@ -19,10 +19,12 @@ public struct VerificationUndelivered: Event, Hashable {
   public var reference: String?
   /// Why, if the provider says it.
   public var reason: VerificationStatus.Failure?
+  /// Absent where it is ``VerificationPurpose/signIn``.
+  public var purpose: VerificationPurpose?
 
   public init(
     verificationID: String, app: String, phoneNumber: String, undeliveredAt: UnixTime, job: Int, lane: String? = nil,
-    reference: String? = nil, reason: VerificationStatus.Failure? = nil
+    reference: String? = nil, reason: VerificationStatus.Failure? = nil, purpose: VerificationPurpose? = nil
   ) {
     self.verificationID = verificationID
     self.app = app
@@ -32,5 +34,6 @@ public struct VerificationUndelivered: Event, Hashable {
     self.lane = lane
     self.reference = reference
     self.reason = reason
+    self.purpose = purpose
   }
 }
