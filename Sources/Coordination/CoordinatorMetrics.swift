@@ -21,6 +21,7 @@ struct CoordinatorMetrics: Sendable {
   private let batches: MetricFamily<Histogram>
   private let verifications: MetricFamily<Counter>
   private let limited: MetricFamily<Counter>
+  private let wrongCodes: MetricFamily<Counter>
   private let reports: MetricFamily<Counter>
   private let proofs: MetricFamily<Counter>
   private let operations: MetricFamily<Counter>
@@ -68,6 +69,9 @@ struct CoordinatorMetrics: Sendable {
       labels: ["event"])
     limited = registry.counter(
       "countersign_limited_total", "Refusals by the limit that was reached.", labels: ["limit"])
+    wrongCodes = registry.counter(
+      "countersign_wrong_codes_total", "Codes that were compared and were wrong, of real and of fictional numbers.",
+      labels: ["number"])
     reports = registry.counter(
       "countersign_message_outcomes_total", "Messages of verifications by what became of them.", labels: ["outcome"])
     proofs = registry.counter(
@@ -83,6 +87,10 @@ struct CoordinatorMetrics: Sendable {
       liveVerifications.add(announcement.changeOfLive)
     }
     for scope in tally.refusals { limited.with(scope.rawValue).increment() }
+    if tally.wrongCodes.real > 0 { wrongCodes.with("real").increment(by: UInt64(tally.wrongCodes.real)) }
+    if tally.wrongCodes.fictional > 0 {
+      wrongCodes.with("fictional").increment(by: UInt64(tally.wrongCodes.fictional))
+    }
     for outcome in tally.reports { reports.with(outcome.rawValue).increment() }
     for count in tally.proofs { proofs.with(count.method.rawValue, count.outcome).increment() }
     for count in tally.operations { operations.with(count.kind.rawValue, count.ending).increment() }

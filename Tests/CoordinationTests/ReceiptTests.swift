@@ -229,7 +229,7 @@ struct ReceiptTests {
             """
             WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
             INSERT INTO app_proof SELECT receipt || ? || i, version, ?, due_at, app, token_hash, environment, secret,
-              created_at + i, expires_at, ended_at, uses, push, failure_code, failure_detail, timeline
+              created_at + i, expires_at, ended_at, uses, push, failure_code, failure_detail, timeline, earlier_token_hash
             FROM app_proof, n WHERE state = 'waiting'
             """,
             [Value(count), .text(state), .text(state)])

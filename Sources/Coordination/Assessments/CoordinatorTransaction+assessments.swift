@@ -15,10 +15,14 @@ extension CoordinatorTransaction {
   }
 
   /// Whether a token was used before.
-  func hasSeenCaptcha(_ hash: [UInt8]) throws(DatabaseError) -> Bool {
-    try session.first("SELECT 1 FROM assessment WHERE token_hash = ?", [.blob(hash)]) { row throws(DatabaseError) in
-      row.int(0)
-    } != nil
+  func hasSeenCaptcha(_ token: TokenHash) throws(DatabaseError) -> Bool {
+    for hash in token.all {
+      let seen = try session.first(
+        "SELECT 1 FROM assessment WHERE token_hash = ?", [.blob(hash)]
+      ) { row throws(DatabaseError) in row.int(0) }
+      if seen != nil { return true }
+    }
+    return false
   }
 
   func add(_ assessment: Assessment) throws(DatabaseError) {

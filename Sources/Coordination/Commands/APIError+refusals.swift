@@ -43,41 +43,10 @@ extension APIError {
 
   /// The answer when a limit is reached: budgets are a matter of quota, the others of trying too often.
   init(_ refusal: LimitRefusal) {
-    let seconds = refusal.waitSeconds
-    let what: String
-    switch refusal.scope {
-    case .numberShort: what = "this number was sent \(refusal.limit) messages within 10 minutes"
-    case .numberDay: what = "this number was sent \(refusal.limit) messages within 24 hours"
-    case .checks: what = "\(refusal.limit) codes were checked for this number within an hour"
-    case .address: what = "\(refusal.limit) messages were asked for from this address within an hour"
-    case .prefix: what = "\(refusal.limit) messages went to numbers like this one within 10 minutes"
-    case .unknownType:
-      what = "\(refusal.limit) messages went to numbers like this one, whose type is not known, within 10 minutes"
-    case .country: what = "the budget of \(refusal.limit) messages a day for this country is used up"
-    case .total: what = "the budget of \(refusal.limit) messages a day is used up"
-    case .deviceToken: what = "\(refusal.limit) receipts were asked for this device within an hour"
-    case .addressProofs: what = "\(refusal.limit) proofs were asked for from this address within an hour"
-    case .conversionPrefix:
-      what = "fewer than \(refusal.limit) of 100 codes that were sent to numbers like this one came back"
-    case .conversionRegion:
-      what = "fewer than \(refusal.limit) of 100 codes that were sent to this country came back"
-    }
-    let isBudget = refusal.scope == .country || refusal.scope == .total
     self.init(
-      isBudget ? .quotaExceeded : .tooManyAttempts, "\(what): try again in \(seconds) s",
-      field: refusal.scope == .address || refusal.scope == .addressProofs ? "client.ip" : nil, retryAfter: seconds,
-      reason: Self.reason(refusal.scope))
-  }
-
-  /// Tells apart what no caller brought about alone.
-  private static func reason(_ scope: LimitRefusal.Scope) -> String? {
-    switch scope {
-    case .conversionPrefix: "PREFIX_BLOCKED"
-    case .conversionRegion: "REGION_BLOCKED"
-    case .numberShort, .numberDay, .checks, .address, .prefix, .unknownType, .country, .total, .deviceToken,
-      .addressProofs:
-      nil
-    }
+      refusal.scope.isBudget ? .quotaExceeded : .tooManyAttempts,
+      "\(refusal.text): try again in \(refusal.waitSeconds) s", field: refusal.scope.field,
+      retryAfter: refusal.waitSeconds, reason: refusal.scope.reason)
   }
 
   static let unknownVerification = APIError(

@@ -14,6 +14,8 @@ extension CommandHandler {
     case .refused(let error): return CommandAnswer(error)
     case .deferred: return nil
     case .admitted(let notes):
+      var order = order
+      order.device = notes.device
       let answer = try start(order, request, &tally, in: transaction)
       if answer.error == nil { try leave(notes, order, request, &tally, in: transaction) }
       return answer

@@ -24,10 +24,11 @@ struct CommandHandler: Sendable {
     self.rules = rules
     self.keeper = keeper
     self.jobs = jobs
-    book = LimitBook(rules.limits)
+    book = LimitBook(rules.limits, subjects: kit.keeper.subjects)
     announcements = AnnouncementMaker(codeLength: rules.policy.codeLength)
     receipts = kit.receipts
-    gate = ProofGate(rules, receipts: kit.receipts, jobs: kit.proofJobs, conversions: conversions)
+    gate = ProofGate(
+      rules, receipts: kit.receipts, jobs: kit.proofJobs, subjects: kit.keeper.subjects, conversions: conversions)
     revocations = kit.revocations
     operations = OperationLookup(rules)
     self.conversions = conversions
@@ -203,15 +204,19 @@ struct CommandHandler: Sendable {
       return CommandAnswer(.unknownVerification)
     }
     let now = transaction.now
+    let limited = LimitedCheck(
+      app: before.app, number: before.phoneNumber, address: nil, isFictional: before.isTestNumber,
+      isFirstCode: before.checks == 0)
     var verification = before
     var actions = verification.apply(.checkRequested, at: now, under: rules.policy)
     if actions == [.compareCode] {
-      if !before.isTestNumber, let refusal = try admitCheck(of: before, in: transaction) {
+      if let refusal = try admit(limited, in: transaction) {
         keeper.matchNothing(code)
         tally.refusals.append(refusal.scope)
         return CommandAnswer(APIError(refusal))
       }
       let event = compare(code, with: verification)
+      if event == .codeCompared(matches: false) { try countWrong(limited, &tally, in: transaction) }
       actions = verification.apply(event, at: now, under: rules.policy)
       if event == .codeLost { actions.append(.refuse(.notSent(.codeLost))) }
     } else {
@@ -221,11 +226,19 @@ struct CommandHandler: Sendable {
     return try answer(actions, on: verification, nil, request, &tally, in: transaction)
   }
 
-  private func admitCheck(
-    of verification: PhoneVerification, in transaction: CoordinatorTransaction
+  private func admit(
+    _ check: LimitedCheck, in transaction: CoordinatorTransaction
   ) throws(DatabaseError) -> LimitRefusal? {
     var store = transaction
-    return try book.admitCheck(ofNumber: verification.phoneNumber, at: transaction.now, in: &store)
+    return try book.admitCheck(check, at: transaction.now, in: &store)
+  }
+
+  private func countWrong(
+    _ check: LimitedCheck, _ tally: inout Tally, in transaction: CoordinatorTransaction
+  ) throws(DatabaseError) {
+    if check.isFictional { tally.wrongCodes.fictional += 1 } else { tally.wrongCodes.real += 1 }
+    var store = transaction
+    try book.countWrong(check, at: transaction.now, in: &store)
   }
 
   private func compare(_ code: String, with verification: PhoneVerification) -> VerificationEvent {

@@ -66,6 +66,8 @@ struct StartOrder: Sendable {
   var fixedCode: String?
   /// What it has to show for its app; absent when there is nothing to judge.
   var proof: ProofOrder?
+  /// The device that proved the app, once its proof has been judged.
+  var device: TokenHash?
   /// What a new verification would be, made outside of the transaction.
   var fresh: FreshVerification
 }
@@ -74,7 +76,8 @@ extension StartOrder {
   /// The message that it asks for, as the limits see it.
   var limitedSend: LimitedSend {
     LimitedSend(
-      number: number.e164, region: number.regionKey, isUnknownType: number.type == .unknown, address: address)
+      number: number.e164, region: number.regionKey, isUnknownType: number.type == .unknown, address: address,
+      device: device)
   }
 }
 

@@ -1,47 +1,73 @@
 import Telemetry
 
 extension LimitBook {
-  /// Counts a receipt for a device, and for the address that asks.
+  /// Counts a receipt for a device, for the address that asks, for the app, and in all.
   func admitReceipt<Store: UsageStore>(
-    ofToken hash: [UInt8], from address: ClientAddress?, at now: UnixTime, in store: inout Store
+    ofToken token: TokenHash, app: String, from address: ClientAddress?, at now: UnixTime, in store: inout Store
   ) throws(Store.Failure) -> LimitRefusal? {
     let device = Check(
-      scope: .deviceToken, subject: "t\(Self.hexadecimal(hash.prefix(Self.subjectBytes)))",
-      rule: LimitRule(sliding: .proofs, limit: limits.receiptsPerDevicePerHour, window: .seconds(3600)))
-    return try admit([device] + proofs(from: address), at: now, in: &store)
+      scope: .deviceToken, subject: subjects.device(token),
+      rule: LimitRule(sliding: .proofs, limit: limits.receiptsPerDevicePerHour, window: Self.hour))
+    let budgets = [
+      Check(
+        scope: .appReceipts, subject: .app(app),
+        rule: LimitRule(daily: .receiptsDay, limit: limits.receiptsPerAppPerDay)),
+      Check(
+        scope: .totalReceipts, subject: .everybody,
+        rule: LimitRule(daily: .receiptsDay, limit: limits.receiptsPerDay)),
+    ]
+    return try admit([device] + proofs(from: address) + budgets, at: now, in: &store)
   }
 
-  /// Counts the assessment of a reCAPTCHA token for the address that asks.
+  /// Counts the assessment of a reCAPTCHA token for the address that asks, for the app, and in all.
   func admitAssessment<Store: UsageStore>(
-    from address: ClientAddress?, at now: UnixTime, in store: inout Store
+    app: String, from address: ClientAddress?, at now: UnixTime, in store: inout Store
   ) throws(Store.Failure) -> LimitRefusal? {
-    try admit(proofs(from: address), at: now, in: &store)
-  }
-
-  /// The limit that a message would run into, which is not counted: nothing is spent on a request that will be refused.
-  func refusal<Store: UsageStore>(
-    of send: LimitedSend, at now: UnixTime, in store: inout Store
-  ) throws(Store.Failure) -> LimitRefusal? {
-    for check in checks(of: send) {
-      if let wait = try store.usage(of: check.subject).window(check.rule).wait(at: now, check.rule) {
-        return LimitRefusal(scope: check.scope, limit: check.rule.limit, wait: wait)
-      }
-    }
-    return nil
+    let budgets = [
+      Check(
+        scope: .appAssessments, subject: .app(app),
+        rule: LimitRule(daily: .assessmentsDay, limit: limits.assessmentsPerAppPerDay)),
+      Check(
+        scope: .totalAssessments, subject: .everybody,
+        rule: LimitRule(daily: .assessmentsDay, limit: limits.assessmentsPerDay)),
+    ]
+    return try admit(proofs(from: address) + budgets, at: now, in: &store)
   }
 
   private func proofs(from address: ClientAddress?) -> [Check] {
     guard let address else { return [] }
-    let rule = LimitRule(sliding: .proofs, limit: limits.proofsPerAddressPerHour, window: .seconds(3600))
-    return [Check(scope: .addressProofs, subject: "a\(address.network)", rule: rule)]
+    let rule = LimitRule(sliding: .proofs, limit: limits.proofsPerAddressPerHour, window: Self.hour)
+    return [
+      Check(scope: .addressProofs, subject: subjects.subject(.address, address.network), rule: rule)
+    ]
   }
 
-  /// Bytes of a hash that a count is kept under.
-  private static let subjectBytes = 16
+  /// Counts a revocation and the mail that tells of it.
+  /// - Parameter address: where the mail goes, if one is asked for.
+  func admitRevocation<Store: UsageStore>(
+    app: String, noticeTo address: String?, at now: UnixTime, in store: inout Store
+  ) throws(Store.Failure) -> LimitRefusal? {
+    let budgets = [
+      Check(
+        scope: .appRevocations, subject: .app(app),
+        rule: LimitRule(daily: .revocationsDay, limit: limits.revocationsPerAppPerDay)),
+      Check(
+        scope: .totalRevocations, subject: .everybody,
+        rule: LimitRule(daily: .revocationsDay, limit: limits.revocationsPerDay)),
+    ]
+    return try admit(budgets + notices(to: address, of: app), at: now, in: &store)
+  }
 
-  private static func hexadecimal(_ bytes: some Collection<UInt8>) -> String {
-    bytes.reduce(into: "") { text, byte in
-      text += byte < 16 ? "0" + String(byte, radix: 16) : String(byte, radix: 16)
-    }
+  private func notices(to address: String?, of app: String) -> [Check] {
+    guard let address else { return [] }
+    return [
+      Check(
+        // Mail servers may tell upper from lower case before the @, and none of any size does.
+        scope: .noticeAddress, subject: subjects.subject(.mailAddress, address.lowercased()),
+        rule: LimitRule(sliding: .noticesDay, limit: limits.noticesPerAddressPerDay, window: Self.day)),
+      Check(
+        scope: .appNotices, subject: .app(app),
+        rule: LimitRule(daily: .noticesDay, limit: limits.noticesPerAppPerDay)),
+    ]
   }
 }

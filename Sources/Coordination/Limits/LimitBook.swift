@@ -4,22 +4,24 @@ import Telemetry
 protocol UsageStore {
   associatedtype Failure: Error
   /// The counts of a subject; empty when there are none.
-  mutating func usage(of subject: String) throws(Failure) -> UsageRecord
-  mutating func set(_ usage: UsageRecord, of subject: String)
+  mutating func usage(of subject: LimitSubject) throws(Failure) -> UsageRecord
+  mutating func set(_ usage: UsageRecord, of subject: LimitSubject)
 }
 
 /// Decides whether one more is allowed, and counts it.
 struct LimitBook: Sendable {
   struct Check {
     var scope: LimitRefusal.Scope
-    var subject: String
+    var subject: LimitSubject
     var rule: LimitRule
   }
 
   let limits: Limits
+  let subjects: SubjectKeeper
 
-  init(_ limits: Limits) {
+  init(_ limits: Limits, subjects: SubjectKeeper) {
     self.limits = limits
+    self.subjects = subjects
   }
 
   /// Counts a message against every limit that it falls under, or against none when one of them is reached.
@@ -31,15 +33,17 @@ struct LimitBook: Sendable {
     try admit(checks(of: send), at: now, in: &store)
   }
 
-  /// Counts a check of a code for a number.
-  func admitCheck<Store: UsageStore>(
-    ofNumber number: String, at now: UnixTime, in store: inout Store
+  /// Counts one more against every limit, or against none when one of them is reached.
+  func admit<Store: UsageStore>(
+    _ checks: [Check], at now: UnixTime, in store: inout Store
   ) throws(Store.Failure) -> LimitRefusal? {
-    let rule = LimitRule(sliding: .checks, limit: limits.checksPerNumberPerHour, window: .seconds(3600))
-    return try admit([Check(scope: .checks, subject: Self.subject(number: number), rule: rule)], at: now, in: &store)
+    if let refusal = try refusal(checks, at: now, in: &store) { return refusal }
+    try count(checks, at: now, in: &store)
+    return nil
   }
 
-  func admit<Store: UsageStore>(
+  /// The limit that lasts longest of those reached. Counts nothing.
+  func refusal<Store: UsageStore>(
     _ checks: [Check], at now: UnixTime, in store: inout Store
   ) throws(Store.Failure) -> LimitRefusal? {
     var refusal: LimitRefusal?
@@ -49,49 +53,17 @@ struct LimitBook: Sendable {
         refusal = LimitRefusal(scope: check.scope, limit: check.rule.limit, wait: wait)
       }
     }
-    guard refusal == nil else { return refusal }
+    return refusal
+  }
+
+  /// Counts one more, whether or not a limit is reached.
+  func count<Store: UsageStore>(
+    _ checks: [Check], at now: UnixTime, in store: inout Store
+  ) throws(Store.Failure) {
     for check in checks {
       var usage = try store.usage(of: check.subject)
       usage.record(check.rule, at: now)
       store.set(usage, of: check.subject)
     }
-    return nil
   }
-
-  func checks(of send: LimitedSend) -> [Check] {
-    let number = Self.subject(number: send.number)
-    let prefix = "p\(send.prefix)"
-    let tenMinutes = Duration.seconds(600)
-    var checks = [
-      Check(
-        scope: .numberShort, subject: number,
-        rule: LimitRule(sliding: .sendsShort, limit: limits.sendsPerNumberPer10Minutes, window: tenMinutes)),
-      Check(
-        scope: .numberDay, subject: number,
-        rule: LimitRule(sliding: .sendsDay, limit: limits.sendsPerNumberPerDay, window: .seconds(86_400))),
-      Check(
-        scope: .prefix, subject: prefix,
-        rule: LimitRule(sliding: .sendsShort, limit: limits.sendsPerPrefixPer10Minutes, window: tenMinutes)),
-      Check(
-        scope: .country, subject: "r\(send.region)",
-        rule: LimitRule(daily: .sendsDay, limit: limits.budget(of: send.region))),
-      Check(scope: .total, subject: "*", rule: LimitRule(daily: .sendsDay, limit: limits.sendsPerDay)),
-    ]
-    if send.isUnknownType {
-      let limit = limits.sendsToUnknownTypePerPrefixPer10Minutes
-      checks.append(
-        Check(
-          scope: .unknownType, subject: prefix,
-          rule: LimitRule(sliding: .unknownType, limit: limit, window: tenMinutes)))
-    }
-    if let address = send.address {
-      checks.append(
-        Check(
-          scope: .address, subject: "a\(address.network)",
-          rule: LimitRule(sliding: .sendsShort, limit: limits.sendsPerAddressPerHour, window: .seconds(3600))))
-    }
-    return checks
-  }
-
-  private static func subject(number: String) -> String { "n\(number)" }
 }

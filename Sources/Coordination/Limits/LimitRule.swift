@@ -9,6 +9,16 @@ struct LimitRule: Sendable, Hashable {
     case checks = "c"
     case unknownType = "u"
     case proofs = "v"
+    /// Checks by handles that are not the first of their code.
+    case laterChecks = "cl"
+    case wrongCodes = "w"
+    case wrongCodesDay = "wd"
+    /// Wrong codes by handles that are not the first of their code.
+    case laterWrongCodes = "wl"
+    case receiptsDay = "e"
+    case assessmentsDay = "q"
+    case revocationsDay = "o"
+    case noticesDay = "m"
   }
 
   /// The most entries that a window of a large limit keeps.

@@ -8,6 +8,8 @@ struct LimitedSend: Sendable, Hashable {
   var isUnknownType: Bool
   /// Where the request came from, if the caller says so.
   var address: ClientAddress?
+  /// The device that proved its app, if one did.
+  var device: TokenHash?
 
   /// The number without its last four digits: what an artificially inflated block of numbers shares.
   var prefix: String { Self.prefix(of: number) }

@@ -4,14 +4,14 @@ public struct Limits: Sendable, Hashable {
   public var sendsPerNumberPer10Minutes = 5
   /// Messages to one number within 24 hours.
   public var sendsPerNumberPerDay = 10
-  /// Checks of codes for one number within an hour, over all its verifications.
-  public var checksPerNumberPerHour = 10
   /// Messages asked for from one address (an IPv4 address, an IPv6 /64) within an hour.
   public var sendsPerAddressPerHour = 30
   /// Messages within 10 minutes to numbers that differ in their last four digits only.
   public var sendsPerPrefixPer10Minutes = 20
   /// The same, for numbers that are possible but whose type is not known.
   public var sendsToUnknownTypePerPrefixPer10Minutes = 5
+  /// Messages that one device may have proven its app for within 24 hours. Somebody who signs in needs one or two.
+  public var sendsPerDevicePerDay = 20
   /// Messages to one country within a day in UTC, for countries that ``countryBudgets`` does not name.
   public var sendsPerCountryPerDay = 2_000
   /// Messages to one country within a day in UTC, by region code.
@@ -19,10 +19,40 @@ public struct Limits: Sendable, Hashable {
   /// Messages in all within a day in UTC.
   public var sendsPerDay = 10_000
 
+  /// Checks of codes for one number within an hour, over all its verifications.
+  public var checksPerNumberPerHour = 10
+  /// Wrong codes from one address within an hour: those of six verifications.
+  public var wrongCodesPerAddressPerHour = 30
+  /// Wrong codes for one app within 24 hours. About one code in ten is mistyped, and ``sendsPerDay`` are sent.
+  public var wrongCodesPerAppPerDay = 2_000
+  /// Wrong codes in all within 24 hours.
+  public var wrongCodesPerDay = 3_000
+  /// Wrong codes for one fictional number of an app within an hour.
+  public var wrongCodesPerFictionalNumberPerHour = 10
+  /// The same within 24 hours. Its code is fixed for years: 30 a day find one of a million in a year by a chance of one in ninety.
+  public var wrongCodesPerFictionalNumberPerDay = 30
+
   /// Receipts for one device token of an app within an hour.
   public var receiptsPerDevicePerHour = 10
+  /// Receipts, and so pushes, for one app within a day in UTC.
+  public var receiptsPerAppPerDay = 20_000
+  /// Receipts in all within a day in UTC.
+  public var receiptsPerDay = 50_000
   /// Receipts and assessments of reCAPTCHA tokens asked for from one address within an hour.
   public var proofsPerAddressPerHour = 60
+  /// Assessments of reCAPTCHA tokens, which cost money, for one app within a day in UTC.
+  public var assessmentsPerAppPerDay = 10_000
+  /// Assessments of reCAPTCHA tokens in all within a day in UTC.
+  public var assessmentsPerDay = 20_000
+
+  /// Revocations for one app within a day in UTC.
+  public var revocationsPerAppPerDay = 2_000
+  /// Revocations in all within a day in UTC.
+  public var revocationsPerDay = 5_000
+  /// Notices of revocations to one mail address within 24 hours.
+  public var noticesPerAddressPerDay = 3
+  /// Notices of revocations for one app within a day in UTC.
+  public var noticesPerAppPerDay = 1_000
 
   public init() {}
 

@@ -13,6 +13,6 @@ struct OperationKit: Sendable {
     proofJobs = ProofJobMaker(sealer: sealer)
     revocationJobs = RevocationJobMaker(sealer: sealer)
     receipts = AppHandler(rules, keeper: keeper)
-    revocations = RevocationHandler(rules, jobs: revocationJobs)
+    revocations = RevocationHandler(rules, jobs: revocationJobs, subjects: keeper.subjects)
   }
 }

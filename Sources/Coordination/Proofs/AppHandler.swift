@@ -11,7 +11,7 @@ struct AppHandler: Sendable {
   init(_ rules: CoordinatorRules, keeper: ProofKeeper) {
     self.rules = rules
     self.keeper = keeper
-    book = LimitBook(rules.limits)
+    book = LimitBook(rules.limits, subjects: keeper.subjects)
   }
 
   // MARK: Receipts
@@ -22,12 +22,14 @@ struct AppHandler: Sendable {
   ) throws(DatabaseError) -> CommandAnswer {
     let now = transaction.now
     var proof = order.proof
-    if let failure = try transaction.refusal(ofToken: proof.tokenHash, proof.environment) {
+    if let failure = try transaction.refusal(ofToken: proof.token, proof.environment) {
       tally.proofs.append(ProofCount(.push, "known_refusal"))
       return CommandAnswer(APIError(refusedToken: failure))
     }
     var store = transaction
-    if let refusal = try book.admitReceipt(ofToken: proof.tokenHash, from: order.address, at: now, in: &store) {
+    let refusal = try book.admitReceipt(
+      ofToken: proof.token, app: proof.app, from: order.address, at: now, in: &store)
+    if let refusal {
       tally.refusals.append(refusal.scope)
       return CommandAnswer(APIError(refusal))
     }
@@ -48,11 +50,11 @@ struct AppHandler: Sendable {
   // MARK: Secrets
 
   /// Judges a receipt and its secret.
-  /// - Returns: what goes into the timeline of the verification, or why not.
+  /// - Returns: what is known of the request from then on, or why not.
   func judge(
     receipt: String, secret: Secret, for app: AppProfile, cause: Envelope, _ tally: inout Tally,
     in transaction: CoordinatorTransaction
-  ) throws(DatabaseError) -> Result<[TimelineEntry], ProofRefusalError> {
+  ) throws(DatabaseError) -> Result<ProofNotes, ProofRefusalError> {
     guard var stored = try transaction.appProof(receipt) else {
       keeper.matchNothing(secret)
       return .failure(ProofRefusalError(.unknownReceipt))
@@ -66,10 +68,11 @@ struct AppHandler: Sendable {
     if stored.content != before { try transaction.store(stored) }
     try perform(actions, on: stored.content, cause: cause, &tally, in: transaction)
     for case .refuse(let refusal) in actions { return .failure(ProofRefusalError(refusal)) }
+    let entry = TimelineEntry(at: transaction.now, kind: .proofAccepted, reason: nil, detail: "push")
     return .success(
-      stored.content.timeline.entries.filter(\.kind.tellsOfPush) + [
-        TimelineEntry(at: transaction.now, kind: .proofAccepted, reason: nil, detail: "push")
-      ])
+      ProofNotes(
+        entries: stored.content.timeline.entries.filter(\.kind.tellsOfPush) + [entry],
+        device: before.token))
   }
 
   /// Why the push of a receipt was not delivered, for an app that asks for it.
@@ -127,7 +130,7 @@ struct AppHandler: Sendable {
         try transaction.remember(
           failure, ofToken: proof.tokenHash, proof.environment, until: now + rules.proof.refusedTokenMemory)
       case .forgetRefusal:
-        try transaction.forgetRefusals(ofToken: proof.tokenHash)
+        for hash in proof.token.all { try transaction.forgetRefusals(ofToken: hash) }
       case .revokeAllOfToken:
         try revokeOthers(of: proof, in: transaction)
       }
@@ -138,10 +141,16 @@ struct AppHandler: Sendable {
   private func revokeOthers(
     of proof: AppProof, in transaction: CoordinatorTransaction
   ) throws(DatabaseError) {
+    for hash in proof.token.all { try revokeOthers(of: proof, issuedTo: hash, in: transaction) }
+  }
+
+  private func revokeOthers(
+    of proof: AppProof, issuedTo hash: [UInt8], in transaction: CoordinatorTransaction
+  ) throws(DatabaseError) {
     var page: [Stored<AppProof>] = []
     repeat {
       page = try transaction.liveProofs(
-        ofToken: proof.tokenHash, behind: page.last?.content.receipt ?? "", limit: Self.maxProofsAtOnce)
+        ofToken: hash, behind: page.last?.content.receipt ?? "", limit: Self.maxProofsAtOnce)
       for var other in page where other.content.receipt != proof.receipt {
         _ = other.content.apply(.tokenUnregistered, at: transaction.now, under: rules.proof)
         try transaction.store(other)

@@ -27,7 +27,8 @@ struct AppPreparer: Sendable {
     let token = try Self.token(command.deviceToken)
     let address = try ClientAddress(of: command.client)
     let secret = ProofKeeper.makeSecret()
-    let proof = proof(app, token, command.environment ?? .unknown, secret, at: now)
+    let hash = keeper.hash(deviceToken: token, app: app.id)
+    let proof = proof(app, hash, command.environment ?? .unknown, secret, at: now)
     do {
       let job = try jobs.push(secret, of: proof, to: token, deadline: now + rules.proof.pushDeadline)
       return AppOrder(proof: proof, address: address, job: job)
@@ -37,13 +38,14 @@ struct AppPreparer: Sendable {
   }
 
   private func proof(
-    _ app: AppProfile, _ token: String, _ environment: PushEnvironment, _ secret: Secret, at now: UnixTime
+    _ app: AppProfile, _ token: TokenHash, _ environment: PushEnvironment, _ secret: Secret, at now: UnixTime
   ) -> AppProof {
     let receipt = VerificationID.make(at: now)
-    let hash = keeper.hash(deviceToken: token, app: app.id)
     return AppProof(
-      receipt: receipt, app: app.id, tokenHash: hash, environment: environment,
-      secret: keeper.keep(secret, receipt: receipt, app: app.id, tokenHash: hash), at: now, under: rules.proof)
+      receipt: receipt, app: app.id, tokenHash: token.current, earlierTokenHash: token.earlier,
+      environment: environment,
+      secret: keeper.keep(secret, receipt: receipt, app: app.id, tokenHash: token.current), at: now,
+      under: rules.proof)
   }
 
   /// The digits in lower case: apps send them in upper case, and Apple takes both.

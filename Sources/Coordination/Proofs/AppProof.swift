@@ -11,6 +11,8 @@ struct AppProof: Sendable, Hashable {
   let app: String
   /// Stands for the device token.
   let tokenHash: [UInt8]
+  /// The same under the pepper before, where there was one: receipts of the same device that were issued under it are known by it.
+  let earlierTokenHash: [UInt8]?
   let environment: PushEnvironment
   let secret: SecretAtRest
   let createdAt: UnixTime
@@ -29,12 +31,14 @@ struct AppProof: Sendable, Hashable {
 
   /// A proof that has not begun: apply ``AppProofEvent/issued`` next.
   init(
-    receipt: String, app: String, tokenHash: [UInt8], environment: PushEnvironment, secret: SecretAtRest,
+    receipt: String, app: String, tokenHash: [UInt8], earlierTokenHash: [UInt8]? = nil,
+    environment: PushEnvironment, secret: SecretAtRest,
     at now: UnixTime, under policy: ProofPolicy
   ) {
     self.receipt = receipt
     self.app = app
     self.tokenHash = tokenHash
+    self.earlierTokenHash = earlierTokenHash
     self.environment = environment
     self.secret = secret
     createdAt = now
@@ -43,13 +47,14 @@ struct AppProof: Sendable, Hashable {
 
   /// Everything at once, for the store.
   init(
-    receipt: String, app: String, tokenHash: [UInt8], environment: PushEnvironment, secret: SecretAtRest,
-    createdAt: UnixTime, state: AppProofState, expiresAt: UnixTime, endedAt: UnixTime?, uses: Int,
+    receipt: String, app: String, tokenHash: [UInt8], earlierTokenHash: [UInt8]?, environment: PushEnvironment,
+    secret: SecretAtRest, createdAt: UnixTime, state: AppProofState, expiresAt: UnixTime, endedAt: UnixTime?, uses: Int,
     push: PhoneVerification.MessageProgress, failure: VerificationFailure?, timeline: Timeline
   ) {
     self.receipt = receipt
     self.app = app
     self.tokenHash = tokenHash
+    self.earlierTokenHash = earlierTokenHash
     self.environment = environment
     self.secret = secret
     self.createdAt = createdAt
@@ -61,4 +66,7 @@ struct AppProof: Sendable, Hashable {
     self.failure = failure
     self.timeline = timeline
   }
+
+  /// Its device.
+  var token: TokenHash { TokenHash(tokenHash, earlier: earlierTokenHash) }
 }

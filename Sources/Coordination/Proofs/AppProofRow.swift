@@ -6,7 +6,7 @@ import Telemetry
 enum AppProofRow {
   static let columns = """
     receipt, app, token_hash, environment, secret, created_at, state, expires_at, ended_at, uses, push, failure_code, \
-    failure_detail, timeline, version
+    failure_detail, timeline, version, earlier_token_hash
     """
 
   static func read(_ row: Row) throws(DatabaseError) -> Stored<AppProof> {
@@ -15,6 +15,7 @@ enum AppProofRow {
     }
     let proof = AppProof(
       receipt: row.text(0), app: row.text(1), tokenHash: row.blob(2),
+      earlierTokenHash: row.isNull(15) ? nil : row.blob(15),
       environment: try row.word(3, PushEnvironment.self), secret: secret, createdAt: row.time(5),
       state: try row.word(6, AppProofState.self), expiresAt: row.time(7), endedAt: row.optionalTime(8),
       uses: row.int(9), push: try row.word(10, PhoneVerification.MessageProgress.self), failure: row.failure(11),
@@ -26,8 +27,8 @@ enum AppProofRow {
     try session.execute(
       """
       INSERT INTO app_proof (receipt, version, state, due_at, app, token_hash, environment, secret, created_at, expires_at,
-        ended_at, uses, push, failure_code, failure_detail, timeline)
-      VALUES (?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        ended_at, uses, push, failure_code, failure_detail, timeline, earlier_token_hash)
+      VALUES (?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       """,
       [
         .text(proof.receipt), .text(proof.state.rawValue), .integer(dueAt.milliseconds), .text(proof.app),
@@ -35,6 +36,7 @@ enum AppProofRow {
         .integer(proof.createdAt.milliseconds), .integer(proof.expiresAt.milliseconds),
         Value(proof.endedAt?.milliseconds), Value(proof.uses), .text(proof.push.rawValue), Value(proof.failure?.code),
         Value(proof.failure?.detail), .text(proof.timeline.text),
+        proof.earlierTokenHash.map { .blob($0) } ?? .null,
       ])
   }
 

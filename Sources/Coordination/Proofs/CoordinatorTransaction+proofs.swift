@@ -52,7 +52,18 @@ extension CoordinatorTransaction {
   // MARK: Refused tokens
 
   /// Why Apple refused pushes to a device token, if it did so lately.
-  func refusal(ofToken hash: [UInt8], _ environment: PushEnvironment) throws(DatabaseError) -> VerificationFailure? {
+  func refusal(
+    ofToken token: TokenHash, _ environment: PushEnvironment
+  ) throws(DatabaseError) -> VerificationFailure? {
+    for hash in token.all {
+      if let failure = try refusal(ofHash: hash, environment) { return failure }
+    }
+    return nil
+  }
+
+  private func refusal(
+    ofHash hash: [UInt8], _ environment: PushEnvironment
+  ) throws(DatabaseError) -> VerificationFailure? {
     try session.first(
       "SELECT code, detail FROM refused_token WHERE token_hash = ? AND environment = ? AND expires_at > ?",
       [.blob(hash), .text(environment.rawValue), .integer(now.milliseconds)]

@@ -13,12 +13,13 @@ struct ProofGate: Sendable {
   private let conversions: ConversionKeeper
 
   init(
-    _ rules: CoordinatorRules, receipts: AppHandler, jobs: ProofJobMaker, conversions: ConversionKeeper
+    _ rules: CoordinatorRules, receipts: AppHandler, jobs: ProofJobMaker, subjects: SubjectKeeper,
+    conversions: ConversionKeeper
   ) {
     self.rules = rules
     self.receipts = receipts
     self.jobs = jobs
-    book = LimitBook(rules.limits)
+    book = LimitBook(rules.limits, subjects: subjects)
     self.conversions = conversions
   }
 
@@ -35,7 +36,7 @@ struct ProofGate: Sendable {
       let result = try receipts.judge(
         receipt: receipt, secret: secret, for: order.app, cause: request.envelope, &tally, in: transaction)
       switch result {
-      case .success(let entries): return .admitted(ProofNotes(entries: entries))
+      case .success(let notes): return .admitted(notes)
       case .failure(let error): return refuse(error.refusal, proof, &tally, at: transaction.now)
       }
     case .half(let receipt):
@@ -91,7 +92,7 @@ struct ProofGate: Sendable {
       if let refusal = conversions.refusal(of: order.limitedSend, at: now) { return refusal }
       if let refusal = try book.refusal(of: order.limitedSend, at: now, in: &store) { return refusal }
     }
-    return try book.admitAssessment(from: order.address, at: transaction.now, in: &store)
+    return try book.admitAssessment(app: order.app.id, from: order.address, at: transaction.now, in: &store)
   }
 
   /// Has a start that waits answered to whoever asks last: it may have been sent again by somebody who listens elsewhere now, or under
@@ -118,7 +119,7 @@ struct ProofGate: Sendable {
     let envelope = request.envelope
     let assessment = Assessment(
       id: VerificationID.make(at: now), messageID: envelope.messageID,
-      tokenHash: captcha.hash, verificationID: verificationID,
+      tokenHash: captcha.hash.current, verificationID: verificationID,
       command: WaitingStart(order, captcha, request), createdAt: now, expiresAt: now + rules.proof.assessmentTimeout)
     try transaction.add(assessment)
     let body: [UInt8]

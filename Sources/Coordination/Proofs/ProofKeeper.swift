@@ -10,6 +10,8 @@ struct ProofKeeper: Sendable {
   private let current: Pepper
   private let previous: Pepper?
   private let decoy: SecretAtRest
+  /// Names under which is counted.
+  let subjects: SubjectKeeper
 
   /// - Parameters:
   ///   - current: makes new hashes.
@@ -17,6 +19,7 @@ struct ProofKeeper: Sendable {
   init(current: Pepper, previous: Pepper? = nil) {
     self.current = current
     self.previous = previous
+    subjects = SubjectKeeper(current: current, previous: previous)
     decoy = SecretAtRest(pepperID: current.id, digest: [UInt8](repeating: 0, count: Self.digestLength))
   }
 
@@ -59,21 +62,22 @@ struct ProofKeeper: Sendable {
 
   /// Stands for a device token of an app.
   /// - Parameter token: in lower case.
-  func hash(deviceToken token: String, app: String) -> [UInt8] {
+  func hash(deviceToken token: String, app: String) -> TokenHash {
     hash("countersign device token", app, token)
   }
 
   /// Stands for a reCAPTCHA token.
-  func hash(captchaToken token: Secret, app: String) -> [UInt8] {
+  func hash(captchaToken token: Secret, app: String) -> TokenHash {
     hash("countersign captcha token", app, token.reveal())
   }
 
   /// Stands for a token of Sign in with Apple.
-  func hash(appleToken token: Secret, app: String) -> [UInt8] {
+  func hash(appleToken token: Secret, app: String) -> TokenHash {
     hash("countersign apple token", app, token.reveal())
   }
 
-  private func hash(_ label: StaticString, _ app: String, _ token: String) -> [UInt8] {
-    current.key.authenticate(CodeKeeper.framed(label, [Array(app.utf8), Array(token.utf8)]))
+  private func hash(_ label: StaticString, _ app: String, _ token: String) -> TokenHash {
+    let bytes = CodeKeeper.framed(label, [Array(app.utf8), Array(token.utf8)])
+    return TokenHash(current.key.authenticate(bytes), earlier: previous?.key.authenticate(bytes))
   }
 }

@@ -23,7 +23,7 @@ struct ProofOrder: Sendable {
 /// A reCAPTCHA token that was not assessed yet.
 struct CaptchaEvidence: Sendable {
   var token: Secret
-  var hash: [UInt8]
+  var hash: TokenHash
   var client: StartVerification.Client?
   /// The receipt of a push that did not come, when the app tells it: the timeline then says why.
   var receipt: String?
@@ -54,4 +54,6 @@ struct ProofNotes: Sendable {
   var entries: [TimelineEntry] = []
   /// A reCAPTCHA token that is assessed while the verification goes on.
   var audited: CaptchaEvidence?
+  /// The device that proved the app, if one did.
+  var device: TokenHash?
 }

@@ -9,7 +9,14 @@ extension CoordinatorTransaction {
   }
 
   /// The latest revocation of a token.
-  func revocation(ofToken hash: [UInt8]) throws(DatabaseError) -> Stored<Revocation>? {
+  func revocation(ofToken token: TokenHash) throws(DatabaseError) -> Stored<Revocation>? {
+    for hash in token.all {
+      if let revocation = try revocation(ofHash: hash) { return revocation }
+    }
+    return nil
+  }
+
+  private func revocation(ofHash hash: [UInt8]) throws(DatabaseError) -> Stored<Revocation>? {
     try session.first(
       "SELECT \(RevocationRow.columns) FROM revocation WHERE token_hash = ? ORDER BY created_at DESC LIMIT 1",
       [.blob(hash)], RevocationRow.read)

@@ -6,10 +6,12 @@ import Telemetry
 struct RevocationHandler: Sendable {
   private let rules: CoordinatorRules
   private let jobs: RevocationJobMaker
+  private let book: LimitBook
 
-  init(_ rules: CoordinatorRules, jobs: RevocationJobMaker) {
+  init(_ rules: CoordinatorRules, jobs: RevocationJobMaker, subjects: SubjectKeeper) {
     self.rules = rules
     self.jobs = jobs
+    book = LimitBook(rules.limits, subjects: subjects)
   }
 
   /// Which of the two workers reports.
@@ -20,8 +22,15 @@ struct RevocationHandler: Sendable {
   func start(
     _ order: RevocationOrder, _ request: CommandRequest, _ tally: inout Tally, in transaction: CoordinatorTransaction
   ) throws(DatabaseError) -> CommandAnswer {
-    if let known = try transaction.revocation(ofToken: order.revocation.tokenHash)?.content, known.isGoodForAll {
+    if let known = try transaction.revocation(ofToken: order.token)?.content, known.isGoodForAll {
       return try .written(OperationStarted(known, repeated: true))
+    }
+    var store = transaction
+    let refusal = try book.admitRevocation(
+      app: order.app.id, noticeTo: order.revocation.notice?.email, at: transaction.now, in: &store)
+    if let refusal {
+      tally.refusals.append(refusal.scope)
+      return CommandAnswer(APIError(refusal))
     }
     var revocation = order.revocation
     let actions = revocation.apply(.started, at: transaction.now, under: rules.revocation)

@@ -23,12 +23,13 @@ struct RevocationPreparer: Sendable {
     try Self.check(command)
     let token = try token(command, app, envelope)
     let notice = try notice(command.notify, app)
+    let hash = keeper.hash(appleToken: token, app: app.id)
     let revocation = Revocation(
-      id: VerificationID.make(at: now), app: app.id,
-      tokenHash: keeper.hash(appleToken: token, app: app.id), notice: notice, at: now, under: rules.revocation)
+      id: VerificationID.make(at: now), app: app.id, tokenHash: hash.current, notice: notice, at: now,
+      under: rules.revocation)
     do {
       return RevocationOrder(
-        app: app, revocation: revocation, job: try jobs.revocation(command, token, revocation))
+        app: app, revocation: revocation, token: hash, job: try jobs.revocation(command, token, revocation))
     } catch {
       throw APIError(.internalError, "the token cannot be sealed: check 'keysFile' of the coordinator")
     }

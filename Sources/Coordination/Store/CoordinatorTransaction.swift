@@ -31,7 +31,7 @@ final class CoordinatorTransaction: UsageStore {
   /// In the order in which they came, so that ``flush()`` does the same every time.
   private var order: [String] = []
   private var live: [Holder: String?] = [:]
-  private var usages: [String: HeldUsage] = [:]
+  private var usages: [LimitSubject: HeldUsage] = [:]
   /// See ``inboxEntry(ofMessage:)``.
   var inbox: [String: InboxEntry] = [:]
   private var outgoing: [OutgoingMessage] = []
@@ -103,17 +103,22 @@ final class CoordinatorTransaction: UsageStore {
 
   // MARK: Limits
 
-  func usage(of subject: String) throws(DatabaseError) -> UsageRecord {
+  func usage(of subject: LimitSubject) throws(DatabaseError) -> UsageRecord {
     if let held = usages[subject] { return held.record }
-    let text = try session.first(
-      "SELECT counts FROM usage WHERE subject = ?", [.text(subject)]
-    ) { row throws(DatabaseError) in row.text(0) }
+    var text = try counts(subject.key)
+    if text == nil, let earlier = subject.earlierKey { text = try counts(earlier) }
     let record = text.map { UsageRecord(text: $0) } ?? UsageRecord()
     usages[subject] = HeldUsage(record: record, isChanged: false)
     return record
   }
 
-  func set(_ usage: UsageRecord, of subject: String) {
+  private func counts(_ key: String) throws(DatabaseError) -> String? {
+    try session.first(
+      "SELECT counts FROM usage WHERE subject = ?", [.text(key)]
+    ) { row throws(DatabaseError) in row.text(0) }
+  }
+
+  func set(_ usage: UsageRecord, of subject: LimitSubject) {
     usages[subject] = HeldUsage(record: usage, isChanged: true)
   }
 
@@ -143,7 +148,7 @@ final class CoordinatorTransaction: UsageStore {
         INSERT INTO usage (subject, counts, expires_at) VALUES (?, ?, ?)
         ON CONFLICT (subject) DO UPDATE SET counts = excluded.counts, expires_at = excluded.expires_at
         """,
-        [.text(subject), .text(usage.record.text), .integer(usage.record.expiresAt.milliseconds)])
+        [.text(subject.key), .text(usage.record.text), .integer(usage.record.expiresAt.milliseconds)])
     }
     guard !outgoing.isEmpty else { return nil }
     try session.execute(
