@@ -23,9 +23,14 @@ import Testing
 
   @Test func everyBindingIsBetweenThingsThatExist() {
     let exchanges = Set(Topology.exchanges.map(\.name))
+    let consumed = Topology.Queues.work + Topology.Queues.accounts
     let queues = Set(
-      Topology.Queues.work + Topology.Queues.work.map(Topology.Queues.dead) + RetryStep.allCases.map(\.queue))
+      Topology.Queues.work + consumed.map(Topology.Queues.dead) + RetryStep.allCases.map(\.queue))
     #expect(Set(Topology.bindings.map(\.exchange)).isSubset(of: exchanges))
     #expect(Set(Topology.bindings.map(\.queue)) == queues)
+  }
+
+  @Test func nothingWaitsForAProcessThatThereIsNot() {
+    #expect(!Topology.bindings.contains { Topology.Queues.accounts.contains($0.queue) })
   }
 }

@@ -247,10 +247,40 @@ struct Run {
     #expect(run.code == .failure)
   }
 
+  @Test(arguments: [
+    (false, nil, ExitCode.success), (false, "nobody may", .noPermission), (true, "nobody may", .failure),
+  ])
+  func aCheckThatLeftUsersOutSaysSo(differs: Bool, unchecked: String?, code: ExitCode) {
+    let differences = differs ? [TopologyDifference("queue x is missing", remedy: .declareQueue(.init(name: "x")))] : []
+    let output = TopologyCommand.checked(TopologyReport(differences: differences, unchecked: unchecked))
+    #expect(output.exitCode == code)
+    #expect(output.text.contains("note: nobody may") == (unchecked != nil))
+  }
+
+  @Test func aUserOfAServicesOwnIsSpelledOut() async {
+    let run = await Run(FakeBackend(), "topology", "user", "billing", "--like", "service")
+    #expect(run.code == .success)
+    let lines = run.output.split(separator: "\n")
+    #expect(
+      lines.map { $0.split(separator: " ").prefix(3).joined(separator: " ") } == [
+        "rabbitmqctl add_user billing", "rabbitmqctl set_permissions billing", "rabbitmqctl set_user_limits billing",
+      ])
+    #expect(lines[1].contains(#"'^(amq\.gen-.*|countersign\.reply\.billing\..*)$'"#))
+  }
+
+  @Test(arguments: [
+    ["bil.ling", "--like", "service"], ["billing", "--like", "operator"], ["billing"], ["sender", "--like", "service"],
+    ["a'b", "--like", "sender"],
+  ])
+  func aUserThatCannotBeIsRefused(arguments: [String]) async {
+    let run = await Run(FakeBackend(), arguments: ["topology", "user"] + arguments)
+    #expect(run.code == .usage)
+  }
+
   @Test func applyListsWhatIsLittle() {
     let difference = TopologyDifference(
       "queue x is missing", remedy: .declareQueue(QueueDeclaration(name: "x")))
-    let output = TopologyCommand.applied(mended: [difference], left: [])
+    let output = TopologyCommand.applied(mended: [difference], left: TopologyReport(differences: []))
     #expect(output.text == "declared queue x\nthe topology is complete")
     #expect(output.exitCode == .success)
   }

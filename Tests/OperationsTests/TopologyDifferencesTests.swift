@@ -85,6 +85,25 @@ import Testing
       ])
   }
 
+  @Test func aQueueOfAServiceThatRefusesIsTold() {
+    var state = declared.asState
+    for (name, overflow) in [("amq.gen-a", "reject-publish"), ("amq.gen-b", "drop-head"), ("theirs", "reject-publish")]
+    {
+      state.queues.append(
+        .init(
+          name: name, durable: true, type: "classic", policy: nil,
+          arguments: .init(keys: ["x-overflow"], overflow: overflow)))
+      state.bindings.append(
+        .init(
+          source: name == "theirs" ? "amq.topic" : "countersign.events", destination: name, destinationType: "queue",
+          routingKey: "#"))
+    }
+    #expect(
+      declared.differences(from: state).map(\.description) == [
+        "queue amq.gen-a refuses messages when it is full, and so has the broker refuse its publishers"
+      ])
+  }
+
   @Test func anExchangeOfAnotherTypeIsForAPersonToReplace() throws {
     var state = declared.asState
     let index = try #require(state.exchanges.firstIndex { $0.name == "countersign.jobs" })
@@ -108,7 +127,7 @@ extension TopologyDeclaration {
       },
       policies: policies.map {
         .init(
-          name: $0.name, pattern: $0.pattern, priority: PolicyDeclaration.priority, definition: $0.definition,
+          name: $0.name, pattern: $0.pattern, priority: $0.priority, definition: $0.definition,
           applyTo: "queues")
       })
   }

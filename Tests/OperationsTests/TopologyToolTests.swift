@@ -10,6 +10,8 @@ final class FakeManagement: ManagementTransport {
     var answers: [String: ManagementResponse]
     var writes: [(line: String, body: String)] = []
     var refusal: ManagementResponse?
+    /// Paths that this user may not read.
+    var forbidden: Set<String> = []
   }
 
   let contents: Mutex<Contents>
@@ -25,6 +27,9 @@ final class FakeManagement: ManagementTransport {
   func send(_ method: String, _ path: String, body: [UInt8]?) async throws(OperationsError) -> ManagementResponse {
     contents.withLock {
       if let refusal = $0.refusal { return refusal }
+      if $0.forbidden.contains(path) {
+        return ManagementResponse(status: 401, body: Array(#"{"reason": "Not administrator user"}"#.utf8))
+      }
       if method == "GET" { return $0.answers[path] ?? ManagementResponse(status: 200, body: Array("[]".utf8)) }
       $0.writes.append(("\(method) \(path)", String(decoding: body ?? [], as: UTF8.self)))
       return ManagementResponse(status: 201, body: [])
@@ -39,7 +44,9 @@ final class FakeManagement: ManagementTransport {
 
   @Test func appliesEverythingToAnEmptyBroker() async throws {
     let broker = FakeManagement()
-    let (mended, _) = try await tool(broker).apply()
+    var tool = tool(broker)
+    tool.includesUsers = false
+    let (mended, _) = try await tool.apply()
     #expect(mended.count == broker.writes.count)
     let lines = broker.writes.map(\.line)
     #expect(lines.contains("PUT /api/exchanges/%2F/countersign.jobs"))
@@ -53,7 +60,9 @@ final class FakeManagement: ManagementTransport {
           "pattern": .text("^countersign\\.retry\\.5s$"), "apply-to": .text("queues"), "priority": .integer(10),
           "definition": .object([
             "dead-letter-exchange": .text("countersign.jobs"), "dead-letter-strategy": .text("at-least-once"),
-            "message-ttl": .integer(5000), "max-length": .integer(2_000_000), "overflow": .text("reject-publish"),
+            "message-ttl": .integer(5000), "max-length": .integer(2_000_000),
+            "max-length-bytes": .integer(1_073_741_824),
+            "overflow": .text("reject-publish"),
           ]),
         ]))
   }
@@ -76,7 +85,7 @@ final class FakeManagement: ManagementTransport {
         "definition": {"delivery-limit": 1000000, "max-length": 2000000, "overflow": "reject-publish"}}]
       """,
     ])
-    let found = try await tool(broker).check().map(\.description)
+    let found = try await tool(broker).check().differences.map(\.description)
     #expect(found.contains("queue sms.dispatch is a classic queue instead of a quorum queue"))
     #expect(found.contains { $0.hasPrefix("policy countersign.dead: pattern is x instead of") })
   }
@@ -90,6 +99,47 @@ final class FakeManagement: ManagementTransport {
       refusal: ManagementResponse(status: status, body: Array(#"{"error": "x", "reason": "because"}"#.utf8)))
     let error = await #expect(throws: OperationsError.self) { try await tool(broker).check() }
     #expect(error?.code == code)
+  }
+
+  @Test func anAdministratorsApplyMakesUsersAndRights() async throws {
+    let broker = FakeManagement()
+    _ = try await tool(broker).apply()
+    let writes = broker.writes
+    // Without a password nobody can log in.
+    #expect(writes.contains { $0.line == "PUT /api/users/gateway" && $0.body.contains(#""password_hash":"""#) })
+    #expect(writes.contains { $0.line == "PUT /api/permissions/%2F/gateway" })
+    #expect(writes.contains { $0.line == "PUT /api/topic-permissions/%2F/gateway" })
+    #expect(writes.contains { $0.line == "PUT /api/user-limits/gateway/max-channels" && $0.body == #"{"value":2000}"# })
+    #expect(writes.contains { $0.line == "PUT /api/vhost-limits/%2F/max-queues" && $0.body == #"{"value":1000}"# })
+  }
+
+  @Test func whoMayNotSeeUsersIsToldWhoMay() async throws {
+    let broker = FakeManagement()
+    broker.contents.withLock { $0.forbidden = ["/api/users"] }
+    let report = try await tool(broker).check()
+    #expect(report.unchecked == TopologyReport.needsAdministrator)
+    #expect(!report.differences.contains { $0.description.contains("user") })
+  }
+
+  @Test func usersAreLeftOutOnRequest() async throws {
+    var tool = tool(FakeManagement())
+    tool.includesUsers = false
+    let report = try await tool.check()
+    #expect(report.unchecked == nil)
+    #expect(!report.differences.contains { $0.description.contains("user") })
+  }
+
+  @Test func readsUsersAsTheBrokerTellsThem() async throws {
+    let broker = FakeManagement([
+      "/api/users": """
+      [{"name": "a", "password_hash": "x", "tags": ["impersonator"], "limits": []},
+       {"name": "b", "tags": "monitoring,impersonator"}]
+      """,
+      "/api/vhost-limits/%2F": #"[{"vhost": "/", "value": {"max-queues": 7}}]"#,
+    ])
+    let found = try await tool(broker).check().differences.map(\.description)
+    #expect(found.filter { $0.contains("impersonator") }.count == 2)
+    #expect(!found.contains { $0.contains("max-queues") })
   }
 
   @Test func namesAreEscapedInPaths() {

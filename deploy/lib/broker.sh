@@ -6,7 +6,8 @@
 # Directory: broker.env (name and ports), rabbitmq.conf, definitions.json, home/ (cookie), data/, log/, *.pid.
 
 # The users of the topology, beside those that a script adds. Their rights are in Config/rabbitmq/definitions.json.
-readonly BROKER_USERS=(coordinator sms-worker push-worker mail-worker revocation-worker service operator)
+readonly BROKER_USERS=(
+  coordinator sms-worker push-worker mail-worker revocation-worker accounts gateway service sender operator)
 readonly BROKER_START_SECONDS=120
 readonly BROKER_STOP_SECONDS=60
 
@@ -40,6 +41,7 @@ broker_prepare() {
   : >"$directory/rabbitmq-env.conf"
   printf '[].\n' >"$directory/advanced.config"
   mkdir -p "$directory/conf.d"
+  broker_shipped_configuration >"$directory/conf.d/countersign.conf"
   broker_configuration "$directory" "$base" >"$directory/rabbitmq.conf"
   (umask 077 && broker_definitions "$secrets" "$administrator" >"$directory/definitions.json")
 }
@@ -71,10 +73,19 @@ log.console = false
 CONF
 }
 
-# Users, passwords (hashed) and rights only: queues and exchanges are declared by 'countersign topology apply'.
+# What an installation gets too. Tests of the AMQP client send larger messages than Countersign does.
+broker_shipped_configuration() {
+  if [[ -z ${COUNTERSIGN_BROKER_MESSAGE_BYTES:-} ]]; then
+    cat "$ROOT/Config/rabbitmq/countersign.conf"
+  else
+    sed -E "s/^max_message_size = .*/max_message_size = $COUNTERSIGN_BROKER_MESSAGE_BYTES/" "$ROOT/Config/rabbitmq/countersign.conf"
+  fi
+}
+
+# Users, passwords (hashed), rights and limits only: queues and exchanges are declared by 'countersign topology apply'.
 broker_definitions() {
   local secrets=$1 administrator=$2 user filter
-  filter='{vhosts, users, permissions, topic_permissions}'
+  filter='{vhosts, parameters, users, permissions, topic_permissions}'
   local arguments=()
   for user in "${BROKER_USERS[@]}"; do
     filter+=" | (.users[] | select(.name == \"$user\")).password_hash = \$${user//-/_}"
@@ -136,6 +147,7 @@ broker_start() {
   source "$directory/broker.env"
   if broker_running "$directory" && broker_answers "$secrets"; then
     note "the broker runs already, on port $BROKER_BASE"
+    broker_renew_definitions "$directory"
     return 0
   fi
   scripts=$(broker_scripts)
@@ -154,7 +166,19 @@ broker_start() {
     die "the broker did not become ready ($( ((status == 2)) && echo 'it ended' || echo "within $BROKER_START_SECONDS s"))" \
       "the reason is in $directory/log; if its data is damaged: deploy/down, then remove $directory/data"
   fi
+  broker_definitions_sum >"$directory/definitions.sum"
   note "the broker is ready on port $BROKER_BASE after $((SECONDS - begun)) s"
+}
+
+broker_definitions_sum() { sha256sum <"$ROOT/Config/rabbitmq/definitions.json"; }
+
+# A node reads its definitions when it starts: one that runs since another version gets users and rights that are new.
+broker_renew_definitions() {
+  local directory=$1
+  if [[ $(cat "$directory/definitions.sum" 2>/dev/null) == "$(broker_definitions_sum)" ]]; then return 0; fi
+  broker_ctl "$directory" rabbitmqctl --quiet import_definitions "$directory/definitions.json" ||
+    die "the broker does not take its users and rights" "see $directory/log/broker.log"
+  broker_definitions_sum >"$directory/definitions.sum"
 }
 
 # Started by hand, in the foreground of its own session: an epmd that a node starts for itself becomes a daemon nobody

@@ -101,12 +101,15 @@ ensure_sealing_keys() {
 
 # What another service needs to use the stack, in shell syntax.
 stack_environment() {
-  local service operator
+  local sender service operator
+  sender=$(cat "$SECRETS/broker-sender")
   service=$(cat "$SECRETS/broker-service")
   operator=$(cat "$SECRETS/broker-operator")
   cat <<ENV
 # Written by deploy/up: source it to use the development stack. It holds passwords.
-export COUNTERSIGN_AMQP_URL=amqp://service:$service@127.0.0.1:$AMQP_PORT
+# As a service that sends jobs, too; as one that sends commands only.
+export COUNTERSIGN_AMQP_URL=amqp://sender:$sender@127.0.0.1:$AMQP_PORT
+export COUNTERSIGN_SERVICE_AMQP_URL=amqp://service:$service@127.0.0.1:$AMQP_PORT
 export COUNTERSIGN_OPERATOR_AMQP_URL=amqp://operator:$operator@127.0.0.1:$AMQP_PORT
 export COUNTERSIGN_MANAGEMENT_URL=http://operator:$operator@127.0.0.1:$MANAGEMENT_PORT
 export COUNTERSIGN_SIMULATOR_URL=http://127.0.0.1:$SIMULATOR_PORT

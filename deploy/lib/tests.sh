@@ -32,7 +32,9 @@ tests_start_broker() {
   rm -rf "$TEST_RUN/broker"
   base=$(tests_port_base)
   # Queue depths that the management API shows are as old as this at most.
-  COUNTERSIGN_BROKER_STATISTICS_MS=1000 broker_prepare "$TEST_RUN/broker" "$base" "$secrets" test
+  # The AMQP client is tested with bodies of several megabytes.
+  COUNTERSIGN_BROKER_STATISTICS_MS=1000 COUNTERSIGN_BROKER_MESSAGE_BYTES=16777216 \
+    broker_prepare "$TEST_RUN/broker" "$base" "$secrets" test
   broker_start "$TEST_RUN/broker" "$secrets"
   printf '#!/bin/sh\nexec "%s" "%s" "%s" "$@"\n' "$ROOT/deploy/lib/broker-ctl" "$TEST_RUN/broker" "$secrets" >"$TEST_RUN/ctl"
   chmod +x "$TEST_RUN/ctl"

@@ -45,9 +45,25 @@ public enum Topology {
     /// Every work queue of this version.
     public static let work = [commands, results] + jobs
 
+    /// Commands to `accounts`.
+    public static let accountsCommands = "accounts.commands"
+    /// What became of operations that `accounts` has asked for: the events `operation.…`.
+    public static let accountsOperations = "accounts.operations"
+    /// The queues of `accounts`. No version runs it yet, so no command and no event is bound to them: a command is returned to its
+    /// sender, and no event waits for a reader that does not come.
+    public static let accounts = [accountsCommands, accountsOperations, accountsReplies]
+
     /// Where the messages of a work queue end that cannot be processed.
     public static func dead(_ queue: String) -> String {
       queue + ".dead"
+    }
+
+    /// Where `accounts` takes the replies to its commands.
+    public static let accountsReplies = "accounts.replies"
+
+    /// Begin of the names of the queues that a user of the broker may own.
+    public static func ownPrefix(of user: String) -> String {
+      "countersign.reply.\(user)."
     }
 
     /// Queue that the broker understands as "answer on the channel that asked".
@@ -74,7 +90,7 @@ public enum Topology {
     + Queues.jobs.map { Binding(Exchanges.jobs, $0, $0) }
     + [Binding(Exchanges.results, Queues.results, "#")]
     + RetryStep.allCases.map { Binding($0.exchange, $0.queue, "") }
-    + Queues.work.map { Binding(Exchanges.dead, Queues.dead($0), $0) }
+    + (Queues.work + Queues.accounts).map { Binding(Exchanges.dead, Queues.dead($0), $0) }
 
   /// That an exchange routes to a queue.
   public struct Binding: Sendable, Hashable {

@@ -112,14 +112,6 @@ enum CountersignSyntax {
     .value("id", "ID", "The message ID. The same ID twice has one effect, and the same result."),
   ]
 
-  private static let topology = CommandSyntax(
-    "topology", "Declares exchanges, queues, bindings and policies on the broker.",
-    subcommands: [
-      CommandSyntax("apply", "Declares what is missing and mends what differs; a repetition changes nothing."),
-      CommandSyntax("check", "Says what is missing or differs. Exit code 1 when something does."),
-      CommandSyntax("export", "Prints topology and users as a document that rabbitmqctl import_definitions takes."),
-    ])
-
   private static let dead = CommandSyntax(
     "dead", "Looks after messages that could not be processed.",
     options: [

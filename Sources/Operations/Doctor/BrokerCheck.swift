@@ -28,7 +28,17 @@ enum BrokerCheck {
     return findings
   }
 
-  static func topology(_ differences: [TopologyDifference]) -> Finding {
+  static func topology(_ report: TopologyReport) -> [Finding] {
+    var findings = [topology(report.differences)]
+    if let unchecked = report.unchecked {
+      findings.append(
+        Finding(
+          "users of the broker", .skipped, unchecked, mend: "run it as an administrator of the broker now and then"))
+    }
+    return findings + report.notes.map { Finding("users of the broker", .note, $0) }
+  }
+
+  private static func topology(_ differences: [TopologyDifference]) -> Finding {
     guard let first = differences.first else { return Finding("topology", .ok, "complete") }
     let more = differences.count == 1 ? "" : ", and \(differences.count - 1) more"
     return Finding(

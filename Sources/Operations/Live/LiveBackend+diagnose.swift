@@ -97,13 +97,13 @@ extension LiveBackend {
       return try await withManagement { (api) throws(OperationsError) in
         let overview: Overview = try await api.get("/api/overview")
         let nodes: [Node] = try await api.get("/api/nodes")
-        let differences = try await TopologyTool(declaration: .countersign, api: api).check()
+        let report = try await TopologyTool(declaration: .countersign, api: api).check()
         let queues: [QueueState] = try await api.list("queues")
         let response = try await api.transport.send("GET", "/api/whoami", body: nil)
         return [BrokerCheck.version(overview.version)]
           + nodes.flatMap {
             BrokerCheck.alarms(node: $0.name, memory: $0.memoryAlarm == true, disk: $0.diskAlarm == true)
-          } + [BrokerCheck.topology(differences)] + QueueCheck.findings(queues) + [
+          } + BrokerCheck.topology(report) + QueueCheck.findings(queues) + [
             ClockCheck.finding(date: response.date, now: clock.now(), server: "the broker")
           ]
       }

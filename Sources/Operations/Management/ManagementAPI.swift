@@ -15,6 +15,11 @@ struct ManagementAPI: Sendable {
     try await get("/api/\(resource)/\(Self.escaped(virtualHost))\(query)")
   }
 
+  /// Reads a resource that is found below its virtual host: `permissions`, `topic-permissions`.
+  func listOfVirtualHost<Row: Decodable>(_ resource: String) async throws(OperationsError) -> [Row] {
+    try await get("/api/vhosts/\(Self.escaped(virtualHost))/\(resource)")
+  }
+
   /// Reads a resource by its path.
   func get<Value: Decodable>(_ path: String) async throws(OperationsError) -> Value {
     let response = try await transport.send("GET", path, body: nil)
@@ -33,15 +38,24 @@ struct ManagementAPI: Sendable {
   func write(
     _ method: String, _ components: [String], _ body: some Encodable
   ) async throws(OperationsError) {
-    var escaped = components.map(Self.escaped)
-    escaped.insert(Self.escaped(virtualHost), at: 1)
+    var path = components
+    path.insert(virtualHost, at: 1)
+    try await write(method, path: path, body)
+  }
+
+  /// Makes or changes a resource of the whole broker.
+  /// - Parameter components: the path behind `/api/`.
+  func write(
+    _ method: String, path components: [String], _ body: some Encodable
+  ) async throws(OperationsError) {
     let json: Data
     do {
       json = try JSONEncoder().encode(body)
     } catch {
       throw OperationsError(.internalError, "a declaration cannot be written as JSON")
     }
-    let response = try await transport.send(method, "/api/" + escaped.joined(separator: "/"), body: Array(json))
+    let path = components.map(Self.escaped).joined(separator: "/")
+    let response = try await transport.send(method, "/api/" + path, body: Array(json))
     try check(response, doing: "declare \(components.joined(separator: " "))")
   }
 

@@ -10,9 +10,10 @@ extension DefinitionsDocument {
       let passwordHash = ""
       let hashingAlgorithm = "rabbit_password_hashing_sha256"
       let tags: [String]
+      let limits: [String: Int]
 
       enum CodingKeys: String, CodingKey {
-        case name, tags
+        case name, tags, limits
         case passwordHash = "password_hash"
         case hashingAlgorithm = "hashing_algorithm"
       }
@@ -68,7 +69,7 @@ extension DefinitionsDocument {
     struct Policy: Encodable {
       let name, vhost, pattern: String
       let applyTo = "queues"
-      let priority = PolicyDeclaration.priority
+      let priority: Int
       let definition: [String: PolicyDeclaration.Value]
 
       enum CodingKeys: String, CodingKey {
@@ -77,7 +78,16 @@ extension DefinitionsDocument {
       }
     }
 
+    /// Limits of a virtual host are a parameter to RabbitMQ.
+    struct Parameter: Encodable {
+      let component = "vhost-limits"
+      let name = "limits"
+      let vhost: String
+      let value: [String: Int]
+    }
+
     let vhosts: [VirtualHost]
+    let parameters: [Parameter]
     let users: [User]
     let permissions: [Permission]
     let topicPermissions: [TopicPermission]
@@ -87,7 +97,7 @@ extension DefinitionsDocument {
     let policies: [Policy]
 
     enum CodingKeys: String, CodingKey {
-      case vhosts, users, permissions, exchanges, queues, bindings, policies
+      case vhosts, parameters, users, permissions, exchanges, queues, bindings, policies
       case topicPermissions = "topic_permissions"
     }
   }
@@ -114,6 +124,8 @@ extension DefinitionsDocument.Contents.Binding {
 
 extension DefinitionsDocument.Contents.Policy {
   init(_ policy: PolicyDeclaration, virtualHost: String) {
-    self.init(name: policy.name, vhost: virtualHost, pattern: policy.pattern, definition: policy.definition)
+    self.init(
+      name: policy.name, vhost: virtualHost, pattern: policy.pattern, priority: policy.priority,
+      definition: policy.definition)
   }
 }

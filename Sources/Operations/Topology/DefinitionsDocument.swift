@@ -29,7 +29,8 @@ public struct DefinitionsDocument: Sendable {
   private var contents: Contents {
     Contents(
       vhosts: [.init(name: virtualHost)],
-      users: users.map { .init(name: $0.name, tags: $0.tags) },
+      parameters: [.init(vhost: virtualHost, value: ["max-queues": VirtualHostLimits.maxQueues])],
+      users: users.map { .init(name: $0.name, tags: $0.tags, limits: $0.limits?.values ?? [:]) },
       permissions: users.map {
         .init(user: $0.name, vhost: virtualHost, configure: $0.configure, write: $0.write, read: $0.read)
       },

@@ -3,6 +3,9 @@ enum NamePattern {
   /// Matches nothing: no queue and no exchange has an empty name.
   static let nothing = "^$"
 
+  /// The default exchange's name in permissions.
+  static let defaultExchange = "amq.default"
+
   /// Matches exactly these names. The default exchange is called `amq.default` in permissions.
   static func names(_ names: [String], or patterns: [String] = []) -> String {
     let alternatives = names.map(escaped) + patterns

@@ -8,18 +8,21 @@ public struct PolicyDeclaration: Sendable, Hashable {
     case text(String)
   }
 
-  /// The priority of every policy of the topology. A site that wants other values defines its own policy with a higher
-  /// one, and `topology check` shows which queues it covers.
+  /// The priority of the topology's policies, but for those that stand in for another. A site that wants other values
+  /// defines its own policy with a higher one, and `topology check` shows which queues it covers.
   public static let priority = 10
 
   public let name: String
   /// A regular expression over queue names.
   public let pattern: String
+  /// Of the policies that match a queue and that its type understands, the highest applies.
+  public let priority: Int
   public let definition: [String: Value]
 
-  public init(name: String, pattern: String, definition: [String: Value]) {
+  public init(name: String, pattern: String, priority: Int = Self.priority, definition: [String: Value]) {
     self.name = name
     self.pattern = pattern
+    self.priority = priority
     self.definition = definition
   }
 }

@@ -6,7 +6,7 @@ extension TopologyDeclaration {
       + exchanges.flatMap { differences(of: $0, in: state) }
       + queues.flatMap { differences(of: $0, in: state) }
       + bindings.flatMap { differences(of: $0, in: state) }
-      + strangers(in: state)
+      + strangers(in: state) + refusing(in: state)
   }
 
   private func differences(of policy: PolicyDeclaration, in state: TopologyState) -> [TopologyDifference] {
@@ -15,8 +15,8 @@ extension TopologyDeclaration {
     }
     var wrong: [String] = []
     if found.pattern != policy.pattern { wrong.append("pattern is \(found.pattern) instead of \(policy.pattern)") }
-    if found.priority != PolicyDeclaration.priority {
-      wrong.append("priority is \(found.priority) instead of \(PolicyDeclaration.priority)")
+    if found.priority != policy.priority {
+      wrong.append("priority is \(found.priority) instead of \(policy.priority)")
     }
     if !["queues", "quorum_queues"].contains(found.applyTo) { wrong.append("applies to \(found.applyTo), not queues") }
     for key in Set(found.definition.keys).union(policy.definition.keys).sorted()
@@ -102,6 +102,20 @@ extension TopologyDeclaration {
       TopologyDifference(
         "queue \($0.destination) is also bound to \($0.source) under \"\($0.routingKey)\"",
         remedy: .byHand("if that is not meant, delete the binding on the management page"))
+    }
+  }
+
+  /// Queues of services that refuse messages when they are full. The broker then refuses the message to its publisher, although all
+  /// other queues have it: what providers report would come again and again.
+  private func refusing(in state: TopologyState) -> [TopologyDifference] {
+    let own = Set(queues.map(\.name))
+    return state.queues.filter { queue in
+      !own.contains(queue.name) && queue.arguments.overflow?.hasPrefix("reject-publish") == true
+        && state.bindings.contains { $0.destination == queue.name && $0.source.hasPrefix("countersign.") }
+    }.map {
+      TopologyDifference(
+        "queue \($0.name) refuses messages when it is full, and so has the broker refuse its publishers",
+        remedy: .byHand("have its owner declare it without x-overflow, or: rabbitmqctl delete_queue \($0.name)"))
     }
   }
 }

@@ -6,6 +6,13 @@ public struct TopologyDifference: Sendable, Hashable, CustomStringConvertible {
     case declareQueue(QueueDeclaration)
     case bind(BindingDeclaration)
     case setPolicy(PolicyDeclaration)
+    /// A user without a password, with all its rights.
+    case addUser(UserDeclaration)
+    case setPermissions(UserDeclaration)
+    case setTopicRight(UserDeclaration, UserDeclaration.TopicRight)
+    case setLimits(UserDeclaration)
+    /// The bound of the virtual host on its queues.
+    case setQueueLimit
     /// A person has to decide: what is there cannot be changed without losing messages, or was put there by somebody.
     case byHand(String)
   }
@@ -31,6 +38,12 @@ public struct TopologyDifference: Sendable, Hashable, CustomStringConvertible {
     case .declareQueue(let queue): "declared queue \(queue.name)"
     case .bind(let binding): "bound queue \(binding.queue) to \(binding.exchange) under \"\(binding.routingKey)\""
     case .setPolicy(let policy): "set policy \(policy.name)"
+    case .addUser(let user):
+      "added user \(user.name), which needs a password: rabbitmqctl change_password \(user.name) …"
+    case .setPermissions(let user): "set the rights of user \(user.name)"
+    case .setTopicRight(let user, let right): "set the routing keys of user \(user.name) on \(right.exchange)"
+    case .setLimits(let user): "set the limits of user \(user.name)"
+    case .setQueueLimit: "set the limit max-queues of the virtual host"
     case .byHand: nil
     }
   }

@@ -16,15 +16,22 @@ struct TopologyState: Sendable {
     let arguments: Arguments
   }
 
-  /// Only the keys matter: values are of any type.
+  /// Only the keys matter, but for one: values are of any type.
   struct Arguments: Sendable, Decodable {
     let keys: [String]
+    /// What a full queue does.
+    let overflow: String?
 
-    init(keys: [String]) { self.keys = keys }
+    init(keys: [String], overflow: String? = nil) {
+      self.keys = keys
+      self.overflow = overflow
+    }
 
     init(from decoder: any Decoder) throws {
       // A broker that has none writes an empty array, because Erlang cannot tell an empty object from it.
-      keys = (try? decoder.container(keyedBy: AnyKey.self).allKeys.map(\.stringValue).sorted()) ?? []
+      let container = try? decoder.container(keyedBy: AnyKey.self)
+      keys = (container?.allKeys ?? []).map(\.stringValue).sorted()
+      overflow = container.flatMap { try? $0.decode(String.self, forKey: AnyKey(stringValue: "x-overflow")) }
     }
   }
 

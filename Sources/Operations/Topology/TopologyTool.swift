@@ -1,17 +1,28 @@
 /// Compares the broker with the declaration, and mends what can be mended.
 struct TopologyTool: Sendable {
   let declaration: TopologyDeclaration
+  var users: [UserDeclaration] = UserDeclaration.countersign
   let api: ManagementAPI
+  /// Whether users and their rights are looked at, which takes an administrator.
+  var includesUsers = true
 
   /// What the broker lacks or has otherwise.
-  func check() async throws(OperationsError) -> [TopologyDifference] {
-    declaration.differences(from: try await state())
+  func check() async throws(OperationsError) -> TopologyReport {
+    let differences = declaration.differences(from: try await state())
+    guard includesUsers else { return TopologyReport(differences: differences) }
+    do {
+      let comparison = UserDifferences(declared: users, state: try await userState(), virtualHost: api.virtualHost)
+      return TopologyReport(differences: differences + comparison.differences(), notes: comparison.notes())
+    } catch {
+      guard error.code == .notPermitted else { throw error }
+      return TopologyReport(differences: differences, unchecked: TopologyReport.needsAdministrator)
+    }
   }
 
   /// Mends what can be mended, one after the other; a repetition changes nothing.
   /// - Returns: what was mended, and what is left for a person.
-  func apply() async throws(OperationsError) -> (mended: [TopologyDifference], left: [TopologyDifference]) {
-    let differences = try await check()
+  func apply() async throws(OperationsError) -> (mended: [TopologyDifference], left: TopologyReport) {
+    let differences = try await check().differences
     for difference in differences { try await mend(difference) }
     return (differences.filter(\.isMendable), try await check())
   }
@@ -22,6 +33,14 @@ struct TopologyTool: Sendable {
       queues: try await api.list("queues"),
       bindings: try await api.list("bindings"),
       policies: try await api.list("policies"))
+  }
+
+  private func userState() async throws(OperationsError) -> UserState {
+    UserState(
+      users: try await api.get("/api/users"),
+      permissions: try await api.listOfVirtualHost("permissions"),
+      topicPermissions: try await api.listOfVirtualHost("topic-permissions"),
+      virtualHosts: try await api.list("vhost-limits"))
   }
 
   private func mend(_ difference: TopologyDifference) async throws(OperationsError) {
@@ -35,7 +54,10 @@ struct TopologyTool: Sendable {
         "POST", ["bindings", "e", binding.exchange, "q", binding.queue], BindingBody(routingKey: binding.routingKey))
     case .setPolicy(let policy):
       try await api.write(
-        "PUT", ["policies", policy.name], PolicyBody(pattern: policy.pattern, definition: policy.definition))
+        "PUT", ["policies", policy.name],
+        PolicyBody(pattern: policy.pattern, definition: policy.definition, priority: policy.priority))
+    case .addUser, .setPermissions, .setTopicRight, .setLimits, .setQueueLimit:
+      try await UserMender(api: api).mend(difference.remedy)
     case .byHand: return
     }
   }
@@ -65,8 +87,8 @@ private struct BindingBody: Encodable {
 private struct PolicyBody: Encodable {
   let pattern: String
   let definition: [String: PolicyDeclaration.Value]
+  let priority: Int
   let applyTo = "queues"
-  let priority = PolicyDeclaration.priority
 
   enum CodingKeys: String, CodingKey {
     case pattern, definition, priority

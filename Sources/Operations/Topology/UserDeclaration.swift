@@ -7,6 +7,12 @@ public struct UserDeclaration: Sendable, Hashable {
     public let write: String
     /// A regular expression over binding keys.
     public let read: String
+
+    public init(exchange: String, write: String, read: String) {
+      self.exchange = exchange
+      self.write = write
+      self.read = read
+    }
   }
 
   public let name: String
@@ -17,9 +23,12 @@ public struct UserDeclaration: Sendable, Hashable {
   public let write: String
   public let read: String
   public let topics: [TopicRight]
+  /// The most connections and channels of the user; none are counted if nil.
+  public let limits: UserLimits?
 
   public init(
-    name: String, tags: [String] = [], configure: String, write: String, read: String, topics: [TopicRight] = []
+    name: String, tags: [String] = [], configure: String, write: String, read: String, topics: [TopicRight] = [],
+    limits: UserLimits? = nil
   ) {
     self.name = name
     self.tags = tags
@@ -27,5 +36,19 @@ public struct UserDeclaration: Sendable, Hashable {
     self.write = write
     self.read = read
     self.topics = topics
+    self.limits = limits
   }
+}
+
+/// The most that a user may have open on the broker at once.
+public struct UserLimits: Sendable, Hashable {
+  public let maxConnections: Int
+  public let maxChannels: Int
+
+  /// The limits by RabbitMQ's names.
+  public var values: [String: Int] { ["max-connections": maxConnections, "max-channels": maxChannels] }
+
+  /// A client holds two connections, so this is room for 500 processes of one user. A connection takes about 100 KB of the
+  /// broker's memory: a client that forgets to close its own takes 100 MB and not all of it.
+  public static let services = UserLimits(maxConnections: 1000, maxChannels: 2000)
 }

@@ -1,0 +1,46 @@
+extension Topology {
+  /// The users of the broker: one for each executable, those of the services, and the operator's.
+  ///
+  /// An installation may give services users of its own; what a user may do is said in `Config/rabbitmq/`.
+  public enum Users {
+    /// Consumes commands and results, publishes jobs, replies and events.
+    public static let coordinator = "coordinator"
+    /// Consumes `sms.dispatch` and `sms.bulk`.
+    public static let smsWorker = "sms-worker"
+    /// Consumes `push.verify` and `recaptcha.assess`.
+    public static let pushWorker = "push-worker"
+    /// Consumes `mail.relay`.
+    public static let mailWorker = "mail-worker"
+    /// Consumes `apple.revoke`.
+    public static let revocationWorker = "revocation-worker"
+    /// Declares, redrives dead letters, and lifts blocks.
+    public static let `operator` = "operator"
+    /// Sends commands.
+    public static let service = "service"
+    /// Sends commands and jobs.
+    public static let sender = "sender"
+    /// Sends the commands of HTTP clients.
+    public static let gateway = "gateway"
+    /// Holds accounts; sends commands, consumes `accounts.replies`.
+    public static let accounts = "accounts"
+
+    /// The user that consumes a work queue of this version; nil for any other queue.
+    public static func consumer(of queue: String) -> String? {
+      switch queue {
+      case Queues.commands, Queues.results: coordinator
+      default: worker(ofJobs: queue)
+      }
+    }
+
+    /// The user of the workers that take the jobs of a type, or of a queue of jobs; nil for a type that this version does not know.
+    public static func worker(ofJobs type: String) -> String? {
+      switch type {
+      case Queues.smsDispatch, Queues.smsBulk: smsWorker
+      case Queues.pushVerify, Queues.recaptchaAssess: pushWorker
+      case Queues.mailRelay: mailWorker
+      case Queues.appleRevoke: revocationWorker
+      default: nil
+      }
+    }
+  }
+}

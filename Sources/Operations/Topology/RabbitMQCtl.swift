@@ -1,0 +1,64 @@
+/// Command lines of rabbitmqctl for what the management API lets only administrators do.
+enum RabbitMQCtl {
+  /// Everything that makes a user what it is declared to be. Its password is to be put in.
+  static func lines(for user: UserDeclaration, in virtualHost: String) -> [String] {
+    ["rabbitmqctl add_user \(user.name) PASSWORD"] + (user.tags.isEmpty ? [] : [tags(of: user)])
+      + [permissions(of: user, in: virtualHost)] + user.topics.map { topic($0, of: user.name, in: virtualHost) }
+      + limits(of: user)
+  }
+
+  /// The bound of the virtual host.
+  static func queueLimit(of virtualHost: String) -> String {
+    "rabbitmqctl set_vhost_limits\(option(virtualHost)) '{\"max-queues\":\(VirtualHostLimits.maxQueues)}'"
+  }
+
+  static func tags(of user: UserDeclaration) -> String { tags(of: user.name, user.tags) }
+
+  static func tags(of name: String, _ tags: [String]) -> String {
+    (["rabbitmqctl set_user_tags", quoted(name)] + tags.map(quoted)).joined(separator: " ")
+  }
+
+  static func clear(_ name: String, in virtualHost: String) -> String {
+    "rabbitmqctl clear_permissions\(option(virtualHost)) \(quoted(name))"
+  }
+
+  static func clearTopics(of name: String, exchange: String, in virtualHost: String) -> String {
+    "rabbitmqctl clear_topic_permissions\(option(virtualHost)) \(quoted(name)) \(quoted(exchange))"
+  }
+
+  private static func permissions(of user: UserDeclaration, in virtualHost: String) -> String {
+    (["rabbitmqctl set_permissions\(option(virtualHost))", user.name]
+      + [user.configure, user.write, user.read].map(quoted)).joined(separator: " ")
+  }
+
+  private static func topic(_ right: UserDeclaration.TopicRight, of name: String, in virtualHost: String) -> String {
+    (["rabbitmqctl set_topic_permissions\(option(virtualHost))", name, right.exchange]
+      + [right.write, right.read].map(quoted)).joined(separator: " ")
+  }
+
+  private static func limits(of user: UserDeclaration) -> [String] {
+    guard let limits = user.limits else { return [] }
+    return [
+      "rabbitmqctl set_user_limits \(user.name) '{\"max-connections\":\(limits.maxConnections),\"max-channels\":\(limits.maxChannels)}'"
+    ]
+  }
+
+  private static func option(_ virtualHost: String) -> String {
+    virtualHost == "/" ? "" : " --vhost \(quoted(virtualHost))"
+  }
+
+  /// One word of a shell, whatever is in it.
+  private static func quoted(_ text: String) -> String {
+    let isPlain =
+      !text.isEmpty
+      && text.utf8.allSatisfy { byte in
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+          UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"):
+          true
+        default: false
+        }
+      }
+    return isPlain ? text : "'" + text.replacing("'", with: "'\\''") + "'"
+  }
+}
