@@ -34,7 +34,7 @@ public final class CountersignClient: Sendable {
 
   let transport: any ClientTransport
   let name: String
-  /// The user of the broker, when the messages are to show it.
+  /// The user of the broker; the `user_id` of the messages. Nil when a client certificate says who the user is.
   let userID: String?
   let sealer: Sealer?
   let clock: any WallClock
@@ -62,15 +62,15 @@ public final class CountersignClient: Sendable {
   ///   - endpoint: the broker.
   ///   - name: the name of the service.
   ///   - keys: seals the codes of checks, when given.
-  ///   - showsUser: whether messages carry the user of the broker in `user_id`, as operators' commands must.
   ///   - onEvent: told what happens to the connections; must not block.
   public convenience init(
-    endpoint: BrokerEndpoint, name: String, keys: KeyRing? = nil, showsUser: Bool = false,
+    endpoint: BrokerEndpoint, name: String, keys: KeyRing? = nil,
     onEvent: @escaping @Sendable (ConnectionEvent) -> Void = { _ in }
   ) {
     self.init(
       transport: BrokerTransport(endpoint: endpoint, name: name, onEvent: onEvent), name: name,
-      userID: showsUser ? endpoint.username : nil, sealer: keys.map(Sealer.init(keys:)), clock: SystemClock())
+      userID: endpoint.username.isEmpty ? nil : endpoint.username, sealer: keys.map(Sealer.init(keys:)),
+      clock: SystemClock())
   }
 
   init(
@@ -98,10 +98,10 @@ public final class CountersignClient: Sendable {
 
   /// Makes a client, runs it for as long as the body takes, and stops it.
   public static func with<Result: Sendable>(
-    endpoint: BrokerEndpoint, name: String, keys: KeyRing? = nil, showsUser: Bool = false,
+    endpoint: BrokerEndpoint, name: String, keys: KeyRing? = nil,
     _ body: @Sendable (CountersignClient) async throws -> Result
   ) async throws -> Result {
-    let client = CountersignClient(endpoint: endpoint, name: name, keys: keys, showsUser: showsUser)
+    let client = CountersignClient(endpoint: endpoint, name: name, keys: keys)
     return try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { await client.run() }
       let result: Swift.Result<Result, any Error>

@@ -12,6 +12,7 @@ struct CoordinatorMetrics: Sendable {
   let requesterGone: Counter
   let deadLetters: MetricFamily<Counter>
   let foreignResults: Counter
+  let forgedResults: Counter
   let maintenanceFailures: MetricFamily<Counter>
   let skippedRows: MetricFamily<Counter>
   let conversion: ConversionMetrics
@@ -44,7 +45,11 @@ struct CoordinatorMetrics: Sendable {
       labels: ["queue", "reason"])
     foreignResults = registry.counter(
       "countersign_results_foreign_total",
-      "Results of jobs whose type the coordinator does not know; they are passed over.")
+      "Results of jobs that the coordinator has not sent, or whose type it does not know; they are passed over.")
+    forgedResults = registry.counter(
+      "countersign_results_forged_total",
+      "Results from users whose workers do not take such jobs, or under another routing key than their own; they are dead letters."
+    )
     maintenanceFailures = registry.counter(
       "countersign_maintenance_failures_total",
       "Rounds in which a part of the coordinator's maintenance failed; it is tried again.", labels: ["part"])

@@ -445,7 +445,7 @@ struct CommandTests {
       let message = try bench.commandMessage(StartVerification(phoneNumber: Bench.number, app: Bench.app), id: "m")
       await bench.deliver([message])
       let reply = try #require(bench.sink.published.first { $0.exchange.isEmpty })
-      #expect(reply.routingKey == "replies")
+      #expect(reply.routingKey == "amq.gen-replies")
       #expect(reply.message.correlationID == message.correlationID)
       #expect(reply.message.messageID == "m.reply")
       #expect(reply.message.headers["x-causation-id"] == .string("m"))

@@ -13,6 +13,7 @@ private struct ScriptedWork: BatchWork {
   typealias Prepared = String
 
   let queue = "coordinator.commands"
+  func sender(of message: Message) -> String { SenderRule.unnamed }
   let failures = Tick(0)
   /// What the store answers with to everything, for so many tries.
   var fault: (code: DatabaseError.Code, tries: Int)?
@@ -38,7 +39,7 @@ private struct ScriptedWork: BatchWork {
 
   func giveUp(_ prepared: String, at now: UnixTime) -> Conclusion {
     let reply = ReplyMaker.reply(
-      CommandAnswer(.notStored), to: "replies", messageID: prepared, correlationID: nil, trace: nil, at: now)
+      CommandAnswer(.notStored), to: "amq.gen-replies", messageID: prepared, correlationID: nil, trace: nil, at: now)
     return Conclusion(
       reply: prepared.hasPrefix("look") ? reply : nil, dead: DeadReason(code: "INTERNAL_ERROR", text: "given up"))
   }
@@ -103,12 +104,12 @@ struct PipelineTests {
     let outbox =
       sink.map {
         Outbox(
-          sink: $0, database: bench.database, clock: bench.clock, appID: "coordinator",
+          sink: $0, database: bench.database, clock: bench.clock, author: Bench.author,
           logger: Logger(label: "test", sink: bench.logs), metrics: bench.metrics)
       } ?? bench.outbox
     let pipeline = BatchPipeline(
       source: source, work: work, database: database ?? bench.database, outbox: outbox, rules: bench.rules,
-      clock: bench.clock, appID: "coordinator", logger: Logger(label: "test", sink: bench.logs),
+      clock: bench.clock, author: Bench.author, logger: Logger(label: "test", sink: bench.logs),
       metrics: bench.metrics, health: bench.health, conversions: bench.conversions, retryDelays: .zero...(.zero))
     return (source, pipeline)
   }
@@ -275,7 +276,7 @@ struct PipelineTests {
       let source = await run([["look", "a", "look: broken"], ["b"]], bench)
       #expect(source.ackedCount == 4)
       #expect(try await bench.count("inbox") == 2)
-      #expect(bench.sink.published.map(\.routingKey) == ["replies", "replies"])
+      #expect(bench.sink.published.map(\.routingKey) == ["amq.gen-replies", "amq.gen-replies"])
       let reply = try #require(bench.sink.published.first).message
       #expect(try ErrorReply(json: reply.body).error.retryAfter == 30)
       #expect(bench.health.state == .ok)

@@ -29,7 +29,7 @@ struct RecaptchaTests {
   @Test("It is answered when the token has passed, and not before", arguments: [Bench.recaptchaApp, Bench.pushApp])
   func passed(app: String) async throws {
     try await Bench.with { bench in
-      let message = try bench.commandMessage(bench.startCommand(Bench.captcha("t"), app: app), replyTo: "me")
+      let message = try bench.commandMessage(bench.startCommand(Bench.captcha("t"), app: app), replyTo: "amq.gen-me")
       let id = try await ask(bench, message)
       let job = try #require(try bench.published(RecaptchaAssessJob.self).first?.job)
       #expect(job.app == app)
@@ -45,7 +45,7 @@ struct RecaptchaTests {
         try bench.report(RecaptchaAssessJob.self, id, .accepted, extras: ["score": 0.9])
       ])
       let reply = try #require(bench.sink.published.first { $0.exchange.isEmpty })
-      #expect(reply.routingKey == "me")
+      #expect(reply.routingKey == "amq.gen-me")
       #expect(reply.message.correlationID == message.correlationID)
       let started = try VerificationStarted(json: reply.message.body)
       #expect(try bench.published(SMSDispatchJob.self).count == 1)
@@ -126,13 +126,13 @@ struct RecaptchaTests {
   func repeated() async throws {
     try await Bench.with { bench in
       let command = bench.startCommand(Bench.captcha("t"), app: Bench.recaptchaApp)
-      let id = try await ask(bench, try bench.commandMessage(command, id: "m", replyTo: "first"))
-      let again = try bench.commandMessage(command, id: "m", replyTo: "second")
+      let id = try await ask(bench, try bench.commandMessage(command, id: "m", replyTo: "amq.gen-first"))
+      let again = try bench.commandMessage(command, id: "m", replyTo: "amq.gen-second")
       await bench.deliver([again, again])
       #expect(try bench.published(RecaptchaAssessJob.self).count == 1)
       await bench.deliverResults([try bench.report(RecaptchaAssessJob.self, id, .accepted)])
       let reply = try #require(bench.sink.published.first { $0.exchange.isEmpty })
-      #expect(reply.routingKey == "second")
+      #expect(reply.routingKey == "amq.gen-second")
       #expect(reply.message.correlationID == again.correlationID)
       _ = bench.sink.takePublished()
       await bench.deliver([again])

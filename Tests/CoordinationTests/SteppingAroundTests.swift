@@ -38,16 +38,18 @@ struct SteppingAroundTests {
   func assessment() async throws {
     try await Bench.with { bench in
       await bench.deliver([
-        try bench.commandMessage(bench.startCommand(Bench.captcha("t"), app: Bench.recaptchaApp), replyTo: "first"),
         try bench.commandMessage(
-          bench.startCommand(Bench.captcha("u"), app: Bench.recaptchaApp, number: Self.other), replyTo: "second"),
+          bench.startCommand(Bench.captcha("t"), app: Bench.recaptchaApp), replyTo: "amq.gen-first"),
+        try bench.commandMessage(
+          bench.startCommand(Bench.captcha("u"), app: Bench.recaptchaApp, number: Self.other), replyTo: "amq.gen-second"
+        ),
       ])
       try await bench.run("UPDATE assessment SET command = '{' WHERE command LIKE '%first%'")
       bench.clock.advance(by: .seconds(10))
       _ = try await bench.operationSweeper.sweep()
       _ = bench.sink.takePublished()
       _ = try await bench.relay.relay()
-      #expect(bench.sink.published.map(\.routingKey) == ["second"])
+      #expect(bench.sink.published.map(\.routingKey) == ["amq.gen-second"])
       #expect(bench.registry.render().contains(#"countersign_rows_skipped_total{table="assessment"} 1"#))
     }
   }
@@ -173,10 +175,10 @@ struct SteppingAroundTests {
       let before = bench.database.statistics.bodies
       _ = bench.sink.takePublished()
       await bench.deliver([
-        try bench.commandMessage(CancelVerification(verificationID: id), replyTo: "a"),
-        try bench.commandMessage(GetVerificationStatus(verificationID: id), replyTo: "b"),
+        try bench.commandMessage(CancelVerification(verificationID: id), replyTo: "amq.gen-a"),
+        try bench.commandMessage(GetVerificationStatus(verificationID: id), replyTo: "amq.gen-b"),
       ])
-      let reply = try #require(bench.sink.published.first { $0.routingKey == "b" })
+      let reply = try #require(bench.sink.published.first { $0.routingKey == "amq.gen-b" })
       #expect(try VerificationStatus(json: reply.message.body).state == .canceled)
       try await bench.relay.deleteConfirmed()
       let after = bench.database.statistics.bodies

@@ -120,7 +120,7 @@ struct UnpublishableTests {
       duty: .kept, exchange: Topology.Exchanges.jobs, routingKey: Topology.Queues.smsDispatch, type: long,
       messageID: long, correlationID: long, causationID: long, traceparent: long, timestamp: UnixTime(seconds: -1),
       discardAfter: nil, body: [UInt8](repeating: 32, count: 4 << 20))
-    let burial = message.burial(AMQPError(.tooLarge, long), appID: "coordinator", at: UnixTime(seconds: 0))
+    let burial = message.burial(AMQPError(.tooLarge, long), by: Bench.author, at: UnixTime(seconds: 0))
     let sink = FakeSink()
     #expect(try await sink.publish([burial]) == [.confirmed])
     #expect(burial.routingKey == Topology.Queues.smsDispatch)

@@ -30,31 +30,31 @@ struct WaitingTests {
   @Test("Another command under its ID is refused, and what waits is answered")
   func otherCommand() async throws {
     try await Bench.with { bench in
-      await bench.deliver([try bench.commandMessage(start(bench), id: "m", replyTo: "first")])
+      await bench.deliver([try bench.commandMessage(start(bench), id: "m", replyTo: "amq.gen-first")])
       _ = bench.sink.takePublished()
-      await bench.deliver([try bench.commandMessage(check, id: "m", replyTo: "second")])
-      #expect(replies(bench) == ["second"])
+      await bench.deliver([try bench.commandMessage(check, id: "m", replyTo: "amq.gen-second")])
+      #expect(replies(bench) == ["amq.gen-second"])
       let error = try ErrorReply(json: bench.sink.published[0].message.body).error
       #expect(error.field == "message_id")
       try await runOut(bench)
-      #expect(replies(bench) == ["first"])
+      #expect(replies(bench) == ["amq.gen-first"])
     }
   }
 
   @Test("A start for another number under its ID is refused to its own sender")
   func otherNumber() async throws {
     try await Bench.with { bench in
-      await bench.deliver([try bench.commandMessage(start(bench), id: "m", replyTo: "first")])
+      await bench.deliver([try bench.commandMessage(start(bench), id: "m", replyTo: "amq.gen-first")])
       let job = try #require(try bench.published(RecaptchaAssessJob.self).first?.id)
       _ = bench.sink.takePublished()
       await bench.deliver([
-        try bench.commandMessage(start(bench, "u", number: "+14155550177"), id: "m", replyTo: "second")
+        try bench.commandMessage(start(bench, "u", number: "+14155550177"), id: "m", replyTo: "amq.gen-second")
       ])
-      #expect(replies(bench) == ["second"])
+      #expect(replies(bench) == ["amq.gen-second"])
       #expect(bench.sink.published.map(\.message.type) == ["error.v1"])
       _ = bench.sink.takePublished()
       await bench.deliverResults([try bench.report(RecaptchaAssessJob.self, job, .accepted)])
-      #expect(replies(bench) == ["first"])
+      #expect(replies(bench) == ["amq.gen-first"])
       #expect(try bench.published(SMSDispatchJob.self).first?.job.to == Bench.number)
     }
   }
@@ -62,9 +62,9 @@ struct WaitingTests {
   @Test("The same command again is answered under its newest correlation ID, to the same queue too")
   func correlation() async throws {
     try await Bench.with { bench in
-      await bench.deliver([try bench.commandMessage(start(bench), id: "m", replyTo: "me")])
+      await bench.deliver([try bench.commandMessage(start(bench), id: "m", replyTo: "amq.gen-me")])
       let job = try #require(try bench.published(RecaptchaAssessJob.self).first?.id)
-      let again = try bench.commandMessage(start(bench), id: "m", replyTo: "me")
+      let again = try bench.commandMessage(start(bench), id: "m", replyTo: "amq.gen-me")
       await bench.deliver([again])
       _ = bench.sink.takePublished()
       await bench.deliverResults([try bench.report(RecaptchaAssessJob.self, job, .accepted)])
@@ -75,14 +75,14 @@ struct WaitingTests {
   @Test("A place that a version before did not keep stops nobody: all that waits is answered")
   func withoutPlace() async throws {
     try await Bench.with { bench in
-      await bench.deliver([try bench.commandMessage(start(bench), id: "m", replyTo: "first")])
+      await bench.deliver([try bench.commandMessage(start(bench), id: "m", replyTo: "amq.gen-first")])
       try await bench.run("DELETE FROM inbox")
-      await bench.deliver([try bench.commandMessage(check, id: "m", replyTo: "second")])
+      await bench.deliver([try bench.commandMessage(check, id: "m", replyTo: "amq.gen-second")])
       await bench.deliver([
-        try bench.commandMessage(start(bench, "u", number: "+14155550177"), id: "n", replyTo: "third")
+        try bench.commandMessage(start(bench, "u", number: "+14155550177"), id: "n", replyTo: "amq.gen-third")
       ])
       try await runOut(bench)
-      #expect(Set(replies(bench)) == ["first", "third"])
+      #expect(Set(replies(bench)) == ["amq.gen-first", "amq.gen-third"])
       #expect(bench.registry.render().contains("countersign_rows_skipped_total{") == false)
     }
   }

@@ -121,12 +121,13 @@ import Testing
     #expect(
       headers == [
         MessageHeader.attempt, MessageHeader.firstAttemptAt, MessageHeader.lastError, MessageHeader.traceparent,
-        MessageHeader.causationID,
+        MessageHeader.causationID, MessageHeader.sender,
       ])
     let dead = Set((checker.schemas["DeadLetterHeaders"]?["properties"]?.object ?? [:]).keys)
     #expect(
       dead == [
         MessageHeader.deadReason, MessageHeader.deadQueue, MessageHeader.deadAt, MessageHeader.lastError,
+        MessageHeader.sender,
       ])
   }
 

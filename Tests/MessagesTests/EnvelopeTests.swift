@@ -39,7 +39,10 @@ import Testing
     #expect(full.message(body: []).userID == "u")
     #expect(full.nextAttempt(after: "e", startedAt: UnixTime(seconds: 1)).userID == nil)
     #expect(
-      full.leading(to: SMSDispatchJob.type, messageID: "n", at: UnixTime(seconds: 1), appID: "a").userID == nil)
+      full.leading(
+        to: SMSDispatchJob.type, messageID: "n", at: UnixTime(seconds: 1), by: Author(appID: "a", userID: "w")
+      )
+      .userID == "w")
   }
 
   @Test func aStockClientNeedsLittle() throws {
@@ -125,25 +128,30 @@ import Testing
     message.headers["CC"] = .array(["elsewhere"])
     message.headers["x-death"] = .array([])
     message.headers["mine"] = 1
-    var letter = message.deadLetter("R", String(repeating: "long ", count: 999), queue: "q", now: UnixTime(seconds: 9))
+    var letter = message.deadLetter(
+      "R", String(repeating: "long ", count: 999), queue: "q", now: UnixTime(seconds: 9),
+      by: "worker", sender: "somebody")
     #expect(letter.headers["x-dead-reason"] == "R" && letter.headers["x-dead-queue"] == "q")
     #expect(letter.headers["x-dead-at"] == "1970-01-01T00:00:09Z")
     #expect(letter.headers["mine"] == 1 && letter.headers["x-attempt"] == 3)
     #expect(letter.headers["CC"] == nil && letter.headers["x-death"] == nil)
-    #expect(letter.userID == nil && letter.expiration == nil && letter.messageID == "m" && letter.replyTo == "r")
+    #expect(letter.userID == "worker" && letter.headers["x-sender"] == "somebody")
+    #expect(letter.expiration == nil && letter.messageID == "m" && letter.replyTo == "r")
     var deep = FieldValue.null
     for _ in 0..<16 { deep = .array([deep]) }
     for header in [deep, .string(String(repeating: "x", count: 65_000))] {
       message.headers["x"] = header
-      letter = message.deadLetter("R", "text", queue: "q", now: UnixTime(seconds: 9))
-      #expect(letter.headers.count == 4)
+      letter = message.deadLetter("R", "text", queue: "q", now: UnixTime(seconds: 9), by: "worker", sender: "somebody")
+      #expect(letter.headers.count == 5)
       try Publication(message: letter, exchange: "dead", routingKey: "q").check(maxBodyBytes: 64 * 1024)
     }
   }
 
   @Test func whoeverNamesNoProperQueueIsNotAnswered() {
-    #expect(Message(replyTo: "r").answerAddress == "r")
-    for address in [nil, "", "a\nb", "a\0"] { #expect(Message(replyTo: address).answerAddress == nil) }
+    #expect(Message(replyTo: "amq.gen-r").answerAddress(for: "service") == "amq.gen-r")
+    for address in [nil, "", "amq.gen-a\nb", "amq.gen-a\0", "r", "amq.gen-" + String(repeating: "r", count: 255)] {
+      #expect(Message(replyTo: address).answerAddress(for: "service") == nil)
+    }
   }
 
   @Test func typesAreExpected() throws {
@@ -174,7 +182,9 @@ import Testing
   }
 
   @Test func whatFollowsKeepsTheThread() {
-    let next = full.leading(to: ErrorReply.type, messageID: "n", at: UnixTime(seconds: 7), appID: "sms-worker")
+    let next = full.leading(
+      to: ErrorReply.type, messageID: "n", at: UnixTime(seconds: 7),
+      by: Author(appID: "sms-worker", userID: "sms-worker"))
     #expect(next.correlationID == "c")
     #expect(next.causationID == "m")
     #expect(next.trace?.traceID == Self.trace?.traceID)

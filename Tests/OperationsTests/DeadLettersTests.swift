@@ -15,6 +15,7 @@ final class FakeDeadQueue: DeadQueue {
   }
 
   let contents: Mutex<Contents>
+  let user = "operator"
 
   init(_ messages: [Message], answer: PublishOutcome = .confirmed) {
     contents = Mutex(Contents(waiting: messages.map { Delivery(message: $0) }, answer: answer))
@@ -91,9 +92,11 @@ final class FakeDeadQueue: DeadQueue {
     #expect(publication.exchange == "" && publication.routingKey == Self.queue && publication.mandatory)
     #expect(publication.message.messageID == "a")
     #expect(publication.message.isPersistent)
-    #expect(publication.message.userID == nil)
+    #expect(publication.message.userID == "operator")
     #expect(
-      publication.message.headers == ["x-redrive-id": "r1", "x-redrive-count": 1, "traceparent": "kept"])
+      publication.message.headers == [
+        "x-redrive-id": "r1", "x-redrive-count": 1, "traceparent": "kept", "x-sender": "somebody",
+      ])
   }
 
   @Test func onlyWhatMatchesIsRedriven() async throws {

@@ -2,6 +2,7 @@ import CurlTransport
 import FoundationEssentials
 import HTTPServer
 import JOSE
+import Messages
 import Telemetry
 import Testing
 import WorkerRuntime
@@ -51,7 +52,7 @@ struct HTTPLaneTests {
         method: "GET", target: String(url.dropFirst("https://sms.example.com".count)) + "?a=1")
       #expect(CallbackAddresses.lane(of: request) == lane)
       let told = try addresses.told(request, lane: lane, now: Sample.now)
-      #expect(told.subject.jobID == attempt.jobID && told.subject.correlationID == nil)
+      #expect(told.subject.job == attempt.identity && told.subject.correlationID == nil)
       #expect(told.url == url + "?a=1")
     }
   }

@@ -24,7 +24,8 @@ struct ReceiptEndpointTests {
     return ReceiptEndpoint(
       addresses: addresses, sources: ["twilio": source, "bird": bird],
       publisher: ReceiptPublisher(
-        sink: sink, appID: "sms-worker", log: ThrottledLog(Logger(label: "test", sink: NoLog()))),
+        sink: sink, author: Author(appID: "sms-worker", userID: "sms-worker"),
+        log: ThrottledLog(Logger(label: "test", sink: NoLog()))),
       metrics: ReceiptMetrics(registry), clock: clock)
   }
 
@@ -34,14 +35,14 @@ struct ReceiptEndpointTests {
     correlationID: String? = "v 1", token: String = "token", query: [(String, String)] = []
   ) -> HTTPServerRequest {
     let url = addresses.url(
-      lane: lane, subject: .init(jobID: jobID, correlationID: correlationID), at: Sample.now)
+      lane: lane, subject: .init(job: job(jobID), correlationID: correlationID), at: Sample.now)
     var text = url
     for field in fields.sorted(by: { $0.name < $1.name }) { text += field.name + field.value }
     let code = HMAC.authenticate(Array(text.utf8), key: Array(token.utf8), digest: .sha1)
     var parameters: [(name: String, value: String)] = []
     for part in url.split(separator: "?")[1].split(separator: "&") {
       let halves = part.split(separator: "=", maxSplits: 1).map(String.init)
-      let value = halves[1].replacing("%20", with: " ")
+      let value = halves[1].replacing("%20", with: " ").replacing("%1F", with: "\u{1F}")
       parameters.append((halves[0], query.first { $0.0 == halves[0] }?.1 ?? value))
     }
     return HTTPServerRequest(
@@ -49,6 +50,8 @@ struct ReceiptEndpointTests {
       headers: ["X-Twilio-Signature": Base64.encode(code), "Content-Type": "application/x-www-form-urlencoded"],
       body: FormEncoding.encode(fields))
   }
+
+  private func job(_ id: String) -> MessageIdentity { MessageIdentity(sender: "coordinator", messageID: id) }
 
   private func count(_ kind: String, lane: String = "twilio") -> Bool {
     registry.render().contains("countersign_sms_receipts_total{lane=\"\(lane)\",kind=\"\(kind)\"} 1")
@@ -111,7 +114,7 @@ struct ReceiptEndpointTests {
     _ query: String, jobID: String = "v/1?.sms&1", correlationID: String? = "v/1", told: String? = nil
   ) throws -> HTTPServerRequest {
     let given = addresses.url(
-      lane: "bird", subject: .init(jobID: jobID, correlationID: correlationID), at: Sample.now, form: .path)
+      lane: "bird", subject: .init(job: job(jobID), correlationID: correlationID), at: Sample.now, form: .path)
     let url = (told ?? given) + "?" + query
     let hash = Hexadecimal.encode(SHA256.hash(Array(url.utf8)))
     let seconds = clock.now().seconds
@@ -138,9 +141,11 @@ struct ReceiptEndpointTests {
 
   @Test("A signed report to an address that was not given is refused, and one to an old one")
   func pathForged() async throws {
-    let given = addresses.url(lane: "bird", subject: .init(jobID: "a", correlationID: nil), at: Sample.now, form: .path)
+    let given = addresses.url(
+      lane: "bird", subject: .init(job: job("a"), correlationID: nil), at: Sample.now, form: .path)
     for told in [
-      given.replacing("/a", with: "/b"), given + "/c", given.replacing("/a", with: ""), given + "/c/d",
+      given.replacing("%1Fa", with: "%1Fb"), given + "/c", given.replacing("/coordinator%1Fa", with: ""),
+      given + "/c/d",
       "https://sms.example.com/hooks/receipts/bird/",
     ] {
       let sink = RecordingSink()

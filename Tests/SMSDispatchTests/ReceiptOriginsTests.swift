@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Messages
 import Telemetry
 import Testing
 import WorkerRuntime
@@ -18,7 +19,7 @@ struct ReceiptOriginsTests {
 
   private func receipt(jobID: String? = nil, reference: String = "m1") -> DeliveryReceipt {
     var receipt = DeliveryReceipt(lane: "s", reference: reference, state: .delivered, at: Sample.now)
-    receipt.jobID = jobID
+    receipt.job = jobID.map { MessageIdentity(key: $0) }
     receipt.correlationID = jobID.map { "c-" + $0 }
     return receipt
   }
@@ -35,8 +36,11 @@ struct ReceiptOriginsTests {
     try await withOrigins { origins, ledger in
       #expect(try await origins.subject(of: receipt()) == nil)
       try await settle(ledger, "job-1", correlationID: "c-1")
-      #expect(try await origins.subject(of: receipt()) == .init(jobID: "job-1", correlationID: "c-1"))
-      #expect(try await origins.subject(of: receipt(jobID: "job-2")) == .init(jobID: "job-2", correlationID: "c-job-2"))
+      #expect(
+        try await origins.subject(of: receipt()) == .init(job: MessageIdentity(key: "job-1"), correlationID: "c-1"))
+      #expect(
+        try await origins.subject(of: receipt(jobID: "job-2"))
+          == .init(job: MessageIdentity(key: "job-2"), correlationID: "c-job-2"))
       #expect(try await origins.subject(of: receipt(reference: "m2")) == nil)
     }
   }
@@ -63,7 +67,7 @@ struct ReceiptOriginsTests {
   func busy() async throws {
     let origins = ReceiptOrigins(ledger: BusyLedger(), log: ThrottledLog(Logger(label: "test", sink: NoLog())))
     await #expect(throws: LedgerError.self) { _ = try await origins.subject(of: receipt()) }
-    #expect(try await origins.subject(of: receipt(jobID: "job-2"))?.jobID == "job-2")
+    #expect(try await origins.subject(of: receipt(jobID: "job-2"))?.job.messageID == "job-2")
   }
 
   @Test("A ledger that never can be read keeps no receipt back")

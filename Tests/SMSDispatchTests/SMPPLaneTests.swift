@@ -1,3 +1,4 @@
+import Messages
 import SMPP
 import Synchronization
 import Telemetry
@@ -65,7 +66,7 @@ struct SMPPLaneTests {
     #expect(message.dataCoding == 0)
     #expect(message.validity == .seconds(300))
     #expect(message.wantsReceipt)
-    #expect(session.origins == [MessageOrigin(id: "job-1")])
+    #expect(session.origins == [MessageOrigin(id: "unnamed\u{1F}job-1")])
     // One octet for each septet; the braces are escaped.
     #expect(message.content == .whole([0x47, 0x72, 0x7C, 0x1E, 0x65, 0x20, 0x1B, 0x28, 0x31, 0x1B, 0x29]))
   }
@@ -283,7 +284,7 @@ struct SMPPLaneTests {
       lane: "smpp", at: Sample.now)
     #expect(receipt.lane == "smpp")
     #expect(receipt.reference == "1")
-    #expect(receipt.jobID == "job-1")
+    #expect(receipt.job == MessageIdentity(key: "job-1"))
     #expect(receipt.correlationID == "c")
     #expect(receipt.state == expected)
     #expect(receipt.providerCode == "011")

@@ -1,5 +1,6 @@
 import CurlTransport
 import HTTPServer
+import Messages
 import Telemetry
 import Testing
 import WorkerRuntime
@@ -33,7 +34,7 @@ struct TwilioLaneTests {
       clock: ManualClock(Sample.now))
     _ = await lane.send(Sample.message(), Sample.attempt())
     let fields = URLEncodedForm.parse(http.requests.first?.body ?? [])
-    let expected = addresses.url(lane: "a", subject: .init(jobID: "job-1"), at: Sample.now)
+    let expected = addresses.url(lane: "a", subject: .init(job: MessageIdentity(key: "job-1")), at: Sample.now)
     #expect(fields.first { $0.name == "StatusCallback" }?.value == expected)
   }
 

@@ -10,14 +10,19 @@ struct CommandWork: BatchWork {
   private let preparer: CommandPreparer
   private let handler: CommandHandler
   private let metrics: CoordinatorMetrics
+  private let senders: SenderRule
 
-  init(preparer: CommandPreparer, handler: CommandHandler, metrics: CoordinatorMetrics) {
+  /// - Parameter user: the coordinator's own user of the broker, which consumes the queue.
+  init(preparer: CommandPreparer, handler: CommandHandler, metrics: CoordinatorMetrics, user: String) {
+    senders = .queue(consumedBy: user)
     self.preparer = preparer
     self.handler = handler
     self.metrics = metrics
   }
 
   var queue: String { Topology.Queues.commands }
+
+  func sender(of message: Message) -> String { senders.sender(of: message) }
 
   func prepare(_ delivery: Delivery, at now: UnixTime) -> Preparation<CommandRequest> {
     prepare(delivery, at: now, isNew: true)
@@ -28,10 +33,11 @@ struct CommandWork: BatchWork {
   }
 
   private func prepare(_ delivery: Delivery, at now: UnixTime, isNew: Bool) -> Preparation<CommandRequest> {
-    let envelope: Envelope
+    var envelope: Envelope
     do throws(ContractProblem) {
       envelope = try Envelope(delivery)
       try envelope.expect(CommandPreparer.types)
+      try ReplyAddress.check(envelope.replyTo, of: senders.sender(of: envelope))
     } catch {
       return .done(refuse(delivery, error, at: now))
     }
@@ -70,7 +76,7 @@ struct CommandWork: BatchWork {
 
   func crashed(_ delivery: Delivery, at now: UnixTime) -> Conclusion {
     let message = delivery.message
-    let reply = message.replyTo.flatMap { $0.isEmpty ? nil : $0 }.map { replyTo in
+    let reply = message.answerAddress(for: sender(of: message)).map { replyTo in
       ReplyMaker.reply(
         CommandAnswer(.crashed), to: replyTo, messageID: message.messageID ?? MessageID.make(),
         correlationID: message.correlationID, trace: nil, at: now)
@@ -112,7 +118,7 @@ struct CommandWork: BatchWork {
     let error = APIError(problem)
     let message = delivery.message
     let label = CommandLabel(command: "unknown", code: error.code.rawValue)
-    guard let replyTo = message.answerAddress else {
+    guard let replyTo = message.answerAddress(for: sender(of: message)) else {
       return Conclusion(dead: DeadReason(code: problem.code.rawValue, text: problem.description), label: label)
     }
     let answer = ReplyMaker.reply(

@@ -1,5 +1,6 @@
 import AMQP
 import Database
+import Messages
 import Synchronization
 import Telemetry
 
@@ -11,7 +12,7 @@ final class Outbox: Sendable {
   private let sink: any MessageSink
   private let database: Database
   private let clock: any WallClock
-  private let appID: String
+  private let author: Author
   private let logger: Logger
   private let metrics: CoordinatorMetrics
   private let confirmed = Mutex<[Int]>([])
@@ -23,13 +24,13 @@ final class Outbox: Sendable {
   static let retryDelay = Duration.seconds(5)
 
   init(
-    sink: any MessageSink, database: Database, clock: any WallClock, appID: String, logger: Logger,
+    sink: any MessageSink, database: Database, clock: any WallClock, author: Author, logger: Logger,
     metrics: CoordinatorMetrics
   ) {
     self.sink = sink
     self.database = database
     self.clock = clock
-    self.appID = appID
+    self.author = author
     self.logger = logger
     self.metrics = metrics
     health = OutboxHealth(clock: clock)
@@ -41,7 +42,7 @@ final class Outbox: Sendable {
   /// - Returns: what became of each of `others`.
   func publish(_ row: OutboxRow?, with others: [Publication]) async throws(AMQPError) -> [PublishOutcome] {
     let messages = row?.messages ?? []
-    let outcomes = try await sink.publishApart(messages.map { $0.publication(appID: appID) } + others)
+    let outcomes = try await sink.publishApart(messages.map { $0.publication(by: author) } + others)
     if let row {
       await settle(row, try await unfinished(zip(row.messages, outcomes)))
     }
@@ -69,7 +70,7 @@ final class Outbox: Sendable {
   /// Makes a dead letter of what cannot be published.
   /// - Returns: why it has to stay, when the broker does not take the dead letter.
   private func bury(_ message: OutgoingMessage, _ error: AMQPError) async throws(AMQPError) -> PublishOutcome? {
-    let burial = message.burial(error, appID: appID, at: clock.now())
+    let burial = message.burial(error, by: author, at: clock.now())
     health.buried(error.description)
     guard case .answered(let outcome)? = try await sink.publishApart([burial]).first else {
       // Nothing in it is ours to cut any more: it must not be tried for ever.

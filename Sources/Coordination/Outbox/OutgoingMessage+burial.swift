@@ -7,8 +7,8 @@ extension OutgoingMessage {
   ///
   /// - Parameters:
   ///   - error: why it cannot be published.
-  ///   - appID: the program that gives it up.
-  func burial(_ error: AMQPError, appID: String, at now: UnixTime) -> Publication {
+  ///   - author: whoever gives it up.
+  func burial(_ error: AMQPError, by author: Author, at now: UnixTime) -> Publication {
     // A job lies among the dead letters of its queue; a reply or an event has none, and belongs to the commands.
     let isJob = exchange == Topology.Exchanges.jobs && Topology.Queues.jobs.contains(routingKey)
     let queue = isJob ? routingKey : Topology.Queues.commands
@@ -22,7 +22,8 @@ extension OutgoingMessage {
     let message = Message(
       contentType: Envelope.contentType, headers: headers, isPersistent: true,
       correlationID: correlationID.flatMap(Self.fitting), messageID: Self.fitting(messageID) ?? MessageID.make(),
-      timestamp: UInt64(clamping: timestamp.seconds), type: Self.fitting(type), appID: appID,
+      timestamp: UInt64(clamping: timestamp.seconds), type: Self.fitting(type), userID: author.userID,
+      appID: author.appID,
       body: body.count <= MessageLimits.maxBodyBytes ? body : [])
     return Publication(message: message, exchange: Topology.Exchanges.dead, routingKey: queue)
   }

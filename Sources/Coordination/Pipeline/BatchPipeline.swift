@@ -15,7 +15,7 @@ final class BatchPipeline<Work: BatchWork>: Sendable {
   private let store: BatchStore<Work>
   private let outbox: Outbox
   private let clock: any WallClock
-  private let appID: String
+  private let author: Author
   private let logger: Logger
   private let metrics: CoordinatorMetrics
   private let held: HeldJobs?
@@ -26,7 +26,7 @@ final class BatchPipeline<Work: BatchWork>: Sendable {
 
   init(
     source: any DeliverySource, work: Work, database: Database, outbox: Outbox, rules: CoordinatorRules,
-    clock: any WallClock, appID: String, logger: Logger, metrics: CoordinatorMetrics, health: StorageHealth,
+    clock: any WallClock, author: Author, logger: Logger, metrics: CoordinatorMetrics, health: StorageHealth,
     conversions: ConversionKeeper, held: HeldJobs? = nil, marks: CrashMarks? = nil,
     retryDelays: ClosedRange<Duration> = .milliseconds(100)...(.seconds(5))
   ) {
@@ -38,7 +38,7 @@ final class BatchPipeline<Work: BatchWork>: Sendable {
       health: health, metrics: metrics, logger: logger, retryDelays: retryDelays)
     self.outbox = outbox
     self.clock = clock
-    self.appID = appID
+    self.author = author
     self.logger = logger
     self.metrics = metrics
     self.held = held
@@ -115,7 +115,7 @@ final class BatchPipeline<Work: BatchWork>: Sendable {
     var rejected: Set<Int> = []
     for (index, conclusion) in batch.conclusions.enumerated() {
       if let reply = conclusion.reply {
-        others.append(reply.publication(appID: appID))
+        others.append(reply.publication(by: author))
         duties.append(Duty(delivery: index, isReply: true))
       }
       if let dead = conclusion.dead {
@@ -186,7 +186,9 @@ final class BatchPipeline<Work: BatchWork>: Sendable {
   }
 
   private func deadLetter(_ delivery: Delivery, _ reason: DeadReason) -> Publication {
-    let letter = delivery.message.deadLetter(reason.code, reason.text, queue: work.queue, now: clock.now())
+    let letter = delivery.message.deadLetter(
+      reason.code, reason.text, queue: work.queue, now: clock.now(), by: author.userID,
+      sender: work.sender(of: delivery.message))
     return Publication(message: letter, exchange: Topology.Exchanges.dead, routingKey: work.queue)
   }
 }

@@ -9,6 +9,9 @@ protocol BatchWork: Sendable {
   /// The queue, for dead letters and metrics.
   var queue: String { get }
 
+  /// The user that sent a message, which may break the contract.
+  func sender(of message: Message) -> String
+
   /// Reads a delivery and does all that needs no transaction.
   func prepare(_ delivery: Delivery, at now: UnixTime) -> Preparation<Prepared>
 

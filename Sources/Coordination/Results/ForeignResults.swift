@@ -2,8 +2,8 @@ import Messages
 import Synchronization
 import Telemetry
 
-/// Results of jobs that this version does not know. All results come through one queue, also those of jobs that other services gave; theirs are
-/// none of the coordinator's business, whatever their type. They are counted and acknowledged: as dead letters they would bury what matters.
+/// Results of jobs that are not the coordinator's own. All results come through one queue, also those of jobs that other services gave; theirs are
+/// not the coordinator's business, whatever their type. They are counted and acknowledged: as dead letters they would bury what matters.
 final class ForeignResults: Sendable {
   private let metrics: CoordinatorMetrics
   private let logger: Logger
@@ -36,6 +36,6 @@ final class ForeignResults: Sendable {
       return true
     }
     guard isDue else { return }
-    logger.info("results of jobs that this version does not know are passed over", ["type": "\(type.text)"])
+    logger.info("results of other senders' jobs are passed over", ["type": "\(type.text)"])
   }
 }

@@ -17,11 +17,13 @@ struct ResultWork: BatchWork {
   private let operations: OperationReportHandler
   private let metrics: CoordinatorMetrics
   private let foreign: ForeignResults
+  private let origin: ResultOrigin
 
   init(
     handler: ResultHandler, deliveries: DeliveryReportHandler, operations: OperationReportHandler,
-    metrics: CoordinatorMetrics, logger: Logger, clock: any WallClock
+    origin: ResultOrigin, metrics: CoordinatorMetrics, logger: Logger, clock: any WallClock
   ) {
+    self.origin = origin
     self.handler = handler
     self.deliveries = deliveries
     self.operations = operations
@@ -31,6 +33,8 @@ struct ResultWork: BatchWork {
 
   var queue: String { Topology.Queues.results }
 
+  func sender(of message: Message) -> String { origin.sender(of: message) }
+
   func prepare(_ delivery: Delivery, at now: UnixTime) -> Preparation<Prepared> {
     do throws(ContractProblem) {
       let envelope = try Envelope(delivery)
@@ -39,18 +43,24 @@ struct ResultWork: BatchWork {
         return .done(.nothing)
       }
       try envelope.expect(ResultHandler.types)
-      let body = delivery.message.body
-      return try prepared(envelope, body).map { .transaction($0) } ?? .done(.nothing)
+      guard case .ours(let key) = try origin.judge(delivery, envelope) else {
+        foreign.note(envelope.type)
+        return .done(.nothing)
+      }
+      return try prepared(envelope, delivery.message.body, key: key).map { .transaction($0) } ?? .done(.nothing)
     } catch {
+      if error.code == .forgedResult { metrics.forgedResults.increment() }
       return .done(Conclusion(dead: DeadReason(code: error.code.rawValue, text: error.description)))
     }
   }
 
-  private func prepared(_ envelope: Envelope, _ body: [UInt8]) throws(ContractProblem) -> Prepared? {
+  private func prepared(
+    _ envelope: Envelope, _ body: [UInt8], key: String?
+  ) throws(ContractProblem) -> Prepared? {
     switch envelope.type {
-    case ResultHandler.type: try handler.prepare(envelope, body: body).map { .message($0) }
-    case SMSDelivery.type: try deliveries.prepare(envelope, body: body).map { .delivery($0) }
-    default: try operations.prepare(envelope, body: body).map { .operation($0) }
+    case ResultHandler.type: try handler.prepare(envelope, body: body, key: key).map { .message($0) }
+    case SMSDelivery.type: try deliveries.prepare(envelope, body: body, key: key).map { .delivery($0) }
+    default: try operations.prepare(envelope, body: body, key: key).map { .operation($0) }
     }
   }
 

@@ -24,6 +24,9 @@ public struct CoordinatorRules: Sendable, Hashable {
   /// The users of the broker whose operators' commands are carried out.
   public var operators: Set<String>
 
+  /// The users of the broker whose results are believed.
+  public var workers: WorkerUsers
+
   public static let defaultOperators: Set<String> = ["operator"]
 
   /// Apps give up after ten to thirty seconds, and their users ask again.
@@ -35,7 +38,7 @@ public struct CoordinatorRules: Sendable, Hashable {
     retention: Duration = .seconds(86_400), inboxRetention: Duration = .seconds(3600),
     proof: ProofPolicy = ProofPolicy(), revocation: RevocationPolicy = RevocationPolicy(),
     conversion: ConversionPolicy = ConversionPolicy(), maxCommandAge: Duration = defaultMaxCommandAge,
-    operators: Set<String> = defaultOperators
+    operators: Set<String> = defaultOperators, workers: WorkerUsers = WorkerUsers()
   ) {
     self.policy = policy
     self.limits = limits
@@ -50,5 +53,6 @@ public struct CoordinatorRules: Sendable, Hashable {
     self.conversion = conversion
     self.maxCommandAge = maxCommandAge
     self.operators = operators
+    self.workers = workers
   }
 }

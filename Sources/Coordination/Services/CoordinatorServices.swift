@@ -32,11 +32,12 @@ public enum CoordinatorServices {
     let handler = CommandHandler(
       rules, keeper: keeper, jobs: jobs, operations: kit, conversions: parts.conversions)
     let assessments = AssessmentHandler(preparer: preparer, commands: handler)
-    let commands = CommandWork(preparer: preparer, handler: handler, metrics: parts.metrics)
+    let commands = CommandWork(preparer: preparer, handler: handler, metrics: parts.metrics, user: parts.author.userID)
     let reports = OperationReportHandler(
       receipts: kit.receipts, assessments: assessments, revocations: kit.revocations)
     let results = ResultWork(
       handler: ResultHandler(rules), deliveries: DeliveryReportHandler(rules), operations: reports,
+      origin: ResultOrigin(user: parts.author.userID, workers: rules.workers),
       metrics: parts.metrics, logger: context.log, clock: context.clock)
     let relay = parts.relay(reports)
     try await relay.takeOver()
@@ -53,6 +54,7 @@ public enum CoordinatorServices {
   private struct Parts {
     let configuration: CoordinatorConfiguration
     let context: ServiceContext
+    let author: Author
     let metrics: CoordinatorMetrics
     let broker: BrokerConnectionSettings
     let publisher: Publisher
@@ -74,6 +76,7 @@ public enum CoordinatorServices {
         onEvent: broker.observer("publisher"))
       broker.watch("publisher") { publisher.status }
       self.broker = broker
+      author = Author(appID: context.name, userID: broker.endpoint.username)
       self.publisher = publisher
       let consumer = { (role: String, queue: String) in
         let consumer = Consumer(
@@ -86,7 +89,7 @@ public enum CoordinatorServices {
       results = consumer("results", Topology.Queues.results)
       database = try await CoordinatorServices.open(configuration)
       outbox = Outbox(
-        sink: publisher, database: database, clock: context.clock, appID: context.name, logger: context.log,
+        sink: publisher, database: database, clock: context.clock, author: author, logger: context.log,
         metrics: metrics)
       held = HeldJobs(
         database: database, outbox: outbox, clock: context.clock, metrics: metrics, logger: context.log)
@@ -138,7 +141,7 @@ public enum CoordinatorServices {
     func pipeline<Work: BatchWork>(_ consumer: Consumer, _ work: Work) throws -> BatchPipeline<Work> {
       BatchPipeline(
         source: consumer, work: work, database: database, outbox: outbox, rules: configuration.rules,
-        clock: context.clock, appID: context.name, logger: context.log, metrics: metrics, health: health,
+        clock: context.clock, author: author, logger: context.log, metrics: metrics, health: health,
         conversions: conversions, held: held,
         // One at a time, as batches are.
         marks: CrashMarks(

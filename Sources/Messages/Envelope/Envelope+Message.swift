@@ -27,6 +27,7 @@ extension Envelope {
       replyTo: message.replyTo.flatMap { $0.isEmpty ? nil : $0 },
       timestamp: message.timestamp.map { UnixTime(seconds: Int64(clamping: $0)) },
       appID: message.appID, userID: message.userID,
+      statedSender: message.headers[MessageHeader.sender].map { $0.stringValue ?? "" },
       attempt: try Self.attempt(message.headers[MessageHeader.attempt]),
       firstAttemptAt: try Self.time(message.headers[MessageHeader.firstAttemptAt]),
       lastError: message.headers[MessageHeader.lastError]?.stringValue,
@@ -41,6 +42,7 @@ extension Envelope {
     if let firstAttemptAt { headers[MessageHeader.firstAttemptAt] = .string(firstAttemptAt.rfc3339) }
     if let lastError { headers[MessageHeader.lastError] = .string(MessageHeader.bounded(lastError)) }
     if let trace { headers[MessageHeader.traceparent] = .string(trace.traceparent) }
+    if let statedSender { headers[MessageHeader.sender] = .string(statedSender) }
     if let causationID { headers[MessageHeader.causationID] = .string(causationID) }
     return Message(
       contentType: Self.contentType, headers: headers, isPersistent: true, correlationID: correlationID,

@@ -17,6 +17,8 @@ public struct Envelope: Sendable, Hashable {
   /// The user of the broker that sent it. The broker refuses a message whose sender is another one, so it can be believed; absent
   /// unless the sender put it there.
   public var userID: String?
+  /// The user that sent it first, as the header `x-sender` says; only a ``SenderRule`` tells whether that is to be believed.
+  public var statedSender: String?
   /// Which attempt it is, from 1.
   public var attempt: Int
   /// When the first attempt began; absent on the first.
@@ -30,8 +32,9 @@ public struct Envelope: Sendable, Hashable {
 
   public init(
     type: MessageType, messageID: String, correlationID: String? = nil, replyTo: String? = nil,
-    timestamp: UnixTime? = nil, appID: String? = nil, userID: String? = nil, attempt: Int = 1,
-    firstAttemptAt: UnixTime? = nil, lastError: String? = nil, trace: TraceContext? = nil, causationID: String? = nil
+    timestamp: UnixTime? = nil, appID: String? = nil, userID: String? = nil, statedSender: String? = nil,
+    attempt: Int = 1, firstAttemptAt: UnixTime? = nil, lastError: String? = nil, trace: TraceContext? = nil,
+    causationID: String? = nil
   ) {
     self.type = type
     self.messageID = messageID
@@ -40,6 +43,7 @@ public struct Envelope: Sendable, Hashable {
     self.timestamp = timestamp
     self.appID = appID
     self.userID = userID
+    self.statedSender = statedSender
     self.attempt = attempt
     self.firstAttemptAt = firstAttemptAt
     self.lastError = lastError
@@ -62,10 +66,15 @@ public struct Envelope: Sendable, Hashable {
   }
 
   /// The envelope of a message that this one leads to: same correlation, same trace, one step on.
-  public func leading(to type: MessageType, messageID: String, at now: UnixTime, appID: String) -> Envelope {
+  /// - Parameters:
+  ///   - author: whoever publishes it.
+  ///   - sender: whom `x-sender` names; nil when it is the author's own message.
+  public func leading(
+    to type: MessageType, messageID: String, at now: UnixTime, by author: Author, sender: String? = nil
+  ) -> Envelope {
     Envelope(
-      type: type, messageID: messageID, correlationID: correlationID, timestamp: now, appID: appID,
-      trace: trace?.child(), causationID: self.messageID)
+      type: type, messageID: messageID, correlationID: correlationID, timestamp: now, appID: author.appID,
+      userID: author.userID, statedSender: sender, trace: trace?.child(), causationID: self.messageID)
   }
 
   /// Checks that the type is one that the receiver takes.

@@ -4,19 +4,24 @@ public import Telemetry
 extension Message {
   /// The message as it can be published again by another user through another exchange.
   ///
-  /// - `user_id` would be checked against our own user, and `reply_to` against a consumer of ours.
+  /// - `user_id` is checked against our own user: it becomes that, and `x-sender` names the message's sender.
+  /// - `reply_to` would be checked against a consumer of ours.
   /// - `expiration` would cut the stay in a delay step or with the dead letters short.
   /// - `CC` and `BCC` (RabbitMQ's sender-selected distribution) would send it to further queues a second time.
   /// - `x-death` and its kin are the broker's own; kept, they feed its detection of cycles, which drops messages.
-  public func publishedAgain() -> Message {
+  /// - Parameters:
+  ///   - user: our own user, which publishes it.
+  ///   - sender: the message's sender, as a ``SenderRule`` resolves it.
+  public func publishedAgain(by user: String, sender: String) -> Message {
     var copy = self
-    copy.userID = nil
+    copy.userID = user
     copy.expiration = nil
     copy.isPersistent = true
     if copy.replyTo == Topology.Queues.directReplyTo { copy.replyTo = nil }
     for header in copy.headers.keys where Self.brokerHeaders.contains(header) || header.hasPrefix("x-first-death-") {
       copy.headers.removeValue(forKey: header)
     }
+    copy.headers[MessageHeader.sender] = .string(sender)
     return copy
   }
 
@@ -28,9 +33,15 @@ extension Message {
   ///   - reason: the reason as a word in upper case.
   ///   - text: the reason for people, without values of the message.
   ///   - queue: the queue that the message failed on.
-  public func deadLetter(_ reason: String, _ text: String, queue: String, now: UnixTime) -> Message {
-    var copy = publishedAgain()
-    if copy.headerBytes.map({ $0 > MessageLimits.maxHeaderBytes }) ?? true { copy.headers = [:] }
+  ///   - user: our own user, which publishes it.
+  ///   - sender: the message's sender, as a ``SenderRule`` resolves it.
+  public func deadLetter(
+    _ reason: String, _ text: String, queue: String, now: UnixTime, by user: String, sender: String
+  ) -> Message {
+    var copy = publishedAgain(by: user, sender: sender)
+    if copy.headerBytes.map({ $0 > MessageLimits.maxHeaderBytes }) ?? true {
+      copy.headers = [MessageHeader.sender: .string(sender)]
+    }
     copy.headers[MessageHeader.deadReason] = .string(reason)
     copy.headers[MessageHeader.lastError] = .string(MessageHeader.bounded(text))
     copy.headers[MessageHeader.deadQueue] = .string(queue)

@@ -14,12 +14,14 @@ extension Message {
     try Self.check(correlationID, "correlation_id")
     try Self.check(replyTo, "reply_to")
     try Self.check(appID, "app_id")
+    try Self.check(userID, "user_id")
     guard !headers.isEmpty else { return }
     for name in MessageHeader.texts {
       guard case .bytes? = headers[name] else { continue }
       throw ContractProblem(.invalidField, field: "headers.\(name)", "is not a string in UTF-8")
     }
     try Self.check(headers[MessageHeader.causationID]?.stringValue, "headers.\(MessageHeader.causationID)")
+    try Self.check(headers[MessageHeader.sender]?.stringValue, "headers.\(MessageHeader.sender)")
     guard let size = headerBytes, size <= MessageLimits.maxHeaderBytes else {
       throw ContractProblem(
         .invalidField, field: "headers",
@@ -28,9 +30,15 @@ extension Message {
   }
 
   /// The queue that a message which breaks the contract can be answered to; `nil` when there is none, or it is what is wrong.
-  public var answerAddress: String? {
-    guard let replyTo, !replyTo.isEmpty, !Self.hasControlCharacter(replyTo) else { return nil }
+  /// - Parameter sender: the message's sender, as a ``SenderRule`` resolves it.
+  public func answerAddress(for sender: String) -> String? {
+    guard let replyTo, Self.isShortText(replyTo), ReplyAddress.isAllowed(replyTo, for: sender) else { return nil }
     return replyTo
+  }
+
+  /// Whether a text can be a name on the broker: not empty, at most 255 bytes, no control character.
+  static func isShortText(_ text: String) -> Bool {
+    !text.isEmpty && text.utf8.count <= MessageLimits.maxShortStringBytes && !hasControlCharacter(text)
   }
 
   private static func check(_ id: String?, _ name: String) throws(ContractProblem) {

@@ -12,6 +12,8 @@ public enum MessageHeader {
   public static let traceparent = "traceparent"
   /// The `message_id` of the message that led to this one.
   public static let causationID = "x-causation-id"
+  /// On a message that was published again: the user that sent it first. See ``SenderRule``.
+  public static let sender = "x-sender"
   /// On a dead letter: what was wrong, a word in upper case.
   public static let deadReason = "x-dead-reason"
   /// On a dead letter: the queue it failed on.
@@ -20,7 +22,7 @@ public enum MessageHeader {
   public static let deadAt = "x-dead-at"
 
   /// The headers that are texts of any form. The others are read by rules of their own.
-  static let texts = [lastError, causationID]
+  static let texts = [lastError, causationID, sender]
 
   /// A text cut to ``MessageLimits/maxHeaderTextBytes``, never in the middle of a Unicode scalar.
   public static func bounded(_ text: String) -> String {

@@ -32,6 +32,13 @@ extension Topology {
       }
     }
 
+    /// The user of the workers that report results of a type; nil for a type that this version does not know.
+    public static func worker(ofResults type: MessageType) -> String? {
+      if type == SMSDelivery.type { return smsWorker }
+      let suffix = ".result"
+      return type.name.hasSuffix(suffix) ? worker(ofJobs: String(type.name.dropLast(suffix.count))) : nil
+    }
+
     /// The user of the workers that take the jobs of a type, or of a queue of jobs; nil for a type that this version does not know.
     public static func worker(ofJobs type: String) -> String? {
       switch type {

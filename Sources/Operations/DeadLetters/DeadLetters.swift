@@ -92,7 +92,8 @@ struct DeadLetters {
     let outcome = try await attempt { () throws(AMQPError) in
       try await broker.publish(
         Publication(
-          message: letter.revived(redriveID: redriveID), exchange: Topology.Exchanges.direct, routingKey: letter.queue))
+          message: letter.revived(redriveID: redriveID, by: broker.user), exchange: Topology.Exchanges.direct,
+          routingKey: letter.queue))
     }
     switch outcome {
     case .confirmed: return

@@ -2,6 +2,8 @@ internal import AMQP
 
 /// What the dead-letter commands need of a broker: one connection, whose end returns what was taken and not settled.
 protocol DeadQueue: Sendable {
+  /// The user of the connection.
+  var user: String { get }
   /// Takes the next message of a queue, and says how many are left; `nil` when the queue is empty.
   func take(from queue: String) async throws(AMQPError) -> (delivery: Delivery, remaining: Int)?
   /// Removes a message that was taken.

@@ -3,6 +3,7 @@ internal import AMQP
 /// A dead queue on a real broker.
 struct AdminDeadQueue: DeadQueue {
   let connection: AdminConnection
+  let user: String
 
   func take(from queue: String) async throws(AMQPError) -> (delivery: Delivery, remaining: Int)? {
     try await connection.get(queue)

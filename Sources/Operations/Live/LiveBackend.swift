@@ -26,10 +26,11 @@ struct LiveBackend: OperatorBackend {
   func withDeadQueue(
     _ body: (any DeadQueue) async throws(OperationsError) -> DeadLetters.Outcome
   ) async throws(OperationsError) -> DeadLetters.Outcome {
-    let connection = try await open(try configuration.operatorUser.endpoint())
+    let endpoint = try configuration.operatorUser.endpoint()
+    let connection = try await open(endpoint)
     let outcome: DeadLetters.Outcome
     do {
-      outcome = try await body(AdminDeadQueue(connection: connection))
+      outcome = try await body(AdminDeadQueue(connection: connection, user: endpoint.username))
     } catch {
       await Self.close(connection)
       throw error
@@ -48,7 +49,7 @@ struct LiveBackend: OperatorBackend {
   }
 
   func sendAsOperator<C: Command>(_ command: C, timeout: Duration) async throws(OperationsError) -> C.Reply {
-    try await withClient(of: try configuration.operatorUser.endpoint(), showsUser: true) { client in
+    try await withClient(of: try configuration.operatorUser.endpoint()) { client in
       try await client.send(command, timeout: timeout)
     }
   }
@@ -72,17 +73,17 @@ struct LiveBackend: OperatorBackend {
   private func withClient<Reply: Sendable>(
     _ body: @Sendable (CountersignClient) async throws -> Reply
   ) async throws(OperationsError) -> Reply {
-    try await withClient(of: try configuration.service.endpoint(), showsUser: false, body)
+    try await withClient(of: try configuration.service.endpoint(), body)
   }
 
   private func withClient<Reply: Sendable>(
-    of endpoint: BrokerEndpoint, showsUser: Bool, _ body: @Sendable (CountersignClient) async throws -> Reply
+    of endpoint: BrokerEndpoint, _ body: @Sendable (CountersignClient) async throws -> Reply
   ) async throws(OperationsError) -> Reply {
     // A client goes on trying for as long as its caller waits; somebody at a terminal wants to know at once that the
     // broker is not there or refuses him.
     await Self.close(try await open(endpoint))
     do {
-      return try await CountersignClient.with(endpoint: endpoint, name: Self.appID, showsUser: showsUser, body)
+      return try await CountersignClient.with(endpoint: endpoint, name: Self.appID, body)
     } catch let error as ClientError {
       throw OperationsError(error)
     } catch {

@@ -1,3 +1,4 @@
+import Messages
 import SMPP
 import Synchronization
 import Telemetry
@@ -30,7 +31,7 @@ public struct SMPPLane: SMSLane {
     guard validity >= .seconds(1) else { return .notCalled(Self.tooLate, .tooLate) }
     let segments = configuration.segments(of: message, validity: validity, reference: references.next())
     let end = ContinuousClock.Instant.now + attempt.timeout
-    let origin = MessageOrigin(id: attempt.jobID, correlationID: attempt.correlationID)
+    let origin = MessageOrigin(id: attempt.identity.key, correlationID: attempt.correlationID)
     var reference: String?
     for (taken, segment) in segments.enumerated() {
       let left = ContinuousClock.Instant.now.duration(to: end)

@@ -47,7 +47,7 @@ struct TwilioLane: HTTPLane {
     }
     fields.append((name: "ValidityPeriod", value: String(validity)))
     if let callbacks {
-      let subject = CallbackAddresses.Subject(jobID: attempt.jobID, correlationID: attempt.correlationID)
+      let subject = CallbackAddresses.Subject(job: attempt.identity, correlationID: attempt.correlationID)
       fields.append((name: "StatusCallback", value: callbacks.url(lane: name, subject: subject, at: attempt.startedAt)))
     }
     return .request(

@@ -1,19 +1,20 @@
 import HTTPServer
 import JOSE
+import Messages
 import Telemetry
 import WorkerRuntime
 
 /// The addresses that providers are told to report to: one for every message, made so that nobody else can make one.
 ///
-///     <publicURL>/receipts/<lane>?job=<job ID>&correlation=<correlation ID>&t=<seconds>&mac=<code>
-///     <publicURL>/receipts/<lane>/<seconds>/<code>/<job ID>/<correlation ID>
+///     <publicURL>/receipts/<lane>?job=<job>&correlation=<correlation ID>&t=<seconds>&mac=<code>
+///     <publicURL>/receipts/<lane>/<seconds>/<code>/<job>/<correlation ID>
 ///
-/// The second form is for providers that put what they report into the query: then nothing else is in it. The correlation ID may be
+/// The job is its sender, U+001F and its ID. The second form is for providers that put what they report into the query: then nothing else is in it. The correlation ID may be
 /// absent in both. So a report finds its message whichever worker it reaches, and no worker has to remember what it sent.
 struct CallbackAddresses: Sendable {
   /// Whom a report is about.
   struct Subject: Sendable, Hashable {
-    var jobID: String
+    var job: MessageIdentity
     var correlationID: String?
   }
 
@@ -57,7 +58,7 @@ struct CallbackAddresses: Sendable {
   /// The address for the reports of one message.
   func url(lane: String, subject: Subject, at now: UnixTime, form: Form = .query) -> String {
     let time = String(now.seconds)
-    let jobID = URLComponent.encode(subject.jobID)
+    let jobID = URLComponent.encode(subject.job.key)
     let correlationID = subject.correlationID.map(URLComponent.encode)
     let code = mac(lane, subject, time)
     switch form {
@@ -101,14 +102,14 @@ struct CallbackAddresses: Sendable {
       guard let jobID = request.parameter("job"), let time = request.parameter("t"),
         let mac = request.parameter("mac")
       else { return nil }
-      let subject = Subject(jobID: jobID, correlationID: request.parameter("correlation"))
+      let subject = Subject(job: MessageIdentity(key: jobID), correlationID: request.parameter("correlation"))
       return Parts(form: .query, subject: subject, time: time, mac: mac)
     }
     // Taken apart before it is decoded: an ID may have a slash.
     let target = request.target.prefix { $0 != "?" }.dropFirst(path.count)
     let parts = target.split(separator: "/", omittingEmptySubsequences: false).map { URLComponent.decode($0) }
     guard (4...5).contains(parts.count), !parts[3].isEmpty else { return nil }
-    let subject = Subject(jobID: parts[3], correlationID: parts.count == 5 ? parts[4] : nil)
+    let subject = Subject(job: MessageIdentity(key: parts[3]), correlationID: parts.count == 5 ? parts[4] : nil)
     return Parts(form: .path, subject: subject, time: parts[1], mac: parts[2])
   }
 
@@ -118,7 +119,7 @@ struct CallbackAddresses: Sendable {
     text.reserveCapacity(Self.usualLength)
     text += lane.utf8
     text.append(0)
-    text += subject.jobID.utf8
+    text += subject.job.key.utf8
     text.append(0)
     if let correlationID = subject.correlationID { text += correlationID.utf8 }
     text.append(0)
@@ -134,7 +135,7 @@ extension CallbackAddresses {
   /// The address for the reports of the message of one attempt, for a provider that puts them into the query.
   func url(lane: String, of attempt: JobAttempt) -> String {
     url(
-      lane: lane, subject: Subject(jobID: attempt.jobID, correlationID: attempt.correlationID), at: attempt.startedAt,
+      lane: lane, subject: Subject(job: attempt.identity, correlationID: attempt.correlationID), at: attempt.startedAt,
       form: .path)
   }
 }

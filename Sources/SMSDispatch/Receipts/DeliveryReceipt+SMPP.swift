@@ -1,3 +1,4 @@
+import Messages
 import SMPP
 import Telemetry
 import WorkerRuntime
@@ -11,7 +12,7 @@ extension DeliveryReceipt {
     self.init(
       lane: lane, reference: receipt.messageID, state: State(receipt.state), providerCode: code,
       reason: Reason(receipt.state, providerCode: code), at: at)
-    jobID = receipt.origin?.id
+    job = receipt.origin.map { MessageIdentity(key: $0.id) }
     correlationID = receipt.origin?.correlationID
   }
 }

@@ -1,3 +1,4 @@
+public import Messages
 public import Telemetry
 public import WorkerRuntime
 
@@ -23,8 +24,8 @@ public struct DeliveryReceipt: Sendable, Hashable {
   /// The provider's own ID of the message, as `Classification.accepted` gave it.
   public var reference: String
   public var state: State
-  /// The `message_id` of the job, when it is known here.
-  public var jobID: String?
+  /// The job, when it is known here.
+  public var job: MessageIdentity?
   /// The job's `correlation_id`, when it is known here.
   public var correlationID: String?
   /// The provider's own code as it came (`000`, `30003`, `UNDELIV`), when there is one.

@@ -45,9 +45,10 @@ struct ReceiptEndpoint: Sendable {
       return nil
     }
     let delivery = SMSDelivery(
-      jobID: told.subject.jobID, state: state, lane: lane, reference: reference,
+      jobID: told.subject.job.messageID, state: state, lane: lane, reference: reference,
       reason: reason.map(JobResult.Reason.init), at: min(at ?? now, now))
-    return PendingReceipt(delivery: delivery, correlationID: told.subject.correlationID)
+    return PendingReceipt(
+      delivery: delivery, correlationID: told.subject.correlationID, sender: told.subject.job.sender)
   }
 
   private func told(
@@ -76,6 +77,8 @@ struct ReceiptEndpoint: Sendable {
 struct PendingReceipt: Sendable, Hashable {
   var delivery: SMSDelivery
   var correlationID: String?
+  /// The user that sent the job; nil when nobody knows which job it is about.
+  var sender: String?
 }
 
 extension ReceiptRefusal {

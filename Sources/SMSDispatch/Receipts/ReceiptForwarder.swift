@@ -27,7 +27,8 @@ public struct ReceiptForwarder: Service, ReceiptSink {
       endpoint: broker.endpoint, options: broker.options(name), onEvent: broker.observer(name))
     broker.watch(name) { connection.status }
     self.connection = connection
-    publisher = ReceiptPublisher(sink: connection, appID: context.name, log: log)
+    publisher = ReceiptPublisher(
+      sink: connection, author: Author(appID: context.name, userID: broker.endpoint.username), log: log)
     metrics = ReceiptMetrics(context.metrics)
     clock = context.clock
   }
@@ -61,9 +62,10 @@ public struct ReceiptForwarder: Service, ReceiptSink {
       return false
     }
     let delivery = SMSDelivery(
-      jobID: subject?.jobID, state: state, lane: receipt.lane, reference: receipt.reference,
+      jobID: subject?.job.messageID, state: state, lane: receipt.lane, reference: receipt.reference,
       reason: receipt.reason.map(JobResult.Reason.init), at: receipt.at)
-    let pending = PendingReceipt(delivery: delivery, correlationID: subject?.correlationID)
+    let pending = PendingReceipt(
+      delivery: delivery, correlationID: subject?.correlationID, sender: subject?.job.sender)
     guard await publisher.publish(pending, now: clock.now()) else {
       metrics.lost(lane: receipt.lane)
       return false

@@ -11,12 +11,12 @@ struct ReceiptOrigins: Sendable {
   /// - Throws: when the ledger cannot say it now and may be able to later: the provider shall report again then. What a broken ledger
   ///   never will say is told without.
   func subject(of receipt: DeliveryReceipt) async throws(LedgerError) -> CallbackAddresses.Subject? {
-    if let jobID = receipt.jobID {
-      return CallbackAddresses.Subject(jobID: jobID, correlationID: receipt.correlationID)
+    if let job = receipt.job {
+      return CallbackAddresses.Subject(job: job, correlationID: receipt.correlationID)
     }
     do {
       let job = try await ledger.job(matching: LedgerMatch(lane: receipt.lane, reference: receipt.reference))
-      return job.map { CallbackAddresses.Subject(jobID: $0.messageID, correlationID: $0.correlationID) }
+      return job.map { CallbackAddresses.Subject(job: $0.job, correlationID: $0.correlationID) }
     } catch {
       log.warning(
         "the ledger cannot say whose message a receipt is about", [.error: error.description])

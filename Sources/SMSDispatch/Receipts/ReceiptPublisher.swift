@@ -6,7 +6,7 @@ import WorkerRuntime
 /// Publishes what providers report, with the results of the jobs.
 struct ReceiptPublisher: Sendable {
   let sink: any JobSink
-  let appID: String
+  let author: Author
   let log: ThrottledLog
 
   /// How long the broker may take. The provider waits meanwhile, and its report takes up memory and a connection: in the middle of a loss
@@ -38,7 +38,8 @@ struct ReceiptPublisher: Sendable {
     let delivery = receipt.delivery
     let envelope = Envelope(
       type: SMSDelivery.type, messageID: delivery.messageID, correlationID: receipt.correlationID, timestamp: now,
-      appID: appID, causationID: delivery.jobID)
+      appID: author.appID, userID: author.userID, statedSender: receipt.sender ?? SenderRule.unnamed,
+      causationID: delivery.jobID)
     return Publication(
       message: envelope.message(body: try delivery.json()), exchange: Topology.Exchanges.results,
       routingKey: delivery.routingKey)

@@ -1,4 +1,5 @@
 import AMQP
+import Messages
 public import ServiceRuntime
 import Telemetry
 import WorkerRuntime
@@ -20,7 +21,8 @@ public struct ReceiptService: Service {
     let endpoint = ReceiptEndpoint(
       addresses: addresses, sources: sources,
       publisher: ReceiptPublisher(
-        sink: publisher, appID: context.name, log: ThrottledLog(context.log, clock: context.clocks.monotonic)),
+        sink: publisher, author: Author(appID: context.name, userID: broker.endpoint.username),
+        log: ThrottledLog(context.log, clock: context.clocks.monotonic)),
       metrics: ReceiptMetrics(context.metrics), clock: context.clock)
     context.routes.register(CallbackAddresses.path) { await endpoint.answer($0) }
   }

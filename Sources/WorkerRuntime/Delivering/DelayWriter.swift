@@ -6,9 +6,13 @@ import Telemetry
 struct DelayWriter: Sendable {
   /// The queue that the job comes back to, which is bound under its name.
   let queue: String
+  /// The user of the broker that publishes it.
+  let userID: String
 
-  func publication(_ delay: JobDelay, _ message: Message, job: Envelope, startedAt: UnixTime) -> Publication {
-    var copy = message.publishedAgain()
+  func publication(
+    _ delay: JobDelay, _ message: Message, job: Envelope, sender: String, startedAt: UnixTime
+  ) -> Publication {
+    var copy = message.publishedAgain(by: userID, sender: sender)
     copy.headers[MessageHeader.lastError] = .string(MessageHeader.bounded(delay.reason.description))
     if delay.countsAttempt {
       copy.headers[MessageHeader.attempt] = .int(Int64(job.attempt) + 1)

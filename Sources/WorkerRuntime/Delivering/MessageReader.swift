@@ -10,6 +10,8 @@ struct MessageReader<Handler: JobHandler>: Sendable {
   }
 
   let handler: Handler
+  /// Resolves who sent a message.
+  let senders: SenderRule
 
   func read(_ delivery: Delivery, now: UnixTime) throws(ContractProblem) -> IncomingJob {
     if delivery.isOversize {
@@ -17,17 +19,21 @@ struct MessageReader<Handler: JobHandler>: Sendable {
     }
     let envelope = try Envelope(delivery.message)
     try envelope.expect([Handler.Body.type])
+    let sender = senders.sender(of: envelope)
+    try ReplyAddress.check(envelope.replyTo, of: sender)
     guard envelope.messageID.utf8.count <= Self.maximumMessageIDBytes else {
       throw ContractProblem(
         .invalidField, field: "message_id", "is longer than \(Self.maximumMessageIDBytes) bytes")
     }
     let body = try Handler.Body(json: delivery.message.body)
     let message = JobMessage(
-      messageID: envelope.messageID, messageType: envelope.type, correlationID: envelope.correlationID,
+      messageID: envelope.messageID, messageType: envelope.type, sender: sender,
+      correlationID: envelope.correlationID,
       attempt: envelope.attempt, stageOf: delivery.message.headers[WorkerHeader.jobID]?.stringValue, receivedAt: now,
       trace: envelope.trace)
     return IncomingJob(
-      envelope: envelope, jobID: handler.jobID(of: body, message), preparation: try prepare(body, message))
+      envelope: envelope, sender: sender, jobID: handler.jobID(of: body, message),
+      preparation: try prepare(body, message))
   }
 
   private func prepare(

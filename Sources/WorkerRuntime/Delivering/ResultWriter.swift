@@ -6,8 +6,8 @@ import Telemetry
 struct ResultWriter: Sendable {
   /// The job type's name: the first part of the routing key.
   let jobType: MessageType
-  /// What the messages name as their sender.
-  let appID: String
+  /// What the messages name as their author.
+  let author: Author
 
   /// A job's result, as it fits into a message.
   func result(
@@ -33,11 +33,11 @@ struct ResultWriter: Sendable {
     return texts > MessageLimits.maxBodyBytes / 8
   }
 
-  /// The result as it goes to the results exchange, and the copy for whoever asked for one.
+  /// The result as it goes to the results exchange, and the copy for whoever asked for one. `reply_to` was checked when the job was read.
   func publications(
-    _ result: JobResult, job: Envelope, now: UnixTime
+    _ result: JobResult, job: Envelope, sender: String, now: UnixTime
   ) -> (result: Publication, copy: Publication?) {
-    let message = message(ResultText.bytes(result), job: job, now: now)
+    let message = message(ResultText.bytes(result), job: job, sender: sender, now: now)
     let publication = Publication(
       message: message, exchange: Topology.Exchanges.results,
       routingKey: JobResult.routingKey(jobType: jobType.name, outcome: result.outcome))
@@ -48,8 +48,8 @@ struct ResultWriter: Sendable {
   }
 
   /// Tells the sender of a dead letter about it, if he can be told.
-  func refusal(of message: Message, _ problem: ContractProblem, now: UnixTime) -> Publication? {
-    guard let replyTo = message.answerAddress else { return nil }
+  func refusal(of message: Message, _ problem: ContractProblem, sender: String, now: UnixTime) -> Publication? {
+    guard let replyTo = message.answerAddress(for: sender) else { return nil }
     let id = message.messageID.flatMap { $0.isEmpty ? nil : $0 }
     let ending =
       problem.code == .crashed
@@ -60,15 +60,17 @@ struct ResultWriter: Sendable {
       type: jobType, messageID: id ?? "", correlationID: message.correlationID,
       trace: message.headers[MessageHeader.traceparent]?.stringValue.flatMap(TraceContext.init(traceparent:)))
     var reply = self.message(
-      ResultText.bytes(result(of: ending, job: job, extras: [:], startedAt: now, finishedAt: now)), job: job, now: now)
+      ResultText.bytes(result(of: ending, job: job, extras: [:], startedAt: now, finishedAt: now)), job: job,
+      sender: sender, now: now)
     if id == nil { reply.messageID = MessageID.make() }
     if let long = reply.messageID, long.utf8.count > MessageLimits.maxShortStringBytes { reply.messageID = id }
     return Publication(message: reply, exchange: Topology.Exchanges.direct, routingKey: replyTo)
   }
 
-  private func message(_ body: [UInt8], job: Envelope, now: UnixTime) -> Message {
+  private func message(_ body: [UInt8], job: Envelope, sender: String, now: UnixTime) -> Message {
     job.leading(
-      to: JobResult.type(ofJob: jobType), messageID: JobResult.messageID(jobID: job.messageID), at: now, appID: appID
+      to: JobResult.type(ofJob: jobType), messageID: JobResult.messageID(jobID: job.messageID), at: now, by: author,
+      sender: sender
     ).message(body: body)
   }
 

@@ -4,6 +4,8 @@ import Telemetry
 /// A message that keeps the contract, ready to begin its life.
 struct IncomingJob: Sendable {
   var envelope: Envelope
+  /// The user that sent it; see `SenderRule`.
+  var sender: String
   /// The job that results are reported of.
   var jobID: String
   var preparation: Preparation

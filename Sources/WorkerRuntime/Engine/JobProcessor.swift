@@ -36,7 +36,9 @@ struct JobProcessor: Sendable {
     let delay = JobDelay(
       step: .fiveSeconds, countsAttempt: false, reason: .workerStopped,
       notBefore: WorkerHeader.notBefore(delivery.message), unknownCalls: WorkerHeader.unknownCalls(delivery.message))
-    let publication = parts.delays.publication(delay, delivery.message, job: job, startedAt: parts.clock.now())
+    let publication = parts.delays.publication(
+      delay, delivery.message, job: job, sender: parts.senders.sender(of: delivery.message),
+      startedAt: parts.clock.now())
     return await parts.courier.deliver(
       Consignment(publication), jobID: job.messageID, isWanted: parts.isLive(delivery)) == .confirmed
   }
@@ -49,14 +51,15 @@ struct JobProcessor: Sendable {
     parts.alarms.warning(
       "message is a dead letter",
       [.jobID: id, .queue: parts.options.queue, .reason: problem.code.rawValue, .error: problem.description])
-    let refusal = tellsSender ? parts.results.refusal(of: delivery.message, problem, now: now) : nil
+    let sender = parts.senders.sender(of: delivery.message)
+    let refusal = tellsSender ? parts.results.refusal(of: delivery.message, problem, sender: sender, now: now) : nil
     let isLive = parts.isLive(delivery)
     if delivery.isOversize {
       // Its body was not kept, so the broker itself has to move it.
       if let refusal { _ = await parts.courier.deliver(Consignment(copy: refusal), jobID: id, isWanted: isLive) }
       return parts.source.reject(delivery.tag, requeue: false)
     }
-    let publication = parts.deadLetters.publication(delivery.message, problem, now: now)
+    let publication = parts.deadLetters.publication(delivery.message, problem, sender: sender, now: now)
     switch await parts.courier.deliver(Consignment(publication, copy: refusal), jobID: id, isWanted: isLive) {
     case .confirmed: parts.source.ack(delivery.tag)
     // The broker's own dead-lettering has other ways; it only cannot say why.

@@ -12,6 +12,8 @@ struct JobRun {
   let parts: WorkerParts
   let delivery: Delivery
   let envelope: Envelope
+  /// The user that sent the job.
+  private let sender: String
   /// The envelope under the ID of the job that results are reported of.
   private let reported: Envelope
   let startedAt: UnixTime
@@ -31,6 +33,7 @@ struct JobRun {
     self.delivery = delivery
     self.startedAt = startedAt
     envelope = incoming.envelope
+    sender = incoming.sender
     var reported = incoming.envelope
     reported.messageID = incoming.jobID
     self.reported = reported
@@ -156,7 +159,7 @@ extension JobRun {
 
   private func attempt(timeout: Duration) -> JobAttempt {
     JobAttempt(
-      jobID: envelope.messageID, correlationID: envelope.correlationID, number: envelope.attempt,
+      jobID: envelope.messageID, sender: sender, correlationID: envelope.correlationID, number: envelope.attempt,
       deadline: deadline, timeout: timeout, startedAt: parts.clock.now(), unknownCalls: life.unknownCalls,
       trace: envelope.trace)
   }
@@ -313,17 +316,18 @@ extension JobRun {
     let now = parts.clock.now()
     switch ending {
     case .result(let result):
-      let (publication, copy) = parts.results.publications(result, job: reported, now: now)
+      let (publication, copy) = parts.results.publications(result, job: reported, sender: sender, now: now)
       return Consignment(publication, copy: copy)
     case .stage(let stage):
       return Consignment(
         parts.stages.publication(
-          stage, job: envelope, jobID: reported.messageID, startedAt: startedAt, now: now))
+          stage, job: envelope, sender: sender, jobID: reported.messageID, startedAt: startedAt, now: now))
     }
   }
 
   private func put(off delay: JobDelay) async {
-    let publication = parts.delays.publication(delay, delivery.message, job: envelope, startedAt: startedAt)
+    let publication = parts.delays.publication(
+      delay, delivery.message, job: envelope, sender: sender, startedAt: startedAt)
     switch await parts.courier.deliver(
       Consignment(publication), jobID: envelope.messageID, isWanted: parts.isLive(delivery))
     {

@@ -1,9 +1,11 @@
+public import Messages
+
 /// What a worker is called, and its limits.
 public struct JobWorkerOptions: Sendable, Hashable {
   /// The queue that the jobs come from, and come back to from a delay; dead letters and metrics name it.
   public var queue: String
-  /// What messages name as their sender (`app_id`): `sms-worker`.
-  public var appID: String
+  /// The program and the user of the broker that messages name (`app_id`, `user_id`): `sms-worker`.
+  public var author: Author
   /// The numbers that the life of a job goes by.
   public var rules = JobRules()
   /// Jobs in flight at which no more are taken: the bound also when the broker delivers anew after a reconnect. Twice the
@@ -30,9 +32,9 @@ public struct JobWorkerOptions: Sendable, Hashable {
 
   /// - Parameters:
   ///   - queue: The queue that the jobs come from.
-  ///   - appID: What messages name as their sender.
-  public init(queue: String, appID: String) {
+  ///   - author: The program and the user of the broker that messages name.
+  public init(queue: String, author: Author) {
     self.queue = queue
-    self.appID = appID
+    self.author = author
   }
 }

@@ -24,6 +24,8 @@ final class WorkerParts: Sendable {
   let read: @Sendable (Delivery, UnixTime) throws(ContractProblem) -> IncomingJob
   /// Asks whether a lane works again.
   let probe: @Sendable (_ lane: String) async -> ProbeResult
+  /// Resolves who sent a message.
+  let senders: SenderRule
   let results: ResultWriter
   let stages: StageWriter
   let delays: DelayWriter
@@ -57,13 +59,14 @@ final class WorkerParts: Sendable {
     metrics = WorkerMetrics(registry, queue: options.queue, lanes: lanes.map(\.name))
     courier = Courier(sink: sink, timers: timers, clock: clocks.monotonic, log: alarms, metrics: metrics)
     callGuard = CallGuard(timers: timers, clock: clocks.monotonic)
-    let reader = MessageReader(handler: handler)
+    senders = .queue(consumedBy: options.author.userID)
+    let reader = MessageReader(handler: handler, senders: senders)
     read = { delivery, now throws(ContractProblem) in try reader.read(delivery, now: now) }
     probe = { await handler.probe(lane: $0) }
-    results = ResultWriter(jobType: Handler.Body.type, appID: options.appID)
-    stages = StageWriter(appID: options.appID, queue: options.queue)
-    delays = DelayWriter(queue: options.queue)
-    deadLetters = DeadLetterWriter(queue: options.queue)
+    results = ResultWriter(jobType: Handler.Body.type, author: options.author)
+    stages = StageWriter(author: options.author, queue: options.queue)
+    delays = DelayWriter(queue: options.queue, userID: options.author.userID)
+    deadLetters = DeadLetterWriter(queue: options.queue, userID: options.author.userID)
     ledgerBreaker = Mutex(Breaker(threshold: options.ledgerFailureThreshold, delay: options.ledgerPause))
   }
 

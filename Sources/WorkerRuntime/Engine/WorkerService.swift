@@ -40,7 +40,8 @@ public struct WorkerService<Handler: JobHandler>: Service {
       gathering: .workerResults, onEvent: broker.observer(prefix + "publisher"))
     broker.watch(prefix + "consumer") { consumer.status }
     broker.watch(prefix + "publisher") { publisher.status }
-    var options = JobWorkerOptions(queue: queue, appID: context.name)
+    var options = JobWorkerOptions(
+      queue: queue, author: Author(appID: context.name, userID: broker.endpoint.username))
     options.rules.maximumUnknownResends = settings.maxUnknownResends
     // After a reconnect the broker delivers anew what is still in flight.
     options.maximumInFlight = 2 * prefetch

@@ -1,9 +1,12 @@
+public import Messages
 public import Telemetry
 
 /// One call of a provider, as its handler sees it.
 public struct JobAttempt: Sendable {
   /// The job's message ID: a reference or idempotency key for providers that take one. The same on every attempt.
   public var jobID: String
+  /// The user of the broker that sent the job. Another one may use the same ID for another job.
+  public var sender: String
   /// What the sender wants back; the verification ID, for the coordinator's jobs.
   public var correlationID: String?
   /// The number of this attempt, from 1.
@@ -22,6 +25,7 @@ public struct JobAttempt: Sendable {
 
   /// - Parameters:
   ///   - jobID: The job's message ID.
+  ///   - sender: The user of the broker that sent the job.
   ///   - correlationID: What the sender wants back.
   ///   - number: The number of this attempt, from 1.
   ///   - deadline: When the job is worth nothing any more.
@@ -30,10 +34,12 @@ public struct JobAttempt: Sendable {
   ///   - unknownCalls: Earlier calls of which nobody knows how they ended.
   ///   - trace: The trace that the job belongs to.
   public init(
-    jobID: String, correlationID: String? = nil, number: Int = 1, deadline: UnixTime, timeout: Duration,
+    jobID: String, sender: String = SenderRule.unnamed, correlationID: String? = nil, number: Int = 1,
+    deadline: UnixTime, timeout: Duration,
     startedAt: UnixTime, unknownCalls: Int = 0, trace: TraceContext? = nil
   ) {
     self.jobID = jobID
+    self.sender = sender
     self.correlationID = correlationID
     self.number = number
     self.deadline = deadline
@@ -42,4 +48,9 @@ public struct JobAttempt: Sendable {
     self.unknownCalls = unknownCalls
     self.trace = trace
   }
+}
+
+extension JobAttempt {
+  /// Sender and ID of the job.
+  public var identity: MessageIdentity { MessageIdentity(sender: sender, messageID: jobID) }
 }

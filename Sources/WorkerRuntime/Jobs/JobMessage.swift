@@ -7,6 +7,8 @@ public struct JobMessage: Sendable {
   public var messageID: String
   /// Type and version: `sms.dispatch.v1`.
   public var messageType: MessageType
+  /// The user of the broker that sent it, whoever has published it again since.
+  public var sender: String
   /// The verification or operation, or what the sender wants back.
   public var correlationID: String?
   /// The number of this attempt, from 1.
@@ -21,17 +23,19 @@ public struct JobMessage: Sendable {
   /// - Parameters:
   ///   - messageID: The sender's ID of the message.
   ///   - messageType: Type and version.
+  ///   - sender: The user of the broker that sent it.
   ///   - correlationID: What the sender wants back.
   ///   - attempt: The number of this attempt, from 1.
   ///   - stageOf: The job of which this message is a further stage.
   ///   - receivedAt: When the engine took the message up.
   ///   - trace: The trace that the job belongs to.
   public init(
-    messageID: String, messageType: MessageType, correlationID: String? = nil, attempt: Int = 1,
-    stageOf: String? = nil, receivedAt: UnixTime, trace: TraceContext? = nil
+    messageID: String, messageType: MessageType, sender: String = SenderRule.unnamed, correlationID: String? = nil,
+    attempt: Int = 1, stageOf: String? = nil, receivedAt: UnixTime, trace: TraceContext? = nil
   ) {
     self.messageID = messageID
     self.messageType = messageType
+    self.sender = sender
     self.correlationID = correlationID
     self.attempt = attempt
     self.stageOf = stageOf

@@ -1,3 +1,4 @@
+public import Messages
 public import Telemetry
 
 /// The record of effects begun and ended, so that a redelivered job is not carried out twice.
@@ -64,8 +65,8 @@ extension Ledger {
 
 /// A job that was found again.
 public struct LedgerMatchedJob: Sendable, Hashable {
-  /// Its message ID.
-  public var messageID: String
+  /// Its sender and its message ID.
+  public var job: MessageIdentity
   /// Its `correlation_id`.
   public var correlationID: String?
 }

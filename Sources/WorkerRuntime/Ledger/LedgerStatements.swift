@@ -1,4 +1,5 @@
 import Database
+import Messages
 import Telemetry
 
 /// What the ledger does inside a transaction. Every transaction that writes is exclusive, so what it reads stays true until
@@ -108,7 +109,7 @@ enum LedgerStatements {
     try session.first(
       "SELECT message_id, correlation_id FROM job WHERE match_key = ? ORDER BY id DESC LIMIT 1", [.text(match.key)]
     ) { row throws(DatabaseError) in
-      LedgerMatchedJob(messageID: row.text(0), correlationID: row.optionalText(1))
+      LedgerMatchedJob(job: MessageIdentity(key: row.text(0)), correlationID: row.optionalText(1))
     }
   }
 

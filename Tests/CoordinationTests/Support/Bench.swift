@@ -37,6 +37,7 @@ final class Bench {
   private let directory: URL
   private var messages = 0
 
+  static let author = Author(appID: "coordinator", userID: "coordinator")
   static let app = "com.example.app"
   static let number = "+14155550123"
   static let fictional = "+16505553434"
@@ -86,7 +87,7 @@ final class Bench {
     keeper = CodeKeeper(current: pepper)
     let logger = Logger(label: "test", sink: logs)
     outbox = Outbox(
-      sink: sink, database: database, clock: clock, appID: "coordinator", logger: logger, metrics: metrics)
+      sink: sink, database: database, clock: clock, author: Bench.author, logger: logger, metrics: metrics)
     let conversions = ConversionKeeper(rules, metrics: metrics.conversion, startedAt: clock.now())
     self.conversions = conversions
     held = HeldJobs(database: database, outbox: outbox, clock: clock, metrics: metrics, logger: logger)
@@ -149,7 +150,7 @@ final class Bench {
   // MARK: In
 
   func commandMessage(
-    _ command: some Command, id: String? = nil, replyTo: String? = "replies", user: String? = nil,
+    _ command: some Command, id: String? = nil, replyTo: String? = "amq.gen-replies", user: String? = nil,
     sentAt: UnixTime? = nil
   ) throws -> Message {
     messages += 1
@@ -175,7 +176,8 @@ final class Bench {
         rules, keeper: keeper, jobs: jobs, keys: keys, operations: operations,
         conversions: conversions),
       handler: CommandHandler(
-        rules, keeper: keeper, jobs: jobs, operations: operations, conversions: conversions), metrics: metrics)
+        rules, keeper: keeper, jobs: jobs, operations: operations, conversions: conversions), metrics: metrics,
+      user: Bench.author.userID)
     if let fault {
       await pipeline(source, FailingWork(inner: work, fault: fault), marks).run()
     } else {
@@ -186,14 +188,33 @@ final class Bench {
 
   @discardableResult
   func deliverResults(_ messages: [Message]) async -> FakeSource {
-    let source = FakeSource([messages.map { Delivery(message: $0) }])
+    await deliverResults(messages.map { Self.reported($0) })
+  }
+
+  /// As the worker of the job's type publishes it, unless the message names another user itself.
+  static func reported(_ message: Message) -> Delivery {
+    var message = message
+    let type = message.type.flatMap(MessageType.init(parsing:))
+    message.userID = message.userID ?? type.flatMap { Topology.Users.worker(ofResults: $0) }
+    message.headers[MessageHeader.sender] = message.headers[MessageHeader.sender] ?? .string(author.userID)
+    let name = type.map { $0 == SMSDelivery.type ? SMSDelivery.routingKeyPrefix : String($0.name.dropLast(7)) } ?? ""
+    let body = String(decoding: message.body, as: UTF8.self)
+    let words = ["accepted", "refused", "expired", "unknown", "undelivered", "delivered"]
+    let end = words.first { body.contains(":\"\($0)\"") } ?? "accepted"
+    return Delivery(message: message, exchange: Topology.Exchanges.results, routingKey: "\(name).\(end)")
+  }
+
+  @discardableResult
+  func deliverResults(_ deliveries: [Delivery]) async -> FakeSource {
+    let source = FakeSource([deliveries])
     let reports = OperationReportHandler(
       receipts: operations.receipts, assessments: Self.assessments(rules, keeper, keys, operations, conversions),
       revocations: operations.revocations)
     await pipeline(
       source,
       ResultWork(
-        handler: ResultHandler(rules), deliveries: DeliveryReportHandler(rules), operations: reports, metrics: metrics,
+        handler: ResultHandler(rules), deliveries: DeliveryReportHandler(rules), operations: reports,
+        origin: ResultOrigin(user: Bench.author.userID, workers: rules.workers), metrics: metrics,
         logger: Logger(label: "test", sink: logs), clock: clock)
     ).run()
     return source
@@ -204,7 +225,7 @@ final class Bench {
   ) -> BatchPipeline<Work> {
     BatchPipeline(
       source: source, work: work, database: database, outbox: outbox, rules: rules, clock: clock,
-      appID: "coordinator", logger: Logger(label: "test", sink: logs), metrics: metrics, health: health,
+      author: Bench.author, logger: Logger(label: "test", sink: logs), metrics: metrics, health: health,
       conversions: conversions, held: held, marks: marks)
   }
 

@@ -34,6 +34,7 @@ struct FailingWork<Inner: BatchWork>: BatchWork {
   let fault: OneFault
 
   var queue: String { inner.queue }
+  func sender(of message: Message) -> String { inner.sender(of: message) }
 
   func prepare(_ delivery: Delivery, at now: UnixTime) -> Preparation<Inner.Prepared> {
     inner.prepare(delivery, at: now)

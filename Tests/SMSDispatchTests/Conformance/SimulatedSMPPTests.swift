@@ -98,7 +98,7 @@ struct SimulatedSMPPTests {
     let receipt = try #require(seen.receipts.first)
     #expect(seen.outcomes == ["accepted \(receipt.messageID)"])
     #expect(receipt.state == .delivered)
-    #expect(receipt.origin?.id == "job-1")
+    #expect(receipt.origin?.id == "unnamed\u{1F}job-1")
     #expect(seen.shown.contains("\"body\":\"482913 is your code\""))
     #expect(seen.shown.contains("\"to\":\"+393471234567\""))
     #expect(seen.shown.contains("\"provider\":\"smpp\""))

@@ -32,7 +32,7 @@ import Testing
   @Test func aJobThatThreeWorkersDiedOfIsBuriedUnreadAndItsSenderToldUnknown() async throws {
     try await withTemporaryDirectory { directory in
       let path = directory + "/marks.sqlite"
-      let culprit = try job("culprit", replyTo: "sender")
+      let culprit = try job("culprit", replyTo: "amq.gen-sender")
       try await Self.die(of: culprit, times: 3, path)
       try await withWorker(marks: try await Self.marks(path)) { worker in
         let buried = try await worker.process(culprit, isRedelivered: true)

@@ -16,7 +16,7 @@ import Testing
       worker.handler.onCall { _, _ in .accepted(reference: "SM1", extras: ["segments": 2]) }
       let trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
       let number = try await worker.process(
-        job(replyTo: "reply-queue", headers: [MessageHeader.traceparent: .string(trace)]))
+        job(replyTo: "amq.gen-reply-queue", headers: [MessageHeader.traceparent: .string(trace)]))
 
       let result = try worker.result()
       #expect(
@@ -38,13 +38,13 @@ import Testing
       #expect(passedOn.hasPrefix("00-0af7651916cd43dd8448eb211c80319c-") && passedOn != trace)
 
       let copy = worker.published(to: "")[0]
-      #expect(copy.routingKey == "reply-queue")
+      #expect(copy.routingKey == "amq.gen-reply-queue")
       #expect(copy.message == message)
       #expect(
         worker.journal.all == [
           .claimed("job-1"), .performed("job-1", lane: "a"), .settled("job-1"),
           .published(exchange: Topology.Exchanges.results, routingKey: "test.job.accepted"),
-          .published(exchange: "", routingKey: "reply-queue"), .acked(number),
+          .published(exchange: "", routingKey: "amq.gen-reply-queue"), .acked(number),
         ])
     }
   }
@@ -94,13 +94,13 @@ import Testing
   @Test func aRetryIsConfirmedInItsStepBeforeTheJobIsAcknowledged() async throws {
     try await withWorker { worker in
       worker.handler.onCall { [noRoute] _, _ in .retry(noRoute) }
-      let number = try await worker.process(job(replyTo: "reply-queue"))
+      let number = try await worker.process(job(replyTo: "amq.gen-reply-queue"))
       let delayed = try worker.delayed()
       #expect(delayed.exchange == RetryStep.fiveSeconds.exchange)
       #expect(delayed.routingKey == "test.job")
       #expect(delayed.mandatory)
       #expect(delayed.message.messageID == "job-1")
-      #expect(delayed.message.replyTo == "reply-queue")
+      #expect(delayed.message.replyTo == "amq.gen-reply-queue")
       #expect(delayed.message.headers[MessageHeader.attempt] == 2)
       #expect(delayed.message.headers[MessageHeader.firstAttemptAt] == .string(start.rfc3339))
       #expect(delayed.message.headers[MessageHeader.lastError] == .string(noRoute.description))

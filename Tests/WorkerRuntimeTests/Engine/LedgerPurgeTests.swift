@@ -16,7 +16,7 @@ import Testing
     try await withWorker(ledger: ledger) { worker in
       // After its deadline as well as before.
       for deadline in [Duration.seconds(-60), .seconds(600)] {
-        try await worker.process(job(deadline: start + deadline, replyTo: "sender"), isRedelivered: true)
+        try await worker.process(job(deadline: start + deadline, replyTo: "amq.gen-sender"), isRedelivered: true)
       }
       let dead = worker.published(to: Topology.Exchanges.dead)
       #expect(dead.count == 2)

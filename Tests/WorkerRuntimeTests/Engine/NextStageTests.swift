@@ -19,7 +19,7 @@ import Testing
   @Test func itIsRecordedThenConfirmedThenAcknowledged() async throws {
     try await withWorker { worker in
       yielding(worker)
-      let number = try await worker.process(job(replyTo: "requester"))
+      let number = try await worker.process(job(replyTo: "amq.gen-requester"))
       #expect(
         worker.journal.all == [
           .claimed("job-1"), .performed("job-1", lane: "a"), .settled("job-1"),
@@ -30,7 +30,7 @@ import Testing
       #expect(message.messageID == "job-1.next")
       #expect(message.type == "test.job.v1")
       #expect(message.correlationID == "verification-1")
-      #expect(message.replyTo == "requester")
+      #expect(message.replyTo == "amq.gen-requester")
       #expect(message.isPersistent)
       #expect(message.headers["x-job-id"] == "job-1")
       #expect(message.headers[MessageHeader.causationID] == "job-1")
@@ -40,7 +40,7 @@ import Testing
   @Test func itsResultIsThatOfTheJob() async throws {
     try await withWorker { worker in
       yielding(worker)
-      try await worker.process(job(replyTo: "requester"))
+      try await worker.process(job(replyTo: "amq.gen-requester"))
       worker.clocks.advance(by: .seconds(3))
       try await worker.process(try #require(worker.sink.confirmed.first).message)
       let result = try worker.result()
@@ -48,7 +48,7 @@ import Testing
       #expect(result.outcome == .accepted)
       #expect(result.startedAt == start)
       #expect(worker.published(to: Topology.Exchanges.results).first?.message.messageID == "job-1.result")
-      #expect(worker.published(to: Topology.Exchanges.direct).first?.routingKey == "requester")
+      #expect(worker.published(to: Topology.Exchanges.direct).first?.routingKey == "amq.gen-requester")
       #expect(worker.journal.contains(.settled("job-1.next")))
     }
   }

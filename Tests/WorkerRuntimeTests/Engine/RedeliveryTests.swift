@@ -12,7 +12,7 @@ import Testing
       try await worker.process(job())
       worker.clocks.advance(by: .seconds(60))
       worker.handler.onCall { _, _ in .accepted(reference: "another") }
-      try await worker.process(job(replyTo: "late"), isRedelivered: true)
+      try await worker.process(job(replyTo: "amq.gen-late"), isRedelivered: true)
       let results = worker.published(to: Topology.Exchanges.results)
       #expect(results.count == 2)
       #expect(results[0].message.body == results[1].message.body)

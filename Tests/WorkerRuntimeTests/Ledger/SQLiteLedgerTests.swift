@@ -48,12 +48,15 @@ import Testing
       await ledger.close()
 
       let after = try await SQLiteLedger.open(path: path)
-      #expect(try await after.job(matching: match) == LedgerMatchedJob(messageID: "one", correlationID: "c-1"))
-      #expect(try await after.job(matching: bare) == LedgerMatchedJob(messageID: "two", correlationID: nil))
+      #expect(
+        try await after.job(matching: match) == LedgerMatchedJob(job: MessageIdentity(key: "one"), correlationID: "c-1")
+      )
+      #expect(
+        try await after.job(matching: bare) == LedgerMatchedJob(job: MessageIdentity(key: "two"), correlationID: nil))
       #expect(try await after.job(matching: LedgerMatch(lane: "b", reference: "m2")) == nil)
       // The newest one counts.
       _ = try await after.settle(claim("three", bare), result: [4], at: start)
-      #expect(try await after.job(matching: bare)?.messageID == "three")
+      #expect(try await after.job(matching: bare)?.job.messageID == "three")
       _ = try await after.purge(at: start + .seconds(49 * 3600), from: 0, limit: 10)
       #expect(try await after.job(matching: match) == nil)
       await after.close()
@@ -102,7 +105,7 @@ import Testing
       }
       #expect(try await ledger.claim(claim("begun")) == .held(until: start + .seconds(20)))
       #expect(try await ledger.claim(claim("ended")) == .settled(result: ResultText.bytes(result)))
-      #expect(try await ledger.job(matching: LedgerMatch(lane: "a", reference: "m1"))?.messageID == "begun")
+      #expect(try await ledger.job(matching: LedgerMatch(lane: "a", reference: "m1"))?.job.messageID == "begun")
       #expect(try await ledger.purge(at: start + .seconds(48 * 3600), from: 0, limit: 9).forgotten == 0)
       #expect(try await ledger.purge(at: start + .seconds(48 * 3600 + 1), from: 0, limit: 9).forgotten == 2)
       await ledger.close()

@@ -46,7 +46,7 @@ struct WorkerHarness: Sendable {
   }
 
   static var options: JobWorkerOptions {
-    var options = JobWorkerOptions(queue: "test.job", appID: "test-worker")
+    var options = JobWorkerOptions(queue: "test.job", author: Author(appID: "test-worker", userID: "worker"))
     options.ledgerFailureThreshold = 3
     return options
   }

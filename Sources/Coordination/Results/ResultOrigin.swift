@@ -1,0 +1,92 @@
+import AMQP
+import Messages
+
+/// Decides whose result a message is, before it is believed.
+///
+/// The body says what became of which job, and anybody could write that. The broker vouches for the user; the workers' users are each for
+/// job types of their own; and the routing key is what the users' rights on the exchange of the results are about.
+struct ResultOrigin: Sendable {
+  enum Verdict: Sendable, Hashable {
+    /// A result of a job of ours.
+    /// - Parameter key: what type and body have to agree with; nil for one that an operator has redriven.
+    case ours(key: String?)
+    /// A result of somebody else's job.
+    case foreign
+  }
+
+  private struct Rule: Sendable {
+    /// What stands before the outcome in the routing key.
+    var prefix: String
+    var users: [String]
+    var senders: SenderRule
+  }
+
+  private let user: String
+  private let rules: [MessageType: Rule]
+  private let everybody: SenderRule
+
+  /// - Parameters:
+  ///   - user: our own user of the broker, which sends our jobs.
+  ///   - workers: the users that report results.
+  init(user: String, workers: WorkerUsers) {
+    self.user = user
+    everybody = .result(reportedBy: workers.all)
+    var rules: [MessageType: Rule] = [:]
+    for job in [
+      SMSDispatchJob.type, PushVerifyJob.type, RecaptchaAssessJob.type, AppleRevokeJob.type, MailRelayJob.type,
+    ] {
+      rules[JobResult.type(ofJob: job)] = Self.rule(job.name, workers.users(ofJobs: job.name))
+    }
+    rules[SMSDelivery.type] = Self.rule(SMSDelivery.routingKeyPrefix, workers.users(ofJobs: SMSDispatchJob.type.name))
+    self.rules = rules
+  }
+
+  private static func rule(_ prefix: String, _ users: [String]) -> Rule {
+    Rule(prefix: prefix + ".", users: users, senders: .result(reportedBy: users))
+  }
+
+  /// - Throws: what becomes a dead letter: `FORGED_RESULT`.
+  func judge(_ delivery: Delivery, _ envelope: Envelope) throws(ContractProblem) -> Verdict {
+    guard let rule = rules[envelope.type] else { return .foreign }
+    guard let reporter = envelope.userID else {
+      throw Self.forged("user_id", "is missing: results are believed from the users of workers only")
+    }
+    let isRedriven = reporter == Topology.Users.operator
+    guard isRedriven || rule.users.contains(reporter) else {
+      throw Self.forged(
+        "user_id", "is not a user whose workers take jobs of this type: see 'workers' of the coordinator")
+    }
+    if !isRedriven {
+      guard delivery.exchange == Topology.Exchanges.results, delivery.routingKey.hasPrefix(rule.prefix) else {
+        throw Self.forged("routing_key", "does not agree with the type")
+      }
+    }
+    guard rule.senders.sender(of: envelope) == user else { return .foreign }
+    return .ours(key: isRedriven ? nil : delivery.routingKey)
+  }
+
+  /// The user whose message it is, for a dead letter: of a result the sender of its job, when a worker of that type says so.
+  func sender(of message: Message) -> String {
+    let rule = message.type.flatMap(MessageType.init(parsing:)).flatMap { rules[$0] }
+    return (rule?.senders ?? everybody).sender(of: message)
+  }
+
+  /// Checks that a result's body says what its routing key says.
+  /// - Parameter key: nil where there is nothing to compare.
+  static func check(_ key: String?, says outcome: String) throws(ContractProblem) {
+    guard let key else { return }
+    // The part before it was compared with the type.
+    guard key.hasSuffix(outcome), key.utf8.dropLast(outcome.utf8.count).last == UInt8(ascii: ".") else {
+      throw forged("routing_key", "does not agree with the outcome")
+    }
+  }
+
+  private static func forged(_ field: String, _ detail: String) -> ContractProblem {
+    ContractProblem(.forgedResult, field: field, detail)
+  }
+}
+
+extension ContractProblem.Code {
+  /// A result that its user may not report, or under another routing key than its own.
+  static let forgedResult = ContractProblem.Code("FORGED_RESULT")
+}
