@@ -123,7 +123,10 @@ struct CommandTests {
       #expect(try await bench.checkError("", code) == .invalidSessionInfo)
       #expect(try await bench.checkError(id, "no code at all") == .invalidCode)
       #expect(try await bench.check(id, " 12-34".isEmpty ? "" : code).type == "verification.approved.v1")
-      #expect(try await bench.checkError(id, code) == .operationNotAllowed)
+      let used = try await bench.error(CheckVerification(verificationID: id, code: SecretField(Secret(code))))
+      #expect(used.code == .sessionExpired && used.reason == "CODE_USED")
+      let guess = try await bench.error(CheckVerification(verificationID: id, code: SecretField(Secret(wrong))))
+      #expect(guess.code == .sessionExpired && guess.reason == nil)
 
       let expiring = try await bench.start()
       let second = try #require(try bench.jobs().first?.code)

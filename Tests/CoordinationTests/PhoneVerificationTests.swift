@@ -100,7 +100,17 @@ struct PhoneVerificationTests {
     #expect(check(true, &verification, after: 20) == [.announce(.approved), .answerApproved])
     #expect(verification.state == .approved)
     #expect(check(true, &verification, after: 21) == [.refuse(.alreadyUsed)])
-    #expect(verification.checks == 1)
+    #expect(check(false, &verification, after: 21) == [.refuse(.expired)])
+    #expect(verification.state == .approved)
+  }
+
+  @Test("A used code is compared as often again as a code may be checked, and then no more")
+  func usedCodeIsBounded() {
+    var verification = started()
+    _ = check(true, &verification, after: 20)
+    for _ in 0..<9 { #expect(apply(.checkRequested, to: &verification, after: 21) == [.compareCode]) }
+    #expect(apply(.checkRequested, to: &verification, after: 21) == [.refuse(.expired)])
+    #expect(verification.checks == 10)
   }
 
   @Test("A code may come back before the worker's report does")
@@ -261,7 +271,8 @@ struct PhoneVerificationTests {
         final = verification.state
         #expect(verification.endedAt == begin + .seconds(second * 12))
       }
-      #expect(verification.checks <= policy.checksPerCode)
+      // A used code may be compared as often again.
+      #expect(verification.checks <= policy.checksPerCode * (verification.state == .approved ? 2 : 1))
     }
   }
 }

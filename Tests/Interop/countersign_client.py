@@ -19,6 +19,7 @@ class Refused(Exception):
         self.field = error.get("field")
         self.retry_after = error.get("retryAfter")
         self.reason = error.get("reason")
+        self.attempts_left = error.get("attemptsLeft")
 
 
 class Client:

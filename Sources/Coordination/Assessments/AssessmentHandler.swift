@@ -94,9 +94,9 @@ struct AssessmentHandler: Sendable {
   private func record(
     _ captcha: AssessedCaptcha, on assessment: Assessment, in transaction: CoordinatorTransaction
   ) throws(DatabaseError) {
-    guard let id = assessment.verificationID, var verification = try transaction.verification(id) else { return }
-    verification.timeline.append(TimelineEntry(at: transaction.now, captcha))
-    transaction.set(verification)
+    guard let id = assessment.verificationID, var found = try transaction.found(id) else { return }
+    found.verification.timeline.append(TimelineEntry(at: transaction.now, captcha).of(found.handle))
+    transaction.set(found.verification)
   }
 }
 

@@ -1,3 +1,5 @@
+import Messages
+
 /// A start that waits for its proof: what is needed to go on with it as if it had just come.
 struct WaitingStart: Sendable, Hashable, Codable {
   var app: String
@@ -12,6 +14,11 @@ struct WaitingStart: Sendable, Hashable, Codable {
   var receipt: String?
   /// See ``PhoneVerification/askedLate``; absent in rows of before.
   var askedLate: Bool?
+  /// Absent in rows of before.
+  var purpose: VerificationPurpose?
+  var subject: String?
+  /// See ``Requester/hash``; absent in rows of before, and for nobody in particular.
+  var requester: [UInt8]?
   var replyTo: String?
   var correlationID: String?
   var traceparent: String?

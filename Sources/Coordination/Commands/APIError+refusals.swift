@@ -11,18 +11,21 @@ import Telemetry
 // | is the fifth wrong one, or comes later | `TOO_MANY_ATTEMPTS_TRY_LATER` |
 // | is too late                            | `SESSION_EXPIRED`             |
 // | was canceled, or never sent            | `SESSION_EXPIRED`             |
-// | was used before                        | `OPERATION_NOT_ALLOWED`       |
+// | was used before                        | `SESSION_EXPIRED`, `CODE_USED` |
 // | belongs to no verification             | `INVALID_SESSION_INFO`        |
+// | belongs to one of another app, purpose or subject | `INVALID_SESSION_INFO` |
 //
-// A used code gets OPERATION_NOT_ALLOWED, because it must differ from an expired one (a user who taps twice is signed in, and
-// not to be sent back to the start) and the list has no code that says so more exactly. A canceled verification and one whose
-// message was not sent ask the same of the app as an expired one: to start again.
+// Only the right code is told that it was used. Any other one of a verification that is approved gets what an expired one gets, so that
+// nobody learns from a guess that somebody else has signed in. A canceled verification and one whose message was not sent ask the same
+// of the app as an expired one: to start again.
 extension APIError {
   /// The answer to a check or a cancellation that a verification refuses.
   init(_ refusal: VerificationRefusal) {
     switch refusal {
     case .wrongCode(let left):
-      self.init(.invalidCode, "the code is wrong; \(left) more \(left == 1 ? "try" : "tries")", field: "code")
+      self.init(
+        .invalidCode, "the code is wrong; \(left) more \(left == 1 ? "try" : "tries")", field: "code",
+        attemptsLeft: left)
     case .tooManyAttempts:
       self.init(.tooManyAttempts, "the code was wrong too often and is not accepted any more: start a new verification")
     case .expired:
@@ -35,9 +38,15 @@ extension APIError {
         field: "verificationID")
     case .alreadyUsed:
       self.init(
-        .operationNotAllowed,
+        .sessionExpired,
         "the number was verified with this code already, and a code is accepted once: start a new verification",
-        field: "verificationID")
+        field: "verificationID", reason: Self.codeUsed)
+    case .sharedChecksUsed(let wait):
+      let seconds = LimitRefusal.seconds(wait)
+      self.init(
+        .tooManyAttempts,
+        "the code was wrong too often for those who did not ask for it first: start a new verification in \(seconds) s",
+        field: "verificationID", retryAfter: seconds)
     }
   }
 
@@ -47,6 +56,24 @@ extension APIError {
       refusal.scope.isBudget ? .quotaExceeded : .tooManyAttempts,
       "\(refusal.text): try again in \(refusal.waitSeconds) s", field: refusal.scope.field,
       retryAfter: refusal.waitSeconds, reason: refusal.scope.reason)
+  }
+
+  /// The reason of a code that is right, and was used.
+  static let codeUsed = "CODE_USED"
+
+  /// A verification has as many requesters as it may; its code goes on for those.
+  static func tooManyRequesters(wait: Duration) -> APIError {
+    let seconds = LimitRefusal.seconds(wait)
+    return APIError(
+      .tooManyAttempts, "this number is being verified for too many requesters: try again in \(seconds) s",
+      field: "phoneNumber", retryAfter: seconds, reason: "TOO_MANY_REQUESTERS")
+  }
+
+  /// - Parameter field: in which it differs from what the command says.
+  static func otherVerification(_ field: String) -> APIError {
+    APIError(
+      .invalidSessionInfo, "there is no such verification of this \(field): give back the code where it was asked for",
+      field: field)
   }
 
   static let unknownVerification = APIError(

@@ -13,6 +13,7 @@ extension CommandHandler {
     switch try gate.judge(proof, order, request, &tally, in: transaction) {
     case .refused(let error): return CommandAnswer(error)
     case .deferred: return nil
+    case .unjudged(let refusal): return try unjudged(order, refusal, in: transaction)
     case .admitted(let notes):
       var order = order
       order.device = notes.device
@@ -27,15 +28,17 @@ extension CommandHandler {
     _ notes: ProofNotes, _ order: StartOrder, _ request: CommandRequest, _ tally: inout Tally,
     in transaction: CoordinatorTransaction
   ) throws(DatabaseError) {
-    guard var verification = try transaction.liveVerification(of: order.number.e164, app: order.app.id) else { return }
+    guard var verification = try transaction.liveVerification(order.key),
+      let handle = verification.openHandle(where: order.requester.isSame)
+    else { return }
     var entries = notes.entries
     if let captcha = notes.audited {
-      try gate.assess(captcha, order, request, verificationID: verification.id, in: transaction)
+      try gate.assess(captcha, order, request, verificationID: verification.id(of: handle), in: transaction)
       tally.proofs.append(ProofCount(.recaptcha, "asked"))
       entries.append(TimelineEntry(at: transaction.now, kind: .recaptchaQueued))
     }
     guard !entries.isEmpty else { return }
-    verification.timeline.add(entries)
+    verification.timeline.add(entries.map { $0.of(handle) })
     transaction.set(verification)
   }
 }

@@ -5,16 +5,16 @@ import Telemetry
 
 /// Carries commands out, inside a transaction.
 struct CommandHandler: Sendable {
-  private let rules: CoordinatorRules
-  private let keeper: CodeKeeper
+  let rules: CoordinatorRules
+  let keeper: CodeKeeper
   private let jobs: SMSJobMaker
-  private let book: LimitBook
+  let book: LimitBook
   private let announcements: AnnouncementMaker
   let gate: ProofGate
   private let receipts: AppHandler
   private let revocations: RevocationHandler
   private let operations: OperationLookup
-  private let conversions: ConversionKeeper
+  let conversions: ConversionKeeper
   private let conversionHandler: ConversionHandler
 
   init(
@@ -60,7 +60,7 @@ struct CommandHandler: Sendable {
       case .start(let order) where order.proof != nil:
         try startProven(order, request, &tally, in: transaction)
       case .start(let order): try start(order, request, &tally, in: transaction)
-      case .check(let id, let code): try check(id, code: code, request, &tally, in: transaction)
+      case .check(let order): try check(order, request, &tally, in: transaction)
       case .cancel(let id): try cancel(id, request, &tally, in: transaction)
       case .status(let id): try status(id, in: transaction)
       case .verifyApp(let order): try receipts.issue(order, request, &tally, in: transaction)
@@ -123,202 +123,48 @@ struct CommandHandler: Sendable {
     return .commandTooOld(age, limit: rules.maxCommandAge)
   }
 
-  // MARK: Commands
-
-  func start(
-    _ order: StartOrder, _ request: CommandRequest, _ tally: inout Tally, in transaction: CoordinatorTransaction
-  ) throws(DatabaseError) -> CommandAnswer {
-    let now = transaction.now
-    let live = try transaction.liveVerification(of: order.number.e164, app: order.app.id)
-    let end = live.flatMap { endingEvent(of: $0, order, at: now) }
-    if var live, end == nil { return try startAgain(&live, order, request, &tally, in: transaction) }
-    let refusal = order.fixedCode == nil ? try admitNew(order, in: transaction) : nil
-    if let refusal { tally.refusals.append(refusal.scope) }
-    // Where no new one may begin, the old one still serves.
-    if let live, end == .replaced, let refusal { return stillLive(live, refusal, at: now) }
-    if var live, let end {
-      try perform(live.apply(end, at: now, under: rules.policy), on: live, order, request, &tally, in: transaction)
-      transaction.set(live)
-    }
-    if let refusal { return CommandAnswer(APIError(refusal)) }
-    var verification = order.fresh.verification
-    let actions = verification.apply(.started, at: now, under: rules.policy)
-    transaction.set(verification)
-    return try answer(actions, on: verification, order, request, &tally, in: transaction)
-  }
-
-  private func startAgain(
-    _ live: inout PhoneVerification, _ order: StartOrder, _ request: CommandRequest, _ tally: inout Tally,
-    in transaction: CoordinatorTransaction
-  ) throws(DatabaseError) -> CommandAnswer {
-    if live.isResendDue(at: transaction.now, under: rules.policy), let refusal = try admit(order, in: transaction) {
-      tally.refusals.append(refusal.scope)
-      return stillLive(live, refusal, at: transaction.now)
-    }
-    let before = live
-    let actions = live.apply(.startedAgain(languageCode: order.languageCode), at: transaction.now, under: rules.policy)
-    if live != before { transaction.set(live) }
-    return try answer(actions, on: live, order, request, &tally, in: transaction)
-  }
-
-  /// The answer where no message may be sent: the code that was sent is valid, and whoever has lost the ID needs it to give it back.
-  private func stillLive(_ live: PhoneVerification, _ refusal: LimitRefusal, at now: UnixTime) -> CommandAnswer {
-    CommandAnswer(
-      VerificationStarted(live, codeLength: rules.policy.codeLength, resent: false, wait: refusal.wait, at: now))
-  }
-
-  /// Reason for which a live verification cannot be gone on with: its time is over, or almost, or its code is lost.
-  private func endingEvent(
-    of live: PhoneVerification, _ order: StartOrder, at now: UnixTime
-  ) -> VerificationEvent? {
-    if !live.isLive(at: now) { return .deadlinePassed }
-    if live.isTestNumber != (order.fixedCode != nil) { return .codeLost }
-    if let fixedCode = order.fixedCode {
-      return keeper.matches(fixedCode, live.code, for: live.id) ? nil : .codeLost
-    }
-    if live.isTooOldToResend(at: now, under: rules.policy) { return .replaced }
-    return live.isResendDue(at: now, under: rules.policy) && keeper.code(of: live.code, for: live.id) == nil
-      ? .codeLost : nil
-  }
-
-  /// Only a new verification is judged by the conversion: one that lives is gone on with.
-  private func admitNew(
-    _ order: StartOrder, in transaction: CoordinatorTransaction
-  ) throws(DatabaseError) -> LimitRefusal? {
-    if let refusal = conversions.refusal(of: order.limitedSend, at: transaction.now) { return refusal }
-    return try admit(order, in: transaction)
-  }
-
-  private func admit(
-    _ order: StartOrder, in transaction: CoordinatorTransaction
-  ) throws(DatabaseError) -> LimitRefusal? {
-    var store = transaction
-    return try book.admit(order.limitedSend, at: transaction.now, in: &store)
-  }
-
-  private func check(
-    _ id: String, code: String, _ request: CommandRequest, _ tally: inout Tally, in transaction: CoordinatorTransaction
-  ) throws(DatabaseError) -> CommandAnswer {
-    guard let before = try find(id, in: transaction) else {
-      keeper.matchNothing(code)
-      return CommandAnswer(.unknownVerification)
-    }
-    let now = transaction.now
-    let limited = LimitedCheck(
-      app: before.app, number: before.phoneNumber, address: nil, isFictional: before.isTestNumber,
-      isFirstCode: before.checks == 0)
-    var verification = before
-    var actions = verification.apply(.checkRequested, at: now, under: rules.policy)
-    if actions == [.compareCode] {
-      if let refusal = try admit(limited, in: transaction) {
-        keeper.matchNothing(code)
-        tally.refusals.append(refusal.scope)
-        return CommandAnswer(APIError(refusal))
-      }
-      let event = compare(code, with: verification)
-      if event == .codeCompared(matches: false) { try countWrong(limited, &tally, in: transaction) }
-      actions = verification.apply(event, at: now, under: rules.policy)
-      if event == .codeLost { actions.append(.refuse(.notSent(.codeLost))) }
-    } else {
-      keeper.matchNothing(code)
-    }
-    if verification != before { transaction.set(verification) }
-    return try answer(actions, on: verification, nil, request, &tally, in: transaction)
-  }
-
-  private func admit(
-    _ check: LimitedCheck, in transaction: CoordinatorTransaction
-  ) throws(DatabaseError) -> LimitRefusal? {
-    var store = transaction
-    return try book.admitCheck(check, at: transaction.now, in: &store)
-  }
-
-  private func countWrong(
-    _ check: LimitedCheck, _ tally: inout Tally, in transaction: CoordinatorTransaction
-  ) throws(DatabaseError) {
-    if check.isFictional { tally.wrongCodes.fictional += 1 } else { tally.wrongCodes.real += 1 }
-    var store = transaction
-    try book.countWrong(check, at: transaction.now, in: &store)
-  }
-
-  private func compare(_ code: String, with verification: PhoneVerification) -> VerificationEvent {
-    let matches = keeper.matches(code, verification.code, for: verification.id)
-    return keeper.knowsPepper(of: verification.code) ? .codeCompared(matches: matches) : .codeLost
-  }
-
-  private func cancel(
-    _ id: String, _ request: CommandRequest, _ tally: inout Tally, in transaction: CoordinatorTransaction
-  ) throws(DatabaseError) -> CommandAnswer {
-    guard let before = try find(id, in: transaction) else { return CommandAnswer(.unknownVerification) }
-    var verification = before
-    let actions = verification.apply(.cancelRequested, at: transaction.now, under: rules.policy)
-    if verification != before { transaction.set(verification) }
-    return try answer(actions, on: verification, nil, request, &tally, in: transaction)
-  }
-
-  private func status(_ id: String, in transaction: CoordinatorTransaction) throws(DatabaseError) -> CommandAnswer {
-    guard var verification = try find(id, in: transaction) else { return CommandAnswer(.unknownVerification) }
-    // What the sweeper has not come to yet is shown as it is, and stored by the sweeper.
-    _ = verification.apply(.deadlinePassed, at: transaction.now, under: rules.policy)
-    return try Self.answer(VerificationStatus(verification))
-  }
-
-  private func find(
-    _ id: String, in transaction: CoordinatorTransaction
-  ) throws(DatabaseError) -> PhoneVerification? {
-    guard !id.isEmpty, id.utf8.count <= VerificationID.maxLength else { return nil }
-    return try transaction.verification(id)
-  }
-
   // MARK: Actions
 
   /// What comes of a command: every one of them leads to one action that answers it.
-  private func answer(
-    _ actions: [VerificationAction], on verification: PhoneVerification, _ order: StartOrder?,
-    _ request: CommandRequest, _ tally: inout Tally, in transaction: CoordinatorTransaction
+  func answer(
+    _ actions: [VerificationAction], on asked: AskedVerification, _ order: StartOrder?, _ request: CommandRequest,
+    _ tally: inout Tally, in transaction: CoordinatorTransaction
   ) throws(DatabaseError) -> CommandAnswer {
-    try perform(actions, on: verification, order, request, &tally, in: transaction) ?? CommandAnswer(.notStored)
+    try perform(actions, on: asked, order, request, &tally, in: transaction) ?? CommandAnswer(.notStored)
   }
 
   /// - Returns: the answer, when one of the actions is one.
   @discardableResult
-  private func perform(
-    _ actions: [VerificationAction], on verification: PhoneVerification, _ order: StartOrder?,
-    _ request: CommandRequest, _ tally: inout Tally, in transaction: CoordinatorTransaction
+  func perform(
+    _ actions: [VerificationAction], on asked: AskedVerification, _ order: StartOrder?, _ request: CommandRequest,
+    _ tally: inout Tally, in transaction: CoordinatorTransaction
   ) throws(DatabaseError) -> CommandAnswer? {
     let now = transaction.now
+    let verification = asked.verification
+    tally.note(actions, on: verification)
     var answer: CommandAnswer?
     for action in actions {
       switch action {
       case .sendMessage(let number):
         transaction.enqueue(try job(number, of: verification, order, request, at: now))
-      case .announce(let announcement):
-        tally.announcements.append(announcement)
+      case .announce(let announcement, to: let handle):
         transaction.enqueue(
           try Self.written {
             () throws(ContractProblem) in
-            try announcements.message(announcement, of: verification, cause: request.envelope, at: now)
+            try announcements.message(announcement, of: verification, to: handle, cause: request.envelope, at: now)
           })
-      case .compareCode:
-        break
-      case .answerStarted(let resent):
-        answer = CommandAnswer(
-          VerificationStarted(verification, codeLength: rules.policy.codeLength, resent: resent, at: now))
-      case .answerApproved:
-        answer = CommandAnswer(
-          VerificationApproved(
-            verificationID: verification.id, app: verification.app, phoneNumber: verification.phoneNumber,
-            approvedAt: verification.endedAt ?? now))
-      case .answerCanceled:
-        answer = try Self.answer(
-          VerificationCanceled(
-            verificationID: verification.id, app: verification.app, phoneNumber: verification.phoneNumber,
-            canceledAt: verification.endedAt ?? now))
-      case .refuse(let refusal):
-        answer = CommandAnswer(APIError(refusal))
+      case .compareCode: break
+      case .answerStarted(let resent): answer = started(asked, resent: resent, at: now)
+      case .answerApproved: answer = CommandAnswer(VerificationApproved(asked, at: now))
+      case .answerCanceled: answer = try Self.answer(VerificationCanceled(asked, at: now))
+      case .refuse(let refusal): answer = CommandAnswer(APIError(refusal))
       }
     }
     return answer
+  }
+
+  func started(_ asked: AskedVerification, resent: Bool, at now: UnixTime) -> CommandAnswer {
+    CommandAnswer(VerificationStarted(asked, codeLength: rules.policy.codeLength, resent: resent, at: now))
   }
 
   private func job(
@@ -349,7 +195,7 @@ struct CommandHandler: Sendable {
     }
   }
 
-  private static func answer(_ body: some MessageBody) throws(DatabaseError) -> CommandAnswer {
+  static func answer(_ body: some MessageBody) throws(DatabaseError) -> CommandAnswer {
     try written { () throws(ContractProblem) in try CommandAnswer(body) }
   }
 

@@ -11,18 +11,22 @@ struct CommandPreparer: Sendable {
   private let jobs: SMSJobMaker
   private let keys: KeyRing
   private let proofs: ProofPreparer
+  private let requesters: ProofKeeper
   private let apps: AppPreparer
   private let revocations: RevocationPreparer
   private let conversions: ConversionKeeper
+  private let fictional: FictionalNumbers
 
   init(
     _ rules: CoordinatorRules, keeper: CodeKeeper, jobs: SMSJobMaker, keys: KeyRing, operations: OperationKit,
-    conversions: ConversionKeeper
+    conversions: ConversionKeeper, fictional: FictionalNumbers? = nil
   ) {
     self.rules = rules
+    self.fictional = fictional ?? FictionalNumbers(rules)
     self.keeper = keeper
     self.jobs = jobs
     self.keys = keys
+    requesters = operations.keeper
     proofs = ProofPreparer(keeper: operations.keeper, keys: keys)
     apps = AppPreparer(rules, keeper: operations.keeper, jobs: operations.proofJobs)
     revocations = RevocationPreparer(
@@ -100,16 +104,21 @@ struct CommandPreparer: Sendable {
     guard !command.app.isEmpty else { throw .missingApp }
     guard let app = rules.apps[command.app] else { throw .unknownApp }
     let number = try parse(command)
-    let fixedCode = app.fictionalNumbers[number.e164]
+    let fixedCode = fictional.code(of: number.e164, app: app.id)
     if fixedCode == nil { try judge(number, app) }
     let languageCode = try LanguageTag.check(command.languageCode, field: "languageCode") ?? app.languageCode
     let address = try ClientAddress(of: command.client)
+    let claim = try CommandFields.claim(of: command, at: address, requesters)
+    let key = VerificationKey(
+      phoneNumber: number.e164, app: app.id, purpose: command.purpose ?? .signIn,
+      subject: try CommandFields.subject(of: command))
     let proof = fixedCode == nil ? try proofs.order(command, app, envelope) : nil
     return StartOrder(
-      app: app, number: number, languageCode: languageCode, address: address, fixedCode: fixedCode, proof: proof,
+      app: app, number: number, languageCode: languageCode, address: address, claim: claim, fixedCode: fixedCode,
+      proof: proof,
       fresh: try fresh(
-        app, number, languageCode, fixedCode: fixedCode, askedLate: CommandAge.isLate(envelope.timestamp, at: now),
-        at: now))
+        app, number, key, languageCode, fixedCode: fixedCode,
+        askedLate: CommandAge.isLate(envelope.timestamp, at: now), at: now))
   }
 
   /// Goes on with a start whose reCAPTCHA token has passed.
@@ -119,12 +128,15 @@ struct CommandPreparer: Sendable {
     guard let app = rules.apps[waiting.app] else { throw .unknownApp }
     let number = try parse(StartVerification(phoneNumber: waiting.phoneNumber, app: waiting.app))
     try judge(number, app)
+    let key = VerificationKey(
+      phoneNumber: number.e164, app: app.id, purpose: waiting.purpose ?? .signIn, subject: waiting.subject)
     return StartOrder(
       app: app, number: number, languageCode: waiting.languageCode,
-      address: waiting.network.map(ClientAddress.init(network:)), fixedCode: nil,
+      address: waiting.network.map(ClientAddress.init(network:)),
+      claim: RequesterClaim(named: waiting.requester.map { Requester(hash: $0) }), fixedCode: nil,
       proof: ProofOrder(isBinding: true, evidence: .assessed(proof)),
       fresh: try fresh(
-        app, number, waiting.languageCode, fixedCode: nil, askedLate: waiting.askedLate ?? false, at: now))
+        app, number, key, waiting.languageCode, fixedCode: nil, askedLate: waiting.askedLate ?? false, at: now))
   }
 
   private func parse(_ command: StartVerification) throws(APIError) -> PhoneNumber {
@@ -150,7 +162,7 @@ struct CommandPreparer: Sendable {
   }
 
   private func fresh(
-    _ app: AppProfile, _ number: PhoneNumber, _ languageCode: String?, fixedCode: String?,
+    _ app: AppProfile, _ number: PhoneNumber, _ key: VerificationKey, _ languageCode: String?, fixedCode: String?,
     askedLate: Bool, at now: UnixTime
   ) throws(APIError) -> FreshVerification {
     let random = SecureRandom.bytes(VerificationID.randomBytes + CodeKeeper.seedLength)
@@ -158,7 +170,8 @@ struct CommandPreparer: Sendable {
     func make(_ atRest: CodeAtRest) -> PhoneVerification {
       PhoneVerification(
         id: id, app: app.id, phoneNumber: number.e164, region: number.regionKey, languageCode: languageCode,
-        isTestNumber: fixedCode != nil, code: atRest, askedLate: askedLate, at: now, under: rules.policy)
+        isTestNumber: fixedCode != nil, purpose: key.purpose, subject: key.subject, code: atRest, askedLate: askedLate,
+        at: now, under: rules.policy)
     }
     if let fixedCode {
       return FreshVerification(verification: make(keeper.keep(fixedCode: fixedCode, for: id)), firstJob: nil)
@@ -185,6 +198,10 @@ struct CommandPreparer: Sendable {
       throw APIError(.invalidArgument, "code \(error)", field: "code")
     }
     // What is no code at all is compared as well, and counts: it is as wrong as any other.
-    return .check(verificationID: command.verificationID, code: CodeText.digits(text.reveal()) ?? "")
+    return .check(
+      CheckOrder(
+        verificationID: command.verificationID, code: CodeText.digits(text.reveal()) ?? "",
+        app: command.app, purpose: command.purpose, subject: command.subject,
+        address: try ClientAddress(of: command.client)))
   }
 }

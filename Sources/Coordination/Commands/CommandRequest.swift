@@ -12,7 +12,7 @@ struct CommandRequest: Sendable {
 
   enum Order: Sendable {
     case start(StartOrder)
-    case check(verificationID: String, code: String)
+    case check(CheckOrder)
     case status(verificationID: String)
     case cancel(verificationID: String)
     case verifyApp(AppOrder)
@@ -36,8 +36,12 @@ struct CommandRequest: Sendable {
     var fingerprint: [UInt8] {
       let (name, parts) =
         switch self {
-        case .start(let order): (StartVerification.type.text, [order.app.id, order.number.e164])
-        case .check(let id, _): (CheckVerification.type.text, [id])
+        case .start(let order): (StartVerification.type.text, order.fingerprintParts)
+        case .check(let order):
+          (
+            CheckVerification.type.text,
+            [order.verificationID, order.app ?? "", order.purpose?.rawValue ?? "", order.subject ?? ""]
+          )
         case .status(let id): (GetVerificationStatus.type.text, [id])
         case .cancel(let id): (CancelVerification.type.text, [id])
         case .verifyApp(let order):
@@ -62,6 +66,7 @@ struct StartOrder: Sendable {
   var number: PhoneNumber
   var languageCode: String?
   var address: ClientAddress?
+  var claim = RequesterClaim()
   /// The fixed code, when the number is fictional.
   var fixedCode: String?
   /// What it has to show for its app; absent when there is nothing to judge.
@@ -73,11 +78,46 @@ struct StartOrder: Sendable {
 }
 
 extension StartOrder {
+  /// Who asks, as far as it is known by now.
+  var requester: Requester { claim.requester(device: device) }
+
+  /// Of what it asks for.
+  var key: VerificationKey { fresh.verification.key }
+
+  fileprivate var fingerprintParts: [String] {
+    var action = ""
+    if case .captcha(let captcha)? = proof?.evidence { action = captcha.action ?? "" }
+    return [
+      app.id, number.e164, key.purpose.rawValue, key.subject ?? "", Base64URL.encode(claim.text), action,
+    ]
+  }
+
   /// The message that it asks for, as the limits see it.
   var limitedSend: LimitedSend {
     LimitedSend(
       number: number.e164, region: number.regionKey, isUnknownType: number.type == .unknown, address: address,
       device: device)
+  }
+}
+
+/// A code that is given back.
+struct CheckOrder: Sendable {
+  /// The ID of a handle.
+  var verificationID: String
+  var code: String
+  /// What the verification has to be for, as far as it is said.
+  var app: String?
+  var purpose: VerificationPurpose?
+  var subject: String?
+  /// Where it came from, if the caller says so.
+  var address: ClientAddress?
+
+  /// The field in which a verification differs from what is asked for.
+  func difference(from verification: PhoneVerification) -> String? {
+    if let app, app != verification.app { return "app" }
+    if let purpose, purpose != verification.purpose { return "purpose" }
+    if let subject, subject != verification.subject { return "subject" }
+    return nil
   }
 }
 

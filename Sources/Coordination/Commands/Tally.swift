@@ -8,6 +8,22 @@ struct Tally: Sendable, Hashable {
   /// Codes that were compared, of real numbers and of fictional ones, and were wrong.
   var wrongCodes = WrongCodes()
 
+  /// Counts the announcements of a verification: as one, however many handles its code has. What happens to single handles while the code
+  /// goes on is not counted.
+  mutating func note(_ actions: [VerificationAction], on verification: PhoneVerification) {
+    var hasEnded = false
+    for case .announce(let announcement, to: let handle) in actions {
+      switch announcement {
+      case .sent, .delivered, .undelivered: announcements.append(announcement)
+      case .started where handle == PhoneVerification.firstHandle: announcements.append(announcement)
+      case .started: break
+      case .approved, .failed, .expired, .canceled:
+        if !verification.state.isLive, !hasEnded { announcements.append(announcement) }
+        hasEnded = true
+      }
+    }
+  }
+
   mutating func add(_ other: Tally) {
     announcements += other.announcements
     refusals += other.refusals

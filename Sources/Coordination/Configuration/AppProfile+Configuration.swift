@@ -76,7 +76,12 @@ extension AppProfile {
     let isCode =
       code.utf8.count == fictionalCodeLength
       && code.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
-    if !isCode { section.problem(place, "needs a code of \(fictionalCodeLength) digits") }
+    if !isCode {
+      section.problem(place, "needs a code of \(fictionalCodeLength) digits")
+    } else if FictionalCode.isGuessable(code) {
+      section.warning(
+        place, "has a code that is easily guessed, and its account is open to everybody: take a random one")
+    }
     do {
       let parsed = try PhoneNumber.parse(number)
       if !parsed.isPossible || parsed.e164 != number {

@@ -38,7 +38,10 @@ struct LimitRefusal: Sendable, Hashable {
   var wait: Duration
 
   /// ``wait`` in whole seconds, rounded up, at least 1.
-  var waitSeconds: Int {
+  var waitSeconds: Int { Self.seconds(wait) }
+
+  /// Whole seconds, rounded up, at least 1.
+  static func seconds(_ wait: Duration) -> Int {
     Int(max(1, (wait.wholeMilliseconds + 999) / 1000))
   }
 }

@@ -47,12 +47,12 @@ final class DeadlineSweeper: Sendable {
   ) throws(DatabaseError) {
     guard due.state.isLive else { return try transaction.delete(due) }
     var verification = due
-    for action in verification.apply(.deadlinePassed, at: transaction.now, under: rules.policy) {
-      guard case .announce(let announcement) = action else { continue }
-      tally.announcements.append(announcement)
+    let actions = verification.apply(.deadlinePassed, at: transaction.now, under: rules.policy)
+    tally.note(actions, on: verification)
+    for case .announce(let announcement, to: let handle) in actions {
       do throws(ContractProblem) {
         transaction.enqueue(
-          try announcements.message(announcement, of: verification, cause: nil, at: transaction.now))
+          try announcements.message(announcement, of: verification, to: handle, cause: nil, at: transaction.now))
       } catch {
         throw DatabaseError(.content, "an event cannot be written: \(error)")
       }

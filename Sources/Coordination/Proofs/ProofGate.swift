@@ -71,8 +71,7 @@ struct ProofGate: Sendable {
     }
     if let refusal = try limit(order, isBinding: proof.isBinding, in: transaction) {
       tally.refusals.append(refusal.scope)
-      guard !proof.isBinding else { return .refused(APIError(refusal)) }
-      return .admitted(ProofNotes())
+      return proof.isBinding ? .unjudged(refusal) : .admitted(ProofNotes())
     }
     let entries = try receipts.pushEntries(of: captcha.receipt, app: order.app, in: transaction)
     guard proof.isBinding else { return .admitted(ProofNotes(entries: entries, audited: captcha)) }
@@ -87,7 +86,7 @@ struct ProofGate: Sendable {
   ) throws(DatabaseError) -> LimitRefusal? {
     var store = transaction
     // A verification that lives may be asked for without another message.
-    if isBinding, try transaction.liveVerification(of: order.number.e164, app: order.app.id) == nil {
+    if isBinding, try transaction.liveVerification(order.key) == nil {
       let now = transaction.now
       if let refusal = conversions.refusal(of: order.limitedSend, at: now) { return refusal }
       if let refusal = try book.refusal(of: order.limitedSend, at: now, in: &store) { return refusal }
@@ -124,7 +123,7 @@ struct ProofGate: Sendable {
     try transaction.add(assessment)
     let body: [UInt8]
     do {
-      body = try jobs.assessment(captcha, assessment, action: order.app.recaptchaAction)
+      body = try jobs.assessment(captcha, assessment, action: captcha.action ?? order.app.recaptchaAction)
     } catch {
       throw DatabaseError(.content, "a reCAPTCHA token cannot be sealed: \(error)")
     }
@@ -147,7 +146,8 @@ extension WaitingStart {
     self.init(
       app: order.app.id, phoneNumber: order.number.e164, languageCode: order.languageCode,
       network: order.address?.network, fingerprint: request.fingerprint, receipt: captcha.receipt,
-      askedLate: order.fresh.verification.askedLate, replyTo: request.envelope.replyTo,
+      askedLate: order.fresh.verification.askedLate, purpose: order.key.purpose, subject: order.key.subject,
+      requester: order.claim.requester(device: nil).stored, replyTo: request.envelope.replyTo,
       correlationID: request.envelope.correlationID,
       traceparent: request.envelope.trace?.traceparent)
   }

@@ -7,8 +7,8 @@ struct ProofKeeper: Sendable {
   static let digestLength = 32
   private static let secretBytes = 32
 
-  private let current: Pepper
-  private let previous: Pepper?
+  let current: Pepper
+  let previous: Pepper?
   private let decoy: SecretAtRest
   /// Names under which is counted.
   let subjects: SubjectKeeper

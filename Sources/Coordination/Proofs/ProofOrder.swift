@@ -27,6 +27,8 @@ struct CaptchaEvidence: Sendable {
   var client: StartVerification.Client?
   /// The receipt of a push that did not come, when the app tells it: the timeline then says why.
   var receipt: String?
+  /// What the app told reCAPTCHA that its user is about to do, where that is not what the configuration says.
+  var action: String?
 }
 
 /// What a worker made of a reCAPTCHA token.
@@ -44,6 +46,9 @@ enum ProofVerdict: Sendable {
   case admitted(ProofNotes)
   /// The start is answered with this.
   case refused(APIError)
+  /// The start has nothing to show that was judged, because a limit keeps that from being judged: it is answered with what its requester
+  /// has of a code that lives, and changes nothing.
+  case unjudged(LimitRefusal)
   /// The start waits; it is answered later.
   case deferred
 }

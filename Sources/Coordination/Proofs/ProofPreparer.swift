@@ -39,7 +39,8 @@ struct ProofPreparer: Sendable {
     if let token = try open(proof.recaptchaToken, context, "proof.recaptchaToken") {
       return .captcha(
         CaptchaEvidence(
-          token: token, hash: keeper.hash(captchaToken: token, app: app.id), client: command.client, receipt: receipt))
+          token: token, hash: keeper.hash(captchaToken: token, app: app.id), client: command.client, receipt: receipt,
+          action: try CommandFields.recaptchaAction(of: proof)))
     }
     switch (receipt, try open(proof.secret, context, "proof.secret")) {
     case (let receipt?, let secret?): return .pair(receipt: receipt, secret: secret)

@@ -22,16 +22,16 @@ struct VerificationReports: Sendable {
     let actions = verification.apply(event, at: now, under: policy)
     guard verification != before else { return nil }
     transaction.set(verification)
-    var announced: [VerificationAction.Announcement] = []
-    for case .announce(let announcement) in actions {
-      announced.append(announcement)
+    var tally = Tally()
+    tally.note(actions, on: verification)
+    for case .announce(let announcement, to: let handle) in actions {
       do throws(ContractProblem) {
         transaction.enqueue(
-          try announcements.message(announcement, of: verification, news: news, cause: cause, at: now))
+          try announcements.message(announcement, of: verification, to: handle, news: news, cause: cause, at: now))
       } catch {
         throw DatabaseError(.content, "an event cannot be written: \(error)")
       }
     }
-    return announced
+    return tally.announcements
   }
 }

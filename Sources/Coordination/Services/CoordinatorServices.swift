@@ -1,6 +1,7 @@
 import AMQP
 import CrashMarks
 import Database
+import FoundationEssentials
 import JOSE
 import Messages
 public import ServiceRuntime
@@ -27,8 +28,10 @@ public enum CoordinatorServices {
       current: pepper, previous: configuration.previousPepper, length: rules.policy.codeLength)
     let kit = OperationKit(
       rules, keeper: ProofKeeper(current: pepper, previous: configuration.previousPepper), sealer: Sealer(keys: keys))
+    let fictional = FictionalNumbers(rules)
     let preparer = CommandPreparer(
-      rules, keeper: keeper, jobs: jobs, keys: keys, operations: kit, conversions: parts.conversions)
+      rules, keeper: keeper, jobs: jobs, keys: keys, operations: kit, conversions: parts.conversions,
+      fictional: fictional)
     let handler = CommandHandler(
       rules, keeper: keeper, jobs: jobs, operations: kit, conversions: parts.conversions)
     let assessments = AssessmentHandler(preparer: preparer, commands: handler)
@@ -47,7 +50,7 @@ public enum CoordinatorServices {
       MaintenanceService(parts.maintenance(relay, parts.operations(assessments, kit.revocations))),
       PipelineService(name: "results", pipeline: try parts.pipeline(parts.results, results)),
       PipelineService(name: "commands", pipeline: try parts.pipeline(parts.commands, commands)),
-    ]
+    ] + parts.watch(fictional)
   }
 
   /// What the services share.
@@ -128,6 +131,17 @@ public enum CoordinatorServices {
           database: database, inboxRetention: configuration.rules.inboxRetention, clock: context.clock),
         relay: relay, operations: operations, held: held, conversions: conversionSweeper,
         interval: configuration.maintenanceInterval, health: health, metrics: metrics, logger: context.log)
+    }
+
+    /// Without a file there is nothing that may change.
+    func watch(_ fictional: FictionalNumbers) -> [any Service] {
+      guard let file = context.configurationFile else { return [] }
+      return [
+        FictionalNumbersService(
+          FictionalNumbersReader(
+            file: file, environment: ProcessInfo.processInfo.environment, numbers: fictional, log: context.log,
+            metrics: context.metrics))
+      ]
     }
 
     private var conversionSweeper: ConversionSweeper {

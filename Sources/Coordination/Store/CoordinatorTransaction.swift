@@ -1,4 +1,5 @@
 import Database
+import Messages
 import Telemetry
 
 /// What one batch reads and changes. It reads through to the database, remembers, and writes everything once in ``flush()``.
@@ -12,11 +13,8 @@ final class CoordinatorTransaction: UsageStore {
     var isChanged: Bool
     /// As what it counted for the conversion when it was loaded.
     let ending: ConversionEnding?
-  }
-
-  private struct Holder: Hashable {
-    var phoneNumber: String
-    var app: String
+    /// Its later handles that the database has.
+    let storedHandles: Int
   }
 
   private struct HeldUsage {
@@ -30,7 +28,9 @@ final class CoordinatorTransaction: UsageStore {
   private var verifications: [String: Held] = [:]
   /// In the order in which they came, so that ``flush()`` does the same every time.
   private var order: [String] = []
-  private var live: [Holder: String?] = [:]
+  private var live: [VerificationKey: String?] = [:]
+  /// The verification by the ID of a later handle.
+  private var handles: [String: String] = [:]
   private var usages: [LimitSubject: HeldUsage] = [:]
   /// See ``inboxEntry(ofMessage:)``.
   var inbox: [String: InboxEntry] = [:]
@@ -55,15 +55,36 @@ final class CoordinatorTransaction: UsageStore {
     return row.verification
   }
 
+  /// The verification that an ID leads to, and the handle that it is.
+  func found(_ id: String) throws(DatabaseError) -> (verification: PhoneVerification, handle: Int)? {
+    if let verification = try verification(id) { return (verification, PhoneVerification.firstHandle) }
+    guard let owner = try owner(ofHandle: id), let verification = try verification(owner),
+      let handle = verification.handle(withID: id)
+    else {
+      return nil
+    }
+    return (verification, handle)
+  }
+
+  private func owner(ofHandle id: String) throws(DatabaseError) -> String? {
+    if let known = handles[id] { return known }
+    return try session.first(
+      "SELECT verification_id FROM verification_handle WHERE id = ?", [.text(id)]
+    ) { row throws(DatabaseError) in row.text(0) }
+  }
+
   /// The verification of a number that has not ended, whether or not its time is over.
-  func liveVerification(of phoneNumber: String, app: String) throws(DatabaseError) -> PhoneVerification? {
-    let holder = Holder(phoneNumber: phoneNumber, app: app)
-    if let known = live[holder] { return known.flatMap { verifications[$0]?.verification } }
+  func liveVerification(_ key: VerificationKey) throws(DatabaseError) -> PhoneVerification? {
+    if let known = live[key] { return known.flatMap { verifications[$0]?.verification } }
     let row = try session.first(
-      "SELECT \(VerificationRow.columns) FROM verification WHERE phone_number = ? AND app = ? AND live = 1",
-      [.text(phoneNumber), .text(app)], VerificationRow.read)
+      """
+      SELECT \(VerificationRow.columns) FROM verification
+      WHERE phone_number = ? AND app = ? AND purpose = ? AND subject = ? AND live = 1
+      """,
+      [.text(key.phoneNumber), .text(key.app), .text(key.purpose.rawValue), .text(key.subject ?? "")],
+      VerificationRow.read)
     guard let row else {
-      live[holder] = .some(nil)
+      live[key] = .some(nil)
       return nil
     }
     // It may have been changed, and ended, earlier in this batch.
@@ -75,7 +96,8 @@ final class CoordinatorTransaction: UsageStore {
   private func hold(_ verification: PhoneVerification, version: Int) {
     verifications[verification.id] = Held(
       verification: verification, version: version, isChanged: false,
-      ending: version == 0 ? nil : ConversionEnding(verification))
+      ending: version == 0 ? nil : ConversionEnding(verification),
+      storedHandles: version == 0 ? 0 : verification.handles.later.count)
     order.append(verification.id)
     track(verification)
   }
@@ -88,11 +110,12 @@ final class CoordinatorTransaction: UsageStore {
   }
 
   private func track(_ verification: PhoneVerification) {
-    let holder = Holder(phoneNumber: verification.phoneNumber, app: verification.app)
+    for handle in verification.handles.later { handles[handle.id] = verification.id }
+    let key = verification.key
     if verification.state.isLive {
-      live[holder] = verification.id
-    } else if live[holder] == .some(verification.id) {
-      live[holder] = .some(nil)
+      live[key] = verification.id
+    } else if live[key] == .some(verification.id) {
+      live[key] = .some(nil)
     }
   }
 
@@ -168,6 +191,11 @@ final class CoordinatorTransaction: UsageStore {
       try VerificationRow.insert(verification, dueAt: dueAt, in: session)
     } else if !(try VerificationRow.update(verification, dueAt: dueAt, from: held.version, in: session)) {
       throw DatabaseError(.busy, "another process changed the same verification")
+    }
+    for handle in verification.handles.later.dropFirst(held.storedHandles) {
+      try session.execute(
+        "INSERT INTO verification_handle (id, verification_id) VALUES (?, ?)",
+        [.text(handle.id), .text(verification.id)])
     }
   }
 }

@@ -1,11 +1,12 @@
 import Database
+import Messages
 import Telemetry
 
 /// A verification as a row of its table.
 enum VerificationRow {
   static let columns = """
     id, app, phone_number, region, is_test, language, code, created_at, state, expires_at, resend_after, ended_at, \
-    checks, messages, failure_code, failure_detail, timeline, version, asked_late
+    checks, messages, failure_code, failure_detail, timeline, version, asked_late, purpose, subject, requester, handles
     """
 
   static func read(_ row: Row) throws(DatabaseError) -> (verification: PhoneVerification, version: Int) {
@@ -16,10 +17,11 @@ enum VerificationRow {
     let failure = row.optionalText(14).map { VerificationFailure(code: $0, detail: row.optionalText(15)) }
     let verification = PhoneVerification(
       id: id, app: row.text(1), phoneNumber: row.text(2), region: row.text(3), languageCode: row.optionalText(5),
-      isTestNumber: row.bool(4), code: code, askedLate: row.bool(18), createdAt: time(row, 7), state: state,
-      expiresAt: time(row, 9),
-      resendAfter: time(row, 10), endedAt: row.isNull(11) ? nil : time(row, 11), checks: row.int(12),
-      messages: progress(row.text(13)), failure: failure, timeline: Timeline(text: row.text(16)))
+      isTestNumber: row.bool(4), purpose: try row.word(19, VerificationPurpose.self), subject: subject(row.text(20)),
+      requester: row.blob(21), code: code, askedLate: row.bool(18), createdAt: time(row, 7), state: state,
+      expiresAt: time(row, 9), resendAfter: time(row, 10), endedAt: row.isNull(11) ? nil : time(row, 11),
+      checks: row.int(12), messages: progress(row.text(13)), failure: failure,
+      timeline: Timeline(text: row.text(16)), handles: try handles(row.optionalText(22)))
     return (verification, row.int(17))
   }
 
@@ -46,8 +48,8 @@ enum VerificationRow {
       """
       INSERT INTO verification (id, version, state, live, due_at, app, phone_number, region, is_test, language, code,
         created_at, expires_at, resend_after, ended_at, checks, messages, failure_code, failure_detail, timeline,
-        asked_late)
-      VALUES (?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        asked_late, purpose, subject, requester, handles)
+      VALUES (?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       """,
       [
         .text(verification.id), .text(verification.state.rawValue), Value(verification.state.isLive),
@@ -57,7 +59,8 @@ enum VerificationRow {
         .integer(verification.expiresAt.milliseconds), .integer(verification.resendAfter.milliseconds),
         Value(verification.endedAt?.milliseconds), Value(verification.checks), .text(text(verification.messages)),
         Value(verification.failure?.code), Value(verification.failure?.detail),
-        .text(verification.timeline.text), Value(verification.askedLate),
+        .text(verification.timeline.text), Value(verification.askedLate), .text(verification.purpose.rawValue),
+        .text(verification.subject ?? ""), .blob(verification.requester), Value(try text(verification.handles)),
       ])
   }
 
@@ -68,7 +71,8 @@ enum VerificationRow {
     try session.execute(
       """
       UPDATE verification SET version = version + 1, state = ?, live = ?, due_at = ?, language = ?, expires_at = ?,
-        resend_after = ?, ended_at = ?, checks = ?, messages = ?, failure_code = ?, failure_detail = ?, timeline = ?
+        resend_after = ?, ended_at = ?, checks = ?, messages = ?, failure_code = ?, failure_detail = ?, timeline = ?,
+        handles = ?
       WHERE id = ? AND version = ?
       """,
       [
@@ -76,13 +80,25 @@ enum VerificationRow {
         Value(verification.languageCode), .integer(verification.expiresAt.milliseconds),
         .integer(verification.resendAfter.milliseconds), Value(verification.endedAt?.milliseconds),
         Value(verification.checks), .text(text(verification.messages)), Value(verification.failure?.code),
-        Value(verification.failure?.detail), .text(verification.timeline.text),
+        Value(verification.failure?.detail), .text(verification.timeline.text), Value(try text(verification.handles)),
         .text(verification.id), Value(version),
       ]) == 1
   }
 
   private static func time(_ row: Row, _ column: Int) -> UnixTime {
     UnixTime(milliseconds: Int64(row.int(column)))
+  }
+
+  private static func subject(_ text: String) -> String? { text.isEmpty ? nil : text }
+
+  /// - Returns: `nil` where nobody but the first requester has a handle.
+  private static func text(_ handles: HandleSet) throws(DatabaseError) -> String? {
+    handles.isEmpty ? nil : try StoredJSON.text(handles)
+  }
+
+  private static func handles(_ text: String?) throws(DatabaseError) -> HandleSet {
+    guard let text else { return HandleSet() }
+    return try StoredJSON.read(text)
   }
 
   /// A letter for each message.

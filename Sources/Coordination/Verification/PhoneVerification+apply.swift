@@ -8,19 +8,22 @@ extension PhoneVerification {
   ///
   /// - Parameters:
   ///   - event: what happened.
+  ///   - handle: the handle that was asked about.
   ///   - now: the time at which it is applied.
   ///   - policy: the rules in force.
   public mutating func apply(
-    _ event: VerificationEvent, at now: UnixTime, under policy: VerificationPolicy
+    _ event: VerificationEvent, through handle: Int = firstHandle, at now: UnixTime, under policy: VerificationPolicy
   ) -> [VerificationAction] {
     switch event {
     case .started: start(at: now, under: policy)
-    case .startedAgain(let languageCode): startAgain(in: languageCode, at: now, under: policy)
+    case .startedAgain(let languageCode): startAgain(handle, in: languageCode, at: now, under: policy)
+    case .joined(let new, let sends, let languageCode):
+      join(new, sends: sends, in: languageCode, at: now, under: policy)
     case .jobFinished(let report): finishMessage(report, at: now)
     case .deliveryReported(let report): finishDelivery(report, at: now)
-    case .checkRequested: countCheck(at: now, under: policy)
-    case .codeCompared(let matches): conclude(matches: matches, at: now, under: policy)
-    case .cancelRequested: cancel(at: now)
+    case .checkRequested: countCheck(handle, at: now, under: policy)
+    case .codeCompared(let matches): conclude(handle, matches: matches, at: now, under: policy)
+    case .cancelRequested: cancel(handle, at: now)
     case .codeLost: state.isLive ? fail(.codeLost, at: now) : []
     case .replaced: state.isLive ? expire(at: now) : []
     case .deadlinePassed: expireIfDue(at: now)
@@ -33,25 +36,49 @@ extension PhoneVerification {
     guard timeline.isEmpty else { return [] }
     note(.started, at: now)
     guard !isTestNumber else { return [.announce(.started), .answerStarted(resent: false)] }
-    let send = queueMessage(at: now, under: policy)
+    let send = queueMessage(for: Self.firstHandle, at: now, under: policy)
     return [.announce(.started), send, .answerStarted(resent: false)]
   }
 
   private mutating func startAgain(
-    in languageCode: String?, at now: UnixTime, under policy: VerificationPolicy
+    _ handle: Int, in languageCode: String?, at now: UnixTime, under policy: VerificationPolicy
   ) -> [VerificationAction] {
     guard isResendDue(at: now, under: policy) else { return [.answerStarted(resent: false)] }
+    return [sendAgain(for: handle, in: languageCode, at: now, under: policy), .answerStarted(resent: true)]
+  }
+
+  /// Its holder is told as if it were the first: whether the code was sent to others before is not its business.
+  private mutating func join(
+    _ new: Handle, sends: Bool, in languageCode: String?, at now: UnixTime, under policy: VerificationPolicy
+  ) -> [VerificationAction] {
+    guard isLive(at: now), hasRoom(forProven: new.isProven) else { return [] }
+    handles.later.append(new)
+    let number = handleNumbers.upperBound
+    note(.started, of: number, at: now)
+    var actions = [VerificationAction.announce(.started, to: number)]
+    if sends, isResendDue(at: now, under: policy) {
+      actions.append(sendAgain(for: number, in: languageCode, at: now, under: policy))
+    }
+    return actions + [.answerStarted(resent: false)]
+  }
+
+  private mutating func sendAgain(
+    for handle: Int, in languageCode: String?, at now: UnixTime, under policy: VerificationPolicy
+  ) -> VerificationAction {
     if let languageCode { self.languageCode = languageCode }
     // The code goes out again, so it has to stay valid long enough to be typed in.
     expiresAt = min(createdAt + policy.maximumLifetime, max(expiresAt, now + policy.lifetime))
-    return [queueMessage(at: now, under: policy), .answerStarted(resent: true)]
+    return queueMessage(for: handle, at: now, under: policy)
   }
 
-  private mutating func queueMessage(at now: UnixTime, under policy: VerificationPolicy) -> VerificationAction {
+  private mutating func queueMessage(
+    for handle: Int, at now: UnixTime, under policy: VerificationPolicy
+  ) -> VerificationAction {
     messages.append(.outstanding)
     if state == .pending { state = .sending }
     resendAfter = now + policy.gap(afterMessage: messages.count)
-    note(.smsQueued, job: messages.count, at: now)
+    if handle != Self.firstHandle { handles.askers[messages.count] = handle }
+    note(.smsQueued, job: messages.count, of: handle, at: now)
     return .sendMessage(number: messages.count)
   }
 
@@ -65,7 +92,8 @@ extension PhoneVerification {
     switch report.outcome {
     case .accepted:
       state = .sent
-      return [.announce(.sent)]
+      let asker = asker(ofMessage: report.number)
+      return isOpen(asker) ? [.announce(.sent, to: asker)] : []
     case .unknown:
       return []
     case .refused:
@@ -82,82 +110,14 @@ extension PhoneVerification {
     return fail(reason, at: now)
   }
 
-  // MARK: Checks
-
-  private mutating func countCheck(at now: UnixTime, under policy: VerificationPolicy) -> [VerificationAction] {
-    let expiry = expireIfDue(at: now)
-    if let refusal = finalRefusal { return expiry + [.refuse(refusal)] }
-    guard checks < policy.checksPerCode else {
-      return fail(.tooManyAttempts, at: now) + [.refuse(.tooManyAttempts)]
-    }
-    checks += 1
-    return [.compareCode]
-  }
-
-  private mutating func conclude(
-    matches: Bool, at now: UnixTime, under policy: VerificationPolicy
-  ) -> [VerificationAction] {
-    guard state.isLive, checks > 0 else { return [] }
-    if matches {
-      end(.approved, .approved, at: now)
-      return [.announce(.approved), .answerApproved]
-    }
-    note(.wrongCode, at: now)
-    guard checks >= policy.checksPerCode else {
-      return [.refuse(.wrongCode(checksLeft: policy.checksPerCode - checks))]
-    }
-    return fail(.tooManyAttempts, at: now) + [.refuse(.tooManyAttempts)]
-  }
-
-  // MARK: Ends
-
-  private mutating func cancel(at now: UnixTime) -> [VerificationAction] {
-    let expiry = expireIfDue(at: now)
-    if state == .canceled { return [.answerCanceled] }
-    if let refusal = finalRefusal { return expiry + [.refuse(refusal)] }
-    end(.canceled, .canceled, at: now)
-    return [.announce(.canceled), .answerCanceled]
-  }
-
-  private mutating func expireIfDue(at now: UnixTime) -> [VerificationAction] {
-    guard state.isLive, now >= expiresAt else { return [] }
-    return expire(at: now)
-  }
-
-  private mutating func expire(at now: UnixTime) -> [VerificationAction] {
-    end(.expired, .expired, at: now)
-    return [.announce(.expired)]
-  }
-
-  private mutating func fail(_ reason: VerificationFailure, at now: UnixTime) -> [VerificationAction] {
-    failure = reason
-    end(.failed, .failed, at: now)
-    return [.announce(.failed)]
-  }
-
-  private mutating func end(_ state: VerificationState, _ kind: TimelineEntry.Kind, at now: UnixTime) {
-    self.state = state
-    endedAt = now
-    note(kind, at: now)
-  }
-
-  /// What a final state says to somebody who checks or cancels.
-  private var finalRefusal: VerificationRefusal? {
-    switch state {
-    case .pending, .sending, .sent: nil
-    case .approved: .alreadyUsed
-    case .expired: .expired
-    case .canceled: .canceled
-    case .failed where failure?.code == VerificationFailure.tooManyAttempts.code: .tooManyAttempts
-    case .failed: .notSent(failure ?? .notSentInTime)
-    }
-  }
-
   // MARK: Timeline
 
-  private mutating func note(_ kind: TimelineEntry.Kind, job: Int? = nil, at now: UnixTime) {
+  mutating func note(
+    _ kind: TimelineEntry.Kind, job: Int? = nil, of handle: Int = firstHandle, at now: UnixTime
+  ) {
     var entry = TimelineEntry(at: now, kind: kind, job: job)
     if kind == .failed { entry.reason = failure?.code }
+    if handle != Self.firstHandle { entry.handle = handle }
     timeline.append(entry)
   }
 
@@ -170,6 +130,7 @@ extension PhoneVerification {
     entry.detail = report.reason?.detail
     entry.attempts = report.attempts
     entry.segments = report.segments
+    entry.handle = handles.askers[report.number]
     timeline.append(entry)
   }
 }

@@ -13,11 +13,13 @@ extension PhoneVerification {
     var actions: [VerificationAction] = []
     if messages[index] == .outstanding, state == .sending {
       state = .sent
-      actions.append(.announce(.sent))
+      actions.append(.announce(.sent, to: asker(ofMessage: report.number)))
     }
     messages[index] = report.isDelivered ? .delivered : .undelivered
     timeline.append(entry(report, at: now))
-    return actions + [.announce(report.isDelivered ? .delivered : .undelivered)]
+    return actions + [
+      .announce(report.isDelivered ? .delivered : .undelivered, to: asker(ofMessage: report.number))
+    ]
   }
 
   private func entry(_ report: DeliveryReport, at now: UnixTime) -> TimelineEntry {
@@ -26,6 +28,7 @@ extension PhoneVerification {
     entry.reference = report.reference
     entry.reason = report.reason?.code
     entry.detail = report.reason?.detail
+    entry.handle = handles.askers[report.number]
     return entry
   }
 }

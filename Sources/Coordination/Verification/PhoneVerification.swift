@@ -1,3 +1,4 @@
+public import Messages
 public import Telemetry
 
 /// One attempt to prove that somebody holds a phone number.
@@ -15,11 +16,17 @@ public struct PhoneVerification: Sendable, Hashable, Codable {
   public let region: String
   /// Whether the number is one of the app's fictional numbers: nothing is sent, the code is fixed.
   public let isTestNumber: Bool
+  /// What the code is good for.
+  public let purpose: VerificationPurpose
+  /// For whom, where the purpose has it.
+  public let subject: String?
   public let code: CodeAtRest
   public let createdAt: UnixTime
   /// Whether its command had waited for so long that whoever asked may have gone: that no code comes back tells nothing then.
   public let askedLate: Bool
 
+  /// Stands for who asked for it, under the pepper; empty for nobody in particular.
+  public internal(set) var requester: [UInt8]
   public internal(set) var state: VerificationState
   /// The language of the message, BCP 47.
   public internal(set) var languageCode: String?
@@ -35,6 +42,8 @@ public struct PhoneVerification: Sendable, Hashable, Codable {
   public internal(set) var messages: [MessageProgress]
   public internal(set) var failure: VerificationFailure?
   public internal(set) var timeline: Timeline
+  /// What other requesters have of it.
+  var handles = HandleSet()
 
   /// What is known of one message.
   public enum MessageProgress: String, Sendable, Codable, CaseIterable {
@@ -56,13 +65,17 @@ public struct PhoneVerification: Sendable, Hashable, Codable {
   /// A verification that has not begun: apply ``VerificationEvent/started`` next.
   public init(
     id: String, app: String, phoneNumber: String, region: String, languageCode: String?, isTestNumber: Bool,
-    code: CodeAtRest, askedLate: Bool = false, at now: UnixTime, under policy: VerificationPolicy
+    purpose: VerificationPurpose = .signIn, subject: String? = nil, requester: [UInt8] = [], code: CodeAtRest,
+    askedLate: Bool = false, at now: UnixTime, under policy: VerificationPolicy
   ) {
     self.id = id
     self.app = app
     self.phoneNumber = phoneNumber
     self.region = region
     self.isTestNumber = isTestNumber
+    self.purpose = purpose
+    self.subject = subject
+    self.requester = requester
     self.code = code
     self.askedLate = askedLate
     self.languageCode = languageCode
@@ -78,9 +91,9 @@ public struct PhoneVerification: Sendable, Hashable, Codable {
   /// Everything at once, for the store.
   init(
     id: String, app: String, phoneNumber: String, region: String, languageCode: String?, isTestNumber: Bool,
-    code: CodeAtRest, askedLate: Bool, createdAt: UnixTime, state: VerificationState, expiresAt: UnixTime,
-    resendAfter: UnixTime, endedAt: UnixTime?,
-    checks: Int, messages: [MessageProgress], failure: VerificationFailure?, timeline: Timeline
+    purpose: VerificationPurpose, subject: String?, requester: [UInt8], code: CodeAtRest, askedLate: Bool,
+    createdAt: UnixTime, state: VerificationState, expiresAt: UnixTime, resendAfter: UnixTime, endedAt: UnixTime?,
+    checks: Int, messages: [MessageProgress], failure: VerificationFailure?, timeline: Timeline, handles: HandleSet
   ) {
     self.id = id
     self.app = app
@@ -88,6 +101,9 @@ public struct PhoneVerification: Sendable, Hashable, Codable {
     self.region = region
     self.languageCode = languageCode
     self.isTestNumber = isTestNumber
+    self.purpose = purpose
+    self.subject = subject
+    self.requester = requester
     self.code = code
     self.askedLate = askedLate
     self.createdAt = createdAt
@@ -99,6 +115,7 @@ public struct PhoneVerification: Sendable, Hashable, Codable {
     self.messages = messages
     self.failure = failure
     self.timeline = timeline
+    self.handles = handles
   }
 
   /// Whether a code can be checked at this time.

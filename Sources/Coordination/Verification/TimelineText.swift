@@ -28,6 +28,7 @@ enum TimelineText {
     put(entry.detail)
     put(entry.attempts.map(String.init))
     put(entry.segments.map(String.init))
+    put(entry.handle.map(String.init))
   }
 
   /// Lines that make no sense are left out.
@@ -53,6 +54,7 @@ enum TimelineText {
     entry.detail = text(7)
     entry.attempts = text(8).flatMap { Int($0) }
     entry.segments = text(9).flatMap { Int($0) }
+    entry.handle = text(10).flatMap { Int($0) }
     return entry
   }
 

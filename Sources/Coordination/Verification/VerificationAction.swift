@@ -7,7 +7,8 @@ public enum VerificationAction: Sendable, Hashable {
 
   /// Enqueue the message with this number, from 1. Its code is always the same.
   case sendMessage(number: Int)
-  case announce(Announcement)
+  /// - Parameter to: the handle whose holder is told.
+  case announce(Announcement, to: Int = PhoneVerification.firstHandle)
   /// Compare the code and apply ``VerificationEvent/codeCompared(matches:)``.
   case compareCode
   /// Answer a start.

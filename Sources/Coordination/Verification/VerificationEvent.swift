@@ -4,6 +4,8 @@ public enum VerificationEvent: Sendable, Hashable {
   case started
   /// Its number was asked for again. Sends the same code once more when that is due.
   case startedAgain(languageCode: String?)
+  /// Somebody else asked for its number, and gets a handle of its own. Sends the same code once more when that is due and allowed.
+  case joined(Handle, sends: Bool, languageCode: String?)
   /// A worker reported the outcome of a message.
   case jobFinished(JobReport)
   /// A provider reported what became of a message that it took.

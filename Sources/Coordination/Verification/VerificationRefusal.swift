@@ -6,8 +6,11 @@ public enum VerificationRefusal: Sendable, Hashable {
   case tooManyAttempts
   /// The time ran out.
   case expired
-  /// The code was used before.
+  /// The code is the right one, and was used before.
   case alreadyUsed
+  /// The guesses that this handle shares with others are used up. The code goes on for those who have guesses of their own.
+  /// - Parameter wait: how long it goes on.
+  case sharedChecksUsed(wait: Duration)
   /// The caller ended the verification.
   case canceled
   /// No message could be sent, so nobody can have the code.

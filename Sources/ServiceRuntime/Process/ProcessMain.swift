@@ -56,7 +56,8 @@ public enum ProcessMain {
     for warning in loaded.warnings {
       log.warning("configuration warning", ["place": warning.place, .mend: warning.text])
     }
-    let context = ServiceContext(name: process.name, instance: instanceName(process.name), log: log)
+    let context = ServiceContext(
+      name: process.name, instance: instanceName(process.name), log: log, configurationFile: loaded.file)
     ProcessMetrics.register(in: context.metrics, process: process)
     let health = try HealthService(
       common.http, health: context.health, metrics: context.metrics, routes: context.routes)

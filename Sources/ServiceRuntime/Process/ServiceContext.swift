@@ -16,12 +16,16 @@ public struct ServiceContext: Sendable {
   public let instance: String
   /// The name of the executable; the `app_id` of its messages.
   public let name: String
+  /// The file that the configuration was read from, if there was one.
+  public let configurationFile: String?
 
   public init(
     name: String, instance: String, log: Logger, metrics: MetricsRegistry = MetricsRegistry(),
-    health: HealthRegistry = HealthRegistry(), routes: HTTPRoutes = HTTPRoutes(), clocks: Clocks = .system
+    health: HealthRegistry = HealthRegistry(), routes: HTTPRoutes = HTTPRoutes(), clocks: Clocks = .system,
+    configurationFile: String? = nil
   ) {
     self.name = name
+    self.configurationFile = configurationFile
     self.instance = instance
     self.log = log
     self.metrics = metrics

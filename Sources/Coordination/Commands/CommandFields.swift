@@ -1,0 +1,59 @@
+import Messages
+
+/// Bounds of the fields of commands that say who asks, for whom and what for.
+enum CommandFields {
+  /// The claim of a start.
+  /// - Parameter address: of its client, if it has one.
+  static func claim(
+    of command: StartVerification, at address: ClientAddress?, _ keeper: ProofKeeper
+  ) throws(APIError) -> RequesterClaim {
+    let name = try text(command.requester, "requester", max: StartVerification.maxRequesterBytes)
+    let instance = try text(
+      command.client?.instance, "client.instance", max: StartVerification.Client.maxInstanceBytes)
+    return RequesterClaim(
+      named: name.map { keeper.requester(named: $0, app: command.app) },
+      client: address.map { keeper.requester(at: $0, instance: instance, app: command.app) })
+  }
+
+  /// The subject of a start, which has to fit its purpose.
+  static func subject(of command: StartVerification) throws(APIError) -> String? {
+    let purpose = command.purpose ?? .signIn
+    let subject = try text(command.subject, "subject", max: StartVerification.maxSubjectBytes)
+    guard (subject != nil) == purpose.hasSubject else {
+      let what = purpose.hasSubject ? "is required with" : "must be absent with"
+      throw APIError(.invalidArgument, "subject \(what) the purpose \(purpose.rawValue)", field: "subject")
+    }
+    return subject
+  }
+
+  /// The action that a reCAPTCHA token is for.
+  static func recaptchaAction(of proof: StartVerification.Proof) throws(APIError) -> String? {
+    let field = "proof.recaptchaAction"
+    guard let action = try text(proof.recaptchaAction, field, max: StartVerification.Proof.maxActionBytes) else {
+      return nil
+    }
+    // What reCAPTCHA takes as the name of an action.
+    let isAction = action.unicodeScalars.allSatisfy { scalar in
+      switch scalar {
+      case "a"..."z", "A"..."Z", "0"..."9", "/", "_": true
+      default: false
+      }
+    }
+    guard isAction else {
+      throw APIError(.invalidArgument, "\(field) must consist of letters, digits, / and _", field: field)
+    }
+    return action
+  }
+
+  /// - Returns: `nil` for a field that is absent or empty.
+  private static func text(_ text: String?, _ field: String, max: Int) throws(APIError) -> String? {
+    guard let text, !text.isEmpty else { return nil }
+    guard text.utf8.count <= max else {
+      throw APIError(.invalidArgument, "\(field) is longer than \(max) bytes", field: field)
+    }
+    guard text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
+      throw APIError(.invalidArgument, "\(field) has control characters", field: field)
+    }
+    return text
+  }
+}

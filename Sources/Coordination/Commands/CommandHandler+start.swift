@@ -1,0 +1,126 @@
+import Database
+import Messages
+import PhoneNumbers
+import Telemetry
+
+// Starts: of a new verification, of one that its requester has already, and of one that others have.
+extension CommandHandler {
+  func start(
+    _ order: StartOrder, _ request: CommandRequest, _ tally: inout Tally,
+    in transaction: CoordinatorTransaction
+  ) throws(DatabaseError) -> CommandAnswer {
+    let now = transaction.now
+    let requester = order.requester
+    let live = try transaction.liveVerification(order.key)
+    let end = live.flatMap { endingEvent(of: $0, order, by: requester, at: now) }
+    if let live, end == nil {
+      return try startAgain(live, order, requester, request, &tally, in: transaction)
+    }
+    let refusal = order.fixedCode == nil ? try admitNew(order, in: transaction) : nil
+    if let refusal { tally.refusals.append(refusal.scope) }
+    // Where no new one may begin, the old one still serves.
+    if let live, end == .replaced, let refusal, let handle = live.openHandle(of: requester) {
+      return started(AskedVerification(verification: live, handle: handle, wait: refusal.wait), resent: false, at: now)
+    }
+    if var live, let end {
+      let actions = live.apply(end, at: now, under: rules.policy)
+      try perform(actions, on: AskedVerification(verification: live), order, request, &tally, in: transaction)
+      transaction.set(live)
+    }
+    if let refusal { return CommandAnswer(APIError(refusal)) }
+    var verification = order.fresh.verification
+    verification.requester = requester.hash
+    let actions = verification.apply(.started, at: now, under: rules.policy)
+    transaction.set(verification)
+    return try answer(
+      actions, on: AskedVerification(verification: verification), order, request, &tally, in: transaction)
+  }
+
+  /// Goes on with a verification that lives: through the requester's own handle, or one more.
+  private func startAgain(
+    _ live: PhoneVerification, _ order: StartOrder, _ requester: Requester, _ request: CommandRequest,
+    _ tally: inout Tally, in transaction: CoordinatorTransaction
+  ) throws(DatabaseError) -> CommandAnswer {
+    let now = transaction.now
+    var asked = AskedVerification(verification: live)
+    let known = live.openHandle(of: requester)
+    guard known != nil || live.hasRoom(forProven: order.device != nil) else {
+      return CommandAnswer(.tooManyRequesters(wait: live.expiresAt - now))
+    }
+    if live.isTooOldToResend(at: now, under: rules.policy) {
+      // It would be over before it was typed in.
+      asked.wait = live.expiresAt - now
+    } else if live.isResendDue(at: now, under: rules.policy), let refusal = try admit(order, in: transaction) {
+      tally.refusals.append(refusal.scope)
+      asked.wait = refusal.wait
+    }
+    let event: VerificationEvent
+    if let known {
+      asked.handle = known
+      // The code that was sent is valid, and whoever has lost the ID needs it to give it back.
+      guard asked.wait == nil else { return started(asked, resent: false, at: now) }
+      event = .startedAgain(languageCode: order.languageCode)
+    } else {
+      asked.handle = live.handleNumbers.upperBound + 1
+      let handle = Handle(
+        id: order.fresh.verification.id, requester: requester.hash, isProven: order.device != nil, at: now)
+      event = .joined(handle, sends: asked.wait == nil, languageCode: order.languageCode)
+    }
+    let actions = asked.verification.apply(event, through: asked.handle, at: now, under: rules.policy)
+    if asked.verification != live { transaction.set(asked.verification) }
+    return try answer(actions, on: asked, order, request, &tally, in: transaction)
+  }
+
+  /// Answers a start whose proof was not judged, because a limit keeps it from that. Nothing is sent and no handle made, so nobody gets more
+  /// than the handle that they have.
+  func unjudged(
+    _ order: StartOrder, _ refusal: LimitRefusal, in transaction: CoordinatorTransaction
+  ) throws(DatabaseError) -> CommandAnswer {
+    let now = transaction.now
+    guard let live = try transaction.liveVerification(order.key), live.isLive(at: now),
+      let handle = live.openHandle(of: order.requester)
+    else { return CommandAnswer(APIError(refusal)) }
+    let wait = max(refusal.wait, live.resendAfter - now)
+    return started(AskedVerification(verification: live, handle: handle, wait: wait), resent: false, at: now)
+  }
+
+  /// Reason for which a live verification cannot be gone on with: its time is over, or almost, or its code is lost.
+  private func endingEvent(
+    of live: PhoneVerification, _ order: StartOrder, by requester: Requester, at now: UnixTime
+  ) -> VerificationEvent? {
+    if !live.isLive(at: now) { return .deadlinePassed }
+    if live.isTestNumber != (order.fixedCode != nil) { return .codeLost }
+    if let fixedCode = order.fixedCode {
+      return keeper.matches(fixedCode, live.code, for: live.id) ? nil : .codeLost
+    }
+    // What others may still give back is not taken from them for the last minute of its time.
+    if live.isTooOldToResend(at: now, under: rules.policy), let own = live.openHandle(of: requester),
+      live.openHandles == [own]
+    {
+      return .replaced
+    }
+    return live.isResendDue(at: now, under: rules.policy) && keeper.code(of: live.code, for: live.id) == nil
+      ? .codeLost : nil
+  }
+
+  /// Only a new verification is judged by the conversion: one that lives is gone on with.
+  private func admitNew(
+    _ order: StartOrder, in transaction: CoordinatorTransaction
+  ) throws(DatabaseError) -> LimitRefusal? {
+    if let refusal = conversions.refusal(of: order.limitedSend, at: transaction.now) { return refusal }
+    return try admit(order, in: transaction)
+  }
+
+  private func admit(
+    _ order: StartOrder, in transaction: CoordinatorTransaction
+  ) throws(DatabaseError) -> LimitRefusal? {
+    var store = transaction
+    return try book.admit(order.limitedSend, at: transaction.now, in: &store)
+  }
+}
+
+extension PhoneVerification {
+  fileprivate func openHandle(of requester: Requester) -> Int? {
+    openHandle { requester.isSame(as: $0) }
+  }
+}

@@ -1,0 +1,35 @@
+/// Stands for who asks: keyed hashes under the pepper, never what they were made from.
+struct Requester: Sendable, Hashable {
+  /// Under the pepper in force; what is stored. Empty for nobody in particular.
+  var hash: [UInt8]
+  /// Under the pepper of before, by which requesters of before its change are known.
+  var formerHash: [UInt8]?
+
+  /// All that say nothing of themselves: one requester for each app.
+  static let nobody = Requester(hash: [])
+
+  /// For a row; `nil` for nobody in particular.
+  var stored: [UInt8]? { hash.isEmpty ? nil : hash }
+
+  /// - Parameter stored: a hash of a row.
+  func isSame(as stored: [UInt8]) -> Bool {
+    stored == hash || formerHash.map { $0 == stored } ?? false
+  }
+}
+
+/// What a start says of who asks.
+struct RequesterClaim: Sendable, Hashable {
+  /// As its service names them.
+  var named: Requester?
+  /// The network of its client, together with the client's instance.
+  var client: Requester?
+
+  /// Who asks: whom the service names, else the device of the proof, else the client, else nobody in particular.
+  /// - Parameter device: that of the proof, if there is a proof that holds.
+  func requester(device: TokenHash?) -> Requester {
+    named ?? device.map { Requester(hash: $0.current, formerHash: $0.earlier) } ?? client ?? .nobody
+  }
+
+  /// For a fingerprint.
+  var text: [UInt8] { (named ?? client ?? .nobody).hash }
+}

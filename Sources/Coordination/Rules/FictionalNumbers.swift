@@ -1,0 +1,32 @@
+import Synchronization
+
+/// Fictional numbers of the apps, which may change while the process runs.
+final class FictionalNumbers: Sendable {
+  /// By app and number in E.164, the fixed code.
+  typealias Table = [String: [String: String]]
+
+  private let current: Mutex<Table>
+
+  init(_ rules: CoordinatorRules) {
+    current = Mutex(Self.table(rules))
+  }
+
+  /// The fixed code of a number; `nil` for a number like any other.
+  func code(of number: String, app: String) -> String? {
+    current.withLock { $0[app]?[number] }
+  }
+
+  /// Takes the numbers of a configuration that was read again. Apps that it has not had before stay unknown until a restart.
+  /// - Returns: whether they differ.
+  func take(_ rules: CoordinatorRules) -> Bool {
+    let new = Self.table(rules)
+    return current.withLock { current in
+      defer { current = new }
+      return current != new
+    }
+  }
+
+  private static func table(_ rules: CoordinatorRules) -> Table {
+    rules.apps.compactMapValues { $0.fictionalNumbers.isEmpty ? nil : $0.fictionalNumbers }
+  }
+}

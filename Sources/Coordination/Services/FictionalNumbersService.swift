@@ -1,0 +1,42 @@
+import Dispatch
+import ServiceRuntime
+
+/// Looks for changes of the fictional numbers until it is stopped.
+struct FictionalNumbersService: Service {
+  let name = "fictional numbers"
+  private let reader: FictionalNumbersReader
+  private let stopSignal = StopSignal()
+  private let queue = DispatchQueue(label: "countersign.fictional-numbers")
+
+  /// Whoever changes them waits for it, and a file of some kilobytes costs nothing to read.
+  private static let interval = Duration.seconds(5)
+
+  init(_ reader: FictionalNumbersReader) {
+    self.reader = reader
+  }
+
+  func run() async {
+    await withTaskGroup(of: Void.self) { group in
+      group.addTask { await self.watch() }
+      group.addTask { await self.stopSignal.wait() }
+      await group.next()
+      group.cancelAll()
+    }
+  }
+
+  private func watch() async {
+    while !Task.isCancelled {
+      do { try await Task.sleep(for: Self.interval) } catch { return }
+      await withCheckedContinuation { done in
+        queue.async {
+          reader.look()
+          done.resume()
+        }
+      }
+    }
+  }
+
+  func stop() async {
+    stopSignal.send()
+  }
+}

@@ -1,0 +1,77 @@
+import Telemetry
+
+// Ends of a verification, and of single handles.
+extension PhoneVerification {
+  mutating func cancel(_ handle: Int, at now: UnixTime) -> [VerificationAction] {
+    let expiry = expireIfDue(at: now)
+    if state == .canceled && ending(of: handle) == nil || ending(of: handle) == .canceled { return [.answerCanceled] }
+    if handle == approver { return [.refuse(.alreadyUsed)] }
+    if let refusal = finalRefusal(of: handle) { return expiry + [.refuse(refusal)] }
+    if openHandles == [handle] {
+      end(.canceled, .canceled, of: handle, at: now)
+    } else {
+      end(handle, .canceled)
+      note(.canceled, of: handle, at: now)
+    }
+    return [.announce(.canceled, to: handle), .answerCanceled]
+  }
+
+  /// Ends a handle that was guessed with too often, and with the last one the code.
+  mutating func exhaust(_ handle: Int, at now: UnixTime) -> [VerificationAction] {
+    guard openHandles != [handle] else {
+      failure = .tooManyAttempts
+      end(.failed, .failed, of: handle, at: now)
+      return [.announce(.failed, to: handle)]
+    }
+    end(handle, .exhausted)
+    var entry = TimelineEntry(at: now, kind: .failed)
+    entry.reason = VerificationFailure.tooManyAttempts.code
+    // Without a number it would be the end of the code.
+    entry.handle = handle
+    timeline.append(entry)
+    return [.announce(.failed, to: handle)]
+  }
+
+  mutating func expireIfDue(at now: UnixTime) -> [VerificationAction] {
+    guard state.isLive, now >= expiresAt else { return [] }
+    return expire(at: now)
+  }
+
+  mutating func expire(at now: UnixTime) -> [VerificationAction] {
+    let open = openHandles
+    end(.expired, .expired, at: now)
+    return open.map { .announce(.expired, to: $0) }
+  }
+
+  mutating func fail(_ reason: VerificationFailure, at now: UnixTime) -> [VerificationAction] {
+    let open = openHandles
+    failure = reason
+    end(.failed, .failed, at: now)
+    return open.map { .announce(.failed, to: $0) }
+  }
+
+  mutating func end(
+    _ state: VerificationState, _ kind: TimelineEntry.Kind, of handle: Int = firstHandle, at now: UnixTime
+  ) {
+    self.state = state
+    endedAt = now
+    note(kind, of: handle, at: now)
+  }
+
+  /// What a final state says to somebody who checks or cancels.
+  func finalRefusal(of handle: Int) -> VerificationRefusal? {
+    switch ending(of: handle) {
+    case .canceled?: return .canceled
+    case .exhausted?: return .tooManyAttempts
+    case nil: break
+    }
+    return switch state {
+    case .pending, .sending, .sent: nil
+    case .approved: .expired
+    case .expired: .expired
+    case .canceled: .canceled
+    case .failed where failure?.code == VerificationFailure.tooManyAttempts.code: .tooManyAttempts
+    case .failed: .notSent(failure ?? .notSentInTime)
+    }
+  }
+}

@@ -1,0 +1,91 @@
+import Telemetry
+
+extension PhoneVerification {
+  /// Number of the handle that is the verification itself.
+  public static let firstHandle = 1
+
+  var handleNumbers: ClosedRange<Int> { Self.firstHandle...(handles.later.count + 1) }
+
+  /// Handles through which the code can still come back, before its time is over.
+  var openHandles: [Int] { handleNumbers.filter(isOpen) }
+
+  func isOpen(_ number: Int) -> Bool {
+    state.isLive && ending(of: number) == nil
+  }
+
+  /// The handle with an ID.
+  func handle(withID id: String) -> Int? {
+    id == self.id ? Self.firstHandle : handles.later.firstIndex { $0.id == id }.map { $0 + 2 }
+  }
+
+  /// The open handle of a requester.
+  /// - Parameter isTheirs: tells its hash, under whichever pepper it was made.
+  func openHandle(where isTheirs: ([UInt8]) -> Bool) -> Int? {
+    handleNumbers.first { isOpen($0) && isTheirs(requester(of: $0)) }
+  }
+
+  func id(of number: Int) -> String { later(number)?.id ?? id }
+
+  func requester(of number: Int) -> [UInt8] { later(number)?.requester ?? requester }
+
+  func ending(of number: Int) -> HandleEnding? {
+    number == Self.firstHandle ? handles.firstEnding : later(number)?.ending
+  }
+
+  /// The handle that asked for a message.
+  func asker(ofMessage number: Int) -> Int { handles.askers[number] ?? Self.firstHandle }
+
+  /// Whether one more requester gets a handle. The last ones are kept for devices that have proven themselves.
+  func hasRoom(forProven isProven: Bool) -> Bool {
+    let kept = isProven ? 0 : VerificationPolicy.handlesForProven
+    return handleNumbers.count < VerificationPolicy.maxHandles - kept
+  }
+
+  private func later(_ number: Int) -> Handle? {
+    let index = number - 2
+    return handles.later.indices.contains(index) ? handles.later[index] : nil
+  }
+
+  // MARK: Guesses
+
+  func checks(of number: Int) -> Int { later(number)?.checks ?? checks }
+
+  mutating func countCheck(through number: Int) {
+    let index = number - 2
+    if handles.later.indices.contains(index) {
+      handles.later[index].checks += 1
+    } else {
+      checks += 1
+    }
+  }
+
+  /// Guesses that a handle has for itself, however many others there are.
+  func ownChecksLeft(of number: Int, under policy: VerificationPolicy) -> Int {
+    max(0, policy.checks(ofHandle: number) - checks(of: number))
+  }
+
+  /// Guesses that a handle may still make. Those of the first are its own; the others share theirs, of which the last are kept for
+  /// devices that have proven themselves.
+  func checksLeft(of number: Int, under policy: VerificationPolicy) -> Int {
+    let own = ownChecksLeft(of: number, under: policy)
+    guard let handle = later(number) else { return own }
+    let shared = handle.isProven ? policy.laterChecks : policy.laterChecksOfAnybody
+    return max(0, min(own, shared - handles.checks))
+  }
+
+  /// Whether a code may be compared that was used already. That tells nobody anything, and costs as much as any comparison.
+  func mayCompareUsed(through number: Int, under policy: VerificationPolicy) -> Bool {
+    checks(of: number) < 2 * policy.checks(ofHandle: number)
+  }
+
+  // MARK: Ends
+
+  mutating func end(_ number: Int, _ ending: HandleEnding) {
+    let index = number - 2
+    if handles.later.indices.contains(index) {
+      handles.later[index].ending = ending
+    } else {
+      handles.firstEnding = ending
+    }
+  }
+}

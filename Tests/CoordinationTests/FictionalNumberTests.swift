@@ -1,0 +1,109 @@
+import AMQP
+import FoundationEssentials
+import JOSE
+import Messages
+import PhoneNumbers
+import ServiceRuntime
+import Telemetry
+import Testing
+
+@testable import Coordination
+
+@Suite("Fictional numbers")
+struct FictionalNumberTests {
+  @Test("In every mode one passes without a proof, and with a made-up one", arguments: AppVerification.allCases)
+  func everyMode(mode: AppVerification) async throws {
+    let profile = AppProfile(
+      id: "a", name: "A", verification: mode, fictionalNumbers: [Bench.fictional: "271828"])
+    try await Bench.with(Bench.rules { $0.apps = ["a": profile] }) { bench in
+      let madeUp = SecretField(Secret("made up"))
+      for proof in [
+        nil, .init(receipt: "made up", secret: madeUp), .init(recaptchaToken: madeUp),
+      ] as [StartVerification.Proof?] {
+        for factor in [nil, "account"] {
+          let reply = try await bench.ask(
+            StartVerification(
+              phoneNumber: Bench.fictional, app: "a", proof: proof,
+              purpose: factor.map { _ in .secondFactorSignIn }, subject: factor))
+          let started = try VerificationStarted(json: reply.body)
+          #expect(started.testNumber && started.codeLength == 6)
+          #expect(try bench.jobs().isEmpty)
+          let approved = try VerificationApproved(
+            json: try await bench.check(started.verificationID, "271828").body)
+          #expect(approved.testNumber && approved.subject == factor)
+        }
+      }
+      #expect(try await bench.count("usage") == 0)
+    }
+  }
+
+  @Test("A real number without a good proof is refused", arguments: [AppVerification.off, .push, .recaptcha])
+  func realNumbers(mode: AppVerification) async throws {
+    let profile = AppProfile(
+      id: "a", name: "A", verification: mode, fictionalNumbers: [Bench.fictional: "271828"])
+    try await Bench.with(Bench.rules { $0.apps = ["a": profile] }) { bench in
+      _ = try await bench.error(StartVerification(phoneNumber: Bench.number, app: "a"))
+      let proof = StartVerification.Proof(receipt: "made up", secret: SecretField(Secret("made up")))
+      _ = try await bench.error(StartVerification(phoneNumber: Bench.number, app: "a", proof: proof))
+      #expect(try await bench.count("verification") == 0)
+    }
+  }
+
+  @Test(
+    "Codes that are tried first",
+    arguments: [
+      ("000000", true), ("123456", true), ("654321", true), ("987654", true), ("890123", true), ("121212", true),
+      ("123123", true), ("271828", false), ("112233", false), ("100000", false),
+    ])
+  func guessable(code: String, isGuessable: Bool) {
+    #expect(FictionalCode.isGuessable(code) == isGuessable)
+  }
+
+  @Test("Numbers are taken from a file that changes, and stay when it is wrong")
+  func reload() throws {
+    let directory = FileManager.default.temporaryDirectory.appending(path: "fictional-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: directory) }  // What is left over is in /tmp.
+    func write(_ name: String, _ text: String) throws -> String {
+      let path = directory.appending(path: name).path(percentEncoded: false)
+      try Data(text.utf8).write(to: URL(filePath: path))
+      try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
+      return path
+    }
+    let key = Base64URL.encode(SecureRandom.bytes(32))
+    _ = try write("pepper", "0123456789abcdef0123456789abcdef\n")
+    _ = try write("keys.json", #"{"keys":[{"kty":"oct","kid":"k","alg":"A256GCM","k":"\#(key)"}]}"#)
+    func configure(_ numbers: String) throws -> String {
+      try write(
+        "coordinator.json5",
+        """
+        { broker: { url: 'amqp://localhost/' }, keysFile: 'keys.json', pepperFile: 'pepper',
+          regions: { allowed: ['*'] },
+          apps: { a: { name: 'A', verification: 'trusted', fictionalNumbers: { \(numbers) } } } }
+        """)
+    }
+    let file = try configure("'+16505550101': '271828'")
+    let numbers = FictionalNumbers(try CoordinatorConfiguration.load(file: file, environment: [:]).content.rules)
+    let metrics = MetricsRegistry()
+    let sink = MemorySink()
+    let reader = FictionalNumbersReader(
+      file: file, environment: [:], numbers: numbers, log: Logger(label: "test", sink: sink), metrics: metrics)
+    #expect(reader.look() == .unchanged)
+    _ = try configure("'+16505550102': '314159'")
+    #expect(reader.look() == .taken)
+    #expect(numbers.code(of: "+16505550102", app: "a") == "314159" && numbers.code(of: "+16505550101", app: "a") == nil)
+    for wrong in ["'+16505550103': '31415'", "'+16505550103': 1", "nonsense"] {
+      _ = try configure(wrong)
+      #expect(reader.look() == .refused)
+      #expect(reader.look() == .unchanged)
+      #expect(numbers.code(of: "+16505550102", app: "a") == "314159")
+    }
+    let ten = (0..<11).map { "'+165055501\(10 + $0)': '27182\($0 % 10)'" }.joined(separator: ", ")
+    _ = try configure(ten)
+    #expect(reader.look() == .refused)
+    try FileManager.default.removeItem(atPath: file)
+    #expect(reader.look() == .refused)
+    #expect(numbers.code(of: "+16505550102", app: "a") == "314159")
+    #expect(metrics.render().contains(#"countersign_fictional_numbers_reads_total{outcome="refused"} 5"#))
+  }
+}

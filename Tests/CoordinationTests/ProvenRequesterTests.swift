@@ -1,0 +1,116 @@
+import AMQP
+import Messages
+import Telemetry
+import Testing
+
+@testable import Coordination
+
+@Suite("Requesters of apps that prove themselves")
+struct ProvenRequesterTests {
+  private func start(
+    _ bench: Bench, _ proof: StartVerification.Proof, requester: String? = nil
+  ) async throws -> VerificationStarted {
+    var command = bench.startCommand(proof)
+    command.requester = requester
+    let reply = try await bench.ask(command)
+    try #require(reply.type == "verification.started.v1", "\(String(decoding: reply.body, as: UTF8.self))")
+    return try VerificationStarted(json: reply.body)
+  }
+
+  @Test("The device of the proof is the requester, with whichever receipt; a named one goes before it")
+  func device() async throws {
+    try await Bench.with { bench in
+      let first = try await bench.receipt()
+      let second = try await bench.receipt()
+      let other = try await bench.receipt(token: String(repeating: "0B", count: 32))
+      let mine = try await start(bench, Bench.pair(first.receipt, first.secret))
+      #expect(try await start(bench, Bench.pair(second.receipt, second.secret)).verificationID == mine.verificationID)
+      let theirs = try await start(bench, Bench.pair(other.receipt, other.secret))
+      #expect(theirs.verificationID != mine.verificationID)
+      let named = try await start(bench, Bench.pair(first.receipt, first.secret), requester: "a")
+      #expect(Set([mine, theirs, named].map(\.verificationID)).count == 3)
+      #expect(
+        try await bench.status(theirs.verificationID).timeline.map(\.event) == [
+          "push.queued", "proof.accepted", "started",
+        ])
+    }
+  }
+
+  @Test("The last three guesses of later requesters are for devices that have proven themselves")
+  func guesses() async throws {
+    try await Bench.with(Bench.rules { $0.apps[Bench.pushApp]?.verification = .audit }) { bench in
+      let app = Bench.pushApp
+      let mine = try VerificationStarted(json: try await bench.ask(bench.startCommand(nil, app: app)).body)
+      let code = try #require(try bench.jobs().first?.code)
+      func wrong(_ id: String) async throws -> APIError {
+        try await bench.error(CheckVerification(verificationID: id, code: SecretField(Secret(Bench.wrong(code)))))
+      }
+      var command = bench.startCommand(nil, app: app)
+      command.requester = "b"
+      let unproven = try VerificationStarted(json: try await bench.ask(command).body)
+      #expect(try await wrong(unproven.verificationID).attemptsLeft == 1)
+      #expect(try await wrong(unproven.verificationID).code == .tooManyAttempts)
+      let (receipt, secret) = try await bench.receipt(app: app)
+      let proven = try VerificationStarted(
+        json: try await bench.ask(bench.startCommand(Bench.pair(receipt, secret), app: app)).body)
+      #expect(try await wrong(proven.verificationID).attemptsLeft == 2)
+      #expect(try await bench.check(proven.verificationID, code).type == "verification.approved.v1")
+      #expect(try await bench.status(mine.verificationID).state == .expired)
+    }
+  }
+
+  @Test("A start that waits for reCAPTCHA keeps its requester, purpose and subject; the action is the command's")
+  func waiting() async throws {
+    try await Bench.with { bench in
+      var command = bench.startCommand(
+        .init(recaptchaToken: SecretField(Secret("t")), action: "enroll/phone"), app: Bench.recaptchaApp)
+      command.purpose = .secondFactorEnrollment
+      command.subject = "account"
+      command.requester = "a"
+      await bench.deliver([try bench.commandMessage(command)])
+      let job = try #require(try bench.published(RecaptchaAssessJob.self).first)
+      #expect(job.job.expectedAction == "enroll/phone")
+      _ = bench.sink.takePublished()
+      await bench.deliverResults([try bench.report(RecaptchaAssessJob.self, job.id, .accepted)])
+      let started = try VerificationStarted(json: try #require(bench.replies().first).body)
+      #expect(started.purpose == .secondFactorEnrollment)
+      let code = try #require(try bench.jobs().first?.code)
+      _ = bench.sink.takePublished()
+
+      command.proof = Bench.captcha("u")
+      await bench.deliver([try bench.commandMessage(command)])
+      let again = try #require(try bench.published(RecaptchaAssessJob.self).first)
+      #expect(again.job.expectedAction == "sendVerificationCode")
+      _ = bench.sink.takePublished()
+      await bench.deliverResults([try bench.report(RecaptchaAssessJob.self, again.id, .accepted)])
+      #expect(
+        try VerificationStarted(json: try #require(bench.replies().first).body).verificationID
+          == started.verificationID)
+      let reply = try await bench.ask(
+        CheckVerification(
+          verificationID: started.verificationID, code: SecretField(Secret(code)), purpose: .secondFactorEnrollment,
+          subject: "account"))
+      #expect(reply.type == "verification.approved.v1")
+    }
+  }
+
+  @Test("Where no more tokens are assessed, the same requester still gets what it has, and nobody else anything")
+  func unjudged() async throws {
+    try await Bench.with(Bench.rules { $0.limits.proofsPerAddressPerHour = 1 }) { bench in
+      let app = Bench.recaptchaApp
+      await bench.deliver([try bench.commandMessage(bench.startCommand(Bench.captcha("t"), app: app))])
+      let job = try #require(try bench.published(RecaptchaAssessJob.self).first)
+      _ = bench.sink.takePublished()
+      await bench.deliverResults([try bench.report(RecaptchaAssessJob.self, job.id, .accepted)])
+      let started = try VerificationStarted(json: try #require(bench.replies().first).body)
+      bench.clock.advance(by: .seconds(31))
+      let reply = try await bench.ask(bench.startCommand(Bench.captcha("u"), app: app))
+      let again = try VerificationStarted(json: reply.body)
+      #expect(again.verificationID == started.verificationID && !again.resent && again.resendAfter > 3000)
+      #expect(try bench.jobs().isEmpty)
+      var other = bench.startCommand(Bench.captcha("v"), app: app)
+      other.requester = "b"
+      #expect(try await bench.error(other).code == .tooManyAttempts)
+    }
+  }
+}

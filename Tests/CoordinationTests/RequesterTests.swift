@@ -1,0 +1,277 @@
+import AMQP
+import Database
+import Messages
+import Telemetry
+import Testing
+
+@testable import Coordination
+
+@Suite("Requesters, purposes and subjects of starts")
+struct RequesterTests {
+  private func start(
+    _ bench: Bench, requester: String? = nil, ip: String? = nil, instance: String? = nil,
+    purpose: VerificationPurpose? = nil, subject: String? = nil
+  ) async throws -> VerificationStarted {
+    let client = StartVerification.Client(ip: ip, instance: instance)
+    let reply = try await bench.ask(
+      StartVerification(
+        phoneNumber: Bench.number, app: Bench.app, client: client, purpose: purpose, subject: subject,
+        requester: requester))
+    try #require(reply.type == "verification.started.v1", "\(String(decoding: reply.body, as: UTF8.self))")
+    return try VerificationStarted(json: reply.body)
+  }
+
+  private func checkError(_ bench: Bench, _ id: String, _ code: String) async throws -> APIError {
+    try await bench.error(CheckVerification(verificationID: id, code: SecretField(Secret(code))))
+  }
+
+  @Test("Who a requester is: the name, else network and instance, else nobody in particular")
+  func classes() async throws {
+    try await Bench.with { bench in
+      let named = try await start(bench, requester: "a", ip: "192.0.2.1")
+      var ids = [named.verificationID]
+      for (ip, instance) in [
+        (nil, nil), ("192.0.2.1", nil), ("192.0.2.1", "com.example.app agent"), ("192.0.2.2", "com.example.app agent"),
+      ] {
+        ids.append(try await start(bench, ip: ip, instance: instance).verificationID)
+        // An instance without an address says nothing.
+        if ip == nil { #expect(try await start(bench, instance: "i").verificationID == ids.last) }
+        #expect(try await start(bench, ip: ip, instance: instance).verificationID == ids.last)
+      }
+      #expect(Set(ids).count == 5)
+      #expect(try await start(bench, requester: "a", ip: "198.51.100.1").verificationID == ids[0])
+      #expect(try await bench.count("verification") == 1)
+      let rows = try await bench.dump("verification") + bench.dump("verification_handle")
+      #expect(!rows.contains("agent") && !rows.contains("192.0.2.1"))
+    }
+  }
+
+  @Test("The same requester asks as often as it likes; no limit refuses it, and one SMS goes out")
+  func reentrant() async throws {
+    try await Bench.with(Bench.rules { $0.limits.sendsPerNumberPer10Minutes = 1 }) { bench in
+      let first = try await start(bench, requester: "a", ip: "192.0.2.1")
+      #expect(try bench.jobs().count == 1)
+      for _ in 0..<40 {
+        #expect(try await start(bench, requester: "a", ip: "192.0.2.1").verificationID == first.verificationID)
+        #expect(try bench.jobs().isEmpty)
+      }
+      bench.clock.advance(by: .seconds(31))
+      let refused = try await start(bench, requester: "a", ip: "192.0.2.1")
+      #expect(refused.verificationID == first.verificationID && !refused.resent && refused.resendAfter > 500)
+    }
+  }
+
+  @Test("Another requester gets an ID of its own, no SMS before the gap, and cannot touch the first")
+  func another() async throws {
+    try await Bench.with { bench in
+      let mine = try await start(bench, requester: "a")
+      let code = try #require(try bench.jobs().first?.code)
+      bench.clock.advance(by: .seconds(10))
+      let theirs = try await start(bench, requester: "b")
+      #expect(theirs.verificationID != mine.verificationID)
+      #expect(!theirs.resent && theirs.resendAfter == 20 && theirs.expiresAt == mine.expiresAt)
+      #expect(try bench.jobs().isEmpty)
+      #expect(bench.events() == ["verification.started"])
+
+      #expect(try await checkError(bench, theirs.verificationID, Bench.wrong(code)).attemptsLeft == 1)
+      #expect(try await checkError(bench, theirs.verificationID, Bench.wrong(code)).code == .tooManyAttempts)
+      #expect(try await checkError(bench, theirs.verificationID, code).retryAfter == 290)
+      _ = try await bench.ask(CancelVerification(verificationID: theirs.verificationID))
+      #expect(bench.events() == ["verification.canceled"])
+      #expect(try await bench.status(theirs.verificationID).state == .canceled)
+      #expect(
+        try await bench.status(theirs.verificationID).timeline.map(\.event) == [
+          "started", "check.wrong", "check.wrong", "canceled",
+        ])
+      #expect(try await bench.status(mine.verificationID).timeline.map(\.event) == ["started", "sms.queued"])
+      #expect(try await bench.check(mine.verificationID, code).type == "verification.approved.v1")
+      #expect(try await checkError(bench, theirs.verificationID, code).code == .sessionExpired)
+    }
+  }
+
+  @Test("Whose handle brings the code back is approved; the other one has expired and learns nothing")
+  func approvedThroughLater() async throws {
+    try await Bench.with { bench in
+      let first = try await start(bench, requester: "a")
+      let code = try #require(try bench.jobs().first?.code)
+      let second = try await start(bench, requester: "b")
+      let reply = try await bench.check(second.verificationID, code)
+      let approved = try VerificationApproved(json: reply.body)
+      #expect(approved.verificationID == second.verificationID && !approved.testNumber && approved.purpose == .signIn)
+      let events = bench.sink.published.filter { $0.exchange == Topology.Exchanges.events }
+      #expect(events.map(\.routingKey) == ["verification.approved", "verification.expired"])
+      #expect(events.map(\.message.correlationID) == [second.verificationID, first.verificationID])
+      #expect(try await bench.status(first.verificationID).state == .expired)
+      #expect(try await bench.status(second.verificationID).state == .approved)
+      let used = try await checkError(bench, second.verificationID, code)
+      #expect(used.code == .sessionExpired && used.reason == "CODE_USED")
+      let guess = try await checkError(bench, second.verificationID, Bench.wrong(code))
+      let late = try await checkError(bench, first.verificationID, Bench.wrong(code))
+      #expect(guess.reason == nil && guess == late)
+      // The number is free again.
+      #expect(try await start(bench, requester: "a").verificationID != first.verificationID)
+    }
+  }
+
+  @Test("Wrong codes of later handles use up nothing of the number's")
+  func numberLimit() async throws {
+    try await Bench.with(Bench.rules { $0.limits.checksPerNumberPerHour = 2 }) { bench in
+      let mine = try await start(bench, requester: "a")
+      let code = try #require(try bench.jobs().first?.code)
+      let theirs = try await start(bench, requester: "b")
+      for _ in 0..<2 { _ = try await checkError(bench, theirs.verificationID, Bench.wrong(code)) }
+      _ = try await checkError(bench, mine.verificationID, Bench.wrong(code))
+      #expect(try await bench.check(mine.verificationID, code).type == "verification.approved.v1")
+    }
+  }
+
+  @Test("A code has room for so many requesters; one more is told when to come again")
+  func tooMany() async throws {
+    try await Bench.with { bench in
+      for index in 1...12 { _ = try await start(bench, requester: "r\(index)") }
+      let command = StartVerification(phoneNumber: Bench.number, app: Bench.app, requester: "one more")
+      let error = try await bench.error(command)
+      #expect(error.code == .tooManyAttempts && error.reason == "TOO_MANY_REQUESTERS" && error.retryAfter == 300)
+      #expect(try await bench.count("verification_handle") == 11)
+      bench.clock.advance(by: .seconds(300))
+      #expect(try await start(bench, requester: "one more").resendAfter == 30)
+      bench.clock.advance(by: bench.rules.retention)
+      _ = try await bench.sweeper.sweep()
+      #expect(try await bench.count("verification_handle") == 0)
+    }
+  }
+
+  @Test("A requester whose handle is over gets another one of the same code")
+  func afterOwnEnd() async throws {
+    try await Bench.with { bench in
+      let mine = try await start(bench, requester: "a")
+      let code = try #require(try bench.jobs().first?.code)
+      _ = try await start(bench, requester: "b")
+      _ = try await bench.ask(CancelVerification(verificationID: mine.verificationID))
+      let again = try await start(bench, requester: "a")
+      #expect(again.verificationID != mine.verificationID)
+      #expect(try bench.jobs().isEmpty)
+      #expect(try await bench.check(again.verificationID, code).type == "verification.approved.v1")
+    }
+  }
+
+  @Test("In the last minute of its time a code is not taken from others")
+  func lastMinute() async throws {
+    try await Bench.with { bench in
+      let mine = try await start(bench, requester: "a")
+      var code = try #require(try bench.jobs().first?.code)
+      bench.clock.advance(by: .seconds(299))
+      code = try #require(try await start(bench, requester: "a").resent ? code : nil)
+      bench.clock.advance(by: .seconds(256))
+      let theirs = try await start(bench, requester: "b")
+      #expect(theirs.resendAfter == 44 && theirs.verificationID != mine.verificationID)
+      #expect(try bench.jobs().isEmpty)
+      #expect(try await bench.check(mine.verificationID, code).type == "verification.approved.v1")
+    }
+  }
+
+  // MARK: Purposes and subjects
+
+  @Test("A number has a code for each purpose and subject, and a check says which one it means")
+  func purposes() async throws {
+    try await Bench.with { bench in
+      let signIn = try await start(bench)
+      let code = try #require(try bench.jobs().first?.code)
+      #expect(signIn.purpose == nil)
+      let factor = try await start(bench, purpose: .secondFactorSignIn, subject: "account 1")
+      #expect(factor.purpose == .secondFactorSignIn)
+      let second = try #require(try bench.jobs().first?.code)
+      let other = try await start(bench, purpose: .secondFactorSignIn, subject: "account 2")
+      let enrollment = try await start(bench, purpose: .secondFactorEnrollment, subject: "account 1")
+      #expect(Set([signIn, factor, other, enrollment].map(\.verificationID)).count == 4)
+
+      for (check, field) in [
+        (CheckVerification(verificationID: signIn.verificationID, code: SecretField(Secret(code)), app: "b"), "app"),
+        (
+          CheckVerification(
+            verificationID: signIn.verificationID, code: SecretField(Secret(code)), purpose: .secondFactorSignIn),
+          "purpose"
+        ),
+        (
+          CheckVerification(verificationID: signIn.verificationID, code: SecretField(Secret(code)), subject: "s"),
+          "subject"
+        ),
+        (
+          CheckVerification(
+            verificationID: factor.verificationID, code: SecretField(Secret(second)), purpose: .secondFactorSignIn,
+            subject: "account 2"), "subject"
+        ),
+      ] {
+        let error = try await bench.error(check)
+        #expect(error.code == .invalidSessionInfo && error.field == field)
+      }
+      // Nothing was counted.
+      #expect(try await checkError(bench, signIn.verificationID, Bench.wrong(code)).attemptsLeft == 4)
+      let reply = try await bench.ask(
+        CheckVerification(
+          verificationID: factor.verificationID, code: SecretField(Secret(second)), app: Bench.app,
+          purpose: .secondFactorSignIn, subject: "account 1"))
+      let approved = try VerificationApproved(json: reply.body)
+      #expect(approved.purpose == .secondFactorSignIn && approved.subject == "account 1" && approved.app == Bench.app)
+      #expect(try await bench.status(other.verificationID).purpose == .secondFactorSignIn)
+    }
+  }
+
+  @Test(
+    "Fields that cannot be are named",
+    arguments: [
+      (StartVerification(phoneNumber: Bench.number, app: Bench.app, subject: "s"), "subject"),
+      (StartVerification(phoneNumber: Bench.number, app: Bench.app, purpose: .secondFactorSignIn), "subject"),
+      (
+        StartVerification(
+          phoneNumber: Bench.number, app: Bench.app, purpose: .secondFactorEnrollment,
+          subject: String(repeating: "x", count: 129)), "subject"
+      ),
+      (StartVerification(phoneNumber: Bench.number, app: Bench.app, requester: "a\u{1B}b"), "requester"),
+      (
+        StartVerification(phoneNumber: Bench.number, app: Bench.app, requester: String(repeating: "é", count: 65)),
+        "requester"
+      ),
+      (
+        StartVerification(
+          phoneNumber: Bench.number, app: Bench.app,
+          client: .init(ip: "192.0.2.1", instance: String(repeating: "x", count: 513))), "client.instance"
+      ),
+      (
+        StartVerification(
+          phoneNumber: Bench.number, app: Bench.app,
+          proof: .init(recaptchaToken: SecretField(Secret("t")), action: "sign up")), "proof.recaptchaAction"
+      ),
+      (
+        StartVerification(
+          phoneNumber: Bench.number, app: Bench.app,
+          proof: .init(recaptchaToken: SecretField(Secret("t")), action: String(repeating: "x", count: 101))),
+        "proof.recaptchaAction"
+      ),
+    ] as [(StartVerification, String)])
+  func wrongFields(command: StartVerification, field: String) async throws {
+    try await Bench.with { bench in
+      let error = try await bench.error(command)
+      #expect(error.code == .invalidArgument && error.field == field)
+      #expect(try await bench.count("verification") == 0)
+    }
+  }
+
+  @Test("One message ID is one purpose, subject and requester")
+  func fingerprints() async throws {
+    try await Bench.with { bench in
+      let first = StartVerification(phoneNumber: Bench.number, app: Bench.app, requester: "a")
+      #expect(try await bench.ask(first, id: "m").type == "verification.started.v1")
+      #expect(try await bench.ask(first, id: "m").type == "verification.started.v1")
+      for other in [
+        StartVerification(phoneNumber: Bench.number, app: Bench.app, requester: "b"),
+        StartVerification(
+          phoneNumber: Bench.number, app: Bench.app, purpose: .secondFactorSignIn, subject: "s", requester: "a"),
+        StartVerification(phoneNumber: Bench.number, app: Bench.app, client: .init(ip: "192.0.2.1")),
+      ] {
+        let reply = try await bench.ask(other, id: "m")
+        #expect(try ErrorReply(json: reply.body).error.field == "message_id")
+      }
+    }
+  }
+}
