@@ -97,7 +97,7 @@ struct PurgerTests {
       try session.execute(
         """
         WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
-        INSERT INTO inbox (message_id, fingerprint, received_at, reply_type, reply)
+        INSERT INTO inbox (key, fingerprint, received_at, reply_type, reply)
         SELECT hex(randomblob(16)), x'00', ?, 'error.v1', x'00' FROM n
         """,
         [Value(replies), .integer(now.milliseconds)])

@@ -114,7 +114,8 @@ struct WaitingTests {
   func migrated() async throws {
     try await DamagedFile.withOlder(version: 4) { database in
       let entry = try await database.read { session throws(DatabaseError) in
-        try CoordinatorTransaction(session, at: UnixTime(seconds: 0), retention: .zero).inboxEntry(ofMessage: "old")
+        try CoordinatorTransaction(session, at: UnixTime(seconds: 0), retention: .zero).inboxEntry(
+          of: MessageIdentity(sender: "service", messageID: "old"))
       }
       #expect(entry == .replied(RecordedReply(fingerprint: [1], type: "t.v1", body: [2])))
     }

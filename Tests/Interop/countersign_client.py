@@ -26,7 +26,10 @@ class Client:
     """Sends commands and jobs, and collects what comes back. Not thread-safe, as pika is not."""
 
     def __init__(self, url):
-        self.connection = pika.BlockingConnection(pika.URLParameters(url))
+        parameters = pika.URLParameters(url)
+        # The broker checks it; messages without it share their IDs with those of every sender that says nothing.
+        self.user = parameters.credentials.username
+        self.connection = pika.BlockingConnection(parameters)
         self.channel = self.connection.channel()
         self.channel.confirm_delivery()
         self.replies = {}
@@ -48,6 +51,7 @@ class Client:
             "reply_to": REPLY_TO,
             "timestamp": int(time.time()),
             "app_id": "interop",
+            "user_id": self.user,
         }
         properties.update(overrides)
         data = body if isinstance(body, bytes) else json.dumps(body).encode()

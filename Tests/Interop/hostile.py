@@ -157,11 +157,13 @@ class Generator:
         message = Message(number, queue, exchange, key, b"", {
             "content_type": "application/json", "delivery_mode": 2, "message_id": identifier, "correlation_id": identifier,
             "reply_to": self.reply_queue, "timestamp": int(datetime.datetime.now().timestamp()), "type": kind,
-            "app_id": "hostile", "headers": {MARK: number}})
+            "app_id": "hostile", "user_id": "operator", "headers": {MARK: number}})
         if queue == "coordinator.results":
             job = f"{identifier}.{self.OWN_JOBS.get(kind, 'sms')}.1"
             message.fields["message_id"], body["jobID"] = job + ".result", job
             del message.fields["reply_to"]
+            # As redriven: the operator's word about whose job it was is believed.
+            message.fields["headers"]["x-sender"] = "coordinator"
             message.is_answerable = False
         for _ in range(self.random.choice([0, 1, 1, 2, 3])):
             body = self.change_values(message, body)

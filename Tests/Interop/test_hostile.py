@@ -68,7 +68,7 @@ class Siege:
         self.run = f"hostile-{uuid.uuid4().hex[:8]}"
         self.connection = pika.BlockingConnection(pika.URLParameters(os.environ["COUNTERSIGN_OPERATOR_AMQP_URL"]))
         self.channel = self.connection.channel()
-        self.replies = f"countersign.{self.run}"
+        self.replies = f"countersign.reply.operator.{self.run}"
         self.channel.queue_declare(self.replies, exclusive=True)
         self.queues = [queue for queue in QUEUES if self.consumers(queue)]
         self.generator = hostile.Generator(SEED, self.queues, self.replies, self.run)

@@ -81,9 +81,11 @@ struct AssessmentHandler: Sendable {
     _ answer: CommandAnswer, _ assessment: Assessment, in transaction: CoordinatorTransaction
   ) throws(DatabaseError) {
     let reply = RecordedReply(fingerprint: assessment.command.fingerprint, type: answer.type.text, body: answer.body)
-    try transaction.record(reply, toMessage: assessment.messageID)
     let envelope = assessment.envelope
-    guard let replyTo = envelope.replyTo else { return }
+    let isKnownBySender = assessment.command.sender != nil
+    try transaction.record(reply, toMessage: isKnownBySender ? envelope.identity.key : assessment.messageID)
+    // A row of before may name any queue.
+    guard let replyTo = envelope.replyTo, ReplyAddress.isAllowed(replyTo, for: envelope.identity.sender) else { return }
     transaction.enqueue(
       ReplyMaker.reply(
         answer, to: replyTo, messageID: envelope.messageID, correlationID: envelope.correlationID,
@@ -105,6 +107,7 @@ extension Assessment {
   fileprivate var envelope: Envelope {
     Envelope(
       type: StartVerification.type, messageID: messageID, correlationID: command.correlationID,
-      replyTo: command.replyTo, trace: command.traceparent.flatMap(TraceContext.init(traceparent:)))
+      replyTo: command.replyTo, userID: command.sender == SenderRule.unnamed ? nil : command.sender,
+      trace: command.traceparent.flatMap(TraceContext.init(traceparent:)))
   }
 }

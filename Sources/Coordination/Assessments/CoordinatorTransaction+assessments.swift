@@ -1,4 +1,5 @@
 import Database
+import Messages
 import Telemetry
 
 extension CoordinatorTransaction {
@@ -8,10 +9,11 @@ extension CoordinatorTransaction {
   }
 
   /// The assessment that a command waits for.
-  func pendingAssessment(ofMessage messageID: String) throws(DatabaseError) -> Stored<Assessment>? {
-    try session.first(
+  func pendingAssessment(of message: MessageIdentity) throws(DatabaseError) -> Stored<Assessment>? {
+    try session.query(
       "SELECT \(AssessmentRow.columns) FROM assessment WHERE message_id = ? AND state = ? AND verification_id IS NULL",
-      [.text(messageID), .text(Assessment.State.pending.rawValue)], AssessmentRow.read)
+      [.text(message.messageID), .text(Assessment.State.pending.rawValue)], AssessmentRow.read
+    ).first { $0.content.command.sender.map { $0 == message.sender } ?? true }
   }
 
   /// Whether a token was used before.

@@ -19,6 +19,8 @@ struct WaitingStart: Sendable, Hashable, Codable {
   var subject: String?
   /// See ``Requester/hash``; absent in rows of before, and for nobody in particular.
   var requester: [UInt8]?
+  /// The user of the broker that sent it; absent in rows of before version 10, whose command is known by its ID alone.
+  var sender: String?
   var replyTo: String?
   var correlationID: String?
   var traceparent: String?

@@ -71,6 +71,13 @@ public struct CodeKeeper: Sendable {
     _ = matches(candidate, decoy, for: Self.decoyID)
   }
 
+  /// Tells one order from another under the same sender and `message_id`: of a check the code too, which the pepper hides.
+  func fingerprint(of order: CommandRequest.Order) -> [UInt8] {
+    guard case .check(let check) = order else { return order.fingerprint }
+    return current.key.authenticate(
+      Self.framed("countersign message", [order.fingerprint, Array(check.verificationID.utf8), Array(check.code.utf8)]))
+  }
+
   private func pepper(_ id: [UInt8]) -> Pepper? {
     if id == current.id { return current }
     if let previous, id == previous.id { return previous }

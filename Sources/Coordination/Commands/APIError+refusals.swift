@@ -97,7 +97,7 @@ extension APIError {
     field: "phoneNumber")
   static let reusedMessageID = APIError(
     .invalidArgument, "this message_id was used for another message: give every message an ID of its own",
-    field: "message_id")
+    field: "message_id", reason: "MESSAGE_ID_REUSED")
   static let notStored = APIError(
     .internalError, "the command could not be carried out, and nothing was changed", retryAfter: 30)
   static let crashed = APIError(

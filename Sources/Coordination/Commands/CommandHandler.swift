@@ -70,13 +70,13 @@ struct CommandHandler: Sendable {
       case .liftBlock(let key): try conversionHandler.lift(key, request, in: transaction)
       }
     guard let answer else {
-      try transaction.reserve(messageID: request.envelope.messageID, fingerprint: request.fingerprint)
+      try transaction.reserve(message: request.envelope.identity.key, fingerprint: request.fingerprint)
       return Outcome(answer: nil, tally: tally)
     }
     // The same command may succeed later, so that answer is none for good.
     guard !answer.isTransient else { return Outcome(answer: answer, tally: tally) }
     let reply = RecordedReply(fingerprint: request.fingerprint, type: answer.type.text, body: answer.body)
-    try transaction.record(reply, toMessage: request.envelope.messageID)
+    try transaction.record(reply, toMessage: request.envelope.identity.key)
     return Outcome(answer: answer, tally: tally)
   }
 
@@ -93,10 +93,10 @@ struct CommandHandler: Sendable {
   private func known(
     _ request: CommandRequest, in transaction: CoordinatorTransaction
   ) throws(DatabaseError) -> Outcome? {
-    switch try transaction.inboxEntry(ofMessage: request.envelope.messageID) {
+    switch try transaction.inboxEntry(of: request.envelope.identity) {
     case .replied(let recorded): return Outcome(answer: Self.again(recorded, for: request))
     case .waiting(let fingerprint):
-      guard fingerprint == request.fingerprint else { return Outcome(answer: CommandAnswer(.reusedMessageID)) }
+      guard request.isSame(as: fingerprint) else { return Outcome(answer: CommandAnswer(.reusedMessageID)) }
       // Without what it waits for, it is carried out as if it had just come.
       return try gate.listen(request, in: transaction) ? Outcome(answer: nil) : nil
     case nil: return nil
@@ -104,7 +104,7 @@ struct CommandHandler: Sendable {
   }
 
   private static func again(_ recorded: RecordedReply, for request: CommandRequest) -> CommandAnswer {
-    guard recorded.fingerprint == request.fingerprint, let type = MessageType(parsing: recorded.type) else {
+    guard request.isSame(as: recorded.fingerprint), let type = MessageType(parsing: recorded.type) else {
       return CommandAnswer(.reusedMessageID)
     }
     return CommandAnswer(type: type, body: recorded.body, error: nil)
@@ -118,7 +118,7 @@ struct CommandHandler: Sendable {
     let envelope = request.envelope
     guard CommandAge.matters(to: envelope.type),
       let age = CommandAge.least(of: envelope.timestamp, at: transaction.now), age > rules.maxCommandAge,
-      try transaction.pendingAssessment(ofMessage: envelope.messageID) == nil
+      try transaction.pendingAssessment(of: envelope.identity) == nil
     else { return nil }
     return .commandTooOld(age, limit: rules.maxCommandAge)
   }

@@ -6,9 +6,12 @@ import Telemetry
 /// A command that was read, judged as far as the configuration goes, and prepared for its transaction.
 struct CommandRequest: Sendable {
   var envelope: Envelope
-  /// Tells what is asked for; see ``Order/fingerprint``.
+  /// Tells what is asked for; see ``CodeKeeper/fingerprint(of:)``.
   var fingerprint: [UInt8]
   var order: Order
+
+  /// Whether what was recorded was asked for by the same command, as this version tells it or one before version 10.
+  func isSame(as recorded: [UInt8]) -> Bool { recorded == fingerprint || recorded == order.earlierFingerprint }
 
   enum Order: Sendable {
     case start(StartOrder)
@@ -32,7 +35,7 @@ struct CommandRequest: Sendable {
     /// Tells one order from another under the same `message_id`.
     ///
     /// Not the bytes of the body, since a sender that tries again may write the same JSON in another order and seal the
-    /// same code anew; and not the code, which a hash would not hide.
+    /// same code anew; and not the code of a check, which a hash without a key would not hide.
     var fingerprint: [UInt8] {
       let (name, parts) =
         switch self {
@@ -55,7 +58,20 @@ struct CommandRequest: Sendable {
         case .conversions: (ListConversions.type.text, [])
         case .liftBlock(let key): (LiftConversionBlock.type.text, [key])
         }
-      return SHA256.hash(Array(([name] + parts).joined(separator: "\u{0}").utf8))
+      return Self.hash(name, parts)
+    }
+
+    /// The same before version 10, when less was in a start and a check, and no code; nil where it is what it was.
+    var earlierFingerprint: [UInt8]? {
+      switch self {
+      case .start(let order): Self.hash(StartVerification.type.text, [order.app.id, order.number.e164])
+      case .check(let order): Self.hash(CheckVerification.type.text, [order.verificationID])
+      case .status, .cancel, .verifyApp, .revoke, .operationStatus, .conversions, .liftBlock: nil
+      }
+    }
+
+    private static func hash(_ name: String, _ parts: [String]) -> [UInt8] {
+      SHA256.hash(Array(([name] + parts).joined(separator: "\u{0}").utf8))
     }
   }
 }

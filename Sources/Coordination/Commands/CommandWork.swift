@@ -37,7 +37,8 @@ struct CommandWork: BatchWork {
     do throws(ContractProblem) {
       envelope = try Envelope(delivery)
       try envelope.expect(CommandPreparer.types)
-      try ReplyAddress.check(envelope.replyTo, of: senders.sender(of: envelope))
+      envelope = envelope.resolved(sender: senders.sender(of: envelope))
+      try ReplyAddress.check(envelope.replyTo, of: envelope.identity.sender)
     } catch {
       return .done(refuse(delivery, error, at: now))
     }
@@ -62,8 +63,9 @@ struct CommandWork: BatchWork {
     var conclusion = conclude(prepared.envelope, answer, at: transaction.now)
     conclusion.tally = outcome.tally
     // A refused one holds nothing back, and one that comes again may have had it released: neither costs a transaction more.
-    if case .verifyApp = prepared.order, try transaction.holdsJobs(of: prepared.envelope.messageID) {
-      conclusion.holder = prepared.envelope.messageID
+    if case .verifyApp = prepared.order {
+      let command = prepared.envelope.identity.key
+      if try transaction.holdsJobs(of: command) { conclusion.holder = command }
     }
     return conclusion
   }

@@ -208,7 +208,7 @@ struct BatchStore<Work: BatchWork>: Sendable {
         let probe = "countersign-probe"
         try CoordinatorTransaction(session, at: now, retention: retention)
           .record(RecordedReply(fingerprint: [], type: "", body: []), toMessage: probe)
-        try session.execute("DELETE FROM inbox WHERE message_id = ?", [.text(probe)])
+        try session.execute("DELETE FROM inbox WHERE key = ?", [.text(probe)])
       }
       return true
     } catch {

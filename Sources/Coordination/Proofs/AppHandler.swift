@@ -40,7 +40,7 @@ struct AppHandler: Sendable {
         PushVerifyJob.type, JobName(proof.receipt, .push), correlationID: proof.receipt,
         causationID: request.envelope.messageID, trace: request.envelope.trace,
         deadline: now + rules.proof.pushDeadline, body: order.job, at: now)
-      try transaction.hold([job], untilReplyTo: request.envelope.messageID)
+      try transaction.hold([job], untilReplyTo: request.envelope.identity.key)
     }
     tally.proofs.append(ProofCount(.push, "issued"))
     let timeout = Int(max(1, rules.proof.suggestedTimeout.components.seconds))

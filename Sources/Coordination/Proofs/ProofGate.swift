@@ -98,8 +98,8 @@ struct ProofGate: Sendable {
   /// another correlation ID.
   /// - Returns: whether it waits.
   func listen(_ request: CommandRequest, in transaction: CoordinatorTransaction) throws(DatabaseError) -> Bool {
-    guard var stored = try transaction.pendingAssessment(ofMessage: request.envelope.messageID),
-      stored.content.command.fingerprint == request.fingerprint
+    guard var stored = try transaction.pendingAssessment(of: request.envelope.identity),
+      request.isSame(as: stored.content.command.fingerprint)
     else { return false }
     let before = stored.content.command
     stored.content.command.replyTo = request.envelope.replyTo
@@ -147,8 +147,8 @@ extension WaitingStart {
       app: order.app.id, phoneNumber: order.number.e164, languageCode: order.languageCode,
       network: order.address?.network, fingerprint: request.fingerprint, receipt: captcha.receipt,
       askedLate: order.fresh.verification.askedLate, purpose: order.key.purpose, subject: order.key.subject,
-      requester: order.claim.requester(device: nil).stored, replyTo: request.envelope.replyTo,
-      correlationID: request.envelope.correlationID,
+      requester: order.claim.requester(device: nil).stored, sender: request.envelope.identity.sender,
+      replyTo: request.envelope.replyTo, correlationID: request.envelope.correlationID,
       traceparent: request.envelope.trace?.traceparent)
   }
 }

@@ -19,11 +19,13 @@ struct DeliveryReportHandler: Sendable {
 
   static let types = [SMSDelivery.type]
 
-  /// - Parameter key: the routing key, which has to agree with the body; nil when there is nothing to compare.
+  /// - Parameter expected: the outcome in the routing key, with which the body has to agree; nil when there is nothing to compare.
   /// - Returns: `nil` for a report on somebody else's message.
-  func prepare(_ envelope: Envelope, body: [UInt8], key: String?) throws(ContractProblem) -> ReceivedDelivery? {
+  func prepare(_ envelope: Envelope, body: [UInt8], outcome expected: String?) throws(ContractProblem)
+    -> ReceivedDelivery?
+  {
     let delivery = try SMSDelivery(json: body)
-    try ResultOrigin.check(key, says: delivery.state.rawValue)
+    try ResultOrigin.check(expected, says: delivery.state.rawValue)
     guard let job = delivery.jobID.flatMap(SMSJobMaker.parse(jobID:)) else { return nil }
     let reason = delivery.reason.map { VerificationFailure($0) }
     return ReceivedDelivery(

@@ -21,14 +21,16 @@ struct OperationReportHandler: Sendable {
 
   static let types = Array(kinds.keys)
 
-  /// - Parameter key: the routing key, which has to agree with the body; nil when there is nothing to compare.
+  /// - Parameter expected: the outcome in the routing key, with which the body has to agree; nil when there is nothing to compare.
   /// - Returns: `nil` for a result of somebody else's job.
-  func prepare(_ envelope: Envelope, body: [UInt8], key: String?) throws(ContractProblem) -> OperationReport? {
+  func prepare(_ envelope: Envelope, body: [UInt8], outcome expected: String?) throws(ContractProblem)
+    -> OperationReport?
+  {
     guard let kind = Self.kinds[envelope.type], envelope.messageID.hasSuffix(Self.suffix),
       let name = JobName(parsing: String(envelope.messageID.dropLast(Self.suffix.count)), kind)
     else { return nil }
     let result = try JobResult(json: body)
-    try ResultOrigin.check(key, says: result.outcome.rawValue)
+    try ResultOrigin.check(expected, says: result.outcome.rawValue)
     guard result.jobID == name.text else {
       throw ContractProblem(.invalidField, field: "jobID", "must be the message_id without \(Self.suffix)")
     }

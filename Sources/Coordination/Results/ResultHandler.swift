@@ -20,15 +20,16 @@ struct ResultHandler: Sendable {
   static let types = [type] + DeliveryReportHandler.types + OperationReportHandler.types
   static let type = JobResult.type(ofJob: SMSDispatchJob.type)
 
-  /// - Parameter key: the routing key, which has to agree with the body; nil when there is nothing to compare.
+  /// - Parameter expected: the outcome in the routing key, with which the body has to agree; nil when there is nothing to compare.
   /// - Returns: `nil` for a result of somebody else's job.
-  func prepare(_ envelope: Envelope, body: [UInt8], key: String?) throws(ContractProblem) -> ResultReport? {
+  func prepare(_ envelope: Envelope, body: [UInt8], outcome expected: String?) throws(ContractProblem) -> ResultReport?
+  {
     // Other services' jobs are not looked into: their results are none of the coordinator's business.
     guard envelope.messageID.hasSuffix(Self.suffix),
       let job = SMSJobMaker.parse(jobID: String(envelope.messageID.dropLast(Self.suffix.count)))
     else { return nil }
     let result = try JobResult(json: body)
-    try ResultOrigin.check(key, says: result.outcome.rawValue)
+    try ResultOrigin.check(expected, says: result.outcome.rawValue)
     guard envelope.messageID == JobResult.messageID(jobID: result.jobID) else {
       throw ContractProblem(.invalidField, field: "jobID", "must be the message_id without \(Self.suffix)")
     }

@@ -8,8 +8,8 @@ import Messages
 struct ResultOrigin: Sendable {
   enum Verdict: Sendable, Hashable {
     /// A result of a job of ours.
-    /// - Parameter key: what type and body have to agree with; nil for one that an operator has redriven.
-    case ours(key: String?)
+    /// - Parameter outcome: what its routing key says, with which the body has to agree; nil for one that an operator has redriven.
+    case ours(outcome: String?)
     /// A result of somebody else's job.
     case foreign
   }
@@ -62,7 +62,7 @@ struct ResultOrigin: Sendable {
       }
     }
     guard rule.senders.sender(of: envelope) == user else { return .foreign }
-    return .ours(key: isRedriven ? nil : delivery.routingKey)
+    return .ours(outcome: isRedriven ? nil : String(delivery.routingKey.dropFirst(rule.prefix.count)))
   }
 
   /// The user whose message it is, for a dead letter: of a result the sender of its job, when a worker of that type says so.
@@ -72,13 +72,12 @@ struct ResultOrigin: Sendable {
   }
 
   /// Checks that a result's body says what its routing key says.
-  /// - Parameter key: nil where there is nothing to compare.
-  static func check(_ key: String?, says outcome: String) throws(ContractProblem) {
-    guard let key else { return }
-    // The part before it was compared with the type.
-    guard key.hasSuffix(outcome), key.utf8.dropLast(outcome.utf8.count).last == UInt8(ascii: ".") else {
-      throw forged("routing_key", "does not agree with the outcome")
-    }
+  /// - Parameters:
+  ///   - expected: the outcome in the routing key; nil where there is nothing to compare.
+  ///   - outcome: the one in the body.
+  static func check(_ expected: String?, says outcome: String) throws(ContractProblem) {
+    guard let expected, expected != outcome else { return }
+    throw forged("routing_key", "does not agree with the outcome")
   }
 
   private static func forged(_ field: String, _ detail: String) -> ContractProblem {

@@ -43,11 +43,11 @@ struct ResultWork: BatchWork {
         return .done(.nothing)
       }
       try envelope.expect(ResultHandler.types)
-      guard case .ours(let key) = try origin.judge(delivery, envelope) else {
+      guard case .ours(let outcome) = try origin.judge(delivery, envelope) else {
         foreign.note(envelope.type)
         return .done(.nothing)
       }
-      return try prepared(envelope, delivery.message.body, key: key).map { .transaction($0) } ?? .done(.nothing)
+      return try prepared(envelope, delivery.message.body, outcome).map { .transaction($0) } ?? .done(.nothing)
     } catch {
       if error.code == .forgedResult { metrics.forgedResults.increment() }
       return .done(Conclusion(dead: DeadReason(code: error.code.rawValue, text: error.description)))
@@ -55,12 +55,12 @@ struct ResultWork: BatchWork {
   }
 
   private func prepared(
-    _ envelope: Envelope, _ body: [UInt8], key: String?
+    _ envelope: Envelope, _ body: [UInt8], _ outcome: String?
   ) throws(ContractProblem) -> Prepared? {
     switch envelope.type {
-    case ResultHandler.type: try handler.prepare(envelope, body: body, key: key).map { .message($0) }
-    case SMSDelivery.type: try deliveries.prepare(envelope, body: body, key: key).map { .delivery($0) }
-    default: try operations.prepare(envelope, body: body, key: key).map { .operation($0) }
+    case ResultHandler.type: try handler.prepare(envelope, body: body, outcome: outcome).map { .message($0) }
+    case SMSDelivery.type: try deliveries.prepare(envelope, body: body, outcome: outcome).map { .delivery($0) }
+    default: try operations.prepare(envelope, body: body, outcome: outcome).map { .operation($0) }
     }
   }
 

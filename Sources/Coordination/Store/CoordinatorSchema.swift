@@ -9,6 +9,7 @@ enum CoordinatorSchema {
     Migration(version: 6, sql: version6),
     Migration(version: 7, sql: askedLate),
     Migration(version: 8, sql: keyedSubjects), Migration(version: 9, sql: handles),
+    Migration(version: 10, sql: senders),
   ]
 
   // `due_at` is when the sweeper has to look at a verification: at its expiry while it lives, and when it may be deleted

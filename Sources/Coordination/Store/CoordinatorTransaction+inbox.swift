@@ -1,12 +1,29 @@
 import Database
+import Messages
 import Telemetry
 
 extension CoordinatorTransaction {
   /// Knowledge of a message, if it came before.
-  func inboxEntry(ofMessage id: String) throws(DatabaseError) -> InboxEntry? {
-    if let entry = inbox[id] { return entry }
+  func inboxEntry(of message: MessageIdentity) throws(DatabaseError) -> InboxEntry? {
+    if let entry = try inboxEntry(under: message.key) { return entry }
+    return try hasInboxWithoutSender() ? try inboxEntry(under: message.messageID) : nil
+  }
+
+  /// Whether commands of before version 10 are known, by their IDs alone.
+  private func hasInboxWithoutSender() throws(DatabaseError) -> Bool {
+    if let known = knowsInboxWithoutSender { return known }
+    let known =
+      try session.first(
+        "SELECT EXISTS (SELECT 1 FROM inbox WHERE number <= (SELECT max(last_number) FROM inbox_without_sender))"
+      ) { row throws(DatabaseError) in row.bool(0) } ?? false
+    knowsInboxWithoutSender = known
+    return known
+  }
+
+  private func inboxEntry(under key: String) throws(DatabaseError) -> InboxEntry? {
+    if let entry = inbox[key] { return entry }
     return try session.first(
-      "SELECT fingerprint, reply_type, reply, pending FROM inbox WHERE message_id = ?", [.text(id)]
+      "SELECT fingerprint, reply_type, reply, pending FROM inbox WHERE key = ?", [.text(key)]
     ) { row throws(DatabaseError) in
       row.bool(3)
         ? .waiting(fingerprint: row.blob(0))
@@ -15,25 +32,27 @@ extension CoordinatorTransaction {
   }
 
   /// Keeps the place of a message that is answered later, so that no other one is carried out under its ID.
-  func reserve(messageID id: String, fingerprint: [UInt8]) throws(DatabaseError) {
-    inbox[id] = .waiting(fingerprint: fingerprint)
+  /// - Parameter key: that of its identity.
+  func reserve(message key: String, fingerprint: [UInt8]) throws(DatabaseError) {
+    inbox[key] = .waiting(fingerprint: fingerprint)
     try session.execute(
       """
-      INSERT INTO inbox (message_id, fingerprint, received_at, reply_type, reply, pending) VALUES (?, ?, ?, '', x'', 1)
-      ON CONFLICT (message_id) DO NOTHING
-      """, [.text(id), .blob(fingerprint), .integer(now.milliseconds)])
+      INSERT INTO inbox (key, fingerprint, received_at, reply_type, reply, pending) VALUES (?, ?, ?, '', x'', 1)
+      ON CONFLICT (key) DO NOTHING
+      """, [.text(key), .blob(fingerprint), .integer(now.milliseconds)])
   }
 
   /// Records what a message was answered with, in the place that it may have kept. A reply that is there stays: a version before this one
   /// kept no place, so another message may have been answered under the ID.
-  func record(_ reply: RecordedReply, toMessage id: String) throws(DatabaseError) {
+  /// - Parameter key: that of the message's identity.
+  func record(_ reply: RecordedReply, toMessage key: String) throws(DatabaseError) {
     let isNew = try session.execute(
       """
-      INSERT INTO inbox (message_id, fingerprint, received_at, reply_type, reply) VALUES (?, ?, ?, ?, ?)
-      ON CONFLICT (message_id) DO UPDATE SET reply_type = excluded.reply_type, reply = excluded.reply, pending = 0
+      INSERT INTO inbox (key, fingerprint, received_at, reply_type, reply) VALUES (?, ?, ?, ?, ?)
+      ON CONFLICT (key) DO UPDATE SET reply_type = excluded.reply_type, reply = excluded.reply, pending = 0
       WHERE pending = 1
       """,
-      [.text(id), .blob(reply.fingerprint), .integer(now.milliseconds), .text(reply.type), .blob(reply.body)])
-    if isNew > 0 { inbox[id] = .replied(reply) }
+      [.text(key), .blob(reply.fingerprint), .integer(now.milliseconds), .text(reply.type), .blob(reply.body)])
+    if isNew > 0 { inbox[key] = .replied(reply) }
   }
 }

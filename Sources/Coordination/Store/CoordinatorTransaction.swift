@@ -32,8 +32,10 @@ final class CoordinatorTransaction: UsageStore {
   /// The verification by the ID of a later handle.
   private var handles: [String: String] = [:]
   private var usages: [LimitSubject: HeldUsage] = [:]
-  /// See ``inboxEntry(ofMessage:)``.
+  /// See ``inboxEntry(of:)``; by key.
   var inbox: [String: InboxEntry] = [:]
+  /// Nil: nobody has looked.
+  var knowsInboxWithoutSender: Bool?
   private var outgoing: [OutgoingMessage] = []
   /// For ``ConversionKeeper``, when it is committed. Complete after ``flush(forRelay:)``.
   var changes = ConversionChanges()

@@ -84,7 +84,7 @@ extension PhoneVerification {
 
   private mutating func finishMessage(_ report: JobReport, at now: UnixTime) -> [VerificationAction] {
     let index = report.number - 1
-    guard messages.indices.contains(index), messages[index] == .outstanding else { return [] }
+    guard messages.indices.contains(index), messages[index].takes(report.outcome) else { return [] }
     messages[index] = MessageProgress(report.outcome)
     note(report, at: now)
     // What comes after the end is shown in the timeline, but nobody is told and nothing changes.
@@ -136,6 +136,15 @@ extension PhoneVerification {
 }
 
 extension PhoneVerification.MessageProgress {
+  /// Whether a report is news. Where workers of several hosts have ledgers of their own, one may say that nobody knows what became of a message
+  /// that another has sent: what is known takes the place of that, never the reverse.
+  fileprivate func takes(_ outcome: JobReport.Outcome) -> Bool {
+    switch (self, outcome) {
+    case (.outstanding, _), (.unknown, .accepted), (.unknown, .refused): true
+    default: false
+    }
+  }
+
   init(_ outcome: JobReport.Outcome) {
     switch outcome {
     case .accepted: self = .accepted

@@ -14,8 +14,9 @@ extension LiveBackend {
   func diagnose(configDirectory: String?, timeout: Duration) async -> [Finding] {
     var findings = await service()
     findings.append(await operatorUser())
-    findings += await management()
-    findings += await processesAndFiles(configDirectory ?? configuration.configDirectory)
+    let directory = configDirectory ?? configuration.configDirectory
+    findings += await management(directory)
+    findings += await processesAndFiles(directory)
     findings += await conversion()
     return findings
   }
@@ -92,18 +93,22 @@ extension LiveBackend {
     }
   }
 
-  private func management() async -> [Finding] {
+  private func management(_ directory: String?) async -> [Finding] {
+    // That they cannot be read is told with the files.
+    let files = directory.flatMap { try? ConfigurationFiles(directory: $0) }
     do {
       return try await withManagement { (api) throws(OperationsError) in
         let overview: Overview = try await api.get("/api/overview")
         let nodes: [Node] = try await api.get("/api/nodes")
         let report = try await TopologyTool(declaration: .countersign, api: api).check()
         let queues: [QueueState] = try await api.list("queues")
+        let consumers: [ConsumerState] = try await api.list("consumers")
         let response = try await api.transport.send("GET", "/api/whoami", body: nil)
         return [BrokerCheck.version(overview.version)]
           + nodes.flatMap {
             BrokerCheck.alarms(node: $0.name, memory: $0.memoryAlarm == true, disk: $0.diskAlarm == true)
-          } + BrokerCheck.topology(report) + QueueCheck.findings(queues) + [
+          } + BrokerCheck.topology(report) + QueueCheck.findings(queues)
+          + ConsumerHostsCheck.findings(consumers, files) + [
             ClockCheck.finding(date: response.date, now: clock.now(), server: "the broker")
           ]
       }

@@ -10,7 +10,8 @@ struct DelayWriter: Sendable {
   let userID: String
 
   func publication(
-    _ delay: JobDelay, _ message: Message, job: Envelope, sender: String, startedAt: UnixTime
+    _ delay: JobDelay, _ message: Message, job: Envelope, sender: String, startedAt: UnixTime,
+    redeliveries: Int = 0
   ) -> Publication {
     var copy = message.publishedAgain(by: userID, sender: sender)
     copy.headers[MessageHeader.lastError] = .string(MessageHeader.bounded(delay.reason.description))
@@ -20,6 +21,7 @@ struct DelayWriter: Sendable {
     }
     copy.headers[WorkerHeader.notBefore] = delay.notBefore.map { .int($0.milliseconds) }
     copy.headers[WorkerHeader.unknownCalls] = delay.unknownCalls > 0 ? .int(Int64(delay.unknownCalls)) : nil
+    copy.headers[WorkerHeader.redeliveries] = redeliveries > 0 ? .int(Int64(redeliveries)) : nil
     return Publication(message: copy, exchange: delay.step.exchange, routingKey: queue)
   }
 }

@@ -23,8 +23,8 @@ struct JobProcessor: Sendable {
   /// - Parameter wasBegun: Whether the next delivery must not count as the first one.
   func handBack(_ delivery: Delivery, wasBegun: Bool = false) async {
     parts.metrics.handedBack.increment()
-    // Without a ledger's memory a redelivered job counts as begun; what was not goes back as a new message.
-    if !wasBegun, !parts.ledger.remembers, await delayUnbegun(delivery) { return parts.source.ack(delivery.tag) }
+    // Where a redelivered job counts as begun, what was not goes back as a new message.
+    if !wasBegun, parts.countsRedeliveries, await delayUnbegun(delivery) { return parts.source.ack(delivery.tag) }
     parts.source.reject(delivery.tag, requeue: true)
   }
 
@@ -38,7 +38,8 @@ struct JobProcessor: Sendable {
       notBefore: WorkerHeader.notBefore(delivery.message), unknownCalls: WorkerHeader.unknownCalls(delivery.message))
     let publication = parts.delays.publication(
       delay, delivery.message, job: job, sender: parts.senders.sender(of: delivery.message),
-      startedAt: parts.clock.now())
+      startedAt: parts.clock.now(),
+      redeliveries: parts.options.hasOtherHosts ? WorkerHeader.redeliveries(delivery) : 0)
     return await parts.courier.deliver(
       Consignment(publication), jobID: job.messageID, isWanted: parts.isLive(delivery)) == .confirmed
   }

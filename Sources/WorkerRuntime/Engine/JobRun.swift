@@ -23,6 +23,8 @@ struct JobRun {
   private var life: JobLifecycle
   private var slot: (lane: Lane, grant: SlotGrant)?
   private var claim: LedgerClaim?
+  /// How often the job may have been begun where the ledger does not know of it.
+  private var redeliveries: Int
   /// What is to be published, as the ledger has it or should have it.
   private var ended: RecordedEnding?
   /// Whether the ledger has it.
@@ -37,6 +39,7 @@ struct JobRun {
     var reported = incoming.envelope
     reported.messageID = incoming.jobID
     self.reported = reported
+    redeliveries = parts.countsRedeliveries ? WorkerHeader.redeliveries(delivery) : 0
     let message = delivery.message
     var facts = JobFacts(
       lanes: [], deadline: startedAt, onUnknown: .report, attempt: envelope.attempt,
@@ -188,15 +191,19 @@ extension JobRun {
   private mutating func claim(_ lane: String, _ timeout: Duration) async -> JobLifecycle.Event {
     let (now, began) = (parts.clock.now(), parts.monotonic.now())
     let claim = LedgerClaim(
-      messageID: envelope.messageID, token: parts.tokens.next(), lane: lane, now: now,
+      messageID: envelope.messageID,
+      key: MessageIdentity(sender: sender, messageID: envelope.messageID).key(ofJob: envelope.type),
+      token: parts.tokens.next(), lane: lane, now: now,
       judgedAt: parts.leaseClock.now(), leaseUntil: now + timeout + parts.options.rules.leaseMargin,
       keepUntil: keepUntil(now),
       // A second claim of the same delivery is no redelivery.
-      redeliveries: self.claim == nil ? WorkerHeader.redeliveries(delivery) : 0)
+      redeliveries: self.claim == nil ? redeliveries : 0)
     self.claim = claim
     do throws(LedgerError) {
       let answer = try await parts.ledger.claim(claim)
       parts.ledgerSucceeded()
+      // From now on the count of unknown calls says it.
+      if case .abandoned = answer { redeliveries = 0 }
       parts.metrics.ledgerTime.observe(parts.monotonic.now() - began)
       return .claimAnswered(answer)
     } catch {
@@ -327,7 +334,8 @@ extension JobRun {
 
   private func put(off delay: JobDelay) async {
     let publication = parts.delays.publication(
-      delay, delivery.message, job: envelope, sender: sender, startedAt: startedAt)
+      delay, delivery.message, job: envelope, sender: sender, startedAt: startedAt,
+      redeliveries: parts.options.hasOtherHosts ? redeliveries : 0)
     switch await parts.courier.deliver(
       Consignment(publication), jobID: envelope.messageID, isWanted: parts.isLive(delivery))
     {

@@ -22,6 +22,8 @@ public struct JobWorkerOptions: Sendable, Hashable {
   public var maximumLedgerBytes: Int64 = 8 << 30
   /// Lanes whose accepted jobs are found again by the provider's own ID, because their providers report by nothing else.
   public var matchedLanes: Set<String> = []
+  /// Whether workers of other hosts, with ledgers of their own, take jobs of the same queue.
+  public var hasOtherHosts = false
   /// How long a stop waits for the jobs that have begun before it gives up publishing for them. They are delivered again then.
   /// It should be longer than a call may take, and shorter than the ceiling of the process's stop.
   public var drainTimeout: Duration = .seconds(13)

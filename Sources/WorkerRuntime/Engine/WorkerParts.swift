@@ -70,6 +70,9 @@ final class WorkerParts: Sendable {
     ledgerBreaker = Mutex(Breaker(threshold: options.ledgerFailureThreshold, delay: options.ledgerPause))
   }
 
+  /// Whether a job that was delivered before may have been begun where the ledger does not know of it.
+  var countsRedeliveries: Bool { options.hasOtherHosts || !ledger.remembers }
+
   /// Whether the worker is stopping and begins nothing more.
   var isDraining: Bool { draining.load(ordering: .relaxed) }
 

@@ -27,7 +27,7 @@ public struct WorkerService<Handler: JobHandler>: Service {
     finish: @escaping @Sendable () async -> Void = {}
   ) async throws(WorkerSetupError) {
     let queue = queue ?? Handler.Body.type.name
-    let prefetch = prefetch ?? settings.prefetch(for: lanes)
+    let prefetch = settings.bounded(prefetch ?? settings.prefetch(for: lanes), for: lanes)
     name = queue
     self.finish = finish
     let broker = BrokerConnectionSettings(common.broker, context)
@@ -45,6 +45,7 @@ public struct WorkerService<Handler: JobHandler>: Service {
     options.rules.maximumUnknownResends = settings.maxUnknownResends
     // After a reconnect the broker delivers anew what is still in flight.
     options.maximumInFlight = 2 * prefetch
+    options.hasOtherHosts = settings.consumers == .severalHosts && settings.ledger.kind != .none
     options.retention = settings.ledger.retention
     options.maximumLedgerBytes = settings.ledger.maximumBytes
     // What is left of the ceiling is for closing.

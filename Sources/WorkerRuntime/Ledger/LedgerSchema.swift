@@ -60,6 +60,15 @@ enum LedgerSchema {
         DROP TABLE job_before;
         CREATE INDEX job_by_match_key ON job (match_key) WHERE match_key IS NOT NULL;
         """),
+    // A job is known by its sender, type and ID. Rows of before have the ID alone, and are found by it until they are forgotten: the
+    // messages that they stand for do not say who sent them either.
+    Migration(
+      version: 5,
+      sql: """
+        ALTER TABLE job RENAME COLUMN message_id TO key;
+        CREATE TABLE job_without_sender (last_id INTEGER NOT NULL) STRICT;
+        INSERT INTO job_without_sender SELECT id FROM job ORDER BY id DESC LIMIT 1;
+        """),
   ]
 }
 

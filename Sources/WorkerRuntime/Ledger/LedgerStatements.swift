@@ -7,9 +7,24 @@ import Telemetry
 ///
 /// Each is over as soon as a statement has changed something: none needs to be undone as a whole.
 enum LedgerStatements {
+  /// Whether jobs are known by their message ID alone, from before version 5.
+  static func hasJobsWithoutSender(_ session: Session) throws(DatabaseError) -> Bool {
+    try session.first(
+      "SELECT EXISTS (SELECT 1 FROM job WHERE id <= (SELECT max(last_id) FROM job_without_sender))"
+    ) { row throws(DatabaseError) in row.bool(0) } ?? false
+  }
+
+  /// Whether a job is known by its message ID alone.
+  static func isWithoutSender(_ messageID: String, _ session: Session) throws(DatabaseError) -> Bool {
+    try row(of: messageID, session) != nil
+  }
+
   static func claim(_ claim: LedgerClaim, _ session: Session) throws(DatabaseError) -> ClaimAnswer {
-    if try insert(claim, state: .open, result: nil, session) { return .claimed(unknownCalls: 0) }
-    guard let row = try row(of: claim.messageID, session) else {
+    if try insert(claim, state: .open, result: nil, session) {
+      let calls = claim.redeliveries
+      return calls > 0 ? .abandoned(lane: nil, unknownCalls: calls) : .claimed(unknownCalls: 0)
+    }
+    guard let row = try row(of: claim.key, session) else {
       throw DatabaseError(.corrupt, "the ledger has and has not a row of the same job")
     }
     switch row.state {
@@ -32,8 +47,8 @@ enum LedgerStatements {
   /// A job without unknown calls is forgotten, so that a retry leaves nothing behind.
   static func release(_ claim: LedgerClaim, _ session: Session) throws(DatabaseError) {
     let forgotten = try session.execute(
-      "DELETE FROM job WHERE message_id = ? AND token = ? AND state = 1 AND unknown_calls = 0",
-      [.text(claim.messageID), .integer(claim.token)])
+      "DELETE FROM job WHERE key = ? AND token = ? AND state = 1 AND unknown_calls = 0",
+      [.text(claim.key), .integer(claim.token)])
     if forgotten == 0 { try makeIdle(claim, addingCalls: 0, session) }
   }
 
@@ -49,15 +64,15 @@ enum LedgerStatements {
       """
       UPDATE job SET state = 2, token = 0, lane = '', lease_until = 0, result = ?, written_at = ?, keep_until = ?,
         match_key = ?, correlation_id = ?
-      WHERE message_id = ? AND state <> 2
+      WHERE key = ? AND state <> 2
       """,
       [
         .blob(result), .integer(time.milliseconds), .integer(claim.keepUntil.milliseconds), Value(claim.match?.key),
-        Value(claim.match?.correlationID), .text(claim.messageID),
+        Value(claim.match?.correlationID), .text(claim.key),
       ])
     if updated == 1 { return nil }
     if try insert(claim, state: .settled, result: result, session) { return nil }
-    let standing = try row(of: claim.messageID, session)?.result
+    let standing = try row(of: claim.key, session)?.result
     return standing == result ? nil : standing
   }
 
@@ -68,9 +83,9 @@ enum LedgerStatements {
   ) throws(DatabaseError) -> UnixTime {
     let leaseUntil = claim.now + (row.leaseUntil - row.writtenAt)
     try session.execute(
-      "UPDATE job SET lease_until = ?, written_at = ? WHERE message_id = ? AND token = ? AND state = 1",
+      "UPDATE job SET lease_until = ?, written_at = ? WHERE key = ? AND token = ? AND state = 1",
       [
-        .integer(leaseUntil.milliseconds), .integer(claim.now.milliseconds), .text(claim.messageID),
+        .integer(leaseUntil.milliseconds), .integer(claim.now.milliseconds), .text(claim.key),
         .integer(row.token),
       ])
     return leaseUntil
@@ -92,14 +107,15 @@ enum LedgerStatements {
     try session.execute(
       """
       INSERT INTO job (
-        message_id, state, token, lane, lease_until, unknown_calls, written_at, keep_until, result, match_key,
+        key, state, token, lane, lease_until, unknown_calls, written_at, keep_until, result, match_key,
         correlation_id)
-      VALUES (?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?) ON CONFLICT (message_id) DO NOTHING
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING
       """,
       [
-        .text(claim.messageID), .integer(state.rawValue), .integer(claim.token), .text(claim.lane),
-        .integer(claim.leaseUntil.milliseconds), .integer(claim.now.milliseconds),
-        .integer(claim.keepUntil.milliseconds), Value(result), Value(claim.match?.key),
+        .text(claim.key), .integer(state.rawValue), .integer(claim.token), .text(claim.lane),
+        .integer(claim.leaseUntil.milliseconds), .integer(Int64(state == .open ? claim.redeliveries : 0)),
+        .integer(claim.now.milliseconds), .integer(claim.keepUntil.milliseconds), Value(result),
+        Value(claim.match?.key),
         Value(claim.match?.correlationID),
       ]) == 1
   }
@@ -107,16 +123,16 @@ enum LedgerStatements {
   /// The newest job of that key: a provider may use an ID again one day.
   static func job(_ match: LedgerMatch, _ session: Session) throws(DatabaseError) -> LedgerMatchedJob? {
     try session.first(
-      "SELECT message_id, correlation_id FROM job WHERE match_key = ? ORDER BY id DESC LIMIT 1", [.text(match.key)]
+      "SELECT key, correlation_id FROM job WHERE match_key = ? ORDER BY id DESC LIMIT 1", [.text(match.key)]
     ) { row throws(DatabaseError) in
       LedgerMatchedJob(job: MessageIdentity(key: row.text(0)), correlationID: row.optionalText(1))
     }
   }
 
-  private static func row(of messageID: String, _ session: Session) throws(DatabaseError) -> JobRow? {
+  private static func row(of key: String, _ session: Session) throws(DatabaseError) -> JobRow? {
     try session.first(
-      "SELECT state, token, lane, lease_until, unknown_calls, result, written_at FROM job WHERE message_id = ?",
-      [.text(messageID)]
+      "SELECT state, token, lane, lease_until, unknown_calls, result, written_at FROM job WHERE key = ?",
+      [.text(key)]
     ) { row throws(DatabaseError) in
       guard let state = LedgerState(rawValue: Int64(row.int(0))) else {
         throw DatabaseError(.corrupt, "the ledger has a row in a state that it does not know")
@@ -133,12 +149,12 @@ enum LedgerStatements {
     try session.execute(
       """
       UPDATE job SET state = 1, token = ?, lane = ?, lease_until = ?, unknown_calls = ?, written_at = ?, keep_until = ?
-      WHERE message_id = ?
+      WHERE key = ?
       """,
       [
         .integer(claim.token), .text(claim.lane), .integer(claim.leaseUntil.milliseconds),
         .integer(Int64(unknownCalls)), .integer(claim.now.milliseconds), .integer(claim.keepUntil.milliseconds),
-        .text(claim.messageID),
+        .text(claim.key),
       ])
   }
 
@@ -146,7 +162,7 @@ enum LedgerStatements {
     _ claim: LedgerClaim, addingCalls calls: Int64, _ session: Session
   ) throws(DatabaseError) {
     try session.execute(
-      "UPDATE job SET state = 0, unknown_calls = unknown_calls + ? WHERE message_id = ? AND token = ? AND state = 1",
-      [.integer(calls), .text(claim.messageID), .integer(claim.token)])
+      "UPDATE job SET state = 0, unknown_calls = unknown_calls + ? WHERE key = ? AND token = ? AND state = 1",
+      [.integer(calls), .text(claim.key), .integer(claim.token)])
   }
 }

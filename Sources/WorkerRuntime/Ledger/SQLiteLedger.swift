@@ -7,9 +7,14 @@ public import Telemetry
 /// A claim is one insert and a settlement one update; both are committed in groups with those of the other jobs that wait.
 public final class SQLiteLedger: Ledger {
   private let database: Database
+  /// Jobs of before version 5 are looked for too, where there are some.
+  private let hasJobsWithoutSender: Bool
 
-  private init(_ database: Database) {
+  private init(_ database: Database) async throws(DatabaseError) {
     self.database = database
+    hasJobsWithoutSender = try await database.read { session throws(DatabaseError) in
+      try LedgerStatements.hasJobsWithoutSender(session)
+    }
   }
 
   /// Opens the ledger, creating the file if there is none.
@@ -23,7 +28,8 @@ public final class SQLiteLedger: Ledger {
     var options = options
     options.isShrinkable = true
     do throws(DatabaseError) {
-      return SQLiteLedger(try await Database.open(path: path, options: options, migrations: LedgerSchema.migrations))
+      return try await SQLiteLedger(
+        try await Database.open(path: path, options: options, migrations: LedgerSchema.migrations))
     } catch {
       throw LedgerError(error)
     }
@@ -45,21 +51,21 @@ public final class SQLiteLedger: Ledger {
   public var statistics: DatabaseStatistics { database.statistics }
 
   public func claim(_ claim: LedgerClaim) async throws(LedgerError) -> ClaimAnswer {
-    try await write { session throws(DatabaseError) in try LedgerStatements.claim(claim, session) }
+    try await write(claim) { claim, session throws(DatabaseError) in try LedgerStatements.claim(claim, session) }
   }
 
   public func release(_ claim: LedgerClaim) async throws(LedgerError) {
-    try await write { session throws(DatabaseError) in try LedgerStatements.release(claim, session) }
+    try await write(claim) { claim, session throws(DatabaseError) in try LedgerStatements.release(claim, session) }
   }
 
   public func postpone(_ claim: LedgerClaim) async throws(LedgerError) {
-    try await write { session throws(DatabaseError) in try LedgerStatements.postpone(claim, session) }
+    try await write(claim) { claim, session throws(DatabaseError) in try LedgerStatements.postpone(claim, session) }
   }
 
   public func settle(
     _ claim: LedgerClaim, result: [UInt8], at time: UnixTime
   ) async throws(LedgerError) -> [UInt8]? {
-    try await write { session throws(DatabaseError) in
+    try await write(claim) { claim, session throws(DatabaseError) in
       try LedgerStatements.settle(claim, result: result, at: time, session)
     }
   }
@@ -97,6 +103,20 @@ public final class SQLiteLedger: Ledger {
       return try await database.read(body)
     } catch {
       throw LedgerError(error)
+    }
+  }
+
+  /// Writes about a claim's job, under the key that it is known by.
+  private func write<Answer: Sendable>(
+    _ claim: LedgerClaim, _ body: @escaping @Sendable (LedgerClaim, Session) throws(DatabaseError) -> Answer
+  ) async throws(LedgerError) -> Answer {
+    try await write { [hasJobsWithoutSender] session throws(DatabaseError) in
+      guard hasJobsWithoutSender, try LedgerStatements.isWithoutSender(claim.messageID, session) else {
+        return try body(claim, session)
+      }
+      var known = claim
+      known.key = claim.messageID
+      return try body(known, session)
     }
   }
 

@@ -39,11 +39,15 @@ import Testing
     }
   }
 
-  @Test(arguments: LedgerKind.allCases) func withoutMemoryARedeliveredJobCountsAsBegun(_ kind: LedgerKind) async throws
+  @Test(arguments: LedgerKind.allCases) func aJobThatMayHaveBegunElsewhereCountsAsBegun(_ kind: LedgerKind) async throws
   {
-    try await kind.withTwo { (ledger, _) async throws in
-      let answer = try await ledger.claim(claim(redeliveries: 2))
-      #expect(answer == (ledger.remembers ? .claimed(unknownCalls: 0) : .abandoned(lane: nil, unknownCalls: 2)))
+    try await kind.withTwo { (ledger, other) async throws in
+      #expect(try await ledger.claim(claim(redeliveries: 2)) == .abandoned(lane: nil, unknownCalls: 2))
+      try await ledger.release(claim())
+      guard ledger.remembers else { return }
+      #expect(try await other.claim(claim(token: 2)) == .claimed(unknownCalls: 2), "a release does not forget it")
+      _ = try await ledger.claim(claim("known", token: 3))
+      #expect(try await other.claim(claim("known", token: 4, redeliveries: 1)) == .held(until: start + lease))
     }
   }
 

@@ -77,8 +77,13 @@ import Testing
       var claim = LedgerClaim(
         messageID: "ended", token: 2, lane: "a", now: start, leaseUntil: start + .seconds(20))
       #expect(try await ledger.claim(claim) == .settled(result: [9]))
+      claim.key = "service\u{1F}test.job\u{1F}ended"
+      #expect(try await ledger.claim(claim) == .settled(result: [9]), "by its ID, whoever sent it")
       claim.messageID = "new"
       #expect(try await ledger.claim(claim) == .claimed(unknownCalls: 0))
+      claim.key = "another\u{1F}test.job\u{1F}new"
+      claim.token = 3
+      #expect(try await ledger.claim(claim) == .claimed(unknownCalls: 0), "another sender's")
       await ledger.close()
     }
   }

@@ -23,6 +23,9 @@ final class MemoryLedger: Ledger {
     var order: [String] = []
     var failing: Set<Operation> = []
     var matches: [String: LedgerMatch] = [:]
+
+    /// Jobs of before are known by their message ID alone.
+    func key(of claim: LedgerClaim) -> String { rows[claim.messageID] == nil ? claim.key : claim.messageID }
   }
 
   private let state = Mutex(State())
@@ -44,13 +47,16 @@ final class MemoryLedger: Ledger {
 
   func claim(_ claim: LedgerClaim) async throws(LedgerError) -> ClaimAnswer {
     try change(.claim) { state in
-      guard var row = state.rows[claim.messageID] else {
-        state.rows[claim.messageID] = Row(
-          state: .open, token: claim.token, lane: claim.lane, leaseUntil: claim.leaseUntil, unknownCalls: 0,
+      let key = state.key(of: claim)
+      guard var row = state.rows[key] else {
+        state.rows[state.key(of: claim)] = Row(
+          state: .open, token: claim.token, lane: claim.lane, leaseUntil: claim.leaseUntil,
+          unknownCalls: claim.redeliveries,
           writtenAt: claim.now, keepUntil: claim.keepUntil)
-        state.order.append(claim.messageID)
+        state.order.append(state.key(of: claim))
         journal.add(.claimed(claim.messageID))
-        return .claimed(unknownCalls: 0)
+        let calls = claim.redeliveries
+        return calls > 0 ? .abandoned(lane: nil, unknownCalls: calls) : .claimed(unknownCalls: 0)
       }
       let before = row
       switch row.state {
@@ -59,7 +65,7 @@ final class MemoryLedger: Ledger {
       case .open where row.writtenAt - claim.now > LeaseClock.tolerance:
         row.leaseUntil = claim.now + (row.leaseUntil - row.writtenAt)
         row.writtenAt = claim.now
-        state.rows[claim.messageID] = row
+        state.rows[state.key(of: claim)] = row
         return .held(until: row.leaseUntil)
       case .open where row.leaseUntil > claim.judgedAt: return .held(until: row.leaseUntil)
       case .open: row.unknownCalls += 1
@@ -71,7 +77,7 @@ final class MemoryLedger: Ledger {
       row.leaseUntil = claim.leaseUntil
       row.writtenAt = claim.now
       row.keepUntil = claim.keepUntil
-      state.rows[claim.messageID] = row
+      state.rows[state.key(of: claim)] = row
       return before.state == .open
         ? .abandoned(lane: before.lane, unknownCalls: row.unknownCalls) : .claimed(unknownCalls: row.unknownCalls)
     }
@@ -79,21 +85,21 @@ final class MemoryLedger: Ledger {
 
   func release(_ claim: LedgerClaim) async throws(LedgerError) {
     try change(.release) { state in
-      guard let row = state.rows[claim.messageID], row.token == claim.token, row.state == .open else { return }
+      guard let row = state.rows[state.key(of: claim)], row.token == claim.token, row.state == .open else { return }
       if row.unknownCalls == 0 {
-        state.rows.removeValue(forKey: claim.messageID)
-        state.order.removeAll { $0 == claim.messageID }
+        state.rows.removeValue(forKey: state.key(of: claim))
+        state.order.removeAll { $0 == claim.key }
       } else {
-        state.rows[claim.messageID]?.state = .idle
+        state.rows[state.key(of: claim)]?.state = .idle
       }
     }
   }
 
   func postpone(_ claim: LedgerClaim) async throws(LedgerError) {
     try change(.release) { state in
-      guard let row = state.rows[claim.messageID], row.token == claim.token, row.state == .open else { return }
-      state.rows[claim.messageID]?.state = .idle
-      state.rows[claim.messageID]?.unknownCalls += 1
+      guard let row = state.rows[state.key(of: claim)], row.token == claim.token, row.state == .open else { return }
+      state.rows[state.key(of: claim)]?.state = .idle
+      state.rows[state.key(of: claim)]?.unknownCalls += 1
     }
   }
 
@@ -101,11 +107,11 @@ final class MemoryLedger: Ledger {
     _ claim: LedgerClaim, result: [UInt8], at time: UnixTime
   ) async throws(LedgerError) -> [UInt8]? {
     try change(.settle) { state in
-      if let row = state.rows[claim.messageID], row.state == .settled {
+      if let row = state.rows[state.key(of: claim)], row.state == .settled {
         return row.result == result ? nil : row.result
       }
-      if state.rows[claim.messageID] == nil { state.order.append(claim.messageID) }
-      state.rows[claim.messageID] = Row(
+      if state.rows[state.key(of: claim)] == nil { state.order.append(state.key(of: claim)) }
+      state.rows[state.key(of: claim)] = Row(
         state: .settled, token: claim.token, lane: claim.lane, leaseUntil: claim.leaseUntil, unknownCalls: 0,
         writtenAt: time, keepUntil: claim.keepUntil, result: result)
       state.matches[claim.messageID] = claim.match

@@ -1,0 +1,16 @@
+import Messages
+
+extension Envelope {
+  /// The envelope of a command with its sender in `userID`, whoever has published it again since: rights and identity go by that.
+  func resolved(sender: String) -> Envelope {
+    var copy = self
+    copy.userID = sender == SenderRule.unnamed ? nil : sender
+    copy.statedSender = nil
+    return copy
+  }
+
+  /// Identity of a command whose sender is resolved.
+  var identity: MessageIdentity {
+    MessageIdentity(sender: userID ?? SenderRule.unnamed, messageID: messageID)
+  }
+}

@@ -1,0 +1,159 @@
+"""Workers of two hosts, each with a ledger of its own: the connection of one is cut while its calls are under way."""
+
+import collections
+import http.server
+import json
+import os
+import threading
+import time
+import unittest
+import urllib.parse
+import uuid
+
+import pika
+
+import broker
+import stack
+from process import Process
+from test_lost_connection import eventually
+
+JOBS = 40
+# How long the provider takes to accept a message: long enough for a connection to be cut, and for its jobs to come to the other worker.
+CALL_SECONDS = 4
+
+
+class SlowProvider(http.server.BaseHTTPRequestHandler):
+    """Takes its time, and then takes the message."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self):
+        form = urllib.parse.parse_qs(self.rfile.read(int(self.headers["Content-Length"])).decode())
+        self.server.called(form["Body"][0])
+        time.sleep(CALL_SECONDS)
+        body = json.dumps({"sid": f"SM{uuid.uuid4().hex}", "status": "queued"}).encode()
+        self.send_response(201)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+class SlowServer(http.server.ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 128
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), SlowProvider)
+        self.sent, self.lock = collections.Counter(), threading.Lock()
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    def called(self, text):
+        with self.lock:
+            self.sent[text] += 1
+
+    def calls(self):
+        with self.lock:
+            return sum(self.sent.values())
+
+    def handle_error(self, *_):
+        """A worker that stops resets its connections."""
+
+
+class SeveralHostsTest(unittest.TestCase):
+    def setUp(self):
+        for name in ["sms-worker-1", "sms-worker-2"]:
+            stack.stop(name)
+            self.addCleanup(stack.start, name)
+        broker.empty_job_queues()
+        self.provider = SlowServer()
+        self.addCleanup(self.provider.server_close)
+        self.addCleanup(self.provider.shutdown)
+        # As on two hosts: each has a data directory, and so a ledger, of its own.
+        self.workers = [self.worker(), self.worker()]
+        self.connection = pika.BlockingConnection(pika.URLParameters(os.environ["COUNTERSIGN_OPERATOR_AMQP_URL"]))
+        self.addCleanup(self.connection.close)
+        self.channel = self.connection.channel()
+        queue = self.channel.queue_declare(f"countersign.reply.operator.{uuid.uuid4()}", exclusive=True).method.queue
+        self.channel.queue_bind(queue, "countersign.results", "sms.dispatch.*")
+        self.told = collections.defaultdict(list)
+        self.channel.basic_consume(queue, self.on_result, auto_ack=True)
+
+    def worker(self):
+        worker = Process("sms-worker")
+        self.addCleanup(worker.__exit__, None, None, None)
+        worker.replace(
+            r'(?<=type: "twilio",\n      concurrency: 64,\n      baseURL: )"[^"]*"',
+            f'"http://127.0.0.1:{self.provider.server_address[1]}"')
+        worker.replace(r"(?<=\n)  ledger:", '  queue: { consumers: "severalHosts" },\n  ledger:')
+        worker.start()
+        worker.ready()
+        return worker
+
+    def on_result(self, _channel, _method, _properties, body):
+        result = json.loads(body)
+        self.told[result["jobID"]].append(result["outcome"])
+
+    def consumer(self):
+        """The name of the first worker's connection that consumes."""
+        suffix = f"/{self.workers[0].running.pid} consumer"
+        return next((one["name"] for one in broker.management("/api/connections")
+                     if one.get("client_properties", {}).get("connection_name", "").endswith(suffix)), None)
+
+    def lose_a_connection(self, on_unknown):
+        """Cuts the connection of one worker while all jobs are being called: their texts by their IDs."""
+        deadline = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 180))
+        name = eventually("the consumer is there", self.consumer)
+        texts = {str(uuid.uuid4()): f"{uuid.uuid4()}" for _ in range(JOBS)}
+        for number, (identifier, text) in enumerate(texts.items()):
+            body = {"to": f"+1415{2_100_000 + number}", "text": text, "lane": "twilio", "deadline": deadline,
+                    "onUnknown": on_unknown}
+            self.channel.basic_publish("", "sms.dispatch", json.dumps(body), pika.BasicProperties(
+                type="sms.dispatch.v1", content_type="application/json", delivery_mode=2, message_id=identifier,
+                user_id="operator"))
+        eventually("all calls are under way", lambda: self.provider.calls() >= JOBS, timeout=CALL_SECONDS)
+        broker.management(f"/api/connections/{urllib.parse.quote(name, safe='')}", "DELETE")
+        return texts
+
+    def wait(self, texts):
+        """Until every job is told of, and nothing comes any more: neither a result nor a job out of a delay step."""
+        deadline = time.monotonic() + 60
+        quiet_since, seen = time.monotonic(), -1
+        while time.monotonic() < deadline:
+            self.connection.process_data_events(time_limit=0.2)
+            count = sum(map(len, self.told.values()))
+            if count != seen:
+                quiet_since, seen = time.monotonic(), count
+            if set(texts) <= set(self.told) and time.monotonic() - quiet_since > 7 and not sum(broker.job_queues().values()):
+                return
+        self.fail(f"{len(set(texts) - set(self.told))} jobs are not told of")
+
+    def test_nothing_is_sent_twice_that_must_not_be(self):
+        texts = self.lose_a_connection("report")
+        self.wait(texts)
+        times = collections.Counter(self.provider.sent[text] for text in texts.values())
+        told = collections.Counter("+".join(sorted(set(self.told[one]))) for one in texts)
+        print(f"\nonUnknown report: {JOBS} jobs by times sent {dict(times)}, told as {dict(told)}", flush=True)
+        self.assertEqual(times, {1: JOBS})
+        self.assertLessEqual(set(told), {"accepted", "unknown", "accepted+unknown"})
+        # Those of the worker that kept its connection at least.
+        self.assertGreater(told["accepted"], 0)
+
+    def test_how_many_are_sent_twice_that_may_be(self):
+        texts = self.lose_a_connection("resend")
+        self.wait(texts)
+        times = collections.Counter(self.provider.sent[text] for text in texts.values())
+        print(f"\nonUnknown resend: {JOBS} jobs by times sent {dict(times)}, "
+              f"{sum(count for sent, count in times.items() if sent > 1)} of them more than once", flush=True)
+        self.assertNotIn(0, times)
+        # The first call, and as many resends as the configuration allows.
+        self.assertLessEqual(max(times), 3)
+        for identifier in texts:
+            self.assertIn("accepted", self.told[identifier])
+
+
+if __name__ == "__main__":
+    unittest.main()
