@@ -61,6 +61,17 @@ struct RequesterTests {
     }
   }
 
+  @Test("An app may have gaps of its own")
+  func gaps() async throws {
+    try await Bench.with(Bench.rules { $0.apps[Bench.app]?.resendGaps = [.seconds(10), .seconds(20)] }) { bench in
+      let first = try await start(bench, requester: "a")
+      #expect(first.resendAfter == 10)
+      bench.clock.advance(by: .seconds(10))
+      let again = try await start(bench, requester: "a")
+      #expect(again.resent && again.resendAfter == 20 && again.verificationID == first.verificationID)
+    }
+  }
+
   @Test("Another requester gets an ID of its own, no SMS before the gap, and cannot touch the first")
   func another() async throws {
     try await Bench.with { bench in

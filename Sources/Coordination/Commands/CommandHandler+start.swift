@@ -23,14 +23,14 @@ extension CommandHandler {
       return started(AskedVerification(verification: live, handle: handle, wait: refusal.wait), resent: false, at: now)
     }
     if var live, let end {
-      let actions = live.apply(end, at: now, under: rules.policy)
+      let actions = live.apply(end, at: now, under: rules.policy(of: order.app))
       try perform(actions, on: AskedVerification(verification: live), order, request, &tally, in: transaction)
       transaction.set(live)
     }
     if let refusal { return CommandAnswer(APIError(refusal)) }
     var verification = order.fresh.verification
     verification.requester = requester.hash
-    let actions = verification.apply(.started, at: now, under: rules.policy)
+    let actions = verification.apply(.started, at: now, under: rules.policy(of: order.app))
     transaction.set(verification)
     return try answer(
       actions, on: AskedVerification(verification: verification), order, request, &tally, in: transaction)
@@ -47,10 +47,12 @@ extension CommandHandler {
     guard known != nil || live.hasRoom(forProven: order.device != nil) else {
       return CommandAnswer(.tooManyRequesters(wait: live.expiresAt - now))
     }
-    if live.isTooOldToResend(at: now, under: rules.policy) {
+    if live.isTooOldToResend(at: now, under: rules.policy(of: order.app)) {
       // It would be over before it was typed in.
       asked.wait = live.expiresAt - now
-    } else if live.isResendDue(at: now, under: rules.policy), let refusal = try admit(order, in: transaction) {
+    } else if live.isResendDue(at: now, under: rules.policy(of: order.app)),
+      let refusal = try admit(order, in: transaction)
+    {
       tally.refusals.append(refusal.scope)
       asked.wait = refusal.wait
     }
@@ -66,7 +68,7 @@ extension CommandHandler {
         id: order.fresh.verification.id, requester: requester.hash, isProven: order.device != nil, at: now)
       event = .joined(handle, sends: asked.wait == nil, languageCode: order.languageCode)
     }
-    let actions = asked.verification.apply(event, through: asked.handle, at: now, under: rules.policy)
+    let actions = asked.verification.apply(event, through: asked.handle, at: now, under: rules.policy(of: order.app))
     if asked.verification != live { transaction.set(asked.verification) }
     return try answer(actions, on: asked, order, request, &tally, in: transaction)
   }
@@ -94,12 +96,13 @@ extension CommandHandler {
       return keeper.matches(fixedCode, live.code, for: live.id) ? nil : .codeLost
     }
     // What others may still give back is not taken from them for the last minute of its time.
-    if live.isTooOldToResend(at: now, under: rules.policy), let own = live.openHandle(of: requester),
+    if live.isTooOldToResend(at: now, under: rules.policy(of: order.app)), let own = live.openHandle(of: requester),
       live.openHandles == [own]
     {
       return .replaced
     }
-    return live.isResendDue(at: now, under: rules.policy) && keeper.code(of: live.code, for: live.id) == nil
+    return live.isResendDue(at: now, under: rules.policy(of: order.app))
+      && keeper.code(of: live.code, for: live.id) == nil
       ? .codeLost : nil
   }
 

@@ -24,7 +24,15 @@ extension AppProfile {
         "recaptchaAction", default: AppProfile.defaultRecaptchaAction,
         "What the app tells reCAPTCHA that its user is about to do."),
       receiptsValidFrom: Self.time(
-        section, "receiptsValidFrom", "Receipts of app.verify that were issued before this time are not accepted."))
+        section, "receiptsValidFrom", "Receipts of app.verify that were issued before this time are not accepted."),
+      resendGaps: Self.resendGaps(section))
+  }
+
+  private static func resendGaps(_ section: ConfigurationSection) -> [Duration]? {
+    let gaps = section.integers(
+      "resendGapsSeconds", default: [], in: VerificationPolicy.resendGapSeconds,
+      "verification.resendGapsSeconds for this app, where it differs.")
+    return gaps.isEmpty ? nil : gaps.map { .seconds($0) }
   }
 
   private static func verification(_ section: ConfigurationSection) -> AppVerification {

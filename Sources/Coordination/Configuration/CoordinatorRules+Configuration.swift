@@ -48,6 +48,9 @@ extension OnUnknown {
 }
 
 extension VerificationPolicy {
+  /// Gaps that can be configured.
+  static let resendGapSeconds = 0...3600
+
   /// - Parameter section: the section `verification`.
   init(_ section: ConfigurationSection) {
     self.init(
@@ -59,7 +62,7 @@ extension VerificationPolicy {
         "maximumLifetimeSeconds", default: .seconds(600), in: .seconds(1)...(.seconds(7200)),
         "How long a verification lives in all, however often its code is sent again."),
       resendGaps: section.integers(
-        "resendGapsSeconds", default: [30, 60, 120], in: 0...3600,
+        "resendGapsSeconds", default: [30, 60, 120], in: Self.resendGapSeconds,
         "How long to wait before the code is sent a second, third, … time; the last one repeats."
       ).map { .seconds($0) },
       checksPerCode: section.integer("checksPerCode", default: 5, in: 1...100, "How often a code may be checked."))

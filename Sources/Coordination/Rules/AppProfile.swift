@@ -19,6 +19,8 @@ public struct AppProfile: Sendable, Hashable {
   public var fictionalNumbers: [String: String]
   /// What the app tells reCAPTCHA that its user is about to do.
   public var recaptchaAction: String
+  /// How long to wait before its codes are sent a second, third, … time, where that is not what the policy says for all.
+  public var resendGaps: [Duration]?
   /// Receipts that were issued before this time are not accepted.
   public var receiptsValidFrom: UnixTime?
 
@@ -32,7 +34,8 @@ public struct AppProfile: Sendable, Hashable {
   public init(
     id: String, name: String, domain: String? = nil, androidHash: String? = nil, languageCode: String? = nil,
     template: String = "verification", verification: AppVerification, fictionalNumbers: [String: String] = [:],
-    recaptchaAction: String = defaultRecaptchaAction, receiptsValidFrom: UnixTime? = nil
+    recaptchaAction: String = defaultRecaptchaAction, receiptsValidFrom: UnixTime? = nil,
+    resendGaps: [Duration]? = nil
   ) {
     self.id = id
     self.name = name
@@ -44,5 +47,6 @@ public struct AppProfile: Sendable, Hashable {
     self.fictionalNumbers = fictionalNumbers
     self.recaptchaAction = recaptchaAction
     self.receiptsValidFrom = receiptsValidFrom
+    self.resendGaps = resendGaps
   }
 }

@@ -55,4 +55,11 @@ public struct CoordinatorRules: Sendable, Hashable {
     self.operators = operators
     self.workers = workers
   }
+
+  /// The rules that verifications of an app live under.
+  func policy(of app: AppProfile) -> VerificationPolicy {
+    var policy = policy
+    if let gaps = app.resendGaps { policy.resendGaps = gaps }
+    return policy
+  }
 }
