@@ -61,6 +61,7 @@ let libraries: [Target] = [
   library("Messages", ["AMQP", "GuardedJSON", "JOSE", "Telemetry"]),
   library(
     "ServiceRuntime", ["AMQP", "CAllocator", "GuardedJSON", "HTTPServer", "JOSE", "Messages", "Telemetry"]),
+  library("NumberRules", ["GuardedJSON", "PhoneNumbers", "ServiceRuntime"]),
   library("CrashMarks", ["AMQP", "Database", "JOSE", "Telemetry"]),
   library(
     "WorkerRuntime",
@@ -72,8 +73,7 @@ let libraries: [Target] = [
     "SMSDispatch",
     [
       "AMQP", "CrashMarks", "CurlTransport", "Database", "GuardedJSON", "HTTPServer", "JOSE", "Messages",
-      "PhoneNumbers",
-      "ServiceRuntime", "SMPP", "Telemetry", "WorkerRuntime",
+      "NumberRules", "PhoneNumbers", "ServiceRuntime", "SMPP", "Telemetry", "WorkerRuntime",
     ]),
   library(
     "TokenRevocation",
@@ -92,8 +92,8 @@ let libraries: [Target] = [
   library(
     "Coordination",
     [
-      "AMQP", "CrashMarks", "Database", "GuardedJSON", "JOSE", "Messages", "PhoneNumbers", "ServiceRuntime",
-      "Telemetry",
+      "AMQP", "CrashMarks", "Database", "GuardedJSON", "JOSE", "Messages", "NumberRules", "PhoneNumbers",
+      "ServiceRuntime", "Telemetry",
     ]),
   library("Client", ["AMQP", "JOSE", "Messages", "Telemetry"]),
   library("Benchmarks", ["AMQP", "GuardedJSON", "HTTPServer", "JOSE", "Messages", "Telemetry"]),

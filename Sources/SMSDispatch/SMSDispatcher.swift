@@ -55,8 +55,8 @@ public struct SMSDispatcher: Sendable {
     self.transports = transports
     self.receipts = receipts
     handler = SMSJobHandler(
-      routes: routes, templates: templates, keys: ring, limits: configuration.limits,
-      appName: configuration.templates.appName)
+      routes: routes, recipients: configuration.recipients, templates: templates, keys: ring,
+      limits: configuration.limits, appName: configuration.templates.appName)
   }
 
   private static func noKeys() throws(SMSDispatchError) -> KeyRing {

@@ -213,7 +213,9 @@ struct ConfigurationTests {
     "What else is refused",
     arguments: [
       ("verification: { lifetimeSeconds: 700 }", "must not be below"),
-      ("regions: { allowed: ['usa'] }", "must hold codes"),
+      ("regions: { allowed: ['usa'] }", "did you mean US?"), ("regions: { allowed: ['UK'] }", "did you mean GB?"),
+      ("regions: { allowed: ['QQ'] }", "QQ is no region's code of ISO 3166-1"),
+      ("limits: { countryBudgets: { UK: 5 } }", "limits.countryBudgets: must name regions: UK is no region's code"),
       ("numberOverrides: 'nowhere.json5'", "numberOverrides: cannot read"),
       ("numberOverrides: 'pepper'", "pepper is no table of numbers"),
       ("numberOverrides: 'keys.json'", "keys.json is no table of numbers: date is missing"),
@@ -223,7 +225,7 @@ struct ConfigurationTests {
         "androidHash: stands beside domain"
       ),
       ("regions: { allowed: ['US'], refusedTypes: ['voipp'] }", "did you mean voip"),
-      ("conversion: { regionFloors: { usa: 5 } }", "must hold codes such as US"),
+      ("conversion: { regionFloors: { usa: 5 } }", "did you mean US?"),
       ("conversion: { floorPercent: 101 }", "from 0 to 100"),
       ("limits: { sendPerDay: 1 }", "did you mean limits.sendsPerDay"),
       ("apps: { a: { name: 'A', verification: 'maybe' } }", "must be off or trusted or push or recaptcha or audit"),

@@ -13,6 +13,13 @@ import Testing
     #expect(committed == declared, "run: countersign topology export > Config/rabbitmq/definitions.json")
   }
 
+  @Test func theBrokerTakesTwiceTheLargestBody() throws {
+    let file = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent().appending(path: "Config/rabbitmq/countersign.conf")
+    let lines = try String(contentsOf: file, encoding: .utf8).split(separator: "\n")
+    #expect(lines.contains("max_message_size = \(2 * MessageLimits.maxBodyBytes)"))
+  }
+
   @Test func noPasswordIsInIt() throws {
     let text = String(decoding: try DefinitionsDocument().json(), as: UTF8.self)
     for line in text.split(separator: "\n") where line.contains("\"password_hash\"") {

@@ -81,6 +81,15 @@ struct FakeProbe: HTTPProbe {
   func theBrokerHasToBeNewEnough(version: String, status: Finding.Status) {
     #expect(BrokerCheck.version(version).status == status)
   }
+
+  @Test func usersThatWereNotComparedAreSaidSo() {
+    let unchecked = BrokerCheck.topology(TopologyReport(differences: [], unchecked: "nobody may"))
+    #expect(unchecked.map(\.status) == [.ok, .skipped])
+    let noted = BrokerCheck.topology(TopologyReport(differences: [], notes: ["user billing has the rights of service"]))
+    #expect(noted.map(\.status) == [.ok, .note])
+    let wrong = TopologyDifference("user a has the tag impersonator", remedy: .byHand("x"))
+    #expect(BrokerCheck.topology(TopologyReport(differences: [wrong])).map(\.status) == [.failed])
+  }
 }
 
 @Suite struct FileCheckTests {

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import JOSE
 import Messages
+import PhoneNumbers
 import Telemetry
 import Testing
 import WorkerRuntime
@@ -14,10 +15,12 @@ struct SMSJobHandlerTests {
 
   private func handler(
     _ routes: [LaneRoute] = [LaneRoute(FakeLane("a")), LaneRoute(FakeLane("b"))], keys: KeyRing? = nil,
-    limits: SMSLimits = SMSLimits(), appName: String? = nil
+    limits: SMSLimits = SMSLimits(), appName: String? = nil,
+    recipients: RecipientRules = RecipientRules(regions: RegionRules(allowed: ["*"]))
   ) throws -> SMSJobHandler {
     SMSJobHandler(
-      routes: routes, templates: try Shipped.templates(), keys: try keys ?? KeyRing(sealing: nil), limits: limits,
+      routes: routes, recipients: recipients, templates: try Shipped.templates(),
+      keys: try keys ?? KeyRing(sealing: nil), limits: limits,
       appName: appName)
   }
 
@@ -173,8 +176,57 @@ struct SMSJobHandlerTests {
     let all = routes + [LaneRoute(FakeLane("all"))]
     #expect(try job(try handler(all).prepare(text(to: "+819012345678"), of: message)).lanes == ["all"])
     #expect(try job(try handler(all).prepare(text(to: "+14155550123"), of: message)).lanes == ["us", "all"])
-    // The sender who pins a lane knows why.
-    #expect(try job(try handler(routes).prepare(text(to: "+819012345678", lane: "eu"), of: message)).lanes == ["eu"])
+  }
+
+  @Test("A pinned lane has to take such messages, unless it allows to be pinned")
+  func pinned() throws {
+    let eu = RouteRules(regions: ["DE"], apps: [])
+    let strict = [LaneRoute(FakeLane("eu"), rules: eu), LaneRoute(FakeLane("all"))]
+    func outcome(_ routes: [LaneRoute], to number: String) throws -> String {
+      short(try handler(routes).prepare(text(to: number, lane: "eu"), of: message))
+    }
+    #expect(try outcome(strict, to: "+4915112345678") == "ready")
+    #expect(try outcome(strict, to: "+819012345678") == "refused LANE_NOT_ALLOWED")
+    let prefixed = [LaneRoute(FakeLane("eu"), rules: RouteRules(prefixes: ["+49"]))]
+    #expect(try outcome(prefixed, to: "+819012345678") == "refused LANE_NOT_ALLOWED")
+    let apps = [LaneRoute(FakeLane("eu"), rules: RouteRules(apps: ["com.example.app"]))]
+    #expect(try outcome(apps, to: "+4915112345678") == "refused LANE_NOT_ALLOWED")
+    let open = [LaneRoute(FakeLane("eu"), rules: eu, allowsPinned: true)]
+    #expect(try outcome(open, to: "+819012345678") == "ready")
+  }
+
+  @Test(
+    "Numbers that cost somebody, and those outside the regions, get nothing, whoever asks",
+    arguments: [
+      ("+19002345678", "refused NUMBER_TYPE_REFUSED"), ("+18002345678", "refused NUMBER_TYPE_REFUSED"),
+      ("+49301234567", "refused NUMBER_TYPE_REFUSED"), ("+14155550123", "ready"), ("+4915112345678", "ready"),
+      ("+819012345678", "refused REGION_NOT_ALLOWED"), ("+2348031234567", "refused REGION_NOT_ALLOWED"),
+      // Of no country: dear, and allowed by its calling code alone.
+      ("+870773111632", "refused REGION_NOT_ALLOWED"),
+    ])
+  func refusedRecipients(number: String, outcome: String) throws {
+    let rules = RecipientRules(regions: RegionRules(allowed: ["US", "DE"], refusedTypes: [.fixedLine, .voip]))
+    for lane in [nil, "a"] {
+      let preparation = try handler(recipients: rules).prepare(text(to: number, lane: lane), of: message)
+      #expect(short(preparation) == outcome)
+    }
+  }
+
+  @Test("What is younger than the library's tables counts")
+  func overriddenRecipients() throws {
+    let table = """
+      {"date": "2026-11-21", "source": "a test", "ranges": [
+        {"region": "US", "countryCode": 1, "type": "premiumRate", "length": 10, "prefixes": ["4155550"]}],
+       "goneLengths": [{"countryCode": 229, "lengths": [8]}]}
+      """
+    let overrides = try JSONDecoder().decode(NumberOverrides.self, from: Data(table.utf8))
+    let rules = RecipientRules(regions: RegionRules(allowed: ["*"]), overrides: overrides)
+    func outcome(_ number: String) throws -> String {
+      short(try handler(recipients: rules).prepare(text(to: number), of: message))
+    }
+    #expect(try outcome("+14155550123") == "refused NUMBER_TYPE_REFUSED")
+    #expect(try outcome("+14155560123") == "ready")
+    #expect(try outcome("+22990123456") == "refused INVALID_NUMBER")
   }
 
   @Test("An unknown outcome is repeated when the job says so, or when its only lane deduplicates")

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import PhoneNumbers
 import SMPP
 import ServiceRuntime
 import Telemetry
@@ -13,7 +14,7 @@ struct SMSWorkerConfigurationTests {
   private final class Directory {
     let path = FileManager.default.temporaryDirectory.path + "/sms-configuration-\(UInt64.random(in: 0 ... .max))"
 
-    init(_ lanes: String, _ rest: String = "") throws {
+    init(_ lanes: String, _ rest: String = "", regions: String) throws {
       try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
       for name in ["templates", "providers"] {
         try FileManager.default.createSymbolicLink(
@@ -21,7 +22,9 @@ struct SMSWorkerConfigurationTests {
       }
       try write("sesame\n", to: "password")
       try write("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\n", to: "secret")
-      try write(#"{broker: {url: "amqp://u@127.0.0.1/"}, lanes: \#(lanes), \#(rest)}"#, to: "worker.json5")
+      try write(
+        #"{broker: {url: "amqp://u@127.0.0.1/"}, regions: {\#(regions)}, lanes: \#(lanes), \#(rest)}"#,
+        to: "worker.json5")
     }
 
     deinit { try? FileManager.default.removeItem(atPath: path) }
@@ -40,10 +43,11 @@ struct SMSWorkerConfigurationTests {
   private static let operatorLane =
     #"name: "s", type: "smpp", host: "127.0.0.1", passwordFile: "password", from: "+15005550006""#
 
-  private func load(_ lanes: String, _ rest: String = "", _ environment: [String: String] = [:]) throws
-    -> LoadedConfiguration<SMSWorkerConfiguration>
-  {
-    let directory = try Directory(lanes, rest)
+  private func load(
+    _ lanes: String, _ rest: String = "", _ environment: [String: String] = [:],
+    regions: String = #"allowed: ["US"]"#
+  ) throws -> LoadedConfiguration<SMSWorkerConfiguration> {
+    let directory = try Directory(lanes, rest, regions: regions)
     return try SMSWorkerConfiguration.load(file: directory.path + "/worker.json5", environment: environment)
   }
 
@@ -93,6 +97,19 @@ struct SMSWorkerConfigurationTests {
     #expect(
       lane.route
         == RouteRules(regions: ["DE", "FR"], prefixes: ["+49", "+33"], apps: ["com.example.app"], weight: 2.5))
+  }
+
+  @Test("Regions and types of number are read, and nothing is sent where none is named")
+  func recipients() throws {
+    let loaded = try load("[{\(Self.twilio)}]").content.recipients
+    #expect(loaded.regions == RegionRules(allowed: ["US"], refusedTypes: [.fixedLine, .voip]))
+    let rest = #"numberOverrides: "\#(Shipped.config)/number-overrides.json5""#
+    #expect(try load("[{\(Self.twilio)}]", rest).content.recipients.overrides.count > 100)
+    #expect(try load("[{\(Self.twilio), allowPinned: true}]").content.lanes[0].allowsPinned)
+    for none in ["", "allowed: []"] {
+      let error = #expect(throws: ConfigurationError.self) { try load("[{\(Self.twilio)}]", regions: none) }
+      #expect(error?.description.contains("regions.allowed: is empty, so no message is sent") == true)
+    }
   }
 
   private static let others = [
@@ -219,7 +236,10 @@ struct SMSWorkerConfigurationTests {
       ),
       ("[{\(twilio), baseURL: \"ftp://x/\"}]", "lanes.0.baseURL: must be an http:// or https:// URL"),
       ("[{\(twilio), baseURL: \"https://u:p@x/\"}]", "lanes.0.baseURL: must be an http:// or https:// URL"),
-      ("[{\(twilio), regions: [\"de\"]}]", "lanes.0.regions: must be codes of ISO 3166-1"),
+      (
+        "[{\(twilio), regions: [\"de\"]}]",
+        "lanes.0.regions: must name regions: de is no region's code of ISO 3166-1, such as US, nor a calling code, such as +883: did you mean DE?"
+      ),
       ("[{\(twilio), prefixes: [\"49\"]}]", "lanes.0.prefixes: must be + and 1 to 15 digits"),
       ("[{\(twilio), concurrency: 0}]", "lanes.0.concurrency: must be a whole number from 1 to 10000"),
       ("[{\(twilio), secretFile: \"secret\"}]", "lanes.0.secretFile: unknown key"),

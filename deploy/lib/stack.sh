@@ -187,7 +187,8 @@ stack_start_by_name() {
     front) stack_start front "$FRONT_PORT" "$(nginx_binary)" -e stderr -p "$STACK/front" -c "$STACK/front/nginx.conf" ;;
     coordinator) stack_start coordinator "$COORDINATOR_PORT" "$BIN/coordinator" --config "$STACK/config/coordinator.json5" ;;
     sms-worker-1) stack_start sms-worker-1 "$WORKER1_PORT" "$BIN/sms-worker" --config "$STACK/config/sms-worker.json5" ;;
-    sms-worker-2) stack_start sms-worker-2 "$WORKER2_PORT" "$BIN/sms-worker" --config "$STACK/config/sms-worker.json5" ;;
+    # One of the two takes what can wait, too.
+    sms-worker-2) COUNTERSIGN_BULK_SHARE=0.1 stack_start sms-worker-2 "$WORKER2_PORT" "$BIN/sms-worker" --config "$STACK/config/sms-worker.json5" ;;
     push-worker) stack_start push-worker "$PUSH_WORKER_PORT" "$BIN/push-worker" --config "$STACK/config/push-worker.json5" ;;
     revocation-worker)
       stack_start revocation-worker "$REVOCATION_WORKER_PORT" "$BIN/revocation-worker" \

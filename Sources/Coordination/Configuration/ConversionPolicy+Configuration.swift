@@ -1,3 +1,4 @@
+import NumberRules
 import ServiceRuntime
 
 extension ConversionPolicy {
@@ -13,9 +14,7 @@ extension ConversionPolicy {
     )
     regionFloors = section.integerMap(
       "regionFloors", in: 0...100, "The floor by region code, where it differs; 0 for regions that are never blocked.")
-    section.check(
-      "regionFloors", regionFloors.keys.allSatisfy { $0 != "*" && RegionRules.isRegion($0) },
-      "must hold codes such as US or +883")
+    section.checkRegions("regionFloors", regionFloors.keys.sorted())
     minimumPerPrefix = section.integer(
       "minimumPerPrefix", default: minimumPerPrefix, in: Self.minimums,
       "Of fewer verifications of a prefix nothing is concluded.")

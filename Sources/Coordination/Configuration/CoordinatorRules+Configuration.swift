@@ -1,4 +1,5 @@
 import Messages
+import NumberRules
 import PhoneNumbers
 import ServiceRuntime
 
@@ -111,6 +112,7 @@ extension Limits {
     read("sendsPerCountryPerDay", &sendsPerCountryPerDay, "Messages to one country within a day in UTC.")
     countryBudgets = section.integerMap(
       "countryBudgets", in: Self.range, "Messages within a day in UTC by region code, where they differ.")
+    section.checkRegions("countryBudgets", countryBudgets.keys.sorted())
     read("sendsPerDay", &sendsPerDay, "Messages in all within a day in UTC: the cap on what can be spent.")
   }
 

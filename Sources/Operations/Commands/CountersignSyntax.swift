@@ -9,7 +9,7 @@ enum CountersignSyntax {
       Where the broker is, and as whom to go there, is taken from the options, else from the environment, else from the
       configuration file. Where neither options nor environment name an installation, .run/stack.env of the development
       stack takes the place of all three:
-        COUNTERSIGN_AMQP_URL           verify, app, revoke, …    amqp://service:PASSWORD@HOST:PORT/VHOST
+        COUNTERSIGN_AMQP_URL           verify, app, enqueue, …   amqp://sender:PASSWORD@HOST:PORT/VHOST
         COUNTERSIGN_OPERATOR_AMQP_URL  dead, conversion, …       amqp://operator:PASSWORD@HOST:PORT/VHOST
         COUNTERSIGN_MANAGEMENT_URL     topology, doctor          https://operator:PASSWORD@HOST:PORT
 

@@ -55,9 +55,25 @@ struct LiveBackend: OperatorBackend {
   }
 
   func enqueue(_ job: EnqueuedJob, timeout: Duration) async throws(OperationsError) -> JobResult {
-    try await withClient { client in
+    if let queue = job.queue { try await requireConsumer(of: queue) }
+    return try await withClient { client in
       try await client.perform(
         type: job.type, body: job.body, id: job.messageID, queue: job.queue, timeout: timeout)
+    }
+  }
+
+  /// A queue for messages that can wait is consumed only where a worker is configured to. One that nobody takes would stay in it.
+  private func requireConsumer(of queue: String) async throws(OperationsError) {
+    let connection = try await open(try configuration.service.endpoint())
+    let found: Result<DeclaredQueue, AMQPError>
+    do { found = .success(try await connection.declareQueue(queue, passive: true)) } catch { found = .failure(error) }
+    await Self.close(connection)
+    switch found {
+    case .failure(let error): throw OperationsError(error)
+    case .success(let state):
+      guard state.consumerCount == 0 else { return }
+      throw OperationsError(
+        .refused, "nobody takes messages from \(queue), so this one was not sent: set bulk.share of an sms-worker")
     }
   }
 

@@ -1,3 +1,4 @@
+import NumberRules
 import ServiceRuntime
 public import WorkerRuntime
 
@@ -7,6 +8,8 @@ public struct LaneSettings: Sendable {
   public let lane: LaneConfiguration
   /// Which messages go this way.
   public let route: RouteRules
+  /// Whether a job that pins the lane gets it whatever the rules above say.
+  let allowsPinned: Bool
   /// Certificates that the provider's must come from; the system's, if nil.
   let caFile: String?
   let provider: ProviderSettings
@@ -21,6 +24,9 @@ public struct LaneSettings: Sendable {
     route = RouteRules(
       regions: Self.regions(section), prefixes: Self.prefixes(section), apps: Self.apps(section),
       weight: Self.weight(section))
+    allowsPinned = section.bool(
+      "allowPinned", default: false,
+      "Whether a job that names this lane gets it although regions, prefixes or apps say no.")
     caFile = section.path("caFile", "Certificates (PEM) that the provider's must come from; the system's if absent.")
     provider = ProviderSettings(section)
     transliterate = section.bool(
@@ -37,7 +43,7 @@ public struct LaneSettings: Sendable {
   private static func regions(_ section: ConfigurationSection) -> Set<String> {
     let regions = section.strings(
       "regions", default: [], "Regions (ISO 3166-1, such as DE) whose numbers go this way; all if empty.")
-    section.check("regions", regions.allSatisfy(isRegion), "must be codes of ISO 3166-1 in capitals, such as \"DE\"")
+    section.checkRegions("regions", regions)
     return Set(regions)
   }
 
@@ -60,9 +66,5 @@ public struct LaneSettings: Sendable {
       "weight", default: 0, in: 0...1_000_000,
       "The share among the lanes with a weight that stand beside each other; 0: the lane keeps its place.")
     return weight > 0 ? weight : nil
-  }
-
-  private static func isRegion(_ text: String) -> Bool {
-    text.isMatched(by: { ("A"..."Z").contains($0) }, length: 2...2)
   }
 }

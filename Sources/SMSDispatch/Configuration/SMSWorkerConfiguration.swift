@@ -1,3 +1,5 @@
+import NumberRules
+import PhoneNumbers
 public import ServiceRuntime
 public import WorkerRuntime
 
@@ -11,6 +13,8 @@ public struct SMSWorkerConfiguration: ProcessConfiguration {
   public let templates: TemplateSettings
   /// The bounds of one message.
   public let limits: SMSLimits
+  /// Which numbers get messages.
+  public let recipients: RecipientRules
   /// With less time than this until the deadline nothing is sent: it would not arrive in time.
   public let minimumValidity: Duration
   /// What providers' answers mean.
@@ -43,6 +47,8 @@ public struct SMSWorkerConfiguration: ProcessConfiguration {
         "The longest text, in UTF-16 code units."),
       maxSegments: bounds.integer(
         "maxSegments", default: 10, in: 1...24, "The most segments of one message; each is billed."))
+    recipients = RecipientRules(
+      regions: RegionRules(section.section("regions"), mustNameSome: true), overrides: NumberOverrides.read(section))
     minimumValidity = section.seconds(
       "minimumValiditySeconds", default: .seconds(5), in: .seconds(1) ... .seconds(3600),
       "With less time left until the deadline nothing is sent: it would not arrive in time.")

@@ -14,6 +14,7 @@ public struct SMSJobHandler: JobHandler {
   /// In the order in which they are tried.
   private let routes: [LaneRoute]
   private let lanes: [String: any SMSLane]
+  private let recipients: RecipientRules
   private let table: RouteTable
   /// By lane, where a text may be changed.
   private let textOptions: [String: TextOptions]
@@ -21,15 +22,17 @@ public struct SMSJobHandler: JobHandler {
 
   /// - Parameters:
   ///   - routes: The lanes in the order in which they are tried; their names differ.
+  ///   - recipients: Which numbers get messages.
   ///   - templates: The texts.
   ///   - keys: Opens sealed codes; with an empty one a sealed code is a dead letter.
   ///   - limits: The bounds of one message.
   ///   - appName: The name for jobs that bring none.
   public init(
-    routes: [LaneRoute], templates: SMSTemplates, keys: KeyRing, limits: SMSLimits = SMSLimits(),
-    appName: String? = nil
+    routes: [LaneRoute], recipients: RecipientRules, templates: SMSTemplates, keys: KeyRing,
+    limits: SMSLimits = SMSLimits(), appName: String? = nil
   ) {
     self.routes = routes
+    self.recipients = recipients
     self.lanes = Dictionary(routes.map { ($0.lane.name, $0.lane) }, uniquingKeysWith: { first, _ in first })
     self.table = RouteTable(routes)
     self.textOptions = Dictionary(
@@ -38,9 +41,13 @@ public struct SMSJobHandler: JobHandler {
   }
 
   public func prepare(_ body: SMSDispatchJob, of message: JobMessage) -> Preparation<OutgoingSMS> {
-    if let problem = Recipient.problem(with: body.to) { return .refused(problem) }
+    let region: String
+    switch recipients.judge(body.to) {
+    case .allowed(let found): region = found
+    case .refused(let problem): return .refused(problem)
+    }
     let candidates: [any SMSLane]
-    switch candidateLanes(body, message.messageID) {
+    switch candidateLanes(body, message.messageID, region) {
     case .success(let lanes): candidates = lanes
     case .failure(let problem): return .refused(problem.reason)
     }
@@ -68,18 +75,28 @@ public struct SMSJobHandler: JobHandler {
   /// Why no lane can serve a job.
   private struct NoLane: Error { let reason: Reason }
 
-  private func candidateLanes(_ body: SMSDispatchJob, _ jobID: String) -> Result<[any SMSLane], NoLane> {
+  private func candidateLanes(
+    _ body: SMSDispatchJob, _ jobID: String, _ region: String
+  ) -> Result<[any SMSLane], NoLane> {
     if let name = body.lane {
-      guard let lane = lanes[name] else { return .failure(NoLane(reason: unknownLane)) }
-      return .success([lane])
+      guard let route = routes.first(where: { $0.lane.name == name }) else {
+        return .failure(NoLane(reason: unknownLane))
+      }
+      guard route.allowsPinned || route.rules.admit(number: body.to, app: body.app, region: { region }) else {
+        return .failure(NoLane(reason: Self.laneNotAllowed))
+      }
+      return .success([route.lane])
     }
-    let candidates = table.lanes(to: body.to, app: body.app, jobID: jobID) { Recipient.region(of: body.to) }
+    let candidates = table.lanes(to: body.to, app: body.app, jobID: jobID) { region }
     guard !candidates.isEmpty else { return .failure(NoLane(reason: Self.noRoute)) }
     return .success(candidates)
   }
 
   private static let noRoute = Reason(
     "NO_ROUTE", "No lane of this worker takes messages to this number, or of this app.")
+
+  private static let laneNotAllowed = Reason(
+    "LANE_NOT_ALLOWED", "The lane that the job asks for does not take messages to this number, or of this app.")
 
   private var unknownLane: Reason {
     let known = routes.map(\.lane.name).joined(separator: ", ")

@@ -66,7 +66,8 @@ struct LaneFactory {
       nationalShiftTables: settings.nationalShiftTables,
       transliteration: settings.transliterate ? transliteration : nil)
     return Lane(
-      route: LaneRoute(lane, rules: settings.route, text: text), http: http, receipts: receipts, service: service)
+      route: LaneRoute(lane, rules: settings.route, text: text, allowsPinned: settings.allowsPinned), http: http,
+      receipts: receipts, service: service)
   }
 
   private func session(_ smpp: SMPPSettings, _ settings: LaneSettings) -> SMPPSession {

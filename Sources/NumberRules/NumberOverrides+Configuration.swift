@@ -1,14 +1,15 @@
 import FoundationEssentials
 import GuardedJSON
-import PhoneNumbers
-import ServiceRuntime
+public import PhoneNumbers
+public import ServiceRuntime
 
 extension NumberOverrides {
   /// A table larger than this is none.
   private static let maxFileBytes = 4 * 1024 * 1024
 
+  /// Reads the table that a configuration names.
   /// - Parameter section: the top of the configuration. Problems are reported to it.
-  static func read(_ section: ConfigurationSection) -> NumberOverrides {
+  public static func read(_ section: ConfigurationSection) -> NumberOverrides {
     let key = "numberOverrides"
     let help = "The table of what is younger than libphonenumber's metadata; none if absent."
     guard let path = section.path(key, help) else { return .none }

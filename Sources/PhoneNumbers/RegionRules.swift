@@ -1,5 +1,3 @@
-public import PhoneNumbers
-
 /// Where messages may go, and to what kinds of number.
 public struct RegionRules: Sendable, Hashable {
   /// Region codes (`US`), calling codes for numbers without a region (`+883`), or `*` for all. Empty allows none.
@@ -15,11 +13,13 @@ public struct RegionRules: Sendable, Hashable {
     self.refusedTypes = refusedTypes
   }
 
-  func allows(_ region: String) -> Bool {
+  /// Whether messages may go to a region, by its ``PhoneNumber/regionKey``.
+  public func allows(_ region: String) -> Bool {
     allowed.contains(region) || allowed.contains("*")
   }
 
-  func refuses(_ type: NumberType) -> Bool {
+  /// Whether numbers of a type get no message.
+  public func refuses(_ type: NumberType) -> Bool {
     Self.alwaysRefused.contains(type) || refusedTypes.contains(type)
   }
 }
@@ -27,10 +27,7 @@ public struct RegionRules: Sendable, Hashable {
 extension PhoneNumber {
   /// The name under which its region is allowed and budgeted. A number that is possible and not valid belongs to no region, and
   /// counts to the main one of its country code.
-  var regionKey: String {
+  public var regionKey: String {
     [region, countryCodeRegion].compactMap { $0 }.first { $0 != Self.noCountry } ?? "+\(countryCode)"
   }
-
-  /// What libphonenumber calls the region of country codes that belong to no country.
-  private static let noCountry = "001"
 }
