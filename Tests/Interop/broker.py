@@ -7,12 +7,15 @@ import urllib.parse
 import urllib.request
 
 
-def management(path, method="GET"):
+def management(path, method="GET", body=None):
     """Asks the management API of the broker."""
     url = urllib.parse.urlsplit(os.environ["COUNTERSIGN_TEST_MANAGEMENT_URL"])
     request = urllib.request.Request(f"http://{url.hostname}:{url.port}{path}", method=method)
     login = base64.b64encode(f"{url.username}:{url.password}".encode()).decode()
     request.add_header("Authorization", f"Basic {login}")
+    if body is not None:
+        request.add_header("Content-Type", "application/json")
+        request.data = json.dumps(body).encode()
     with urllib.request.urlopen(request, timeout=20) as response:
         return json.loads(response.read() or "null")
 

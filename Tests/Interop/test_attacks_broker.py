@@ -2,6 +2,8 @@
 
 import os
 import re
+import shlex
+import subprocess
 import time
 import unittest
 import urllib.parse
@@ -14,7 +16,7 @@ import broker
 import simulator
 import stack
 from countersign_client import Client
-from process import Process
+from process import BINARIES, Process
 
 # More than the bound of the policy for queues that services own, in messages and in bytes.
 EVENTS = 20_000
@@ -139,6 +141,68 @@ class RightsTest(AttackTest):
         queue = channel.queue_declare("", exclusive=True, arguments={
             "x-max-length": 1, "x-overflow": "reject-publish"}).method.queue
         self.assert_refused(lambda: channel.queue_bind(queue, "countersign.results", "sms.delivery.delivered"))
+
+
+class CheckTest(AttackTest):
+    """What somebody with an administrator's rights has changed is found, and set right again."""
+
+    def topology(self, *arguments, administrator=True):
+        environment = dict(os.environ)
+        if administrator:
+            environment["COUNTERSIGN_MANAGEMENT_URL"] = os.environ["COUNTERSIGN_TEST_MANAGEMENT_URL"]
+        done = subprocess.run(
+            [BINARIES / "countersign", "topology", *arguments], env=environment, stdin=subprocess.DEVNULL,
+            capture_output=True, text=True, timeout=60, check=False)
+        return done.returncode, done.stdout + done.stderr
+
+    def test_who_may_not_see_users_says_so(self):
+        code, text = self.topology("check", administrator=False)
+        self.assertEqual(code, 77, text)
+        self.assertIn("an administrator runs", text)
+        code, text = self.topology("check", "--without-users", administrator=False)
+        self.assertEqual(code, 0, text)
+
+    def test_a_user_that_may_speak_for_others_is_found(self):
+        self.assertEqual(self.topology("check")[0], 0)
+        broker.management("/api/users/mallory", "PUT", {"password": uuid.uuid4().hex, "tags": "impersonator"})
+        self.addCleanup(broker.management, "/api/users/mallory", "DELETE")
+        code, text = self.topology("check")
+        self.assertEqual(code, 1, text)
+        self.assertIn("user mallory has the tag impersonator", text)
+
+    def test_rights_that_were_widened_are_found_and_set_right(self):
+        path = "/api/permissions/%2F/service"
+        rights = broker.management(path)
+        limits = broker.management("/api/user-limits/service")
+        broker.management("/api/user-limits/service/max-channels", "DELETE")
+        broker.management(path, "PUT", {**rights, "write": ".*"})
+        self.addCleanup(broker.management, path, "PUT", rights)
+        code, text = self.topology("check")
+        self.assertEqual(code, 1, text)
+        self.assertIn("rights of user service: write is .* instead of", text)
+        self.assertIn("user service has no limit max-channels", text)
+        code, text = self.topology("apply")
+        self.assertEqual(code, 0, text)
+        self.assertEqual(broker.management(path), rights)
+        self.assertEqual(broker.management("/api/user-limits/service"), limits)
+
+    def test_a_service_gets_a_user_of_its_own(self):
+        code, text = self.topology("user", "billing", "--like", "service")
+        self.assertEqual(code, 0, text)
+        self.addCleanup(broker.management, "/api/users/billing", "DELETE")
+        for line in text.splitlines():
+            program, *arguments = shlex.split(line)
+            subprocess.run([os.environ["COUNTERSIGN_TEST_BROKER_CTL"], program, "--quiet", *arguments],
+                           stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=True)
+        code, text = self.topology("check")
+        self.assertEqual(code, 0, text)
+        self.assertIn("user billing has the rights of service", text)
+        known = urllib.parse.urlsplit(os.environ["COUNTERSIGN_AMQP_URL"])
+        client = Client(f"amqp://billing:PASSWORD@{known.hostname}:{known.port}")
+        self.addCleanup(client.close)
+        body = {"phoneNumber": german_number(), "app": "com.example.app"}
+        self.assertTrue(client.command("verification.start", body)["verificationID"])
+        self.assert_refused(lambda: client.channel.queue_declare("countersign.reply.service.mine"))
 
 
 class ForgottenQueueTest(AttackTest):

@@ -12,7 +12,8 @@ struct CurlManagement: ManagementTransport {
   private static let maxResponseBytes = 16 * 1_048_576
 
   func send(_ method: String, _ path: String, body: [UInt8]?) async throws(OperationsError) -> ManagementResponse {
-    var headers: HTTPHeaders = ["Accept": "application/json"]
+    // RabbitMQ refuses (406) to set a limit for whoever takes JSON alone, since it answers without a body.
+    var headers: HTTPHeaders = ["Accept": "application/json, */*"]
     if let credentials = address.credentials {
       headers.add(name: "Authorization", value: "Basic \(Base64.encode(Array(credentials.utf8)))")
     }
