@@ -44,6 +44,24 @@ import Testing
     #expect(try #require(transport.sent.first).message.userID == user)
   }
 
+  @Test func whatACodeIsForGoesAlong() async throws {
+    let started = FakeTransport()
+    await #expect(throws: ClientError.self) {
+      try await client(started).startVerification(
+        of: "+14155550123", app: "a", client: .init(ip: "192.0.2.1", instance: "i"), purpose: .secondFactorSignIn,
+        subject: "s", requester: "q")
+    }
+    let start = try StartVerification(json: try #require(started.sent.first).message.body)
+    #expect(start.purpose == .secondFactorSignIn && start.subject == "s" && start.requester == "q")
+    #expect(start.client?.instance == "i")
+    let checked = FakeTransport()
+    await #expect(throws: ClientError.self) {
+      try await client(checked).check("v", code: Secret("1"), app: "a", purpose: .secondFactorSignIn, subject: "s")
+    }
+    let check = try CheckVerification(json: try #require(checked.sent.first).message.body)
+    #expect(check.app == "a" && check.purpose == .secondFactorSignIn && check.subject == "s")
+  }
+
   @Test func withKeysTheCodeIsSealed() async throws {
     let sealer = Sealer(keys: try KeyRing(sealing: SymmetricKey(id: "k", bytes: Array(repeating: 1, count: 32))))
     let transport = FakeTransport()

@@ -58,6 +58,9 @@ struct RequesterTests {
       bench.clock.advance(by: .seconds(31))
       let refused = try await start(bench, requester: "a", ip: "192.0.2.1")
       #expect(refused.verificationID == first.verificationID && !refused.resent && refused.resendAfter > 500)
+      _ = try await bench.ask(CancelVerification(verificationID: first.verificationID))
+      let error = try await bench.error(StartVerification(phoneNumber: Bench.number, app: Bench.app, requester: "b"))
+      #expect(error.code == .tooManyAttempts && error.retryAfter != nil && !error.message.contains("1 messages"))
     }
   }
 

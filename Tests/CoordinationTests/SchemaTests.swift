@@ -40,6 +40,8 @@ struct SchemaTests {
     }
     await new.close()
     let verification = try #require(found)
+    #expect(verification.purpose == .signIn && verification.subject == nil && verification.requester.isEmpty)
+    #expect(verification.handles.isEmpty)
     #expect(verification.state == .canceled && !verification.askedLate && verification.messages == [.accepted])
   }
 }

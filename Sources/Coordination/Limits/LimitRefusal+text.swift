@@ -2,8 +2,8 @@ extension LimitRefusal {
   /// What was reached, for people.
   var text: String {
     switch scope {
-    case .numberShort: "this number was sent \(limit) messages within 10 minutes"
-    case .numberDay: "this number was sent \(limit) messages within 24 hours"
+    // How often a number was verified is nobody's business who asks for it.
+    case .numberShort, .numberDay: "no more messages go to this number for now"
     case .address: "\(limit) messages were asked for from this address within an hour"
     case .deviceSends: "\(limit) messages were asked for by this device within 24 hours"
     case .prefix: "\(limit) messages went to numbers like this one within 10 minutes"
@@ -19,7 +19,7 @@ extension LimitRefusal {
   /// The same, of what is no message.
   private var textOfOthers: String {
     switch scope {
-    case .checks: "\(limit) codes were checked for this number within an hour"
+    case .checks: "no more codes are compared for this number for now"
     case .addressWrongCodes: "\(limit) wrong codes came from this address within an hour"
     case .appWrongCodes: "\(limit) wrong codes were given back for this app within 24 hours"
     case .totalWrongCodes: "\(limit) wrong codes were given back within 24 hours"
