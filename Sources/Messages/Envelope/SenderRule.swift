@@ -11,10 +11,6 @@ public struct SenderRule: Sendable, Hashable {
   /// The users, beside the operator, whose `x-sender` is believed.
   private let believed: [String]
 
-  private init(believed: [String]) {
-    self.believed = believed
-  }
-
   /// The rule of a work queue: its consumer publishes again what it puts off, continues or buries.
   /// - Parameter user: the user that consumes the queue; nil when that is not known.
   public static func queue(consumedBy user: String?) -> SenderRule {
