@@ -8,7 +8,8 @@ public struct BrokerEndpoint: Sendable, Hashable, CustomStringConvertible, Custo
   public var port: Int
   /// The virtual host; `/` is the broker's default one.
   public var virtualHost: String
-  /// The user. Empty together with a client certificate means that the certificate says who we are (SASL EXTERNAL).
+  /// The user. With a client certificate and without a password the certificate says who we are (SASL EXTERNAL); the name is then the one
+  /// that the broker reads in it, for `user_id`.
   public var username: String
   /// The password. Never part of `description`.
   public var password: String

@@ -81,6 +81,28 @@ struct RevocationTests {
     #expect(revocation == done)
   }
 
+  @Test("What is known takes the place of unknown, never the reverse")
+  func laterWord() {
+    var first = revocation(notice: nil)
+    #expect(first.apply(.revokeFinished(report(.unknown)), at: now, under: policy) == [.announceFailed])
+    #expect(first.apply(.revokeFinished(report(.expired)), at: now, under: policy) == [])
+    #expect(first.apply(.revokeFinished(report(.accepted)), at: now, under: policy) == [.announceCompleted])
+    #expect(first.state == .completed && first.ending == .revoked && first.failure == nil)
+    #expect(first.apply(.revokeFinished(report(.unknown)), at: now, under: policy) == [])
+    #expect(first.apply(.revokeFinished(report(.refused)), at: now, under: policy) == [])
+    var second = revocation()
+    _ = second.apply(.revokeFinished(report(.accepted)), at: now, under: policy)
+    _ = second.apply(.noticeFinished(report(.unknown)), at: now, under: policy)
+    #expect(second.ending == .revokedNoticeUnknown)
+    #expect(second.apply(.noticeFinished(report(.accepted)), at: now, under: policy) == [])
+    #expect(second.ending == .revokedAndNotified)
+    // A token that is lost stays lost: only the user can revoke it.
+    var third = revocation()
+    _ = third.apply(.revokeFinished(report(.unknown, "LOST")), at: now, under: policy)
+    #expect(third.apply(.revokeFinished(report(.accepted)), at: now, under: policy) == [])
+    #expect(third.ending == .lost)
+  }
+
   @Test("What no worker reports on is given up, and a report after that is only noted")
   func givenUp() {
     var revocation = revocation()

@@ -99,6 +99,27 @@ final class FakeDeadQueue: DeadQueue {
       ])
   }
 
+  @Test(
+    "A redriven message keeps its first sender; what the broker itself has buried is not believed about it",
+    arguments: [
+      // Buried by its consumer.
+      ("sms.dispatch", "sms.dispatch.v1", "sms-worker", "coordinator", "coordinator"),
+      // As its sender wrote it, past the delivery limit.
+      ("sms.dispatch", "sms.dispatch.v1", "service", "coordinator", "service"),
+      ("sms.dispatch", "sms.dispatch.v1", "mail-worker", "coordinator", "mail-worker"),
+      ("sms.dispatch", "sms.dispatch.v1", nil, "operator", "unnamed"),
+      ("coordinator.commands", "conversion.lift.v1", "coordinator", "service", "service"),
+      ("coordinator.commands", "conversion.lift.v1", "service", "operator", "service"),
+      ("coordinator.results", "sms.dispatch.result.v1", "sms-worker", "coordinator", "coordinator"),
+      ("coordinator.results", "sms.dispatch.result.v1", "mail-worker", "coordinator", "mail-worker"),
+      ("coordinator.results", "sms.delivery.result.v1", "coordinator", "coordinator", "coordinator"),
+    ] as [(String, String, String?, String, String)])
+  func senderOfARedrive(queue: String, type: String, user: String?, stated: String, sender: String) {
+    let message = Message(headers: ["x-sender": .string(stated)], messageID: "m", type: type, userID: user)
+    let revived = DeadLetter(message: message, queue: queue).revived(redriveID: "r", by: "operator")
+    #expect(revived.userID == "operator" && revived.headers["x-sender"] == .string(sender))
+  }
+
   @Test func onlyWhatMatchesIsRedriven() async throws {
     let broker = FakeDeadQueue([Self.message("a"), Self.message("b"), Self.message("c")])
     _ = try await redrive(broker, DeadLetterFilter(ids: ["b"]))

@@ -78,7 +78,7 @@ extension Link {
     var properties = try PropertyEncoder(pool: pool).table(clientProperties(options))
     let heartbeat = Int32(clamping: options.heartbeat.components.seconds)
     let reply =
-      if endpoint.username.isEmpty, endpoint.tls?.certificateFile != nil {
+      if endpoint.password.isEmpty, endpoint.tls?.certificateFile != nil {
         cs_login_external(
           connection, endpoint.virtualHost, Int32(channel), frameBytes, heartbeat, &properties, "")
       } else {

@@ -30,7 +30,7 @@ extension AppProof {
   // MARK: Push
 
   private mutating func finishPush(_ report: PushReport, at now: UnixTime) -> [AppProofAction] {
-    guard push == .outstanding else { return [] }
+    guard push.takes(report.report.outcome) else { return [] }
     push = PhoneVerification.MessageProgress(report.report.outcome)
     note(report, at: now)
     switch report.report.outcome {

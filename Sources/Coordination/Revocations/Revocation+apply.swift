@@ -27,11 +27,13 @@ extension Revocation {
   private mutating func finishRevoke(
     _ report: JobReport, at now: UnixTime, under policy: RevocationPolicy
   ) -> [RevocationAction] {
-    guard !hasNoted([.revokeAccepted, .revokeRefused, .revokeExpired, .revokeUnknown]) else { return [] }
+    let isLaterWord = isLaterWord(report, [.revokeAccepted, .revokeRefused, .revokeExpired], .revokeUnknown)
+    guard isLaterWord || !hasNoted([.revokeAccepted, .revokeRefused, .revokeExpired, .revokeUnknown]) else { return [] }
     timeline.append(
       TimelineEntry(
         at: now, report, accepted: .revokeAccepted, refused: .revokeRefused, expired: .revokeExpired,
         unknown: .revokeUnknown))
+    if isLaterWord, state == .failed, ending == .unknown { return correct(report, at: now) }
     guard state == .revoking else { return [] }
     switch report.outcome {
     case .accepted: return revoked(at: now, under: policy)
@@ -41,6 +43,19 @@ extension Revocation {
       let isLost = report.reason?.code == OperationEnding.lost.rawValue
       return fail(isLost ? .lost : .unknown, report.reason ?? .revocationUnknown, at: now)
     }
+  }
+
+  /// Whether a worker now knows what another one has said that nobody knows: that of another host, where each has a ledger of its own.
+  private func isLaterWord(_ report: JobReport, _ known: Set<TimelineEntry.Kind>, _ unknown: TimelineEntry.Kind) -> Bool
+  {
+    (report.outcome == .accepted || report.outcome == .refused) && hasNoted([unknown]) && !hasNoted(known)
+  }
+
+  /// What is known takes the place of unknown. The address of the notice is forgotten by then.
+  private mutating func correct(_ report: JobReport, at now: UnixTime) -> [RevocationAction] {
+    report.outcome == .accepted
+      ? complete(.revoked, nil, at: now)
+      : fail(.refused, report.reason ?? VerificationFailure(code: "REFUSED"), at: now)
   }
 
   private mutating func revoked(at now: UnixTime, under policy: RevocationPolicy) -> [RevocationAction] {
@@ -55,13 +70,20 @@ extension Revocation {
   // MARK: Notice
 
   private mutating func finishNotice(_ report: JobReport, at now: UnixTime) -> [RevocationAction] {
+    let isLaterWord = isLaterWord(report, [.noticeAccepted, .noticeRefused, .noticeExpired], .noticeUnknown)
     guard hasNoted([.noticeQueued]),
-      !hasNoted([.noticeAccepted, .noticeRefused, .noticeExpired, .noticeUnknown])
+      isLaterWord || !hasNoted([.noticeAccepted, .noticeRefused, .noticeExpired, .noticeUnknown])
     else { return [] }
     timeline.append(
       TimelineEntry(
         at: now, report, accepted: .noticeAccepted, refused: .noticeRefused, expired: .noticeExpired,
         unknown: .noticeUnknown))
+    if isLaterWord, ending == .revokedNoticeUnknown {
+      // The event is out, and its ID is for one.
+      ending = report.outcome == .accepted ? .revokedAndNotified : .revokedNoticeRefused
+      failure = report.outcome == .accepted ? nil : report.reason ?? VerificationFailure(code: "REFUSED")
+      return []
+    }
     guard state == .notifying else { return [] }
     switch report.outcome {
     case .accepted: return complete(.revokedAndNotified, nil, at: now)

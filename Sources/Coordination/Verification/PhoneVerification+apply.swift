@@ -138,7 +138,7 @@ extension PhoneVerification {
 extension PhoneVerification.MessageProgress {
   /// Whether a report is news. Where workers of several hosts have ledgers of their own, one may say that nobody knows what became of a message
   /// that another has sent: what is known takes the place of that, never the reverse.
-  fileprivate func takes(_ outcome: JobReport.Outcome) -> Bool {
+  func takes(_ outcome: JobReport.Outcome) -> Bool {
     switch (self, outcome) {
     case (.outstanding, _), (.unknown, .accepted), (.unknown, .refused): true
     default: false
