@@ -14,6 +14,10 @@ enum HeaderJSON {
     case .repeatedName: throw JOSEError(.malformed, "the header of the \(text) has a member twice")
     case .somethingElse: break
     }
+    // What two readers would take for two different headers is none, at any depth.
+    guard !RepeatedNames.areIn(json) else {
+      throw JOSEError(.malformed, "the header of the \(text) has a member twice")
+    }
     do {
       let members = try reader.decode([String: Member].self, from: json)
       return (members.compactMapValues(\.string), members.filter { $0.value.string == nil }.map(\.key))

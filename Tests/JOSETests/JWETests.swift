@@ -105,6 +105,12 @@ import Testing
     (#"{"alg":"dir","enc":"A256GCM","kid":"2026-01""#, false),
     (#"{"alg":"dir","alg":"dir","enc":"A256GCM","kid":"2026-01"}"#, false),
     (#"{"alg":"dir","enc":"A256GCM","kid":"x","kid":"2026-01"}"#, false),
+    // Members that are not read count too, however deep they are, and a name that may be another one.
+    (#"{"alg":"dir","enc":"A256GCM","kid":"2026-01","x":1,"x":2}"#, false),
+    (#"{"alg":"dir","enc":"A256GCM","kid":"2026-01","x":[{"y":"1","y":"2"}]}"#, false),
+    (#"{"alg":"dir","enc":"A256GCM","kid":"2026-01","x":{"a":{"b":1,"c":{},"b":2}}}"#, false),
+    (#"{"alg":"dir","enc":"A256GCM","\u006bid":"x","kid":"2026-01","n":1}"#, false),
+    (#"{"alg":"dir","enc":"A256GCM","kid":"2026-01","x":[{"y":"1"},{"y":"2"}],"z":{"y":",\"y\":"}}"#, true),
   ])
   func headersInOtherFormsOfJSON(header: String, isTaken: Bool) throws {
     #expect(openingCode(try seal(header: header)) == (isTaken ? nil : .malformed))
