@@ -13,6 +13,8 @@ struct cms_options {
   MHD_AccessHandlerCallback on_access;
   void *(*on_target)(void *cls, const char *target, struct MHD_Connection *connection);
   MHD_RequestCompletedCallback on_completed;
+  MHD_AcceptPolicyCallback on_accept;
+  MHD_NotifyConnectionCallback on_connection;
   void *cls;
 };
 
@@ -21,13 +23,14 @@ struct cms_options {
 static inline struct MHD_Daemon *cms_start(const struct cms_options *o) {
   return MHD_start_daemon(
       MHD_USE_POLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC, 0,
-      NULL, NULL, o->on_access, o->cls,
+      o->on_accept, o->cls, o->on_access, o->cls,
       MHD_OPTION_LISTEN_SOCKET, o->listen_socket,
       MHD_OPTION_CONNECTION_LIMIT, o->connection_limit,
       MHD_OPTION_CONNECTION_TIMEOUT, o->idle_timeout_seconds,
       MHD_OPTION_CONNECTION_MEMORY_LIMIT, o->connection_memory_bytes,
       MHD_OPTION_URI_LOG_CALLBACK, o->on_target, o->cls,
       MHD_OPTION_NOTIFY_COMPLETED, o->on_completed, o->cls,
+      MHD_OPTION_NOTIFY_CONNECTION, o->on_connection, o->cls,
       MHD_OPTION_END);
 }
 

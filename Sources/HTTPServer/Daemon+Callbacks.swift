@@ -16,7 +16,9 @@ extension Daemon {
   func onCompleted(_ context: UnsafeMutablePointer<UnsafeMutableRawPointer?>?) {
     guard let pointer = context?.pointee else { return }
     context?.pointee = nil
-    end(Unmanaged<Exchange>.fromOpaque(pointer).takeRetainedValue())
+    let exchange = Unmanaged<Exchange>.fromOpaque(pointer).takeRetainedValue()
+    connections.waits(ConnectionTable.ID(exchange.connection))
+    end(exchange)
   }
 
   /// Called with the headers, then for each piece of the body, then with its end, and again after each resume.
@@ -59,8 +61,17 @@ extension Daemon {
 
   private static let tooLarge = HTTPServerResponse(status: 413, text: "The body is too large.\n")
 
+  /// Called when a connection was accepted, and before its socket is closed.
+  func onConnection(_ connection: OpaquePointer, hasStarted: Bool) {
+    let id = ConnectionTable.ID(connection)
+    guard hasStarted else { return connections.closed(id) }
+    connections.opened(
+      id, ClientKey(cms_client_address(connection)), descriptor: cms_connection_fd(connection))
+  }
+
   /// `MHD_NO` ends the connection.
   private func send(_ reply: HTTPServerReply, to exchange: Exchange) -> MHD_Result {
+    connections.waits(ConnectionTable.ID(exchange.connection))
     switch reply {
     case .close: return .NO
     case .reset:

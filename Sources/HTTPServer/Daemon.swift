@@ -1,4 +1,5 @@
 import CMicroHTTPD
+import Glibc
 import Synchronization
 
 /// What libmicrohttpd's thread calls: collects requests, runs the handler, sends replies.
@@ -15,10 +16,30 @@ final class Daemon: Sendable {
   let maxBodyBytes: Int
   private let handler: @Sendable (HTTPServerRequest) async -> HTTPServerReply
   private let state = Mutex(State())
+  let connections: ConnectionTable
+  private let turnedAway: @Sendable (HTTPServerTurnedAway) -> Void
 
-  init(maxBodyBytes: Int, handler: @escaping @Sendable (HTTPServerRequest) async -> HTTPServerReply) {
+  init(
+    maxBodyBytes: Int, connections: ConnectionTable, turnedAway: @escaping @Sendable (HTTPServerTurnedAway) -> Void,
+    handler: @escaping @Sendable (HTTPServerRequest) async -> HTTPServerReply
+  ) {
     self.maxBodyBytes = maxBodyBytes
+    self.connections = connections
+    self.turnedAway = turnedAway
     self.handler = handler
+  }
+
+  /// Daemon's thread: whether a client may connect.
+  func accepts(_ client: ClientKey) -> Bool {
+    let accepts = connections.accepts(client)
+    if !accepts { turnedAway(.client) }
+    return accepts
+  }
+
+  /// Ends what has kept the server waiting for too long. Any thread.
+  func endLate() {
+    let count = connections.endLate { shutdown($0, Int32(SHUT_RDWR)) }
+    for _ in 0..<count { turnedAway(.late) }
   }
 
   /// Daemon's thread: a request is complete. Its connection sleeps until the handler has replied.
@@ -32,6 +53,7 @@ final class Daemon: Sendable {
       return true
     }
     guard accepted else { return }
+    connections.handles(ConnectionTable.ID(exchange.connection))
     // Unstructured, since it starts in a C callback; `stop` cancels it when its grace is over.
     let task = Task { [handler] in exchange.complete(await handler(request)) }
     let isLate = state.withLock { state in

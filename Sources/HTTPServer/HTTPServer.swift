@@ -23,14 +23,19 @@ public final class HTTPServer: Sendable {
   ///   - port: The port, or 0 for any that is free.
   ///   - maxBodyBytes: The longest body; a longer one is answered with 413 and never reaches the handler.
   ///   - limits: Connections, idle time, memory.
+  ///   - turnedAway: Is told of each connection that was closed because of a limit for single clients. Must not block.
   ///   - handler: Answers a request. It is cancelled when the server stops and its grace is over.
   /// - Throws: `HTTPServerError` when it cannot listen there.
   public init(
     host: String, port: UInt16, maxBodyBytes: Int, limits: HTTPServerLimits = HTTPServerLimits(),
+    turnedAway: @escaping @Sendable (HTTPServerTurnedAway) -> Void = { _ in },
     handler: @escaping @Sendable (HTTPServerRequest) async -> HTTPServerReply
   ) throws(HTTPServerError) {
     let socket = try ListeningSocket.open(host: host, port: port)
-    let daemon = Daemon(maxBodyBytes: maxBodyBytes, handler: handler)
+    let connections = ConnectionTable(
+      maxPerClient: limits.connectionsPerClient, requestTime: limits.requestTime)
+    let daemon = Daemon(
+      maxBodyBytes: maxBodyBytes, connections: connections, turnedAway: turnedAway, handler: handler)
     guard let handle = Handle(daemon: daemon, socket: socket.descriptor, limits: limits) else {
       close(socket.descriptor)
       throw HTTPServerError(code: .failed, description: "cannot start the server on \(host):\(socket.port)")

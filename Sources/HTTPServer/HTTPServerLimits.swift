@@ -4,6 +4,12 @@ public struct HTTPServerLimits: Sendable {
   public var connections: UInt32
   /// How long a connection may be silent between requests, or in the middle of one, before it is closed. Whole seconds.
   public var idleTimeout: Duration
+  /// Open connections of one client (an IPv4 address, or an IPv6 network of 64 bits); further ones are closed at once. `nil`: as
+  /// many as there are. Behind a front all are the front's.
+  public var connectionsPerClient: Int?
+  /// How long a request may take to arrive whole, from the opening of the connection or the end of the request before, and then the
+  /// answer to be taken; in between the handler takes its time. The connection is closed then. `nil`: as long as it is not silent.
+  public var requestTime: Duration?
   /// Memory of one connection for request line, headers and the answer's headers; a request with more gets 431 or is closed.
   public var connectionMemoryBytes: Int
 
@@ -11,12 +17,20 @@ public struct HTTPServerLimits: Sendable {
   ///
   /// - Parameters:
   ///   - connections: Open connections, 1 to 65,535.
+  ///   - connectionsPerClient: At least 1.
   ///   - idleTimeout: Whole seconds, at least 1.
+  ///   - requestTime: Positive; kept within a second.
   ///   - connectionMemoryBytes: At least 4,096.
-  public init(connections: UInt32 = 1_024, idleTimeout: Duration = .seconds(60), connectionMemoryBytes: Int = 32_768) {
+  public init(
+    connections: UInt32 = 1_024, connectionsPerClient: Int? = nil, idleTimeout: Duration = .seconds(60),
+    requestTime: Duration? = nil, connectionMemoryBytes: Int = 32_768
+  ) {
     precondition((1...65_535).contains(connections) && idleTimeout >= .seconds(1) && connectionMemoryBytes >= 4_096)
+    precondition(connectionsPerClient.map { $0 >= 1 } ?? true && requestTime.map { $0 > .zero } ?? true)
     self.connections = connections
+    self.connectionsPerClient = connectionsPerClient
     self.idleTimeout = idleTimeout
+    self.requestTime = requestTime
     self.connectionMemoryBytes = connectionMemoryBytes
   }
 }

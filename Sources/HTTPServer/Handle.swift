@@ -5,7 +5,7 @@ import Synchronization
 
 /// Owns `struct MHD_Daemon`, from its start to its stop, and keeps the `Daemon` alive that its thread calls.
 ///
-/// `@unchecked Sendable`: `pointer` is written in `init` only, and `MHD_quiesce_daemon` and `MHD_stop_daemon` are called on
+/// `@unchecked Sendable`: `pointer` and `watch` are written in `init` only, and `MHD_quiesce_daemon` and `MHD_stop_daemon` are called on
 /// one serial queue, each once.
 final class Handle: @unchecked Sendable {
   private enum Phase { case listening, quiet, stopped }
@@ -14,6 +14,8 @@ final class Handle: @unchecked Sendable {
   private let queue = DispatchQueue(label: "countersign.http-server.stop")
   private let retained: Unmanaged<Daemon>
   private let phase = Mutex(Phase.listening)
+  /// Ends late connections.
+  private let watch: (any DispatchSourceTimer)?
 
   /// Starts the daemon's thread; `nil` when libmicrohttpd cannot. The socket is then still the caller's.
   init?(daemon: Daemon, socket: Int32, limits: HTTPServerLimits) {
@@ -35,11 +37,30 @@ final class Handle: @unchecked Sendable {
       let exchange = Unmanaged<Exchange>.fromOpaque(pointer).takeUnretainedValue()
       return daemon.onAccess(exchange, method: method, data: data, size: size, isFirst: exchange.isFirstCall())
     }
+    options.on_accept = { cls, address, _ in
+      guard let cls else { return .NO }
+      return Unmanaged<Daemon>.fromOpaque(cls).takeUnretainedValue().accepts(ClientKey(address)) ? .YES : .NO
+    }
+    options.on_connection = { cls, connection, _, change in
+      guard let cls, let connection else { return }
+      Unmanaged<Daemon>.fromOpaque(cls).takeUnretainedValue()
+        .onConnection(connection, hasStarted: change == .CONNECTION_NOTIFY_STARTED)
+    }
     guard let pointer = cms_start(&options) else {
       retained.release()
       return nil
     }
     self.pointer = pointer
+    watch = limits.requestTime == nil ? nil : Self.watch(daemon, queue)
+  }
+
+  /// Looks once a second for what is late.
+  private static func watch(_ daemon: Daemon, _ queue: DispatchQueue) -> any DispatchSourceTimer {
+    let timer = DispatchSource.makeTimerSource(queue: queue)
+    timer.schedule(deadline: .now() + .seconds(1), repeating: .seconds(1), leeway: .milliseconds(200))
+    timer.setEventHandler { [weak daemon] in daemon?.endLate() }
+    timer.resume()
+    return timer
   }
 
   /// Closes the listening socket; connections go on.
@@ -56,6 +77,7 @@ final class Handle: @unchecked Sendable {
         return phase != .stopped
       }
       if isFirst {
+        watch?.cancel()
         MHD_stop_daemon(pointer)
         retained.release()
       }

@@ -13,6 +13,9 @@ public struct KeyRing: Sendable, CustomStringConvertible {
   /// The keys that open, by their IDs. The sealing one is among them.
   public let opening: [String: SymmetricKey]
 
+  /// Whether what is not sealed at all is refused where a sealed text is looked for.
+  public var requiresSealing = false
+
   /// - Parameters:
   ///   - sealing: the key that seals.
   ///   - others: more keys that open.

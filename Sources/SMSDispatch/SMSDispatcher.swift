@@ -15,7 +15,7 @@ public struct SMSDispatcher: Sendable {
   /// What keeps the lanes' own connections up. To be started before the worker, so that they are stopped after it.
   public let services: [SMPPService]
   private let transports: [CurlTransport]
-  private let callbacks: CallbackAddresses?
+  private let taking: ReceiptSettings.Taking?
   private let receipts: [String: any ReceiptSource]
 
   /// - Parameters:
@@ -32,9 +32,10 @@ public struct SMSDispatcher: Sendable {
     guard let templates = configuration.templates.templates else {
       throw SMSDispatchError(.invalidConfiguration, "templates.directory: the templates have problems")
     }
-    callbacks = configuration.receipts.addresses
+    taking = configuration.receipts.taking
     let factory = LaneFactory(
-      tables: configuration.tables, callbacks: callbacks, transliteration: configuration.transliteration, clock: clock,
+      tables: configuration.tables, callbacks: taking?.addresses, transliteration: configuration.transliteration,
+      clock: clock,
       sink: sink, log: log)
     var routes: [LaneRoute] = []
     var transports: [CurlTransport] = []
@@ -67,13 +68,17 @@ public struct SMSDispatcher: Sendable {
     }
   }
 
-  /// What takes the providers' reports, if the configuration asks for them. It answers as soon as it is made.
+  /// What takes the providers' reports, if the configuration asks for them. It listens as soon as it is made.
   ///
   /// - Parameters:
   ///   - broker: Where the reports go.
   ///   - context: What the services of the process share.
-  public func receiptService(_ broker: BrokerConfiguration, _ context: ServiceContext) -> ReceiptService? {
-    callbacks.map { ReceiptService($0, sources: receipts, broker, context) }
+  /// - Throws: when the port cannot be listened on.
+  public func receiptService(
+    _ broker: BrokerConfiguration, _ context: ServiceContext
+  ) throws(StartError) -> ReceiptService? {
+    guard let taking else { return nil }
+    return try ReceiptService(taking, sources: receipts, broker, context)
   }
 
   /// Ends the connections to the providers; calls under way fail.

@@ -27,7 +27,7 @@ import WorkerRuntime
         } else {
           codes
         }
-      let receipts = dispatcher.receiptService(configuration.common.broker, context)
+      let receipts = try dispatcher.receiptService(configuration.common.broker, context)
       // They stop in the reverse order: jobs first, then the sessions that they need, then what takes the sessions' receipts.
       let before: [(any Service)?] = [forwarder, receipts]
       return before.compactMap { $0 } + dispatcher.services as [any Service] + [jobs]

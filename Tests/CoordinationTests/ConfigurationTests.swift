@@ -90,6 +90,9 @@ struct ConfigurationTests {
     #expect(
       FileManager.default.createFile(
         atPath: keys, contents: Data(#"{"keys":[{"kty":"oct","kid":"k","alg":"A256GCM","k":"\#(key)"}]}"#.utf8)))
+    for path in [secret, keys] {
+      try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
+    }
     let loaded = try CoordinatorConfiguration.load(
       file: path,
       environment: [

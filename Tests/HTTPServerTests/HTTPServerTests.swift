@@ -195,4 +195,46 @@ struct HTTPServerTests {
     await server.stop()
     #expect(await answer.text.isEmpty)
   }
+
+  @Test func aRequestThatDoesNotEndIsEndedAndOneThatIsHandledIsNot() async throws {
+    let told = Mutex<[HTTPServerTurnedAway]>([])
+    let server = try HTTPServer(
+      host: "127.0.0.1", port: 0, maxBodyBytes: 1024,
+      limits: HTTPServerLimits(requestTime: .milliseconds(300)),
+      turnedAway: { reason in told.withLock { $0.append(reason) } },
+      handler: { _ in
+        // Longer than a request may take: the client is not the one who is slow.
+        while told.withLock({ $0.isEmpty }) { await Task.yield() }
+        return .respond(HTTPServerResponse(status: 200, text: "ok"))
+      })
+    async let whole = RawClient.get(port: server.port, "/")
+    let half = await RawClient.exchange(
+      port: server.port, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nhalf")
+    #expect(half == RawAnswer(text: "", end: .orderly))
+    #expect(await whole.status == 200)
+    #expect(told.withLock { $0 } == [.late])
+    await server.stop()
+  }
+
+  @Test func aClientWithTooManyConnectionsIsTurnedAway() async throws {
+    let told = Mutex<[HTTPServerTurnedAway]>([])
+    let server = try HTTPServer(
+      host: "127.0.0.1", port: 0, maxBodyBytes: 1024,
+      limits: HTTPServerLimits(connectionsPerClient: 1), turnedAway: { reason in told.withLock { $0.append(reason) } },
+      handler: { _ in
+        // Until the other one was turned away.
+        while told.withLock({ $0.isEmpty }) { await Task.yield() }
+        return .respond(HTTPServerResponse(status: 200, text: "ok"))
+      })
+    async let first = RawClient.get(port: server.port, "/")
+    async let second = RawClient.get(port: server.port, "/")
+    let statuses = await [first.status, second.status]
+    #expect(statuses.compactMap(\.self) == [200])
+    #expect(told.withLock { $0 } == [.client])
+    // The server may notice the end of the first one a moment after its client.
+    var status: Int?
+    while status == nil { status = await RawClient.get(port: server.port, "/").status }
+    #expect(status == 200)
+    await server.stop()
+  }
 }

@@ -47,6 +47,9 @@ class Process:
         if name == "simulator":
             # The stack's own has that port.
             self.variables["COUNTERSIGN_SMPP_PORT"] = str(free_port())
+        if name == "sms-worker":
+            self.receipts_port = free_port()
+            self.variables["COUNTERSIGN_RECEIPTS_PORT"] = str(self.receipts_port)
         self.arguments = ["--config", str(self.file)]
         self.running = None
 

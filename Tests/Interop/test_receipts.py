@@ -173,15 +173,16 @@ class ReceiptTest(unittest.TestCase):
 
     def test_a_report_that_nobody_signed_is_refused_and_counted(self):
         worker = os.environ["COUNTERSIGN_SMS_WORKER_URLS"].split(",")[0]
+        receipts = os.environ["COUNTERSIGN_STACK_RECEIPTS_URLS"].split(",")[0]
         request = urllib.request.Request(
-            worker + "/receipts/twilio?job=a.sms.1&t=1&mac=AAAA",
+            receipts + "/receipts/twilio?job=a.sms.1&t=1&mac=AAAA",
             data=b"MessageSid=SM1&MessageStatus=delivered",
             headers={"X-Twilio-Signature": "AAAA"},
         )
         self.assert_refused(request, worker, "twilio")
         query = "/1/AAAA/a.sms.1?status=delivered&messageId=1&timestamp=1&sig=00"
         for lane in ["vonage", "messagebird"]:
-            self.assert_refused(urllib.request.Request(f"{worker}/receipts/{lane}{query}"), worker, lane)
+            self.assert_refused(urllib.request.Request(f"{receipts}/receipts/{lane}{query}"), worker, lane)
 
     def assert_refused(self, request, worker, lane):
         with self.assertRaises(urllib.error.HTTPError) as refused:

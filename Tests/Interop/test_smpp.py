@@ -29,7 +29,7 @@ WINDOW = 50
 LANE = """
 lanes: [{{
   name: "smpp", type: "smpp", host: "127.0.0.1", port: {port}, systemID: "interop", passwordFile: "{password}",
-  from: "Example", window: {window}, concurrency: 200, timeoutSeconds: {timeout}, {more}
+  from: "Example", window: {window}, concurrency: 200, timeoutSeconds: {timeout}, tls: {tls}, {more}
 }}],
 }}
 """
@@ -71,14 +71,14 @@ class SMPPTest(unittest.TestCase):
         self.addCleanup(server.__exit__)
         return server
 
-    def worker(self, timeout=5, more="", window=WINDOW, says="bound to the SMPP server"):
+    def worker(self, timeout=5, more="", tls="false", window=WINDOW, says="bound to the SMPP server"):
         """Starts a worker whose only lane leads to the server, and waits until it says that it is bound."""
         worker = Process("sms-worker")
         self.addCleanup(self.end, worker)
         password = pathlib.Path(worker.directory.name) / "password"
         password.write_text("sesame\n")
         password.chmod(0o600)
-        lane = LANE.format(port=self.smsc.port, password=password, window=window, timeout=timeout, more=more)
+        lane = LANE.format(port=self.smsc.port, password=password, window=window, timeout=timeout, tls=tls, more=more)
         text = re.sub(r"\n *lanes: \[.*", lambda _: lane, worker.file.read_text(), flags=re.DOTALL)
         worker.file.write_text(text)
         worker.start()
@@ -336,10 +336,10 @@ class SMPPTest(unittest.TestCase):
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(secrets / "front-cert.pem", secrets / "front-key.pem")
         self.smsc = self.server(tls=context)
-        self.worker(more=f'tls: true, caFile: "{secrets / "ca.pem"}"')
+        self.worker(tls="true", more=f'caFile: "{secrets / "ca.pem"}"')
         self.assertEqual(self.results(self.send(text="a" * 1000))[0]["outcome"], "accepted")
         # The system's authorities do not know this one.
-        worker = self.worker(more="tls: true", says="no session with the SMPP server")
+        worker = self.worker(tls="true", says="no session with the SMPP server")
         self.assertIn("the certificate is not trusted", worker.output())
 
     def test_a_stop_unbinds_and_loses_nothing(self):

@@ -34,6 +34,15 @@ import Testing
     #expect(variables.code == field)
   }
 
+  @Test func plainTextIsRefusedWhereSealingIsRequired() throws {
+    var keys = try KeyRing(sealing: key("a", 1))
+    keys.requiresSealing = true
+    let field = SecretField(Secret("123456"))
+    #expect(throws: SealError.notSealed) { try Sealer(keys: keys).open(field, for: Self.context) }
+    #expect(
+      try Sealer(keys: keys).open(sealer().seal(Secret("1"), for: Self.context), for: Self.context).reveal() == "1")
+  }
+
   @Test func plainTextPassesThrough() throws {
     let field = SecretField(Secret("123456"))
     #expect(!field.isSealed)
@@ -51,6 +60,46 @@ import Testing
   func aFieldThatWasMovedIsRefused(context: SealContext, differs: String) throws {
     let field = try sealer().seal(Secret("123456"), for: Self.context)
     #expect(throws: SealError.moved(differs)) { try sealer().open(field, for: context) }
+  }
+
+  private func job(_ change: (inout SMSDispatchJob.Variables) -> Void = { _ in }, template: String = "verification")
+    -> SMSDispatchJob
+  {
+    var variables = SMSDispatchJob.Variables(appName: "Größe \"1\"", domain: "example.com")
+    change(&variables)
+    return SMSDispatchJob(
+      to: "+14155550123", content: .template(name: template, languageCode: "de", variables: variables),
+      deadline: UnixTime(seconds: 100))
+  }
+
+  @Test func whoTheCodeIsShownForIsBound() throws {
+    let field = try sealer().seal(Secret("123456"), for: job().sealContext(messageID: "v.sms.1"))
+    #expect(try sealer().open(field, for: job().sealContext(messageID: "v.sms.1")).reveal() == "123456")
+    for (changed, name) in [
+      (job { $0.domain = "evil.example" }, "domain"), (job { $0.domain = nil }, "domain"),
+      (job { $0.appName = "Bank" }, "appName"), (job { $0.androidHash = "FA+9qCX9VSu" }, "androidHash"),
+      (job(template: "other"), "template"),
+    ] {
+      #expect(throws: SealError.moved(name)) {
+        try sealer().open(field, for: changed.sealContext(messageID: "v.sms.1"))
+      }
+    }
+  }
+
+  @Test func aSealThatBindsNoFieldsOpensAsBefore() throws {
+    let field = try sealer().seal(Secret("123456"), for: Self.context)
+    #expect(try sealer().open(field, for: job().sealContext(messageID: "v.sms.1")).reveal() == "123456")
+  }
+
+  @Test func aSealThatBindsWhatIsNotKnownHereIsRefused() throws {
+    let fields = [SealContext.Field("domain", "example.com"), SealContext.Field("color", nil)]
+    let context = SealContext(
+      messageType: SMSDispatchJob.type, messageID: "v.sms.1", recipient: "+14155550123", fields: fields)
+    let field = try sealer().seal(Secret("123456"), for: context)
+    #expect(throws: SealError.moved("bound")) {
+      try sealer().open(field, for: job().sealContext(messageID: "v.sms.1"))
+    }
+    #expect(throws: SealError.moved("bound")) { try sealer().open(field, for: Self.context) }
   }
 
   @Test func aFieldWithoutContextIsRefused() throws {

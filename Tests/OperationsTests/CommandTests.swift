@@ -17,11 +17,11 @@ final class FakeBackend: OperatorBackend {
   let jobs = Mutex<[EnqueuedJob]>([])
 
   init(
-    management: FakeManagement = FakeManagement(), dead: [Message] = [],
+    management: FakeManagement = FakeManagement(), dead: [Message] = [], deadIn: String = "sms.dispatch.dead",
     reply: Result<JSONValue, OperationsError> = .failure(OperationsError(.unavailable, "nobody"))
   ) {
     self.management = management
-    self.dead = FakeDeadQueue(dead)
+    self.dead = FakeDeadQueue(dead, queue: deadIn)
     self.reply = reply
   }
 
@@ -316,10 +316,21 @@ struct Run {
     #expect(revealed.output.contains("654321"))
   }
 
+  @Test func withoutAQueueAllAreLookedAt() async {
+    let backend = FakeBackend(dead: [DeadLettersTests.message("a")], deadIn: "mail.relay.dead")
+    let listed = await Run(backend, "dead", "list")
+    #expect(listed.output.contains("mail.relay") && listed.output.contains("NOT_JSON"), "\(listed.output)")
+    let again = FakeBackend(dead: [DeadLettersTests.message("a")], deadIn: "mail.relay.dead")
+    #expect(await Run(again, "dead", "list", "--queue", "sms.dispatch").output.contains("no dead letter matches"))
+    // What changes something changes one queue.
+    _ = await Run(again, "dead", "drop", "--yes")
+    #expect(again.dead.left == ["a"])
+  }
+
   @Test func aLetterThatIsNotThereIsSaidSo() async {
     let run = await Run(FakeBackend(), "dead", "show", "nothing")
     #expect(run.code == .failure)
-    #expect(run.error.contains("there is no dead letter nothing of sms.dispatch"))
+    #expect(run.error.contains("there is no dead letter nothing of coordinator.commands, "))
   }
 
   @Test func keysAreReadBackByTheirReader() async throws {

@@ -16,8 +16,11 @@ final class FakeDeadQueue: DeadQueue {
 
   let contents: Mutex<Contents>
   let user = "operator"
+  /// The one that has something.
+  private let queue: String
 
-  init(_ messages: [Message], answer: PublishOutcome = .confirmed) {
+  init(_ messages: [Message], answer: PublishOutcome = .confirmed, queue: String = "sms.dispatch.dead") {
+    self.queue = queue
     contents = Mutex(Contents(waiting: messages.map { Delivery(message: $0) }, answer: answer))
   }
 
@@ -25,7 +28,8 @@ final class FakeDeadQueue: DeadQueue {
   var published: [Publication] { contents.withLock { $0.published } }
 
   func take(from queue: String) async throws(AMQPError) -> (delivery: Delivery, remaining: Int)? {
-    contents.withLock {
+    guard queue == self.queue else { return nil }
+    return contents.withLock {
       if $0.waiting.isEmpty { return nil }
       let delivery = $0.waiting.removeFirst()
       $0.taken.append(delivery)

@@ -31,8 +31,9 @@ private struct MailFixture {
     defer { try? FileManager.default.removeItem(atPath: directory) }
     let config = "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/") + "/Config"
     try Data(key.utf8).write(to: URL(filePath: directory + "/key.pem"))
+    try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: directory + "/key.pem")
     let text = """
-      {broker: {url: "amqp://a@localhost/"}, templates: {directory: "\(config)/templates/mail", appName: "Example"},
+      {allowNoKeys: true, broker: {url: "amqp://a:b@localhost/"}, templates: {directory: "\(config)/templates/mail", appName: "Example"},
        providersDirectory: "\(config)/providers", relay: {registeredSources: [\(registered)]},
        senders: [{from: "hello@example.com", envelopeFrom: "\(envelope)", keys: [{selector: "ed", keyFile: "key.pem"}]}],
        lanes: [{name: "a", host: "127.0.0.1", port: 1, security: "none"}]}
@@ -72,6 +73,7 @@ private struct MailFixture {
       ("example.com", ["v=spf1 -all", "v=spf1 ~all"], "SPF", .failed),
       ("example.com", ["v=spf1 +all"], "SPF", .failed), ("example.com", ["v=spf1 -all"], "SPF", .warning),
       ("example.com", ["v=spf1 mx"], "SPF", .warning),
+      ("example.com", ["v=spf1 include:_spf.example.net ?all"], "SPF", .warning),
       ("example.com", ["v=spf1 " + String(repeating: "include:a.example ", count: 11) + "-all"], "SPF", .failed),
       ("ed._domainkey.example.com", [], "DKIM", .failed),
       ("ed._domainkey.example.com", ["v=DKIM1; p="], "DKIM", .failed),
@@ -87,6 +89,25 @@ private struct MailFixture {
       all[name] = records
       let found = try await fixture.findings(all)
       #expect(found[check] == status)
+    }
+  }
+
+  @Test func lookUpsOfWhatIsIncludedCount() async throws {
+    try await MailFixture.with { fixture in
+      var all = Self.good
+      all["example.com"] = ["v=spf1 include:a.example include:b.example -all"]
+      all["a.example"] = ["v=spf1 a mx exists:c.example redirect=d.example"]
+      all["b.example"] = ["v=spf1 include:a.example ~all"]
+      all["d.example"] = ["v=spf1 ip4:192.0.2.1 -all"]
+      // 2 of its own, 4 of a.example, 1 and again 4 of b.example: 11.
+      var found = try await fixture.findings(all)
+      #expect(found["SPF"] == .failed)
+      all["b.example"] = ["v=spf1 ip4:192.0.2.0/24 ~all"]
+      found = try await fixture.findings(all)
+      #expect(found["SPF"] == .ok)
+      all["b.example"] = ["v=spf1 include:b.example include:example.com ~all"]
+      found = try await fixture.findings(all)
+      #expect(found["SPF"] == .ok)
     }
   }
 

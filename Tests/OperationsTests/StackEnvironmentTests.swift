@@ -86,6 +86,14 @@ import Testing
     #expect(said.contains("allowPlaintext"))
     #expect(!said.contains("hunter2"))
   }
+
+  @Test("Neither does any password of the broker")
+  func plaintextBrokerIsRefused() async throws {
+    let environment = ["COUNTERSIGN_OPERATOR_AMQP_URL": "amqp://operator:hunter2@broker.example"]
+    let said = try await error(["dead", "list"], environment: environment)
+    #expect(said.contains("use amqps://, or set operator.amqp.allowPlaintext"))
+    #expect(!said.contains("hunter2"))
+  }
 }
 
 @Suite("The units of systemd") struct SystemdUnitTests {
@@ -98,6 +106,21 @@ import Testing
     for unit in units {
       let stem = unit.replacing("@.service", with: "@1.service")
       #expect(target.contains(stem), "\(unit) is not in Wants=")
+    }
+  }
+
+  @Test("Every unit keeps its keys, its ports and its memory to itself")
+  func unitsAreClosed() throws {
+    let directory = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../deploy/systemd").path
+    for unit in try FileManager.default.contentsOfDirectory(atPath: directory) where unit.hasSuffix(".service") {
+      let lines = try String(contentsOfFile: "\(directory)/\(unit)", encoding: .utf8).split(separator: "\n").map(
+        String.init)
+      for line in [
+        "KeyringMode=private", "SocketBindDeny=any", "LimitCORE=0", "NoNewPrivileges=yes", "CapabilityBoundingSet=",
+        "LoadCredential=keys.json:/etc/countersign/secrets/keys.json", "Environment=COUNTERSIGN_KEYS_FILE=%d/keys.json",
+      ] {
+        #expect(lines.contains(line), "\(unit): \(line)")
+      }
     }
   }
 }

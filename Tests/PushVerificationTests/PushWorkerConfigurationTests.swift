@@ -24,7 +24,8 @@ import WorkerRuntime
       try write(Sample.accountFile(), to: "account.json")
       try write(Sample.accountFile(["token_uri": "http://tokens.example/token"]), to: "unprotected.json")
       try write(
-        #"{broker: {url: "amqp://u@127.0.0.1/"}, lanes: \#(lanes), apps: \#(apps), \#(rest)}"#, to: "worker.json5")
+        #"{allowNoKeys: true, broker: {url: "amqp://u:p@127.0.0.1/"}, lanes: \#(lanes), apps: \#(apps), \#(rest)}"#,
+        to: "worker.json5")
     }
 
     deinit { try? FileManager.default.removeItem(atPath: path) }
@@ -177,9 +178,13 @@ import WorkerRuntime
     }
   }
 
-  @Test func tokensThatCrossTheNetworkReadableAreWarnedOf() throws {
+  @Test func tokensThatCrossTheNetworkReadableAreRefusedUnlessThatIsAllowed() throws {
     let lane = Self.account.replacing("account.json", with: "unprotected.json")
-    let directory = try Directory(lanes: "[\(lane)}]", apps: #"{a: {recaptcha: {siteKey: "k"}}}"#)
+    let refused = try problems(lanes: "[\(lane)}]", apps: #"{a: {recaptcha: {siteKey: "k"}}}"#)
+    #expect(refused.contains("lanes.0.serviceAccountFile: has a token_uri that is http:// to another machine"))
+    #expect(refused.contains("set lanes.0.allowPlaintext to true"))
+    let directory = try Directory(
+      lanes: "[\(lane), allowPlaintext: true}]", apps: #"{a: {recaptcha: {siteKey: "k"}}}"#)
     let loaded = try PushWorkerConfiguration.load(file: directory.path + "/worker.json5", environment: [:])
     #expect(loaded.warnings.contains { $0.description.contains("lanes.0.serviceAccountFile") }, "\(loaded.warnings)")
   }
@@ -259,7 +264,9 @@ import WorkerRuntime
     let text = try String(contentsOf: URL(filePath: Sample.config + "/push-worker.json5"), encoding: .utf8)
     let directory = try Directory(lanes: "[]", apps: "{}")
     try directory.write(text.replacing("secrets/AuthKey_ABC1234567.p8", with: "key.p8"), to: "worker.json5")
-    let loaded = try PushWorkerConfiguration.load(file: directory.path + "/worker.json5", environment: [:])
+    let loaded = try PushWorkerConfiguration.load(
+      file: directory.path + "/worker.json5",
+      environment: ["COUNTERSIGN_BROKER_URL": "amqp://u:p@localhost/", "COUNTERSIGN_ALLOW_NO_KEYS": "true"])
     #expect(loaded.warnings.isEmpty, "\(loaded.warnings)")
     #expect(loaded.content.apps.map(\.bundleID) == ["com.example.app"])
   }

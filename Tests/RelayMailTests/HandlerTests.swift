@@ -108,7 +108,7 @@ import WorkerRuntime
     }
   }
 
-  @Test(arguments: ["", "a\0b", "\u{1B}[31m"])
+  @Test(arguments: ["", "a\0b", "\u{1B}[31m", "a\u{202E}b", "a\u{200B}b", "a\u{E000}"])
   func textsThatAreRefused(text: String) async throws {
     try await withHandler { fixture in
       let job = job(.message(subject: "Hi", text: text, html: nil))

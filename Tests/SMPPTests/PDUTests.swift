@@ -64,8 +64,19 @@ struct PDUTests {
       try PDUWriter.write(.submit(Sample.message(.whole([UInt8](repeating: 1, count: 254)))), sequence: 1)
     }
     #expect(throws: SMPPError.self) {
-      try PDUWriter.write(.bindTransceiver(BindRequest(systemID: "e", password: "ninechars")), sequence: 1)
+      try PDUWriter.write(
+        .bindTransceiver(BindRequest(systemID: "e", password: String(repeating: "p", count: 65))), sequence: 1)
     }
+  }
+
+  @Test("A password that is longer than the protocol has room for stands whole in its place")
+  func longPassword() throws {
+    let short = try PDUWriter.write(
+      .bindTransceiver(BindRequest(systemID: "esme", password: "", systemType: "x")), sequence: 7)
+    let long = try PDUWriter.write(
+      .bindTransceiver(BindRequest(systemID: "esme", password: "a longer one", systemType: "x")), sequence: 7)
+    #expect(Array(long[4...]) == Array(short[4..<21]) + Array("a longer one".utf8) + Array(short[21...]))
+    #expect(Array(long[..<4]) == [0, 0, 0, UInt8(long.count)])
   }
 
   @Test(

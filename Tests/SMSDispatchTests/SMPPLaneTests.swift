@@ -38,15 +38,16 @@ private final class FakeSession: SMPPSubmitting {
 struct SMPPLaneTests {
   private static let table = Result { try Shipped.table("smpp") }
 
-  private func lane(_ session: FakeSession, _ longMessages: SMPPLaneConfiguration.LongMessages = .udh) throws
-    -> SMPPLane
-  {
+  private func lane(
+    _ session: FakeSession, _ longMessages: SMPPLaneConfiguration.LongMessages = .udh,
+    _ alphabet: SMPPAlphabet = .gsm7
+  ) throws -> SMPPLane {
     let from = SMPPAddressing(of: "Example")
     return SMPPLane(
       name: "smpp",
       configuration: SMPPLaneConfiguration(
         source: ShortMessage.Address(ton: from.ton, npi: from.npi, text: from.text), destinationTON: 1,
-        destinationNPI: 1, longMessages: longMessages, wantsReceipts: true),
+        destinationNPI: 1, longMessages: longMessages, wantsReceipts: true, alphabet: alphabet),
       table: try Self.table.get(), session: session)
   }
 
@@ -77,6 +78,33 @@ struct SMPPLaneTests {
     #expect(try await lane(session).send(Sample.message("あ😀"), Sample.attempt()).short == "accepted -")
     #expect(session.messages.first?.dataCoding == 8)
     #expect(session.messages.first?.content == .whole([0x30, 0x42, 0xD8, 0x3D, 0xDE, 0x00]))
+  }
+
+  @Test(
+    "A server with another default alphabet gets its own octets, and UCS-2 for what that has not",
+    arguments: [
+      (SMPPAlphabet.latin1, "@$_ü{", 0 as UInt8, [0x40, 0x24, 0x5F, 0xFC, 0x7B] as [UInt8]),
+      (.latin1, "Ω", 8, [0x03, 0xA9]), (.latin1, "€", 8, [0x20, 0xAC]), (.ascii, "@$_", 0, [0x40, 0x24, 0x5F]),
+      (.ascii, "ü", 8, [0x00, 0xFC]), (.gsm7, "@$_", 0, [0x00, 0x02, 0x11]),
+    ])
+  func otherAlphabets(alphabet: SMPPAlphabet, text: String, coding: UInt8, octets: [UInt8]) async throws {
+    let session = FakeSession([.success("1")])
+    _ = try await lane(session, .udh, alphabet).send(Sample.message(text), Sample.attempt())
+    #expect(session.messages.map(\.dataCoding) == [coding])
+    #expect(session.messages.map(\.content) == [.whole(octets)])
+  }
+
+  @Test("A longer text that turns into UCS-2 is cut as such, and the result says so")
+  func longOtherAlphabet() async throws {
+    let session = FakeSession([.success("1"), .success("2"), .success("3")])
+    let text = String(repeating: "ü", count: 140)
+    let answer = try await lane(session, .udh, .ascii).send(Sample.message(text), Sample.attempt())
+    #expect(session.messages.count == 3)
+    guard case .accepted(_, let extras) = answer else {
+      Issue.record("\(answer)")
+      return
+    }
+    #expect(extras == ["segments": 3, "encoding": "ucs2"])
   }
 
   @Test("National language tables are named in the header of every segment")

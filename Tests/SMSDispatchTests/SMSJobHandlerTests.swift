@@ -109,6 +109,39 @@ struct SMSJobHandlerTests {
     #expect(try outcome(String(repeating: "あ", count: 71), SMSLimits(maxSegments: 1)) == "refused TEXT_TOO_LONG")
   }
 
+  @Test("A text that hides something, or turns the direction of what follows, is refused")
+  func hiddenCharacters() throws {
+    for value in ["code \u{202E}319284", "a\u{200B}b", "a\u{2028}@bank.example #123456", "a\u{E000}", "pay\u{200D}pal"]
+    {
+      #expect(
+        short(try handler().prepare(text(value), of: message)) == "refused INVALID_TEXT", "\(value.debugDescription)")
+    }
+    #expect(short(try handler().prepare(text("می\u{200C}خواهم 👩🏽\u{200D}💻"), of: message)) == "ready")
+  }
+
+  @Test("Only a template writes the line by which a phone fills in a code, and only for the domain of its job")
+  func domainLines() throws {
+    for value in [
+      "Hi.\n@bank.example #123456", "@bank.example #123456", "x\r\n@bank.example #123456\r\n",
+      "x\n\n  @bank.example #1 \n \n",
+      "x\r@bank.example #123456 %shop.example", "x\n\u{200F}@bank.example #1", "x\n＠bank.example ＃1",
+    ] {
+      #expect(
+        short(try handler().prepare(text(value), of: message)) == "refused INVALID_TEXT", "\(value.debugDescription)")
+      let open = SMSLimits(allowsDomainBoundCodes: true)
+      #expect(short(try handler(limits: open).prepare(text(value), of: message)) == "ready")
+    }
+    for value in [
+      "Write to a@b.example #1", "@example says hi", "@bank.example #1\nis no last line", "#1 @bank.example",
+    ] {
+      #expect(short(try handler().prepare(text(value), of: message)) == "ready", "\(value.debugDescription)")
+    }
+    let code = SecretField(Secret("482913"))
+    let named = SMSDispatchJob.Variables(code: code, appName: "Example", domain: "example.com")
+    #expect(
+      try job(try handler().prepare(template(named), of: message)).job.text.text.hasSuffix("@example.com #482913"))
+  }
+
   @Test("A template is filled in, in the language of the job")
   func templates() throws {
     let variables = SMSDispatchJob.Variables(

@@ -21,9 +21,10 @@ struct SMSWorkerConfigurationTests {
           atPath: path + "/" + name, withDestinationPath: Shipped.config + "/" + name)
       }
       try write("sesame\n", to: "password")
+      try write(String(repeating: "p", count: 65), to: "long")
       try write("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\n", to: "secret")
       try write(
-        #"{broker: {url: "amqp://u@127.0.0.1/"}, regions: {\#(regions)}, lanes: \#(lanes), \#(rest)}"#,
+        #"{broker: {url: "amqp://u:p@127.0.0.1/"}, regions: {\#(regions)}, lanes: \#(lanes), allowNoKeys: true, \#(rest)}"#,
         to: "worker.json5")
     }
 
@@ -267,8 +268,12 @@ struct SMSWorkerConfigurationTests {
         "lanes.0.systemID: is longer than the 15 bytes that SMPP allows"
       ),
       (
-        #"[{name: "s", type: "smpp", host: "h", systemID: "e", passwordFile: "secret", from: "E"}]"#,
-        "lanes.0.passwordFile: holds a password of more than the 8 bytes"
+        "[{\(operatorLane), systemID: \"x\", nationalShiftTables: true, defaultAlphabet: \"latin1\"}]",
+        "lanes.0.nationalShiftTables: is not possible with this type"
+      ),
+      (
+        #"[{name: "s", type: "smpp", host: "h", systemID: "e", passwordFile: "long", from: "E"}]"#,
+        "lanes.0.passwordFile: holds a password of more than 64 bytes"
       ),
       ("[{\(operatorLane), systemType: \"thirteen char\"}]", "lanes.0.systemType: is longer than the 12 bytes"),
       (
@@ -302,20 +307,43 @@ struct SMSWorkerConfigurationTests {
     #expect(text.contains(expected), "\(text)")
   }
 
-  @Test("Without TLS: allowed to this machine, a warning to another")
+  @Test("Without TLS: allowed to this machine, to another only where the configuration says so")
   func unprotected() throws {
-    for url in ["http://127.0.0.1:5700", "http://localhost/", "http://[::1]:80/x", "https://example.com"] {
+    for url in [
+      "http://127.0.0.1:5700", "http://127.8.0.1", "http://localhost/", "http://[::1]:80/x", "https://example.com",
+    ] {
       #expect(try load("[{\(Self.twilio), baseURL: \"\(url)\"}]").warnings.isEmpty, "\(url)")
     }
-    for url in ["http://example.com", "http://10.0.0.1:80/", "http://localhost.example.com"] {
-      let warnings = try load("[{\(Self.twilio), baseURL: \"\(url)\"}]").warnings
+    let foreign = [
+      "http://example.com", "http://10.0.0.1:80/", "http://localhost.example.com", "http://127.example.com",
+      "http://127.0.0.1.example.com",
+    ]
+    for url in foreign {
+      let said = try problems("[{\(Self.twilio), baseURL: \"\(url)\"}]")
+      #expect(said.contains("lanes.0.baseURL: is http:// to another machine"), "\(url)")
+      #expect(said.contains("set lanes.0.allowPlaintext to true"), "\(url)")
+      let warnings = try load("[{\(Self.twilio), baseURL: \"\(url)\", allowPlaintext: true}]").warnings
       #expect(warnings.first?.description.contains("lanes.0.baseURL: is http:// to another machine") == true, "\(url)")
     }
   }
 
+  @Test("Reports over http:// come from this machine only, unless the configuration allows others")
+  func unprotectedReports() throws {
+    func receipts(_ url: String, _ more: String = "") -> String {
+      "receipts: {publicURL: \"\(url)\", secretFile: \"secret\"\(more)}"
+    }
+    let lanes = "[{\(Self.twilio)}]"
+    #expect(try load(lanes, receipts("http://127.0.0.1:8085")).warnings.isEmpty)
+    #expect(try load(lanes, receipts("https://sms.example.com")).warnings.isEmpty)
+    let said = try problems(lanes, receipts("http://sms.example.com"))
+    #expect(said.contains("receipts.publicURL: is http:// over a network"))
+    #expect(said.contains("set receipts.allowPlaintext to true"))
+    #expect(try load(lanes, receipts("http://sms.example.com", ", allowPlaintext: true")).warnings.count == 1)
+  }
+
   @Test("An SMPP lane")
   func smppLane() throws {
-    let loaded = try load("[{\(Self.operatorLane), systemID: \"esme\"}]")
+    let loaded = try load("[{\(Self.operatorLane), systemID: \"esme\", tls: false}]")
     #expect(loaded.warnings.isEmpty)
     guard case .smpp(let smpp) = loaded.content.lanes[0].provider else {
       Issue.record("not smpp")
@@ -331,7 +359,7 @@ struct SMSWorkerConfigurationTests {
     #expect(lane.wantsReceipts)
     #expect(!smpp.lane(hasSink: false).wantsReceipts)
     let encrypted = try load(
-      "[{\(Self.operatorLane), systemID: \"esme\", tls: true, caFile: \"ca.pem\", addressing: {fromTON: 0, fromNPI: 9, toTON: 2}}]"
+      "[{\(Self.operatorLane), systemID: \"esme\", caFile: \"ca.pem\", addressing: {fromTON: 0, fromNPI: 9, toTON: 2}}]"
     )
     guard case .smpp(let smpp) = encrypted.content.lanes[0].provider else { return }
     #expect(smpp.session(caFile: "ca.pem").tls == SMPPTrust(caFile: "ca.pem"))
@@ -339,13 +367,26 @@ struct SMSWorkerConfigurationTests {
     #expect(smpp.lane(hasSink: true).destinationTON == 2)
   }
 
-  @Test("SMPP without TLS to another machine is a warning")
+  @Test("SMPP without TLS to another machine is an error unless it is allowed")
   func unprotectedSMPP() throws {
     let lane = #"name: "s", type: "smpp", host: "smsc.example.net", systemID: "e", passwordFile: "password", from: "E""#
+    let said = try problems("[{\(lane), tls: false}]")
+    #expect(said.contains("lanes.0.tls: is false with another machine"))
+    #expect(said.contains("set lanes.0.allowPlaintext to true"))
+    #expect(try problems("[{\(lane.replacing("smsc.", with: "127.")), tls: false}]").contains("lanes.0.tls"))
+    #expect(try load("[{\(lane), tls: false, allowPlaintext: true}]").warnings.count == 1)
+    #expect(try load("[{\(lane)}]").warnings.isEmpty)
+    let long = try load("[{\(lane.replacing("\"password\"", with: "\"secret\""))}]").warnings
+    #expect(long.first?.description.contains("lanes.0.passwordFile: holds a password of 38 bytes") == true)
+  }
+
+  @Test("A worker that could open no secret does not start unless it is told to")
+  func withoutKeys() throws {
+    #expect(throws: ConfigurationError.self) {
+      try load("[{\(Self.twilio)}]", "", ["COUNTERSIGN_ALLOW_NO_KEYS": "false"])
+    }
     #expect(
-      try load("[{\(lane)}]").warnings.first?.description.contains("lanes.0.tls: is false with another machine") == true
-    )
-    #expect(try load("[{\(lane), tls: true}]").warnings.isEmpty)
+      try problems("[{\(Self.twilio)}]", "requireSealed: true").contains("requireSealed: is true without keysFile"))
   }
 
   @Test("A prefetch that leaves slots empty is a warning")
@@ -363,8 +404,14 @@ struct ShippedConfigurationTests {
   func isValid() throws {
     let secret = FileManager.default.temporaryDirectory.path + "/sms-password-\(UInt64.random(in: 0 ... .max))"
     try Data("sesame".utf8).write(to: URL(filePath: secret))
+    try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: secret)
     defer { try? FileManager.default.removeItem(atPath: secret) }
-    let loaded = try SMSWorkerConfiguration.load(file: file, environment: ["COUNTERSIGN_LANES_0_PASSWORD_FILE": secret])
+    let loaded = try SMSWorkerConfiguration.load(
+      file: file,
+      environment: [
+        "COUNTERSIGN_LANES_0_PASSWORD_FILE": secret, "COUNTERSIGN_BROKER_URL": "amqp://u:p@localhost/",
+        "COUNTERSIGN_ALLOW_NO_KEYS": "true",
+      ])
     let dispatcher = try SMSDispatcher(loaded.content, keys: nil)
     #expect(dispatcher.lanes.map(\.name) == ["twilio"])
   }
@@ -375,7 +422,7 @@ struct ShippedConfigurationTests {
     let smpp = [
       "host", "port", "tls", "systemID", "passwordFile", "systemType", "addressing", "fromTON", "fromNPI", "toTON",
       "toNPI",
-      "window", "encodingOfLongMessages", "receipts", "messageIDs", "enquireSeconds",
+      "window", "encodingOfLongMessages", "receipts", "messageIDs", "enquireSeconds", "defaultAlphabet",
     ]
     let others = [
       "apiKey", "apiSecretFile", "accessKeyFile", "region", "accessKeyID", "secretKeyFile", "sessionTokenFile",

@@ -20,7 +20,7 @@ import Testing
     try withTemporaryDirectory { directory in
       try write("from-file\n", to: directory + "/pw")
       let broker = try load([
-        "COUNTERSIGN_BROKER_URL": "amqp://me:from-url@h:5700/v",
+        "COUNTERSIGN_BROKER_URL": "amqp://me:from-url@127.0.0.1:5700/v",
         "COUNTERSIGN_BROKER_PASSWORD_FILE": directory + "/pw",
       ]).broker
       #expect(broker.endpoint.password == "from-file")
@@ -39,6 +39,31 @@ import Testing
     #expect(error?.description.contains("write amqps:// in broker.url") == true)
   }
 
+  @Test func theNetworkReadsNoPasswordUnlessThatIsAllowed() throws {
+    for host in ["broker.example", "10.0.0.1", "127.example", "[::2]"] {
+      let environment = ["COUNTERSIGN_BROKER_URL": "amqp://me:hunter2@\(host)"]
+      let error = #expect(throws: ConfigurationError.self, "\(host)") { try load(environment) }
+      #expect(error?.description.contains("set broker.allowPlaintext to true") == true)
+      #expect(error?.description.contains("hunter2") == false)
+      #expect(error?.exitCode == .configuration)
+      let allowed = environment.merging(["COUNTERSIGN_BROKER_ALLOW_PLAINTEXT": "true"]) { $1 }
+      #expect(throws: Never.self, "\(host)") { try load(allowed) }
+    }
+    for host in ["127.0.0.2", "[::1]", "LOCALHOST"] {
+      #expect(throws: Never.self, "\(host)") { try load(["COUNTERSIGN_BROKER_URL": "amqp://me:p@\(host)"]) }
+    }
+  }
+
+  @Test func aUserNeedsAPassword() throws {
+    let error = #expect(throws: ConfigurationError.self) { try load(["COUNTERSIGN_BROKER_URL": "amqps://me@h"]) }
+    #expect(error?.description.contains("broker.passwordFile: is required") == true)
+    let certified = [
+      "COUNTERSIGN_BROKER_URL": "amqps://@h", "COUNTERSIGN_BROKER_TLS_CERTIFICATE_FILE": "/c.pem",
+      "COUNTERSIGN_BROKER_TLS_KEY_FILE": "/k.pem",
+    ]
+    #expect(try load(certified).broker.endpoint.username.isEmpty)
+  }
+
   @Test func aWrongAddressIsAProblemWithoutThePassword() {
     let error = #expect(throws: ConfigurationError.self) {
       try load(["COUNTERSIGN_BROKER_URL": "http://me:hunter2@h"])
@@ -49,7 +74,8 @@ import Testing
 
   @Test func eventsAreLoggedWithAdviceAndCounted() throws {
     let context = context()
-    let settings = BrokerConnectionSettings(try load(["COUNTERSIGN_BROKER_URL": "amqp://me:hunter2@h"]).broker, context)
+    let settings = BrokerConnectionSettings(
+      try load(["COUNTERSIGN_BROKER_URL": "amqp://me:hunter2@localhost"]).broker, context)
     let observe = settings.observer("consumer")
     observe(.connected)
     #expect(context.metrics.render().contains("countersign_broker_connected{connection=\"consumer\"} 1"))

@@ -136,7 +136,10 @@ private struct Sample: Configuration {
     #expect(found.contains("c.json5: prefetsh: unknown key (did you mean prefetch?)"))
     #expect(found.contains("c.json5: url: unknown key (did you mean broker.url?)"))
     #expect(found.contains("c.json5: broker.pasword: unknown key; known here are passwordFile, url"))
-    #expect(found.contains { $0.hasPrefix("c.json5: zebra: unknown key; known here are apps, broker, ") })
+    #expect(
+      found.contains {
+        $0.hasPrefix("c.json5: zebra: unknown key; known here are allowReadableSecrets, apps, broker, ")
+      })
     #expect(
       problems("{ broker: { url: 'h' }, lanes: { a: { typ: 'x', type: 'y' } } }")
         == ["c.json5: lanes.a.typ: unknown key (did you mean lanes.a.type?)"])
@@ -223,9 +226,15 @@ private struct Sample: Configuration {
       #expect(loaded.warnings.isEmpty)
 
       try write("hunter2", to: directory + "/open", mode: 0o644)
-      loaded = try Sample.load(
-        file: directory + "/c.json5", environment: ["COUNTERSIGN_BROKER_PASSWORD_FILE": directory + "/open"])
-      #expect(loaded.warnings.first?.text.contains("chmod 600 \(directory)/open") == true)
+      var environment = ["COUNTERSIGN_BROKER_PASSWORD_FILE": directory + "/open"]
+      let open = #expect(throws: ConfigurationError.self) {
+        try Sample.load(file: directory + "/c.json5", environment: environment)
+      }
+      #expect(open?.description.contains("chmod 600 \(directory)/open") == true)
+      #expect(open?.description.contains("hunter2") == false)
+      environment["COUNTERSIGN_ALLOW_READABLE_SECRETS"] = "true"
+      loaded = try Sample.load(file: directory + "/c.json5", environment: environment)
+      #expect(loaded.warnings.first?.text.contains("can be read by every user") == true)
 
       try write("\n", to: directory + "/pw")
       let error = #expect(throws: ConfigurationError.self) {

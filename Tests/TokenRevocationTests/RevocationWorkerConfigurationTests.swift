@@ -37,7 +37,7 @@ import WorkerRuntime
   private func load(_ lanes: String, _ rest: String = #"keysFile: "keys.json""#) throws
     -> LoadedConfiguration<RevocationWorkerConfiguration>
   {
-    let directory = try Directory(#"{broker: {url: "amqp://u@127.0.0.1/"}, lanes: \#(lanes), \#(rest)}"#)
+    let directory = try Directory(#"{broker: {url: "amqp://u:p@127.0.0.1/"}, lanes: \#(lanes), \#(rest)}"#)
     return try RevocationWorkerConfiguration.load(file: directory.path + "/worker.json5", environment: [:])
   }
 
@@ -90,6 +90,7 @@ import WorkerRuntime
     let loaded = try RevocationWorkerConfiguration.load(
       file: Samples.configDirectory + "/revocation-worker.json5",
       environment: [
+        "COUNTERSIGN_BROKER_URL": "amqp://u:p@127.0.0.1/",
         "COUNTERSIGN_KEYS_FILE": directory.path + "/keys.json",
         "COUNTERSIGN_LANES_0_KEY_FILE": directory.path + "/key.p8",
       ])

@@ -24,6 +24,8 @@ stack_use() {
   FRONT_PORT=$((AMQP_PORT + 17))
   SMTP_PORT=$((AMQP_PORT + 18))
   SMPP_PORT=$((AMQP_PORT + 19))
+  RECEIPTS1_PORT=$((AMQP_PORT + 20))
+  RECEIPTS2_PORT=$((AMQP_PORT + 21))
   SECRETS=$STACK/secrets
 }
 
@@ -62,7 +64,7 @@ stack_prepare() {
       -e "s/@PUSH_WORKER_PORT@/$PUSH_WORKER_PORT/g" -e "s/@REVOCATION_WORKER_PORT@/$REVOCATION_WORKER_PORT/g" \
       -e "s/@MAIL_WORKER_PORT@/$MAIL_WORKER_PORT/g" -e "s/@SMTP_PORT@/$SMTP_PORT/g" \
       -e "s/@FRONT_PORT@/$FRONT_PORT/g" -e "s/@SMPP_PORT@/$SMPP_PORT/g" \
-      -e "s#@ROOT@#$ROOT#g" "$file" >"$STACK/config/$(basename "$file")"
+      -e "s/@RECEIPTS1_PORT@/$RECEIPTS1_PORT/g" -e "s#@ROOT@#$ROOT#g" "$file" >"$STACK/config/$(basename "$file")"
   done
   stack_environment >"$STACK/stack.env.new"
   chmod 600 "$STACK/stack.env.new"
@@ -117,6 +119,7 @@ export COUNTERSIGN_FRONT_URL=https://localhost:$FRONT_PORT
 export COUNTERSIGN_CA_FILE=$SECRETS/ca.pem
 export COUNTERSIGN_COORDINATOR_URL=http://127.0.0.1:$COORDINATOR_PORT
 export COUNTERSIGN_SMS_WORKER_URLS=http://127.0.0.1:$WORKER1_PORT,http://127.0.0.1:$WORKER2_PORT
+export COUNTERSIGN_STACK_RECEIPTS_URLS=http://127.0.0.1:$RECEIPTS1_PORT,http://127.0.0.1:$RECEIPTS2_PORT
 export COUNTERSIGN_PUSH_WORKER_URLS=http://127.0.0.1:$PUSH_WORKER_PORT
 export COUNTERSIGN_REVOCATION_WORKER_URLS=http://127.0.0.1:$REVOCATION_WORKER_PORT
 export COUNTERSIGN_MAIL_WORKER_URLS=http://127.0.0.1:$MAIL_WORKER_PORT
@@ -188,7 +191,10 @@ stack_start_by_name() {
     coordinator) stack_start coordinator "$COORDINATOR_PORT" "$BIN/coordinator" --config "$STACK/config/coordinator.json5" ;;
     sms-worker-1) stack_start sms-worker-1 "$WORKER1_PORT" "$BIN/sms-worker" --config "$STACK/config/sms-worker.json5" ;;
     # One of the two takes what can wait, too.
-    sms-worker-2) COUNTERSIGN_BULK_SHARE=0.1 stack_start sms-worker-2 "$WORKER2_PORT" "$BIN/sms-worker" --config "$STACK/config/sms-worker.json5" ;;
+    sms-worker-2)
+      COUNTERSIGN_BULK_SHARE=0.1 COUNTERSIGN_RECEIPTS_PORT=$RECEIPTS2_PORT stack_start sms-worker-2 "$WORKER2_PORT" \
+        "$BIN/sms-worker" --config "$STACK/config/sms-worker.json5"
+      ;;
     push-worker) stack_start push-worker "$PUSH_WORKER_PORT" "$BIN/push-worker" --config "$STACK/config/push-worker.json5" ;;
     revocation-worker)
       stack_start revocation-worker "$REVOCATION_WORKER_PORT" "$BIN/revocation-worker" \

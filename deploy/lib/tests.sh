@@ -8,21 +8,21 @@ INTEROP_SUMMARY='none'
 SKIPPED=0
 STOP_STATUS=0
 
-# The first of 20 ports in a row of which none is in use.
+# The first of 22 ports in a row of which none is in use.
 tests_port_base() {
   local base port
   if [[ -n ${COUNTERSIGN_TEST_PORT_BASE:-} ]]; then
     printf '%s\n' "$COUNTERSIGN_TEST_PORT_BASE"
     return 0
   fi
-  for ((base = 5790; base < 9000; base += 20)); do
-    for ((port = base; port < base + 20; port++)); do
+  for ((base = 5790; base < 9000; base += 22)); do
+    for ((port = base; port < base + 22; port++)); do
       if port_open "$port"; then continue 2; fi
     done
     printf '%s\n' "$base"
     return 0
   done
-  die "no 20 free ports in a row between 5790 and 9000" "set COUNTERSIGN_TEST_PORT_BASE"
+  die "no 22 free ports in a row between 5790 and 9000" "set COUNTERSIGN_TEST_PORT_BASE"
 }
 
 tests_start_broker() {

@@ -33,16 +33,16 @@ struct SMSJobMaker: Sendable {
   func body(
     of verification: PhoneVerification, message number: Int, code: String, app: AppProfile
   ) throws -> [UInt8] {
-    let context = SealContext(
-      messageType: SMSDispatchJob.type, messageID: Self.jobID(verification.id, message: number),
-      recipient: verification.phoneNumber)
-    let variables = SMSDispatchJob.Variables(
-      code: try sealer.seal(Secret(code), for: context), appName: app.name, domain: app.domain,
-      androidHash: app.androidHash)
-    let job = SMSDispatchJob(
-      to: verification.phoneNumber,
-      content: .template(name: app.template, languageCode: verification.languageCode, variables: variables),
-      app: verification.app, deadline: verification.expiresAt, onUnknown: onUnknown)
-    return job.hotJSON
+    var variables = SMSDispatchJob.Variables(
+      appName: app.name, domain: app.domain, androidHash: app.androidHash)
+    func job() -> SMSDispatchJob {
+      SMSDispatchJob(
+        to: verification.phoneNumber,
+        content: .template(name: app.template, languageCode: verification.languageCode, variables: variables),
+        app: verification.app, deadline: verification.expiresAt, onUnknown: onUnknown)
+    }
+    let context = job().sealContext(messageID: Self.jobID(verification.id, message: number))
+    variables.code = try sealer.seal(Secret(code), for: context)
+    return job().hotJSON
   }
 }

@@ -10,6 +10,8 @@ public enum SealError: Error, Sendable, Hashable {
   case broken
   /// There is no key to seal with.
   case noSealingKey
+  /// It is in the clear, and only sealed secrets are taken.
+  case notSealed
 
   /// Only a key that has yet to arrive can mend this; the same message with the same keys fails again.
   public var isRetriable: Bool { false }
@@ -27,6 +29,7 @@ extension SealError: CustomStringConvertible {
       "is sealed with the key \"\(id.cut(toBytes: Self.maxIDBytes))\", which is not in the key ring"
     case .moved(let parameter): "was sealed for another message: its \(parameter) differs"
     case .broken: "cannot be opened: it is damaged, or not sealed with dir and A256GCM"
+    case .notSealed: "is in the clear, and only sealed secrets are taken here (requireSealed)"
     case .noSealingKey: "cannot be sealed: the key ring has no key"
     }
   }

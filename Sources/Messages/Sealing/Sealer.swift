@@ -4,7 +4,7 @@ public import Telemetry
 /// Seals secrets into messages and opens them again.
 ///
 /// A sealed secret is a JWE (`dir`, `A256GCM`) whose protected header names the message type, the message ID and the
-/// recipient. Whoever can read and write a queue can neither read the secret nor have it delivered to somebody else.
+/// recipient, and may bind further fields of the message. Whoever can read and write a queue can neither read the secret nor have it delivered to somebody else.
 public struct Sealer: Sendable {
   private let keys: KeyRing
 
@@ -34,12 +34,15 @@ extension SecretField {
   /// Whether the secret is sealed.
   public var isSealed: Bool { JWE.isCompactJWE(text) }
 
-  /// The secret: opened when it is sealed, as it is when it is not.
+  /// The secret: opened when it is sealed, as it is when it is not, unless the keys require it to be.
   /// - Parameters:
   ///   - keys: the keys that may open it.
   ///   - context: the message that it came in.
   public func open(with keys: KeyRing, for context: SealContext) throws(SealError) -> Secret {
-    guard isSealed else { return Secret(text) }
+    guard isSealed else {
+      guard !keys.requiresSealing else { throw .notSealed }
+      return Secret(text)
+    }
     let opened: (header: [String: String], plaintext: [UInt8])
     do {
       opened = try JWE.open(text, with: keys)

@@ -115,7 +115,10 @@ enum CountersignSyntax {
   private static let dead = CommandSyntax(
     "dead", "Looks after messages that could not be processed.",
     options: [
-      .value("queue", "QUEUE", "The work queue they failed on: \(SMSDispatchJob.routingKey) unless given."),
+      .value(
+        "queue", "QUEUE",
+        "The work queue they failed on; unless given, list and show look at all, redrive and drop at \(SMSDispatchJob.routingKey)."
+      ),
       .value("id", "ID", "Only the letter with this ID, as the list shows it; may be repeated."),
       .value("reason", "REASON", "Only those with this reason."),
       .value("type", "TYPE", "Only those of this message type."),

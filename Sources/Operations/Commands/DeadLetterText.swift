@@ -5,10 +5,11 @@ internal import Telemetry
 /// Dead letters as text and as JSON. Nothing is shown that may be a secret or a person's data, unless it is asked for.
 enum DeadLetterText {
   static func list(_ outcome: DeadLetters.Outcome) -> CommandOutput {
-    var table = TextTable("ID", "TYPE", "REASON", "DIED AT", "ATTEMPTS", "REDRIVES", "ERROR")
+    var table = TextTable("ID", "QUEUE", "TYPE", "REASON", "DIED AT", "ATTEMPTS", "REDRIVES", "ERROR")
     table.rows = outcome.letters.map { letter in
       [
-        letter.id, letter.message.type ?? "-", letter.reason, letter.diedAt?.rfc3339 ?? "-", "\(letter.attempts)",
+        letter.id, letter.queue, letter.message.type ?? "-", letter.reason, letter.diedAt?.rfc3339 ?? "-",
+        "\(letter.attempts)",
         "\(letter.redrives)", short(letter.error ?? ""),
       ]
     }
@@ -33,7 +34,6 @@ enum DeadLetterText {
     let message = letter.message
     let headers = message.headers.mapValues { JSONValue($0) }.filter { reveal || knownHeaders.contains($0.key) }
     var json = fields(letter)
-    json["queue"] = .text(letter.queue)
     json["contentType"] = .optional(message.contentType)
     json["correlationID"] = .optional(message.correlationID)
     json["replyTo"] = .optional(message.replyTo)
@@ -60,7 +60,8 @@ enum DeadLetterText {
 
   private static func fields(_ letter: DeadLetter) -> [String: JSONValue] {
     [
-      "id": .text(letter.id), "type": .optional(letter.message.type), "reason": .text(letter.reason),
+      "id": .text(letter.id), "queue": .text(letter.queue), "type": .optional(letter.message.type),
+      "reason": .text(letter.reason),
       "error": .optional(letter.error), "diedAt": .optional(letter.diedAt?.rfc3339),
       "attempts": .integer(Int64(letter.attempts)), "redrives": .integer(Int64(letter.redrives)),
     ]

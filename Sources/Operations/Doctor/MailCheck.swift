@@ -77,16 +77,45 @@ extension MailCheck {
     if terms.contains("+all") || terms.contains("all") {
       return Finding(check, .failed, "it lets everybody send: \(record)", mend: "end it with -all")
     }
-    let lookUps = terms.filter(Self.looksUp).count
+    if terms.contains("?all") {
+      return Finding(
+        check, .warning, "it says nothing about everybody else (?all): \(record)", mend: "end it with -all or ~all")
+    }
+    let lookUps = await spfLookUps(terms, in: [domain])
     if lookUps > Self.maxSPFLookUps {
       return Finding(
-        check, .failed, "it makes \(lookUps) look-ups, \(Self.maxSPFLookUps) are allowed", mend: "name fewer of them")
+        check, .failed, "it makes more than \(Self.maxSPFLookUps) look-ups, with those of what it includes",
+        mend: "name fewer of them")
     }
     let ends = terms.contains { $0.hasSuffix("all") || $0.hasPrefix("redirect=") }
     if !ends || terms.count == 1 && terms[0].hasSuffix("all") {
       return Finding(check, .warning, "it names nobody, or does not end in -all or ~all: \(record)", mend: publish)
     }
     return Finding(check, .ok, record)
+  }
+
+  /// How many look-ups a record makes, with those of the records that it includes or hands over to; counted up to one too many.
+  ///
+  /// - Parameter chain: The names that led here: one that comes again is counted and not followed.
+  private func spfLookUps(_ terms: [String], in chain: Set<String>) async -> Int {
+    var count = 0
+    for term in terms where Self.looksUp(term) && count <= Self.maxSPFLookUps {
+      count += 1
+      guard let name = Self.included(by: term), !chain.contains(name), chain.count <= Self.maxSPFLookUps,
+        case .success(let found) = await records(name, "SPF of \(name)"),
+        let record = found.first(where: { $0.hasPrefix("v=spf1 ") })
+      else { continue }
+      let inner = record.split(separator: " ").dropFirst().map { $0.lowercased() }
+      count += await spfLookUps(inner, in: chain.union([name]))
+    }
+    return count
+  }
+
+  /// The name whose record counts in the place of a term; `nil` where it depends on the mail (macros) or there is none.
+  private static func included(by term: String) -> String? {
+    let term = term.drop { "+-~?".contains($0) }
+    guard let prefix = ["include:", "redirect="].first(where: term.hasPrefix), !term.contains("%") else { return nil }
+    return String(term.dropFirst(prefix.count))
   }
 
   private static func looksUp(_ term: String) -> Bool {

@@ -10,6 +10,8 @@ struct OperatorConfiguration: Configuration {
     let url: Secret?
     let password: Secret?
     let caFile: String?
+    /// Whether the password may cross the network readable.
+    let allowsPlaintext: Bool
     /// The key of the URL, and its variable, for the message that it is missing.
     let key: String
 
@@ -18,6 +20,9 @@ struct OperatorConfiguration: Configuration {
       url = section.optionalString("url", "The broker for \(who), amqp://USER@HOST:PORT/VHOST.").map { Secret($0) }
       password = section.secretFile("passwordFile", "The file with the password of the user in the URL.")
       caFile = section.path("caFile", "Certificates to trust for amqps, PEM; those of the system if absent.")
+      allowsPlaintext = section.bool(
+        "allowPlaintext", default: false,
+        "Whether amqp:// to another machine is allowed: the password is readable on the way.")
     }
   }
 
@@ -71,13 +76,24 @@ extension OperatorConfiguration.Broker {
       throw OperationsError(
         .configuration, "the broker's address is not known: set \(variable), or \(key) in Config/countersign.json5")
     }
+    var endpoint: BrokerEndpoint
     do {
-      var endpoint = try BrokerEndpoint(url: url.reveal())
-      if let password { endpoint.password = password.reveal() }
-      if let caFile, endpoint.tls != nil { endpoint.tls?.caFile = caFile }
-      return endpoint
+      endpoint = try BrokerEndpoint(url: url.reveal())
     } catch {
       throw OperationsError(error)
     }
+    if let password { endpoint.password = password.reveal() }
+    if let caFile, endpoint.tls != nil { endpoint.tls?.caFile = caFile }
+    try refusePlaintext(to: endpoint)
+    return endpoint
+  }
+
+  private func refusePlaintext(to endpoint: BrokerEndpoint) throws(OperationsError) {
+    guard endpoint.tls == nil, !LocalHost.contains(endpoint.host), !allowsPlaintext else { return }
+    let key = key.replacing(".url", with: ".allowPlaintext")
+    throw OperationsError(
+      .configuration,
+      "the broker at \(endpoint) is on another machine without TLS, so the password would be readable on the way: use amqps://, or set \(key)"
+    )
   }
 }

@@ -37,11 +37,10 @@ enum GoogleCredential: Sendable {
   ) -> GoogleCredential {
     do throws(ServiceAccountProblem) {
       let account = try ServiceAccount(file: file)
-      if tokenURL == nil, URLParts(account.tokenURI)?.isUnprotected == true {
-        section.warning(
-          "serviceAccountFile",
-          "has a token_uri that is http:// to another machine: assertions and access tokens cross the network readable")
-      }
+      section.checkPlaintext(
+        "serviceAccountFile", tokenURL == nil && URLParts(account.tokenURI)?.isUnprotected == true,
+        "has a token_uri that is http:// to another machine", crossing: "assertions and access tokens",
+        remedy: "set tokenURL to its https:// address")
       return .serviceAccount(account, tokenURL: tokenURL ?? account.tokenURI)
     } catch {
       section.problem("serviceAccountFile", error.description)

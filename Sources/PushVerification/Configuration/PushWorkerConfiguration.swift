@@ -21,6 +21,7 @@ public struct PushWorkerConfiguration: ProcessConfiguration {
 
   public init(_ section: ConfigurationSection) {
     common = CommonConfiguration(section, defaultHTTPPort: 8082)
+    WorkerSettings.checkKeys(common, section)
     worker = WorkerSettings(section, ledgerPath: "push-ledger.sqlite")
     memory = MemorySettings(section.section("memory"))
     tables = ProviderTables(section)

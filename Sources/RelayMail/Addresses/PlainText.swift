@@ -1,17 +1,12 @@
+import WorkerRuntime
+
 /// What may stand in the texts of a mail.
 enum PlainText {
   /// One line of print: no controls, no line breaks, nothing that turns the direction of what follows.
   static func isLine(_ text: String) -> Bool { text.unicodeScalars.allSatisfy(isPrintable) }
 
   /// Lines of print, with tabs; a lone CR or LF counts as a line break.
-  static func isText(_ text: String) -> Bool {
-    text.unicodeScalars.allSatisfy { scalar in
-      switch scalar.value {
-      case 0x20...0x7E, 0xA0...: true
-      default: scalar == "\n" || scalar == "\r" || scalar == "\t"
-      }
-    }
-  }
+  static func isText(_ text: String) -> Bool { PrintedText.isClean(text) }
 
   /// Format characters are refused, but not the joiners, which Devanagari, Bengali, Arabic script and emoji need, nor the marks of
   /// direction, which Hebrew and Arabic need beside digits and Latin words. A mark turns nothing beyond its neighbours, as

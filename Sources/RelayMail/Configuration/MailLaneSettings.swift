@@ -34,11 +34,12 @@ public struct MailLaneSettings: Sendable {
     let username = section.optionalString("username", "The account, when the server wants one.")
     let password = section.secretFile("passwordFile", "Its password.")
     section.check("passwordFile", (username == nil) == (password == nil), "and username belong together")
-    let isLocal = ["127.0.0.1", "::1", "localhost"].contains(host)
-    if security == .none, !isLocal {
-      section.check("security", username == nil, "none would send the password in the clear: use starttls or tls")
-      section.warning("security", "is none to another machine: addresses and codes cross the network readable")
-    }
+    let isPlain = security == .none && !host.isEmpty && !LocalHost.contains(host)
+    section.check(
+      "security", !isPlain || username == nil, "none would send the password in the clear: use starttls or tls")
+    section.checkPlaintext(
+      "security", isPlain, "is none to another machine", crossing: "addresses and codes",
+      remedy: "use starttls or tls")
     smtp = SMTPConfiguration(
       host: host, port: UInt16(port), security: security, clientName: clientName, username: username,
       password: password?.reveal(),

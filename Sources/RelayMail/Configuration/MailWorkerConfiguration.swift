@@ -27,6 +27,7 @@ public struct MailWorkerConfiguration: ProcessConfiguration {
 
   public init(_ section: ConfigurationSection) {
     common = CommonConfiguration(section, defaultHTTPPort: 8084)
+    WorkerSettings.checkKeys(common, section)
     worker = WorkerSettings(section, ledgerPath: "mail-ledger.sqlite")
     minimumValidity = section.seconds(
       "minimumValiditySeconds", default: .seconds(10), in: .seconds(1) ... .seconds(3600),

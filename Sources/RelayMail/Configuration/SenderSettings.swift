@@ -50,10 +50,26 @@ public struct SenderSettings: Sendable {
       selector.isEmpty
         || selector.isMatched(by: { $0.isLetterOrDigit || "-_.".unicodeScalars.contains($0) }, length: 1...63),
       "must be letters, digits, hyphens and dots")
+    let pem = section.requiredSecretFile("keyFile", "The private key, RSA or Ed25519, PEM (openssl genpkey).")
+    check(pem, section)
     return Key(
       selector: selector,
       domain: section.string("domain", default: domain, "The signing domain; that of from, if absent.").lowercased(),
-      pem: section.requiredSecretFile("keyFile", "The private key, RSA or Ed25519, PEM (openssl genpkey)."))
+      pem: pem)
+  }
+
+  /// Sizes of RSA keys (RFC 8301, section 3.2): verifiers take none below the first, and signers should use the second.
+  private static let rsaBits = (least: 1024, good: 2048)
+
+  /// Says what is wrong with the size of a key; that it is no key at all, its trial signature says.
+  private static func check(_ pem: Secret, _ section: ConfigurationSection) {
+    guard !pem.isEmpty, let bits = try? PublicKeyFile.rsaBits(ofPrivateKey: Array(pem.reveal().utf8)) else { return }
+    let remedy = "make one with: openssl genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:\(rsaBits.good)"
+    if bits < rsaBits.least {
+      section.problem("keyFile", "is an RSA key of \(bits) bits, which no receiver believes (RFC 8301); \(remedy)")
+    } else if bits < rsaBits.good {
+      section.warning("keyFile", "is an RSA key of \(bits) bits; \(rsaBits.good) are recommended (RFC 8301); \(remedy)")
+    }
   }
 
   private static func address(_ text: String, _ key: String, _ section: ConfigurationSection) -> MailAddress? {

@@ -47,16 +47,7 @@ struct MailComposer: Sendable {
     _ field: SecretField?, _ name: String, _ context: SealContext
   ) throws(ContractProblem) -> String? {
     guard let field else { return nil }
-    do {
-      return try field.open(with: keys, for: context).reveal()
-    } catch {
-      let place = "variables.\(name)"
-      if keys.opening.isEmpty {
-        throw ContractProblem(.unknownKey, field: place, "is sealed, and this worker has no keysFile")
-      }
-      if case .unknownKey = error { throw ContractProblem(.unknownKey, field: place, error.description) }
-      throw ContractProblem(.sealMismatch, field: place, error.description)
-    }
+    return try field.open(with: keys, for: context, field: "variables.\(name)").reveal()
   }
 
   private func fill(_ name: String, _ languageCode: String?, _ values: [String: String]) -> Outcome {
@@ -75,7 +66,7 @@ struct MailComposer: Sendable {
     }
     guard !text.isEmpty, PlainText.isText(text), html.map(PlainText.isText) ?? true else {
       return .refused(
-        Reason("INVALID_TEXT", "The text is empty or has control characters other than line breaks and tabs."))
+        Reason("INVALID_TEXT", "The text is empty, or has control, direction, zero-width or private-use characters."))
     }
     return .text(MailText(subject: subject, text: text, html: html))
   }

@@ -15,6 +15,8 @@ public struct BindRequest: Sendable, Hashable {
   /// The longest of each, in bytes (SMPP 3.4, 4.1.1 and 5.2.1 to 5.2.3). libsmpp34 would cut what is longer.
   public static let maxSystemID = 15
   public static let maxPassword = 8
+  /// The longest password that is sent, though the protocol allows less: many servers take such ones.
+  public static let maxLongPassword = 64
   public static let maxSystemType = 12
 
   public var systemID: String

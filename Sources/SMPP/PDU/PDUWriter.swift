@@ -42,10 +42,29 @@ enum PDUWriter {
     fields.sequence_number = sequence
     fields.interface_version = UInt8(SMPP_VERSION)
     try set(&fields.system_id, request.systemID)
-    try set(&fields.password, request.password)
     try set(&fields.system_type, request.systemType)
-    return try pack(&fields, CommandID.bindTransceiver) { $0.command_id = $1 }
+    let isLong = request.password.utf8.count > BindRequest.maxPassword
+    if !isLong { try set(&fields.password, request.password) }
+    let pdu = try pack(&fields, CommandID.bindTransceiver) { $0.command_id = $1 }
+    return isLong ? try insert(password: request.password, behind: request.systemID, into: pdu) : pdu
   }
+
+  /// Puts a password that libsmpp34 has no room for in the place of the empty one: behind header, system ID and its zero.
+  private static func insert(
+    password: String, behind systemID: String, into pdu: [UInt8]
+  ) throws(SMPPError) -> [UInt8] {
+    guard password.utf8.count <= BindRequest.maxLongPassword, !password.utf8.contains(0) else {
+      throw .invalid("the password is longer than \(BindRequest.maxLongPassword) bytes")
+    }
+    var bytes = pdu
+    let place = headerBytes + systemID.utf8.count + 1
+    bytes.insert(contentsOf: password.utf8, at: place)
+    bytes.replaceSubrange(0..<4, with: bigEndian(UInt32(bytes.count)))
+    return bytes
+  }
+
+  /// Length, command, status and sequence number, four bytes each (SMPP 3.4, 3.2).
+  private static let headerBytes = 16
 
   private static func submit(_ message: ShortMessage, _ sequence: UInt32) throws(SMPPError) -> [UInt8] {
     var fields = submit_sm_t()

@@ -22,7 +22,9 @@ enum ProviderSettings: Sendable {
     switch self {
     case .webhook, .unknown: true
     // A payload has no header of its own; the server would have to know the tables.
-    case .smpp(let smpp): smpp.lane(hasSink: false).longMessages == .udh
+    // Another alphabet than GSM's has no tables.
+    case .smpp(let smpp):
+      smpp.lane(hasSink: false).longMessages == .udh && smpp.lane(hasSink: false).alphabet == .gsm7
     case .twilio, .vonage, .messageBird, .aws: false
     }
   }

@@ -1,36 +1,68 @@
 import ServiceRuntime
 import Telemetry
 
-/// The section `receipts`: whether providers are asked to report what became of a message.
+/// The section `receipts`: whether providers are asked to report what became of a message, and where they do.
 struct ReceiptSettings: Sendable {
+  /// What taking reports needs.
+  struct Taking: Sendable {
+    let addresses: CallbackAddresses
+    /// Where the worker listens for them.
+    let listen: CommonConfiguration.HTTPConfiguration
+    /// Open connections of one client.
+    let connectionsPerClient: Int
+  }
+
   /// Made from the section; nil when reports are not asked for.
-  let addresses: CallbackAddresses?
+  let taking: Taking?
 
   /// The shortest secret, in characters.
   private static let minSecretLength = 16
 
-  init(_ section: ConfigurationSection) {
+  /// - Parameter health: Where health and metrics are served, which is never where reports come in.
+  init(_ section: ConfigurationSection, health: CommonConfiguration.HTTPConfiguration) {
     let url = section.optionalString(
       "publicURL",
-      "What providers reach the path /receipts/ of this worker's HTTP port by, such as https://sms.example.com; absent: no reports."
+      "What providers reach this worker's port for reports by, without /receipts/, such as https://sms.example.com; absent: no reports."
     )
     let secret = section.secretFile(
       "secretFile", "A secret of at least 16 characters, the same for all workers: signs the addresses of the reports.")
     let maxAge = section.integer(
       "maxAgeHours", default: 96, in: 1...720, "How long after a message was sent reports on it are believed.")
+    let listen = CommonConfiguration.HTTPConfiguration(
+      host: section.string(
+        "host", default: "127.0.0.1", "The address on which reports are taken; 0.0.0.0 for all."),
+      port: UInt16(
+        section.integer(
+          "port", default: 8091, in: 0...65_535, "The port on which reports are taken; 0 for any that is free.")))
+    let connectionsPerClient = section.integer(
+      "connectionsPerClient", default: 128, in: 1...Int(ReceiptService.maxConnections),
+      "Open connections of one client; a front in between is one client.")
     guard let url else {
-      addresses = nil
+      taking = nil
       return
     }
-    section.check("publicURL", URLParts(url) != nil, "must be an http:// or https:// URL without query and fragment")
+    Self.check(url, section)
+    section.check(
+      "port", listen.port == 0 || listen.port != health.port || listen.host != health.host,
+      "is the port of health and metrics too (http.port): strangers may reach this one, so give it another")
     guard let secret else {
       section.problem("secretFile", "is required beside publicURL: name a file with a secret of 16 characters or more")
-      addresses = nil
+      taking = nil
       return
     }
     section.check(
       "secretFile", secret.reveal().utf8.count >= Self.minSecretLength,
       "holds less than \(Self.minSecretLength) characters")
-    addresses = CallbackAddresses(publicURL: url, secret: secret, maxAge: .seconds(3600 * maxAge))
+    taking = Taking(
+      addresses: CallbackAddresses(publicURL: url, secret: secret, maxAge: .seconds(3600 * maxAge)),
+      listen: listen, connectionsPerClient: connectionsPerClient)
+  }
+
+  private static func check(_ url: String, _ section: ConfigurationSection) {
+    let parts = URLParts(url)
+    section.check("publicURL", parts != nil, "must be an http:// or https:// URL without query and fragment")
+    section.checkPlaintext(
+      "publicURL", parts?.isUnprotected == true, "is http:// over a network",
+      crossing: "phone numbers, in what providers report,", remedy: "use https://")
   }
 }

@@ -18,7 +18,7 @@ struct SMPPSettings: Sendable {
   init(_ section: ConfigurationSection) {
     host = section.string("host", "The server's name or address.")
     port = section.integer("port", default: 2775, in: 1...65_535, "The server's port.")
-    isEncrypted = section.bool("tls", default: false, "Whether the connection is encrypted (TLS 1.2 or newer).")
+    isEncrypted = section.bool("tls", default: true, "Whether the connection is encrypted (TLS 1.2 or newer).")
     systemID = section.string("systemID", "The name of the account.")
     password = section.requiredSecretFile("passwordFile", "The account's password.")
     systemType = section.string("systemType", default: "", "What some servers want to know in addition.")
@@ -67,7 +67,10 @@ struct SMPPSettings: Sendable {
       longMessages: section.word(
         "encodingOfLongMessages", default: .udh, "How a message goes that is longer than one segment."),
       wantsReceipts: section.bool(
-        "receipts", default: true, "Whether the server is asked to report what became of a message."))
+        "receipts", default: true, "Whether the server is asked to report what became of a message."),
+      alphabet: section.word(
+        "defaultAlphabet", default: SMPPAlphabet.gsm7,
+        "What the server reads data_coding 0 as: gsm7, latin1 or ascii."))
   }
 
   private func check(_ section: ConfigurationSection) {
@@ -75,20 +78,29 @@ struct SMPPSettings: Sendable {
     section.check(
       "systemID", systemID.utf8.count <= BindRequest.maxSystemID,
       "is longer than the \(BindRequest.maxSystemID) bytes that SMPP allows")
-    section.check(
-      "passwordFile", password.reveal().utf8.count <= BindRequest.maxPassword,
-      "holds a password of more than the \(BindRequest.maxPassword) bytes that SMPP 3.4 allows")
+    checkPassword(section)
     section.check(
       "systemType", systemType.utf8.count <= BindRequest.maxSystemType,
       "is longer than the \(BindRequest.maxSystemType) bytes that SMPP allows")
-    if !isEncrypted, !Self.isThisMachine(host) {
-      section.warning(
-        "tls", "is false with another machine: password, codes and phone numbers cross the network readable")
-    }
+    section.checkPlaintext(
+      "tls", !isEncrypted && !host.isEmpty && !LocalHost.contains(host), "is false with another machine",
+      crossing: "password, codes and phone numbers", remedy: "set it to true")
   }
+}
 
-  private static func isThisMachine(_ host: String) -> Bool {
-    host.isEmpty || host == "localhost" || host.hasPrefix("127.") || host == "::1"
+extension SMPPSettings {
+  /// Many servers take longer passwords than the protocol has room for, and some cut them by themselves.
+  private func checkPassword(_ section: ConfigurationSection) {
+    let count = password.reveal().utf8.count
+    section.check(
+      "passwordFile", count <= BindRequest.maxLongPassword,
+      "holds a password of more than \(BindRequest.maxLongPassword) bytes")
+    if (BindRequest.maxPassword + 1...BindRequest.maxLongPassword).contains(count) {
+      section.warning(
+        "passwordFile",
+        "holds a password of \(count) bytes; SMPP 3.4 has room for \(BindRequest.maxPassword), so ask the server's operator whether it takes more"
+      )
+    }
   }
 }
 

@@ -38,6 +38,7 @@ public struct SMSWorkerConfiguration: ProcessConfiguration {
 
   public init(_ section: ConfigurationSection) {
     common = CommonConfiguration(section, defaultHTTPPort: 8081)
+    WorkerSettings.checkKeys(common, section)
     worker = WorkerSettings(section, ledgerPath: "sms-ledger.sqlite")
     templates = TemplateSettings(section.section("templates"))
     let bounds = section.section("limits")
@@ -46,14 +47,17 @@ public struct SMSWorkerConfiguration: ProcessConfiguration {
         "maxTextLength", default: SMSLimits.largestTextLength, in: 1...SMSLimits.largestTextLength,
         "The longest text, in UTF-16 code units."),
       maxSegments: bounds.integer(
-        "maxSegments", default: 10, in: 1...24, "The most segments of one message; each is billed."))
+        "maxSegments", default: 10, in: 1...24, "The most segments of one message; each is billed."),
+      allowsDomainBoundCodes: bounds.bool(
+        "allowDomainBoundCodes", default: false,
+        "Whether a job's own text may end with a line that binds a code to a domain (@example.com #482913)."))
     recipients = RecipientRules(
       regions: RegionRules(section.section("regions"), mustNameSome: true), overrides: NumberOverrides.read(section))
     minimumValidity = section.seconds(
       "minimumValiditySeconds", default: .seconds(5), in: .seconds(1) ... .seconds(3600),
       "With less time left until the deadline nothing is sent: it would not arrive in time.")
     tables = ProviderTables(section)
-    receipts = ReceiptSettings(section.section("receipts"))
+    receipts = ReceiptSettings(section.section("receipts"), health: common.http)
     lanes = Self.lanes(section)
     transliteration = Self.transliteration(section, isUsed: lanes.contains(where: \.transliterate))
     bulk = BulkSettings(section.section("bulk"), lanes: lanes.map(\.lane))

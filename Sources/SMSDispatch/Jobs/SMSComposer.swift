@@ -19,6 +19,9 @@ struct SMSComposer: Sendable {
   func compose(_ job: SMSDispatchJob, messageID: String) -> Outcome {
     switch job.content {
     case .text(let text):
+      guard limits.allowsDomainBoundCodes || DomainBoundCode.line(of: text) == nil else {
+        return .refused(Self.foreignDomain)
+      }
       return bounded(text)
     case .template(let name, let languageCode, let variables):
       switch open(variables.code, of: job, messageID: messageID) {
@@ -32,9 +35,9 @@ struct SMSComposer: Sendable {
     _ code: SecretField?, of job: SMSDispatchJob, messageID: String
   ) -> Result<Secret?, ContractProblem> {
     guard let code else { return .success(nil) }
-    let context = SealContext(messageType: SMSDispatchJob.type, messageID: messageID, recipient: job.to)
     do throws(ContractProblem) {
-      return .success(try code.open(with: keys, for: context, field: "variables.code"))
+      return .success(
+        try code.open(with: keys, for: job.sealContext(messageID: messageID), field: "variables.code"))
     } catch {
       return .failure(error)
     }
@@ -49,19 +52,40 @@ struct SMSComposer: Sendable {
     values["domain"] = variables.domain
     values["androidHash"] = variables.androidHash
     do {
-      return bounded(try templates.render(name, languageCode: languageCode, variables: values))
+      let text = try templates.render(name, languageCode: languageCode, variables: values)
+      // A name, too, may look like such a line where a wording has nothing else beside it.
+      let line = DomainBoundCode.line(of: text.text)
+      guard line == nil || line.map(String.init) == Self.domainLine(values) else {
+        return .refused(Self.foreignDomain)
+      }
+      return bounded(text)
     } catch {
       return .refused(Reason(error.code.rawValue, error.detail))
     }
   }
+
+  /// The line that the job asks for.
+  private static func domainLine(_ values: [String: String]) -> String? {
+    guard let domain = values["domain"], let code = values["code"], values["androidHash"] == nil else { return nil }
+    return "@\(domain) #\(code)"
+  }
+
+  private static let foreignDomain = Reason(
+    "INVALID_TEXT",
+    "The last line has the form @domain #code, by which phones fill in a code at that domain: name the domain in variables.domain of a template."
+  )
 
   private func bounded(_ text: String) -> Outcome {
     guard !text.isEmpty else { return .refused(Reason("INVALID_TEXT", "The text is empty.")) }
     guard text.utf16.count <= limits.maxTextLength else {
       return .refused(Reason("TEXT_TOO_LONG", "The text is longer than \(limits.maxTextLength) characters."))
     }
-    guard text.unicodeScalars.allSatisfy(Self.isText) else {
-      return .refused(Reason("INVALID_TEXT", "The text has control characters other than line breaks and tabs."))
+    guard PrintedText.isClean(text) else {
+      return .refused(
+        Reason(
+          "INVALID_TEXT",
+          "The text has characters that are not drawn or change the order of others: controls other than line breaks and tabs, direction overrides or isolates, zero-width or private-use characters."
+        ))
     }
     return bounded(SMSText(text))
   }
@@ -72,13 +96,5 @@ struct SMSComposer: Sendable {
         Reason("TEXT_TOO_LONG", "The text is \(text.segments) segments long, \(limits.maxSegments) are allowed."))
     }
     return .text(text)
-  }
-
-  private static func isText(_ scalar: Unicode.Scalar) -> Bool {
-    // The controls of Unicode are those of ASCII and of Latin-1; what they are not, need not be looked up.
-    switch scalar.value {
-    case 0x20...0x7E, 0xA0...: true
-    default: scalar == "\n" || scalar == "\r" || scalar == "\t"
-    }
   }
 }

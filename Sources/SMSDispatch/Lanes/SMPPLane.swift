@@ -42,7 +42,7 @@ public struct SMPPLane: SMSLane {
         return classifier.classification(error, taken: taken, of: segments.count)
       }
     }
-    return .accepted(reference: reference)
+    return .accepted(reference: reference, extras: configuration.extras(of: message))
   }
 
   public func probe() async -> ProbeResult {

@@ -7,7 +7,7 @@ public import WorkerRuntime
 /// Hands messages to a receiver of one's own by Standard Webhooks (https://www.standardwebhooks.com, version 1.0.0).
 ///
 /// `POST` with a JSON body (`WebhookPayload`) and the headers `webhook-id`, `webhook-timestamp` and `webhook-signature`. The
-/// ID is the job's, the same on every try, so that a receiver can tell a repetition.
+/// ID is made of the job's, the same on every try, so that a receiver can tell a repetition.
 public struct WebhookLane: SMSLane {
   public let name: String
   public let deduplicates: Bool
@@ -39,7 +39,6 @@ public struct WebhookLane: SMSLane {
   }
 
   public func send(_ message: OutgoingSMS, _ attempt: JobAttempt) async -> Classification {
-    guard Self.isHeaderValue(attempt.jobID) else { return .refused(Self.badID) }
     let request: HTTPRequest
     do {
       request = try self.request(message, attempt)
@@ -64,25 +63,18 @@ public struct WebhookLane: SMSLane {
     }
   }
 
-  private static let badID = Reason(
-    "INVALID_MESSAGE_ID", "A webhook needs a message_id of visible ASCII characters, because it travels in a header.")
-
-  /// A line break in an ID would become a header of its own.
-  private static func isHeaderValue(_ id: String) -> Bool {
-    !id.isEmpty && id.utf8.allSatisfy { (0x21...0x7E).contains($0) }
-  }
-
   private func request(_ message: OutgoingSMS, _ attempt: JobAttempt) throws -> HTTPRequest {
     let body = try WebhookPayload(message, from: from, attempt).json()
     let timestamp = String(attempt.startedAt.seconds)
+    let id = WebhookID.make(for: attempt)
     return HTTPRequest(
       method: "POST", url: url,
       headers: HTTPHeaders([
         (name: "Content-Type", value: "application/json"),
         (name: "Accept", value: "application/json"),
-        (name: "webhook-id", value: attempt.jobID),
+        (name: "webhook-id", value: id),
         (name: "webhook-timestamp", value: timestamp),
-        (name: "webhook-signature", value: signer.signature(id: attempt.jobID, timestamp: timestamp, body: body)),
+        (name: "webhook-signature", value: signer.signature(id: id, timestamp: timestamp, body: body)),
       ]),
       body: body, timeouts: .within(attempt.timeout), maxResponseBytes: Self.maxResponseBytes)
   }

@@ -6,8 +6,8 @@ import Telemetry
 ///
 /// Several secrets let a receiver change over: give both, wait until it knows the new one, take the old one away.
 ///
-/// The specification warns of IDs with full stops. Here they are harmless: the body is always a JSON object, so that no other
-/// way to cut `id.timestamp.body` leaves a body that is JSON behind a timestamp that is a number.
+/// The ID must have no full stop and must not be chosen by others ("Signature scheme"), else what is signed could be cut otherwise:
+/// ``WebhookID`` makes one.
 struct WebhookSigner: Sendable {
   /// The length of a secret, in bytes.
   static let keyLength = 24...64

@@ -114,17 +114,22 @@ struct CallbackAddresses: Sendable {
   }
 
   private func mac(_ lane: String, _ subject: Subject, _ time: String) -> String {
-    // No part can hold a zero byte and so be taken for two.
     var text: [UInt8] = []
     text.reserveCapacity(Self.usualLength)
-    text += lane.utf8
-    text.append(0)
-    text += subject.job.key.utf8
-    text.append(0)
-    if let correlationID = subject.correlationID { text += correlationID.utf8 }
-    text.append(0)
-    text += time.utf8
+    let parts: [String?] = [lane, subject.job.key, subject.correlationID, time]
+    for part in parts { Self.append(part, to: &text) }
     return Base64URL.encode(Array(key.authenticate(text).prefix(Self.macBytes)))
+  }
+
+  /// Appends a part behind its length, so that no two lists of parts make the same text, whatever bytes are in them.
+  private static func append(_ part: String?, to text: inout [UInt8]) {
+    guard let part else {
+      text.append(0)
+      return
+    }
+    text.append(1)
+    withUnsafeBytes(of: UInt32(part.utf8.count).bigEndian) { text += $0 }
+    text += part.utf8
   }
 
   /// Bytes set aside for what is signed; more takes more.

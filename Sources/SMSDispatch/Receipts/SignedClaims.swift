@@ -44,7 +44,7 @@ struct SignedClaims: Decodable, Sendable {
   }
 
   /// As long as the longest request, in whose header or URL the token comes.
-  private static let reader = JSONReader(maxBytes: HTTPRoutes.maxBodyBytes)
+  private static let reader = JSONReader(maxBytes: ReceiptService.maxBodyBytes)
 
   /// - Parameter leeway: how far the provider's clock may be from ours.
   /// - Throws: `.forged` unless the issuer signed it with the secret, `.stale` outside the time for which it is valid.

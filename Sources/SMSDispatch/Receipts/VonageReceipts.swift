@@ -50,7 +50,7 @@ struct VonageReceipts: ReceiptSource {
   }
 
   /// The server takes no longer bodies.
-  private static let reader = JSONReader(maxBytes: HTTPRoutes.maxBodyBytes)
+  private static let reader = JSONReader(maxBytes: ReceiptService.maxBodyBytes)
 
   private static func fields(_ request: HTTPServerRequest) throws(ReceiptRefusal) -> [(name: String, value: String)] {
     guard request.method == "POST" else { return request.query }

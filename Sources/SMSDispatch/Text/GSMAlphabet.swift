@@ -1,6 +1,6 @@
 /// The GSM 7 bit default alphabet and its extension table (3GPP TS 23.038, 6.2.1 and 6.2.1.1).
 ///
-/// National language shift tables are left out: providers do not use them unless told to, so counting with them would be wrong.
+/// The national language tables are in `NationalTables`: providers do not use them unless told to, so they do not count here.
 enum GSMAlphabet {
   /// The septets that a scalar takes: 1 from the basic table, 2 (escape and code) from the extension table, 0 when it is in
   /// neither.

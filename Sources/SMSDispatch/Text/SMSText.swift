@@ -25,6 +25,9 @@ public struct SMSText: Sendable, Hashable {
     }
   }
 
+  /// A text in UCS-2, whatever alphabet it would fit into.
+  init(ucs2 text: String) { self.init(text: text, encoding: .ucs2, units: text.utf16.count) }
+
   /// A text in GSM 7 bit with national tables; nil when they do not have all its characters.
   init?(_ text: String, _ shift: NationalShift) {
     guard let tables = SeptetTables.national[shift], let units = Self.septets(of: text, tables.septets)

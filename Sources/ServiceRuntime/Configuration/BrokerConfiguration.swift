@@ -54,6 +54,14 @@ public struct BrokerConfiguration: Sendable {
       } else if !tls.isEmpty {
         section.problem("tls", "has no effect with an amqp:// URL; write amqps:// in broker.url")
       }
+      // With a client's certificate and no password the certificate says who we are.
+      let isCertified = endpoint.tls != nil && tls.certificateFile != nil
+      section.check(
+        "passwordFile", !endpoint.password.isEmpty || isCertified || section.isGiven("passwordFile"),
+        "is required: the user of broker.url needs a password; name the file that holds it")
+      section.checkPlaintext(
+        "url", endpoint.tls == nil && !LocalHost.contains(endpoint.host), "is amqp:// to another machine",
+        crossing: "the password and phone numbers", remedy: "use amqps://")
       return endpoint
     } catch {
       section.problem("url", error.message)

@@ -16,12 +16,17 @@ public struct CommonConfiguration: Sendable {
   /// How long a stop may take before what is left is ended at once.
   public let stopCeiling: Duration
 
-  /// Where health and metrics are served: the section `http`.
+  /// Where something is served over HTTP: health and metrics by the section `http`.
   public struct HTTPConfiguration: Sendable {
     /// The address to listen on.
     public let host: String
     /// The port; 0 for any that is free.
     public let port: UInt16
+
+    public init(host: String, port: UInt16) {
+      self.host = host
+      self.port = port
+    }
   }
 
   /// - Parameters:
@@ -49,9 +54,18 @@ public struct CommonConfiguration: Sendable {
   private static func readKeys(_ section: ConfigurationSection) -> KeyRing? {
     let text = section.secretFile(
       "keysFile", "The keys that seal secrets in messages, a JWK set: the first seals, all open.")
-    guard let text else { return nil }
+    let requireSealed = section.bool(
+      "requireSealed", default: false, "Whether secrets that messages bring in the clear are refused.")
+    guard let text else {
+      section.check(
+        "requireSealed", !requireSealed || section.isGiven("keysFile"),
+        "is true without keysFile, so nothing could be opened")
+      return nil
+    }
     do {
-      return try KeyRing(jwkSet: Array(text.reveal().utf8))
+      var keys = try KeyRing(jwkSet: Array(text.reveal().utf8))
+      keys.requiresSealing = requireSealed
+      return keys
     } catch {
       section.problem("keysFile", "holds no usable keys: \(error.message); make some with: countersign keys generate")
       return nil

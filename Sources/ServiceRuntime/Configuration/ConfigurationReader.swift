@@ -22,14 +22,32 @@ final class ConfigurationReader {
     return String(path[...slash])
   }
 
+  /// The key that lets secrets through that every user of the machine can read.
+  private static let readableSecrets = "allowReadableSecrets"
+
+  /// Whether files with secrets may be readable by everybody: a key of the top, or its variable.
+  var allowsReadableSecrets: Bool {
+    if let text = variable(ConfigurationKey.variable(for: Self.readableSecrets)) { return text.lowercased() == "true" }
+    return file?.fields[Self.readableSecrets] == .bool(true)
+  }
+
+  /// Makes that key known, for configurations that name secrets.
+  func declareReadableSecrets() {
+    let key = ConfigurationKey(
+      path: Self.readableSecrets, kind: "true or false, default false",
+      help: "Whether files with secrets may be readable by every user of the machine.")
+    declare(Self.readableSecrets, in: "", key)
+  }
+
   /// The value of a variable; an empty one counts as absent.
   func variable(_ name: String) -> String? {
     environment[name].flatMap { $0.isEmpty ? nil : $0 }
   }
 
   func declare(_ name: String, in section: String, _ key: ConfigurationKey?) {
-    known[section, default: []].insert(name)
-    if let key { keys.append(key) }
+    let isNew = known[section, default: []].insert(name).inserted
+    // A key that two readers of a section ask for is listed once.
+    if let key, isNew { keys.append(key) }
   }
 
   func open(section: String, with names: some Sequence<String>) {

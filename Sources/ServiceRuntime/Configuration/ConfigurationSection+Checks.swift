@@ -4,7 +4,7 @@ extension ConfigurationSection {
     if !isRight { problem(key, message()) }
   }
 
-  /// `baseURL`: an `http` or `https` URL. Without TLS to another machine it is allowed, with a warning.
+  /// `baseURL`: an `http` or `https` URL. Without TLS to another machine it is an error unless `allowPlaintext` is set.
   public func baseURL(default fallback: String?, _ help: String) -> String {
     let url = fallback.map { string("baseURL", default: $0, help) } ?? string("baseURL", help)
     check(url: url, at: "baseURL", crossing: "codes and phone numbers")
@@ -19,15 +19,38 @@ extension ConfigurationSection {
     return url
   }
 
+  /// Reports what crosses the network readable: as a problem, or as a warning where `allowPlaintext` stands beside it.
+  /// - Parameters:
+  ///   - key: The key that leads there.
+  ///   - isPlain: Whether it is so; the key `allowPlaintext` is known in either case.
+  ///   - text: What is wrong, such as `is http:// to another machine`.
+  ///   - crossing: What whoever reads the network learns.
+  ///   - remedy: What to write instead.
+  public func checkPlaintext(_ key: String, _ isPlain: Bool, _ text: String, crossing: String, remedy: String) {
+    let isAllowed = allowsPlaintext()
+    guard isPlain else { return }
+    let fact = "\(text): \(crossing) cross the network readable"
+    if isAllowed {
+      warning(key, "\(fact); \(remedy)")
+    } else {
+      let path = path.isEmpty ? "allowPlaintext" : "\(path).allowPlaintext"
+      problem(key, "\(fact); \(remedy), or set \(path) to true where the network is protected otherwise")
+    }
+  }
+
+  private func allowsPlaintext() -> Bool {
+    bool(
+      "allowPlaintext", default: false,
+      "Whether what is configured here may go to another machine without TLS, readable for the network.")
+  }
+
   private func check(url: String, at key: String, crossing: String) {
-    guard !url.isEmpty else { return }
-    guard let parts = URLParts(url) else {
+    let parts = URLParts(url)
+    if parts == nil, !url.isEmpty {
       problem(key, "must be an http:// or https:// URL without user, password, query and fragment")
-      return
     }
-    if parts.isUnprotected {
-      warning(key, "is http:// to another machine: \(crossing) cross the network readable; use https://")
-    }
+    checkPlaintext(
+      key, parts?.isUnprotected == true, "is http:// to another machine", crossing: crossing, remedy: "use https://")
   }
 }
 

@@ -19,7 +19,7 @@ extension ConfigurationSection {
 
   /// A secret in a file of its own, without the line feed at its end. The key should end in `File`.
   ///
-  /// The file must be readable, not empty and UTF-8; that others may read it is a warning.
+  /// The file must be readable, not empty and UTF-8; other users than owner and group must not read it.
   public func secretFile(_ key: String, _ help: String) -> Secret? {
     declare(key, kind: "path of a file with a secret, optional", help)
     return readSecret(key)
@@ -32,6 +32,19 @@ extension ConfigurationSection {
     return readSecret(key) ?? Secret("")
   }
 
+  /// A secret that every user can read is none. Only where files cannot have other modes, as in some containers, it is let through.
+  private func tellReadable(_ key: String, _ path: String) {
+    let fact = "\(path) can be read by every user of this machine"
+    if reader.allowsReadableSecrets {
+      warning(key, fact)
+    } else {
+      problem(
+        key,
+        "\(fact); fix it with: chmod 600 \(path) (or 640, and the group of the process's user), or set allowReadableSecrets to true"
+      )
+    }
+  }
+
   private func readPath(_ key: String) -> String? {
     if let path = override(key) { return path }
     return readString(key).map(resolved)
@@ -42,6 +55,7 @@ extension ConfigurationSection {
   }
 
   private func readSecret(_ key: String) -> Secret? {
+    reader.declareReadableSecrets()
     guard let path = readPath(key) else { return nil }
     let content: LocalFile.Content
     do {
@@ -50,9 +64,7 @@ extension ConfigurationSection {
       reader.report(Self.join(self.path, key), error.description, isPermission: error.isPermission)
       return nil
     }
-    if content.isReadableByAll {
-      warning(key, "\(path) can be read by every user of this machine; mend it with: chmod 600 \(path)")
-    }
+    if content.isReadableByAll { tellReadable(key, path) }
     guard let text = String(validating: content.bytes, as: UTF8.self) else {
       problem(key, "\(path) is not UTF-8 text")
       return nil

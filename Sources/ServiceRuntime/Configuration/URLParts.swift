@@ -2,7 +2,7 @@
 public struct URLParts: Sendable, Hashable {
   /// The host, as it stands in the URL.
   public let host: String
-  /// Whether what is sent can be read on the way.
+  /// Whether what is sent can be read on the way: no TLS, and another machine.
   public let isUnprotected: Bool
 
   /// - Returns: nil for another scheme, no host, a user or password, a query, a fragment, or characters that a URL cannot
@@ -21,6 +21,6 @@ public struct URLParts: Sendable, Hashable {
       return nil
     }
     self.host = String(host)
-    self.isUnprotected = scheme == "http://" && !["localhost", "127.0.0.1", "[::1]"].contains(self.host)
+    self.isUnprotected = scheme == "http://" && !LocalHost.contains(self.host)
   }
 }

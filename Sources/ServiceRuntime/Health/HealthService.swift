@@ -1,43 +1,40 @@
 import HTTPServer
 public import Telemetry
 
-/// Serves `/livez`, `/readyz`, `/metrics`, and what else the process answers.
+/// Serves `/livez`, `/readyz` and `/metrics`, and nothing else.
 public final class HealthService: Service {
   public let name = "http"
 
-  /// The server, listening from the start, so that a port in use is found before anything else begins.
-  private let server: HTTPServer
+  /// Listens from the start, so that a port in use is found before anything else begins.
+  private let listener: HTTPListener
   private let stopRequested = Gate()
+
+  /// Who asks is a probe or a collector of metrics: few connections, small requests that come at once.
+  private static let limits = HTTPServerLimits(
+    connections: 256, connectionsPerClient: 64, idleTimeout: .seconds(60), requestTime: .seconds(10))
+  /// None of the pages takes a body.
+  private static let maxBodyBytes = 1024
 
   /// Starts to listen.
   /// - Parameters:
   ///   - configuration: where.
   ///   - health: answers `/readyz`.
   ///   - metrics: answers `/metrics`.
-  ///   - routes: answer everything else.
   /// - Throws: an error that names host, port and the key to change.
   public init(
-    _ configuration: CommonConfiguration.HTTPConfiguration, health: HealthRegistry, metrics: MetricsRegistry,
-    routes: HTTPRoutes = HTTPRoutes()
+    _ configuration: CommonConfiguration.HTTPConfiguration, health: HealthRegistry, metrics: MetricsRegistry
   ) throws(StartError) {
-    do {
-      server = try HTTPServer(
-        host: configuration.host, port: configuration.port, maxBodyBytes: HTTPRoutes.maxBodyBytes
-      ) { request in
-        if let handler = routes.handler(of: request.path) { return .respond(await handler(request)) }
-        return .respond(Self.answer(request, health, metrics))
-      }
-    } catch {
-      throw Self.startError(error, configuration)
-    }
+    listener = try HTTPListener(
+      configuration, section: "http", metrics: metrics, maxBodyBytes: Self.maxBodyBytes, limits: Self.limits
+    ) { Self.answer($0, health, metrics) }
   }
 
   /// The port it listens on.
-  public var port: UInt16 { server.port }
+  public var port: UInt16 { listener.port }
 
   public func run() async {
     await stopRequested.wait()
-    await server.stop()
+    await listener.stop()
   }
 
   public func stop() async {
@@ -66,28 +63,6 @@ public final class HealthService: Service {
         status: report.ready ? 200 : 503, headers: ["Content-Type": "application/json"], body: try report.json())
     } catch {
       return HTTPServerResponse(status: 500, text: "the report cannot be written\n")
-    }
-  }
-
-  private static func startError(
-    _ error: HTTPServerError, _ configuration: CommonConfiguration.HTTPConfiguration
-  ) -> StartError {
-    let place = "\(configuration.host):\(configuration.port)"
-    switch error.code {
-    case .portInUse:
-      return StartError(
-        .unavailable, "http: port \(configuration.port) on \(configuration.host) is in use",
-        mend: "stop what listens there, or set http.port (COUNTERSIGN_HTTP_PORT) to another one")
-    case .permissionDenied:
-      return StartError(
-        .noPermission, "http: no permission to listen on \(place)",
-        mend: "set http.port (COUNTERSIGN_HTTP_PORT) to 1024 or above")
-    case .addressNotAvailable, .hostNotFound:
-      return StartError(
-        .configuration, "http: \(configuration.host) is not an address of this machine",
-        mend: "set http.host (COUNTERSIGN_HTTP_HOST) to one, to 127.0.0.1, or to 0.0.0.0 for all")
-    default:
-      return StartError(.unavailable, "http: cannot listen on \(place): \(error.description)", mend: nil)
     }
   }
 }

@@ -27,6 +27,7 @@ public enum ProcessMain {
     services makeServices: @Sendable (Content, ServiceContext) async throws -> [any Service]
   ) async -> Never {
     MemoryAllocator.keepFreedMemory()
+    ProcessProtection.apply()
     do {
       let arguments = try arguments(process)
       let file = arguments.value("config") ?? defaultFile(process.name)
@@ -59,8 +60,7 @@ public enum ProcessMain {
     let context = ServiceContext(
       name: process.name, instance: instanceName(process.name), log: log, configurationFile: loaded.file)
     ProcessMetrics.register(in: context.metrics, process: process)
-    let health = try HealthService(
-      common.http, health: context.health, metrics: context.metrics, routes: context.routes)
+    let health = try HealthService(common.http, health: context.health, metrics: context.metrics)
     let services: [any Service] = [health] + (try await makeServices(loaded.content, context))
     let group = ServiceGroup(
       services, log: log, ceiling: common.stopCeiling, onStopping: { context.health.setStopping() })

@@ -8,8 +8,6 @@ public struct ServiceContext: Sendable {
   public let metrics: MetricsRegistry
   /// The checks that decide whether the process is ready.
   public let health: HealthRegistry
-  /// What is answered on the HTTP port beside health and metrics.
-  public let routes: HTTPRoutes
   /// The time of day, and what passes.
   public let clocks: Clocks
   /// The name of the executable and of this instance of it: `sms-worker@host/4711`. The connection's name on the broker.
@@ -21,8 +19,7 @@ public struct ServiceContext: Sendable {
 
   public init(
     name: String, instance: String, log: Logger, metrics: MetricsRegistry = MetricsRegistry(),
-    health: HealthRegistry = HealthRegistry(), routes: HTTPRoutes = HTTPRoutes(), clocks: Clocks = .system,
-    configurationFile: String? = nil
+    health: HealthRegistry = HealthRegistry(), clocks: Clocks = .system, configurationFile: String? = nil
   ) {
     self.name = name
     self.configurationFile = configurationFile
@@ -30,7 +27,6 @@ public struct ServiceContext: Sendable {
     self.log = log
     self.metrics = metrics
     self.health = health
-    self.routes = routes
     self.clocks = clocks
   }
 

@@ -144,12 +144,11 @@ extension RevocationJobHandler {
       return .failure(ContractProblem(.invalidField, field: "message_id", "is too long for the ID of a further stage"))
     }
     let context = SealContext(messageType: AppleRevokeJob.type, messageID: messageID, recipient: body.app)
-    do {
-      let secret = try body.token.secret.open(with: keys, for: context)
+    do throws(ContractProblem) {
+      let secret = try body.token.secret.open(with: keys, for: context, field: field)
       return secret.isEmpty ? .failure(ContractProblem(.invalidField, field: field, "is empty")) : .success(secret)
     } catch {
-      if case .unknownKey = error { return .failure(ContractProblem(.unknownKey, field: field, error.description)) }
-      return .failure(ContractProblem(.sealMismatch, field: field, error.description))
+      return .failure(error)
     }
   }
 

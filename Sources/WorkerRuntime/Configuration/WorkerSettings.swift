@@ -45,6 +45,18 @@ public struct WorkerSettings: Sendable, Hashable {
       "How often a job whose outcome is unknown is carried out again, when its onUnknown is resend.")
   }
 
+  /// Reports a worker that could open no secret: the coordinator's are always sealed, so all its jobs would become dead letters.
+  public static func checkKeys(_ common: CommonConfiguration, _ section: ConfigurationSection) {
+    let isAllowed = section.bool(
+      "allowNoKeys", default: false,
+      "Whether the worker may run without keysFile: every sealed secret is then a dead letter.")
+    // A file that is named and wrong is reported already.
+    section.check(
+      "keysFile", isAllowed || common.keys != nil || section.isGiven("keysFile"),
+      "is missing: name the file with the coordinator's keys, because it seals every secret; or set allowNoKeys to true where all that send jobs here send them in the clear"
+    )
+  }
+
   /// Jobs taken from the queue of these lanes ahead.
   func prefetch(for lanes: [LaneConfiguration]) -> Int {
     prefetch ?? min(perSlot * Self.slots(lanes), Int(UInt16.max))

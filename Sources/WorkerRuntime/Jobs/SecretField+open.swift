@@ -15,11 +15,22 @@ extension SecretField {
     do throws(SealError) {
       return try open(with: keys, for: context)
     } catch {
-      if keys.opening.isEmpty {
-        throw ContractProblem(.unknownKey, field: field, "is sealed, and this worker has no keysFile")
-      }
-      if case .unknownKey = error { throw ContractProblem(.unknownKey, field: field, error.description) }
-      throw ContractProblem(.sealMismatch, field: field, error.description)
+      throw ContractProblem(error, field: field, hasKeys: !keys.opening.isEmpty)
+    }
+  }
+}
+
+extension ContractProblem {
+  /// What is wrong with a sealed field.
+  /// - Parameters:
+  ///   - field: Its path in the body.
+  ///   - hasKeys: Whether the worker has keys at all.
+  public init(_ error: SealError, field: String, hasKeys: Bool) {
+    switch error {
+    case .notSealed: self.init(.notSealed, field: field, error.description)
+    case _ where !hasKeys: self.init(.unknownKey, field: field, "is sealed, and this worker has no keysFile")
+    case .unknownKey: self.init(.unknownKey, field: field, error.description)
+    case .moved, .broken, .noSealingKey: self.init(.sealMismatch, field: field, error.description)
     }
   }
 }

@@ -286,7 +286,7 @@ final class Bench {
       guard case .template(_, _, let variables) = job.content, let sealed = variables.code else {
         throw CoordinationError(.storage, "no code in the job")
       }
-      let context = SealContext(messageType: SMSDispatchJob.type, messageID: id, recipient: job.to)
+      let context = job.sealContext(messageID: id)
       return (id, job, try sealed.open(with: keys, for: context).reveal())
     }
   }

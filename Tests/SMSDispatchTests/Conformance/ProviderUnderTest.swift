@@ -107,7 +107,7 @@ extension ProviderUnderTest {
     },
     problem: { request in
       guard request.headers["webhook-signature"]?.hasPrefix("v1,") == true else { return "signature" }
-      return request.headers["webhook-id"] == "job-1" && request.path == "/sms" ? nil : "headers"
+      return request.headers["webhook-id"]?.hasPrefix("msg_") == true && request.path == "/sms" ? nil : "headers"
     },
     accepted: json(202, #"{"reference":"R1"}"#), reference: "R1", refused: json(422, "{}"),
     throttled: json(429, "{}", ["Retry-After": "7"]), badCredentials: json(401, "{}"), failed: json(500, "{}"))

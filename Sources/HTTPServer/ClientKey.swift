@@ -1,0 +1,45 @@
+import CMicroHTTPD
+import Glibc
+
+/// Who connects, as far as connections are counted: an IPv4 address, or the first 64 bits of an IPv6 address.
+///
+/// Whoever has an IPv6 address commonly has all of its /64 (RFC 6177), so single addresses would bound nobody.
+struct ClientKey: Sendable, Hashable {
+  private enum Value: Hashable {
+    case ipv4(UInt32)
+    case ipv6(UInt64)
+    case other
+  }
+
+  private let value: Value
+
+  /// - Parameter address: The client's end, as the kernel gives it; `nil` counts as one client with all others that have none.
+  init(_ address: UnsafePointer<sockaddr>?) {
+    guard let address else {
+      value = .other
+      return
+    }
+    switch Int32(address.pointee.sa_family) {
+    case AF_INET:
+      value = address.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { .ipv4($0.pointee.sin_addr.s_addr) }
+    case AF_INET6:
+      let bytes = address.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) { pointer in
+        withUnsafeBytes(of: pointer.pointee.sin6_addr) { Array($0) }
+      }
+      value = Self.value(ipv6: bytes)
+    default: value = .other
+    }
+  }
+
+  /// - Parameter bytes: The 16 bytes of an IPv6 address; one that stands for an IPv4 address (RFC 4291, 2.5.5.2) is that.
+  init(ipv6 bytes: [UInt8]) { value = Self.value(ipv6: bytes) }
+
+  init(ipv4 address: UInt32) { value = .ipv4(address) }
+
+  private static func value(ipv6 bytes: [UInt8]) -> Value {
+    let isMapped = bytes.prefix(10).allSatisfy { $0 == 0 } && bytes[10] == 0xFF && bytes[11] == 0xFF
+    guard isMapped else { return .ipv6(bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }) }
+    // In the order of the network, as in `sockaddr_in`.
+    return .ipv4(bytes[12..<16].withUnsafeBytes { $0.loadUnaligned(as: UInt32.self) })
+  }
+}

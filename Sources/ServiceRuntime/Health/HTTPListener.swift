@@ -1,0 +1,65 @@
+public import HTTPServer
+public import Telemetry
+
+/// A port on which a process answers HTTP requests, from its making until it is stopped.
+public final class HTTPListener: Sendable {
+  /// Answers a request. It is cancelled when the listener stops and its grace is over.
+  public typealias Handler = @Sendable (HTTPServerRequest) async -> HTTPServerResponse
+
+  private let server: HTTPServer
+
+  /// Starts to listen.
+  /// - Parameters:
+  ///   - address: Where.
+  ///   - section: The section of the configuration that says where, which errors name: `http`.
+  ///   - metrics: Count the connections that are turned away.
+  ///   - maxBodyBytes: The longest body; a longer one is answered with 413.
+  ///   - limits: What clients may take.
+  /// - Throws: an error that names host, port and the key to change.
+  public init(
+    _ address: CommonConfiguration.HTTPConfiguration, section: String, metrics: MetricsRegistry, maxBodyBytes: Int,
+    limits: HTTPServerLimits, handler: @escaping Handler
+  ) throws(StartError) {
+    let turnedAway = metrics.counter(
+      "countersign_http_turned_away_total",
+      "Connections that were closed because one client had too many, or a request took too long to arrive: client, late.",
+      labels: ["listener", "reason"])
+    do {
+      server = try HTTPServer(
+        host: address.host, port: address.port, maxBodyBytes: maxBodyBytes, limits: limits,
+        turnedAway: { turnedAway.with(section, $0.rawValue).increment() },
+        handler: { .respond(await handler($0)) })
+    } catch {
+      throw Self.startError(error, address, section)
+    }
+  }
+
+  /// The port it listens on.
+  public var port: UInt16 { server.port }
+
+  /// Stops listening, lets running handlers end, and closes every connection.
+  public func stop() async { await server.stop() }
+
+  private static func startError(
+    _ error: HTTPServerError, _ address: CommonConfiguration.HTTPConfiguration, _ section: String
+  ) -> StartError {
+    let place = "\(address.host):\(address.port)"
+    let variable = "COUNTERSIGN_\(section.uppercased())"
+    switch error.code {
+    case .portInUse:
+      return StartError(
+        .unavailable, "\(section): port \(address.port) on \(address.host) is in use",
+        mend: "stop what listens there, or set \(section).port (\(variable)_PORT) to another one")
+    case .permissionDenied:
+      return StartError(
+        .noPermission, "\(section): no permission to listen on \(place)",
+        mend: "set \(section).port (\(variable)_PORT) to 1024 or above")
+    case .addressNotAvailable, .hostNotFound:
+      return StartError(
+        .configuration, "\(section): \(address.host) is not an address of this machine",
+        mend: "set \(section).host (\(variable)_HOST) to one, to 127.0.0.1, or to 0.0.0.0 for all")
+    default:
+      return StartError(.unavailable, "\(section): cannot listen on \(place): \(error.description)", mend: nil)
+    }
+  }
+}
