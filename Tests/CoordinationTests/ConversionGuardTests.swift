@@ -19,10 +19,39 @@ struct ConversionGuardTests {
 
   private func ending(
     _ outcome: ConversionEnding.Outcome, _ prefix: String = "+1415555", _ region: String = "US", at: UnixTime,
-    createdAt: UnixTime? = nil
+    createdAt: UnixTime? = nil, source: [UInt8] = []
   ) -> ConversionEnding {
     ConversionEnding(
-      prefix: prefix, region: region, outcome: outcome, createdAt: createdAt ?? at - .seconds(60), endedAt: at)
+      prefix: prefix, region: region, outcome: outcome, createdAt: createdAt ?? at - .seconds(60), endedAt: at,
+      source: source)
+  }
+
+  @Test("One asker closes no region, two do, and those of nobody in particular all count")
+  func sources() {
+    func blocked(_ sources: [[UInt8]]) -> [String] {
+      var guarding = makeGuard { $0.minimumPerPrefix = 1_000 }
+      return sources.enumerated().flatMap { index, source in
+        guarding.count(ending(.expired, "+1415\(index)", at: begin, source: source), at: begin).map(\.key)
+      }
+    }
+    #expect(blocked(Array(repeating: [1], count: 100)).isEmpty)
+    #expect(blocked(Array(repeating: [1], count: 100) + Array(repeating: [2], count: 3)) == ["US"])
+    #expect(blocked(Array(repeating: [], count: 8)) == ["US"])
+  }
+
+  @Test("What did not count for its asker takes back nothing when it is withdrawn")
+  func withdrawnSource() {
+    var guarding = makeGuard { $0.minimumPerPrefix = 1_000 }
+    let one = ending(.expired, at: begin, source: [1])
+    for _ in 0..<20 { #expect(guarding.count(one, at: begin).isEmpty) }
+    for _ in 0..<15 { guarding.withdraw(one) }
+    #expect(guarding.figures(.region, at: begin).map(\.counts.sent) == [5])
+    guarding.withdraw(one)
+    #expect(guarding.figures(.region, at: begin).map(\.counts.sent) == [4])
+    // Its count begins anew with the window.
+    let later = begin + .seconds(7200)
+    #expect(guarding.count(ending(.expired, at: later, source: [1]), at: later).isEmpty)
+    #expect(guarding.figures(.region, at: later).map(\.counts.sent) == [1])
   }
 
   /// Counts several at one time.

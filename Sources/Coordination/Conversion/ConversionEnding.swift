@@ -17,6 +17,8 @@ struct ConversionEnding: Sendable, Hashable {
   var outcome: Outcome
   var createdAt: UnixTime
   var endedAt: UnixTime
+  /// Who asked, as a keyed hash; empty for nobody in particular.
+  var source: [UInt8] = []
 }
 
 extension ConversionEnding {
@@ -29,7 +31,7 @@ extension ConversionEnding {
     else { return nil }
     self.init(
       prefix: LimitedSend.prefix(of: verification.phoneNumber), region: verification.region, outcome: outcome,
-      createdAt: verification.createdAt, endedAt: endedAt)
+      createdAt: verification.createdAt, endedAt: endedAt, source: verification.requester)
   }
 }
 

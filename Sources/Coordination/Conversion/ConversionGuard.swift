@@ -63,7 +63,9 @@ struct ConversionGuard: Sendable {
       let (slot, isVerified) = (slot(ending.endedAt), ending.outcome == .verified)
       switch scope {
       case .prefix: prefixes.withdraw(key, isVerified: isVerified, slot: slot)
-      case .region: regions.withdraw(key, isVerified: isVerified, slot: slot)
+      case .region:
+        guard isVerified || regions.withdraw(ending.source, of: key) else { continue }
+        regions.withdraw(key, isVerified: isVerified, slot: slot)
       }
     }
   }
@@ -113,7 +115,11 @@ struct ConversionGuard: Sendable {
     switch scope {
     case .prefix:
       return prefixes.count(key, in: ending.region, isVerified: isVerified, slot: slot, now: present)
-    case .region: return regions.count(key, in: ending.region, isVerified: isVerified, slot: slot, now: present)
+    case .region:
+      guard isVerified || regions.admit(ending.source, of: key, in: ending.region, now: present) else {
+        return regions.counts(key, now: present)
+      }
+      return regions.count(key, in: ending.region, isVerified: isVerified, slot: slot, now: present)
     }
   }
 

@@ -13,6 +13,7 @@ struct ConversionTable: Sendable {
   private struct Entry: Sendable {
     var region: String
     var window: ConversionWindow
+    var sources = ConversionSources()
   }
 
   private let capacity: Int
@@ -36,6 +37,24 @@ struct ConversionTable: Sendable {
   private func count(_ entry: inout Entry, _ isVerified: Bool, _ slot: Int64, _ now: Int64) -> ConversionCounts {
     entry.window.count(isVerified: isVerified, in: min(slot, now), now: now)
     return entry.window.counts(at: now)
+  }
+
+  /// Whether a code that did not come back counts for its asker; see ``ConversionSources``.
+  mutating func admit(_ source: [UInt8], of key: String, in region: String, now: Int64) -> Bool {
+    guard !source.isEmpty else { return true }
+    if entries.count >= capacity, entries[key] == nil { makeRoom(at: now) }
+    return entries[key, default: Entry(region: region, window: ConversionWindow())].sources.admit(source, now: now)
+  }
+
+  /// Takes back that a code did not come back.
+  /// - Returns: whether it had counted.
+  mutating func withdraw(_ source: [UInt8], of key: String) -> Bool {
+    entries[key]?.sources.withdraw(source) ?? true
+  }
+
+  /// What a window has.
+  func counts(_ key: String, now: Int64) -> ConversionCounts {
+    entries[key]?.window.counts(at: now) ?? ConversionCounts(sent: 0, verified: 0)
   }
 
   /// Takes back what was counted in a slot.

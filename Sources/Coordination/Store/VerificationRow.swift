@@ -27,7 +27,7 @@ enum VerificationRow {
 
   /// What ``readEnding(_:)`` needs.
   static let endingColumns =
-    "phone_number, region, is_test, state, failure_code, messages, created_at, ended_at, asked_late"
+    "phone_number, region, is_test, state, failure_code, messages, created_at, ended_at, asked_late, requester"
 
   /// How a verification ended, for the conversion; read by the hundred thousand at a start, so the rest of the row is left alone.
   static func readEnding(_ row: Row) throws(DatabaseError) -> ConversionEnding? {
@@ -38,7 +38,7 @@ enum VerificationRow {
     else { return nil }
     return ConversionEnding(
       prefix: LimitedSend.prefix(of: row.text(0)), region: row.text(1), outcome: outcome, createdAt: time(row, 6),
-      endedAt: time(row, 7))
+      endedAt: time(row, 7), source: row.blob(9))
   }
 
   static func insert(
