@@ -12,17 +12,21 @@ public final class Consumer: Sendable {
 
   /// - Parameters:
   ///   - prefetch: deliveries that are not settled, at most: 1...65,535.
+  ///   - lock: the queue that this consumer has for itself while it consumes, so that no other process consumes beside it; `nil` when others
+  ///     may. The user needs the right to configure it.
   ///   - consumerTag: the consumer's name at the broker, which makes one up when it is `nil`.
   ///   - gathering: how long acknowledgements wait for others; not once the consumer stops.
   ///   - stallTimeout: after this time without a delivery the queue is asked whether it has messages.
   ///   - onEvent: called on the connection's queue; must not block.
   public init(
-    endpoint: BrokerEndpoint, options: ConnectionOptions, queue: String, prefetch: Int, consumerTag: String? = nil,
+    endpoint: BrokerEndpoint, options: ConnectionOptions, queue: String, prefetch: Int, lock: String? = nil,
+    consumerTag: String? = nil,
     gathering: Gathering = .acknowledgements, stallTimeout: Duration = defaultStallTimeout,
     onEvent: @escaping @Sendable (ConnectionEvent) -> Void
   ) {
     precondition((1...Int(UInt16.max)).contains(prefetch), "prefetch must be 1...65535")
     precondition(queue.utf8.count <= MessageLimits.maxShortStringBytes, "the queue's name is too long")
+    precondition(lock.orEmpty.utf8.count <= MessageLimits.maxShortStringBytes, "the lock's name is too long")
     precondition(consumerTag.orEmpty.utf8.count <= MessageLimits.maxShortStringBytes, "the tag is too long")
     precondition(stallTimeout > .zero, "stallTimeout must be positive")
     self.options = options
@@ -31,7 +35,7 @@ public final class Consumer: Sendable {
     connection = ConnectionActor(
       endpoint: endpoint, options: options,
       role: ConsumerRole(
-        inbox: inbox, queue: queue, prefetch: prefetch, tag: consumerTag.orEmpty, gathering: gathering,
+        inbox: inbox, queue: queue, lock: lock, prefetch: prefetch, tag: consumerTag.orEmpty, gathering: gathering,
         stallTimeout: stallTimeout),
       onEvent: onEvent)
   }

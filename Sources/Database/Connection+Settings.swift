@@ -13,6 +13,8 @@ extension Connection {
       PRAGMA synchronous = \(options.synchronous.rawValue);
       PRAGMA foreign_keys = ON;
       PRAGMA trusted_schema = OFF;
+      -- What is deleted is overwritten, whatever SQLite was built with: it may be somebody's number.
+      PRAGMA secure_delete = ON;
       PRAGMA cache_size = -\(options.cacheKiB);
       -- Savepoints keep copies of changed pages: in memory, not in a temporary file.
       PRAGMA temp_store = MEMORY;

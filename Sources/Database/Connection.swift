@@ -56,6 +56,8 @@ final class Connection {
 
   var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
 
+  var totalChanges: Int { Int(sqlite3_total_changes64(handle)) }
+
   var lastInsertedRowID: Int { Int(sqlite3_last_insert_rowid(handle)) }
 
   func lastError() -> DatabaseError { .last(of: handle, path: path) }

@@ -38,6 +38,9 @@ public struct Session {
     try connection.first(sql, values, row)
   }
 
+  /// Rows that were changed on this connection so far.
+  public var totalChanges: Int { connection.totalChanges }
+
   /// The rowid of the row that was inserted last on this connection.
   public var lastInsertedRowID: Int { connection.lastInsertedRowID }
 }

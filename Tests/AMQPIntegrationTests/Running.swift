@@ -23,14 +23,14 @@ func withPublisher<R: Sendable>(
 
 /// Lends a running consumer, which is closed afterwards.
 func withConsumer<R: Sendable>(
-  _ queue: String, prefetch: Int = 100, endpoint: BrokerEndpoint? = nil,
+  _ queue: String, prefetch: Int = 100, lock: String? = nil, endpoint: BrokerEndpoint? = nil,
   options: ConnectionOptions = Broker.options("consumer"), stallTimeout: Duration = .seconds(30),
   _ body: (Consumer, EventLog) async throws -> R
 ) async throws -> R {
   let log = EventLog()
   let consumer = Consumer(
     endpoint: try endpoint ?? Broker.endpoint(), options: options, queue: queue, prefetch: prefetch,
-    stallTimeout: stallTimeout, onEvent: log.add)
+    lock: lock, stallTimeout: stallTimeout, onEvent: log.add)
   async let running: Void = consumer.run()
   do {
     let result = try await body(consumer, log)

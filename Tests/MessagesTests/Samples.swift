@@ -65,6 +65,7 @@ struct Sample: Sendable, CustomStringConvertible {
       try Sample([], least: GetOperationStatus(operationID: "o")),
       try Sample([ListConversions(limit: 5)], least: ListConversions()),
       try Sample([], least: LiftConversionBlock(key: "US")),
+      try Sample([], least: ForgetNumber(phoneNumber: "+14155550123")),
     ] + [try revocations()]
   }
 
@@ -106,6 +107,7 @@ struct Sample: Sendable, CustomStringConvertible {
           operationID: "o", kind: .appVerification, app: app, state: .running, startedAt: time, expiresAt: time,
           timeline: [])),
       try conversionList(),
+      try Sample([], least: NumberForgotten(verifications: 2, canceled: 1, replies: 3, waiting: 0, counts: 1)),
     ]
   }
 

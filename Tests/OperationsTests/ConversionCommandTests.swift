@@ -73,6 +73,18 @@ import Testing
     #expect(backend.sent.withLock { $0 } == ["as operator", #"conversion.lift.v1 {"key":"US"} 10.0 seconds"#])
   }
 
+  @Test func whatWasForgottenIsCounted() async {
+    let forgotten = NumberForgotten(verifications: 2, canceled: 1, replies: 3, waiting: 0, counts: 4)
+    let backend = FakeBackend(reply: .success(JSONValue(encoding: forgotten)))
+    let run = await Run(backend, "forget", "+14155550123")
+    #expect(run.code == .success)
+    #expect(run.output.contains("verifications          2, of which 1 lived and were canceled"))
+    #expect(
+      backend.sent.withLock { $0 }
+        == ["as operator", #"number.forget.v1 {"phoneNumber":"+14155550123"} 10.0 seconds"#])
+    #expect(await Run(FakeBackend(), "forget").code == .usage)
+  }
+
   @Test func aLiftOfNothingIsANo() async {
     let refusal = OperationsError(APIError(.invalidArgument, "nothing is blocked", field: "key", reason: "NOT_BLOCKED"))
     let run = await Run(FakeBackend(reply: .failure(refusal)), "conversion", "lift", "US", "--json")

@@ -19,6 +19,9 @@ actor ConnectionActor {
   /// Frames read in one turn.
   static let maxFramesPerTurn = 4096
 
+  /// Interval at which is asked for what another connection has: who waits for it takes over soon after it is free.
+  static let lockedRetry: ClosedRange<Double> = 0.5...1.5
+
   private enum Phase {
     case idle
     case open(Session)
@@ -126,7 +129,9 @@ actor ConnectionActor {
       reportEvents()
     }
     guard !isStopDue else { return finishStop() }
-    let delay = backoff.next(random: .random(in: 0..<1))
+    let delay =
+      error.code == .resourceLocked
+      ? .seconds(Double.random(in: Self.lockedRetry)) : backoff.next(random: .random(in: 0..<1))
     retries += 1
     phase = .waiting(retry: retries)
     status.value = ConnectionStatus(phase: .connecting, lastError: error)

@@ -6,6 +6,7 @@ final class ConsumerRole: ChannelRole {
 
   private let inbox: ConsumerInbox
   private let queue: String
+  private let lock: String?
   private let prefetch: Int
   private let wantedTag: String
   /// Number of the channel, over the life of the consumer.
@@ -25,9 +26,13 @@ final class ConsumerRole: ChannelRole {
   private var granted = ConsumerInbox.Wish.consuming
   private var stall: StallDetector
 
-  init(inbox: ConsumerInbox, queue: String, prefetch: Int, tag: String, gathering: Gathering, stallTimeout: Duration) {
+  init(
+    inbox: ConsumerInbox, queue: String, lock: String? = nil, prefetch: Int, tag: String, gathering: Gathering,
+    stallTimeout: Duration
+  ) {
     self.inbox = inbox
     self.queue = queue
+    self.lock = lock
     self.prefetch = prefetch
     limit = prefetch
     self.wantedTag = tag
@@ -56,6 +61,7 @@ final class ConsumerRole: ChannelRole {
     inbox.channelOpened(epoch)
     // Also when paused: what is missing is to be known at once.
     _ = try inspect(link)
+    if let lock { try takeLock(lock, link) }
     try startIfWanted(link, now)
   }
 
@@ -142,6 +148,22 @@ final class ConsumerRole: ChannelRole {
   }
 
   // MARK: - Consuming
+
+  /// Takes what only one connection can have: an exclusive queue, which the broker deletes with the connection that declared it. Quorum queues
+  /// take no exclusive consumers (RabbitMQ guide "Quorum Queues", feature matrix). The lock is this connection's, so nobody can
+  /// consume without it, and a process that dies leaves it at once.
+  private func takeLock(_ name: String, _ link: Link) throws(AMQPError) {
+    let lock = QueueDeclaration(
+      name: name, isDurable: false, isExclusive: true, arguments: ["x-queue-type": .string("classic")])
+    do {
+      _ = try link.declareQueue(lock)
+    } catch {
+      guard error.code == .resourceLocked else { throw error }
+      throw AMQPError(
+        .resourceLocked, "another process consumes queue '\(queue)': its connection has the queue '\(name)'",
+        replyCode: error.replyCode)
+    }
+  }
 
   private func inspect(_ link: Link) throws(AMQPError) -> Int {
     do {

@@ -42,6 +42,13 @@ struct Assessment: Sendable, Hashable {
     self.state = state
   }
 
+  /// The same without what tells of a person: number, network, address of the reply.
+  var withoutCommand: Assessment {
+    var copy = self
+    copy.command = WaitingStart(app: command.app, phoneNumber: "", fingerprint: [])
+    return copy
+  }
+
   /// What to do after an event.
   enum Action: Sendable, Hashable {
     /// Go on with what waits: the token passed.

@@ -32,7 +32,8 @@ extension CoordinatorTransaction {
   }
 
   func store(_ stored: Stored<Assessment>) throws(DatabaseError) {
-    let assessment = stored.content
+    // Its start goes on with what the caller has; of one that is over only its token is asked about.
+    let assessment = stored.content.state == .pending ? stored.content : stored.content.withoutCommand
     // What is over is kept for a while, so that its token is known when it comes again.
     let dueAt = assessment.state == .pending ? assessment.expiresAt : now + retention
     guard try AssessmentRow.update(assessment, dueAt: dueAt, from: stored.version, in: session) else {

@@ -31,6 +31,20 @@ extension CommandAnswer {
     self.init(type: VerificationApproved.type, body: approved.hotJSON, error: nil)
   }
 
+  /// An answer that was recorded, counted as what it is.
+  init(type: MessageType, again body: [UInt8]) {
+    var code: APIErrorCode?
+    if type == ErrorReply.type {
+      do throws(ContractProblem) {
+        code = try ErrorReply(json: body).error.code
+      } catch {
+        // Another version wrote it; the requester gets it as it is.
+        code = .internalError
+      }
+    }
+    self.init(type: type, body: body, error: code)
+  }
+
   /// An error is answered in any case, so this cannot fail: its texts are ours and short.
   init(_ error: APIError) {
     let body: [UInt8]

@@ -16,6 +16,7 @@ struct CommandHandler: Sendable {
   private let operations: OperationLookup
   let conversions: ConversionKeeper
   private let conversionHandler: ConversionHandler
+  private let eraser: NumberEraser
 
   init(
     _ rules: CoordinatorRules, keeper: CodeKeeper, jobs: SMSJobMaker, operations kit: OperationKit,
@@ -33,6 +34,7 @@ struct CommandHandler: Sendable {
     operations = OperationLookup(rules)
     self.conversions = conversions
     conversionHandler = ConversionHandler(rules)
+    eraser = NumberEraser(rules, subjects: kit.keeper.subjects)
   }
 
   /// What a command did: the answer, and what the metrics count.
@@ -54,6 +56,7 @@ struct CommandHandler: Sendable {
     }
     if let known = try known(request, in: transaction) { return known }
     if let refusal = try tooOld(request, in: transaction) { return Outcome(answer: CommandAnswer(refusal)) }
+    let before = transaction.changeCount
     var tally = Tally()
     let answer: CommandAnswer? =
       switch request.order {
@@ -68,13 +71,15 @@ struct CommandHandler: Sendable {
       case .operationStatus(let id): try operations.status(id, in: transaction)
       case .conversions(let figures): try conversionHandler.list(figures, in: transaction)
       case .liftBlock(let key): try conversionHandler.lift(key, request, in: transaction)
+      case .forget(let number): try eraser.forget(number, request, &tally, in: transaction)
       }
     guard let answer else {
       try transaction.reserve(message: request.envelope.identity.key, fingerprint: request.fingerprint)
       return Outcome(answer: nil, tally: tally)
     }
-    // The same command may succeed later, so that answer is none for good.
-    guard !answer.isTransient else { return Outcome(answer: answer, tally: tally) }
+    // The same command may succeed later, so that answer is none for good. And where nothing was changed there is nothing to keep from being
+    // done twice: a row for each such command would be a way to fill the disk for free.
+    guard !answer.isTransient, transaction.changeCount != before else { return Outcome(answer: answer, tally: tally) }
     let reply = RecordedReply(fingerprint: request.fingerprint, type: answer.type.text, body: answer.body)
     try transaction.record(reply, toMessage: request.envelope.identity.key)
     return Outcome(answer: answer, tally: tally)
@@ -107,7 +112,7 @@ struct CommandHandler: Sendable {
     guard request.isSame(as: recorded.fingerprint), let type = MessageType(parsing: recorded.type) else {
       return CommandAnswer(.reusedMessageID)
     }
-    return CommandAnswer(type: type, body: recorded.body, error: nil)
+    return CommandAnswer(type: type, again: recorded.body)
   }
 
   /// Reason for which a command is too late to be carried out. Nothing was changed, so the answer is not recorded: under the same ID, with a

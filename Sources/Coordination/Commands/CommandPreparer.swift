@@ -37,6 +37,7 @@ struct CommandPreparer: Sendable {
   static let types = [
     StartVerification.type, CheckVerification.type, GetVerificationStatus.type, CancelVerification.type,
     VerifyApp.type, StartRevocation.type, GetOperationStatus.type, ListConversions.type, LiftConversionBlock.type,
+    ForgetNumber.type,
   ]
 
   /// - Throws: the error that the caller gets.
@@ -62,6 +63,8 @@ struct CommandPreparer: Sendable {
           conversions.worst(limit: try limit(decode(operatorsOnly(ListConversions.self, envelope), body)), at: now))
       case LiftConversionBlock.type:
         .liftBlock(key: try decode(operatorsOnly(LiftConversionBlock.self, envelope), body).key)
+      case ForgetNumber.type:
+        .forget(number: try number(decode(operatorsOnly(ForgetNumber.self, envelope), body)))
       default:
         throw APIError(ContractProblem(.unknownType, field: "type", "is not a command"))
       }
@@ -72,6 +75,10 @@ struct CommandPreparer: Sendable {
   private func operatorsOnly<C: Command>(_ type: C.Type, _ envelope: Envelope) throws(APIError) -> C.Type {
     guard let user = envelope.userID, rules.operators.contains(user) else { throw .notAnOperator }
     return type
+  }
+
+  private func number(_ command: ForgetNumber) throws(APIError) -> String {
+    try parse(StartVerification(phoneNumber: command.phoneNumber, app: "")).e164
   }
 
   private func limit(_ command: ListConversions) throws(APIError) -> Int {

@@ -23,12 +23,14 @@ struct CommandRequest: Sendable {
     case operationStatus(operationID: String)
     case conversions(ConversionFigures)
     case liftBlock(key: String)
+    /// - Parameter number: E.164.
+    case forget(number: String)
 
     /// Whether it changes nothing.
     var isLook: Bool {
       switch self {
       case .status, .operationStatus, .conversions: true
-      case .start, .check, .cancel, .verifyApp, .revoke, .liftBlock: false
+      case .start, .check, .cancel, .verifyApp, .revoke, .liftBlock, .forget: false
       }
     }
 
@@ -57,6 +59,8 @@ struct CommandRequest: Sendable {
         case .operationStatus(let id): (GetOperationStatus.type.text, [id])
         case .conversions: (ListConversions.type.text, [])
         case .liftBlock(let key): (LiftConversionBlock.type.text, [key])
+        // Neither it nor its answer is recorded.
+        case .forget: (ForgetNumber.type.text, [])
         }
       return Self.hash(name, parts)
     }
@@ -66,7 +70,7 @@ struct CommandRequest: Sendable {
       switch self {
       case .start(let order): Self.hash(StartVerification.type.text, [order.app.id, order.number.e164])
       case .check(let order): Self.hash(CheckVerification.type.text, [order.verificationID])
-      case .status, .cancel, .verifyApp, .revoke, .operationStatus, .conversions, .liftBlock: nil
+      case .status, .cancel, .verifyApp, .revoke, .operationStatus, .conversions, .liftBlock, .forget: nil
       }
     }
 

@@ -30,7 +30,8 @@ extension CoordinatorRules {
       operators: Set(
         section.strings(
           "operators", default: Self.defaultOperators.sorted(),
-          "Users of the broker whose commands for operators are carried out: conversion.list, conversion.lift.")),
+          "Users of the broker whose commands for operators are carried out: conversion.list, conversion.lift, number.forget."
+        )),
       workers: WorkerUsers(section.section("workers")))
   }
 }

@@ -26,7 +26,7 @@ extension LimitBook {
     _ check: LimitedCheck, at now: UnixTime, in store: inout Store
   ) throws(Store.Failure) -> LimitRefusal? {
     guard !check.isFictional else { return try refusal(fictional(check), at: now, in: &store) }
-    let shared = check.isFirstCode ? [] : shared(check)
+    let shared = check.isFirstCode && check.isFirstHandle ? [] : shared(check)
     if let refusal = try refusal(address(check) + shared, at: now, in: &store) { return refusal }
     return try admit(number(check), at: now, in: &store)
   }
@@ -73,8 +73,7 @@ extension LimitBook {
 
   /// Tests run fictional numbers hundreds of times an hour, so only what is wrong counts.
   private func fictional(_ check: LimitedCheck) -> [Check] {
-    // No app's ID has a zero byte, and no number.
-    let subject = subjects.subject(.fictionalNumber, "\(check.app)\u{0}\(check.number)")
+    let subject = subjects.fictional(check.number, of: check.app)
     return [
       Check(
         scope: .fictionalWrongCodes, subject: subject,

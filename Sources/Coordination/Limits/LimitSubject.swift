@@ -41,6 +41,11 @@ struct SubjectKeeper: Sendable {
     LimitSubject(key: Self.key(current, kind, value), earlierKey: previous.map { Self.key($0, kind, value) })
   }
 
+  /// A fictional number of an app. No app's ID has a zero byte, and no number.
+  func fictional(_ number: String, of app: String) -> LimitSubject {
+    subject(.fictionalNumber, "\(app)\u{0}\(number)")
+  }
+
   /// A device by the hashes of its token, under the pepper and under the one before it.
   func device(_ token: TokenHash) -> LimitSubject {
     LimitSubject(key: Self.key(ofDevice: token.current), earlierKey: token.earlier.map(Self.key(ofDevice:)))

@@ -45,9 +45,10 @@ public enum CoordinatorServices {
     let relay = parts.relay(reports)
     try await relay.takeOver()
     return [
-      DatabaseService(parts.database, relay: relay, log: context.log),
+      DatabaseService(parts.database, parts.owner, relay: relay, log: context.log),
       PublisherService(publisher: parts.publisher),
       MaintenanceService(parts.maintenance(relay, parts.operations(assessments, kit.revocations))),
+      TurnService(turn: parts.turn, results: parts.results),
       PipelineService(name: "results", pipeline: try parts.pipeline(parts.results, results)),
       PipelineService(name: "commands", pipeline: try parts.pipeline(parts.commands, commands)),
     ] + parts.watch(fictional)
@@ -63,6 +64,8 @@ public enum CoordinatorServices {
     let publisher: Publisher
     let commands: Consumer
     let results: Consumer
+    let turn = Turn()
+    let owner: FileOwner
     let database: Database
     let outbox: Outbox
     let held: HeldJobs
@@ -81,15 +84,26 @@ public enum CoordinatorServices {
       self.broker = broker
       author = Author(appID: context.name, userID: broker.endpoint.username)
       self.publisher = publisher
-      let consumer = { (role: String, queue: String) in
+      let consumer = {
+        (role: String, queue: String, lock: String?, note: @escaping @Sendable (ConnectionEvent) -> Void) in
+        let observe = broker.observer(role)
         let consumer = Consumer(
           endpoint: broker.endpoint, options: broker.options(role, maxBodyBytes: maxBodyBytes), queue: queue,
-          prefetch: configuration.prefetch, onEvent: broker.observer(role))
+          prefetch: configuration.prefetch, lock: lock
+        ) { event in
+          observe(event)
+          note(event)
+        }
         broker.watch(role) { consumer.status }
         return consumer
       }
-      commands = consumer("commands", Topology.Queues.commands)
-      results = consumer("results", Topology.Queues.results)
+      commands = consumer("commands", Topology.Queues.commands, Topology.Queues.commandsLock) { [turn] in turn.note($0)
+      }
+      results = consumer("results", Topology.Queues.results, nil) { _ in }
+      // Until the commands are consumed.
+      await results.pause()
+      context.health.register("turn") { [turn] in turn.health }
+      owner = try await CoordinatorServices.claim(configuration, turn, context)
       database = try await CoordinatorServices.open(configuration)
       outbox = Outbox(
         sink: publisher, database: database, clock: context.clock, author: author, logger: context.log,
@@ -165,19 +179,33 @@ public enum CoordinatorServices {
     }
   }
 
+  private static func claim(
+    _ configuration: CoordinatorConfiguration, _ turn: Turn, _ context: ServiceContext
+  ) async throws -> FileOwner {
+    do {
+      return try await turn.claim(configuration.databasePath, log: context.log)
+    } catch let error as DatabaseError {
+      throw startError(error)
+    }
+  }
+
   private static func open(_ configuration: CoordinatorConfiguration) async throws(StartError) -> Database {
     do {
       return try await Database.open(
         path: configuration.databasePath, options: configuration.databaseOptions,
         migrations: CoordinatorSchema.migrations)
     } catch {
-      let mend = "see database.path (COUNTERSIGN_DATABASE_PATH); its directory must exist and belong to this user"
-      switch error.code {
-      case .notPermitted: throw StartError(.noPermission, error.description, mend: mend)
-      case .cannotOpen, .diskFull, .io: throw StartError(.ioError, error.description, mend: mend)
-      case .busy: throw StartError(.unavailable, error.description, mend: "wait for the process that has it, or end it")
-      default: throw StartError(.internalError, error.description, mend: nil)
-      }
+      throw startError(error)
+    }
+  }
+
+  private static func startError(_ error: DatabaseError) -> StartError {
+    let mend = "see database.path (COUNTERSIGN_DATABASE_PATH); its directory must exist and belong to this user"
+    switch error.code {
+    case .notPermitted: return StartError(.noPermission, error.description, mend: mend)
+    case .cannotOpen, .diskFull, .io: return StartError(.ioError, error.description, mend: mend)
+    case .busy: return StartError(.unavailable, error.description, mend: "wait for the process that has it, or end it")
+    default: return StartError(.internalError, error.description, mend: nil)
     }
   }
 }

@@ -6,12 +6,15 @@ import Telemetry
 struct DatabaseService: Service {
   let name = "database"
   let database: Database
+  /// Let go when the database is closed.
+  let owner: FileOwner
   let relay: OutboxRelay
   let log: Logger
   private let stopSignal = StopSignal()
 
-  init(_ database: Database, relay: OutboxRelay, log: Logger) {
+  init(_ database: Database, _ owner: FileOwner, relay: OutboxRelay, log: Logger) {
     self.database = database
+    self.owner = owner
     self.relay = relay
     self.log = log
   }

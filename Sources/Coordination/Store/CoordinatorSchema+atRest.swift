@@ -6,4 +6,10 @@ extension CoordinatorSchema {
     DELETE FROM usage WHERE substr(subject, 1, 1) IN ('n', 'p', 'a', 't');
     ALTER TABLE app_proof ADD COLUMN earlier_token_hash BLOB;
     """
+
+  // What ended is asked about by its token only.
+  static let endedAssessments = """
+    UPDATE assessment SET command = json_object('app', json_extract(command, '$.app'), 'phoneNumber', '',
+      'fingerprint', json_array()) WHERE state <> 'pending';
+    """
 }

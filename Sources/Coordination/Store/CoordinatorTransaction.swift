@@ -24,6 +24,8 @@ final class CoordinatorTransaction: UsageStore {
 
   let now: UnixTime
   let session: Session
+  /// Changes that wait for ``flush(forRelay:)``.
+  private var waitingChanges = 0
   let retention: Duration
   private var verifications: [String: Held] = [:]
   /// In the order in which they came, so that ``flush()`` does the same every time.
@@ -45,6 +47,9 @@ final class CoordinatorTransaction: UsageStore {
     self.now = now
     self.retention = retention
   }
+
+  /// Grows with each change, whether it was written or waits: a command between two of the same has changed nothing.
+  var changeCount: Int { waitingChanges + session.totalChanges }
 
   // MARK: Verifications
 
@@ -105,6 +110,7 @@ final class CoordinatorTransaction: UsageStore {
   }
 
   func set(_ verification: PhoneVerification) {
+    waitingChanges += 1
     if verifications[verification.id] == nil { hold(verification, version: 0) }
     verifications[verification.id]?.verification = verification
     verifications[verification.id]?.isChanged = true
@@ -119,6 +125,19 @@ final class CoordinatorTransaction: UsageStore {
     } else if live[key] == .some(verification.id) {
       live[key] = .some(nil)
     }
+  }
+
+  /// All of a number, of every app, whether or not they have ended.
+  func verifications(ofNumber number: String) throws(DatabaseError) -> [PhoneVerification] {
+    let stored = try session.query(
+      "SELECT id FROM verification WHERE phone_number = ?", [.text(number)]
+    ) { row throws(DatabaseError) in row.text(0) }
+    let new = order.filter { verifications[$0]?.verification.phoneNumber == number && !stored.contains($0) }
+    var found: [PhoneVerification] = []
+    for id in stored + new {
+      if let verification = try verification(id) { found.append(verification) }
+    }
+    return found
   }
 
   func delete(_ verification: PhoneVerification) throws(DatabaseError) {
@@ -144,12 +163,19 @@ final class CoordinatorTransaction: UsageStore {
   }
 
   func set(_ usage: UsageRecord, of subject: LimitSubject) {
+    waitingChanges += 1
     usages[subject] = HeldUsage(record: usage, isChanged: true)
+  }
+
+  /// What was counted in this batch is not written.
+  func forgetUsage(of subject: LimitSubject) {
+    usages[subject] = HeldUsage(record: UsageRecord(), isChanged: false)
   }
 
   // MARK: Outbox
 
   func enqueue(_ message: OutgoingMessage) {
+    waitingChanges += 1
     outgoing.append(message)
   }
 

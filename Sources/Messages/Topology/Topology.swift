@@ -20,6 +20,8 @@ public enum Topology {
   public enum Queues {
     /// What the coordinator is asked to do.
     public static let commands = "coordinator.commands"
+    /// Exists while a coordinator consumes the commands, and belongs to its connection: a second one cannot declare it.
+    public static let commandsLock = "coordinator.commands.lock"
     /// What became of the jobs, for the coordinator.
     public static let results = "coordinator.results"
     /// Messages to be sent.
@@ -82,6 +84,7 @@ public enum Topology {
     StartVerification.routingKey, CheckVerification.routingKey, GetVerificationStatus.routingKey,
     CancelVerification.routingKey, VerifyApp.routingKey, StartRevocation.routingKey, GetOperationStatus.routingKey,
     ListConversions.routingKey, LiftConversionBlock.routingKey,
+    ForgetNumber.routingKey,
   ]
 
   /// Every binding of a queue to an exchange.

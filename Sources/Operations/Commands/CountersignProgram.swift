@@ -65,6 +65,7 @@ public struct CountersignProgram: Sendable {
     case "revoke": try await RevokeCommand(backend: connect(arguments), input: streams.input).run(arguments)
     case "operation": try await OperationCommand(backend: connect(arguments)).run(arguments)
     case "conversion": try await ConversionCommand(backend: connect(arguments)).run(arguments)
+    case "forget": try await ForgetCommand(backend: connect(arguments)).run(arguments)
     case "enqueue":
       try await EnqueueCommand(backend: connect(arguments), clock: clock, input: streams.input).run(arguments)
     case "mail": try await MailCommand(backend: connect(arguments), clock: clock).run(arguments)

@@ -47,6 +47,13 @@ extension CountersignSyntax {
         operands: [.required("ID", "The operation ID, or the receipt.")])
     ])
 
+  static let forget = CommandSyntax(
+    "forget", "Has the coordinator erase what it holds about a phone number.",
+    discussion: """
+      A verification that lives is canceled first. Says how much was erased, and what is somewhere else.
+      """,
+    operands: [.required("NUMBER", "The number in E.164: +14155550123.")])
+
   static let conversion = CommandSyntax(
     "conversion", "Shows how many of the codes that were sent come back, and lifts blocks.",
     discussion: """

@@ -29,7 +29,8 @@ enum CountersignSyntax {
       .value("timeout", "TIME", "How long to wait for an answer: 10s unless given."),
     ],
     subcommands: [
-      verify, app, revoke, operation, conversion, enqueue, mail, topology, dead, keys, doctor, templates, sms, bench,
+      verify, app, revoke, operation, conversion, forget, enqueue, mail, topology, dead, keys, doctor, templates, sms,
+      bench,
       version,
     ])
 

@@ -3,7 +3,7 @@ internal import Messages
 extension PolicyDeclaration {
   /// The policies of the topology.
   static let countersign =
-    TopologyDeclaration.workQueues.map(work) + RetryStep.allCases.map(retry) + [dead, services, serviceStreams]
+    TopologyDeclaration.workQueues.map(work) + RetryStep.allCases.map(retry) + [dead, lock, services, serviceStreams]
 
   /// Number of times that a message may come back before it is dead. It counts messages, too, that were only prefetched when a process
   /// died, so no innocent one may ever reach it: processes find the message that ends them themselves, in fewer deliveries.
@@ -54,6 +54,16 @@ extension PolicyDeclaration {
       ])
   }
 
+  /// Time that dead letters are kept: over a holiday, and no longer than somebody will look. Commands that were given up may hold numbers, and
+  /// codes and tokens that their sender did not seal, which must not stay for ever.
+  static let deadLetterAge = Duration.seconds(14 * 86_400)
+
+  /// Nothing is meant to be in it, and nothing may grow in it. No `expires`: the lock's queue has no consumer, and would be deleted under the
+  /// connection that has it.
+  private static let lock = PolicyDeclaration(
+    name: "countersign.lock", pattern: NamePattern.names([Topology.Queues.commandsLock]),
+    definition: ["max-length": 1, "max-length-bytes": 1024, "overflow": "drop-head"])
+
   /// Looking at a dead queue returns its messages, which the broker counts as deliveries. RabbitMQ 4 drops a message
   /// after 20 of them unless the policy says otherwise; -1 means no limit there and one delivery in 3.10, so the limit is
   /// a number that is never reached.
@@ -61,6 +71,7 @@ extension PolicyDeclaration {
     name: "countersign.dead", pattern: NamePattern.names(TopologyDeclaration.deadQueues),
     definition: [
       "delivery-limit": 1_000_000,
+      "message-ttl": .integer(deadLetterAge.components.seconds * 1000),
       "max-length": .integer(lengthLimit),
       "max-length-bytes": .integer(bytesLimit),
       "overflow": "reject-publish",

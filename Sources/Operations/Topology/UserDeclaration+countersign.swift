@@ -21,7 +21,8 @@ extension UserDeclaration {
   ].sorted { $0.name < $1.name }
 
   private static let coordinator = UserDeclaration(
-    name: Topology.Users.coordinator, configure: NamePattern.nothing,
+    // It declares nothing but the queue that tells a second coordinator to wait.
+    name: Topology.Users.coordinator, configure: NamePattern.names([Topology.Queues.commandsLock]),
     write: NamePattern.names(
       [Topology.Exchanges.jobs, Topology.Exchanges.events, Topology.Exchanges.dead, NamePattern.defaultExchange]
         + RetryStep.allCases.map(\.exchange)),

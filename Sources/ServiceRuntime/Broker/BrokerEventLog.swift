@@ -64,7 +64,11 @@ enum BrokerEventLog {
         level: .error, message: "something on the broker is not as it should be; trying again",
         mend: "run countersign topology check")
     case .resourceLocked:
-      Advice(level: .warning, message: "another connection has the queue; trying again", mend: nil)
+      Advice(
+        level: .warning, message: "another process has the queue for itself; waiting until it ends",
+        mend:
+          "only one may run at a time: end one of the two (rabbitmqctl list_consumers shows the other's host); this one takes over by itself"
+      )
     case .tlsFailed:
       Advice(
         level: .error, message: "no encrypted connection to the broker; trying again",

@@ -1,0 +1,42 @@
+internal import Glibc
+
+/// A process's claim to be the only one that works with a file, kept by a lock on a file beside it.
+///
+/// SQLite lets several processes share a file; who keeps something in memory beside it, or publishes what it finds there, must not. The lock
+/// belongs to the open file, and the kernel drops it with the process, however that ends: nothing is left over to be cleared away.
+public final class FileOwner: Sendable {
+  private let descriptor: Int32
+
+  private init(descriptor: Int32) {
+    self.descriptor = descriptor
+  }
+
+  deinit {
+    close(descriptor)
+  }
+
+  /// - Parameters:
+  ///   - path: the file; the lock is on a file of that name with `-lock` appended.
+  /// - Returns: `nil` when another process has it.
+  public static func claim(_ path: String) throws(DatabaseError) -> FileOwner? {
+    let file = path + "-lock"
+    let descriptor = open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { throw failure("open \(file)", errno) }
+    let owner = FileOwner(descriptor: descriptor)
+    guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+      guard errno == EWOULDBLOCK else { throw failure("lock \(file)", errno) }
+      return nil
+    }
+    return owner
+  }
+
+  private static func failure(_ action: String, _ number: Int32) -> DatabaseError {
+    let reason = strerror(number).map { String(cString: $0) } ?? "error \(number)"
+    switch number {
+    case EACCES, EPERM, EROFS:
+      return DatabaseError(.notPermitted, "user \(geteuid()) may not \(action) (\(reason)): change its owner or mode")
+    case ENOSPC, EDQUOT: return DatabaseError(.diskFull, "cannot \(action) (\(reason)): free some space")
+    default: return DatabaseError(.cannotOpen, "cannot \(action) (\(reason)): its directory must exist")
+    }
+  }
+}

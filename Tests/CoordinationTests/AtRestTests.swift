@@ -1,0 +1,158 @@
+import AMQP
+import Database
+import FoundationEssentials
+import Messages
+import Telemetry
+import Testing
+
+@testable import Coordination
+
+@Suite("What is kept of people")
+struct AtRestTests {
+  private static let other = "+14155550177"
+  private static let tables = ["verification", "inbox", "assessment", "usage", "held_job", "app_proof", "revocation"]
+
+  private func forget(_ bench: Bench, user: String? = "operator") async throws -> Message {
+    try await bench.ask(ForgetNumber(phoneNumber: "+1 415 555 0123"), user: user)
+  }
+
+  @Test("A number is forgotten: what lives is canceled, nothing of it stays, and nothing of another goes")
+  func forgotten() async throws {
+    try await Bench.with { bench in
+      let first = try await bench.start(ip: "192.0.2.1")
+      let code = try #require(try bench.jobs().first?.code)
+      #expect(try await bench.check(first.verificationID, code).type == "verification.approved.v1")
+      let live = try await bench.start()
+      let other = try await bench.start(Self.other)
+      let reply = try await forget(bench)
+      #expect(bench.events() == ["verification.canceled"])
+      let counts = try NumberForgotten(json: reply.body)
+      #expect(counts == NumberForgotten(verifications: 2, canceled: 1, replies: 3, waiting: 0, counts: 1))
+      #expect(!String(decoding: reply.body, as: UTF8.self).contains("4155550123"))
+      for table in Self.tables { #expect(!(try await bench.dump(table)).contains("4155550123"), "\(table)") }
+      #expect(try await bench.checkError(live.verificationID, "000000") == .invalidSessionInfo)
+      #expect(try await bench.status(other.verificationID).state == .sending)
+      // Once more: there is nothing left.
+      let again = try NumberForgotten(json: try await forget(bench).body)
+      #expect(again == NumberForgotten(verifications: 0, canceled: 0, replies: 0, waiting: 0, counts: 0))
+    }
+  }
+
+  @Test("A start that waits for reCAPTCHA is forgotten, and its result changes nothing")
+  func waiting() async throws {
+    try await Bench.with { bench in
+      let command = bench.startCommand(Bench.captcha("token"), app: Bench.recaptchaApp)
+      await bench.deliver([try bench.commandMessage(command)])
+      let job = try #require(try bench.published(RecaptchaAssessJob.self).first)
+      #expect(try NumberForgotten(json: try await forget(bench).body).waiting == 1)
+      await bench.deliverResults([try bench.report(RecaptchaAssessJob.self, job.id, .accepted)])
+      #expect(try bench.jobs().isEmpty)
+    }
+  }
+
+  @Test("Only operators forget, and what is no number is an error")
+  func refused() async throws {
+    try await Bench.with { bench in
+      _ = try await bench.start()
+      for user in [nil, "service"] {
+        #expect(try ErrorReply(json: try await forget(bench, user: user).body).error.code == .operationNotAllowed)
+      }
+      #expect(try await bench.count("verification") == 1)
+      let reply = try await bench.ask(ForgetNumber(phoneNumber: "4711"), user: "operator")
+      #expect(try ErrorReply(json: reply.body).error.code == .invalidPhoneNumber)
+    }
+  }
+
+  @Test("An assessment that has ended keeps the hash of its token, and neither number nor network")
+  func assessment() async throws {
+    try await Bench.with { bench in
+      let command = bench.startCommand(Bench.captcha("token"), app: Bench.recaptchaApp)
+      await bench.deliver([try bench.commandMessage(command)])
+      #expect(try await bench.dump("assessment").contains("4155550123"))
+      let job = try #require(try bench.published(RecaptchaAssessJob.self).first)
+      await bench.deliverResults([try bench.report(RecaptchaAssessJob.self, job.id, .accepted)])
+      #expect(try bench.published(SMSDispatchJob.self).count == 1)
+      let rest = try await bench.dump("assessment")
+      #expect(!rest.contains("4155550123") && !rest.contains("192.0.2") && !rest.contains("replies"))
+      let replayed = try await bench.error(command)
+      #expect(replayed.reason == "CAPTCHA_REPLAYED")
+    }
+  }
+
+  @Test("Commands that change nothing leave no row, and are answered anew")
+  func nothingRecorded() async throws {
+    try await Bench.with { bench in
+      let started = try await bench.start()
+      let before = try await bench.count("inbox")
+      for _ in 0..<5 {
+        #expect(try await bench.start().verificationID == started.verificationID)
+        #expect(try await bench.checkError("unknown", "000000") == .invalidSessionInfo)
+        #expect(try await bench.error(CancelVerification(verificationID: "unknown")).code == .invalidSessionInfo)
+        let proof = Bench.pair("none", "none")
+        #expect(try await bench.error(bench.startCommand(proof)).reason == "UNKNOWN_RECEIPT")
+      }
+      #expect(try await bench.count("inbox") == before)
+    }
+  }
+
+  @Test("An error that is answered again is counted as what it is")
+  func replayed() async throws {
+    try await Bench.with { bench in
+      let started = try await bench.start()
+      let command = CheckVerification(verificationID: started.verificationID, code: SecretField(Secret("wrong")))
+      for _ in 0..<3 { #expect(try await bench.ask(command, id: "same").type == "error.v1") }
+      let series = #"countersign_commands_total{command="verification.check",code="INVALID_CODE"} 3"#
+      #expect(bench.registry.render().contains(series))
+    }
+  }
+
+  @Test("After the retention nothing of a number, an address, a code or a token is in the files of the database")
+  func retention() async throws {
+    try await Bench.with { bench in
+      let started = try await bench.start(ip: "198.51.100.7")
+      let code = try #require(try bench.jobs().first?.code)
+      _ = try await bench.checkError(started.verificationID, Bench.wrong(code))
+      _ = try await bench.check(started.verificationID, code)
+      _ = try await bench.start(Self.other)
+      let waiting = bench.startCommand(Bench.captcha("captcha-token"), app: Bench.recaptchaApp, number: "+14155550188")
+      await bench.deliver([try bench.commandMessage(waiting)])
+      let pair = try await bench.receipt()
+      _ = try await bench.ask(
+        StartRevocation(
+          app: Bench.app, token: AppleToken(.refreshToken, SecretField(Secret("apple-token"))),
+          notify: .init(email: "somebody@example.com")))
+      for _ in 0..<3 {
+        bench.clock.advance(by: .seconds(40 * 86_400))
+        try await sweep(bench)
+      }
+      for table in Self.tables { #expect(try await bench.count(table) == 0, "\(table)") }
+      await bench.database.close()
+      let files = try contents(of: bench.database.path)
+      #expect(!files.isEmpty)
+      let secrets = [
+        "4155550123", "4155550177", "4155550188", "198.51.100", "192.0.2.1", code, "captcha-token", pair.secret,
+        Bench.token, Bench.token.lowercased(), "apple-token", "somebody",
+      ]
+      for secret in secrets { #expect(!files.contains(secret), "\(secret)") }
+    }
+  }
+
+  private func sweep(_ bench: Bench) async throws {
+    let purger = Purger(database: bench.database, inboxRetention: bench.rules.inboxRetention, clock: bench.clock)
+    while try await bench.sweeper.sweep() {}
+    while try await bench.operationSweeper.sweep() {}
+    while try await purger.purgeInbox() {}
+    _ = try await purger.purgeUsage()
+    while try await bench.held.releaseOverdue() {}
+    while try await bench.relay.relay() {}
+    try await bench.relay.deleteConfirmed()
+  }
+
+  /// All bytes of the files, each as one character.
+  private func contents(of path: String) throws -> String {
+    try [path, path + "-wal"].filter { FileManager.default.fileExists(atPath: $0) }.map { file in
+      let bytes = try Data(contentsOf: URL(filePath: file))
+      return String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
+    }.joined()
+  }
+}

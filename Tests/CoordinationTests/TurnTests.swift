@@ -1,0 +1,55 @@
+import AMQP
+import Database
+import FoundationEssentials
+import ServiceRuntime
+import Telemetry
+import Testing
+
+@testable import Coordination
+
+@Suite("One coordinator at a time")
+struct TurnTests {
+  @Test("A second one waits for the database, says so, and has it when the first lets go")
+  func database() async throws {
+    let directory = FileManager.default.temporaryDirectory.appending(path: "turn-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: directory) }  // What is left over is in /tmp.
+    let path = directory.appending(path: "coordinator.sqlite").path(percentEncoded: false)
+    let logs = MemorySink()
+    var first = try FileOwner.claim(path)
+    let second = try FileOwner.claim(path)
+    #expect(first != nil && second == nil)
+    let turn = Turn()
+    var looks = 0
+    let owner = try await turn.claim(path, log: Logger(label: "test", sink: logs)) { _ in
+      looks += 1
+      #expect(turn.health != .ok)
+      if looks == 40 { first = nil }
+    }
+    #expect(looks == 40 && turn.health == .ok)
+    // At once, and after half a minute.
+    #expect(logs.events.count { $0.message.hasPrefix("another coordinator") } == 2)
+    withExtendedLifetime(owner) {}
+  }
+
+  @Test("A directory that is not there is an error, not a wait")
+  func noDirectory() async throws {
+    await #expect(throws: DatabaseError.self) {
+      _ = try await Turn().claim("/nowhere/at/all.sqlite", log: Logger(label: "test", sink: MemorySink()))
+    }
+  }
+
+  @Test("Results are taken while commands are, whatever else happens to their connection")
+  func queues() async {
+    let turn = Turn()
+    var seen: [Bool] = []
+    let error = AMQPError(.resourceLocked, "taken")
+    for event in [ConnectionEvent.connected, .unblocked, .disconnected(error, retryIn: .seconds(1)), .stopped] {
+      turn.note(event)
+    }
+    turn.end()
+    await turn.follow { seen.append($0) }
+    // Only the latest counts.
+    #expect(seen == [false])
+  }
+}
