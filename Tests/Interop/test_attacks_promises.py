@@ -1,0 +1,268 @@
+"""What the documents promise, tried by those who would rather have it otherwise: each attack is carried out, and fails."""
+
+import base64
+import contextlib
+import http.client
+import json
+import os
+import random
+import secrets
+import socket
+import subprocess
+import time
+import unittest
+import urllib.error
+import urllib.request
+import uuid
+
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+import simulator
+import stack
+from countersign_client import Client
+from process import BINARIES, CONFIGURATIONS, Process
+from test_jobs import in_seconds
+
+CONFIGURATION_EXIT = 78
+WORKERS = ["sms-worker-1", "sms-worker-2"]
+# As many as the port for reports has in all.
+HALF_REQUESTS = 1024
+
+
+def new_number():
+    """A mobile number of the plan of Germany that no other test uses."""
+    return f"+49171{random.randrange(10_000_000):07d}"
+
+
+def base64url(data):
+    """Without padding (RFC 7515, section 2)."""
+    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
+
+
+def seal(secret, **header):
+    """A secret sealed with the stack's key, as another service would seal it (RFC 7516, dir and A256GCM)."""
+    key = json.loads((CONFIGURATIONS.parent / "secrets" / "sealing-keys.json").read_text())["keys"][0]
+    protected = base64url(json.dumps({"alg": "dir", "enc": "A256GCM", "kid": key["kid"]} | header).encode())
+    raw = base64.urlsafe_b64decode(key["k"] + "=" * (-len(key["k"]) % 4))
+    iv = secrets.token_bytes(12)
+    sealed = AESGCM(raw).encrypt(iv, secret.encode(), protected.encode())
+    return ".".join([protected, "", base64url(iv), base64url(sealed[:-16]), base64url(sealed[-16:])])
+
+
+class PlaintextTest(unittest.TestCase):
+    """A configuration that would send secrets or numbers over a network without TLS is none."""
+
+    def check(self, name, pattern, text, key):
+        with Process(name) as spoilt:
+            spoilt.replace(pattern, text)
+            command = [BINARIES / name, "--check", "--config", str(spoilt.file)]
+            environment = {name: value for name, value in os.environ.items() if not name.startswith("COUNTERSIGN_")}
+
+            def run(**variables):
+                return subprocess.run(
+                    command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False,
+                    env=environment | variables)
+
+            refused = run()
+            self.assertEqual(refused.returncode, CONFIGURATION_EXIT, refused.stdout + refused.stderr)
+            self.assertIn(f"set {key} to true", refused.stderr)
+            variable = "COUNTERSIGN_" + "".join(
+                "_" + letter if letter.isupper() else "_" if letter == "." else letter for letter in key).upper()
+            allowed = run(**{variable: "true"})
+            self.assertEqual(allowed.returncode, 0, allowed.stdout + allowed.stderr)
+            self.assertIn("cross the network readable", allowed.stderr)
+
+    def test_broker(self):
+        for name in ["coordinator", "sms-worker", "push-worker", "mail-worker", "revocation-worker"]:
+            with self.subTest(name):
+                self.check(name, r"@127\.0\.0\.1:\d+/", "@broker.example:5672/", "broker.allowPlaintext")
+
+    def test_providers(self):
+        self.check("sms-worker", r'baseURL: "http://127[^"]*"', 'baseURL: "http://10.0.0.1"', "lanes.0.allowPlaintext")
+        self.check("sms-worker", r'host: "127\.0\.0\.1",\n      port: \d+,\n      tls', 'host: "smsc.example", port: 2775, tls',
+                   "lanes.3.allowPlaintext")
+        self.check("push-worker", r'tokenURL: "[^"]*"', 'tokenURL: "http://127.example/token"', "lanes.3.allowPlaintext")
+        self.check("revocation-worker", r'baseURL: "[^"]*"', 'baseURL: "http://apple.example"', "lanes.0.allowPlaintext")
+
+    def test_reports(self):
+        self.check("sms-worker", r'publicURL: "[^"]*"', 'publicURL: "http://sms.example.com"', "receipts.allowPlaintext")
+
+    def test_the_operators_password_stays_here(self):
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("COUNTERSIGN_")}
+        environment["COUNTERSIGN_OPERATOR_AMQP_URL"] = "amqp://operator:hunter2@192.0.2.1:5672"
+        done = subprocess.run(
+            [BINARIES / "countersign", "dead", "list"], stdin=subprocess.DEVNULL, capture_output=True,
+            text=True, timeout=60, check=False, env=environment)
+        self.assertEqual(done.returncode, CONFIGURATION_EXIT, done.stderr)
+        self.assertIn("amqps://", done.stderr)
+        self.assertNotIn("hunter2", done.stderr + done.stdout)
+
+
+class ReportPortTest(unittest.TestCase):
+    """The port that strangers reach."""
+
+    def setUp(self):
+        self.worker = Process("sms-worker")
+        self.addCleanup(self.worker.__exit__)
+        self.worker.start().ready()
+
+    def ask(self, port, path, method="GET", source="127.0.0.1"):
+        """The status of an answer."""
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10, source_address=(source, 0))
+        with contextlib.closing(connection):
+            connection.request(method, path)
+            return connection.getresponse().status
+
+    def test_it_serves_reports_and_nothing_else(self):
+        for path in ["/readyz", "/livez", "/metrics", "/", "/receipts", "//metrics", "/receipts/../metrics"]:
+            self.assertIn(self.ask(self.worker.receipts_port, path), [403, 404], path)
+        query = "?job=a.sms.1&t=1&mac=AAAA"
+        self.assertEqual(self.ask(self.worker.receipts_port, "/receipts/twilio" + query, "POST"), 403)
+        self.assertEqual(self.ask(self.worker.port, "/receipts/twilio" + query, "POST"), 405)
+        self.assertEqual(self.ask(self.worker.port, "/receipts/vonage/1/AAAA/a.sms.1"), 404)
+
+    def test_clients_that_never_finish_keep_nobody_waiting(self):
+        idle = []
+        try:
+            for _ in range(HALF_REQUESTS):
+                one = socket.create_connection(("127.0.0.1", self.worker.receipts_port), timeout=5)
+                idle.append(one)
+                # Those that are turned away may be reset already.
+                with contextlib.suppress(OSError):
+                    one.sendall(b"POST /receipts/twilio HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nhalf")
+            begun = time.monotonic()
+            self.assertEqual(self.ask(self.worker.port, "/readyz"), 200)
+            # Another client of the same port.
+            status = self.ask(
+                self.worker.receipts_port, "/receipts/twilio?job=a.sms.1&t=1&mac=AAAA", "POST", "127.0.0.2")
+            self.assertEqual(status, 403)
+            self.assertLess(time.monotonic() - begun, 2)
+            # The rest are ended though they are not silent.
+            deadline = time.monotonic() + 20
+            while time.monotonic() < deadline and not self.turned_away("late"):
+                for one in idle:
+                    with contextlib.suppress(OSError):
+                        one.sendall(b"x")
+                time.sleep(0.5)
+            self.assertGreater(self.turned_away("late"), 0)
+            self.assertGreater(self.turned_away("client"), 0)
+        finally:
+            for one in idle:
+                one.close()
+        self.assertEqual(self.ask(self.worker.receipts_port, "/receipts/twilio?job=a&t=1&mac=A", "POST"), 403)
+
+    def turned_away(self, reason):
+        """How many connections were, by the worker's metrics."""
+        _, text = self.worker.get("/metrics")
+        label = f'countersign_http_turned_away_total{{listener="receipts",reason="{reason}"}} '
+        return sum(int(line[len(label):]) for line in text.splitlines() if line.startswith(label))
+
+
+class TextTest(unittest.TestCase):
+    """A job's own text cannot be what only templates may write, or another than it looks."""
+
+    def setUp(self):
+        self.client = Client(os.environ["COUNTERSIGN_AMQP_URL"])
+        self.addCleanup(self.client.close)
+
+    def test_forged_domain_line_and_hidden_text(self):
+        for text in [
+            "Your code.\n@bank.example #123456", "@bank.example #123456\n\n", "x\r\n @bank.example #123456 %evil.example ",
+            "code \u202e654321", "482913\u200b is your code", "two\u2028lines", "\ue000", "pay\u200dpal.example",
+        ]:
+            number = new_number()
+            result = self.client.job("sms.dispatch", {"to": number, "text": text, "deadline": in_seconds(60)})
+            self.assertEqual((result["outcome"], result["reason"]["code"]), ("refused", "INVALID_TEXT"), repr(text))
+            self.assertEqual(simulator.messages(number), [])
+
+    def test_webhook_ids_move_no_border(self):
+        number = new_number()
+        message_id = f'A.1700000000.{{"to":"{uuid.uuid4()}"}}'
+        result = self.client.job(
+            "sms.dispatch", {"to": number, "text": "Hello.", "lane": "webhook", "deadline": in_seconds(60)},
+            message_id=message_id)
+        self.assertEqual(result["outcome"], "accepted")
+        self.assertRegex(result["reference"], r"^WHmsg_[A-Za-z0-9_-]{32}$")
+
+
+class SealTest(unittest.TestCase):
+    """Who can rewrite a queue keeps a sealed code for what it was sealed for, or loses it."""
+
+    def setUp(self):
+        self.client = Client(os.environ["COUNTERSIGN_AMQP_URL"])
+        self.addCleanup(self.client.close)
+
+    def test_a_code_is_shown_for_its_own_domain_only(self):
+        number, message_id = new_number(), str(uuid.uuid4())
+        code = seal(
+            "482913", messageType="sms.dispatch.v1", messageID=message_id, recipient=number,
+            bound="template appName domain androidHash", template="verification", appName="Shop", domain="shop.example")
+        variables = {"code": code, "appName": "Shop", "domain": "shop.example"}
+
+        def send(**changed):
+            body = {"to": number, "template": "verification", "deadline": in_seconds(60), "variables": variables | changed}
+            return self.client.job("sms.dispatch", body, message_id=message_id)
+
+        for changed in [{"domain": "evil.example"}, {"appName": "Bank"}, {"androidHash": "FA+9qCX9VSu"}]:
+            self.assertEqual(send(**changed)["outcome"], "refused", changed)
+            self.assertEqual(simulator.messages(number), [])
+        self.assertEqual(send()["outcome"], "accepted")
+        self.assertIn("@shop.example #482913", simulator.message(number)["body"])
+
+    def test_a_clear_code_is_refused_where_sealing_is_required(self):
+        for name in WORKERS:
+            stack.stop(name)
+        try:
+            with Process("sms-worker") as worker:
+                worker.variables["COUNTERSIGN_REQUIRE_SEALED"] = "true"
+                worker.start().ready()
+                number, message_id = new_number(), str(uuid.uuid4())
+                body = {"to": number, "template": "verification", "deadline": in_seconds(60)}
+                clear = self.client.job("sms.dispatch", body | {"variables": {"code": "482913", "appName": "Shop"}})
+                self.assertEqual((clear["outcome"], clear["reason"]["code"]), ("refused", "INVALID_MESSAGE"))
+                self.assertIn("variables.code is in the clear", clear["reason"]["detail"])
+                self.assertNotIn("482913", json.dumps(clear))
+                self.assertEqual(simulator.messages(number), [])
+                code = seal("482913", messageType="sms.dispatch.v1", messageID=message_id, recipient=number)
+                sealed = self.client.job(
+                    "sms.dispatch", body | {"variables": {"code": code, "appName": "Shop"}}, message_id=message_id)
+                self.assertEqual(sealed["outcome"], "accepted")
+        finally:
+            for name in WORKERS:
+                stack.start(name)
+
+
+class KeysTest(unittest.TestCase):
+    """A worker that could open nothing, and secrets that everybody reads, are found before the start."""
+
+    def check(self, name, *words, spoil):
+        with Process(name) as spoilt:
+            spoil(spoilt)
+            done = subprocess.run(
+                [BINARIES / name, "--check", "--config", str(spoilt.file)], stdin=subprocess.DEVNULL,
+                capture_output=True, text=True, timeout=60, check=False)
+            self.assertEqual(done.returncode, CONFIGURATION_EXIT, done.stdout + done.stderr)
+            for word in words:
+                self.assertIn(word, done.stderr)
+
+    def test_no_keys(self):
+        for name in ["sms-worker", "push-worker", "mail-worker"]:
+            with self.subTest(name):
+                self.check(name, "keysFile", spoil=lambda spoilt: spoilt.replace(r'  keysFile: "[^"]*",\n', ""))
+
+    def test_no_password_of_the_broker(self):
+        self.check("sms-worker", "broker.passwordFile",
+                   spoil=lambda spoilt: spoilt.replace(r'    passwordFile: "[^"]*broker[^"]*",\n', ""))
+
+    def test_a_secret_that_everybody_reads(self):
+        def spoil(spoilt):
+            password = spoilt.file.parent / "password"
+            password.write_text("hunter2\n")
+            password.chmod(0o644)
+            spoilt.replace(r'passwordFile: "[^"]+"', f'passwordFile: "{password}"')
+
+        self.check("sms-worker", "can be read by every user", "chmod 600", spoil=spoil)
+
+
+if __name__ == "__main__":
+    unittest.main()
