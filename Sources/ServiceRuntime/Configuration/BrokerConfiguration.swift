@@ -47,7 +47,9 @@ public struct BrokerConfiguration: Sendable {
       if let password { endpoint.password = password.reveal() }
       if endpoint.username.isEmpty {
         section.problem(
-          "url", "names no user, whose name the messages carry: write amqps://user@host also where a client certificate logs in")
+          "url",
+          "names no user, whose name the messages carry: write amqps://user@host also where a client certificate logs in"
+        )
       }
       if endpoint.tls != nil {
         endpoint.tls = TLSSettings(caFile: tls.caFile, certificateFile: tls.certificateFile, keyFile: tls.keyFile)
