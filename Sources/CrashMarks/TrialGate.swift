@@ -9,8 +9,14 @@ public final class TrialGate: Sendable {
   public static let process = TrialGate()
 
   private struct State {
+    /// Messages of queues that are being worked on.
     var inside = 0
+    /// Work from outside that is under way.
+    var reports = 0
+    /// Whether messages of queues wait.
     var isTrial = false
+    /// Whether work from outside waits as well.
+    var isAlone = false
     var trials: [CheckedContinuation<Void, Never>] = []
     var entrants: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
     var asides: [Wait] = []
@@ -41,8 +47,8 @@ public final class TrialGate: Sendable {
   /// Does work that comes from outside, but not from a queue: a provider's report. It waits while a message is alone, so that a crash it
   /// causes is not counted against that message.
   ///
-  /// Providers wait only for seconds, so it begins in any case when the patience is over; a trial that still waits for quiet then waits for
-  /// it too.
+  /// It does not wait while a trial only waits for messages under way. Providers wait for seconds, so it begins in any case when the patience
+  /// is over.
   /// - Parameters:
   ///   - patience: Maximum time to wait; by default the time for which a message is alone at most.
   ///   - body: The work. The process counts as busy until it returns.
@@ -50,55 +56,71 @@ public final class TrialGate: Sendable {
     patience: Patience = .lasting(CrashMarks.patience), _ body: @Sendable () async -> Value
   ) async -> Value {
     await enterAside(patience)
-    defer { leave() }
+    defer { leaveAside() }
     return await body()
   }
 
   private func enterAside(_ patience: Patience) async {
-    if tryEnter(1) { return }
-    let wait = Wait()
-    let isIn = state.withLock { state in
-      guard state.isTrial else {
-        state.inside += 1
-        return true
+    let wait = state.withLock { state -> Wait? in
+      guard state.isAlone else {
+        state.reports += 1
+        return nil
       }
+      let wait = Wait()
       state.asides.append(wait)
-      return false
+      return wait
     }
-    if isIn { return }
+    guard let wait else { return }
     if await wait.value(patience) { return }
     state.withLock { state in
       state.asides.removeAll { $0 === wait }
-      state.inside += 1
+      state.reports += 1
     }
   }
 
-  /// Ends work on one message, or on what was entered as one.
-  public func leave() {
+  private func leaveAside() {
     let quiet = state.withLock { state -> Wait? in
-      state.inside -= 1
-      guard state.inside == 0 else { return nil }
+      state.reports -= 1
+      guard state.reports == 0, state.isAlone else { return nil }
       defer { state.quiet = nil }
       return state.quiet
     }
     quiet?.finish(true)
   }
 
-  /// Begins a trial: suspends until the others are over, and until all have left, but for that at most as long as the patience lasts.
+  /// Ends work on one message, or on what was entered as one.
+  public func leave() {
+    let quiet = state.withLock { state -> Wait? in
+      state.inside -= 1
+      guard state.inside == 0, !state.isAlone else { return nil }
+      defer { state.quiet = nil }
+      return state.quiet
+    }
+    quiet?.finish(true)
+  }
+
+  /// Begins a trial: suspends until the others are over, until all messages have left, and then until work from outside has ended; for each of
+  /// the latter two at most as long as the patience lasts.
   ///
-  /// - Returns: Whether nothing else is being worked on. If not, nothing more is begun all the same.
+  /// - Returns: Whether nothing else is being worked on. If not, no other message is begun all the same.
   func beginTrial(_ patience: Patience) async -> Bool {
     await takeTurn()
+    guard await becomesQuiet(patience, { $0.inside == 0 }) else { return false }
+    state.withLock { $0.isAlone = true }
+    return await becomesQuiet(patience) { $0.reports == 0 }
+  }
+
+  private func becomesQuiet(_ patience: Patience, _ isQuiet: @Sendable (State) -> Bool) async -> Bool {
     let wait = state.withLock { state -> Wait? in
-      guard state.inside > 0 else { return nil }
+      guard !isQuiet(state) else { return nil }
       let wait = Wait()
       state.quiet = wait
       return wait
     }
     guard let wait else { return true }
-    let isQuiet = await wait.value(patience)
+    let came = await wait.value(patience)
     state.withLock { $0.quiet = nil }
-    return isQuiet
+    return came
   }
 
   /// Ends a trial. Whoever waits to enter is let in before the next trial, which waits until they have left: suspects keep nobody
@@ -111,8 +133,9 @@ public final class TrialGate: Sendable {
       for entrant in state.entrants { state.inside += entrant.count }
       state.entrants = []
       // One whose patience has just ended counts itself.
-      for wait in state.asides where wait.finish(true) { state.inside += 1 }
+      for wait in state.asides where wait.finish(true) { state.reports += 1 }
       state.asides = []
+      state.isAlone = false
       if state.trials.isEmpty { state.isTrial = false } else { woken.append(state.trials.removeFirst()) }
       return woken
     }

@@ -215,6 +215,39 @@ private final class Tally: Sendable {
     while reports.value == 0 { await Task.yield() }
   }
 
+  @Test func workFromOutsideGoesOnWhileMessagesUnderWayAreWaitedFor() async {
+    await gate.enter()
+    let trial = Task { [gate] in await gate.beginTrial(.endless) }
+    // Until the trial has its turn nothing waits, and afterwards only messages do.
+    for _ in 0..<100 { await Task.yield() }
+    #expect(await gate.aside(patience: .endless) { true })
+    gate.leave()
+    #expect(await trial.value)
+    gate.endTrial()
+  }
+
+  @Test func aTrialWaitsForWorkFromOutsideThatIsUnderWay() async {
+    let begun = Tally()
+    let ended = Tally()
+    let report = Task { [gate] in
+      await gate.aside(patience: .endless) {
+        begun.add(1)
+        while ended.value == 0 { await Task.yield() }
+      }
+    }
+    while begun.value == 0 { await Task.yield() }
+    let trial = Task { [gate] in
+      let isQuiet = await gate.beginTrial(.endless)
+      #expect(ended.value == 1)
+      return isQuiet
+    }
+    for _ in 0..<100 { await Task.yield() }
+    ended.add(1)
+    #expect(await trial.value)
+    await report.value
+    gate.endTrial()
+  }
+
   @Test func workFromOutsideBeginsWhenItsPatienceIsOver() async {
     #expect(await gate.beginTrial(.endless))
     #expect(await gate.aside(patience: .none) { true })
