@@ -96,11 +96,19 @@ struct RevocationTests {
     #expect(second.ending == .revokedNoticeUnknown)
     #expect(second.apply(.noticeFinished(report(.accepted)), at: now, under: policy) == [])
     #expect(second.ending == .revokedAndNotified)
-    // A token that is lost stays lost: only the user can revoke it.
+    // A token that one host gives up for lost may be revoked by the one that has it.
     var third = revocation()
     _ = third.apply(.revokeFinished(report(.unknown, "LOST")), at: now, under: policy)
-    #expect(third.apply(.revokeFinished(report(.accepted)), at: now, under: policy) == [])
-    #expect(third.ending == .lost)
+    var refused = third
+    #expect(refused.apply(.revokeFinished(report(.refused)), at: now, under: policy) == [])
+    #expect(refused.ending == .lost)
+    #expect(third.apply(.revokeFinished(report(.accepted)), at: now, under: policy) == [.announceCompleted])
+    #expect(third.ending == .revoked)
+    // The failure was announced.
+    var fourth = revocation(notice: nil)
+    _ = fourth.apply(.revokeFinished(report(.unknown)), at: now, under: policy)
+    #expect(fourth.apply(.revokeFinished(report(.refused)), at: now, under: policy) == [])
+    #expect(fourth.state == .failed && fourth.ending == .refused)
   }
 
   @Test("What no worker reports on is given up, and a report after that is only noted")

@@ -33,7 +33,9 @@ extension Revocation {
       TimelineEntry(
         at: now, report, accepted: .revokeAccepted, refused: .revokeRefused, expired: .revokeExpired,
         unknown: .revokeUnknown))
-    if isLaterWord, state == .failed, ending == .unknown { return correct(report, at: now) }
+    // The host that exchanged the code may still revoke the token that another one gave up for lost.
+    let mayCorrect = ending == .unknown || (ending == .lost && report.outcome == .accepted)
+    if isLaterWord, state == .failed, mayCorrect { return correct(report, at: now) }
     guard state == .revoking else { return [] }
     switch report.outcome {
     case .accepted: return revoked(at: now, under: policy)
@@ -53,9 +55,10 @@ extension Revocation {
 
   /// What is known takes the place of unknown. The address of the notice is forgotten by then.
   private mutating func correct(_ report: JobReport, at now: UnixTime) -> [RevocationAction] {
-    report.outcome == .accepted
-      ? complete(.revoked, nil, at: now)
-      : fail(.refused, report.reason ?? VerificationFailure(code: "REFUSED"), at: now)
+    if report.outcome == .accepted { return complete(.revoked, nil, at: now) }
+    // The event of the failure is out, and its ID is for one.
+    end(.failed, .refused, report.reason ?? VerificationFailure(code: "REFUSED"), .failed, at: now)
+    return []
   }
 
   private mutating func revoked(at now: UnixTime, under policy: RevocationPolicy) -> [RevocationAction] {
