@@ -132,6 +132,26 @@ struct FakeProbe: HTTPProbe {
     }
   }
 
+  @Test func sealingKeysAreComparedWithTheCoordinators() throws {
+    func set(_ id: String, _ letter: String) -> String {
+      #"{"keys": [{"kty": "oct", "kid": "\#(id)", "alg": "A256GCM", "k": "\#(String(repeating: letter, count: 42))A"}]}"#
+    }
+    try withFiles([
+      "coordinator.json5": #"{keysFile: "keys.json"}"#, "sms-worker.json5": #"{keysFile: "keys.json"}"#,
+      "push-worker.json5": #"{keysFile: "other.json"}"#, "mail-worker.json5": #"{keysFile: "namesake.json"}"#,
+      "revocation-worker.json5": "{}",
+      "keys.json": set("2026", "A"), "other.json": set("2025", "A"), "namesake.json": set("2026", "B"),
+    ]) { directory in
+      let findings = KeyCheck.findings(try ConfigurationFiles(directory: directory))
+      let statuses = Dictionary(uniqueKeysWithValues: findings.map { ($0.check, $0.status) })
+      #expect(
+        statuses == [
+          "sealing keys of sms-worker.json5": .ok, "sealing keys of push-worker.json5": .failed,
+          "sealing keys of mail-worker.json5": .failed, "sealing keys of revocation-worker.json5": .failed,
+        ])
+    }
+  }
+
   @Test(arguments: [(1, Finding.Status.warning), (2, .ok)])
   func aLedgerNearItsBoundIsToWatch(bound: Int, status: Finding.Status) throws {
     try withFiles([

@@ -25,7 +25,7 @@ struct ConfigurationCheck {
   ]
 
   private static func finding(_ file: String, _ outcome: ChildProcess.Outcome) -> Finding {
-    let check = "keys of \(file)"
+    let check = "settings of \(file)"
     if outcome.status == 0 { return Finding(check, .ok, "its process takes them") }
     let lines = outcome.output.split(separator: "\n").prefix(3).joined(separator: "; ")
     return Finding(check, .failed, lines.isEmpty ? "exit status \(outcome.status)" : lines, mend: "as it says")
