@@ -79,10 +79,64 @@ struct HandleTests {
     #expect(check(&verification, 3, false) == [.announce(.failed, to: 3), .refuse(.tooManyAttempts)])
     join(&verification, "d", isProven: true)
     #expect(check(&verification, 4, true) == [.refuse(.sharedChecksUsed(wait: .seconds(295)))])
+    #expect(verification.canComeBack(through: nil, isProven: false, under: policy))
     for _ in 0..<5 { _ = check(&verification, 1, false) }
     #expect(verification.handleNumbers.reduce(0) { $0 + verification.checks(of: $1) } == 10)
     #expect(verification.isOpen(2) && !verification.isOpen(1) && !verification.isOpen(3))
     #expect(check(&verification, 2, true) == [.refuse(.sharedChecksUsed(wait: .seconds(295)))])
+    // It is over when somebody asks again.
+    for own in [nil, 2, 4] {
+      for isProven in [false, true] {
+        #expect(!verification.canComeBack(through: own, isProven: isProven, under: policy))
+      }
+    }
+  }
+
+  @Test("A code comes back as long as an open handle, or who asks next, has a guess left")
+  func canComeBack() {
+    var verification = started()
+    join(&verification, "b")
+    join(&verification, "c")
+    for handle in [2, 3] { _ = check(&verification, handle, false) }
+    for _ in 0..<5 { _ = check(&verification, 1, false) }
+    #expect(verification.openHandles == [2, 3])
+    #expect(!verification.canComeBack(through: nil, isProven: false, under: policy))
+    #expect(!verification.canComeBack(through: 2, isProven: false, under: policy))
+    #expect(verification.canComeBack(through: nil, isProven: true, under: policy))
+    var proven = verification
+    proven.prove(2)
+    #expect(proven.canComeBack(through: 2, isProven: true, under: policy))
+    #expect(check(&proven, 2, true).contains(.answerApproved))
+    // A proven device that holds a handle keeps the code alive for all.
+    join(&verification, "d", isProven: true)
+    #expect(verification.canComeBack(through: nil, isProven: false, under: policy))
+  }
+
+  @Test("Whoever cancels and asks again goes on with the same handle and the guesses left of it")
+  func reopening() {
+    var verification = started()
+    join(&verification, "b")
+    _ = check(&verification, 1, false)
+    let at = begin + .seconds(6)
+    let again = VerificationEvent.reopened(sends: true, languageCode: nil)
+    #expect(verification.apply(again, at: at, under: policy).isEmpty)
+    _ = verification.apply(.cancelRequested, at: at, under: policy)
+    #expect(verification.handleToGoOn { $0 == [1] } == 1 && verification.openHandle { $0 == [1] } == nil)
+    #expect(
+      verification.apply(again, at: at, under: policy) == [.announce(.started), .answerStarted(resent: false)])
+    #expect(verification.handleNumbers.count == 2 && verification.reopenings(of: 1) == 1)
+    #expect(
+      verification.view(through: 1).timeline.map(\.kind) == [.started, .smsQueued, .wrongCode, .canceled, .started])
+    #expect(check(&verification, 1, false) == [.refuse(.wrongCode(checksLeft: 3))])
+    _ = verification.apply(.cancelRequested, through: 2, at: at, under: policy)
+    let later = begin + .seconds(30)
+    #expect(
+      verification.apply(again, through: 2, at: later, under: policy) == [
+        .announce(.started, to: 2), .sendMessage(number: 2), .answerStarted(resent: true),
+      ])
+    for _ in 0..<3 { _ = check(&verification, 1, false, after: 31) }
+    #expect(verification.apply(again, at: later, under: policy).isEmpty)
+    #expect(!verification.isOpen(1) && verification.isOpen(2))
   }
 
   @Test("Canceling, or guessing too often, ends one handle; with the last one the code ends")

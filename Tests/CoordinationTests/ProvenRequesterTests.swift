@@ -59,6 +59,27 @@ struct ProvenRequesterTests {
     }
   }
 
+  @Test("A requester that proves its device when it asks again has the guesses of one that did at once")
+  func provenLater() async throws {
+    try await Bench.with(Bench.rules { $0.apps[Bench.pushApp]?.verification = .audit }) { bench in
+      let app = Bench.pushApp
+      _ = try await bench.ask(bench.startCommand(nil, app: app))
+      let code = try #require(try bench.jobs().first?.code)
+      var command = bench.startCommand(nil, app: app)
+      command.requester = "b"
+      let unproven = try VerificationStarted(json: try await bench.ask(command).body)
+      let wrong = CheckVerification(
+        verificationID: unproven.verificationID, code: SecretField(Secret(Bench.wrong(code))))
+      #expect(try await bench.error(wrong).attemptsLeft == 1)
+      #expect(try await bench.error(wrong).code == .tooManyAttempts)
+      let (receipt, secret) = try await bench.receipt(app: app)
+      command.proof = Bench.pair(receipt, secret)
+      let proven = try VerificationStarted(json: try await bench.ask(command).body)
+      #expect(proven.verificationID == unproven.verificationID)
+      #expect(try await bench.check(proven.verificationID, code).type == "verification.approved.v1")
+    }
+  }
+
   @Test("A start that waits for reCAPTCHA keeps its requester, purpose and subject; the action is the command's")
   func waiting() async throws {
     try await Bench.with { bench in

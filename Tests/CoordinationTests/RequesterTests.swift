@@ -155,16 +155,59 @@ struct RequesterTests {
     }
   }
 
-  @Test("A requester whose handle is over gets another one of the same code")
+  @Test("A code that nobody has guesses left for ends when somebody asks again; a limit keeps it as it is")
+  func nobodyLeft() async throws {
+    try await Bench.with(Bench.rules { $0.limits.sendsPerNumberPer10Minutes = 2 }) { bench in
+      let mine = try await start(bench, requester: "a")
+      let code = try #require(try bench.jobs().first?.code)
+      let theirs = try await start(bench, requester: "b")
+      for _ in 0..<2 { _ = try await checkError(bench, theirs.verificationID, Bench.wrong(code)) }
+      for _ in 0..<5 { _ = try await checkError(bench, mine.verificationID, Bench.wrong(code)) }
+      #expect(try await bench.status(theirs.verificationID).state == .sending)
+      let fresh = try await start(bench, requester: "b")
+      #expect(fresh.verificationID != theirs.verificationID)
+      let second = try #require(try bench.jobs().first?.code)
+      #expect(try await bench.status(theirs.verificationID).state == .expired)
+      #expect(try await bench.count("verification") == 2)
+      // Now "b" is the first, and has five.
+      let other = try await start(bench, requester: "a")
+      for _ in 0..<2 { _ = try await checkError(bench, other.verificationID, Bench.wrong(second)) }
+      for _ in 0..<5 { _ = try await checkError(bench, fresh.verificationID, Bench.wrong(second)) }
+      let refused = try await start(bench, requester: "a")
+      #expect(refused.verificationID == other.verificationID && !refused.resent && refused.resendAfter > 500)
+      #expect(
+        try await bench.error(StartVerification(phoneNumber: Bench.number, app: Bench.app, requester: "c")).code
+          == .tooManyAttempts)
+      #expect(try await bench.status(other.verificationID).state == .sending)
+    }
+  }
+
+  @Test("A requester that canceled and asks again has the same handle, however often")
   func afterOwnEnd() async throws {
     try await Bench.with { bench in
       let mine = try await start(bench, requester: "a")
       let code = try #require(try bench.jobs().first?.code)
       _ = try await start(bench, requester: "b")
-      _ = try await bench.ask(CancelVerification(verificationID: mine.verificationID))
-      let again = try await start(bench, requester: "a")
-      #expect(again.verificationID != mine.verificationID)
-      #expect(try bench.jobs().isEmpty)
+      var events: [String] = []
+      var again = mine
+      for _ in 0..<20 {
+        _ = bench.sink.takePublished()
+        _ = try await bench.ask(CancelVerification(verificationID: mine.verificationID))
+        events += bench.eventIDs()
+        #expect(try await bench.status(mine.verificationID).state == .canceled)
+        _ = bench.sink.takePublished()
+        again = try await start(bench, requester: "a")
+        events += bench.eventIDs()
+        #expect(again.verificationID == mine.verificationID && !again.resent)
+        #expect(try bench.jobs().isEmpty)
+      }
+      #expect(
+        events.prefix(3).map { $0.dropFirst(mine.verificationID.count) } == [".canceled", ".started.2", ".canceled.2"])
+      #expect(events.count == 40 && Set(events).count == 40)
+      #expect(try await bench.count("verification_handle") == 1)
+      for left in [4, 3, 2, 1] {
+        #expect(try await checkError(bench, again.verificationID, Bench.wrong(code)).attemptsLeft == left)
+      }
       #expect(try await bench.check(again.verificationID, code).type == "verification.approved.v1")
     }
   }

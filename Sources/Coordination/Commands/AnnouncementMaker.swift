@@ -15,12 +15,20 @@ struct AnnouncementMaker: Sendable {
   ) throws(ContractProblem) -> OutgoingMessage {
     let asked = AskedVerification(verification: verification, handle: handle)
     let (type, body) = try content(announcement, of: asked, news: news, at: now)
-    let suffix = news.map { announcement.isAboutMessage ? ".\($0.number)" : "" } ?? ""
+    let suffix =
+      news.map { announcement.isAboutMessage ? ".\($0.number)" : "" }
+      ?? again(announcement, verification.reopenings(of: handle))
     return OutgoingMessage(
       duty: .optional, exchange: Topology.Exchanges.events, routingKey: type.name, type: type.text,
       messageID: "\(asked.id).\(announcement.rawValue)\(suffix)", correlationID: asked.id,
       causationID: cause?.messageID, traceparent: cause?.trace?.child().traceparent, timestamp: now,
       discardAfter: nil, body: body)
+  }
+
+  /// Tells apart the messages about a handle that was canceled and asked for again: it begins, and may be canceled, more than once.
+  private func again(_ announcement: VerificationAction.Announcement, _ reopenings: Int) -> String {
+    guard reopenings > 0, announcement == .started || announcement == .canceled else { return "" }
+    return ".\(reopenings + 1)"
   }
 
   private func content(

@@ -18,8 +18,9 @@ extension CommandHandler {
     }
     let refusal = order.fixedCode == nil ? try admitNew(order, in: transaction) : nil
     if let refusal { tally.refusals.append(refusal.scope) }
-    // Where no new one may begin, the old one still serves.
-    if let live, end == .replaced, let refusal, let handle = live.openHandle(of: requester) {
+    // Where no new one may begin, the old one stays what it is.
+    if let live, end == .replaced, let refusal {
+      guard let handle = live.openHandle(of: requester) else { return CommandAnswer(APIError(refusal)) }
       return started(AskedVerification(verification: live, handle: handle, wait: refusal.wait), resent: false, at: now)
     }
     if var live, let end {
@@ -43,7 +44,8 @@ extension CommandHandler {
   ) throws(DatabaseError) -> CommandAnswer {
     let now = transaction.now
     var asked = AskedVerification(verification: live)
-    let known = live.openHandle(of: requester)
+    let known = live.handleToGoOn(of: requester)
+    if let known, order.device != nil { asked.verification.prove(known) }
     guard known != nil || live.hasRoom(forProven: order.device != nil) else {
       return CommandAnswer(.tooManyRequesters(wait: live.expiresAt - now))
     }
@@ -60,8 +62,14 @@ extension CommandHandler {
     if let known {
       asked.handle = known
       // The code that was sent is valid, and whoever has lost the ID needs it to give it back.
-      guard asked.wait == nil else { return started(asked, resent: false, at: now) }
-      event = .startedAgain(languageCode: order.languageCode)
+      if live.ending(of: known) == .canceled {
+        event = .reopened(sends: asked.wait == nil, languageCode: order.languageCode)
+      } else if asked.wait == nil {
+        event = .startedAgain(languageCode: order.languageCode)
+      } else {
+        if asked.verification != live { transaction.set(asked.verification) }
+        return started(asked, resent: false, at: now)
+      }
     } else {
       asked.handle = live.handleNumbers.upperBound + 1
       let handle = Handle(
@@ -86,7 +94,8 @@ extension CommandHandler {
     return started(AskedVerification(verification: live, handle: handle, wait: wait), resent: false, at: now)
   }
 
-  /// Reason for which a live verification cannot be gone on with: its time is over, or almost, or its code is lost.
+  /// Reason for which a live verification cannot be gone on with: its time is over, or almost, its code is lost, or nobody has guesses left to
+  /// give it back.
   private func endingEvent(
     of live: PhoneVerification, _ order: StartOrder, by requester: Requester, at now: UnixTime
   ) -> VerificationEvent? {
@@ -95,6 +104,7 @@ extension CommandHandler {
     if let fixedCode = order.fixedCode {
       return keeper.matches(fixedCode, live.code, for: live.id) ? nil : .codeLost
     }
+    if !canComeBack(live, order, by: requester) { return .replaced }
     // What others may still give back is not taken from them for the last minute of its time.
     if live.isTooOldToResend(at: now, under: rules.policy(of: order.app)), let own = live.openHandle(of: requester),
       live.openHandles == [own]
@@ -104,6 +114,13 @@ extension CommandHandler {
     return live.isResendDue(at: now, under: rules.policy(of: order.app))
       && keeper.code(of: live.code, for: live.id) == nil
       ? .codeLost : nil
+  }
+
+  private func canComeBack(_ live: PhoneVerification, _ order: StartOrder, by requester: Requester) -> Bool {
+    var live = live
+    let own = live.handleToGoOn(of: requester)
+    if let own, order.device != nil { live.prove(own) }
+    return live.canComeBack(through: own, isProven: order.device != nil, under: rules.policy(of: order.app))
   }
 
   /// Only a new verification is judged by the conversion: one that lives is gone on with.
@@ -125,5 +142,9 @@ extension CommandHandler {
 extension PhoneVerification {
   fileprivate func openHandle(of requester: Requester) -> Int? {
     openHandle { requester.isSame(as: $0) }
+  }
+
+  fileprivate func handleToGoOn(of requester: Requester) -> Int? {
+    handleToGoOn { requester.isSame(as: $0) }
   }
 }

@@ -15,7 +15,8 @@ struct Tally: Sendable, Hashable {
     for case .announce(let announcement, to: let handle) in actions {
       switch announcement {
       case .sent, .delivered, .undelivered: announcements.append(announcement)
-      case .started where handle == PhoneVerification.firstHandle: announcements.append(announcement)
+      case .started where handle == PhoneVerification.firstHandle && verification.handles.isEmpty:
+        announcements.append(announcement)
       case .started: break
       case .approved, .failed, .expired, .canceled:
         if !verification.state.isLive, !hasEnded { announcements.append(announcement) }

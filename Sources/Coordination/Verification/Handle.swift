@@ -9,12 +9,14 @@ public struct Handle: Sendable, Hashable, Codable {
   /// See ``PhoneVerification/requester``.
   public let requester: [UInt8]
   /// Whether its requester is a device that has proven itself by push.
-  public let isProven: Bool
+  public internal(set) var isProven: Bool
   public let createdAt: UnixTime
   /// How many checks were begun.
   public internal(set) var checks = 0
   /// Absent while the code decides on it.
   public internal(set) var ending: HandleEnding?
+  /// How often its holder canceled it and asked again; absent for never.
+  var reopenings: Int?
 
   /// A handle that has not begun: apply ``VerificationEvent/joined(_:sends:languageCode:)`` next.
   public init(id: String, requester: [UInt8], isProven: Bool, at now: UnixTime) {
@@ -39,6 +41,8 @@ struct HandleSet: Sendable, Hashable, Codable {
   var later: [Handle] = []
   /// End of the first handle, where its code goes on for others.
   var firstEnding: HandleEnding?
+  /// See ``Handle/reopenings``; of the first.
+  var firstReopenings: Int?
   /// Through which handle the code came back, where that is not the first.
   var approver: Int?
   /// Which handle asked for a message, by its number, where that is not the first.

@@ -19,6 +19,7 @@ extension PhoneVerification {
     case .startedAgain(let languageCode): startAgain(handle, in: languageCode, at: now, under: policy)
     case .joined(let new, let sends, let languageCode):
       join(new, sends: sends, in: languageCode, at: now, under: policy)
+    case .reopened(let sends, let languageCode): reopen(handle, sends: sends, in: languageCode, at: now, under: policy)
     case .jobFinished(let report): finishMessage(report, at: now)
     case .deliveryReported(let report): finishDelivery(report, at: now)
     case .checkRequested: countCheck(handle, at: now, under: policy)
@@ -60,6 +61,20 @@ extension PhoneVerification {
       actions.append(sendAgain(for: number, in: languageCode, at: now, under: policy))
     }
     return actions + [.answerStarted(resent: false)]
+  }
+
+  /// The same handle goes on, with the guesses that it has left: asking again after a cancellation gets nobody more, and costs nobody those
+  /// that are its own.
+  private mutating func reopen(
+    _ handle: Int, sends: Bool, in languageCode: String?, at now: UnixTime, under policy: VerificationPolicy
+  ) -> [VerificationAction] {
+    guard isLive(at: now), ending(of: handle) == .canceled else { return [] }
+    reopen(handle)
+    note(.started, of: handle, at: now)
+    var actions = [VerificationAction.announce(.started, to: handle)]
+    let isDue = sends && isResendDue(at: now, under: policy)
+    if isDue { actions.append(sendAgain(for: handle, in: languageCode, at: now, under: policy)) }
+    return actions + [.answerStarted(resent: isDue)]
   }
 
   private mutating func sendAgain(

@@ -24,12 +24,24 @@ extension PhoneVerification {
     handleNumbers.first { isOpen($0) && isTheirs(requester(of: $0)) }
   }
 
+  /// The handle of a requester that asks again: the open one, else the one that it canceled.
+  /// - Parameter isTheirs: tells its hash, under whichever pepper it was made.
+  func handleToGoOn(where isTheirs: ([UInt8]) -> Bool) -> Int? {
+    openHandle(where: isTheirs)
+      ?? handleNumbers.first { ending(of: $0) == .canceled && isTheirs(requester(of: $0)) }
+  }
+
   func id(of number: Int) -> String { later(number)?.id ?? id }
 
   func requester(of number: Int) -> [UInt8] { later(number)?.requester ?? requester }
 
   func ending(of number: Int) -> HandleEnding? {
     number == Self.firstHandle ? handles.firstEnding : later(number)?.ending
+  }
+
+  /// How often a handle was canceled and asked for again.
+  func reopenings(of number: Int) -> Int {
+    (number == Self.firstHandle ? handles.firstReopenings : later(number)?.reopenings) ?? 0
   }
 
   /// The handle that asked for a message.
@@ -69,8 +81,17 @@ extension PhoneVerification {
   func checksLeft(of number: Int, under policy: VerificationPolicy) -> Int {
     let own = ownChecksLeft(of: number, under: policy)
     guard let handle = later(number) else { return own }
-    let shared = handle.isProven ? policy.laterChecks : policy.laterChecksOfAnybody
-    return max(0, min(own, shared - handles.checks))
+    return max(0, min(own, policy.laterChecks(forProven: handle.isProven) - handles.checks))
+  }
+
+  /// Whether the code can still be given back: through an open handle, or through that of a requester who asks now.
+  /// - Parameters:
+  ///   - own: the handle with which that one goes on; `nil` when it would get another one.
+  ///   - isProven: whether it is a device that has proven itself.
+  func canComeBack(through own: Int?, isProven: Bool, under policy: VerificationPolicy) -> Bool {
+    if openHandles.contains(where: { checksLeft(of: $0, under: policy) > 0 }) { return true }
+    if let own { return checksLeft(of: own, under: policy) > 0 }
+    return hasRoom(forProven: isProven) && policy.laterChecks(forProven: isProven) > handles.checks
   }
 
   /// Whether a code may be compared that was used already. That tells nobody anything, and costs as much as any comparison.
@@ -78,7 +99,24 @@ extension PhoneVerification {
     checks(of: number) < 2 * policy.checks(ofHandle: number)
   }
 
+  /// Notes that the requester of a later handle has shown the proof of a device. The first has guesses of its own without.
+  mutating func prove(_ number: Int) {
+    let index = number - 2
+    if handles.later.indices.contains(index) { handles.later[index].isProven = true }
+  }
+
   // MARK: Ends
+
+  mutating func reopen(_ number: Int) {
+    let index = number - 2
+    if handles.later.indices.contains(index) {
+      handles.later[index].ending = nil
+      handles.later[index].reopenings = reopenings(of: number) + 1
+    } else {
+      handles.firstEnding = nil
+      handles.firstReopenings = reopenings(of: number) + 1
+    }
+  }
 
   mutating func end(_ number: Int, _ ending: HandleEnding) {
     let index = number - 2

@@ -6,6 +6,9 @@ public enum VerificationEvent: Sendable, Hashable {
   case startedAgain(languageCode: String?)
   /// Somebody else asked for its number, and gets a handle of its own. Sends the same code once more when that is due and allowed.
   case joined(Handle, sends: Bool, languageCode: String?)
+  /// The holder of a handle that it had canceled asked for the number again, while the code lives for others. Sends the same code once more
+  /// when that is due and allowed.
+  case reopened(sends: Bool, languageCode: String?)
   /// A worker reported the outcome of a message.
   case jobFinished(JobReport)
   /// A provider reported what became of a message that it took.

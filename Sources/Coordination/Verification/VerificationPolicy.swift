@@ -60,6 +60,8 @@ public struct VerificationPolicy: Sendable, Hashable {
   /// Of ``laterChecks``, those that need no proven device.
   var laterChecksOfAnybody: Int { max(1, laterChecks - Self.checksForProvenHandles) }
 
+  func laterChecks(forProven isProven: Bool) -> Int { isProven ? laterChecks : laterChecksOfAnybody }
+
   /// ``minimumResendLifetime``, or the lifetime of a code where that is shorter.
   var shortestResend: Duration { min(Self.minimumResendLifetime, lifetime) }
 }

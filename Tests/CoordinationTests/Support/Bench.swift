@@ -295,6 +295,10 @@ final class Bench {
     sink.published.filter { $0.exchange == Topology.Exchanges.events }.map(\.routingKey)
   }
 
+  func eventIDs() -> [String] {
+    sink.published.filter { $0.exchange == Topology.Exchanges.events }.compactMap(\.message.messageID)
+  }
+
   func count(_ table: String) async throws -> Int {
     try await database.read { session throws(DatabaseError) in
       try session.first("SELECT count(*) FROM \(table)") { row throws(DatabaseError) in row.int(0) } ?? 0
