@@ -37,6 +37,34 @@ struct FictionalNumberTests {
     }
   }
 
+  @Test("Requesters have nothing to do with each other: tests run at the same time, and only wrong codes are limited")
+  func parallel() async throws {
+    let profile = AppProfile(
+      id: "a", name: "A", verification: .trusted, fictionalNumbers: [Bench.fictional: "271828"])
+    try await Bench.with(Bench.rules { $0.apps = ["a": profile] }) { bench in
+      func start(_ requester: String?) async throws -> String {
+        let command = StartVerification(phoneNumber: Bench.fictional, app: "a", requester: requester)
+        return try VerificationStarted(json: try await bench.ask(command).body).verificationID
+      }
+      var ids = [try await start(nil)]
+      for index in 1..<40 { ids.append(try await start("test \(index)")) }
+      #expect(Set(ids).count == 40)
+      #expect(try await start(nil) == ids[0])
+      #expect(try await start("test 7") == ids[7])
+      for id in ids[0..<2] {
+        for left in [4, 3, 2, 1] {
+          let wrong = CheckVerification(verificationID: id, code: SecretField(Secret("314159")))
+          #expect(try await bench.error(wrong).attemptsLeft == left)
+        }
+      }
+      _ = try await bench.ask(CancelVerification(verificationID: ids[39]))
+      for id in ids.dropLast() {
+        #expect(try await bench.check(id, "271828").type == "verification.approved.v1")
+      }
+      #expect(try await start("test 7") != ids[7])
+    }
+  }
+
   @Test("A real number without a good proof is refused", arguments: [AppVerification.off, .push, .recaptcha])
   func realNumbers(mode: AppVerification) async throws {
     let profile = AppProfile(

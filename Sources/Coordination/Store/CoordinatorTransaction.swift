@@ -86,9 +86,13 @@ final class CoordinatorTransaction: UsageStore {
     let row = try session.first(
       """
       SELECT \(VerificationRow.columns) FROM verification
-      WHERE phone_number = ? AND app = ? AND purpose = ? AND subject = ? AND live = 1
+      WHERE phone_number = ? AND app = ? AND purpose = ? AND subject = ? AND is_test = ?
+        AND \(CoordinatorSchema.requesterOfFictional) = ? AND live = 1
       """,
-      [.text(key.phoneNumber), .text(key.app), .text(key.purpose.rawValue), .text(key.subject ?? "")],
+      [
+        .text(key.phoneNumber), .text(key.app), .text(key.purpose.rawValue), .text(key.subject ?? ""),
+        Value(key.isTestNumber), .blob(key.requester),
+      ],
       VerificationRow.read)
     guard let row else {
       live[key] = .some(nil)
