@@ -262,8 +262,12 @@ struct RequesterTests {
         let error = try await bench.error(check)
         #expect(error.code == .invalidSessionInfo && error.field == field)
       }
-      // Nothing was counted.
-      #expect(try await checkError(bench, signIn.verificationID, Bench.wrong(code)).attemptsLeft == 4)
+      // An empty field says nothing, as in a start.
+      let empty = CheckVerification(
+        verificationID: signIn.verificationID, code: SecretField(Secret(Bench.wrong(code))), app: "", subject: "")
+      #expect(try await bench.error(empty).attemptsLeft == 4)
+      // Nothing else was counted.
+      #expect(try await checkError(bench, signIn.verificationID, Bench.wrong(code)).attemptsLeft == 3)
       let reply = try await bench.ask(
         CheckVerification(
           verificationID: factor.verificationID, code: SecretField(Secret(second)), app: Bench.app,

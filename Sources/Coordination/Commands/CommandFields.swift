@@ -45,9 +45,14 @@ enum CommandFields {
     return action
   }
 
+  /// An empty field is an absent one, in a check as in a start: services whose types have no absent text send it.
+  static func unlessEmpty(_ text: String?) -> String? {
+    text.flatMap { $0.isEmpty ? nil : $0 }
+  }
+
   /// - Returns: `nil` for a field that is absent or empty.
   private static func text(_ text: String?, _ field: String, max: Int) throws(APIError) -> String? {
-    guard let text, !text.isEmpty else { return nil }
+    guard let text = unlessEmpty(text) else { return nil }
     guard text.utf8.count <= max else {
       throw APIError(.invalidArgument, "\(field) is longer than \(max) bytes", field: field)
     }

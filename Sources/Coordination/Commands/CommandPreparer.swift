@@ -208,7 +208,8 @@ struct CommandPreparer: Sendable {
     return .check(
       CheckOrder(
         verificationID: command.verificationID, code: CodeText.digits(text.reveal()) ?? "",
-        app: command.app, purpose: command.purpose, subject: command.subject,
+        app: CommandFields.unlessEmpty(command.app), purpose: command.purpose,
+        subject: CommandFields.unlessEmpty(command.subject),
         address: try ClientAddress(of: command.client)))
   }
 }

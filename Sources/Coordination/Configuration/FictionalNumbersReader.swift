@@ -8,11 +8,11 @@ import Telemetry
 final class FictionalNumbersReader: Sendable {
   /// What a look at the file came to.
   enum Outcome: String, Sendable {
-    /// It is as it was.
+    /// It is as it was, or as the process began with it.
     case unchanged
     /// It has changed, and its numbers are in force; they may be the same.
     case taken
-    /// It has changed, and is wrong or cannot be read.
+    /// It has changed, and is wrong or cannot be read. The next look tries again: what was wrong may be another file that it names.
     case refused
   }
 
@@ -21,7 +21,16 @@ final class FictionalNumbersReader: Sendable {
   private let numbers: FictionalNumbers
   private let log: Logger
   private let reloads: MetricFamily<Counter>
-  private let last: Mutex<Data?>
+  private let last = Mutex(Last())
+
+  private struct Last {
+    /// What was taken; `nil` before the first look. The process may have waited for hours since it read its configuration, so what the file
+    /// holds then is not taken for known.
+    var taken: Data?
+    /// What was refused since, and why. Told once.
+    var refused: Data?
+    var problem: String?
+  }
 
   init(
     file: String, environment: [String: String], numbers: FictionalNumbers, log: Logger, metrics: MetricsRegistry
@@ -35,38 +44,48 @@ final class FictionalNumbersReader: Sendable {
       "Changes of the configuration file from which fictional numbers were taken, or that were refused.",
       labels: ["outcome"])
     for outcome in [Outcome.taken, .refused] { _ = reloads.with(outcome.rawValue) }
-    last = Mutex(Self.content(file))
   }
 
   /// Looks at the file once. Blocks.
   @discardableResult
   func look() -> Outcome {
-    let content = Self.content(file)
-    let isNew = last.withLock { last in
-      defer { last = content }
-      return last != content
+    last.withLock { last in
+      let content = Self.content(file)
+      if let content, content == last.taken {
+        last = Last(taken: content)
+        return .unchanged
+      }
+      do throws(ConfigurationError) {
+        let outcome = try take(isFirst: last.taken == nil)
+        last = Last(taken: content)
+        return outcome
+      } catch {
+        note(error.description, of: content, in: &last)
+        return .refused
+      }
     }
-    guard isNew else { return .unchanged }
-    let outcome = read()
-    reloads.with(outcome.rawValue).increment()
-    return outcome
   }
 
-  private func read() -> Outcome {
-    do throws(ConfigurationError) {
-      let loaded = try CoordinatorConfiguration.load(file: file, environment: environment)
-      guard numbers.take(loaded.content.rules) else { return .taken }
-      for warning in loaded.warnings where warning.place.contains("fictionalNumbers") {
-        log.warning("configuration warning", ["place": warning.place, .mend: warning.text])
-      }
-      log.info("fictional numbers changed", ["config": file])
-      return .taken
-    } catch {
-      log.error(
-        "the configuration file has changed and is wrong: fictional numbers stay as they are",
-        ["config": file, .error: error.description])
-      return .refused
+  private func take(isFirst: Bool) throws(ConfigurationError) -> Outcome {
+    let loaded = try CoordinatorConfiguration.load(file: file, environment: environment)
+    let isNew = numbers.take(loaded.content.rules)
+    guard isNew || !isFirst else { return .unchanged }
+    reloads.with(Outcome.taken.rawValue).increment()
+    guard isNew else { return .taken }
+    for warning in loaded.warnings where warning.place.contains("fictionalNumbers") {
+      log.warning("configuration warning", ["place": warning.place, .mend: warning.text])
     }
+    log.info("fictional numbers changed", ["config": file])
+    return .taken
+  }
+
+  private func note(_ problem: String, of content: Data?, in last: inout Last) {
+    guard last.problem != problem || last.refused != content else { return }
+    (last.refused, last.problem) = (content, problem)
+    reloads.with(Outcome.refused.rawValue).increment()
+    log.error(
+      "the configuration file has changed and is wrong: fictional numbers stay as they are",
+      ["config": file, .error: problem])
   }
 
   /// The bytes of the file; `nil` while it cannot be read, which is told when it is read as a configuration.
