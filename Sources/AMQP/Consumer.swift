@@ -12,8 +12,8 @@ public final class Consumer: Sendable {
 
   /// - Parameters:
   ///   - prefetch: deliveries that are not settled, at most: 1...65,535.
-  ///   - lock: the queue that this consumer has for itself while it consumes, so that no other process consumes beside it; `nil` when others
-  ///     may. The user needs the right to configure it.
+  ///   - lock: a classic queue of which the connection is the exclusive consumer while it consumes, so that no other process consumes
+  ///     beside it; `nil` when others may. What is written into it is thrown away. The user needs the right to read it.
   ///   - consumerTag: the consumer's name at the broker, which makes one up when it is `nil`.
   ///   - gathering: how long acknowledgements wait for others; not once the consumer stops.
   ///   - stallTimeout: after this time without a delivery the queue is asked whether it has messages.

@@ -3,7 +3,8 @@ import Testing
 @testable import AMQP
 
 struct FrameAssemblerTests {
-  private let start = FrameAssembler.Start.delivery(number: 7, isRedelivered: true, exchange: "e", routingKey: "k")
+  private let start = FrameAssembler.Start.delivery(
+    consumer: "c", number: 7, isRedelivered: true, exchange: "e", routingKey: "k")
 
   private func append(_ bytes: [UInt8], to assembler: inout FrameAssembler) throws -> FrameAssembler.Content? {
     // A closure that throws a typed error cannot be passed to `withUnsafeBytes` together with an inout.

@@ -280,6 +280,18 @@ class ForgottenQueueTest(AttackTest):
             self.assertEqual(limits[user], {"max-connections": 1_000, "max-channels": 2_000})
         self.assertEqual(broker.management("/api/vhost-limits/%2F")[0]["value"], {"max-queues": 1_000})
 
+    def test_a_virtual_host_full_of_queues_keeps_no_coordinator_from_its_commands(self):
+        client = self.client("service")
+        channel = self.channel("service")
+        with self.assertRaises(pika.exceptions.ChannelClosedByBroker) as caught:
+            for _ in range(1_001):
+                channel.queue_declare("", exclusive=True)
+        self.assertIn("limit", caught.exception.reply_text)
+        stack.kill("coordinator")
+        stack.start("coordinator")
+        body = {"phoneNumber": german_number(), "app": "com.example.app"}
+        self.assertTrue(client.command("verification.start", body)["verificationID"])
+
 
 class PastTheCoordinatorTest(AttackTest):
     """Jobs of a user that may send them, which no limit of the coordinator has seen: the sms-worker has rules of its own."""

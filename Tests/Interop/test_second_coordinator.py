@@ -4,6 +4,7 @@ import os
 import time
 import unittest
 
+import broker
 import simulator
 import stack
 from countersign_client import Client
@@ -12,6 +13,8 @@ from test_verification import APP, new_number
 
 # The lock is free as soon as the broker sees the connection end; who waits asks every second and a half.
 TAKEOVER_SECONDS = 15
+# How long the broker's figures may be older than what they are about.
+FIGURES_SECONDS = 20
 
 
 class SecondCoordinatorTest(unittest.TestCase):
@@ -59,6 +62,16 @@ class SecondCoordinatorTest(unittest.TestCase):
         stack.kill("coordinator")
         self.assert_takes_over()
         self.check(self.start())
+
+    def test_a_cut_connection_gives_the_lock_up_soon(self):
+        # The broker misses two heartbeats of the connection before it gives it up.
+        deadline = time.monotonic() + FIGURES_SECONDS
+        while not (found := [one["timeout"] for one in broker.management("/api/connections")
+                             if one["user"] == "coordinator" and "timeout" in one
+                             and one["client_properties"].get("connection_name", "").endswith(" commands")]):
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.5)
+        self.assertEqual(found, [5])
 
     def test_on_the_same_database(self):
         self.second.variables["COUNTERSIGN_DATABASE_PATH"] = str(stack.DIRECTORY / "data" / "coordinator.sqlite")

@@ -13,11 +13,20 @@ import Testing
   }
 
   @Test func everyQueueIsBoundedInMessagesAndBytes() throws {
-    for queue in topology.queues {
+    for queue in topology.queues where queue.name != Topology.Queues.commandsLock {
       let definition = try policy(of: queue.name).definition
       #expect(definition["max-length"] != nil && definition["max-length-bytes"] != nil, "\(queue.name)")
       #expect(definition["overflow"] == "reject-publish", "\(queue.name)")
     }
+  }
+
+  @Test func theLockHoldsNothingAndStays() throws {
+    #expect(topology.queues.last == QueueDeclaration(name: Topology.Queues.commandsLock, kind: .classic))
+    #expect(!topology.bindings.contains { $0.queue == Topology.Queues.commandsLock })
+    let definition = try policy(of: Topology.Queues.commandsLock).definition
+    // A coordinator that stands still for days finds it again.
+    #expect(definition["expires"] == nil)
+    #expect(definition["max-length"] == 1 && definition["overflow"] == "drop-head")
   }
 
   /// A name for each alternative of a pattern: the quoting undone, a letter in the place of what may vary.
@@ -32,8 +41,7 @@ import Testing
     guard user.configure != NamePattern.nothing, user.name != Topology.Users.operator else { return }
     for name in Self.names(of: user.configure) {
       let definition = try policy(of: name).definition
-      // The broker deletes a lock with its connection, and must not before.
-      #expect(definition["expires"] == (name == Topology.Queues.commandsLock ? nil : .integer(600_000)), "\(name)")
+      #expect(definition["expires"] == 600_000, "\(name)")
       #expect(definition["max-length"] != nil && definition["max-length-bytes"] != nil, "\(name)")
       // Otherwise a full queue of a service would have the broker refuse the coordinator.
       #expect(definition["overflow"] == "drop-head", "\(name)")
@@ -46,7 +54,8 @@ import Testing
 
   /// README says how much disk the broker needs.
   @Test func allQueuesAtTheirBoundsFitOnTheDiskThatIsAskedFor() {
-    let own = Int64(topology.queues.count) * PolicyDeclaration.bytesLimit
+    // The lock holds nothing.
+    let own = Int64(topology.queues.filter { $0.kind == .quorum }.count) * PolicyDeclaration.bytesLimit
     let services = Int64(VirtualHostLimits.maxQueues - topology.queues.count) * PolicyDeclaration.servicesBytes
     #expect(own <= 27 << 30)
     #expect(services <= 16 << 30)

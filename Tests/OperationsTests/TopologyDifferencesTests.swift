@@ -120,7 +120,8 @@ extension TopologyDeclaration {
     TopologyState(
       exchanges: exchanges.map { .init(name: $0.name, type: $0.kind.rawValue, durable: true) },
       queues: queues.map {
-        .init(name: $0.name, durable: true, type: "quorum", policy: "", arguments: .init(keys: ["x-queue-type"]))
+        .init(
+          name: $0.name, durable: true, type: $0.kind.rawValue, policy: "", arguments: .init(keys: ["x-queue-type"]))
       },
       bindings: bindings.map {
         .init(source: $0.exchange, destination: $0.queue, destinationType: "queue", routingKey: $0.routingKey)

@@ -29,7 +29,9 @@ import Testing
   }
 
   @Test(arguments: [
-    ("coordinator", "coordinator.commands", "sms.dispatch"), ("sms-worker", "sms.dispatch", "coordinator.commands"),
+    ("coordinator", "coordinator.commands", "sms.dispatch"),
+    ("coordinator", "coordinator.commands.lock", "coordinator.commands.dead"),
+    ("sms-worker", "sms.bulk", "coordinator.commands.lock"), ("sms-worker", "sms.dispatch", "coordinator.commands"),
     ("sms-worker", "sms.dispatch", "sms.dispatch.dead"), ("sms-worker", "sms.dispatch", "xsms.dispatch"),
     ("sms-worker", "sms.dispatch", "push.verify"), ("push-worker", "push.verify", "sms.dispatch"),
     ("push-worker", "recaptcha.assess", "recaptcha.assess.dead"), ("mail-worker", "mail.relay", "sms.dispatch"),
@@ -110,6 +112,12 @@ import Testing
     for name in TopologyDeclaration.countersign.queues.map(\.name) + ["countersign.jobs", "amq.default"] {
       #expect(try !may(user, \.configure, name))
     }
+  }
+
+  /// The most queues of the virtual host may be taken at any time.
+  @Test(arguments: UserDeclaration.countersign.filter { $0.limits == nil && $0.name != "operator" })
+  func noProcessOfOursDeclaresAQueue(user: UserDeclaration) {
+    #expect(user.configure == NamePattern.nothing)
   }
 
   @Test func theOperatorConfiguresAllOfIt() throws {

@@ -6,7 +6,7 @@ final class ConsumerRole: ChannelRole {
 
   private let inbox: ConsumerInbox
   private let queue: String
-  private let lock: String?
+  private let lock: ConsumerLock?
   private let prefetch: Int
   private let wantedTag: String
   /// Number of the channel, over the life of the consumer.
@@ -32,7 +32,7 @@ final class ConsumerRole: ChannelRole {
   ) {
     self.inbox = inbox
     self.queue = queue
-    self.lock = lock
+    self.lock = lock.map { ConsumerLock(queue: $0, consumed: queue) }
     self.prefetch = prefetch
     limit = prefetch
     self.wantedTag = tag
@@ -61,14 +61,17 @@ final class ConsumerRole: ChannelRole {
     inbox.channelOpened(epoch)
     // Also when paused: what is missing is to be known at once.
     _ = try inspect(link)
-    if let lock { try takeLock(lock, link) }
+    try lock?.take(link)
     try startIfWanted(link, now)
   }
 
   func received(_ event: ChannelEvent, _ link: Link, now: Instant) throws(AMQPError) {
     switch event {
-    case .content(let content): try delivered(content, now)
-    case .consumerCancelled: consumerCancelled(now)
+    case .content(let content): try delivered(content, link, now)
+    case .consumerCancelled:
+      consumerCancelled(now)
+      // The broker does not say whose consumer: perhaps the lock's, and then somebody else may have it.
+      if let lock { throw lock.lost }
     case .confirm, .blocked, .unblocked, .reply: break
     }
   }
@@ -149,22 +152,6 @@ final class ConsumerRole: ChannelRole {
 
   // MARK: - Consuming
 
-  /// Takes what only one connection can have: an exclusive queue, which the broker deletes with the connection that declared it. Quorum queues
-  /// take no exclusive consumers (RabbitMQ guide "Quorum Queues", feature matrix). The lock is this connection's, so nobody can
-  /// consume without it, and a process that dies leaves it at once.
-  private func takeLock(_ name: String, _ link: Link) throws(AMQPError) {
-    let lock = QueueDeclaration(
-      name: name, isDurable: false, isExclusive: true, arguments: ["x-queue-type": .string("classic")])
-    do {
-      _ = try link.declareQueue(lock)
-    } catch {
-      guard error.code == .resourceLocked else { throw error }
-      throw AMQPError(
-        .resourceLocked, "another process consumes queue '\(queue)': its connection has the queue '\(name)'",
-        replyCode: error.replyCode)
-    }
-  }
-
   private func inspect(_ link: Link) throws(AMQPError) -> Int {
     do {
       return try link.inspectQueue(queue).messageCount
@@ -213,11 +200,13 @@ final class ConsumerRole: ChannelRole {
     while let event = link.pending.popFirst() { try received(event, link, now: now) }
   }
 
-  private func delivered(_ content: FrameAssembler.Content, _ now: Instant) throws(AMQPError) {
-    guard case .delivery(let number, let isRedelivered, let exchange, let routingKey) = content.start else { return }
+  private func delivered(_ content: FrameAssembler.Content, _ link: Link, _ now: Instant) throws(AMQPError) {
+    guard case .delivery(let consumer, let number, let isRedelivered, let exchange, let routingKey) = content.start
+    else { return }
     guard window.deliver(number) else {
       throw AMQPError(.protocolViolation, "delivery \(number) does not follow the one before")
     }
+    if let lock, consumer == lock.tag { return try throwAway(number, link) }
     // RabbitMQ before 3.11 credits a consumer twice for a message that hits its delivery limit (rabbitmq-server 5609).
     guard window.outstanding <= limit else {
       throw AMQPError(.protocolViolation, "the broker sent more than the prefetch of \(limit) allows")
@@ -227,6 +216,11 @@ final class ConsumerRole: ChannelRole {
       Delivery(
         message: content.message, tag: DeliveryTag(epoch: epoch, number: number), isRedelivered: isRedelivered,
         exchange: exchange, routingKey: routingKey, bodyBytes: content.bodyBytes, isOversize: content.isOversize))
+  }
+
+  /// Settles what somebody wrote into the queue of the lock.
+  private func throwAway(_ number: UInt64, _ link: Link) throws(AMQPError) {
+    if window.reject(number) { try link.reject(number, requeue: false) }
   }
 
   private func handOver() {

@@ -4,7 +4,7 @@
 struct FrameAssembler {
   /// The method that announces content.
   enum Start: Equatable {
-    case delivery(number: UInt64, isRedelivered: Bool, exchange: String, routingKey: String)
+    case delivery(consumer: String, number: UInt64, isRedelivered: Bool, exchange: String, routingKey: String)
     case returned(code: Int, text: String, exchange: String, routingKey: String)
     case got(number: UInt64, isRedelivered: Bool, exchange: String, routingKey: String, remaining: Int)
   }

@@ -55,13 +55,17 @@ extension Link {
     try call(cs_basic_qos, arguments, "basic.qos", ok: cs_basic_qos_ok)
   }
 
+  /// - Parameter isExclusive: whether nobody may consume the queue beside it; the broker refuses it where somebody does.
   /// - Returns: the consumer's tag.
-  func consume(_ queue: String, tag: String, noAck: Bool = false) throws(AMQPError) -> String {
+  func consume(
+    _ queue: String, tag: String, noAck: Bool = false, isExclusive: Bool = false
+  ) throws(AMQPError) -> String {
     let encoder = encoder()
     var arguments = amqp_basic_consume_t()
     arguments.queue = try encoder.bytes(queue)
     arguments.consumer_tag = try encoder.bytes(tag)
     arguments.no_ack = noAck ? 1 : 0
+    arguments.exclusive = isExclusive ? 1 : 0
     return try call(cs_basic_consume, arguments, "basic.consume") { event in
       if case .reply(.consuming(let tag)) = event { tag } else { nil }
     }

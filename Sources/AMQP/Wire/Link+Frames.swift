@@ -54,8 +54,9 @@ extension Link {
       let deliver = method.as(amqp_basic_deliver_t.self)
       try assembler.begin(
         .delivery(
-          number: deliver.delivery_tag, isRedelivered: deliver.redelivered != 0,
-          exchange: texts.exchange.read(deliver.exchange), routingKey: texts.routingKey.read(deliver.routing_key)))
+          consumer: texts.consumer.read(deliver.consumer_tag), number: deliver.delivery_tag,
+          isRedelivered: deliver.redelivered != 0, exchange: texts.exchange.read(deliver.exchange),
+          routingKey: texts.routingKey.read(deliver.routing_key)))
       return nil
     case cs_basic_return:
       let returned = method.as(amqp_basic_return_t.self)

@@ -25,6 +25,7 @@ struct RepeatedText {
 
 /// The texts that messages of a channel have in common.
 struct RepeatedTexts {
+  var consumer = RepeatedText()
   var exchange = RepeatedText()
   var routingKey = RepeatedText()
   var contentType = RepeatedText()

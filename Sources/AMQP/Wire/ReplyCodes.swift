@@ -3,6 +3,7 @@ enum ReplyCodes {
   static let connectionForced = 320
   static let accessRefused = 403
   static let notFound = 404
+  static let resourceLocked = 405
   static let notAllowed = 530
 
   /// Whether the broker may have closed the connection because of what was published on it: it could not read the frames, knows no
@@ -24,7 +25,7 @@ enum ReplyCodes {
     case 312, 313, notFound: .notFound
     case connectionForced: .connectionLost  // connection-forced: an operator closed it, or the broker stops
     case 402, accessRefused: .accessRefused
-    case 405: .resourceLocked
+    case resourceLocked: .resourceLocked
     case 406: .preconditionFailed
     case 501...505: .protocolViolation
     case notAllowed: text.contains("not found") ? .notFound : .accessRefused

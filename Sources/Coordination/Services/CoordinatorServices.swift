@@ -87,9 +87,10 @@ public enum CoordinatorServices {
       let consumer = {
         (role: String, queue: String, lock: String?, note: @escaping @Sendable (ConnectionEvent) -> Void) in
         let observe = broker.observer(role)
+        var options = broker.options(role, maxBodyBytes: maxBodyBytes)
+        if lock != nil { options.heartbeat = min(options.heartbeat, Turn.heartbeat) }
         let consumer = Consumer(
-          endpoint: broker.endpoint, options: broker.options(role, maxBodyBytes: maxBodyBytes), queue: queue,
-          prefetch: configuration.prefetch, lock: lock
+          endpoint: broker.endpoint, options: options, queue: queue, prefetch: configuration.prefetch, lock: lock
         ) { event in
           observe(event)
           note(event)

@@ -8,11 +8,14 @@ import Telemetry
 /// takes over when the first has ended, in order or not. This is the one place that would have to change for several at once.
 ///
 /// - The database: a lock of the operating system on a file beside it, which ends with the process.
-/// - The queues: the connection that consumes the commands has the lock queue (`Topology.Queues.commandsLock`), or does not consume. Results are
-///   taken only while it does: one that belongs to another coordinator's verification would be lost here.
+/// - The queues: the connection that consumes the commands is the only consumer of the lock queue (`Topology.Queues.commandsLock`), or does not
+///   consume. Results are taken only while it does: one that belongs to another coordinator's verification would be lost here.
 final class Turn: Sendable {
   /// How often the database is asked for.
   static let interval = Duration.seconds(1)
+  /// The longest interval of heartbeats of the connection that has the lock. A connection that is cut without a word keeps it until
+  /// the broker has missed two of them, and this process waits for itself.
+  static let heartbeat = Duration.seconds(5)
   /// The log tells again that it waits.
   static let reminder = 30
 

@@ -20,7 +20,7 @@ public enum Topology {
   public enum Queues {
     /// What the coordinator is asked to do.
     public static let commands = "coordinator.commands"
-    /// Exists while a coordinator consumes the commands, and belongs to its connection: a second one cannot declare it.
+    /// Empty. Whose connection consumes it, as the only one, may consume the commands: a second coordinator is refused.
     public static let commandsLock = "coordinator.commands.lock"
     /// What became of the jobs, for the coordinator.
     public static let results = "coordinator.results"

@@ -58,8 +58,8 @@ extension PolicyDeclaration {
   /// codes and tokens that their sender did not seal, which must not stay for ever.
   static let deadLetterAge = Duration.seconds(14 * 86_400)
 
-  /// Nothing is meant to be in it, and nothing may grow in it. No `expires`: the lock's queue has no consumer, and would be deleted under the
-  /// connection that has it.
+  /// Nothing is meant to be in it, and nothing may grow in it. Refusing would have workers and coordinator try again. No `expires`: it is
+  /// unused while no coordinator runs, and none could run without it.
   private static let lock = PolicyDeclaration(
     name: "countersign.lock", pattern: NamePattern.names([Topology.Queues.commandsLock]),
     definition: ["max-length": 1, "max-length-bytes": 1024, "overflow": "drop-head"])

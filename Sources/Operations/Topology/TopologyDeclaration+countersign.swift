@@ -15,11 +15,15 @@ extension TopologyDeclaration {
     },
     // Dead queues first: a message that dies before its dead queue exists waits three minutes for the next try of the
     // broker, or is lost.
-    queues: (deadQueues + RetryStep.allCases.map(\.queue) + workQueues).map { QueueDeclaration(name: $0) },
+    queues: (deadQueues + RetryStep.allCases.map(\.queue) + workQueues).map { QueueDeclaration(name: $0) }
+      + [lock],
     bindings: Topology.bindings.map {
       BindingDeclaration(exchange: $0.exchange, queue: $0.queue, routingKey: $0.routingKey)
     },
     policies: PolicyDeclaration.countersign)
+
+  /// Quorum queues take no exclusive consumers.
+  private static let lock = QueueDeclaration(name: Topology.Queues.commandsLock, kind: .classic)
 
   /// The names of the dead queues.
   public static let deadQueues = workQueues.map { Topology.Queues.dead($0) }

@@ -21,12 +21,11 @@ extension UserDeclaration {
   ].sorted { $0.name < $1.name }
 
   private static let coordinator = UserDeclaration(
-    // It declares nothing but the queue that tells a second coordinator to wait.
-    name: Topology.Users.coordinator, configure: NamePattern.names([Topology.Queues.commandsLock]),
+    name: Topology.Users.coordinator, configure: NamePattern.nothing,
     write: NamePattern.names(
       [Topology.Exchanges.jobs, Topology.Exchanges.events, Topology.Exchanges.dead, NamePattern.defaultExchange]
         + RetryStep.allCases.map(\.exchange)),
-    read: NamePattern.names([Topology.Queues.commands, Topology.Queues.results]),
+    read: NamePattern.names([Topology.Queues.commands, Topology.Queues.commandsLock, Topology.Queues.results]),
     topics: [events(of: ["verification", "app", "operation", "conversion"])])
 
   /// It sends commands, as services do, and mail; it answers commands of its own and says what happened to accounts and keys.

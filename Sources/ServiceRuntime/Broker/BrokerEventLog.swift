@@ -54,7 +54,9 @@ enum BrokerEventLog {
     case .accessRefused:
       Advice(
         level: .error, message: "the broker refuses the user a right; trying again",
-        mend: "run countersign topology check, and give the right with rabbitmqctl set_permissions")
+        mend:
+          "run countersign topology check; an administrator's countersign topology apply gives the rights that are declared"
+      )
     case .notFound:
       Advice(
         level: .error, message: "something is missing on the broker; trying again",
@@ -67,7 +69,7 @@ enum BrokerEventLog {
       Advice(
         level: .warning, message: "another process has the queue for itself; waiting until it ends",
         mend:
-          "only one may run at a time: end one of the two (rabbitmqctl list_consumers shows the other's host); this one takes over by itself"
+          "only one may run at a time: end one of the two (rabbitmqctl list_consumers shows the other's host); this one takes over by itself. After a cut it may be its own earlier connection, until the broker misses two heartbeats of it"
       )
     case .tlsFailed:
       Advice(
