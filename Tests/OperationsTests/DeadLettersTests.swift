@@ -15,12 +15,16 @@ final class FakeDeadQueue: DeadQueue {
   }
 
   let contents: Mutex<Contents>
-  let user = "operator"
+  let user: String
   /// The one that has something.
   private let queue: String
 
-  init(_ messages: [Message], answer: PublishOutcome = .confirmed, queue: String = "sms.dispatch.dead") {
+  init(
+    _ messages: [Message], answer: PublishOutcome = .confirmed, queue: String = "sms.dispatch.dead",
+    user: String = "operator"
+  ) {
     self.queue = queue
+    self.user = user
     contents = Mutex(Contents(waiting: messages.map { Delivery(message: $0) }, answer: answer))
   }
 
@@ -69,6 +73,22 @@ final class FakeDeadQueue: DeadQueue {
   ) async throws(OperationsError) -> DeadLetters.Outcome {
     try await DeadLetters(broker: broker).redrive(
       queue: Self.queue, filter: filter, limit: limit, redriveID: "r1", pause: pause)
+  }
+
+  @Test(
+    "Nobody but operator redrives: another's word for a message's sender is not believed",
+    arguments: ["ada", "service", "coordinator", "", "Operator"])
+  func refusesOtherUsers(user: String) async throws {
+    let broker = FakeDeadQueue([Self.message("a")], user: user)
+    let error = await #expect(throws: OperationsError.self) { try await redrive(broker) }
+    #expect(error?.code == .notPermitted)
+    #expect(error?.description.contains("'operator'") == true)
+    #expect(error?.description.contains("'\(user)'") == true)
+    #expect(broker.left == ["a"] && broker.published.isEmpty)
+    // To look is harmless.
+    #expect(
+      try await DeadLetters(broker: broker).list(queue: Self.queue, filter: DeadLetterFilter(), limit: 1).letters.count
+        == 1)
   }
 
   @Test func listingLeavesEverythingWhereItIs() async throws {

@@ -133,7 +133,8 @@ enum CountersignSyntax {
         options: [.flag("reveal", "Cover nothing.")],
         operands: [.required("ID", "The ID, as the list shows it.")]),
       CommandSyntax(
-        "redrive", "Puts them back into their work queue, under the same message ID.",
+        "redrive",
+        "Puts them back into their work queue, under the same message ID; as the broker's user operator, and no other.",
         options: [
           .value("limit", "NUMBER", "Most letters to redrive: all that match, unless given."),
           .value("rate", "NUMBER", "Most letters a second: 50 unless given."),

@@ -32,6 +32,9 @@ struct DeadLetters {
   /// Publishes the letters that match to their work queue again, under the same message ID, and then removes them.
   ///
   /// A crash between the two leaves a message in both places; its ID lets the worker recognise it.
+  ///
+  /// It takes the user `operator`: nobody believes another's word for whose a message is (``Messages/SenderRule``), so a service's command
+  /// would be carried out with the rights of whoever redrives it, and a result would be a forged one.
   /// - Parameters:
   ///   - limit: most letters to redrive, at least 1.
   ///   - redriveID: goes along in the header `x-redrive-id`.
@@ -40,6 +43,7 @@ struct DeadLetters {
     queue: String, filter: DeadLetterFilter, limit: Int, redriveID: String,
     pause: () async throws(OperationsError) -> Void
   ) async throws(OperationsError) -> Outcome {
+    try requireOperator()
     var worn: [DeadLetter] = []
     var isFirst = true
     var outcome = try await walk(queue: queue, filter: filter, limit: limit) {
@@ -56,6 +60,15 @@ struct DeadLetters {
     }
     outcome.worn = worn
     return outcome
+  }
+
+  private func requireOperator() throws(OperationsError) {
+    let wanted = Topology.Users.operator
+    guard broker.user != wanted else { return }
+    throw OperationsError(
+      .notPermitted,
+      "only the broker's user '\(wanted)' redrives, and this is '\(broker.user)': the messages would lose their senders and be carried out with its rights; set the user in COUNTERSIGN_OPERATOR_AMQP_URL, or operator.amqp.url in Config/countersign.json5, to '\(wanted)'"
+    )
   }
 
   /// Removes the letters that match, for good.
