@@ -31,8 +31,7 @@ extension CoordinatorRules {
         section.strings(
           "operators", default: Self.defaultOperators.sorted(),
           "Users of the broker whose commands for operators are carried out: conversion.list, conversion.lift, number.forget."
-        )),
-      workers: WorkerUsers(section.section("workers")))
+        )))
   }
 }
 

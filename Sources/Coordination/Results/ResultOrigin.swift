@@ -17,7 +17,8 @@ struct ResultOrigin: Sendable {
   private struct Rule: Sendable {
     /// What stands before the outcome in the routing key.
     var prefix: String
-    var users: [String]
+    /// The one whose workers take the jobs.
+    var reporter: String
     var senders: SenderRule
   }
 
@@ -25,24 +26,26 @@ struct ResultOrigin: Sendable {
   private let rules: [MessageType: Rule]
   private let everybody: SenderRule
 
-  /// - Parameters:
-  ///   - user: our own user of the broker, which sends our jobs.
-  ///   - workers: the users that report results.
-  init(user: String, workers: WorkerUsers) {
+  /// - Parameter user: our own user of the broker, which sends our jobs.
+  init(user: String) {
     self.user = user
-    everybody = .result(reportedBy: workers.all)
     var rules: [MessageType: Rule] = [:]
     for job in [
       SMSDispatchJob.type, PushVerifyJob.type, RecaptchaAssessJob.type, AppleRevokeJob.type, MailRelayJob.type,
     ] {
-      rules[JobResult.type(ofJob: job)] = Self.rule(job.name, workers.users(ofJobs: job.name))
+      let result = JobResult.type(ofJob: job)
+      rules[result] = Self.rule(job.name, result)
     }
-    rules[SMSDelivery.type] = Self.rule(SMSDelivery.routingKeyPrefix, workers.users(ofJobs: SMSDispatchJob.type.name))
+    rules[SMSDelivery.type] = Self.rule(SMSDelivery.routingKeyPrefix, SMSDelivery.type)
     self.rules = rules
+    everybody = .result(reportedBy: rules.values.map(\.reporter))
   }
 
-  private static func rule(_ prefix: String, _ users: [String]) -> Rule {
-    Rule(prefix: prefix + ".", users: users, senders: .result(reportedBy: users))
+  /// Names of users are those of the topology: workers that put a job off, redriving and the rights on the broker know no others.
+  private static func rule(_ prefix: String, _ type: MessageType) -> Rule? {
+    Topology.Users.worker(ofResults: type).map {
+      Rule(prefix: prefix + ".", reporter: $0, senders: .result(reportedBy: [$0]))
+    }
   }
 
   /// - Throws: what becomes a dead letter: `FORGED_RESULT`.
@@ -52,9 +55,10 @@ struct ResultOrigin: Sendable {
       throw Self.forged("user_id", "is missing: results are believed from the users of workers only")
     }
     let isRedriven = reporter == Topology.Users.operator
-    guard isRedriven || rule.users.contains(reporter) else {
+    guard isRedriven || rule.reporter == reporter else {
       throw Self.forged(
-        "user_id", "is not a user whose workers take jobs of this type: see 'workers' of the coordinator")
+        "user_id",
+        "is not the user whose workers take jobs of this type: each kind of worker logs in under its own fixed name")
     }
     if !isRedriven {
       guard delivery.exchange == Topology.Exchanges.results, delivery.routingKey.hasPrefix(rule.prefix) else {

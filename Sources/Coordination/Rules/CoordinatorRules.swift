@@ -24,9 +24,6 @@ public struct CoordinatorRules: Sendable, Hashable {
   /// The users of the broker whose operators' commands are carried out.
   public var operators: Set<String>
 
-  /// The users of the broker whose results are believed.
-  public var workers: WorkerUsers
-
   public static let defaultOperators: Set<String> = ["operator"]
 
   /// Apps give up after ten to thirty seconds, and their users ask again.
@@ -38,7 +35,7 @@ public struct CoordinatorRules: Sendable, Hashable {
     retention: Duration = .seconds(86_400), inboxRetention: Duration = .seconds(3600),
     proof: ProofPolicy = ProofPolicy(), revocation: RevocationPolicy = RevocationPolicy(),
     conversion: ConversionPolicy = ConversionPolicy(), maxCommandAge: Duration = defaultMaxCommandAge,
-    operators: Set<String> = defaultOperators, workers: WorkerUsers = WorkerUsers()
+    operators: Set<String> = defaultOperators
   ) {
     self.policy = policy
     self.limits = limits
@@ -53,7 +50,6 @@ public struct CoordinatorRules: Sendable, Hashable {
     self.conversion = conversion
     self.maxCommandAge = maxCommandAge
     self.operators = operators
-    self.workers = workers
   }
 
   /// The rules that verifications of an app live under.

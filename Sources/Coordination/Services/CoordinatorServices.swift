@@ -40,8 +40,8 @@ public enum CoordinatorServices {
       receipts: kit.receipts, assessments: assessments, revocations: kit.revocations)
     let results = ResultWork(
       handler: ResultHandler(rules), deliveries: DeliveryReportHandler(rules), operations: reports,
-      origin: ResultOrigin(user: parts.author.userID, workers: rules.workers),
-      metrics: parts.metrics, logger: context.log, clock: context.clock)
+      origin: ResultOrigin(user: parts.author.userID), metrics: parts.metrics, logger: context.log, clock: context.clock
+    )
     let relay = parts.relay(reports)
     try await relay.takeOver()
     return [

@@ -214,7 +214,7 @@ final class Bench {
       source,
       ResultWork(
         handler: ResultHandler(rules), deliveries: DeliveryReportHandler(rules), operations: reports,
-        origin: ResultOrigin(user: Bench.author.userID, workers: rules.workers), metrics: metrics,
+        origin: ResultOrigin(user: Bench.author.userID), metrics: metrics,
         logger: Logger(label: "test", sink: logs), clock: clock)
     ).run()
     return source
