@@ -116,7 +116,18 @@ struct SMSJobHandlerTests {
       #expect(
         short(try handler().prepare(text(value), of: message)) == "refused INVALID_TEXT", "\(value.debugDescription)")
     }
-    #expect(short(try handler().prepare(text("می\u{200C}خواهم 👩🏽\u{200D}💻"), of: message)) == "ready")
+    for value in ["می\u{200C}خواهم 👩🏽\u{200D}💻", "کد ۶\u{200C}رقمی", "SMS\u{200C}ها", "លេខ\u{200B}កូដ"] {
+      #expect(short(try handler().prepare(text(value), of: message)) == "ready", "\(value.debugDescription)")
+    }
+  }
+
+  @Test("A text with isolates is refused, and the refusal names the usual reason")
+  func isolates() throws {
+    guard case .refused(let reason, _) = try handler().prepare(text("Hi \u{2068}Ada\u{2069}"), of: message) else {
+      Issue.record("not refused")
+      return
+    }
+    #expect(reason.detail.contains("Project Fluent"))
   }
 
   @Test("Only a template writes the line by which a phone fills in a code, and only for the domain of its job")
@@ -125,6 +136,7 @@ struct SMSJobHandlerTests {
       "Hi.\n@bank.example #123456", "@bank.example #123456", "x\r\n@bank.example #123456\r\n",
       "x\n\n  @bank.example #1 \n \n",
       "x\r@bank.example #123456 %shop.example", "x\n\u{200F}@bank.example #1", "x\n＠bank.example ＃1",
+      "x\n@bank.example  \u{200E}#1", "x\n@bank.example #1 thanks", "x\n@bank。example #1 thanks", "x\n@localhost #1",
     ] {
       #expect(
         short(try handler().prepare(text(value), of: message)) == "refused INVALID_TEXT", "\(value.debugDescription)")
@@ -133,6 +145,7 @@ struct SMSJobHandlerTests {
     }
     for value in [
       "Write to a@b.example #1", "@example says hi", "@bank.example #1\nis no last line", "#1 @bank.example",
+      "@anna mentioned you in #general", "@anna #general is quiet", "@anna.k wrote: #1", "@ #1", "@bank.example #",
     ] {
       #expect(short(try handler().prepare(text(value), of: message)) == "ready", "\(value.debugDescription)")
     }

@@ -61,12 +61,14 @@ struct MailComposer: Sendable {
   private func checked(_ subject: String, _ text: String, _ html: String?) -> Outcome {
     guard (1...Self.maxSubjectLength).contains(subject.unicodeScalars.count), PlainText.isLine(subject) else {
       return .refused(
-        Reason("INVALID_SUBJECT", "The subject must be one line of 1 to \(Self.maxSubjectLength) printable characters.")
+        Reason(
+          "INVALID_SUBJECT",
+          "The subject must be one line of 1 to \(Self.maxSubjectLength) characters, without \(PrintedText.refused).")
       )
     }
     guard !text.isEmpty, PlainText.isText(text), html.map(PlainText.isText) ?? true else {
       return .refused(
-        Reason("INVALID_TEXT", "The text is empty, or has control, direction, zero-width or private-use characters."))
+        Reason("INVALID_TEXT", "The text is empty, or has \(PrintedText.refused)."))
     }
     return .text(MailText(subject: subject, text: text, html: html))
   }

@@ -84,7 +84,7 @@ struct SMSComposer: Sendable {
       return .refused(
         Reason(
           "INVALID_TEXT",
-          "The text has characters that are not drawn or change the order of others: controls other than line breaks and tabs, direction overrides or isolates, zero-width or private-use characters."
+          "The text has characters that are not drawn or change the order of others: \(PrintedText.refused)."
         ))
     }
     return bounded(SMSText(text))

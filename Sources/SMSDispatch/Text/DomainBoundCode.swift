@@ -1,27 +1,42 @@
-/// Finds the line by which phones and browsers fill in a code at one domain only: `@example.com #482913`, as the last line
-/// (draft-wells-origin-bound-one-time-codes, section 3; Apple's form has `%embedded.example` behind it).
+/// Finds the line by which phones and browsers fill in a code at one domain only: `@example.com #482913`, as the last line, with
+/// `%embedded.example` behind it if the site is embedded (WICG, "Origin-bound one-time codes delivered via SMS", section 3).
 enum DomainBoundCode {
-  /// The last line of a text if phones may take it for such a line.
+  /// The last line of a text if phones may take it for such a line: `@host`, then `#token`.
   ///
-  /// Wider than the draft: readers trim, and a text that only nearly has the form has no reason to.
+  /// Wider than the specification in what stands between and around these, since readers trim. Readers ignore what follows, so text
+  /// behind them makes the line no other one, unless the host has no dot and is no site's: `@anna #general is quiet`.
   static func line(of text: String) -> Substring? {
     let lines = text.split(whereSeparator: \.isNewline).map { $0.trimmingSpace() }
-    guard let last = lines.last(where: { !$0.isEmpty }), last.first.map(isAt) == true,
-      last.contains(where: { $0 == "#" || $0 == "\u{FF03}" })
-    else { return nil }
+    guard let last = lines.last(where: { !$0.isEmpty }), isDomainBound(last) else { return nil }
     return last
   }
 
-  /// Also as East Asian keyboards write it.
-  private static func isAt(_ character: Character) -> Bool { character == "@" || character == "\u{FF20}" }
+  private static func isDomainBound(_ line: Substring) -> Bool {
+    let words = line.unicodeScalars.split(whereSeparator: isSpace)
+    guard words.count >= 2, isToken(words[0], behind: at), isToken(words[1], behind: number) else { return false }
+    return words[0].contains(where: dots.contains) || words.dropFirst(2).allSatisfy { isToken($0, behind: percent) }
+  }
+
+  private static func isToken(_ word: Substring.UnicodeScalarView, behind signs: Set<Unicode.Scalar>) -> Bool {
+    word.count >= 2 && word.first.map(signs.contains) == true
+  }
+
+  // Also as East Asian keyboards write them.
+  private static let at: Set<Unicode.Scalar> = ["@", "\u{FF20}"]
+  private static let number: Set<Unicode.Scalar> = ["#", "\u{FF03}"]
+  private static let percent: Set<Unicode.Scalar> = ["%", "\u{FF05}"]
+  /// What separates the labels of a domain (UTS #46, section 2.3).
+  private static let dots: Set<Unicode.Scalar> = [".", "\u{3002}", "\u{FF0E}", "\u{FF61}"]
+}
+
+/// White space and marks of direction, which are drawn as nothing.
+private func isSpace(_ scalar: Unicode.Scalar) -> Bool {
+  scalar.properties.isWhitespace || ["\u{200E}", "\u{200F}", "\u{061C}"].contains(scalar)
 }
 
 extension Substring {
-  /// Without white space and marks of direction, which are drawn as nothing, at both ends.
+  /// Without space at both ends.
   fileprivate func trimmingSpace() -> Substring {
-    func isSpace(_ scalar: Unicode.Scalar) -> Bool {
-      scalar.properties.isWhitespace || ["\u{200E}", "\u{200F}", "\u{061C}"].contains(scalar)
-    }
     var scalars = unicodeScalars
     while let first = scalars.first, isSpace(first) { scalars.removeFirst() }
     while let last = scalars.last, isSpace(last) { scalars.removeLast() }
