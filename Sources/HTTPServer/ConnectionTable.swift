@@ -1,9 +1,12 @@
+import CMicroHTTPD
 import Synchronization
 
 /// Open connections: how many each client has, and which have kept the server waiting for too long.
 ///
 /// libmicrohttpd bounds how long a connection is silent, which a byte a minute satisfies. This bounds how long a request may take to
-/// arrive and its answer to be taken, whatever comes meanwhile; the time of the handler is not counted.
+/// arrive and its answer to be taken, whatever comes meanwhile. Neither the time of the handler is counted nor that between requests,
+/// which ends with the first byte of the next; libmicrohttpd tells of a request line only when it is whole, so ``endLate(at:_:)`` asks
+/// the kernel for what has arrived.
 final class ConnectionTable: Sendable {
   /// A connection's place in the table.
   struct ID: Sendable, Hashable {
@@ -13,11 +16,19 @@ final class ConnectionTable: Sendable {
     init(_ address: UInt) { self.address = address }
   }
 
+  private enum Phase {
+    /// Nothing is owed: no byte has come since so many were received.
+    case idle(received: UInt64)
+    /// What the client owes us began then: a whole request, or the taking of an answer.
+    case waiting(since: ContinuousClock.Instant)
+    /// The handler works, or the connection has been ended and is not yet closed.
+    case busy
+  }
+
   private struct Entry {
     let client: ClientKey
     let descriptor: Int32
-    /// When what the client owes us began: a whole request, or the taking of an answer. `nil` while the handler works.
-    var waitingSince: ContinuousClock.Instant?
+    var phase = Phase.idle(received: 0)
   }
 
   private struct State {
@@ -28,10 +39,15 @@ final class ConnectionTable: Sendable {
   private let state = Mutex(State())
   private let maxPerClient: Int?
   private let requestTime: Duration?
+  private let received: @Sendable (Int32) -> UInt64
 
-  init(maxPerClient: Int?, requestTime: Duration?) {
+  /// - Parameter received: How many bytes the connection of a descriptor has received.
+  init(
+    maxPerClient: Int?, requestTime: Duration?, received: @escaping @Sendable (Int32) -> UInt64 = { cms_received($0) }
+  ) {
     self.maxPerClient = maxPerClient
     self.requestTime = requestTime
+    self.received = received
   }
 
   /// Whether a client may open one more connection.
@@ -40,21 +56,37 @@ final class ConnectionTable: Sendable {
     return state.withLock { $0.counts[client, default: 0] < maxPerClient }
   }
 
-  func opened(_ id: ID, _ client: ClientKey, descriptor: Int32, at now: ContinuousClock.Instant = .now) {
+  func opened(_ id: ID, _ client: ClientKey, descriptor: Int32) {
     state.withLock { state in
-      state.entries[id] = Entry(client: client, descriptor: descriptor, waitingSince: now)
+      state.entries[id] = Entry(client: client, descriptor: descriptor)
       state.counts[client, default: 0] += 1
     }
   }
 
-  /// The client is waited for from now on: for a request, or for an answer to be taken.
+  /// A request line has come: the rest of the request is waited for, from its first byte if that was seen before.
+  func begins(_ id: ID, at now: ContinuousClock.Instant = .now) {
+    state.withLock { state in
+      guard case .idle = state.entries[id]?.phase else { return }
+      state.entries[id]?.phase = .waiting(since: now)
+    }
+  }
+
+  /// The client is waited for from now on, to take an answer.
   func waits(_ id: ID, at now: ContinuousClock.Instant = .now) {
-    state.withLock { $0.entries[id]?.waitingSince = now }
+    state.withLock { $0.entries[id]?.phase = .waiting(since: now) }
   }
 
   /// The handler has the request: the client waits for us.
   func handles(_ id: ID) {
-    state.withLock { $0.entries[id]?.waitingSince = nil }
+    state.withLock { $0.entries[id]?.phase = .busy }
+  }
+
+  /// The request is over: nobody waits for anybody.
+  func rests(_ id: ID) {
+    state.withLock { state in
+      guard let descriptor = state.entries[id]?.descriptor else { return }
+      state.entries[id]?.phase = .idle(received: received(descriptor))
+    }
   }
 
   /// To be called before the descriptor is closed, so that ``endLate(at:_:)`` never meets another connection's.
@@ -66,7 +98,8 @@ final class ConnectionTable: Sendable {
     }
   }
 
-  /// Ends the connections that have kept us waiting for too long.
+  /// Ends the connections that have kept us waiting for too long; to be called about once a second, so that it notices in time that a
+  /// request has begun.
   /// - Parameter end: Ends the connection of a descriptor; called under the lock, so that none is closed meanwhile.
   /// - Returns: How many there were.
   @discardableResult
@@ -75,11 +108,16 @@ final class ConnectionTable: Sendable {
     return state.withLock { state in
       var count = 0
       for (id, entry) in state.entries {
-        guard let since = entry.waitingSince, now - since >= requestTime else { continue }
-        end(entry.descriptor)
-        // Not twice; what libmicrohttpd still does with it is to close it.
-        state.entries[id]?.waitingSince = nil
-        count += 1
+        switch entry.phase {
+        case .idle(let before) where received(entry.descriptor) > before:
+          state.entries[id]?.phase = .waiting(since: now)
+        case .waiting(let since) where now - since >= requestTime:
+          end(entry.descriptor)
+          // Not twice; what libmicrohttpd still does with it is to close it.
+          state.entries[id]?.phase = .busy
+          count += 1
+        default: break
+        }
       }
       return count
     }

@@ -6,8 +6,9 @@ extension Daemon {
   private static let maxExcessBytes = 1_048_576
 
   /// A request line was read: the first call for a request, and the owner of its `Exchange`.
-  static func onTarget(connection: OpaquePointer?, target: UnsafePointer<CChar>?) -> UnsafeMutableRawPointer? {
+  func onTarget(connection: OpaquePointer?, target: UnsafePointer<CChar>?) -> UnsafeMutableRawPointer? {
     guard let connection, let target else { return nil }
+    connections.begins(ConnectionTable.ID(connection))
     let bytes = String(cString: target).utf8
     return Unmanaged.passRetained(Exchange(connection: connection, target: Array(bytes))).toOpaque()
   }
@@ -17,7 +18,7 @@ extension Daemon {
     guard let pointer = context?.pointee else { return }
     context?.pointee = nil
     let exchange = Unmanaged<Exchange>.fromOpaque(pointer).takeRetainedValue()
-    connections.waits(ConnectionTable.ID(exchange.connection))
+    connections.rests(ConnectionTable.ID(exchange.connection))
     end(exchange)
   }
 

@@ -26,7 +26,10 @@ final class Handle: @unchecked Sendable {
     options.idle_timeout_seconds = UInt32(clamping: limits.idleTimeout.components.seconds)
     options.connection_memory_bytes = limits.connectionMemoryBytes
     options.cls = retained.toOpaque()
-    options.on_target = { _, target, connection in Daemon.onTarget(connection: connection, target: target) }
+    options.on_target = { cls, target, connection in
+      guard let cls else { return nil }
+      return Unmanaged<Daemon>.fromOpaque(cls).takeUnretainedValue().onTarget(connection: connection, target: target)
+    }
     options.on_completed = { cls, _, context, _ in
       guard let cls else { return }
       Unmanaged<Daemon>.fromOpaque(cls).takeUnretainedValue().onCompleted(context)

@@ -1,3 +1,4 @@
+import Synchronization
 import Testing
 
 @testable import HTTPServer
@@ -15,23 +16,25 @@ import Testing
 
   @Test func aClientHasItsOwnConnectionsOnly() {
     let table = ConnectionTable(maxPerClient: 2, requestTime: nil)
-    table.opened(.init(10), one, descriptor: 3, at: start)
+    table.opened(.init(10), one, descriptor: 3)
     #expect(table.accepts(one))
-    table.opened(.init(11), one, descriptor: 4, at: start)
+    table.opened(.init(11), one, descriptor: 4)
     #expect(!table.accepts(one))
     #expect(table.accepts(two))
     table.closed(.init(10))
     #expect(table.accepts(one))
     table.closed(.init(10))
-    table.opened(.init(12), one, descriptor: 5, at: start)
+    table.opened(.init(12), one, descriptor: 5)
     #expect(!table.accepts(one))
   }
 
   @Test func onlyWhatTheClientOwesIsLate() {
-    let table = ConnectionTable(maxPerClient: nil, requestTime: .seconds(10))
-    table.opened(.init(10), one, descriptor: 3, at: start)
-    table.opened(.init(11), one, descriptor: 4, at: start + .seconds(5))
-    table.opened(.init(12), two, descriptor: 5, at: start)
+    let table = ConnectionTable(maxPerClient: nil, requestTime: .seconds(10), received: { _ in 0 })
+    table.opened(.init(10), one, descriptor: 3)
+    table.begins(.init(10), at: start)
+    table.opened(.init(11), one, descriptor: 4)
+    table.begins(.init(11), at: start + .seconds(5))
+    table.opened(.init(12), two, descriptor: 5)
     table.handles(.init(12))
     #expect(late(table, after: 9) == [])
     #expect(late(table, after: 10) == [3])
@@ -43,9 +46,43 @@ import Testing
     #expect(late(table, after: 30) == [5])
   }
 
+  @Test func aConnectionBetweenRequestsIsNeverLate() {
+    let table = ConnectionTable(maxPerClient: nil, requestTime: .seconds(10), received: { _ in 80 })
+    table.opened(.init(10), one, descriptor: 3)
+    table.begins(.init(10), at: start)
+    table.handles(.init(10))
+    table.waits(.init(10), at: start + .seconds(1))
+    table.rests(.init(10))
+    #expect(late(table, after: 1_000_000) == [])
+  }
+
+  @Test func aRequestBeginsWithItsFirstByte() {
+    let bytes = Mutex<UInt64>(0)
+    let table = ConnectionTable(
+      maxPerClient: nil, requestTime: .seconds(10), received: { _ in bytes.withLock { $0 } })
+    table.opened(.init(10), one, descriptor: 3)
+    #expect(late(table, after: 100) == [])
+    bytes.withLock { $0 = 1 }
+    #expect(late(table, after: 101) == [])
+    // More of them change nothing, nor does the end of the request line.
+    bytes.withLock { $0 = 2 }
+    #expect(late(table, after: 105) == [])
+    table.begins(.init(10), at: start + .seconds(110))
+    #expect(late(table, after: 110) == [])
+    #expect(late(table, after: 111) == [3])
+    // The same behind a first request.
+    table.opened(.init(11), one, descriptor: 4)
+    table.rests(.init(11))
+    #expect(late(table, after: 200) == [])
+    bytes.withLock { $0 = 3 }
+    #expect(late(table, after: 201) == [])
+    #expect(late(table, after: 211) == [4])
+  }
+
   @Test func withoutABoundNothingIsLate() {
     let table = ConnectionTable(maxPerClient: nil, requestTime: nil)
-    table.opened(.init(10), one, descriptor: 3, at: start)
+    table.opened(.init(10), one, descriptor: 3)
+    table.begins(.init(10), at: start)
     #expect(late(table, after: 1_000_000) == [])
   }
 

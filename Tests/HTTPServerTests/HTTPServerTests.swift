@@ -216,6 +216,26 @@ struct HTTPServerTests {
     await server.stop()
   }
 
+  @Test func aRequestLineThatDoesNotEndIsEndedAndAnIdleConnectionIsNotLate() async throws {
+    let told = Mutex<[HTTPServerTurnedAway]>([])
+    let server = try HTTPServer(
+      host: "127.0.0.1", port: 0, maxBodyBytes: 1024,
+      limits: HTTPServerLimits(idleTimeout: .seconds(4), requestTime: .milliseconds(100)),
+      turnedAway: { reason in told.withLock { $0.append(reason) } },
+      handler: { _ in .respond(HTTPServerResponse(status: 200, text: "ok")) })
+    // Kept open for a second request, and closed for its silence.
+    async let kept = RawClient.exchange(port: server.port, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+    async let silent = RawClient.exchange(port: server.port, "")
+    let half = await RawClient.exchange(port: server.port, "GET / HT")
+    #expect(half == RawAnswer(text: "", end: .orderly))
+    #expect(told.withLock { $0 } == [.late])
+    let answers = await [kept, silent]
+    #expect(answers.map(\.status) == [200, nil])
+    #expect(answers.allSatisfy { $0.end == .orderly })
+    #expect(told.withLock { $0 } == [.late])
+    await server.stop()
+  }
+
   @Test func aClientWithTooManyConnectionsIsTurnedAway() async throws {
     let told = Mutex<[HTTPServerTurnedAway]>([])
     let server = try HTTPServer(

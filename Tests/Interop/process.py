@@ -51,6 +51,8 @@ class Process:
             self.receipts_port = free_port()
             self.variables["COUNTERSIGN_RECEIPTS_PORT"] = str(self.receipts_port)
         self.arguments = ["--config", str(self.file)]
+        # A program that starts it in its own place, with that one's arguments.
+        self.wrapper = []
         self.running = None
 
     def __enter__(self):
@@ -80,7 +82,7 @@ class Process:
         environment |= {"COUNTERSIGN_HTTP_PORT": str(self.port), **self.variables}
         with open(self.log, "wb") as log:
             self.running = subprocess.Popen(
-                [BINARIES / self.name, *self.arguments], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                [*self.wrapper, BINARIES / self.name, *self.arguments], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                 env=environment)
         return self
 

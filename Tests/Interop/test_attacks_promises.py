@@ -103,6 +103,8 @@ class ReportPortTest(unittest.TestCase):
 
     def setUp(self):
         self.worker = Process("sms-worker")
+        # On loopback one client has all of them, unless it is said.
+        self.worker.variables["COUNTERSIGN_RECEIPTS_CONNECTIONS_PER_CLIENT"] = "128"
         self.addCleanup(self.worker.__exit__)
         self.worker.start().ready()
 
@@ -230,6 +232,52 @@ class SealTest(unittest.TestCase):
         finally:
             for name in WORKERS:
                 stack.start(name)
+
+
+class MemoryTest(unittest.TestCase):
+    """Another process of the same user reads no secrets out of a process's memory, and no core file has them."""
+
+    # Root reads everything by its capabilities, so they are taken from both sides.
+    WRAPPER = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"] if os.geteuid() == 0 else []
+
+    def read(self, process_id, name):
+        """What somebody of the same user reads of a process; None if it is kept from him."""
+        done = subprocess.run(
+            [*self.WRAPPER, "cat", f"/proc/{process_id}/{name}"], stdin=subprocess.DEVNULL, capture_output=True,
+            timeout=60, check=False)
+        return done.stdout.decode() if done.returncode == 0 else None
+
+    def wait(self, condition):
+        deadline = time.monotonic() + 60
+        while not condition():
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.05)
+
+    def test_what_protects_nothing_is_read(self):
+        with subprocess.Popen([*self.WRAPPER, "sleep", "60"], env={**os.environ, "PLANTED": "hunter2"}) as plain:
+            try:
+                self.wait(lambda: self.read(plain.pid, "comm") == "sleep\n")
+                self.assertIn("PLANTED=hunter2", self.read(plain.pid, "environ") or "")
+            finally:
+                plain.kill()
+
+    def test_memory_is_kept(self):
+        for name in ["coordinator", "sms-worker", "push-worker", "mail-worker"]:
+            with self.subTest(name), Process(name) as process:
+                process.wrapper = self.WRAPPER
+                process.variables["PLANTED"] = "hunter2"
+                process.start()
+                self.wait(lambda: self.lives(process))
+                self.assertIsNone(self.read(process.running.pid, "environ"))
+                self.assertIsNone(self.read(process.running.pid, "maps"))
+                limits = self.read(process.running.pid, "limits") or ""
+                self.assertRegex(limits, r"Max core file size +0 +0 ")
+
+    def lives(self, process):
+        self.assertIsNone(process.running.poll(), process.output())
+        with contextlib.suppress(OSError):
+            return process.get("/livez")[0] == 200
+        return False
 
 
 class KeysTest(unittest.TestCase):

@@ -341,6 +341,19 @@ struct SMSWorkerConfigurationTests {
     #expect(try load(lanes, receipts("http://sms.example.com", ", allowPlaintext: true")).warnings.count == 1)
   }
 
+  @Test("A client has a part of the connections for reports, but on loopback, where the front is the only one, all")
+  func receiptConnections() throws {
+    func connections(_ more: String) throws -> Int? {
+      let receipts = "receipts: {publicURL: \"https://sms.example.com\", secretFile: \"secret\"\(more)}"
+      return try load("[{\(Self.twilio)}]", receipts).content.receipts.taking?.connectionsPerClient
+    }
+    #expect(try connections("") == 1_024)
+    #expect(try connections(", host: \"::1\"") == 1_024)
+    #expect(try connections(", host: \"0.0.0.0\"") == 128)
+    #expect(try connections(", connectionsPerClient: 5") == 5)
+    #expect(try connections(", host: \"0.0.0.0\", connectionsPerClient: 5") == 5)
+  }
+
   @Test("An SMPP lane")
   func smppLane() throws {
     let loaded = try load("[{\(Self.operatorLane), systemID: \"esme\", tls: false}]")

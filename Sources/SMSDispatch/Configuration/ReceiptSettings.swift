@@ -18,6 +18,14 @@ struct ReceiptSettings: Sendable {
   /// The shortest secret, in characters.
   private static let minSecretLength = 16
 
+  /// An eighth of the port's: providers keep tens of connections, so nobody who needs them is cut, and one client cannot take all.
+  private static let usualConnectionsPerClient = 128
+
+  /// On loopback the front is the only client, and a bound for it would be one for the port.
+  private static func connectionsPerClient(listeningOn host: String) -> Int {
+    LocalHost.contains(host) ? Int(ReceiptService.maxConnections) : usualConnectionsPerClient
+  }
+
   /// - Parameter health: Where health and metrics are served, which is never where reports come in.
   init(_ section: ConfigurationSection, health: CommonConfiguration.HTTPConfiguration) {
     let url = section.optionalString(
@@ -34,9 +42,10 @@ struct ReceiptSettings: Sendable {
       port: UInt16(
         section.integer(
           "port", default: 8091, in: 0...65_535, "The port on which reports are taken; 0 for any that is free.")))
-    let connectionsPerClient = section.integer(
-      "connectionsPerClient", default: 128, in: 1...Int(ReceiptService.maxConnections),
-      "Open connections of one client; a front in between is one client.")
+    let connectionsPerClient = section.optionalInteger(
+      "connectionsPerClient", in: 1...Int(ReceiptService.maxConnections),
+      "Open connections of one client; a front in between is one client. Absent: all on loopback, where the front is the only one, else \(Self.usualConnectionsPerClient)."
+    )
     guard let url else {
       taking = nil
       return
@@ -55,7 +64,7 @@ struct ReceiptSettings: Sendable {
       "holds less than \(Self.minSecretLength) characters")
     taking = Taking(
       addresses: CallbackAddresses(publicURL: url, secret: secret, maxAge: .seconds(3600 * maxAge)),
-      listen: listen, connectionsPerClient: connectionsPerClient)
+      listen: listen, connectionsPerClient: connectionsPerClient ?? Self.connectionsPerClient(listeningOn: listen.host))
   }
 
   private static func check(_ url: String, _ section: ConfigurationSection) {
