@@ -112,18 +112,22 @@ make_python_environment() {
   cp "$ROOT/Tests/Interop/requirements.txt" "$RUN/python/requirements.txt"
 }
 
-# Processes that were started from this directory's builds or for its test broker, and still are there.
+# Processes that were started from this directory's builds for this run, and still are there.
 tests_leftovers() {
-  local link exe
-  for link in /proc/[0-9]*/exe; do
-    exe=$(readlink "$link" 2>/dev/null) || continue
-    [[ $exe == "$ROOT/.build/"*"/debug/"* ]] || continue
-    link=${link#/proc/}
-    # Only what belongs to this run: a process that has its variables.
-    if tr '\0' '\n' <"/proc/${link%/exe}/environ" 2>/dev/null | grep -qF "COUNTERSIGN_TEST_BROKER_CTL=$TEST_RUN/ctl"; then
-      printf '%s %s\n' "${link%/exe}" "$exe"
+  local process program
+  for process in /proc/[0-9]*; do
+    { IFS= read -r -d '' program <"$process/cmdline"; } 2>/dev/null || continue
+    if [[ $program == "$ROOT/.build/"* ]] && tests_owns "$process"; then
+      printf '%s %s\n' "${process#/proc/}" "$program"
     fi
   done
+}
+
+# Whether a process has this run's variables, or files of this run or of the tests' own among its arguments: only root can read the
+# variables, and the program's place, of a process that keeps its memory to itself (PR_SET_DUMPABLE).
+tests_owns() {
+  grep -qzxF "COUNTERSIGN_TEST_BROKER_CTL=$TEST_RUN/ctl" "$1/environ" 2>/dev/null ||
+    grep -qzF -e "$TEST_RUN/" -e "${TMPDIR:-/tmp}/countersign-" "$1/cmdline" 2>/dev/null
 }
 
 # Stops everything that the tests started. Also the last thing when the script is interrupted.
