@@ -168,7 +168,8 @@ extension LiveBackend {
     do {
       let files = try ConfigurationFiles(directory: directory)
       let keys = await ConfigurationCheck(programs: Self.programs, run: ChildProcess.run).findings(files)
-      return FileChecks.findings(files) + KeyCheck.findings(files) + keys + (await providers(files)) + (await serviceAccounts(directory))
+      return FileChecks.findings(files) + KeyCheck.findings(files) + keys + (await providers(files))
+        + (await serviceAccounts(directory))
     } catch {
       return [Finding("configuration", .failed, error.description, mend: "name another directory, or mend its rights")]
     }
