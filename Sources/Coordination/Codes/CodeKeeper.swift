@@ -9,8 +9,8 @@ public struct CodeKeeper: Sendable {
   static let seedLength = 32
   static let digestLength = 32
 
-  private let current: Pepper
-  private let previous: Pepper?
+  let current: Pepper
+  let previous: Pepper?
   private let length: Int
   private let decoy: CodeAtRest
   private static let decoyID = "AAAAAAAAAAAAAAAAAAAAAA"
@@ -69,13 +69,6 @@ public struct CodeKeeper: Sendable {
   /// which verification IDs exist.
   public func matchNothing(_ candidate: String) {
     _ = matches(candidate, decoy, for: Self.decoyID)
-  }
-
-  /// Tells one order from another under the same sender and `message_id`: of a check the code too, which the pepper hides.
-  func fingerprint(of order: CommandRequest.Order) -> [UInt8] {
-    guard case .check(let check) = order else { return order.fingerprint }
-    return current.key.authenticate(
-      Self.framed("countersign message", [order.fingerprint, Array(check.verificationID.utf8), Array(check.code.utf8)]))
   }
 
   private func pepper(_ id: [UInt8]) -> Pepper? {

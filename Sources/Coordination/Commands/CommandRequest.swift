@@ -8,10 +8,12 @@ struct CommandRequest: Sendable {
   var envelope: Envelope
   /// Tells what is asked for; see ``CodeKeeper/fingerprint(of:)``.
   var fingerprint: [UInt8]
+  /// What told the same under the pepper of before, and in versions of before; see ``CodeKeeper/formerFingerprints(of:)``.
+  var formerFingerprints: [[UInt8]] = []
   var order: Order
 
-  /// Whether what was recorded was asked for by the same command, as this version tells it or one before version 10.
-  func isSame(as recorded: [UInt8]) -> Bool { recorded == fingerprint || recorded == order.earlierFingerprint }
+  /// Whether what was recorded was asked for by the same command, under whichever pepper and by whichever version.
+  func isSame(as recorded: [UInt8]) -> Bool { recorded == fingerprint || formerFingerprints.contains(recorded) }
 
   enum Order: Sendable {
     case start(StartOrder)
@@ -37,11 +39,12 @@ struct CommandRequest: Sendable {
     /// Tells one order from another under the same `message_id`.
     ///
     /// Not the bytes of the body, since a sender that tries again may write the same JSON in another order and seal the
-    /// same code anew; and not the code of a check, which a hash without a key would not hide.
-    var fingerprint: [UInt8] {
+    /// same code anew; and not the code of a check, which ``CodeKeeper/fingerprint(of:)`` adds under its key.
+    /// - Parameter isFormer: whether keyed hashes in it are those under the pepper of before.
+    func fingerprint(isFormer: Bool = false) -> [UInt8] {
       let (name, parts) =
         switch self {
-        case .start(let order): (StartVerification.type.text, order.fingerprintParts)
+        case .start(let order): (StartVerification.type.text, order.fingerprintParts(isFormer: isFormer))
         case .check(let order):
           (
             CheckVerification.type.text,
@@ -52,10 +55,10 @@ struct CommandRequest: Sendable {
         case .verifyApp(let order):
           (
             VerifyApp.type.text,
-            [order.proof.app, order.proof.environment.rawValue, Base64URL.encode(order.proof.tokenHash)]
+            [order.proof.app, order.proof.environment.rawValue, Self.text(order.proof.token, isFormer: isFormer)]
           )
         case .revoke(let order):
-          (StartRevocation.type.text, [order.app.id, Base64URL.encode(order.revocation.tokenHash)])
+          (StartRevocation.type.text, [order.app.id, Self.text(order.token, isFormer: isFormer)])
         case .operationStatus(let id): (GetOperationStatus.type.text, [id])
         case .conversions: (ListConversions.type.text, [])
         case .liftBlock(let key): (LiftConversionBlock.type.text, [key])
@@ -72,6 +75,10 @@ struct CommandRequest: Sendable {
       case .check(let order): Self.hash(CheckVerification.type.text, [order.verificationID])
       case .status, .cancel, .verifyApp, .revoke, .operationStatus, .conversions, .liftBlock, .forget: nil
       }
+    }
+
+    private static func text(_ hash: TokenHash, isFormer: Bool) -> String {
+      Base64URL.encode(isFormer ? hash.earlier ?? hash.current : hash.current)
     }
 
     private static func hash(_ name: String, _ parts: [String]) -> [UInt8] {
@@ -108,11 +115,12 @@ extension StartOrder {
     return key
   }
 
-  fileprivate var fingerprintParts: [String] {
+  fileprivate func fingerprintParts(isFormer: Bool) -> [String] {
     var action = ""
     if case .captcha(let captcha)? = proof?.evidence { action = captcha.action ?? "" }
     return [
-      app.id, number.e164, key.purpose.rawValue, key.subject ?? "", Base64URL.encode(claim.text), action,
+      app.id, number.e164, key.purpose.rawValue, key.subject ?? "", Base64URL.encode(claim.text(isFormer: isFormer)),
+      action,
     ]
   }
 

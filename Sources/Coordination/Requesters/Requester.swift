@@ -31,5 +31,9 @@ struct RequesterClaim: Sendable, Hashable {
   }
 
   /// For a fingerprint.
-  var text: [UInt8] { (named ?? client ?? .nobody).hash }
+  /// - Parameter isFormer: whether it is that under the pepper of before.
+  func text(isFormer: Bool) -> [UInt8] {
+    let requester = named ?? client ?? .nobody
+    return isFormer ? requester.formerHash ?? requester.hash : requester.hash
+  }
 }

@@ -19,7 +19,8 @@ final class Bench {
   let registry = MetricsRegistry()
   let metrics: CoordinatorMetrics
   let keys: KeyRing
-  let keeper: CodeKeeper
+  private(set) var keeper: CodeKeeper
+  private var pepper: Pepper
   let outbox: Outbox
   let relay: OutboxRelay
   let held: HeldJobs
@@ -28,7 +29,7 @@ final class Bench {
   var isBrokerThere = true
   /// After which silence the maintenance takes itself to have been stuck. Tests let much time pass between two rounds.
   var longestSilence = Duration.seconds(1_000_000)
-  let operations: OperationKit
+  private(set) var operations: OperationKit
   let operationSweeper: OperationSweeper
   let logs = MemorySink()
   let health = StorageHealth()
@@ -84,6 +85,7 @@ final class Bench {
       options: DatabaseOptions(synchronous: .normal), migrations: CoordinatorSchema.migrations)
     keys = try KeyRing(sealing: SymmetricKey(id: "k1", bytes: SecureRandom.bytes(32)))
     let pepper = try Pepper(SecureRandom.bytes(32))
+    self.pepper = pepper
     keeper = CodeKeeper(current: pepper)
     let logger = Logger(label: "test", sink: logs)
     outbox = Outbox(
@@ -124,6 +126,15 @@ final class Bench {
         conversions: conversions),
       commands: CommandHandler(
         rules, keeper: keeper, jobs: jobs, operations: operations, conversions: conversions))
+  }
+
+  /// The operator changes the pepper: commands find the one of before as `previousPepperFile`.
+  func changePepper() throws {
+    let previous = pepper
+    pepper = try Pepper(SecureRandom.bytes(32))
+    keeper = CodeKeeper(current: pepper, previous: previous)
+    operations = OperationKit(
+      rules, keeper: ProofKeeper(current: pepper, previous: previous), sealer: Sealer(keys: keys))
   }
 
   // MARK: Maintenance

@@ -1,0 +1,86 @@
+import AMQP
+import Database
+import JOSE
+import Messages
+import Telemetry
+import Testing
+
+@testable import Coordination
+
+@Suite("Fingerprints of commands")
+struct FingerprintTests {
+  private static let start = StartVerification(
+    phoneNumber: Bench.number, app: Bench.app, client: .init(ip: "192.0.2.1", instance: "one"), requester: "a")
+
+  @Test("After a change of the pepper a command gets the answer that was recorded under the one before")
+  func changedPepper() async throws {
+    try await Bench.with { bench in
+      let started = try await bench.ask(Self.start, id: "start")
+      let id = try VerificationStarted(json: started.body).verificationID
+      let wrong = Bench.wrong(try #require(try bench.jobs().first?.code))
+      let check = CheckVerification(verificationID: id, code: SecretField(Secret(wrong)))
+      let checked = try await bench.ask(check, id: "check")
+      #expect(try ErrorReply(json: checked.body).error.code == .invalidCode)
+      let verifyApp = VerifyApp(app: Bench.pushApp, deviceToken: String(repeating: "ab", count: 32))
+      let verified = try await bench.ask(verifyApp, id: "app")
+      #expect(verified.type != "error.v1")
+      try bench.changePepper()
+      #expect(try await bench.ask(Self.start, id: "start").body == started.body)
+      #expect(try await bench.ask(check, id: "check").body == checked.body)
+      #expect(try await bench.ask(verifyApp, id: "app").body == verified.body)
+      // One ID is still one command.
+      let other = CheckVerification(verificationID: id, code: SecretField(Secret("other")))
+      let reply = try await bench.ask(other, id: "check")
+      #expect(try ErrorReply(json: reply.body).error.field == "message_id")
+      // The next change leaves the first pepper behind.
+      try bench.changePepper()
+      #expect(try await bench.ask(check, id: "check").body != checked.body)
+    }
+  }
+
+  @Test("A start that waits is known under the pepper of before")
+  func waiting() async throws {
+    try await Bench.with { bench in
+      let message = try bench.commandMessage(
+        bench.startCommand(Bench.captcha("token"), app: Bench.recaptchaApp), id: "start")
+      await bench.deliver([message])
+      try bench.changePepper()
+      _ = bench.sink.takePublished()
+      await bench.deliver([message])
+      #expect(bench.sink.takePublished().isEmpty)
+    }
+  }
+
+  @Test("The number of a start cannot be guessed from its fingerprint; a fingerprint of before is known all the same")
+  func keyed() async throws {
+    try await Bench.with { bench in
+      let started = try await bench.ask(Self.start, id: "start")
+      let message = try bench.commandMessage(Self.start, id: "start")
+      let envelope = try Envelope(message)
+      let request = try bench.preparer.prepare(envelope, body: message.body, at: bench.clock.now())
+      let recorded = try await bench.fingerprint()
+      let plain = request.order.fingerprint()
+      #expect(recorded == request.fingerprint && recorded != plain)
+      // As the versions of before recorded it, the second also without requester and purpose.
+      let first = SHA256.hash(Array("verification.start.v1\u{0}\(Bench.app)\u{0}\(Bench.number)".utf8))
+      for earlier in [plain, first] {
+        try await bench.setFingerprint(earlier)
+        #expect(try await bench.ask(Self.start, id: "start").body == started.body)
+      }
+    }
+  }
+}
+
+extension Bench {
+  fileprivate func fingerprint() async throws -> [UInt8]? {
+    try await database.read { session throws(DatabaseError) in
+      try session.first("SELECT fingerprint FROM inbox") { row in row.blob(0) }
+    }
+  }
+
+  fileprivate func setFingerprint(_ bytes: [UInt8]) async throws {
+    try await database.write { session throws(DatabaseError) -> Void in
+      try session.execute("UPDATE inbox SET fingerprint = ?", [.blob(bytes)])
+    }
+  }
+}
