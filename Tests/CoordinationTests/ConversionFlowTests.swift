@@ -44,6 +44,35 @@ struct ConversionFlowTests {
     try await tidy(bench)
   }
 
+  /// Has verifications of one address, each of a prefix of its own, run out of time.
+  private func expire(_ bench: Bench, from client: (Int) -> StartVerification.Client, requester: String? = nil)
+    async throws
+  {
+    for index in 0..<10 {
+      let command = StartVerification(
+        phoneNumber: Self.number(0, prefix: "+1415\(555 + index)"), app: Bench.app, client: client(index),
+        requester: requester)
+      let reply = try await bench.ask(command)
+      let id = try VerificationStarted(json: reply.body).verificationID
+      await bench.deliverResults([try bench.result("\(id).sms.1", .accepted)])
+    }
+    bench.clock.advance(by: .seconds(300))
+    try await tidy(bench)
+  }
+
+  @Test("One address is one asker, whatever instances and requesters it names, also after a restart")
+  func instances() async throws {
+    try await Bench.with(Self.rules { $0.conversion.minimumPerRegion = 6 }) { bench in
+      try await expire(bench, from: { .init(ip: "192.0.2.1", instance: "browser \($0)") })
+      #expect(try await isAccepted(bench, "+12025550100"))
+      try await bench.restart()
+      #expect(try await isAccepted(bench, "+12025550101"))
+      // Another address makes two.
+      try await expire(bench, from: { _ in .init(ip: "198.51.100.1") })
+      #expect(try await refusal(bench, "+12025550102").reason == "REGION_BLOCKED")
+    }
+  }
+
   private func refusal(_ bench: Bench, _ number: String) async throws -> APIError {
     try await bench.error(StartVerification(phoneNumber: number, app: Bench.app))
   }

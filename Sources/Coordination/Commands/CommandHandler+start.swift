@@ -31,6 +31,7 @@ extension CommandHandler {
     if let refusal { return CommandAnswer(APIError(refusal)) }
     var verification = order.fresh.verification
     verification.requester = requester.hash
+    verification.source = book.subjects.source(of: order)
     let actions = verification.apply(.started, at: now, under: rules.policy(of: order.app))
     transaction.set(verification)
     return try answer(

@@ -17,7 +17,7 @@ struct ConversionEnding: Sendable, Hashable {
   var outcome: Outcome
   var createdAt: UnixTime
   var endedAt: UnixTime
-  /// Who asked, as a keyed hash; empty for nobody in particular.
+  /// Who asked, as ``SubjectKeeper/source(of:)`` tells askers apart; empty for nobody in particular.
   var source: [UInt8] = []
 }
 
@@ -31,7 +31,7 @@ extension ConversionEnding {
     else { return nil }
     self.init(
       prefix: LimitedSend.prefix(of: verification.phoneNumber), region: verification.region, outcome: outcome,
-      createdAt: verification.createdAt, endedAt: endedAt, source: verification.requester)
+      createdAt: verification.createdAt, endedAt: endedAt, source: verification.source)
   }
 }
 

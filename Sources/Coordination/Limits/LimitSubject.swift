@@ -19,7 +19,7 @@ struct SubjectKeeper: Sendable {
     case fictionalNumber = "f"
     /// The address of a mail.
     case mailAddress = "m"
-    /// Whoever asks, as the conversion tells askers apart.
+    /// Whoever asks; see ``source(of:)``.
     case source = "s"
   }
 
@@ -44,6 +44,19 @@ struct SubjectKeeper: Sendable {
   /// A fictional number of an app. No app's ID has a zero byte, and no number.
   func fictional(_ number: String, of app: String) -> LimitSubject {
     subject(.fictionalNumber, "\(app)\u{0}\(number)")
+  }
+
+  /// Whoever asks, as the conversion tells askers apart: by the network, else by the device that has proven itself, else as the service names
+  /// them; empty for nobody in particular. Never by `client.instance`, in which a client says of itself what it likes.
+  func source(of order: StartOrder) -> [UInt8] {
+    if let address = order.address { return source("network", address.network) }
+    if let device = order.device { return source("device", Base64URL.encode(device.current)) }
+    if let named = order.claim.named { return source("named", Base64URL.encode(named.hash)) }
+    return []
+  }
+
+  private func source(_ what: String, _ value: String) -> [UInt8] {
+    Self.hash(current, .source, "\(what) \(value)")
   }
 
   /// A device by the hashes of its token, under the pepper and under the one before it.

@@ -24,4 +24,7 @@ extension CoordinatorSchema {
 
   // See `PhoneVerification.askedLate`.
   static let askedLate = "ALTER TABLE verification ADD COLUMN asked_late INTEGER NOT NULL DEFAULT 0"
+
+  // See `PhoneVerification.source`. Rows of before have none and count for their requester.
+  static let source = "ALTER TABLE verification ADD COLUMN source BLOB"
 }

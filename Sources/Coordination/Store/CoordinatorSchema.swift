@@ -11,7 +11,7 @@ enum CoordinatorSchema {
     Migration(version: 8, sql: keyedSubjects), Migration(version: 9, sql: handles),
     Migration(version: 10, sql: senders),
     Migration(version: 11, sql: endedAssessments),
-    Migration(version: 12, sql: fictionalRequesters),
+    Migration(version: 12, sql: fictionalRequesters), Migration(version: 13, sql: source),
   ]
 
   // `due_at` is when the sweeper has to look at a verification: at its expiry while it lives, and when it may be deleted

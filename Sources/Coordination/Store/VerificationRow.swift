@@ -6,8 +6,12 @@ import Telemetry
 enum VerificationRow {
   static let columns = """
     id, app, phone_number, region, is_test, language, code, created_at, state, expires_at, resend_after, ended_at, \
-    checks, messages, failure_code, failure_detail, timeline, version, asked_late, purpose, subject, requester, handles
+    checks, messages, failure_code, failure_detail, timeline, version, asked_late, purpose, subject, requester, handles, \
+    \(source)
     """
+
+  /// Rows of before version 13 know the requester only.
+  private static let source = "ifnull(source, requester)"
 
   static func read(_ row: Row) throws(DatabaseError) -> (verification: PhoneVerification, version: Int) {
     let id = row.text(0)
@@ -18,7 +22,8 @@ enum VerificationRow {
     let verification = PhoneVerification(
       id: id, app: row.text(1), phoneNumber: row.text(2), region: row.text(3), languageCode: row.optionalText(5),
       isTestNumber: row.bool(4), purpose: try row.word(19, VerificationPurpose.self), subject: subject(row.text(20)),
-      requester: row.blob(21), code: code, askedLate: row.bool(18), createdAt: time(row, 7), state: state,
+      requester: row.blob(21), source: row.blob(23), code: code, askedLate: row.bool(18), createdAt: time(row, 7),
+      state: state,
       expiresAt: time(row, 9), resendAfter: time(row, 10), endedAt: row.isNull(11) ? nil : time(row, 11),
       checks: row.int(12), messages: progress(row.text(13)), failure: failure,
       timeline: Timeline(text: row.text(16)), handles: try handles(row.optionalText(22)))
@@ -27,7 +32,7 @@ enum VerificationRow {
 
   /// What ``readEnding(_:)`` needs.
   static let endingColumns =
-    "phone_number, region, is_test, state, failure_code, messages, created_at, ended_at, asked_late, requester"
+    "phone_number, region, is_test, state, failure_code, messages, created_at, ended_at, asked_late, \(source)"
 
   /// How a verification ended, for the conversion; read by the hundred thousand at a start, so the rest of the row is left alone.
   static func readEnding(_ row: Row) throws(DatabaseError) -> ConversionEnding? {
@@ -48,8 +53,8 @@ enum VerificationRow {
       """
       INSERT INTO verification (id, version, state, live, due_at, app, phone_number, region, is_test, language, code,
         created_at, expires_at, resend_after, ended_at, checks, messages, failure_code, failure_detail, timeline,
-        asked_late, purpose, subject, requester, handles)
-      VALUES (?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        asked_late, purpose, subject, requester, handles, source)
+      VALUES (?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       """,
       [
         .text(verification.id), .text(verification.state.rawValue), Value(verification.state.isLive),
@@ -61,6 +66,7 @@ enum VerificationRow {
         Value(verification.failure?.code), Value(verification.failure?.detail),
         .text(verification.timeline.text), Value(verification.askedLate), .text(verification.purpose.rawValue),
         .text(verification.subject ?? ""), .blob(verification.requester), Value(try text(verification.handles)),
+        .blob(verification.source),
       ])
   }
 

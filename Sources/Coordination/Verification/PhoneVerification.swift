@@ -27,6 +27,8 @@ public struct PhoneVerification: Sendable, Hashable, Codable {
 
   /// Stands for who asked for it, under the pepper; empty for nobody in particular.
   public internal(set) var requester: [UInt8]
+  /// Stands for who asked, where askers must not choose who they are; see ``SubjectKeeper/source(of:)``. Empty for nobody in particular.
+  public internal(set) var source: [UInt8]
   public internal(set) var state: VerificationState
   /// The language of the message, BCP 47.
   public internal(set) var languageCode: String?
@@ -76,6 +78,7 @@ public struct PhoneVerification: Sendable, Hashable, Codable {
     self.purpose = purpose
     self.subject = subject
     self.requester = requester
+    source = []
     self.code = code
     self.askedLate = askedLate
     self.languageCode = languageCode
@@ -91,7 +94,8 @@ public struct PhoneVerification: Sendable, Hashable, Codable {
   /// Everything at once, for the store.
   init(
     id: String, app: String, phoneNumber: String, region: String, languageCode: String?, isTestNumber: Bool,
-    purpose: VerificationPurpose, subject: String?, requester: [UInt8], code: CodeAtRest, askedLate: Bool,
+    purpose: VerificationPurpose, subject: String?, requester: [UInt8], source: [UInt8], code: CodeAtRest,
+    askedLate: Bool,
     createdAt: UnixTime, state: VerificationState, expiresAt: UnixTime, resendAfter: UnixTime, endedAt: UnixTime?,
     checks: Int, messages: [MessageProgress], failure: VerificationFailure?, timeline: Timeline, handles: HandleSet
   ) {
@@ -104,6 +108,7 @@ public struct PhoneVerification: Sendable, Hashable, Codable {
     self.purpose = purpose
     self.subject = subject
     self.requester = requester
+    self.source = source
     self.code = code
     self.askedLate = askedLate
     self.createdAt = createdAt
