@@ -66,7 +66,8 @@ public struct MailRelay: Sendable {
     case .refused(let reason): return .failure(PreviewRefused(reason.description))
     case .mail(let mail):
       do {
-        return .success(try MailWriter(signer: signer).write(mail, jobID: messageID, date: date))
+        let identity = MessageIdentity(sender: SenderRule.unnamed, messageID: messageID)
+        return .success(try MailWriter(signer: signer).write(mail, job: identity, date: date))
       } catch {
         throw RelayMailError(.invalidConfiguration, "senders: \(error)")
       }

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Messages
 import Telemetry
 import Testing
 
@@ -69,13 +70,16 @@ import Testing
   }
 
   @Test func aPushHasTheSameIDWheneverItIsTried() throws {
-    let id = PushID.make(jobID: "v1.push")
-    #expect(id == PushID.make(jobID: "v1.push"))
-    #expect(id != PushID.make(jobID: "v2.push"))
-    #expect(id.wholeMatch(of: /[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}/) != nil)
-    let uuid = "123E4567-E89B-12D3-A456-426614174000"
-    #expect(PushID.make(jobID: uuid) == uuid.lowercased())
-    #expect(PushID.make(jobID: "123E4567-E89B-12D3-A456-42661417400g") != "123e4567-e89b-12d3-a456-42661417400g")
+    func id(_ jobID: String, of sender: String = "coordinator") -> String {
+      PushID.make(for: MessageIdentity(sender: sender, messageID: jobID))
+    }
+    #expect(id("v1.push") == id("v1.push"))
+    #expect(id("v1.push") != id("v2.push"))
+    for jobID in ["v1.push", "123E4567-E89B-12D3-A456-426614174000"] {
+      #expect(id(jobID).wholeMatch(of: /[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}/) != nil)
+      // Another sender's job of the same ID is another push.
+      #expect(id(jobID) != id(jobID, of: "sender"))
+    }
   }
 
   @Test func aPushDoesNotPrint() {

@@ -67,7 +67,9 @@ import WorkerRuntime
       let sent = try #require(fixture.submitter.messages.first)
       #expect(sent.sender == "hello@example.com" && sent.recipient == "ada@privaterelay.appleid.com")
       let text = String(decoding: sent.content, as: UTF8.self)
-      #expect(text.hasPrefix("DKIM-Signature: ") && text.contains("Message-ID: <job-1@example.com>"))
+      #expect(
+        text.hasPrefix("DKIM-Signature: ")
+          && text.contains("Message-ID: <\(MailMessageID.text(attempt().identity, domain: "example.com"))>"))
     }
   }
 

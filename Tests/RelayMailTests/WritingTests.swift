@@ -1,6 +1,7 @@
 import DKIM
 import FoundationEssentials
 import JOSE
+import Messages
 import Telemetry
 import Testing
 
@@ -83,19 +84,24 @@ import Testing
   func dates(seconds: Int64, text: String) { #expect(MailDate.text(UnixTime(seconds: seconds)) == text) }
 
   @Test func theMessageIDIsTheJobs() {
-    #expect(MailMessageID.text(jobID: "a-1.mail.1", domain: "example.com") == "a-1.mail.1@example.com")
-    for id in ["", "a b", "a>\r\nX: y", ".a", "a..b", "é", String(repeating: "a", count: 65)] {
-      let text = MailMessageID.text(jobID: id, domain: "example.com")
-      #expect(text.hasPrefix("h.") && text.utf8.allSatisfy { (0x21...0x7E).contains($0) })
+    #expect(MailMessageID.text(job, domain: "example.com") == MailMessageID.text(job, domain: "example.com"))
+    for id in ["", "a b", "a>\r\nX: y", ".a", "a..b", "é", String(repeating: "a", count: 65), "job-1"] {
+      let text = MailMessageID.text(MessageIdentity(sender: "sender", messageID: id), domain: "example.com")
+      #expect(text.wholeMatch(of: /[0-9a-f]{32}@example\.com/) != nil)
+      // Another sender's job of the same ID is another mail.
+      let other = MessageIdentity(sender: "accounts", messageID: id)
+      #expect(text != MailMessageID.text(other, domain: "example.com"))
     }
   }
+
+  private let job = MessageIdentity(sender: "sender", messageID: "job-1")
 
   private func mail(_ text: MailText, unsubscribe: String? = nil) throws -> (String, [UInt8]) {
     let signer = try DKIMSigner()
     let mail = OutgoingMail(
       to: try #require(MailAddress("ada@example.org")), sender: try .example(signer: signer), text: text,
       unsubscribeURL: unsubscribe)
-    let bytes = try MailWriter(signer: signer).write(mail, jobID: "job-1", date: time)
+    let bytes = try MailWriter(signer: signer).write(mail, job: job, date: time)
     return (String(decoding: bytes, as: UTF8.self), bytes)
   }
 
@@ -105,7 +111,8 @@ import Testing
     for field in [
       "Date: Wed, 01 Jul 2026 12:00:00 +0000", "From: \"Example\" <hello@example.com>", "To: ada@example.org",
       "Subject: Hi",
-      "Message-ID: <job-1@example.com>", "Auto-Submitted: auto-generated", "MIME-Version: 1.0",
+      "Message-ID: <\(MailMessageID.text(job, domain: "example.com"))>", "Auto-Submitted: auto-generated",
+      "MIME-Version: 1.0",
       "List-Unsubscribe: <https://example.com/u>", "List-Unsubscribe-Post: List-Unsubscribe=One-Click",
     ] { #expect(lines(head).contains(field)) }
     #expect(head.contains("multipart/alternative"))

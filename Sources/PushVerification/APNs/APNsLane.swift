@@ -37,7 +37,7 @@ struct APNsLane: Sendable {
   /// Pushes, and says what became of it.
   func push(_ push: SilentPush, _ attempt: JobAttempt) async -> Classification {
     let end = clocks.monotonic.now() + attempt.timeout
-    let id = PushID.make(jobID: attempt.jobID)
+    let id = PushID.make(for: attempt.identity)
     var tries = 0
     while true {
       tries += 1

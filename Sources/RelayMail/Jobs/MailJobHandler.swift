@@ -50,7 +50,7 @@ public struct MailJobHandler: JobHandler {
     }
     let content: [UInt8]
     do {
-      content = try writer.write(job, jobID: attempt.jobID, date: attempt.startedAt)
+      content = try writer.write(job, job: attempt.identity, date: attempt.startedAt)
     } catch {
       return .laneDown(Reason("SIGNING_FAILED", "The mail could not be signed: \(error)"))
     }

@@ -1,4 +1,5 @@
 public import DKIM
+public import Messages
 public import Telemetry
 
 /// Writes a mail as it goes over the wire, and signs it.
@@ -17,13 +18,13 @@ public struct MailWriter: Sendable {
   ///
   /// - Parameters:
   ///   - mail: What is sent.
-  ///   - jobID: Makes `Message-ID`; the same on every try.
+  ///   - job: Makes `Message-ID`; the same on every try.
   ///   - date: The field `Date`.
   /// - Returns: Header and body.
   /// - Throws: when a signature cannot be made.
-  public func write(_ mail: OutgoingMail, jobID: String, date: UnixTime) throws(DKIMError) -> [UInt8] {
-    var headers = Self.headers(mail, jobID: jobID, date: date)
-    let (fields, body) = Self.content(mail.text, boundary: MailMessageID.boundary(jobID: jobID))
+  public func write(_ mail: OutgoingMail, job: MessageIdentity, date: UnixTime) throws(DKIMError) -> [UInt8] {
+    var headers = Self.headers(mail, job: job, date: date)
+    let (fields, body) = Self.content(mail.text, boundary: MailMessageID.boundary(job))
     headers += fields
     var signatures: [String] = []
     for key in mail.sender.keys {
@@ -32,14 +33,14 @@ public struct MailWriter: Sendable {
     return Array(((signatures + headers).joined(separator: "\r\n") + "\r\n\r\n").utf8) + body
   }
 
-  private static func headers(_ mail: OutgoingMail, jobID: String, date: UnixTime) -> [String] {
+  private static func headers(_ mail: OutgoingMail, job: MessageIdentity, date: UnixTime) -> [String] {
     let sender = mail.sender
     var fields = [
       HeaderField.plain("Date", MailDate.text(date)),
       HeaderField.address("From", sender.from, displayName: sender.name),
       HeaderField.address("To", mail.to),
       HeaderField.text("Subject", mail.text.subject),
-      HeaderField.plain("Message-ID", "<\(MailMessageID.text(jobID: jobID, domain: sender.from.domain))>"),
+      HeaderField.plain("Message-ID", "<\(MailMessageID.text(job, domain: sender.from.domain))>"),
     ]
     if let replyTo = sender.replyTo { fields.append(HeaderField.address("Reply-To", replyTo)) }
     // Nobody's vacation answers a machine (RFC 3834, 5).
