@@ -67,7 +67,7 @@ class EchoHandler(http.server.BaseHTTPRequestHandler):
         status = self.server.statuses[self.server.asked % len(self.server.statuses)]
         self.server.asked += 1
         text = f"cannot send '{data['text']}' to {data['to']}".replace("\n", " ")
-        answer = json.dumps({"message": text, "code": data["to"], "reference": "R1", "data": data}).encode()
+        answer = json.dumps({"message": text, "code": data["to"], "reference": text, "data": data}).encode()
         self.send_response(status, text)
         self.send_header("Location", f"http://127.0.0.1/{data['to']}")
         self.send_header("X-Error", text)

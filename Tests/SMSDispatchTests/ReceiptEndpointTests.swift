@@ -206,6 +206,17 @@ struct ReceiptEndpointTests {
     #expect(sink.publications.isEmpty && count("unpublished"))
   }
 
+  @Test("Jobs and correlation IDs that differ only in where one ends have addresses with codes of their own")
+  func borders() {
+    func code(_ jobID: String, _ correlationID: String?) -> Substring? {
+      addresses.url(lane: "twilio", subject: .init(job: job(jobID), correlationID: correlationID), at: Sample.now)
+        .split(separator: "&mac=").last
+    }
+    #expect(code("a", "b") == code("a", "b"))
+    #expect(code("a\0b", "c") != code("a", "b\0c"))
+    #expect(code("a", nil) != code("a", ""))
+  }
+
   @Test("Without a correlation ID too")
   func bare() async throws {
     let sink = RecordingSink()

@@ -71,10 +71,10 @@ struct WebhookPayload: Encodable, Sendable {
   }
 }
 
-/// The optional body of a receiver's answer: `{"reference": "…"}`, its own ID of the message.
+/// The optional body of a receiver's answer: `{"reference": "…"}`, its own ID of the message; taken if it is a short word.
 enum WebhookAnswer {
   /// A longer reference is left out: it would make the result, the ledger and the coordinator's rows grow.
-  static let maxReferenceLength = 128
+  static let maxReferenceLength = 64
 
   private struct Body: Decodable { let reference: String? }
 
@@ -89,8 +89,18 @@ enum WebhookAnswer {
     }
   }
 
+  /// Whether it can be an ID. It stands in results and logs, and a receiver's free text may repeat what it was sent: code and number.
   private static func isUsable(_ reference: String) -> Bool {
-    !reference.isEmpty && reference.utf8.count <= maxReferenceLength
-      && reference.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
+    (1...maxReferenceLength).contains(reference.utf8.count) && reference.utf8.allSatisfy(isTokenByte)
+  }
+
+  private static func isTokenByte(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: ":"),
+      UInt8(ascii: "-"):
+      true
+    default: false
+    }
   }
 }
