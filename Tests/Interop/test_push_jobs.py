@@ -74,11 +74,15 @@ class PushTest(unittest.TestCase):
     def test_one_token_for_all_connections(self):
         self.worker.start()
         jobs = {self.push(f"{number:064x}"): f"{number:064X}" for number in range(PUSHES)}
+        ids = {}
         for job_id in jobs:
             result = self.result(job_id)
             self.assertEqual(
                 (result["outcome"], result.get("environment")), ("accepted", "production"), (result, self.apple.refused))
-            self.assertEqual(result["apnsID"], job_id)
+            ids[job_id] = result["apnsID"]
+            # Made of sender and ID of the job, so that no other sender's job has it.
+            self.assertEqual(uuid.UUID(ids[job_id]).version, 8)
+        self.assertEqual(len(set(ids.values())), PUSHES)
         self.assertEqual(self.apple.refused, [])
         self.assertEqual(len(self.apple.pushes), PUSHES)
         self.assertGreater(len(self.apple.connections), 1)
@@ -90,7 +94,7 @@ class PushTest(unittest.TestCase):
             headers, payload = self.apple.pushes[device.lower()]
             self.assertEqual(
                 [headers[name] for name in ["apns-topic", "apns-push-type", "apns-priority", "apns-id"]],
-                [APP, "background", "5", job_id])
+                [APP, "background", "5", ids[job_id]])
             self.assertEqual(payload["aps"], {"content-available": 1})
             self.assertEqual(
                 payload["com.google.firebase.auth"], {"receipt": f"r-{job_id}", "secret": f"s-{job_id}"})
