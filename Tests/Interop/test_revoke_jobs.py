@@ -94,7 +94,7 @@ class WorkerTest(unittest.TestCase):
         for path in pathlib.Path(self.worker.directory.name).glob("data/*.sqlite"):
             try:
                 with sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=10) as database:
-                    found = database.execute("SELECT 1 FROM job WHERE message_id = ? AND state = 2", [job_id]).fetchone()
+                    found = database.execute("SELECT 1 FROM job WHERE instr(key, ?) > 0 AND state = 2", [job_id]).fetchone()
                     return found is not None
             except sqlite3.OperationalError:
                 # The worker is about to make it.
