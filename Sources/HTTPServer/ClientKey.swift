@@ -1,9 +1,9 @@
 import CMicroHTTPD
 import Glibc
 
-/// Who connects, as far as connections are counted: an IPv4 address, or the first 64 bits of an IPv6 address.
+/// Client, as far as connections are counted: an IPv4 address, or the first 64 bits of an IPv6 address.
 ///
-/// Whoever has an IPv6 address commonly has all of its /64 (RFC 6177), so single addresses would bound nobody.
+/// An owner of an IPv6 address commonly has all of its /64 (RFC 6177), so single addresses would bound nobody.
 struct ClientKey: Sendable, Hashable {
   private enum Value: Hashable {
     case ipv4(UInt32)

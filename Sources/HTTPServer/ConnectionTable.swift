@@ -19,7 +19,7 @@ final class ConnectionTable: Sendable {
   private enum Phase {
     /// Nothing is owed: no byte has come since so many were received.
     case idle(received: UInt64)
-    /// What the client owes us began then: a whole request, or the taking of an answer.
+    /// Start of what the client owes us: a whole request, or the taking of an answer.
     case waiting(since: ContinuousClock.Instant)
     /// The handler works, or the connection has been ended and is not yet closed.
     case busy

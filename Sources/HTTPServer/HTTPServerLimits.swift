@@ -7,7 +7,7 @@ public struct HTTPServerLimits: Sendable {
   /// Open connections of one client (an IPv4 address, or an IPv6 network of 64 bits); further ones are closed at once. `nil`: as
   /// many as there are. Behind a front all are the front's.
   public var connectionsPerClient: Int?
-  /// How long a request may take to arrive whole, from its first byte, and then the answer to be taken; in between the handler takes
+  /// Time a request may take to arrive whole, from its first byte, and then the answer to be taken; in between the handler takes
   /// its time. The connection is closed then. `nil`: as long as it is not silent. Between requests only ``idleTimeout`` counts.
   public var requestTime: Duration?
   /// Memory of one connection for request line, headers and the answer's headers; a request with more gets 431 or is closed.

@@ -68,7 +68,7 @@ public struct SMSDispatcher: Sendable {
     }
   }
 
-  /// What takes the providers' reports, if the configuration asks for them. It listens as soon as it is made.
+  /// Service that takes the providers' reports, if the configuration asks for them. It listens as soon as it is made.
   ///
   /// - Parameters:
   ///   - broker: Where the reports go.

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Budgets")
 struct BudgetTests {
-  /// What a command that goes beyond a budget is told.
+  /// Error that a command that goes beyond a budget is told.
   private func refusal(_ bench: Bench, _ command: some Command) async throws -> APIError {
     let error = try await bench.error(command)
     #expect(error.retryAfter != nil)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Sizes of RSA keys that sign mail")
 struct KeySizeTests {
-  /// What is said about a key in a file: errors, or warnings.
+  /// Messages about a key in a file: errors, or warnings.
   private func said(of key: String) throws -> String {
     let (keyFile, file) = (temporaryPath("dkim"), temporaryPath("mail-worker"))
     try Data(key.utf8).write(to: URL(filePath: keyFile))

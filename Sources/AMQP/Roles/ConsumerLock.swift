@@ -1,4 +1,4 @@
-/// What only one connection can have, so that nobody consumes a queue beside it: the exclusive consumer of another queue, which holds
+/// Lock that one connection holds, so that nobody consumes a queue beside it: the exclusive consumer of another queue, which holds
 /// nothing. Quorum queues take no exclusive consumers (RabbitMQ guide "Quorum Queues", feature matrix), so that one is a classic queue.
 ///
 /// It ends with its connection, so nobody can consume without it, and a process that dies leaves it. Nothing is declared for it: a virtual
@@ -15,7 +15,7 @@ struct ConsumerLock {
   /// Becomes the exclusive consumer, or fails.
   func take(_ link: Link) throws(AMQPError) {
     do {
-      // What somebody writes into it comes one at a time.
+      // Messages that somebody writes into it come one at a time.
       try link.setPrefetch(1)
       _ = try link.consume(queue, tag: tag, isExclusive: true)
     } catch {

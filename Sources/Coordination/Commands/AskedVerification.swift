@@ -5,7 +5,7 @@ import Telemetry
 struct AskedVerification: Sendable, Hashable {
   var verification: PhoneVerification
   var handle = PhoneVerification.firstHandle
-  /// How long a limit forbids sending the code again, if one does.
+  /// Time that a limit forbids sending the code again, if one does.
   var wait: Duration?
 
   /// Its ID for whoever asked.

@@ -32,7 +32,7 @@ enum CommandFields {
     guard let action = try text(proof.recaptchaAction, field, max: StartVerification.Proof.maxActionBytes) else {
       return nil
     }
-    // What reCAPTCHA takes as the name of an action.
+    // Characters that reCAPTCHA takes in the name of an action.
     let isAction = action.unicodeScalars.allSatisfy { scalar in
       switch scalar {
       case "a"..."z", "A"..."Z", "0"..."9", "/", "_": true

@@ -2,7 +2,7 @@ import Database
 import Messages
 import Telemetry
 
-// What is asked about a verification that was started: by the ID of one of its handles.
+// Commands about a verification that was started: by the ID of one of its handles.
 extension CommandHandler {
   func check(
     _ order: CheckOrder, _ request: CommandRequest, _ tally: inout Tally, in transaction: CoordinatorTransaction
@@ -72,7 +72,7 @@ extension CommandHandler {
 
   func status(_ id: String, in transaction: CoordinatorTransaction) throws(DatabaseError) -> CommandAnswer {
     guard var asked = try find(id, in: transaction) else { return CommandAnswer(.unknownVerification) }
-    // What the sweeper has not come to yet is shown as it is, and stored by the sweeper.
+    // An end that the sweeper has not come to yet is shown as it is, and stored by the sweeper.
     _ = asked.verification.apply(.deadlinePassed, at: transaction.now, under: rules.policy)
     return try Self.answer(VerificationStatus(asked))
   }

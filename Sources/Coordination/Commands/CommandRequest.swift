@@ -8,7 +8,7 @@ struct CommandRequest: Sendable {
   var envelope: Envelope
   /// Tells what is asked for; see ``CodeKeeper/fingerprint(of:)``.
   var fingerprint: [UInt8]
-  /// What told the same under the pepper of before, and in versions of before; see ``CodeKeeper/formerFingerprints(of:)``.
+  /// Fingerprints of the same order under the pepper of before, and in versions of before; see ``CodeKeeper/formerFingerprints(of:)``.
   var formerFingerprints: [[UInt8]] = []
   var order: Order
 
@@ -105,7 +105,7 @@ struct StartOrder: Sendable {
 }
 
 extension StartOrder {
-  /// Who asks, as far as it is known by now.
+  /// Requester, as far as it is known by now.
   var requester: Requester { claim.requester(device: device) }
 
   /// Of what it asks for.
@@ -137,11 +137,11 @@ struct CheckOrder: Sendable {
   /// The ID of a handle.
   var verificationID: String
   var code: String
-  /// What the verification has to be for, as far as it is said.
+  /// App, purpose and subject of the verification, as far as it is said.
   var app: String?
   var purpose: VerificationPurpose?
   var subject: String?
-  /// Where it came from, if the caller says so.
+  /// Address it came from, if the caller says so.
   var address: ClientAddress?
 
   /// The field in which a verification differs from what is asked for.

@@ -6,7 +6,7 @@ import Telemetry
 /// Reads the fictional numbers again when the configuration file has changed. All of the file has to be valid; otherwise everything stays as
 /// it is. Nothing else of it is taken before a restart.
 final class FictionalNumbersReader: Sendable {
-  /// What a look at the file came to.
+  /// Outcome of a look at the file.
   enum Outcome: String, Sendable {
     /// It is as it was, or as the process began with it.
     case unchanged
@@ -24,10 +24,10 @@ final class FictionalNumbersReader: Sendable {
   private let last = Mutex(Last())
 
   private struct Last {
-    /// What was taken; `nil` before the first look. The process may have waited for hours since it read its configuration, so what the file
+    /// Content that was taken; `nil` before the first look. The process may have waited for hours since it read its configuration, so what the file
     /// holds then is not taken for known.
     var taken: Data?
-    /// What was refused since, and why. Told once.
+    /// Content that was refused since, and the reason. Told once.
     var refused: Data?
     var problem: String?
   }
@@ -90,6 +90,7 @@ final class FictionalNumbersReader: Sendable {
 
   /// The bytes of the file; `nil` while it cannot be read, which is told when it is read as a configuration.
   private static func content(_ file: String) -> Data? {
+    // Reading it as a configuration says why it cannot be read.
     try? Data(contentsOf: URL(filePath: file))
   }
 }

@@ -17,7 +17,7 @@ struct ConversionEnding: Sendable, Hashable {
   var outcome: Outcome
   var createdAt: UnixTime
   var endedAt: UnixTime
-  /// Who asked, as ``SubjectKeeper/source(of:)`` tells askers apart; empty for nobody in particular.
+  /// Asker, as ``SubjectKeeper/source(of:)`` tells askers apart; empty for nobody in particular.
   var source: [UInt8] = []
 }
 

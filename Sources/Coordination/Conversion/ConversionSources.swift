@@ -1,4 +1,4 @@
-/// Who asked for codes that did not come back, within the window of one region.
+/// Askers for codes that did not come back, within the window of one region.
 ///
 /// A region is closed to everybody, so one asker must not be able to close it: of each that is known so many count, and no more. Of those that are
 /// not known, because a service says nothing of its clients, all count: without that, traffic that is pumped through such a service would never

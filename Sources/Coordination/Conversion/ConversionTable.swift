@@ -52,7 +52,7 @@ struct ConversionTable: Sendable {
     entries[key]?.sources.withdraw(source) ?? true
   }
 
-  /// What a window has.
+  /// Content of a window.
   func counts(_ key: String, now: Int64) -> ConversionCounts {
     entries[key]?.window.counts(at: now) ?? ConversionCounts(sent: 0, verified: 0)
   }

@@ -5,7 +5,7 @@ struct LimitedCheck: Sendable, Hashable {
   var app: String
   /// E.164.
   var number: String
-  /// Where the code came from, if the caller says so.
+  /// Address the code came from, if the caller says so.
   var address: ClientAddress?
   /// Whether the number is one of the app's fictional ones.
   var isFictional: Bool

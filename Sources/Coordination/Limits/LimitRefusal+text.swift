@@ -1,5 +1,5 @@
 extension LimitRefusal {
-  /// What was reached, for people.
+  /// Limit that was reached, for people.
   var text: String {
     switch scope {
     // How often a number was verified is nobody's business who asks for it.

@@ -2,9 +2,9 @@ import JOSE
 
 /// Name under which something is counted.
 struct LimitSubject: Sendable, Hashable {
-  /// What its count is stored under.
+  /// Key that its count is stored under.
   let key: String
-  /// What it was stored under before the pepper was changed.
+  /// Key that it was stored under before the pepper was changed.
   let earlierKey: String?
 }
 
@@ -19,7 +19,7 @@ struct SubjectKeeper: Sendable {
     case fictionalNumber = "f"
     /// The address of a mail.
     case mailAddress = "m"
-    /// Whoever asks; see ``source(of:)``.
+    /// An asker; see ``source(of:)``.
     case source = "s"
   }
 
@@ -46,7 +46,7 @@ struct SubjectKeeper: Sendable {
     subject(.fictionalNumber, "\(app)\u{0}\(number)")
   }
 
-  /// Whoever asks, as the conversion tells askers apart: by the network, else by the device that has proven itself, else as the service names
+  /// An asker, as the conversion tells askers apart: by the network, else by the device that has proven itself, else as the service names
   /// them; empty for nobody in particular. Never by `client.instance`, in which a client says of itself what it likes.
   func source(of order: StartOrder) -> [UInt8] {
     if let address = order.address { return source("network", address.network) }
@@ -88,7 +88,7 @@ extension LimitSubject {
   /// An app of the configuration.
   static func app(_ id: String) -> LimitSubject { LimitSubject("b\(id)") }
 
-  /// What tells of no person is stored as it is.
+  /// A subject that tells of no person is stored as it is.
   private init(_ key: String) {
     self.init(key: key, earlierKey: nil)
   }

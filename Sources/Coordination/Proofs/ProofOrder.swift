@@ -27,7 +27,7 @@ struct CaptchaEvidence: Sendable {
   var client: StartVerification.Client?
   /// The receipt of a push that did not come, when the app tells it: the timeline then says why.
   var receipt: String?
-  /// What the app told reCAPTCHA that its user is about to do, where that is not what the configuration says.
+  /// Action: what the app told reCAPTCHA that its user is about to do, where that is not what the configuration says.
   var action: String?
 }
 

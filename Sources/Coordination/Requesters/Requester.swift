@@ -17,14 +17,14 @@ struct Requester: Sendable, Hashable {
   }
 }
 
-/// What a start says of who asks.
+/// Requester of a start, as far as the command tells.
 struct RequesterClaim: Sendable, Hashable {
   /// As its service names them.
   var named: Requester?
   /// The network of its client, together with the client's instance.
   var client: Requester?
 
-  /// Who asks: whom the service names, else the device of the proof, else the client, else nobody in particular.
+  /// Requester: whom the service names, else the device of the proof, else the client, else nobody in particular.
   /// - Parameter device: that of the proof, if there is a proof that holds.
   func requester(device: TokenHash?) -> Requester {
     named ?? device.map { Requester(hash: $0.current, formerHash: $0.earlier) } ?? client ?? .nobody

@@ -15,7 +15,7 @@ struct ResultOrigin: Sendable {
   }
 
   private struct Rule: Sendable {
-    /// What stands before the outcome in the routing key.
+    /// Part before the outcome in the routing key.
     var prefix: String
     /// The one whose workers take the jobs.
     var reporter: String

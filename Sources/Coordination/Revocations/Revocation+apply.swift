@@ -53,7 +53,7 @@ extension Revocation {
     (report.outcome == .accepted || report.outcome == .refused) && hasNoted([unknown]) && !hasNoted(known)
   }
 
-  /// What is known takes the place of unknown. The address of the notice is forgotten by then.
+  /// A known outcome takes the place of unknown. The address of the notice is forgotten by then.
   private mutating func correct(_ report: JobReport, at now: UnixTime) -> [RevocationAction] {
     if report.outcome == .accepted { return complete(.revoked, nil, at: now) }
     // The event of the failure is out, and its ID is for one.

@@ -19,7 +19,7 @@ public struct AppProfile: Sendable, Hashable {
   public var fictionalNumbers: [String: String]
   /// What the app tells reCAPTCHA that its user is about to do.
   public var recaptchaAction: String
-  /// How long to wait before its codes are sent a second, third, … time, where that is not what the policy says for all.
+  /// Waits before its codes are sent a second, third, … time, where that is not what the policy says for all.
   public var resendGaps: [Duration]?
   /// Receipts that were issued before this time are not accepted.
   public var receiptsValidFrom: UnixTime?

@@ -8,7 +8,7 @@ struct FictionalNumbersService: Service {
   private let stopSignal = StopSignal()
   private let queue = DispatchQueue(label: "countersign.fictional-numbers")
 
-  /// Whoever changes them waits for it, and a file of some kilobytes costs nothing to read.
+  /// A person who changes them waits for it, and a file of some kilobytes costs nothing to read.
   private static let interval = Duration.seconds(5)
 
   init(_ reader: FictionalNumbersReader) {

@@ -11,7 +11,7 @@ import Telemetry
 /// - The queues: the connection that consumes the commands is the only consumer of the lock queue (`Topology.Queues.commandsLock`), or does not
 ///   consume. Results are taken only while it does: one that belongs to another coordinator's verification would be lost here.
 final class Turn: Sendable {
-  /// How often the database is asked for.
+  /// Pause between attempts to take the database.
   static let interval = Duration.seconds(1)
   /// The longest interval of heartbeats of the connection that has the lock. A connection that is cut without a word keeps it until
   /// the broker has missed two of them, and this process waits for itself.

@@ -11,11 +11,11 @@ public struct Handle: Sendable, Hashable, Codable {
   /// Whether its requester is a device that has proven itself by push.
   public internal(set) var isProven: Bool
   public let createdAt: UnixTime
-  /// How many checks were begun.
+  /// Number of checks that were begun.
   public internal(set) var checks = 0
   /// Absent while the code decides on it.
   public internal(set) var ending: HandleEnding?
-  /// How often its holder canceled it and asked again; absent for never.
+  /// Number of times its holder canceled it and asked again; absent for never.
   var reopenings: Int?
 
   /// A handle that has not begun: apply ``VerificationEvent/joined(_:sends:languageCode:)`` next.
@@ -35,7 +35,7 @@ public enum HandleEnding: String, Sendable, Codable {
   case exhausted
 }
 
-/// What a verification has that more than one requester asked for; empty where it was one.
+/// Part of a verification that more than one requester asked for; empty where it was one.
 struct HandleSet: Sendable, Hashable, Codable {
   /// All but the first, in the order in which they began; the first of them has number 2.
   var later: [Handle] = []
@@ -45,7 +45,7 @@ struct HandleSet: Sendable, Hashable, Codable {
   var firstReopenings: Int?
   /// Through which handle the code came back, where that is not the first.
   var approver: Int?
-  /// Which handle asked for a message, by its number, where that is not the first.
+  /// Handle that asked for a message, by the message's number, where that is not the first.
   var askers: [Int: Int] = [:]
 
   /// Checks that were begun through any of them.

@@ -29,7 +29,7 @@ extension PhoneVerification {
     return view
   }
 
-  /// Why it failed for the holder of a handle, if it did.
+  /// Reason for which it failed for the holder of a handle, if it did.
   func failure(of number: Int) -> VerificationFailure? {
     switch ending(of: number) {
     case .exhausted?: .tooManyAttempts

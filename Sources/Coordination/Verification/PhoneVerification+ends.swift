@@ -58,7 +58,7 @@ extension PhoneVerification {
     note(kind, of: handle, at: now)
   }
 
-  /// What a final state says to somebody who checks or cancels.
+  /// Refusal that a final state gives to somebody who checks or cancels.
   func finalRefusal(of handle: Int) -> VerificationRefusal? {
     switch ending(of: handle) {
     case .canceled?: return .canceled

@@ -39,7 +39,7 @@ extension PhoneVerification {
     number == Self.firstHandle ? handles.firstEnding : later(number)?.ending
   }
 
-  /// How often a handle was canceled and asked for again.
+  /// Number of times a handle was canceled and asked for again.
   func reopenings(of number: Int) -> Int {
     (number == Self.firstHandle ? handles.firstReopenings : later(number)?.reopenings) ?? 0
   }

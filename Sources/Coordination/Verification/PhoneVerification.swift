@@ -16,7 +16,7 @@ public struct PhoneVerification: Sendable, Hashable, Codable {
   public let region: String
   /// Whether the number is one of the app's fictional numbers: nothing is sent, the code is fixed.
   public let isTestNumber: Bool
-  /// What the code is good for.
+  /// Purpose of the code.
   public let purpose: VerificationPurpose
   /// For whom, where the purpose has it.
   public let subject: String?
@@ -44,7 +44,7 @@ public struct PhoneVerification: Sendable, Hashable, Codable {
   public internal(set) var messages: [MessageProgress]
   public internal(set) var failure: VerificationFailure?
   public internal(set) var timeline: Timeline
-  /// What other requesters have of it.
+  /// Handles of other requesters.
   var handles = HandleSet()
 
   /// What is known of one message.

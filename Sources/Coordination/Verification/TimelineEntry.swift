@@ -58,7 +58,7 @@ public struct TimelineEntry: Sendable, Hashable, Codable {
   public var detail: String?
   public var attempts: Int?
   public var segments: Int?
-  /// Which handle it is about, where not the first or all.
+  /// Handle it is about, where not the first or all.
   var handle: Int?
 
   public init(at: UnixTime, kind: Kind, job: Int? = nil) {

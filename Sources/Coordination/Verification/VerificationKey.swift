@@ -11,7 +11,7 @@ struct VerificationKey: Sendable, Hashable {
   /// Whether the number is a fictional one. Each requester has a verification of its own there: no message makes several share a code, and tests
   /// that run at the same time must not end each other's.
   var isTestNumber = false
-  /// Who asked, where that tells verifications apart; empty for a real number.
+  /// Requester, where that tells verifications apart; empty for a real number.
   var requester: [UInt8] = []
 }
 

@@ -8,7 +8,7 @@ public struct VerificationPolicy: Sendable, Hashable {
   public var maximumLifetime: Duration
   /// How long to wait before the same code is sent a second, third, … time. The last one repeats.
   public var resendGaps: [Duration]
-  /// How often a code may be checked by who asked for it first. All others together have as many checks again.
+  /// Number of times a code may be checked by who asked for it first. All others together have as many checks again.
   public var checksPerCode: Int
 
   /// How many messages one verification may send, whatever the gaps are.
@@ -21,7 +21,7 @@ public struct VerificationPolicy: Sendable, Hashable {
   /// use up those of who has one.
   public static let checksForProvenHandles = 3
 
-  /// How many handles a code has at the most: one for each screen, device and network that a user may change between within ten
+  /// Number of handles a code has at the most: one for each screen, device and network that a user may change between within ten
   /// minutes, and few enough to be kept in one row.
   public static let maxHandles = 16
 

@@ -10,7 +10,7 @@ public struct APIError: Error, Codable, Sendable, Hashable {
   public var retryAfter: Int?
   /// Tells apart what shares a code: upper case with underscores, such as `RECEIPT_EXPIRED`.
   public var reason: String?
-  /// How many wrong codes are left, with ``APIErrorCode/invalidCode``.
+  /// Number of wrong codes that are left, with ``APIErrorCode/invalidCode``.
   public var attemptsLeft: Int?
 
   /// - Parameters:

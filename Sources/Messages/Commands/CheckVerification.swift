@@ -6,12 +6,12 @@ public struct CheckVerification: Command {
   public var verificationID: String
   /// What the user typed. Sealed, its recipient is the verification ID.
   public var code: SecretField
-  /// What the verification has to be for: one of another app, purpose or subject is refused before anything is counted. Absent, it is not
+  /// Claim about the verification: one of another app, purpose or subject is refused before anything is counted. Absent, it is not
   /// compared.
   public var app: String?
   public var purpose: VerificationPurpose?
   public var subject: String?
-  /// Who asks, for the limits per address.
+  /// Client, for the limits per address.
   public var client: StartVerification.Client?
 
   public init(

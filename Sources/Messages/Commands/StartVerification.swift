@@ -18,11 +18,11 @@ public struct StartVerification: Command {
   public var proof: Proof?
   /// Who asks, for the limits per address.
   public var client: Client?
-  /// What the code is good for; ``VerificationPurpose/signIn`` if absent.
+  /// Purpose of the code; ``VerificationPurpose/signIn`` if absent.
   public var purpose: VerificationPurpose?
   /// For whom, opaque: an account, or an account and its enrollment. Needed by the purposes of second factors, refused with the other.
   public var subject: String?
-  /// Who asks, opaque. Absent, it is the device of the proof, else ``client``, else nobody in particular.
+  /// Requester, opaque. Absent, it is the device of the proof, else ``client``, else nobody in particular.
   public var requester: String?
 
   /// Bytes of ``subject``: room for two IDs of 36 characters and what joins them.
@@ -51,7 +51,7 @@ public struct StartVerification: Command {
     public var receipt: String?
     public var secret: SecretField?
     public var recaptchaToken: SecretField?
-    /// What the app told reCAPTCHA that its user is about to do; that of the app's configuration if absent.
+    /// Action: what the app told reCAPTCHA that its user is about to do; that of the app's configuration if absent.
     public var recaptchaAction: String?
 
     /// Bytes of ``recaptchaAction``, the most that reCAPTCHA takes.
@@ -75,7 +75,7 @@ public struct StartVerification: Command {
     /// IPv4 or IPv6.
     public var ip: String?
     public var userAgent: String?
-    /// What tells apart the clients behind one address: bundle ID or origin, and user agent. Only its keyed hash is kept.
+    /// Mark that tells apart the clients behind one address: bundle ID or origin, and user agent. Only its keyed hash is kept.
     public var instance: String?
 
     /// Bytes of ``instance``: a user agent of some hundred, and a bundle ID or an origin.

@@ -1,4 +1,4 @@
-/// Whoever publishes: a program, as a user of the broker.
+/// Publisher: a program, as a user of the broker.
 public struct Author: Sendable, Hashable {
   /// The program; the `app_id` of its messages.
   public var appID: String

@@ -1,6 +1,6 @@
 /// Queues that may be named in `reply_to`.
 ///
-/// Whoever answers writes to any queue by its name. So a message that names a queue of somebody else (a work queue, another service's) would
+/// An answering process writes to any queue by its name. So a message that names a queue of somebody else (a work queue, another service's) would
 /// write there with rights that its sender does not have.
 public enum ReplyAddress {
   /// Whether a sender may have replies, or copies of results, sent to a queue.

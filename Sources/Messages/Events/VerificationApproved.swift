@@ -2,7 +2,7 @@ public import Telemetry
 
 /// The number is proven: the reply to `verification.check` and the event `verification.approved`.
 ///
-/// Whoever acts on it compares all of it with what was asked for: another service may have started it, for another app or subject.
+/// A service that acts on it compares all of it with what was asked for: another service may have started it, for another app or subject.
 public struct VerificationApproved: Event, Hashable {
   public static let type = MessageType("verification.approved")
 

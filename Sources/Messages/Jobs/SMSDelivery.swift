@@ -42,7 +42,7 @@ public struct SMSDelivery: MessageBody, Hashable {
   /// The routing key on the exchange of the results: `sms.delivery.delivered`.
   public var routingKey: String { "\(Self.routingKeyPrefix).\(state.rawValue)" }
 
-  /// What stands before the state in the routing key.
+  /// Part before the state in the routing key.
   public static let routingKeyPrefix = "sms.delivery"
 
   /// The `message_id`, the same for every repetition.

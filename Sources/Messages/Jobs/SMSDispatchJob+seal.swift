@@ -1,5 +1,5 @@
 extension SMSDispatchJob {
-  /// What the code of this job belongs to: the number, and what the text says of whom the code is for. Who can write a queue could
+  /// Context that the code of this job belongs to: the number, and what the text says of whom the code is for. Who can write a queue could
   /// otherwise keep a sealed code and have it shown for a domain, a name or an Android app of his own.
   public func sealContext(messageID: String) -> SealContext {
     SealContext(messageType: Self.type, messageID: messageID, recipient: to, fields: Self.boundFields(of: content))

@@ -19,7 +19,7 @@ public struct SealContext: Sendable, Hashable {
   public let messageID: String
   /// Whom it is for: the phone number of an SMS, the device token of a push, the verification ID of a check.
   public let recipient: String
-  /// What else of the message is bound. A seal says itself which fields it binds, so that one that binds none opens too.
+  /// Further fields of the message that are bound. A seal says itself which fields it binds, so that one that binds none opens too.
   public let fields: [Field]
 
   public init(messageType: MessageType, messageID: String, recipient: String, fields: [Field] = []) {

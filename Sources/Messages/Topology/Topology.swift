@@ -49,7 +49,7 @@ public enum Topology {
 
     /// Commands to `accounts`.
     public static let accountsCommands = "accounts.commands"
-    /// What became of operations that `accounts` has asked for: the events `operation.…`.
+    /// Outcome of operations that `accounts` has asked for: the events `operation.…`.
     public static let accountsOperations = "accounts.operations"
     /// The queues of `accounts`. No version runs it yet, so no command and no event is bound to them: a command is returned to its
     /// sender, and no event waits for a reader that does not come.
@@ -60,7 +60,7 @@ public enum Topology {
       queue + ".dead"
     }
 
-    /// Where `accounts` takes the replies to its commands.
+    /// Queue of `accounts` for the replies to its commands.
     public static let accountsReplies = "accounts.replies"
 
     /// Begin of the names of the queues that a user of the broker may own.

@@ -3,7 +3,7 @@ internal import Messages
 /// A consumer as the management API shows it.
 struct ConsumerState: Sendable, Decodable {
   let queue: String
-  /// Where its connection comes from; absent until the broker has collected it.
+  /// Host its connection comes from; absent until the broker has collected it.
   let host: String?
 
   init(queue: String, host: String?) {

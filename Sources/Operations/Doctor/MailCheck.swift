@@ -94,7 +94,7 @@ extension MailCheck {
     return Finding(check, .ok, record)
   }
 
-  /// How many look-ups a record makes, with those of the records that it includes or hands over to; counted up to one too many.
+  /// Number of look-ups a record makes, with those of the records that it includes or hands over to; counted up to one too many.
   ///
   /// - Parameter chain: The names that led here: one that comes again is counted and not followed.
   private func spfLookUps(_ terms: [String], in chain: Set<String>) async -> Int {

@@ -3,7 +3,7 @@ internal import Messages
 /// Bounds of the queues that services own. Whoever declares a queue and forgets it, or binds it to all events and reads none, fills
 /// it; a broker that runs out of memory or disk for it would block all publishers.
 extension PolicyDeclaration {
-  /// How long a queue that nobody uses is kept: longer than a restart or a deployment of its owner.
+  /// Time a queue that nobody uses is kept: longer than a restart or a deployment of its owner.
   static let servicesExpiry: Int64 = 10 * 60 * 1000
 
   /// Messages that wait for a service. Replies are worth nothing after their request's time-out, and events arrive at a few hundred a

@@ -1,9 +1,9 @@
-/// What a comparison of the broker with the declaration has found.
+/// Result of a comparison of the broker with the declaration has found.
 struct TopologyReport: Sendable, Equatable {
   var differences: [TopologyDifference]
-  /// What is as it may be, and worth knowing.
+  /// State that is as it may be, and worth knowing.
   var notes: [String] = []
-  /// Why the users were not compared, and who can; nil when they were, or were not to be.
+  /// Reason for which the users were not compared, and who can; nil when they were, or were not to be.
   var unchecked: String?
 
   /// RabbitMQ shows users and rights to administrators alone; with `monitoring` and `policymaker` it refuses.

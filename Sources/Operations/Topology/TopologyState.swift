@@ -19,7 +19,7 @@ struct TopologyState: Sendable {
   /// Only the keys matter, but for one: values are of any type.
   struct Arguments: Sendable, Decodable {
     let keys: [String]
-    /// What a full queue does.
+    /// Behavior of a full queue.
     let overflow: String?
 
     init(keys: [String], overflow: String? = nil) {

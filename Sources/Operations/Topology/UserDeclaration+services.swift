@@ -2,7 +2,7 @@ internal import Messages
 
 /// Rights of the services that use Countersign. Each has a user of its own, or shares one of the declared ones.
 enum ServiceRights {
-  /// What providers report of messages: the first part of the routing keys.
+  /// Reports of providers of messages: the first part of the routing keys.
   static let deliveries = "sms.delivery"
 
   /// Matches the binding keys for those reports, and no others.

@@ -1,4 +1,4 @@
-/// What the broker holds about its users, as the management API tells administrators.
+/// State of the broker about its users, as the management API tells administrators.
 struct UserState: Sendable {
   struct User: Sendable, Decodable {
     let name: String

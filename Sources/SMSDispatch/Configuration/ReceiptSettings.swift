@@ -3,10 +3,10 @@ import Telemetry
 
 /// The section `receipts`: whether providers are asked to report what became of a message, and where they do.
 struct ReceiptSettings: Sendable {
-  /// What taking reports needs.
+  /// Settings for taking reports.
   struct Taking: Sendable {
     let addresses: CallbackAddresses
-    /// Where the worker listens for them.
+    /// Address on which the worker listens for them.
     let listen: CommonConfiguration.HTTPConfiguration
     /// Open connections of one client.
     let connectionsPerClient: Int

@@ -13,7 +13,7 @@ public struct SMSWorkerConfiguration: ProcessConfiguration {
   public let templates: TemplateSettings
   /// The bounds of one message.
   public let limits: SMSLimits
-  /// Which numbers get messages.
+  /// Rules for numbers that get messages.
   public let recipients: RecipientRules
   /// With less time than this until the deadline nothing is sent: it would not arrive in time.
   public let minimumValidity: Duration

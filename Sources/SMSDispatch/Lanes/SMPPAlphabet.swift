@@ -1,4 +1,4 @@
-/// What an SMPP server reads octets of `data_coding` 0 as, its "SMSC default alphabet" (SMPP 3.4, 5.2.19), which is the server's choice.
+/// Alphabet that an SMPP server reads octets of `data_coding` 0 as, its "SMSC default alphabet" (SMPP 3.4, 5.2.19), which is the server's choice.
 enum SMPPAlphabet: String, Sendable, Hashable, CaseIterable {
   /// GSM 03.38, one septet an octet.
   case gsm7

@@ -20,7 +20,7 @@ struct SMPPLaneConfiguration: Sendable, Hashable {
   let longMessages: LongMessages
   /// Whether the server is asked to report what became of a message.
   var wantsReceipts: Bool
-  /// What the server reads octets without another coding as.
+  /// Alphabet that the server reads octets without another coding as.
   var alphabet = SMPPAlphabet.gsm7
 
   private static let defaultAlphabet: UInt8 = 0
@@ -50,7 +50,7 @@ struct SMPPLaneConfiguration: Sendable, Hashable {
     }
   }
 
-  /// What a result says of a message where the server's alphabet has changed it.
+  /// Text with which a result tells of a message where the server's alphabet has changed it.
   func extras(of message: OutgoingSMS) -> ResultExtras {
     let carried = alphabet.carried(message.text)
     guard carried != message.text else { return [:] }

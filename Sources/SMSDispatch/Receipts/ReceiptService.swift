@@ -15,7 +15,7 @@ public struct ReceiptService: Service {
   static let maxBodyBytes = 16 * 1024
   /// The port's connections, of which one client has a part only; further ones wait until one closes.
   static let maxConnections: UInt32 = 1_024
-  /// How long a report may take to arrive: providers give up after 5 to 15 s themselves.
+  /// Time a report may take to arrive: providers give up after 5 to 15 s themselves.
   private static let requestTime: Duration = .seconds(10)
 
   init(

@@ -25,7 +25,7 @@ enum DomainBoundCode {
   private static let at: Set<Unicode.Scalar> = ["@", "\u{FF20}"]
   private static let number: Set<Unicode.Scalar> = ["#", "\u{FF03}"]
   private static let percent: Set<Unicode.Scalar> = ["%", "\u{FF05}"]
-  /// What separates the labels of a domain (UTS #46, section 2.3).
+  /// Characters that separate the labels of a domain (UTS #46, section 2.3).
   private static let dots: Set<Unicode.Scalar> = [".", "\u{3002}", "\u{FF0E}", "\u{FF61}"]
 }
 

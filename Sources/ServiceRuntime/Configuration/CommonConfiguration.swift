@@ -16,7 +16,7 @@ public struct CommonConfiguration: Sendable {
   /// How long a stop may take before what is left is ended at once.
   public let stopCeiling: Duration
 
-  /// Where something is served over HTTP: health and metrics by the section `http`.
+  /// Address at which something is served over HTTP: health and metrics by the section `http`.
   public struct HTTPConfiguration: Sendable {
     /// The address to listen on.
     public let host: String

@@ -9,7 +9,7 @@ public final class HealthService: Service {
   private let listener: HTTPListener
   private let stopRequested = Gate()
 
-  /// Who asks is a probe or a collector of metrics: few connections, small requests that come at once.
+  /// The client is a probe or a collector of metrics: few connections, small requests that come at once.
   private static let limits = HTTPServerLimits(
     connections: 256, connectionsPerClient: 64, idleTimeout: .seconds(60), requestTime: .seconds(10))
   /// None of the pages takes a body.

@@ -81,7 +81,7 @@ public struct WorkerSettings: Sendable, Hashable {
     )
   }
 
-  /// What an engine takes ahead, given what it wants to.
+  /// Number of jobs an engine takes ahead, given what it wants to.
   func bounded(_ prefetch: Int, for lanes: [LaneConfiguration]) -> Int {
     consumers == .severalHosts ? min(prefetch, Self.mostAheadOfSeveralHosts(lanes)) : prefetch
   }

@@ -6,7 +6,7 @@ import Telemetry
 struct ResultWriter: Sendable {
   /// The job type's name: the first part of the routing key.
   let jobType: MessageType
-  /// What the messages name as their author.
+  /// Name that the messages give as their author.
   let author: Author
 
   /// A job's result, as it fits into a message.

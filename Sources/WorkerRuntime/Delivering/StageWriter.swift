@@ -4,7 +4,7 @@ import Telemetry
 
 /// Makes the message in which a job goes on.
 struct StageWriter: Sendable {
-  /// What the messages name as their author.
+  /// Name that the messages give as their author.
   let author: Author
   /// The queue of the job, which is bound under its name.
   let queue: String

@@ -10,7 +10,7 @@ enum WorkerHeader {
   static let unknownCalls = "x-unknown-calls"
   /// On a further stage of a job: the job.
   static let jobID = "x-job-id"
-  /// How often a message was delivered before it went through a delay step, where workers of several hosts have ledgers of their own:
+  /// Number of times a message was delivered before it went through a delay step, where workers of several hosts have ledgers of their own:
   /// another one may have begun it.
   static let redeliveries = "x-redeliveries"
   /// RabbitMQ's count of failed deliveries on a quorum queue.

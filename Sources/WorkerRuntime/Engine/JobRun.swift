@@ -23,7 +23,7 @@ struct JobRun {
   private var life: JobLifecycle
   private var slot: (lane: Lane, grant: SlotGrant)?
   private var claim: LedgerClaim?
-  /// How often the job may have been begun where the ledger does not know of it.
+  /// Number of times the job may have been begun where the ledger does not know of it.
   private var redeliveries: Int
   /// What is to be published, as the ledger has it or should have it.
   private var ended: RecordedEnding?

@@ -21,7 +21,7 @@ extension SecretField {
 }
 
 extension ContractProblem {
-  /// What is wrong with a sealed field.
+  /// Problem with a sealed field.
   /// - Parameters:
   ///   - field: Its path in the body.
   ///   - hasKeys: Whether the worker has keys at all.

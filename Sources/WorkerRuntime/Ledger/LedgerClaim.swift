@@ -18,7 +18,7 @@ public struct LedgerClaim: Sendable, Hashable {
   public var leaseUntil: UnixTime
   /// Until when the job is remembered: as long as it could come again.
   public var keepUntil: UnixTime
-  /// How often the message may have been begun where this ledger does not know of it: by a worker of another host, or with a ledger that
+  /// Number of times the message may have been begun where this ledger does not know of it: by a worker of another host, or with a ledger that
   /// does not remember. Without a record of the job, it counts as begun then.
   public var redeliveries: Int
   /// What a report of the provider, later, is matched with the job by; recorded when the job is settled.

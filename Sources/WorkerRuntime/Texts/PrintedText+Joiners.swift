@@ -1,4 +1,4 @@
-/// Where characters that join, part or end words, and are drawn as nothing, belong to the spelling (RFC 5892, appendix A.1 and A.2,
+/// Places where characters that join, part or end words, and are drawn as nothing, belong to the spelling (RFC 5892, appendix A.1 and A.2,
 /// is narrower: it knows identifiers only, and no emoji).
 extension PrintedText {
   private static let wordBorder: Unicode.Scalar = "\u{200B}"

@@ -25,13 +25,13 @@ public enum PrintedText {
     !text.utf8.contains { $0 < 0x20 } && isClean(text)
   }
 
-  /// What is refused, for those who are told of it, with the usual reason for isolates.
+  /// Text of the refusal, for those who are told of it, with the usual reason for isolates.
   public static let refused = """
     controls other than line breaks and tabs, direction overrides or isolates, zero-width or private-use characters. Libraries such \
     as Project Fluent put isolates (U+2068, U+2069) around variables: turn that off (useIsolating: false)
     """
 
-  /// What stands before a scalar, as far as that matters.
+  /// Context before a scalar, as far as that matters.
   private struct Before {
     /// The last scalar that is no selector, since a selector belongs to the character before it.
     var character: Unicode.Scalar?
