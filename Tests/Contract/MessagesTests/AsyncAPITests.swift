@@ -1,0 +1,155 @@
+import FoundationEssentials
+import Messages
+import Telemetry
+import TestSupport
+import Testing
+
+/// Holds the code to `Config/asyncapi.json`, and the document to the code.
+@Suite struct AsyncAPITests {
+  private let document: JSONValue
+  private let checker: SchemaChecker
+
+  init() throws {
+    let root = URL(filePath: Repository.root)
+    document = try JSONValue(parsing: Data(contentsOf: root.appending(path: "Config/asyncapi.json")))
+    checker = SchemaChecker(schemas: document["components"]?["schemas"]?.object ?? [:])
+  }
+
+  private var messages: [String: JSONValue] { document["components"]?["messages"]?.object ?? [:] }
+
+  private func schema(of type: MessageType, among candidates: some Collection<JSONValue>) throws -> JSONValue {
+    try #require(
+      candidates.first { $0["name"]?.string == type.text }?["payload"], "\(type) is not in the document")
+  }
+
+  /// The messages that a channel carries, resolved.
+  private func messages(of channel: JSONValue) -> [JSONValue] {
+    (channel["messages"]?.object ?? [:]).keys.compactMap { messages[$0] }
+  }
+
+  @Test func everyBodyOfTheCodeIsAsDescribed() throws {
+    // The status command and its reply have the same type, so the samples are looked up where they travel.
+    let groups: [([Sample], (String) -> Bool)] = [
+      (try Sample.commands(), { $0.hasPrefix("command.") }), (try Sample.replies(), { $0 == "replies" }),
+      (try Sample.events(), { $0.hasPrefix("event.") }),
+      (try Sample.jobs(), { $0.hasPrefix("job.") || $0.hasPrefix("result.") }),
+    ]
+    for (samples, isTheirs) in groups {
+      let candidates = (document["channels"]?.object ?? [:]).filter { isTheirs($0.key) }.values.flatMap(messages(of:))
+      for sample in samples {
+        let schema = try schema(of: sample.type, among: candidates)
+        var properties: Set<String> = []
+        for body in sample.bodies {
+          let value = try JSONValue(parsing: body)
+          #expect(checker.problems(value, schema) == [], "\(sample.type)")
+          properties.formUnion(value.properties())
+        }
+        let undescribed = checker.properties(schema).subtracting(properties)
+        #expect(undescribed.isEmpty, "\(sample.type) has no such fields in the code")
+        try requiredFieldsAreThoseOfTheCode(sample, schema)
+      }
+    }
+  }
+
+  private func requiredFieldsAreThoseOfTheCode(_ sample: Sample, _ schema: JSONValue) throws {
+    let least = try JSONValue(parsing: try #require(sample.bodies.last))
+    let required = Set(checker.resolved(schema)["required"]?.strings ?? [])
+    let choices = (checker.resolved(schema)["oneOf"]?.array ?? []).flatMap { $0["required"]?.strings ?? [] }
+    #expect(Set(least.object.keys).subtracting(choices) == required, "\(sample.type)")
+  }
+
+  @Test func everyMessageOfTheDocumentIsInTheCode() throws {
+    let types = Set(try Sample.all().map(\.type.text))
+    #expect(Set(messages.values.compactMap { $0["name"]?.string }) == types)
+  }
+
+  @Test func theChannelsAreTheTopology() throws {
+    var expected: Set<String> = []
+    for key in Topology.commands { expected.insert("\(Topology.Exchanges.commands) direct \(key)") }
+    for job in Topology.Queues.jobs {
+      expected.insert("\(Topology.Exchanges.jobs) direct \(job)")
+    }
+    for job in Topology.Queues.jobTypes {
+      for outcome in JobOutcome.allCases {
+        expected.insert("\(Topology.Exchanges.results) topic \(JobResult.routingKey(jobType: job, outcome: outcome))")
+      }
+    }
+    for state in SMSDelivery.State.allCases {
+      let key = SMSDelivery(state: state, lane: "l", at: UnixTime(seconds: 0)).routingKey
+      expected.insert("\(Topology.Exchanges.results) topic \(key)")
+    }
+    for key in [
+      VerificationDelivered.routingKey, VerificationUndelivered.routingKey,
+      VerificationStarted.routingKey, VerificationSent.routingKey, VerificationApproved.routingKey,
+      VerificationFailed.routingKey, VerificationExpired.routingKey, VerificationCanceled.routingKey,
+      AppVerified.routingKey, AppUnverified.routingKey, OperationStarted.routingKey, OperationCompleted.routingKey,
+      OperationFailed.routingKey, ConversionBlocked.routingKey, ConversionLifted.routingKey,
+    ] { expected.insert("\(Topology.Exchanges.events) topic \(key)") }
+    let described = (document["channels"]?.object ?? [:]).filter { $0.key != "replies" }.values.map { channel in
+      let exchange = channel["bindings"]?["amqp"]?["exchange"]
+      return [exchange?["name"], exchange?["type"], channel["address"]].map { $0?.string ?? "" }
+        .joined(separator: " ")
+    }
+    #expect(Set(described) == expected)
+    #expect(described.count == expected.count)
+    let kinds = Dictionary(uniqueKeysWithValues: Topology.exchanges.map { ($0.name, $0.kind) })
+    for line in expected {
+      let parts = line.split(separator: " ").map(String.init)
+      #expect(kinds[parts[0]] == parts[1])
+    }
+  }
+
+  @Test(arguments: [
+    ("OnUnknown", OnUnknown.allCases.map(\.rawValue)), ("JobOutcome", JobOutcome.allCases.map(\.rawValue)),
+    ("AppleTokenKind", AppleToken.Kind.allCases.map(\.rawValue)),
+    ("VerificationPurpose", VerificationPurpose.allCases.map(\.rawValue)),
+    ("PushEnvironment", PushEnvironment.allCases.map(\.rawValue)),
+    ("VerificationState", VerificationStatus.State.known.map(\.rawValue)),
+    ("OperationState", OperationStatus.State.known.map(\.rawValue)),
+    ("OperationKind", OperationKind.known.map(\.rawValue)),
+    ("OperationEnding", OperationEnding.known.map(\.rawValue)),
+    ("ConversionScope", ConversionScope.known.map(\.rawValue)),
+    ("ProofMethod", AppVerified.Method.known.map(\.rawValue)),
+    ("ErrorCode", APIErrorCode.known.map(\.rawValue)),
+  ])
+  func theWordsAreTheSame(schema: String, words: [String]) {
+    #expect(checker.schemas[schema]?["enum"]?.strings == words)
+  }
+
+  @Test func theHeadersAreTheSame() {
+    let headers = Set((checker.schemas["Headers"]?["properties"]?.object ?? [:]).keys)
+    #expect(
+      headers == [
+        MessageHeader.attempt, MessageHeader.firstAttemptAt, MessageHeader.lastError, MessageHeader.traceparent,
+        MessageHeader.causationID, MessageHeader.sender,
+      ])
+    let dead = Set((checker.schemas["DeadLetterHeaders"]?["properties"]?.object ?? [:]).keys)
+    #expect(
+      dead == [
+        MessageHeader.deadReason, MessageHeader.deadQueue, MessageHeader.deadAt, MessageHeader.lastError,
+        MessageHeader.sender,
+      ])
+  }
+
+  @Test func everyReferenceLeadsSomewhere() {
+    func references(_ value: JSONValue) -> [String] {
+      (value["$ref"]?.string.map { [$0] } ?? []) + value.object.values.flatMap(references)
+        + value.array.flatMap(references)
+    }
+    for reference in references(document) {
+      let target = reference.dropFirst(2).split(separator: "/").reduce(JSONValue?.some(document)) { $0?[String($1)] }
+      #expect(target != nil, "\(reference)")
+    }
+  }
+
+  @Test func theCheckerFindsWhatIsWrong() throws {
+    let schema = try #require(messages["SMSDispatchJob"]?["payload"])
+    let wrong = #"{"to":5,"text":"a","template":"b","deadline":"2026-07-01T12:00:00+01:00","onUnknown":"x","zebra":1}"#
+    #expect(
+      Set(checker.problems(try JSONValue(parsing: wrong), schema)) == [
+        "$.to: wrong type", "$: fits 2 of oneOf", "$.deadline: not a time in UTC", "$.onUnknown: not in enum",
+        "$.zebra: not described",
+      ])
+    #expect(checker.problems(try JSONValue(parsing: "{}"), schema).contains("$.to: missing"))
+  }
+}

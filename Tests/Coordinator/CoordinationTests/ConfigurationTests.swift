@@ -1,0 +1,244 @@
+import Database
+import FoundationEssentials
+import JOSE
+import Messages
+import PhoneNumbers
+import ServiceRuntime
+import Telemetry
+import TestSupport
+import Testing
+
+@testable import Coordination
+
+@Suite("Configuration")
+struct ConfigurationTests {
+  /// Loads a configuration with everything that is required, and the given keys.
+  private func load(_ keys: String) throws -> LoadedConfiguration<CoordinatorConfiguration> {
+    let directory = FileManager.default.temporaryDirectory.appending(path: "coordinator-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: directory) }
+    func write(_ name: String, _ text: String) throws -> String {
+      let path = directory.appending(path: name).path(percentEncoded: false)
+      #expect(FileManager.default.createFile(atPath: path, contents: Data(text.utf8)))
+      try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
+      return path
+    }
+    let key = Base64URL.encode(SecureRandom.bytes(32))
+    _ = try write("pepper", "0123456789abcdef0123456789abcdef\n")
+    _ = try write("keys.json", #"{"keys":[{"kty":"oct","kid":"k","alg":"A256GCM","k":"\#(key)"}]}"#)
+    let file = try write(
+      "coordinator.json5",
+      "{ broker: { url: 'amqp://localhost/' }, keysFile: 'keys.json', pepperFile: 'pepper', \(keys) }")
+    return try CoordinatorConfiguration.load(file: file, environment: [:])
+  }
+
+  private func problems(_ keys: String) throws -> [String] {
+    do {
+      _ = try load(keys)
+      return []
+    } catch let error as ConfigurationError {
+      return error.problems.map(\.description)
+    }
+  }
+
+  private func app(_ keys: String) -> String {
+    "apps: { 'com.example.app': { name: 'Example', \(keys) } }, regions: { allowed: ['*'] }"
+  }
+
+  @Test("Page cache and readers have bounds, and commands an age")
+  func database() throws {
+    let options = try load("").content.databaseOptions
+    #expect(options.cacheKiB == 16_384 && options.readers == 2)
+    let loaded = try load("database: { cacheMiB: 256, readers: 3 }, commands: { maxAgeSeconds: 60 }").content
+    #expect(loaded.databaseOptions.cacheKiB == 262_144 && loaded.databaseOptions.readers == 3)
+    #expect(loaded.rules.maxCommandAge == .seconds(60))
+    #expect(try problems("database: { cacheMiB: 0 }").first?.contains("database.cacheMiB") == true)
+    #expect(try problems("database: { cacheMiB: 1025 }").first?.contains("database.cacheMiB") == true)
+    #expect(try problems("database: { readers: 9 }").first?.contains("database.readers") == true)
+    #expect(try problems("commands: { maxAgeSeconds: 0 }").first?.contains("commands.maxAgeSeconds") == true)
+  }
+
+  @Test("The defaults are those of the limits and the policy, and allow nothing")
+  func defaults() throws {
+    let loaded = try load("")
+    let rules = loaded.content.rules
+    #expect(rules.policy == VerificationPolicy())
+    #expect(rules.limits == Limits())
+    #expect(rules.regions.allowed.isEmpty)
+    #expect(rules.regions.refusedTypes == [.fixedLine, .voip])
+    #expect(rules.apps.isEmpty)
+    #expect(rules.conversion == ConversionPolicy())
+    #expect(rules.operators == ["operator"])
+    #expect(rules.onUnknown == .resend)
+    #expect(loaded.warnings.count == 2)
+  }
+
+  @Test("Every key of the annotated file is known, and shows the default")
+  func annotated() throws {
+    let path = Repository.config + "/coordinator.json5"
+    do {
+      _ = try CoordinatorConfiguration.load(file: path, environment: [:])
+    } catch {
+      // The secrets are not there where this test runs.
+      #expect(error.problems.allSatisfy { $0.description.contains("File: ") }, "\(error)")
+    }
+    let directory = FileManager.default.temporaryDirectory.path(percentEncoded: false)
+    let secret = directory + "/coordinator-test-secret-\(UUID().uuidString)"
+    let keys = secret + ".keys"
+    defer { for path in [secret, keys] { try? FileManager.default.removeItem(atPath: path) } }
+    let key = Base64URL.encode(SecureRandom.bytes(32))
+    #expect(FileManager.default.createFile(atPath: secret, contents: Data("0123456789abcdef".utf8)))
+    #expect(
+      FileManager.default.createFile(
+        atPath: keys, contents: Data(#"{"keys":[{"kty":"oct","kid":"k","alg":"A256GCM","k":"\#(key)"}]}"#.utf8)))
+    for path in [secret, keys] {
+      try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
+    }
+    let loaded = try CoordinatorConfiguration.load(
+      file: path,
+      environment: [
+        "COUNTERSIGN_PEPPER_FILE": secret, "COUNTERSIGN_BROKER_PASSWORD_FILE": secret, "COUNTERSIGN_KEYS_FILE": keys,
+      ])
+    #expect(loaded.content.rules.limits == Limits())
+    #expect(loaded.content.rules.policy == VerificationPolicy())
+    #expect(loaded.content.rules.regions == RegionRules(allowed: [], refusedTypes: [.fixedLine, .voip]))
+    #expect(loaded.content.rules.retention == .seconds(86_400))
+    #expect(loaded.content.rules.inboxRetention == .seconds(3600))
+    #expect(loaded.content.prefetch == 512)
+    #expect(loaded.content.rules.conversion == ConversionPolicy())
+    #expect(loaded.content.rules.operators == CoordinatorRules.defaultOperators)
+  }
+
+  @Test("Ten fictional numbers are allowed, an eleventh is an error")
+  func tooMany() throws {
+    func numbers(_ count: Int) -> String {
+      (0..<count).map { "'+1650555010\($0 % 10)\($0 >= 10 ? "0" : "")': '123456'" }.joined(separator: ", ")
+    }
+    #expect(try problems(app("verification: 'trusted', fictionalNumbers: { \(numbers(10)) }")).isEmpty)
+    let eleven = try problems(
+      app("verification: 'trusted', fictionalNumbers: { \(numbers(10)), '+447700900000': '123456' }"))
+    #expect(eleven.count == 1)
+    #expect(eleven[0].contains("at most 10"))
+  }
+
+  @Test("A bad code and a bad number are errors", arguments: ["12345", "1234567", "12345a", "١٢٣٤٥٦", ""])
+  func badCode(code: String) throws {
+    let found = try problems(app("verification: 'off', fictionalNumbers: { '+16505550101': '\(code)' }"))
+    #expect(found.count == 1)
+    #expect(found[0].contains("code of 6 digits"))
+    #expect(code.isEmpty || !found[0].contains(code))
+  }
+
+  @Test("A number that is none is an error", arguments: ["6505550101", "+1650", "+1 650 555 0101", "hello"])
+  func badNumber(number: String) throws {
+    let found = try problems(app("verification: 'off', fictionalNumbers: { '\(number)': '123456' }"))
+    #expect(found.count == 1)
+    #expect(found[0].contains("E.164"))
+  }
+
+  @Test("A number outside of the ranges for fiction is warned of")
+  func notFictional() throws {
+    let loaded = try load(
+      app("verification: 'off', fictionalNumbers: { '+16505553434': '654321', '+16505550101': '123456' }"))
+    #expect(loaded.warnings.map(\.description).filter { $0.contains("reserves for fiction") }.count == 1)
+    #expect(loaded.content.rules.apps["com.example.app"]?.fictionalNumbers.count == 2)
+  }
+
+  @Test("Every way of verification can be configured", arguments: AppVerification.allCases)
+  func ways(verification: AppVerification) throws {
+    let loaded = try load(app("verification: '\(verification.rawValue)', recaptchaAction: 'login'"))
+    let profile = try #require(loaded.content.rules.apps["com.example.app"])
+    #expect(profile.verification == verification)
+    #expect(profile.recaptchaAction == "login")
+  }
+
+  @Test("An Android app has its hash in place of a domain")
+  func androidHash() throws {
+    let loaded = try load(app("verification: 'off', androidHash: 'FA+9qCX9VSu'"))
+    #expect(loaded.content.rules.apps["com.example.app"]?.androidHash == "FA+9qCX9VSu")
+  }
+
+  @Test("The table of young numbers is read with the configuration")
+  func numberOverrides() throws {
+    let rules = try load("numberOverrides: '\(Repository.config)/number-overrides.json5'").content.rules
+    #expect(rules.numberOverrides.count > 1000)
+    #expect(try load("").content.rules.numberOverrides == .none)
+  }
+
+  @Test("Receipts, assessments and revocations have rules of their own")
+  func operations() throws {
+    let loaded = try load(
+      """
+      proof: { receiptLifetimeSeconds: 100, suggestedTimeoutSeconds: 5, pushDeadlineSeconds: 50, refusedTokenSeconds: 7,
+        assessmentTimeoutSeconds: 9 },
+      revocation: { deadlineSeconds: 120, noticeDeadlineSeconds: 240, noticeTemplate: 'n', retentionSeconds: 900 },
+      limits: { receiptsPerDevicePerHour: 3, proofsPerAddressPerHour: 4 },
+      apps: { a: { name: 'A', verification: 'push', receiptsValidFrom: '2026-07-01T12:00:00Z' } },
+      """)
+    let rules = loaded.content.rules
+    #expect(
+      rules.proof
+        == ProofPolicy(
+          credentialLifetime: .seconds(100), suggestedTimeout: .seconds(5), pushDeadline: .seconds(50),
+          refusedTokenMemory: .seconds(7), assessmentTimeout: .seconds(9)))
+    #expect(
+      rules.revocation
+        == RevocationPolicy(
+          deadline: .seconds(120), noticeDeadline: .seconds(240), noticeTemplate: "n", retention: .seconds(900)))
+    #expect(rules.limits.receiptsPerDevicePerHour == 3)
+    #expect(rules.limits.proofsPerAddressPerHour == 4)
+    #expect(rules.apps["a"]?.receiptsValidFrom == UnixTime(rfc3339: "2026-07-01T12:00:00Z"))
+  }
+
+  @Test("The guard of the conversion is configured, and warned of when a restart would forget")
+  func conversion() throws {
+    let loaded = try load(
+      """
+      conversion: { enabled: false, floorPercent: 20, regionFloors: { US: 5, '+883': 0 }, minimumPerPrefix: 3,
+        minimumPerRegion: 4, windowSeconds: 600, blockSeconds: 60 },
+      operators: ['ada'],
+      """)
+    var policy = ConversionPolicy()
+    policy.isEnabled = false
+    policy.floorPercent = 20
+    policy.regionFloors = ["US": 5, "+883": 0]
+    policy.minimumPerPrefix = 3
+    policy.minimumPerRegion = 4
+    policy.window = .seconds(600)
+    policy.blockLength = .seconds(60)
+    #expect(loaded.content.rules.conversion == policy)
+    #expect(loaded.content.rules.operators == ["ada"])
+    let long = try load("conversion: { windowSeconds: 7200 }, verification: { retentionSeconds: 3600 },")
+    #expect(long.warnings.contains { $0.description.contains("above verification.retentionSeconds") })
+  }
+
+  @Test(
+    "What else is refused",
+    arguments: [
+      ("verification: { lifetimeSeconds: 700 }", "must not be below"),
+      ("regions: { allowed: ['usa'] }", "did you mean US?"), ("regions: { allowed: ['UK'] }", "did you mean GB?"),
+      ("regions: { allowed: ['QQ'] }", "QQ is no region's code of ISO 3166-1"),
+      ("limits: { countryBudgets: { UK: 5 } }", "limits.countryBudgets: must name regions: UK is no region's code"),
+      ("numberOverrides: 'nowhere.json5'", "numberOverrides: cannot read"),
+      ("numberOverrides: 'pepper'", "pepper is no table of numbers"),
+      ("numberOverrides: 'keys.json'", "keys.json is no table of numbers: date is missing"),
+      ("apps: { a: { name: 'A', verification: 'off', androidHash: 'FA+9qCX9VS' } }", "must be 11 letters, digits"),
+      (
+        "apps: { a: { name: 'A', verification: 'off', domain: 'a.example', androidHash: 'FA+9qCX9VSu' } }",
+        "androidHash: stands beside domain"
+      ),
+      ("regions: { allowed: ['US'], refusedTypes: ['voipp'] }", "did you mean voip"),
+      ("conversion: { regionFloors: { usa: 5 } }", "did you mean US?"),
+      ("conversion: { floorPercent: 101 }", "from 0 to 100"),
+      ("limits: { sendPerDay: 1 }", "did you mean limits.sendsPerDay"),
+      ("apps: { a: { name: 'A', verification: 'maybe' } }", "must be off or trusted or push or recaptcha or audit"),
+      ("apps: { a: { name: 'A' } }", "verification: is required"),
+      ("apps: { a: { name: 'A', verification: 'push', receiptsValidFrom: 'July' } }", "must be a time"),
+      ("proof: { suggestedTimeoutSeconds: 60, pushDeadlineSeconds: 59 }", "must not be below suggestedTimeoutSeconds"),
+    ])
+  func refused(keys: String, text: String) throws {
+    let found = try problems(keys)
+    #expect(found.count == 1)
+    #expect(found.first?.contains(text) == true, "\(found)")
+  }
+}
