@@ -12,7 +12,7 @@ let swiftSettings: [SwiftSetting] = [
   .enableUpcomingFeature("InferIsolatedConformances"),  // SE-0470
 ]
 
-/// A library of this package in `Sources/<path>`; its tests, if it has any, are in `Tests/<path>Tests`.
+/// A library of this package in `Sources/<path>`.
 func library(_ name: String, at path: String, _ dependencies: [Target.Dependency] = []) -> Target {
   .target(name: name, dependencies: dependencies, path: "Sources/\(path)", swiftSettings: swiftSettings)
 }
@@ -23,174 +23,242 @@ func executable(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
     name: name, dependencies: dependencies, path: "Sources/Programs/\(name)", swiftSettings: swiftSettings)
 }
 
-/// The tests of the library `module` in `Tests/<path>Tests`.
+/// The tests of the library `module`, in `Tests/<path>Tests`.
 func tests(_ module: String, at path: String, _ dependencies: [Target.Dependency] = []) -> Target {
   .testTarget(
-    name: "\(module)Tests", dependencies: [.byName(name: module), "TestSupport"] + dependencies,
+    name: "\(path.split(separator: "/").last ?? "")Tests",
+    dependencies: [.byName(name: module), "TestSupport"] + dependencies,
     path: "Tests/\(path)Tests", swiftSettings: swiftSettings)
 }
 
-/// The system libraries. Each is imported by one Swift module only.
+/// A C library of the system. One Swift module imports it, and no other.
+func systemLibrary(_ name: String, at path: String, pkgConfig: String? = nil, debian package: String? = nil) -> Target {
+  .systemLibrary(
+    name: name, path: "Sources/C/\(path)", pkgConfig: pkgConfig, providers: package.map { [.apt([$0])] })
+}
+
 let systemLibraries: [Target] = [
-  .systemLibrary(
-    name: "CRabbitMQ", path: "Sources/C/CRabbitMQ", pkgConfig: "librabbitmq", providers: [.apt(["librabbitmq-dev"])]),
-  .systemLibrary(
-    name: "CCurl", path: "Sources/C/CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
-  .systemLibrary(
-    name: "CSQLite", path: "Sources/C/CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
-  .systemLibrary(
-    name: "COpenSSL", path: "Sources/C/COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
-  .systemLibrary(name: "CCares", path: "Sources/C/CCares", pkgConfig: "libcares", providers: [.apt(["libc-ares-dev"])]),
-  .systemLibrary(
-    name: "COpenDKIM", path: "Sources/C/COpenDKIM", pkgConfig: "opendkim", providers: [.apt(["libopendkim-dev"])]),
-  .systemLibrary(
-    name: "CMicroHTTPD", path: "Sources/C/CMicroHTTPD", pkgConfig: "libmicrohttpd",
-    providers: [.apt(["libmicrohttpd-dev"])]),
-  .systemLibrary(
-    name: "CSMPP34", path: "Sources/C/CSMPP34", pkgConfig: "libsmpp34", providers: [.apt(["libsmpp34-dev"])]),
+  systemLibrary("CountersignCRabbitMQ", at: "CRabbitMQ", pkgConfig: "librabbitmq", debian: "librabbitmq-dev"),
+  systemLibrary("CountersignCOpenSSL", at: "COpenSSL", pkgConfig: "libcrypto", debian: "libssl-dev"),
+  systemLibrary("CCurl", at: "CCurl", pkgConfig: "libcurl", debian: "libcurl4-openssl-dev"),
+  systemLibrary("CSQLite", at: "CSQLite", pkgConfig: "sqlite3", debian: "libsqlite3-dev"),
+  systemLibrary("CCares", at: "CCares", pkgConfig: "libcares", debian: "libc-ares-dev"),
+  systemLibrary("COpenDKIM", at: "COpenDKIM", pkgConfig: "opendkim", debian: "libopendkim-dev"),
+  systemLibrary("CMicroHTTPD", at: "CMicroHTTPD", pkgConfig: "libmicrohttpd", debian: "libmicrohttpd-dev"),
+  systemLibrary("CSMPP34", at: "CSMPP34", pkgConfig: "libsmpp34", debian: "libsmpp34-dev"),
   // A header of the C library.
-  .systemLibrary(name: "CAllocator", path: "Sources/C/CAllocator"),
+  systemLibrary("CAllocator", at: "CAllocator"),
   // libphonenumber is C++ and has no .pc file in Debian: a shim with a C header stands before it.
   .target(
-    name: "CPhoneNumber",
-    path: "Sources/C/CPhoneNumber",
+    name: "CPhoneNumber", path: "Sources/C/CPhoneNumber",
     linkerSettings: [.linkedLibrary("phonenumber"), .linkedLibrary("stdc++")]),
 ]
 
-// From the bottom of the design to its top: a target depends on targets above it only.
-let libraries: [Target] = [
-  library("GuardedJSON", at: "Base/GuardedJSON"),
-  library("AMQP", at: "Transport/AMQP", ["CRabbitMQ"]),
-  library("CurlTransport", at: "Transport/CurlTransport", ["CCurl"]),
-  library("SMPP", at: "Transport/SMPP", ["CSMPP34"]),
-  library("JOSE", at: "Base/JOSE", ["COpenSSL", "GuardedJSON"]),
-  library("DKIM", at: "Transport/DKIM", ["COpenDKIM"]),
-  library("NameService", at: "Transport/NameService", ["CCares"]),
-  library("PhoneNumbers", at: "Transport/PhoneNumbers", ["CPhoneNumber"]),
-  library("Database", at: "Transport/Database", ["CSQLite"]),
+// Targets depend only on targets of their own folder and of folders above it in this list.
+// Every module that `CountersignClient` needs carries the prefix: module names are unique in a package graph.
+
+let base: [Target] = [
+  library("CountersignEncoding", at: "Base/Encoding"),
+  library("CountersignTelemetry", at: "Base/Telemetry"),
+  library("CountersignCryptography", at: "Base/Cryptography", ["CountersignCOpenSSL", "CountersignEncoding"]),
+]
+
+let transport: [Target] = [
+  library("CountersignAMQP", at: "Transport/AMQP", ["CountersignCRabbitMQ"]),
+  library("HTTPClient", at: "Transport/HTTPClient", ["CCurl"]),
   library("HTTPServer", at: "Transport/HTTPServer", ["CMicroHTTPD"]),
-  library("Telemetry", at: "Base/Telemetry"),
-  library("Messages", at: "Contract/Messages", ["AMQP", "GuardedJSON", "JOSE", "Telemetry"]),
+  library("SMPP", at: "Transport/SMPP", ["CSMPP34"]),
+  library("SQLite", at: "Transport/SQLite", ["CSQLite"]),
+  library("DNS", at: "Transport/DNS", ["CCares"]),
+  library("DKIM", at: "Transport/DKIM", ["COpenDKIM"]),
+  library("PhoneNumbers", at: "Transport/PhoneNumbers", ["CPhoneNumber"]),
+]
+
+let contract: [Target] = [
+  library(
+    "CountersignMessages", at: "Contract/Messages",
+    ["CountersignAMQP", "CountersignCryptography", "CountersignEncoding", "CountersignTelemetry"]),
+  library(
+    "CountersignClient", at: "Contract/Client",
+    ["CountersignAMQP", "CountersignCryptography", "CountersignMessages", "CountersignTelemetry"]),
+]
+
+let engines: [Target] = [
   library(
     "ServiceRuntime", at: "Engines/ServiceRuntime",
-    ["AMQP", "CAllocator", "GuardedJSON", "HTTPServer", "JOSE", "Messages", "Telemetry"]),
-  library("NumberRules", at: "Engines/NumberRules", ["GuardedJSON", "PhoneNumbers", "ServiceRuntime"]),
-  library("CrashMarks", at: "Engines/CrashMarks", ["AMQP", "Database", "JOSE", "Telemetry"]),
-  library(
-    "WorkerRuntime", at: "Engines/WorkerRuntime",
     [
-      "AMQP", "CrashMarks", "CurlTransport", "Database", "GuardedJSON", "JOSE", "Messages", "ServiceRuntime",
-      "Telemetry",
+      "CAllocator", "CountersignAMQP", "CountersignCryptography", "CountersignEncoding", "CountersignMessages",
+      "CountersignTelemetry", "HTTPServer",
+    ]),
+  library("NumberRules", at: "Engines/NumberRules", ["CountersignEncoding", "PhoneNumbers", "ServiceRuntime"]),
+  library(
+    "CrashMarks", at: "Engines/CrashMarks",
+    ["CountersignAMQP", "CountersignCryptography", "CountersignTelemetry", "SQLite"]),
+  library(
+    "JobEngine", at: "Engines/JobEngine",
+    [
+      "CountersignAMQP", "CountersignCryptography", "CountersignEncoding", "CountersignMessages",
+      "CountersignTelemetry", "CrashMarks", "HTTPClient", "SQLite", "ServiceRuntime",
+    ]),
+]
+
+let workers: [Target] = [
+  library(
+    "SMS", at: "Workers/SMS",
+    [
+      "CountersignAMQP", "CountersignCryptography", "CountersignEncoding", "CountersignMessages",
+      "CountersignTelemetry", "CrashMarks", "HTTPClient", "HTTPServer", "JobEngine", "NumberRules", "PhoneNumbers",
+      "SMPP", "SQLite", "ServiceRuntime",
     ]),
   library(
-    "SMSDispatch", at: "Workers/SMSDispatch",
+    "Push", at: "Workers/Push",
     [
-      "AMQP", "CrashMarks", "CurlTransport", "Database", "GuardedJSON", "HTTPServer", "JOSE", "Messages",
-      "NumberRules", "PhoneNumbers", "ServiceRuntime", "SMPP", "Telemetry", "WorkerRuntime",
+      "CountersignCryptography", "CountersignEncoding", "CountersignMessages", "CountersignTelemetry", "HTTPClient",
+      "JobEngine", "SQLite", "ServiceRuntime",
     ]),
   library(
-    "TokenRevocation", at: "Workers/TokenRevocation",
-    ["CurlTransport", "GuardedJSON", "JOSE", "Messages", "ServiceRuntime", "Telemetry", "WorkerRuntime"]),
-  library(
-    "PushVerification", at: "Workers/PushVerification",
+    "Revocation", at: "Workers/Revocation",
     [
-      "CurlTransport", "Database", "GuardedJSON", "JOSE", "Messages", "ServiceRuntime", "Telemetry", "WorkerRuntime",
+      "CountersignCryptography", "CountersignEncoding", "CountersignMessages", "CountersignTelemetry", "HTTPClient",
+      "JobEngine", "ServiceRuntime",
     ]),
   library(
-    "RelayMail", at: "Workers/RelayMail",
+    "Mail", at: "Workers/Mail",
     [
-      "CurlTransport", "DKIM", "Database", "GuardedJSON", "JOSE", "Messages", "ServiceRuntime", "Telemetry",
-      "WorkerRuntime",
+      "CountersignCryptography", "CountersignEncoding", "CountersignMessages", "CountersignTelemetry", "DKIM",
+      "HTTPClient", "JobEngine", "SQLite", "ServiceRuntime",
     ]),
+]
+
+let coordinator: [Target] = [
   library(
     "Coordination", at: "Coordinator/Coordination",
     [
-      "AMQP", "CrashMarks", "Database", "GuardedJSON", "JOSE", "Messages", "NumberRules", "PhoneNumbers",
-      "ServiceRuntime", "Telemetry",
-    ]),
-  library("Client", at: "Contract/Client", ["AMQP", "JOSE", "Messages", "Telemetry"]),
+      "CountersignAMQP", "CountersignCryptography", "CountersignEncoding", "CountersignMessages",
+      "CountersignTelemetry", "CrashMarks", "NumberRules", "PhoneNumbers", "SQLite", "ServiceRuntime",
+    ])
+]
+
+let tools: [Target] = [
   library(
-    "Benchmarks", at: "Tools/Benchmarks", ["AMQP", "GuardedJSON", "HTTPServer", "JOSE", "Messages", "Telemetry"]),
-  library(
-    "Operations", at: "Tools/Operations",
+    "Benchmarks", at: "Tools/Benchmarks",
     [
-      "AMQP", "Benchmarks", "Client", "CurlTransport", "DKIM", "Database", "GuardedJSON", "JOSE", "Messages",
-      "NameService",
-      "PushVerification", "RelayMail", "ServiceRuntime", "SMSDispatch", "Telemetry",
+      "CountersignAMQP", "CountersignCryptography", "CountersignEncoding", "CountersignMessages",
+      "CountersignTelemetry", "HTTPServer",
+    ]),
+  library(
+    "CommandLine", at: "Tools/CommandLine",
+    [
+      "Benchmarks", "CountersignAMQP", "CountersignClient", "CountersignCryptography", "CountersignEncoding",
+      "CountersignMessages", "CountersignTelemetry", "DKIM", "DNS", "HTTPClient", "Mail", "Push", "SMS", "SQLite",
+      "ServiceRuntime",
     ]),
   library(
     "Simulation", at: "Tools/Simulation",
-    ["CurlTransport", "GuardedJSON", "HTTPServer", "JOSE", "ServiceRuntime", "Telemetry"]),
+    [
+      "CountersignCryptography", "CountersignEncoding", "CountersignTelemetry", "HTTPClient", "HTTPServer",
+      "ServiceRuntime",
+    ]),
 ]
 
-let executables: [Target] = [
-  executable("countersign", ["Operations", "ServiceRuntime", "Telemetry"]),
-  executable("simulator", ["ServiceRuntime", "Simulation", "Telemetry"]),
+let programs: [Target] = [
   executable("coordinator", ["Coordination", "ServiceRuntime"]),
-  executable("mail-worker", ["RelayMail", "ServiceRuntime", "WorkerRuntime"]),
-  executable("sms-worker", ["SMSDispatch", "ServiceRuntime", "WorkerRuntime"]),
-  executable("revocation-worker", ["ServiceRuntime", "TokenRevocation", "WorkerRuntime"]),
-  executable("push-worker", ["PushVerification", "ServiceRuntime"]),
+  executable("sms-worker", ["CountersignMessages", "JobEngine", "SMS", "ServiceRuntime"]),
+  executable("push-worker", ["Push", "ServiceRuntime"]),
+  executable("revocation-worker", ["JobEngine", "Revocation", "ServiceRuntime"]),
+  executable("mail-worker", ["JobEngine", "Mail", "ServiceRuntime"]),
+  executable("countersign", ["CommandLine", "CountersignTelemetry", "ServiceRuntime"]),
+  executable("simulator", ["CountersignTelemetry", "ServiceRuntime", "Simulation"]),
 ]
 
 let testTargets: [Target] = [
   // Shared by the tests of several libraries.
   .target(name: "TestSupport", path: "Tests/Support", swiftSettings: swiftSettings),
-  tests(
-    "Operations", at: "Tools/Operations",
-    ["Messages", "NameService", "PushVerification", "RelayMail", "ServiceRuntime", "Telemetry"]),
-  tests("NameService", at: "Transport/NameService"),
-  tests("Benchmarks", at: "Tools/Benchmarks", ["CurlTransport", "HTTPServer"]),
-  tests("CrashMarks", at: "Engines/CrashMarks", ["AMQP", "Database", "Telemetry"]),
-  tests(
-    "Coordination", at: "Coordinator/Coordination",
-    ["AMQP", "CrashMarks", "Database", "JOSE", "Messages", "PhoneNumbers", "ServiceRuntime", "Telemetry"]),
-  tests("CurlTransport", at: "Transport/CurlTransport", ["CCurl", "HTTPServer"]),
-  tests("SMPP", at: "Transport/SMPP"),
+
+  tests("CountersignEncoding", at: "Base/Encoding"),
+  tests("CountersignTelemetry", at: "Base/Telemetry"),
+  tests("CountersignCryptography", at: "Base/Cryptography"),
+
+  tests("CountersignAMQP", at: "Transport/AMQP"),
+  // Needs a broker: COUNTERSIGN_TEST_AMQP_URL and COUNTERSIGN_TEST_BROKER_CTL.
+  tests("CountersignAMQP", at: "Transport/AMQPIntegration"),
+  tests("HTTPClient", at: "Transport/HTTPClient", ["CCurl", "HTTPServer"]),
   tests("HTTPServer", at: "Transport/HTTPServer"),
-  tests("Simulation", at: "Tools/Simulation", ["CurlTransport", "HTTPServer", "JOSE", "Telemetry"]),
-  tests("Telemetry", at: "Base/Telemetry"),
-  tests("Client", at: "Contract/Client", ["AMQP", "JOSE", "Messages", "Telemetry"]),
+  tests("SMPP", at: "Transport/SMPP"),
+  tests("SQLite", at: "Transport/SQLite"),
+  tests("DNS", at: "Transport/DNS"),
+  tests("PhoneNumbers", at: "Transport/PhoneNumbers"),
+
+  tests(
+    "CountersignMessages", at: "Contract/Messages",
+    ["CountersignAMQP", "CountersignCryptography", "CountersignTelemetry"]),
+  tests(
+    "CountersignClient", at: "Contract/Client",
+    ["CountersignAMQP", "CountersignCryptography", "CountersignMessages", "CountersignTelemetry"]),
+
   tests(
     "ServiceRuntime", at: "Engines/ServiceRuntime",
-    ["AMQP", "CurlTransport", "HTTPServer", "JOSE", "Messages", "Telemetry"]),
-  tests("Messages", at: "Contract/Messages", ["AMQP", "JOSE", "Telemetry"]),
-  tests(
-    "WorkerRuntime", at: "Engines/WorkerRuntime",
-    ["AMQP", "CrashMarks", "CurlTransport", "Database", "Messages", "ServiceRuntime", "Telemetry"]),
-  tests(
-    "SMSDispatch", at: "Workers/SMSDispatch",
     [
-      "AMQP", "CrashMarks", "CurlTransport", "HTTPServer", "JOSE", "Messages", "PhoneNumbers", "ServiceRuntime",
-      "Simulation", "SMPP",
-      "Telemetry", "WorkerRuntime",
+      "CountersignAMQP", "CountersignCryptography", "CountersignMessages", "CountersignTelemetry", "HTTPClient",
+      "HTTPServer",
+    ]),
+  tests("CrashMarks", at: "Engines/CrashMarks", ["CountersignAMQP", "CountersignTelemetry", "SQLite"]),
+  tests(
+    "JobEngine", at: "Engines/JobEngine",
+    [
+      "CountersignAMQP", "CountersignMessages", "CountersignTelemetry", "CrashMarks", "HTTPClient", "SQLite",
+      "ServiceRuntime",
+    ]),
+
+  tests(
+    "SMS", at: "Workers/SMS",
+    [
+      "CountersignAMQP", "CountersignCryptography", "CountersignMessages", "CountersignTelemetry", "CrashMarks",
+      "HTTPClient", "HTTPServer", "JobEngine", "PhoneNumbers", "SMPP", "ServiceRuntime", "Simulation",
     ]),
   tests(
-    "TokenRevocation", at: "Workers/TokenRevocation",
+    "Push", at: "Workers/Push",
     [
-      "AMQP", "CurlTransport", "HTTPServer", "JOSE", "Messages", "ServiceRuntime", "Simulation", "Telemetry",
-      "WorkerRuntime",
+      "CountersignCryptography", "CountersignMessages", "CountersignTelemetry", "HTTPClient", "HTTPServer", "JobEngine",
+      "ServiceRuntime",
     ]),
   tests(
-    "PushVerification", at: "Workers/PushVerification",
-    ["CurlTransport", "HTTPServer", "JOSE", "Messages", "ServiceRuntime", "Telemetry", "WorkerRuntime"]),
+    "Revocation", at: "Workers/Revocation",
+    [
+      "CountersignAMQP", "CountersignCryptography", "CountersignMessages", "CountersignTelemetry", "HTTPClient",
+      "HTTPServer", "JobEngine", "ServiceRuntime", "Simulation",
+    ]),
   tests(
-    "RelayMail", at: "Workers/RelayMail",
-    ["CurlTransport", "DKIM", "JOSE", "Messages", "ServiceRuntime", "Telemetry", "WorkerRuntime"]),
-  tests("Database", at: "Transport/Database"),
-  tests("JOSE", at: "Base/JOSE"),
-  tests("GuardedJSON", at: "Base/GuardedJSON"),
-  tests("AMQP", at: "Transport/AMQP"),
-  // Needs a broker: COUNTERSIGN_TEST_AMQP_URL and COUNTERSIGN_TEST_BROKER_CTL.
-  .testTarget(
-    name: "AMQPIntegrationTests", dependencies: ["AMQP"], path: "Tests/Transport/AMQPIntegrationTests",
-    swiftSettings: swiftSettings),
-  tests("PhoneNumbers", at: "Transport/PhoneNumbers"),
+    "Mail", at: "Workers/Mail",
+    [
+      "CountersignCryptography", "CountersignMessages", "CountersignTelemetry", "DKIM", "HTTPClient", "JobEngine",
+      "ServiceRuntime",
+    ]),
+
+  tests(
+    "Coordination", at: "Coordinator/Coordination",
+    [
+      "CountersignAMQP", "CountersignCryptography", "CountersignMessages", "CountersignTelemetry", "CrashMarks",
+      "PhoneNumbers", "SQLite", "ServiceRuntime",
+    ]),
+
+  tests("Benchmarks", at: "Tools/Benchmarks", ["HTTPClient", "HTTPServer"]),
+  tests(
+    "CommandLine", at: "Tools/CommandLine",
+    ["CountersignMessages", "CountersignTelemetry", "DNS", "Mail", "Push", "ServiceRuntime"]),
+  tests(
+    "Simulation", at: "Tools/Simulation",
+    ["CountersignCryptography", "CountersignTelemetry", "HTTPClient", "HTTPServer"]),
 ]
 
 let package = Package(
   name: "countersign",
-  targets: systemLibraries + libraries + executables + testTargets,
+  products: [
+    // A Swift service's way to send commands and jobs, and to read replies, results and events.
+    .library(name: "CountersignClient", targets: ["CountersignClient", "CountersignMessages"])
+  ],
+  targets: systemLibraries + base + transport + contract + engines + workers + coordinator + tools + programs
+    + testTargets,
   swiftLanguageModes: [.v6],
   cxxLanguageStandard: .cxx17
 )

@@ -1,5 +1,5 @@
-public import AMQP
-public import Messages
+public import CountersignAMQP
+public import CountersignMessages
 
 /// Why a command or a job did not get what it asked for.
 public struct ClientError: Error, Sendable, Hashable {

@@ -1,4 +1,4 @@
-import AMQP
+import CountersignAMQP
 
 /// What the client needs of the broker; a stand-in takes its place in tests.
 protocol ClientTransport: Sendable {

@@ -1,6 +1,6 @@
-import AMQP
-public import Messages
-public import Telemetry
+import CountersignAMQP
+public import CountersignMessages
+public import CountersignTelemetry
 
 extension CountersignClient {
   /// Asks for a phone number to be verified.

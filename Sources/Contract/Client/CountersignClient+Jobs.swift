@@ -1,6 +1,6 @@
-import AMQP
-public import Messages
-public import Telemetry
+import CountersignAMQP
+public import CountersignMessages
+public import CountersignTelemetry
 
 extension CountersignClient {
   /// Enqueues a job and returns when the broker has it. What becomes of it is published to the exchange of the results.

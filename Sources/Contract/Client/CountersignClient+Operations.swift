@@ -1,5 +1,5 @@
-public import Messages
-public import Telemetry
+public import CountersignMessages
+public import CountersignTelemetry
 
 extension CountersignClient {
   /// Gets a receipt for an app, and has the secret that belongs to it pushed to the device.

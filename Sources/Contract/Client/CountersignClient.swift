@@ -1,7 +1,7 @@
-public import AMQP
-public import JOSE
-import Messages
-import Telemetry
+public import CountersignAMQP
+public import CountersignCryptography
+import CountersignMessages
+import CountersignTelemetry
 
 /// Sends commands to the coordinator and jobs to the workers.
 ///

@@ -1,6 +1,6 @@
-public import AMQP
-import Database
-public import Telemetry
+public import CountersignAMQP
+public import CountersignTelemetry
+import SQLite
 
 /// Finds the message that ends the process, and spares those that were taken from the queue beside it.
 ///

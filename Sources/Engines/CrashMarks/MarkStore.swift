@@ -1,5 +1,5 @@
-public import Database
-public import Telemetry
+public import CountersignTelemetry
+public import SQLite
 
 /// A place in which marks outlive a crash.
 public protocol MarkStore: Sendable {

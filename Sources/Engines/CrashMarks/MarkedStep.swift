@@ -1,4 +1,4 @@
-public import AMQP
+public import CountersignAMQP
 
 /// Redelivered messages that are worked on together, and how.
 public struct MarkedStep: Sendable {

@@ -1,5 +1,5 @@
-public import AMQP
-import JOSE
+public import CountersignAMQP
+import CountersignCryptography
 
 /// Identity of a message when it is redelivered: a hash of its queue, its properties and its body.
 ///

@@ -1,5 +1,5 @@
-import Database
 import Glibc
+import SQLite
 
 /// Tells whether the process that wrote a mark still runs.
 ///

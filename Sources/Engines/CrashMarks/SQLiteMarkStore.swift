@@ -1,5 +1,5 @@
-public import Database
-public import Telemetry
+public import CountersignTelemetry
+public import SQLite
 
 /// Marks in a table of an SQLite file: the coordinator's database, the ledger, or a file of their own.
 public final class SQLiteMarkStore: MarkStore {

@@ -1,5 +1,5 @@
+import CountersignEncoding
 import FoundationEssentials
-import GuardedJSON
 public import PhoneNumbers
 public import ServiceRuntime
 

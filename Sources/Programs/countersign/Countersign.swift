@@ -1,8 +1,8 @@
+import CommandLine
+import CountersignTelemetry
 import FoundationEssentials
 import Glibc
-import Operations
 import ServiceRuntime
-import Telemetry
 
 /// The operator's and developer's command line.
 @main

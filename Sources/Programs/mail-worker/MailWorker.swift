@@ -1,6 +1,6 @@
-import RelayMail
+import JobEngine
+import Mail
 import ServiceRuntime
-import WorkerRuntime
 
 /// Takes `mail.relay` jobs from the queue, submits each to a mail server, and reports what became of it.
 @main struct MailWorker {

@@ -1,4 +1,4 @@
-import PushVerification
+import Push
 import ServiceRuntime
 
 /// Takes `push.verify` and `recaptcha.assess` jobs from their queues, pushes and has tokens assessed, and reports what became of it.

@@ -1,6 +1,6 @@
+import JobEngine
+import Revocation
 import ServiceRuntime
-import TokenRevocation
-import WorkerRuntime
 
 /// Takes `apple.revoke` jobs from the queue, has Apple revoke the tokens, and reports what became of it.
 @main struct RevocationWorker {

@@ -1,7 +1,7 @@
+import CountersignTelemetry
 import FoundationEssentials
 import ServiceRuntime
 import Simulation
-import Telemetry
 
 /// Stands in for SMS providers, APNs, reCAPTCHA and Sign in with Apple on a developer's machine.
 @main enum SimulatorCommand {

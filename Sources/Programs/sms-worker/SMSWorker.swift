@@ -1,7 +1,7 @@
-import Messages
-import SMSDispatch
+import CountersignMessages
+import JobEngine
+import SMS
 import ServiceRuntime
-import WorkerRuntime
 
 /// Takes `sms.dispatch` jobs from the queue, sends each through a provider, and reports what became of it.
 @main struct SMSWorker {

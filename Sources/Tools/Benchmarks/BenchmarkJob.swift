@@ -1,7 +1,7 @@
-import AMQP
-import JOSE
-import Messages
-import Telemetry
+import CountersignAMQP
+import CountersignCryptography
+import CountersignMessages
+import CountersignTelemetry
 
 /// The kinds of jobs that a queue is filled with.
 public enum BenchmarkJob: String, CaseIterable, Sendable {

@@ -1,5 +1,5 @@
-public import AMQP
-import Messages
+public import CountersignAMQP
+import CountersignMessages
 
 /// What the broker does when nobody works: the ceiling that a worker's figure is to be held against.
 ///

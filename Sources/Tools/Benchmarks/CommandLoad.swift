@@ -1,7 +1,7 @@
-import AMQP
+import CountersignAMQP
+import CountersignMessages
+import CountersignTelemetry
 import HTTPServer
-import Messages
-import Telemetry
 
 /// Sends commands as a service would, from a process that plays the provider as well: what verifications and proofs of apps have in common.
 struct CommandLoad: Sendable {

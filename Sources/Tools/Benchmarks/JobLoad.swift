@@ -1,7 +1,7 @@
-public import AMQP
-public import JOSE
-import Messages
-import Telemetry
+public import CountersignAMQP
+public import CountersignCryptography
+import CountersignMessages
+import CountersignTelemetry
 
 /// Fills the queue of a worker, and measures how fast they drain it.
 public struct JobLoad: Sendable {

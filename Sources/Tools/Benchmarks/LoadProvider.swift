@@ -1,5 +1,5 @@
+import CountersignEncoding
 import FoundationEssentials
-import GuardedJSON
 import HTTPServer
 import Synchronization
 

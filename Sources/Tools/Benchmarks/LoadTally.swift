@@ -1,4 +1,4 @@
-import Messages
+import CountersignMessages
 import Synchronization
 
 /// What came of the commands of a run.

@@ -1,5 +1,5 @@
-public import AMQP
-import Messages
+public import CountersignAMQP
+import CountersignMessages
 
 /// Proofs of apps: `app.verify`, its receipt, and the silent push that brings the secret, over coordinator and push-worker, with the device in
 /// this process.

@@ -1,4 +1,4 @@
-import AMQP
+import CountersignAMQP
 
 /// Runs a publisher for as long as `body` takes.
 func withRunningPublisher<T: Sendable>(

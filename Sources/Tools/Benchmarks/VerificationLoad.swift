@@ -1,6 +1,6 @@
-public import AMQP
-import Messages
-import Telemetry
+public import CountersignAMQP
+import CountersignMessages
+import CountersignTelemetry
 
 /// Complete verifications: start, message, check, over coordinator and workers, with the provider in this process.
 public struct VerificationLoad: Sendable {

@@ -1,5 +1,5 @@
+import CountersignTelemetry
 import HTTPServer
-import Telemetry
 
 /// What the providers of messages share: the gate, and the store of what they received.
 struct ProviderInbox: Sendable {

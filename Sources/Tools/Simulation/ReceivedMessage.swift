@@ -1,4 +1,4 @@
-import Telemetry
+import CountersignTelemetry
 
 /// A message that a provider has taken.
 struct ReceivedMessage: Sendable, Equatable {

@@ -1,6 +1,6 @@
-import CurlTransport
+import CountersignTelemetry
+import HTTPClient
 import HTTPServer
-import Telemetry
 
 /// Finds who answers a request.
 struct Router: Sendable {

@@ -1,5 +1,5 @@
+public import CountersignTelemetry
 import HTTPServer
-public import Telemetry
 
 /// Stands in for SMS providers, APNs, reCAPTCHA and Sign in with Apple on one port: answers, refuses and fails like them, and shows what it has received.
 ///

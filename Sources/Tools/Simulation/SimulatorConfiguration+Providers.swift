@@ -1,5 +1,5 @@
+import CountersignTelemetry
 import ServiceRuntime
-import Telemetry
 
 extension VonageSettings {
   mutating func read(_ section: ConfigurationSection) {

@@ -1,5 +1,5 @@
+public import CountersignTelemetry
 public import ServiceRuntime
-public import Telemetry
 
 /// The configuration of the executable; `Config/simulator.json5` explains each key.
 public struct SimulatorConfiguration: Configuration {

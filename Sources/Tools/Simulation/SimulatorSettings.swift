@@ -1,4 +1,4 @@
-public import Telemetry
+public import CountersignTelemetry
 
 /// What a simulator is made with.
 public struct SimulatorSettings: Sendable {

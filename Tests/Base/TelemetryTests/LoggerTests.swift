@@ -1,6 +1,6 @@
+import CountersignTelemetry
 import FoundationEssentials
 import Synchronization
-import Telemetry
 import Testing
 
 @Suite struct LoggerTests {

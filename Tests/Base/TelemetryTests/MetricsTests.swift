@@ -1,4 +1,4 @@
-import Telemetry
+import CountersignTelemetry
 import Testing
 
 @Suite struct MetricsTests {

@@ -1,4 +1,4 @@
-import Telemetry
+import CountersignTelemetry
 import Testing
 
 /// Gives numbers one after the other, so that a test knows what comes out.

@@ -1,5 +1,5 @@
+import CountersignTelemetry
 import FoundationEssentials
-import Telemetry
 import Testing
 
 @Suite struct UnixTimeTests {

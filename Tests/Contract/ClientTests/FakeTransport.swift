@@ -1,8 +1,8 @@
-import AMQP
-import Messages
+import CountersignAMQP
+import CountersignMessages
 import Synchronization
 
-@testable import Client
+@testable import CountersignClient
 
 /// A broker that answers as a test says and keeps what it was sent.
 final class FakeTransport: ClientTransport {

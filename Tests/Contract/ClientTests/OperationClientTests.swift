@@ -1,10 +1,10 @@
-import AMQP
-import JOSE
-import Messages
-import Telemetry
+import CountersignAMQP
+import CountersignCryptography
+import CountersignMessages
+import CountersignTelemetry
 import Testing
 
-@testable import Client
+@testable import CountersignClient
 
 @Suite struct OperationClientTests {
   private static let time = UnixTime(seconds: 1_782_907_200)

@@ -1,6 +1,6 @@
+import CountersignMessages
+import CountersignTelemetry
 import FoundationEssentials
-import Messages
-import Telemetry
 import TestSupport
 import Testing
 

@@ -1,7 +1,7 @@
-import Telemetry
+import CountersignTelemetry
 import Testing
 
-@testable import Messages
+@testable import CountersignMessages
 
 @Suite struct PlainJSONTests {
   @Test func members() throws {

@@ -1,5 +1,5 @@
-import Messages
-import Telemetry
+import CountersignMessages
+import CountersignTelemetry
 
 /// Of every message of the contract, bodies that together have every field, and one with as few as there may be.
 struct Sample: Sendable, CustomStringConvertible {

@@ -1,6 +1,6 @@
-import JOSE
-import Messages
-import Telemetry
+import CountersignCryptography
+import CountersignMessages
+import CountersignTelemetry
 import Testing
 
 @Suite struct SealerTests {

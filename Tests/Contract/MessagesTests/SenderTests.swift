@@ -1,5 +1,5 @@
-import AMQP
-import Messages
+import CountersignAMQP
+import CountersignMessages
 import Testing
 
 @Suite("Who sent a message, and where it may be answered")

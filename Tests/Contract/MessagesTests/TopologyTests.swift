@@ -1,4 +1,4 @@
-import Messages
+import CountersignMessages
 import Testing
 
 @Suite struct TopologyTests {

@@ -1,8 +1,8 @@
-import AMQP
-import Database
+import CountersignAMQP
+import CountersignMessages
+import CountersignTelemetry
 import FoundationEssentials
-import Messages
-import Telemetry
+import SQLite
 import Testing
 
 @testable import Coordination

@@ -1,7 +1,7 @@
-import AMQP
-import JOSE
-import Messages
-import Telemetry
+import CountersignAMQP
+import CountersignCryptography
+import CountersignMessages
+import CountersignTelemetry
 import Testing
 
 @testable import Coordination

@@ -1,4 +1,4 @@
-import JOSE
+import CountersignCryptography
 import Testing
 
 @testable import Coordination

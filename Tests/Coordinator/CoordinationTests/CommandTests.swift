@@ -1,10 +1,10 @@
-import AMQP
-import Database
+import CountersignAMQP
+import CountersignCryptography
+import CountersignMessages
+import CountersignTelemetry
 import FoundationEssentials
-import JOSE
-import Messages
 import PhoneNumbers
-import Telemetry
+import SQLite
 import Testing
 
 @testable import Coordination

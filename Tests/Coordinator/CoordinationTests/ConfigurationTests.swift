@@ -1,10 +1,10 @@
-import Database
+import CountersignCryptography
+import CountersignMessages
+import CountersignTelemetry
 import FoundationEssentials
-import JOSE
-import Messages
 import PhoneNumbers
+import SQLite
 import ServiceRuntime
-import Telemetry
 import TestSupport
 import Testing
 

@@ -1,7 +1,7 @@
-import AMQP
-import Database
-import Messages
-import Telemetry
+import CountersignAMQP
+import CountersignMessages
+import CountersignTelemetry
+import SQLite
 import Testing
 
 @testable import Coordination

@@ -1,8 +1,8 @@
-import AMQP
+import CountersignAMQP
+import CountersignMessages
+import CountersignTelemetry
 import CrashMarks
-import Database
-import Messages
-import Telemetry
+import SQLite
 import Testing
 
 @testable import Coordination

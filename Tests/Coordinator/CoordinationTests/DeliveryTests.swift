@@ -1,6 +1,6 @@
-import AMQP
-import Messages
-import Telemetry
+import CountersignAMQP
+import CountersignMessages
+import CountersignTelemetry
 import Testing
 
 @testable import Coordination

@@ -1,10 +1,10 @@
-import AMQP
+import CountersignAMQP
+import CountersignCryptography
+import CountersignMessages
+import CountersignTelemetry
 import FoundationEssentials
-import JOSE
-import Messages
 import PhoneNumbers
 import ServiceRuntime
-import Telemetry
 import Testing
 
 @testable import Coordination

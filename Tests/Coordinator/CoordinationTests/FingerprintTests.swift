@@ -1,8 +1,8 @@
-import AMQP
-import Database
-import JOSE
-import Messages
-import Telemetry
+import CountersignAMQP
+import CountersignCryptography
+import CountersignMessages
+import CountersignTelemetry
+import SQLite
 import Testing
 
 @testable import Coordination

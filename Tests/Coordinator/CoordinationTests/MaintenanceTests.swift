@@ -1,6 +1,6 @@
-import Database
+import CountersignTelemetry
+import SQLite
 import ServiceRuntime
-import Telemetry
 import Testing
 
 @testable import Coordination

@@ -1,9 +1,9 @@
-import AMQP
-import Database
-import Messages
+import CountersignAMQP
+import CountersignMessages
+import CountersignTelemetry
+import SQLite
 import ServiceRuntime
 import Synchronization
-import Telemetry
 import Testing
 
 @testable import Coordination

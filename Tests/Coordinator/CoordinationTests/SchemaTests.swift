@@ -1,7 +1,7 @@
-import Database
+import CountersignMessages
+import CountersignTelemetry
 import FoundationEssentials
-import Messages
-import Telemetry
+import SQLite
 import Testing
 
 @testable import Coordination

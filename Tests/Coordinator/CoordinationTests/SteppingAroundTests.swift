@@ -1,8 +1,8 @@
-import AMQP
-import Database
-import Messages
+import CountersignAMQP
+import CountersignMessages
+import CountersignTelemetry
+import SQLite
 import ServiceRuntime
-import Telemetry
 import Testing
 
 @testable import Coordination

@@ -1,4 +1,4 @@
-import Database
+import SQLite
 import Testing
 
 @testable import Coordination

@@ -1,8 +1,8 @@
-import AMQP
-import Database
+import CountersignAMQP
+import CountersignTelemetry
 import FoundationEssentials
+import SQLite
 import ServiceRuntime
-import Telemetry
 import Testing
 
 @testable import Coordination

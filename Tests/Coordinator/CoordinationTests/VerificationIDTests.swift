@@ -1,5 +1,5 @@
-import JOSE
-import Telemetry
+import CountersignCryptography
+import CountersignTelemetry
 import Testing
 
 @testable import Coordination

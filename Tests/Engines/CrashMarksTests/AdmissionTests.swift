@@ -1,7 +1,7 @@
-import AMQP
-import Database
+import CountersignAMQP
+import CountersignTelemetry
+import SQLite
 import Synchronization
-import Telemetry
 import Testing
 
 @testable import CrashMarks

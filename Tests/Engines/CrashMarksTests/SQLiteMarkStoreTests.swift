@@ -1,7 +1,7 @@
-import AMQP
-import Database
+import CountersignAMQP
+import CountersignTelemetry
 import FoundationEssentials
-import Telemetry
+import SQLite
 import Testing
 
 @testable import CrashMarks

@@ -1,6 +1,6 @@
-import AMQP
+import CountersignAMQP
+import CountersignTelemetry
 import ServiceRuntime
-import Telemetry
 import Testing
 
 @Suite struct BrokerTests {

@@ -1,5 +1,5 @@
+import CountersignTelemetry
 import ServiceRuntime
-import Telemetry
 import Testing
 
 private enum Rule: String, CaseIterable {

@@ -1,7 +1,7 @@
-import CurlTransport
+import CountersignTelemetry
+import HTTPClient
 import HTTPServer
 import ServiceRuntime
-import Telemetry
 import Testing
 
 @Suite struct HealthTests {
@@ -26,7 +26,7 @@ import Testing
     ).content.common
     let service = try HealthService(configuration.http, health: HealthRegistry(), metrics: MetricsRegistry())
     let url = "http://127.0.0.1:\(service.port)"
-    let client = try CurlTransport()
+    let client = try HTTPClient()
     func status(_ method: String, _ path: String, _ body: [UInt8]? = nil) async throws -> Int {
       try await client.send(
         HTTPRequest(method: method, url: url + path, body: body, timeouts: HTTPTimeouts(total: .seconds(50)))

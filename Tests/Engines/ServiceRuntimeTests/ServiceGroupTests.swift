@@ -1,6 +1,6 @@
+import CountersignTelemetry
 import ServiceRuntime
 import Synchronization
-import Telemetry
 import Testing
 
 /// A service that notes what is done to it and ends when it is told.

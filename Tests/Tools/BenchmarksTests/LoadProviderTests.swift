@@ -1,4 +1,4 @@
-import CurlTransport
+import HTTPClient
 import HTTPServer
 import Testing
 
@@ -10,7 +10,7 @@ import Testing
     _ provider: LoadProvider, _ method: String, _ path: String, _ body: String
   ) async throws -> Int {
     let server = try provider.listen(port: 0)
-    let transport = try CurlTransport()
+    let transport = try HTTPClient()
     let response = try await transport.send(
       HTTPRequest(method: method, url: "http://127.0.0.1:\(server.port)\(path)", body: Array(body.utf8)))
     await transport.shutdown()

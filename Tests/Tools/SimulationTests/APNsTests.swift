@@ -1,6 +1,6 @@
-import CurlTransport
-import JOSE
-import Telemetry
+import CountersignCryptography
+import CountersignTelemetry
+import HTTPClient
 import Testing
 
 @Suite(.timeLimit(.minutes(1)))

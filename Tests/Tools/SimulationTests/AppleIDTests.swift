@@ -1,5 +1,5 @@
-import CurlTransport
-import Telemetry
+import CountersignTelemetry
+import HTTPClient
 import Testing
 
 @Suite(.timeLimit(.minutes(1)))

@@ -1,5 +1,5 @@
+import CountersignTelemetry
 import Simulation
-import Telemetry
 import Testing
 
 @Suite(.timeLimit(.minutes(1)))

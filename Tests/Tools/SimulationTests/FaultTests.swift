@@ -1,4 +1,4 @@
-import CurlTransport
+import HTTPClient
 import Synchronization
 import Testing
 

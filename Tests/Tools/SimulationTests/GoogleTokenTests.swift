@@ -1,6 +1,6 @@
-import CurlTransport
-import JOSE
-import Telemetry
+import CountersignCryptography
+import CountersignTelemetry
+import HTTPClient
 import Testing
 
 /// Google's token endpoint, and what its tokens open.

@@ -1,5 +1,5 @@
-import CurlTransport
-import Telemetry
+import CountersignTelemetry
+import HTTPClient
 import Testing
 
 /// Vonage and MessageBird are as strict as they are known to be.

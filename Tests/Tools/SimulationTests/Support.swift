@@ -1,14 +1,14 @@
-import CurlTransport
+import CountersignCryptography
+import CountersignTelemetry
 import FoundationEssentials
-import JOSE
+import HTTPClient
 import Simulation
-import Telemetry
 import Testing
 
 /// A simulator and a client of it.
 struct Bench {
   let simulator: Simulator
-  let transport: CurlTransport
+  let transport: HTTPClient
   let clock: ManualClock
   let settings: SimulatorSettings
 
@@ -30,7 +30,7 @@ struct Bench {
     settings.recaptcha.assessesPhoneFraud = phoneFraud
     let clock = ManualClock()
     let bench = Bench(
-      simulator: try Simulator(settings, clock: clock, random: random), transport: try CurlTransport(),
+      simulator: try Simulator(settings, clock: clock, random: random), transport: try HTTPClient(),
       clock: clock, settings: settings)
     do { try await body(bench) } catch {
       await bench.stop()

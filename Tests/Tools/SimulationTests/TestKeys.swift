@@ -1,6 +1,6 @@
+import CountersignCryptography
+import CountersignTelemetry
 import FoundationEssentials
-import JOSE
-import Telemetry
 import Testing
 
 /// Keys made for these tests.

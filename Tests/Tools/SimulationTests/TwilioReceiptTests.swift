@@ -1,8 +1,8 @@
+import CountersignCryptography
+import CountersignTelemetry
 import HTTPServer
-import JOSE
 import Simulation
 import Synchronization
-import Telemetry
 import Testing
 
 @Suite(.timeLimit(.minutes(1)))

@@ -1,6 +1,6 @@
-import CurlTransport
+import CountersignTelemetry
+import HTTPClient
 import Simulation
-import Telemetry
 import Testing
 
 @Suite(.timeLimit(.minutes(1)))

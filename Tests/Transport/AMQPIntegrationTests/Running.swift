@@ -1,4 +1,4 @@
-import AMQP
+import CountersignAMQP
 
 /// Lends a running publisher, which is stopped afterwards.
 func withPublisher<R: Sendable>(

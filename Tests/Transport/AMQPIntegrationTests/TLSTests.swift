@@ -1,4 +1,4 @@
-import AMQP
+import CountersignAMQP
 import Foundation
 import Testing
 

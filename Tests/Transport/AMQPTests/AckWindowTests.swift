@@ -1,6 +1,6 @@
 import Testing
 
-@testable import AMQP
+@testable import CountersignAMQP
 
 struct AckWindowTests {
   private func window(_ count: UInt64) -> AckWindow {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import AMQP
+@testable import CountersignAMQP
 
 struct BackoffTests {
   private let bounds = ConnectionOptions.ReconnectDelay(min: .milliseconds(200), max: .seconds(15))

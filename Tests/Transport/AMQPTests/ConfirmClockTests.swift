@@ -1,6 +1,6 @@
 import Testing
 
-@testable import AMQP
+@testable import CountersignAMQP
 
 struct ConfirmClockTests {
   private let start = ContinuousClock.now

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import AMQP
+@testable import CountersignAMQP
 
 struct ConfirmTrackerTests {
   private func tracker(_ entries: String...) -> ConfirmTracker<String> {

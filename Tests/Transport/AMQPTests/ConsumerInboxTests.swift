@@ -1,6 +1,6 @@
 import Testing
 
-@testable import AMQP
+@testable import CountersignAMQP
 
 struct ConsumerInboxTests {
   private func deliveries(_ numbers: ClosedRange<UInt64>) -> [Delivery] {

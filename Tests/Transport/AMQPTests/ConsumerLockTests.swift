@@ -1,6 +1,6 @@
 import Testing
 
-@testable import AMQP
+@testable import CountersignAMQP
 
 @Suite struct ConsumerLockTests {
   private let lock = ConsumerLock(queue: "c.lock", consumed: "c")

@@ -1,7 +1,7 @@
 import Synchronization
 import Testing
 
-@testable import AMQP
+@testable import CountersignAMQP
 
 private final class Count: Sendable {
   private let count = Atomic(0)

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import AMQP
+@testable import CountersignAMQP
 
 struct FrameAssemblerTests {
   private let start = FrameAssembler.Start.delivery(

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import AMQP
+@testable import CountersignAMQP
 
 struct InboxTests {
   private func ticket(_ name: String) -> PublishTicket {

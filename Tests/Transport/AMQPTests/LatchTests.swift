@@ -1,6 +1,6 @@
 import Testing
 
-@testable import AMQP
+@testable import CountersignAMQP
 
 @Suite("Latch") struct LatchTests {
   @Test("A wait ends when its limit is over before it has begun", .timeLimit(.minutes(1)))

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import AMQP
+@testable import CountersignAMQP
 
 struct MessageLimitsTests {
   private let long = String(repeating: "x", count: 256)

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import AMQP
+@testable import CountersignAMQP
 
 @Suite struct PropertyDecoderTests {
   private func read(_ bytes: [UInt8], _ decoder: inout PropertyDecoder) -> String? {

@@ -1,7 +1,7 @@
 import Synchronization
 import Testing
 
-@testable import AMQP
+@testable import CountersignAMQP
 
 struct PublishTicketTests {
   private let batch = (0..<3).map { Publication(message: Message(messageID: "\($0)"), exchange: "", routingKey: "k") }

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import AMQP
+@testable import CountersignAMQP
 
 struct RingBufferTests {
   @Test func itKeepsTheOrderWhileItWrapsAndGrows() {

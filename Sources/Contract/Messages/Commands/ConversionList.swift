@@ -1,4 +1,4 @@
-public import Telemetry
+public import CountersignTelemetry
 
 /// How many of the codes that were sent came back: the reply to `conversion.list`.
 public struct ConversionList: MessageBody, Hashable {

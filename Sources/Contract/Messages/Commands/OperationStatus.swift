@@ -1,4 +1,4 @@
-public import Telemetry
+public import CountersignTelemetry
 
 /// Where an operation stands: the reply to `operation.status`.
 public struct OperationStatus: MessageBody {

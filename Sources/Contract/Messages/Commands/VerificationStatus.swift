@@ -1,4 +1,4 @@
-public import Telemetry
+public import CountersignTelemetry
 
 /// Where a verification stands: the reply to `verification.status`.
 public struct VerificationStatus: MessageBody {

@@ -1,5 +1,5 @@
+import CountersignEncoding
 import FoundationEssentials
-import GuardedJSON
 
 /// The JSON of bodies: compact, slashes not escaped, keys in no order.
 enum ContractJSON {

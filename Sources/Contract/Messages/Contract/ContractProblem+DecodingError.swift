@@ -1,5 +1,5 @@
-import GuardedJSON
-import Telemetry
+import CountersignEncoding
+import CountersignTelemetry
 
 extension ContractProblem {
   init(_ error: any Error) {

@@ -1,4 +1,4 @@
-import Telemetry
+import CountersignTelemetry
 
 /// A field that is one of a few words, all of which a receiver has to understand.
 public protocol ContractWord: RawRepresentable, CaseIterable, Codable, Sendable, Hashable where RawValue == String {}

@@ -1,4 +1,4 @@
-package import Telemetry
+package import CountersignTelemetry
 
 /// Writes one JSON object, field by field.
 ///

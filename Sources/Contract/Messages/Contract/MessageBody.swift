@@ -1,4 +1,4 @@
-public import Telemetry
+public import CountersignTelemetry
 
 /// The body of a message of the contract.
 public protocol MessageBody: Codable, Sendable {

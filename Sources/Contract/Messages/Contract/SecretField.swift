@@ -1,4 +1,4 @@
-public import Telemetry
+public import CountersignTelemetry
 
 /// A field that holds a secret (`code`, `secret`, a token), in the clear or sealed.
 ///

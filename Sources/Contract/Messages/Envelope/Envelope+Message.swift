@@ -1,5 +1,5 @@
-public import AMQP
-import Telemetry
+public import CountersignAMQP
+import CountersignTelemetry
 
 extension Envelope {
   /// Reads the envelope of a message that was delivered. The body is not looked at, but for its size.

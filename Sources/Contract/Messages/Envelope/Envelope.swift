@@ -1,4 +1,4 @@
-public import Telemetry
+public import CountersignTelemetry
 
 /// What is written on a message: everything of the contract that is not in its body.
 public struct Envelope: Sendable, Hashable {

@@ -1,5 +1,5 @@
-public import AMQP
-public import Telemetry
+public import CountersignAMQP
+public import CountersignTelemetry
 
 extension Message {
   /// The message as it can be published again by another user through another exchange.

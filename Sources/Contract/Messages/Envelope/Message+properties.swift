@@ -1,4 +1,4 @@
-public import AMQP
+public import CountersignAMQP
 
 extension Message {
   /// Checks what the broker lets pass: properties that are no UTF-8, IDs with control characters, headers that could not be published again.

@@ -1,4 +1,4 @@
-import Telemetry
+import CountersignTelemetry
 
 /// The headers of the contract.
 public enum MessageHeader {

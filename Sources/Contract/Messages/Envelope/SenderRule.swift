@@ -1,4 +1,4 @@
-public import AMQP
+public import CountersignAMQP
 
 /// Resolution of a message's sender: the user of the broker that it came from, whoever has published it again since.
 ///

@@ -1,4 +1,4 @@
-public import Telemetry
+public import CountersignTelemetry
 
 /// The push with the secret of a receipt was not delivered: the event `app.unverified`. The app had better fall back to reCAPTCHA
 /// now: its secret will not come.

@@ -1,4 +1,4 @@
-public import Telemetry
+public import CountersignTelemetry
 
 /// An app has proven itself: the event `app.verified`. Told once of a receipt, and once of each reCAPTCHA token.
 public struct AppVerified: Event, Hashable {

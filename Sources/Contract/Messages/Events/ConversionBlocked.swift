@@ -1,4 +1,4 @@
-public import Telemetry
+public import CountersignTelemetry
 
 /// Too few of the codes that were sent to a prefix or a region came back, so nothing is sent there for a while: the event
 /// `conversion.blocked`. Somebody may be pumping traffic, or messages do not arrive.

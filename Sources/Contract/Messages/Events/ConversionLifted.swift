@@ -1,4 +1,4 @@
-public import Telemetry
+public import CountersignTelemetry
 
 /// An operator has lifted a block: the event `conversion.lifted`, and the reply to `conversion.lift`. A block that ends by itself is
 /// not told of.

@@ -1,4 +1,4 @@
-public import Telemetry
+public import CountersignTelemetry
 
 /// An operation has done what it was for: the event `operation.completed`.
 public struct OperationCompleted: Event, Hashable {

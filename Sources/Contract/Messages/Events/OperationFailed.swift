@@ -1,4 +1,4 @@
-public import Telemetry
+public import CountersignTelemetry
 
 /// An operation has not done what it was for, or nobody knows whether it has: the event `operation.failed`.
 public struct OperationFailed: Event, Hashable {

@@ -1,4 +1,4 @@
-public import Telemetry
+public import CountersignTelemetry
 
 /// An operation is under way: the reply to `revocation.start` and the event `operation.started`.
 public struct OperationStarted: Event, Hashable {

@@ -1,4 +1,4 @@
-public import Telemetry
+public import CountersignTelemetry
 
 /// The number is proven: the reply to `verification.check` and the event `verification.approved`.
 ///

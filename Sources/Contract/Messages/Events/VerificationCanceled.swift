@@ -1,4 +1,4 @@
-public import Telemetry
+public import CountersignTelemetry
 
 /// The caller ended it: the reply to `verification.cancel` and the event `verification.canceled`.
 public struct VerificationCanceled: Event, Hashable {

@@ -1,4 +1,4 @@
-public import Telemetry
+public import CountersignTelemetry
 
 /// The message with the code reached the handset: the event `verification.delivered`.
 public struct VerificationDelivered: Event, Hashable {

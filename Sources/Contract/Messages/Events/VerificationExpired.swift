@@ -1,4 +1,4 @@
-public import Telemetry
+public import CountersignTelemetry
 
 /// The time ran out: the event `verification.expired`.
 public struct VerificationExpired: Event, Hashable {

@@ -1,4 +1,4 @@
-public import Telemetry
+public import CountersignTelemetry
 
 /// No message could be sent, or the code was guessed at too often: the event `verification.failed`.
 public struct VerificationFailed: Event, Hashable {

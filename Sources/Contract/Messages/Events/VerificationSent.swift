@@ -1,4 +1,4 @@
-public import Telemetry
+public import CountersignTelemetry
 
 /// A provider took the message with the code: the event `verification.sent`.
 public struct VerificationSent: Event, Hashable {

@@ -1,4 +1,4 @@
-public import Telemetry
+public import CountersignTelemetry
 
 /// A verification lives: the reply to `verification.start` and the event `verification.started`.
 public struct VerificationStarted: Event, Hashable {

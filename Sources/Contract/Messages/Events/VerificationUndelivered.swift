@@ -1,4 +1,4 @@
-public import Telemetry
+public import CountersignTelemetry
 
 /// The message with the code will not reach the handset: the event `verification.undelivered`.
 ///

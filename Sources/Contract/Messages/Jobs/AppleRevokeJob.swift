@@ -1,4 +1,4 @@
-public import Telemetry
+public import CountersignTelemetry
 
 /// Asks for the tokens of a Sign in with Apple to be revoked: `apple.revoke`.
 public struct AppleRevokeJob: Job, Hashable {

@@ -1,4 +1,4 @@
-import Telemetry
+import CountersignTelemetry
 
 /// What an app has of a user's Sign in with Apple: in the JSON exactly one of the fields `authorizationCode`, `refreshToken` and
 /// `accessToken`. Sealed in a job, its recipient is the app.

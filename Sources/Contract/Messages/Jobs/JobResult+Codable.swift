@@ -1,4 +1,4 @@
-import Telemetry
+import CountersignTelemetry
 
 extension JobResult: Codable {
   private enum Field: String, CaseIterable {

@@ -1,4 +1,4 @@
-import Telemetry
+import CountersignTelemetry
 
 extension JobResult {
   /// Nil: anything is not as it should be, which the decoder will say, or is beyond what is read here.

@@ -1,4 +1,4 @@
-public import Telemetry
+public import CountersignTelemetry
 
 /// A worker's report of what became of a job.
 ///

@@ -1,4 +1,4 @@
-public import Telemetry
+public import CountersignTelemetry
 
 /// Asks for a mail to be sent: `mail.relay`.
 public struct MailRelayJob: Job, Hashable {

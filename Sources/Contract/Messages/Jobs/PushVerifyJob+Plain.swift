@@ -1,4 +1,4 @@
-import Telemetry
+import CountersignTelemetry
 
 extension PushVerifyJob {
   public init(json: [UInt8]) throws(ContractProblem) {

@@ -1,4 +1,4 @@
-public import Telemetry
+public import CountersignTelemetry
 
 /// Asks for the secret of a receipt to be pushed to a device, silently: `push.verify`.
 public struct PushVerifyJob: Job, Hashable {

@@ -1,4 +1,4 @@
-public import Telemetry
+public import CountersignTelemetry
 
 /// Asks for a reCAPTCHA token to be assessed: `recaptcha.assess`.
 public struct RecaptchaAssessJob: Job, Hashable {

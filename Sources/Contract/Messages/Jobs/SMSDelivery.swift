@@ -1,4 +1,4 @@
-public import Telemetry
+public import CountersignTelemetry
 
 /// What a provider reports later of a message that it took: `sms.delivery.result`.
 ///

@@ -1,4 +1,4 @@
-import Telemetry
+import CountersignTelemetry
 
 extension SMSDispatchJob {
   public init(json: [UInt8]) throws(ContractProblem) {

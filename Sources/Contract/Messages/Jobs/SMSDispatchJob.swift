@@ -1,4 +1,4 @@
-public import Telemetry
+public import CountersignTelemetry
 
 /// Asks for an SMS to be sent: `sms.dispatch`.
 public struct SMSDispatchJob: Job, Hashable {

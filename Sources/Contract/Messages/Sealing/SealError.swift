@@ -1,4 +1,4 @@
-import Telemetry
+import CountersignTelemetry
 
 /// Why a secret cannot be sealed or opened. Safe to log and to send back.
 public enum SealError: Error, Sendable, Hashable {

@@ -1,5 +1,5 @@
-public import JOSE
-public import Telemetry
+public import CountersignCryptography
+public import CountersignTelemetry
 
 /// Seals secrets into messages and opens them again.
 ///

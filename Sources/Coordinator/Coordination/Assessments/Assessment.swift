@@ -1,4 +1,4 @@
-import Telemetry
+import CountersignTelemetry
 
 /// A reCAPTCHA token that somebody has to judge before its request goes on.
 ///

@@ -1,6 +1,6 @@
-import Database
-import Messages
-import Telemetry
+import CountersignMessages
+import CountersignTelemetry
+import SQLite
 
 /// Ends assessments: by a worker's report, or because none came in time. What waited goes on, or is answered.
 struct AssessmentHandler: Sendable {

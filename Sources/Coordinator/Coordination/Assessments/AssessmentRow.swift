@@ -1,5 +1,5 @@
-import Database
-import Telemetry
+import CountersignTelemetry
+import SQLite
 
 /// An assessment as a row of its table.
 enum AssessmentRow {

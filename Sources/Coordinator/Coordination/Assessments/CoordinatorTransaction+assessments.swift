@@ -1,6 +1,6 @@
-import Database
-import Messages
-import Telemetry
+import CountersignMessages
+import CountersignTelemetry
+import SQLite
 
 extension CoordinatorTransaction {
   func assessment(_ id: String) throws(DatabaseError) -> Stored<Assessment>? {

@@ -1,4 +1,4 @@
-import Messages
+import CountersignMessages
 
 /// A start that waits for its proof: what is needed to go on with it as if it had just come.
 struct WaitingStart: Sendable, Hashable, Codable {

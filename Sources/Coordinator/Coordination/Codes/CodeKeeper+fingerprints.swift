@@ -1,4 +1,4 @@
-import JOSE
+import CountersignCryptography
 
 // Fingerprints of commands: they tell one order from another under the same sender and `message_id`.
 

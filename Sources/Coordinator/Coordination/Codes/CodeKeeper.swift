@@ -1,4 +1,4 @@
-import JOSE
+import CountersignCryptography
 
 /// Makes codes, makes them again, and compares them.
 ///

@@ -1,4 +1,4 @@
-import JOSE
+import CountersignCryptography
 
 /// The secret that codes are made from and compared with. It is not in the database.
 public struct Pepper: Sendable, CustomStringConvertible, CustomReflectable {

@@ -1,5 +1,5 @@
-import JOSE
-import Telemetry
+import CountersignCryptography
+import CountersignTelemetry
 
 /// IDs of verifications and of what else the coordinator is asked for: 48 bits of time in milliseconds and 128 random bits, base64url, 30
 /// characters. Whoever has one may check codes, so it cannot be guessed.

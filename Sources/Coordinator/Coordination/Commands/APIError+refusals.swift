@@ -1,6 +1,6 @@
+import CountersignMessages
+import CountersignTelemetry
 import CrashMarks
-import Messages
-import Telemetry
 
 // Which code a refusal gets. The codes are a fixed list that app SDKs map; what cannot be told apart by code is told
 // apart by message.

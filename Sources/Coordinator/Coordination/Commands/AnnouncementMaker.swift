@@ -1,5 +1,5 @@
-import Messages
-import Telemetry
+import CountersignMessages
+import CountersignTelemetry
 
 /// The events that tell of a verification.
 struct AnnouncementMaker: Sendable {

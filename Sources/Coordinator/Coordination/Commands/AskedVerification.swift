@@ -1,5 +1,5 @@
-import Messages
-import Telemetry
+import CountersignMessages
+import CountersignTelemetry
 
 /// A verification together with the handle that was asked about.
 struct AskedVerification: Sendable, Hashable {

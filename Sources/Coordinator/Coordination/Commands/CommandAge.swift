@@ -1,5 +1,5 @@
-import Messages
-import Telemetry
+import CountersignMessages
+import CountersignTelemetry
 
 /// Age of a command, by the `timestamp` of its sender's clock.
 ///

@@ -1,4 +1,4 @@
-import Messages
+import CountersignMessages
 
 /// What a command is answered with.
 struct CommandAnswer: Sendable, Hashable {

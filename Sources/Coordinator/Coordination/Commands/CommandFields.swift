@@ -1,4 +1,4 @@
-import Messages
+import CountersignMessages
 
 /// Bounds of the fields of commands that say who asks, for whom and what for.
 enum CommandFields {

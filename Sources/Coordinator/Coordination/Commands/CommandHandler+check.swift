@@ -1,6 +1,6 @@
-import Database
-import Messages
-import Telemetry
+import CountersignMessages
+import CountersignTelemetry
+import SQLite
 
 // Commands about a verification that was started: by the ID of one of its handles.
 extension CommandHandler {

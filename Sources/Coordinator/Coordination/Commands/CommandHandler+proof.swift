@@ -1,7 +1,7 @@
-import Database
-import Messages
+import CountersignMessages
+import CountersignTelemetry
 import PhoneNumbers
-import Telemetry
+import SQLite
 
 extension CommandHandler {
   /// Starts a verification whose request has something to show for its app.

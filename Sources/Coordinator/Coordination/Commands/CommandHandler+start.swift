@@ -1,7 +1,7 @@
-import Database
-import Messages
+import CountersignMessages
+import CountersignTelemetry
 import PhoneNumbers
-import Telemetry
+import SQLite
 
 // Starts: of a new verification, of one that its requester has already, and of one that others have.
 extension CommandHandler {

@@ -1,7 +1,7 @@
-import Database
-import Messages
+import CountersignMessages
+import CountersignTelemetry
 import PhoneNumbers
-import Telemetry
+import SQLite
 
 /// Carries commands out, inside a transaction.
 struct CommandHandler: Sendable {

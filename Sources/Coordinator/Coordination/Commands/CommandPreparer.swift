@@ -1,7 +1,7 @@
-import JOSE
-import Messages
+import CountersignCryptography
+import CountersignMessages
+import CountersignTelemetry
 import PhoneNumbers
-import Telemetry
 
 /// Reads commands and judges them as far as the configuration goes. No I/O: all that is slow and needs no transaction is
 /// done here, before it.

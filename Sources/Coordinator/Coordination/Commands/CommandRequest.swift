@@ -1,7 +1,7 @@
-import JOSE
-import Messages
+import CountersignCryptography
+import CountersignMessages
+import CountersignTelemetry
 import PhoneNumbers
-import Telemetry
 
 /// A command that was read, judged as far as the configuration goes, and prepared for its transaction.
 struct CommandRequest: Sendable {

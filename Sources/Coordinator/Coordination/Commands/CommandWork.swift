@@ -1,7 +1,7 @@
-import AMQP
-import Database
-import Messages
-import Telemetry
+import CountersignAMQP
+import CountersignMessages
+import CountersignTelemetry
+import SQLite
 
 /// The queue of the commands.
 struct CommandWork: BatchWork {

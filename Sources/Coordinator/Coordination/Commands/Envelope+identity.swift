@@ -1,4 +1,4 @@
-import Messages
+import CountersignMessages
 
 extension Envelope {
   /// The envelope of a command with its sender in `userID`, whoever has published it again since: rights and identity go by that.

@@ -1,4 +1,4 @@
-import Messages
+import CountersignMessages
 
 // The bodies that every verification has, written by hand; see JSONText. Fields are those of the contract, in its order.
 

@@ -1,4 +1,4 @@
-import Messages
+import CountersignMessages
 
 /// The form of a BCP 47 tag; which languages there are is the workers' business.
 enum LanguageTag {

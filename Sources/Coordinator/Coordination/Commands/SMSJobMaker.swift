@@ -1,6 +1,6 @@
-import JOSE
-import Messages
-import Telemetry
+import CountersignCryptography
+import CountersignMessages
+import CountersignTelemetry
 
 /// Makes the jobs that send a verification's code.
 struct SMSJobMaker: Sendable {

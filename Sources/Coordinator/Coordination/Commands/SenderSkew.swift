@@ -1,6 +1,6 @@
-import Messages
+import CountersignMessages
+import CountersignTelemetry
 import Synchronization
-import Telemetry
 
 /// Measures by sender how far the timestamps of its commands are from the time here.
 struct SenderSkew: Sendable {

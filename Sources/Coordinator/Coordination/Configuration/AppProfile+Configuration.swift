@@ -1,6 +1,6 @@
+import CountersignTelemetry
 import PhoneNumbers
 import ServiceRuntime
-import Telemetry
 
 extension AppProfile {
   /// - Parameter section: the top of the configuration.

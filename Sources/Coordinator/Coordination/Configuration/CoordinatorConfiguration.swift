@@ -1,8 +1,8 @@
-public import Database
-import JOSE
-import Messages
+import CountersignCryptography
+import CountersignMessages
+import CountersignTelemetry
+public import SQLite
 public import ServiceRuntime
-import Telemetry
 
 /// What the coordinator is configured with; `Config/coordinator.json5` explains each key.
 public struct CoordinatorConfiguration: ProcessConfiguration {

@@ -1,4 +1,4 @@
-import Messages
+import CountersignMessages
 import NumberRules
 import PhoneNumbers
 import ServiceRuntime

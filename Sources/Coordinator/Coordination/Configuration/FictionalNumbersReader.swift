@@ -1,7 +1,7 @@
+import CountersignTelemetry
 import FoundationEssentials
 import ServiceRuntime
 import Synchronization
-import Telemetry
 
 /// Reads the fictional numbers again when the configuration file has changed. All of the file has to be valid; otherwise everything stays as
 /// it is. Nothing else of it is taken before a restart.

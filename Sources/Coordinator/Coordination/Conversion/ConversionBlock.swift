@@ -1,4 +1,4 @@
-import Telemetry
+import CountersignTelemetry
 
 /// That nothing is sent to a prefix or a region for a while.
 struct ConversionBlock: Sendable, Hashable {

@@ -1,4 +1,4 @@
-import Telemetry
+import CountersignTelemetry
 
 /// How a verification ended for which a message was sent: what the conversion is counted from.
 struct ConversionEnding: Sendable, Hashable {

@@ -1,4 +1,4 @@
-import Telemetry
+import CountersignTelemetry
 
 /// Watches how many codes come back, for each prefix and each region, and says when there are too few. A plain value without I/O.
 ///

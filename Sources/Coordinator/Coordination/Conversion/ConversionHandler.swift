@@ -1,6 +1,6 @@
-import Database
-import Messages
-import Telemetry
+import CountersignMessages
+import CountersignTelemetry
+import SQLite
 
 /// Answers the operators' commands about the conversion.
 struct ConversionHandler: Sendable {

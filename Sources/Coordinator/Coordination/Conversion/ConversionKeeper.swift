@@ -1,7 +1,7 @@
-import Database
-import Messages
+import CountersignMessages
+import CountersignTelemetry
+import SQLite
 import Synchronization
-import Telemetry
 
 /// The guard of the process, shared by the pipelines and the maintenance.
 ///

@@ -1,5 +1,5 @@
-import Database
-import Telemetry
+import CountersignTelemetry
+import SQLite
 
 /// Brings back, at a start, what the process before knew of the conversion: blocks and outages from their tables, the windows from the
 /// verifications that have ended. The time in which there was no process is an outage, too.

@@ -1,4 +1,4 @@
-import Telemetry
+import CountersignTelemetry
 
 /// What is measured of the conversion. Regions are a label, being few; prefixes are not.
 struct ConversionMetrics: Sendable {

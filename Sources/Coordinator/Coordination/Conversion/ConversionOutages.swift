@@ -1,4 +1,4 @@
-import Telemetry
+import CountersignTelemetry
 
 /// A time in which nobody could give a code back: the coordinator was down, or the broker away, or the database took nothing.
 struct ConversionOutage: Sendable, Hashable {

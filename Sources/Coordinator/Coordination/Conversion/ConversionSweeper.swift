@@ -1,6 +1,6 @@
-import Database
-import Messages
-import Telemetry
+import CountersignMessages
+import CountersignTelemetry
+import SQLite
 
 /// Stores what was blocked and tells of it, and deletes blocks that make no difference any more.
 final class ConversionSweeper: Sendable {

@@ -1,5 +1,5 @@
-import Database
-import Telemetry
+import CountersignTelemetry
+import SQLite
 
 extension CoordinatorTransaction {
   private static let columns = "scope, key, region, blocked_at, until, lifted_at, sent, verified"

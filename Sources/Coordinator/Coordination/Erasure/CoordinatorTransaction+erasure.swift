@@ -1,4 +1,4 @@
-import Database
+import SQLite
 
 // Operators erase a number now and then, so the tables are searched from end to end: an index for it would cost a page for each start.
 extension CoordinatorTransaction {

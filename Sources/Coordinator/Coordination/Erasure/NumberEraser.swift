@@ -1,6 +1,6 @@
-import Database
-import Messages
-import Telemetry
+import CountersignMessages
+import CountersignTelemetry
+import SQLite
 
 /// Erases what the coordinator holds about a number: `number.forget`.
 struct NumberEraser: Sendable {

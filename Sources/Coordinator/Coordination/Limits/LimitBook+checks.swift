@@ -1,4 +1,4 @@
-import Telemetry
+import CountersignTelemetry
 
 /// A code that somebody gives back, as the limits see it.
 struct LimitedCheck: Sendable, Hashable {

@@ -1,4 +1,4 @@
-import Telemetry
+import CountersignTelemetry
 
 extension LimitBook {
   /// Counts a receipt for a device, for the address that asks, for the app, and in all.

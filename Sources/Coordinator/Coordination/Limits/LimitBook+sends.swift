@@ -1,4 +1,4 @@
-import Telemetry
+import CountersignTelemetry
 
 extension LimitBook {
   /// The limit that a message would run into, which is not counted: nothing is spent on a request that will be refused.

@@ -1,4 +1,4 @@
-import Telemetry
+import CountersignTelemetry
 
 /// Where counts are kept while a batch is worked on.
 protocol UsageStore {

@@ -1,4 +1,4 @@
-import Telemetry
+import CountersignTelemetry
 
 /// Which limit was reached, and how long that will last.
 struct LimitRefusal: Sendable, Hashable {

@@ -1,4 +1,4 @@
-import Telemetry
+import CountersignTelemetry
 
 /// One limit for one subject: so many times within so long a window.
 struct LimitRule: Sendable, Hashable {

@@ -1,4 +1,4 @@
-import JOSE
+import CountersignCryptography
 
 /// Name under which something is counted.
 struct LimitSubject: Sendable, Hashable {

@@ -1,4 +1,4 @@
-import Telemetry
+import CountersignTelemetry
 
 /// How often something happened within the last so many seconds.
 ///

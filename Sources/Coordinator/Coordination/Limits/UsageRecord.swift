@@ -1,4 +1,4 @@
-import Telemetry
+import CountersignTelemetry
 
 /// The counts of one subject: a number, an address, a prefix, a country, everybody.
 ///

@@ -1,6 +1,6 @@
-import Database
-import Messages
-import Telemetry
+import CountersignMessages
+import CountersignTelemetry
+import SQLite
 
 /// Ends verifications whose time is over, and deletes those that nobody needs any more. Deadlines are rows that are due, so they
 /// survive every restart and cost nothing while they wait.

@@ -1,5 +1,5 @@
-import Database
-import Telemetry
+import CountersignTelemetry
+import SQLite
 
 /// Deals with rows that are due, all in one transaction. When one of them cannot be read or dealt with, each has one of its own, and that one
 /// is stepped around: it must not keep the others.

@@ -1,5 +1,5 @@
-import Database
-import Telemetry
+import CountersignTelemetry
+import SQLite
 
 /// Does, once a second, what no delivery asks for: ends what is due, publishes what was left over, deletes what is old.
 final class MaintenanceLoop: Sendable {

@@ -1,6 +1,6 @@
-import Database
+import CountersignTelemetry
+import SQLite
 import Synchronization
-import Telemetry
 
 /// Deletes recorded replies and counts that are too old to matter, a bounded number at a time.
 final class Purger: Sendable {

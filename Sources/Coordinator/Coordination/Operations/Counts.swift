@@ -1,4 +1,4 @@
-import Messages
+import CountersignMessages
 
 /// What became of a proof, for the metrics.
 struct ProofCount: Sendable, Hashable {

@@ -1,4 +1,4 @@
-import Telemetry
+import CountersignTelemetry
 
 /// IDs of jobs: `<what it is for>.<kind>.<number>`, the same whenever the job is made, so that it is carried out once.
 struct JobName: Sendable, Hashable {

@@ -1,4 +1,4 @@
-import Messages
+import CountersignMessages
 
 /// What the parts that deal with proofs and revocations share.
 struct OperationKit: Sendable {

@@ -1,6 +1,6 @@
-import Database
-import Messages
-import Telemetry
+import CountersignMessages
+import CountersignTelemetry
+import SQLite
 
 /// Answers `operation.status`: of a revocation, or of the receipt of an app.
 struct OperationLookup: Sendable {

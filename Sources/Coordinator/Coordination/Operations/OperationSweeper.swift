@@ -1,5 +1,5 @@
-import Database
-import Telemetry
+import CountersignTelemetry
+import SQLite
 
 /// Ends proofs, assessments and revocations whose time is over, and deletes those that nobody needs any more.
 final class OperationSweeper: Sendable {

@@ -1,5 +1,5 @@
-import Messages
-import Telemetry
+import CountersignMessages
+import CountersignTelemetry
 
 extension OutgoingMessage {
   /// A job that is kept until a queue takes it.

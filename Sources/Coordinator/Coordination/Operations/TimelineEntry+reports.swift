@@ -1,4 +1,4 @@
-import Telemetry
+import CountersignTelemetry
 
 extension TimelineEntry {
   init(at: UnixTime, kind: Kind, reason: String?, detail: String? = nil) {

@@ -1,6 +1,6 @@
-import Database
-import Messages
-import Telemetry
+import CountersignMessages
+import CountersignTelemetry
+import SQLite
 
 /// Lets go of jobs that nobody took before their deadline, and tells those that wait for them: as a worker would have told that it came too late.
 struct DroppedJobs: Sendable {

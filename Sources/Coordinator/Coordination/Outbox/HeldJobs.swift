@@ -1,6 +1,6 @@
-import AMQP
-import Database
-import Telemetry
+import CountersignAMQP
+import CountersignTelemetry
+import SQLite
 
 /// Jobs that must not go out before the reply to their command has.
 ///

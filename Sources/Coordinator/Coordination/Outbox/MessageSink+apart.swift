@@ -1,4 +1,4 @@
-import AMQP
+import CountersignAMQP
 
 /// Outcome of a publication.
 enum SendOutcome: Sendable, Hashable {

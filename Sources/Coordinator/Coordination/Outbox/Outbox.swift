@@ -1,8 +1,8 @@
-import AMQP
-import Database
-import Messages
+import CountersignAMQP
+import CountersignMessages
+import CountersignTelemetry
+import SQLite
 import Synchronization
-import Telemetry
 
 /// Publishes what transactions have left in the outbox, and remembers what need not be kept any longer.
 ///

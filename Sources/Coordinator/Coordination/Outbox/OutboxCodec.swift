@@ -1,4 +1,4 @@
-import Telemetry
+import CountersignTelemetry
 
 /// The messages of one row of the outbox as bytes: a version, then each message as its fields, strings behind their length.
 enum OutboxCodec {

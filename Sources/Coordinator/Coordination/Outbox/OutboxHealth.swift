@@ -1,6 +1,6 @@
+import CountersignTelemetry
 import ServiceRuntime
 import Synchronization
-import Telemetry
 
 /// Whether all that the outbox holds can be published.
 ///

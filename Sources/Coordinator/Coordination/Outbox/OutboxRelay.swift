@@ -1,7 +1,7 @@
-import AMQP
-import Database
+import CountersignAMQP
+import CountersignTelemetry
+import SQLite
 import Synchronization
-import Telemetry
 
 /// Publishes what was left over: at the start what the process before did not get confirmed, later what the broker did not take.
 final class OutboxRelay: Sendable {

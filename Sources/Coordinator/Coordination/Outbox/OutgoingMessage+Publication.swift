@@ -1,6 +1,6 @@
-import AMQP
-import Messages
-import Telemetry
+import CountersignAMQP
+import CountersignMessages
+import CountersignTelemetry
 
 extension OutgoingMessage {
   /// As it is published.

@@ -1,6 +1,6 @@
-import AMQP
-import Messages
-import Telemetry
+import CountersignAMQP
+import CountersignMessages
+import CountersignTelemetry
 
 extension OutgoingMessage {
   /// The dead letter of a message that AMQP has no room for. Nothing in it is longer than AMQP takes: what is, is left out.

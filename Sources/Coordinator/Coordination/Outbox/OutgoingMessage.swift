@@ -1,4 +1,4 @@
-import Telemetry
+import CountersignTelemetry
 
 /// A message that the coordinator publishes.
 struct OutgoingMessage: Sendable, Hashable {

@@ -1,4 +1,4 @@
-import Database
+import SQLite
 
 /// Rows of messages that this version cannot read are kept for one that can.
 enum UnreadableRow {

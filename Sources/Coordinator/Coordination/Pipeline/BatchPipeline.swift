@@ -1,8 +1,8 @@
-import AMQP
+import CountersignAMQP
+import CountersignMessages
+import CountersignTelemetry
 import CrashMarks
-import Database
-import Messages
-import Telemetry
+import SQLite
 
 /// Takes the deliveries of a queue in batches: one transaction for a whole batch, then publish, then ack.
 ///

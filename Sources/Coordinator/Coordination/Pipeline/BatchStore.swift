@@ -1,6 +1,6 @@
-import AMQP
-import Database
-import Telemetry
+import CountersignAMQP
+import CountersignTelemetry
+import SQLite
 
 /// Stores batches, and finds out whose fault it is when one cannot be stored.
 ///

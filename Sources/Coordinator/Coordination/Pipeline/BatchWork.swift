@@ -1,6 +1,6 @@
-import AMQP
-import Database
-import Telemetry
+import CountersignAMQP
+import CountersignTelemetry
+import SQLite
 
 /// What is done with the deliveries of one queue.
 protocol BatchWork: Sendable {

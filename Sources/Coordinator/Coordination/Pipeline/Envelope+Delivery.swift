@@ -1,5 +1,5 @@
-import AMQP
-import Messages
+import CountersignAMQP
+import CountersignMessages
 
 extension Envelope {
   /// The envelope of a delivery, whose body may have been too large to be kept.

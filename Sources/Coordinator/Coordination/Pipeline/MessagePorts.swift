@@ -1,4 +1,4 @@
-import AMQP
+import CountersignAMQP
 
 /// Where deliveries come from and are settled: a ``Consumer``, or a test's stand-in.
 protocol DeliverySource: Sendable {

@@ -1,4 +1,4 @@
-import Messages
+import CountersignMessages
 
 // Which code the refusal of a proof gets. An app SDK of this field clears its pair and asks for a new one, once, when it is told
 // INVALID_APP_CREDENTIAL, and falls back to reCAPTCHA when `app.verify` is answered with that or with MISSING_IOS_APP_TOKEN; so

@@ -1,6 +1,6 @@
-import Database
-import Messages
-import Telemetry
+import CountersignMessages
+import CountersignTelemetry
+import SQLite
 
 /// Carries out what concerns receipts: they are issued, pushes are reported on, secrets are returned.
 struct AppHandler: Sendable {

@@ -1,4 +1,4 @@
-import Messages
+import CountersignMessages
 
 /// A request for a receipt that the configuration has nothing against, with the proof ready to be begun.
 struct AppOrder: Sendable {

@@ -1,6 +1,6 @@
-import JOSE
-import Messages
-import Telemetry
+import CountersignCryptography
+import CountersignMessages
+import CountersignTelemetry
 
 /// Reads `app.verify`, and makes all that needs no transaction.
 struct AppPreparer: Sendable {

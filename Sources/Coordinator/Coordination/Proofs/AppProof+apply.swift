@@ -1,4 +1,4 @@
-import Telemetry
+import CountersignTelemetry
 
 extension AppProof {
   /// Takes what happened and returns what to do, in order. Suspends never, throws never.

@@ -1,5 +1,5 @@
-import Messages
-import Telemetry
+import CountersignMessages
+import CountersignTelemetry
 
 /// A receipt and its secret: what proves that a request comes from an app on a device.
 ///

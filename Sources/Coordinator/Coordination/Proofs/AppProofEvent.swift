@@ -1,4 +1,4 @@
-import Telemetry
+import CountersignTelemetry
 
 /// What can happen to the proof of an app.
 enum AppProofEvent: Sendable, Hashable {

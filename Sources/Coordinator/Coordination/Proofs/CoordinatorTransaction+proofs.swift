@@ -1,6 +1,6 @@
-import Database
-import Messages
-import Telemetry
+import CountersignMessages
+import CountersignTelemetry
+import SQLite
 
 // These read and write at once: unlike verifications, a proof is touched once a batch.
 extension CoordinatorTransaction {

@@ -1,8 +1,8 @@
-import Database
-import JOSE
-import Messages
+import CountersignCryptography
+import CountersignMessages
+import CountersignTelemetry
 import PhoneNumbers
-import Telemetry
+import SQLite
 
 /// Decides whether a start may go on, by what it has to show for its app.
 struct ProofGate: Sendable {

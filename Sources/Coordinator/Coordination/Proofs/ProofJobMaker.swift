@@ -1,5 +1,5 @@
-import Messages
-import Telemetry
+import CountersignMessages
+import CountersignTelemetry
 
 /// Makes the jobs that push a secret and that assess a reCAPTCHA token.
 struct ProofJobMaker: Sendable {

@@ -1,5 +1,5 @@
-import JOSE
-import Telemetry
+import CountersignCryptography
+import CountersignTelemetry
 
 /// Makes the secrets of pushes, compares them, and hashes the tokens that must not be stored. Everything is under the pepper, so
 /// that the database alone tells nothing.

@@ -1,5 +1,5 @@
-import Messages
-import Telemetry
+import CountersignMessages
+import CountersignTelemetry
 
 /// What a start has to show for its app, read and not judged yet.
 struct ProofOrder: Sendable {

@@ -1,6 +1,6 @@
-import JOSE
-import Messages
-import Telemetry
+import CountersignCryptography
+import CountersignMessages
+import CountersignTelemetry
 
 /// Reads proofs, and judges them as far as the configuration goes. No I/O.
 struct ProofPreparer: Sendable {

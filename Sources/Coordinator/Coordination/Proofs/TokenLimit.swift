@@ -1,5 +1,5 @@
-import Messages
-import Telemetry
+import CountersignMessages
+import CountersignTelemetry
 
 /// How long a token of somebody else's may be: sealed, it has to fit into the body of a job.
 enum TokenLimit {

@@ -1,4 +1,4 @@
-import JOSE
+import CountersignCryptography
 
 extension ProofKeeper {
   /// Stands for a requester that its service names.

@@ -1,6 +1,6 @@
-import Database
-import Messages
-import Telemetry
+import CountersignMessages
+import CountersignTelemetry
+import SQLite
 
 /// A provider's report on a message of a verification.
 struct ReceivedDelivery: Sendable {

@@ -1,6 +1,6 @@
-import Messages
+import CountersignMessages
+import CountersignTelemetry
 import Synchronization
-import Telemetry
 
 /// Results of jobs that are not the coordinator's own. All results come through one queue, also those of jobs that other services gave; theirs are
 /// not the coordinator's business, whatever their type. They are counted and acknowledged: as dead letters they would bury what matters.

@@ -1,4 +1,4 @@
-import Messages
+import CountersignMessages
 
 /// A worker's report on a job that is no message of a verification.
 struct OperationReport: Sendable {

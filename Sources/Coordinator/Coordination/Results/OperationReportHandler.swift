@@ -1,5 +1,5 @@
-import Database
-import Messages
+import CountersignMessages
+import SQLite
 
 /// Takes what workers report to the receipts, assessments and revocations that it is about.
 struct OperationReportHandler: Sendable {

@@ -1,5 +1,5 @@
-import AMQP
-import Messages
+import CountersignAMQP
+import CountersignMessages
 
 /// Decides whose result a message is, before it is believed.
 ///

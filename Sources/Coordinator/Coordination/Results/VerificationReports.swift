@@ -1,5 +1,5 @@
-import Database
-import Messages
+import CountersignMessages
+import SQLite
 
 /// Takes what was reported of a message to the verification that it belongs to, and tells of what that changes.
 struct VerificationReports: Sendable {

@@ -1,5 +1,5 @@
-import Database
-import Telemetry
+import CountersignTelemetry
+import SQLite
 
 extension CoordinatorTransaction {
   func revocation(_ id: String) throws(DatabaseError) -> Stored<Revocation>? {

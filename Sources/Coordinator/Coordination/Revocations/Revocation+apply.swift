@@ -1,5 +1,5 @@
-import Messages
-import Telemetry
+import CountersignMessages
+import CountersignTelemetry
 
 extension Revocation {
   /// Takes what happened and returns what to do, in order. Suspends never, throws never.

@@ -1,5 +1,5 @@
-import Messages
-import Telemetry
+import CountersignMessages
+import CountersignTelemetry
 
 /// A token of Sign in with Apple that is being revoked, and the mail that tells its owner.
 ///

@@ -1,6 +1,6 @@
-import Database
-import Messages
-import Telemetry
+import CountersignMessages
+import CountersignTelemetry
+import SQLite
 
 /// Carries revocations out: starts them, takes what workers report, and gives them up when nobody does.
 struct RevocationHandler: Sendable {

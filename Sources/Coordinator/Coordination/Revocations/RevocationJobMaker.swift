@@ -1,5 +1,5 @@
-import Messages
-import Telemetry
+import CountersignMessages
+import CountersignTelemetry
 
 /// Makes the jobs of a revocation.
 struct RevocationJobMaker: Sendable {

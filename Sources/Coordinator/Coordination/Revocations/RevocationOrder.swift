@@ -1,4 +1,4 @@
-import Messages
+import CountersignMessages
 
 /// A revocation that the configuration has nothing against, ready to be begun.
 struct RevocationOrder: Sendable {

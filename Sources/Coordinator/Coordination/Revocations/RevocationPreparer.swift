@@ -1,6 +1,6 @@
-import JOSE
-import Messages
-import Telemetry
+import CountersignCryptography
+import CountersignMessages
+import CountersignTelemetry
 
 /// Reads `revocation.start`, and makes all that needs no transaction.
 struct RevocationPreparer: Sendable {

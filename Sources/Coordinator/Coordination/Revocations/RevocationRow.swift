@@ -1,6 +1,6 @@
-import Database
-import Messages
-import Telemetry
+import CountersignMessages
+import CountersignTelemetry
+import SQLite
 
 /// A revocation as a row of its table.
 enum RevocationRow {

@@ -1,4 +1,4 @@
-public import Telemetry
+public import CountersignTelemetry
 
 /// What the coordinator knows of an app.
 public struct AppProfile: Sendable, Hashable {

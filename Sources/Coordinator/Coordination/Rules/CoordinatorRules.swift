@@ -1,4 +1,4 @@
-public import Messages
+public import CountersignMessages
 public import PhoneNumbers
 
 /// Everything that decides on a command, apart from what is stored.

@@ -1,6 +1,6 @@
-import Database
+import CountersignTelemetry
+import SQLite
 import ServiceRuntime
-import Telemetry
 
 /// Closes the database when everything that uses it has ended.
 struct DatabaseService: Service {

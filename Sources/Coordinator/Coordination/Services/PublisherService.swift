@@ -1,4 +1,4 @@
-import AMQP
+import CountersignAMQP
 import ServiceRuntime
 
 /// Keeps the publishing connection up.

@@ -1,5 +1,5 @@
-import Database
-import Messages
+import CountersignMessages
+import SQLite
 import ServiceRuntime
 import Synchronization
 

@@ -1,8 +1,8 @@
-import AMQP
-import Database
+import CountersignAMQP
+import CountersignTelemetry
+import SQLite
 import ServiceRuntime
 import Synchronization
-import Telemetry
 
 /// Sees to it that one coordinator works at a time, on a database and on the queues of a broker. A second one waits, is not ready, and
 /// takes over when the first has ended, in order or not. This is the one place that would have to change for several at once.

@@ -1,5 +1,5 @@
 import CrashMarks
-import Database
+import SQLite
 
 /// The tables of the coordinator. Times are milliseconds since 1970.
 enum CoordinatorSchema {

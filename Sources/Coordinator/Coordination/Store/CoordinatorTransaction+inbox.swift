@@ -1,6 +1,6 @@
-import Database
-import Messages
-import Telemetry
+import CountersignMessages
+import CountersignTelemetry
+import SQLite
 
 extension CoordinatorTransaction {
   /// Knowledge of a message, if it came before.

@@ -1,6 +1,6 @@
-import Database
-import Messages
-import Telemetry
+import CountersignMessages
+import CountersignTelemetry
+import SQLite
 
 /// What one batch reads and changes. It reads through to the database, remembers, and writes everything once in ``flush()``.
 ///

@@ -1,4 +1,4 @@
-import Database
+import SQLite
 
 extension DatabaseError {
   /// Place of the reason of a failure.

@@ -1,5 +1,5 @@
-import Database
-import Telemetry
+import CountersignTelemetry
+import SQLite
 
 extension Row {
   /// The column as milliseconds since 1970.

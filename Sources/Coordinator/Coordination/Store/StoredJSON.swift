@@ -1,6 +1,6 @@
-import Database
+import CountersignEncoding
 import FoundationEssentials
-import GuardedJSON
+import SQLite
 
 /// Values that are stored as JSON: those that are rarely written and never searched for.
 enum StoredJSON {

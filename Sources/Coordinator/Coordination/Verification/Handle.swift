@@ -1,4 +1,4 @@
-public import Telemetry
+public import CountersignTelemetry
 
 /// One requester's way to a code that another one asked for first: an ID of its own, guesses of its own, an end of its own.
 ///

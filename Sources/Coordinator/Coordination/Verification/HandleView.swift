@@ -1,4 +1,4 @@
-import Telemetry
+import CountersignTelemetry
 
 /// A verification as the holder of one handle sees it: its own part and what became of the code, nothing of other requesters.
 struct HandleView: Sendable, Hashable {

@@ -1,4 +1,4 @@
-public import Telemetry
+public import CountersignTelemetry
 
 extension PhoneVerification {
   /// Takes what happened and returns what to do, in order. Suspends never, throws never.

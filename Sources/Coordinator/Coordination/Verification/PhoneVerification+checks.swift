@@ -1,4 +1,4 @@
-import Telemetry
+import CountersignTelemetry
 
 // Checks of codes, through a handle.
 extension PhoneVerification {

@@ -1,4 +1,4 @@
-import Telemetry
+import CountersignTelemetry
 
 extension PhoneVerification {
   /// Takes what a provider reports of a message that it took.

@@ -1,4 +1,4 @@
-import Telemetry
+import CountersignTelemetry
 
 // Ends of a verification, and of single handles.
 extension PhoneVerification {

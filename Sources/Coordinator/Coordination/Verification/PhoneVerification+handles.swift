@@ -1,4 +1,4 @@
-import Telemetry
+import CountersignTelemetry
 
 extension PhoneVerification {
   /// Number of the handle that is the verification itself.

@@ -1,5 +1,5 @@
-public import Messages
-public import Telemetry
+public import CountersignMessages
+public import CountersignTelemetry
 
 /// One attempt to prove that somebody holds a phone number.
 ///

@@ -1,4 +1,4 @@
-public import Telemetry
+public import CountersignTelemetry
 
 /// One step in the life of a verification or an operation, as `verification.status` and `operation.status` show it.
 public struct TimelineEntry: Sendable, Hashable, Codable {

@@ -1,4 +1,4 @@
-import Telemetry
+import CountersignTelemetry
 
 /// A timeline as text: an entry a line, its fields in a fixed order between tabs, empty ones at the end left out.
 ///

@@ -1,4 +1,4 @@
-import Messages
+import CountersignMessages
 
 /// Of what there is one verification that lives.
 struct VerificationKey: Sendable, Hashable {

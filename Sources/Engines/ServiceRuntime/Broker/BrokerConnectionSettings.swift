@@ -1,6 +1,6 @@
-public import AMQP
+public import CountersignAMQP
+import CountersignTelemetry
 import Synchronization
-import Telemetry
 
 /// Makes the connections of a process alike: endpoint, options, a name on the broker, log, metrics and health.
 ///

@@ -1,5 +1,5 @@
-import AMQP
-import Telemetry
+import CountersignAMQP
+import CountersignTelemetry
 
 /// Logs what happens to a connection, with constant messages and with what an operator can do.
 enum BrokerEventLog {

@@ -1,5 +1,5 @@
-public import AMQP
-import Telemetry
+public import CountersignAMQP
+import CountersignTelemetry
 
 /// Where the broker is and who we are to it: the section `broker`.
 public struct BrokerConfiguration: Sendable {

@@ -1,5 +1,5 @@
-public import JOSE
-public import Telemetry
+public import CountersignCryptography
+public import CountersignTelemetry
 
 /// What every process is configured with.
 public struct CommonConfiguration: Sendable {

@@ -1,4 +1,4 @@
-import GuardedJSON
+import CountersignEncoding
 
 /// A configuration file: JSON5, so that it may hold comments.
 struct ConfigurationFile {

@@ -1,4 +1,4 @@
-public import Telemetry
+public import CountersignTelemetry
 
 extension ConfigurationSection {
   /// Bytes of a file with a secret; a larger one is not what is meant.

@@ -1,4 +1,4 @@
-import Telemetry
+import CountersignTelemetry
 
 extension ConfigurationSection {
   /// Text that has to be given.

@@ -1,5 +1,5 @@
+public import CountersignTelemetry
 public import HTTPServer
-public import Telemetry
 
 /// A port on which a process answers HTTP requests, from its making until it is stopped.
 public final class HTTPListener: Sendable {

@@ -1,5 +1,5 @@
+public import CountersignTelemetry
 import HTTPServer
-public import Telemetry
 
 /// Serves `/livez`, `/readyz` and `/metrics`, and nothing else.
 public final class HealthService: Service {

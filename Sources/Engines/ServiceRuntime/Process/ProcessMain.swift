@@ -1,5 +1,5 @@
+import CountersignTelemetry
 import FoundationEssentials
-import Telemetry
 
 /// The life of a process: arguments, configuration, log, health, services, signals, exit code.
 ///

@@ -1,4 +1,4 @@
-import Telemetry
+import CountersignTelemetry
 
 #if canImport(Glibc)
   import Glibc

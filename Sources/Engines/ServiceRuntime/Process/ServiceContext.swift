@@ -1,4 +1,4 @@
-public import Telemetry
+public import CountersignTelemetry
 
 /// What the services of a process share.
 public struct ServiceContext: Sendable {

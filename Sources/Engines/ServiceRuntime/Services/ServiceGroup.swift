@@ -1,5 +1,5 @@
+public import CountersignTelemetry
 import Synchronization
-public import Telemetry
 
 /// Runs the services of a process: starts them in order, stops them in the reverse order.
 ///

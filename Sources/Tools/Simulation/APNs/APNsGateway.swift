@@ -1,8 +1,8 @@
+import CountersignCryptography
+import CountersignEncoding
+import CountersignTelemetry
 import FoundationEssentials
-import GuardedJSON
 import HTTPServer
-import JOSE
-import Telemetry
 
 /// `POST /3/device/{token}`: Apple's push service, for provider tokens.
 struct APNsGateway: Sendable {

@@ -1,5 +1,5 @@
+import CountersignTelemetry
 import HTTPServer
-import Telemetry
 
 /// Why APNs does not take a push: `{"reason": …}` under its status
 /// (https://developer.apple.com/documentation/usernotifications/handling-notification-responses-from-apns).

@@ -1,4 +1,4 @@
-public import Telemetry
+public import CountersignTelemetry
 
 /// Which pushes the simulated APNs takes.
 public struct APNsSettings: Sendable {

@@ -1,4 +1,4 @@
-import Telemetry
+import CountersignTelemetry
 
 /// The body of `POST /control/devices`: registers a device token, and says what is to become of its pushes.
 struct DeviceOrder: ControlOrder {

@@ -1,5 +1,5 @@
+import CountersignTelemetry
 import Synchronization
-import Telemetry
 
 /// A device that is registered.
 struct SimulatedDevice: Sendable {

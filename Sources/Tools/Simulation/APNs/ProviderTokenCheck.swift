@@ -1,6 +1,6 @@
+import CountersignTelemetry
 import HTTPServer
 import Synchronization
-import Telemetry
 
 /// Checks the provider token of a push
 /// (https://developer.apple.com/documentation/usernotifications/establishing-a-token-based-connection-to-apns).

@@ -1,5 +1,5 @@
+import CountersignTelemetry
 import HTTPServer
-import Telemetry
 
 /// A push that APNs has taken.
 struct ReceivedPush: Sendable {

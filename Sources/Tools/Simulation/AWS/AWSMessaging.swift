@@ -1,6 +1,6 @@
+import CountersignCryptography
+import CountersignTelemetry
 import HTTPServer
-import JOSE
-import Telemetry
 
 /// AWS End User Messaging: `POST /`, with the operation in a header.
 struct AWSMessaging: Sendable {

@@ -1,4 +1,4 @@
-public import Telemetry
+public import CountersignTelemetry
 
 /// A simulated account at AWS End User Messaging.
 public struct AWSMessagingSettings: Sendable {

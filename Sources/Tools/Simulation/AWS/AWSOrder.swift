@@ -1,4 +1,4 @@
-import GuardedJSON
+import CountersignEncoding
 
 /// The body of `SendTextMessage`, and what AWS checks of it
 /// (https://docs.aws.amazon.com/pinpoint/latest/apireference_smsvoicev2/API_SendTextMessage.html).

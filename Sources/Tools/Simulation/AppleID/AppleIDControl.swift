@@ -1,5 +1,5 @@
+import CountersignTelemetry
 import HTTPServer
-import Telemetry
 
 /// `/control/apple/codes` and `/control/revocations`.
 struct AppleIDControl: Sendable {

@@ -1,5 +1,5 @@
+import CountersignTelemetry
 import HTTPServer
-import Telemetry
 
 /// `POST /auth/token` and `POST /auth/revoke`: Sign in with Apple
 /// (https://developer.apple.com/documentation/signinwithapplerestapi).

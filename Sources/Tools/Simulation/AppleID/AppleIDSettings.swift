@@ -1,4 +1,4 @@
-public import Telemetry
+public import CountersignTelemetry
 
 /// Which clients the simulated Apple ID service knows.
 public struct AppleIDSettings: Sendable {

@@ -1,5 +1,5 @@
-import JOSE
-import Telemetry
+import CountersignCryptography
+import CountersignTelemetry
 
 /// An authorization code: good once, and for five minutes.
 struct AuthorizationCode: Sendable {

@@ -1,4 +1,4 @@
-import Telemetry
+import CountersignTelemetry
 
 /// Checks who asks: the client ID, and the client secret
 /// (https://developer.apple.com/documentation/accountorganizationaldatasharing/creating-a-client-secret).

@@ -1,4 +1,4 @@
-import Telemetry
+import CountersignTelemetry
 
 /// The body of `POST /control/apple/codes`: an authorization code is to be issued, as after somebody signed in.
 struct CodeOrder: ControlOrder {

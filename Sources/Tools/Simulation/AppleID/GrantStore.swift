@@ -1,5 +1,5 @@
+import CountersignTelemetry
 import Synchronization
-import Telemetry
 
 /// The authorization codes that were issued, and the tokens that they were exchanged for.
 final class GrantStore: Sendable {

@@ -1,4 +1,4 @@
-import Telemetry
+import CountersignTelemetry
 
 /// A call of `/auth/revoke` that was answered with 200.
 struct Revocation: Sendable {

@@ -1,6 +1,6 @@
-import GuardedJSON
-import JOSE
-import Telemetry
+import CountersignCryptography
+import CountersignEncoding
+import CountersignTelemetry
 
 /// Checks the assertion of a service account as `oauth2.googleapis.com` does: signature, account, times, scope, audience, in this order
 /// (https://developers.google.com/identity/protocols/oauth2/service-account, "Forming the JWT claim set").

@@ -1,5 +1,5 @@
+import CountersignTelemetry
 import HTTPServer
-import Telemetry
 
 /// `POST /token`: Google's token endpoint, for service accounts
 /// (https://developers.google.com/identity/protocols/oauth2/service-account).

@@ -1,6 +1,6 @@
-import JOSE
+import CountersignCryptography
+import CountersignTelemetry
 import Synchronization
-import Telemetry
 
 /// The access tokens that were given out, and which of them are valid.
 final class IssuedTokens: Sendable {

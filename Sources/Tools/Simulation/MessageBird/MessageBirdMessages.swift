@@ -1,6 +1,6 @@
+import CountersignCryptography
+import CountersignTelemetry
 import HTTPServer
-import JOSE
-import Telemetry
 
 /// MessageBird's REST API: `POST /messages` (https://developers.messagebird.com/api/sms-messaging).
 struct MessageBirdMessages: Sendable {

@@ -1,4 +1,4 @@
-import GuardedJSON
+import CountersignEncoding
 import HTTPServer
 
 /// The JSON of a message to be sent, and what MessageBird checks of it (https://developers.messagebird.com/api/sms-messaging).

@@ -1,6 +1,6 @@
-import CurlTransport
-import JOSE
-import Telemetry
+import CountersignCryptography
+import CountersignTelemetry
+import HTTPClient
 
 /// MessageBird's status reports (https://developers.messagebird.com/api/sms-messaging/#handle-a-status-report), signed as
 /// https://developers.messagebird.com/api/#verifying-http-requests says.

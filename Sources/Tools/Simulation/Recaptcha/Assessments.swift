@@ -1,7 +1,7 @@
-import GuardedJSON
+import CountersignCryptography
+import CountersignEncoding
+import CountersignTelemetry
 import HTTPServer
-import JOSE
-import Telemetry
 
 /// `POST /v1/projects/{project}/assessments`: reCAPTCHA Enterprise
 /// (https://cloud.google.com/recaptcha/docs/reference/rest/v1/projects.assessments).

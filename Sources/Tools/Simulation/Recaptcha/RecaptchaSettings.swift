@@ -1,4 +1,4 @@
-public import Telemetry
+public import CountersignTelemetry
 
 /// Which assessments the simulated reCAPTCHA makes.
 public struct RecaptchaSettings: Sendable {

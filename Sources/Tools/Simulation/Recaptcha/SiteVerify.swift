@@ -1,6 +1,6 @@
+import CountersignCryptography
+import CountersignTelemetry
 import HTTPServer
-import JOSE
-import Telemetry
 
 /// `POST /recaptcha/api/siteverify`: the classic interface (https://developers.google.com/recaptcha/docs/verify). Every answer has
 /// the status 200.

@@ -1,4 +1,4 @@
-import JOSE
+import CountersignCryptography
 
 /// Tokens under a shared secret, with HS256.
 enum JSONWebToken {

@@ -1,6 +1,6 @@
-import CurlTransport
+import CountersignTelemetry
+import HTTPClient
 import Synchronization
-import Telemetry
 
 /// How a provider writes its reports on a message.
 protocol ReceiptWriter: Sendable {
@@ -21,13 +21,13 @@ final class ReceiptReporter: Sendable {
 
   private let orders = Mutex(RecentMap<String, ReceiptEnding>(capacity: maxOrders))
   private let open = Atomic(0)
-  private let http: CurlTransport
+  private let http: HTTPClient
   private let clock: any WallClock
   private let metrics: MetricFamily<Counter>
 
   init(metrics: MetricsRegistry, clock: any WallClock) throws(TransportError) {
-    http = try CurlTransport(
-      CurlTransport.Configuration(maxConcurrent: 64, maxWaiting: Self.maxOpen, userAgent: "countersign-simulator"))
+    http = try HTTPClient(
+      HTTPClient.Configuration(maxConcurrent: 64, maxWaiting: Self.maxOpen, userAgent: "countersign-simulator"))
     self.clock = clock
     self.metrics = metrics.counter(
       "countersign_simulator_receipts_total", "Delivery reports by the status that the receiver answered; 0: none.",

@@ -1,6 +1,6 @@
-import JOSE
+import CountersignCryptography
+import CountersignTelemetry
 import Synchronization
-import Telemetry
 
 /// The account of the simulated SMPP server: takes submissions, and puts segments together.
 final class SMPPAccount: Sendable {

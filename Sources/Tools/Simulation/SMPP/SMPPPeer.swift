@@ -1,7 +1,7 @@
+import CountersignTelemetry
 import Dispatch
 import Glibc
 import Synchronization
-import Telemetry
 
 /// One session with the simulated SMPP server, on a queue of its own that reads and blocks.
 final class SMPPPeer: Sendable {

@@ -1,4 +1,4 @@
-import Telemetry
+import CountersignTelemetry
 
 /// Writes delivery receipts (SMPP 3.4, appendix B).
 enum SMPPReceiptText {

@@ -1,4 +1,4 @@
-public import Telemetry
+public import CountersignTelemetry
 
 /// A simulated SMPP 3.4 server with one account.
 public struct SMPPServerSettings: Sendable {

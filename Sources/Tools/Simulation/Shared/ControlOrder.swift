@@ -1,4 +1,4 @@
-import GuardedJSON
+import CountersignEncoding
 import HTTPServer
 
 /// Why an order to the control API is not understood; the text goes to who gave it.

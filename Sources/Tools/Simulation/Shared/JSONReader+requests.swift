@@ -1,4 +1,4 @@
-import GuardedJSON
+import CountersignEncoding
 
 extension JSONReader {
   /// Reads the bodies and tokens of requests, and files with keys.

@@ -1,5 +1,5 @@
+import CountersignTelemetry
 import HTTPServer
-import Telemetry
 
 /// What every request to a simulated provider passes: the faults that were ordered, the time, the counters.
 struct ProviderGate: Sendable {

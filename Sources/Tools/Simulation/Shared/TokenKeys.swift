@@ -1,6 +1,6 @@
-import GuardedJSON
-import JOSE
-import Telemetry
+import CountersignCryptography
+import CountersignEncoding
+import CountersignTelemetry
 
 /// The claims of provider tokens and client secrets (RFC 7519, section 4.1). Times are whole seconds, as Apple asks for.
 struct TokenClaims: Decodable, Sendable {

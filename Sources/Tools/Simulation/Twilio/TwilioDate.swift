@@ -1,5 +1,5 @@
+import CountersignTelemetry
 import Glibc
-import Telemetry
 
 /// Dates as Twilio writes them (RFC 2822): `Wed, 01 Jul 2026 12:30:00 +0000`.
 enum TwilioDate {

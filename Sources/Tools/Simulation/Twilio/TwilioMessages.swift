@@ -1,6 +1,6 @@
+import CountersignCryptography
+import CountersignTelemetry
 import HTTPServer
-import JOSE
-import Telemetry
 
 /// Twilio's Messages API: `POST /2010-04-01/Accounts/{sid}/Messages.json`
 /// (https://www.twilio.com/docs/messaging/api/message-resource), as strict as Twilio's own.

@@ -1,6 +1,6 @@
-import CurlTransport
-import JOSE
-import Telemetry
+import CountersignCryptography
+import CountersignTelemetry
+import HTTPClient
 
 /// Twilio's status callbacks, posted and signed as Twilio does (https://www.twilio.com/docs/usage/security#validating-requests).
 struct TwilioReceiptWriter: ReceiptWriter {

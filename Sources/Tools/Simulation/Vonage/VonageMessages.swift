@@ -1,6 +1,6 @@
+import CountersignCryptography
+import CountersignTelemetry
 import HTTPServer
-import JOSE
-import Telemetry
 
 /// Vonage's SMS API: `POST /sms/json` (https://developer.vonage.com/api/sms).
 struct VonageMessages: Sendable {

@@ -1,6 +1,6 @@
-import CurlTransport
-import JOSE
-import Telemetry
+import CountersignCryptography
+import CountersignTelemetry
+import HTTPClient
 
 /// Vonage's delivery receipts, in all forms in which its customers may have them.
 struct VonageReceiptWriter: ReceiptWriter {

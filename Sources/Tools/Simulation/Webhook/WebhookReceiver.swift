@@ -1,6 +1,6 @@
-import GuardedJSON
+import CountersignEncoding
+import CountersignTelemetry
 import HTTPServer
-import Telemetry
 
 /// `POST /webhook/sms`: a receiver as somebody with a gateway of their own would write it.
 struct WebhookReceiver: Sendable {

@@ -1,6 +1,6 @@
+import CountersignCryptography
+import CountersignTelemetry
 import HTTPServer
-import JOSE
-import Telemetry
 
 /// Checks the headers of a webhook (Standard Webhooks 1.0.0, "Verifying signatures").
 struct WebhookVerifier: Sendable {

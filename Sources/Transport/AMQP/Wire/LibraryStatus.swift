@@ -1,4 +1,4 @@
-internal import CRabbitMQ
+internal import CountersignCRabbitMQ
 
 /// Status codes of librabbitmq.
 enum LibraryStatus {

@@ -1,4 +1,4 @@
-internal import CRabbitMQ
+internal import CountersignCRabbitMQ
 
 extension Link {
   /// Sends a method and waits for its answer, `rpcTimeout` at most. What arrives in between is kept in `pending`.

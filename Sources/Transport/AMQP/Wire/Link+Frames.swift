@@ -1,4 +1,4 @@
-internal import CRabbitMQ
+internal import CountersignCRabbitMQ
 
 extension Link {
   /// Hands over what has arrived, without waiting for more. Heartbeats are sent and checked here as well.

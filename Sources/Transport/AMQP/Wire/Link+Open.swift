@@ -1,4 +1,4 @@
-internal import CRabbitMQ
+internal import CountersignCRabbitMQ
 internal import Glibc
 
 extension Link {

@@ -1,4 +1,4 @@
-internal import CRabbitMQ
+internal import CountersignCRabbitMQ
 
 /// One connection with one channel: the only owner of the library's handle.
 ///

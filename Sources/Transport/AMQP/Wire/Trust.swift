@@ -1,4 +1,4 @@
-internal import CRabbitMQ
+internal import CountersignCRabbitMQ
 internal import Glibc
 
 /// Sets up the verification of the broker's certificate and keeps the reason when it fails.

@@ -1,11 +1,11 @@
-import AMQP
+import CountersignAMQP
+import CountersignCryptography
+import CountersignMessages
+import CountersignTelemetry
 import CrashMarks
-import Database
 import FoundationEssentials
-import JOSE
-import Messages
 import PhoneNumbers
-import Telemetry
+import SQLite
 import Testing
 
 @testable import Coordination

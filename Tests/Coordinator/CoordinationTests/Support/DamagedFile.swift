@@ -1,5 +1,5 @@
-import Database
 import FoundationEssentials
+import SQLite
 
 @testable import Coordination
 

@@ -1,7 +1,7 @@
+import CountersignTelemetry
 import CrashMarks
-import Database
+import SQLite
 import Synchronization
-import Telemetry
 
 /// A store whose process dies before it can take a mark back.
 final class DyingStore: MarkStore {

@@ -1,0 +1,84 @@
+internal import CountersignEncoding
+
+/// A public key or a key pair as JSON (RFC 7517, section 4; RFC 7518, sections 6.2 and 6.3).
+struct AsymmetricJWK: Decodable {
+  var kty: String
+  var kid: String?
+  var use: String?
+  var alg: String?
+  var crv: String?
+  var x, y, d, n, e, p, q, dp, dq, qi: String?
+
+  var name: String { kid.map { "the key \"\(JOSEError.printable($0))\"" } ?? "the key" }
+
+  /// - Throws: ``JOSEError/Code/badKey``; what stands there may be a secret and is not repeated.
+  init(json: [UInt8]) throws(JOSEError) {
+    guard json.count <= SigningKey.maxFileBytes else {
+      throw JOSEError(.badKey, "the key has more than \(SigningKey.maxFileBytes) bytes")
+    }
+    do {
+      self = try JSONReader(maxBytes: SigningKey.maxFileBytes).decode(AsymmetricJWK.self, from: json)
+    } catch {
+      throw JOSEError(.badKey, "the key is no JSON Web Key, or one of its members is not text")
+    }
+  }
+
+  func key(_ part: PKey.Part) throws(JOSEError) -> PKey {
+    guard use == nil || use == "sig" else { throw refuse("is not for signatures: its use is not \"sig\"") }
+    let key: PKey
+    switch kty {
+    case "EC": key = try ec(part)
+    case "RSA": key = try rsa(part)
+    default: throw refuse("has kty \"\(JOSEError.printable(kty))\" instead of \"EC\" or \"RSA\"")
+    }
+    let algorithm = try key.algorithm(name: name)
+    guard alg == nil || alg == algorithm.rawValue else {
+      throw refuse("has alg \"\(JOSEError.printable(alg ?? ""))\" instead of \"\(algorithm.rawValue)\"")
+    }
+    try key.check(part, name: name)
+    return key
+  }
+
+  private func ec(_ part: PKey.Part) throws(JOSEError) -> PKey {
+    guard crv == "P-256" else { throw refuse("is on another curve than P-256, which ES256 needs") }
+    let point = try number("x", x, count: Self.coordinateLength) + number("y", y, count: Self.coordinateLength)
+    let parameters = KeyParameters()
+    parameters.add("group", text: "P-256")
+    parameters.add("pub", bytes: [Self.uncompressed] + point)
+    if part == .private { parameters.add("priv", number: try number("d", d, count: Self.coordinateLength)) }
+    return try parameters.key(type: "EC", part, name: name)
+  }
+
+  private func rsa(_ part: PKey.Part) throws(JOSEError) -> PKey {
+    let parameters = KeyParameters()
+    var numbers = [("n", "n", n), ("e", "e", e)]
+    if part == .private {
+      numbers += [
+        ("d", "d", d), ("p", "rsa-factor1", p), ("q", "rsa-factor2", q), ("dp", "rsa-exponent1", dp),
+        ("dq", "rsa-exponent2", dq), ("qi", "rsa-coefficient1", qi),
+      ]
+    }
+    for (member, parameter, value) in numbers { parameters.add(parameter, number: try number(member, value)) }
+    return try parameters.key(type: "RSA", part, name: name)
+  }
+
+  private static let coordinateLength = 32
+  /// Stands before a point that is given by both of its coordinates (SEC 1, section 2.3.3).
+  private static let uncompressed: UInt8 = 0x04
+
+  /// A number as base64url of its bytes, most significant first.
+  private func number(_ member: String, _ text: String?, count: Int? = nil) throws(JOSEError) -> [UInt8] {
+    guard let bytes = text.flatMap(Base64URL.decode), !bytes.isEmpty else {
+      throw refuse("has no \(member) in base64url")
+    }
+    guard count == nil || bytes.count == count else {
+      throw refuse("has \(bytes.count) bytes in its \(member) instead of \(count ?? 0)")
+    }
+    guard bytes.count <= SignatureAlgorithm.maxRSABits / 8 else { throw refuse("has a \(member) that is too long") }
+    return bytes
+  }
+
+  private func refuse(_ reason: String) -> JOSEError {
+    JOSEError(.badKey, "\(name) \(reason)", keyID: kid.map(JOSEError.printable))
+  }
+}

@@ -1,0 +1,109 @@
+internal import CountersignCOpenSSL
+
+/// A key pair, or its public part, of OpenSSL.
+///
+/// Sendable although it has a pointer: an EVP_PKEY is not changed after it was made, counts its references atomically and may be used by
+/// all threads at once (openssl-threads(7)); it is freed when nobody has it any more.
+final class PKey: @unchecked Sendable {
+  enum Part {
+    case `private`, `public`
+
+    var selection: Int32 {
+      switch self {
+      // EVP_PKEY_KEYPAIR and EVP_PKEY_PUBLIC_KEY, which are macros of macros.
+      case .private: OSSL_KEYMGMT_SELECT_PRIVATE_KEY | Self.publicSelection
+      case .public: Self.publicSelection
+      }
+    }
+
+    private static let publicSelection =
+      OSSL_KEYMGMT_SELECT_PUBLIC_KEY | OSSL_KEYMGMT_SELECT_DOMAIN_PARAMETERS | OSSL_KEYMGMT_SELECT_OTHER_PARAMETERS
+  }
+
+  let pointer: OpaquePointer
+
+  /// Takes the key over.
+  init(_ pointer: OpaquePointer) {
+    self.pointer = pointer
+  }
+
+  deinit {
+    EVP_PKEY_free(pointer)
+  }
+
+  /// - Parameters:
+  ///   - file: PEM or DER.
+  ///   - name: for errors.
+  convenience init(file: [UInt8], part: Part, name: String) throws(JOSEError) {
+    guard file.count <= SigningKey.maxFileBytes else {
+      throw JOSEError(.badKey, "\(name) has more than \(SigningKey.maxFileBytes) bytes")
+    }
+    guard let pointer = Self.decode(file, part) else {
+      let kind = part == .private ? "private" : "public"
+      let reason = OpenSSL.drainErrors().map { ": \($0)" } ?? ""
+      throw JOSEError(.badKey, "\(name) is no \(kind) key in PEM or DER without a password\(reason)")
+    }
+    OpenSSL.drainErrors()
+    self.init(pointer)
+    try check(part, name: name)
+  }
+
+  /// That its numbers belong together, so that a key that was damaged shows now and not in every signature.
+  func check(_ part: Part, name: String) throws(JOSEError) {
+    guard let context = EVP_PKEY_CTX_new_from_pkey(nil, pointer, nil) else { throw Self.unavailable() }
+    defer { EVP_PKEY_CTX_free(context) }
+    let isSound =
+      EVP_PKEY_public_check_quick(context) == 1 && (part == .public || EVP_PKEY_pairwise_check(context) == 1)
+    OpenSSL.drainErrors()
+    guard isSound else { throw JOSEError(.badKey, "the numbers of \(name) do not belong together") }
+  }
+
+  /// The one algorithm that a key is for.
+  /// - Throws: ``JOSEError/Code/badKey`` when there is none here.
+  func algorithm(name: String) throws(JOSEError) -> SignatureAlgorithm {
+    if EVP_PKEY_is_a(pointer, "EC") == 1 {
+      guard isOnP256 else { throw JOSEError(.badKey, "\(name) is on another curve than P-256, which ES256 needs") }
+      return .es256
+    }
+    guard EVP_PKEY_is_a(pointer, "RSA") == 1 else {
+      throw JOSEError(.badKey, "\(name) is neither of type EC nor of type RSA")
+    }
+    let bits = Int(EVP_PKEY_get_bits(pointer))
+    guard (SignatureAlgorithm.minRSABits...SignatureAlgorithm.maxRSABits).contains(bits) else {
+      throw JOSEError(
+        .badKey,
+        "\(name) has \(bits) bits instead of \(SignatureAlgorithm.minRSABits) to \(SignatureAlgorithm.maxRSABits)")
+    }
+    return .rs256
+  }
+
+  private var isOnP256: Bool {
+    var name = [CChar](repeating: 0, count: 64)
+    var count = 0
+    guard EVP_PKEY_get_group_name(pointer, &name, name.count, &count) == 1 else { return false }
+    return name.prefix(count).elementsEqual("prime256v1".utf8.map(CChar.init(bitPattern:)))
+  }
+
+  private static func decode(_ file: [UInt8], _ part: Part) -> OpaquePointer? {
+    // A decoder has no way to ask for a password unless it is given one, so no file makes the process wait at a terminal.
+    for part in part == .private ? [part] : [part, .private] {
+      var pointer: OpaquePointer?
+      guard let decoder = OSSL_DECODER_CTX_new_for_pkey(&pointer, nil, nil, nil, part.selection, nil, nil) else {
+        return nil
+      }
+      defer { OSSL_DECODER_CTX_free(decoder) }
+      let isDone = file.withUnsafeBufferPointer { file in
+        var start = file.baseAddress
+        var count = file.count
+        return OSSL_DECODER_from_data(decoder, &start, &count) == 1
+      }
+      if isDone, let pointer { return pointer }
+      EVP_PKEY_free(pointer)
+    }
+    return nil
+  }
+
+  static func unavailable() -> JOSEError {
+    JOSEError(.unavailable, "OpenSSL cannot work with a key: \(OpenSSL.drainErrors() ?? "no memory")")
+  }
+}

@@ -1,0 +1,28 @@
+internal import CountersignCOpenSSL
+
+/// RSA keys in the older of their two forms, for libraries that read a key anew for every signature.
+public enum RSAKeyFile {
+  /// The key in PEM as `RSA PRIVATE KEY` (PKCS #1). OpenSSL 3 reads it in half the time that `PRIVATE KEY` (PKCS #8) takes.
+  ///
+  /// - Parameter file: A private key, PEM or DER.
+  /// - Returns: `nil`, when the key is none of RSA.
+  /// - Throws: ``JOSEError/Code/badKey``.
+  public static func traditionalPEM(_ file: [UInt8]) throws(JOSEError) -> String? {
+    let key = try PKey(file: file, part: .private, name: "the key")
+    guard EVP_PKEY_is_a(key.pointer, "RSA") == 1 else { return nil }
+    let count = i2d_PrivateKey(key.pointer, nil)
+    guard count > 0 else { throw PKey.unavailable() }
+    var der = [UInt8](repeating: 0, count: Int(count))
+    let written = der.withUnsafeMutableBufferPointer { buffer in
+      var next = buffer.baseAddress
+      return i2d_PrivateKey(key.pointer, &next)
+    }
+    guard written == count else { throw PKey.unavailable() }
+    var lines: [String] = []
+    // 48 bytes make a line of 64 characters (RFC 7468, 2).
+    for start in stride(from: 0, to: der.count, by: 48) {
+      lines.append(Base64.encode(Array(der[start..<min(start + 48, der.count)])))
+    }
+    return "-----BEGIN RSA PRIVATE KEY-----\n\(lines.joined(separator: "\n"))\n-----END RSA PRIVATE KEY-----\n"
+  }
+}

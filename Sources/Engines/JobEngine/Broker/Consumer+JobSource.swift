@@ -1,0 +1,3 @@
+public import CountersignAMQP
+
+extension Consumer: JobSource {}

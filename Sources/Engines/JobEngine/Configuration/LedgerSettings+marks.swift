@@ -1,0 +1,20 @@
+import CountersignTelemetry
+import CrashMarks
+import SQLite
+
+extension LedgerSettings {
+  /// Place of the marks of redelivered jobs: in the ledger, or without one in a file beside the place where it would be.
+  ///
+  /// - Returns: nil where no file can be kept. A crash may then cost innocent jobs, and the twentieth delivery of a job is its last.
+  func openMarks(in ledger: any Ledger, log: Logger) async -> (any MarkStore)? {
+    do {
+      if let ledger = ledger as? SQLiteLedger { return try ledger.markStore() }
+      return try await SQLiteMarkStore.open(path: path + "-marks")
+    } catch {
+      log.warning(
+        "marks of redelivered jobs cannot be kept; the twentieth delivery of a job is its last",
+        [.error: "\(error)", .mend: "let ledger.path lead into a directory that this user may write to"])
+      return nil
+    }
+  }
+}

@@ -1,0 +1,84 @@
+import CountersignAMQP
+import CountersignTelemetry
+
+/// Publishes what must arrive: tries again with back-off while the broker returns or refuses it.
+struct Courier: Sendable {
+  enum Delivered: Sendable, Hashable {
+    /// The broker has taken responsibility.
+    case confirmed
+    /// It was returned or refused as often as it may be.
+    case undeliverable
+    /// It is larger than a message may be, and always will be.
+    case tooLarge
+    /// The worker stops, or the publisher is closed.
+    case stopped
+    /// The delivery that it stands for is the broker's again.
+    case unwanted
+  }
+
+  /// Tries of one publication, with back-off about seven minutes in all.
+  static let maximumTries = 20
+  /// The wait between tries: doubled from the shortest to the longest.
+  static let delay: ClosedRange<Duration> = .milliseconds(500) ... .seconds(30)
+
+  let sink: any JobSink
+  let timers: Timers
+  let clock: any MonotonicClock
+  let log: ThrottledLog
+  let metrics: WorkerMetrics
+
+  /// Publishes, and suspends until the broker has taken it or it is given up.
+  /// - Parameters:
+  ///   - consignment: What is published.
+  ///   - jobID: For the log.
+  ///   - givesUp: False: goes on until the worker stops.
+  ///   - isWanted: Asked before each try. A message that takes the place of a delivery is not, once the broker has that again: there
+  ///     would be two.
+  func deliver(
+    _ consignment: Consignment, jobID: String, givesUp: Bool = true, isWanted: (@Sendable () -> Bool)? = nil
+  ) async -> Delivered {
+    var consignment = consignment
+    while true {
+      guard isWanted?() ?? true else { return .unwanted }
+      let outcomes: [PublishOutcome]
+      do throws(AMQPError) {
+        // A result waits for the broker however long it is away: the ledger has it, and stopping ends the wait.
+        outcomes = try await sink.publish(consignment.batch, timeout: nil, isWanted: isWanted)
+      } catch {
+        if error.code == .closed || error.code == .cancelled { return .stopped }
+        if error.code == .unwanted { return .unwanted }
+        report(error, jobID)
+        if error.code == .tooLarge { return .tooLarge }
+        outcomes = []
+      }
+      if let failure = consignment.take(outcomes) { report(failure, consignment.essential, jobID) }
+      if consignment.batch.isEmpty { return .confirmed }
+      if givesUp, consignment.essential != nil, consignment.tries >= Self.maximumTries { return .undeliverable }
+      let pause = BackOff(Self.delay).delay(after: consignment.tries, jitter: .random(in: 0..<1))
+      guard await timers.sleep(until: clock.now() + pause) else {
+        return consignment.essential == nil ? .confirmed : .stopped
+      }
+    }
+  }
+
+  private func report(_ error: AMQPError, _ jobID: String) {
+    metrics.publishFailures.increment()
+    log.error("publish failed", [.jobID: jobID, .error: error.description])
+  }
+
+  private func report(_ failure: PublishOutcome, _ publication: Publication?, _ jobID: String) {
+    metrics.publishFailures.increment()
+    let why: String
+    switch failure {
+    case .returned(let code, let text): why = "returned: \(code) \(text)"
+    case .nacked: why = "refused: a queue is full or without a leader"
+    case .confirmed: return
+    }
+    log.error(
+      "the broker did not take a message; trying again",
+      [
+        .jobID: jobID, .exchange: publication?.exchange, .routingKey: publication?.routingKey, .error: why,
+        .mend: "check the topology: countersign topology check",
+      ])
+  }
+}

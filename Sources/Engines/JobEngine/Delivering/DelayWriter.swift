@@ -1,0 +1,27 @@
+import CountersignAMQP
+import CountersignMessages
+import CountersignTelemetry
+
+/// Makes the message of a trip through a delay step.
+struct DelayWriter: Sendable {
+  /// The queue that the job comes back to, which is bound under its name.
+  let queue: String
+  /// The user of the broker that publishes it.
+  let userID: String
+
+  func publication(
+    _ delay: JobDelay, _ message: Message, job: Envelope, sender: String, startedAt: UnixTime,
+    redeliveries: Int = 0
+  ) -> Publication {
+    var copy = message.publishedAgain(by: userID, sender: sender)
+    copy.headers[MessageHeader.lastError] = .string(MessageHeader.bounded(delay.reason.description))
+    if delay.countsAttempt {
+      copy.headers[MessageHeader.attempt] = .int(Int64(job.attempt) + 1)
+      if job.firstAttemptAt == nil { copy.headers[MessageHeader.firstAttemptAt] = .string(startedAt.rfc3339) }
+    }
+    copy.headers[WorkerHeader.notBefore] = delay.notBefore.map { .int($0.milliseconds) }
+    copy.headers[WorkerHeader.unknownCalls] = delay.unknownCalls > 0 ? .int(Int64(delay.unknownCalls)) : nil
+    copy.headers[WorkerHeader.redeliveries] = redeliveries > 0 ? .int(Int64(redeliveries)) : nil
+    return Publication(message: copy, exchange: delay.step.exchange, routingKey: queue)
+  }
+}

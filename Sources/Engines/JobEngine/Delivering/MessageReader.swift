@@ -1,0 +1,49 @@
+import CountersignAMQP
+import CountersignMessages
+import CountersignTelemetry
+
+/// Reads a delivery: the envelope, the JSON, and what the handler makes of it.
+struct MessageReader<Handler: JobHandler>: Sendable {
+  /// The ID of the result is the job's with an ending, and has to be a short string of AMQP as well.
+  static var maximumMessageIDBytes: Int {
+    MessageLimits.maxShortStringBytes - JobResult.messageID(jobID: "").utf8.count
+  }
+
+  let handler: Handler
+  /// Resolves who sent a message.
+  let senders: SenderRule
+
+  func read(_ delivery: Delivery, now: UnixTime) throws(ContractProblem) -> IncomingJob {
+    if delivery.isOversize {
+      throw ContractProblem(.bodyTooLarge, "the body is larger than \(MessageLimits.maxBodyBytes) bytes")
+    }
+    let envelope = try Envelope(delivery.message)
+    try envelope.expect([Handler.Body.type])
+    let sender = senders.sender(of: envelope)
+    try ReplyAddress.check(envelope.replyTo, of: sender)
+    guard envelope.messageID.utf8.count <= Self.maximumMessageIDBytes else {
+      throw ContractProblem(
+        .invalidField, field: "message_id", "is longer than \(Self.maximumMessageIDBytes) bytes")
+    }
+    let body = try Handler.Body(json: delivery.message.body)
+    let message = JobMessage(
+      messageID: envelope.messageID, messageType: envelope.type, sender: sender,
+      correlationID: envelope.correlationID,
+      attempt: envelope.attempt, stageOf: delivery.message.headers[WorkerHeader.jobID]?.stringValue, receivedAt: now,
+      trace: envelope.trace)
+    return IncomingJob(
+      envelope: envelope, sender: sender, jobID: handler.jobID(of: body, message),
+      preparation: try prepare(body, message))
+  }
+
+  private func prepare(
+    _ body: Handler.Body, _ message: JobMessage
+  ) throws(ContractProblem) -> IncomingJob.Preparation {
+    switch handler.prepare(body, of: message) {
+    case .ready(let prepared):
+      return .ready(prepared.replacingJob(with: JobCall(handler: handler, job: prepared.job)))
+    case .refused(let reason, let extras): return .refused(JobFacts.Refusal(reason: reason, extras: extras))
+    case .invalid(let problem): throw problem
+    }
+  }
+}

@@ -1,0 +1,86 @@
+import CountersignAMQP
+public import CountersignMessages
+import CountersignTelemetry
+
+/// Makes results and the messages that carry them.
+struct ResultWriter: Sendable {
+  /// The job type's name: the first part of the routing key.
+  let jobType: MessageType
+  /// Name that the messages give as their author.
+  let author: Author
+
+  /// A job's result, as it fits into a message.
+  func result(
+    of ending: JobEnding, job: Envelope, extras: ResultExtras, startedAt: UnixTime, finishedAt: UnixTime
+  ) -> JobResult {
+    var result = JobResult(
+      jobID: job.messageID, outcome: ending.outcome, lane: ending.lane, reference: ending.reference,
+      reason: ending.reason.map(JobResult.Reason.init), attempts: ending.attempts,
+      startedAt: job.firstAttemptAt ?? startedAt, finishedAt: finishedAt,
+      extras: extras.merging(ending.extras) { _, new in new })
+    guard Self.mayBeTooLarge(result), ResultText.bytes(result).count > MessageLimits.maxBodyBytes else { return result }
+    // Larger than a message may be: only what a handler adds can be the cause.
+    result.extras = [:]
+    result.reference = result.reference?.cut(toBytes: Self.maximumReferenceBytes)
+    return result
+  }
+
+  /// Whether it is worth to write it only to see how long it is: JSON makes up to six bytes of one.
+  private static func mayBeTooLarge(_ result: JobResult) -> Bool {
+    let texts = result.extras.reduce(result.reference?.utf8.count ?? 0) { sum, extra in
+      if case .string(let text) = extra.value { sum + extra.key.utf8.count + text.utf8.count } else { sum + 32 }
+    }
+    return texts > MessageLimits.maxBodyBytes / 8
+  }
+
+  /// The result as it goes to the results exchange, and the copy for whoever asked for one. `reply_to` was checked when the job was read.
+  func publications(
+    _ result: JobResult, job: Envelope, sender: String, now: UnixTime
+  ) -> (result: Publication, copy: Publication?) {
+    let message = message(ResultText.bytes(result), job: job, sender: sender, now: now)
+    let publication = Publication(
+      message: message, exchange: Topology.Exchanges.results,
+      routingKey: JobResult.routingKey(jobType: jobType.name, outcome: result.outcome))
+    let copy = job.replyTo.map {
+      Publication(message: message, exchange: Topology.Exchanges.direct, routingKey: $0)
+    }
+    return (publication, copy)
+  }
+
+  /// Tells the sender of a dead letter about it, if he can be told.
+  func refusal(of message: Message, _ problem: ContractProblem, sender: String, now: UnixTime) -> Publication? {
+    guard let replyTo = message.answerAddress(for: sender) else { return nil }
+    let id = message.messageID.flatMap { $0.isEmpty ? nil : $0 }
+    let ending =
+      problem.code == .crashed
+      // A call may have been made before the process ended.
+      ? JobEnding(outcome: .unknown, reason: .crashed(problem), attempts: 0)
+      : JobEnding(outcome: .refused, reason: .invalidMessage(problem), attempts: 0)
+    let job = Envelope(
+      type: jobType, messageID: id ?? "", correlationID: message.correlationID,
+      trace: message.headers[MessageHeader.traceparent]?.stringValue.flatMap(TraceContext.init(traceparent:)))
+    var reply = self.message(
+      ResultText.bytes(result(of: ending, job: job, extras: [:], startedAt: now, finishedAt: now)), job: job,
+      sender: sender, now: now)
+    if id == nil { reply.messageID = MessageID.make() }
+    if let long = reply.messageID, long.utf8.count > MessageLimits.maxShortStringBytes { reply.messageID = id }
+    return Publication(message: reply, exchange: Topology.Exchanges.direct, routingKey: replyTo)
+  }
+
+  private func message(_ body: [UInt8], job: Envelope, sender: String, now: UnixTime) -> Message {
+    job.leading(
+      to: JobResult.type(ofJob: jobType), messageID: JobResult.messageID(jobID: job.messageID), at: now, by: author,
+      sender: sender
+    ).message(body: body)
+  }
+
+  private static let maximumReferenceBytes = 255
+}
+
+extension JobResult.Reason {
+  /// The reason as a result has it.
+  public init(_ reason: JobEngine.Reason) {
+    self.init(
+      code: reason.code, detail: MessageHeader.bounded(reason.detail), providerCode: reason.providerCode)
+  }
+}

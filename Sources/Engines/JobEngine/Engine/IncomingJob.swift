@@ -1,0 +1,25 @@
+import CountersignMessages
+import CountersignTelemetry
+
+/// A message that keeps the contract, ready to begin its life.
+struct IncomingJob: Sendable {
+  var envelope: Envelope
+  /// The user that sent it; see `SenderRule`.
+  var sender: String
+  /// The job that results are reported of.
+  var jobID: String
+  var preparation: Preparation
+
+  enum Preparation: Sendable {
+    case ready(PreparedJob<any HandlerCall>)
+    case refused(JobFacts.Refusal)
+  }
+}
+
+extension PreparedJob {
+  func replacingJob(with call: any HandlerCall) -> PreparedJob<any HandlerCall> {
+    PreparedJob<any HandlerCall>(
+      call, lanes: lanes, deadline: deadline, onUnknown: onUnknown, extras: extras,
+      maximumUnknownResends: maximumUnknownResends, unknownReason: unknownReason)
+  }
+}

@@ -1,0 +1,211 @@
+import CountersignAMQP
+public import CountersignTelemetry
+public import CrashMarks
+public import ServiceRuntime
+import Synchronization
+
+/// A worker: takes jobs from a queue, carries them out through lanes, reports what became of them.
+///
+/// `run` lives until `stop`. It runs the source and the sink too, so a process needs no further service for them.
+///
+/// - Important: A job is acknowledged only when its result, its delay step or its dead letter is confirmed by the broker.
+public final class JobWorker<Handler: JobHandler>: Service {
+  private enum Phase {
+    case idle
+    case running
+    case finished
+  }
+
+  private struct State {
+    var phase = Phase.idle
+    var waiters: [CheckedContinuation<Void, Never>] = []
+  }
+
+  public var name: String { "worker" }
+
+  let parts: WorkerParts
+  private let sink: any JobSink
+  private let ticker: any Ticker
+  private let inFlight: InFlight
+  private let marks: CrashMarks
+  private let pulse: WorkerPulse
+  private let state = Mutex(State())
+
+  /// - Parameters:
+  ///   - handler: Reads the jobs and calls the providers.
+  ///   - options: What the worker is called, and its limits.
+  ///   - lanes: Its ways out, at least one; each name once.
+  ///   - ledger: What it remembers by. `run` closes it at its end.
+  ///   - source: Where the jobs come from.
+  ///   - sink: Where results, retries and dead letters go.
+  ///   - clocks: The time of day, and what passes.
+  ///   - log: Where it logs.
+  ///   - metrics: Where its figures are.
+  ///   - markStore: Where the marks of redelivered jobs stand; `run` closes it at its end. Nil: nothing outlives the process, and the
+  ///     twentieth delivery of a job is its last.
+  public convenience init(
+    handler: Handler, options: JobWorkerOptions, lanes: [LaneConfiguration], ledger: any Ledger,
+    source: any JobSource, sink: any JobSink, clocks: Clocks = .system, log: Logger,
+    metrics: MetricsRegistry, markStore: (any MarkStore)? = nil
+  ) {
+    self.init(
+      handler: handler, options: options, lanes: lanes, ledger: ledger, source: source, sink: sink, clocks: clocks,
+      log: log, metrics: metrics, ticker: SystemTicker(),
+      marks: CrashMarks(
+        queue: options.queue, store: markStore, stepsAtOnce: MarkedJobs.groupsAtOnce(lanes),
+        quietPatience: .lasting(MarkedJobs.quietPatience(lanes, options.rules)), clock: clocks.wall, log: log,
+        metrics: metrics))
+  }
+
+  init(
+    handler: Handler, options: JobWorkerOptions, lanes: [LaneConfiguration], ledger: any Ledger,
+    source: any JobSource, sink: any JobSink, clocks: Clocks, log: Logger, metrics: MetricsRegistry,
+    ticker: any Ticker, marks: CrashMarks
+  ) {
+    precondition(!lanes.isEmpty, "A worker needs at least one lane.")
+    self.sink = sink
+    self.ticker = ticker
+    self.marks = marks
+    inFlight = InFlight(limit: options.maximumInFlight, onBegin: ticker.wake)
+    parts = WorkerParts(
+      handler: handler, options: options, lanes: lanes, ledger: ledger, source: source, sink: sink, clocks: clocks,
+      log: log, registry: metrics)
+    pulse = WorkerPulse(parts: parts, inFlight: inFlight)
+  }
+
+  /// Takes jobs until `stop`, then ends when everything is settled and closed.
+  ///
+  /// Cancelling its task ends it as a stop does that has no patience: calls are cancelled, and what is not settled is
+  /// delivered again.
+  public func run() async {
+    guard start() else { return }
+    await withTaskCancellationHandler {
+      await work()
+    } onCancel: {
+      parts.startDraining()
+      // Cancellation handlers cannot wait, and nothing else would wake the consumer loop.
+      Task { [parts, sink] in
+        await sink.stop()
+        await parts.source.stopConsuming()
+      }
+    }
+    // Before the ledger, which they may stand in.
+    await marks.release()
+    await parts.ledger.close()
+    finish()
+  }
+
+  /// Stops: takes no more jobs, finishes what has begun, hands back the rest, flushes, closes. Suspends until that is done.
+  public func stop() async {
+    parts.startDraining()
+    ticker.wake()
+    let isRunning = state.withLock { state in
+      if state.phase == .idle { state.phase = .finished }
+      return state.phase == .running
+    }
+    guard isRunning else { return }
+    await parts.source.stopConsuming()
+    let sink = sink
+    // Results that cannot be published keep a stop from ending; after the time-out they are left to the next delivery.
+    let limit = parts.timers.schedule(at: parts.monotonic.now() + parts.options.drainTimeout) {
+      // The timer's action cannot wait for the flush.
+      Task { await sink.stop() }
+    }
+    await waitUntilFinished()
+    parts.timers.cancel(limit)
+  }
+
+  /// Adds the worker's checks: `jobs` fails while none can be served or the worker stops, `ledger` while it cannot be
+  /// written. The connections have checks of their own.
+  ///
+  /// - Parameters:
+  ///   - health: The checks of the process.
+  ///   - prefix: Tells the checks of several workers of one process apart: `recaptcha.`.
+  public func register(in health: HealthRegistry, prefix: String = "") {
+    let pulse = pulse
+    health.register(prefix + "jobs") { pulse.jobsHealth }
+    health.register(prefix + "ledger") { pulse.ledgerHealth }
+  }
+
+  /// Jobs taken up and not yet acknowledged.
+  public var jobsInFlight: Int { inFlight.count }
+
+  private func work() async {
+    let parts = parts
+    let sink = sink
+    await withTaskGroup(of: Void.self) { group in
+      group.addTask { await parts.source.run() }
+      group.addTask { await sink.run() }
+      group.addTask { await self.tick() }
+      group.addTask {
+        var purge = LedgerPurge(parts: parts)
+        await purge.run()
+      }
+      await consume()
+      // Also when the source came to its end by itself.
+      parts.startDraining()
+      await sink.stop()
+      await parts.source.close()
+      // What is left is the ticking.
+      group.cancelAll()
+    }
+  }
+
+  /// One child task a job. Returns when the source is at its end and all jobs are.
+  private func consume() async {
+    let inFlight = inFlight
+    let jobs = MarkedJobs(marks: marks, processor: JobProcessor(parts: parts), inFlight: inFlight)
+    let source = parts.source
+    await withDiscardingTaskGroup { group in
+      while let batch = await source.next() {
+        inFlight.begin(batch.count)
+        let redelivered = batch.filter(\.isRedelivered)
+        // Suspects are tried one at a time, and what is delivered for the first time does not wait for them all.
+        if !redelivered.isEmpty { group.addTask { await jobs.workOff(redelivered) } }
+        let first = batch.filter { !$0.isRedelivered }
+        if !first.isEmpty { await jobs.enter(first.count) }
+        for delivery in first { group.addTask { await jobs.work(on: delivery) } }
+        await inFlight.waitForRoom()
+      }
+    }
+  }
+
+  private func tick() async {
+    let pulse = pulse
+    await withDiscardingTaskGroup { group in
+      while !Task.isCancelled {
+        await ticker.next(within: pulse.pause)
+        for task in pulse.beat() { group.addTask { await task() } }
+      }
+      // A probe or a pause that is under way is not waited for.
+      group.cancelAll()
+    }
+  }
+
+  private func start() -> Bool {
+    state.withLock { state in
+      guard state.phase == .idle else { return false }
+      state.phase = .running
+      return true
+    }
+  }
+
+  private func finish() {
+    let waiters = state.withLock { state in
+      state.phase = .finished
+      defer { state.waiters.removeAll() }
+      return state.waiters
+    }
+    for waiter in waiters { waiter.resume() }
+  }
+
+  private func waitUntilFinished() async {
+    await withCheckedContinuation { continuation in
+      let isFinished = state.withLock { state in
+        if state.phase != .finished { state.waiters.append(continuation) }
+        return state.phase == .finished
+      }
+      if isFinished { continuation.resume() }
+    }
+  }
+}

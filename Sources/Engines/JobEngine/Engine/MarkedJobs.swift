@@ -1,0 +1,62 @@
+import CountersignAMQP
+import CrashMarks
+
+/// Works on jobs that were delivered before, a few at a time, under marks that outlive a crash: see ``CrashMarks``.
+struct MarkedJobs: Sendable {
+  let marks: CrashMarks
+  let processor: JobProcessor
+  let inFlight: InFlight
+
+  /// Groups at once: as many jobs as the lanes carry out at once, and no more to be looked at one by one after a crash.
+  static func groupsAtOnce(_ lanes: [LaneConfiguration]) -> Int {
+    let slots = lanes.map(\.concurrency).reduce(0, +)
+    return max(4, (slots + MarkPlan.maxGroup - 1) / MarkPlan.maxGroup)
+  }
+
+  /// Time that the jobs under way may take at most before one can be alone: they wait for a slot, are called, and are settled.
+  static func quietPatience(_ lanes: [LaneConfiguration], _ rules: JobRules) -> Duration {
+    let longestCall = lanes.map(\.callTimeout).max() ?? .zero
+    return max(CrashMarks.quietPatience, rules.maximumSlotWait + longestCall + .seconds(20))
+  }
+
+  /// Works on those of a batch that were delivered before.
+  func workOff(_ redelivered: [Delivery]) async {
+    await withDiscardingTaskGroup { group in
+      await marks.admit(redelivered, spawn: { work in group.addTask { await work() } }) { await workOff($0) }
+    }
+  }
+
+  /// Begins so many jobs that are delivered for the first time, when they may begin.
+  func enter(_ count: Int) async { await marks.gate.enter(count) }
+
+  /// Works on a job that is delivered for the first time.
+  func work(on delivery: Delivery) async {
+    await processor.process(delivery)
+    marks.gate.leave()
+    inFlight.end()
+  }
+
+  /// - Returns: the deliveries that went back to the queue, by us or with their channel.
+  private func workOff(_ step: MarkedStep) async -> Set<DeliveryTag> {
+    let notes = processor.parts.requeueNotes
+    let tags = step.deliveries.map(\.tag)
+    notes.watch(tags)
+    await withDiscardingTaskGroup { group in
+      for delivery in step.deliveries {
+        group.addTask {
+          await workOff(delivery, step.treatment)
+          inFlight.end()
+        }
+      }
+    }
+    return notes.take(tags).union(tags.filter { !notes.isLive($0) })
+  }
+
+  private func workOff(_ delivery: Delivery, _ treatment: MarkTreatment) async {
+    switch treatment {
+    case .group, .alone: await processor.process(delivery)
+    case .bury: await processor.bury(delivery, .crashed)
+    case .leave: processor.parts.source.reject(delivery.tag, requeue: false)
+    }
+  }
+}

@@ -1,0 +1,117 @@
+import CountersignAMQP
+import CountersignMessages
+import CountersignTelemetry
+import Synchronization
+
+/// What all jobs of a worker share.
+final class WorkerParts: Sendable {
+  let options: JobWorkerOptions
+  let lanes: [String: Lane]
+  let ledger: any Ledger
+  var source: any JobSource { requeueNotes }
+  let requeueNotes: RequeueNotes
+  let courier: Courier
+  let callGuard: CallGuard
+  let timers: Timers
+  /// The time of day: for deadlines, leases and messages.
+  let clock: any WallClock
+  /// Time that passes: for everything that waits or is measured.
+  let monotonic: any MonotonicClock
+  let log: Logger
+  let alarms: ThrottledLog
+  let metrics: WorkerMetrics
+  /// Reads a delivery; throws what breaks the contract.
+  let read: @Sendable (Delivery, UnixTime) throws(ContractProblem) -> IncomingJob
+  /// Asks whether a lane works again.
+  let probe: @Sendable (_ lane: String) async -> ProbeResult
+  /// Resolves who sent a message.
+  let senders: SenderRule
+  let results: ResultWriter
+  let stages: StageWriter
+  let delays: DelayWriter
+  let deadLetters: DeadLetterWriter
+  let tokens = ClaimTokens()
+  let leaseClock: LeaseClock
+  private let ledgerBreaker: Mutex<Breaker>
+  private let draining = Atomic<Bool>(false)
+
+  init<Handler: JobHandler>(
+    handler: Handler, options: JobWorkerOptions, lanes: [LaneConfiguration], ledger: any Ledger,
+    source: any JobSource, sink: any JobSink, clocks: Clocks, log: Logger, registry: MetricsRegistry
+  ) {
+    let now = clocks.monotonic.now()
+    var options = options
+    if lanes.count > 1 {
+      options.rules.maximumSlotWait = min(options.rules.maximumSlotWait, options.rules.sharedSlotWait)
+    }
+    self.options = options
+    self.lanes = Dictionary(
+      uniqueKeysWithValues: lanes.map { ($0.name, Lane($0, now: now)) })
+    self.ledger = ledger
+    requeueNotes = RequeueNotes(source)
+    clock = clocks.wall
+    monotonic = clocks.monotonic
+    leaseClock = LeaseClock(
+      clocks, longestLease: options.rules.leaseMargin + (lanes.map(\.callTimeout).max() ?? .zero))
+    self.log = log
+    timers = Timers()
+    alarms = ThrottledLog(log, clock: clocks.monotonic)
+    metrics = WorkerMetrics(registry, queue: options.queue, lanes: lanes.map(\.name))
+    courier = Courier(sink: sink, timers: timers, clock: clocks.monotonic, log: alarms, metrics: metrics)
+    callGuard = CallGuard(timers: timers, clock: clocks.monotonic)
+    senders = .queue(consumedBy: options.author.userID)
+    let reader = MessageReader(handler: handler, senders: senders)
+    read = { delivery, now throws(ContractProblem) in try reader.read(delivery, now: now) }
+    probe = { await handler.probe(lane: $0) }
+    results = ResultWriter(jobType: Handler.Body.type, author: options.author)
+    stages = StageWriter(author: options.author, queue: options.queue)
+    delays = DelayWriter(queue: options.queue, userID: options.author.userID)
+    deadLetters = DeadLetterWriter(queue: options.queue, userID: options.author.userID)
+    ledgerBreaker = Mutex(Breaker(threshold: options.ledgerFailureThreshold, delay: options.ledgerPause))
+  }
+
+  /// Whether a job that was delivered before may have been begun where the ledger does not know of it.
+  var countsRedeliveries: Bool { options.hasOtherHosts || !ledger.remembers }
+
+  /// Whether the worker is stopping and begins nothing more.
+  var isDraining: Bool { draining.load(ordering: .relaxed) }
+
+  /// Ends every wait for a slot or for a time; nothing more is begun.
+  func startDraining() {
+    draining.store(true, ordering: .relaxed)
+    for lane in lanes.values { lane.stop() }
+    timers.stopSleeping()
+  }
+
+  /// Whether the last claims all failed.
+  var isLedgerFailing: Bool { ledgerBreaker.withLock { $0.isFailing } }
+
+  func ledgerSucceeded() {
+    ledgerBreaker.withLock { $0.succeeded() }
+  }
+
+  func ledgerFailed(now: MonotonicTime) {
+    ledgerBreaker.withLock { $0.failed(now: now, jitter: .random(in: 0..<1)) }
+  }
+
+  /// Tells whether a delivery is still ours to replace by another message.
+  func isLive(_ delivery: Delivery) -> @Sendable () -> Bool {
+    { [source, tag = delivery.tag] in source.isLive(tag) }
+  }
+
+  /// Service that jobs can get now.
+  func serving(now: MonotonicTime) -> Serving {
+    let (isOpen, isFailing) = ledgerBreaker.withLock { ($0.isOpen(now: now), $0.isFailing) }
+    if isOpen { return .none(.ledgerUnavailable) }
+    var outage: Reason?
+    var trial: Reason?
+    var hasLane = false
+    for lane in lanes.values {
+      let (isUp, isDown, reason) = lane.read { ($0.isUp, $0.isDown, $0.reason) }
+      if isUp { hasLane = true } else if isDown { outage = outage ?? reason } else { trial = trial ?? reason }
+    }
+    if hasLane { return isFailing ? .oneByOne(.ledgerUnavailable) : .all }
+    if let trial { return .oneByOne(trial) }
+    return outage.map { .none($0) } ?? .all
+  }
+}

@@ -1,0 +1,157 @@
+import CountersignTelemetry
+import CrashMarks
+import ServiceRuntime
+import Synchronization
+
+/// What the worker does at each tick: fires timers, moves lanes on, probes those that are down, pauses and resumes the consumer.
+final class WorkerPulse: Sendable {
+  private enum Consuming {
+    case on
+    case oneByOne
+    case paused
+
+    init(_ serving: Serving) {
+      switch serving {
+      case .all: self = .on
+      case .oneByOne: self = .oneByOne
+      case .none: self = .paused
+      }
+    }
+  }
+
+  private struct State {
+    var consuming = Consuming.on
+    /// Whether the consumer has been asked for it and has not answered.
+    var isSwitching = false
+    var serving = Serving.all
+    /// The lanes that were down at the last tick, for the log.
+    var down: Set<String> = []
+  }
+
+  private let parts: WorkerParts
+  private let inFlight: InFlight
+  private let state = Mutex(State())
+
+  init(parts: WorkerParts, inFlight: InFlight) {
+    self.parts = parts
+    self.inFlight = inFlight
+  }
+
+  /// One tick.
+  /// - Returns: What takes longer than a tick may.
+  func beat() -> [@Sendable () async -> Void] {
+    let now = parts.monotonic.now()
+    parts.timers.fire(now: now)
+    var tasks: [@Sendable () async -> Void] = []
+    for lane in parts.lanes.values {
+      lane.advance(now: now)
+      if lane.startProbeIfDue(now: now) { tasks.append { await self.probe(lane) } }
+      report(lane)
+    }
+    parts.metrics.inFlight.set(Double(inFlight.count))
+    if let task = switchConsuming(now: now) { tasks.append(task) }
+    return tasks
+  }
+
+  /// The longest time between ticks: how old what is only looked at may be.
+  static let longestPause: Duration = .seconds(1)
+
+  /// Time until the next tick, at most: none while anything is under way, otherwise until something is due. A job that
+  /// begins wakes the ticker.
+  var pause: Duration {
+    if inFlight.count > 0 || parts.isDraining || state.withLock({ $0.isSwitching }) { return .zero }
+    let now = parts.monotonic.now()
+    var due = now + Self.longestPause
+    if let timer = parts.timers.earliest { due = min(due, timer) }
+    for lane in parts.lanes.values {
+      switch lane.read({ $0.condition }) {
+      case .up, .halfOpen: break
+      case .down(_, let probeAt): due = min(due, probeAt)
+      case .asking: return .zero
+      }
+    }
+    return max(.zero, due - now)
+  }
+
+  /// Whether jobs can be served.
+  var jobsHealth: HealthState {
+    if parts.isDraining { return .failing("the worker is stopping") }
+    guard case .none(let outage) = state.withLock({ $0.serving }) else { return .ok }
+    return .failing(
+      "no job can be served: \(outage)", mend: "jobs stay in \(parts.options.queue) and are taken again by themselves")
+  }
+
+  /// Whether what is begun and ended can be recorded.
+  var ledgerHealth: HealthState {
+    guard parts.isLedgerFailing else { return .ok }
+    return .failing(
+      "the ledger cannot be written", mend: "see the log for why; free space, or mend the file's permissions")
+  }
+
+  private func probe(_ lane: Lane) async {
+    let probe = parts.probe
+    let name = lane.name
+    let result = await parts.callGuard.run(
+      timeout: lane.configuration.callTimeout, abandoned: ProbeResult.down(.callTimedOut)
+    ) {
+      await TrialGate.process.aside { await probe(name) }
+    }
+    lane.probed(result, now: parts.monotonic.now())
+  }
+
+  private func report(_ lane: Lane) {
+    let (isUp, reason, calls, waiting) = lane.read { ($0.isUp, $0.reason, $0.inFlight, $0.waiting) }
+    let metrics = parts.metrics.lanes[lane.name]
+    metrics?.isUp.set(isUp ? 1 : 0)
+    metrics?.inFlight.set(Double(calls))
+    metrics?.waiting.set(Double(waiting))
+    let changed = state.withLock { state in
+      isUp ? state.down.remove(lane.name) != nil : state.down.insert(lane.name).inserted
+    }
+    guard changed else { return }
+    if isUp {
+      parts.log.info("lane is up", [.lane: lane.name, .queue: parts.options.queue])
+    } else {
+      parts.log.error(
+        "lane is down", [.lane: lane.name, .queue: parts.options.queue, .reason: reason?.description])
+    }
+  }
+
+  /// Pauses the consumer when no job can be served, takes jobs one by one while what failed is tried again, and resumes it when that
+  /// has worked. The broker's answer may take long, so it is awaited elsewhere.
+  private func switchConsuming(now: MonotonicTime) -> (@Sendable () async -> Void)? {
+    if parts.isDraining { return nil }
+    let serving = parts.serving(now: now)
+    let wanted = Consuming(serving)
+    let isChange = state.withLock { state in
+      state.serving = serving
+      guard !state.isSwitching, state.consuming != wanted else { return false }
+      state.consuming = wanted
+      state.isSwitching = true
+      return true
+    }
+    guard isChange else { return nil }
+    switch serving {
+    case .none(let outage):
+      parts.log.error(
+        "no job can be served; the consumer pauses", [.queue: parts.options.queue, .reason: outage.description])
+    case .oneByOne(let reason):
+      parts.log.info(
+        "one job at a time is tried; the others stay in the queue",
+        [.queue: parts.options.queue, .reason: reason.description])
+    case .all:
+      parts.log.info("jobs can be served again; the consumer resumes", [.queue: parts.options.queue])
+    }
+    return { await self.switchConsumer(to: wanted) }
+  }
+
+  private func switchConsumer(to wanted: Consuming) async {
+    switch wanted {
+    case .on: await parts.source.resume()
+    case .oneByOne: await parts.source.resumeOneByOne()
+    case .paused: await parts.source.pause()
+    }
+    parts.metrics.isPaused.set(wanted == .on ? 0 : 1)
+    state.withLock { $0.isSwitching = false }
+  }
+}

@@ -1,0 +1,65 @@
+import CountersignMessages
+
+extension Reason {
+  /// The deadline passed, or was too near for a call, before any provider was asked.
+  static let deadlineExceeded = Reason("DEADLINE_EXCEEDED", "The deadline passed before the job could be carried out.")
+
+  /// An earlier attempt began and nobody knows how it ended.
+  static let attemptLost = Reason(
+    "ATTEMPT_LOST", "A worker began this job and did not live to record how it ended; it may have been carried out.")
+
+  /// The provider call was ended by the engine, because the handler did not end it in time.
+  static let callTimedOut = Reason("CALL_TIMED_OUT", "The provider did not answer in time.")
+
+  /// All slots of the lane stayed taken.
+  static let laneBusy = Reason("LANE_BUSY", "All slots of the lane stayed taken for too long.")
+
+  /// The ledger could not be written, so the job was not begun.
+  static let ledgerUnavailable = Reason("LEDGER_UNAVAILABLE", "The ledger could not be written; the job was not begun.")
+
+  /// Another worker is carrying out this job.
+  static let heldElsewhere = Reason("HELD", "Another worker is carrying out this job.")
+
+  /// The result was recorded but could not be published.
+  static let resultUndeliverable = Reason(
+    "RESULT_UNDELIVERABLE", "The result is recorded in the ledger and could not be published yet.")
+
+  /// The worker stopped before it could begin the job.
+  static let workerStopped = Reason("WORKER_STOPPED", "The worker stopped before it could begin the job.")
+
+  /// A job names no lane that this worker has.
+  static func unknownLanes(_ names: [String]) -> Reason {
+    names.isEmpty ? .noLane : Reason("UNKNOWN_LANE", "This worker has none of the lanes that may serve the job.")
+  }
+
+  /// A job whose handler named no lane at all.
+  static let noLane = Reason("NO_LANE", "No lane of this worker can serve the job.")
+
+  /// The message broke the contract and is a dead letter.
+  static func invalidMessage(_ problem: ContractProblem) -> Reason {
+    Reason("INVALID_MESSAGE", "\(problem.code): \(problem)")
+  }
+
+  /// The message ended the process again and again, and is a dead letter.
+  static func crashed(_ problem: ContractProblem) -> Reason {
+    Reason(problem.code.rawValue, problem.description)
+  }
+
+  /// Reads what a delay step's message says of the attempt before: the description of a reason, `CODE (provider's): detail`.
+  init?(lastError text: String) {
+    let parts = text.split(separator: ":", maxSplits: 1)
+    guard parts.count == 2 else { return nil }
+    let head = parts[0].split(separator: "(", maxSplits: 1)
+    guard let code = head.first?.split(separator: " ").first, code.utf8.allSatisfy(Self.isCodeByte) else { return nil }
+    let provider = head.count == 2 && head[1].last == ")" ? String(head[1].dropLast()) : nil
+    let detail = parts[1].first == " " ? parts[1].dropFirst() : parts[1]
+    self.init(String(code), String(detail), providerCode: provider)
+  }
+
+  private static func isCodeByte(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"): true
+    default: false
+    }
+  }
+}

@@ -1,0 +1,190 @@
+import CountersignTelemetry
+
+/// A lane without its locks, timers and tasks: who gets a slot, and when the lane counts as down.
+///
+/// ```
+///          laneDown, or so many failures in a row
+///    up ────────────────────────────────────────────► down ◄──────────────┐
+///    ▲                                                 │ probe due         │
+///    │ the provider says it works                      ▼                   │ it still does not
+///    ├──────────────────────────────────────────── asking ─────────────────┤
+///    │                                                 │ it cannot tell    │
+///    │ the trial was answered                          ▼                   │
+///    └──────────────────────────────────────────── halfOpen ───────────────┘ the trial failed
+/// ```
+///
+/// Methods return what is to be done; the owner locks, asks, unlocks, acts.
+struct LaneState: Sendable {
+  enum Condition: Sendable, Hashable {
+    case up(failures: Int)
+    case down(Reason, probeAt: MonotonicTime)
+    case asking(Reason)
+    case halfOpen(Reason, trialOut: Bool)
+  }
+
+  /// A wait that is over.
+  struct Resumption: Sendable, Hashable {
+    var ticket: Int
+    var answer: SlotAnswer
+  }
+
+  private struct Waiter: Sendable {
+    var ticket: Int
+    var giveUpAt: MonotonicTime
+  }
+
+  /// How long a job that finds the lane being asked is told to stay away.
+  static let askingDelay: Duration = .seconds(1)
+
+  let configuration: LaneConfiguration
+  private(set) var condition: Condition = .up(failures: 0)
+  private(set) var inFlight = 0
+  /// When the lane went down; nil while it is up.
+  private(set) var downSince: MonotonicTime?
+  private var bucket: TokenBucket?
+  private var waiters: [Waiter] = []
+  private var epoch = 0
+  private var downInARow = 0
+  private var isStopping = false
+
+  init(_ configuration: LaneConfiguration, now: MonotonicTime) {
+    self.configuration = configuration
+    bucket = configuration.rate.map { TokenBucket($0, now: now) }
+  }
+
+  var isUp: Bool {
+    if case .up = condition { true } else { false }
+  }
+
+  /// Whether no job can be served now; a lane that lets a trial through is not.
+  var isDown: Bool {
+    switch condition {
+    case .up, .halfOpen: false
+    case .down, .asking: true
+    }
+  }
+
+  /// Why the lane is not up.
+  var reason: Reason? {
+    switch condition {
+    case .up: nil
+    case .down(let reason, _), .asking(let reason), .halfOpen(let reason, _): reason
+    }
+  }
+
+  var waiting: Int { waiters.count }
+
+  /// Asks for a slot. Nil: there is none now. Then the ticket, if there is one, is queued, and a `Resumption` will name it.
+  mutating func acquire(ticket: Int?, giveUpAt: MonotonicTime, now: MonotonicTime) -> SlotAnswer? {
+    if isStopping { return .stopping }
+    switch condition {
+    case .down(let reason, let probeAt): return .down(reason, until: max(probeAt, now))
+    case .asking(let reason): return .down(reason, until: now + Self.askingDelay)
+    case .up, .halfOpen: break
+    }
+    if waiters.isEmpty, let grant = grant(now) { return .granted(grant) }
+    if let bound = configuration.maximumWaiting, waiters.count >= bound { return .busy }
+    if let ticket { waiters.append(Waiter(ticket: ticket, giveUpAt: giveUpAt)) }
+    return nil
+  }
+
+  /// Gives a slot back with what its call says about the lane.
+  mutating func finish(_ grant: SlotGrant, _ report: CallReport, now: MonotonicTime, jitter: Double) -> [Resumption] {
+    inFlight -= 1
+    if report == .unused { bucket?.putBack() }
+    guard grant.epoch == epoch else { return serve(now) }
+    switch (condition, report) {
+    case (.up, .answered): condition = .up(failures: 0)
+    case (.up(let failures), .failed(let reason)):
+      condition = .up(failures: failures + 1)
+      let threshold = configuration.breakerThreshold
+      if threshold > 0, failures + 1 >= threshold { return goDown(reason, now: now, jitter: jitter) }
+    case (.up, .down(let reason)): return goDown(reason, now: now, jitter: jitter)
+    case (.up, .unused): break
+    case (.halfOpen, .answered): goUp()
+    case (.halfOpen, .failed(let reason)), (.halfOpen, .down(let reason)):
+      return goDown(reason, now: now, jitter: jitter)
+    case (.halfOpen(let reason, _), .unused): condition = .halfOpen(reason, trialOut: false)
+    case (.down, _), (.asking, _): break
+    }
+    return serve(now)
+  }
+
+  /// Whether it is time to ask the provider if the lane works again. True once for each time that it is due.
+  mutating func startProbeIfDue(now: MonotonicTime) -> Bool {
+    guard case .down(let reason, let probeAt) = condition, probeAt <= now, !isStopping else { return false }
+    condition = .asking(reason)
+    return true
+  }
+
+  /// What asking the provider came to.
+  mutating func probed(_ result: ProbeResult, now: MonotonicTime, jitter: Double) -> [Resumption] {
+    guard case .asking(let reason) = condition else { return [] }
+    switch result {
+    case .up: goUp()
+    case .down(let reason): return goDown(reason, now: now, jitter: jitter)
+    case .cannotTell: condition = .halfOpen(reason, trialOut: false)
+    }
+    return serve(now)
+  }
+
+  /// Hands out the slots that time has made free, and ends the waits that took too long.
+  mutating func advance(now: MonotonicTime) -> [Resumption] {
+    guard !waiters.isEmpty else { return [] }
+    let resumptions = serve(now)
+    let late = waiters.filter { $0.giveUpAt <= now }
+    guard !late.isEmpty else { return resumptions }
+    waiters.removeAll { $0.giveUpAt <= now }
+    return resumptions + late.map { Resumption(ticket: $0.ticket, answer: .busy) }
+  }
+
+  /// Ends all waits; nobody gets a slot any more.
+  mutating func stop() -> [Resumption] {
+    isStopping = true
+    return endWaits(.stopping)
+  }
+
+  private mutating func grant(_ now: MonotonicTime) -> SlotGrant? {
+    guard inFlight < configuration.concurrency else { return nil }
+    let isTrial: Bool
+    switch condition {
+    case .up, .halfOpen(_, trialOut: false): isTrial = !isUp
+    case .halfOpen(_, trialOut: true), .down, .asking: return nil
+    }
+    guard bucket?.take(now: now) ?? true else { return nil }
+    if case .halfOpen(let reason, _) = condition { condition = .halfOpen(reason, trialOut: true) }
+    inFlight += 1
+    return SlotGrant(epoch: epoch, isTrial: isTrial)
+  }
+
+  private mutating func serve(_ now: MonotonicTime) -> [Resumption] {
+    guard !waiters.isEmpty, !isStopping else { return [] }
+    var resumptions: [Resumption] = []
+    while resumptions.count < waiters.count, let grant = grant(now) {
+      resumptions.append(Resumption(ticket: waiters[resumptions.count].ticket, answer: .granted(grant)))
+    }
+    waiters.removeFirst(resumptions.count)
+    return resumptions
+  }
+
+  private mutating func goUp() {
+    condition = .up(failures: 0)
+    downInARow = 0
+    downSince = nil
+    epoch += 1
+  }
+
+  private mutating func goDown(_ reason: Reason, now: MonotonicTime, jitter: Double) -> [Resumption] {
+    downInARow += 1
+    downSince = downSince ?? now
+    epoch += 1
+    let probeAt = now + BackOff(configuration.probeDelay).delay(after: downInARow, jitter: jitter)
+    condition = .down(reason, probeAt: probeAt)
+    return endWaits(.down(reason, until: probeAt))
+  }
+
+  private mutating func endWaits(_ answer: SlotAnswer) -> [Resumption] {
+    defer { waiters.removeAll() }
+    return waiters.map { Resumption(ticket: $0.ticket, answer: answer) }
+  }
+}

@@ -1,0 +1,35 @@
+import CountersignTelemetry
+
+/// Tokens that grow with time up to a ceiling; each call takes one.
+struct TokenBucket: Sendable {
+  private let rate: LaneRate
+  private var tokens: Double
+  private var updatedAt: MonotonicTime
+
+  /// A full bucket.
+  init(_ rate: LaneRate, now: MonotonicTime) {
+    self.rate = rate
+    tokens = Double(rate.burst)
+    updatedAt = now
+  }
+
+  /// Takes a token, when there is one.
+  mutating func take(now: MonotonicTime) -> Bool {
+    refill(now)
+    guard tokens >= 1 else { return false }
+    tokens -= 1
+    return true
+  }
+
+  /// Puts a token back that was not used.
+  mutating func putBack() {
+    tokens = min(tokens + 1, Double(rate.burst))
+  }
+
+  private mutating func refill(_ now: MonotonicTime) {
+    // Two threads may hand in their times in the wrong order.
+    guard now > updatedAt else { return }
+    tokens = min(tokens + (now - updatedAt).fractionalSeconds * rate.perSecond, Double(rate.burst))
+    updatedAt = now
+  }
+}

@@ -1,0 +1,83 @@
+import CrashMarks
+import SQLite
+
+/// The tables of the ledger's file. A migration that was released is never changed.
+enum LedgerSchema {
+  static let migrations = [
+    // `id` grows with time, so that the oldest jobs are found without an index of their own, and a job's row is still in
+    // the page cache when it is settled. `state` is a `LedgerState`.
+    Migration(
+      version: 1,
+      sql: """
+        CREATE TABLE job (
+          id INTEGER PRIMARY KEY,
+          message_id TEXT NOT NULL UNIQUE,
+          state INTEGER NOT NULL,
+          owner TEXT NOT NULL,
+          token INTEGER NOT NULL,
+          lane TEXT NOT NULL,
+          lease_until INTEGER NOT NULL,
+          unknown_calls INTEGER NOT NULL,
+          written_at INTEGER NOT NULL,
+          result BLOB
+        ) STRICT;
+        """),
+    // Only jobs of lanes whose providers report by their own IDs have the key, so the index is as large as they are many. It is
+    // written in the statement that settles the job.
+    Migration(
+      version: 2,
+      sql: """
+        ALTER TABLE job ADD COLUMN match_key TEXT;
+        ALTER TABLE job ADD COLUMN correlation_id TEXT;
+        CREATE INDEX job_by_match_key ON job (match_key) WHERE match_key IS NOT NULL;
+        """),
+    Migration(version: 3, sql: MarkSchema.sql),
+    // A job is kept as long as it could come again, so each row says until when; before it was two days for all. Who claimed it is in the
+    // log. Integers up to 6 bytes and empty texts take next to no room, so a job that ended keeps the columns of a claim, emptied.
+    Migration(
+      version: 4,
+      sql: """
+        DROP INDEX job_by_match_key;
+        ALTER TABLE job RENAME TO job_before;
+        CREATE TABLE job (
+          id INTEGER PRIMARY KEY,
+          message_id TEXT NOT NULL UNIQUE,
+          state INTEGER NOT NULL,
+          token INTEGER NOT NULL,
+          lane TEXT NOT NULL,
+          lease_until INTEGER NOT NULL,
+          unknown_calls INTEGER NOT NULL,
+          written_at INTEGER NOT NULL,
+          keep_until INTEGER NOT NULL,
+          result BLOB,
+          match_key TEXT,
+          correlation_id TEXT
+        ) STRICT;
+        INSERT INTO job
+          SELECT id, message_id, state, token, lane, lease_until, unknown_calls, written_at, written_at + 172800000, result,
+            match_key, correlation_id
+          FROM job_before ORDER BY id;
+        DROP TABLE job_before;
+        CREATE INDEX job_by_match_key ON job (match_key) WHERE match_key IS NOT NULL;
+        """),
+    // A job is known by its sender, type and ID. Rows of before have the ID alone, and are found by it until they are forgotten: the
+    // messages that they stand for do not say who sent them either.
+    Migration(
+      version: 5,
+      sql: """
+        ALTER TABLE job RENAME COLUMN message_id TO key;
+        CREATE TABLE job_without_sender (last_id INTEGER NOT NULL) STRICT;
+        INSERT INTO job_without_sender SELECT id FROM job ORDER BY id DESC LIMIT 1;
+        """),
+  ]
+}
+
+/// What a row of the ledger says of its job.
+enum LedgerState: Int64 {
+  /// No claim is open; earlier calls ended unknown.
+  case idle = 0
+  /// A claim is open: a call may have begun.
+  case open = 1
+  /// It ended; the result is recorded.
+  case settled = 2
+}

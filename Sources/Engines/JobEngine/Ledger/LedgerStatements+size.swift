@@ -1,0 +1,42 @@
+import CountersignTelemetry
+import SQLite
+
+extension LedgerStatements {
+  /// Looks at so many rows, whatever their age: one that has to stay for long keeps none behind it.
+  static func purge(
+    at time: UnixTime, from first: Int64, limit: Int, _ session: Session
+  ) throws(DatabaseError) -> LedgerPurgeStep {
+    let window = try session.first(
+      "SELECT max(id), count(*) FROM (SELECT id FROM job WHERE id >= ? ORDER BY id LIMIT ?)",
+      [.integer(first), .integer(Int64(limit))]
+    ) { row throws(DatabaseError) in (last: Int64(row.int(0)), count: row.int(1)) }
+    guard let window, window.count > 0 else { return LedgerPurgeStep(forgotten: 0) }
+    let forgotten = try session.execute(
+      "DELETE FROM job WHERE id BETWEEN ? AND ? AND keep_until < ?",
+      [.integer(first), .integer(window.last), .integer(time.milliseconds)])
+    return LedgerPurgeStep(forgotten: forgotten, next: window.count < limit ? nil : window.last + 1)
+  }
+
+  /// Ended jobs only: what is begun, or may have been, is what the ledger is for.
+  static func forgetOldest(limit: Int, _ session: Session) throws(DatabaseError) -> Int {
+    try session.execute(
+      "DELETE FROM job WHERE id IN (SELECT id FROM job WHERE state = 2 ORDER BY id LIMIT ?)", [.integer(Int64(limit))])
+  }
+
+  static func size(_ session: Session) throws(DatabaseError) -> LedgerSize {
+    func number(_ pragma: String) throws(DatabaseError) -> Int64 {
+      try session.first(pragma) { row throws(DatabaseError) in Int64(row.int(0)) } ?? 0
+    }
+    let page = try number("PRAGMA page_size")
+    let (pages, free) = (try number("PRAGMA page_count"), try number("PRAGMA freelist_count"))
+    let oldest = try session.first("SELECT written_at FROM job ORDER BY id LIMIT 1") { row throws(DatabaseError) in
+      UnixTime(milliseconds: Int64(row.int(0)))
+    }
+    return LedgerSize(fileBytes: pages * page, usedBytes: (pages - free) * page, oldest: oldest)
+  }
+
+  /// The statement takes a step for each page.
+  static func shrink(pages: Int, _ session: Session) throws(DatabaseError) {
+    _ = try session.query("PRAGMA incremental_vacuum(\(pages))") { _ throws(DatabaseError) in }
+  }
+}

@@ -1,0 +1,168 @@
+import CountersignMessages
+import CountersignTelemetry
+import SQLite
+
+/// What the ledger does inside a transaction. Every transaction that writes is exclusive, so what it reads stays true until
+/// its commit, also between processes.
+///
+/// Each is over as soon as a statement has changed something: none needs to be undone as a whole.
+enum LedgerStatements {
+  /// Whether jobs are known by their message ID alone, from before version 5.
+  static func hasJobsWithoutSender(_ session: Session) throws(DatabaseError) -> Bool {
+    try session.first(
+      "SELECT EXISTS (SELECT 1 FROM job WHERE id <= (SELECT max(last_id) FROM job_without_sender))"
+    ) { row throws(DatabaseError) in row.bool(0) } ?? false
+  }
+
+  /// Whether a job is known by its message ID alone.
+  static func isWithoutSender(_ messageID: String, _ session: Session) throws(DatabaseError) -> Bool {
+    try row(of: messageID, session) != nil
+  }
+
+  static func claim(_ claim: LedgerClaim, _ session: Session) throws(DatabaseError) -> ClaimAnswer {
+    if try insert(claim, state: .open, result: nil, session) {
+      let calls = claim.redeliveries
+      return calls > 0 ? .abandoned(lane: nil, unknownCalls: calls) : .claimed(unknownCalls: 0)
+    }
+    guard let row = try row(of: claim.key, session) else {
+      throw DatabaseError(.corrupt, "the ledger has and has not a row of the same job")
+    }
+    switch row.state {
+    case .settled: return .settled(result: row.result)
+    case .open where row.token == claim.token:
+      // The same claim again: an earlier try was committed although it seemed to fail.
+      return .claimed(unknownCalls: row.unknownCalls)
+    case .open where row.writtenAt - claim.now > LeaseClock.tolerance:
+      return .held(until: try shorten(row, claim, session))
+    case .open where row.leaseUntil > claim.judgedAt: return .held(until: row.leaseUntil)
+    case .open:
+      try takeOver(claim, unknownCalls: row.unknownCalls + 1, session)
+      return .abandoned(lane: row.lane.isEmpty ? nil : row.lane, unknownCalls: row.unknownCalls + 1)
+    case .idle:
+      try takeOver(claim, unknownCalls: row.unknownCalls, session)
+      return .claimed(unknownCalls: row.unknownCalls)
+    }
+  }
+
+  /// A job without unknown calls is forgotten, so that a retry leaves nothing behind.
+  static func release(_ claim: LedgerClaim, _ session: Session) throws(DatabaseError) {
+    let forgotten = try session.execute(
+      "DELETE FROM job WHERE key = ? AND token = ? AND state = 1 AND unknown_calls = 0",
+      [.text(claim.key), .integer(claim.token)])
+    if forgotten == 0 { try makeIdle(claim, addingCalls: 0, session) }
+  }
+
+  static func postpone(_ claim: LedgerClaim, _ session: Session) throws(DatabaseError) {
+    try makeIdle(claim, addingCalls: 1, session)
+  }
+
+  /// Whoever settles first has the word, also when his claim had been taken over: what he saw has happened.
+  static func settle(
+    _ claim: LedgerClaim, result: [UInt8], at time: UnixTime, _ session: Session
+  ) throws(DatabaseError) -> [UInt8]? {
+    let updated = try session.execute(
+      """
+      UPDATE job SET state = 2, token = 0, lane = '', lease_until = 0, result = ?, written_at = ?, keep_until = ?,
+        match_key = ?, correlation_id = ?
+      WHERE key = ? AND state <> 2
+      """,
+      [
+        .blob(result), .integer(time.milliseconds), .integer(claim.keepUntil.milliseconds), Value(claim.match?.key),
+        Value(claim.match?.correlationID), .text(claim.key),
+      ])
+    if updated == 1 { return nil }
+    if try insert(claim, state: .settled, result: result, session) { return nil }
+    let standing = try row(of: claim.key, session)?.result
+    return standing == result ? nil : standing
+  }
+
+  /// The claim is of the future: the clock was set back since. From now on it runs for as long as it was made for, and no longer, so that
+  /// a job whose worker died does not wait until the clock has caught up.
+  private static func shorten(
+    _ row: JobRow, _ claim: LedgerClaim, _ session: Session
+  ) throws(DatabaseError) -> UnixTime {
+    let leaseUntil = claim.now + (row.leaseUntil - row.writtenAt)
+    try session.execute(
+      "UPDATE job SET lease_until = ?, written_at = ? WHERE key = ? AND token = ? AND state = 1",
+      [
+        .integer(leaseUntil.milliseconds), .integer(claim.now.milliseconds), .text(claim.key),
+        .integer(row.token),
+      ])
+    return leaseUntil
+  }
+
+  private struct JobRow {
+    var state: LedgerState
+    var writtenAt: UnixTime
+    var token: Int64
+    var lane: String
+    var leaseUntil: UnixTime
+    var unknownCalls: Int
+    var result: [UInt8]
+  }
+
+  private static func insert(
+    _ claim: LedgerClaim, state: LedgerState, result: [UInt8]?, _ session: Session
+  ) throws(DatabaseError) -> Bool {
+    try session.execute(
+      """
+      INSERT INTO job (
+        key, state, token, lane, lease_until, unknown_calls, written_at, keep_until, result, match_key,
+        correlation_id)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING
+      """,
+      [
+        .text(claim.key), .integer(state.rawValue), .integer(claim.token), .text(claim.lane),
+        .integer(claim.leaseUntil.milliseconds), .integer(Int64(state == .open ? claim.redeliveries : 0)),
+        .integer(claim.now.milliseconds), .integer(claim.keepUntil.milliseconds), Value(result),
+        Value(claim.match?.key),
+        Value(claim.match?.correlationID),
+      ]) == 1
+  }
+
+  /// The newest job of that key: a provider may use an ID again one day.
+  static func job(_ match: LedgerMatch, _ session: Session) throws(DatabaseError) -> LedgerMatchedJob? {
+    try session.first(
+      "SELECT key, correlation_id FROM job WHERE match_key = ? ORDER BY id DESC LIMIT 1", [.text(match.key)]
+    ) { row throws(DatabaseError) in
+      LedgerMatchedJob(job: MessageIdentity(key: row.text(0)), correlationID: row.optionalText(1))
+    }
+  }
+
+  private static func row(of key: String, _ session: Session) throws(DatabaseError) -> JobRow? {
+    try session.first(
+      "SELECT state, token, lane, lease_until, unknown_calls, result, written_at FROM job WHERE key = ?",
+      [.text(key)]
+    ) { row throws(DatabaseError) in
+      guard let state = LedgerState(rawValue: Int64(row.int(0))) else {
+        throw DatabaseError(.corrupt, "the ledger has a row in a state that it does not know")
+      }
+      return JobRow(
+        state: state, writtenAt: UnixTime(milliseconds: Int64(row.int(6))), token: Int64(row.int(1)), lane: row.text(2),
+        leaseUntil: UnixTime(milliseconds: Int64(row.int(3))), unknownCalls: row.int(4), result: row.blob(5))
+    }
+  }
+
+  private static func takeOver(
+    _ claim: LedgerClaim, unknownCalls: Int, _ session: Session
+  ) throws(DatabaseError) {
+    try session.execute(
+      """
+      UPDATE job SET state = 1, token = ?, lane = ?, lease_until = ?, unknown_calls = ?, written_at = ?, keep_until = ?
+      WHERE key = ?
+      """,
+      [
+        .integer(claim.token), .text(claim.lane), .integer(claim.leaseUntil.milliseconds),
+        .integer(Int64(unknownCalls)), .integer(claim.now.milliseconds), .integer(claim.keepUntil.milliseconds),
+        .text(claim.key),
+      ])
+  }
+
+  private static func makeIdle(
+    _ claim: LedgerClaim, addingCalls calls: Int64, _ session: Session
+  ) throws(DatabaseError) {
+    try session.execute(
+      "UPDATE job SET state = 0, unknown_calls = unknown_calls + ? WHERE key = ? AND token = ? AND state = 1",
+      [.integer(calls), .text(claim.key), .integer(claim.token)])
+  }
+}

@@ -1,0 +1,461 @@
+import CountersignMessages
+import CountersignTelemetry
+
+/// The life of one job from the moment it is decoded: what to do next, given what has happened.
+///
+/// It does no I/O and reads no clock. The engine carries out the action, and comes back with the event:
+///
+/// ```
+///  begin ─► acquire ─► claim ─► perform ─► settle ─► publish ─► acknowledge
+///              │         │         │
+///              │         │         ├─ retry ────► release ─► acquire (next lane) or delay
+///              │         │         ├─ otherLane ► release ─► acquire (next lane), or settle after the last one
+///              │         │         ├─ continued ► settle ─► publish (the next stage) ─► acknowledge
+///              │         │         ├─ unknown ──► lookUp ──► settle, or postpone ─► delay
+///              │         │         ├─ laneDown ─► release ─► acquire (next lane) or delay, uncounted
+///              │         │         └─ notCalled ► release ─► acquire (next lane), or settle or delay after the last one
+///              │         ├─ settled ───► publish (the recorded result)
+///              │         ├─ held ──────► delay 5 s, uncounted
+///              │         └─ abandoned ─► lookUp ─► perform, or settle unknown
+///              └─ down ─► acquire (next lane) or delay, uncounted
+/// ```
+///
+/// The order settle, publish, acknowledge is what makes a crash harmless: wherever it strikes, what is repeated is safe to
+/// repeat. A job that ends without a call (its deadline passed, its handler refused it) is claimed as well, because an
+/// earlier delivery of the same message may have begun or ended it.
+struct JobLifecycle: Sendable {
+  enum Action: Sendable, Hashable {
+    /// Wait for a slot of a lane, at most so long.
+    case acquire(lane: String, patience: Duration)
+    /// Claim the job for a call through the lane; nil when no call will follow.
+    case claim(lane: String?, timeout: Duration)
+    case perform(lane: String, timeout: Duration)
+    case lookUp(lane: String)
+    case release
+    case postpone
+    case settle(JobEnding)
+    case settleStage(NextStage)
+    /// Publish what was just settled, a result or a next stage, or what an earlier delivery recorded.
+    case publish(recorded: [UInt8]?)
+    /// Publish to a delay step, then acknowledge. Ends the life.
+    case delay(JobDelay)
+    /// The message goes back to its queue. Ends the life.
+    /// - Parameter wasBegun: Whether a call was made or its result is recorded, so that the next delivery must not count as
+    ///   the first one.
+    case handBack(wasBegun: Bool)
+    /// Ends the life.
+    case acknowledge
+    /// The message goes to the dead letters. Ends the life.
+    case bury
+  }
+
+  enum Event: Sendable, Hashable {
+    case slotGranted
+    /// The lane is down, and asked again after so long.
+    case slotDenied(Reason, after: Duration)
+    case slotBusy
+    case stopping
+    case claimAnswered(ClaimAnswer)
+    case ledgerFailed
+    case classified(Classification)
+    case lookedUp(Classification?)
+    case released
+    case postponed
+    /// With the result that stands, when it is not the one of this life.
+    case settled(standing: [UInt8]?)
+    case published
+    /// The result could not be published for a long time, and is safe in the ledger.
+    case undeliverable
+    /// The record cannot be read, and nobody can say it again.
+    case unreadable
+  }
+
+  private enum State: Sendable, Hashable {
+    case new
+    case acquiring
+    case claimingForCall(timeout: Duration)
+    case claimingToEnd(JobEnding)
+    case performing
+    case lookingUp(Unknown, timeout: Duration)
+    case releasing(Release)
+    case postponing(Reason)
+    case settling
+    case publishing
+    case ended
+  }
+
+  /// What it is that nobody knows.
+  private enum Unknown: Sendable, Hashable {
+    /// How the call of an attempt ended whose worker did not live to record it.
+    case abandoned
+    /// How the call of this attempt ended.
+    case call(Reason)
+  }
+
+  /// Why a claim is given back.
+  private enum Release: Sendable, Hashable {
+    case nextLane
+    case tooLate
+  }
+
+  /// How long a job stays away that another worker holds, or that could not be claimed.
+  static let heldDelay: Duration = .seconds(5)
+  /// How long a job stays away whose result cannot be published.
+  static let undeliverableDelay: Duration = .seconds(30)
+
+  private let facts: JobFacts
+  private let rules: JobRules
+  private let callTimeouts: [Duration]
+  private var state = State.new
+  private var laneIndex = 0
+  /// Earlier calls of which nobody knows how they ended.
+  private(set) var unknownCalls: Int
+  private var hasCalled = false
+  private var retry: (reason: Reason, after: Duration?)?
+  private var down: (reason: Reason, after: Duration)?
+  /// Reason for which a lane wants more time than is left.
+  private var tooLate: Reason?
+
+  /// - Parameters:
+  ///   - facts: The job.
+  ///   - rules: The numbers to go by.
+  ///   - callTimeouts: For each lane of the job, how long a call may take.
+  init(_ facts: JobFacts, rules: JobRules, callTimeouts: [Duration]) {
+    precondition(callTimeouts.count == facts.lanes.count, "Each lane needs its time-out.")
+    self.facts = facts
+    self.rules = rules
+    self.callTimeouts = callTimeouts
+    unknownCalls = facts.unknownCalls
+  }
+
+  /// The first action.
+  mutating func begin(now: UnixTime) -> Action {
+    guard case .new = state else { preconditionFailure("A job begins once.") }
+    if let refusal = facts.refusal {
+      return end(ending(.refused, refusal.reason, extras: refusal.extras))
+    }
+    guard !facts.lanes.isEmpty else { return end(ending(.refused, .noLane)) }
+    if isTooLate(now) { return end(expired()) }
+    if let notBefore = facts.notBefore, notBefore > now { return wait(until: notBefore, now: now) }
+    return acquire(now)
+  }
+
+  /// The next action.
+  mutating func handle(_ event: Event, now: UnixTime) -> Action {
+    switch (state, event) {
+    case (.acquiring, .slotGranted): return claimForCall(now)
+    case (.acquiring, .slotDenied(let reason, let wait)):
+      noteDown(reason, after: wait)
+      return nextLane(now)
+    case (.acquiring, .slotBusy): return isTooLate(now) ? end(expired()) : delay(.laneBusy, Self.heldDelay)
+    case (.acquiring, .stopping): return finish(.handBack(wasBegun: hasCalled))
+
+    case (.claimingForCall(let timeout), .claimAnswered(let answer)): return claimed(answer, timeout, now)
+    case (.claimingToEnd(let ending), .claimAnswered(let answer)): return claimed(answer, toEnd: ending)
+    case (.claimingForCall, .ledgerFailed), (.claimingToEnd, .ledgerFailed):
+      return delay(.ledgerUnavailable, Self.heldDelay)
+
+    case (.performing, .classified(let classification)):
+      hasCalled = hasCalled || classification.isCall
+      return classified(classification, now)
+    case (.lookingUp(let unknown, let timeout), .lookedUp(let answer)): return lookedUp(answer, unknown, timeout, now)
+
+    // A claim that cannot be given back runs out by itself, and counts as unknown then.
+    case (.releasing(.nextLane), .released), (.releasing(.nextLane), .ledgerFailed): return nextLane(now)
+    case (.releasing(.tooLate), .released), (.releasing(.tooLate), .ledgerFailed): return end(expired())
+    // The count of unknown calls travels in the message as well.
+    case (.postponing(let reason), .postponed), (.postponing(let reason), .ledgerFailed): return resend(reason, now)
+
+    case (.settling, .settled(let standing)):
+      state = .publishing
+      return .publish(recorded: standing)
+    // The effect is certain and its record is not: to publish and acknowledge is what never repeats the call.
+    case (.settling, .ledgerFailed):
+      state = .publishing
+      return .publish(recorded: nil)
+    case (.publishing, .published): return finish(.acknowledge)
+    case (.publishing, .undeliverable): return delay(.resultUndeliverable, Self.undeliverableDelay)
+    // Waiting would not make it readable.
+    case (.publishing, .unreadable): return finish(.bury)
+    case (.publishing, .stopping): return finish(.handBack(wasBegun: true))
+
+    case (.new, _), (.acquiring, _), (.claimingForCall, _), (.claimingToEnd, _), (.performing, _), (.lookingUp, _),
+      (.releasing, _), (.postponing, _), (.settling, _), (.publishing, _), (.ended, _):
+      preconditionFailure("\(event) cannot follow \(state).")
+    }
+  }
+}
+
+// MARK: - Before the call
+
+extension JobLifecycle {
+  private var lane: String { facts.lanes[laneIndex] }
+
+  /// The last moment at which a call may begin.
+  private var latestCall: UnixTime { facts.deadline - rules.minimumCallTime }
+
+  private func isTooLate(_ now: UnixTime) -> Bool { now > latestCall }
+
+  private mutating func acquire(_ now: UnixTime) -> Action {
+    state = .acquiring
+    return .acquire(lane: lane, patience: min(rules.maximumSlotWait, latestCall + .milliseconds(1) - now))
+  }
+
+  private mutating func claimForCall(_ now: UnixTime) -> Action {
+    if isTooLate(now) { return end(expired()) }
+    let timeout = callTimeout(now)
+    state = .claimingForCall(timeout: timeout)
+    return .claim(lane: lane, timeout: timeout)
+  }
+
+  /// Well inside the deadline: a tenth of the time left is kept for what follows the call.
+  private func callTimeout(_ now: UnixTime) -> Duration {
+    min(callTimeouts[laneIndex], (facts.deadline - now) * 9 / 10)
+  }
+
+  private mutating func claimed(_ answer: ClaimAnswer, _ timeout: Duration, _ now: UnixTime) -> Action {
+    switch answer {
+    case .claimed(let calls):
+      unknownCalls = max(unknownCalls, calls)
+      return perform(timeout, now)
+    case .abandoned(let lane, let calls):
+      unknownCalls = max(unknownCalls + 1, calls)
+      state = .lookingUp(.abandoned, timeout: timeout)
+      return .lookUp(lane: lane ?? self.lane)
+    case .settled(let result): return publish(result)
+    case .held: return delay(.heldElsewhere, Self.heldDelay)
+    }
+  }
+
+  private mutating func claimed(_ answer: ClaimAnswer, toEnd ending: JobEnding) -> Action {
+    switch answer {
+    case .claimed(let calls): unknownCalls = max(unknownCalls, calls)
+    case .abandoned(_, let calls): unknownCalls = max(unknownCalls + 1, calls)
+    case .settled(let result): return publish(result)
+    case .held: return delay(.heldElsewhere, Self.heldDelay)
+    }
+    return settle(ending)
+  }
+
+  /// The claim, or a look-up, may have taken seconds: what the deadline leaves is looked at again. No call gets more time than its
+  /// lease was made for.
+  private mutating func perform(_ timeout: Duration, _ now: UnixTime) -> Action {
+    if isTooLate(now) { return release(.tooLate) }
+    state = .performing
+    return .perform(lane: lane, timeout: min(timeout, callTimeout(now)))
+  }
+}
+
+// MARK: - After the call
+
+extension JobLifecycle {
+  private mutating func classified(_ classification: Classification, _ now: UnixTime) -> Action {
+    switch classification {
+    case .accepted(let reference, let extras):
+      return settle(ending(.accepted, nil, lane: lane, reference: reference, extras: extras))
+    case .refused(let reason, let extras): return settle(ending(.refused, reason, lane: lane, extras: extras))
+    case .otherLane(let reason, let extras):
+      // One that could not be asked, or wants to be asked later, may yet do it.
+      let isLastWord = laneIndex + 1 == facts.lanes.count && retry == nil && down == nil
+      return isLastWord ? classified(.refused(reason, extras: extras), now) : release(.nextLane)
+    case .lost(let reason, let extras): return settle(ending(.unknown, reason, lane: lane, extras: extras))
+    case .continued(let stage):
+      state = .settling
+      return .settleStage(stage)
+    case .retry(let reason, let after):
+      noteRetry(reason, after: after)
+      return release(.nextLane)
+    case .laneDown(let reason):
+      noteDown(reason, after: .zero)
+      return release(.nextLane)
+    case .unknown(let reason):
+      state = .lookingUp(.call(reason), timeout: .zero)
+      return .lookUp(lane: lane)
+    case .notCalled(let reason, let why): return notCalled(reason, why, now)
+    }
+  }
+
+  private mutating func notCalled(_ reason: Reason, _ why: Classification.NotCalled, _ now: UnixTime) -> Action {
+    switch why {
+    case .tooLate: tooLate = reason
+    case .impossible: return classified(.otherLane(reason), now)
+    case .busy: noteDown(reason, after: .zero)
+    }
+    return release(.nextLane)
+  }
+
+  private mutating func lookedUp(
+    _ answer: Classification?, _ unknown: Unknown, _ timeout: Duration, _ now: UnixTime
+  ) -> Action {
+    switch (answer, unknown) {
+    case (.accepted, _), (.refused, _), (.lost, _), (.continued, _):
+      return classified(answer ?? .unknown(.attemptLost), now)
+    case (.retry, .abandoned):
+      unknownCalls -= 1
+      return perform(timeout, now)
+    case (.retry(let reason, let after), .call):
+      noteRetry(reason, after: after)
+      return release(.nextLane)
+    case (.otherLane, _), (.unknown, _), (.laneDown, _), (.notCalled, _), (nil, _): return decide(unknown, timeout, now)
+    }
+  }
+
+  /// Nobody can tell what became of a call: the job's own rule decides.
+  private mutating func decide(_ unknown: Unknown, _ timeout: Duration, _ now: UnixTime) -> Action {
+    let reason: Reason
+    switch unknown {
+    case .abandoned: reason = .attemptLost
+    case .call(let callReason):
+      reason = callReason
+      unknownCalls += 1
+    }
+    let mayResend = facts.onUnknown == .resend && unknownCalls <= maximumUnknownResends && !isTooLate(now)
+    guard mayResend else { return settle(ending(.unknown, unknownReason(reason), lane: lane)) }
+    if case .abandoned = unknown { return perform(timeout, now) }
+    guard RetryStep.fitting(RetryStep.after(attempt: facts.attempt), now: now, latest: latestCall) != nil else {
+      return settle(ending(.unknown, unknownReason(reason), lane: lane))
+    }
+    state = .postponing(reason)
+    return .postpone
+  }
+
+  private var maximumUnknownResends: Int { facts.maximumUnknownResends ?? rules.maximumUnknownResends }
+
+  /// The job's own word for an outcome that nobody knows, with what the provider said.
+  private func unknownReason(_ reason: Reason) -> Reason {
+    guard var own = facts.unknownReason else { return reason }
+    own.providerCode = own.providerCode ?? reason.providerCode
+    return own
+  }
+
+  private mutating func resend(_ reason: Reason, _ now: UnixTime) -> Action {
+    let wanted = RetryStep.after(attempt: facts.attempt)
+    let step = RetryStep.fitting(wanted, now: now, latest: latestCall) ?? wanted
+    return finish(.delay(JobDelay(step: step, countsAttempt: true, reason: reason, unknownCalls: unknownCalls)))
+  }
+
+  private mutating func release(_ why: Release) -> Action {
+    state = .releasing(why)
+    return .release
+  }
+
+  private mutating func noteRetry(_ reason: Reason, after: Duration?) {
+    // Several lanes may each ask for a delay; the job tries the first one first again, so the longest one counts.
+    let longest = [retry?.after, after].compactMap { $0 }.max()
+    retry = (reason, longest)
+  }
+
+  private mutating func noteDown(_ reason: Reason, after wait: Duration) {
+    down = (reason, down.map { min($0.after, wait) } ?? wait)
+  }
+
+  private mutating func nextLane(_ now: UnixTime) -> Action {
+    laneIndex += 1
+    if laneIndex < facts.lanes.count { return isTooLate(now) ? end(expired()) : acquire(now) }
+    laneIndex = facts.lanes.count - 1
+    return retryLater(now)
+  }
+
+  /// No lane is left to try now.
+  private mutating func retryLater(_ now: UnixTime) -> Action {
+    if let retry {
+      return retryLater(retry.reason, wanted: retry.after, backOff: .backOff(facts.attempt), counted: true, now)
+    }
+    // Waiting leaves less time, not more.
+    if down == nil, let tooLate { return end(expired(tooLate)) }
+    let reason = down?.reason ?? .noLane
+    return retryLater(reason, wanted: nil, backOff: .atLeast(down?.after ?? .zero), counted: false, now)
+  }
+
+  private enum Wanted {
+    case backOff(Int)
+    case atLeast(Duration)
+
+    var step: RetryStep {
+      switch self {
+      case .backOff(let attempt): RetryStep.after(attempt: attempt)
+      case .atLeast(let wait): RetryStep.covering(wait)
+      }
+    }
+  }
+
+  private mutating func retryLater(
+    _ reason: Reason, wanted: Duration?, backOff: Wanted, counted: Bool, _ now: UnixTime
+  ) -> Action {
+    var delay = JobDelay(step: backOff.step, countsAttempt: counted, reason: reason, unknownCalls: unknownCalls)
+    if let wanted {
+      // The provider's own wish is obeyed, also when that leaves no time for another attempt.
+      guard now + wanted <= latestCall else { return end(expired(reason)) }
+      delay.step = RetryStep.covering(wanted)
+      if delay.step.delay < wanted { delay.notBefore = now + wanted }
+      if now + delay.step.delay <= latestCall { return finish(.delay(delay)) }
+      return end(expired(reason))
+    }
+    guard let step = RetryStep.fitting(delay.step, now: now, latest: latestCall) else { return end(expired(reason)) }
+    delay.step = step
+    return finish(.delay(delay))
+  }
+
+  /// The message came back from its step before the provider wants to be asked.
+  private mutating func wait(until notBefore: UnixTime, now: UnixTime) -> Action {
+    let reason = facts.lastReason ?? .laneBusy
+    guard notBefore <= latestCall else { return end(expired()) }
+    let step = RetryStep.covering(notBefore - now)
+    let further = step.delay < notBefore - now ? notBefore : nil
+    return finish(
+      .delay(
+        JobDelay(
+          step: step, countsAttempt: false, reason: reason, notBefore: further, unknownCalls: unknownCalls)))
+  }
+}
+
+// MARK: - The end
+
+extension JobLifecycle {
+  private func ending(
+    _ outcome: JobOutcome, _ reason: Reason?, lane: String? = nil, reference: String? = nil, extras: ResultExtras = [:]
+  ) -> JobEnding {
+    JobEnding(
+      outcome: outcome, lane: lane, reference: reference, reason: reason, extras: extras,
+      attempts: facts.attempt - 1 + (hasCalled ? 1 : 0))
+  }
+
+  private func expired(_ reason: Reason? = nil) -> JobEnding {
+    ending(.expired, reason ?? retry?.reason ?? down?.reason ?? facts.lastReason ?? .deadlineExceeded)
+  }
+
+  /// Ends a job without another call. The claim finds out whether an earlier delivery ended it or left it unknown.
+  private mutating func end(_ ending: JobEnding) -> Action {
+    state = .claimingToEnd(ending)
+    return .claim(lane: nil, timeout: .zero)
+  }
+
+  private mutating func settle(_ ending: JobEnding) -> Action {
+    state = .settling
+    // What was perhaps done by an earlier call cannot be said not to have been done.
+    let isNews = ending.outcome == .expired || ending.outcome == .refused && !hasCalled
+    let isCertain = unknownCalls == 0 || !isNews
+    guard !isCertain else { return .settle(ending) }
+    var uncertain = ending
+    uncertain.outcome = .unknown
+    uncertain.reason = unknownReason(.attemptLost)
+    return .settle(uncertain)
+  }
+
+  private mutating func publish(_ recorded: [UInt8]) -> Action {
+    state = .publishing
+    return .publish(recorded: recorded)
+  }
+
+  private mutating func delay(_ reason: Reason, _ wait: Duration) -> Action {
+    finish(
+      .delay(
+        JobDelay(
+          step: RetryStep.covering(wait), countsAttempt: false, reason: reason, unknownCalls: unknownCalls)))
+  }
+
+  private mutating func finish(_ action: Action) -> Action {
+    state = .ended
+    return action
+  }
+}

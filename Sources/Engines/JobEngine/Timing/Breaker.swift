@@ -1,0 +1,37 @@
+import CountersignTelemetry
+
+/// Tells when something that every job needs has failed so often in a row that no job should be taken for a while.
+struct Breaker: Sendable {
+  private let threshold: Int
+  private let backOff: BackOff
+  private var failures = 0
+  private(set) var openUntil: MonotonicTime?
+
+  /// - Parameters:
+  ///   - threshold: Failures in a row that open it, 1 or more.
+  ///   - delay: How long it stays open: doubled from the shortest to the longest, with jitter.
+  init(threshold: Int, delay: ClosedRange<Duration>) {
+    self.threshold = threshold
+    backOff = BackOff(delay)
+  }
+
+  /// Whether no job should be taken now. It closes by time, and opens again with the next failure.
+  func isOpen(now: MonotonicTime) -> Bool {
+    openUntil.map { now < $0 } ?? false
+  }
+
+  /// Whether the last attempts failed.
+  var isFailing: Bool { failures >= threshold }
+
+  mutating func succeeded() {
+    failures = 0
+    openUntil = nil
+  }
+
+  mutating func failed(now: MonotonicTime, jitter: Double) {
+    if isOpen(now: now) { return }
+    failures += 1
+    guard failures >= threshold else { return }
+    openUntil = now + backOff.delay(after: failures - threshold + 1, jitter: jitter)
+  }
+}

@@ -1,3 +1,0 @@
-public import AMQP
-
-extension Consumer: JobSource {}

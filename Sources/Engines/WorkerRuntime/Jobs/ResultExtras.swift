@@ -1,4 +1,0 @@
-public import Messages
-
-/// What a job type adds to its results, by field name.
-public typealias ResultExtras = [String: JobResult.Value]

@@ -1,7 +1,0 @@
-import Database
-
-extension LedgerError {
-  init(_ error: DatabaseError) {
-    self.init(error.description, isRetriable: error.isRetriable)
-  }
-}

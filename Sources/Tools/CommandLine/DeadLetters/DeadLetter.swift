@@ -1,0 +1,77 @@
+public import CountersignAMQP
+internal import CountersignMessages
+public import CountersignTelemetry
+
+/// A message that could not be processed, and why.
+public struct DeadLetter: Sendable, Hashable {
+  /// The message as it lies in the dead queue.
+  public let message: Message
+  /// The work queue it failed on.
+  public let queue: String
+
+  public init(message: Message, queue: String) {
+    self.message = message
+    self.queue = queue
+  }
+
+  /// The message ID; for a message without one, a fingerprint of its type and body, so that it can be named.
+  public var id: String {
+    if let id = message.messageID, !id.isEmpty { return id }
+    return "body-\(fingerprint)"
+  }
+
+  /// Why: a word in upper case. A worker says it itself; for what the broker dead-lettered it is the broker's reason
+  /// (`REJECTED`, `EXPIRED`, `MAXLEN`, `DELIVERY_LIMIT`).
+  public var reason: String {
+    if let reason = message.headers[MessageHeader.deadReason]?.stringValue { return reason }
+    if let reason = lastDeath["reason"]?.stringValue { return reason.uppercased() }
+    return "UNKNOWN"
+  }
+
+  /// What was wrong, for people.
+  public var error: String? { message.headers[MessageHeader.lastError]?.stringValue }
+
+  /// When it was given up.
+  public var diedAt: UnixTime? {
+    if let text = message.headers[MessageHeader.deadAt]?.stringValue { return UnixTime(rfc3339: text) }
+    if case .timestamp(let seconds)? = lastDeath["time"] { return UnixTime(seconds: Int64(clamping: seconds)) }
+    return nil
+  }
+
+  /// How often it was tried, from 1.
+  public var attempts: Int {
+    guard let count = message.headers[MessageHeader.attempt]?.intValue else { return 1 }
+    return Int(clamping: count)
+  }
+
+  /// How often it was redriven before.
+  public var redrives: Int {
+    guard let count = message.headers[RedriveHeader.count]?.intValue else { return 0 }
+    return Int(clamping: max(count, 0))
+  }
+
+  /// The newest entry of the broker's own record; it is the first of the list (RabbitMQ guide "Dead Letter Exchanges").
+  private var lastDeath: [String: FieldValue] {
+    guard case .array(let entries)? = message.headers["x-death"], case .table(let first)? = entries.first else {
+      return [:]
+    }
+    return first
+  }
+
+  /// FNV-1a, 64 bits: names a message within a queue, and protects nothing.
+  private var fingerprint: String {
+    var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+    for byte in Array((message.type ?? "").utf8) + message.body {
+      hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3
+    }
+    return String(hash, radix: 16)
+  }
+}
+
+/// Headers that a redrive adds.
+enum RedriveHeader {
+  /// The ID of the redrive, the same for all messages of one.
+  static let id = "x-redrive-id"
+  /// How often the message was redriven.
+  static let count = "x-redrive-count"
+}

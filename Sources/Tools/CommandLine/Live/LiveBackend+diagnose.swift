@@ -1,0 +1,203 @@
+internal import CountersignAMQP
+internal import CountersignMessages
+internal import CountersignTelemetry
+internal import HTTPClient
+
+#if canImport(Glibc)
+  internal import Glibc
+#else
+  internal import Musl
+#endif
+
+/// The doctor's round: what others need comes first, and what cannot be looked at does not keep it from the rest.
+extension LiveBackend {
+  func diagnose(configDirectory: String?, timeout: Duration) async -> [Finding] {
+    var findings = await service()
+    findings.append(await operatorUser())
+    let directory = configDirectory ?? configuration.configDirectory
+    findings += await management(directory)
+    findings += await processesAndFiles(directory)
+    findings += await conversion()
+    return findings
+  }
+
+  /// As a service: connects, and tries whether a command may be published, with a key that routes nowhere.
+  private func service() async -> [Finding] {
+    let check = "broker, as a service"
+    do {
+      let endpoint = try configuration.service.endpoint()
+      let connection = try await open(endpoint)
+      let outcome = await Self.probePublishing(connection)
+      await Self.close(connection)
+      switch outcome {
+      case .success: return [Finding(check, .ok, "\(endpoint) takes commands")]
+      case .failure(let error):
+        return [Finding(check, .failed, error.description, mend: Self.mend(error.code, user: endpoint.username))]
+      }
+    } catch {
+      return [Finding(check, .failed, error.description, mend: Self.mend(error.code, user: "service"))]
+    }
+  }
+
+  private static func probePublishing(_ connection: AdminConnection) async -> Result<Void, OperationsError> {
+    do {
+      _ = try await connection.publish(
+        Publication(
+          message: Message(isPersistent: false, appID: appID), exchange: Topology.Exchanges.commands,
+          routingKey: "doctor.probe"))
+      return .success(())
+    } catch {
+      return .failure(OperationsError(error))
+    }
+  }
+
+  private func operatorUser() async -> Finding {
+    let check = "broker, as the operator"
+    do {
+      let endpoint = try configuration.operatorUser.endpoint()
+      let connection = try await open(endpoint)
+      await Self.close(connection)
+      return Finding(check, .ok, "\(endpoint)")
+    } catch {
+      return Finding(check, .failed, error.description, mend: Self.mend(error.code, user: "operator"))
+    }
+  }
+
+  private static func mend(_ code: OperationsError.Code, user: String) -> String {
+    switch code {
+    case .notPermitted:
+      "rabbitmqctl change_password \(user) …, and the rights of Config/rabbitmq/definitions.json (rabbitmqctl set_permissions)"
+    case .configuration: "set what is missing; countersign --help lists it"
+    case .refused: "countersign topology apply"
+    default: "start the broker, or mend its address; a firewall may be between"
+    }
+  }
+
+  private struct Overview: Decodable {
+    let version: String
+
+    enum CodingKeys: String, CodingKey {
+      case version = "rabbitmq_version"
+    }
+  }
+
+  private struct Node: Decodable {
+    let name: String
+    let memoryAlarm: Bool?
+    let diskAlarm: Bool?
+
+    enum CodingKeys: String, CodingKey {
+      case name
+      case memoryAlarm = "mem_alarm"
+      case diskAlarm = "disk_free_alarm"
+    }
+  }
+
+  private func management(_ directory: String?) async -> [Finding] {
+    // That they cannot be read is told with the files.
+    let files = directory.flatMap { try? ConfigurationFiles(directory: $0) }
+    do {
+      return try await withManagement { (api) throws(OperationsError) in
+        let overview: Overview = try await api.get("/api/overview")
+        let nodes: [Node] = try await api.get("/api/nodes")
+        let report = try await TopologyTool(declaration: .countersign, api: api).check()
+        let queues: [QueueState] = try await api.list("queues")
+        let consumers: [ConsumerState] = try await api.list("consumers")
+        let response = try await api.transport.send("GET", "/api/whoami", body: nil)
+        return [BrokerCheck.version(overview.version)]
+          + nodes.flatMap {
+            BrokerCheck.alarms(node: $0.name, memory: $0.memoryAlarm == true, disk: $0.diskAlarm == true)
+          } + BrokerCheck.topology(report) + QueueCheck.findings(queues)
+          + ConsumerHostsCheck.findings(consumers, files) + [
+            ClockCheck.finding(date: response.date, now: clock.now(), server: "the broker")
+          ]
+      }
+    } catch {
+      return [Finding("management API", .failed, error.description, mend: Self.mend(error.code, user: "operator"))]
+    }
+  }
+
+  private func conversion() async -> [Finding] {
+    do {
+      return ConversionCheck.findings(
+        try await sendAsOperator(
+          ListConversions(limit: ConversionCheck.shownBlocks), timeout: min(timeout, Self.conversionTimeout)))
+    } catch {
+      return [ConversionCheck.skipped(error.description)]
+    }
+  }
+
+  /// A coordinator that runs answers at once; one that does not keeps nobody from the rest of the round.
+  private static let conversionTimeout: Duration = .seconds(5)
+
+  private func processesAndFiles(_ directory: String?) async -> [Finding] {
+    do {
+      return try await withTransport { (transport) throws(OperationsError) in
+        let probe = CurlProbe(transport: transport, timeout: timeout)
+        return await processes(probe) + files(directory)
+      }
+    } catch {
+      return [Finding("HTTP", .failed, error.description, mend: "look at the certificates of the machine")]
+    }
+  }
+
+  private func processes(_ probe: CurlProbe) async -> [Finding] {
+    var findings: [Finding] = []
+    let check = ProcessCheck(probe: probe)
+    if let url = configuration.coordinatorURL { findings.append(await check.finding(name: "coordinator", url: url)) }
+    for worker in configuration.workers {
+      for url in worker.urls { findings.append(await check.finding(name: worker.name, url: url)) }
+    }
+    if findings.isEmpty {
+      findings.append(
+        Finding(
+          "processes", .skipped, "where they serve their health is not known",
+          mend: "set COUNTERSIGN_COORDINATOR_URL, COUNTERSIGN_SMS_WORKER_URLS and those of the other workers"))
+    }
+    return findings
+  }
+
+  private func files(_ directory: String?) async -> [Finding] {
+    guard let directory else {
+      return [
+        Finding(
+          "configuration", .skipped, "where the configuration files are is not known",
+          mend: "give --config-dir, or set COUNTERSIGN_CONFIG_DIR")
+      ]
+    }
+    do {
+      let files = try ConfigurationFiles(directory: directory)
+      let keys = await ConfigurationCheck(programs: Self.programs, run: ChildProcess.run).findings(files)
+      return FileChecks.findings(files) + KeyCheck.findings(files) + keys + (await providers(files))
+        + (await serviceAccounts(directory))
+    } catch {
+      return [Finding("configuration", .failed, error.description, mend: "name another directory, or mend its rights")]
+    }
+  }
+
+  private func providers(_ files: ConfigurationFiles) async -> [Finding] {
+    let groups = Dictionary(grouping: ProviderCheck.addresses(files), by: \.caFile)
+    var findings: [Finding] = []
+    for (caFile, addresses) in groups.sorted(by: { $0.value[0].place < $1.value[0].place }) {
+      do {
+        findings += try await withTransport(caFile: caFile) { (transport) throws(OperationsError) in
+          await ProviderCheck(probe: CurlProbe(transport: transport, timeout: timeout)).findings(addresses)
+        }
+      } catch {
+        findings.append(
+          Finding("provider \(addresses[0].place)", .failed, error.description, mend: "mend its caFile"))
+      }
+    }
+    return findings
+  }
+
+  /// Where this program is, and the others with it.
+  private static var programs: String {
+    var path = [CChar](repeating: 0, count: Int(PATH_MAX))
+    let count = readlink("/proc/self/exe", &path, path.count)
+    guard count > 0, let program = String(validating: path[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self),
+      let slash = program.lastIndex(of: "/")
+    else { return "." }
+    return String(program[..<slash])
+  }
+}

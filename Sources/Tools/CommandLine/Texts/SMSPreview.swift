@@ -1,0 +1,111 @@
+internal import SMS
+
+/// What a text comes to as a short message, and what it would come to with what a lane may do to it.
+struct SMSPreview {
+  /// What a message costs, in segments: each is billed.
+  enum CostClass: String {
+    /// One segment: no text costs less.
+    case single
+    /// Several, and no lane could do with fewer.
+    case several
+    /// Several, of which one at least could be spared.
+    case avoidable
+  }
+
+  /// Another form of the text that takes fewer segments.
+  struct Alternative {
+    /// The setting of a lane that allows it.
+    let setting: String
+    let text: SMSText
+  }
+
+  let text: SMSText
+  let alternatives: [Alternative]
+
+  init(_ text: SMSText, _ transliteration: Transliteration?) {
+    let forms = [
+      ("transliterate", text.shortened(TextOptions(transliteration: transliteration))),
+      ("nationalShiftTables", text.shortened(TextOptions(nationalShiftTables: true))),
+    ]
+    self.text = text
+    alternatives = forms.filter { $0.1.segments < text.segments }.map { Alternative(setting: $0.0, text: $0.1) }
+  }
+
+  var costClass: CostClass {
+    if text.segments == 1 { return .single }
+    return alternatives.isEmpty ? .several : .avoidable
+  }
+
+  private var limit: Int { text.segments == 1 ? text.encoding.singleLimit : text.partLimit }
+
+  /// For people.
+  var lines: String {
+    var lines = [
+      "encoding  \(text.encoding.rawValue)",
+      "segments  \(text.segments), \(text.units) units in all, \(limit) fit each",
+      "cost      \(costClass.rawValue)",
+    ]
+    if text.encoding == .ucs2 { lines.append("ucs2 for  \(Self.list(text.charactersOutsideGSM7))") }
+    lines += alternatives.map { "with      \($0.setting): \(Self.summary($0.text))" }
+    let parts = text.parts()
+    for (index, part) in parts.enumerated() {
+      lines.append("")
+      lines.append("\(index + 1)/\(parts.count)  \(SMSText.units(of: part, in: text)) units")
+      lines.append(part)
+    }
+    return lines.joined(separator: "\n")
+  }
+
+  /// For programs.
+  var json: JSONValue {
+    let parts = text.parts().map { part in
+      JSONValue.object(["text": .text(part), "units": .integer(Int64(SMSText.units(of: part, in: text)))])
+    }
+    return .object([
+      "encoding": .text(text.encoding.rawValue), "segments": .integer(Int64(text.segments)),
+      "units": .integer(Int64(text.units)), "unitsPerSegment": .integer(Int64(limit)),
+      "costClass": .text(costClass.rawValue), "parts": .array(parts),
+      "charactersOutsideGSM7": .array(text.charactersOutsideGSM7.map { .text(String($0)) }),
+      "alternatives": .array(alternatives.map(Self.json)),
+    ])
+  }
+
+  private static func json(_ alternative: Alternative) -> JSONValue {
+    var object: [String: JSONValue] = [
+      "setting": .text(alternative.setting), "encoding": .text(alternative.text.encoding.rawValue),
+      "segments": .integer(Int64(alternative.text.segments)), "text": .text(alternative.text.text),
+    ]
+    object["nationalLanguage"] = alternative.text.shift?.language.map { .text("\($0)") }
+    return .object(object)
+  }
+
+  private static func summary(_ text: SMSText) -> String {
+    let language = text.shift?.language.map { ", \($0)" } ?? ""
+    return "\(text.segments) segment\(text.segments == 1 ? "" : "s") of \(text.encoding.rawValue)\(language)"
+  }
+
+  /// Most characters that are listed.
+  private static let mostListed = 10
+
+  /// `ç U+00E7, ã U+00E3`.
+  private static func list(_ characters: [Character]) -> String {
+    let listed = characters.prefix(mostListed).map { character in
+      let codes = character.unicodeScalars.map { "U+" + hex($0.value) }.joined(separator: " ")
+      return "\(character) \(codes)"
+    }
+    return listed.joined(separator: ", ") + (characters.count > mostListed ? ", …" : "")
+  }
+
+  private static func hex(_ value: UInt32) -> String {
+    let digits = String(value, radix: 16, uppercase: true)
+    return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+  }
+}
+
+extension SMSText {
+  /// The units of one of a text's parts, in its encoding.
+  fileprivate static func units(of part: String, in text: SMSText) -> Int {
+    let octets = text.octets(of: part).count
+    return text.encoding == .ucs2 ? octets / 2 : octets
+  }
+}

@@ -1,0 +1,79 @@
+import CCurl
+import Dispatch
+import Glibc
+
+/// An HTTP client on libcurl: pooled connections, HTTP/1.1 and HTTP/2, and an exact answer to whether a request may have left.
+///
+/// One serial queue drives all transfers; callers on any task share it. It never follows redirects, keeps no cookies, uses no
+/// proxy and reads no environment, and never sends a request twice unless it is marked idempotent.
+public final class HTTPClient: Sendable {
+  private let loop: CurlLoop
+  private let inbox: Inbox
+
+  /// Makes a transport; connections are opened when they are needed.
+  ///
+  /// - Throws: `TransportError` when a file of the configuration cannot be read, or libcurl is unusable.
+  public init(_ configuration: Configuration = Configuration()) throws(TransportError) {
+    try Self.globalSetUp.get()
+    for file in [configuration.caFile, configuration.clientCertificateFile, configuration.clientKeyFile] {
+      guard let file, access(file, R_OK) != 0 else { continue }
+      throw TransportError(
+        kind: .tls, requestMayHaveLeft: false, description: "cannot read \(file): \(String(cString: strerror(errno)))")
+    }
+    inbox = Inbox(maxOpen: configuration.maxConcurrent + configuration.maxWaiting)
+    loop = try CurlLoop(configuration: configuration, inbox: inbox)
+  }
+
+  deinit { loop.shutDownInBackground() }
+
+  /// Sends a request and suspends until its answer is complete.
+  ///
+  /// Cancelling the task ends the request at once; if it had begun, the server may still carry it out.
+  ///
+  /// - Returns: The answer, whatever its status.
+  /// - Throws: `TransportError` when there is no answer.
+  public func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
+    try RequestCheck.check(request)
+    guard !Task.isCancelled else { throw .cancelledEarly }
+    let id = inbox.nextID()
+    let deadline = DispatchTime.now().uptimeNanoseconds + request.timeouts.total.nanoseconds
+    let result = await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        submit(Submission(id: id, request: request, continuation: continuation, deadline: deadline))
+        // The handler below may have run in between, before the loop knew the ID.
+        if Task.isCancelled { cancel(id) }
+      }
+    } onCancel: {
+      cancel(id)
+    }
+    return try result.get()
+  }
+
+  /// Ends all requests with `.closed`, closes all connections, and refuses further requests. May be called again.
+  public func shutdown() async {
+    await loop.shutDown()
+  }
+
+  private func submit(_ submission: Submission) {
+    switch inbox.submit(submission) {
+    case .success(let mustWake): if mustWake { loop.wake() }
+    case .failure(let error): submission.continuation.resume(returning: .failure(error))
+    }
+  }
+
+  private func cancel(_ id: UInt64) {
+    if inbox.cancel(id) { loop.wake() }
+  }
+
+  /// Once per process, before any other call (libcurl(3), "global preparation").
+  static let globalSetUp: Result<Void, TransportError> = {
+    ccurl_ignore_sigpipe()
+    let code = curl_global_init(Int(CURL_GLOBAL_DEFAULT))
+    guard code == CURLE_OK else {
+      return .failure(
+        TransportError(kind: .other, requestMayHaveLeft: false, description: "libcurl did not start (\(code.rawValue))")
+      )
+    }
+    return .success(())
+  }()
+}

@@ -1,0 +1,52 @@
+import CountersignTelemetry
+import HTTPClient
+public import JobEngine
+import ServiceRuntime
+
+/// One entry of `lanes`: a server that mail is submitted to.
+public struct MailLaneSettings: Sendable {
+  /// What the engine goes by: the name, the slots, the rate, the breaker.
+  public let lane: LaneConfiguration
+  let smtp: SMTPConfiguration
+
+  /// Connections at once; each has a thread while it is used.
+  static let connections = 1...256
+
+  init(_ section: ConfigurationSection) {
+    lane = LaneConfiguration(
+      section, concurrency: 16, in: Self.connections, timeout: .seconds(600), longestTimeout: .seconds(1200))
+    let host = section.string("host", "The server's name, as its certificate bears it.")
+    section.check(
+      "host",
+      host.isEmpty || host.isMatched(by: { $0.isLetterOrDigit || "-.:_".unicodeScalars.contains($0) }, length: 1...253),
+      "must be a host name or address")
+    let security = section.word(
+      "security", default: SMTPConfiguration.Security.starttls,
+      "starttls: TLS by STARTTLS or nothing; tls: from the first byte; none.")
+    let port = section.integer(
+      "port", default: security == .tls ? 465 : 587, in: 1...65_535, "587 for STARTTLS, 465 for TLS.")
+    let clientName = section.string(
+      "clientName", default: "localhost", "The name in EHLO: this host's own, in full.")
+    section.check(
+      "clientName",
+      clientName.isMatched(by: { $0.isLetterOrDigit || "-.:[]".unicodeScalars.contains($0) }, length: 1...253),
+      "must be a host name")
+    let username = section.optionalString("username", "The account, when the server wants one.")
+    let password = section.secretFile("passwordFile", "Its password.")
+    section.check("passwordFile", (username == nil) == (password == nil), "and username belong together")
+    let isPlain = security == .none && !host.isEmpty && !LocalHost.contains(host)
+    section.check(
+      "security", !isPlain || username == nil, "none would send the password in the clear: use starttls or tls")
+    section.checkPlaintext(
+      "security", isPlain, "is none to another machine", crossing: "addresses and codes",
+      remedy: "use starttls or tls")
+    smtp = SMTPConfiguration(
+      host: host, port: UInt16(port), security: security, clientName: clientName, username: username,
+      password: password?.reveal(),
+      caFile: section.path("caFile", "Certificates (PEM) that the server's must come from; the system's if absent."),
+      maxConnections: min(max(lane.concurrency, 1), Self.connections.upperBound),
+      maxIdle: section.seconds(
+        "idleSeconds", default: .seconds(60), in: .seconds(1) ... .seconds(600),
+        "How long an unused connection may be used again."))
+  }
+}

@@ -1,0 +1,95 @@
+import CountersignEncoding
+import FoundationEssentials
+import HTTPClient
+import JobEngine
+
+/// What a server's replies mean for a job: the first row that fits. Data, read from `Config/providers/smtp.json5`.
+struct ReplyTable: Sendable {
+  private let rules: [ReplyRule]
+  /// Domains whose servers' words about the sender are believed, in lower case.
+  private let receivers: Set<String>
+
+  /// A file larger than this is no table.
+  private static let maxFileBytes = 1024 * 1024
+
+  private struct File: KeyedPart {
+    let rules: [Strict<ReplyRule>]
+    let receivers: [String]
+
+    static let keys = ["rules", "receivers"]
+  }
+
+  /// Reads a table from a JSON5 file.
+  init(file path: String) throws(RelayMailError) {
+    let data: Data
+    do { data = try DataFile.read(path, maxBytes: Self.maxFileBytes) } catch {
+      throw RelayMailError(.invalidTable, error.message)
+    }
+    do {
+      let file = try JSONReader(maxBytes: Self.maxFileBytes, syntax: .json5).decode(Strict<File>.self, from: data).part
+      rules = file.rules.map(\.part)
+      receivers = Set(file.receivers)
+    } catch {
+      throw RelayMailError(.invalidTable, "\(path): \(DecodingText.describe(error))")
+    }
+    guard !rules.isEmpty else {
+      throw RelayMailError(
+        .invalidTable, "\(path): rules is empty: the table that is shipped shows what belongs there")
+    }
+    guard !receivers.isEmpty else {
+      throw RelayMailError(
+        .invalidTable, "\(path): receivers is empty: the table that is shipped shows what belongs there")
+    }
+    if let wrong = receivers.first(where: { !MailAddress.isDomain($0) || $0 != $0.lowercased() }) {
+      throw RelayMailError(.invalidTable, "\(path): receivers must be domains in lower case, and \(wrong) is none")
+    }
+    for (index, rule) in rules.enumerated() {
+      if let problem = Self.problem(rule) {
+        throw RelayMailError(.invalidTable, "\(path): rules[\(index)].\(problem)")
+      }
+    }
+  }
+
+  private static func problem(_ rule: ReplyRule) -> String? {
+    let stages = SMTPStage.allCases.map(\.rawValue)
+    if rule.stages?.allSatisfy(stages.contains) == false {
+      return "stages must be of \(stages.joined(separator: ", "))"
+    }
+    let isCode = { (text: String) in
+      (1...3).contains(text.utf8.count) && text.utf8.allSatisfy { (0x30...0x39).contains($0) }
+    }
+    if rule.codes?.allSatisfy(isCode) == false { return "codes must be one to three digits" }
+    if rule.texts?.allSatisfy({ $0 == $0.lowercased() }) == false { return "texts must be in lower case" }
+    if let delay = rule.delaySeconds, !(1...86_400).contains(delay) { return "delaySeconds must be 1 to 86400" }
+    return nil
+  }
+
+  /// The row of a reply that is no success; for a table without one, its class by the first digit.
+  ///
+  /// - Parameter recipient: Whom the mail is for; nil when nobody was named. From `RCPT TO` on, a reply may be what the recipient's own
+  ///   server says: then it takes the lane down only if that is a server that everybody knows.
+  func rule(_ stage: SMTPStage, _ reply: SMTPReply, recipient: MailAddress?) -> ReplyRule {
+    // Servers break their sentences into lines wherever they like.
+    let text = reply.text.lowercased().split(whereSeparator: \.isWhitespace).joined(separator: " ")
+    let rule = rules.first { $0.fits(stage, reply, lowerText: text) } ?? Self.fallback(reply)
+    guard rule.class == .laneDown, Self.mayBeOthers(stage), let recipient else { return rule }
+    return receivers.contains(recipient.domain.lowercased()) ? rule : rule.ofOneMail(isPermanent: reply.code / 100 == 5)
+  }
+
+  /// Whether a reply may be that of the recipient's server, handed on by the one that the mail is submitted to.
+  private static func mayBeOthers(_ stage: SMTPStage) -> Bool {
+    switch stage {
+    case .connect, .tls, .greeting, .hello, .startTLS, .authentication, .check, .sender: false
+    case .recipient, .data, .content, .final: true
+    }
+  }
+
+  private static func fallback(_ reply: SMTPReply) -> ReplyRule {
+    let isPermanent = reply.code / 100 == 5
+    return ReplyRule(
+      stages: nil, codes: nil, enhanced: nil, texts: nil, class: isPermanent ? .refused : .retry,
+      reason: isPermanent ? "SERVER_REFUSED" : "SERVER_BUSY",
+      detail: isPermanent ? "The mail server refused the message." : "The mail server does not take it now.",
+      suppress: nil, delaySeconds: nil)
+  }
+}

@@ -1,0 +1,156 @@
+import CountersignEncoding
+import FoundationEssentials
+import JobEngine
+
+/// The texts of mail, by template name and language.
+///
+/// Languages are looked up as RFC 4647 says (`pt-BR`, then `pt`, then the default), and aliases in the files settle what that
+/// leaves open.
+public struct MailTemplates: Sendable {
+  private struct Language: Sendable {
+    let tag: String
+    let templates: [String: MailTemplate]
+  }
+
+  /// By language tag in lower case.
+  private let languages: [String: Language]
+  private let defaultLanguage: String
+  private let layout: HTMLLayout
+
+  /// A file larger than this is not a template file.
+  static let maxFileBytes = 256 * 1024
+
+  /// Reads every `<language>.json` of a directory, and `layout.html`. Blocks, so it is called while the process starts.
+  ///
+  /// - Throws: what is wrong with which file.
+  public init(directory: String, defaultLanguage: String) throws(RelayMailError) {
+    layout = try Self.layout(directory + "/layout.html")
+    var languages: [String: Language] = [:]
+    for name in try Self.fileNames(in: directory) {
+      let file = try Self.read(directory + "/" + name, name)
+      let language = Language(tag: file.language, templates: try Self.parse(file))
+      for tag in [file.language] + (file.aliases ?? []) {
+        guard let key = LanguageLookup.chain(tag).first else {
+          throw RelayMailError(.invalidTemplate, "\(name): '\(tag)' is no language tag (BCP 47)")
+        }
+        guard languages.updateValue(language, forKey: key) == nil else {
+          throw RelayMailError(.invalidTemplate, "\(name): another file already serves '\(tag)'")
+        }
+      }
+    }
+    self.defaultLanguage = LanguageLookup.chain(defaultLanguage).first ?? defaultLanguage
+    self.languages = languages
+    guard languages[self.defaultLanguage] != nil else {
+      throw RelayMailError(
+        .invalidTemplate, "\(directory): no file serves templates.defaultLanguage, '\(defaultLanguage)'")
+    }
+  }
+
+  /// The names of all templates, sorted.
+  public var names: [String] { Set(languages.values.flatMap(\.templates.keys)).sorted() }
+
+  /// The tags of all languages, sorted.
+  public var languageTags: [String] { Set(languages.values.map(\.tag)).sorted() }
+
+  /// The text of a job.
+  ///
+  /// - Parameters:
+  ///   - name: The template, such as `address-verification`.
+  ///   - languageCode: A language tag; what is no tag counts as none.
+  ///   - variables: By name; those that no wording uses are ignored.
+  func render(
+    _ name: String, languageCode: String?, variables: [String: String]
+  ) throws(TemplateProblem) -> MailText {
+    guard let (template, tag) = find(name, languageCode) else {
+      throw TemplateProblem(code: .unknownTemplate, detail: unknown(name))
+    }
+    let values = try Self.check(variables)
+    let missing = template.missing(values)
+    guard missing.isEmpty else {
+      let names = missing.map(\.rawValue).joined(separator: ", ")
+      throw TemplateProblem(code: .missingVariable, detail: "variables: template '\(name)' needs \(names)")
+    }
+    return template.render(values, layout, language: tag)
+  }
+
+  private func find(_ name: String, _ languageCode: String?) -> (MailTemplate, String)? {
+    for tag in (languageCode.map(LanguageLookup.chain) ?? []) + [defaultLanguage] {
+      if let language = languages[tag], let template = language.templates[name] { return (template, language.tag) }
+    }
+    return nil
+  }
+
+  /// The name is repeated only when it is short and plain, since it came from outside.
+  private func unknown(_ name: String) -> String {
+    let isPlain = name.utf8.count <= 40 && name.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+    return "there is no template \(isPlain ? "'\(name)'" : "of that name"); known: \(names.joined(separator: ", "))"
+  }
+
+  private static func check(_ variables: [String: String]) throws(TemplateProblem) -> [MailVariable: String] {
+    var values: [MailVariable: String] = [:]
+    for variable in MailVariable.allCases {
+      guard let value = variables[variable.rawValue] else { continue }
+      if let problem = variable.problem(with: value) {
+        throw TemplateProblem(code: .invalidVariable, detail: "variables.\(variable.rawValue) \(problem)")
+      }
+      values[variable] = value
+    }
+    return values
+  }
+}
+
+extension MailTemplates {
+  private static func fileNames(in directory: String) throws(RelayMailError) -> [String] {
+    do {
+      return try FileManager.default.contentsOfDirectory(atPath: directory).filter { $0.hasSuffix(".json") }.sorted()
+    } catch {
+      throw RelayMailError(.invalidTemplate, "cannot read the directory \(directory): set templates.directory")
+    }
+  }
+
+  private static func data(_ path: String) throws(RelayMailError) -> Data {
+    do {
+      return try DataFile.read(path, maxBytes: maxFileBytes)
+    } catch {
+      throw RelayMailError(.invalidTemplate, error.message)
+    }
+  }
+
+  private static func layout(_ path: String) throws(RelayMailError) -> HTMLLayout {
+    do {
+      return try HTMLLayout(String(decoding: try data(path), as: UTF8.self))
+    } catch let error as TemplateText.Problem {
+      throw RelayMailError(.invalidTemplate, "\(path) \(error.message)")
+    } catch let error as RelayMailError {
+      throw error
+    } catch {
+      throw RelayMailError(.invalidTemplate, "\(path) cannot be read")
+    }
+  }
+
+  private static func read(_ path: String, _ name: String) throws(RelayMailError) -> MailTemplateFile {
+    let data = try data(path)
+    let file: MailTemplateFile
+    do {
+      file = try JSONReader(maxBytes: maxFileBytes).decode(MailTemplateFile.self, from: data)
+    } catch {
+      throw RelayMailError(.invalidTemplate, "\(path): \(DecodingText.describe(error))")
+    }
+    guard name == file.language + ".json" else {
+      throw RelayMailError(.invalidTemplate, "\(path): language is '\(file.language)', the file's name says otherwise")
+    }
+    return file
+  }
+
+  private static func parse(_ file: MailTemplateFile) throws(RelayMailError) -> [String: MailTemplate] {
+    var templates: [String: MailTemplate] = [:]
+    for (name, template) in file.templates {
+      do {
+        templates[name] = try MailTemplate(template, isRightToLeft: file.direction == .rtl)
+      } catch {
+        throw RelayMailError(.invalidTemplate, "\(file.language).json: templates.\(name).\(error.message)")
+      }
+    }
+    return templates
+  }
+}

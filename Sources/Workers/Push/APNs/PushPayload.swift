@@ -1,0 +1,40 @@
+import CountersignMessages
+import CountersignTelemetry
+
+/// What a push carries: nothing to show, and receipt and secret under a key that the app's SDK knows.
+///
+/// ```json
+/// {"aps": {"content-available": 1}, "com.google.firebase.auth": {"receipt": "…", "secret": "…"}}
+/// ```
+///
+/// The SDK of that key takes the value as an object or as a text with the JSON of the object.
+struct PushPayload: Sendable, Hashable {
+  /// How receipt and secret stand under the key.
+  enum Form: String, Sendable, CaseIterable {
+    case object, string
+  }
+
+  /// APNs takes no larger one (HTTP status 413).
+  static let maxBytes = 4096
+  static let defaultKey = "com.google.firebase.auth"
+
+  /// The key that the app's SDK looks for.
+  let key: String
+  let form: Form
+
+  /// - Returns: JSON, perhaps larger than APNs takes.
+  func json(receipt: String, secret: Secret) -> [UInt8] {
+    var proof = JSONText()
+    proof.put("receipt", receipt)
+    proof.put("secret", secret.reveal())
+    var payload = JSONText()
+    payload.put("aps", object: Self.nothingToShow)
+    switch form {
+    case .object: payload.put(named: key, object: proof.finished())
+    case .string: payload.put(named: key, String(decoding: proof.finished(), as: UTF8.self))
+    }
+    return payload.finished()
+  }
+
+  private static let nothingToShow = Array(#"{"content-available":1}"#.utf8)
+}

@@ -1,0 +1,115 @@
+import CountersignCryptography
+import CountersignTelemetry
+import HTTPClient
+import JobEngine
+import SQLite
+public import ServiceRuntime
+import Synchronization
+
+/// Everything that a `push-worker` runs, made from its configuration: one worker for pushes, one for reCAPTCHA.
+public final class PushVerifier: Sendable {
+  let push: (handler: PushJobHandler, lanes: [LaneConfiguration])
+  let recaptcha: (handler: RecaptchaJobHandler, lanes: [LaneConfiguration])
+  private let routes: APNsRoutes
+  private let transports: [HTTPClient]
+  private let accessTokens: [AccessTokens]
+  private let memory: PushMemory
+  private let running = Mutex(0)
+
+  /// - Parameters:
+  ///   - configuration: The configuration, checked.
+  ///   - context: What the services of the process share.
+  /// - Throws: when certificates or the memory's file cannot be used.
+  public init(_ configuration: PushWorkerConfiguration, _ context: ServiceContext) async throws {
+    let keys = if let keys = configuration.common.keys { keys } else { try KeyRing(sealing: nil) }
+    let routes = try APNsRoutes(configuration, clocks: context.clocks)
+    let accounts = try RecaptchaAccounts(configuration, clocks: context.clocks, log: context.log)
+    let memory = try await Self.openMemory(configuration.memory, context)
+    push = (PushJobHandler(apps: routes.apps, lanes: routes.lanes, keys: keys, memory: memory), routes.configurations)
+    recaptcha = (
+      RecaptchaJobHandler(
+        apps: accounts.apps, lanes: accounts.lanes, table: configuration.tables.recaptcha, keys: keys, memory: memory,
+        log: context.log),
+      accounts.configurations
+    )
+    self.routes = routes
+    self.memory = memory
+    transports = accounts.transports
+    accessTokens = accounts.tokens
+    Self.register(routes, in: context.metrics)
+    Self.register(accounts.tokens, in: context.metrics)
+  }
+
+  /// The workers of the process: those that have something to do.
+  /// - Throws: what an operator has to mend: the ledger's file.
+  public func services(
+    _ configuration: PushWorkerConfiguration, _ context: ServiceContext
+  ) async throws -> [any Service] {
+    var services: [any Service] = []
+    if !push.lanes.isEmpty {
+      services.append(
+        try await WorkerService(
+          handler: push.handler, lanes: push.lanes, settings: configuration.worker, common: configuration.common,
+          context: context, finish: finished))
+    }
+    if !recaptcha.lanes.isEmpty {
+      services.append(
+        try await WorkerService(
+          handler: recaptcha.handler, lanes: recaptcha.lanes, settings: configuration.worker,
+          common: configuration.common, context: context, prefix: "recaptcha.", finish: finished))
+    }
+    running.withLock { [count = services.count] in $0 = count }
+    return services
+  }
+
+  /// Closes what the workers share when the last of them has ended.
+  private func finished() async {
+    let left = running.withLock { running in
+      running -= 1
+      return running
+    }
+    guard left == 0 else { return }
+    await shutdown()
+  }
+
+  /// Ends the connections, and closes the memory.
+  func shutdown() async {
+    for lane in routes.lanes { await lane.pool.shutdown() }
+    for transport in transports { await transport.shutdown() }
+    for tokens in accessTokens { await tokens.shutdown() }
+    await memory.close()
+  }
+
+  private static func openMemory(_ settings: MemorySettings, _ context: ServiceContext) async throws -> PushMemory {
+    do throws(DatabaseError) {
+      return try await PushMemory.open(
+        path: settings.path, environmentLife: settings.environmentLife, log: context.log,
+        clock: context.clocks.monotonic)
+    } catch {
+      throw PushVerificationError(.memoryUnavailable, "memory.path: \(error.message)")
+    }
+  }
+
+  private static func register(_ tokens: [AccessTokens], in metrics: MetricsRegistry) {
+    metrics.counter(
+      "countersign_push_access_tokens_total", "Access tokens got from Google for service accounts; each lasts an hour."
+    ) { Double(tokens.reduce(0) { $0 + $1.given }) }
+    metrics.counter(
+      "countersign_push_access_token_failures_total", "Requests for access tokens that brought none."
+    ) { Double(tokens.reduce(0) { $0 + $1.failed }) }
+  }
+
+  private static func register(_ routes: APNsRoutes, in metrics: MetricsRegistry) {
+    let (pools, tokens) = (routes.lanes.map(\.pool), routes.tokens)
+    metrics.counter(
+      "countersign_push_provider_tokens_total", "Provider tokens made; Apple wants at most one in 20 minutes for a key."
+    ) { Double(tokens.reduce(0) { $0 + $1.made }) }
+    metrics.counter(
+      "countersign_push_connections_given_up_total",
+      "Connections to APNs that were silent, or had shown an expired token."
+    ) { Double(pools.reduce(0) { $0 + $1.givenUp }) }
+    metrics.gauge("countersign_push_connections", "Connections to APNs.") {
+      Double(pools.reduce(0) { $0 + $1.count })
+    }
+  }
+}

@@ -1,0 +1,65 @@
+import CountersignCryptography
+import CountersignTelemetry
+import Synchronization
+
+/// The secret with which a client shows Apple who asks: a short-lived JWT, signed with the team's key
+/// (https://developer.apple.com/documentation/accountorganizationaldatasharing/creating-a-client-secret).
+///
+/// One secret serves all requests for half of its life: signing one takes longer than the rest of a request.
+final class ClientSecret: Sendable {
+  /// Apple allows six months. Minutes are enough for who can sign anew, and worth little to who steals one.
+  static let life: Duration = .seconds(300)
+  /// Apple's own name, whatever the address is under which it is reached.
+  static let audience = "https://appleid.apple.com"
+
+  private struct Signed {
+    var text: Secret
+    var issuedAt: UnixTime
+  }
+
+  private let teamID: String
+  private let clientID: String
+  private let key: SigningKey
+  private let state = Mutex<Signed?>(nil)
+
+  /// - Parameters:
+  ///   - teamID: Letters and digits.
+  ///   - clientID: Letters, digits, dots and hyphens.
+  ///   - key: A key of the team; it has the ID that Apple gave it.
+  init(teamID: String, clientID: String, key: SigningKey) {
+    self.teamID = teamID
+    self.clientID = clientID
+    self.key = key
+  }
+
+  /// The secret to use now.
+  func current(now: UnixTime) throws(JOSEError) -> Secret {
+    // Signed inside the lock, so that all who come at once get the same one.
+    let result: Result<Secret, JOSEError> = state.withLock { state in
+      // A clock that was set back leaves a secret of the future.
+      if let signed = state, now >= signed.issuedAt, now - signed.issuedAt < Self.life / 2 {
+        return .success(signed.text)
+      }
+      do throws(JOSEError) {
+        let signed = Signed(text: Secret(try sign(now)), issuedAt: now)
+        state = signed
+        return .success(signed.text)
+      } catch {
+        return .failure(error)
+      }
+    }
+    return try result.get()
+  }
+
+  /// Apple does not take it: the next request signs a new one.
+  func discard() { state.withLock { $0 = nil } }
+
+  private func sign(_ now: UnixTime) throws(JOSEError) -> String {
+    let expiresAt = now + Self.life
+    // Nothing in it needs escaping: the configuration has seen to that.
+    let claims =
+      #"{"iss":"\#(teamID)","iat":\#(now.seconds),"exp":\#(expiresAt.seconds),"aud":"\#(Self.audience)","#
+      + #""sub":"\#(clientID)"}"#
+    return try JWS.sign(Array(claims.utf8), with: key)
+  }
+}

@@ -1,0 +1,144 @@
+public import CountersignCryptography
+public import CountersignMessages
+import CountersignTelemetry
+public import JobEngine
+
+/// Makes an `sms.dispatch` job into a short message and hands it to a lane.
+///
+/// What the sender got wrong about the recipient, the text or the template is `refused`: the job's result says so. What breaks
+/// the contract of messages (a sealed code that belongs to another message) is `invalid`: a dead letter.
+public struct SMSJobHandler: JobHandler {
+  public typealias Body = SMSDispatchJob
+  public typealias Job = OutgoingSMS
+
+  /// In the order in which they are tried.
+  private let routes: [LaneRoute]
+  private let lanes: [String: any SMSLane]
+  private let recipients: RecipientRules
+  private let table: RouteTable
+  /// By lane, where a text may be changed.
+  private let textOptions: [String: TextOptions]
+  private let composer: SMSComposer
+
+  /// - Parameters:
+  ///   - routes: The lanes in the order in which they are tried; their names differ.
+  ///   - recipients: Which numbers get messages.
+  ///   - templates: The texts.
+  ///   - keys: Opens sealed codes; with an empty one a sealed code is a dead letter.
+  ///   - limits: The bounds of one message.
+  ///   - appName: The name for jobs that bring none.
+  public init(
+    routes: [LaneRoute], recipients: RecipientRules, templates: SMSTemplates, keys: KeyRing,
+    limits: SMSLimits = SMSLimits(), appName: String? = nil
+  ) {
+    self.routes = routes
+    self.recipients = recipients
+    self.lanes = Dictionary(routes.map { ($0.lane.name, $0.lane) }, uniquingKeysWith: { first, _ in first })
+    self.table = RouteTable(routes)
+    self.textOptions = Dictionary(
+      routes.filter { $0.text != .none }.map { ($0.lane.name, $0.text) }, uniquingKeysWith: { first, _ in first })
+    self.composer = SMSComposer(templates: templates, keys: keys, limits: limits, appName: appName)
+  }
+
+  public func prepare(_ body: SMSDispatchJob, of message: JobMessage) -> Preparation<OutgoingSMS> {
+    let region: String
+    switch recipients.judge(body.to) {
+    case .allowed(let found): region = found
+    case .refused(let problem): return .refused(problem)
+    }
+    let candidates: [any SMSLane]
+    switch candidateLanes(body, message.messageID, region) {
+    case .success(let lanes): candidates = lanes
+    case .failure(let problem): return .refused(problem.reason)
+    }
+    switch composer.compose(body, messageID: message.messageID) {
+    case .invalid(let problem): return .invalid(problem)
+    case .refused(let reason): return .refused(reason)
+    case .text(let text): return ready(body, text, candidates)
+    }
+  }
+
+  private func ready(
+    _ body: SMSDispatchJob, _ text: SMSText, _ candidates: [any SMSLane]
+  ) -> Preparation<OutgoingSMS> {
+    let names = candidates.map(\.name)
+    let sms = OutgoingSMS(to: body.to, text: text, languageCode: body.languageCode)
+    // Where a repetition is harmless for certain, nobody has to be asked whether it is.
+    let isHarmless = candidates.count == 1 && candidates[0].deduplicates
+    return .ready(
+      PreparedJob(
+        sms, lanes: names, deadline: body.deadline,
+        onUnknown: isHarmless || body.onUnknown == .resend ? .resend : .report,
+        extras: text.extras))
+  }
+
+  /// Why no lane can serve a job.
+  private struct NoLane: Error { let reason: Reason }
+
+  private func candidateLanes(
+    _ body: SMSDispatchJob, _ jobID: String, _ region: String
+  ) -> Result<[any SMSLane], NoLane> {
+    if let name = body.lane {
+      guard let route = routes.first(where: { $0.lane.name == name }) else {
+        return .failure(NoLane(reason: unknownLane))
+      }
+      guard route.allowsPinned || route.rules.admit(number: body.to, app: body.app, region: { region }) else {
+        return .failure(NoLane(reason: Self.laneNotAllowed))
+      }
+      return .success([route.lane])
+    }
+    let candidates = table.lanes(to: body.to, app: body.app, jobID: jobID) { region }
+    guard !candidates.isEmpty else { return .failure(NoLane(reason: Self.noRoute)) }
+    return .success(candidates)
+  }
+
+  private static let noRoute = Reason(
+    "NO_ROUTE", "No lane of this worker takes messages to this number, or of this app.")
+
+  private static let laneNotAllowed = Reason(
+    "LANE_NOT_ALLOWED", "The lane that the job asks for does not take messages to this number, or of this app.")
+
+  private var unknownLane: Reason {
+    let known = routes.map(\.lane.name).joined(separator: ", ")
+    return Reason("UNKNOWN_LANE", "This worker has no lane of the name that the job asks for; it has: \(known).")
+  }
+
+  public func perform(_ job: OutgoingSMS, on lane: String, _ attempt: JobAttempt) async -> Classification {
+    guard let lane = lanes[lane] else {
+      return .retry(Reason("UNKNOWN_LANE", "This worker has no such lane."))
+    }
+    guard let options = textOptions[lane.name] else { return await lane.send(job, attempt) }
+    let shortened = OutgoingSMS(to: job.to, text: job.text.shortened(options), languageCode: job.languageCode)
+    return await lane.send(shortened, attempt).adding(shortened.text.extras)
+  }
+
+  public func lookUp(_ job: OutgoingSMS, on lane: String, _ attempt: JobAttempt) async -> Classification? {
+    await lanes[lane]?.lookUp(job, attempt)
+  }
+
+  public func probe(lane: String) async -> ProbeResult { await lanes[lane]?.probe() ?? .cannotTell }
+}
+
+extension SMSText {
+  /// What a result says of it.
+  fileprivate var extras: ResultExtras {
+    var extras: ResultExtras = ["segments": .int(segments), "encoding": .string(encoding.rawValue)]
+    extras["nationalLanguage"] = shift?.language.map { .string("\($0)") }
+    return extras
+  }
+}
+
+extension Classification {
+  /// What was sent may differ from what was prepared.
+  fileprivate func adding(_ extras: ResultExtras) -> Classification {
+    guard case .accepted(let reference, let own) = self else { return self }
+    return .accepted(reference: reference, extras: extras.merging(own) { _, own in own })
+  }
+}
+
+extension SMSDispatchJob {
+  /// The language that the job asks for, if it has a template.
+  fileprivate var languageCode: String? {
+    if case .template(_, let languageCode, _) = content { languageCode } else { nil }
+  }
+}

@@ -1,0 +1,83 @@
+import CountersignCryptography
+import CountersignTelemetry
+import HTTPServer
+
+/// How Vonage signs delivery receipts: by the parameter `sig`, an HMAC of all other parameters
+/// (https://developer.vonage.com/getting-started/concepts/signing-messages), or by a JWT about the body
+/// (https://developer.vonage.com/messages/concepts/signed-webhooks).
+struct VonageSignature: Sendable {
+  /// The method of `sig`, as the account's settings call it. A hash with the secret appended and HMAC with MD5 are not taken.
+  enum Method: String, Sendable, CaseIterable {
+    case sha1, sha256, sha512
+
+    fileprivate var digest: HMAC.Digest {
+      switch self {
+      case .sha1: .sha1
+      case .sha256: .sha256
+      case .sha512: .sha512
+      }
+    }
+  }
+
+  /// How old a signature may be. Vonage sends a receipt again for 24 hours until it is taken, and does not say that it signs it again.
+  static let maxAge: Duration = .seconds(25 * 3600)
+  /// Time by which the clock of Vonage may be ahead of ours.
+  private static let leeway: Duration = .seconds(30)
+  private static let bearer = "Bearer "
+  private static let issuer = "Vonage"
+
+  private let apiKey: String
+  private let secret: Secret
+  private let method: Method
+
+  /// - Parameters:
+  ///   - apiKey: The account's API key.
+  ///   - secret: The account's signature secret.
+  ///   - method: The account's signature method.
+  init(apiKey: String, secret: Secret, method: Method) {
+    self.apiKey = apiKey
+    self.secret = secret
+    self.method = method
+  }
+
+  /// - Parameter fields: The parameters of the receipt, from wherever they came.
+  /// - Throws: `.forged` unless Vonage made the request for this account, `.stale` when it was made at another time.
+  func check(_ request: HTTPServerRequest, _ fields: [(name: String, value: String)], now: UnixTime)
+    throws(ReceiptRefusal)
+  {
+    let signedAt =
+      if let authorization = request.headers["Authorization"], authorization.hasPrefix(Self.bearer) {
+        try timeOfToken(String(authorization.dropFirst(Self.bearer.count)), request.body, now)
+      } else {
+        try timeOfFields(fields)
+      }
+    guard now - signedAt <= Self.maxAge, signedAt - now <= Self.leeway else { throw .stale }
+  }
+
+  /// The token says nothing of an address, so what stands in a query could be anybody's: it has to be in the body.
+  private func timeOfToken(_ token: String, _ body: [UInt8], _ now: UnixTime) throws(ReceiptRefusal) -> UnixTime {
+    let claims = try SignedClaims.read(
+      token, secret: secret, issuer: Self.issuer, leeway: Self.leeway, now: now)
+    guard !body.isEmpty, SignedClaims.isHash(claims.payloadHash, of: body), claims.apiKey == apiKey,
+      let issuedAt = claims.issuedAt
+    else { throw .forged }
+    return issuedAt.time
+  }
+
+  private func timeOfFields(_ fields: [(name: String, value: String)]) throws(ReceiptRefusal) -> UnixTime {
+    func value(_ name: String) -> String? { fields.first { $0.name == name }?.value }
+    guard let given = value("sig"), let time = value("timestamp").flatMap({ Int64($0) }),
+      constantTimeEquals(Array(given.lowercased().utf8), Array(code(of: fields).utf8))
+    else { throw .forged }
+    return UnixTime(seconds: time)
+  }
+
+  /// The signature of parameters: `&name=value` in the order of the names, with `_` for what would end a value.
+  func code(of fields: [(name: String, value: String)]) -> String {
+    let text = fields.filter { $0.name != "sig" }
+      .sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
+      .map { "&\($0.name)=" + String($0.value.map { $0 == "&" || $0 == "=" ? "_" : $0 }) }.joined()
+    return Hexadecimal.encode(
+      HMAC.authenticate(Array(text.utf8), key: Array(secret.reveal().utf8), digest: method.digest))
+  }
+}

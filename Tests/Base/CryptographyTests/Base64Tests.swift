@@ -1,0 +1,44 @@
+import CountersignCryptography
+import Testing
+
+@Suite struct Base64Tests {
+  /// RFC 4648, section 10.
+  static let vectors = [
+    ("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="), ("fooba", "Zm9vYmE="),
+    ("foobar", "Zm9vYmFy"),
+  ]
+
+  @Test(arguments: vectors)
+  func vector(plain: String, text: String) {
+    #expect(Base64.encode(ascii(plain)) == text)
+    #expect(Base64.decode(text) == ascii(plain))
+    let unpadded = String(text.prefix { $0 != "=" })
+    #expect(Base64URL.encode(ascii(plain)) == unpadded)
+    #expect(Base64URL.decode(unpadded) == ascii(plain))
+  }
+
+  @Test func everyLengthAndByteComesBack() {
+    for count in 0...300 {
+      let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 37 &+ count) }
+      #expect(Base64.decode(Base64.encode(bytes)) == bytes)
+      #expect(Base64URL.decode(Base64URL.encode(bytes)) == bytes)
+    }
+  }
+
+  @Test func alphabets() {
+    #expect(Base64.encode([0xFB, 0xFF, 0xBF]) == "+/+/")
+    #expect(Base64URL.encode([0xFB, 0xFF, 0xBF]) == "-_-_")
+  }
+
+  @Test(arguments: [
+    "Zg=", "Zg", "Zg===", "Zh==", "Zm9=", "Zm9v=", "====", "=", "Z g=", "Zm9v\n", "-_-_", "Zg==Zg==", "é===",
+  ])
+  func refusedWithPadding(text: String) {
+    #expect(Base64.decode(text) == nil)
+  }
+
+  @Test(arguments: ["Z", "Zg==", "Zh", "Zm9", "Zm9vY", "+/+/", "Zg ", " Zg", "Zg\0", "Zm9v\n"])
+  func refusedForURLs(text: String) {
+    #expect(Base64URL.decode(text) == nil)
+  }
+}

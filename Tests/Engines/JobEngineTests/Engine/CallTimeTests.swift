@@ -1,0 +1,169 @@
+import CountersignAMQP
+import CountersignMessages
+import CountersignTelemetry
+import Synchronization
+import Testing
+
+@testable import JobEngine
+
+/// Calls that take too long, slots, and rates.
+@Suite struct CallTimeTests {
+  @Test func aCallThatHangsIsCancelledAndMaySayHowItEnded() async throws {
+    try await withWorker(lanes: [LaneConfiguration(name: "a", callTimeout: .seconds(3))]) { worker in
+      worker.handler.onCall { _, attempt in
+        #expect(attempt.timeout == .seconds(3))
+        await suspendUntilCancelled()
+        return .refused(Reason("CANCELLED", "The call was cancelled."))
+      }
+      let number = worker.source.deliver(try job())
+      try await eventually("the call began") { worker.journal.contains(.performed("job-1", lane: "a")) }
+      try await worker.advance(until: "it ends") { worker.wasSettled(number) }
+      #expect(try worker.result().reason?.code == "CANCELLED")
+      #expect(worker.clocks.wall.now() - start >= .milliseconds(3500))
+    }
+  }
+
+  @Test func aCallThatIgnoresItsCancellationIsAbandoned() async throws {
+    let gate = Gate()
+    try await withWorker(lanes: [LaneConfiguration(name: "a", callTimeout: .seconds(3))]) { worker in
+      worker.handler.onCall { _, _ in
+        await gate.wait()
+        return .accepted(reference: "too late")
+      }
+      let number = worker.source.deliver(try job())
+      try await eventually("the call began") { worker.journal.contains(.performed("job-1", lane: "a")) }
+      try await worker.advance(until: "it ends") { worker.wasSettled(number) }
+      #expect(try worker.result().outcome == .unknown)
+      #expect(try worker.result().reason?.code == "CALL_TIMED_OUT")
+      #expect(worker.clocks.wall.now() - start >= .milliseconds(5500))
+      gate.open()
+    }
+  }
+
+  @Test func noMoreCallsAtOnceThanTheLaneAllows() async throws {
+    let gate = Gate()
+    try await withWorker(lanes: [LaneConfiguration(name: "a", concurrency: 2)]) { worker in
+      worker.handler.onCall { _, _ in
+        await gate.wait()
+        return .accepted(reference: nil)
+      }
+      for number in 1...5 { worker.source.deliver(try job("job-\(number)")) }
+      try await eventually("two calls began") { worker.performed == 2 }
+      for _ in 0..<100 { await Task.yield() }
+      #expect(worker.performed == 2)
+      gate.open()
+      try await eventually("all ended") { worker.published(to: Topology.Exchanges.results).count == 5 }
+    }
+  }
+
+  @Test func aBacklogWaitsForItsLaneThoughThereIsAnother() async throws {
+    let gate = Gate()
+    let lanes = ["a", "b"].map { LaneConfiguration(name: $0, concurrency: 1) }
+    try await withWorker(lanes: lanes) { worker in
+      worker.handler.onCall { _, _ in
+        await gate.wait()
+        return .accepted(reference: nil)
+      }
+      for number in 1...20 { worker.source.deliver(try job("job-\(number)")) }
+      try await eventually("a call began") { worker.performed == 1 }
+      gate.open()
+      try await eventually("all ended") { worker.published(to: Topology.Exchanges.results).count == 20 }
+      #expect(!worker.sink.confirmed.contains { $0.exchange.hasPrefix("countersign.retry.") })
+    }
+  }
+
+  @Test func theRateIsKept() async throws {
+    let lane = LaneConfiguration(name: "a", rate: LaneRate(perSecond: 10, burst: 1))
+    try await withWorker(lanes: [lane]) { worker in
+      for number in 1...4 { worker.source.deliver(try job("job-\(number)")) }
+      try await eventually("one call began") { worker.performed == 1 }
+      for expected in 2...4 {
+        try await worker.advance(by: .milliseconds(50))
+        for _ in 0..<100 { await Task.yield() }
+        #expect(worker.performed == expected - 1)
+        try await worker.advance(by: .milliseconds(50))
+        try await eventually("another call began") { worker.performed == expected }
+      }
+    }
+  }
+
+  @Test func aSlowLaneDoesNotHoldUpTheJobsOfAnother() async throws {
+    let gate = Gate()
+    let lanes = [LaneConfiguration(name: "a", concurrency: 1), LaneConfiguration(name: "b")]
+    try await withWorker(lanes: lanes) { worker in
+      worker.handler.onCall { lane, _ in
+        if lane == "a" { await gate.wait() }
+        return .accepted(reference: nil)
+      }
+      for number in 1...4 { worker.source.deliver(try job("a-\(number)")) }
+      try await eventually("one call began") { worker.performed == 1 }
+      // One in its call; the others have waited long enough.
+      try await worker.advance(until: "three are put off") { worker.sink.confirmed.count == 3 }
+      #expect(worker.sink.confirmed.allSatisfy { $0.exchange == RetryStep.fiveSeconds.exchange })
+      #expect(worker.clocks.wall.now() - start >= .seconds(2))
+      try await worker.process(job("b-1", lanes: ["b"]))
+      #expect(try worker.result().jobID == "b-1")
+      gate.open()
+    }
+  }
+
+  @Test func moreThanTheBoundIsNotTaken() async throws {
+    let gate = Gate()
+    var options = WorkerHarness.options
+    options.maximumInFlight = 3
+    try await withWorker(options: options) { worker in
+      worker.handler.onCall { _, _ in
+        await gate.wait()
+        return .accepted(reference: nil)
+      }
+      for number in 1...3 { worker.source.deliver(try job("job-\(number)")) }
+      try await eventually("three calls began") { worker.performed == 3 }
+      worker.source.deliver(try job("job-4"))
+      for _ in 0..<100 { await Task.yield() }
+      #expect(worker.performed == 3)
+      gate.open()
+      try await eventually("all ended") { worker.performed == 4 }
+    }
+  }
+}
+
+extension WorkerHarness {
+  /// How many calls have begun.
+  var performed: Int {
+    journal.all.filter { if case .performed = $0 { true } else { false } }.count
+  }
+}
+
+/// Holds whoever waits until it is opened.
+final class Gate: Sendable {
+  private let state = Mutex<(isOpen: Bool, waiters: [CheckedContinuation<Void, Never>])>((false, []))
+
+  func wait() async {
+    await withCheckedContinuation { continuation in
+      let isOpen = state.withLock { state in
+        if !state.isOpen { state.waiters.append(continuation) }
+        return state.isOpen
+      }
+      if isOpen { continuation.resume() }
+    }
+  }
+
+  func open() {
+    let waiters = state.withLock { state in
+      state.isOpen = true
+      defer { state.waiters = [] }
+      return state.waiters
+    }
+    for waiter in waiters { waiter.resume() }
+  }
+}
+
+/// Suspends until the task is cancelled.
+func suspendUntilCancelled() async {
+  let gate = Gate()
+  await withTaskCancellationHandler {
+    await gate.wait()
+  } onCancel: {
+    gate.open()
+  }
+}

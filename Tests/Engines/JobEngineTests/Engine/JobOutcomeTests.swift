@@ -1,0 +1,226 @@
+import CountersignAMQP
+import CountersignMessages
+import CountersignTelemetry
+import Testing
+
+@testable import JobEngine
+
+/// What becomes of jobs that keep the contract, seen from the broker.
+@Suite struct JobOutcomeTests {
+  private let noRoute = Reason("CONNECT_FAILED", "The provider could not be reached.")
+  private let timedOut = Reason("TIMED_OUT", "No answer came.")
+  private let badNumber = Reason("INVALID_NUMBER", "No such number.", providerCode: "21211")
+
+  @Test func anAcceptedJobIsReportedToAllAndThenAcknowledged() async throws {
+    try await withWorker { worker in
+      worker.handler.onCall { _, _ in .accepted(reference: "SM1", extras: ["segments": 2]) }
+      let trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+      let number = try await worker.process(
+        job(replyTo: "amq.gen-reply-queue", headers: [MessageHeader.traceparent: .string(trace)]))
+
+      let result = try worker.result()
+      #expect(
+        result
+          == JobResult(
+            jobID: "job-1", outcome: .accepted, lane: "a", reference: "SM1", attempts: 1, startedAt: start,
+            finishedAt: start, extras: ["segments": 2]))
+      let publication = worker.published(to: Topology.Exchanges.results)[0]
+      #expect(publication.routingKey == "test.job.accepted")
+      #expect(publication.mandatory)
+      let message = publication.message
+      #expect(message.messageID == "job-1.result")
+      #expect(message.correlationID == "verification-1")
+      #expect(message.type == "test.job.result.v1")
+      #expect(message.appID == "test-worker")
+      #expect(message.isPersistent)
+      #expect(message.headers[MessageHeader.causationID] == "job-1")
+      let passedOn = try #require(message.headers[MessageHeader.traceparent]?.stringValue)
+      #expect(passedOn.hasPrefix("00-0af7651916cd43dd8448eb211c80319c-") && passedOn != trace)
+
+      let copy = worker.published(to: "")[0]
+      #expect(copy.routingKey == "amq.gen-reply-queue")
+      #expect(copy.message == message)
+      #expect(
+        worker.journal.all == [
+          .claimed("job-1"), .performed("job-1", lane: "a"), .settled("job-1"),
+          .published(exchange: Topology.Exchanges.results, routingKey: "test.job.accepted"),
+          .published(exchange: "", routingKey: "amq.gen-reply-queue"), .acked(number),
+        ])
+    }
+  }
+
+  @Test func aRefusedJobIsReportedWithTheProvidersReason() async throws {
+    try await withWorker { worker in
+      worker.handler.onCall { [badNumber] _, _ in .refused(badNumber, extras: ["suppress": true]) }
+      try await worker.process(job())
+      let result = try worker.result()
+      #expect(result.outcome == .refused)
+      #expect(
+        result.reason
+          == JobResult.Reason(code: "INVALID_NUMBER", detail: "No such number.", providerCode: "21211"))
+      #expect(result.extras == ["suppress": true])
+      #expect(worker.published(to: Topology.Exchanges.results)[0].routingKey == "test.job.refused")
+    }
+  }
+
+  @Test func aHandlersRefusalNeedsNoCall() async throws {
+    try await withWorker { worker in
+      worker.handler.onPrepare { [badNumber] _ in .refused(badNumber) }
+      try await worker.process(job())
+      #expect(try worker.result().outcome == .refused)
+      #expect(try worker.result().attempts == 0)
+      #expect(!worker.journal.contains(.performed("job-1", lane: "a")))
+    }
+  }
+
+  @Test func aJobForLanesOfOthersIsRefused() async throws {
+    try await withWorker { worker in
+      try await worker.process(job(lanes: ["elsewhere"]))
+      #expect(try worker.result().reason?.code == "UNKNOWN_LANE")
+    }
+  }
+
+  @Test func aJobPastItsDeadlineExpiresWithoutACall() async throws {
+    try await withWorker { worker in
+      try await worker.process(
+        job(deadline: start, headers: [MessageHeader.lastError: .string(timedOut.description)]))
+      let result = try worker.result()
+      #expect(result.outcome == .expired)
+      #expect(result.reason == JobResult.Reason(code: "TIMED_OUT", detail: "No answer came."))
+      #expect(!worker.journal.contains(.performed("job-1", lane: "a")))
+    }
+  }
+
+  @Test func aRetryIsConfirmedInItsStepBeforeTheJobIsAcknowledged() async throws {
+    try await withWorker { worker in
+      worker.handler.onCall { [noRoute] _, _ in .retry(noRoute) }
+      let number = try await worker.process(job(replyTo: "amq.gen-reply-queue"))
+      let delayed = try worker.delayed()
+      #expect(delayed.exchange == RetryStep.fiveSeconds.exchange)
+      #expect(delayed.routingKey == "test.job")
+      #expect(delayed.mandatory)
+      #expect(delayed.message.messageID == "job-1")
+      #expect(delayed.message.replyTo == "amq.gen-reply-queue")
+      #expect(delayed.message.headers[MessageHeader.attempt] == 2)
+      #expect(delayed.message.headers[MessageHeader.firstAttemptAt] == .string(start.rfc3339))
+      #expect(delayed.message.headers[MessageHeader.lastError] == .string(noRoute.description))
+      #expect(
+        worker.journal.all.suffix(2) == [
+          .published(exchange: delayed.exchange, routingKey: "test.job"), .acked(number),
+        ])
+      #expect(worker.published(to: Topology.Exchanges.results).isEmpty)
+    }
+  }
+
+  /// Only where the provider reports by nothing else: the index would cost the others for nothing.
+  @Test func aJobIsFoundByItsReferenceWhereItsLaneWantsThat() async throws {
+    for lanes in [[], ["a"], ["b"]] as [Set<String>] {
+      var options = WorkerHarness.options
+      options.matchedLanes = lanes
+      let ledger = MemoryLedger()
+      try await withWorker(ledger: ledger, options: options) { worker in
+        worker.handler.onCall { _, _ in .accepted(reference: "m1") }
+        try await worker.process(job())
+        let expected = LedgerMatch(lane: "a", reference: "m1", correlationID: "verification-1")
+        #expect(ledger.match(of: "job-1") == (lanes.contains("a") ? expected : nil))
+        worker.handler.onCall { [badNumber] _, _ in .refused(badNumber) }
+        try await worker.process(job("job-2"))
+        #expect(ledger.match(of: "job-2") == nil)
+      }
+    }
+  }
+
+  /// A type of job may have a second queue. Only where the job comes from, comes back to and dies is another.
+  @Test func aJobOfASecondQueueComesBackToIt() async throws {
+    var options = WorkerHarness.options
+    options.queue = "test.bulk"
+    try await withWorker(options: options) { worker in
+      worker.handler.onCall { [noRoute] _, _ in .retry(noRoute) }
+      try await worker.process(job())
+      #expect(try worker.delayed().routingKey == "test.bulk")
+      worker.handler.onCall { _, _ in .accepted(reference: nil) }
+      try await worker.process(job("job-2"))
+      let result = worker.published(to: Topology.Exchanges.results)[0]
+      #expect(result.routingKey == "test.job.accepted" && result.message.type == "test.job.result.v1")
+      var broken = try job("job-3")
+      broken.type = "test.job.v9"
+      try await worker.process(broken)
+      let dead = worker.published(to: Topology.Exchanges.dead)[0]
+      #expect(dead.routingKey == "test.bulk" && dead.message.headers[MessageHeader.deadQueue] == "test.bulk")
+      #expect(
+        worker.registry.render().contains(
+          "countersign_jobs_total{type=\"test.bulk\",lane=\"a\",outcome=\"accepted\"} 1"))
+    }
+  }
+
+  @Test func theSecondAttemptIsTheOneThatCounts() async throws {
+    try await withWorker { worker in
+      worker.handler.onCall { [noRoute] _, attempt in attempt.number == 1 ? .retry(noRoute) : .accepted(reference: "x")
+      }
+      try await worker.process(job())
+      let again = try worker.delayed().message
+      worker.clocks.advance(by: .seconds(5))
+      try await worker.process(again)
+      let result = try worker.result()
+      #expect(result.outcome == .accepted)
+      #expect(result.attempts == 2)
+      #expect(result.startedAt == start)
+      #expect(result.finishedAt == start + .seconds(5))
+    }
+  }
+
+  @Test func theSecondLaneIsTakenAtOnce() async throws {
+    try await withWorker(lanes: [LaneConfiguration(name: "a"), LaneConfiguration(name: "b")]) { worker in
+      worker.handler.onCall { [noRoute] lane, _ in lane == "a" ? .retry(noRoute) : .accepted(reference: lane) }
+      try await worker.process(job(lanes: ["a", "b"]))
+      #expect(try worker.result().lane == "b")
+      #expect(
+        worker.journal.all.prefix(4) == [
+          .claimed("job-1"), .performed("job-1", lane: "a"), .claimed("job-1"), .performed("job-1", lane: "b"),
+        ])
+    }
+  }
+
+  @Test func retryAfterPastTheDeadlineExpiresWithThatReason() async throws {
+    try await withWorker { worker in
+      worker.handler.onCall { [noRoute] _, _ in .retry(noRoute, after: .seconds(900)) }
+      try await worker.process(job())
+      #expect(try worker.result().outcome == .expired)
+      #expect(try worker.result().reason?.code == "CONNECT_FAILED")
+    }
+  }
+
+  @Test func anUnknownOutcomeIsReportedAndNotRepeated() async throws {
+    try await withWorker { worker in
+      worker.handler.onCall { [timedOut] _, _ in .unknown(timedOut) }
+      try await worker.process(job())
+      #expect(try worker.result().outcome == .unknown)
+      #expect(worker.journal.count(of: .performed("job-1", lane: "a")) == 1)
+    }
+  }
+
+  @Test func resendsAreBounded() async throws {
+    try await withWorker { worker in
+      worker.handler.onCall { [timedOut] _, _ in .unknown(timedOut) }
+      var message = try job(onUnknown: .resend)
+      for round in 1...2 {
+        try await worker.process(message)
+        message = try #require(worker.sink.confirmed.last).message
+        #expect(message.headers["x-unknown-calls"] == .int(Int64(round)))
+      }
+      try await worker.process(message)
+      #expect(try worker.result().outcome == .unknown)
+      #expect(try worker.result().attempts == 3)
+      #expect(worker.journal.count(of: .performed("job-1", lane: "a")) == 3)
+    }
+  }
+
+  @Test func aLookUpTurnsUnknownIntoAnAnswer() async throws {
+    try await withWorker { worker in
+      worker.handler.onCall { [timedOut] _, _ in .unknown(timedOut) }
+      worker.handler.onLookUp { _, _ in .accepted(reference: "found") }
+      try await worker.process(job())
+      #expect(try worker.result().reference == "found")
+    }
+  }
+}

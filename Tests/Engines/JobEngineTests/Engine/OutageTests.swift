@@ -1,0 +1,172 @@
+import CountersignAMQP
+import CountersignMessages
+import CountersignTelemetry
+import Testing
+
+@testable import JobEngine
+
+/// Lanes, ledger and broker that fail.
+@Suite struct OutageTests {
+  private let suspended = Reason("ACCOUNT_SUSPENDED", "The account is suspended.")
+
+  @Test func whenNoLaneIsLeftTheConsumerPausesUntilAProbeSucceeds() async throws {
+    try await withWorker { worker in
+      worker.handler.onCall { [suspended] _, _ in .laneDown(suspended) }
+      worker.handler.onProbe(.down(suspended))
+      try await worker.process(job())
+      let delayed = try worker.delayed()
+      #expect(delayed.message.headers[MessageHeader.attempt] == nil, "an outage is no attempt")
+      #expect(delayed.message.headers[MessageHeader.lastError] == .string(suspended.description))
+
+      try await worker.advance(until: "it pauses") { worker.journal.contains(.paused) }
+      #expect(worker.problems["jobs"]?.contains("ACCOUNT_SUSPENDED") == true)
+      #expect(worker.logs.events.contains { $0.level == .error && $0.message == "lane is down" })
+
+      for _ in 0..<30 { try await worker.advance(by: .seconds(1)) }
+      #expect(!worker.journal.contains(.resumed))
+
+      worker.handler.onProbe(.up)
+      worker.handler.onCall { _, _ in .accepted(reference: "SM1") }
+      try await worker.advance(.seconds(1), until: "it resumes") { worker.journal.contains(.resumed) }
+      #expect(worker.problems.isEmpty)
+      try await worker.process(job("next"))
+      #expect(try worker.result().outcome == .accepted)
+    }
+  }
+
+  @Test func aJobIsTheTrialWhereTheProviderCannotTell() async throws {
+    try await withWorker { worker in
+      worker.handler.onCall { [suspended] _, _ in .laneDown(suspended) }
+      try await worker.process(job())
+      try await worker.advance(until: "it pauses") { worker.journal.contains(.paused) }
+      try await worker.advance(until: "it takes a trial") { worker.journal.contains(.resumedOneByOne) }
+      worker.handler.onCall { _, _ in .accepted(reference: "SM1") }
+      for _ in 0..<20 { try await worker.ticker.tick() }
+      #expect(!worker.journal.contains(.resumed), "nothing says yet that the lane works")
+      try await worker.process(job("trial"))
+      #expect(try worker.result().jobID == "trial")
+      try await worker.advance(until: "it resumes") { worker.journal.contains(.resumed) }
+    }
+  }
+
+  @Test func aTrialThatFailsCostsNoOtherJobADelay() async throws {
+    try await withWorker { worker in
+      worker.handler.onCall { [suspended] _, _ in .laneDown(suspended) }
+      try await worker.process(job("first"))
+      for round in 1...3 {
+        try await worker.advance(.seconds(1), until: "it pauses") { worker.journal.count(of: .paused) == round }
+        try await worker.advance(.seconds(1), until: "it takes a trial") {
+          worker.journal.count(of: .resumedOneByOne) == round
+        }
+        try await worker.process(job("trial-\(round)"))
+      }
+      #expect(!worker.journal.contains(.resumed))
+      #expect(worker.sink.confirmed.count == 4)
+    }
+  }
+
+  @Test func whileOneLaneIsDownTheOtherServes() async throws {
+    try await withWorker(lanes: [LaneConfiguration(name: "a"), LaneConfiguration(name: "b")]) { worker in
+      worker.handler.onCall { [suspended] lane, _ in lane == "a" ? .laneDown(suspended) : .accepted(reference: lane) }
+      for number in 1...3 { try await worker.process(job("job-\(number)", lanes: ["a", "b"])) }
+      try await worker.ticker.tick()
+      #expect(worker.published(to: Topology.Exchanges.results).count == 3)
+      #expect(worker.journal.all.filter { if case .performed(_, lane: "a") = $0 { true } else { false } }.count == 1)
+      #expect(!worker.journal.contains(.paused))
+      #expect(worker.problems.isEmpty)
+    }
+  }
+
+  @Test func aLedgerThatCannotClaimMakesNoCallAndPausesTheWorker() async throws {
+    let ledger = MemoryLedger()
+    try await withWorker(ledger: ledger) { worker in
+      ledger.fail([.claim])
+      for number in 1...3 { try await worker.process(job("job-\(number)")) }
+      #expect(worker.sink.confirmed.map(\.exchange) == Array(repeating: RetryStep.fiveSeconds.exchange, count: 3))
+      #expect(worker.sink.confirmed.allSatisfy { $0.message.headers[MessageHeader.attempt] == nil })
+      #expect(!worker.journal.all.contains { if case .performed = $0 { true } else { false } })
+      try await worker.advance(until: "it pauses") { worker.journal.contains(.paused) }
+      #expect(worker.problems["ledger"] != nil)
+      ledger.fail([])
+      try await worker.advance(until: "it takes a trial") { worker.journal.contains(.resumedOneByOne) }
+      for _ in 0..<20 { try await worker.ticker.tick() }
+      #expect(!worker.journal.contains(.resumed), "nothing says yet that the ledger works")
+      try await worker.process(job("job-1"))
+      #expect(try worker.result().outcome == .accepted)
+      try await worker.advance(until: "it resumes") { worker.journal.contains(.resumed) }
+      #expect(worker.problems.isEmpty)
+    }
+  }
+
+  @Test func anEffectThatCannotBeRecordedIsReportedOnceAndNotRepeated() async throws {
+    let ledger = MemoryLedger()
+    try await withWorker(ledger: ledger) { worker in
+      ledger.fail([.settle])
+      let number = worker.source.deliver(try job())
+      try await worker.advance(until: "it is acknowledged") { worker.journal.contains(.acked(number)) }
+      #expect(try worker.result().outcome == .accepted)
+      #expect(worker.journal.count(of: .performed("job-1", lane: "a")) == 1)
+      #expect(worker.logs.events.contains { $0.level == .error && $0.metadata[.jobID] == .string("job-1") })
+    }
+  }
+
+  @Test(arguments: [PublishOutcome.returned(code: 312, text: "NO_ROUTE"), .nacked])
+  func aResultThatTheBrokerDoesNotTakeKeepsTheJobAndTheWorkerGoesOn(outcome: PublishOutcome) async throws {
+    try await withWorker { worker in
+      worker.sink.answer { $0.message.messageID == "job-1.result" ? outcome : .confirmed }
+      let stuck = worker.source.deliver(try job())
+      try await eventually("it was tried") { worker.sink.tries == 1 }
+      try await worker.process(job("job-2"))
+      #expect(try worker.result().jobID == "job-2")
+      #expect(!worker.wasSettled(stuck))
+      #expect(worker.logs.events.contains { $0.level == .error })
+      worker.sink.answer { _ in .confirmed }
+      try await worker.advance(until: "it is acknowledged") { worker.journal.contains(.acked(stuck)) }
+      #expect(worker.journal.count(of: .performed("job-1", lane: "a")) == 1)
+    }
+  }
+
+  @Test func aResultThatIsNeverTakenComesBackThroughADelayStep() async throws {
+    try await withWorker { worker in
+      worker.sink.answer { $0.exchange == Topology.Exchanges.results ? .nacked : .confirmed }
+      let number = worker.source.deliver(try job())
+      try await worker.advance(.seconds(10), until: "it is put off") { worker.journal.contains(.acked(number)) }
+      let delayed = try worker.delayed()
+      #expect(delayed.exchange == RetryStep.thirtySeconds.exchange)
+      #expect(delayed.message.headers[MessageHeader.attempt] == nil)
+      worker.sink.answer { _ in .confirmed }
+      try await worker.process(delayed.message)
+      #expect(try worker.result().outcome == .accepted)
+      #expect(worker.journal.count(of: .performed("job-1", lane: "a")) == 1)
+    }
+  }
+
+  @Test func aRequesterThatIsGoneIsNoError() async throws {
+    try await withWorker { worker in
+      worker.sink.answer { $0.exchange.isEmpty ? .returned(code: 312, text: "NO_ROUTE") : .confirmed }
+      let number = try await worker.process(job(replyTo: "amq.rabbitmq.reply-to.g1h2"))
+      #expect(worker.journal.contains(.acked(number)))
+      #expect(worker.sink.tries == 1)
+      #expect(!worker.logs.events.contains { $0.level == .error })
+    }
+  }
+
+  @Test func aJobTooLargeForADelayStepIsLeftToTheBroker() async throws {
+    try await withWorker { worker in
+      worker.handler.onCall { [suspended] _, _ in .retry(suspended) }
+      worker.sink.fail(AMQPError(.tooLarge, "the headers are too large"))
+      let number = try await worker.process(job())
+      #expect(worker.journal.contains(.rejected(number, requeue: false)))
+    }
+  }
+
+  @Test func aDelayStepThatIsMissingLeavesTheJobToTheBroker() async throws {
+    try await withWorker { worker in
+      worker.handler.onCall { [suspended] _, _ in .retry(suspended) }
+      worker.sink.answer { _ in .returned(code: 404, text: "no exchange") }
+      let number = worker.source.deliver(try job())
+      try await worker.advance(.seconds(10), until: "it goes back") { worker.wasSettled(number) }
+      #expect(worker.journal.contains(.rejected(number, requeue: true)))
+    }
+  }
+}

@@ -1,0 +1,505 @@
+import CountersignMessages
+import CountersignTelemetry
+import Testing
+
+@testable import JobEngine
+
+/// The class table of the design, and what surrounds it, step by step.
+@Suite struct JobLifecycleTests {
+  private let noRoute = Reason("CONNECT_FAILED", "The provider could not be reached.")
+  private let badNumber = Reason("INVALID_NUMBER", "No such number.", providerCode: "21211")
+  private let timedOut = Reason("TIMED_OUT", "No answer came.")
+  private let suspended = Reason("ACCOUNT_SUSPENDED", "The account is suspended.")
+
+  private func facts(
+    lanes: [String] = ["a"], deadline: Duration = .seconds(600), onUnknown: OnUnknown = .report, attempt: Int = 1,
+    notBefore: UnixTime? = nil, lastReason: Reason? = nil, unknownCalls: Int = 0, refusal: JobFacts.Refusal? = nil
+  ) -> JobFacts {
+    JobFacts(
+      lanes: lanes, deadline: start + deadline, onUnknown: onUnknown, attempt: attempt, notBefore: notBefore,
+      lastReason: lastReason, unknownCalls: unknownCalls, refusal: refusal)
+  }
+
+  private func life(_ facts: JobFacts) -> JobLifecycle {
+    JobLifecycle(facts, rules: JobRules(), callTimeouts: facts.lanes.map { _ in .seconds(10) })
+  }
+
+  /// A life whose call has begun.
+  private func calling(_ facts: JobFacts, claim: ClaimAnswer = .claimed(unknownCalls: 0)) -> JobLifecycle {
+    var life = life(facts)
+    _ = life.begin(now: start)
+    _ = life.handle(.slotGranted, now: start)
+    _ = life.handle(.claimAnswered(claim), now: start)
+    return life
+  }
+
+  private func delay(
+    _ step: RetryStep, counts: Bool, _ reason: Reason, notBefore: UnixTime? = nil, unknownCalls: Int = 0
+  ) -> JobLifecycle.Action {
+    .delay(
+      JobDelay(step: step, countsAttempt: counts, reason: reason, notBefore: notBefore, unknownCalls: unknownCalls))
+  }
+
+  // MARK: The common way
+
+  @Test func acceptedIsSettledThenPublishedThenAcknowledged() {
+    var life = life(facts())
+    #expect(life.begin(now: start) == .acquire(lane: "a", patience: .seconds(60)))
+    #expect(life.handle(.slotGranted, now: start) == .claim(lane: "a", timeout: .seconds(10)))
+    #expect(
+      life.handle(.claimAnswered(.claimed(unknownCalls: 0)), now: start) == .perform(lane: "a", timeout: .seconds(10)))
+    let ending = JobEnding(outcome: .accepted, lane: "a", reference: "SM1", extras: ["segments": 1], attempts: 1)
+    #expect(
+      life.handle(.classified(.accepted(reference: "SM1", extras: ["segments": 1])), now: start) == .settle(ending))
+    #expect(life.handle(.settled(standing: nil), now: start) == .publish(recorded: nil))
+    #expect(life.handle(.published, now: start) == .acknowledge)
+  }
+
+  @Test func refusedIsSettledWithTheProvidersReason() {
+    var life = calling(facts(attempt: 3))
+    #expect(
+      life.handle(.classified(.refused(badNumber)), now: start)
+        == .settle(JobEnding(outcome: .refused, lane: "a", reason: badNumber, attempts: 3)))
+  }
+
+  @Test func whatIsForAnotherLaneTakesIt() {
+    var life = calling(facts(lanes: ["a", "b"]))
+    #expect(life.handle(.classified(.otherLane(badNumber)), now: start) == .release)
+    #expect(life.handle(.released, now: start) == .acquire(lane: "b", patience: .seconds(60)))
+    #expect(life.handle(.slotGranted, now: start) == .claim(lane: "b", timeout: .seconds(10)))
+    _ = life.handle(.claimAnswered(.claimed(unknownCalls: 0)), now: start)
+    #expect(
+      life.handle(.classified(.otherLane(noRoute, extras: ["environment": "sandbox"])), now: start)
+        == .settle(
+          JobEnding(
+            outcome: .refused, lane: "b", reason: noRoute, extras: ["environment": "sandbox"], attempts: 1)))
+  }
+
+  @Test func whatIsForAnotherLaneWaitsForIt() {
+    var life = calling(facts(lanes: ["a", "b"]))
+    _ = life.handle(.classified(.otherLane(badNumber)), now: start)
+    _ = life.handle(.released, now: start)
+    #expect(
+      life.handle(.slotDenied(suspended, after: .seconds(4)), now: start)
+        == delay(.fiveSeconds, counts: false, suspended))
+  }
+
+  @Test func whatAnotherLaneMayYetDoIsNotRefused() {
+    var life = calling(facts(lanes: ["a", "b"]))
+    #expect(life.handle(.classified(.retry(noRoute, after: .seconds(5))), now: start) == .release)
+    #expect(life.handle(.released, now: start) == .acquire(lane: "b", patience: .seconds(60)))
+    #expect(life.handle(.slotGranted, now: start) == .claim(lane: "b", timeout: .seconds(10)))
+    _ = life.handle(.claimAnswered(.claimed(unknownCalls: 0)), now: start)
+    #expect(life.handle(.classified(.otherLane(badNumber)), now: start) == .release)
+    #expect(life.handle(.released, now: start) == delay(.fiveSeconds, counts: true, noRoute))
+  }
+
+  @Test func theCallEndsWellInsideTheDeadline() {
+    var life = life(facts(deadline: .seconds(5)))
+    _ = life.begin(now: start)
+    #expect(life.handle(.slotGranted, now: start) == .claim(lane: "a", timeout: .milliseconds(4500)))
+  }
+
+  // MARK: Deadline
+
+  @Test(arguments: [-1, 0, 999]) func withoutTimeForACallItExpires(milliseconds: Int) {
+    var life = life(facts(deadline: .milliseconds(milliseconds)))
+    #expect(life.begin(now: start) == .claim(lane: nil, timeout: .zero))
+    #expect(
+      life.handle(.claimAnswered(.claimed(unknownCalls: 0)), now: start)
+        == .settle(JobEnding(outcome: .expired, reason: .deadlineExceeded, attempts: 0)))
+  }
+
+  @Test func anExpiredJobTellsWhyItsLastAttemptFailed() {
+    var life = life(facts(deadline: .zero, attempt: 3, lastReason: noRoute))
+    _ = life.begin(now: start)
+    #expect(
+      life.handle(.claimAnswered(.claimed(unknownCalls: 0)), now: start)
+        == .settle(JobEnding(outcome: .expired, reason: noRoute, attempts: 2)))
+  }
+
+  @Test func itExpiresWhileItWaitsForASlot() {
+    var life = life(facts(deadline: .seconds(30)))
+    #expect(life.begin(now: start) == .acquire(lane: "a", patience: .milliseconds(29_001)))
+    #expect(life.handle(.slotBusy, now: start + .milliseconds(29_001)) == .claim(lane: nil, timeout: .zero))
+  }
+
+  @Test func aSlotThatComesTooLateIsNotUsed() {
+    var life = life(facts(deadline: .seconds(30)))
+    _ = life.begin(now: start)
+    #expect(life.handle(.slotGranted, now: start + .milliseconds(29_500)) == .claim(lane: nil, timeout: .zero))
+  }
+
+  @Test func aClaimThatTookTooLongIsGivenBackAndTheJobExpires() {
+    var life = life(facts(deadline: .seconds(6)))
+    _ = life.begin(now: start)
+    #expect(life.handle(.slotGranted, now: start) == .claim(lane: "a", timeout: .milliseconds(5400)))
+    let late = start + .milliseconds(5001)
+    #expect(life.handle(.claimAnswered(.claimed(unknownCalls: 0)), now: late) == .release)
+    #expect(life.handle(.released, now: late) == .claim(lane: nil, timeout: .zero))
+    #expect(
+      life.handle(.claimAnswered(.claimed(unknownCalls: 0)), now: late)
+        == .settle(JobEnding(outcome: .expired, reason: .deadlineExceeded, attempts: 0)))
+  }
+
+  @Test func aCallHasTheTimeThatTheClaimHasLeft() {
+    var life = life(facts(deadline: .seconds(10)))
+    _ = life.begin(now: start)
+    #expect(life.handle(.slotGranted, now: start) == .claim(lane: "a", timeout: .seconds(9)))
+    #expect(
+      life.handle(.claimAnswered(.claimed(unknownCalls: 0)), now: start + .seconds(5))
+        == .perform(lane: "a", timeout: .milliseconds(4500)))
+  }
+
+  @Test func aCallHasNoMoreTimeThanItsLeaseThoughTheClockWasSetBack() {
+    var life = life(facts(deadline: .seconds(5)))
+    _ = life.begin(now: start)
+    #expect(life.handle(.slotGranted, now: start) == .claim(lane: "a", timeout: .milliseconds(4500)))
+    #expect(
+      life.handle(.claimAnswered(.claimed(unknownCalls: 0)), now: start - .seconds(3600))
+        == .perform(lane: "a", timeout: .milliseconds(4500)))
+  }
+
+  @Test func aLookUpThatTookTooLongLeavesNoTimeForACall() {
+    var life = life(facts(deadline: .seconds(6), onUnknown: .resend))
+    _ = life.begin(now: start)
+    _ = life.handle(.slotGranted, now: start)
+    _ = life.handle(.claimAnswered(.abandoned(lane: "a", unknownCalls: 1)), now: start)
+    #expect(life.handle(.lookedUp(.retry(noRoute)), now: start + .milliseconds(5001)) == .release)
+  }
+
+  @Test func anExpiredJobThatWasBegunBeforeEndsUnknown() {
+    var life = life(facts(deadline: .zero))
+    _ = life.begin(now: start)
+    #expect(
+      life.handle(.claimAnswered(.abandoned(lane: "a", unknownCalls: 1)), now: start)
+        == .settle(JobEnding(outcome: .unknown, reason: .attemptLost, attempts: 0)))
+  }
+
+  @Test func anExpiredJobThatWasSettledBeforeKeepsItsResult() {
+    var life = life(facts(deadline: .zero))
+    _ = life.begin(now: start)
+    #expect(life.handle(.claimAnswered(.settled(result: [1])), now: start) == .publish(recorded: [1]))
+  }
+
+  // MARK: Claim
+
+  @Test func settledBeforeIsPublishedAgainWithoutACall() {
+    var life = life(facts())
+    _ = life.begin(now: start)
+    _ = life.handle(.slotGranted, now: start)
+    #expect(life.handle(.claimAnswered(.settled(result: [7])), now: start) == .publish(recorded: [7]))
+    #expect(life.handle(.published, now: start) == .acknowledge)
+  }
+
+  @Test func heldByAnotherLooksAgainUncounted() {
+    var life = life(facts())
+    _ = life.begin(now: start)
+    _ = life.handle(.slotGranted, now: start)
+    #expect(
+      life.handle(.claimAnswered(.held(until: start + .seconds(9))), now: start)
+        == delay(.fiveSeconds, counts: false, .heldElsewhere))
+  }
+
+  @Test func aLedgerThatCannotBeWrittenDelaysTheJobUncounted() {
+    var life = life(facts())
+    _ = life.begin(now: start)
+    _ = life.handle(.slotGranted, now: start)
+    #expect(life.handle(.ledgerFailed, now: start) == delay(.fiveSeconds, counts: false, .ledgerUnavailable))
+  }
+
+  @Test func abandonedWithRuleReportEndsUnknown() {
+    var life = life(facts(onUnknown: .report))
+    _ = life.begin(now: start)
+    _ = life.handle(.slotGranted, now: start)
+    #expect(
+      life.handle(.claimAnswered(.abandoned(lane: "b", unknownCalls: 1)), now: start) == .lookUp(lane: "b"))
+    #expect(
+      life.handle(.lookedUp(nil), now: start)
+        == .settle(JobEnding(outcome: .unknown, lane: "a", reason: .attemptLost, attempts: 0)))
+  }
+
+  @Test func abandonedWithRuleResendIsCalledAgainButNotForEver() {
+    for calls in 1...3 {
+      var life = calling(facts(onUnknown: .resend), claim: .abandoned(lane: "a", unknownCalls: calls))
+      let action = life.handle(.lookedUp(nil), now: start)
+      if calls <= 2 {
+        #expect(action == .perform(lane: "a", timeout: .seconds(10)))
+      } else {
+        #expect(action == .settle(JobEnding(outcome: .unknown, lane: "a", reason: .attemptLost, attempts: 0)))
+      }
+    }
+  }
+
+  @Test func abandonedIsLookedUpFirst() {
+    var known = calling(facts(onUnknown: .resend), claim: .abandoned(lane: "a", unknownCalls: 1))
+    #expect(
+      known.handle(.lookedUp(.accepted(reference: "SM9")), now: start)
+        == .settle(JobEnding(outcome: .accepted, lane: "a", reference: "SM9", attempts: 0)))
+    var absent = calling(facts(onUnknown: .report), claim: .abandoned(lane: "a", unknownCalls: 1))
+    #expect(absent.handle(.lookedUp(.retry(noRoute)), now: start) == .perform(lane: "a", timeout: .seconds(10)))
+  }
+
+  // MARK: Retry
+
+  @Test(
+    arguments: zip(
+      1...7,
+      [RetryStep.fiveSeconds, .thirtySeconds, .twoMinutes, .tenMinutes, .oneHour, .oneHour, .oneHour]))
+  func eachAttemptBacksOffOneStepFurther(attempt: Int, step: RetryStep) {
+    var life = calling(facts(deadline: .seconds(10_000), attempt: attempt))
+    #expect(life.handle(.classified(.retry(noRoute)), now: start) == .release)
+    #expect(life.handle(.released, now: start) == delay(step, counts: true, noRoute))
+  }
+
+  @Test func theNextLaneIsTakenFirst() {
+    var life = calling(facts(lanes: ["a", "b"]))
+    #expect(life.handle(.classified(.retry(noRoute)), now: start) == .release)
+    #expect(life.handle(.released, now: start) == .acquire(lane: "b", patience: .seconds(60)))
+    #expect(life.handle(.slotGranted, now: start) == .claim(lane: "b", timeout: .seconds(10)))
+    _ = life.handle(.claimAnswered(.claimed(unknownCalls: 0)), now: start)
+    #expect(
+      life.handle(.classified(.accepted(reference: nil)), now: start)
+        == .settle(JobEnding(outcome: .accepted, lane: "b", attempts: 1)))
+  }
+
+  @Test func aSecondLaneIsNotTakenWhenTheFirstOneMayHaveDoneIt() {
+    var life = calling(facts(lanes: ["a", "b"]))
+    _ = life.handle(.classified(.unknown(timedOut)), now: start)
+    #expect(
+      life.handle(.lookedUp(nil), now: start)
+        == .settle(JobEnding(outcome: .unknown, lane: "a", reason: timedOut, attempts: 1)))
+  }
+
+  @Test(
+    arguments: zip(
+      [1, 5, 6, 31, 200, 3000],
+      [RetryStep.fiveSeconds, .fiveSeconds, .thirtySeconds, .twoMinutes, .tenMinutes, .oneHour])
+  )
+  func retryAfterTakesTheSmallestStepThatObeysIt(seconds: Int, step: RetryStep) {
+    var life = calling(facts(deadline: .seconds(10_000)))
+    _ = life.handle(.classified(.retry(noRoute, after: .seconds(seconds))), now: start)
+    #expect(life.handle(.released, now: start) == delay(step, counts: true, noRoute))
+  }
+
+  @Test func retryAfterBeyondTheLongestStepIsRemembered() {
+    var life = calling(facts(deadline: .seconds(50_000)))
+    _ = life.handle(.classified(.retry(noRoute, after: .seconds(7200))), now: start)
+    let notBefore = start + .seconds(7200)
+    #expect(life.handle(.released, now: start) == delay(.oneHour, counts: true, noRoute, notBefore: notBefore))
+    var again = self.life(facts(deadline: .seconds(50_000), attempt: 2, notBefore: notBefore, lastReason: noRoute))
+    #expect(again.begin(now: start + .seconds(3600)) == delay(.oneHour, counts: false, noRoute))
+  }
+
+  @Test func retryAfterPastTheDeadlineExpires() {
+    var life = calling(facts(deadline: .seconds(60)))
+    _ = life.handle(.classified(.retry(noRoute, after: .seconds(90))), now: start)
+    #expect(life.handle(.released, now: start) == .claim(lane: nil, timeout: .zero))
+    #expect(
+      life.handle(.claimAnswered(.claimed(unknownCalls: 0)), now: start)
+        == .settle(JobEnding(outcome: .expired, reason: noRoute, attempts: 1)))
+  }
+
+  @Test func backOffIsShortenedToFitTheDeadlineAndExpiresWhenNothingFits() {
+    var fits = calling(facts(deadline: .seconds(60), attempt: 3))
+    _ = fits.handle(.classified(.retry(noRoute)), now: start)
+    #expect(fits.handle(.released, now: start) == delay(.thirtySeconds, counts: true, noRoute))
+    var late = calling(facts(deadline: .seconds(5), attempt: 3))
+    _ = late.handle(.classified(.retry(noRoute)), now: start)
+    #expect(late.handle(.released, now: start) == .claim(lane: nil, timeout: .zero))
+  }
+
+  @Test func aClaimThatCannotBeGivenBackDoesNotStopTheRetry() {
+    var life = calling(facts())
+    _ = life.handle(.classified(.retry(noRoute)), now: start)
+    #expect(life.handle(.ledgerFailed, now: start) == delay(.fiveSeconds, counts: true, noRoute))
+  }
+
+  // MARK: Unknown
+
+  @Test func unknownWithRuleReportIsNeverRepeated() {
+    var life = calling(facts(onUnknown: .report))
+    #expect(life.handle(.classified(.unknown(timedOut)), now: start) == .lookUp(lane: "a"))
+    #expect(
+      life.handle(.lookedUp(nil), now: start)
+        == .settle(JobEnding(outcome: .unknown, lane: "a", reason: timedOut, attempts: 1)))
+  }
+
+  @Test func unknownWithRuleResendIsPostponedAndBounded() {
+    var first = calling(facts(onUnknown: .resend))
+    _ = first.handle(.classified(.unknown(timedOut)), now: start)
+    #expect(first.handle(.lookedUp(nil), now: start) == .postpone)
+    #expect(first.handle(.postponed, now: start) == delay(.fiveSeconds, counts: true, timedOut, unknownCalls: 1))
+    var third = calling(facts(onUnknown: .resend, attempt: 3), claim: .claimed(unknownCalls: 2))
+    _ = third.handle(.classified(.unknown(timedOut)), now: start)
+    #expect(
+      third.handle(.lookedUp(nil), now: start)
+        == .settle(JobEnding(outcome: .unknown, lane: "a", reason: timedOut, attempts: 3)))
+  }
+
+  @Test func withoutALedgersMemoryTheMessagesOwnCountBoundsResends() {
+    var life = calling(facts(onUnknown: .resend, attempt: 3, unknownCalls: 2))
+    _ = life.handle(.classified(.unknown(timedOut)), now: start)
+    #expect(
+      life.handle(.lookedUp(nil), now: start)
+        == .settle(JobEnding(outcome: .unknown, lane: "a", reason: timedOut, attempts: 3)))
+  }
+
+  @Test func unknownIsSettledWhenTheDeadlineLeavesNoTimeToResend() {
+    var life = calling(facts(deadline: .seconds(5), onUnknown: .resend))
+    _ = life.handle(.classified(.unknown(timedOut)), now: start)
+    #expect(
+      life.handle(.lookedUp(nil), now: start)
+        == .settle(JobEnding(outcome: .unknown, lane: "a", reason: timedOut, attempts: 1)))
+  }
+
+  @Test func aLookUpThatKnowsDecides() {
+    var done = calling(facts())
+    _ = done.handle(.classified(.unknown(timedOut)), now: start)
+    #expect(
+      done.handle(.lookedUp(.accepted(reference: "SM3")), now: start)
+        == .settle(JobEnding(outcome: .accepted, lane: "a", reference: "SM3", attempts: 1)))
+    var absent = calling(facts())
+    _ = absent.handle(.classified(.unknown(timedOut)), now: start)
+    #expect(absent.handle(.lookedUp(.retry(noRoute)), now: start) == .release)
+    #expect(absent.handle(.released, now: start) == delay(.fiveSeconds, counts: true, noRoute))
+  }
+
+  @Test func whatMayHaveBeenDoneBeforeDoesNotExpireButEndsUnknown() {
+    var life = life(facts(deadline: .zero, onUnknown: .resend, attempt: 2, lastReason: timedOut, unknownCalls: 1))
+    _ = life.begin(now: start)
+    #expect(
+      life.handle(.claimAnswered(.claimed(unknownCalls: 1)), now: start)
+        == .settle(JobEnding(outcome: .unknown, reason: .attemptLost, attempts: 1)))
+  }
+
+  // MARK: Lane down
+
+  @Test func laneDownTakesTheNextLaneElseWaitsUncounted() {
+    var two = calling(facts(lanes: ["a", "b"]))
+    #expect(two.handle(.classified(.laneDown(suspended)), now: start) == .release)
+    #expect(two.handle(.released, now: start) == .acquire(lane: "b", patience: .seconds(60)))
+    var one = calling(facts())
+    _ = one.handle(.classified(.laneDown(suspended)), now: start)
+    #expect(one.handle(.released, now: start) == delay(.fiveSeconds, counts: false, suspended))
+  }
+
+  @Test func aJobThatFindsItsLaneDownWaitsUntilTheProbe() {
+    var life = life(facts())
+    _ = life.begin(now: start)
+    #expect(
+      life.handle(.slotDenied(suspended, after: .seconds(20)), now: start)
+        == delay(.thirtySeconds, counts: false, suspended))
+  }
+
+  @Test func aRetryOnOneLaneCountsAlsoWhenTheOtherIsDown() {
+    var life = calling(facts(lanes: ["a", "b"]))
+    _ = life.handle(.classified(.retry(noRoute)), now: start)
+    _ = life.handle(.released, now: start)
+    #expect(
+      life.handle(.slotDenied(suspended, after: .seconds(20)), now: start)
+        == delay(.fiveSeconds, counts: true, noRoute))
+  }
+
+  @Test func aJobWhoseLaneStaysDownExpiresWithThatReason() {
+    var life = life(facts(deadline: .seconds(4)))
+    _ = life.begin(now: start)
+    #expect(
+      life.handle(.slotDenied(suspended, after: .seconds(1)), now: start) == .claim(lane: nil, timeout: .zero))
+    #expect(
+      life.handle(.claimAnswered(.claimed(unknownCalls: 0)), now: start)
+        == .settle(JobEnding(outcome: .expired, reason: suspended, attempts: 0)))
+  }
+
+  @Test func aLaneWithoutFreeSlotsDelaysTheJobUncounted() {
+    var life = life(facts())
+    _ = life.begin(now: start)
+    #expect(
+      life.handle(.slotBusy, now: start + .seconds(60)) == delay(.fiveSeconds, counts: false, .laneBusy))
+  }
+
+  // MARK: The end
+
+  @Test func whatWasNotBegunIsHandedBack() {
+    var life = life(facts())
+    _ = life.begin(now: start)
+    #expect(life.handle(.stopping, now: start) == .handBack(wasBegun: false))
+  }
+
+  @Test func aRefusalWithoutACallIsSettledToo() {
+    var life = life(facts(refusal: .init(reason: badNumber, extras: ["suppress": true])))
+    #expect(life.begin(now: start) == .claim(lane: nil, timeout: .zero))
+    #expect(
+      life.handle(.claimAnswered(.claimed(unknownCalls: 0)), now: start)
+        == .settle(JobEnding(outcome: .refused, reason: badNumber, extras: ["suppress": true], attempts: 0)))
+  }
+
+  @Test func anEffectWhoseRecordFailsIsPublishedAndNeverRepeated() {
+    var life = calling(facts())
+    _ = life.handle(.classified(.accepted(reference: "SM1")), now: start)
+    #expect(life.handle(.ledgerFailed, now: start) == .publish(recorded: nil))
+    #expect(life.handle(.published, now: start) == .acknowledge)
+  }
+
+  @Test func aNextStageIsSettledThenPublishedThenAcknowledged() {
+    let stage = NextStage(messageID: "job-1.next", body: [1])
+    var life = calling(facts())
+    #expect(life.handle(.classified(.continued(as: stage)), now: start) == .settleStage(stage))
+    #expect(life.handle(.settled(standing: nil), now: start) == .publish(recorded: nil))
+    #expect(life.handle(.published, now: start) == .acknowledge)
+  }
+
+  @Test func whatIsLostIsNotAskedForAgain() {
+    var life = calling(facts(onUnknown: .resend), claim: .claimed(unknownCalls: 1))
+    #expect(life.unknownCalls == 1)
+    #expect(
+      life.handle(.classified(.lost(timedOut)), now: start)
+        == .settle(JobEnding(outcome: .unknown, lane: "a", reason: timedOut, attempts: 1)))
+  }
+
+  @Test func aJobMayHaveItsOwnWordForUnknown() {
+    var facts = facts()
+    facts.unknownReason = Reason("LOST", "Sign in again.")
+    let own = Reason("LOST", "Sign in again.", providerCode: "21211")
+    var life = calling(facts)
+    _ = life.handle(.classified(.unknown(badNumber)), now: start)
+    #expect(
+      life.handle(.lookedUp(nil), now: start)
+        == .settle(JobEnding(outcome: .unknown, lane: "a", reason: own, attempts: 1)))
+    facts.deadline = start
+    facts.unknownCalls = 1
+    life = self.life(facts)
+    _ = life.begin(now: start)
+    #expect(
+      life.handle(.claimAnswered(.claimed(unknownCalls: 1)), now: start)
+        == .settle(JobEnding(outcome: .unknown, reason: facts.unknownReason, attempts: 0)))
+  }
+
+  @Test func aJobThatIsHarmlessHoweverOftenIsSentAgainUntilItsDeadline() {
+    var facts = facts(onUnknown: .resend, unknownCalls: 1000)
+    facts.maximumUnknownResends = .max
+    var life = calling(facts)
+    _ = life.handle(.classified(.unknown(timedOut)), now: start)
+    #expect(life.handle(.lookedUp(nil), now: start) == .postpone)
+    life = calling(facts)
+    _ = life.handle(.classified(.unknown(timedOut)), now: start)
+    #expect(
+      life.handle(.lookedUp(nil), now: start + .seconds(599))
+        == .settle(JobEnding(outcome: .unknown, lane: "a", reason: timedOut, attempts: 1)))
+  }
+
+  @Test func theResultThatAnotherRecordedFirstStands() {
+    var life = calling(facts())
+    _ = life.handle(.classified(.unknown(timedOut)), now: start)
+    _ = life.handle(.lookedUp(nil), now: start)
+    #expect(life.handle(.settled(standing: [4]), now: start) == .publish(recorded: [4]))
+  }
+
+  @Test func aResultThatCannotBePublishedComesBackLater() {
+    var life = calling(facts())
+    _ = life.handle(.classified(.accepted(reference: nil)), now: start)
+    _ = life.handle(.settled(standing: nil), now: start)
+    #expect(
+      life.handle(.undeliverable, now: start) == delay(.thirtySeconds, counts: false, .resultUndeliverable))
+  }
+}

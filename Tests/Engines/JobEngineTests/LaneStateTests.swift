@@ -1,0 +1,221 @@
+import CountersignTelemetry
+import Testing
+
+@testable import JobEngine
+
+@Suite struct LaneStateTests {
+  private let outage = Reason("AUTHENTICATION", "The provider refused the credentials.")
+  private let far = begin + .seconds(600)
+
+  private func lane(
+    concurrency: Int = 2, rate: LaneRate? = nil, threshold: Int = 3,
+    probe: ClosedRange<Duration> = .seconds(1) ... .seconds(60)
+  ) -> LaneState {
+    LaneState(
+      LaneConfiguration(
+        name: "a", concurrency: concurrency, rate: rate, breakerThreshold: threshold, probeDelay: probe),
+      now: begin)
+  }
+
+  private func grant(_ lane: inout LaneState, at now: MonotonicTime = begin) throws -> SlotGrant {
+    guard case .granted(let grant) = lane.acquire(ticket: nil, giveUpAt: far, now: now) else {
+      throw Missing.grant
+    }
+    return grant
+  }
+
+  private enum Missing: Error { case grant }
+
+  @Test func slotsAreBoundedAndHandedOnInOrder() throws {
+    var lane = lane()
+    let first = try grant(&lane)
+    _ = try grant(&lane)
+    #expect(lane.acquire(ticket: 1, giveUpAt: far, now: begin) == nil)
+    #expect(lane.acquire(ticket: 2, giveUpAt: far, now: begin) == nil)
+    let resumed = lane.finish(first, .answered, now: begin, jitter: 0)
+    #expect(resumed == [.init(ticket: 1, answer: .granted(SlotGrant(epoch: 0, isTrial: false)))])
+    #expect(lane.inFlight == 2)
+    #expect(lane.waiting == 1)
+  }
+
+  @Test func nobodyOvertakesAWaiter() throws {
+    var lane = lane(concurrency: 1)
+    let first = try grant(&lane)
+    #expect(lane.acquire(ticket: 1, giveUpAt: far, now: begin) == nil)
+    #expect(lane.acquire(ticket: nil, giveUpAt: far, now: begin) == nil)
+    #expect(lane.finish(first, .answered, now: begin, jitter: 0).map(\.ticket) == [1])
+    #expect(lane.acquire(ticket: nil, giveUpAt: far, now: begin) == nil)
+  }
+
+  @Test func waitsAreBounded() throws {
+    var lane = LaneState(LaneConfiguration(name: "a", concurrency: 1, maximumWaiting: 1), now: begin)
+    _ = try grant(&lane)
+    #expect(lane.acquire(ticket: 1, giveUpAt: far, now: begin) == nil)
+    #expect(lane.acquire(ticket: 2, giveUpAt: far, now: begin) == .busy)
+  }
+
+  @Test func waitsEnd() throws {
+    var lane = lane(concurrency: 1)
+    _ = try grant(&lane)
+    #expect(lane.acquire(ticket: 1, giveUpAt: begin + .seconds(5), now: begin) == nil)
+    #expect(lane.acquire(ticket: 2, giveUpAt: begin + .seconds(9), now: begin) == nil)
+    #expect(lane.advance(now: begin + .seconds(4)).isEmpty)
+    #expect(lane.advance(now: begin + .seconds(5)) == [.init(ticket: 1, answer: .busy)])
+    #expect(lane.stop() == [.init(ticket: 2, answer: .stopping)])
+    #expect(lane.acquire(ticket: nil, giveUpAt: far, now: begin) == .stopping)
+  }
+
+  @Test func rateBoundsCallsAndTimeHandsOutSlots() throws {
+    var lane = lane(concurrency: 10, rate: LaneRate(perSecond: 10, burst: 2))
+    _ = try grant(&lane)
+    _ = try grant(&lane)
+    #expect(lane.acquire(ticket: 1, giveUpAt: far, now: begin) == nil)
+    #expect(lane.acquire(ticket: 2, giveUpAt: far, now: begin) == nil)
+    #expect(lane.advance(now: begin + .milliseconds(50)).isEmpty)
+    #expect(lane.advance(now: begin + .milliseconds(100)).map(\.ticket) == [1])
+    #expect(lane.advance(now: begin + .milliseconds(150)).isEmpty)
+    #expect(lane.advance(now: begin + .seconds(100)).map(\.ticket) == [2])
+    // After the pause no more than the burst.
+    _ = try grant(&lane, at: begin + .seconds(100))
+    #expect(lane.acquire(ticket: nil, giveUpAt: far, now: begin + .seconds(100)) == nil)
+  }
+
+  @Test func anUnusedSlotGivesItsTokenBack() throws {
+    var lane = lane(rate: LaneRate(perSecond: 0.001, burst: 1))
+    let unused = try grant(&lane)
+    _ = lane.finish(unused, .unused, now: begin, jitter: 0)
+    let used = try grant(&lane)
+    _ = lane.finish(used, .answered, now: begin, jitter: 0)
+    #expect(lane.acquire(ticket: nil, giveUpAt: far, now: begin) == nil)
+  }
+
+  @Test func laneDownEndsWaitsAndKeepsJobsAwayUntilTheProbe() throws {
+    var lane = lane(concurrency: 1)
+    let call = try grant(&lane)
+    #expect(lane.acquire(ticket: 7, giveUpAt: far, now: begin) == nil)
+    let until = begin + .milliseconds(500)
+    #expect(
+      lane.finish(call, .down(outage), now: begin, jitter: 0) == [.init(ticket: 7, answer: .down(outage, until: until))]
+    )
+    #expect(lane.acquire(ticket: nil, giveUpAt: far, now: begin) == .down(outage, until: until))
+    #expect(lane.isDown && !lane.isUp && lane.downSince == begin && lane.reason == outage)
+    let early = lane.startProbeIfDue(now: until - .milliseconds(1))
+    let due = lane.startProbeIfDue(now: until)
+    let again = lane.startProbeIfDue(now: until)
+    #expect(!early && due && !again)
+  }
+
+  @Test func aProbeThatSucceedsBringsItUp() throws {
+    var lane = lane()
+    let call = try grant(&lane)
+    _ = lane.finish(call, .down(outage), now: begin, jitter: 0)
+    _ = lane.startProbeIfDue(now: begin + .seconds(1))
+    _ = lane.probed(.up, now: begin + .seconds(1), jitter: 0)
+    #expect(lane.isUp && lane.downSince == nil)
+    _ = try grant(&lane, at: begin + .seconds(1))
+  }
+
+  @Test func backOffDoublesToItsCeilingAndStartsAnewAfterUp() throws {
+    var lane = lane(probe: .seconds(1) ... .seconds(4))
+    let call = try grant(&lane)
+    _ = lane.finish(call, .down(outage), now: begin, jitter: 0.999_999)
+    var now = begin
+    for expected in [1000, 2000, 4000, 4000] {
+      guard case .down(_, let probeAt) = lane.condition else { throw Missing.grant }
+      let delay = (probeAt - now).wholeMilliseconds
+      #expect(delay <= Int64(expected) && delay >= Int64(expected) - 2)
+      now = probeAt
+      _ = lane.startProbeIfDue(now: now)
+      _ = lane.probed(.down(outage), now: now, jitter: 0.999_999)
+    }
+    _ = lane.startProbeIfDue(now: now + .seconds(5))
+    _ = lane.probed(.up, now: now, jitter: 0)
+    let next = try grant(&lane, at: now)
+    _ = lane.finish(next, .down(outage), now: now, jitter: 0)
+    #expect(lane.condition == .down(outage, probeAt: now + .milliseconds(500)))
+  }
+
+  @Test func oneJobIsTheTrialWhenTheProviderCannotTell() throws {
+    var lane = lane(concurrency: 5)
+    let call = try grant(&lane)
+    _ = lane.finish(call, .down(outage), now: begin, jitter: 0)
+    let later = begin + .seconds(1)
+    _ = lane.startProbeIfDue(now: later)
+    _ = lane.probed(.cannotTell, now: later, jitter: 0)
+    #expect(!lane.isDown)
+    let trial = try grant(&lane, at: later)
+    #expect(trial.isTrial)
+    #expect(lane.acquire(ticket: 1, giveUpAt: far, now: later) == nil)
+    #expect(lane.acquire(ticket: 2, giveUpAt: far, now: later) == nil)
+    let resumed = lane.finish(trial, .answered, now: later, jitter: 0)
+    #expect(resumed.map(\.ticket) == [1, 2])
+    #expect(lane.isUp)
+  }
+
+  @Test func aTrialThatFailsTakesItDownAgain() throws {
+    var lane = lane(concurrency: 5)
+    let call = try grant(&lane)
+    _ = lane.finish(call, .down(outage), now: begin, jitter: 0)
+    let later = begin + .seconds(1)
+    _ = lane.startProbeIfDue(now: later)
+    _ = lane.probed(.cannotTell, now: later, jitter: 0)
+    let trial = try grant(&lane, at: later)
+    #expect(lane.acquire(ticket: 1, giveUpAt: far, now: later) == nil)
+    let resumed = lane.finish(trial, .failed(outage), now: later, jitter: 0)
+    #expect(resumed == [.init(ticket: 1, answer: .down(outage, until: later + .seconds(1)))])
+    #expect(lane.downSince == begin)
+  }
+
+  @Test func aTrialThatMadeNoCallPassesToTheNextJob() throws {
+    var lane = lane(concurrency: 5)
+    let call = try grant(&lane)
+    _ = lane.finish(call, .down(outage), now: begin, jitter: 0)
+    _ = lane.startProbeIfDue(now: begin + .seconds(1))
+    _ = lane.probed(.cannotTell, now: begin, jitter: 0)
+    let trial = try grant(&lane)
+    #expect(lane.acquire(ticket: 1, giveUpAt: far, now: begin) == nil)
+    let resumed = lane.finish(trial, .unused, now: begin, jitter: 0)
+    #expect(resumed == [.init(ticket: 1, answer: .granted(SlotGrant(epoch: trial.epoch, isTrial: true)))])
+  }
+
+  @Test func failuresInARowOpenTheBreakerAndAnAnswerResetsIt() throws {
+    var lane = lane(concurrency: 5, threshold: 3)
+    for report in [CallReport.failed(outage), .failed(outage), .answered, .failed(outage), .failed(outage)] {
+      let call = try grant(&lane)
+      _ = lane.finish(call, report, now: begin, jitter: 0)
+    }
+    #expect(lane.isUp)
+    let call = try grant(&lane)
+    _ = lane.finish(call, .failed(outage), now: begin, jitter: 0)
+    #expect(lane.isDown)
+  }
+
+  /// Many numbers in a row that an account may not send to say nothing against the account.
+  @Test func whatIsForAnotherLaneIsAnAnswer() {
+    #expect(CallReport(.otherLane(outage)) == .answered)
+    #expect(CallReport(.retry(outage)) == .failed(outage))
+  }
+
+  @Test func thresholdZeroNeverOpensTheBreaker() throws {
+    var lane = lane(threshold: 0)
+    for _ in 0..<100 {
+      let call = try grant(&lane)
+      _ = lane.finish(call, .failed(outage), now: begin, jitter: 0)
+    }
+    #expect(lane.isUp)
+  }
+
+  @Test func callsOfAnEarlierUpTimeAreNoNews() throws {
+    var lane = lane(concurrency: 3)
+    let first = try grant(&lane)
+    let second = try grant(&lane)
+    let third = try grant(&lane)
+    _ = lane.finish(first, .down(outage), now: begin, jitter: 0)
+    let condition = lane.condition
+    // The others report the same outage, or a late success: neither moves the probe.
+    _ = lane.finish(second, .down(outage), now: begin + .seconds(1), jitter: 0)
+    _ = lane.finish(third, .answered, now: begin + .seconds(1), jitter: 0)
+    #expect(lane.condition == condition)
+    #expect(lane.inFlight == 0)
+  }
+}

@@ -1,0 +1,58 @@
+import CountersignTelemetry
+import Testing
+
+@testable import JobEngine
+
+@Suite struct LeaseClockTests {
+  private let clocks = ManualClocks(start)
+  private let longestLease: Duration = .seconds(150)
+
+  @Test func itFollowsTheWallClock() {
+    let clock = LeaseClock(clocks.clocks, longestLease: longestLease)
+    for _ in 0..<100 {
+      clocks.advance(by: .seconds(60))
+      clocks.stepWall(by: .milliseconds(-900))
+      #expect(clock.now() == clocks.wall.now())
+    }
+    for _ in 0..<100 {
+      clocks.advance(by: .seconds(60))
+      clocks.stepWall(by: .milliseconds(900))
+      #expect(clock.now() == clocks.wall.now(), "a clock that is slewed is no step")
+    }
+  }
+
+  @Test(arguments: [60, 3600]) func aStepForthIsLeftOutUntilNoLeaseRunsThatKnowsNothingOfIt(seconds: Int64) {
+    let clock = LeaseClock(clocks.clocks, longestLease: longestLease)
+    clocks.stepWall(by: .seconds(seconds))
+    #expect(clock.now() == start)
+    clocks.advance(by: longestLease - .seconds(1))
+    #expect(clock.now() == start + longestLease - .seconds(1))
+    clocks.advance(by: .seconds(1))
+    #expect(clock.now() == clocks.wall.now())
+    clocks.advance(by: .seconds(10))
+    #expect(clock.now() == clocks.wall.now())
+  }
+
+  @Test func aSecondStepIsLeftOutForAsLong() {
+    let clock = LeaseClock(clocks.clocks, longestLease: longestLease)
+    clocks.stepWall(by: .seconds(60))
+    _ = clock.now()
+    clocks.advance(by: .seconds(100))
+    clocks.stepWall(by: .seconds(60))
+    #expect(clock.now() == start + .seconds(100))
+    clocks.advance(by: .seconds(100))
+    #expect(clock.now() == start + .seconds(200))
+    clocks.advance(by: .seconds(50))
+    #expect(clock.now() == clocks.wall.now())
+  }
+
+  @Test func aStepBackIsFollowedAtOnce() {
+    let clock = LeaseClock(clocks.clocks, longestLease: longestLease)
+    clocks.stepWall(by: .seconds(-3600))
+    #expect(clock.now() == start - .seconds(3600))
+    clocks.stepWall(by: .seconds(60))
+    _ = clock.now()
+    clocks.stepWall(by: .seconds(-60))
+    #expect(clock.now() == start - .seconds(3600))
+  }
+}

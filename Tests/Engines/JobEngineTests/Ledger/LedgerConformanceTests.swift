@@ -1,0 +1,183 @@
+import CountersignTelemetry
+import Testing
+
+@testable import JobEngine
+
+/// What every ledger promises, run on each; what only one with a memory can promise, on those that have one.
+@Suite struct LedgerConformanceTests {
+  private static let remembering: [LedgerKind] = [.sqlite, .memory]
+  private let lease = Duration.seconds(20)
+
+  private func claim(
+    _ id: String = "job-1", token: Int64 = 1, at now: UnixTime = start, redeliveries: Int = 0, lane: String = "a"
+  ) -> LedgerClaim {
+    LedgerClaim(
+      messageID: id, token: token, lane: lane, now: now, leaseUntil: now + lease,
+      redeliveries: redeliveries)
+  }
+
+  @Test(arguments: LedgerKind.allCases) func aNewJobIsClaimed(_ kind: LedgerKind) async throws {
+    try await kind.withTwo { (ledger, _) async throws in
+      #expect(try await ledger.claim(claim()) == .claimed(unknownCalls: 0))
+      #expect(try await ledger.claim(claim("job-2", token: 2)) == .claimed(unknownCalls: 0))
+    }
+  }
+
+  @Test(arguments: LedgerKind.allCases) func aReleasedJobIsClaimedAnew(_ kind: LedgerKind) async throws {
+    try await kind.withTwo { (ledger, other) async throws in
+      _ = try await ledger.claim(claim())
+      try await ledger.release(claim())
+      #expect(try await other.claim(claim(token: 2)) == .claimed(unknownCalls: 0))
+    }
+  }
+
+  @Test(arguments: LedgerKind.allCases) func theFirstResultIsRecorded(_ kind: LedgerKind) async throws {
+    try await kind.withTwo { (ledger, _) async throws in
+      _ = try await ledger.claim(claim())
+      #expect(try await ledger.settle(claim(), result: [1], at: start) == nil)
+      #expect(try await ledger.settle(claim(), result: [1], at: start) == nil, "to repeat it is safe")
+    }
+  }
+
+  @Test(arguments: LedgerKind.allCases) func aJobThatMayHaveBegunElsewhereCountsAsBegun(_ kind: LedgerKind) async throws
+  {
+    try await kind.withTwo { (ledger, other) async throws in
+      #expect(try await ledger.claim(claim(redeliveries: 2)) == .abandoned(lane: nil, unknownCalls: 2))
+      try await ledger.release(claim())
+      guard ledger.remembers else { return }
+      #expect(try await other.claim(claim(token: 2)) == .claimed(unknownCalls: 2), "a release does not forget it")
+      _ = try await ledger.claim(claim("known", token: 3))
+      #expect(try await other.claim(claim("known", token: 4, redeliveries: 1)) == .held(until: start + lease))
+    }
+  }
+
+  @Test(arguments: remembering) func aSettledJobAnswersWithItsResult(_ kind: LedgerKind) async throws {
+    try await kind.withTwo { (ledger, other) async throws in
+      _ = try await ledger.claim(claim())
+      _ = try await ledger.settle(claim(), result: [1, 2, 3], at: start)
+      #expect(try await other.claim(claim(token: 2, at: start + .seconds(3600))) == .settled(result: [1, 2, 3]))
+    }
+  }
+
+  @Test(arguments: remembering) func aClaimHoldsWhileItsLeaseRuns(_ kind: LedgerKind) async throws {
+    try await kind.withTwo { (ledger, other) async throws in
+      _ = try await ledger.claim(claim())
+      let early = start + lease - .milliseconds(1)
+      #expect(try await other.claim(claim(token: 2, at: early)) == .held(until: start + lease))
+      #expect(try await ledger.claim(claim(token: 1, at: early)) == .claimed(unknownCalls: 0), "its own claim again")
+    }
+  }
+
+  @Test(arguments: remembering) func aClaimThatRanOutIsTakenOverOnce(_ kind: LedgerKind) async throws {
+    try await kind.withTwo { (ledger, other) async throws in
+      _ = try await ledger.claim(claim(lane: "twilio"))
+      let late = start + lease
+      #expect(try await other.claim(claim(token: 2, at: late)) == .abandoned(lane: "twilio", unknownCalls: 1))
+      #expect(try await ledger.claim(claim(token: 3, at: late)) == .held(until: late + lease))
+      let later = late + lease
+      #expect(try await ledger.claim(claim(token: 4, at: later)) == .abandoned(lane: "a", unknownCalls: 2))
+    }
+  }
+
+  @Test(arguments: remembering) func aStepForthDoesNotEndALease(_ kind: LedgerKind) async throws {
+    try await kind.withTwo { (ledger, other) async throws in
+      _ = try await ledger.claim(claim())
+      var copy = claim(token: 2, at: start + .seconds(3600))
+      copy.judgedAt = start + .seconds(1)
+      #expect(try await other.claim(copy) == .held(until: start + lease))
+    }
+  }
+
+  @Test(arguments: remembering) func afterAStepBackALeaseRunsForItsLengthAtMost(_ kind: LedgerKind) async throws {
+    try await kind.withTwo { (ledger, other) async throws in
+      _ = try await ledger.claim(claim())
+      let back = start - .seconds(3600)
+      #expect(try await other.claim(claim(token: 2, at: back)) == .held(until: back + lease))
+      let later = back + lease
+      #expect(try await other.claim(claim(token: 3, at: later)) == .abandoned(lane: "a", unknownCalls: 1))
+    }
+  }
+
+  @Test(arguments: remembering) func ofManyClaimantsOneGetsTheJob(_ kind: LedgerKind) async throws {
+    try await kind.withTwo { (ledger, other) async throws in
+      _ = try await ledger.claim(claim(token: 1))
+      for (round, now) in [start + lease, start + lease * 2].enumerated() {
+        let answers = try await withThrowingTaskGroup(of: ClaimAnswer.self) { group in
+          for number in 0..<40 {
+            let mine = claim(token: Int64(100 * (round + 1) + number), at: now)
+            group.addTask { try await (number.isMultiple(of: 2) ? ledger : other).claim(mine) }
+          }
+          return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(answers.filter { $0 == .abandoned(lane: "a", unknownCalls: round + 1) }.count == 1)
+        #expect(answers.filter { $0 == .held(until: now + lease) }.count == 39)
+      }
+    }
+  }
+
+  @Test(arguments: remembering) func aPostponedJobKeepsItsCount(_ kind: LedgerKind) async throws {
+    try await kind.withTwo { (ledger, other) async throws in
+      _ = try await ledger.claim(claim())
+      try await ledger.postpone(claim())
+      #expect(try await other.claim(claim(token: 2)) == .claimed(unknownCalls: 1))
+      try await other.release(claim(token: 2))
+      #expect(try await ledger.claim(claim(token: 3)) == .claimed(unknownCalls: 1), "a release does not forget it")
+    }
+  }
+
+  @Test(arguments: remembering) func onlyItsOwnClaimIsGivenBack(_ kind: LedgerKind) async throws {
+    try await kind.withTwo { (ledger, other) async throws in
+      _ = try await ledger.claim(claim(token: 1))
+      let late = start + lease
+      _ = try await other.claim(claim(token: 2, at: late))
+      try await ledger.release(claim(token: 1))
+      try await ledger.postpone(claim(token: 1))
+      #expect(try await ledger.claim(claim(token: 3, at: late)) == .held(until: late + lease))
+    }
+  }
+
+  @Test(arguments: remembering) func theFirstResultStands(_ kind: LedgerKind) async throws {
+    try await kind.withTwo { (ledger, other) async throws in
+      _ = try await ledger.claim(claim(token: 1))
+      let late = start + lease
+      _ = try await other.claim(claim(token: 2, at: late))
+      // The first owner was only slow: what it saw has happened.
+      #expect(try await ledger.settle(claim(token: 1), result: [1], at: late) == nil)
+      #expect(try await other.settle(claim(token: 2, at: late), result: [2], at: late) == [1])
+      try await other.release(claim(token: 2))
+      #expect(try await other.claim(claim(token: 4, at: late)) == .settled(result: [1]))
+    }
+  }
+
+  @Test(arguments: remembering) func aResultWithoutAClaimIsRecorded(_ kind: LedgerKind) async throws {
+    try await kind.withTwo { (ledger, _) async throws in
+      #expect(try await ledger.settle(claim(), result: [5], at: start) == nil)
+      #expect(try await ledger.claim(claim(token: 2)) == .settled(result: [5]))
+    }
+  }
+
+  @Test(arguments: remembering) func oldJobsAreForgottenInBoundedSteps(_ kind: LedgerKind) async throws {
+    try await kind.withTwo { (ledger, _) async throws in
+      for number in 0..<10 {
+        var claim = claim("job-\(number)", token: Int64(number))
+        // One that has to stay for long stands before the others.
+        claim.keepUntil = start + (number == 1 ? .seconds(600) : .seconds(number))
+        _ = try await ledger.claim(claim)
+        _ = try await ledger.settle(claim, result: [1], at: claim.now)
+      }
+      let now = start + .seconds(7)
+      var (first, forgotten) = (Int64(0), [Int]())
+      for _ in 0..<4 {
+        let step = try await ledger.purge(at: now, from: first, limit: 3)
+        forgotten.append(step.forgotten)
+        guard let next = step.next else { break }
+        first = next
+      }
+      #expect(forgotten == [2, 3, 1, 0], "jobs 0, 2; 3, 4, 5; 6")
+      for number in [1, 7, 8, 9] {
+        #expect(try await ledger.claim(claim("job-\(number)", token: 99)) == .settled(result: [1]))
+      }
+      #expect(try await ledger.claim(claim("job-4", token: 99)) == .claimed(unknownCalls: 0))
+    }
+  }
+}

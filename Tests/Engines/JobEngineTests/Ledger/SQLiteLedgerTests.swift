@@ -1,0 +1,163 @@
+import CountersignMessages
+import CountersignTelemetry
+import SQLite
+import Testing
+
+@testable import JobEngine
+
+@Suite struct SQLiteLedgerTests {
+  @Test func whatWasClaimedBeforeACrashIsKnownAfterIt() async throws {
+    try await withTemporaryDirectory { directory in
+      let path = "\(directory)/ledger.sqlite"
+      func claim(_ id: String, _ token: Int64, at now: UnixTime) -> LedgerClaim {
+        LedgerClaim(messageID: id, token: token, lane: "a", now: now, leaseUntil: now + .seconds(20))
+      }
+      let before = try await SQLiteLedger.open(path: path)
+      _ = try await before.claim(claim("begun", 1, at: start))
+      _ = try await before.claim(claim("ended", 2, at: start))
+      _ = try await before.settle(claim("ended", 2, at: start), result: [9], at: start)
+      await before.close()
+
+      let after = try await SQLiteLedger.open(path: path)
+      #expect(try await after.claim(claim("begun", 3, at: start + .seconds(1))) == .held(until: start + .seconds(20)))
+      #expect(
+        try await after.claim(claim("begun", 3, at: start + .seconds(20))) == .abandoned(lane: "a", unknownCalls: 1))
+      #expect(try await after.claim(claim("ended", 3, at: start + .seconds(20))) == .settled(result: [9]))
+      await after.close()
+    }
+  }
+
+  @Test func aSettledJobIsFoundByWhatItsProviderCallsIt() async throws {
+    try await withTemporaryDirectory { directory in
+      let path = "\(directory)/ledger.sqlite"
+      func claim(_ id: String, _ match: LedgerMatch? = nil) -> LedgerClaim {
+        var claim = LedgerClaim(
+          messageID: id, token: 1, lane: "a", now: start, leaseUntil: start + .seconds(20))
+        claim.match = match
+        return claim
+      }
+      let match = LedgerMatch(lane: "a", reference: "m 1", correlationID: "c-1")
+      let ledger = try await SQLiteLedger.open(path: path)
+      for id in ["one", "plain"] { _ = try await ledger.claim(claim(id)) }
+      #expect(try await ledger.job(matching: match) == nil)
+      _ = try await ledger.settle(claim("one", match), result: [1], at: start)
+      _ = try await ledger.settle(claim("plain"), result: [2], at: start)
+      // A claim that was forgotten meanwhile is settled by an insert.
+      let bare = LedgerMatch(lane: "a", reference: "m2")
+      _ = try await ledger.settle(claim("two", bare), result: [3], at: start)
+      await ledger.close()
+
+      let after = try await SQLiteLedger.open(path: path)
+      #expect(
+        try await after.job(matching: match) == LedgerMatchedJob(job: MessageIdentity(key: "one"), correlationID: "c-1")
+      )
+      #expect(
+        try await after.job(matching: bare) == LedgerMatchedJob(job: MessageIdentity(key: "two"), correlationID: nil))
+      #expect(try await after.job(matching: LedgerMatch(lane: "b", reference: "m2")) == nil)
+      // The newest one counts.
+      _ = try await after.settle(claim("three", bare), result: [4], at: start)
+      #expect(try await after.job(matching: bare)?.job.messageID == "three")
+      _ = try await after.purge(at: start + .seconds(49 * 3600), from: 0, limit: 10)
+      #expect(try await after.job(matching: match) == nil)
+      await after.close()
+    }
+  }
+
+  @Test func aLedgerOfTheFirstVersionGoesOn() async throws {
+    try await withTemporaryDirectory { directory in
+      let path = "\(directory)/ledger.sqlite"
+      let old = try await Database.open(path: path, migrations: Array(LedgerSchema.migrations.prefix(1)))
+      try await old.write { session throws(DatabaseError) in
+        _ = try session.execute(
+          "INSERT INTO job VALUES (1, 'ended', 2, 'w', 1, 'a', 0, 0, ?, ?)",
+          [.integer(start.milliseconds), .blob([9])])
+      }
+      await old.close()
+      let ledger = try await SQLiteLedger.open(path: path)
+      var claim = LedgerClaim(
+        messageID: "ended", token: 2, lane: "a", now: start, leaseUntil: start + .seconds(20))
+      #expect(try await ledger.claim(claim) == .settled(result: [9]))
+      claim.key = "service\u{1F}test.job\u{1F}ended"
+      #expect(try await ledger.claim(claim) == .settled(result: [9]), "by its ID, whoever sent it")
+      claim.messageID = "new"
+      #expect(try await ledger.claim(claim) == .claimed(unknownCalls: 0))
+      claim.key = "another\u{1F}test.job\u{1F}new"
+      claim.token = 3
+      #expect(try await ledger.claim(claim) == .claimed(unknownCalls: 0), "another sender's")
+      await ledger.close()
+    }
+  }
+
+  @Test func aLedgerOfTheSecondVersionGoesOn() async throws {
+    try await withTemporaryDirectory { directory in
+      let path = "\(directory)/ledger.sqlite"
+      let result = JobResult(jobID: "ended", outcome: .accepted, attempts: 1, startedAt: start, finishedAt: start)
+      let old = try await Database.open(path: path, migrations: Array(LedgerSchema.migrations.prefix(2)))
+      try await old.write { session throws(DatabaseError) in
+        for (id, state) in [("ended", 2), ("begun", 1)] {
+          try session.execute(
+            "INSERT INTO job VALUES (NULL, ?, ?, 'host:1', 7, 'a', ?, 0, ?, ?, 'a m1', 'c-1')",
+            [
+              .text(id), .integer(Int64(state)), .integer((start + .seconds(20)).milliseconds),
+              .integer(start.milliseconds), .blob(ResultText.bytes(result)),
+            ])
+        }
+      }
+      await old.close()
+      let ledger = try await SQLiteLedger.open(path: path)
+      func claim(_ id: String) -> LedgerClaim {
+        LedgerClaim(messageID: id, token: 2, lane: "a", now: start, leaseUntil: start + .seconds(20))
+      }
+      #expect(try await ledger.claim(claim("begun")) == .held(until: start + .seconds(20)))
+      #expect(try await ledger.claim(claim("ended")) == .settled(result: ResultText.bytes(result)))
+      #expect(try await ledger.job(matching: LedgerMatch(lane: "a", reference: "m1"))?.job.messageID == "begun")
+      #expect(try await ledger.purge(at: start + .seconds(48 * 3600), from: 0, limit: 9).forgotten == 0)
+      #expect(try await ledger.purge(at: start + .seconds(48 * 3600 + 1), from: 0, limit: 9).forgotten == 2)
+      await ledger.close()
+    }
+  }
+
+  @Test func theFileShrinksWhenJobsAreForgotten() async throws {
+    try await withTemporaryDirectory { directory in
+      let ledger = try await SQLiteLedger.open(path: "\(directory)/ledger.sqlite", options: .init(synchronous: .normal))
+      for number in 0..<200 {
+        let claim = LedgerClaim(
+          messageID: "job-\(number)", token: 1, lane: "a", now: start, leaseUntil: start + .seconds(20))
+        _ = try await ledger.settle(claim, result: Array(repeating: 1, count: 4000), at: start)
+      }
+      let open = LedgerClaim(messageID: "open", token: 1, lane: "a", now: start, leaseUntil: start + .seconds(20))
+      _ = try await ledger.claim(open)
+      let full = try #require(try await ledger.size())
+      #expect(full.oldest == start)
+      #expect(full.usedBytes > 800_000)
+      #expect(try await ledger.forgetOldest(limit: 1000) == 200, "what was only begun stays")
+      let emptied = try #require(try await ledger.size())
+      #expect(emptied.fileBytes == full.fileBytes)
+      #expect(emptied.usedBytes < 100_000)
+      try await ledger.shrink(pages: 1000)
+      let small = try #require(try await ledger.size())
+      #expect(small.fileBytes < 100_000)
+      #expect(try await ledger.claim(open) == .claimed(unknownCalls: 0))
+      await ledger.close()
+    }
+  }
+
+  @Test func aClosedLedgerSaysSo() async throws {
+    try await withTemporaryDirectory { directory in
+      let ledger = try await SQLiteLedger.open(path: "\(directory)/ledger.sqlite")
+      await ledger.close()
+      let claim = LedgerClaim(
+        messageID: "a", token: 1, lane: "a", now: start, leaseUntil: start + .seconds(1))
+      await #expect(throws: LedgerError.self) { try await ledger.claim(claim) }
+    }
+  }
+
+  @Test func aMissingDirectoryIsNamed() async throws {
+    do {
+      _ = try await SQLiteLedger.open(path: "/nonexistent/ledger.sqlite")
+      Issue.record("opened a file in a directory that is missing")
+    } catch {
+      #expect(error.description.contains("/nonexistent"))
+    }
+  }
+}

@@ -1,0 +1,133 @@
+import CountersignMessages
+import CountersignTelemetry
+import CrashMarks
+import ServiceRuntime
+import Testing
+
+@testable import CountersignAMQP
+@testable import JobEngine
+
+/// A worker among fakes, with clocks that stand still until they are moved.
+struct WorkerHarness: Sendable {
+  let journal: Journal
+  let source: FakeSource
+  let sink: FakeSink
+  let handler: TestHandler
+  let clocks: ManualClocks
+  let ticker = ManualTicker()
+  let registry = MetricsRegistry()
+  let logs: MemorySink
+  let health = HealthRegistry()
+  let worker: JobWorker<TestHandler>
+
+  init(
+    lanes: [LaneConfiguration], ledger: any Ledger, journal: Journal, clocks: ManualClocks,
+    options: JobWorkerOptions, marks: CrashMarks? = nil
+  ) {
+    self.journal = journal
+    self.clocks = clocks
+    source = FakeSource(journal)
+    sink = FakeSink(journal)
+    handler = TestHandler(journal)
+    logs = MemorySink()
+    worker = JobWorker(
+      handler: handler, options: options, lanes: lanes, ledger: ledger, source: source, sink: sink,
+      clocks: clocks.clocks,
+      log: Logger(label: "worker", level: .debug, sink: logs, clock: clocks.wall), metrics: registry, ticker: ticker,
+      marks: marks
+        ?? CrashMarks.none(queue: options.queue, clock: clocks.wall, log: Logger(label: "worker", sink: logs)))
+    worker.register(in: health)
+    health.setRunning()
+  }
+
+  /// The checks that fail, with what they say.
+  var problems: [String: String] {
+    health.report().checks.reduce(into: [:]) { $0[$1.name] = $1.problem }
+  }
+
+  static var options: JobWorkerOptions {
+    var options = JobWorkerOptions(queue: "test.job", author: Author(appID: "test-worker", userID: "worker"))
+    options.ledgerFailureThreshold = 3
+    return options
+  }
+
+  /// Lets time pass, and lets the worker notice.
+  func advance(by duration: Duration) async throws {
+    clocks.advance(by: duration)
+    try await ticker.tick()
+  }
+
+  /// Moves the clock step by step until a condition holds.
+  func advance(
+    _ step: Duration = .milliseconds(100), until what: String, _ condition: @Sendable () async -> Bool
+  ) async throws {
+    for _ in 0..<5000 {
+      if await condition() { return }
+      try await advance(by: step)
+      for _ in 0..<10 { await Task.yield() }
+    }
+    throw NeverHappened(description: what)
+  }
+
+  func published(to exchange: String) -> [Publication] {
+    sink.confirmed.filter { $0.exchange == exchange }
+  }
+
+  /// The one result on the exchange of the results.
+  func result() throws -> JobResult {
+    let results = published(to: Topology.Exchanges.results)
+    try #require(results.count == 1)
+    return try JobResult(json: results[0].message.body)
+  }
+
+  /// The one message in a delay step.
+  func delayed() throws -> Publication {
+    let delayed = sink.confirmed.filter { $0.exchange.hasPrefix("countersign.retry.") }
+    try #require(delayed.count == 1)
+    return delayed[0]
+  }
+
+  func wasSettled(_ number: UInt64) -> Bool {
+    journal.contains(.acked(number)) || journal.contains(.rejected(number, requeue: true))
+      || journal.contains(.rejected(number, requeue: false))
+  }
+
+  /// Delivers a message, and waits until it is acknowledged or rejected.
+  @discardableResult
+  func process(_ message: Message, isRedelivered: Bool = false, isOversize: Bool = false) async throws -> UInt64 {
+    let number = source.deliver(message, isRedelivered: isRedelivered, isOversize: isOversize)
+    try await eventually("delivery \(number) is settled") { wasSettled(number) }
+    return number
+  }
+}
+
+/// Runs a worker among fakes, and stops it at the end.
+func withWorker(
+  lanes: [LaneConfiguration] = [LaneConfiguration(name: "a")], ledger: (any Ledger)? = nil,
+  clocks: ManualClocks = ManualClocks(start), options: JobWorkerOptions = WorkerHarness.options,
+  marks: CrashMarks? = nil,
+  _ body: @Sendable (WorkerHarness) async throws -> Void
+) async throws {
+  let journal = Journal()
+  let harness = WorkerHarness(
+    lanes: lanes, ledger: ledger ?? MemoryLedger(journal), journal: journal, clocks: clocks, options: options,
+    marks: marks)
+  async let run: Void = harness.worker.run()
+  let result: Result<Void, any Error>
+  do { result = .success(try await body(harness)) } catch { result = .failure(error) }
+  await harness.worker.stop()
+  await run
+  try result.get()
+}
+
+/// A well-formed job.
+func job(
+  _ id: String = "job-1", deadline: UnixTime = start + .seconds(600), lanes: [String]? = nil,
+  onUnknown: OnUnknown? = nil, replyTo: String? = nil, headers: [String: FieldValue] = [:]
+) throws -> Message {
+  let body = try TestJob(deadline: deadline, lanes: lanes, onUnknown: onUnknown).json()
+  var message = Envelope(type: TestJob.type, messageID: id, correlationID: "verification-1", replyTo: replyTo)
+    .message(body: body)
+  message.headers.merge(headers) { _, new in new }
+  return message
+}

@@ -1,0 +1,362 @@
+import CountersignAMQP
+import CountersignMessages
+import CountersignTelemetry
+import Mail
+import ServiceRuntime
+import Synchronization
+import Testing
+
+@testable import CommandLine
+
+/// An installation that answers as it is told.
+final class FakeBackend: OperatorBackend {
+  let management: FakeManagement
+  let dead: FakeDeadQueue
+  let reply: Result<JSONValue, OperationsError>
+  let sent = Mutex<[String]>([])
+  let jobs = Mutex<[EnqueuedJob]>([])
+
+  init(
+    management: FakeManagement = FakeManagement(), dead: [Message] = [], deadIn: String = "sms.dispatch.dead",
+    reply: Result<JSONValue, OperationsError> = .failure(OperationsError(.unavailable, "nobody"))
+  ) {
+    self.management = management
+    self.dead = FakeDeadQueue(dead, queue: deadIn)
+    self.reply = reply
+  }
+
+  func withManagement<Result: Sendable>(
+    _ body: (ManagementAPI) async throws(OperationsError) -> Result
+  ) async throws(OperationsError) -> Result {
+    try await body(ManagementAPI(transport: management, virtualHost: "/"))
+  }
+
+  func withDeadQueue(
+    _ body: (any DeadQueue) async throws(OperationsError) -> DeadLetters.Outcome
+  ) async throws(OperationsError) -> DeadLetters.Outcome { try await body(dead) }
+
+  func send<C: Command>(_ command: C, timeout: Duration) async throws(OperationsError) -> C.Reply {
+    do {
+      let json = String(decoding: try command.json(), as: UTF8.self)
+      sent.withLock { $0.append("\(C.type) \(json) \(timeout)") }
+      return try C.Reply(json: Array(try reply.get().json().utf8))
+    } catch let error as OperationsError {
+      throw error
+    } catch {
+      throw OperationsError(.internalError, "\(error)")
+    }
+  }
+
+  func sendAsOperator<C: Command>(_ command: C, timeout: Duration) async throws(OperationsError) -> C.Reply {
+    sent.withLock { $0.append("as operator") }
+    return try await send(command, timeout: timeout)
+  }
+
+  func enqueue(_ job: EnqueuedJob, timeout: Duration) async throws(OperationsError) -> JobResult {
+    jobs.withLock { $0.append(job) }
+    do {
+      return try JobResult(json: Array(try reply.get().json().utf8))
+    } catch let error as OperationsError {
+      throw error
+    } catch {
+      throw OperationsError(.internalError, "\(error)")
+    }
+  }
+
+  func mailConfiguration(file: String?) throws(OperationsError) -> MailWorkerConfiguration {
+    guard let file else { throw OperationsError(.configuration, "no file") }
+    do {
+      return try MailWorkerConfiguration.load(file: file, environment: [:]).content
+    } catch {
+      throw OperationsError(.configuration, error.description)
+    }
+  }
+
+  func diagnoseMail(_ configuration: MailWorkerConfiguration, timeout: Duration) async -> [Finding] { [] }
+
+  func endpoints() throws(OperationsError) -> (service: BrokerEndpoint, operatorUser: BrokerEndpoint) {
+    throw OperationsError(.unavailable, "nobody")
+  }
+
+  func diagnose(configDirectory: String?, timeout: Duration) async -> [Finding] {
+    [
+      Finding("broker", .ok, "RabbitMQ 3.10.8"),
+      Finding("topology", .failed, "queue x is missing", mend: "countersign topology apply"),
+    ]
+  }
+}
+
+/// What a command printed and how it ended.
+struct Run {
+  let code: ExitCode
+  let output: String
+  let error: String
+
+  init(_ backend: FakeBackend, input: String = "", _ arguments: String...) async {
+    await self.init(backend, input: input, arguments: arguments)
+  }
+
+  init(_ backend: FakeBackend, input: String = "", arguments: [String]) async {
+    let written = Mutex((output: "", error: ""))
+    let program = CountersignProgram(
+      streams: ProgramStreams(
+        output: { text in written.withLock { $0.output += text } },
+        error: { text in written.withLock { $0.error += text } },
+        input: { () throws(OperationsError) in Array(input.utf8) }),
+      clock: ManualClock(UnixTime(rfc3339: "2026-07-01T12:00:00Z") ?? UnixTime(milliseconds: 0)),
+      connect: { (_) throws(OperationsError) in backend })
+    code = await program.run(arguments)
+    (output, error) = written.withLock { $0 }
+  }
+}
+
+@Suite struct VerifyCommandTests {
+  static let started = JSONValue.object([
+    "verificationID": .text("v1"), "app": .text("com.example.app"), "phoneNumber": .text("+14155550123"),
+    "codeLength": .integer(6), "expiresAt": .text("2026-07-01T12:05:00Z"), "resendAfter": .integer(30),
+    "resent": .bool(false), "testNumber": .bool(false),
+  ])
+
+  @Test func startSendsWhatWasAskedFor() async {
+    let backend = FakeBackend(reply: .success(Self.started))
+    let run = await Run(
+      backend, "verify", "start", "4155550123", "--region", "US", "--language", "pt-BR", "--timeout", "3s")
+    #expect(run.code == .success)
+    #expect(run.output.contains("verification ID  v1"))
+    #expect(run.output.contains("2026-07-01T12:05:00Z"))
+    let sent = backend.sent.withLock { $0 }
+    #expect(sent.count == 1)
+    for part in [
+      "verification.start.v1", "\"region\":\"US\"", "\"languageCode\":\"pt-BR\"", "com.example.app", "3.0 seconds",
+    ] {
+      #expect(sent.first?.contains(part) == true, "\(part)")
+    }
+  }
+
+  @Test func startPrintsTheReplyAsJSON() async {
+    let run = await Run(FakeBackend(reply: .success(Self.started)), "--json", "verify", "start", "+14155550123")
+    #expect(run.output == Self.started.json() + "\n")
+  }
+
+  @Test func aRefusalHasItsCodeAndItsWait() async {
+    let refusal = OperationsError(APIError(.tooManyAttempts, "too many", retryAfter: 40))
+    let run = await Run(FakeBackend(reply: .failure(refusal)), "verify", "check", "v1", "123456", "--json")
+    #expect(run.code == .failure)
+    #expect(run.error.contains("TOO_MANY_ATTEMPTS_TRY_LATER: too many (try again in 40 s)"))
+    #expect(run.output.contains("\"code\":\"TOO_MANY_ATTEMPTS_TRY_LATER\""))
+    #expect(run.output.contains("\"retryAfter\":40"))
+  }
+
+  @Test func theTimelineNamesProcessesAndReasons() async {
+    let status = JSONValue.object([
+      "verificationID": .text("v1"), "app": .text("com.example.app"), "phoneNumber": .text("+14155550123"),
+      "state": .text("approved"), "expiresAt": .text("2026-07-01T12:05:00Z"),
+      "timeline": .array([
+        .object(["at": .text("2026-07-01T12:00:00Z"), "event": .text("started")]),
+        .object([
+          "at": .text("2026-07-01T12:00:00.25Z"), "event": .text("sms.accepted"), "job": .integer(1),
+          "lane": .text("twilio"), "worker": .text("sms-worker-2"), "reference": .text("SM1"), "segments": .integer(2),
+        ]),
+      ]),
+    ])
+    let run = await Run(FakeBackend(reply: .success(status)), "verify", "status", "v1")
+    #expect(run.output.contains("approved: +14155550123"))
+    #expect(run.output.contains("2026-07-01T12:00:00.000Z  coordinator   started"))
+    #expect(run.output.contains("sms-worker-2  sms.accepted  1    twilio  reference SM1, 2 segments"))
+  }
+}
+
+@Suite struct EnqueueCommandTests {
+  static func result(_ outcome: String) -> JSONValue {
+    .object([
+      "jobID": .text("j1"), "outcome": .text(outcome), "lane": .text("twilio"), "attempts": .integer(1),
+      "startedAt": .text("2026-07-01T12:00:00Z"), "finishedAt": .text("2026-07-01T12:00:01Z"), "segments": .integer(1),
+    ])
+  }
+
+  @Test func aBodyWithoutADeadlineGetsOne() async {
+    let backend = FakeBackend(reply: .success(Self.result("accepted")))
+    let run = await Run(
+      backend, input: #"{"to": "+14155550123", "text": "Hello"}"#, "enqueue", "sms.dispatch", "--deadline", "2m",
+      "--id", "j1")
+    #expect(run.code == .success)
+    #expect(run.output.contains("accepted:  job j1"))
+    let job = backend.jobs.withLock { $0.first }
+    #expect(job?.messageID == "j1")
+    #expect(
+      job.map { String(decoding: $0.body, as: UTF8.self) }?.contains("\"deadline\":\"2026-07-01T12:02:00Z\"") == true)
+  }
+
+  @Test func aMessageThatCanWaitGoesToItsQueue() async {
+    let input = #"{"to": "+14155550123", "text": "Hello"}"#
+    for (more, queue) in [([], nil), (["--bulk"], "sms.bulk")] {
+      let backend = FakeBackend(reply: .success(Self.result("accepted")))
+      let run = await Run(backend, input: input, arguments: ["enqueue", "sms.dispatch"] + more)
+      #expect(run.code == .success)
+      #expect(backend.jobs.withLock { $0.map(\.queue) } == [queue])
+    }
+    let run = await Run(FakeBackend(), input: "{}", "enqueue", "apple.revoke", "--bulk")
+    #expect(run.code == .usage)
+    #expect(run.error.contains("--bulk is for sms.dispatch"))
+  }
+
+  @Test func anOutcomeThatIsNotAcceptedIsAFailure() async {
+    let run = await Run(
+      FakeBackend(reply: .success(Self.result("refused"))), input: #"{"to": "+14155550123", "text": "Hello"}"#,
+      "enqueue", "sms.dispatch.v1")
+    #expect(run.code == .failure)
+  }
+
+  @Test(arguments: [
+    ("{", "NOT_JSON"), ("[]", "NOT_JSON"), (#"{"text": "Hello"}"#, "MISSING_FIELD: to"),
+    (#"{"to": "+14155550123"}"#, "text is missing"),
+    (#"{"to": "+14155550123", "text": "x", "deadline": "soon"}"#, "INVALID_FIELD: deadline"),
+  ])
+  func aBodyThatTheWorkerWouldRefuseIsNotSent(body: String, message: String) async {
+    let backend = FakeBackend()
+    let run = await Run(backend, input: body, "enqueue", "sms.dispatch")
+    #expect(run.code == .badInput)
+    #expect(run.error.contains(message))
+    #expect(backend.jobs.withLock { $0.isEmpty })
+  }
+
+  @Test func aTypeThatNobodyServesIsSaidSo() async {
+    let run = await Run(FakeBackend(), input: "{}", "enqueue", "sms.dispach")
+    #expect(run.code == .usage)
+    #expect(run.error.contains("did you mean sms.dispatch?"))
+  }
+}
+
+@Suite struct OtherCommandTests {
+  @Test func topologyCheckFailsWithWhatIsMissing() async {
+    let run = await Run(FakeBackend(), "topology", "check")
+    #expect(run.code == .failure)
+    #expect(run.output.contains("queue sms.dispatch is missing"))
+    #expect(run.output.contains("countersign topology apply"))
+  }
+
+  @Test func applyCountsWhatIsALot() async {
+    let backend = FakeBackend()
+    let run = await Run(backend, "topology", "apply")
+    let topology = TopologyDeclaration.countersign
+    let counts =
+      "\(topology.exchanges.count) exchanges, \(topology.queues.count) queues, "
+      + "\(topology.bindings.count) bindings and \(topology.policies.count) policies"
+    #expect(run.output.hasPrefix("declared \(counts)\n"))
+    // The broker of the test forgets what it is told, so everything is still missing afterwards.
+    #expect(run.code == .failure)
+  }
+
+  @Test(arguments: [
+    (false, nil, ExitCode.success), (false, "nobody may", .noPermission), (true, "nobody may", .failure),
+  ])
+  func aCheckThatLeftUsersOutSaysSo(differs: Bool, unchecked: String?, code: ExitCode) {
+    let differences = differs ? [TopologyDifference("queue x is missing", remedy: .declareQueue(.init(name: "x")))] : []
+    let output = TopologyCommand.checked(TopologyReport(differences: differences, unchecked: unchecked))
+    #expect(output.exitCode == code)
+    #expect(output.text.contains("note: nobody may") == (unchecked != nil))
+  }
+
+  @Test func aUserOfAServicesOwnIsSpelledOut() async {
+    let run = await Run(FakeBackend(), "topology", "user", "billing", "--like", "service")
+    #expect(run.code == .success)
+    let lines = run.output.split(separator: "\n")
+    #expect(
+      lines.map { $0.split(separator: " ").prefix(3).joined(separator: " ") } == [
+        "rabbitmqctl add_user billing", "rabbitmqctl set_permissions billing", "rabbitmqctl set_user_limits billing",
+      ])
+    #expect(lines[1].contains(#"'^(amq\.gen-.*|countersign\.reply\.billing\..*)$'"#))
+  }
+
+  @Test(arguments: [
+    ["bil.ling", "--like", "service"], ["billing", "--like", "operator"], ["billing"], ["sender", "--like", "service"],
+    ["a'b", "--like", "sender"],
+  ])
+  func aUserThatCannotBeIsRefused(arguments: [String]) async {
+    let run = await Run(FakeBackend(), arguments: ["topology", "user"] + arguments)
+    #expect(run.code == .usage)
+  }
+
+  @Test func applyListsWhatIsLittle() {
+    let difference = TopologyDifference(
+      "queue x is missing", remedy: .declareQueue(QueueDeclaration(name: "x")))
+    let output = TopologyCommand.applied(mended: [difference], left: TopologyReport(differences: []))
+    #expect(output.text == "declared queue x\nthe topology is complete")
+    #expect(output.exitCode == .success)
+  }
+
+  @Test func dropShowsFirstAndDoesItOnlyWithYes() async {
+    let backend = FakeBackend(dead: [DeadLettersTests.message("a")])
+    let shown = await Run(backend, "dead", "drop")
+    #expect(shown.code == .failure)
+    #expect(shown.output.contains("1 would be removed"))
+    #expect(backend.dead.left == ["a"])
+    let again = FakeBackend(dead: [DeadLettersTests.message("a")])
+    let done = await Run(again, "dead", "drop", "--yes")
+    #expect(done.code == .success)
+    #expect(again.dead.left == [])
+  }
+
+  @Test func aDryRunPublishesNothing() async {
+    let backend = FakeBackend(dead: [DeadLettersTests.message("a")])
+    let run = await Run(backend, "dead", "redrive", "--dry-run")
+    #expect(run.output.contains("1 would be redriven"))
+    #expect(backend.dead.published.isEmpty)
+  }
+
+  @Test func showCoversWhatMayBeSecret() async {
+    let message = Message(
+      headers: ["x-dead-reason": "INVALID_FIELD", "x-own": "654321"], messageID: "a", type: "sms.dispatch.v1",
+      body: Array(RedactedJSONTests.body.utf8))
+    let run = await Run(FakeBackend(dead: [message]), "dead", "show", "a")
+    #expect(run.code == .success)
+    #expect(run.output.contains("INVALID_FIELD"))
+    #expect(!run.output.contains("654321"))
+    let revealed = await Run(FakeBackend(dead: [message]), "dead", "show", "a", "--reveal")
+    #expect(revealed.output.contains("654321"))
+  }
+
+  @Test func withoutAQueueAllAreLookedAt() async {
+    let backend = FakeBackend(dead: [DeadLettersTests.message("a")], deadIn: "mail.relay.dead")
+    let listed = await Run(backend, "dead", "list")
+    #expect(listed.output.contains("mail.relay") && listed.output.contains("NOT_JSON"), "\(listed.output)")
+    let again = FakeBackend(dead: [DeadLettersTests.message("a")], deadIn: "mail.relay.dead")
+    #expect(await Run(again, "dead", "list", "--queue", "sms.dispatch").output.contains("no dead letter matches"))
+    // What changes something changes one queue.
+    _ = await Run(again, "dead", "drop", "--yes")
+    #expect(again.dead.left == ["a"])
+  }
+
+  @Test func aLetterThatIsNotThereIsSaidSo() async {
+    let run = await Run(FakeBackend(), "dead", "show", "nothing")
+    #expect(run.code == .failure)
+    #expect(run.error.contains("there is no dead letter nothing of coordinator.commands, "))
+  }
+
+  @Test func keysAreReadBackByTheirReader() async throws {
+    let run = await Run(FakeBackend(), "keys", "generate", "--id", "k1")
+    #expect(run.code == .success)
+    #expect(run.output.contains("\"kid\" : \"k1\""))
+  }
+
+  @Test func theDoctorSaysWhatToMend() async {
+    let run = await Run(FakeBackend(), "doctor")
+    #expect(run.code == .failure)
+    #expect(run.output.contains("FAILED  topology: queue x is missing\n        mend: countersign topology apply"))
+  }
+
+  @Test(arguments: [
+    ["verify", "start"], ["verify", "strat", "x"], ["nothing"], [], ["dead", "list", "--limit", "0"],
+    ["dead", "list", "--queue", "elsewhere"], ["verify", "status", "v1", "--timeout", "soon"],
+  ])
+  func wrongArgumentsAreSaidSo(arguments: [String]) async {
+    let written = Mutex("")
+    let program = CountersignProgram(
+      streams: ProgramStreams(
+        output: { _ in }, error: { text in written.withLock { $0 += text } },
+        input: { () throws(OperationsError) in [] }),
+      clock: SystemClock(), connect: { (_) throws(OperationsError) in FakeBackend() })
+    #expect(await program.run(arguments) == .usage)
+    #expect(written.withLock { $0.hasPrefix("countersign: ") })
+  }
+}

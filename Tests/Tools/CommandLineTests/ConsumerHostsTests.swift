@@ -1,0 +1,53 @@
+import FoundationEssentials
+import Testing
+
+@testable import CommandLine
+
+@Suite("From how many hosts jobs are taken")
+struct ConsumerHostsTests {
+  private func files(_ sms: String) throws -> ConfigurationFiles {
+    let directory = FileManager.default.temporaryDirectory.path + "/hosts-\(UInt64.random(in: 0 ... .max))"
+    try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: directory) }
+    try Data(sms.utf8).write(to: URL(filePath: directory + "/sms-worker-1.json5"))
+    return try ConfigurationFiles(directory: directory)
+  }
+
+  private let two = [
+    ConsumerState(queue: "sms.dispatch", host: "10.0.0.1"), ConsumerState(queue: "sms.dispatch", host: "10.0.0.2"),
+    ConsumerState(queue: "mail.relay", host: "10.0.0.1"), ConsumerState(queue: "sms.dispatch", host: nil),
+  ]
+
+  @Test("Several hosts that think they are one are a finding")
+  func oneHost() throws {
+    let found = ConsumerHostsCheck.findings(two, try files("{ queue: { consumers: 'oneHost' } }"))
+    #expect(found.map(\.check) == ["hosts of sms.dispatch"])
+    #expect(found.first?.status == .failed)
+    #expect(ConsumerHostsCheck.findings(two, try files("{}")).first?.status == .failed)
+    #expect(ConsumerHostsCheck.findings(two, nil).first?.status == .warning)
+  }
+
+  @Test("Several hosts that know of each other are told")
+  func severalHosts() throws {
+    let found = ConsumerHostsCheck.findings(two, try files("{ queue: { consumers: 'severalHosts' } }"))
+    #expect(found.first { $0.check == "hosts of sms.dispatch" }?.status == .note)
+    #expect(found.first?.detail.contains("2 now") == true)
+  }
+
+  @Test("One host is no finding, under whichever of its names")
+  func alone() throws {
+    let one = [
+      ConsumerState(queue: "sms.dispatch", host: "127.0.0.1"), ConsumerState(queue: "sms.dispatch", host: "::1"),
+    ]
+    #expect(ConsumerHostsCheck.findings(one, try files("{}")).isEmpty)
+  }
+
+  @Test("What the management API shows, also before it has collected all")
+  func decoding() throws {
+    let json = #"""
+      [{"queue": {"name": "a"}, "channel_details": {"peer_host": "10.0.0.1"}}, {"queue": {"name": "b"}, "channel_details": []}]
+      """#
+    let states = try JSONDecoder().decode([ConsumerState].self, from: Data(json.utf8))
+    #expect(states.map(\.queue) == ["a", "b"] && states.map(\.host) == ["10.0.0.1", nil])
+  }
+}

@@ -1,0 +1,267 @@
+import CountersignAMQP
+import CountersignTelemetry
+import Synchronization
+import Testing
+
+@testable import CommandLine
+
+/// A dead queue in memory: what is taken and not removed is back when the command has ended.
+final class FakeDeadQueue: DeadQueue {
+  struct Contents {
+    var waiting: [Delivery] = []
+    var taken: [Delivery] = []
+    var published: [Publication] = []
+    var answer = PublishOutcome.confirmed
+  }
+
+  let contents: Mutex<Contents>
+  let user: String
+  /// The one that has something.
+  private let queue: String
+
+  init(
+    _ messages: [Message], answer: PublishOutcome = .confirmed, queue: String = "sms.dispatch.dead",
+    user: String = "operator"
+  ) {
+    self.queue = queue
+    self.user = user
+    contents = Mutex(Contents(waiting: messages.map { Delivery(message: $0) }, answer: answer))
+  }
+
+  var left: [String?] { contents.withLock { ($0.taken + $0.waiting).map(\.message.messageID) } }
+  var published: [Publication] { contents.withLock { $0.published } }
+
+  func take(from queue: String) async throws(AMQPError) -> (delivery: Delivery, remaining: Int)? {
+    guard queue == self.queue else { return nil }
+    return contents.withLock {
+      if $0.waiting.isEmpty { return nil }
+      let delivery = $0.waiting.removeFirst()
+      $0.taken.append(delivery)
+      return (delivery, $0.waiting.count)
+    }
+  }
+
+  /// Tags of made deliveries are all the same, so the one that was taken last is meant.
+  func remove(_ tag: DeliveryTag) async throws(AMQPError) { contents.withLock { _ = $0.taken.popLast() } }
+
+  func publish(_ publication: Publication) async throws(AMQPError) -> PublishOutcome {
+    try publication.check(maxBodyBytes: 4 << 20)
+    return contents.withLock {
+      $0.published.append(publication)
+      return $0.answer
+    }
+  }
+}
+
+@Suite struct DeadLettersTests {
+  static let queue = "sms.dispatch"
+
+  static func message(_ id: String?, reason: String = "NOT_JSON", redrives: Int64? = nil) -> Message {
+    var headers: [String: FieldValue] = [
+      "x-dead-reason": .string(reason), "x-dead-at": "2026-07-01T12:00:00Z", "x-last-error": "the body is not JSON",
+      "x-attempt": 3, "x-death": .array([.table(["reason": "rejected"])]), "traceparent": "kept",
+    ]
+    if let redrives { headers["x-redrive-count"] = .int(redrives) }
+    return Message(
+      contentType: "application/json", headers: headers, messageID: id, type: "sms.dispatch.v1", userID: "somebody",
+      body: Array("{}".utf8))
+  }
+
+  func redrive(
+    _ broker: FakeDeadQueue, _ filter: DeadLetterFilter = DeadLetterFilter(), limit: Int = 100,
+    pause: () async throws(OperationsError) -> Void = { () throws(OperationsError) in }
+  ) async throws(OperationsError) -> DeadLetters.Outcome {
+    try await DeadLetters(broker: broker).redrive(
+      queue: Self.queue, filter: filter, limit: limit, redriveID: "r1", pause: pause)
+  }
+
+  @Test(
+    "Nobody but operator redrives: another's word for a message's sender is not believed",
+    arguments: ["ada", "service", "coordinator", "", "Operator"])
+  func refusesOtherUsers(user: String) async throws {
+    let broker = FakeDeadQueue([Self.message("a")], user: user)
+    let error = await #expect(throws: OperationsError.self) { try await redrive(broker) }
+    #expect(error?.code == .notPermitted)
+    #expect(error?.description.contains("'operator'") == true)
+    #expect(error?.description.contains("'\(user)'") == true)
+    #expect(broker.left == ["a"] && broker.published.isEmpty)
+    // To look is harmless.
+    #expect(
+      try await DeadLetters(broker: broker).list(queue: Self.queue, filter: DeadLetterFilter(), limit: 1).letters.count
+        == 1)
+  }
+
+  @Test func listingLeavesEverythingWhereItIs() async throws {
+    let broker = FakeDeadQueue([Self.message("a"), Self.message("b", reason: "MAXLEN"), Self.message("c")])
+    let found = try await DeadLetters(broker: broker).list(
+      queue: Self.queue, filter: DeadLetterFilter(reason: "not_json"), limit: 10)
+    #expect(found.letters.map(\.id) == ["a", "c"])
+    #expect(found.scanned == 3)
+    #expect(broker.left == ["a", "b", "c"])
+  }
+
+  @Test func theLimitEndsTheWalkAndSaysWhatWasNotSeen() async throws {
+    let broker = FakeDeadQueue((1...5).map { Self.message("\($0)") })
+    let found = try await DeadLetters(broker: broker).list(queue: Self.queue, filter: DeadLetterFilter(), limit: 2)
+    #expect(found.letters.map(\.id) == ["1", "2"])
+    #expect(found.unseen == 3)
+  }
+
+  @Test func aRedriveKeepsTheIDAndLeavesTheFirstLifeBehind() async throws {
+    let broker = FakeDeadQueue([Self.message("a")])
+    let outcome = try await redrive(broker)
+    #expect(outcome.letters.map(\.id) == ["a"])
+    #expect(broker.left == [])
+    let publication = try #require(broker.published.first)
+    #expect(publication.exchange == "" && publication.routingKey == Self.queue && publication.mandatory)
+    #expect(publication.message.messageID == "a")
+    #expect(publication.message.isPersistent)
+    #expect(publication.message.userID == "operator")
+    #expect(
+      publication.message.headers == [
+        "x-redrive-id": "r1", "x-redrive-count": 1, "traceparent": "kept", "x-sender": "somebody",
+      ])
+  }
+
+  @Test(
+    "A redriven message keeps its first sender; what the broker itself has buried is not believed about it",
+    arguments: [
+      // Buried by its consumer.
+      ("sms.dispatch", "sms.dispatch.v1", "sms-worker", "coordinator", "coordinator"),
+      // As its sender wrote it, past the delivery limit.
+      ("sms.dispatch", "sms.dispatch.v1", "service", "coordinator", "service"),
+      ("sms.dispatch", "sms.dispatch.v1", "mail-worker", "coordinator", "mail-worker"),
+      ("sms.dispatch", "sms.dispatch.v1", nil, "operator", "unnamed"),
+      ("coordinator.commands", "conversion.lift.v1", "coordinator", "service", "service"),
+      ("coordinator.commands", "conversion.lift.v1", "service", "operator", "service"),
+      ("coordinator.results", "sms.dispatch.result.v1", "sms-worker", "coordinator", "coordinator"),
+      ("coordinator.results", "sms.dispatch.result.v1", "mail-worker", "coordinator", "mail-worker"),
+      ("coordinator.results", "sms.delivery.result.v1", "coordinator", "coordinator", "coordinator"),
+    ] as [(String, String, String?, String, String)])
+  func senderOfARedrive(queue: String, type: String, user: String?, stated: String, sender: String) {
+    let message = Message(headers: ["x-sender": .string(stated)], messageID: "m", type: type, userID: user)
+    let revived = DeadLetter(message: message, queue: queue).revived(redriveID: "r", by: "operator")
+    #expect(revived.userID == "operator" && revived.headers["x-sender"] == .string(sender))
+  }
+
+  @Test func onlyWhatMatchesIsRedriven() async throws {
+    let broker = FakeDeadQueue([Self.message("a"), Self.message("b"), Self.message("c")])
+    _ = try await redrive(broker, DeadLetterFilter(ids: ["b"]))
+    #expect(broker.published.map(\.message.messageID) == ["b"])
+    #expect(broker.left == ["a", "c"])
+  }
+
+  @Test func whatWasRedrivenTooOftenStays() async throws {
+    let broker = FakeDeadQueue([Self.message("a", redrives: 10), Self.message("b", redrives: 9)])
+    let outcome = try await redrive(broker)
+    #expect(outcome.worn.map(\.id) == ["a"])
+    #expect(outcome.letters.map(\.id) == ["b"])
+    #expect(broker.left == ["a"])
+    #expect(broker.published.first?.message.headers["x-redrive-count"] == 10)
+  }
+
+  @Test func aMessageThatNoQueueTookIsNotRemoved() async throws {
+    let broker = FakeDeadQueue([Self.message("a")], answer: .returned(code: 312, text: "NO_ROUTE"))
+    await #expect(throws: OperationsError.self) { try await redrive(broker) }
+    #expect(broker.left == ["a"])
+  }
+
+  @Test func aQueueThatIsFullLeavesTheRestForLater() async throws {
+    let broker = FakeDeadQueue([Self.message("a"), Self.message("b")], answer: .nacked)
+    let error = await #expect(throws: OperationsError.self) { try await redrive(broker) }
+    #expect(error?.isRetriable == true)
+    #expect(broker.left == ["a", "b"])
+    #expect(broker.published.count == 1)
+  }
+
+  @Test func thereIsAPauseBetweenTwoMessagesOnly() async throws {
+    let broker = FakeDeadQueue([Self.message("a"), Self.message("b"), Self.message("c")])
+    var pauses = 0
+    _ = try await redrive(broker, pause: { () throws(OperationsError) in pauses += 1 })
+    #expect(pauses == 2)
+  }
+
+  @Test func droppingRemovesWhatMatches() async throws {
+    let broker = FakeDeadQueue([Self.message("a"), Self.message("b", reason: "REJECTED")])
+    let outcome = try await DeadLetters(broker: broker).drop(
+      queue: Self.queue, filter: DeadLetterFilter(reason: "REJECTED"), limit: 10)
+    #expect(outcome.letters.map(\.id) == ["b"])
+    #expect(broker.left == ["a"])
+  }
+}
+
+@Suite struct DeadLetterTests {
+  func letter(_ headers: [String: FieldValue], id: String? = "m", body: String = "{}") -> DeadLetter {
+    DeadLetter(
+      message: Message(headers: headers, messageID: id, type: "sms.dispatch.v1", body: Array(body.utf8)),
+      queue: "sms.dispatch")
+  }
+
+  @Test func theWorkersReasonGoesBeforeTheBrokers() {
+    let death = FieldValue.array([.table(["reason": "delivery_limit", "time": .timestamp(1_782_907_200)])])
+    #expect(letter(["x-death": death]).reason == "DELIVERY_LIMIT")
+    #expect(letter(["x-death": death]).diedAt?.rfc3339 == "2026-07-01T12:00:00Z")
+    #expect(letter(["x-death": death, "x-dead-reason": "NOT_JSON"]).reason == "NOT_JSON")
+    #expect(letter([:]).reason == "UNKNOWN")
+  }
+
+  @Test func aMessageWithoutAnIDIsNamedByItsContents() {
+    let one = letter([:], id: nil, body: "one")
+    #expect(one.id == letter([:], id: nil, body: "one").id)
+    #expect(one.id != letter([:], id: nil, body: "two").id)
+    #expect(one.id.hasPrefix("body-"))
+  }
+
+  @Test func aFilterByTypeTakesItWithOrWithoutItsVersion() {
+    #expect(DeadLetterFilter(type: "sms.dispatch").matches(letter([:])))
+    #expect(DeadLetterFilter(type: "sms.dispatch.v1").matches(letter([:])))
+    #expect(!DeadLetterFilter(type: "sms").matches(letter([:])))
+  }
+
+  @Test func aFilterByAgeNeedsATime() throws {
+    let noon = try #require(UnixTime(rfc3339: "2026-07-01T12:00:00Z"))
+    let later = letter(["x-dead-at": "2026-07-01T12:00:01Z"])
+    let earlier = letter(["x-dead-at": "2026-07-01T11:59:59Z"])
+    #expect(!DeadLetterFilter(diedBefore: noon).matches(later))
+    #expect(DeadLetterFilter(diedBefore: noon).matches(earlier))
+    #expect(!DeadLetterFilter(diedBefore: noon).matches(letter([:])))
+  }
+}
+
+@Suite struct RedactedJSONTests {
+  static let body = """
+    {"to": "+14155550123", "template": "verification", "languageCode": "pt-BR", "deadline": "2026-07-01T12:00:00Z",
+     "variables": {"code": "654321", "appName": "Example"}, "text": "Your code is 654321", "code": 654321,
+     "unheardOf": "4155550123", "list": ["654321"], "isFine": true, "attempts": 3}
+    """
+
+  @Test func nothingThatCouldBeASecretIsShown() throws {
+    let shown = try #require(RedactedJSON.show(Array(Self.body.utf8), reveal: false))
+    let text = "\(shown)"
+    for secret in ["654321", "5550123", "Example"] { #expect(!text.contains(secret)) }
+  }
+
+  @Test func whatHelpsToFindTheFaultIsShown() throws {
+    guard case .object(let shown)? = RedactedJSON.show(Array(Self.body.utf8), reveal: false) else {
+      Issue.record("not an object")
+      return
+    }
+    #expect(shown["template"] == .text("verification"))
+    #expect(shown["deadline"] == .text("2026-07-01T12:00:00Z"))
+    #expect(shown["to"] == .text("+1415•••••23"))
+    #expect(shown["attempts"] == .integer(3))
+    #expect(shown["isFine"] == .bool(true))
+  }
+
+  @Test func allIsShownOnRequest() throws {
+    guard case .object(let shown)? = RedactedJSON.show(Array(Self.body.utf8), reveal: true) else {
+      Issue.record("not an object")
+      return
+    }
+    #expect(shown["code"] == .integer(654_321))
+  }
+
+  @Test func whatIsNotJSONIsNotShown() {
+    #expect(RedactedJSON.show(Array("code 654321".utf8), reveal: false) == nil)
+  }
+}

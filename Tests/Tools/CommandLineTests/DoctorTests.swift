@@ -1,0 +1,270 @@
+import CountersignTelemetry
+import FoundationEssentials
+import Testing
+
+@testable import CommandLine
+
+/// Web servers that answer as they are told.
+struct FakeProbe: HTTPProbe {
+  let answers: [String: HTTPProbeAnswer]
+
+  func get(_ url: String) async throws(OperationsError) -> HTTPProbeAnswer {
+    guard let answer = answers[url] else { throw OperationsError(.unavailable, "connection refused") }
+    return answer
+  }
+}
+
+@Suite struct ClockCheckTests {
+  static let now = UnixTime(rfc3339: "2026-11-21T12:00:00.500Z") ?? UnixTime(milliseconds: 0)
+
+  @Test(arguments: [
+    ("Sat, 21 Nov 2026 12:00:00 GMT", Finding.Status.ok), ("Sat, 21 Nov 2026 11:59:58 GMT", .ok),
+    ("Sat, 21 Nov 2026 11:59:50 GMT", .warning), ("Sat, 21 Nov 2026 12:01:00 GMT", .failed), ("yesterday", .skipped),
+  ])
+  func judgesTheDifference(date: String, status: Finding.Status) {
+    #expect(ClockCheck.finding(date: date, now: Self.now, server: "x").status == status)
+  }
+
+  @Test func readsADate() {
+    #expect(HTTPDate.parse("Sun, 06 Nov 1994 08:49:37 GMT")?.rfc3339 == "1994-11-06T08:49:37Z")
+    #expect(HTTPDate.parse("Sun, 6 Nov 1994 08:49:37 GMT") == nil)
+  }
+}
+
+@Suite struct QueueCheckTests {
+  @Test func aQueueThatNobodyConsumesIsAFailure() {
+    let findings = QueueCheck.findings([
+      QueueState(name: "sms.dispatch", messages: 3, ready: 3, unacknowledged: 0, consumers: 0)
+    ])
+    #expect(findings.map(\.status) == [.failed])
+    #expect(findings.first?.detail == "nobody consumes it; 3 messages wait")
+  }
+
+  @Test func aWorkerThatIsNotUsedIsToWatch() {
+    let findings = QueueCheck.findings([
+      QueueState(name: "push.verify", messages: 0, ready: 0, unacknowledged: 0, consumers: 0),
+      QueueState(name: "coordinator.commands", messages: 0, ready: 0, unacknowledged: 0, consumers: 0),
+    ])
+    #expect(findings.map(\.check) == ["queue coordinator.commands", "queue push.verify"])
+    #expect(findings.map(\.status) == [.failed, .warning])
+    #expect(findings.last?.mend?.contains("start the push-worker") == true)
+  }
+
+  @Test func aQueueThatIsSwitchedOnByConfigurationMayBeUnused() {
+    func bulk(_ ready: Int) -> Finding? {
+      QueueCheck.findings([
+        QueueState(name: "sms.bulk", messages: ready, ready: ready, unacknowledged: 0, consumers: 0)
+      ]).first
+    }
+    #expect(bulk(0)?.status == .ok)
+    #expect(bulk(1)?.status == .failed)
+    #expect(bulk(1)?.mend?.contains("start the sms-worker with bulk.share") == true)
+  }
+
+  @Test func messagesThatAreNowhereWaitForTheirDeadQueue() {
+    let findings = QueueCheck.findings([
+      QueueState(name: "sms.dispatch", messages: 5, ready: 1, unacknowledged: 2, consumers: 1)
+    ])
+    #expect(findings.map(\.detail) == ["2 messages wait to be dead-lettered"])
+  }
+
+  @Test func deadLettersAreToWatch() {
+    let findings = QueueCheck.findings([
+      QueueState(name: "coordinator.results", messages: 0, ready: 0, unacknowledged: 0, consumers: 1),
+      QueueState(name: "coordinator.results.dead", messages: 7, ready: 7, unacknowledged: 0, consumers: 0),
+    ])
+    #expect(findings.map(\.status) == [.ok, .warning])
+    #expect(findings.last?.check == "dead letters of coordinator.results")
+  }
+
+  @Test(arguments: [("3.10.8", Finding.Status.ok), ("4.1.0", .ok), ("3.9.29", .failed), ("?", .failed)])
+  func theBrokerHasToBeNewEnough(version: String, status: Finding.Status) {
+    #expect(BrokerCheck.version(version).status == status)
+  }
+
+  @Test func usersThatWereNotComparedAreSaidSo() {
+    let unchecked = BrokerCheck.topology(TopologyReport(differences: [], unchecked: "nobody may"))
+    #expect(unchecked.map(\.status) == [.ok, .skipped])
+    let noted = BrokerCheck.topology(TopologyReport(differences: [], notes: ["user billing has the rights of service"]))
+    #expect(noted.map(\.status) == [.ok, .note])
+    let wrong = TopologyDifference("user a has the tag impersonator", remedy: .byHand("x"))
+    #expect(BrokerCheck.topology(TopologyReport(differences: [wrong])).map(\.status) == [.failed])
+  }
+}
+
+@Suite struct FileCheckTests {
+  /// A directory with files, gone afterwards.
+  func withFiles(_ files: [String: String], _ body: (String) throws -> Void) throws {
+    let directory = FileManager.default.temporaryDirectory.appending(path: "doctor-\(UInt64.random(in: 0 ... .max))")
+    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: directory) }
+    for (name, text) in files {
+      try Data(text.utf8).write(to: directory.appending(path: name))
+      try FileManager.default.setAttributes(
+        [.posixPermissions: 0o600], ofItemAtPath: directory.appending(path: name).path)
+    }
+    try body(directory.path)
+  }
+
+  @Test func saysWhichFilesAreMissingEmptyOrOpen() throws {
+    try withFiles([
+      "a.json5": """
+      { // comments are allowed
+        broker: { passwordFile: 'good' }, lanes: { one: { tokenFile: 'missing', baseURL: 'https://user@x.example/a' } },
+        pepperFile: 'empty', database: { path: 'data.sqlite' } }
+      """,
+      "good": "secret", "empty": "", "data.sqlite": "this is no database", "b.json5": "{ not JSON5",
+    ]) { directory in
+      let findings = FileChecks.findings(try ConfigurationFiles(directory: directory))
+      let texts = findings.filter { $0.status != .ok }.map(\.check)
+      #expect(
+        texts == [
+          "a.json5: database.path", "a.json5: lanes.one.tokenFile", "a.json5: pepperFile", "configuration b.json5",
+        ])
+    }
+  }
+
+  @Test func aSecretThatEverybodyMayReadIsToWatch() throws {
+    try withFiles(["a.json5": "{ keysFile: 'keys' }", "keys": "{}"]) { directory in
+      try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: "\(directory)/keys")
+      let findings = FileChecks.findings(try ConfigurationFiles(directory: directory))
+      #expect(findings.map(\.status) == [.warning])
+    }
+  }
+
+  @Test func sealingKeysAreComparedWithTheCoordinators() throws {
+    func set(_ id: String, _ letter: String) -> String {
+      #"{"keys": [{"kty": "oct", "kid": "\#(id)", "alg": "A256GCM", "k": "\#(String(repeating: letter, count: 42))A"}]}"#
+    }
+    try withFiles([
+      "coordinator.json5": #"{keysFile: "keys.json"}"#, "sms-worker.json5": #"{keysFile: "keys.json"}"#,
+      "push-worker.json5": #"{keysFile: "other.json"}"#, "mail-worker.json5": #"{keysFile: "namesake.json"}"#,
+      "revocation-worker.json5": "{}",
+      "keys.json": set("2026", "A"), "other.json": set("2025", "A"), "namesake.json": set("2026", "B"),
+    ]) { directory in
+      let findings = KeyCheck.findings(try ConfigurationFiles(directory: directory))
+      let statuses = Dictionary(uniqueKeysWithValues: findings.map { ($0.check, $0.status) })
+      #expect(
+        statuses == [
+          "sealing keys of sms-worker.json5": .ok, "sealing keys of push-worker.json5": .failed,
+          "sealing keys of mail-worker.json5": .failed, "sealing keys of revocation-worker.json5": .failed,
+        ])
+    }
+  }
+
+  @Test(arguments: [(1, Finding.Status.warning), (2, .ok)])
+  func aLedgerNearItsBoundIsToWatch(bound: Int, status: Finding.Status) throws {
+    try withFiles([
+      "a.json5": "{ ledger: { path: 'l.sqlite', maxMegabytes: \(bound) } }",
+      "l.sqlite": "SQLite format 3\u{0}" + String(repeating: "x", count: 1 << 20),
+    ]) { directory in
+      let findings = FileChecks.findings(try ConfigurationFiles(directory: directory))
+      #expect(findings.map(\.status) == [status])
+    }
+  }
+
+  @Test func filesThatAreAllThereAreOneLine() throws {
+    try withFiles(["a.json5": "{ keysFile: 'keys' }", "keys": "{}"]) { directory in
+      let findings = FileChecks.findings(try ConfigurationFiles(directory: directory))
+      #expect(findings.map(\.status) == [.ok])
+    }
+  }
+
+  @Test func providersAreAskedOnceEachWithoutTheirPaths() async throws {
+    var files: ConfigurationFiles?
+    try withFiles([
+      "a.json5": """
+      { lanes: { one: { baseURL: 'http://u:p@one.example:81/Accounts/AC1' }, two: { url: 'http://one.example:81/b' },
+                 three: { baseURL: 'https://gone.example' } }, other: { url: 'http://not.a.lane' } }
+      """
+    ]) { files = try ConfigurationFiles(directory: $0) }
+    let probe = FakeProbe(answers: ["http://one.example:81": HTTPProbeAnswer(status: 404, body: [])])
+    let addresses = ProviderCheck.addresses(try #require(files))
+    let findings = await ProviderCheck(probe: probe).findings(addresses)
+    #expect(findings.map(\.status) == [.ok, .failed])
+    #expect(findings.map(\.check) == ["provider lanes.one.baseURL", "provider lanes.three.baseURL"])
+  }
+
+  @Test func providersAreTrustedAsTheirLanesTrustThem() throws {
+    var files: ConfigurationFiles?
+    try withFiles([
+      "a.json5": """
+      { lanes: [ { baseURL: 'https://one.example', caFile: 'ca.pem' }, { baseURL: 'https://one.example/x' },
+                 { baseURL: 'https://one.example/y', caFile: 'ca.pem' } ] }
+      """
+    ]) { files = try ConfigurationFiles(directory: $0) }
+    let addresses = ProviderCheck.addresses(try #require(files))
+    let directory = try #require(files?.files.first?.directory)
+    #expect(addresses.map(\.place) == ["lanes.0.baseURL", "lanes.1.baseURL"])
+    #expect(addresses.map(\.caFile) == ["\(directory)/ca.pem", nil])
+  }
+}
+
+@Suite struct ConfigurationCheckTests {
+  @Test func eachProcessChecksItsOwnFile() async throws {
+    let directory = FileManager.default.temporaryDirectory.appending(path: "doctor-\(UInt64.random(in: 0 ... .max))")
+    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: directory) }
+    for name in ["coordinator", "sms-worker", "coordinator.json5", "sms-worker.json5", "other.json5", "other"] {
+      try Data("{}".utf8).write(to: directory.appending(path: name))
+    }
+    let check = ConfigurationCheck(programs: directory.path) { path, arguments in
+      #expect(arguments == ["--check", "--config", "\(path).json5"])
+      return path.hasSuffix("/coordinator")
+        ? ChildProcess.Outcome(status: 0, output: "fine")
+        : ChildProcess.Outcome(status: 78, output: "broker.ulr: unknown key (did you mean broker.url?)\n")
+    }
+    let findings = await check.findings(try ConfigurationFiles(directory: directory.path))
+    #expect(findings.map(\.status) == [.ok, .failed])
+    #expect(findings.last?.detail == "broker.ulr: unknown key (did you mean broker.url?)")
+  }
+
+  @Test func aProgramIsRunToItsEnd() async throws {
+    let outcome = try #require(await ChildProcess.run("/bin/sh", ["-c", "echo out; echo err >&2; exit 7"]))
+    #expect(outcome.status == 7)
+    #expect(outcome.output == "out\nerr\n")
+    #expect(await ChildProcess.run("/nowhere/program", []) == nil)
+  }
+
+  @Test func aProgramThatSaysALotIsHeardToItsEnd() async throws {
+    let outcome = try #require(await ChildProcess.run("/bin/sh", ["-c", "yes | head -c 1000000; kill -9 $$"]))
+    #expect(outcome.status == 137)
+    #expect(outcome.output.utf8.count == ChildProcess.maxOutput)
+  }
+}
+
+@Suite struct ProcessCheckTests {
+  @Test func aProcessThatIsNotReadySaysWhy() async {
+    let body =
+      #"{"ready": false, "checks": [{"name": "broker", "ok": false, "detail": "refused"}, {"name": "db", "ok": true}]}"#
+    let probe = FakeProbe(answers: ["http://x/readyz": HTTPProbeAnswer(status: 503, body: Array(body.utf8))])
+    let finding = await ProcessCheck(probe: probe).finding(name: "coordinator", url: "http://x")
+    #expect(finding.status == .failed)
+    #expect(finding.detail == "at http://x is not ready: refused broker")
+  }
+
+  @Test func aProcessThatIsNotThereIsAFailure() async {
+    let finding = await ProcessCheck(probe: FakeProbe(answers: [:])).finding(name: "coordinator", url: "http://x")
+    #expect(finding.detail == "does not answer at http://x: connection refused")
+  }
+}
+
+@Suite struct HTTPAddressTests {
+  @Test(arguments: [
+    ("http://u:p%40ss@h:15672/", "http://h:15672", "u:p@ss"), ("https://h", "https://h", nil),
+    ("http://[::1]:80/x?y", "http://[::1]:80", nil),
+  ])
+  func takesAnAddressApart(text: String, base: String, credentials: String?) throws {
+    let address = try HTTPAddress(text)
+    #expect(address.base == base)
+    #expect(address.credentials == credentials)
+  }
+
+  @Test(arguments: ["", "h:15672", "ftp://h", "http://"])
+  func refusesWhatIsNone(text: String) {
+    #expect(throws: OperationsError.self) { try parse(text) }
+  }
+
+  /// Untyped, because a closure with a typed error in an expectation crashes the compiler (6.3.1).
+  private func parse(_ text: String) throws -> HTTPAddress { try HTTPAddress(text) }
+}

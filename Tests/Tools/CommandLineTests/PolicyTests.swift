@@ -1,0 +1,69 @@
+import CountersignMessages
+import Testing
+
+@testable import CommandLine
+
+@Suite struct PolicyTests {
+  let topology = TopologyDeclaration.countersign
+
+  /// The policy that a queue gets: the highest that matches.
+  func policy(of queue: String) throws -> PolicyDeclaration {
+    let matching = try topology.policies.filter { try queue.firstMatch(of: Regex($0.pattern)) != nil }
+    return try #require(matching.max { $0.priority < $1.priority }, "\(queue) has no policy")
+  }
+
+  @Test func everyQueueIsBoundedInMessagesAndBytes() throws {
+    for queue in topology.queues where queue.name != Topology.Queues.commandsLock {
+      let definition = try policy(of: queue.name).definition
+      #expect(definition["max-length"] != nil && definition["max-length-bytes"] != nil, "\(queue.name)")
+      #expect(definition["overflow"] == "reject-publish", "\(queue.name)")
+    }
+  }
+
+  @Test func theLockHoldsNothingAndStays() throws {
+    #expect(topology.queues.last == QueueDeclaration(name: Topology.Queues.commandsLock, kind: .classic))
+    #expect(!topology.bindings.contains { $0.queue == Topology.Queues.commandsLock })
+    let definition = try policy(of: Topology.Queues.commandsLock).definition
+    // A coordinator that stands still for days finds it again.
+    #expect(definition["expires"] == nil)
+    #expect(definition["max-length"] == 1 && definition["overflow"] == "drop-head")
+  }
+
+  /// A name for each alternative of a pattern: the quoting undone, a letter in the place of what may vary.
+  static func names(of pattern: String) -> [String] {
+    pattern.trimmingPrefix("^").drop { $0 == "(" }.split(separator: "|").map {
+      String($0).replacing(")$", with: "").replacing("$", with: "").replacing(".*", with: "x").replacing("\\", with: "")
+    }
+  }
+
+  @Test(arguments: UserDeclaration.countersign + [.service("billing"), .sender("crm")])
+  func whateverAUserMayDeclareIsBounded(user: UserDeclaration) throws {
+    guard user.configure != NamePattern.nothing, user.name != Topology.Users.operator else { return }
+    for name in Self.names(of: user.configure) {
+      let definition = try policy(of: name).definition
+      #expect(definition["expires"] == 600_000, "\(name)")
+      #expect(definition["max-length"] != nil && definition["max-length-bytes"] != nil, "\(name)")
+      // Otherwise a full queue of a service would have the broker refuse the coordinator.
+      #expect(definition["overflow"] == "drop-head", "\(name)")
+    }
+  }
+
+  @Test func namesAreMadeOfPatterns() {
+    #expect(Self.names(of: UserDeclaration.service("a").configure) == ["amq.gen-x", "countersign.reply.a.x"])
+  }
+
+  /// README says how much disk the broker needs.
+  @Test func allQueuesAtTheirBoundsFitOnTheDiskThatIsAskedFor() {
+    // The lock holds nothing.
+    let own = Int64(topology.queues.filter { $0.kind == .quorum }.count) * PolicyDeclaration.bytesLimit
+    let services = Int64(VirtualHostLimits.maxQueues - topology.queues.count) * PolicyDeclaration.servicesBytes
+    #expect(own <= 27 << 30)
+    #expect(services <= 16 << 30)
+  }
+
+  @Test func streamsOfServicesHaveAPolicyThatTheyUnderstand() throws {
+    let streams = try #require(topology.policies.first { $0.name == "countersign.services.streams" })
+    #expect(Set(streams.definition.keys) == ["max-length-bytes", "stream-max-segment-size-bytes"])
+    #expect(streams.priority < PolicyDeclaration.priority)
+  }
+}

@@ -1,0 +1,24 @@
+import Testing
+
+@testable import CommandLine
+@testable import Push
+
+@Suite struct ServiceAccountFindingTests {
+  private func finding(_ problem: String?) -> Finding {
+    ServiceAccountFinding.finding(
+      ServiceAccountCheck.Outcome(lane: "recaptcha", account: "a@p.iam.gserviceaccount.com", problem: problem))
+  }
+
+  @Test func anAccountThatGetsTokensIsFine() {
+    #expect(finding(nil).status == .ok)
+    #expect(finding(nil).check == "service account of lane recaptcha")
+    #expect(finding(nil).detail == "Google gives access tokens to a@p.iam.gserviceaccount.com")
+  }
+
+  @Test func anAccountThatGetsNoneSaysWhy() {
+    let finding = finding("PROVIDER_CREDENTIALS (invalid_grant.time): The clock is wrong.")
+    #expect(finding.status == .failed)
+    #expect(finding.detail.hasSuffix("PROVIDER_CREDENTIALS (invalid_grant.time): The clock is wrong."))
+    #expect(finding.mend?.contains("push-worker.json5") == true)
+  }
+}

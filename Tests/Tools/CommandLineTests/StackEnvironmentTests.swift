@@ -1,0 +1,127 @@
+import CountersignTelemetry
+import FoundationEssentials
+import Glibc
+import ServiceRuntime
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import CommandLine
+
+@Suite("The development stack's addresses") struct StackEnvironmentTests {
+  /// A directory with the file of a development stack.
+  private func withStackFile<Result>(mode: Int, _ body: (String) async throws -> Result) async throws -> Result {
+    let directory = FileManager.default.temporaryDirectory.appending(path: "stack-env-\(UInt64.random(in: 0 ... .max))")
+    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    let path = directory.appending(path: "stack.env").path
+    try Data("export COUNTERSIGN_OPERATOR_AMQP_URL=amqp://operator@evil.example\n".utf8).write(
+      to: URL(filePath: path))
+    chmod(path, mode_t(mode))
+    do {
+      let result = try await body(path)
+      try FileManager.default.removeItem(at: directory)
+      return result
+    } catch {
+      try FileManager.default.removeItem(at: directory)
+      throw error
+    }
+  }
+
+  @Test("A file that the caller alone can write is taken")
+  func ownFileIsTaken() async throws {
+    try await withStackFile(mode: 0o600) { path in
+      #expect(
+        StackEnvironment.read(path) == .taken(["COUNTERSIGN_OPERATOR_AMQP_URL": "amqp://operator@evil.example"]))
+    }
+    #expect(StackEnvironment.read("/nonexistent/stack.env") == .absent)
+  }
+
+  @Test("A file that others can write is left alone", arguments: [0o620, 0o602, 0o666])
+  func foreignFileIsIgnored(_ mode: Int) async throws {
+    try await withStackFile(mode: mode) { path in
+      guard case .ignored(let reason) = StackEnvironment.read(path) else {
+        Issue.record("the file was not ignored")
+        return
+      }
+      #expect(reason.contains("chmod 600"))
+    }
+  }
+
+  @Test("A file of another user is left alone")
+  func fileOfAnotherUserIsIgnored() async throws {
+    // Only root can give a file away; anybody else has files of root's at hand.
+    guard geteuid() == 0 else {
+      #expect(StackEnvironment.read("/etc/passwd") == .ignored("it belongs to another user"))
+      return
+    }
+    try await withStackFile(mode: 0o600) { path in
+      chown(path, 65_534, 65_534)
+      #expect(StackEnvironment.read(path) == .ignored("it belongs to another user"))
+    }
+  }
+
+  @Test("Any variable that names an installation keeps the stack's file out")
+  func variablesNameAnInstallation() {
+    for name in ["COUNTERSIGN_AMQP_URL", "COUNTERSIGN_OPERATOR_AMQP_PASSWORD_FILE", "COUNTERSIGN_CONFIG_DIR"] {
+      #expect(StackEnvironment.isNamed(by: [name: "x"]), "\(name)")
+    }
+    #expect(!StackEnvironment.isNamed(by: ["PATH": "/bin", "COUNTERSIGN_SKIP_PACKAGES": "1"]))
+  }
+
+  /// Output and errors of the program with these arguments and variables.
+  private func error(_ arguments: [String], environment: [String: String]) async throws -> String {
+    let written = Mutex("")
+    let streams = ProgramStreams(
+      output: { text in written.withLock { $0 += text } }, error: { text in written.withLock { $0 += text } },
+      input: { () throws(OperationsError) in [] })
+    let clock = ManualClock(UnixTime(milliseconds: 0))
+    _ = await CountersignProgram(environment: environment, clock: clock, streams: streams).run(arguments)
+    return written.withLock { $0 }
+  }
+
+  @Test("The password of the operator never goes to another machine without TLS")
+  func plaintextManagementIsRefused() async throws {
+    let url = "http://operator:hunter2@broker.example:15672"
+    let said = try await error(["topology", "check", "--management", url], environment: [:])
+    #expect(said.contains("use https://"))
+    #expect(said.contains("allowPlaintext"))
+    #expect(!said.contains("hunter2"))
+  }
+
+  @Test("Neither does any password of the broker")
+  func plaintextBrokerIsRefused() async throws {
+    let environment = ["COUNTERSIGN_OPERATOR_AMQP_URL": "amqp://operator:hunter2@broker.example"]
+    let said = try await error(["dead", "list"], environment: environment)
+    #expect(said.contains("use amqps://, or set operator.amqp.allowPlaintext"))
+    #expect(!said.contains("hunter2"))
+  }
+}
+
+@Suite("The units of systemd") struct SystemdUnitTests {
+  @Test("The target starts every process that has a unit")
+  func targetWantsAll() throws {
+    let directory = Repository.root + "/deploy/systemd"
+    let target = try String(contentsOfFile: directory + "/countersign.target", encoding: .utf8)
+    let units = try FileManager.default.contentsOfDirectory(atPath: directory).filter { $0.hasSuffix(".service") }
+    #expect(units.count >= 5)
+    for unit in units {
+      let stem = unit.replacing("@.service", with: "@1.service")
+      #expect(target.contains(stem), "\(unit) is not in Wants=")
+    }
+  }
+
+  @Test("Every unit keeps its keys, its ports and its memory to itself")
+  func unitsAreClosed() throws {
+    let directory = Repository.root + "/deploy/systemd"
+    for unit in try FileManager.default.contentsOfDirectory(atPath: directory) where unit.hasSuffix(".service") {
+      let lines = try String(contentsOfFile: "\(directory)/\(unit)", encoding: .utf8).split(separator: "\n").map(
+        String.init)
+      for line in [
+        "KeyringMode=private", "SocketBindDeny=any", "LimitCORE=0", "NoNewPrivileges=yes", "CapabilityBoundingSet=",
+        "LoadCredential=keys.json:/etc/countersign/secrets/keys.json", "Environment=COUNTERSIGN_KEYS_FILE=%d/keys.json",
+      ] {
+        #expect(lines.contains(line), "\(unit): \(line)")
+      }
+    }
+  }
+}

@@ -1,0 +1,172 @@
+import FoundationEssentials
+import Synchronization
+import Testing
+
+@testable import CommandLine
+
+/// A management API that answers reads from a table and takes down writes.
+final class FakeManagement: ManagementTransport {
+  struct Contents {
+    var answers: [String: ManagementResponse]
+    var writes: [(line: String, body: String)] = []
+    var refusal: ManagementResponse?
+    /// Paths that this user may not read.
+    var forbidden: Set<String> = []
+  }
+
+  let contents: Mutex<Contents>
+
+  init(_ answers: [String: String] = [:], refusal: ManagementResponse? = nil) {
+    contents = Mutex(
+      Contents(
+        answers: answers.mapValues { ManagementResponse(status: 200, body: Array($0.utf8)) }, refusal: refusal))
+  }
+
+  var writes: [(line: String, body: String)] { contents.withLock { $0.writes } }
+
+  func send(_ method: String, _ path: String, body: [UInt8]?) async throws(OperationsError) -> ManagementResponse {
+    contents.withLock {
+      if let refusal = $0.refusal { return refusal }
+      if $0.forbidden.contains(path) {
+        return ManagementResponse(status: 401, body: Array(#"{"reason": "Not administrator user"}"#.utf8))
+      }
+      if method == "GET" { return $0.answers[path] ?? ManagementResponse(status: 200, body: Array("[]".utf8)) }
+      $0.writes.append(("\(method) \(path)", String(decoding: body ?? [], as: UTF8.self)))
+      return ManagementResponse(status: 201, body: [])
+    }
+  }
+}
+
+@Suite struct TopologyToolTests {
+  func tool(_ broker: FakeManagement, virtualHost: String = "/") -> TopologyTool {
+    TopologyTool(declaration: .countersign, api: ManagementAPI(transport: broker, virtualHost: virtualHost))
+  }
+
+  @Test func appliesEverythingToAnEmptyBroker() async throws {
+    let broker = FakeManagement()
+    var tool = tool(broker)
+    tool.includesUsers = false
+    let (mended, _) = try await tool.apply()
+    #expect(mended.count == broker.writes.count)
+    let lines = broker.writes.map(\.line)
+    #expect(lines.contains("PUT /api/exchanges/%2F/countersign.jobs"))
+    #expect(lines.contains("PUT /api/queues/%2F/sms.dispatch"))
+    #expect(lines.contains("POST /api/bindings/%2F/e/countersign.jobs/q/sms.dispatch"))
+    let policy = try #require(broker.writes.first { $0.line == "PUT /api/policies/%2F/countersign.retry.5s" })
+    let body = try JSONDecoder().decode(JSONValue.self, from: Data(policy.body.utf8))
+    #expect(
+      body
+        == .object([
+          "pattern": .text("^countersign\\.retry\\.5s$"), "apply-to": .text("queues"), "priority": .integer(10),
+          "definition": .object([
+            "dead-letter-exchange": .text("countersign.jobs"), "dead-letter-strategy": .text("at-least-once"),
+            "message-ttl": .integer(5000), "max-length": .integer(2_000_000),
+            "max-length-bytes": .integer(1_073_741_824),
+            "overflow": .text("reject-publish"),
+          ]),
+        ]))
+  }
+
+  @Test func queuesAreDeclaredWithTheirTypeOnly() async throws {
+    let broker = FakeManagement()
+    _ = try await tool(broker).apply()
+    let queue = try #require(broker.writes.first { $0.line == "PUT /api/queues/%2F/sms.dispatch" })
+    let body = try JSONDecoder().decode(JSONValue.self, from: Data(queue.body.utf8))
+    #expect(body == .object(["durable": .bool(true), "arguments": .object(["x-queue-type": .text("quorum")])]))
+  }
+
+  @Test func readsWhatTheBrokerSays() async throws {
+    let broker = FakeManagement([
+      "/api/queues/%2F": """
+      [{"name": "sms.dispatch", "durable": true, "type": "classic", "arguments": {}, "policy": null, "messages": 3}]
+      """,
+      "/api/policies/%2F": """
+      [{"vhost": "/", "name": "countersign.dead", "pattern": "x", "apply-to": "queues", "priority": 10,
+        "definition": {"delivery-limit": 1000000, "max-length": 2000000, "overflow": "reject-publish"}}]
+      """,
+    ])
+    let found = try await tool(broker).check().differences.map(\.description)
+    #expect(found.contains("queue sms.dispatch is a classic queue instead of a quorum queue"))
+    #expect(found.contains { $0.hasPrefix("policy countersign.dead: pattern is x instead of") })
+  }
+
+  @Test(arguments: [
+    (401, OperationsError.Code.notPermitted), (403, .notPermitted), (404, .refused), (400, .refused),
+    (503, .unavailable),
+  ])
+  func aRefusalHasItsOwnCode(status: Int, code: OperationsError.Code) async throws {
+    let broker = FakeManagement(
+      refusal: ManagementResponse(status: status, body: Array(#"{"error": "x", "reason": "because"}"#.utf8)))
+    let error = await #expect(throws: OperationsError.self) { try await tool(broker).check() }
+    #expect(error?.code == code)
+  }
+
+  @Test func anAdministratorsApplyMakesUsersAndRights() async throws {
+    let broker = FakeManagement()
+    _ = try await tool(broker).apply()
+    let writes = broker.writes
+    // Without a password nobody can log in.
+    #expect(writes.contains { $0.line == "PUT /api/users/gateway" && $0.body.contains(#""password_hash":"""#) })
+    #expect(writes.contains { $0.line == "PUT /api/permissions/%2F/gateway" })
+    #expect(writes.contains { $0.line == "PUT /api/topic-permissions/%2F/gateway" })
+    #expect(writes.contains { $0.line == "PUT /api/user-limits/gateway/max-channels" && $0.body == #"{"value":2000}"# })
+    #expect(writes.contains { $0.line == "PUT /api/vhost-limits/%2F/max-queues" && $0.body == #"{"value":1000}"# })
+  }
+
+  @Test func whoMayNotSeeUsersIsToldWhoMay() async throws {
+    let broker = FakeManagement()
+    broker.contents.withLock { $0.forbidden = ["/api/users"] }
+    let report = try await tool(broker).check()
+    #expect(report.unchecked == TopologyReport.needsAdministrator)
+    #expect(!report.differences.contains { $0.description.contains("user") })
+  }
+
+  @Test func usersAreLeftOutOnRequest() async throws {
+    var tool = tool(FakeManagement())
+    tool.includesUsers = false
+    let report = try await tool.check()
+    #expect(report.unchecked == nil)
+    #expect(!report.differences.contains { $0.description.contains("user") })
+  }
+
+  @Test func readsUsersAsTheBrokerTellsThem() async throws {
+    let broker = FakeManagement([
+      "/api/users": """
+      [{"name": "a", "password_hash": "x", "tags": ["impersonator"], "limits": []},
+       {"name": "b", "tags": "monitoring,impersonator"}]
+      """,
+      "/api/vhost-limits/%2F": #"[{"vhost": "/", "value": {"max-queues": 7}}]"#,
+    ])
+    let found = try await tool(broker).check().differences.map(\.description)
+    #expect(found.filter { $0.contains("impersonator") }.count == 2)
+    #expect(!found.contains { $0.contains("max-queues") })
+  }
+
+  @Test func namesAreEscapedInPaths() {
+    #expect(ManagementAPI.escaped("/") == "%2F")
+    #expect(ManagementAPI.escaped("a b\u{e9}~x.y-z_1") == "a%20b%C3%A9~x.y-z_1")
+    #expect(ManagementAPI.escaped("\n") == "%0A")
+  }
+}
+
+@Suite struct SupportTests {
+  @Test func readsAssignmentsOfAShell() {
+    let text = """
+      # a comment=1
+      export A=one
+      B='two words'
+        export C="three"
+      not an assignment
+      D=
+      E=a=b
+      """
+    #expect(
+      EnvironmentFile.parse(text) == ["A": "one", "B": "two words", "C": "three", "D": "", "E": "a=b"])
+  }
+
+  @Test func aTableHasStraightColumns() {
+    var table = TextTable("ID", "REASON")
+    table.rows = [["a-long-id", "X"], ["b", ""]]
+    #expect(table.text == "ID         REASON\na-long-id  X\nb")
+  }
+}

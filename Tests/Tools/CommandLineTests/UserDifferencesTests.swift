@@ -1,0 +1,120 @@
+import CountersignMessages
+import Testing
+
+@testable import CommandLine
+
+@Suite struct UserDifferencesTests {
+  let declared = UserDeclaration.countersign
+
+  func found(_ state: UserState) -> [TopologyDifference] {
+    UserDifferences(declared: declared, state: state, virtualHost: "/").differences()
+  }
+
+  func texts(_ state: UserState) -> [String] { found(state).map(\.description) }
+
+  @Test func usersAsDeclaredHaveNoDifferences() {
+    #expect(found(declared.asState) == [])
+  }
+
+  @Test func aMissingUserCanBeAdded() {
+    var state = declared.asState
+    state.users.removeAll { $0.name == "gateway" }
+    let differences = found(state)
+    #expect(differences.map(\.description) == ["user gateway is missing"])
+    #expect(differences.allSatisfy { $0.isMendable })
+  }
+
+  @Test func rightsThatDifferAreNamedAndCanBeSet() throws {
+    var state = declared.asState
+    let index = try #require(state.permissions.firstIndex { $0.user == "service" })
+    let old = state.permissions[index]
+    state.permissions[index] = .init(user: "service", configure: ".*", write: old.write, read: old.read)
+    let differences = found(state)
+    #expect(differences.count == 1 && differences[0].isMendable)
+    #expect(differences[0].description.hasPrefix("rights of user service: configure is .* instead of ^("))
+  }
+
+  @Test func missingAndForeignRoutingKeysAreTold() {
+    var state = declared.asState
+    state.topicPermissions.removeAll { $0.user == "gateway" }
+    state.topicPermissions.append(.init(user: "operator", exchange: "countersign.jobs", write: "x", read: "y"))
+    #expect(
+      texts(state) == [
+        "user gateway has not its routing keys of countersign.events: write ^$, read ^keys\\.published$",
+        "user operator is bound to routing keys of countersign.jobs that nobody declared",
+      ])
+  }
+
+  @Test func tagsThatNobodyDeclaredAreForAPerson() throws {
+    var state = declared.asState
+    let index = try #require(state.users.firstIndex { $0.name == "service" })
+    state.users[index] = .init(name: "service", tags: ["management"], limits: state.users[index].limits)
+    let differences = found(state)
+    #expect(differences.map(\.description) == ["user service has the tag management instead of no tag"])
+    #expect(differences.map(\.remedy) == [.byHand("rabbitmqctl set_user_tags service")])
+  }
+
+  @Test(arguments: ["service", "operator", "stranger"])
+  func nobodyMaySpeakForAnother(user: String) throws {
+    var state = declared.asState
+    let old = state.users.first { $0.name == user }
+    state.users.removeAll { $0.name == user }
+    state.users.append(.init(name: user, tags: (old?.tags ?? []) + ["impersonator"], limits: old?.limits ?? [:]))
+    let differences = found(state)
+    #expect(
+      differences.map(\.description) == [
+        "user \(user) has the tag impersonator, with which it speaks for any other user"
+      ])
+    #expect(!differences.contains { $0.isMendable })
+  }
+
+  @Test func limitsThatAreMissingCanBeSetAndOthersAreTheSitesChoice() throws {
+    var state = declared.asState
+    let service = try #require(state.users.firstIndex { $0.name == "service" })
+    let sender = try #require(state.users.firstIndex { $0.name == "sender" })
+    state.users[service] = .init(name: "service", limits: ["max-channels": 9])
+    state.users[sender] = .init(name: "sender", limits: ["max-channels": 9, "max-connections": 9])
+    state.virtualHosts = []
+    #expect(
+      texts(state) == ["user service has no limit max-connections", "the virtual host / has no limit max-queues"])
+  }
+
+  @Test func aStrangerWithRightsIsTold() {
+    var state = declared.asState
+    state.users.append(.init(name: "old"))
+    state.users.append(.init(name: "idle"))
+    state.permissions.append(.init(user: "old", configure: "", write: "", read: ".*"))
+    state.permissions.append(.init(user: "idle", configure: "", write: "^$", read: ""))
+    #expect(texts(state) == ["user old has rights that nobody declared: configure , write , read .*"])
+  }
+
+  @Test func aServiceWithAUserOfItsOwnIsAsItShouldBe() {
+    let state = (declared + [.service("billing"), .sender("crm")]).asState
+    #expect(found(state) == [])
+    #expect(
+      UserDifferences(declared: declared, state: state, virtualHost: "/").notes() == [
+        "user billing has the rights of service", "user crm has the rights of sender",
+      ])
+  }
+
+  @Test func anAdministratorIsNotedAndGuestIsNot() {
+    var state = declared.asState
+    for name in ["admin", "guest"] {
+      state.users.append(.init(name: name, tags: ["administrator"]))
+      state.permissions.append(.init(user: name, configure: ".*", write: ".*", read: ".*"))
+    }
+    #expect(found(state).map(\.remedy) == [.byHand("rabbitmqctl delete_user guest")])
+  }
+}
+
+extension [UserDeclaration] {
+  /// The state of a broker that has exactly these users.
+  var asState: UserState {
+    UserState(
+      users: map { .init(name: $0.name, tags: $0.tags, limits: $0.limits?.values ?? [:]) },
+      permissions: map { .init(user: $0.name, configure: $0.configure, write: $0.write, read: $0.read) },
+      topicPermissions: flatMap { user in
+        user.topics.map { .init(user: user.name, exchange: $0.exchange, write: $0.write, read: $0.read) }
+      }, virtualHosts: [.init(limits: ["max-queues": 5])])
+  }
+}

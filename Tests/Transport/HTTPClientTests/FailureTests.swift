@@ -1,0 +1,173 @@
+import Glibc
+import HTTPClient
+import Synchronization
+import Testing
+
+/// Every way in which an answer can be missing, and whether the request may have left.
+@Suite(.timeLimit(.minutes(1)))
+struct FailureTests {
+  private let transport: HTTPClient
+
+  init() throws { transport = try HTTPClient() }
+
+  @Test func refusedConnection() async throws {
+    let error = try await failure(transport, post("http://127.0.0.1:\(unusedPort())/secret?token=1"))
+    #expect(error.kind == .connect)
+    #expect(!error.requestMayHaveLeft)
+    #expect(error.isRetriable)
+    #expect(!error.description.contains("token"))
+  }
+
+  /// A label of more than 63 characters never reaches a name server (RFC 1035, section 2.3.4).
+  @Test func unknownHost() async throws {
+    let error = try await failure(transport, post("http://\(String(repeating: "x", count: 70)).invalid/"))
+    #expect(error.kind == .resolve)
+    #expect(!error.requestMayHaveLeft)
+  }
+
+  /// A backlog that is full: the kernel drops further SYNs.
+  @Test func connectTimeout() async throws {
+    let listener = RawServer.listen(backlog: 0)
+    defer { close(listener) }
+    var address = RawServer.loopback(port: RawServer.port(of: listener))
+    let fillers = (0..<4).map { _ in
+      let filler = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
+      withUnsafeBytes(of: &address) { bytes in
+        _ = connect(filler, bytes.baseAddress!.assumingMemoryBound(to: sockaddr.self), socklen_t(bytes.count))
+      }
+      return filler
+    }
+    defer { for filler in fillers { close(filler) } }
+    let url = "http://127.0.0.1:\(RawServer.port(of: listener))/"
+    let error = try await failure(transport, post(url, timeouts: HTTPTimeouts(connect: .milliseconds(100))))
+    #expect(error.kind == .timedOut(.connect))
+    #expect(!error.requestMayHaveLeft)
+  }
+
+  @Test func plainServerBehindHTTPS() async throws {
+    try await withRawServer { _, peer, _ in
+      peer.write("HTTP/1.1 400 Bad Request\r\n\r\n")
+    } test: { server, transport in
+      let error = try await failure(transport, post("https://127.0.0.1:\(server.port)/"))
+      #expect(error.kind == .tls)
+      #expect(!error.requestMayHaveLeft)
+    }
+  }
+
+  @Test func handshakeTimeout() async throws {
+    try await withRawServer { _, peer, _ in
+      peer.hang()
+    } test: { server, transport in
+      let timeouts = HTTPTimeouts(connect: .seconds(1))
+      let error = try await failure(transport, post("https://127.0.0.1:\(server.port)/", timeouts: timeouts))
+      #expect(error.kind == .timedOut(.tls))
+      #expect(!error.requestMayHaveLeft)
+    }
+  }
+
+  @Test func resetAfterTheRequestWasRead() async throws {
+    try await withRawServer { server, peer, _ in
+      _ = server.read(peer)
+      peer.reset()
+    } test: { server, transport in
+      let error = try await failure(transport, post(server.url))
+      #expect(error.kind == .receive)
+      #expect(error.requestMayHaveLeft)
+      #expect(server.requests.count == 1)
+    }
+  }
+
+  @Test func endWithoutAnAnswer() async throws {
+    try await withRawServer { server, peer, _ in
+      _ = server.read(peer)
+    } test: { server, transport in
+      let error = try await failure(transport, post(server.url))
+      #expect(error.kind == .receive)
+      #expect(error.requestMayHaveLeft)
+      #expect(server.requests.count == 1)
+    }
+  }
+
+  @Test func endInTheMiddleOfTheAnswer() async throws {
+    try await withRawServer { server, peer, _ in
+      _ = server.read(peer)
+      peer.write("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf")
+    } test: { server, transport in
+      let error = try await failure(transport, post(server.url))
+      #expect(error.kind == .receive)
+      #expect(error.requestMayHaveLeft)
+    }
+  }
+
+  @Test func notHTTP() async throws {
+    try await withRawServer { server, peer, _ in
+      _ = server.read(peer)
+      peer.write("220 smtp.example ESMTP\r\n")
+    } test: { server, transport in
+      let error = try await failure(transport, post(server.url))
+      #expect(error.requestMayHaveLeft)
+    }
+  }
+
+  @Test func noFirstByte() async throws {
+    try await withRawServer { server, peer, _ in
+      _ = server.read(peer)
+      peer.hang()
+    } test: { server, transport in
+      let timeouts = HTTPTimeouts(firstByte: .seconds(1), total: .seconds(30))
+      let error = try await failure(transport, post(server.url, timeouts: timeouts))
+      #expect(error.kind == .timedOut(.firstByte))
+      #expect(error.requestMayHaveLeft)
+      #expect(server.requests.count == 1)
+    }
+  }
+
+  @Test func totalTimeoutBeforeTheFirstByte() async throws {
+    try await withRawServer { server, peer, _ in
+      _ = server.read(peer)
+      peer.hang()
+    } test: { server, transport in
+      let error = try await failure(transport, post(server.url, timeouts: HTTPTimeouts(total: .seconds(1))))
+      #expect(error.kind == .timedOut(.firstByte))
+      #expect(error.requestMayHaveLeft)
+    }
+  }
+
+  @Test func totalTimeoutWithinTheAnswer() async throws {
+    try await withRawServer { server, peer, _ in
+      _ = server.read(peer)
+      peer.write("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf")
+      peer.hang()
+    } test: { server, transport in
+      let timeouts = HTTPTimeouts(firstByte: .seconds(2), total: .seconds(3))
+      let error = try await failure(transport, post(server.url, timeouts: timeouts))
+      #expect(error.kind == .timedOut(.response))
+      #expect(error.requestMayHaveLeft)
+    }
+  }
+
+  @Test func endlessHeader() async throws {
+    try await withRawServer { server, peer, _ in
+      _ = server.read(peer)
+      peer.write("HTTP/1.1 200 OK\r\n")
+      for number in 0..<100 { peer.write("X-\(number): \(String(repeating: "x", count: 1_000))\r\n") }
+      peer.hang()
+    } test: { server, transport in
+      let error = try await failure(transport, post(server.url))
+      #expect(error.kind == .tooLarge)
+      #expect(error.requestMayHaveLeft)
+    }
+  }
+
+  @Test func interimAnswersAreSkipped() async throws {
+    try await withRawServer { server, peer, _ in
+      _ = server.read(peer)
+      peer.write(
+        "HTTP/1.1 103 Early Hints\r\nX-Early: 1\r\n\r\nHTTP/1.1 200 OK\r\nX-Late: 1\r\nContent-Length: 0\r\n\r\n")
+    } test: { server, transport in
+      let response = try await transport.send(post(server.url))
+      #expect(response.status == 200)
+      #expect(response.headers.fields.map(\.name) == ["X-Late", "Content-Length"])
+    }
+  }
+}

@@ -1,0 +1,279 @@
+import HTTPClient
+import Testing
+
+@Suite("SMTP client", .serialized, .timeLimit(.minutes(2)))
+struct SMTPClientTests {
+  private static let content = Array("Subject: x\r\n\r\nHello\r\n.dot\r\n..two\r\n".utf8)
+
+  private func message(to recipient: String = "ada@example.com", _ content: [UInt8] = content) -> SMTPMessage {
+    SMTPMessage(sender: "hello@example.com", recipient: recipient, content: content)
+  }
+
+  private func failure(_ client: SMTPClient, _ message: SMTPMessage, timeout: Duration = .seconds(20)) async
+    -> SMTPFailure?
+  {
+    do {
+      _ = try await client.send(message, timeout: timeout)
+      return nil
+    } catch {
+      return error
+    }
+  }
+
+  @Test func aMessageIsTaken() async throws {
+    let server = SMTPScript()
+    try await server.run { client in
+      let reply = try await client.send(message(), timeout: .seconds(20))
+      #expect(reply.codes == "250 2.0.0")
+      #expect(reply.text == "Ok: queued as 4Tk1")
+    }
+    let journal = server.journal
+    #expect(journal.commands.first == "EHLO client.example.com")
+    #expect(journal.commands.contains { $0.hasPrefix("MAIL FROM:<hello@example.com>") })
+    #expect(journal.commands.contains("RCPT TO:<ada@example.com>"))
+    // Dots at line starts are doubled on the wire, and what follows is the dot that ends the message.
+    #expect(journal.messages == ["Subject: x\r\n\r\nHello\r\n..dot\r\n...two\r\n"])
+  }
+
+  /// Messages that end where a piece of libcurl's ends, with dots that are doubled on the way.
+  @Test(arguments: [0, 1, 2, 3, 7], [16_384, 16_383, 16_385, 32_768])
+  func noSizeTruncatesAMessage(dots: Int, size: Int) async throws {
+    let head = "Subject: x\r\n\r\n" + String(repeating: ".\r\n", count: dots)
+    let text = head + String(repeating: "x", count: size - head.utf8.count - 2) + "\r\n"
+    let server = SMTPScript()
+    try await server.run { client in _ = try await client.send(message(Array(text.utf8)), timeout: .seconds(20)) }
+    #expect(server.journal.messages.first?.utf8.count == size + dots)
+  }
+
+  @Test func aConnectionCarriesOneMessageAfterAnother() async throws {
+    let server = SMTPScript()
+    try await server.run { client in
+      for _ in 0..<5 { _ = try await client.send(message(), timeout: .seconds(20)) }
+    }
+    #expect(server.journal.connections == 1)
+    #expect(server.journal.messages.count == 5)
+  }
+
+  @Test func aLargeMessageArrivesWhole() async throws {
+    let line = String(repeating: "x", count: 70) + "\r\n"
+    let large = Array(("Subject: x\r\n\r\n" + String(repeating: line, count: 20_000)).utf8)
+    let server = SMTPScript()
+    try await server.run { client in _ = try await client.send(message(large), timeout: .seconds(40)) }
+    #expect(server.journal.messages.first?.utf8.count == large.count)
+  }
+
+  /// A refusal at each stage: the reply, and where it was said.
+  @Test(arguments: [
+    ("GREETING", "554 5.3.2 go away", SMTPStage.greeting), ("EHLO", "550 5.7.1 no", .hello),
+    ("MAIL", "451 4.3.0 later", .sender), ("MAIL", "550 5.7.1 no", .sender), ("RCPT", "550 5.1.1 nobody", .recipient),
+    ("RCPT", "452 4.2.2 full", .recipient), ("DATA", "451 4.3.0 later", .data), ("DOT", "451 4.3.0 later", .final),
+    ("DOT", "554-5.7.1 first line\r\n554 5.7.1 second line", .final),
+  ])
+  func refusals(verb: String, reply: String, stage: SMTPStage) async throws {
+    let server = SMTPScript { asked, _ in asked == verb || verb == "EHLO" && asked == "HELO" ? .reply(reply) : nil }
+    try await server.run { client in
+      let failure = await failure(client, message())
+      #expect(failure?.kind == .refused)
+      #expect(failure?.stage == stage)
+      #expect(failure?.reply?.codes == String(reply.prefix(9)).replacing("-", with: " "))
+      #expect(failure?.messageMayBeTaken == false)
+    }
+  }
+
+  @Test func aReplyOfSeveralLinesIsReadWhole() async throws {
+    let server = SMTPScript { verb, _ in verb == "RCPT" ? .reply("550-5.1.1 first\r\n550 5.1.1 second") : nil }
+    try await server.run { client in
+      #expect(await failure(client, message())?.reply?.text == "first\nsecond")
+    }
+  }
+
+  /// A connection that ends at each stage: only after the final dot may the server have the message.
+  @Test(arguments: [
+    ("GREETING", SMTPStage.greeting, false), ("EHLO", .hello, false), ("MAIL", .sender, false),
+    ("RCPT", .recipient, false),
+    ("DATA", .data, false), ("DOT", .final, true),
+  ])
+  func lostConnections(verb: String, stage: SMTPStage, mayBeTaken: Bool) async throws {
+    let server = SMTPScript { asked, _ in asked == verb ? .close : nil }
+    try await server.run { client in
+      let failure = await failure(client, message())
+      #expect(failure?.kind == .lost)
+      #expect(failure?.stage == stage)
+      #expect(failure?.messageMayBeTaken == mayBeTaken)
+    }
+    #expect(server.journal.connections == 1)
+  }
+
+  @Test func aConnectionThatEndsAmidALongMessageCannotHaveTakenIt() async throws {
+    let long = Array("Subject: x\r\n\r\n".utf8) + [UInt8](repeating: 120, count: 40_000_000)
+    let server = SMTPScript { asked, _ in asked == "CONTENT" ? .close : nil }
+    try await server.run { client in
+      let failure = await failure(client, message(long))
+      #expect(failure?.stage == .content)
+      #expect(failure?.messageMayBeTaken == false)
+    }
+  }
+
+  @Test func silenceEndsAfterTheTimeOfTheStage() async throws {
+    var timeouts = SMTPTimeouts()
+    timeouts.command = .milliseconds(300)
+    timeouts.final = .milliseconds(300)
+    for (verb, stage) in [("RCPT", SMTPStage.recipient), ("DOT", .final)] {
+      let server = SMTPScript { asked, _ in asked == verb ? .hang : nil }
+      try await server.run(timeouts: timeouts) { client in
+        let failure = await failure(client, message())
+        #expect(failure?.kind == .timedOut)
+        #expect(failure?.stage == stage)
+        #expect(failure?.messageMayBeTaken == (stage == .final))
+      }
+    }
+  }
+
+  @Test func theWholeTimeIsBounded() async throws {
+    let server = SMTPScript { asked, _ in asked == "MAIL" ? .hang : nil }
+    try await server.run { client in
+      #expect(await failure(client, message(), timeout: .milliseconds(400))?.kind == .timedOut)
+    }
+  }
+
+  @Test func theWaitForAConnectionIsPartOfTheTime() async throws {
+    let server = SMTPScript { asked, _ in asked == "MAIL" ? .hang : nil }
+    try await server.run { client in
+      await withTaskGroup(of: Void.self) { group in
+        // Both connections are taken for longer than the third may wait.
+        for _ in 0..<2 {
+          group.addTask {
+            #expect(await failure(client, message(), timeout: .milliseconds(900))?.stage == .sender)
+          }
+        }
+        while server.journal.commands.count(where: { $0.hasPrefix("MAIL") }) < 2 {
+          try? await Task.sleep(for: .milliseconds(10))
+        }
+        let late = await failure(client, message(), timeout: .milliseconds(300))
+        #expect(late?.kind == .timedOut && late?.stage == .connect)
+        await group.waitForAll()
+      }
+      #expect(server.journal.commands.count { $0.hasPrefix("MAIL") } == 2, "a message was begun after its time")
+    }
+  }
+
+  @Test func cancellationEndsIt() async throws {
+    let server = SMTPScript { asked, _ in asked == "MAIL" ? .hang : nil }
+    try await server.run { client in
+      let task = Task { await failure(client, message()) }
+      while server.journal.commands.count < 2 { await Task.yield() }
+      task.cancel()
+      #expect(await task.value?.kind == .cancelled)
+    }
+  }
+
+  /// An idle connection that the server has closed, or closes with 421 when it is used again, is no news about the message.
+  @Test(arguments: [SMTPScript.Act.close, .farewell("421 4.4.2 idle for too long")])
+  func aConnectionThatWasClosedMeanwhileIsReplaced(act: SMTPScript.Act) async throws {
+    let server = SMTPScript { verb, count in verb == "MAIL" && count == 2 ? act : nil }
+    try await server.run { client in
+      _ = try await client.send(message(), timeout: .seconds(20))
+      _ = try await client.send(message(), timeout: .seconds(20))
+    }
+    #expect(server.journal.connections == 2)
+    #expect(server.journal.messages.count == 2)
+  }
+
+  @Test func nothingIsSentTwiceAfterTheDot() async throws {
+    let server = SMTPScript { verb, count in verb == "DOT" && count == 2 ? .close : nil }
+    try await server.run { client in
+      _ = try await client.send(message(), timeout: .seconds(20))
+      #expect(await failure(client, message())?.messageMayBeTaken == true)
+    }
+    #expect(server.journal.messages.count == 2)
+    #expect(server.journal.connections == 1)
+  }
+
+  @Test func withoutSTARTTLSNothingIsSaid() async throws {
+    let server = SMTPScript()
+    try await server.run(security: .starttls) { client in
+      #expect(await failure(client, message())?.kind == .noTLS)
+    }
+    #expect(!server.journal.commands.contains { $0.hasPrefix("MAIL") })
+  }
+
+  @Test func anUnknownAuthorityIsRefused() async throws {
+    try await Nginx.run { nginx in
+      let port = try #require(UInt16(nginx.http1URL.split { ":/".contains($0) }.last ?? ""))
+      let client = try SMTPClient(SMTPConfiguration(host: "localhost", port: port, security: .tls))
+      defer { client.shutdown() }
+      let failure = await failure(client, message())
+      #expect(failure?.kind == .untrusted)
+      #expect(failure?.messageMayBeTaken == false)
+    }
+  }
+
+  @Test func nobodyListens() async throws {
+    let client = try SMTPClient(SMTPConfiguration(host: "127.0.0.1", port: unusedPort(), security: .none))
+    defer { client.shutdown() }
+    #expect(await failure(client, message())?.kind == .connect)
+  }
+
+  @Test func credentialsThatAreRefused() async throws {
+    let server = SMTPScript(extensions: ["AUTH PLAIN"]) { verb, _ in verb == "AUTH" ? .reply("535 5.7.8 no") : nil }
+    try await server.run(username: "mailer") { client in
+      let failure = await failure(client, message())
+      #expect(failure?.stage == .authentication)
+      #expect(failure?.reply?.code == 535)
+      #expect(failure.map { "\($0)".contains("secret") } == false)
+    }
+  }
+
+  @Test func authenticationThatIsNotOffered() async throws {
+    let server = SMTPScript(extensions: ["AUTH X-UNKNOWN"])
+    try await server.run(username: "mailer") { client in
+      #expect(await failure(client, message())?.kind == .noAuthentication)
+    }
+  }
+
+  @Test func internationalAddressesNeedSMTPUTF8() async throws {
+    let old = SMTPScript(extensions: ["8BITMIME"])
+    try await old.run { client in
+      #expect(await failure(client, message(to: "ünï@example.com"))?.kind == .noSMTPUTF8)
+      // Others are not kept from being sent.
+      _ = try await client.send(message(), timeout: .seconds(20))
+    }
+    #expect(old.journal.commands.filter { $0.hasPrefix("MAIL") }.count == 1)
+    let new = SMTPScript(extensions: ["8BITMIME", "SMTPUTF8"])
+    try await new.run { client in _ = try await client.send(message(to: "ünï@example.com"), timeout: .seconds(20)) }
+    #expect(new.journal.commands.contains { $0.hasPrefix("MAIL") && $0.hasSuffix("SMTPUTF8") })
+  }
+
+  @Test(arguments: ["a@example.com>\r\nRCPT TO:<b@example.com", "a b@example.com", "a@example.com\n", "<a@example.com"])
+  func addressesCannotBreakCommands(address: String) async throws {
+    let server = SMTPScript()
+    try await server.run { client in #expect(await failure(client, message(to: address)) != nil) }
+    #expect(server.journal.connections == 0)
+  }
+
+  @Test func theCheckSendsNothing() async throws {
+    let server = SMTPScript()
+    try await server.run { client in
+      try await client.check(timeout: .seconds(20))
+      _ = try await client.send(message(), timeout: .seconds(20))
+    }
+    #expect(server.journal.commands.contains("NOOP"))
+    #expect(server.journal.messages.count == 1)
+    let closed = SMTPScript { verb, _ in verb == "GREETING" ? .reply("554 no") : nil }
+    try await closed.run { client in
+      await #expect(throws: SMTPFailure.self) { try await client.check(timeout: .seconds(20)) }
+    }
+  }
+
+  @Test func moreMessagesThanConnectionsWait() async throws {
+    let server = SMTPScript()
+    try await server.run { client in
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for _ in 0..<20 { group.addTask { _ = try await client.send(message(), timeout: .seconds(40)) } }
+        try await group.waitForAll()
+      }
+    }
+    #expect(server.journal.messages.count == 20)
+    #expect(server.journal.connections <= 2)
+  }
+}

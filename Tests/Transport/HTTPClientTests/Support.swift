@@ -1,0 +1,40 @@
+import HTTPClient
+import Testing
+
+/// Runs a server and a transport for the length of `body`.
+func withRawServer(
+  _ configuration: HTTPClient.Configuration = HTTPClient.Configuration(),
+  script: @escaping @Sendable (RawServer, RawServer.Peer, Int) -> Void,
+  test body: (RawServer, HTTPClient) async throws -> Void
+) async throws {
+  let server = RawServer(script)
+  defer { server.stop() }
+  let transport = try HTTPClient(configuration)
+  do { try await body(server, transport) } catch {
+    await transport.shutdown()
+    throw error
+  }
+  await transport.shutdown()
+}
+
+/// The error of a request that must fail.
+func failure(
+  _ transport: HTTPClient, _ request: HTTPRequest, sourceLocation: SourceLocation = #_sourceLocation
+) async throws -> TransportError {
+  do {
+    let response = try await transport.send(request)
+    Issue.record("answered with \(response.status)", sourceLocation: sourceLocation)
+    throw CancellationError()
+  } catch let error as TransportError {
+    return error
+  }
+}
+
+/// Time-outs that a busy machine does not meet.
+let patient = HTTPTimeouts(connect: .seconds(30), total: .seconds(40))
+
+func post(_ url: String, timeouts: HTTPTimeouts = patient, isIdempotent: Bool = false) -> HTTPRequest {
+  HTTPRequest(
+    method: "POST", url: url, headers: ["Content-Type": "text/plain"], body: Array("hello".utf8), timeouts: timeouts,
+    isIdempotent: isIdempotent)
+}

@@ -1,0 +1,230 @@
+import Glibc
+import Testing
+
+@testable import SQLite
+
+@Suite struct OpeningTests {
+  @Test func theFilesAreForTheOwnerOnly() async throws {
+    try await withNotes { database, path in
+      try await add("x", to: database)
+      for suffix in ["", "-wal", "-shm", "-turn"] {
+        #expect(fileMode(path + suffix) == 0o600, "\(suffix)")
+      }
+    }
+  }
+
+  @Test func widerRightsAreTakenAway() async throws {
+    try await withNotes { database, path in
+      await database.close()
+      chmod(path, 0o644)
+      let again = try await Database.open(path: path, migrations: notes)
+      #expect(fileMode(path) == 0o600)
+      await again.close()
+    }
+  }
+
+  @Test func migrationsContinueWhereTheFileIs() async throws {
+    try await withNotes { database, path in
+      try await add("x", to: database)
+      await database.close()
+      let more =
+        notes + [Migration(version: 2, sql: "ALTER TABLE note ADD COLUMN extra TEXT; UPDATE note SET extra = 'e';")]
+      for _ in 0..<2 {
+        let again = try await Database.open(path: path, migrations: more)
+        let extra = try await again.read { session throws(DatabaseError) in
+          try session.first("SELECT extra FROM note") { $0.text(0) }
+        }
+        #expect(extra == "e")
+        await again.close()
+      }
+    }
+  }
+
+  @Test func aNewerFileIsRefused() async throws {
+    try await withNotes { database, path in
+      await database.close()
+      let error = await failure { () async throws(DatabaseError) in try await Database.open(path: path, migrations: [])
+      }
+      #expect(error?.code == .newerSchema)
+      #expect(error?.message.contains("schema version 1, this program knows 0") == true)
+    }
+  }
+
+  @Test func aMigrationThatFailsLeavesTheFileAsItWas() async throws {
+    try await withNotes { database, path in
+      await database.close()
+      let bad = notes + [Migration(version: 2, sql: "CREATE TABLE a (b); CREATE TABL c (d);")]
+      let error = await failure { () async throws(DatabaseError) in try await Database.open(path: path, migrations: bad)
+      }
+      #expect(error?.code == .migrationFailed)
+      #expect(error?.message.contains("migration 2") == true)
+      let again = try await Database.open(path: path, migrations: notes)
+      let tables = try await again.read { session throws(DatabaseError) in
+        try session.query("SELECT name FROM sqlite_schema WHERE type = 'table'") { $0.text(0) }
+      }
+      #expect(tables == ["note"])
+      await again.close()
+    }
+  }
+
+  @Test func foreignKeysHoldButForMigrations() async throws {
+    let family = [
+      Migration(
+        version: 1,
+        sql: """
+          CREATE TABLE parent (id INTEGER PRIMARY KEY);
+          CREATE TABLE child (parent INTEGER REFERENCES parent (id));
+          INSERT INTO parent VALUES (1);
+          INSERT INTO child VALUES (1);
+          """)
+    ]
+    // Rebuilds the parent, the way SQLite's documentation has it: with foreign keys on, dropping it would be refused.
+    let rebuilt = Migration(
+      version: 2,
+      sql: """
+        CREATE TABLE other (id INTEGER PRIMARY KEY, name TEXT);
+        INSERT INTO other (id) SELECT id FROM parent;
+        DROP TABLE parent;
+        ALTER TABLE other RENAME TO parent;
+        """)
+    try await withTemporaryDirectory { directory in
+      let path = "\(directory)/x.sqlite"
+      await (try Database.open(path: path, migrations: family)).close()
+      let bad = Migration(version: 2, sql: "DELETE FROM parent")
+      let error = await failure { () async throws(DatabaseError) in
+        try await Database.open(path: path, migrations: family + [bad])
+      }
+      #expect(error?.code == .migrationFailed)
+      #expect(error?.message.contains("child") == true)
+      let database = try await Database.open(path: path, migrations: family + [rebuilt])
+      let orphan = await failure { () async throws(DatabaseError) in
+        try await database.write { session throws(DatabaseError) in try session.execute("INSERT INTO child VALUES (7)")
+        }
+      }
+      #expect(orphan?.code == .constraint)
+      await database.close()
+    }
+  }
+
+  @Test func aMigrationMustNotEndTheTransaction() async throws {
+    try await withTemporaryDirectory { directory in
+      let bad = [Migration(version: 1, sql: "CREATE TABLE a (b); COMMIT; CREATE TABLE c (d)")]
+      let error = await failure { () async throws(DatabaseError) in
+        try await Database.open(path: "\(directory)/x.sqlite", migrations: bad)
+      }
+      #expect(error?.code == .migrationFailed)
+    }
+  }
+
+  @Test func versionsHaveNoGaps() async throws {
+    try await withTemporaryDirectory { directory in
+      let error = await failure { () async throws(DatabaseError) in
+        try await Database.open(path: "\(directory)/x.sqlite", migrations: notes + [Migration(version: 3, sql: "")])
+      }
+      #expect(error?.code == .misuse)
+    }
+  }
+
+  @Test func manyMayOpenAtOnce() async throws {
+    try await withTemporaryDirectory { directory in
+      let path = "\(directory)/notes.sqlite"
+      let opened = try await withThrowingTaskGroup(of: Int.self) { group in
+        for number in 0..<8 {
+          group.addTask {
+            let database = try await Database.open(path: path, migrations: notes)
+            try await add("\(number)", to: database)
+            await database.close()
+            return 1
+          }
+        }
+        return try await group.reduce(0, +)
+      }
+      #expect(opened == 8)
+      let database = try await Database.open(path: path, migrations: notes)
+      #expect(try await count(in: database) == 8)
+      await database.close()
+    }
+  }
+
+  @Test func aMissingDirectoryIsTold() async throws {
+    try await withTemporaryDirectory { directory in
+      let error = await failure { () async throws(DatabaseError) in
+        try await Database.open(path: "\(directory)/none/x.sqlite", migrations: notes)
+      }
+      #expect(error?.code == .cannotOpen)
+      #expect(error?.message.contains("\(directory)/none") == true)
+      #expect(error?.message.contains("create it") == true)
+    }
+  }
+
+  /// The superuser may write everywhere but in a read-only file system, such as /proc in effect is.
+  @Test func aDirectoryThatCannotBeWrittenIsTold() async throws {
+    try await withTemporaryDirectory { directory in
+      chmod(directory, 0o500)
+      let place = geteuid() == 0 ? "/proc" : directory
+      let error = await failure { () async throws(DatabaseError) in
+        try await Database.open(path: "\(place)/x.sqlite", migrations: notes)
+      }
+      #expect(error?.code == .notPermitted || error?.code == .cannotOpen)
+      #expect(error?.message.contains(place) == true)
+    }
+  }
+
+  @Test func somethingElseIsNotADatabase() async throws {
+    try await withTemporaryDirectory { directory in
+      let path = "\(directory)/x.sqlite"
+      writeFile(path, Array(repeating: UInt8(ascii: "x"), count: 8192))
+      let error = await failure { () async throws(DatabaseError) in
+        try await Database.open(path: path, migrations: notes)
+      }
+      #expect(error?.code == .notADatabase)
+      let other = await failure { () async throws(DatabaseError) in
+        try await Database.open(path: directory, migrations: notes)
+      }
+      #expect(other?.code == .cannotOpen)
+    }
+  }
+
+  @Test func damageIsTold() async throws {
+    try await withNotes { database, path in
+      try await database.write { session throws(DatabaseError) in
+        for number in 0..<2000 { try session.execute("INSERT INTO note (text) VALUES (?)", [Value("note \(number)")]) }
+      }
+      await database.close()
+      writeFile(path, Array(repeating: 0xA5, count: fileSize(path) - 4096), at: 4096)
+      let error = await failure { () async throws(DatabaseError) in
+        let again = try await Database.open(path: path, migrations: notes)
+        let error = await failure { () async throws(DatabaseError) in try await add("x", to: again) }
+        await again.close()
+        if let error { throw error }
+      }
+      #expect(error?.code == .corrupt)
+      #expect(error?.message.contains("restore it") == true)
+    }
+  }
+
+  @Test(arguments: ["", ":memory:"])
+  func aDatabaseNeedsAFile(path: String) async throws {
+    let error = await failure { () async throws(DatabaseError) in try await Database.open(path: path, migrations: notes)
+    }
+    #expect(error?.code == .misuse)
+  }
+
+  @Test func aFullDiskIsToldAndMended() async throws {
+    try await withNotes { database, _ in
+      let pages = try await database.write { session throws(DatabaseError) in
+        try session.first("PRAGMA max_page_count = 4") { $0.int(0) }
+      }
+      #expect(pages == 4)
+      let big = String(repeating: "x", count: 100_000)
+      let error = await failure { () async throws(DatabaseError) in try await add(big, to: database) }
+      #expect(error?.code == .diskFull)
+      #expect(error?.isRetriable == true)
+      _ = try await database.write { session throws(DatabaseError) in
+        try session.first("PRAGMA max_page_count = 4000") { $0.int(0) }
+      }
+      try await add(big, to: database)
+      #expect(try await count(in: database) == 1)
+    }
+  }
+}

@@ -1,0 +1,79 @@
+import CountersignTelemetry
+import FoundationEssentials
+import JobEngine
+import ServiceRuntime
+import Testing
+
+@testable import Mail
+
+@Suite("Config/mail-worker.json5")
+struct ConfigurationTests {
+  private let file = Shipped.config + "/mail-worker.json5"
+
+  private func load(_ text: String) throws -> MailWorkerConfiguration {
+    let path = temporaryPath("mail-worker")
+    try Data(text.utf8).write(to: URL(filePath: path))
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    return try MailWorkerConfiguration.load(file: path, environment: [:]).content
+  }
+
+  private func problems(
+    senders: String = #"{from: "a@example.com"}"#, lanes: String = #"{name: "a", host: "smtp.example.com"}"#
+  ) -> String {
+    let text = """
+      {allowNoKeys: true, broker: {url: "amqp://a:b@localhost/"}, templates: {directory: "\(Shipped.config)/templates/mail"},
+       providersDirectory: "\(Shipped.config)/providers", senders: [\(senders)], lanes: [\(lanes)]}
+      """
+    do {
+      _ = try load(text)
+      return ""
+    } catch {
+      return "\(error)"
+    }
+  }
+
+  @Test func itIsValidAndEverythingItNamesIsThere() throws {
+    let loaded = try MailWorkerConfiguration.load(
+      file: file,
+      environment: ["COUNTERSIGN_BROKER_URL": "amqp://a:b@localhost/", "COUNTERSIGN_ALLOW_NO_KEYS": "true"])
+    #expect(loaded.content.lanes.map(\.lane.name) == ["submission"])
+    #expect(loaded.content.lanes.first?.lane.callTimeout == .seconds(600))
+    // It has no key, which the relay would not forgive.
+    #expect(loaded.warnings.contains { "\($0)".contains("DKIM") })
+  }
+
+  @Test func itExplainsEveryKey() throws {
+    let text = String(decoding: try Data(contentsOf: URL(filePath: file)), as: UTF8.self)
+    let keys =
+      try MailWorkerConfiguration.keys(file: file).map(\.path) + [
+        "senders.0.keys.0.selector", "senders.0.keys.0.keyFile", "senders.0.keys.0.domain",
+      ]
+    let unexplained = keys.filter { key in !text.contains("\(key.split(separator: ".").last ?? ""):") }
+    #expect(unexplained.isEmpty)
+  }
+
+  @Test func nothingIsWrongWithAPlainOne() { #expect(problems() == "") }
+
+  @Test(arguments: [
+    (#"{from: "nobody"}"#, "must be an address"), ("", "configure at least one"),
+    (#"{from: "a@example.com", name: "a\nb"}"#, "one line"),
+    (#"{from: "a@example.com", keys: [{selector: "s", keyFile: "/nonexistent"}]}"#, "does not exist"),
+  ])
+  func senders(text: String, problem: String) { #expect(problems(senders: text).contains(problem)) }
+
+  @Test(arguments: [
+    (#"{name: "a"}"#, "host: is required"), (#"{name: "a", host: "a b"}"#, "host name"),
+    (#"{name: "a", host: "smtp.example.com", username: "u"}"#, "belong together"),
+    (#"{name: "a", host: "smtp.example.com", clientName: "x/../y"}"#, "host name"),
+    (#"{name: "a", host: "h.example"}, {name: "a", host: "h.example"}"#, "another lane"),
+  ])
+  func lanes(text: String, problem: String) { #expect(problems(lanes: text).contains(problem)) }
+
+  @Test func aPasswordIsNotSentInTheClear() throws {
+    let path = temporaryPath("password")
+    try Data("sesame".utf8).write(to: URL(filePath: path))
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    let lane = #"{name: "a", host: "smtp.example.com", security: "none", username: "u", passwordFile: "\#(path)"}"#
+    #expect(problems(lanes: lane).contains("in the clear"))
+  }
+}

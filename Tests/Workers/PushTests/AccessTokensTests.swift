@@ -1,0 +1,173 @@
+import CountersignTelemetry
+import JobEngine
+import Synchronization
+import Testing
+
+@testable import Push
+
+/// Gives the tokens that a test says, when it says so.
+final class FakeTokenSource: Sendable {
+  private struct State {
+    var asked: [CheckedContinuation<AccessTokens.Answer, Never>] = []
+    var count = 0
+  }
+
+  private let state = Mutex(State())
+  let clocks = ManualClocks(Sample.now)
+
+  /// How often it was asked.
+  var count: Int { state.withLock { $0.count } }
+
+  func ask() async -> AccessTokens.Answer {
+    await withCheckedContinuation { continuation in
+      state.withLock { state in
+        state.count += 1
+        state.asked.append(continuation)
+      }
+    }
+  }
+
+  /// Answers the request that has waited longest, as soon as there is one.
+  func answer(_ answer: AccessTokens.Answer) async {
+    while true {
+      let next = state.withLock { $0.asked.isEmpty ? nil : $0.asked.removeFirst() }
+      if let next { return next.resume(returning: answer) }
+      await Task.yield()
+    }
+  }
+
+  func give(_ number: Int) async {
+    await answer(
+      .success(
+        AccessToken(text: Secret("t\(number)"), number: number, expiresAt: clocks.monotonic.now() + .seconds(3599))))
+  }
+}
+
+@Suite(.timeLimit(.minutes(1))) struct AccessTokensTests {
+  private let source = FakeTokenSource()
+  private let sink = MemorySink()
+  private let tokens: AccessTokens
+
+  init() {
+    tokens = AccessTokens(clock: source.clocks.monotonic, log: Logger(label: "test", sink: sink)) { [source] _ in
+      await source.ask()
+    }
+  }
+
+  /// The number of the token, or the code of the failure.
+  private func current() async -> String {
+    switch await tokens.current() {
+    case .success(let token): "\(token.number)"
+    case .failure(let failure): failure.classification.short
+    }
+  }
+
+  private func until(_ condition: () -> Bool) async {
+    while !condition() { await Task.yield() }
+  }
+
+  @Test func allWhoComeAtOnceWaitForOneRequest() async {
+    let found = await withTaskGroup(of: String.self) { group in
+      for _ in 0..<200 { group.addTask { await current() } }
+      await until { tokens.waiting == 200 }
+      await source.give(1)
+      return await group.reduce(into: Set<String>()) { $0.insert($1) }
+    }
+    #expect(found == ["1"])
+    #expect(await current() == "1")
+    #expect(source.count == 1)
+    #expect(tokens.given == 1)
+    #expect(tokens.failed == 0)
+  }
+
+  @Test func itIsRenewedBeforeItExpiresAndNobodyWaits() async {
+    async let first = current()
+    await source.give(1)
+    #expect(await first == "1")
+    source.clocks.advance(by: .seconds(3300))
+    for _ in 0..<100 { #expect(await current() == "1") }
+    await source.give(2)
+    await until { tokens.given == 2 }
+    #expect(await current() == "2")
+    #expect(source.count == 2)
+  }
+
+  @Test func aFailureIsToldToAllWhoWait() async {
+    let failure = AccessTokenFailure.transient(Reason("TOKEN_UNAVAILABLE", "gone"), after: .seconds(7))
+    let found = await withTaskGroup(of: Classification?.self) { group in
+      for _ in 0..<50 {
+        group.addTask {
+          if case .failure(let failure) = await tokens.current() { failure.classification } else { nil }
+        }
+      }
+      await until { tokens.waiting == 50 }
+      await source.answer(.failure(failure))
+      return await group.reduce(into: Set<Classification?>()) { $0.insert($1) }
+    }
+    #expect(found == [.retry(Reason("TOKEN_UNAVAILABLE", "gone"), after: .seconds(7))])
+    #expect(tokens.failed == 1)
+    async let next = current()
+    await source.give(2)
+    #expect(await next == "2")
+  }
+
+  @Test func aRenewalThatFailsLeavesTheOldOneInUse() async {
+    async let first = current()
+    await source.give(1)
+    #expect(await first == "1")
+    source.clocks.advance(by: .seconds(3300))
+    #expect(await current() == "1")
+    await source.answer(.failure(.permanent(Reason("PROVIDER_CREDENTIALS", "mend it"))))
+    await until { tokens.failed == 1 }
+    await until { !sink.events.isEmpty }
+    #expect(await current() == "1")
+    #expect(source.count == 2)
+    // Nobody else would say so.
+    #expect(sink.events.map(\.message) == ["access token cannot be renewed"])
+    source.clocks.advance(by: .seconds(290))
+    async let last = current()
+    await source.answer(.failure(.permanent(Reason("PROVIDER_CREDENTIALS", "mend it"))))
+    #expect(await last == "laneDown PROVIDER_CREDENTIALS")
+  }
+
+  @Test func aRejectionByManyCostsOneRenewal() async throws {
+    async let first = tokens.current()
+    await source.give(1)
+    let rejected = try await first.get()
+    let found = await withTaskGroup(of: String.self) { group in
+      for _ in 0..<100 {
+        group.addTask {
+          tokens.rejected(rejected)
+          return await current()
+        }
+      }
+      await until { tokens.waiting == 100 }
+      await source.give(2)
+      return await group.reduce(into: Set<String>()) { $0.insert($1) }
+    }
+    #expect(found == ["2"])
+    tokens.rejected(rejected)
+    #expect(await current() == "2")
+    #expect(source.count == 2)
+  }
+
+  @Test func whoIsCancelledLeavesTheRequestToTheOthers() async {
+    let impatient = Task { await current() }
+    await until { tokens.waiting == 1 }
+    async let patient = current()
+    await until { tokens.waiting == 2 }
+    impatient.cancel()
+    #expect(await impatient.value == "retry TOKEN_UNAVAILABLE")
+    #expect(tokens.waiting == 1)
+    await source.give(1)
+    #expect(await patient == "1")
+    #expect(source.count == 1)
+  }
+
+  @Test func aTokenDoesNotPrint() async throws {
+    async let first = tokens.current()
+    await source.give(1)
+    let token = try await first.get()
+    #expect(!"\(token)\(String(reflecting: token))".contains("t1"))
+  }
+}

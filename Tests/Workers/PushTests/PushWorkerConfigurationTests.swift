@@ -1,0 +1,273 @@
+import CountersignMessages
+import CountersignTelemetry
+import FoundationEssentials
+import HTTPClient
+import JobEngine
+import ServiceRuntime
+import Testing
+
+@testable import Push
+
+@Suite struct PushWorkerConfigurationTests {
+  /// A directory with the secrets that are named below, and a configuration.
+  private final class Directory {
+    let path = FileManager.default.temporaryDirectory.path + "/push-configuration-\(UInt64.random(in: 0 ... .max))"
+
+    init(lanes: String, apps: String, _ rest: String = "") throws {
+      try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+      try FileManager.default.createSymbolicLink(
+        atPath: path + "/providers", withDestinationPath: Sample.config + "/providers")
+      try write(Sample.keyFile + "\n", to: "key.p8")
+      try write(Sample.keyFile + "\n\n", to: "copy.p8")
+      try write("no key", to: "bad.p8")
+      try write("sesame\n", to: "secret")
+      try write(Sample.accountFile(), to: "account.json")
+      try write(Sample.accountFile(["token_uri": "http://tokens.example/token"]), to: "unprotected.json")
+      try write(
+        #"{allowNoKeys: true, broker: {url: "amqp://u:p@127.0.0.1/"}, lanes: \#(lanes), apps: \#(apps), \#(rest)}"#,
+        to: "worker.json5")
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+
+    func write(_ text: String, to name: String) throws {
+      try Data(text.utf8).write(to: URL(filePath: path + "/" + name))
+      try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path + "/" + name)
+    }
+  }
+
+  private static let apns = #"{name: "p", type: "apns"}, {name: "s", type: "apns", environment: "sandbox"}"#
+  private static let enterprise =
+    #"{name: "r", type: "recaptcha-enterprise", project: "my-project", apiKeyFile: "secret"}"#
+  /// Without its end, for more keys.
+  private static let account =
+    #"{name: "r", type: "recaptcha-enterprise", project: "my-project", serviceAccountFile: "account.json""#
+  private static let classic = #"{name: "c", type: "recaptcha-v2", secretFile: "secret"}"#
+  private static let push = #"push: {teamID: "TEAM123456", keyID: "KEY1234567", keyFile: "key.p8"}"#
+
+  private func load(
+    lanes: String = "[\(apns)]", apps: String = "{a: {\(push)}}", _ rest: String = ""
+  ) throws -> (PushWorkerConfiguration, Directory) {
+    let directory = try Directory(lanes: lanes, apps: apps, rest)
+    return (
+      try PushWorkerConfiguration.load(file: directory.path + "/worker.json5", environment: [:]).content, directory
+    )
+  }
+
+  private func problems(lanes: String = "[\(apns)]", apps: String = "{a: {\(push)}}", _ rest: String = "") throws
+    -> String
+  {
+    do {
+      _ = try load(lanes: lanes, apps: apps, rest)
+      return ""
+    } catch let error as ConfigurationError {
+      return error.description
+    }
+  }
+
+  @Test func defaults() throws {
+    let (configuration, _) = try load(
+      lanes: "[\(Self.apns), \(Self.enterprise)]",
+      apps: #"{"com.example.app": {\#(Self.push), recaptcha: {siteKey: "k"}}}"#)
+    #expect(configuration.common.http.port == 8082)
+    #expect(configuration.worker.prefetch == nil)
+    #expect(configuration.tokenLife == .seconds(3000))
+    #expect(configuration.memory.environmentLife == .seconds(180 * 24 * 3600))
+    #expect(configuration.lanes.map(\.lane) == ["p", "s", "r"].map { LaneConfiguration(name: $0) })
+    let settings = configuration.lanes.compactMap { lane -> APNsSettings? in
+      if case .apns(let settings) = lane.provider { settings } else { nil }
+    }
+    #expect(settings.map(\.baseURL) == ["https://api.push.apple.com", "https://api.sandbox.push.apple.com"])
+    #expect(settings.map(\.connections) == [4, 4])
+    #expect(settings.map(\.answerTimeout) == [.seconds(3), .seconds(3)])
+    let app = try #require(configuration.apps.first)
+    #expect(app.bundleID == "com.example.app")
+    #expect(app.push?.topic == "com.example.app")
+    #expect(app.push?.payload == PushPayload(key: "com.google.firebase.auth", form: .object))
+    #expect(app.recaptcha?.lane == "r")
+    #expect(app.recaptcha?.rules == AssessmentRules(bundleID: "com.example.app"))
+  }
+
+  @Test func everythingElse() throws {
+    let (configuration, _) = try load(
+      lanes: "[\(Self.apns), \(Self.enterprise), \(Self.classic)]",
+      apps: """
+        {a: {push: {certificateFile: "c.pem", certificateKeyFile: "c.key", topic: "t", payloadKey: "k", payloadForm: "string"},
+             recaptcha: {lane: "c", minimumScore: 0.3, maximumTollFraudRisk: 0.9, hosts: ["h"], androidPackages: ["p"]}}}
+        """)
+    let app = try #require(configuration.apps.first)
+    #expect(app.push?.topic == "t")
+    #expect(app.push?.payload == PushPayload(key: "k", form: .string))
+    #expect(
+      app.recaptcha?.rules
+        == AssessmentRules(
+          bundleID: "a", androidPackages: ["p"], hosts: ["h"], hasScores: false, minimumScore: 0.3,
+          maximumTollFraudRisk: 0.9))
+    #expect(app.recaptcha?.siteKey == "")
+  }
+
+  @Test(arguments: [
+    ("[]", "{a: {push}}", "lanes: is empty"), ("[apns]", "{}", "apps: is empty"),
+    (#"[{name: "x", type: "y"}]"#, "{a: {push}}", "lanes.0.type: must be one of"),
+    (
+      #"[{name: "p", type: "apns"}, {name: "p", type: "apns"}]"#, "{a: {push}}",
+      "lanes.1.name: is the name of lanes.0 too"
+    ),
+    (
+      #"[{name: "p", type: "apns"}, {name: "q", type: "apns"}]"#, "{a: {push}}",
+      "lanes.1.environment: is the environment of lanes.0 too"
+    ),
+    (#"[{name: "p", type: "apns", baseURL: "ftp://x"}]"#, "{a: {push}}", "lanes.0.baseURL"),
+    (#"[{name: "r", type: "recaptcha-enterprise"}]"#, "{a: {push}}", "lanes.0.project: is required"),
+    (
+      #"[{name: "r", type: "recaptcha-enterprise", project: "p"}]"#, "{a: {push}}",
+      "lanes.0.apiKeyFile: is missing, and so is serviceAccountFile"
+    ),
+    (
+      "[\(account), apiKeyFile: \"secret\"}]", "{a: {push}}",
+      "lanes.0.serviceAccountFile: stands beside apiKeyFile: give one of them"
+    ),
+    ("[\(account), tokenURL: \"tokens\"}]", "{a: {push}}", "lanes.0.tokenURL: must be an http:// or https:// URL"),
+    (
+      #"[{name: "r", type: "recaptcha-enterprise", project: "p", serviceAccountFile: "secret"}]"#, "{a: {push}}",
+      "lanes.0.serviceAccountFile: is not the JSON of a service account's key; make a key of the account"
+    ),
+    (
+      #"[{name: "r", type: "recaptcha-enterprise", project: "p", serviceAccountFile: "none"}]"#, "{a: {push}}",
+      "none does not exist"
+    ),
+    (
+      #"[{name: "r", type: "recaptcha-enterprise", project: "p", apiKeyFile: "secret", tokenURL: "https://x/token"}]"#,
+      "{a: {push}}", "lanes.0.tokenURL: is of no use with an API key"
+    ),
+    ("[classic]", "{a: {push}}", "apps.a.push: is of no use"),
+    ("[apns]", "{a: {}}", "apps.a.push: is missing, and so is recaptcha"),
+    ("[apns]", "{a: {recaptcha: {}}}", "apps.a.recaptcha.lane"),
+    ("[enterprise]", "{a: {recaptcha: {}}}", "apps.a.recaptcha.siteKey: is required"),
+    ("[enterprise]", #"{a: {recaptcha: {siteKey: "k", lane: "x"}}}"#, "apps.a.recaptcha.lane: is the name of no lane"),
+    ("[apns]", "{a: {push: {}}}", "apps.a.push.keyFile: is required"),
+    (
+      "[apns]", #"{a: {push: {teamID: "T", keyID: "K", keyFile: "bad.p8"}}}"#,
+      "apps.a.push.keyFile: holds no usable key: the key \"K\" is no private key"
+    ),
+    ("[apns]", #"{a: {push: {teamID: "T\"", keyID: "K", keyFile: "key.p8"}}}"#, "apps.a.push.teamID"),
+    ("[apns]", #"{a: {push: {certificateFile: "c"}}}"#, "apps.a.push.certificateKeyFile: is required"),
+    ("[apns]", #"{a: {push: {teamID: "T", keyID: "K", keyFile: "key.p8", payloadKey: "aps"}}}"#, "payloadKey"),
+  ])
+  func mistakesAreTold(lanes: String, apps: String, text: String) throws {
+    let names = ["apns": Self.apns, "enterprise": Self.enterprise, "classic": Self.classic]
+    let lanes = names.reduce(lanes) { $0 == "[\($1.key)]" ? "[\($1.value)]" : $0 }
+    let found = try problems(lanes: lanes, apps: apps.replacing("{push}", with: "{\(Self.push)}"))
+    #expect(found.contains(text), "\(found)")
+    #expect(!found.contains("BEGIN") && !found.contains("sesame"))
+  }
+
+  @Test func aServiceAccountTakesThePlaceOfAnAPIKey() throws {
+    let app = #"{a: {recaptcha: {siteKey: "k"}}}"#
+    for (more, expected) in [("", Sample.tokenURI), (#", tokenURL: "https://tokens.test/t""#, "https://tokens.test/t")]
+    {
+      let (configuration, _) = try load(lanes: "[\(Self.account)\(more)}]", apps: app)
+      guard case .recaptcha(let settings)? = configuration.lanes.first?.provider,
+        case .enterprise(_, .serviceAccount(let account, let tokenURL)) = settings.account
+      else {
+        Issue.record("is no service account")
+        return
+      }
+      #expect(account.email == Sample.accountEmail)
+      #expect(tokenURL == expected)
+    }
+  }
+
+  @Test func tokensThatCrossTheNetworkReadableAreRefusedUnlessThatIsAllowed() throws {
+    let lane = Self.account.replacing("account.json", with: "unprotected.json")
+    let refused = try problems(lanes: "[\(lane)}]", apps: #"{a: {recaptcha: {siteKey: "k"}}}"#)
+    #expect(refused.contains("lanes.0.serviceAccountFile: has a token_uri that is http:// to another machine"))
+    #expect(refused.contains("set lanes.0.allowPlaintext to true"))
+    let directory = try Directory(
+      lanes: "[\(lane), allowPlaintext: true}]", apps: #"{a: {recaptcha: {siteKey: "k"}}}"#)
+    let loaded = try PushWorkerConfiguration.load(file: directory.path + "/worker.json5", environment: [:])
+    #expect(loaded.warnings.contains { $0.description.contains("lanes.0.serviceAccountFile") }, "\(loaded.warnings)")
+  }
+
+  @Test func aKeyIsOneKey() throws {
+    let same = #"{a: {\#(Self.push)}, b: {push: {teamID: "TEAM123456", keyID: "KEY1234567", keyFile: "copy.p8"}}}"#
+    #expect(try problems(apps: same) == "")
+    let other = #"{a: {\#(Self.push)}, b: {push: {teamID: "TEAM123456", keyID: "KEY1234567", keyFile: "other.p8"}}}"#
+    let directory = try Directory(lanes: "[\(Self.apns)]", apps: other)
+    try directory.write("# another file\n" + Sample.keyFile, to: "other.p8")
+    let error = #expect(throws: ConfigurationError.self) {
+      try PushWorkerConfiguration.load(file: directory.path + "/worker.json5", environment: [:])
+    }
+    #expect(error?.description.contains("apps.b.push: names the key of another app") == true)
+  }
+
+  // MARK: Wiring
+
+  @Test func appsOfOneKeyShareItsLanesAndItsToken() throws {
+    let (configuration, _) = try load(apps: "{a: {\(Self.push)}, b: {\(Self.push)}}")
+    let routes = try APNsRoutes(configuration, clocks: .system)
+    #expect(routes.lanes.map(\.name) == ["p", "s"])
+    #expect(routes.configurations.map(\.name) == ["p", "s"])
+    #expect(routes.tokens.count == 1)
+    #expect(routes.apps["b"]?.lanes == [.production: "p", .sandbox: "s"])
+  }
+
+  @Test func eachKeyHasLanesOfItsOwn() throws {
+    let other = #"push: {teamID: "TEAM123456", keyID: "KEY7654321", keyFile: "key.p8"}"#
+    let (configuration, _) = try load(apps: "{a: {\(Self.push)}, b: {\(other)}}")
+    let routes = try APNsRoutes(configuration, clocks: .system)
+    #expect(routes.lanes.map(\.name) == ["p-KEY1234567", "s-KEY1234567", "p-KEY7654321", "s-KEY7654321"])
+    #expect(routes.tokens.count == 2)
+    #expect(routes.apps["b"]?.lanes == [.production: "p-KEY7654321", .sandbox: "s-KEY7654321"])
+  }
+
+  @Test func lanesOfOneServiceAccountShareItsToken() async throws {
+    let other = Self.account.replacing(#""r""#, with: #""s""#)
+    let (configuration, _) = try load(
+      lanes: "[\(Self.account)}, \(other)}, \(Self.enterprise.replacing(#""r""#, with: #""k""#))]",
+      apps: #"{a: {recaptcha: {siteKey: "k"}}}"#)
+    let accounts = try RecaptchaAccounts(
+      configuration, clocks: .system, log: Logger(label: "test", sink: MemorySink()))
+    #expect(accounts.lanes.map(\.name) == ["r", "s", "k"])
+    #expect(accounts.tokens.count == 1)
+    for transport in accounts.transports { await transport.shutdown() }
+  }
+
+  @Test func aCertificateThatIsMissingShowsAtTheStart() throws {
+    let (configuration, _) = try load(
+      apps: #"{a: {push: {certificateFile: "none.pem", certificateKeyFile: "none.key"}}}"#)
+    let error = #expect(throws: PushVerificationError.self) { try APNsRoutes(configuration, clocks: .system) }
+    #expect(error?.message.contains("none.pem") == true)
+  }
+
+  @Test func theWorkersAreThoseThatHaveSomethingToDo() async throws {
+    for (lanes, apps, expected) in [
+      ("[\(Self.apns)]", "{a: {\(Self.push)}}", ["push.verify"]),
+      ("[\(Self.enterprise)]", #"{a: {recaptcha: {siteKey: "k"}}}"#, ["recaptcha.assess"]),
+      (
+        "[\(Self.apns), \(Self.enterprise)]", #"{a: {\#(Self.push), recaptcha: {siteKey: "k"}}}"#,
+        ["push.verify", "recaptcha.assess"]
+      ),
+    ] {
+      let (configuration, directory) = try load(lanes: lanes, apps: apps)
+      let context = ServiceContext(
+        name: "push-worker", instance: "test", log: Logger(label: "test", sink: MemorySink()))
+      let verifier = try await PushVerifier(configuration, context)
+      let services = try await verifier.services(configuration, context)
+      #expect(services.map(\.name) == expected)
+      await verifier.shutdown()
+      withExtendedLifetime(directory) {}
+    }
+  }
+
+  @Test func theShippedFileIsValid() throws {
+    let text = try String(contentsOf: URL(filePath: Sample.config + "/push-worker.json5"), encoding: .utf8)
+    let directory = try Directory(lanes: "[]", apps: "{}")
+    try directory.write(text.replacing("secrets/AuthKey_ABC1234567.p8", with: "key.p8"), to: "worker.json5")
+    let loaded = try PushWorkerConfiguration.load(
+      file: directory.path + "/worker.json5",
+      environment: ["COUNTERSIGN_BROKER_URL": "amqp://u:p@localhost/", "COUNTERSIGN_ALLOW_NO_KEYS": "true"])
+    #expect(loaded.warnings.isEmpty, "\(loaded.warnings)")
+    #expect(loaded.content.apps.map(\.bundleID) == ["com.example.app"])
+  }
+}

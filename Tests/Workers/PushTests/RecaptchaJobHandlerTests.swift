@@ -1,0 +1,186 @@
+import CountersignCryptography
+import CountersignMessages
+import CountersignTelemetry
+import JobEngine
+import Synchronization
+import Testing
+
+@testable import Push
+
+/// Keeps tokens in memory; may be told to fail.
+private final class FakeMemory: AssessmentMemory {
+  private struct State {
+    var owners: [[UInt8]: String] = [:]
+    var verdicts: [[UInt8]: AssessmentVerdict] = [:]
+    var isBroken = false
+  }
+
+  private let state = Mutex(State())
+
+  func breakDown() { state.withLock { $0.isBroken = true } }
+  var owners: [String] { state.withLock { Array($0.owners.values) } }
+  var verdicts: Int { state.withLock { $0.verdicts.count } }
+
+  private func access<T: Sendable>(_ body: (inout State) -> T) throws(AssessmentMemoryError) -> T {
+    let value = state.withLock { state -> T? in state.isBroken ? nil : body(&state) }
+    guard let value else { throw AssessmentMemoryError(description: "broken") }
+    return value
+  }
+
+  func begin(
+    _ token: [UInt8], jobID: String, now: UnixTime
+  ) async throws(AssessmentMemoryError) -> AssessmentStart {
+    try access { state in
+      guard let owner = state.owners[token] else {
+        state.owners[token] = jobID
+        return .fresh
+      }
+      guard owner == jobID else { return .spent }
+      return state.verdicts[token].map(AssessmentStart.assessed) ?? .uncertain
+    }
+  }
+
+  func record(
+    _ verdict: AssessmentVerdict, of token: [UInt8], jobID: String, now: UnixTime
+  ) async throws(AssessmentMemoryError) {
+    try access { $0.verdicts[token] = verdict }
+  }
+
+  func release(_ token: [UInt8], jobID: String) async throws(AssessmentMemoryError) {
+    try access { $0.owners[token] = nil }
+  }
+
+  func verdict(of token: [UInt8], jobID: String) async throws(AssessmentMemoryError) -> AssessmentVerdict? {
+    try access { $0.owners[token] == jobID ? $0.verdicts[token] : nil }
+  }
+}
+
+/// Gives answers in order, the last one for ever.
+private final class FakeLane: RecaptchaLane {
+  let name = "r"
+  private let answers: [AssessmentAnswer]
+  private let count = Mutex(0)
+
+  init(_ answers: AssessmentAnswer...) { self.answers = answers }
+
+  var calls: Int { count.withLock { $0 } }
+
+  func assess(_ request: AssessmentRequest, siteKey: String, timeout: Duration) async -> AssessmentAnswer {
+    let number = count.withLock { count in
+      count += 1
+      return count
+    }
+    return answers[min(number, answers.count) - 1]
+  }
+}
+
+@Suite struct RecaptchaJobHandlerTests {
+  private let memory = FakeMemory()
+  private let log = Logger(label: "test", sink: MemorySink())
+  private let good = AssessmentAnswer.assessed(Assessment(action: "a", score: 0.9, bundleID: Sample.app))
+  private let duplicate = AssessmentAnswer.assessed(Assessment(invalidReason: "DUPE"))
+  private let lost = AssessmentAnswer.failed(.unknown(Reason("NO_ANSWER", "d")))
+  private let throttled = AssessmentAnswer.failed(.retry(Reason("PROVIDER_THROTTLED", "d")))
+
+  private func handler(_ lane: FakeLane, keys: KeyRing? = nil) throws -> RecaptchaJobHandler {
+    RecaptchaJobHandler(
+      apps: [
+        Sample.app: RecaptchaApp(lane: "r", siteKey: "k", rules: AssessmentRules(bundleID: Sample.app))
+      ], lanes: [lane], table: try Sample.recaptchaTable(), keys: try keys ?? KeyRing(sealing: nil), memory: memory,
+      log: log)
+  }
+
+  private func request() throws -> AssessmentRequest {
+    AssessmentRequest(
+      app: Sample.app, token: try #require(RecaptchaToken(Secret("t"), app: Sample.app)), expectedAction: "a", ip: nil,
+      userAgent: nil, phoneNumber: nil)
+  }
+
+  private func perform(_ handler: RecaptchaJobHandler, _ jobID: String = "1") async throws -> String {
+    await handler.perform(try request(), on: "r", Sample.attempt(jobID)).short
+  }
+
+  @Test func aTokenCountsOnce() async throws {
+    let lane = FakeLane(good, duplicate)
+    let handler = try handler(lane)
+    #expect(try await perform(handler) == "accepted -")
+    #expect(memory.verdicts == 1)
+    // The same job again gets its verdict, another one does not, and neither asks reCAPTCHA.
+    #expect(try await perform(handler) == "accepted -")
+    #expect(try await perform(handler, "2") == "refused CAPTCHA_DUPLICATE")
+    #expect(lane.calls == 1)
+  }
+
+  @Test func aRefusalIsRecordedToo() async throws {
+    let handler = try handler(FakeLane(.assessed(Assessment(action: "a", score: 0.1, bundleID: Sample.app)), good))
+    #expect(try await perform(handler) == "refused CAPTCHA_SCORE_TOO_LOW")
+    #expect(try await perform(handler) == "refused CAPTCHA_SCORE_TOO_LOW")
+    #expect(await handler.lookUp(try request(), on: "r", Sample.attempt("1"))?.short == "refused CAPTCHA_SCORE_TOO_LOW")
+    #expect(await handler.lookUp(try request(), on: "r", Sample.attempt("2")) == nil)
+  }
+
+  @Test func aSomebodyElsesDuplicateIsRefused() async throws {
+    #expect(try await perform(try handler(FakeLane(duplicate))) == "refused CAPTCHA_DUPLICATE")
+  }
+
+  @Test func whatWasNotAssessedMayBeLater() async throws {
+    let handler = try handler(FakeLane(throttled, good))
+    #expect(try await perform(handler) == "retry PROVIDER_THROTTLED")
+    #expect(memory.owners.isEmpty)
+    #expect(try await perform(handler) == "accepted -")
+  }
+
+  /// The answer was lost, and reCAPTCHA then says "duplicate" to ourselves: the user has done nothing wrong.
+  @Test func aLostAnswerIsNoDuplicate() async throws {
+    let handler = try handler(FakeLane(lost, duplicate))
+    #expect(try await perform(handler) == "unknown NO_ANSWER")
+    #expect(memory.owners == ["1"])
+    #expect(try await perform(handler) == "lost ASSESSMENT_LOST")
+    #expect(try await perform(handler, "2") == "refused CAPTCHA_DUPLICATE")
+  }
+
+  @Test func aRequestThatWasLostOnItsWayIsAssessedTheNextTime() async throws {
+    let handler = try handler(FakeLane(lost, throttled, good))
+    #expect(try await perform(handler) == "unknown NO_ANSWER")
+    #expect(try await perform(handler) == "retry PROVIDER_THROTTLED")
+    // The first call may still have used it up, so the token stays the job's.
+    #expect(memory.owners == ["1"])
+    #expect(try await perform(handler) == "accepted -")
+  }
+
+  @Test func withoutMemoryNothingIsAssessed() async throws {
+    let lane = FakeLane(good)
+    memory.breakDown()
+    let handler = try handler(lane)
+    #expect(try await perform(handler) == "retry MEMORY_UNAVAILABLE")
+    #expect(lane.calls == 0)
+    #expect(await handler.lookUp(try request(), on: "r", Sample.attempt("1")) == nil)
+  }
+
+  @Test func aJobIsPrepared() throws {
+    let ring = try KeyRing(sealing: SymmetricKey(id: "k", bytes: Array(0..<32)))
+    let handler = try handler(FakeLane(good), keys: ring)
+    let message = JobMessage(messageID: "1", messageType: RecaptchaAssessJob.type, receivedAt: Sample.now)
+    func prepare(app: String = Sample.app, token: String = "t", recipient: String? = nil) throws -> String {
+      var field = SecretField(Secret(token))
+      if let recipient {
+        let context = SealContext(messageType: RecaptchaAssessJob.type, messageID: "1", recipient: recipient)
+        field = try Sealer(keys: ring).seal(Secret(token), for: context)
+      }
+      let job = RecaptchaAssessJob(app: app, token: field, expectedAction: "a", deadline: Sample.deadline)
+      switch handler.prepare(job, of: message) {
+      case .ready(let prepared):
+        #expect(prepared.lanes == ["r"])
+        #expect(prepared.onUnknown == .resend)
+        return prepared.job.token.text.reveal()
+      case .refused(let reason, _): return reason.code
+      case .invalid(let problem): return problem.code.rawValue
+      }
+    }
+    #expect(try prepare() == "t")
+    #expect(try prepare(recipient: Sample.app) == "t")
+    #expect(try prepare(recipient: "com.example.other") == "SEAL_MISMATCH")
+    #expect(try prepare(app: "com.example.other") == "UNKNOWN_APP")
+    #expect(try prepare(token: "") == "CAPTCHA_INVALID")
+  }
+}

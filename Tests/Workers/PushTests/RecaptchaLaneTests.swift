@@ -1,0 +1,166 @@
+import CountersignTelemetry
+import FoundationEssentials
+import HTTPClient
+import JobEngine
+import Testing
+
+@testable import Push
+
+/// The requests to reCAPTCHA, and its answers.
+@Suite struct RecaptchaLaneTests {
+  private func request(ip: String? = "192.0.2.1", phoneNumber: String? = "+14155550123") throws -> AssessmentRequest {
+    AssessmentRequest(
+      app: Sample.app, token: try #require(RecaptchaToken(Secret("the-token"), app: Sample.app)),
+      expectedAction: "a", ip: ip, userAgent: "agent", phoneNumber: phoneNumber)
+  }
+
+  private func enterprise(_ http: FakeConnection) throws -> EnterpriseLane {
+    EnterpriseLane(
+      name: "r", baseURL: "https://recaptcha.test", project: "p-1", credential: .apiKey(Secret("the-key")),
+      table: try Sample.recaptchaTable(), http: http, clocks: ManualClocks(Sample.now).clocks)
+  }
+
+  private func classic(_ http: FakeConnection) throws -> SiteverifyLane {
+    SiteverifyLane(
+      name: "c", baseURL: "https://recaptcha.test", secret: Secret("the secret"), table: try Sample.recaptchaTable(),
+      http: http, clock: ManualClock(Sample.now))
+  }
+
+  private func ask(_ lane: any RecaptchaLane) async throws -> AssessmentAnswer {
+    await lane.assess(try request(), siteKey: "the-site", timeout: .seconds(5))
+  }
+
+  // MARK: Enterprise
+
+  @Test func enterpriseIsAskedAsItWants() async throws {
+    let http = FakeConnection(200, "{}")
+    _ = try await ask(enterprise(http))
+    let request = try #require(http.requests.first)
+    #expect(request.method == "POST")
+    #expect(request.url == "https://recaptcha.test/v1/projects/p-1/assessments")
+    #expect(request.headers["X-Goog-Api-Key"] == "the-key")
+    #expect(request.headers["Content-Type"] == "application/json")
+    #expect(!request.isIdempotent)
+    #expect(
+      String(decoding: request.body ?? [], as: UTF8.self)
+        == #"{"event":{"expectedAction":"a","siteKey":"the-site","token":"the-token","userAgent":"agent","#
+        + #""userInfo":{"userIds":[{"phoneNumber":"+14155550123"}]},"userIpAddress":"192.0.2.1"}}"#)
+  }
+
+  @Test func enterpriseAnswers() async throws {
+    let body = """
+      {"name": "projects/p-1/assessments/1", "tokenProperties": {"valid": true, "action": "a", "hostname": "",
+       "iosBundleId": "com.example.app", "createTime": "2026-07-01T12:00:00Z"}, "riskAnalysis": {"score": 0.7, "reasons": []},
+       "phoneFraudAssessment": {"smsTollFraudVerdict": {"risk": 0.2}}}
+      """
+    let expected = Assessment(
+      reference: "projects/p-1/assessments/1", action: "a", score: 0.7, tollFraudRisk: 0.2, bundleID: "com.example.app")
+    #expect(try await ask(enterprise(FakeConnection(200, body))) == .assessed(expected))
+  }
+
+  /// Google leaves out what is zero, false or empty.
+  @Test func whatIsLeftOutIsZero() async throws {
+    let body =
+      #"{"tokenProperties": {"valid": true}, "riskAnalysis": {}, "phoneFraudAssessment": {"smsTollFraudVerdict": {}}}"#
+    #expect(try await ask(enterprise(FakeConnection(200, body))) == .assessed(Assessment(score: 0, tollFraudRisk: 0)))
+    let invalid = #"{"tokenProperties": {"invalidReason": "DUPE"}}"#
+    #expect(try await ask(enterprise(FakeConnection(200, invalid))) == .assessed(Assessment(invalidReason: "DUPE")))
+  }
+
+  @Test(arguments: [
+    (400, #"{"error": {"code": 400, "status": "INVALID_ARGUMENT"}}"#, "refused PROVIDER_CONFIGURATION"),
+    (
+      400, #"{"error": {"status": "INVALID_ARGUMENT", "details": [{"reason": "API_KEY_INVALID"}]}}"#,
+      "laneDown PROVIDER_CREDENTIALS"
+    ),
+    (401, #"{"error": {"status": "UNAUTHENTICATED"}}"#, "laneDown PROVIDER_CREDENTIALS"),
+    (403, #"{"error": {"status": "PERMISSION_DENIED"}}"#, "laneDown PROVIDER_CREDENTIALS"),
+    (404, #"{"error": {"status": "NOT_FOUND"}}"#, "laneDown PROVIDER_CONFIGURATION"),
+    (429, #"{"error": {"status": "RESOURCE_EXHAUSTED"}}"#, "retry PROVIDER_THROTTLED"),
+    (500, #"{"error": {"status": "INTERNAL"}}"#, "unknown PROVIDER_ERROR"), (503, "<html>", "unknown PROVIDER_ERROR"),
+    (200, "<html>", "unknown PROVIDER_ERROR"), (200, "{}", "unknown PROVIDER_ERROR"),
+    (200, String(repeating: "[", count: 513), "unknown PROVIDER_ERROR"),
+    (302, "", "laneDown PROVIDER_CONFIGURATION"),
+  ])
+  func enterpriseFails(status: Int, body: String, expected: String) async throws {
+    guard case .failed(let classification) = try await ask(enterprise(FakeConnection(status, body))) else {
+      Issue.record("was taken for an assessment")
+      return
+    }
+    #expect(classification.short == expected)
+  }
+
+  @Test func withoutAnAnswerItDependsOnWhatLeft() async throws {
+    for (mayHaveLeft, expected) in [(true, "unknown NO_ANSWER"), (false, "retry NOT_CONNECTED")] {
+      let http = FakeConnection { (_) async throws(TransportError) -> HTTPResponse in
+        throw TransportError(kind: .other, requestMayHaveLeft: mayHaveLeft, description: "gone")
+      }
+      for lane in [try enterprise(http) as any RecaptchaLane, try classic(http)] {
+        guard case .failed(let classification) = try await ask(lane) else {
+          Issue.record("was taken for an assessment")
+          continue
+        }
+        #expect(classification.short == expected)
+      }
+    }
+  }
+
+  // MARK: Classic
+
+  @Test func siteverifyIsAskedAsItWants() async throws {
+    let http = FakeConnection(200, #"{"success": true}"#)
+    _ = try await ask(classic(http))
+    let request = try #require(http.requests.first)
+    #expect(request.url == "https://recaptcha.test/recaptcha/api/siteverify")
+    #expect(
+      String(decoding: request.body ?? [], as: UTF8.self) == "secret=the+secret&response=the-token&remoteip=192.0.2.1")
+    #expect(!request.isIdempotent)
+  }
+
+  @Test func siteverifyAnswers() async throws {
+    let good = #"{"success": true, "hostname": "auth.example.com", "score": 0.4, "action": "a", "challenge_ts": "x"}"#
+    #expect(
+      try await ask(classic(FakeConnection(200, good)))
+        == .assessed(Assessment(action: "a", score: 0.4, host: "auth.example.com")))
+    let android = #"{"success": true, "apk_package_name": "com.example.android"}"#
+    #expect(
+      try await ask(classic(FakeConnection(200, android)))
+        == .assessed(Assessment(androidPackage: "com.example.android")))
+    let bad = #"{"success": false, "error-codes": ["timeout-or-duplicate"]}"#
+    #expect(
+      try await ask(classic(FakeConnection(200, bad))) == .assessed(Assessment(invalidReason: "timeout-or-duplicate")))
+  }
+
+  @Test(arguments: [
+    (200, #"{"success": false, "error-codes": ["invalid-input-secret"]}"#, "laneDown PROVIDER_CREDENTIALS"),
+    (200, "<html>", "unknown PROVIDER_ERROR"), (500, "", "unknown PROVIDER_ERROR"),
+    (200, String(repeating: "[", count: 513), "unknown PROVIDER_ERROR"),
+    (429, "", "retry PROVIDER_THROTTLED"),
+  ])
+  func siteverifyFails(status: Int, body: String, expected: String) async throws {
+    guard case .failed(let classification) = try await ask(classic(FakeConnection(status, body))) else {
+      Issue.record("was taken for an assessment")
+      return
+    }
+    #expect(classification.short == expected)
+  }
+
+  @Test func tokensDoNotPrint() throws {
+    let request = try request()
+    var dumped = ""
+    dump(request, to: &dumped)
+    #expect(!"\(request)\(String(reflecting: request))\(dumped)".contains("the-token"))
+  }
+
+  @Test(arguments: ["", " ", "a b", "é", String(repeating: "x", count: RecaptchaToken.maxLength + 1)])
+  func whatCannotBeATokenIsNone(text: String) {
+    #expect(RecaptchaToken(Secret(text), app: Sample.app) == nil)
+  }
+
+  @Test func aTokenIsKnownByItsHash() throws {
+    let token = try #require(RecaptchaToken(Secret("t"), app: "a"))
+    #expect(token.hash == RecaptchaToken(Secret("t"), app: "a")?.hash)
+    #expect(token.hash != RecaptchaToken(Secret("t"), app: "b")?.hash)
+    #expect(token.hash != RecaptchaToken(Secret("u"), app: "a")?.hash)
+  }
+}

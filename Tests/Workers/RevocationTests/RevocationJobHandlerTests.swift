@@ -1,0 +1,217 @@
+import CountersignCryptography
+import CountersignMessages
+import CountersignTelemetry
+import HTTPClient
+import JobEngine
+import Simulation
+import Testing
+
+@testable import Revocation
+
+/// Jobs against a service that is as strict as Apple's.
+@Suite(.timeLimit(.minutes(2))) struct RevocationJobHandlerTests {
+  private func stage(_ classification: Classification) throws -> NextStage {
+    guard case .continued(let stage) = classification else {
+      Issue.record("\(classification.short) instead of a next stage")
+      throw ContractProblem(.invalidField, "no stage")
+    }
+    return stage
+  }
+
+  // MARK: The common way
+
+  @Test func aCodeBecomesASealedTokenWhichIsRevoked() async throws {
+    try await AppleBench.run { bench in
+      let code = try await bench.code()
+      let stage = try stage(try await bench.perform(bench.body(.authorizationCode, code)))
+      #expect(stage.messageID == "job-1.revoke")
+      #expect(try await bench.revocations() == [])
+      let body = try AppleRevokeJob(json: stage.body)
+      #expect(body.app == Samples.app)
+      #expect(body.token.kind == .refreshToken && body.token.secret.isSealed)
+      #expect(body.deadline == Samples.now + .seconds(3600), "the token outlives the job's own deadline")
+      #expect(bench.handler.jobID(of: body, Samples.message("job-1.revoke", stageOf: "job-1")) == "job-1")
+      let revoked = try await bench.perform(body, id: "job-1.revoke", stageOf: "job-1")
+      #expect(revoked == .accepted(reference: nil, extras: ["stage": "revoked"]))
+      let found = try await bench.revocations()
+      #expect(found.map(\.code) == [code])
+      #expect(found.map(\.tokenTypeHint) == ["refresh_token"])
+      #expect(found.map(\.isKnown) == [true])
+    }
+  }
+
+  @Test func aLongerDeadlineIsTheTokensToo() async throws {
+    try await AppleBench.run { bench in
+      let deadline = Samples.now + .seconds(90_000)
+      let job = bench.body(.authorizationCode, try await bench.code(), deadline: deadline)
+      let stage = try stage(try await bench.perform(job))
+      #expect(try AppleRevokeJob(json: stage.body).deadline == deadline)
+    }
+  }
+
+  @Test(arguments: [(AppleToken.Kind.refreshToken, "refresh_token"), (.accessToken, "access_token")])
+  func aTokenIsRevokedAtOnce(kind: AppleToken.Kind, hint: String) async throws {
+    try await AppleBench.run { bench in
+      for _ in 0..<2 { #expect(try await bench.perform(bench.body(kind, "token")).short == "accepted") }
+      let found = try await bench.revocations()
+      #expect(found.map(\.tokenTypeHint) == [hint, hint])
+    }
+  }
+
+  @Test func aServicesIDIsALaneOfItsOwn() async throws {
+    try await AppleBench.run { bench in
+      let uri = "https://example.com/signed-in"
+      let code = try await bench.code(Samples.service, redirectURI: uri)
+      let job = bench.body(.authorizationCode, code, clientID: Samples.service, redirectURI: uri)
+      #expect(bench.handler.prepare(job, of: Samples.message()).short == "ready web")
+      let stage = try stage(try await bench.perform(job))
+      let next = try AppleRevokeJob(json: stage.body)
+      #expect(next.clientID == Samples.service && next.redirectURI == nil)
+      _ = try await bench.perform(next, id: stage.messageID, stageOf: "job-1")
+      #expect(try await bench.revocations().map(\.clientID) == [Samples.service])
+    }
+  }
+
+  // MARK: What Apple refuses
+
+  @Test(arguments: [
+    ("invalid_request", "refused INVALID_REQUEST"), ("invalid_client", "laneDown PROVIDER_CREDENTIALS"),
+    ("invalid_grant", "refused INVALID_GRANT"), ("unauthorized_client", "laneDown CLIENT_NOT_AUTHORIZED"),
+    ("unsupported_grant_type", "laneDown UNSUPPORTED_GRANT_TYPE"), ("invalid_scope", "refused INVALID_SCOPE"),
+  ])
+  func eachErrorEndsInItsClass(error: String, expected: String) async throws {
+    try await AppleBench.run { bench in
+      let code = try await bench.code(error: error)
+      #expect(try await bench.perform(bench.body(.authorizationCode, code)).short == expected)
+    }
+  }
+
+  @Test func aCodeThatWasUsedIsRefused() async throws {
+    try await AppleBench.run { bench in
+      let job = bench.body(.authorizationCode, try await bench.code())
+      _ = try await bench.perform(job)
+      #expect(try await bench.perform(job, id: "job-2").short == "refused INVALID_GRANT")
+    }
+  }
+
+  @Test func aCodeThatWasUsedByATryOfUnknownEndIsLost() async throws {
+    try await AppleBench.run { bench in
+      let job = bench.body(.authorizationCode, try await bench.code())
+      try await bench.fault(#"{"provider": "apple-token", "fault": "reset", "processed": true}"#)
+      #expect(try await bench.perform(job).short == "unknown NO_ANSWER")
+      let second = try await bench.perform(job, unknownCalls: 1)
+      guard case .lost(let reason, _) = second else {
+        Issue.record("\(second.short) instead of lost")
+        return
+      }
+      #expect(reason.code == "LOST" && reason.providerCode == "invalid_grant")
+      #expect(reason.detail.contains("sign in with Apple again") && reason.detail.contains("Settings"))
+    }
+  }
+
+  @Test func aTryOfUnknownEndThatDidNotUseTheCodeIsRepaired() async throws {
+    try await AppleBench.run { bench in
+      let job = bench.body(.authorizationCode, try await bench.code())
+      try await bench.fault(#"{"provider": "apple-token", "fault": "503"}"#)
+      #expect(try await bench.perform(job).short == "unknown PROVIDER_ERROR")
+      #expect(try await bench.perform(job, unknownCalls: 1).short == "continued job-1.revoke")
+    }
+  }
+
+  @Test func aWrongRedirectURIIsTheJobsFaultAndNotTheClients() async throws {
+    try await AppleBench.run { bench in
+      let code = try await bench.code(Samples.service, redirectURI: "https://example.com/right")
+      let job = bench.body(
+        .authorizationCode, code, clientID: Samples.service, redirectURI: "https://example.com/wrong")
+      #expect(try await bench.perform(job).short == "refused REDIRECT_URI_MISMATCH")
+    }
+  }
+
+  @Test func aClientThatAppleDoesNotKnowTakesItsLaneDown() async throws {
+    let wrong: [ClientSecret] = [
+      try Samples.secret(key: Samples.otherKeyFile), try Samples.secret(keyID: "OTHERKEY01"),
+      try Samples.secret(teamID: "OTHERTEAM1"), try Samples.secret(clientID: "com.example.other"),
+    ]
+    for secret in wrong {
+      try await AppleBench.run(secret: secret) { bench in
+        #expect(try await bench.perform(bench.body(.refreshToken, "t")).short == "laneDown PROVIDER_CREDENTIALS")
+        let job = bench.body(.authorizationCode, try await bench.code(), redirectURI: "https://example.com/")
+        #expect(try await bench.perform(job).short == "laneDown PROVIDER_CREDENTIALS")
+        guard case .down(let reason) = await bench.handler.probe(lane: "app") else {
+          Issue.record("the lane is up")
+          return
+        }
+        #expect(reason.code == "PROVIDER_CREDENTIALS")
+      }
+    }
+  }
+
+  @Test func aWrongClockIsACauseThatAppleDoesNotTell() async throws {
+    try await AppleBench.run { bench in
+      let secret = try Samples.secret()
+      _ = try secret.current(now: Samples.now - .seconds(600))
+      let lane = AppleLane(
+        name: "late", clientID: Samples.app, baseURL: bench.simulator.url, secret: secret, table: try Samples.table(),
+        http: bench.http, clock: ManualClock(Samples.now - .seconds(600)))
+      guard case .down(let reason) = await lane.probe() else {
+        Issue.record("the lane is up")
+        return
+      }
+      #expect(reason.detail.contains("clock"))
+    }
+  }
+
+  @Test func aClientThatAppleKnowsIsUp() async throws {
+    try await AppleBench.run { bench in
+      #expect(await bench.handler.probe(lane: "app") == .up)
+      try await bench.fault(#"{"provider": "apple-revoke", "fault": "500"}"#)
+      #expect(await bench.handler.probe(lane: "app") != .up)
+    }
+  }
+
+  // MARK: What the network does
+
+  @Test(arguments: [
+    (#""fault": "reset""#, "unknown NO_ANSWER"), (#""fault": "reset", "processed": true"#, "unknown NO_ANSWER"),
+    (#""fault": "close""#, "unknown NO_ANSWER"), (#""fault": "hang""#, "unknown NO_ANSWER"),
+    (#""fault": "500""#, "unknown PROVIDER_ERROR"),
+    (#""fault": "429", "retryAfterSeconds": 7"#, "retry PROVIDER_THROTTLED 7"),
+    (#""fault": "503", "retryAfterSeconds": 9"#, "retry PROVIDER_ERROR 9"),
+  ])
+  func aRevocationWithoutAClearAnswer(fault: String, expected: String) async throws {
+    try await AppleBench.run { bench in
+      try await bench.fault(#"{"provider": "apple-revoke", \#(fault), "count": 10}"#)
+      let job = bench.body(.refreshToken, "t")
+      // Only what hangs is waited for; a busy machine may take its time for the others.
+      let timeout: Duration = fault.contains("hang") ? .milliseconds(500) : .seconds(30)
+      #expect(try await bench.perform(job, timeout: timeout).short == expected)
+    }
+  }
+
+  @Test func whereNobodyListensNothingHasLeft() async throws {
+    let lane = AppleLane(
+      name: "app", clientID: Samples.app, baseURL: "http://127.0.0.1:9", secret: try Samples.secret(),
+      table: try Samples.table(), http: try HTTPClient(), clock: ManualClock(Samples.now))
+    guard case .failed(let classification) = await lane.exchange(Secret("c"), redirectURI: nil, timeout: .seconds(2))
+    else {
+      Issue.record("somebody listens on port 9")
+      return
+    }
+    #expect(classification.short == "retry NOT_CONNECTED")
+  }
+
+  // MARK: What the rules are
+
+  @Test func aRevocationIsRepeatedUntilItsDeadlineAndACodeAFewTimes() async throws {
+    try await AppleBench.run { bench in
+      let code = try #require(bench.handler.prepare(bench.body(.authorizationCode, "c"), of: Samples.message()).ready)
+      #expect(code.onUnknown == .resend && code.maximumUnknownResends == nil)
+      #expect(code.unknownReason?.code == "LOST")
+      #expect(code.extras == ["tokenKind": "authorizationCode", "stage": "exchange"])
+      let token = try #require(bench.handler.prepare(bench.body(.accessToken, "t"), of: Samples.message()).ready)
+      #expect(token.onUnknown == .resend && token.maximumUnknownResends == .max)
+      #expect(token.unknownReason?.code == "NOT_CONFIRMED")
+      #expect(token.extras == ["tokenKind": "accessToken", "stage": "revoke"])
+    }
+  }
+}

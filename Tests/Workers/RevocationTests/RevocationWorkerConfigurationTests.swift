@@ -1,0 +1,108 @@
+import FoundationEssentials
+import JobEngine
+import ServiceRuntime
+import Testing
+
+@testable import Revocation
+
+@Suite struct RevocationWorkerConfigurationTests {
+  /// A directory with keys, tables and a configuration.
+  private final class Directory {
+    let path = FileManager.default.temporaryDirectory.path + "/revocation-\(UInt64.random(in: 0 ... .max))"
+
+    init(_ configuration: String) throws {
+      try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+      try FileManager.default.createSymbolicLink(
+        atPath: path + "/providers", withDestinationPath: Samples.configDirectory + "/providers")
+      try write(Samples.keyFile, to: "key.p8")
+      try write("no key", to: "bad.p8")
+      try write(Self.keys, to: "keys.json")
+      try write(configuration, to: "worker.json5")
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+
+    static let keys =
+      #"{"keys":[{"kty":"oct","kid":"k","alg":"A256GCM","k":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"}]}"#
+
+    private func write(_ text: String, to name: String) throws {
+      try Data(text.utf8).write(to: URL(filePath: path + "/" + name))
+      try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path + "/" + name)
+    }
+  }
+
+  private static let lane =
+    #"name: "app", clientID: "com.example.app", teamID: "EXAMPLE001", keyID: "SIWAKEY001", keyFile: "key.p8""#
+
+  private func load(_ lanes: String, _ rest: String = #"keysFile: "keys.json""#) throws
+    -> LoadedConfiguration<RevocationWorkerConfiguration>
+  {
+    let directory = try Directory(#"{broker: {url: "amqp://u:p@127.0.0.1/"}, lanes: \#(lanes), \#(rest)}"#)
+    return try RevocationWorkerConfiguration.load(file: directory.path + "/worker.json5", environment: [:])
+  }
+
+  private func problems(_ lanes: String, _ rest: String = #"keysFile: "keys.json""#) throws -> String {
+    do {
+      _ = try load(lanes, rest)
+      return ""
+    } catch let error as ConfigurationError {
+      return error.description
+    }
+  }
+
+  @Test func defaults() throws {
+    let loaded = try load("[{\(Self.lane)}]")
+    #expect(loaded.warnings.isEmpty, "\(loaded.warnings)")
+    let configuration = loaded.content
+    #expect(configuration.persistence == .seconds(24 * 3600))
+    #expect(configuration.worker.ledger.path.hasSuffix("/revocation-ledger.sqlite"))
+    let lane = try #require(configuration.lanes.first)
+    #expect(lane.lane == LaneConfiguration(name: "app"))
+    #expect(lane.apps == ["com.example.app"])
+    #expect(lane.baseURL == "https://appleid.apple.com")
+    let revoker = try TokenRevoker(configuration)
+    #expect(revoker.lanes.map(\.name) == ["app"])
+  }
+
+  @Test(arguments: [
+    ("[]", "lanes: is empty"), (#"[{name: "x"}]"#, "lanes.0.keyFile: is required"),
+    ("[{\(lane)}, {\(lane)}]", "lanes.1.name: is the name of another lane too"),
+    ("[{\(lane)}, {\(lane.replacing("\"app\"", with: "\"b\""))}]", "lanes.1.apps: has an app that another lane serves"),
+    ("[{\(lane.replacing("key.p8", with: "bad.p8"))}]", "lanes.0.keyFile: holds no usable key"),
+    ("[{\(lane.replacing("SIWAKEY001", with: "SIWA"))}]", "lanes.0.keyID: must be 10 letters and digits"),
+    ("[{\(lane.replacing("com.example.app", with: "a\\\"b"))}]", "lanes.0.clientID: must be letters"),
+  ])
+  func mistakesAreNamed(lanes: String, problem: String) throws {
+    #expect(try problems(lanes).contains(problem))
+  }
+
+  @Test func withoutKeysNothingCanBeSealed() throws {
+    #expect(try problems("[{\(Self.lane)}]", "prefetch: 512").contains("keysFile: is missing: the token"))
+  }
+
+  @Test func withoutALedgerATokenCanBeLost() throws {
+    let warnings = try load("[{\(Self.lane)}]", #"keysFile: "keys.json", ledger: {type: "none"}"#).warnings
+    #expect(warnings.contains { $0.description.contains("loses the token") })
+  }
+
+  @Test func theShippedFileIsValidOnceTheSecretsAreThere() throws {
+    let directory = try Directory("{}")
+    let loaded = try RevocationWorkerConfiguration.load(
+      file: Samples.configDirectory + "/revocation-worker.json5",
+      environment: [
+        "COUNTERSIGN_BROKER_URL": "amqp://u:p@127.0.0.1/",
+        "COUNTERSIGN_KEYS_FILE": directory.path + "/keys.json",
+        "COUNTERSIGN_LANES_0_KEY_FILE": directory.path + "/key.p8",
+      ])
+    #expect(try TokenRevoker(loaded.content).lanes.map(\.name) == ["example-app"])
+  }
+
+  @Test func theShippedFileExplainsEveryKey() throws {
+    let file = Samples.configDirectory + "/revocation-worker.json5"
+    let text = String(decoding: try Data(contentsOf: URL(filePath: file)), as: UTF8.self)
+    let unexplained = try RevocationWorkerConfiguration.keys(file: file).map(\.path).filter { key in
+      !text.contains("\(key.split(separator: ".").last ?? ""):")
+    }
+    #expect(unexplained.isEmpty)
+  }
+}

@@ -1,0 +1,147 @@
+import CountersignTelemetry
+import HTTPClient
+import HTTPServer
+import JobEngine
+import Synchronization
+import Testing
+
+@testable import SMS
+
+/// What every lane has to do, whoever the provider is: each answer and each fault in its class, and one request for one message.
+@Suite("Every lane", .timeLimit(.minutes(2)))
+struct LaneConformanceTests {
+  private enum Reply: Sendable {
+    case answer(HTTPServerResponse)
+    case reset, close, hang
+  }
+
+  /// What came of requests to a provider.
+  private struct Seen {
+    var outcomes: [Classification]
+    var requests: [String?]
+  }
+
+  /// Sends a message for each reply, one after the other, over one transport.
+  private func send(
+    _ provider: ProviderUnderTest, _ replies: [Reply], timeout: Duration = .seconds(60)
+  ) async throws -> Seen {
+    let requests = Mutex<[String?]>([])
+    let server = try HTTPServer(host: "127.0.0.1", port: 0, maxBodyBytes: 65_536) { request in
+      let problem = provider.problem(request)
+      let number = requests.withLock { requests in
+        requests.append(problem)
+        return requests.count
+      }
+      switch replies[min(number, replies.count) - 1] {
+      case .answer(let response): return .respond(response)
+      case .reset: return .reset
+      case .close: return .close
+      case .hang:
+        // Longer than the call may take; the server's end cancels it.
+        _ = try? await Task.sleep(for: .seconds(30))
+        return .close
+      }
+    }
+    let http = try HTTPClient()
+    let lane = try provider.lane(server.port, http)
+    var outcomes: [Classification] = []
+    for _ in replies { outcomes.append(await lane.send(Sample.message(ProviderSample.text), attempt(timeout))) }
+    await http.shutdown()
+    await server.stop(grace: .zero)
+    return Seen(outcomes: outcomes, requests: requests.withLock { $0 })
+  }
+
+  private enum ProviderSample { static let text = "482913 is your code" }
+
+  private func attempt(_ timeout: Duration) -> JobAttempt {
+    JobAttempt(jobID: "job-1", deadline: Sample.now + .seconds(300), timeout: timeout, startedAt: Sample.now)
+  }
+
+  @Test(
+    "Accepted, with the provider's reference; the request is one that the provider takes",
+    arguments: ProviderUnderTest.all)
+  func accepted(provider: ProviderUnderTest) async throws {
+    let seen = try await send(provider, [.answer(provider.accepted)])
+    #expect(seen.outcomes.map(\.short) == ["accepted \(provider.reference)"])
+    #expect(seen.requests == [nil])
+  }
+
+  @Test("Refused, with the provider's code and none of its words", arguments: ProviderUnderTest.all)
+  func refused(provider: ProviderUnderTest) async throws {
+    let seen = try await send(provider, [.answer(provider.refused)])
+    guard case .refused(let reason, _) = seen.outcomes[0] else {
+      Issue.record("\(seen.outcomes[0].short) instead of refused")
+      return
+    }
+    #expect(reason.providerCode != nil)
+    #expect(!reason.description.contains("4155550123"))
+  }
+
+  @Test("Throttled: it surely was not sent, and may be later", arguments: ProviderUnderTest.all)
+  func throttled(provider: ProviderUnderTest) async throws {
+    let seen = try await send(provider, [.answer(provider.throttled)])
+    let wait = provider.throttled.headers["Retry-After"].map { " \($0)" } ?? ""
+    #expect(seen.outcomes.map(\.short) == ["retry PROVIDER_THROTTLED\(wait)"])
+  }
+
+  @Test("Bad credentials take the lane down", arguments: ProviderUnderTest.all)
+  func badCredentials(provider: ProviderUnderTest) async throws {
+    let seen = try await send(provider, [.answer(provider.badCredentials)])
+    #expect(seen.outcomes.map(\.short) == ["laneDown PROVIDER_CREDENTIALS"])
+  }
+
+  @Test("An error of the provider's own leaves open what happened", arguments: ProviderUnderTest.all)
+  func failed(provider: ProviderUnderTest) async throws {
+    let page = HTTPServerResponse(status: 502, contentType: "text/html", text: "<html>Bad Gateway</html>")
+    let seen = try await send(provider, [.answer(provider.failed), .answer(page)])
+    #expect(seen.outcomes.map(\.short) == ["unknown PROVIDER_ERROR", "unknown PROVIDER_ERROR"])
+    #expect(seen.requests.count == 2)
+  }
+
+  @Test("503 with Retry-After was not processed", arguments: ProviderUnderTest.all)
+  func unavailable(provider: ProviderUnderTest) async throws {
+    let answer = HTTPServerResponse(status: 503, headers: ["Retry-After": "9"])
+    let seen = try await send(provider, [.answer(answer)])
+    #expect(seen.outcomes.map(\.short) == ["retry PROVIDER_ERROR 9"])
+  }
+
+  @Test(
+    "A connection that ends when the request was read: unknown, and not sent again", arguments: ProviderUnderTest.all)
+  func cutOff(provider: ProviderUnderTest) async throws {
+    // Also on a connection that has served before, where transports like to try again by themselves.
+    for replies: [Reply] in [
+      [.reset], [.close], [.answer(provider.accepted), .reset], [.answer(provider.accepted), .close],
+    ] {
+      let seen = try await send(provider, replies)
+      #expect(seen.outcomes.last?.short == "unknown NO_ANSWER")
+      #expect(seen.requests.count == replies.count)
+    }
+  }
+
+  @Test("No answer in time: unknown, within the time, and not sent again", arguments: ProviderUnderTest.all)
+  func noAnswer(provider: ProviderUnderTest) async throws {
+    let seen = try await send(provider, [.hang], timeout: .milliseconds(300))
+    #expect(seen.outcomes.map(\.short) == ["unknown NO_ANSWER"])
+    #expect(seen.requests.count == 1)
+  }
+
+  @Test("Nobody listens: it surely was not sent", arguments: ProviderUnderTest.all)
+  func down(provider: ProviderUnderTest) async throws {
+    let port = try RefusingPort()
+    let http = try HTTPClient()
+    let lane = try provider.lane(port.number, http)
+    let outcome = await lane.send(Sample.message(), attempt(.seconds(5)))
+    #expect(outcome.short == "retry NOT_CONNECTED")
+    port.release()
+    await http.shutdown()
+  }
+
+  @Test("A redirect is not followed: the address is wrong", arguments: ProviderUnderTest.all)
+  func redirect(provider: ProviderUnderTest) async throws {
+    let answer = HTTPServerResponse(status: 302, headers: ["Location": "/elsewhere"])
+    let seen = try await send(provider, [.answer(answer)])
+    #expect(seen.outcomes.map(\.short) == ["laneDown PROVIDER_CONFIGURATION"])
+    #expect(seen.requests.count == 1)
+  }
+
+}

@@ -1,0 +1,109 @@
+import CountersignTelemetry
+import JobEngine
+import SMPP
+import Testing
+
+@testable import SMS
+
+/// What every lane has to do (`LaneConformanceTests`), over a session instead of requests.
+@Suite("Every lane: SMPP", .timeLimit(.minutes(2)))
+struct SMPPConformanceTests {
+  /// What came of submissions to a server.
+  private struct Seen {
+    var outcomes: [String]
+    var submissions: Int
+  }
+
+  /// Sends a message for each reply, one after the other, over one session.
+  private func send(
+    _ replies: [ScriptedSMSC.Reply], bindStatus: UInt32 = 0, timeout: Duration = .seconds(60)
+  ) async throws -> Seen {
+    let server = try ScriptedSMSC(replies, bindStatus: bindStatus)
+    let outcomes = try await send(replies.count, to: server.port, timeout)
+    server.stop()
+    return Seen(outcomes: outcomes, submissions: server.submissions)
+  }
+
+  private func send(_ count: Int, to port: UInt16, _ timeout: Duration) async throws -> [String] {
+    let (events, event) = AsyncStream<SMPPEvent>.makeStream()
+    let session = SMPPSession(
+      SMPPConfiguration(host: "127.0.0.1", port: port, bind: BindRequest(systemID: "acct", password: "sesame")),
+      onReceipt: { _ in true }, onEvent: { event.yield($0) })
+    let lane = SMPPLane(
+      name: "lane",
+      configuration: SMPPLaneConfiguration(
+        source: ShortMessage.Address(ton: 5, npi: 0, text: "Example"), destinationTON: 1, destinationNPI: 1,
+        longMessages: .udh, wantsReceipts: false),
+      table: try ProviderUnderTest.table("smpp"), session: session)
+    let running = Task { await session.run() }
+    // The first one says whether there is a session.
+    for await _ in events { break }
+    var outcomes: [String] = []
+    for _ in 0..<count {
+      let attempt = JobAttempt(
+        jobID: "job-1", deadline: Sample.now + .seconds(300), timeout: timeout, startedAt: Sample.now)
+      outcomes.append(await lane.send(Sample.message(), attempt).short)
+    }
+    session.stop(ceiling: .zero)
+    await running.value
+    return outcomes
+  }
+
+  @Test("Accepted, with the provider's reference")
+  func accepted() async throws {
+    let seen = try await send([.accept("R1")])
+    #expect(seen.outcomes == ["accepted R1"])
+    #expect(seen.submissions == 1)
+  }
+
+  @Test("Refused, with the provider's code")
+  func refused() async throws {
+    let seen = try await send([.status(0x0B)])
+    #expect(seen.outcomes == ["refused INVALID_NUMBER"])
+    #expect(seen.submissions == 1)
+  }
+
+  @Test("Throttled: it surely was not sent, and may be later", arguments: [0x58, 0x14] as [UInt32])
+  func throttled(status: UInt32) async throws {
+    let seen = try await send([.status(status)], timeout: .milliseconds(500))
+    #expect(seen.outcomes.allSatisfy { $0.hasPrefix("retry PROVIDER_THROTTLED") })
+  }
+
+  @Test("Bad credentials take the lane down", arguments: [0x0D, 0x0E, 0x0F] as [UInt32])
+  func badCredentials(status: UInt32) async throws {
+    let seen = try await send([.accept("R1")], bindStatus: status)
+    #expect(seen.outcomes == ["laneDown PROVIDER_CREDENTIALS"])
+    #expect(seen.submissions == 0)
+  }
+
+  @Test("An error of the provider's own leaves open what happened")
+  func failed() async throws {
+    let seen = try await send([.status(0x08), .status(0xFF)])
+    #expect(seen.outcomes == ["unknown PROVIDER_ERROR", "unknown PROVIDER_ERROR"])
+    #expect(seen.submissions == 2)
+  }
+
+  @Test("A connection that ends when the submission was read: unknown, and not sent again")
+  func cutOff() async throws {
+    for replies: [ScriptedSMSC.Reply] in [[.reset], [.close], [.accept("R1"), .reset], [.accept("R1"), .close]] {
+      let seen = try await send(replies)
+      #expect(seen.outcomes.last == "unknown NO_ANSWER")
+      #expect(seen.submissions == replies.count)
+    }
+  }
+
+  @Test("No answer in time: unknown, within the time, and not sent again")
+  func noAnswer() async throws {
+    let seen = try await send([.hang], timeout: .seconds(1))
+    #expect(seen.outcomes == ["unknown NO_ANSWER"])
+    #expect(seen.submissions == 1)
+  }
+
+  @Test("Nobody listens: it surely was not sent")
+  func down() async throws {
+    let port = try RefusingPort()
+    let outcomes = try await send(1, to: port.number, .seconds(5))
+    #expect(outcomes == ["retry NOT_CONNECTED"])
+    port.release()
+  }
+}

@@ -1,0 +1,177 @@
+import CountersignTelemetry
+import HTTPClient
+import JobEngine
+import Simulation
+import Testing
+
+@testable import SMS
+
+/// The lane to AWS against the stand-in that checks whole requests, as AWS does.
+@Suite("AWS, simulated", .timeLimit(.minutes(1)))
+struct SimulatedAWSTests {
+  /// Changes requests on their way.
+  private struct Meddler: HTTPCaller {
+    let http: HTTPClient
+    var change: @Sendable (inout HTTPRequest) -> Void = { _ in }
+
+    func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
+      var request = request
+      change(&request)
+      return try await http.send(request)
+    }
+  }
+
+  private struct Given: Sendable {
+    var accessKeyID = "AKIDSIMULATED00001"
+    var secretKey = "simulated-secret-access-key"
+    var sessionToken: String?
+    var region = "eu-central-1"
+    var from = "Example"
+    var to = "+34612345678"
+    var text = "482913 is your code"
+    /// How far the worker's clock is ahead.
+    var ahead: Duration = .zero
+    var fault: String?
+    var change: @Sendable (inout HTTPRequest) -> Void = { _ in }
+  }
+
+  /// What became of one message, and how many the account has.
+  private func send(
+    _ given: Given, timeout: Duration = .seconds(20), _ settings: (inout AWSMessagingSettings) -> Void = { _ in }
+  ) async throws -> (outcome: String, code: String?, received: Int) {
+    var simulated = SimulatorSettings()
+    settings(&simulated.aws)
+    let simulator = try Simulator(simulated, clock: ManualClock(Sample.now))
+    let http = try HTTPClient()
+    if let fault = given.fault {
+      let order = HTTPRequest(
+        method: "POST", url: simulator.url + "/control/faults", body: Array("{\"fault\":\"\(fault)\"}".utf8))
+      #expect(try await http.send(order).status == 201)
+    }
+    let signer = AWSSigner(
+      accessKeyID: given.accessKeyID, secretKey: Secret(given.secretKey),
+      sessionToken: given.sessionToken.map { Secret($0) }, region: given.region)
+    let lane = AWSLane(
+      name: "aws", configuration: AWSConfiguration(baseURL: simulator.url, from: given.from), signer: signer,
+      table: try ProviderUnderTest.table("aws"), http: Meddler(http: http, change: given.change),
+      clock: ManualClock(Sample.now + given.ahead))
+    let message = OutgoingSMS(to: given.to, text: SMSText(given.text), languageCode: "en")
+    let outcome = await lane.send(
+      message,
+      JobAttempt(jobID: "job-1", deadline: Sample.now + .seconds(300), timeout: timeout, startedAt: Sample.now))
+    let shown = try await http.send(HTTPRequest(method: "GET", url: simulator.url + "/control/sms"))
+    let received = String(decoding: shown.body, as: UTF8.self).split(separator: "\"provider\":\"aws\"").count - 1
+    await http.shutdown()
+    await simulator.stop()
+    return (outcome.short, outcome.reason?.providerCode, received)
+  }
+
+  @Test("A message is taken and shown")
+  func taken() async throws {
+    let sent = try await send(Given())
+    #expect(sent.outcome.hasPrefix("accepted "))
+    // A UUID.
+    #expect(sent.outcome.count == "accepted ".count + 36)
+    #expect(sent.received == 1)
+  }
+
+  @Test("A session token is asked for, and only the right one is taken")
+  func sessionToken() async throws {
+    func outcome(_ token: String?) async throws -> String? {
+      var given = Given()
+      given.sessionToken = token
+      let sent = try await send(given) { $0.sessionToken = Secret("token/+=") }
+      return sent.code ?? sent.outcome
+    }
+    #expect(try await outcome("token/+=")?.hasPrefix("accepted ") == true)
+    #expect(try await outcome("another") == "ExpiredTokenException")
+    #expect(try await outcome(nil) == "UnrecognizedClientException")
+  }
+
+  @Test("Credentials, region and clock that are wrong take the lane down")
+  func credentials() async throws {
+    let cases: [(String, @Sendable (inout Given) -> Void)] = [
+      ("UnrecognizedClientException", { $0.accessKeyID = "AKIDANOTHER0000001" }),
+      ("InvalidSignatureException", { $0.secretKey = "another" }),
+      ("InvalidSignatureException", { $0.region = "eu-west-1" }),
+      ("InvalidSignatureException", { $0.ahead = .seconds(301) }),
+      ("InvalidSignatureException", { $0.ahead = .seconds(-301) }),
+    ]
+    for (code, change) in cases {
+      var given = Given()
+      change(&given)
+      let sent = try await send(given)
+      #expect(sent.outcome == "laneDown PROVIDER_CREDENTIALS")
+      #expect(sent.code == code)
+      #expect(sent.received == 0)
+    }
+  }
+
+  @Test("A request that is changed on its way is not the one that was signed")
+  func changed() async throws {
+    let changes: [(String, @Sendable (inout HTTPRequest) -> Void)] = [
+      ("InvalidSignatureException", { $0.body = ($0.body ?? []) + [0x20] }),
+      ("InvalidSignatureException", { $0.headers.add(name: "X-Amz-Unsigned", value: "1") }),
+      ("UnknownOperationException", { $0.url += "elsewhere" }),
+      ("UnknownOperationException", { $0.method = "PUT" }),
+      (
+        "UnknownOperationException",
+        { $0.headers = $0.headers.with("x-amz-target", "PinpointSMSVoiceV2.SendVoiceMessage") }
+      ),
+      ("UnknownOperationException", { $0.headers = $0.headers.with("content-type", "application/json") }),
+      ("MissingAuthenticationTokenException", { $0.headers = $0.headers.with("authorization", nil) }),
+      ("IncompleteSignatureException", { $0.headers = $0.headers.with("authorization", "AWS4-HMAC-SHA256 nonsense") }),
+    ]
+    for (code, change) in changes {
+      var given = Given()
+      given.change = change
+      let sent = try await send(given)
+      #expect(sent.code == code)
+      #expect(sent.received == 0)
+    }
+  }
+
+  @Test("What AWS refuses, in the classes of the table")
+  func refusals() async throws {
+    let cases: [(String, @Sendable (inout Given) -> Void)] = [
+      ("laneDown PROVIDER_CONFIGURATION", { $0.from = "Nobody" }),
+      ("refused INVALID_NUMBER", { $0.to = "+15005550001" }),
+      ("otherLane NOT_ROUTABLE", { $0.to = "+15005550002" }),
+      ("otherLane REGION_NOT_ENABLED", { $0.to = "+15005550003" }),
+      ("refused OPTED_OUT", { $0.to = "+15005550004" }),
+      ("refused INVALID_TEXT", { $0.text = String(repeating: "x", count: 1_601) }),
+    ]
+    for (outcome, change) in cases {
+      var given = Given()
+      change(&given)
+      let sent = try await send(given)
+      #expect(sent.outcome == outcome)
+      #expect(sent.received == 0)
+    }
+  }
+
+  @Test(
+    "It fails on demand",
+    arguments: [
+      ("429", "retry PROVIDER_THROTTLED"), ("500", "unknown PROVIDER_ERROR"), ("reset", "unknown NO_ANSWER"),
+      ("close", "unknown NO_ANSWER"),
+    ])
+  func faults(fault: String, outcome: String) async throws {
+    var given = Given()
+    given.fault = fault
+    let sent = try await send(given)
+    #expect(sent.outcome == outcome)
+    #expect(sent.received == 0)
+  }
+}
+
+extension HTTPHeaders {
+  /// The same with another value of one field, or without it.
+  fileprivate func with(_ name: String, _ value: String?) -> HTTPHeaders {
+    HTTPHeaders(
+      fields.compactMap { field in
+        guard field.name == name else { return (name: field.name, value: field.value) }
+        return value.map { (name: name, value: $0) }
+      })
+  }
+}

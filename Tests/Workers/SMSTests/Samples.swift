@@ -1,0 +1,43 @@
+import CountersignTelemetry
+import JobEngine
+
+@testable import SMS
+
+/// What the tests of the lanes and of the handler share.
+enum Sample {
+  static let now = UnixTime(seconds: 1_782_907_200)
+
+  static func attempt(_ jobID: String = "job-1", secondsLeft: Int = 300) -> JobAttempt {
+    JobAttempt(jobID: jobID, deadline: now + .seconds(secondsLeft), timeout: .seconds(8), startedAt: now)
+  }
+
+  static func message(_ text: String = "482913 is your code") -> OutgoingSMS {
+    OutgoingSMS(to: "+14155550123", text: SMSText(text), languageCode: "en")
+  }
+}
+
+extension Classification {
+  /// The case and the reason's code, for tables: `refused OPTED_OUT`.
+  var short: String {
+    switch self {
+    case .accepted(let reference, _): "accepted \(reference ?? "-")"
+    case .refused(let reason, _): "refused \(reason.code)"
+    case .otherLane(let reason, _): "otherLane \(reason.code)"
+    case .retry(let reason, let after): "retry \(reason.code)" + (after.map { " \($0.components.seconds)" } ?? "")
+    case .unknown(let reason): "unknown \(reason.code)"
+    case .lost(let reason, _): "lost \(reason.code)"
+    case .continued(let stage): "continued \(stage.messageID)"
+    case .laneDown(let reason): "laneDown \(reason.code)"
+    case .notCalled(let reason, let why): "\(why) \(reason.code)"
+    }
+  }
+
+  var reason: Reason? {
+    switch self {
+    case .accepted, .continued: nil
+    case .refused(let reason, _), .otherLane(let reason, _), .retry(let reason, _), .unknown(let reason),
+      .lost(let reason, _), .laneDown(let reason), .notCalled(let reason, _):
+      reason
+    }
+  }
+}
