@@ -9,9 +9,15 @@ extension CodeKeeper {
     Self.keyed(order, under: current) ?? order.fingerprint()
   }
 
+  /// Whether the recorded fingerprint is of the same command, under whichever pepper and by whichever version. The former fingerprints are
+  /// computed only where the present one differs from the record: a message that comes for the first time needs none of them.
+  func isSame(_ request: CommandRequest, as recorded: [UInt8]) -> Bool {
+    recorded == request.fingerprint || formerFingerprints(of: request.order).contains(recorded)
+  }
+
   /// The fingerprints under which the same order may have been recorded before: in the hour in which the configuration names the pepper of
   /// before, under that; and as versions before this one made them.
-  func formerFingerprints(of order: CommandRequest.Order) -> [[UInt8]] {
+  private func formerFingerprints(of order: CommandRequest.Order) -> [[UInt8]] {
     var all = [order.earlierFingerprint].compactMap { $0 }
     if let previous {
       all.append(Self.keyed(order, under: previous, isFormer: true) ?? order.fingerprint(isFormer: true))

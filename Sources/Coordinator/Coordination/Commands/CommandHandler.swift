@@ -29,7 +29,8 @@ struct CommandHandler: Sendable {
     announcements = AnnouncementMaker(codeLength: rules.policy.codeLength)
     receipts = kit.receipts
     gate = ProofGate(
-      rules, receipts: kit.receipts, jobs: kit.proofJobs, subjects: kit.keeper.subjects, conversions: conversions)
+      rules, receipts: kit.receipts, jobs: kit.proofJobs, keeper: keeper, subjects: kit.keeper.subjects,
+      conversions: conversions)
     revocations = kit.revocations
     operations = OperationLookup(rules)
     self.conversions = conversions
@@ -99,17 +100,17 @@ struct CommandHandler: Sendable {
     _ request: CommandRequest, in transaction: CoordinatorTransaction
   ) throws(DatabaseError) -> Outcome? {
     switch try transaction.inboxEntry(of: request.envelope.identity) {
-    case .replied(let recorded): return Outcome(answer: Self.again(recorded, for: request))
+    case .replied(let recorded): return Outcome(answer: again(recorded, for: request))
     case .waiting(let fingerprint):
-      guard request.isSame(as: fingerprint) else { return Outcome(answer: CommandAnswer(.reusedMessageID)) }
+      guard keeper.isSame(request, as: fingerprint) else { return Outcome(answer: CommandAnswer(.reusedMessageID)) }
       // Without what it waits for, it is carried out as if it had just come.
       return try gate.listen(request, in: transaction) ? Outcome(answer: nil) : nil
     case nil: return nil
     }
   }
 
-  private static func again(_ recorded: RecordedReply, for request: CommandRequest) -> CommandAnswer {
-    guard request.isSame(as: recorded.fingerprint), let type = MessageType(parsing: recorded.type) else {
+  private func again(_ recorded: RecordedReply, for request: CommandRequest) -> CommandAnswer {
+    guard keeper.isSame(request, as: recorded.fingerprint), let type = MessageType(parsing: recorded.type) else {
       return CommandAnswer(.reusedMessageID)
     }
     return CommandAnswer(type: type, again: recorded.body)

@@ -68,9 +68,7 @@ struct CommandPreparer: Sendable {
       default:
         throw APIError(ContractProblem(.unknownType, field: "type", "is not a command"))
       }
-    return CommandRequest(
-      envelope: envelope, fingerprint: keeper.fingerprint(of: order),
-      formerFingerprints: keeper.formerFingerprints(of: order), order: order)
+    return CommandRequest(envelope: envelope, fingerprint: keeper.fingerprint(of: order), order: order)
   }
 
   /// The broker has checked who the sender is.

@@ -8,12 +8,7 @@ struct CommandRequest: Sendable {
   var envelope: Envelope
   /// Tells what is asked for; see ``CodeKeeper/fingerprint(of:)``.
   var fingerprint: [UInt8]
-  /// Fingerprints of the same order under the pepper of before, and in versions of before; see ``CodeKeeper/formerFingerprints(of:)``.
-  var formerFingerprints: [[UInt8]] = []
   var order: Order
-
-  /// Whether what was recorded was asked for by the same command, under whichever pepper and by whichever version.
-  func isSame(as recorded: [UInt8]) -> Bool { recorded == fingerprint || formerFingerprints.contains(recorded) }
 
   enum Order: Sendable {
     case start(StartOrder)

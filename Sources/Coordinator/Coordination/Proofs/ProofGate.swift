@@ -9,16 +9,18 @@ struct ProofGate: Sendable {
   private let rules: CoordinatorRules
   private let receipts: AppHandler
   private let jobs: ProofJobMaker
+  private let keeper: CodeKeeper
   private let book: LimitBook
   private let conversions: ConversionKeeper
 
   init(
-    _ rules: CoordinatorRules, receipts: AppHandler, jobs: ProofJobMaker, subjects: SubjectKeeper,
+    _ rules: CoordinatorRules, receipts: AppHandler, jobs: ProofJobMaker, keeper: CodeKeeper, subjects: SubjectKeeper,
     conversions: ConversionKeeper
   ) {
     self.rules = rules
     self.receipts = receipts
     self.jobs = jobs
+    self.keeper = keeper
     book = LimitBook(rules.limits, subjects: subjects)
     self.conversions = conversions
   }
@@ -99,7 +101,7 @@ struct ProofGate: Sendable {
   /// - Returns: whether it waits.
   func listen(_ request: CommandRequest, in transaction: CoordinatorTransaction) throws(DatabaseError) -> Bool {
     guard var stored = try transaction.pendingAssessment(of: request.envelope.identity),
-      request.isSame(as: stored.content.command.fingerprint)
+      keeper.isSame(request, as: stored.content.command.fingerprint)
     else { return false }
     let before = stored.content.command
     stored.content.command.replyTo = request.envelope.replyTo
