@@ -84,7 +84,19 @@ struct CoordinatorMetrics: Sendable {
       labels: ["method", "outcome"])
     operations = registry.counter(
       "countersign_operations_total", "Revocations that were started, and how they ended.", labels: ["kind", "ending"])
+    beginAtZero()
   }
+
+  /// Makes the series that alerts watch before the first refusal and the first wrong code: `increase()` of Prometheus takes the first value
+  /// of a series for its beginning and so misses what a series begins with.
+  private func beginAtZero() {
+    for scope in LimitRefusal.Scope.allCases { _ = limited.with(scope.rawValue) }
+    for number in [Self.realNumber, Self.fictionalNumber] { _ = wrongCodes.with(number) }
+  }
+
+  /// Values of the label `number`.
+  private static let realNumber = "real"
+  private static let fictionalNumber = "fictional"
 
   func count(_ tally: Tally) {
     for announcement in tally.announcements {
@@ -92,9 +104,9 @@ struct CoordinatorMetrics: Sendable {
       liveVerifications.add(announcement.changeOfLive)
     }
     for scope in tally.refusals { limited.with(scope.rawValue).increment() }
-    if tally.wrongCodes.real > 0 { wrongCodes.with("real").increment(by: UInt64(tally.wrongCodes.real)) }
+    if tally.wrongCodes.real > 0 { wrongCodes.with(Self.realNumber).increment(by: UInt64(tally.wrongCodes.real)) }
     if tally.wrongCodes.fictional > 0 {
-      wrongCodes.with("fictional").increment(by: UInt64(tally.wrongCodes.fictional))
+      wrongCodes.with(Self.fictionalNumber).increment(by: UInt64(tally.wrongCodes.fictional))
     }
     for outcome in tally.reports { reports.with(outcome.rawValue).increment() }
     for count in tally.proofs { proofs.with(count.method.rawValue, count.outcome).increment() }

@@ -475,6 +475,39 @@ struct CommandTests {
     #expect(after.matches(code, atRest, for: "id"))
   }
 
+  @Test("With requireSealed a secret in the clear is refused in every command: nothing is sent, nothing is counted")
+  func requireSealed() async throws {
+    try await Bench.with { bench in
+      let id = try await bench.start().verificationID
+      let code = try #require(try bench.jobs().first?.code)
+      bench.requireSealed()
+      let plain = SecretField(Secret(Bench.wrong(code)))
+      let before = (metrics: bench.counts(), usage: try await bench.dump("usage"))
+      let commands: [(command: any Command, field: String)] = [
+        (CheckVerification(verificationID: id, code: plain), "code"),
+        (CheckVerification(verificationID: id, code: SecretField(Secret(code))), "code"),
+        (bench.startCommand(Bench.pair("receipt", "secret")), "proof.secret"),
+        (bench.startCommand(Bench.captcha("token"), app: Bench.recaptchaApp), "proof.recaptchaToken"),
+        (StartRevocation(app: Bench.app, token: .refreshToken(plain)), "refreshToken"),
+      ]
+      for (command, field) in commands {
+        let error = try await bench.error(command)
+        #expect(error.code == .invalidArgument && error.field == field)
+        #expect(
+          error.message == "\(field) is in the clear, and only sealed secrets are taken here (requireSealed)")
+        #expect(bench.sink.published.count == 1, "besides the reply to \(field)")
+      }
+      #expect(bench.counts() == before.metrics)
+      #expect(try await bench.dump("usage") == before.usage)
+      #expect(try await bench.count("verification") == 1)
+      #expect(try await bench.count("revocation") == 0)
+      let context = SealContext(messageType: CheckVerification.type, messageID: "sealed", recipient: id)
+      let sealed = CheckVerification(
+        verificationID: id, code: try Sealer(keys: bench.keys).seal(Secret(code), for: context))
+      #expect(try await bench.ask(sealed, id: "sealed").type == "verification.approved.v1")
+    }
+  }
+
   @Test("The code of a check may be sealed; one that was moved, or is under another key, is refused and not counted")
   func sealedCheck() async throws {
     try await Bench.with { bench in
@@ -493,6 +526,16 @@ struct CommandTests {
       #expect(try await bench.status(id).timeline.count == 2)
       let right = try await bench.ask(try sealed(bench.keys, messageID: "d"), id: "d")
       #expect(right.type == "verification.approved.v1")
+    }
+  }
+}
+
+extension Bench {
+  /// The series that count what limits, codes, proofs and operations came to.
+  fileprivate func counts() -> [Substring] {
+    let names = ["limited", "wrong_codes", "verifications", "app_proofs", "operations"]
+    return registry.render().split(separator: "\n").filter { line in
+      names.contains { line.hasPrefix("countersign_\($0)_total{") }
     }
   }
 }

@@ -18,7 +18,7 @@ final class Bench {
   let rules: CoordinatorRules
   let registry = MetricsRegistry()
   let metrics: CoordinatorMetrics
-  let keys: KeyRing
+  private(set) var keys: KeyRing
   private(set) var keeper: CodeKeeper
   private var pepper: Pepper
   let outbox: Outbox
@@ -135,6 +135,11 @@ final class Bench {
     keeper = CodeKeeper(current: pepper, previous: previous)
     operations = OperationKit(
       rules, keeper: ProofKeeper(current: pepper, previous: previous), sealer: Sealer(keys: keys))
+  }
+
+  /// The operator sets `requireSealed`.
+  func requireSealed() {
+    keys.requiresSealing = true
   }
 
   // MARK: Maintenance

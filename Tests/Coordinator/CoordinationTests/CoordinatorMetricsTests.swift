@@ -1,0 +1,28 @@
+import CountersignTelemetry
+import Testing
+
+@testable import Coordination
+
+@Suite("Metrics of the coordinator")
+struct CoordinatorMetricsTests {
+  private let registry = MetricsRegistry()
+
+  @Test("Every limit and both kinds of wrong codes begin at 0, so that an alert sees the first")
+  func seriesOfAlerts() {
+    let metrics = CoordinatorMetrics(registry)
+    let lines = Set(registry.render().split(separator: "\n").map(String.init))
+    for scope in LimitRefusal.Scope.allCases {
+      #expect(lines.contains(#"countersign_limited_total{limit="\#(scope.rawValue)"} 0"#))
+    }
+    for number in ["real", "fictional"] {
+      #expect(lines.contains(#"countersign_wrong_codes_total{number="\#(number)"} 0"#))
+    }
+    var tally = Tally()
+    tally.refusals = [.total]
+    tally.wrongCodes.real = 2
+    metrics.count(tally)
+    let counted = Set(registry.render().split(separator: "\n").map(String.init)).subtracting(lines)
+    #expect(
+      counted == [#"countersign_limited_total{limit="total"} 1"#, #"countersign_wrong_codes_total{number="real"} 2"#])
+  }
+}
