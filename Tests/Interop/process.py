@@ -76,6 +76,12 @@ class Process:
             raise ValueError(f"{self.file.name} has no {pattern}")
         self.file.write_text(changed)
 
+    def replace_limits(self, limits):
+        """Puts limits in the place of the first ones of the section, which the stack sets for load tests."""
+        text = self.file.read_text()
+        begin, end = text.index("limits: {"), text.index("}", text.index("limits: {"))
+        self.file.write_text(text[:begin] + "limits: {" + limits + "\n  " + text[end:])
+
     def start(self):
         """Starts it, with no variable of the tests' own stack."""
         environment = {name: value for name, value in os.environ.items() if not name.startswith("COUNTERSIGN_")}
@@ -85,6 +91,14 @@ class Process:
                 [*self.wrapper, BINARIES / self.name, *self.arguments], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                 env=environment)
         return self
+
+    def metric(self, name, **labels):
+        """The value of a series; `None` where there is no such series."""
+        wanted = ",".join(f'{label}="{value}"' for label, value in labels.items())
+        for line in self.get("/metrics")[1].splitlines():
+            if line.startswith(f"{name}{{{wanted}}} "):
+                return float(line.split()[-1])
+        return None
 
     def output(self):
         """What it has said so far."""

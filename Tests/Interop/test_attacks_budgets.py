@@ -31,7 +31,7 @@ ASSESSMENTS = 4
 DEVICE_SENDS = 3
 NOTICES = 2
 REVOCATIONS = 5
-LIMITS = f"""limits: {{
+LIMITS = f"""
     wrongCodesPerAddressPerHour: {WRONG_CODES}, wrongCodesPerFictionalNumberPerHour: {WRONG_CODES},
     receiptsPerAppPerDay: {PUSHES}, assessmentsPerAppPerDay: {ASSESSMENTS}, sendsPerDevicePerDay: {DEVICE_SENDS},
     noticesPerAddressPerDay: {NOTICES}, revocationsPerAppPerDay: {REVOCATIONS},
@@ -49,10 +49,7 @@ class BudgetTest(unittest.TestCase):
         stack.stop("coordinator")
         self.addCleanup(stack.start, "coordinator")
         self.running = Process("coordinator")
-        # With the first keys of that name, which the stack sets for load tests, replaced.
-        text = self.running.file.read_text()
-        begin, end = text.index("limits: {"), text.index("}", text.index("limits: {"))
-        self.running.file.write_text(text[:begin] + LIMITS + "\n  " + text[end:])
+        self.running.replace_limits(LIMITS)
         self.running.start()
         self.addCleanup(self.running.__exit__)
         self.running.ready()
@@ -80,13 +77,6 @@ class BudgetTest(unittest.TestCase):
                 return error
         self.fail(f"{most} times were not refused")
 
-    def metric(self, name, **labels):
-        wanted = ",".join(f'{label}="{value}"' for label, value in labels.items())
-        for line in self.running.get("/metrics")[1].splitlines():
-            if line.startswith(f"{name}{{{wanted}}} "):
-                return float(line.split()[-1])
-        return 0
-
     def test_codes_of_many_numbers_are_tried_out_from_one_address(self):
         begun = []
         for _ in range(5):
@@ -107,7 +97,7 @@ class BudgetTest(unittest.TestCase):
         approved = self.command(
             "verification.check", {"verificationID": identifier, "code": code, "client": {"ip": "192.0.2.9"}})
         self.assertEqual(approved["app"], APP)
-        self.assertEqual(self.metric("countersign_wrong_codes_total", number="real"), WRONG_CODES)
+        self.assertEqual(self.running.metric("countersign_wrong_codes_total", number="real"), WRONG_CODES)
 
     def test_fixed_code_of_a_fictional_number_is_tried_out(self):
         start = {"phoneNumber": FICTIONAL, "app": APP}

@@ -7,8 +7,14 @@ import os
 import unittest
 
 import simulator
+import stack
 from countersign_client import Client, Refused
+from process import Process
 from test_verification import APP, new_number
+
+CHECKS = 6
+GUESSES_OF_OTHERS = 2
+ROUNDS_LIMITS = f" checksPerNumberPerHour: {CHECKS}, sendsPerNumberPer10Minutes: 100, sendsPerNumberPerDay: 100,"
 
 
 class GuessingTest(unittest.TestCase):
@@ -67,15 +73,6 @@ class GuessingTest(unittest.TestCase):
         self.assertIn("TOO_MANY_REQUESTERS", answers)
         self.assertEqual(self.check(self.mine, self.code)["verificationID"], self.mine)
 
-    def test_guesses_of_hours_do_not_use_up_the_numbers_checks(self):
-        # As many codes as a number may have checked in an hour, each on a verification of its own.
-        for _ in range(6):
-            for step in (1, 2):
-                self.refused(self.theirs, self.wrong(step))
-            self.client.command("verification.cancel", {"verificationID": self.theirs})
-            self.theirs = self.start("attacker")
-        self.assertEqual(self.check(self.mine, self.code)["verificationID"], self.mine)
-
     def test_canceling_does_not_end_the_victims(self):
         for _ in range(3):
             self.client.command("verification.cancel", {"verificationID": self.theirs})
@@ -121,6 +118,87 @@ class GuessingTest(unittest.TestCase):
         self.assertNotEqual(attackers, victims)
         self.assertEqual(self.refused(victims, code, **second).field, "subject")
         self.assertEqual(self.check(victims, code, **first)["subject"], "victim's account")
+
+
+class RoundsTest(unittest.TestCase):
+    """One number is verified again and again within an hour, each time with a new code at which the attacker guesses.
+
+    A coordinator of its own stands in the place of the stack's: it sends one number more messages, so that the limit of checks is met first.
+    """
+
+    def setUp(self):
+        stack.stop("coordinator")
+        self.addCleanup(stack.start, "coordinator")
+        self.running = Process("coordinator")
+        self.addCleanup(self.running.__exit__)
+        self.running.replace_limits(ROUNDS_LIMITS)
+        self.running.start().ready()
+        self.client = Client(os.environ["COUNTERSIGN_AMQP_URL"])
+        self.addCleanup(self.client.close)
+        self.number = new_number()
+        self.codes = []
+
+    def begin(self, requester):
+        """A verification that begins now: its ID and its code."""
+        identifier = self.start(requester)
+        self.codes.append(simulator.code(simulator.message(self.number, count=len(self.codes) + 1)["body"]))
+        return identifier, self.codes[-1]
+
+    def start(self, requester):
+        return self.client.command(
+            "verification.start", {"phoneNumber": self.number, "app": APP, "requester": requester}, timeout=60
+        )["verificationID"]
+
+    def check(self, identifier, code):
+        return self.client.command("verification.check", {"verificationID": identifier, "code": code})
+
+    def guess(self, identifier, code, step):
+        """A wrong code, and how it is refused."""
+        with self.assertRaises(Refused) as caught:
+            self.check(identifier, f"{(int(code) + step) % 1_000_000:06d}")
+        return caught.exception
+
+    def wrong_codes(self):
+        return self.running.metric("countersign_wrong_codes_total", number="real")
+
+    def limited(self):
+        return self.running.metric("countersign_limited_total", limit="number_checks")
+
+    def test_guesses_at_verification_after_verification_end_at_the_numbers_budget(self):
+        self.assertEqual((self.wrong_codes(), self.limited()), (0, 0))
+        identifiers = set()
+        for number in range(CHECKS - 1):
+            mine, code = self.begin("victim")
+            theirs = self.start("attacker")
+            self.assertTrue(identifiers.isdisjoint({mine, theirs}), "not a new verification")
+            identifiers |= {mine, theirs}
+            # More than the verification has for all who did not ask first.
+            guesses = [self.guess(theirs, code, step) for step in range(1, GUESSES_OF_OTHERS + 2)]
+            compared = min(CHECKS, (number + 1) * GUESSES_OF_OTHERS)
+            self.assertEqual(self.wrong_codes(), compared)
+            self.assertEqual({guess.code for guess in guesses[1:]}, {"TOO_MANY_ATTEMPTS_TRY_LATER"})
+            if number < CHECKS // GUESSES_OF_OTHERS:
+                self.assertEqual((guesses[0].code, self.limited()), ("INVALID_CODE", 0))
+            else:
+                self.assertEqual(guesses[0].code, "TOO_MANY_ATTEMPTS_TRY_LATER")
+                # Longer than a verification lives.
+                self.assertIn(guesses[0].retry_after, range(301, 3601))
+            # The budget of those who asked first is another one.
+            self.assertEqual(self.check(mine, code)["verificationID"], mine)
+        self.assertEqual(self.limited(), (CHECKS - 1 - CHECKS // GUESSES_OF_OTHERS) * (GUESSES_OF_OTHERS + 1))
+
+    def test_an_attacker_who_asks_alone_has_no_more(self):
+        for compared, limited in [(5, 0), (CHECKS, 5 + 5 - CHECKS)]:
+            identifier, code = self.begin("attacker")
+            guesses = [self.guess(identifier, code, step) for step in range(1, 6)]
+            self.assertEqual(guesses[0].code, "INVALID_CODE")
+            self.assertEqual(guesses[-1].code, "TOO_MANY_ATTEMPTS_TRY_LATER")
+            self.assertEqual((self.wrong_codes(), self.limited()), (compared, limited))
+        # Not even the right code is compared now.
+        with self.assertRaises(Refused) as caught:
+            self.check(identifier, code)
+        self.assertEqual(caught.exception.code, "TOO_MANY_ATTEMPTS_TRY_LATER")
+        self.assertIn(caught.exception.retry_after, range(301, 3601))
 
 
 if __name__ == "__main__":
