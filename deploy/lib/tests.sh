@@ -96,9 +96,9 @@ tests_python() {
     make_python_environment; then
     return 0
   fi
-  ensure_packages python3-pika python3-jwt python3-cryptography python3-dkim python3-nacl
+  ensure_packages python3-pika python3-jwt python3-cryptography python3-dkim python3-nacl python3-jsonschema
   TEST_PYTHON=/usr/bin/python3
-  if "$TEST_PYTHON" -c 'import pika, jwt, cryptography, dkim, nacl' 2>/dev/null; then return 0; fi
+  if "$TEST_PYTHON" -c 'import pika, jwt, cryptography, dkim, nacl, jsonschema' 2>/dev/null; then return 0; fi
   INTEROP_STATUS=1
   INTEROP_SUMMARY='the Python packages could not be installed'
   return 1
