@@ -116,7 +116,7 @@ class RightsTest(AttackTest):
         channel.queue_bind("countersign.reply.sender.orders", "countersign.events", "verification.approved")
 
     def test_a_worker_reports_on_its_own_jobs_only(self):
-        for user, key in [("sms-worker", "push.verify.accepted"), ("push-worker", "sms.dispatch.accepted"),
+        for user, key in [("sms-worker", "push.verify.accepted"), ("push-worker", "sms.dispatch.accepted"), ("push-worker", "sms.bulk.accepted"),
                           ("mail-worker", "sms.delivery.delivered"), ("revocation-worker", "recaptcha.assess.accepted")]:
             with self.subTest(user=user, key=key):
                 channel = self.channel(user)
@@ -161,6 +161,28 @@ class CheckTest(AttackTest):
         self.assertIn("an administrator runs", text)
         code, text = self.topology("check", "--without-users", administrator=False)
         self.assertEqual(code, 0, text)
+
+    def test_the_binding_of_an_earlier_version_is_taken_away(self):
+        path = "/api/bindings/%2F/e/countersign.results/q/coordinator.results"
+
+        def keys():
+            return sorted(one["routing_key"] for one in broker.management(path))
+
+        before = keys()
+        self.assertNotIn("#", before)
+        broker.management(path, "POST", {"routing_key": "#"})
+        self.addCleanup(self.topology, "apply", "--without-users", administrator=False)
+        code, text = self.topology("check", "--without-users", administrator=False)
+        self.assertEqual(code, 1, text)
+        self.assertIn('queue coordinator.results is also bound to countersign.results under "#"', text)
+        # As that version had it, with none of the bindings of this one.
+        for key in before:
+            broker.management(f"{path}/{urllib.parse.quote(urllib.parse.quote(key, safe=''), safe='')}", "DELETE")
+        self.assertEqual(keys(), ["#"])
+        code, text = self.topology("apply", "--without-users", administrator=False)
+        self.assertEqual(code, 0, text)
+        self.assertIn('unbound queue coordinator.results from countersign.results under "#"', text)
+        self.assertEqual(keys(), before)
 
     def test_a_user_that_may_speak_for_others_is_found(self):
         self.assertEqual(self.topology("check")[0], 0)

@@ -1,5 +1,6 @@
 """Messages that can wait hold up no code: a queue of their own, and a share of the lanes."""
 
+import json
 import os
 import re
 import time
@@ -7,6 +8,7 @@ import unittest
 import urllib.request
 import uuid
 
+import broker
 import simulator
 import stack
 from countersign_client import Client
@@ -55,6 +57,34 @@ class BulkTest(unittest.TestCase):
         body = {"to": number or new_number(), "text": f"{key} {uuid.uuid4()}", "lane": "twilio", "deadline": deadline}
         return self.client.send("countersign.jobs", key, body, type="sms.dispatch.v1")
 
+    def listen(self):
+        """Collects the routing keys and types of all results from now on, by the ID of their job."""
+        operator = Client(os.environ["COUNTERSIGN_OPERATOR_AMQP_URL"])
+        self.addCleanup(operator.close)
+        queue = operator.channel.queue_declare(f"countersign.reply.operator.{uuid.uuid4()}", exclusive=True).method.queue
+        operator.channel.queue_bind(queue, "countersign.results", "#")
+        heard = {}
+
+        def on_result(_channel, method, properties, body):
+            heard[json.loads(body).get("jobID")] = (method.routing_key, properties.type)
+
+        operator.channel.basic_consume(queue, on_result, auto_ack=True)
+
+        def result_of(job, timeout=30):
+            deadline = time.monotonic() + timeout
+            while job not in heard:
+                self.assertLess(time.monotonic(), deadline, "no result of it was published")
+                operator.connection.process_data_events(time_limit=0.2)
+            return heard[job]
+
+        return result_of
+
+    def waiting_results(self):
+        """Routing keys of the results that wait for the coordinator, by their message IDs. They stay where they are."""
+        found = broker.management("/api/queues/%2F/coordinator.results/get", "POST", {
+            "count": 1000, "ackmode": "ack_requeue_true", "encoding": "auto"})
+        return {one["properties"].get("message_id"): one["routing_key"] for one in found}
+
     def count(self, queue, outcome):
         with urllib.request.urlopen(f"http://127.0.0.1:{self.worker.port}/metrics", timeout=20) as response:
             text = response.read().decode()
@@ -85,11 +115,34 @@ class BulkTest(unittest.TestCase):
         self.assertEqual({result["outcome"] for result in results}, {"accepted"})
         self.assert_counts(BACKLOG, CODES)
 
+    def test_results_say_by_their_key_that_the_job_could_wait(self):
+        result_of = self.listen()
+        for queue in ["sms.bulk", "sms.dispatch"]:
+            result = self.client.wait(self.send(queue), timeout=60)[1]
+            self.assertEqual(result["outcome"], "accepted")
+            self.assertEqual(result_of(result["jobID"]), (f"{queue}.accepted", "sms.dispatch.result.v1"))
+
+    def test_results_of_the_bulk_do_not_pass_through_the_coordinators_queue(self):
+        stack.stop("coordinator")
+        self.addCleanup(stack.start, "coordinator")
+        bulk = [self.client.wait(self.send("sms.bulk"), timeout=60)[1]["jobID"] for _ in range(3)]
+        code = self.client.wait(self.send("sms.dispatch"), timeout=60)[1]["jobID"]
+        # They were published before the one that is there.
+        deadline = time.monotonic() + 30
+        while f"{code}.result" not in (waiting := self.waiting_results()):
+            self.assertLess(time.monotonic(), deadline, "the result of a code does not wait for the coordinator")
+            time.sleep(0.2)
+        self.assertEqual(waiting[f"{code}.result"], "sms.dispatch.accepted")
+        self.assertFalse({f"{job}.result" for job in bulk} & set(waiting))
+        self.assertFalse([key for key in waiting.values() if key.startswith("sms.bulk.")])
+
     def test_one_that_is_tried_again_comes_back_to_its_queue(self):
         number = new_number()
         simulator.inject(fault="429", provider="twilio", count=1, to=number)
+        result_of = self.listen()
         result = self.client.wait(self.send("sms.bulk", number), timeout=60)[1]
         self.assertEqual((result["outcome"], result["attempts"]), ("accepted", 2))
+        self.assertEqual(result_of(result["jobID"])[0], "sms.bulk.accepted")
         self.assert_counts(1, 0)
         self.assertEqual(len(simulator.messages(number)), 1)
 

@@ -69,9 +69,9 @@ import Testing
     for job in Topology.Queues.jobs {
       expected.insert("\(Topology.Exchanges.jobs) direct \(job)")
     }
-    for job in Topology.Queues.jobTypes {
+    for queue in Topology.Queues.jobs {
       for outcome in JobOutcome.allCases {
-        expected.insert("\(Topology.Exchanges.results) topic \(JobResult.routingKey(jobType: job, outcome: outcome))")
+        expected.insert("\(Topology.Exchanges.results) topic \(JobResult.routingKey(queue: queue, outcome: outcome))")
       }
     }
     for state in SMSDelivery.State.allCases {

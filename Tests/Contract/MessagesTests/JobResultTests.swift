@@ -39,7 +39,8 @@ import Testing
 
   @Test func names() {
     #expect(JobResult.type(ofJob: SMSDispatchJob.type).text == "sms.dispatch.result.v1")
-    #expect(JobResult.routingKey(jobType: "sms.dispatch", outcome: .unknown) == "sms.dispatch.unknown")
+    #expect(JobResult.routingKey(queue: "sms.dispatch", outcome: .unknown) == "sms.dispatch.unknown")
+    #expect(JobResult.routingKey(queue: Topology.Queues.smsBulk, outcome: .accepted) == "sms.bulk.accepted")
     #expect(JobResult.messageID(jobID: "j") == "j.result")
   }
 }

@@ -30,6 +30,19 @@ import Testing
     #expect(Set(Topology.bindings.map(\.queue)) == queues)
   }
 
+  @Test func theCoordinatorHearsOfEveryJobTypeAndNotOfBulk() {
+    let keys = Topology.bindings.filter { $0.queue == Topology.Queues.results }.map(\.routingKey)
+    #expect(
+      keys == [
+        "sms.dispatch.*", "push.verify.*", "recaptcha.assess.*", "mail.relay.*", "apple.revoke.*", "sms.delivery.*",
+      ])
+  }
+
+  @Test func noFormerBindingIsDeclared() {
+    #expect(Topology.formerBindings.map(\.routingKey) == ["#"])
+    #expect(Set(Topology.formerBindings).isDisjoint(with: Topology.bindings))
+  }
+
   @Test func nothingWaitsForAProcessThatThereIsNot() {
     #expect(!Topology.bindings.contains { Topology.Queues.accounts.contains($0.queue) })
   }

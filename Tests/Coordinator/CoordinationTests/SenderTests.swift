@@ -117,6 +117,22 @@ struct SenderTests {
     }
   }
 
+  @Test("The coordinator passes over the result of an SMS that could wait, which an old binding may bring")
+  func bulk() async throws {
+    try await Bench.with { bench in
+      let (_, id) = try await delivery(bench) { $0.routingKey = "sms.bulk.refused" }
+      #expect(bench.sink.published.isEmpty)
+      #expect(try await bench.status(id).state == .sending)
+      #expect(bench.metrics.foreignResults.value == 1)
+      #expect(bench.metrics.forgedResults.value == 0)
+      _ = bench.sink.takePublished()
+      var report = Bench.reported(try bench.report(AppleRevokeJob.self, "somebody-elses", .accepted))
+      report.routingKey = "sms.bulk.accepted"
+      await bench.deliverResults([report])
+      #expect(bench.sink.published.first?.message.headers["x-dead-reason"] == "FORGED_RESULT")
+    }
+  }
+
   @Test("A result of somebody else's job changes nothing, and is counted and acknowledged")
   func foreign() async throws {
     try await Bench.with { bench in

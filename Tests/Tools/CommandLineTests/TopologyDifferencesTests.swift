@@ -85,6 +85,31 @@ import Testing
       ])
   }
 
+  @Test func aBindingOfAnEarlierVersionIsTakenAwayAfterItsSuccessorsHaveCome() throws {
+    var state = declared.asState
+    state.bindings.removeAll { $0.destination == "coordinator.results" }
+    state.bindings.append(
+      .init(
+        source: "countersign.results", destination: "coordinator.results", destinationType: "queue", routingKey: "#",
+        propertiesKey: "%23"))
+    let differences = declared.differences(from: state)
+    #expect(differences.count == 7)
+    let last = try #require(differences.last)
+    #expect(last.description == "queue coordinator.results is also bound to countersign.results under \"#\"")
+    #expect(last.deed == "unbound queue coordinator.results from countersign.results under \"#\"")
+    let binding = BindingDeclaration(exchange: "countersign.results", queue: "coordinator.results", routingKey: "#")
+    #expect(last.remedy == .unbind(binding, propertiesKey: "%23"))
+  }
+
+  @Test func aBindingThatNoVersionDeclaredIsLeftToAPerson() {
+    var state = declared.asState
+    state.bindings.append(
+      .init(
+        source: "countersign.results", destination: "coordinator.results", destinationType: "queue",
+        routingKey: "sms.bulk.*", propertiesKey: "sms.bulk.%2A"))
+    #expect(declared.differences(from: state).map(\.isMendable) == [false])
+  }
+
   @Test func aQueueOfAServiceThatRefusesIsTold() {
     var state = declared.asState
     for (name, overflow) in [("amq.gen-a", "reject-publish"), ("amq.gen-b", "drop-head"), ("theirs", "reject-publish")]

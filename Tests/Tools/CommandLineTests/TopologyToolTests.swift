@@ -90,6 +90,22 @@ final class FakeManagement: ManagementTransport {
     #expect(found.contains { $0.hasPrefix("policy countersign.dead: pattern is x instead of") })
   }
 
+  @Test func theBindingOfAnEarlierVersionIsDeletedUnderTheNameThatTheBrokerGivesIt() async throws {
+    let broker = FakeManagement([
+      "/api/bindings/%2F": """
+      [{"source": "countersign.results", "vhost": "/", "destination": "coordinator.results", "destination_type": "queue",
+        "routing_key": "#", "arguments": {}, "properties_key": "%23"}]
+      """
+    ])
+    var tool = tool(broker)
+    tool.includesUsers = false
+    let (mended, _) = try await tool.apply()
+    #expect(mended.last?.deed == "unbound queue coordinator.results from countersign.results under \"#\"")
+    #expect(
+      broker.writes.last?.line == "DELETE /api/bindings/%2F/e/countersign.results/q/coordinator.results/%2523")
+    #expect(broker.writes.last?.body.isEmpty == true)
+  }
+
   @Test(arguments: [
     (401, OperationsError.Code.notPermitted), (403, .notPermitted), (404, .refused), (400, .refused),
     (503, .unavailable),

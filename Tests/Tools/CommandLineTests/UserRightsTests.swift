@@ -70,6 +70,8 @@ import Testing
 
   @Test(arguments: [
     ("sms-worker", "countersign.results", "sms.dispatch.accepted", "push.verify.accepted"),
+    ("sms-worker", "countersign.results", "sms.bulk.accepted", "sms.bulk"),
+    ("push-worker", "countersign.results", "push.verify.accepted", "sms.bulk.accepted"),
     ("push-worker", "countersign.results", "push.verify.refused", "sms.dispatch.refused"),
     ("push-worker", "countersign.results", "recaptcha.assess.accepted", "xrecaptcha.assess.accepted"),
     ("push-worker", "countersign.results", "push.verify.unknown", "push.verify"),

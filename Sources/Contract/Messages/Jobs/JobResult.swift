@@ -76,9 +76,10 @@ extension JobResult {
     MessageType(job.name + ".result", version: job.version)
   }
 
-  /// The routing key on the exchange of the results: `sms.dispatch.accepted`.
-  public static func routingKey(jobType: String, outcome: JobOutcome) -> String {
-    "\(jobType).\(outcome.rawValue)"
+  /// The routing key on the exchange of the results: `sms.dispatch.accepted`, and `sms.bulk.accepted` for a job that waited in that queue.
+  /// - Parameter queue: The queue that the job was taken from, which but for `sms.bulk` has the name of the job's type.
+  public static func routingKey(queue: String, outcome: JobOutcome) -> String {
+    "\(queue).\(outcome.rawValue)"
   }
 
   /// The `message_id` of the result of a job.

@@ -6,7 +6,7 @@ public enum Topology {
     public static let commands = "countersign.commands"
     /// Requests to the workers; direct, by the type of the job.
     public static let jobs = "countersign.jobs"
-    /// What became of the jobs; topic, `<job type>.<outcome>`.
+    /// What became of the jobs; topic, `<queue of the job>.<outcome>`.
     public static let results = "countersign.results"
     /// What has changed; topic, `<event>`.
     public static let events = "countersign.events"
@@ -91,9 +91,16 @@ public enum Topology {
   public static let bindings: [Binding] =
     commands.map { Binding(Exchanges.commands, Queues.commands, $0) }
     + Queues.jobs.map { Binding(Exchanges.jobs, $0, $0) }
-    + [Binding(Exchanges.results, Queues.results, "#")]
+    + resultKeys.map { Binding(Exchanges.results, Queues.results, $0) }
     + RetryStep.allCases.map { Binding($0.exchange, $0.queue, "") }
     + (Queues.work + Queues.accounts).map { Binding(Exchanges.dead, Queues.dead($0), $0) }
+
+  /// Binding keys of the reports that the coordinator takes: results of each job type, and delivery reports. Results of `sms.bulk` are not
+  /// among them: the coordinator sends no such jobs, and millions of their results would stand before those of codes.
+  private static let resultKeys = (Queues.jobTypes + [SMSDelivery.routingKeyPrefix]).map { "\($0).*" }
+
+  /// Bindings that an earlier version declared, and that are taken away now.
+  public static let formerBindings = [Binding(Exchanges.results, Queues.results, "#")]
 
   /// That an exchange routes to a queue.
   public struct Binding: Sendable, Hashable {

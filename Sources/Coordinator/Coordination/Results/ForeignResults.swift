@@ -2,8 +2,8 @@ import CountersignMessages
 import CountersignTelemetry
 import Synchronization
 
-/// Results of jobs that are not the coordinator's own. All results come through one queue, also those of jobs that other services gave; theirs are
-/// not the coordinator's business, whatever their type. They are counted and acknowledged: as dead letters they would bury what matters.
+/// Results of jobs that are not the coordinator's own. The results of a job type come through one queue, also those of jobs that other senders gave; theirs
+/// are not the coordinator's business. They are counted and acknowledged: as dead letters they would bury what matters.
 final class ForeignResults: Sendable {
   private let metrics: CoordinatorMetrics
   private let logger: Logger

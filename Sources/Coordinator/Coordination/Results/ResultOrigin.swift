@@ -10,7 +10,7 @@ struct ResultOrigin: Sendable {
     /// A result of a job of ours.
     /// - Parameter outcome: what its routing key says, with which the body has to agree; nil for one that an operator has redriven.
     case ours(outcome: String?)
-    /// A result of somebody else's job.
+    /// A result of another sender's job, or of a job that waited in `sms.bulk`: the coordinator sends none there.
     case foreign
   }
 
@@ -61,13 +61,22 @@ struct ResultOrigin: Sendable {
         "is not the user whose workers take jobs of this type: each kind of worker logs in under its own fixed name")
     }
     if !isRedriven {
-      guard delivery.exchange == Topology.Exchanges.results, delivery.routingKey.hasPrefix(rule.prefix) else {
+      let isOfResults = delivery.exchange == Topology.Exchanges.results
+      if isOfResults, Self.isBulk(delivery.routingKey, envelope.type) { return .foreign }
+      guard isOfResults, delivery.routingKey.hasPrefix(rule.prefix) else {
         throw Self.forged("routing_key", "does not agree with the type")
       }
     }
     guard rule.senders.sender(of: envelope) == user else { return .foreign }
     return .ours(outcome: isRedriven ? nil : String(delivery.routingKey.dropFirst(rule.prefix.count)))
   }
+
+  /// Whether it is the result of an SMS that could wait. The binding of an earlier version (`#`) brings those too, until `topology apply`.
+  private static func isBulk(_ routingKey: String, _ type: MessageType) -> Bool {
+    type == bulkResult && routingKey.hasPrefix("\(Topology.Queues.smsBulk).")
+  }
+
+  private static let bulkResult = JobResult.type(ofJob: SMSDispatchJob.type)
 
   /// The user whose message it is, for a dead letter: of a result the sender of its job, when a worker of that type says so.
   func sender(of message: Message) -> String {

@@ -4,8 +4,10 @@ import CountersignTelemetry
 
 /// Makes results and the messages that carry them.
 struct ResultWriter: Sendable {
-  /// The job type's name: the first part of the routing key.
+  /// Type of the jobs.
   let jobType: MessageType
+  /// Queue that the jobs are taken from: the first part of the routing key.
+  let queue: String
   /// Name that the messages give as their author.
   let author: Author
 
@@ -40,12 +42,15 @@ struct ResultWriter: Sendable {
     let message = message(ResultText.bytes(result), job: job, sender: sender, now: now)
     let publication = Publication(
       message: message, exchange: Topology.Exchanges.results,
-      routingKey: JobResult.routingKey(jobType: jobType.name, outcome: result.outcome))
+      routingKey: JobResult.routingKey(queue: queue, outcome: result.outcome), mandatory: hasListener)
     let copy = job.replyTo.map {
       Publication(message: message, exchange: Topology.Exchanges.direct, routingKey: $0)
     }
     return (publication, copy)
   }
+
+  /// Whether the topology binds a queue to the results: to those of each job type, and not to those of a type's second queue.
+  private var hasListener: Bool { queue == jobType.name }
 
   /// Tells the sender of a dead letter about it, if he can be told.
   func refusal(of message: Message, _ problem: ContractProblem, sender: String, now: UnixTime) -> Publication? {

@@ -2,7 +2,7 @@ public import CountersignMessages
 
 /// What a worker is called, and its limits.
 public struct JobWorkerOptions: Sendable, Hashable {
-  /// The queue that the jobs come from, and come back to from a delay; dead letters and metrics name it.
+  /// The queue that the jobs come from, and come back to from a delay; dead letters, metrics and the routing keys of results name it.
   public var queue: String
   /// The program and the user of the broker that messages name (`app_id`, `user_id`): `sms-worker`.
   public var author: Author

@@ -63,7 +63,7 @@ final class WorkerParts: Sendable {
     let reader = MessageReader(handler: handler, senders: senders)
     read = { delivery, now throws(ContractProblem) in try reader.read(delivery, now: now) }
     probe = { await handler.probe(lane: $0) }
-    results = ResultWriter(jobType: Handler.Body.type, author: options.author)
+    results = ResultWriter(jobType: Handler.Body.type, queue: options.queue, author: options.author)
     stages = StageWriter(author: options.author, queue: options.queue)
     delays = DelayWriter(queue: options.queue, userID: options.author.userID)
     deadLetters = DeadLetterWriter(queue: options.queue, userID: options.author.userID)

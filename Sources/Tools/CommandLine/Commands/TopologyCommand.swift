@@ -55,7 +55,7 @@ struct TopologyCommand {
       case .declareExchange: counts.exchanges += 1
       case .declareQueue: counts.queues += 1
       case .bind: counts.bindings += 1
-      case .addUser, .setPermissions, .setTopicRight, .setLimits, .setQueueLimit, .byHand:
+      case .unbind, .addUser, .setPermissions, .setTopicRight, .setLimits, .setQueueLimit, .byHand:
         if let deed = difference.deed { others.append(deed) }
       }
     }

@@ -59,6 +59,16 @@ struct ManagementAPI: Sendable {
     try check(response, doing: "declare \(components.joined(separator: " "))")
   }
 
+  /// Removes a resource of the virtual host.
+  /// - Parameter components: the path behind `/api/`; the virtual host is put behind the first.
+  func delete(_ components: [String]) async throws(OperationsError) {
+    var path = components
+    path.insert(virtualHost, at: 1)
+    let response = try await transport.send(
+      "DELETE", "/api/" + path.map(Self.escaped).joined(separator: "/"), body: nil)
+    try check(response, doing: "delete \(path.joined(separator: " "))")
+  }
+
   private func check(_ response: ManagementResponse, doing what: String) throws(OperationsError) {
     switch response.status {
     case 200...299: return

@@ -17,10 +17,9 @@ extension TopologyDeclaration {
     // broker, or is lost.
     queues: (deadQueues + RetryStep.allCases.map(\.queue) + workQueues).map { QueueDeclaration(name: $0) }
       + [lock],
-    bindings: Topology.bindings.map {
-      BindingDeclaration(exchange: $0.exchange, queue: $0.queue, routingKey: $0.routingKey)
-    },
-    policies: PolicyDeclaration.countersign)
+    bindings: Topology.bindings.map(BindingDeclaration.init),
+    policies: PolicyDeclaration.countersign,
+    formerBindings: Topology.formerBindings.map(BindingDeclaration.init))
 
   /// Quorum queues take no exclusive consumers.
   private static let lock = QueueDeclaration(name: Topology.Queues.commandsLock, kind: .classic)
@@ -30,4 +29,10 @@ extension TopologyDeclaration {
 
   /// The queues that a process consumes, or will.
   static let workQueues = Topology.Queues.work + Topology.Queues.accounts
+}
+
+extension BindingDeclaration {
+  fileprivate init(_ binding: Topology.Binding) {
+    self.init(exchange: binding.exchange, queue: binding.queue, routingKey: binding.routingKey)
+  }
 }

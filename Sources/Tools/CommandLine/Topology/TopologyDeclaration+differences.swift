@@ -1,6 +1,7 @@
 extension TopologyDeclaration {
   /// In what the broker's state differs, in the order in which to mend it: policies before the queues they are for, so
-  /// that no queue works a moment without its own, then exchanges, queues and bindings.
+  /// that no queue works a moment without its own, then exchanges, queues and bindings. A
+  /// binding of an earlier version goes after those that take its place have come: no message is without a way meanwhile.
   func differences(from state: TopologyState) -> [TopologyDifference] {
     policies.flatMap { differences(of: $0, in: state) }
       + exchanges.flatMap { differences(of: $0, in: state) }
@@ -91,7 +92,8 @@ extension TopologyDeclaration {
     ]
   }
 
-  /// Bindings of our queues that nobody declared: they bring messages in twice, or messages of another kind.
+  /// Bindings of our queues that this version does not declare: they bring messages of another kind. Those of an earlier version are
+  /// taken away; another one may be meant by whoever made it.
   private func strangers(in state: TopologyState) -> [TopologyDifference] {
     let own = Set(queues.map(\.name))
     return state.bindings.filter {
@@ -100,9 +102,17 @@ extension TopologyDeclaration {
           BindingDeclaration(exchange: $0.source, queue: $0.destination, routingKey: $0.routingKey))
     }.map {
       TopologyDifference(
-        "queue \($0.destination) is also bound to \($0.source) under \"\($0.routingKey)\"",
-        remedy: .byHand("if that is not meant, delete the binding on the management page"))
+        "queue \($0.destination) is also bound to \($0.source) under \"\($0.routingKey)\"", remedy: remedy(of: $0))
     }
+  }
+
+  private func remedy(of stranger: TopologyState.Binding) -> TopologyDifference.Remedy {
+    let binding = BindingDeclaration(
+      exchange: stranger.source, queue: stranger.destination, routingKey: stranger.routingKey)
+    if formerBindings.contains(binding), let key = stranger.propertiesKey {
+      return .unbind(binding, propertiesKey: key)
+    }
+    return .byHand("if that is not meant, delete the binding on the management page")
   }
 
   /// Queues of services that refuse messages when they are full. The broker then refuses the message to its publisher, although all

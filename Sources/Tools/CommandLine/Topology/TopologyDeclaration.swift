@@ -4,14 +4,17 @@ public struct TopologyDeclaration: Sendable, Hashable {
   public let queues: [QueueDeclaration]
   public let bindings: [BindingDeclaration]
   public let policies: [PolicyDeclaration]
+  /// Bindings that an earlier version declared, and that are taken away.
+  public let formerBindings: [BindingDeclaration]
 
   public init(
     exchanges: [ExchangeDeclaration], queues: [QueueDeclaration], bindings: [BindingDeclaration],
-    policies: [PolicyDeclaration]
+    policies: [PolicyDeclaration], formerBindings: [BindingDeclaration] = []
   ) {
     self.exchanges = exchanges
     self.queues = queues
     self.bindings = bindings
     self.policies = policies
+    self.formerBindings = formerBindings
   }
 }

@@ -5,6 +5,8 @@ public struct TopologyDifference: Sendable, Hashable, CustomStringConvertible {
     case declareExchange(ExchangeDeclaration)
     case declareQueue(QueueDeclaration)
     case bind(BindingDeclaration)
+    /// Takes a binding of an earlier version away; the broker tells it from others between the same two by its properties key.
+    case unbind(BindingDeclaration, propertiesKey: String)
     case setPolicy(PolicyDeclaration)
     /// A user without a password, with all its rights.
     case addUser(UserDeclaration)
@@ -37,6 +39,8 @@ public struct TopologyDifference: Sendable, Hashable, CustomStringConvertible {
     case .declareExchange(let exchange): "declared exchange \(exchange.name)"
     case .declareQueue(let queue): "declared queue \(queue.name)"
     case .bind(let binding): "bound queue \(binding.queue) to \(binding.exchange) under \"\(binding.routingKey)\""
+    case .unbind(let binding, _):
+      "unbound queue \(binding.queue) from \(binding.exchange) under \"\(binding.routingKey)\""
     case .setPolicy(let policy): "set policy \(policy.name)"
     case .addUser(let user):
       "added user \(user.name), which needs a password: rabbitmqctl change_password \(user.name) …"

@@ -40,9 +40,12 @@ struct TopologyState: Sendable {
     let destination: String
     let destinationType: String
     let routingKey: String
+    /// The broker's own name of the binding, among those between the same two.
+    var propertiesKey: String?
 
     enum CodingKeys: String, CodingKey {
       case source, destination
+      case propertiesKey = "properties_key"
       case destinationType = "destination_type"
       case routingKey = "routing_key"
     }

@@ -10,7 +10,7 @@ extension UserDeclaration {
     coordinator, accounts, gateway, service(Topology.Users.service), sender(Topology.Users.sender),
     operatorUser,
     worker(
-      Topology.Users.smsWorker, queues: [Topology.Queues.smsDispatch], alsoReads: [Topology.Queues.smsBulk],
+      Topology.Users.smsWorker, queues: [Topology.Queues.smsDispatch, Topology.Queues.smsBulk],
       alsoReports: [ServiceRights.deliveries]),
     worker(
       Topology.Users.pushWorker, queues: [Topology.Queues.pushVerify, Topology.Queues.recaptchaAssess]),
@@ -54,15 +54,14 @@ extension UserDeclaration {
 
   /// A worker takes the jobs of its queues and reports what became of them, and of no others.
   private static func worker(
-    _ name: String, queues: [String], alsoReads others: [String] = [], alsoReports reports: [String] = [],
-    alsoWrites exchanges: [String] = []
+    _ name: String, queues: [String], alsoReports reports: [String] = [], alsoWrites exchanges: [String] = []
   ) -> UserDeclaration {
     UserDeclaration(
       name: name, configure: NamePattern.nothing,
       write: NamePattern.names(
         [Topology.Exchanges.results, Topology.Exchanges.dead, NamePattern.defaultExchange] + exchanges
           + RetryStep.allCases.map(\.exchange)),
-      read: NamePattern.names(queues + others),
+      read: NamePattern.names(queues),
       topics: [
         TopicRight(
           exchange: Topology.Exchanges.results, write: NamePattern.names([], or: (queues + reports).map(resultKeys)),
@@ -70,7 +69,7 @@ extension UserDeclaration {
       ])
   }
 
-  /// Matches the routing keys of the results of a job type.
+  /// Matches the routing keys of the results of a queue's jobs.
   private static func resultKeys(_ queue: String) -> String {
     NamePattern.escaped(queue) + "\\.[^.]+"
   }
