@@ -225,8 +225,8 @@ class TrafficTest(unittest.TestCase):
         })
         answers = {properties.type for _, _, properties, _ in self.client.answers}
         self.assertLessEqual({
-            "verification.started.v1", "verification.approved.v1", "verification.status.v1",
-            "verification.canceled.v1", "app.verifying.v1", "operation.started.v1", "operation.status.v1", "error.v1",
+            "verification.started.v1", "verification.approved.v1", "verification.state.v1",
+            "verification.canceled.v1", "app.verifying.v1", "operation.started.v1", "operation.state.v1", "error.v1",
         }, answers)
         for exchange, routing_key, properties, body in messages + self.client.answers:
             self.is_as_described(exchange, routing_key, properties, json.loads(body))

@@ -145,7 +145,9 @@ class VerificationTest(unittest.TestCase):
         identifier = started["verificationID"]
         code = simulator.code(simulator.message(started["phoneNumber"])["body"])
         self.check(identifier, code)
-        status = self.client.command("verification.status", {"verificationID": identifier})
+        asked = self.client.send("countersign.commands", "verification.status", {"verificationID": identifier})
+        properties, status = self.client.wait(asked)
+        self.assertEqual(properties.type, "verification.state.v1")
         self.assertEqual(status["state"], "approved")
         events = [entry["event"] for entry in status["timeline"]]
         self.assertEqual(events[0], "started")

@@ -28,7 +28,7 @@ import Testing
   }
 
   @Test func everyBodyOfTheCodeIsAsDescribed() throws {
-    // The status command and its reply have the same type, so the samples are looked up where they travel.
+    // A reply and an event may have the same type, so the samples are looked up where they travel.
     let groups: [([Sample], (String) -> Bool)] = [
       (try Sample.commands(), { $0.hasPrefix("command.") }), (try Sample.replies(), { $0 == "replies" }),
       (try Sample.events(), { $0.hasPrefix("event.") }),
@@ -61,6 +61,17 @@ import Testing
   @Test func everyMessageOfTheDocumentIsInTheCode() throws {
     let types = Set(try Sample.all().map(\.type.text))
     #expect(Set(messages.values.compactMap { $0["name"]?.string }) == types)
+  }
+
+  @Test func noReplyHasTheTypeOfACommand() throws {
+    let types = Set(try Sample.commands().map(\.type.text))
+    #expect(types.isDisjoint(with: try Sample.replies().map(\.type.text)))
+    func names(_ isTheirs: (String) -> Bool) -> [String] {
+      (document["channels"]?.object ?? [:]).filter { isTheirs($0.key) }.values.flatMap(messages(of:))
+        .compactMap { $0["name"]?.string }
+    }
+    #expect(Set(names { $0.hasPrefix("command.") }) == types)
+    #expect(types.isDisjoint(with: names { $0 == "replies" }))
   }
 
   @Test func theChannelsAreTheTopology() throws {

@@ -2,7 +2,7 @@ public import CountersignTelemetry
 
 /// How many of the codes that were sent came back: the reply to `conversion.list`.
 public struct ConversionList: MessageBody, Hashable {
-  public static let type = MessageType("conversion.list")
+  public static let type = MessageType("conversion.listed")
 
   /// Whether a prefix or a region is blocked when too few codes come back.
   public var enabled: Bool

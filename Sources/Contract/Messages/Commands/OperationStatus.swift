@@ -1,8 +1,8 @@
 public import CountersignTelemetry
 
-/// Where an operation stands: the reply to `operation.status`.
+/// State of an operation, and what has happened: the reply to `operation.status`.
 public struct OperationStatus: MessageBody {
-  public static let type = MessageType("operation.status")
+  public static let type = MessageType("operation.state")
 
   public var operationID: String
   public var kind: OperationKind

@@ -1,8 +1,8 @@
 public import CountersignTelemetry
 
-/// Where a verification stands: the reply to `verification.status`.
+/// State of a verification, and what has happened: the reply to `verification.status`.
 public struct VerificationStatus: MessageBody {
-  public static let type = MessageType("verification.status")
+  public static let type = MessageType("verification.state")
 
   public var verificationID: String
   public var app: String
