@@ -150,8 +150,8 @@ let tools: [Target] = [
     "CommandLine", at: "Tools/CommandLine",
     [
       "Benchmarks", "CountersignAMQP", "CountersignClient", "CountersignCryptography", "CountersignEncoding",
-      "CountersignMessages", "CountersignTelemetry", "DKIM", "DNS", "HTTPClient", "Mail", "Push", "SMS", "SQLite",
-      "ServiceRuntime",
+      "CountersignMessages", "CountersignTelemetry", "DKIM", "DNS", "HTTPClient", "JobEngine", "Mail", "Push", "SMS",
+      "SQLite", "ServiceRuntime",
     ]),
   library(
     "Simulation", at: "Tools/Simulation",

@@ -22,9 +22,9 @@ public struct MailRelay: Sendable {
   /// - Throws: what an operator has to mend: keys, certificates, the file of the suppression list.
   public init(
     _ configuration: MailWorkerConfiguration, log: Logger, metrics: MetricsRegistry
-  ) async throws(RelayMailError) {
+  ) async throws(WorkerError) {
     guard let table = configuration.table else {
-      throw RelayMailError(.invalidConfiguration, "providersDirectory: smtp.json5 has problems")
+      throw WorkerError(.invalidConfiguration, "providersDirectory: smtp.json5 has problems")
     }
     let signer = try Self.signer()
     var clients: [SMTPClient] = []
@@ -59,7 +59,7 @@ public struct MailRelay: Sendable {
   /// - Throws: what an operator has to mend.
   public static func preview(
     _ job: MailRelayJob, messageID: String, date: UnixTime, _ configuration: MailWorkerConfiguration
-  ) throws(RelayMailError) -> Result<[UInt8], PreviewRefused> {
+  ) throws(WorkerError) -> Result<[UInt8], PreviewRefused> {
     let signer = try signer()
     switch try maker(configuration, signer).make(job, messageID: messageID) {
     case .invalid(let problem): return .failure(PreviewRefused("\(problem.code): \(problem)"))
@@ -69,7 +69,7 @@ public struct MailRelay: Sendable {
         let identity = MessageIdentity(sender: SenderRule.unnamed, messageID: messageID)
         return .success(try MailWriter(signer: signer).write(mail, job: identity, date: date))
       } catch {
-        throw RelayMailError(.invalidConfiguration, "senders: \(error)")
+        throw WorkerError(.invalidConfiguration, "senders: \(error)")
       }
     }
   }
@@ -106,39 +106,39 @@ public struct MailRelay: Sendable {
 }
 
 extension MailRelay {
-  private static func signer() throws(RelayMailError) -> DKIMSigner {
+  private static func signer() throws(WorkerError) -> DKIMSigner {
     do {
       return try DKIMSigner()
     } catch {
-      throw RelayMailError(.invalidConfiguration, error.description)
+      throw WorkerError(.invalidConfiguration, error.description)
     }
   }
 
   private static func maker(
     _ configuration: MailWorkerConfiguration, _ signer: DKIMSigner
-  ) throws(RelayMailError) -> MailMaker {
+  ) throws(WorkerError) -> MailMaker {
     var senders: [Sender] = []
     for settings in configuration.senders { senders.append(try settings.sender(signer: signer)) }
     return MailMaker(senders: senders, relay: configuration.relay, composer: try composer(configuration))
   }
 
-  private static func composer(_ configuration: MailWorkerConfiguration) throws(RelayMailError) -> MailComposer {
+  private static func composer(_ configuration: MailWorkerConfiguration) throws(WorkerError) -> MailComposer {
     guard let templates = configuration.templates.templates else {
-      throw RelayMailError(.invalidConfiguration, "templates.directory: the templates have problems")
+      throw WorkerError(.invalidConfiguration, "templates.directory: the templates have problems")
     }
     do {
       let keys = if let keys = configuration.common.keys { keys } else { try KeyRing(sealing: nil) }
       return MailComposer(templates: templates, keys: keys, appName: configuration.templates.appName)
     } catch {
-      throw RelayMailError(.invalidConfiguration, "no key ring can be made: \(error)")
+      throw WorkerError(.invalidConfiguration, "no key ring can be made: \(error)")
     }
   }
 
-  private static func client(_ settings: MailLaneSettings) throws(RelayMailError) -> SMTPClient {
+  private static func client(_ settings: MailLaneSettings) throws(WorkerError) -> SMTPClient {
     do {
       return try SMTPClient(settings.smtp)
     } catch {
-      throw RelayMailError(.invalidConfiguration, "lane \(settings.lane.name): \(error)")
+      throw WorkerError(.invalidConfiguration, "lane \(settings.lane.name): \(error)")
     }
   }
 }

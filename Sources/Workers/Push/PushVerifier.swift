@@ -86,7 +86,7 @@ public final class PushVerifier: Sendable {
         path: settings.path, environmentLife: settings.environmentLife, log: context.log,
         clock: context.clocks.monotonic)
     } catch {
-      throw PushVerificationError(.memoryUnavailable, "memory.path: \(error.message)")
+      throw WorkerError(.storeUnavailable, "memory.path: \(error.message)")
     }
   }
 

@@ -18,9 +18,9 @@ public struct TokenRevoker: Sendable {
   /// - Throws: what an operator has to mend; the message names the lane.
   public init(
     _ configuration: RevocationWorkerConfiguration, clock: any WallClock = SystemClock()
-  ) throws(TokenRevocationError) {
+  ) throws(WorkerError) {
     guard let keys = configuration.common.keys else {
-      throw TokenRevocationError("keysFile: there are no keys to seal tokens with")
+      throw WorkerError(.invalidConfiguration, "keysFile: there are no keys to seal tokens with")
     }
     var lanes: [AppleLane] = []
     var clients: [RevocationJobHandler.Client: String] = [:]
@@ -39,9 +39,9 @@ public struct TokenRevoker: Sendable {
 
   private static func lane(
     _ settings: AppleLaneSettings, _ table: ProviderTable, _ http: HTTPClient, _ clock: any WallClock
-  ) throws(TokenRevocationError) -> AppleLane {
+  ) throws(WorkerError) -> AppleLane {
     guard let key = settings.key else {
-      throw TokenRevocationError("lane \(settings.lane.name): keyFile holds no usable key")
+      throw WorkerError(.invalidConfiguration, "lane \(settings.lane.name): keyFile holds no usable key")
     }
     return AppleLane(
       name: settings.lane.name, clientID: settings.clientID, baseURL: settings.baseURL,
@@ -50,14 +50,14 @@ public struct TokenRevoker: Sendable {
   }
 
   /// One for each lane, so that the connections of one client are not those of another.
-  private static func transport(_ settings: AppleLaneSettings) throws(TokenRevocationError) -> HTTPClient {
+  private static func transport(_ settings: AppleLaneSettings) throws(WorkerError) -> HTTPClient {
     do {
       return try HTTPClient(
         HTTPClient.Configuration(
           maxConcurrent: settings.lane.concurrency, maxWaiting: settings.lane.concurrency, caFile: settings.caFile,
           userAgent: "countersign-revocation-worker"))
     } catch {
-      throw TokenRevocationError("lane \(settings.lane.name): \(error)")
+      throw WorkerError(.invalidConfiguration, "lane \(settings.lane.name): \(error)")
     }
   }
 

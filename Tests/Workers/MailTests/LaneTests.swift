@@ -165,7 +165,7 @@ import Testing
     let path = temporaryPath("table")
     try Data(text.utf8).write(to: URL(filePath: path))
     defer { try? FileManager.default.removeItem(atPath: path) }
-    let error = #expect(throws: RelayMailError.self) { try ReplyTable(file: path) }
+    let error = #expect(throws: WorkerError.self) { try ReplyTable(file: path) }
     #expect(error?.message.contains(problem) == true, "\(error?.message ?? "")")
   }
 }

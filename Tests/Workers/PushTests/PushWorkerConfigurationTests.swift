@@ -236,7 +236,7 @@ import Testing
   @Test func aCertificateThatIsMissingShowsAtTheStart() throws {
     let (configuration, _) = try load(
       apps: #"{a: {push: {certificateFile: "none.pem", certificateKeyFile: "none.key"}}}"#)
-    let error = #expect(throws: PushVerificationError.self) { try APNsRoutes(configuration, clocks: .system) }
+    let error = #expect(throws: WorkerError.self) { try APNsRoutes(configuration, clocks: .system) }
     #expect(error?.message.contains("none.pem") == true)
   }
 

@@ -19,15 +19,15 @@ enum Sample {
   /// The files that are shipped with the worker.
   static let config = Repository.config
 
-  static func apnsTable() throws(WorkerSetupError) -> ProviderTable {
+  static func apnsTable() throws(WorkerError) -> ProviderTable {
     try ProviderTable(file: config + "/providers/apns.json5")
   }
 
-  static func recaptchaTable() throws(WorkerSetupError) -> ProviderTable {
+  static func recaptchaTable() throws(WorkerError) -> ProviderTable {
     try ProviderTable(file: config + "/providers/recaptcha.json5")
   }
 
-  static func googleOAuthTable() throws(WorkerSetupError) -> ProviderTable {
+  static func googleOAuthTable() throws(WorkerError) -> ProviderTable {
     try ProviderTable(file: config + "/providers/google-oauth.json5")
   }
 

@@ -93,7 +93,7 @@ struct ProviderTableTests {
     let path = FileManager.default.temporaryDirectory.path + "/table-\(UInt64.random(in: 0 ... .max)).json5"
     try Data(text.utf8).write(to: URL(filePath: path))
     defer { try? FileManager.default.removeItem(atPath: path) }
-    let error = #expect(throws: WorkerSetupError.self) { try ProviderTable(file: path) }
+    let error = #expect(throws: WorkerError.self) { try ProviderTable(file: path) }
     #expect(error?.message.contains(expected) == true, "\(error?.message ?? "")")
   }
 }

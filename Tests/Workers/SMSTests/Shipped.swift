@@ -14,7 +14,7 @@ enum Shipped {
     try SMSTemplates(directory: config + "/templates/sms", defaultLanguage: "en")
   }
 
-  static func table(_ provider: String) throws(WorkerSetupError) -> ProviderTable {
+  static func table(_ provider: String) throws(WorkerError) -> ProviderTable {
     try ProviderTables.read(provider, directory: config + "/providers")
   }
 }

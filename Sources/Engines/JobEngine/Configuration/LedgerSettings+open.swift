@@ -4,14 +4,14 @@ extension LedgerSettings {
   /// Opens the ledger, and makes its file if there is none.
   ///
   /// - Throws: `.ledgerUnavailable`, with what an operator has to mend.
-  public func open() async throws(WorkerSetupError) -> any Ledger {
+  public func open() async throws(WorkerError) -> any Ledger {
     switch kind {
     case .none: return NoLedger()
     case .sqlite:
       do {
         return try await SQLiteLedger.open(path: path, options: DatabaseOptions(synchronous: databaseMode))
       } catch {
-        throw WorkerSetupError(.ledgerUnavailable, "ledger.path: \(error.message)")
+        throw WorkerError(.ledgerUnavailable, "ledger.path: \(error.message)")
       }
     }
   }

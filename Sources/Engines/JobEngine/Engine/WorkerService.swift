@@ -25,7 +25,7 @@ public struct WorkerService<Handler: JobHandler>: Service {
     prefetch: Int? = nil, common: CommonConfiguration, context: ServiceContext, prefix: String = "",
     adjust: (inout JobWorkerOptions) -> Void = { _ in },
     finish: @escaping @Sendable () async -> Void = {}
-  ) async throws(WorkerSetupError) {
+  ) async throws(WorkerError) {
     let queue = queue ?? Handler.Body.type.name
     let prefetch = settings.bounded(prefetch ?? settings.prefetch(for: lanes), for: lanes)
     name = queue

@@ -1,28 +1,29 @@
 import CountersignEncoding
 public import FoundationEssentials
+import ServiceRuntime
 
-/// Reads the small data files that belong to a worker: templates, tables.
+/// Reads the small data files of a worker: templates, tables.
 public enum DataFile {
   /// Reads a whole file. Blocks, so it is called while the process starts.
   ///
   /// - Throws: `.unreadable` when the file cannot be read or is larger than `maxBytes`.
-  public static func read(_ path: String, maxBytes: Int) throws(WorkerSetupError) -> Data {
+  public static func read(_ path: String, maxBytes: Int) throws(WorkerError) -> Data {
     let data: Data
     do {
       data = try Data(contentsOf: URL(filePath: path))
     } catch {
-      throw WorkerSetupError(.unreadable, "cannot read \(path): check that it exists and that this user may read it")
+      throw WorkerError(.unreadable, "cannot read \(path): check that it exists and that this user may read it")
     }
     guard data.count <= maxBytes else {
-      throw WorkerSetupError(.unreadable, "\(path) is larger than \(maxBytes) bytes")
+      throw WorkerError(.unreadable, "\(path) is larger than \(maxBytes) bytes")
     }
     return data
   }
 }
 
-/// Says in one line what a decoder found wrong, without the value that it found.
+/// Description of a decoding error in one line, without the value that was found.
 public enum DecodingText {
-  /// - Parameter error: What the decoder threw.
+  /// - Parameter error: error of the decoder.
   public static func describe(_ error: any Error) -> String {
     if let refusal = error as? JSONRefusal { return refusal.description }
     if let unknown = error as? UnknownKey {
@@ -44,7 +45,7 @@ public enum DecodingText {
   /// `rules[3].class`.
   private static func path(_ keys: [any CodingKey]) -> String {
     keys.reduce(into: "") { path, key in
-      // The key of an object may be a number too; that of an array says so.
+      // The key of an object may be a number too; only an array's index has another text than its number.
       if let index = key.intValue, key.stringValue != "\(index)" {
         path += "[\(index)]"
         return
@@ -52,4 +53,43 @@ public enum DecodingText {
       path += (path.isEmpty ? "" : ".") + key.stringValue
     }
   }
+}
+
+/// A part of a data file with a closed list of keys.
+public protocol KeyedPart: Decodable {
+  /// Keys that are read.
+  static var keys: [String] { get }
+}
+
+/// A part of a data file in which an unknown key is an error: a misspelled one would silently take no effect.
+public struct Strict<Part: KeyedPart>: Decodable {
+  /// Content.
+  public let part: Part
+
+  /// - Throws: ``UnknownKey`` for a key the part does not know, and errors of the part itself.
+  public init(from decoder: any Decoder) throws {
+    for key in try decoder.container(keyedBy: AnyKey.self).allKeys where !Part.keys.contains(key.stringValue) {
+      throw UnknownKey(path: decoder.codingPath + [key], nearest: NearestName.of(key.stringValue, among: Part.keys))
+    }
+    part = try Part(from: decoder)
+  }
+
+  private struct AnyKey: CodingKey {
+    let stringValue: String
+    var intValue: Int? { nil }
+
+    init(stringValue: String) { self.stringValue = stringValue }
+
+    init?(intValue: Int) { nil }
+  }
+}
+
+extension Strict: Sendable where Part: Sendable {}
+
+/// An unknown key of a data file.
+public struct UnknownKey: Error {
+  /// Place of the key.
+  public let path: [any CodingKey]
+  /// Likely intended key, if one is near enough.
+  public let nearest: String?
 }

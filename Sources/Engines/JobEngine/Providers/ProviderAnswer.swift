@@ -21,17 +21,6 @@ public struct ProviderAnswer: Sendable, Hashable {
   ///
   /// - Parameter table: The provider's table.
   public func classification(_ table: ProviderTable) -> Classification {
-    let (rule, isOfCode) = table.rule(code: code, status: status)
-    let reason = Reason(rule.reason, rule.detail, providerCode: code ?? "HTTP \(status)")
-    // A 503 that says when to come back was not processed (RFC 9110, 15.6.4); one that does not may be a gateway's, which
-    // lost the answer.
-    if status == 503, retryAfter != nil, !isOfCode { return .retry(reason, after: retryAfter) }
-    switch rule.class {
-    case .refused: return .refused(reason)
-    case .otherLane: return .otherLane(reason)
-    case .retry: return .retry(reason, after: retryAfter)
-    case .unknown: return .unknown(reason)
-    case .laneDown: return .laneDown(reason)
-    }
+    table.classification(status: status, code: code, retryAfter: retryAfter)
   }
 }

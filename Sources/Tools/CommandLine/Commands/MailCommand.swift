@@ -1,6 +1,7 @@
 internal import CountersignMessages
 internal import CountersignTelemetry
 internal import FoundationEssentials
+internal import JobEngine
 internal import Mail
 internal import ServiceRuntime
 
@@ -42,7 +43,7 @@ struct MailCommand {
       result = try MailRelay.preview(
         job(arguments), messageID: arguments.value("id") ?? MessageID.make(), date: clock.now(),
         backend.mailConfiguration(file: arguments.value("worker-config")))
-    } catch let error as RelayMailError {
+    } catch let error as WorkerError {
       throw OperationsError(.configuration, error.description)
     }
     guard case .success(let mail) = result else {
@@ -108,7 +109,7 @@ extension MailCommand {
 extension MailCommand {
   private func list(_ arguments: CommandArguments) async throws -> CommandOutput {
     let limit = try arguments.integer("limit", in: 1...Self.maxListed) ?? 50
-    let entries = try await withList(arguments) { (list) throws(RelayMailError) in try await list.entries(limit: limit)
+    let entries = try await withList(arguments) { (list) throws(WorkerError) in try await list.entries(limit: limit)
     }
     let rows = entries.map { [$0.since.rfc3339, $0.address, $0.reason, $0.providerCode ?? "", $0.jobID] }
     let json = entries.map { entry in
@@ -136,20 +137,20 @@ extension MailCommand {
     guard let address = MailAddress(try arguments.operand("ADDRESS")) else {
       throw OperationsError(.usage, "ADDRESS must be an address such as name@example.com")
     }
-    let wasListed = try await withList(arguments) { (list) throws(RelayMailError) in try await list.lift(address) }
+    let wasListed = try await withList(arguments) { (list) throws(WorkerError) in try await list.lift(address) }
     return CommandOutput(
       text: wasListed ? "lifted: mail is sent to it again" : "it is not on the list",
       json: .object(["lifted": .bool(wasListed)]), exitCode: wasListed ? .success : .failure)
   }
 
   private func withList<T: Sendable>(
-    _ arguments: CommandArguments, _ body: (SuppressionList) async throws(RelayMailError) -> T
+    _ arguments: CommandArguments, _ body: (SuppressionList) async throws(WorkerError) -> T
   ) async throws -> T {
     let path = try backend.mailConfiguration(file: arguments.value("worker-config")).suppressionsPath
-    let result: Result<T, RelayMailError>
-    do throws(RelayMailError) {
+    let result: Result<T, WorkerError>
+    do throws(WorkerError) {
       let list = try await SuppressionList.open(path: path)
-      do throws(RelayMailError) { result = .success(try await body(list)) } catch { result = .failure(error) }
+      do throws(WorkerError) { result = .success(try await body(list)) } catch { result = .failure(error) }
       await list.close()
     } catch {
       result = .failure(error)

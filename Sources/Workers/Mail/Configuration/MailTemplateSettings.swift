@@ -1,3 +1,4 @@
+import JobEngine
 import ServiceRuntime
 
 /// The section `templates`.

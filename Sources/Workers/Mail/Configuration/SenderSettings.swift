@@ -1,6 +1,7 @@
 import CountersignCryptography
 public import CountersignTelemetry
 public import DKIM
+public import JobEngine
 import ServiceRuntime
 
 /// One entry of `senders`.
@@ -89,7 +90,7 @@ public struct SenderSettings: Sendable {
   /// The sender with its keys.
   ///
   /// - Throws: which key cannot sign.
-  public func sender(signer: DKIMSigner) throws(RelayMailError) -> Sender {
+  public func sender(signer: DKIMSigner) throws(WorkerError) -> Sender {
     var keys: [DKIMKey] = []
     for key in self.keys {
       do {
@@ -97,11 +98,11 @@ public struct SenderSettings: Sendable {
         let pem = try RSAKeyFile.traditionalPEM(Array(key.pem.reveal().utf8)) ?? key.pem.reveal()
         keys.append(try DKIMKey(domain: key.domain, selector: key.selector, pem: pem, signer: signer))
       } catch {
-        throw RelayMailError(
+        throw WorkerError(
           .invalidConfiguration, "senders: keyFile of \(key.selector)._domainkey.\(key.domain): \(error)")
       }
     }
-    guard let from else { throw RelayMailError(.invalidConfiguration, "senders: from is no address") }
+    guard let from else { throw WorkerError(.invalidConfiguration, "senders: from is no address") }
     return Sender(from: from, name: name, envelope: envelope, replyTo: replyTo, keys: keys)
   }
 

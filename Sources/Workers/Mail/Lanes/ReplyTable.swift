@@ -20,32 +20,32 @@ struct ReplyTable: Sendable {
   }
 
   /// Reads a table from a JSON5 file.
-  init(file path: String) throws(RelayMailError) {
+  init(file path: String) throws(WorkerError) {
     let data: Data
     do { data = try DataFile.read(path, maxBytes: Self.maxFileBytes) } catch {
-      throw RelayMailError(.invalidTable, error.message)
+      throw WorkerError(.invalidTable, error.message)
     }
     do {
       let file = try JSONReader(maxBytes: Self.maxFileBytes, syntax: .json5).decode(Strict<File>.self, from: data).part
       rules = file.rules.map(\.part)
       receivers = Set(file.receivers)
     } catch {
-      throw RelayMailError(.invalidTable, "\(path): \(DecodingText.describe(error))")
+      throw WorkerError(.invalidTable, "\(path): \(DecodingText.describe(error))")
     }
     guard !rules.isEmpty else {
-      throw RelayMailError(
+      throw WorkerError(
         .invalidTable, "\(path): rules is empty: the table that is shipped shows what belongs there")
     }
     guard !receivers.isEmpty else {
-      throw RelayMailError(
+      throw WorkerError(
         .invalidTable, "\(path): receivers is empty: the table that is shipped shows what belongs there")
     }
     if let wrong = receivers.first(where: { !MailAddress.isDomain($0) || $0 != $0.lowercased() }) {
-      throw RelayMailError(.invalidTable, "\(path): receivers must be domains in lower case, and \(wrong) is none")
+      throw WorkerError(.invalidTable, "\(path): receivers must be domains in lower case, and \(wrong) is none")
     }
     for (index, rule) in rules.enumerated() {
       if let problem = Self.problem(rule) {
-        throw RelayMailError(.invalidTable, "\(path): rules[\(index)].\(problem)")
+        throw WorkerError(.invalidTable, "\(path): rules[\(index)].\(problem)")
       }
     }
   }

@@ -1,4 +1,5 @@
 import CountersignTelemetry
+public import JobEngine
 import SQLite
 
 /// The addresses that nothing is sent to: an SQLite file that the mail-workers of a host share with the command line.
@@ -22,16 +23,16 @@ public struct SuppressionList: Sendable {
   /// Opens the list, and makes its file if there is none.
   ///
   /// - Throws: `.storeUnavailable`, with what an operator has to mend.
-  public static func open(path: String) async throws(RelayMailError) -> SuppressionList {
+  public static func open(path: String) async throws(WorkerError) -> SuppressionList {
     do {
       return SuppressionList(database: try await Database.open(path: path, migrations: migrations))
     } catch {
-      throw RelayMailError(.storeUnavailable, "suppressions.path: \(error)")
+      throw WorkerError(.storeUnavailable, "suppressions.path: \(error)")
     }
   }
 
   /// The entry of an address, if it has one.
-  public func entry(for address: MailAddress) async throws(RelayMailError) -> Suppression? {
+  public func entry(for address: MailAddress) async throws(WorkerError) -> Suppression? {
     let key = address.key
     return try await read { session throws(DatabaseError) in
       try session.first("SELECT \(Self.columns) FROM suppression WHERE address = ?", [.text(key)], Self.suppression)
@@ -39,7 +40,7 @@ public struct SuppressionList: Sendable {
   }
 
   /// Adds an entry; one that is there stays.
-  public func add(_ entry: Suppression) async throws(RelayMailError) {
+  public func add(_ entry: Suppression) async throws(WorkerError) {
     try await write { session throws(DatabaseError) in
       _ = try session.execute(
         "INSERT INTO suppression (\(Self.columns)) VALUES (?, ?, ?, ?, ?) ON CONFLICT (address) DO NOTHING",
@@ -53,7 +54,7 @@ public struct SuppressionList: Sendable {
   /// The entries, the latest first.
   ///
   /// - Parameter limit: How many at most.
-  public func entries(limit: Int) async throws(RelayMailError) -> [Suppression] {
+  public func entries(limit: Int) async throws(WorkerError) -> [Suppression] {
     try await read { session throws(DatabaseError) in
       try session.query(
         "SELECT \(Self.columns) FROM suppression ORDER BY since DESC LIMIT ?", [Value(limit)], Self.suppression)
@@ -63,7 +64,7 @@ public struct SuppressionList: Sendable {
   /// Takes an address off the list.
   ///
   /// - Returns: Whether it was on it.
-  public func lift(_ address: MailAddress) async throws(RelayMailError) -> Bool {
+  public func lift(_ address: MailAddress) async throws(WorkerError) -> Bool {
     let key = address.key
     return try await write { session throws(DatabaseError) in
       try session.execute("DELETE FROM suppression WHERE address = ?", [.text(key)]) > 0
@@ -83,21 +84,21 @@ public struct SuppressionList: Sendable {
 
   private func read<T: Sendable>(
     _ body: @escaping @Sendable (Session) throws(DatabaseError) -> T
-  ) async throws(RelayMailError) -> T {
+  ) async throws(WorkerError) -> T {
     do {
       return try await database.read(body)
     } catch {
-      throw RelayMailError(.storeUnavailable, "the suppression list cannot be read: \(error)")
+      throw WorkerError(.storeUnavailable, "the suppression list cannot be read: \(error)")
     }
   }
 
   private func write<T: Sendable>(
     _ body: @escaping @Sendable (Session) throws(DatabaseError) -> T
-  ) async throws(RelayMailError) -> T {
+  ) async throws(WorkerError) -> T {
     do {
       return try await database.write(body)
     } catch {
-      throw RelayMailError(.storeUnavailable, "the suppression list cannot be written: \(error)")
+      throw WorkerError(.storeUnavailable, "the suppression list cannot be written: \(error)")
     }
   }
 }

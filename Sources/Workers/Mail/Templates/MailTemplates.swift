@@ -1,6 +1,6 @@
 import CountersignEncoding
 import FoundationEssentials
-import JobEngine
+public import JobEngine
 
 /// The texts of mail, by template name and language.
 ///
@@ -23,7 +23,7 @@ public struct MailTemplates: Sendable {
   /// Reads every `<language>.json` of a directory, and `layout.html`. Blocks, so it is called while the process starts.
   ///
   /// - Throws: what is wrong with which file.
-  public init(directory: String, defaultLanguage: String) throws(RelayMailError) {
+  public init(directory: String, defaultLanguage: String) throws(WorkerError) {
     layout = try Self.layout(directory + "/layout.html")
     var languages: [String: Language] = [:]
     for name in try Self.fileNames(in: directory) {
@@ -31,17 +31,17 @@ public struct MailTemplates: Sendable {
       let language = Language(tag: file.language, templates: try Self.parse(file))
       for tag in [file.language] + (file.aliases ?? []) {
         guard let key = LanguageLookup.chain(tag).first else {
-          throw RelayMailError(.invalidTemplate, "\(name): '\(tag)' is no language tag (BCP 47)")
+          throw WorkerError(.invalidTemplate, "\(name): '\(tag)' is no language tag (BCP 47)")
         }
         guard languages.updateValue(language, forKey: key) == nil else {
-          throw RelayMailError(.invalidTemplate, "\(name): another file already serves '\(tag)'")
+          throw WorkerError(.invalidTemplate, "\(name): another file already serves '\(tag)'")
         }
       }
     }
     self.defaultLanguage = LanguageLookup.chain(defaultLanguage).first ?? defaultLanguage
     self.languages = languages
     guard languages[self.defaultLanguage] != nil else {
-      throw RelayMailError(
+      throw WorkerError(
         .invalidTemplate, "\(directory): no file serves templates.defaultLanguage, '\(defaultLanguage)'")
     }
   }
@@ -100,55 +100,55 @@ public struct MailTemplates: Sendable {
 }
 
 extension MailTemplates {
-  private static func fileNames(in directory: String) throws(RelayMailError) -> [String] {
+  private static func fileNames(in directory: String) throws(WorkerError) -> [String] {
     do {
       return try FileManager.default.contentsOfDirectory(atPath: directory).filter { $0.hasSuffix(".json") }.sorted()
     } catch {
-      throw RelayMailError(.invalidTemplate, "cannot read the directory \(directory): set templates.directory")
+      throw WorkerError(.invalidTemplate, "cannot read the directory \(directory): set templates.directory")
     }
   }
 
-  private static func data(_ path: String) throws(RelayMailError) -> Data {
+  private static func data(_ path: String) throws(WorkerError) -> Data {
     do {
       return try DataFile.read(path, maxBytes: maxFileBytes)
     } catch {
-      throw RelayMailError(.invalidTemplate, error.message)
+      throw WorkerError(.invalidTemplate, error.message)
     }
   }
 
-  private static func layout(_ path: String) throws(RelayMailError) -> HTMLLayout {
+  private static func layout(_ path: String) throws(WorkerError) -> HTMLLayout {
     do {
       return try HTMLLayout(String(decoding: try data(path), as: UTF8.self))
     } catch let error as TemplateText.Problem {
-      throw RelayMailError(.invalidTemplate, "\(path) \(error.message)")
-    } catch let error as RelayMailError {
+      throw WorkerError(.invalidTemplate, "\(path) \(error.message)")
+    } catch let error as WorkerError {
       throw error
     } catch {
-      throw RelayMailError(.invalidTemplate, "\(path) cannot be read")
+      throw WorkerError(.invalidTemplate, "\(path) cannot be read")
     }
   }
 
-  private static func read(_ path: String, _ name: String) throws(RelayMailError) -> MailTemplateFile {
+  private static func read(_ path: String, _ name: String) throws(WorkerError) -> MailTemplateFile {
     let data = try data(path)
     let file: MailTemplateFile
     do {
       file = try JSONReader(maxBytes: maxFileBytes).decode(MailTemplateFile.self, from: data)
     } catch {
-      throw RelayMailError(.invalidTemplate, "\(path): \(DecodingText.describe(error))")
+      throw WorkerError(.invalidTemplate, "\(path): \(DecodingText.describe(error))")
     }
     guard name == file.language + ".json" else {
-      throw RelayMailError(.invalidTemplate, "\(path): language is '\(file.language)', the file's name says otherwise")
+      throw WorkerError(.invalidTemplate, "\(path): language is '\(file.language)', the file's name says otherwise")
     }
     return file
   }
 
-  private static func parse(_ file: MailTemplateFile) throws(RelayMailError) -> [String: MailTemplate] {
+  private static func parse(_ file: MailTemplateFile) throws(WorkerError) -> [String: MailTemplate] {
     var templates: [String: MailTemplate] = [:]
     for (name, template) in file.templates {
       do {
         templates[name] = try MailTemplate(template, isRightToLeft: file.direction == .rtl)
       } catch {
-        throw RelayMailError(.invalidTemplate, "\(file.language).json: templates.\(name).\(error.message)")
+        throw WorkerError(.invalidTemplate, "\(file.language).json: templates.\(name).\(error.message)")
       }
     }
     return templates

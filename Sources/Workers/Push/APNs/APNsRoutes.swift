@@ -32,7 +32,7 @@ struct APNsRoutes: Sendable {
   }
 
   /// - Throws: when a file of certificates cannot be used.
-  init(_ configuration: PushWorkerConfiguration, clocks: Clocks) throws(PushVerificationError) {
+  init(_ configuration: PushWorkerConfiguration, clocks: Clocks) throws(WorkerError) {
     var known: [Identity: [APNsEnvironment: String]] = [:]
     let identities = configuration.apps.compactMap { $0.push.flatMap { Identity($0.credential) } }
     let isOnly = Set(identities).count == 1
@@ -57,7 +57,7 @@ struct APNsRoutes: Sendable {
   /// Adds the lanes of a credential, and says what they are called.
   private mutating func addLanes(
     _ configuration: PushWorkerConfiguration, _ settings: CredentialSettings, suffix: String, _ clocks: Clocks
-  ) throws(PushVerificationError) -> [APNsEnvironment: String] {
+  ) throws(WorkerError) -> [APNsEnvironment: String] {
     let credential = credential(settings, life: configuration.tokenLife)
     var names: [APNsEnvironment: String] = [:]
     for entry in configuration.lanes {
@@ -104,11 +104,11 @@ struct APNsRoutes: Sendable {
   /// Connections are made when they are needed; what is wrong with their files is to show at the start.
   private static func checkFiles(
     _ lane: LaneSettings, _ settings: CredentialSettings
-  ) throws(PushVerificationError) {
+  ) throws(WorkerError) {
     do {
       _ = try HTTPClient(transport(lane, settings))
     } catch {
-      throw PushVerificationError(.invalidConfiguration, "lane \(lane.lane.name): \(error)")
+      throw WorkerError(.invalidConfiguration, "lane \(lane.lane.name): \(error)")
     }
   }
 }

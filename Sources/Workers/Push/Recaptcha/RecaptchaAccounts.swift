@@ -22,7 +22,7 @@ struct RecaptchaAccounts: Sendable {
   }
 
   /// - Throws: when a file of certificates cannot be used.
-  init(_ configuration: PushWorkerConfiguration, clocks: Clocks, log: Logger) throws(PushVerificationError) {
+  init(_ configuration: PushWorkerConfiguration, clocks: Clocks, log: Logger) throws(WorkerError) {
     for app in configuration.apps { apps[app.bundleID] = app.recaptcha }
     for entry in configuration.lanes {
       guard case .recaptcha(let settings) = entry.provider else { continue }
@@ -49,7 +49,7 @@ struct RecaptchaAccounts: Sendable {
   private mutating func lane(
     _ credential: GoogleCredential, _ entry: LaneSettings, _ table: ProviderTable, _ clocks: Clocks,
     _ log: Logger
-  ) throws(PushVerificationError) -> EnterpriseLane.Credential {
+  ) throws(WorkerError) -> EnterpriseLane.Credential {
     switch credential {
     case .apiKey(let key): return .apiKey(key)
     case .serviceAccount(let account, let tokenURL):
@@ -68,7 +68,7 @@ struct RecaptchaAccounts: Sendable {
 
   static func transport(
     _ lane: LaneSettings, concurrency: Int? = nil
-  ) throws(PushVerificationError) -> HTTPClient {
+  ) throws(WorkerError) -> HTTPClient {
     let concurrency = concurrency ?? lane.lane.concurrency
     do {
       return try HTTPClient(
@@ -76,7 +76,7 @@ struct RecaptchaAccounts: Sendable {
           maxConcurrent: concurrency, maxWaiting: concurrency, caFile: lane.caFile,
           userAgent: "countersign-push-worker"))
     } catch {
-      throw PushVerificationError(.invalidConfiguration, "lane \(lane.lane.name): \(error)")
+      throw WorkerError(.invalidConfiguration, "lane \(lane.lane.name): \(error)")
     }
   }
 }

@@ -37,7 +37,7 @@ struct ProviderTables: Sendable {
   }
 
   /// One provider's table.
-  static func read(_ name: String, directory: String) throws(WorkerSetupError) -> ProviderTable {
+  static func read(_ name: String, directory: String) throws(WorkerError) -> ProviderTable {
     try ProviderTable(file: "\(directory)/\(name).json5", sections: sections[name] ?? [])
   }
 }

@@ -18,7 +18,7 @@ public struct ReceiptForwarder: Service, ReceiptSink {
   /// - Throws: what an operator has to mend: the ledger's file.
   public init?(
     for configuration: SMSWorkerConfiguration, _ context: ServiceContext
-  ) async throws(WorkerSetupError) {
+  ) async throws(WorkerError) {
     guard !configuration.lanesMatchedByReference.isEmpty else { return nil }
     let log = ThrottledLog(context.log, clock: context.clocks.monotonic)
     origins = ReceiptOrigins(ledger: try await configuration.worker.ledger.open(), log: log)

@@ -34,7 +34,7 @@ public struct Transliteration: Sendable, Hashable {
       let reader = JSONReader(maxBytes: Self.maxFileBytes, syntax: .json5)
       let data = try DataFile.read(file, maxBytes: Self.maxFileBytes)
       try self.init(reader.decode([String: String].self, from: data))
-    } catch let error as WorkerSetupError {
+    } catch let error as WorkerError {
       throw SMSDispatchError(.unreadable, error.message)
     } catch let error as SMSDispatchError {
       throw SMSDispatchError(error.code, "\(file): \(error.message)")
