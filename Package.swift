@@ -58,17 +58,18 @@ let systemLibraries: [Target] = [
 // Every module that `CountersignClient` needs carries the prefix: module names are unique in a package graph.
 
 let base: [Target] = [
+  library("CountersignConcurrency", at: "Base/Concurrency"),
   library("CountersignEncoding", at: "Base/Encoding"),
   library("CountersignTelemetry", at: "Base/Telemetry"),
   library("CountersignCryptography", at: "Base/Cryptography", ["CountersignCOpenSSL", "CountersignEncoding"]),
 ]
 
 let transport: [Target] = [
-  library("CountersignAMQP", at: "Transport/AMQP", ["CountersignCRabbitMQ"]),
-  library("HTTPClient", at: "Transport/HTTPClient", ["CCurl"]),
+  library("CountersignAMQP", at: "Transport/AMQP", ["CountersignCRabbitMQ", "CountersignConcurrency"]),
+  library("HTTPClient", at: "Transport/HTTPClient", ["CCurl", "CountersignConcurrency"]),
   library("HTTPServer", at: "Transport/HTTPServer", ["CMicroHTTPD"]),
-  library("SMPP", at: "Transport/SMPP", ["CSMPP34"]),
-  library("SQLite", at: "Transport/SQLite", ["CSQLite"]),
+  library("SMPP", at: "Transport/SMPP", ["CSMPP34", "CountersignConcurrency"]),
+  library("SQLite", at: "Transport/SQLite", ["CSQLite", "CountersignConcurrency"]),
   library("DNS", at: "Transport/DNS", ["CCares"]),
   library("DKIM", at: "Transport/DKIM", ["COpenDKIM"]),
   library("PhoneNumbers", at: "Transport/PhoneNumbers", ["CPhoneNumber"]),
@@ -175,11 +176,12 @@ let testTargets: [Target] = [
   // Shared by the tests of several libraries.
   .target(name: "TestSupport", path: "Tests/Support", swiftSettings: swiftSettings),
 
+  tests("CountersignConcurrency", at: "Base/Concurrency"),
   tests("CountersignEncoding", at: "Base/Encoding"),
   tests("CountersignTelemetry", at: "Base/Telemetry"),
   tests("CountersignCryptography", at: "Base/Cryptography"),
 
-  tests("CountersignAMQP", at: "Transport/AMQP"),
+  tests("CountersignAMQP", at: "Transport/AMQP", ["CountersignConcurrency"]),
   // Needs a broker: COUNTERSIGN_TEST_AMQP_URL and COUNTERSIGN_TEST_BROKER_CTL.
   tests("CountersignAMQP", at: "Transport/AMQPIntegration"),
   tests("HTTPClient", at: "Transport/HTTPClient", ["CCurl", "HTTPServer"]),

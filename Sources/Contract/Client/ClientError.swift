@@ -71,7 +71,7 @@ extension ClientError {
     case .notFound:
       return ClientError(.unroutable, "nothing on the broker takes \(routingKey): run countersign topology apply")
     case .nacked: return ClientError(.brokerBusy, "the broker takes no more \(routingKey) for now")
-    case .closed, .cancelled: return ClientError(.closed, error.message)
+    case .closed, .canceled: return ClientError(.closed, error.message)
     default: return ClientError(.broker(error), error.description)
     }
   }

@@ -7,7 +7,7 @@ public struct AMQPError: Error, Sendable, Hashable, CustomStringConvertible {
     private enum Base: String {
       case invalidURL, connectFailed, authenticationRefused, accessRefused, notFound, preconditionFailed
       case resourceLocked, tlsFailed, timedOut, connectionLost, closed, blocked, protocolViolation, tooLarge
-      case cancelled, nacked, consumerCancelled, consumerStalled, unwanted
+      case canceled, nacked, consumerCanceled, consumerStalled, unwanted
     }
 
     private let base: Base
@@ -41,12 +41,12 @@ public struct AMQPError: Error, Sendable, Hashable, CustomStringConvertible {
     public static let protocolViolation = Code(.protocolViolation)
     /// A message, a header table or a short string is longer than its limit.
     public static let tooLarge = Code(.tooLarge)
-    /// The task that waited was cancelled.
-    public static let cancelled = Code(.cancelled)
+    /// The task that waited was canceled.
+    public static let canceled = Code(.canceled)
     /// The broker did not take the message, e.g. because the queue is full.
     public static let nacked = Code(.nacked)
-    /// The broker cancelled the consumer, e.g. because the queue was deleted.
-    public static let consumerCancelled = Code(.consumerCancelled)
+    /// The broker canceled the consumer, e.g. because the queue was deleted.
+    public static let consumerCanceled = Code(.consumerCanceled)
     /// The queue had messages, and the consumer got none.
     public static let consumerStalled = Code(.consumerStalled)
 
@@ -74,7 +74,7 @@ public struct AMQPError: Error, Sendable, Hashable, CustomStringConvertible {
   /// Whether the same call may succeed later without anything being changed here.
   public var isRetriable: Bool {
     switch code {
-    case .connectFailed, .timedOut, .connectionLost, .blocked, .nacked, .resourceLocked, .consumerCancelled,
+    case .connectFailed, .timedOut, .connectionLost, .blocked, .nacked, .resourceLocked, .consumerCanceled,
       .consumerStalled, .notFound:
       true
     default: false

@@ -1,4 +1,5 @@
-internal import Dispatch
+import CountersignConcurrency
+import Dispatch
 
 /// A connection for tools: declares the topology, looks into queues, moves messages by hand.
 ///
@@ -8,7 +9,7 @@ public actor AdminConnection {
   /// How often heartbeats are serviced between calls; they are at least 1 s apart.
   private static let heartbeatInterval: DispatchTimeInterval = .milliseconds(250)
 
-  private nonisolated let executor: QueueExecutor
+  private nonisolated let executor: SerialQueueExecutor
   private let options: ConnectionOptions
   private var link: Link?
   private var failure: AMQPError?
@@ -20,7 +21,7 @@ public actor AdminConnection {
   public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
   private init(options: ConnectionOptions) {
-    executor = QueueExecutor(label: "amqp.\(options.name)")
+    executor = SerialQueueExecutor(label: "amqp.\(options.name)")
     self.options = options
   }
 
@@ -213,7 +214,7 @@ public actor AdminConnection {
       case .confirm(let tag, let multiple, let isAck) where tag == published || (multiple && tag > published):
         return returned ?? (isAck ? .confirmed : .nacked)
       case .blocked(let reason): throw AMQPError(.blocked, "the broker takes no messages now: \(reason)")
-      case .confirm, .consumerCancelled, .unblocked, .reply: break
+      case .confirm, .consumerCanceled, .unblocked, .reply: break
       }
     }
   }

@@ -10,8 +10,8 @@ public enum ConnectionEvent: Sendable, Hashable, CustomStringConvertible {
   case blocked(reason: String)
   /// The broker reads again.
   case unblocked
-  /// The broker cancelled the consumer of `queue`.
-  case consumerCancelled(queue: String)
+  /// The broker canceled the consumer of `queue`.
+  case consumerCanceled(queue: String)
   /// `queue` has messages and free consumers, and delivers none: the connection is built anew.
   case consumerStalled(queue: String)
   /// A publication made the broker close the connection each time it was sent, at the end alone: it was returned to its publisher.
@@ -26,7 +26,7 @@ public enum ConnectionEvent: Sendable, Hashable, CustomStringConvertible {
     case .channelReopened(let error): "channel closed by the broker (\(error)) and opened again"
     case .blocked(let reason): "blocked by the broker (\(reason))"
     case .unblocked: "unblocked by the broker"
-    case .consumerCancelled(let queue): "the broker cancelled the consumer of queue '\(queue)'"
+    case .consumerCanceled(let queue): "the broker canceled the consumer of queue '\(queue)'"
     case .consumerStalled(let queue): "queue '\(queue)' has messages but delivers none"
     case .publicationGivenUp(let error): "gave up a publication that makes the broker close the connection (\(error))"
     case .stopped: "stopped"

@@ -1,3 +1,5 @@
+import CountersignConcurrency
+
 /// Consumes one queue on a connection of its own, which it keeps up until it is closed.
 ///
 /// What was not acknowledged when a connection is lost is delivered again on the next one; tags of the lost one do
@@ -46,7 +48,7 @@ public final class Consumer: Sendable {
 
   /// Waits for deliveries and takes all that have arrived, `prefetch` at most. For one task.
   ///
-  /// - Returns: `nil` when no more follow, or when the task is cancelled.
+  /// - Returns: `nil` when no more follow, or when the task is canceled.
   public func next() async -> [Delivery]? { await inbox.next() }
 
   /// Acknowledges a delivery. Returns at once; acknowledgements go out together, as `gathering` says, or a third of a second

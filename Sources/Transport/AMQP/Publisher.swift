@@ -1,3 +1,5 @@
+import CountersignConcurrency
+
 /// Publishes with confirms on a connection of its own, which it keeps up until it is stopped.
 ///
 /// Nothing that was handed in is lost with a connection: what was not confirmed is published again, under the same
@@ -22,7 +24,7 @@ public final class Publisher: Sendable {
   ) {
     precondition(maxOutstanding > 0 && maxOutstandingBytes > 0, "limits must be positive")
     self.options = options
-    let inbox = Inbox<PublishTicket>(of: "publisher", wakeCount: gathering.count)
+    let inbox = Inbox<PublishTicket>(wakeCount: gathering.count, isStale: \.isDecided)
     self.inbox = inbox
     connection = ConnectionActor(
       endpoint: endpoint, options: options,
@@ -40,7 +42,7 @@ public final class Publisher: Sendable {
   /// Callers need not be connected: the message waits for the connection.
   ///
   /// - Parameter timeout: how long to wait; for ever when `nil`. The message may arrive all the same.
-  /// - Throws: `closed`, `timedOut`, `tooLarge`, or `cancelled` when the task is cancelled.
+  /// - Throws: `closed`, `timedOut`, `tooLarge`, or `canceled` when the task is canceled.
   public func publish(_ publication: Publication, timeout: Duration? = nil) async throws(AMQPError) -> PublishOutcome {
     try await publish([publication], timeout: timeout)[0]
   }
@@ -59,7 +61,11 @@ public final class Publisher: Sendable {
     guard !batch.isEmpty else { return [] }
     for publication in batch { try MessageLimits.check(publication, maxBodyBytes: options.maxBodyBytes) }
     let ticket = PublishTicket(batch, isWanted: isWanted)
-    if try inbox.add(ticket) { connection.wake() }
+    switch inbox.add(ticket) {
+    case .wake: connection.wake()
+    case .awake: break
+    case .closed: throw AMQPError(.closed, "the publisher was stopped")
+    }
     guard let timeout else { return try await ticket.wait() }
     let deadline = Deadlines.shared.add(.now + timeout) { [weak ticket] in
       ticket?.fail(AMQPError(.timedOut, "the broker did not confirm within \(timeout)"))

@@ -1,3 +1,5 @@
+import CountersignConcurrency
+
 /// Sends requests and waits for their replies, on a connection of its own, which it keeps up until it is stopped.
 ///
 /// A request whose reply was lost with a connection is sent again on the next one, under the same message ID, as long
@@ -19,7 +21,7 @@ public final class RequestClient: Sendable {
   ) {
     precondition(maxOutstanding > 0, "maxOutstanding must be positive")
     self.options = options
-    let inbox = Inbox<RequestTicket>(of: "request client")
+    let inbox = Inbox<RequestTicket>(isStale: \.isDecided)
     self.inbox = inbox
     connection = ConnectionActor(
       endpoint: endpoint, options: options,
@@ -36,7 +38,7 @@ public final class RequestClient: Sendable {
   ///     receiver tells a request that is sent again by it.
   ///   - timeout: how long to wait, for the connection included. The request may be carried out all the same.
   /// - Throws: `notFound` when no queue takes the request, `nacked` when one refused it, `timedOut`, `closed`,
-  ///   `tooLarge`, `preconditionFailed` when the correlation ID is in use, `cancelled` with the task.
+  ///   `tooLarge`, `preconditionFailed` when the correlation ID is in use, `canceled` with the task.
   public func request(
     _ message: Message, exchange: String, routingKey: String, timeout: Duration
   ) async throws(AMQPError) -> Message {
@@ -47,7 +49,11 @@ public final class RequestClient: Sendable {
     let publication = Publication(message: message, exchange: exchange, routingKey: routingKey)
     try MessageLimits.check(publication, maxBodyBytes: options.maxBodyBytes)
     let ticket = RequestTicket(publication, correlationID: correlationID)
-    if try inbox.add(ticket) { connection.wake() }
+    switch inbox.add(ticket) {
+    case .wake: connection.wake()
+    case .awake: break
+    case .closed: throw AMQPError(.closed, "the request client was stopped")
+    }
     let deadline = Deadlines.shared.add(.now + timeout) { [weak ticket] in
       ticket?.fail(AMQPError(.timedOut, "no reply within \(timeout)"))
     }

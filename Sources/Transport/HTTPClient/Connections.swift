@@ -40,7 +40,7 @@ final class Connections {
     opening -= 1
     switch kind {
     case .resolve, .connect, .tls, .timedOut: failures += 1
-    case .invalidRequest, .overloaded, .send, .receive, .tooLarge, .cancelled, .http2, .closed, .other, nil: break
+    case .invalidRequest, .overloaded, .send, .receive, .tooLarge, .canceled, .http2, .closed, .other, nil: break
     }
   }
 

@@ -1,4 +1,5 @@
 import CCurl
+import CountersignConcurrency
 import Dispatch
 import Glibc
 
@@ -15,7 +16,7 @@ actor CurlLoop {
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
   private let configuration: HTTPClient.Configuration
-  private let inbox: Inbox
+  private let inbox: RequestInbox
   private let events: MultiEvents
   private let connections = Connections()
   private let multi: UnsafeMutableRawPointer
@@ -24,7 +25,8 @@ actor CurlLoop {
   /// When the timer fires, in nanoseconds of the monotonic clock.
   private var armed: UInt64?
   private var nextSweep: UInt64?
-  private var waiting = WaitingLine()
+  /// Requests without a slot, first come, first served.
+  private var waiting = RingBuffer<Submission>()
   private var running: [UInt64: Slot] = [:]
   private var idle: [Slot] = []
   /// Requests that libcurl was given and has not begun with.
@@ -33,7 +35,7 @@ actor CurlLoop {
   private var isMultiplexed = false
   private var isShutDown = false
 
-  init(configuration: HTTPClient.Configuration, inbox: Inbox) throws(TransportError) {
+  init(configuration: HTTPClient.Configuration, inbox: RequestInbox) throws(TransportError) {
     let epoll = ccurl_epoll_create()
     guard epoll >= 0, let multi = curl_multi_init() else {
       if epoll >= 0 { close(epoll) }
@@ -69,8 +71,7 @@ actor CurlLoop {
   func shutDown() {
     guard !isShutDown else { return }
     isShutDown = true
-    let left = inbox.close()
-    for submission in left.submissions { submission.continuation.resume(returning: .failure(.closed)) }
+    for case .send(let submission) in inbox.close() { submission.continuation.resume(returning: .failure(.closed)) }
     while let submission = waiting.popFirst() { submission.continuation.resume(returning: .failure(.closed)) }
     for slot in Array(running.values) { end(slot, with: slot.failure(.closed, "the HTTP transport was shut down")) }
     idle = []
@@ -100,9 +101,12 @@ extension CurlLoop {
 
   private func onWake() {
     guard !isShutDown else { return }
-    let contents = inbox.takeAll()
-    for submission in contents.submissions { waiting.append(submission) }
-    for id in contents.cancelled { cancel(id) }
+    for order in inbox.takeAll() {
+      switch order {
+      case .send(let submission): waiting.append(submission)
+      case .cancel(let id): cancel(id)
+      }
+    }
     settle()
   }
 
@@ -234,22 +238,24 @@ extension CurlLoop {
   }
 
   private func answer(_ submission: Submission, _ result: Result<HTTPResponse, TransportError>) {
-    inbox.didAnswer(1)
+    inbox.recordAnswer()
     submission.continuation.resume(returning: result)
   }
 
   private func cancel(_ id: UInt64) {
     if let slot = running[id] {
-      end(slot, with: slot.failure(.cancelled, "cancelled"))
-    } else if let submission = waiting.remove(id) {
-      answer(submission, .failure(.cancelledEarly))
+      end(slot, with: slot.failure(.canceled, "canceled"))
+    } else {
+      for submission in waiting.removeAll(where: { $0.id == id }) { answer(submission, .failure(.canceledEarly)) }
     }
   }
 
   /// Ends what libcurl does not time: requests without a slot, and those that wait for the first byte.
   private func sweep(_ now: UInt64) {
     guard nextSweep.map({ $0 <= now }) ?? true else { return }
-    for submission in waiting.removeAll(dueAt: now) { answer(submission, .failure(Self.timedOutWaiting)) }
+    for submission in waiting.removeAll(where: { $0.deadline <= now }) {
+      answer(submission, .failure(Self.timedOutWaiting))
+    }
     var isTimed = !waiting.isEmpty
     for slot in Array(running.values) where slot.submission?.request.timeouts.firstByte != nil && !slot.hasFirstByte {
       if let deadline = slot.firstByteDeadline, deadline <= now {

@@ -8,7 +8,7 @@ import Glibc
 /// proxy and reads no environment, and never sends a request twice unless it is marked idempotent.
 public final class HTTPClient: Sendable {
   private let loop: CurlLoop
-  private let inbox: Inbox
+  private let inbox: RequestInbox
 
   /// Makes a transport; connections are opened when they are needed.
   ///
@@ -20,7 +20,7 @@ public final class HTTPClient: Sendable {
       throw TransportError(
         kind: .tls, requestMayHaveLeft: false, description: "cannot read \(file): \(String(cString: strerror(errno)))")
     }
-    inbox = Inbox(maxOpen: configuration.maxConcurrent + configuration.maxWaiting)
+    inbox = RequestInbox(maxUnanswered: configuration.maxConcurrent + configuration.maxWaiting)
     loop = try CurlLoop(configuration: configuration, inbox: inbox)
   }
 
@@ -28,13 +28,13 @@ public final class HTTPClient: Sendable {
 
   /// Sends a request and suspends until its answer is complete.
   ///
-  /// Cancelling the task ends the request at once; if it had begun, the server may still carry it out.
+  /// Canceling the task ends the request at once; if it had begun, the server may still carry it out.
   ///
   /// - Returns: The answer, whatever its status.
   /// - Throws: `TransportError` when there is no answer.
   public func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
     try RequestCheck.check(request)
-    guard !Task.isCancelled else { throw .cancelledEarly }
+    guard !Task.isCancelled else { throw .canceledEarly }
     let id = inbox.nextID()
     let deadline = DispatchTime.now().uptimeNanoseconds + request.timeouts.total.nanoseconds
     let result = await withTaskCancellationHandler {

@@ -36,8 +36,8 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
     case timedOut(Phase)
     /// The answer is longer than the request or the transport allows.
     case tooLarge
-    /// The calling task was cancelled.
-    case cancelled
+    /// The calling task was canceled.
+    case canceled
     /// HTTP/2 framing or a stream error.
     case http2
     /// The transport was shut down.
@@ -57,7 +57,7 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
   /// `requestMayHaveLeft`.
   public var isRetriable: Bool {
     switch kind {
-    case .invalidRequest, .cancelled, .closed, .tooLarge: false
+    case .invalidRequest, .canceled, .closed, .tooLarge: false
     case .overloaded, .resolve, .connect, .tls, .send, .receive, .timedOut, .http2, .other: true
     }
   }
@@ -75,8 +75,8 @@ extension TransportError {
     kind: .closed, requestMayHaveLeft: false, description: "the HTTP transport was shut down")
   static let overloaded = TransportError(
     kind: .overloaded, requestMayHaveLeft: false, description: "too many requests wait for the HTTP transport")
-  static let cancelledEarly = TransportError(
-    kind: .cancelled, requestMayHaveLeft: false, description: "cancelled before it began")
+  static let canceledEarly = TransportError(
+    kind: .canceled, requestMayHaveLeft: false, description: "canceled before it began")
   static func invalidRequest(_ what: String) -> TransportError {
     TransportError(kind: .invalidRequest, requestMayHaveLeft: false, description: "invalid HTTP request: \(what)")
   }

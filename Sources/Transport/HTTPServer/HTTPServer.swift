@@ -24,7 +24,7 @@ public final class HTTPServer: Sendable {
   ///   - maxBodyBytes: The longest body; a longer one is answered with 413 and never reaches the handler.
   ///   - limits: Connections, idle time, memory.
   ///   - turnedAway: Is told of each connection that was closed because of a limit for single clients. Must not block.
-  ///   - handler: Answers a request. It is cancelled when the server stops and its grace is over.
+  ///   - handler: Answers a request. It is canceled when the server stops and its grace is over.
   /// - Throws: `HTTPServerError` when it cannot listen there.
   public init(
     host: String, port: UInt16, maxBodyBytes: Int, limits: HTTPServerLimits = HTTPServerLimits(),
@@ -54,7 +54,7 @@ public final class HTTPServer: Sendable {
 
   /// Stops listening, lets running handlers end, and closes every connection. Further calls return when it has stopped.
   ///
-  /// - Parameter grace: How long handlers may go on; after it they are cancelled and their connections closed.
+  /// - Parameter grace: How long handlers may go on; after it they are canceled and their connections closed.
   public func stop(grace: Duration = .seconds(2)) async {
     handle.quiesce()
     let timer = DispatchWorkItem { [daemon] in daemon.cancelAll() }

@@ -1,4 +1,4 @@
-internal import CPhoneNumber
+import CPhoneNumber
 
 extension PhoneNumber {
   /// Whether a number that is in E.164 already has a length of its country's. Takes a twentieth of ``parse(_:region:)``, for those who

@@ -1,4 +1,4 @@
-internal import CPhoneNumber
+import CPhoneNumber
 
 extension PhoneNumber {
   /// Parses a number. Synchronous and safe on every thread; takes 20 to 40 µs.

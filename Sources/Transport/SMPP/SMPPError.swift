@@ -22,8 +22,8 @@ public struct SMPPError: Error, Sendable, Hashable, CustomStringConvertible {
     case protocolViolation
     /// A field of the message breaks the protocol's rules.
     case invalidMessage
-    /// The calling task was cancelled.
-    case cancelled
+    /// The calling task was canceled.
+    case canceled
     /// The session was stopped.
     case closed
   }

@@ -1,4 +1,4 @@
-internal import CSQLite
+import CSQLite
 
 /// One connection to SQLite. Not Sendable: it belongs to the actor that opened it, on whose serial queue all of it runs.
 final class Connection {

@@ -1,4 +1,4 @@
-internal import Synchronization
+import Synchronization
 
 /// The writer's figures, updated once a group.
 final class Counters: Sendable {

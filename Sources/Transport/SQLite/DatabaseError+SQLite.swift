@@ -1,4 +1,4 @@
-internal import CSQLite
+import CSQLite
 
 extension DatabaseError {
   /// The last failure of a connection.

@@ -1,4 +1,4 @@
-internal import Glibc
+import Glibc
 
 /// The file of a database, made ready before SQLite opens it, so that failures can say what to mend.
 struct DatabaseFile {

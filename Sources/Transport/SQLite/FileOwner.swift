@@ -1,4 +1,4 @@
-internal import Glibc
+import Glibc
 
 /// A process's claim to be the only one that works with a file, kept by a lock on a file beside it.
 ///

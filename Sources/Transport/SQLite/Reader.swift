@@ -1,3 +1,6 @@
+import CountersignConcurrency
+import Dispatch
+
 /// A connection that reads, on a serial queue of its own.
 actor Reader {
   /// Bodies that share one snapshot. Few, so that a slow one delays few others.
@@ -30,7 +33,7 @@ actor Reader {
 
   /// Has the queue emptied soon. Called once for each time the connection is taken from the idle ones.
   nonisolated func wake() {
-    executor.async { self.assumeIsolated { $0.drain() } }
+    executor.queue.async { self.assumeIsolated { $0.drain() } }
   }
 
   private func drain() {

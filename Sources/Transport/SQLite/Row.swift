@@ -1,4 +1,4 @@
-internal import CSQLite
+import CSQLite
 
 /// The current row of a query, valid only while the closure that received it runs.
 ///

@@ -1,4 +1,4 @@
-internal import CSQLite
+import CSQLite
 
 /// A prepared statement. Belongs to its connection's thread.
 final class Statement {

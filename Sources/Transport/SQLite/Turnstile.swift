@@ -1,4 +1,4 @@
-internal import Glibc
+import Glibc
 
 /// Makes processes that write to one file take turns.
 ///

@@ -1,4 +1,4 @@
-internal import Synchronization
+import Synchronization
 
 /// Bodies that wait for one of several connections: a lock, a bound, and one wake-up for many.
 final class WorkQueue: Sendable {

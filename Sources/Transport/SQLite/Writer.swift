@@ -1,3 +1,6 @@
+import CountersignConcurrency
+import Dispatch
+
 /// The connection that writes, on a serial queue of its own.
 ///
 /// All bodies that wait run in one transaction, each inside a savepoint, so that one which fails takes nothing of the others with it.
@@ -49,7 +52,7 @@ actor Writer {
 
   /// Has the queue emptied soon. Called once for each time the connection is taken from the idle ones.
   nonisolated func wake() {
-    executor.async { self.assumeIsolated { $0.drain() } }
+    executor.queue.async { self.assumeIsolated { $0.drain() } }
   }
 
   private func drain() {

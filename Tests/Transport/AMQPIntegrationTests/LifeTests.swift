@@ -162,7 +162,7 @@ extension WithBroker {
         let task = Task { await #expect(throws: AMQPError.self) { try await publisher.publish(publication) } }
         try await Task.sleep(for: .milliseconds(50))
         task.cancel()
-        #expect(await task.value?.code == .cancelled)
+        #expect(await task.value?.code == .canceled)
         var large = publication
         large.message.body = [UInt8](repeating: 0, count: 5 << 20)
         let oversize = large
@@ -180,7 +180,7 @@ extension WithBroker {
       try await body(publisher)
       running.cancel()
       await running.value
-      // A cancelled run does not wait for the connection's queue.
+      // A canceled run does not wait for the connection's queue.
       try await eventually("the publisher is stopped") { publisher.status.phase == .stopped }
     }
 

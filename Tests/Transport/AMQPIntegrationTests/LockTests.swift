@@ -71,7 +71,7 @@ extension WithBroker {
           try await eventually("it consumes") { consumer.isReady }
           try await admin.deleteQueue(lock)
           try await eventually("it says what is missing") { log.lastError?.code == .notFound }
-          #expect(log.contains { $0 == .consumerCancelled(queue: queue) })
+          #expect(log.contains { $0 == .consumerCanceled(queue: queue) })
           #expect(
             log.lastError?.message
               == "queue '\(lock)' is missing: an administrator's countersign topology apply has to run first")

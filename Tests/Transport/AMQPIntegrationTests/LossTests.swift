@@ -177,7 +177,7 @@ extension WithBroker {
           try await eventually("the consumer is ready") { consumer.isReady }
           try await admin.deleteQueue(queue)
           try await eventually("the missing queue is reported") { consumer.status.lastError?.code == .notFound }
-          #expect(log.contains { $0 == .consumerCancelled(queue: queue) })
+          #expect(log.contains { $0 == .consumerCanceled(queue: queue) })
           try await admin.declareQueue(queue, arguments: ["x-queue-type": "quorum"])
           _ = try await admin.publish(Publication(message: Message(id: "1"), exchange: "", routingKey: queue))
           let delivery = try #require(await consumer.next()?.first)

@@ -61,7 +61,7 @@ extension WithBroker {
             proxy.change { $0.injected = FrameFilter.consumerCancel }
             let second = await take(4, from: consumer)
             #expect((first + second).map(\.message.messageID) == (0..<8).map { "\($0)" })
-            #expect(log.contains { if case .consumerCancelled = $0 { true } else { false } })
+            #expect(log.contains { if case .consumerCanceled = $0 { true } else { false } })
             expectNoLoss(log)
           }
         }

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import CountersignAMQP
@@ -170,18 +171,5 @@ struct AckWindowTests {
     #expect(finished.isSubset(of: gone))
     #expect(window.unacknowledged == open.count)
     #expect(window.finished == 0)
-  }
-}
-
-/// Random numbers that are the same in every run (SplitMix64).
-struct SplitMix: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var value = state
-    value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
-    return value ^ (value >> 31)
   }
 }

@@ -1,3 +1,4 @@
+import CountersignConcurrency
 import Testing
 
 @testable import CountersignAMQP

@@ -1,3 +1,4 @@
+import CountersignConcurrency
 import Testing
 
 @testable import CountersignAMQP
@@ -10,7 +11,7 @@ struct ConsumerRoleTests {
     let inbox = ConsumerInbox()
     let role = ConsumerRole(
       inbox: inbox, queue: "q", prefetch: 10, tag: "t", gathering: .acknowledgements, stallTimeout: .seconds(30))
-    role.consumerCancelled(start)
+    role.consumerCanceled(start)
     #expect(role.due(isBlocked: false, now: start) == start + ConsumerRole.restartDelay)
     inbox.wish(wish, Latch())
     #expect(role.due(isBlocked: false, now: start + .seconds(1)) == nil)
@@ -20,7 +21,7 @@ struct ConsumerRoleTests {
     let inbox = ConsumerInbox()
     let role = ConsumerRole(
       inbox: inbox, queue: "q", prefetch: 10, tag: "t", gathering: .acknowledgements, stallTimeout: .seconds(30))
-    role.consumerCancelled(start)
+    role.consumerCanceled(start)
     inbox.wish(.paused, Latch())
     inbox.wish(.trying, Latch())
     #expect(role.due(isBlocked: false, now: start + .seconds(1)) == start + ConsumerRole.restartDelay)

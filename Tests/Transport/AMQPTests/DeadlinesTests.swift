@@ -1,3 +1,4 @@
+import CountersignConcurrency
 import Synchronization
 import Testing
 

@@ -29,7 +29,7 @@ struct PublishTicketTests {
     let ticket = PublishTicket(batch)
     let task = Task { await #expect(throws: AMQPError.self) { try await ticket.wait() } }
     task.cancel()
-    #expect(await task.value?.code == .cancelled)
+    #expect(await task.value?.code == .canceled)
     #expect(ticket.isDecided)
   }
 

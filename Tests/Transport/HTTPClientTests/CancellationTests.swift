@@ -29,7 +29,7 @@ struct CancellationTests {
       await wait(seen)
       task.cancel()
       let error = try await task.value
-      #expect(error.kind == .cancelled)
+      #expect(error.kind == .canceled)
       #expect(error.requestMayHaveLeft)
     }
   }
@@ -41,7 +41,7 @@ struct CancellationTests {
         return try await failure(transport, post(server.url))
       }
       let error = try await task.value
-      #expect(error.kind == .cancelled)
+      #expect(error.kind == .canceled)
       #expect(!error.requestMayHaveLeft)
       #expect(server.requests.isEmpty)
     }
@@ -59,9 +59,9 @@ struct CancellationTests {
 
       let second = Task { try await failure(transport, post(server.url)) }
       second.cancel()
-      let cancelled = try await second.value
-      #expect(cancelled.kind == .cancelled)
-      #expect(!cancelled.requestMayHaveLeft)
+      let canceled = try await second.value
+      #expect(canceled.kind == .canceled)
+      #expect(!canceled.requestMayHaveLeft)
 
       first.cancel()
       #expect(try await first.value.requestMayHaveLeft)

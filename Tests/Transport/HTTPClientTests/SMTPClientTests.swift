@@ -163,7 +163,7 @@ struct SMTPClientTests {
       let task = Task { await failure(client, message()) }
       while server.journal.commands.count < 2 { await Task.yield() }
       task.cancel()
-      #expect(await task.value?.kind == .cancelled)
+      #expect(await task.value?.kind == .canceled)
     }
   }
 

@@ -42,35 +42,10 @@ struct ThrottleTests {
     }
   }
 
-  @Test("Waits between attempts double up to a bound, with jitter; after a refusal they have a floor")
-  func backoff() {
-    var backoff = Backoff()
-    let error = SMPPError(.notConnected, "x")
-    let waits = (0..<8).map { _ in backoff.next(after: error, random: 0.5) }
-    #expect(waits == [250, 500, 1000, 2000, 4000, 8000, 15_000, 15_000].map { .milliseconds($0) })
-    let floor = backoff.next(after: error, random: 0)
-    #expect(floor == Backoff.floor)
-    backoff.sessionEnded(after: .seconds(9))
-    let long = backoff.next(after: error, random: 0.5)
-    #expect(long == .seconds(15))
-    backoff.sessionEnded(after: .seconds(10))
-    let refused = backoff.next(after: SMPPError(.bindRefused(.invalidPassword), "x"), random: 0)
-    #expect(refused == .seconds(5))
-  }
-
-  @Test("The waiting line keeps its order, also when some are taken out")
-  func waitingLine() {
-    var line = WaitingLine()
-    for ticket in 1...600 as ClosedRange<UInt64> { line.append(Sample.submission(ticket)) }
-    for ticket in 1...300 as ClosedRange<UInt64> {
-      let first = line.popFirst()
-      #expect(first?.ticket == ticket)
-    }
-    let removed = line.remove { $0.ticket.isMultiple(of: 2) }
-    #expect(removed.map(\.ticket) == Array(stride(from: 302, through: 600, by: 2)))
-    #expect(line.count == 150)
-    let first = line.popFirst()
-    #expect(first?.ticket == 301)
+  @Test("Only a refused bind adds a fixed delay before the next attempt to connect")
+  func refusedBindAddsDelay() {
+    #expect(SMPPSession.baseDelay(after: SMPPError(.notConnected, "x")) == .zero)
+    #expect(SMPPSession.baseDelay(after: SMPPError(.bindRefused(.invalidPassword), "x")) == .seconds(5))
   }
 
   @Test("Which messages surely did not leave")

@@ -126,7 +126,7 @@ import Testing
       (.noSMTPUTF8, .hello, "otherLane SMTPUTF8_NOT_OFFERED"), (.lost, .recipient, "retry NOT_SUBMITTED"),
       (.lost, .content, "retry NOT_SUBMITTED"), (.timedOut, .content, "retry NOT_SUBMITTED"),
       (.lost, .final, "unknown NO_REPLY"), (.timedOut, .final, "unknown NO_REPLY"),
-      (.cancelled, .final, "unknown NO_REPLY"),
+      (.canceled, .final, "unknown NO_REPLY"),
       (.closed, .connect, "retry NOT_SUBMITTED"),
     ] as [(SMTPFailure.Kind, SMTPStage, String)])
   func failures(kind: SMTPFailure.Kind, stage: SMTPStage, expected: String) async throws {

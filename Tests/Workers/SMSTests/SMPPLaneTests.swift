@@ -228,7 +228,7 @@ struct SMPPLaneTests {
     (SMPPError(.connectionLost, "x"), "retry NOT_CONNECTED"),
     (SMPPError(.timedOut, mayHaveBeenTaken: true, "x"), "unknown NO_ANSWER"),
     (SMPPError(.timedOut, "x"), "retry LANE_BUSY"),
-    (SMPPError(.cancelled, mayHaveBeenTaken: true, "x"), "unknown NO_ANSWER"),
+    (SMPPError(.canceled, mayHaveBeenTaken: true, "x"), "unknown NO_ANSWER"),
     (SMPPError(.throttled(.seconds(2)), "x"), "retry PROVIDER_THROTTLED 2"),
     (SMPPError(.overloaded, "x"), "busy LANE_BUSY"),
     (SMPPError(.bindRefused(.invalidPassword), "x"), "laneDown PROVIDER_CREDENTIALS"),

@@ -45,7 +45,7 @@ struct Courier: Sendable {
         // A result waits for the broker however long it is away: the ledger has it, and stopping ends the wait.
         outcomes = try await sink.publish(consignment.batch, timeout: nil, isWanted: isWanted)
       } catch {
-        if error.code == .closed || error.code == .cancelled { return .stopped }
+        if error.code == .closed || error.code == .canceled { return .stopped }
         if error.code == .unwanted { return .unwanted }
         report(error, jobID)
         if error.code == .tooLarge { return .tooLarge }

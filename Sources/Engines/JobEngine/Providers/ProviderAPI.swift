@@ -90,7 +90,7 @@ extension TransportError {
       return .notCalled(Reason("INVALID_REQUEST", "No request can be made of this job: \(description)"), .impossible)
     case .overloaded:
       return .notCalled(Reason("LANE_BUSY", "Too many calls wait for a connection: \(description)"), .busy)
-    case .resolve, .connect, .tls, .send, .receive, .timedOut, .tooLarge, .cancelled, .http2, .closed, .other:
+    case .resolve, .connect, .tls, .send, .receive, .timedOut, .tooLarge, .canceled, .http2, .closed, .other:
       return .retry(Reason("NOT_CONNECTED", "The provider could not be reached: \(description)"))
     }
   }

@@ -21,7 +21,7 @@ enum BrokerEventLog {
         [.reason: reason, .mend: "free memory or disk on the broker's machine; see rabbitmqctl status"])
     case .unblocked:
       log.info("the broker takes messages again")
-    case .consumerCancelled(let queue):
+    case .consumerCanceled(let queue):
       log.warning("the broker cancelled the consumer; it is started again", [.queue: queue])
     case .consumerStalled(let queue):
       log.warning("the queue has messages and delivers none; connecting anew", [.queue: queue])

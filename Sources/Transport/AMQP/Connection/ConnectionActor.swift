@@ -1,4 +1,5 @@
-internal import Dispatch
+import CountersignConcurrency
+import Dispatch
 
 /// Connects, keeps the connection alive and replaces it when it is lost, until it is stopped.
 ///
@@ -22,6 +23,11 @@ actor ConnectionActor {
   /// Interval at which is asked for what another connection has: who waits for it takes over soon after it is free.
   static let lockedRetry: ClosedRange<Double> = 0.5...1.5
 
+  /// Shortest delay before a retry: an endpoint that fails at once must not be called again at once.
+  static let minRetryDelay: Duration = .milliseconds(10)
+  /// Lifetime from which a lost connection counts as a success: the retry delays start over.
+  static let stableAfter: Duration = .seconds(10)
+
   private enum Phase {
     case idle
     case open(Session)
@@ -30,8 +36,8 @@ actor ConnectionActor {
     case stopped
   }
 
-  nonisolated let executor: QueueExecutor
-  nonisolated let status = StatusBox()
+  nonisolated let executor: SerialQueueExecutor
+  nonisolated let status = StatusBox(ConnectionStatus(phase: .connecting, lastError: nil))
   nonisolated let finished = Latch()
   private let endpoint: BrokerEndpoint
   private let options: ConnectionOptions
@@ -51,15 +57,17 @@ actor ConnectionActor {
     endpoint: BrokerEndpoint, options: ConnectionOptions, role: sending any ChannelRole,
     onEvent: @escaping @Sendable (ConnectionEvent) -> Void
   ) {
-    executor = QueueExecutor(label: "amqp.\(options.name)")
+    executor = SerialQueueExecutor(label: "amqp.\(options.name)")
     self.endpoint = endpoint
     self.options = options
     self.role = role
     self.onEvent = onEvent
-    backoff = Backoff(options.reconnectDelay)
+    backoff = Backoff(
+      options.reconnectDelay.min...options.reconnectDelay.max, minDelay: Self.minRetryDelay,
+      stableAfter: Self.stableAfter)
   }
 
-  /// Connects and stays connected until `stop`, or until the task is cancelled, which gives up what is unfinished.
+  /// Connects and stays connected until `stop`, or until the task is canceled, which gives up what is unfinished.
   nonisolated func run() async {
     onQueue { $0.start() }
     await withTaskCancellationHandler {
@@ -122,7 +130,7 @@ actor ConnectionActor {
 
   private func lose(_ error: AMQPError) {
     if case .open(let session) = phase {
-      backoff.connectionEnded(after: session.openedAt.duration(to: .now))
+      backoff.recordEnd(after: session.openedAt.duration(to: .now))
       if let closure = session.link.connectionClosure { role.connectionClosed(closure) }
       session.end()
       role.lost(error)

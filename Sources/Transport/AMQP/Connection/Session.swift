@@ -1,4 +1,5 @@
-internal import Dispatch
+import CountersignConcurrency
+import Dispatch
 
 /// An open connection with its event sources. Belongs to the connection's actor.
 final class Session {

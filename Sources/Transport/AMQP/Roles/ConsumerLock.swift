@@ -25,7 +25,7 @@ struct ConsumerLock {
 
   /// That the broker may have given the lock to somebody else.
   var lost: AMQPError {
-    AMQPError(.consumerCancelled, "the broker cancelled the consumer of queue '\(consumed)', or of '\(queue)'")
+    AMQPError(.consumerCanceled, "the broker canceled the consumer of queue '\(consumed)', or of '\(queue)'")
   }
 
   /// Turns the broker's refusal into what to do about it. A right that is missing and a consumer that is there have one reply code.

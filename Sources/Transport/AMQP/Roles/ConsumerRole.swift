@@ -1,7 +1,9 @@
+import CountersignConcurrency
+
 /// Consumes one queue: hands deliveries over in batches, gathers acknowledgements, and notices when the broker has
 /// forgotten about the consumer.
 final class ConsumerRole: ChannelRole {
-  /// How long after the broker cancelled the consumer it is started again.
+  /// How long after the broker canceled the consumer it is started again.
   static let restartDelay: Duration = .milliseconds(500)
 
   private let inbox: ConsumerInbox
@@ -68,8 +70,8 @@ final class ConsumerRole: ChannelRole {
   func received(_ event: ChannelEvent, _ link: Link, now: Instant) throws(AMQPError) {
     switch event {
     case .content(let content): try delivered(content, link, now)
-    case .consumerCancelled:
-      consumerCancelled(now)
+    case .consumerCanceled:
+      consumerCanceled(now)
       // The broker does not say whose consumer: perhaps the lock's, and then somebody else may have it.
       if let lock { throw lock.lost }
     case .confirm, .blocked, .unblocked, .reply: break
@@ -85,11 +87,11 @@ final class ConsumerRole: ChannelRole {
     return next
   }
 
-  /// The broker cancelled the consumer, e.g. because the queue was deleted.
-  func consumerCancelled(_ now: Instant) {
+  /// The broker canceled the consumer, e.g. because the queue was deleted.
+  func consumerCanceled(_ now: Instant) {
     tag = nil
     restartAt = now + Self.restartDelay
-    events.append(.consumerCancelled(queue: queue))
+    events.append(.consumerCanceled(queue: queue))
   }
 
   func due(isBlocked: Bool, now: Instant) -> Instant? {

@@ -1,3 +1,5 @@
+import CountersignConcurrency
+
 /// Sends what callers hand in, matches confirms and returns to it, and sends again what a lost channel left open.
 final class PublisherRole: ChannelRole {
   /// One publication of a call.
@@ -64,7 +66,7 @@ final class PublisherRole: ChannelRole {
         returned(content.message, code, text, exchange, routingKey)
       }
     case .unblocked: confirms.start(at: now)
-    case .blocked, .consumerCancelled, .reply: break
+    case .blocked, .consumerCanceled, .reply: break
     }
   }
 
@@ -79,7 +81,7 @@ final class PublisherRole: ChannelRole {
       return FollowUp(after: delay)
     }
     window.sent(at: now)
-    for ticket in inbox.take() {
+    for ticket in inbox.takeAll() {
       for position in ticket.publications.indices {
         waiting.append(Entry(ticket: ticket, position: position, sentAt: now))
       }
@@ -149,7 +151,7 @@ final class PublisherRole: ChannelRole {
   func stopped(_ error: AMQPError) {
     inbox.close()
     for entry in tracker.reset() + waiting.drain() { entry.ticket.fail(error) }
-    for ticket in inbox.take() { ticket.fail(error) }
+    for ticket in inbox.takeAll() { ticket.fail(error) }
   }
 
   private var mayHaveMoreOutstanding: Bool {

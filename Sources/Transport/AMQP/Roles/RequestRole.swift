@@ -1,3 +1,5 @@
+import CountersignConcurrency
+
 /// Sends requests and matches replies to them, over one channel that publishes and consumes
 /// `amq.rabbitmq.reply-to` (RabbitMQ, "Direct Reply-to"): replies reach this very channel and no queue is declared.
 ///
@@ -60,7 +62,7 @@ final class RequestRole: ChannelRole {
       guard isKnown else {
         throw AMQPError(.protocolViolation, "the broker confirmed publish \(tag), which is not outstanding")
       }
-    case .consumerCancelled: throw AMQPError(.consumerCancelled, "the broker cancelled the consumer of replies")
+    case .consumerCanceled: throw AMQPError(.consumerCanceled, "the broker canceled the consumer of replies")
     case .unblocked: confirms.start(at: now)
     case .blocked, .reply: break
     }
@@ -69,7 +71,7 @@ final class RequestRole: ChannelRole {
   func work(_ link: Link, now: Instant) throws(AMQPError) -> FollowUp {
     // While the broker does not read, all stays in the inbox, which drops what nobody waits for any more.
     guard !link.isBlocked else { return FollowUp() }
-    for ticket in inbox.take() { waiting.append(ticket) }
+    for ticket in inbox.takeAll() { waiting.append(ticket) }
     if asked.count >= min(dropsAt, maxOutstanding) { dropDecided() }
     while !link.isBlocked, mayHaveMoreOutstanding, let ticket = waiting.first {
       guard link.socket.isWritable() else { return FollowUp(whenWritable: true) }
@@ -119,7 +121,7 @@ final class RequestRole: ChannelRole {
 
   func stopped(_ error: AMQPError) {
     inbox.close()
-    for ticket in Array(asked.values) + waiting.drain() + inbox.take() { ticket.fail(error) }
+    for ticket in Array(asked.values) + waiting.drain() + inbox.takeAll() { ticket.fail(error) }
     asked = [:]
     _ = tracker.reset()
   }

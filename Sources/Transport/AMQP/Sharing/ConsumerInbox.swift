@@ -1,4 +1,5 @@
-internal import Synchronization
+import CountersignConcurrency
+import Synchronization
 
 /// What passes between a consumer's callers and its connection's queue: deliveries one way, settlements the other,
 /// both in batches. Deliveries are bounded by the prefetch, settlements by the deliveries.
@@ -22,8 +23,8 @@ final class ConsumerInbox: Sendable {
     static func < (left: Wish, right: Wish) -> Bool { left.rawValue < right.rawValue }
   }
 
-  struct Settlement {
-    enum Kind { case ack, requeue, discard }
+  struct Settlement: Sendable {
+    enum Kind: Sendable { case ack, requeue, discard }
 
     var tag: DeliveryTag
     var kind: Kind
@@ -35,14 +36,13 @@ final class ConsumerInbox: Sendable {
     var deliveries: [Delivery] = []
     var waiter: Waiter?
     var isFinished = false
-    var settlements: [Settlement] = []
-    var isWakePending = false
     var wish = Wish.consuming
     /// Opened when `wish` has been carried out.
     var granted: [Latch] = []
   }
 
   private let state = Mutex(State())
+  private let settlements = Inbox<Settlement>()
   /// The channel that deliveries can be settled on; 0 while there is none.
   private let epoch = Atomic<UInt32>(0)
 
@@ -55,11 +55,7 @@ final class ConsumerInbox: Sendable {
 
   /// - Returns: whether the queue has to be woken.
   func settle(_ tags: some Sequence<DeliveryTag>, _ kind: Settlement.Kind) -> Bool {
-    state.withLock { state in
-      for tag in tags { state.settlements.append(Settlement(tag: tag, kind: kind)) }
-      defer { state.isWakePending = true }
-      return !state.isWakePending
-    }
+    settlements.add(contentsOf: tags.lazy.map { Settlement(tag: $0, kind: kind) }) == .wake
   }
 
   /// - Parameter granted: opened when the wish has been carried out.
@@ -114,15 +110,8 @@ final class ConsumerInbox: Sendable {
   /// Forgets what nobody has taken: the broker delivers it again.
   func dropDeliveries() { state.withLock { $0.deliveries = [] } }
 
-  func takeSettlements() -> [Settlement] {
-    state.withLock { state in
-      state.isWakePending = false
-      defer { state.settlements = [] }
-      return state.settlements
-    }
-  }
-
-  var hasSettlements: Bool { state.withLock { !$0.settlements.isEmpty } }
+  func takeSettlements() -> [Settlement] { settlements.takeAll() }
+  var hasSettlements: Bool { !settlements.isEmpty }
   var wish: Wish { state.withLock { $0.wish } }
 
   /// The wish has been carried out.

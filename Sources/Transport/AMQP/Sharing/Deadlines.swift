@@ -1,5 +1,6 @@
-internal import Dispatch
-internal import Synchronization
+import CountersignConcurrency
+import Dispatch
+import Synchronization
 
 /// Ends waits whose time is over, on a queue of its own: the connection's queue may be inside a call that blocks.
 ///

@@ -1,3 +1,5 @@
+import CountersignConcurrency
+
 /// The deliveries of one channel that are not settled yet, and which of them are finished but not acknowledged.
 ///
 /// Delivery tags of a channel count up from 1, so the window is an array from the first unsettled tag on. What is

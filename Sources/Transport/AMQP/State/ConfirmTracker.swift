@@ -1,3 +1,5 @@
+import CountersignConcurrency
+
 /// The publications of one channel that the broker has not confirmed, in the order they were sent.
 ///
 /// The broker counts publishes from 1 on and names that number in `basic.ack` and `basic.nack`, alone or up to it, in

@@ -5,7 +5,7 @@ enum ChannelEvent {
   /// `basic.ack` or `basic.nack` of publishes.
   case confirm(tag: UInt64, multiple: Bool, isAck: Bool)
   /// `basic.cancel`: the broker ends the consumer.
-  case consumerCancelled
+  case consumerCanceled
   case blocked(reason: String)
   case unblocked
   /// The answer to a call.

@@ -1,4 +1,4 @@
-internal import CountersignCRabbitMQ
+import CountersignCRabbitMQ
 
 /// Status codes of librabbitmq.
 enum LibraryStatus {

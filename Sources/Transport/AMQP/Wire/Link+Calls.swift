@@ -1,4 +1,5 @@
-internal import CountersignCRabbitMQ
+import CountersignCRabbitMQ
+import CountersignConcurrency
 
 extension Link {
   /// Sends a method and waits for its answer, `rpcTimeout` at most. What arrives in between is kept in `pending`.

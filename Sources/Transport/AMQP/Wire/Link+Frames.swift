@@ -1,4 +1,5 @@
-internal import CountersignCRabbitMQ
+import CountersignCRabbitMQ
+import CountersignConcurrency
 
 extension Link {
   /// Hands over what has arrived, without waiting for more. Heartbeats are sent and checked here as well.
@@ -78,7 +79,7 @@ extension Link {
     case cs_basic_nack:
       let nack = method.as(amqp_basic_nack_t.self)
       return .confirm(tag: nack.delivery_tag, multiple: nack.multiple != 0, isAck: false)
-    case cs_basic_cancel: return .consumerCancelled
+    case cs_basic_cancel: return .consumerCanceled
     case cs_connection_blocked:
       isBlocked = true
       return .blocked(reason: String(method.as(amqp_connection_blocked_t.self).reason))

@@ -1,5 +1,6 @@
-internal import CountersignCRabbitMQ
-internal import Glibc
+import CountersignCRabbitMQ
+import CountersignConcurrency
+import Glibc
 
 extension Link {
   /// Frames are negotiated down from the library's default.

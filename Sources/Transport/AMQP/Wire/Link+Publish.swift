@@ -1,4 +1,4 @@
-internal import CountersignCRabbitMQ
+import CountersignCRabbitMQ
 
 extension Link {
   /// Sends a message, which must be within `MessageLimits`: one that fails half-way ruins the channel. Blocks while

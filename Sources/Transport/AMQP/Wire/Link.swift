@@ -1,4 +1,5 @@
-internal import CountersignCRabbitMQ
+import CountersignCRabbitMQ
+import CountersignConcurrency
 
 /// One connection with one channel: the only owner of the library's handle.
 ///

@@ -1,4 +1,4 @@
-internal import CountersignCRabbitMQ
+import CountersignCRabbitMQ
 
 extension String {
   /// Copies; bytes that are not UTF-8 become U+FFFD, so that the text can be three times as long. For what only people read.

@@ -1,4 +1,4 @@
-internal import CountersignCRabbitMQ
+import CountersignCRabbitMQ
 
 /// Writes Swift values into the library's structures. What they point to lives in `pool` until it is recycled.
 struct PropertyEncoder {

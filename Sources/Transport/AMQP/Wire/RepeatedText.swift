@@ -1,4 +1,4 @@
-internal import CountersignCRabbitMQ
+import CountersignCRabbitMQ
 
 /// A text that is the same in nearly every message of a channel, such as its type: kept from one to the next, so that no message needs a copy
 /// of its own.

@@ -1,5 +1,5 @@
-internal import CountersignCRabbitMQ
-internal import Glibc
+import CountersignCRabbitMQ
+import Glibc
 
 /// Sets up the verification of the broker's certificate and keeps the reason when it fails.
 ///

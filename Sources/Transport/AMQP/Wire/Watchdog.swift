@@ -1,5 +1,6 @@
-internal import Dispatch
-internal import Synchronization
+import CountersignConcurrency
+import Dispatch
+import Synchronization
 
 /// Sees a library call that hangs and ends it by shutting the socket down.
 ///

@@ -31,7 +31,7 @@ public final class SMTPClient: Sendable {
     self.configuration = configuration
   }
 
-  /// Submits a message, and suspends until the server has answered. Cancelling the task ends it within a second.
+  /// Submits a message, and suspends until the server has answered. Canceling the task ends it within a second.
   ///
   /// A connection that was found closed before anything was said on it is replaced, once.
   ///
@@ -89,7 +89,7 @@ public final class SMTPClient: Sendable {
     return try result.get()
   }
 
-  /// `nil` when the client is closed, or the task was cancelled while it waited.
+  /// `nil` when the client is closed, or the task was canceled while it waited.
   private func takeSession() async -> SMTPSession? {
     let id = state.withLock { state in
       state.nextID += 1

@@ -22,8 +22,8 @@ public struct SMTPFailure: Error, Sendable, Hashable, CustomStringConvertible {
     case lost
     /// The server did not answer in the time that RFC 5321 grants it, or the whole time was over.
     case timedOut
-    /// The calling task was cancelled.
-    case cancelled
+    /// The calling task was canceled.
+    case canceled
     /// The client was shut down.
     case closed
     /// Anything else.

@@ -67,7 +67,7 @@ final class SMTPHandle {
     } catch {
       return .failure(failure(.other, "libcurl refused an option"))
     }
-    guard !isCancelled() else { return .failure(failure(.cancelled, "cancelled before it began")) }
+    guard !isCancelled() else { return .failure(failure(.canceled, "canceled before it began")) }
     return result(curl_easy_perform(easy))
   }
 
@@ -202,7 +202,7 @@ extension SMTPHandle {
     return CURLE_OK
   }
 
-  /// Called at least once a second: ends what was cancelled, and stages that take too long.
+  /// Called at least once a second: ends what was canceled, and stages that take too long.
   private func onProgress() -> Int32 {
     if isCancelled() { return 1 }
     if long(CURLINFO_NUM_CONNECTS) > 0 && time(CURLINFO_CONNECT_TIME_T) > 0 { dialogue.isConnected() }
@@ -252,7 +252,7 @@ extension SMTPHandle {
       failure(.tls, libraryText(code))
     case CURLE_LOGIN_DENIED: failure(.noAuthentication, libraryText(code))
     case CURLE_OPERATION_TIMEDOUT: failure(.timedOut, "timed out")
-    case CURLE_ABORTED_BY_CALLBACK: isTimedOut ? failure(.timedOut, "timed out") : failure(.cancelled, "cancelled")
+    case CURLE_ABORTED_BY_CALLBACK: isTimedOut ? failure(.timedOut, "timed out") : failure(.canceled, "canceled")
     case CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_GOT_NOTHING, CURLE_WEIRD_SERVER_REPLY, CURLE_PARTIAL_FILE:
       failure(.lost, "the connection was lost")
     default: failure(.other, libraryText(code))

@@ -1,4 +1,5 @@
 import CCurl
+import CountersignConcurrency
 import Dispatch
 import Synchronization
 

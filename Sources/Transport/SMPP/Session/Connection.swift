@@ -1,3 +1,4 @@
+import CountersignConcurrency
 import Dispatch
 
 /// A link with its event sources and its buffers. Belongs to the session's actor.
@@ -99,13 +100,4 @@ final class Connection {
 struct HandedOver: @unchecked Sendable {
   let value: Link
   init(_ value: Link) { self.value = value }
-}
-
-extension Duration {
-  /// For Dispatch timers.
-  var dispatchInterval: DispatchTimeInterval {
-    let (seconds, attoseconds) = components
-    guard seconds < 1_000_000_000 else { return .never }
-    return .nanoseconds(Int(seconds) * 1_000_000_000 + Int(attoseconds / 1_000_000_000))
-  }
 }

@@ -1,3 +1,4 @@
+import CountersignConcurrency
 import Dispatch
 
 /// A session with an SMPP server as transceiver: kept up until it is stopped.
@@ -13,6 +14,13 @@ public actor SMPPSession {
 
   /// How often time-outs are looked at.
   static let tick: Duration = .milliseconds(50)
+  /// Upper bounds of the first and of the longest delay before the next attempt to connect.
+  static let retryDelays: ClosedRange<Duration> = .milliseconds(500) ... .seconds(30)
+  static let minRetryDelay: Duration = .milliseconds(50)
+  /// Delay after a refused bind: servers lock accounts that try too often.
+  static let delayAfterRefusal: Duration = .seconds(5)
+  /// Lifetime from which a lost session counts as a success: the retry delays start over.
+  static let stableAfter: Duration = .seconds(10)
   /// Reads in one turn.
   static let maxReadsPerTurn = 64
 
@@ -33,7 +41,7 @@ public actor SMPPSession {
 
   nonisolated private let executor: SerialQueueExecutor
   nonisolated private let connecting: DispatchQueue
-  nonisolated private let statusBox = StatusBox()
+  nonisolated private let statusBox = StatusBox(SMPPStatus.stopped)
   nonisolated private let deliveries: AsyncStream<Delivery>
   nonisolated private let delivery: AsyncStream<Delivery>.Continuation
   nonisolated private let onReceipt: @Sendable (SMPPReceipt) async -> Bool
@@ -42,7 +50,7 @@ public actor SMPPSession {
   private var timer: (any DispatchSourceTimer)?
   private var state: SessionState
   private var phase = Phase.idle
-  private var backoff = Backoff()
+  private var backoff = Backoff(retryDelays, minDelay: minRetryDelay, stableAfter: stableAfter)
   private var retries: UInt64 = 0
   private var connections: UInt64 = 0
   private var lastTicket: UInt64 = 0
@@ -73,7 +81,7 @@ public actor SMPPSession {
   /// How the session is at the moment.
   public nonisolated var status: SMPPStatus { statusBox.value }
 
-  /// Connects and stays connected until `stop`, or until the task is cancelled, which gives up what is unfinished.
+  /// Connects and stays connected until `stop`, or until the task is canceled, which gives up what is unfinished.
   ///
   /// Returns when the session is stopped and the last receipt was dealt with. To be called once.
   public nonisolated func run() async {
@@ -203,12 +211,12 @@ public actor SMPPSession {
   private func lose(_ error: SMPPError) {
     var unsent: Set<UInt64> = []
     if case .open(let connection, let boundAt) = phase {
-      if let boundAt { backoff.sessionEnded(after: boundAt.duration(to: .now)) }
+      if let boundAt { backoff.recordEnd(after: boundAt.duration(to: .now)) }
       unsent = connection.unsent
       connection.end()
     }
     if isStopping { return finish(error, unsent) }
-    let delay = backoff.next(after: error, random: .random(in: 0..<1))
+    let delay = backoff.next(after: Self.baseDelay(after: error), random: .random(in: 0..<1))
     retries += 1
     phase = .waiting(retry: retries)
     // Before callers are told, so that none hands its next message to a session that is gone.
@@ -219,6 +227,11 @@ public actor SMPPSession {
     executor.queue.asyncAfter(deadline: .now() + delay.dispatchInterval) {
       self.assumeIsolated { $0.retry(retry) }
     }
+  }
+
+  /// Fixed part of the delay before the next attempt to connect.
+  static func baseDelay(after error: SMPPError) -> Duration {
+    if case .bindRefused = error.kind { delayAfterRefusal } else { .zero }
   }
 
   private func retry(_ number: UInt64) {

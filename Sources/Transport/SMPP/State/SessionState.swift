@@ -1,3 +1,5 @@
+import CountersignConcurrency
+
 /// A session as transceiver, without its connection: what is under way, what waits, what is due.
 ///
 /// ```
@@ -48,7 +50,7 @@ struct SessionState {
   private var throttle: Throttle
   /// Messages that the server asked to send again later; they go first.
   private var again: [Submission] = []
-  private var waiting = WaitingLine()
+  private var waiting = RingBuffer<Submission>()
   private var window: [UInt32: Sent] = [:]
   private var recent = RecentIDs()
   /// Whose messages nobody waits for any more, and the server may still answer to.
@@ -133,7 +135,7 @@ struct SessionState {
 
   /// The caller does not wait any longer.
   mutating func cancel(_ ticket: UInt64, now: Instant) -> [SessionAction] {
-    let error = SMPPError(.cancelled, "cancelled by the caller")
+    let error = SMPPError(.canceled, "canceled by the caller")
     if removeWaiting(where: { $0.ticket == ticket }).isEmpty {
       guard let sequence = window.first(where: { $0.value.submission.ticket == ticket })?.key else { return [] }
       if let sent = window.removeValue(forKey: sequence) { overdue.insert(sequence, sent.submission.origin) }
@@ -172,7 +174,7 @@ struct SessionState {
   }
 
   private mutating func removeWaiting(where isMeant: (Submission) -> Bool) -> [Submission] {
-    let removed = again.filter(isMeant) + waiting.remove(where: isMeant)
+    let removed = again.filter(isMeant) + waiting.removeAll(where: isMeant)
     again.removeAll(where: isMeant)
     return removed
   }

@@ -59,7 +59,7 @@ struct MailLane: Sendable {
     case .noAuthentication:
       .laneDown(Reason("MAIL_CREDENTIALS", "The mail server offers no authentication for this account: \(failure)"))
     case .noSMTPUTF8: .otherLane(Self.notInternational)
-    case .refused, .resolve, .connect, .tls, .lost, .timedOut, .cancelled, .closed, .other:
+    case .refused, .resolve, .connect, .tls, .lost, .timedOut, .canceled, .closed, .other:
       .retry(Reason("NOT_SUBMITTED", "The mail server did not get the message: \(failure)"))
     }
   }

@@ -73,7 +73,7 @@ struct SMPPClassifier: Sendable {
         .retry, Reason("PROVIDER_THROTTLED", "The server takes no more messages at the moment."), retryAfter: pause)
     case .invalidMessage:
       Verdict(.refused, Reason("INVALID_MESSAGE", "The message cannot be written as SMPP: \(error.description)"))
-    case .notConnected, .tls, .timedOut, .connectionLost, .overloaded, .protocolViolation, .cancelled, .closed:
+    case .notConnected, .tls, .timedOut, .connectionLost, .overloaded, .protocolViolation, .canceled, .closed:
       error.mayHaveBeenTaken
         ? Verdict(.unknown, Reason("NO_ANSWER", "The server did not answer: \(error.description)"))
         : Verdict(.retry, Self.notConnected(error))

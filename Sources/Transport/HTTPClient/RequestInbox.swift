@@ -1,0 +1,60 @@
+import CountersignConcurrency
+import Synchronization
+
+/// A request on its way to the loop.
+struct Submission: Sendable {
+  let id: UInt64
+  let request: HTTPRequest
+  let continuation: CheckedContinuation<Result<HTTPResponse, TransportError>, Never>
+  /// End of the total time-out, in nanoseconds of the monotonic clock.
+  let deadline: UInt64
+}
+
+/// Requests and cancellations that callers on any thread leave for the loop, with a bound on unanswered requests.
+final class RequestInbox: Sendable {
+  enum Order: Sendable {
+    case send(Submission)
+    case cancel(UInt64)
+  }
+
+  private let orders = Inbox<Order>()
+  private let maxUnanswered: Int
+  private let unanswered = Atomic(0)
+  private let lastID = Atomic<UInt64>(0)
+
+  init(maxUnanswered: Int) { self.maxUnanswered = maxUnanswered }
+
+  func nextID() -> UInt64 { lastID.add(1, ordering: .relaxed).newValue }
+
+  /// - Returns: whether the loop must be woken, or why the request is refused.
+  func submit(_ submission: Submission) -> Result<Bool, TransportError> {
+    guard unanswered.add(1, ordering: .relaxed).oldValue < maxUnanswered else {
+      recordAnswer()
+      return .failure(orders.isClosed ? .closed : .overloaded)
+    }
+    switch orders.add(.send(submission)) {
+    case .wake: return .success(true)
+    case .awake: return .success(false)
+    case .closed:
+      recordAnswer()
+      return .failure(.closed)
+    }
+  }
+
+  /// The loop ignores an unknown ID.
+  ///
+  /// - Returns: whether the loop must be woken.
+  func cancel(_ id: UInt64) -> Bool { orders.add(.cancel(id)) == .wake }
+
+  /// Loop only: takes all orders, oldest first.
+  func takeAll() -> [Order] { orders.takeAll() }
+
+  /// Loop only: one request was answered.
+  func recordAnswer() { unanswered.subtract(1, ordering: .relaxed) }
+
+  /// Refuses further orders and returns those that were not taken.
+  func close() -> [Order] {
+    orders.close()
+    return orders.takeAll()
+  }
+}

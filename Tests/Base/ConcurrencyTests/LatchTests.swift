@@ -1,0 +1,67 @@
+import Testing
+
+@testable import CountersignConcurrency
+
+@Suite("Latch") struct LatchTests {
+  @Test("A wait ends when its limit is over before it has begun", .timeLimit(.minutes(1)))
+  func waitEndsWithLimitOverBeforeItBegins() async {
+    let latch = Latch()
+    await withTaskGroup(of: Bool.self) { group in
+      for _ in 0..<64 {
+        group.addTask {
+          for _ in 0..<500 where await latch.wait(atMost: .zero) { return true }
+          return false
+        }
+      }
+      for await isOpen in group { #expect(!isOpen) }
+    }
+  }
+
+  @Test("Opening lets all waiting tasks go on, and later ones do not wait", .timeLimit(.minutes(1)))
+  func openingReleasesEveryWaiter() async {
+    let latch = Latch()
+    #expect(!latch.isOpen)
+    await withTaskGroup(of: Bool.self) { group in
+      for number in 0..<8 {
+        group.addTask {
+          if number.isMultiple(of: 2) { return await latch.wait(atMost: .seconds(30)) }
+          await latch.waitIgnoringCancellation()
+          return latch.isOpen
+        }
+      }
+      latch.open()
+      latch.open()
+      for await isOpen in group { #expect(isOpen) }
+    }
+    #expect(latch.isOpen)
+    #expect(await latch.wait(atMost: .zero))
+    await latch.waitIgnoringCancellation()
+  }
+
+  @Test("Cancellation ends a wait, begun or not", .timeLimit(.minutes(1)))
+  func cancellationEndsWait() async {
+    let latch = Latch()
+    let task = Task { await latch.wait() }
+    task.cancel()
+    #expect(await !task.value)
+    let late = Task {
+      while !Task.isCancelled { await Task.yield() }
+      return await latch.wait()
+    }
+    late.cancel()
+    #expect(await !late.value)
+  }
+
+  @Test("A wait that ignores cancellation ends with the opening only", .timeLimit(.minutes(1)))
+  func uncancelableWaitSurvivesCancellation() async {
+    let latch = Latch()
+    let task = Task {
+      await latch.waitIgnoringCancellation()
+      return latch.isOpen
+    }
+    task.cancel()
+    for _ in 0..<100 { await Task.yield() }
+    latch.open()
+    #expect(await task.value)
+  }
+}
