@@ -14,7 +14,7 @@ struct StatusRowsTests {
     403 laneDown PROVIDER_CREDENTIALS Apple does not accept the credential.
     404 laneDown PROVIDER_CONFIGURATION This is not the push service: check baseURL.
     405 laneDown PROVIDER_CONFIGURATION This is not the push service: check baseURL.
-    410 refused UNREGISTERED The device token is not valid any more.
+    410 refused UNREGISTERED The device token is no longer valid.
     413 refused PAYLOAD_TOO_LARGE Receipt and secret are too long for a push.
     429 retry THROTTLED Too many pushes were sent.
     4xx refused PUSH_REFUSED Apple refused the push.
@@ -116,7 +116,7 @@ struct StatusRowsTests {
     405 laneDown PROVIDER_CONFIGURATION The address takes no POST: check baseURL.
     407 laneDown PROVIDER_CONFIGURATION A proxy wants credentials.
     408 unknown PROVIDER_ERROR The request timed out on the way.
-    410 refused PROVIDER_REFUSED The receiver does not take messages any more.
+    410 refused PROVIDER_REFUSED The receiver no longer takes messages.
     425 retry PROVIDER_THROTTLED The request came too early.
     429 retry PROVIDER_THROTTLED The receiver takes no more requests at the moment.
     4xx refused PROVIDER_REFUSED The receiver refused the message.
