@@ -85,8 +85,8 @@ import Testing
         expected.insert("\(Topology.Exchanges.results) topic \(JobResult.routingKey(queue: queue, outcome: outcome))")
       }
     }
-    for state in SMSDelivery.State.allCases {
-      let key = SMSDelivery(state: state, lane: "l", at: UnixTime(seconds: 0)).routingKey
+    for state in SMSDeliveryReport.State.allCases {
+      let key = SMSDeliveryReport(state: state, lane: "l", at: UnixTime(seconds: 0)).routingKey
       expected.insert("\(Topology.Exchanges.results) topic \(key)")
     }
     for key in [

@@ -286,11 +286,11 @@ struct Sample: Sendable, CustomStringConvertible {
   private static func delivery() throws -> Sample {
     try Sample(
       [
-        SMSDelivery(
+        SMSDeliveryReport(
           jobID: "j", state: .undelivered, lane: "l", reference: "r",
           reason: .init(code: "C", detail: "d", providerCode: "30005"), at: time)
       ],
-      least: SMSDelivery(state: .delivered, lane: "l", at: time))
+      least: SMSDeliveryReport(state: .delivered, lane: "l", at: time))
   }
 
   /// All job types share the form of their results, so each sample has the fields of all.

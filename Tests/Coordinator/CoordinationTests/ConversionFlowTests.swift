@@ -199,9 +199,9 @@ struct ConversionFlowTests {
     }
   }
 
-  private func delivery(_ id: String, _ state: SMSDelivery.State, _ bench: Bench) throws -> Message {
-    let delivery = SMSDelivery(jobID: "\(id).sms.1", state: state, lane: "twilio-eu", at: bench.clock.now())
-    return Envelope(type: SMSDelivery.type, messageID: delivery.messageID, correlationID: "any", appID: "worker")
+  private func delivery(_ id: String, _ state: SMSDeliveryReport.State, _ bench: Bench) throws -> Message {
+    let delivery = SMSDeliveryReport(jobID: "\(id).sms.1", state: state, lane: "twilio-eu", at: bench.clock.now())
+    return Envelope(type: SMSDeliveryReport.type, messageID: delivery.messageID, correlationID: "any", appID: "worker")
       .message(body: try delivery.json())
   }
 

@@ -8,12 +8,12 @@ import Testing
 @Suite("Providers' reports on messages")
 struct DeliveryTests {
   private func report(
-    _ bench: Bench, _ jobID: String?, _ state: SMSDelivery.State, reason: JobResult.Reason? = nil
+    _ bench: Bench, _ jobID: String?, _ state: SMSDeliveryReport.State, reason: JobResult.Reason? = nil
   ) throws -> Message {
-    let delivery = SMSDelivery(
+    let delivery = SMSDeliveryReport(
       jobID: jobID, state: state, lane: "twilio-eu", reference: "SM1", reason: reason, at: bench.clock.now())
     let envelope = Envelope(
-      type: SMSDelivery.type, messageID: delivery.messageID, correlationID: "any", appID: "sms-worker")
+      type: SMSDeliveryReport.type, messageID: delivery.messageID, correlationID: "any", appID: "sms-worker")
     return envelope.message(body: try delivery.json())
   }
 
@@ -97,7 +97,7 @@ struct DeliveryTests {
   @Test("What is no report goes to the dead letters")
   func malformed() async throws {
     try await Bench.with { bench in
-      let envelope = Envelope(type: SMSDelivery.type, messageID: "m")
+      let envelope = Envelope(type: SMSDeliveryReport.type, messageID: "m")
       let source = await bench.deliverResults([envelope.message(body: Array("{}".utf8))])
       #expect(source.ackedCount == 1)
       #expect(bench.sink.published.map(\.exchange) == ["countersign.dead"])

@@ -72,8 +72,8 @@ struct ReceiptEndpointTests {
     // A repetition can be told to be one.
     #expect(Set(publications.map(\.message.messageID)) == ["v 1.sms.1.delivered"])
     #expect(
-      try SMSDelivery(json: publication.message.body)
-        == SMSDelivery(jobID: "v 1.sms.1", state: .delivered, lane: "twilio", reference: "SM1", at: Sample.now))
+      try SMSDeliveryReport(json: publication.message.body)
+        == SMSDeliveryReport(jobID: "v 1.sms.1", state: .delivered, lane: "twilio", reference: "SM1", at: Sample.now))
   }
 
   @Test("What was not delivered has its reason, in this system's words")
@@ -81,7 +81,7 @@ struct ReceiptEndpointTests {
     let sink = RecordingSink()
     let request = callback([("ErrorCode", "30005"), ("MessageSid", "SM1"), ("MessageStatus", "undelivered")])
     #expect(await (try endpoint(sink)).answer(request).status == 204)
-    let delivery = try SMSDelivery(json: try #require(sink.publications.first).message.body)
+    let delivery = try SMSDeliveryReport(json: try #require(sink.publications.first).message.body)
     #expect(delivery.state == .undelivered)
     #expect(delivery.reason?.code == "UNKNOWN_NUMBER" && delivery.reason?.providerCode == "30005")
     #expect(count("undelivered"))
@@ -134,8 +134,8 @@ struct ReceiptEndpointTests {
       let message = try #require(sink.publications.first).message
       #expect(message.correlationID == correlationID)
       #expect(
-        try SMSDelivery(json: message.body)
-          == SMSDelivery(jobID: "v/1?.sms&1", state: .delivered, lane: "bird", reference: "R1", at: Sample.now))
+        try SMSDeliveryReport(json: message.body)
+          == SMSDeliveryReport(jobID: "v/1?.sms&1", state: .delivered, lane: "bird", reference: "R1", at: Sample.now))
     }
   }
 
@@ -163,7 +163,7 @@ struct ReceiptEndpointTests {
     let sink = RecordingSink()
     let request = try query("id=R1&status=delivered&statusDatetime=2036-05-03T08%3A58%3A10%2B00%3A00")
     #expect(await (try endpoint(sink)).answer(request).status == 200)
-    #expect(try SMSDelivery(json: try #require(sink.publications.first).message.body).at == Sample.now)
+    #expect(try SMSDeliveryReport(json: try #require(sink.publications.first).message.body).at == Sample.now)
   }
 
   @Test("A report that comes too late is refused and counted")

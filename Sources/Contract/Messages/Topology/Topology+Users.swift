@@ -34,7 +34,7 @@ extension Topology {
 
     /// The user of the workers that report results of a type; nil for a type that this version does not know.
     public static func worker(ofResults type: MessageType) -> String? {
-      if type == SMSDelivery.type { return smsWorker }
+      if type == SMSDeliveryReport.type { return smsWorker }
       let suffix = ".result"
       return type.name.hasSuffix(suffix) ? worker(ofJobs: String(type.name.dropLast(suffix.count))) : nil
     }

@@ -97,7 +97,7 @@ public enum Topology {
 
   /// Binding keys of the reports that the coordinator takes: results of each job type, and delivery reports. Results of `sms.bulk` are not
   /// among them: the coordinator sends no such jobs, and millions of their results would stand before those of codes.
-  private static let resultKeys = (Queues.jobTypes + [SMSDelivery.routingKeyPrefix]).map { "\($0).*" }
+  private static let resultKeys = (Queues.jobTypes + [SMSDeliveryReport.routingKeyPrefix]).map { "\($0).*" }
 
   /// Bindings that an earlier version declared, and that are taken away now.
   public static let formerBindings = [Binding(Exchanges.results, Queues.results, "#")]

@@ -40,12 +40,12 @@ struct AnnouncementMaker: Sendable {
     switch announcement {
     case .started:
       let body = VerificationStarted(asked, codeLength: codeLength, resent: false, at: now)
-      return (VerificationStarted.type, body.hotJSON)
+      return (VerificationStarted.type, body.fastJSON)
     case .sent:
       let body = VerificationSent(
         verificationID: id, app: app, phoneNumber: number, sentAt: now, job: news?.number ?? 1, lane: news?.lane,
         reference: news?.reference, purpose: purpose)
-      return (VerificationSent.type, body.hotJSON)
+      return (VerificationSent.type, body.fastJSON)
     case .delivered:
       return try encode(
         VerificationDelivered(
@@ -58,7 +58,7 @@ struct AnnouncementMaker: Sendable {
           lane: news?.lane, reference: news?.reference,
           reason: news?.reason.map { .init(code: $0.code, detail: $0.detail) }, purpose: purpose))
     case .approved:
-      return (VerificationApproved.type, VerificationApproved(asked, at: now).hotJSON)
+      return (VerificationApproved.type, VerificationApproved(asked, at: now).fastJSON)
     case .failed:
       let failure = verification.failure(of: asked.handle) ?? .notSentInTime
       return try encode(

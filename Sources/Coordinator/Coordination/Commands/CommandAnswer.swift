@@ -24,11 +24,11 @@ extension CommandAnswer {
   }
 
   init(_ started: VerificationStarted) {
-    self.init(type: VerificationStarted.type, body: started.hotJSON, error: nil)
+    self.init(type: VerificationStarted.type, body: started.fastJSON, error: nil)
   }
 
   init(_ approved: VerificationApproved) {
-    self.init(type: VerificationApproved.type, body: approved.hotJSON, error: nil)
+    self.init(type: VerificationApproved.type, body: approved.fastJSON, error: nil)
   }
 
   /// An answer that was recorded, counted as what it is.

@@ -43,6 +43,6 @@ struct SMSJobMaker: Sendable {
     }
     let context = job().sealContext(messageID: Self.jobID(verification.id, message: number))
     variables.code = try sealer.seal(Secret(code), for: context)
-    return job().hotJSON
+    return job().fastJSON
   }
 }

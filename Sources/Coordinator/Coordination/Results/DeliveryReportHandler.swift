@@ -17,14 +17,14 @@ struct DeliveryReportHandler: Sendable {
     reports = VerificationReports(rules)
   }
 
-  static let types = [SMSDelivery.type]
+  static let types = [SMSDeliveryReport.type]
 
   /// - Parameter expected: the outcome in the routing key, with which the body has to agree; nil when there is nothing to compare.
   /// - Returns: `nil` for a report on somebody else's message.
   func prepare(_ envelope: Envelope, body: [UInt8], outcome expected: String?) throws(ContractProblem)
     -> ReceivedDelivery?
   {
-    let delivery = try SMSDelivery(json: body)
+    let delivery = try SMSDeliveryReport(json: body)
     try ResultOrigin.check(expected, says: delivery.state.rawValue)
     guard let job = delivery.jobID.flatMap(SMSJobMaker.parse(jobID:)) else { return nil }
     let reason = delivery.reason.map { VerificationFailure($0) }

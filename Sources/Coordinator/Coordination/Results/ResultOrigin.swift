@@ -36,7 +36,7 @@ struct ResultOrigin: Sendable {
       let result = JobResult.type(ofJob: job)
       rules[result] = Self.rule(job.name, result)
     }
-    rules[SMSDelivery.type] = Self.rule(SMSDelivery.routingKeyPrefix, SMSDelivery.type)
+    rules[SMSDeliveryReport.type] = Self.rule(SMSDeliveryReport.routingKeyPrefix, SMSDeliveryReport.type)
     self.rules = rules
     everybody = .result(reportedBy: rules.values.map(\.reporter))
   }

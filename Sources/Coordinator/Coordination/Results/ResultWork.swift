@@ -59,7 +59,7 @@ struct ResultWork: BatchWork {
   ) throws(ContractProblem) -> Prepared? {
     switch envelope.type {
     case ResultHandler.type: try handler.prepare(envelope, body: body, outcome: outcome).map { .message($0) }
-    case SMSDelivery.type: try deliveries.prepare(envelope, body: body, outcome: outcome).map { .delivery($0) }
+    case SMSDeliveryReport.type: try deliveries.prepare(envelope, body: body, outcome: outcome).map { .delivery($0) }
     default: try operations.prepare(envelope, body: body, outcome: outcome).map { .operation($0) }
     }
   }

@@ -20,7 +20,7 @@ struct ResultWriter: Sendable {
       reason: ending.reason.map(JobResult.Reason.init), attempts: ending.attempts,
       startedAt: job.firstAttemptAt ?? startedAt, finishedAt: finishedAt,
       extras: extras.merging(ending.extras) { _, new in new })
-    guard Self.mayBeTooLarge(result), ResultText.bytes(result).count > MessageLimits.maxBodyBytes else { return result }
+    guard Self.mayBeTooLarge(result), result.fastJSON.count > MessageLimits.maxBodyBytes else { return result }
     // Larger than a message may be: only what a handler adds can be the cause.
     result.extras = [:]
     result.reference = result.reference?.cut(toBytes: Self.maximumReferenceBytes)
@@ -39,7 +39,7 @@ struct ResultWriter: Sendable {
   func publications(
     _ result: JobResult, job: Envelope, sender: String, now: UnixTime
   ) -> (result: Publication, copy: Publication?) {
-    let message = message(ResultText.bytes(result), job: job, sender: sender, now: now)
+    let message = message(result.fastJSON, job: job, sender: sender, now: now)
     let publication = Publication(
       message: message, exchange: Topology.Exchanges.results,
       routingKey: JobResult.routingKey(queue: queue, outcome: result.outcome), mandatory: hasListener)
@@ -65,8 +65,8 @@ struct ResultWriter: Sendable {
       type: jobType, messageID: id ?? "", correlationID: message.correlationID,
       trace: message.headers[MessageHeader.traceparent]?.stringValue.flatMap(TraceContext.init(traceparent:)))
     var reply = self.message(
-      ResultText.bytes(result(of: ending, job: job, extras: [:], startedAt: now, finishedAt: now)), job: job,
-      sender: sender, now: now)
+      result(of: ending, job: job, extras: [:], startedAt: now, finishedAt: now).fastJSON, job: job, sender: sender,
+      now: now)
     if id == nil { reply.messageID = MessageID.make() }
     if let long = reply.messageID, long.utf8.count > MessageLimits.maxShortStringBytes { reply.messageID = id }
     return Publication(message: reply, exchange: Topology.Exchanges.direct, routingKey: replyTo)

@@ -24,10 +24,10 @@ struct PushPayload: Sendable, Hashable {
 
   /// - Returns: JSON, perhaps larger than APNs takes.
   func json(receipt: String, secret: Secret) -> [UInt8] {
-    var proof = JSONText()
+    var proof = JSONObjectWriter()
     proof.put("receipt", receipt)
     proof.put("secret", secret.reveal())
-    var payload = JSONText()
+    var payload = JSONObjectWriter()
     payload.put("aps", object: Self.nothingToShow)
     switch form {
     case .object: payload.put(named: key, object: proof.finished())

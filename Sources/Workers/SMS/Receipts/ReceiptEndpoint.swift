@@ -44,7 +44,7 @@ struct ReceiptEndpoint: Sendable {
       metrics.progress(lane: lane)
       return nil
     }
-    let delivery = SMSDelivery(
+    let delivery = SMSDeliveryReport(
       jobID: told.subject.job.messageID, state: state, lane: lane, reference: reference,
       reason: reason.map(JobResult.Reason.init), at: min(at ?? now, now))
     return PendingReceipt(
@@ -75,7 +75,7 @@ struct ReceiptEndpoint: Sendable {
 
 /// A report that was believed and is to be published.
 struct PendingReceipt: Sendable, Hashable {
-  var delivery: SMSDelivery
+  var delivery: SMSDeliveryReport
   var correlationID: String?
   /// The user that sent the job; nil when nobody knows which job it is about.
   var sender: String?

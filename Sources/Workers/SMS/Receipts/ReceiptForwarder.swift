@@ -45,7 +45,7 @@ public struct ReceiptForwarder: Service, ReceiptSink {
   }
 
   private func forward(_ receipt: DeliveryReceipt) async -> Bool {
-    let state: SMSDelivery.State
+    let state: SMSDeliveryReport.State
     switch receipt.state {
     case .delivered: state = .delivered
     case .undelivered: state = .undelivered
@@ -61,7 +61,7 @@ public struct ReceiptForwarder: Service, ReceiptSink {
       metrics.lost(lane: receipt.lane)
       return false
     }
-    let delivery = SMSDelivery(
+    let delivery = SMSDeliveryReport(
       jobID: subject?.job.messageID, state: state, lane: receipt.lane, reference: receipt.reference,
       reason: receipt.reason.map(JobResult.Reason.init), at: receipt.at)
     let pending = PendingReceipt(

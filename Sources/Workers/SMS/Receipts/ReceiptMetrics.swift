@@ -12,7 +12,7 @@ struct ReceiptMetrics: Sendable {
       labels: ["lane", "kind"])
   }
 
-  func taken(_ delivery: SMSDelivery) { receipts.with(delivery.lane, delivery.state.rawValue).increment() }
+  func taken(_ delivery: SMSDeliveryReport) { receipts.with(delivery.lane, delivery.state.rawValue).increment() }
   func progress(lane: String) { receipts.with(lane, "progress").increment() }
   func lost(lane: String) { receipts.with(lane, "unpublished").increment() }
   /// Names that nobody configured are not labels: anybody may ask for any.

@@ -37,7 +37,7 @@ struct ReceiptPublisher: Sendable {
   private func publication(_ receipt: PendingReceipt, _ now: UnixTime) throws(ContractProblem) -> Publication {
     let delivery = receipt.delivery
     let envelope = Envelope(
-      type: SMSDelivery.type, messageID: delivery.messageID, correlationID: receipt.correlationID, timestamp: now,
+      type: SMSDeliveryReport.type, messageID: delivery.messageID, correlationID: receipt.correlationID, timestamp: now,
       appID: author.appID, userID: author.userID, statedSender: receipt.sender ?? SenderRule.unnamed,
       causationID: delivery.jobID)
     return Publication(

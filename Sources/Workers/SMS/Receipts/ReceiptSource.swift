@@ -28,7 +28,7 @@ enum ReceiptReading: Sendable, Hashable {
   /// The message is on its way: nothing that anybody waits for.
   case progress
   /// Its end.
-  case end(SMSDelivery.State, reference: String?, reason: Reason?, at: UnixTime?)
+  case end(SMSDeliveryReport.State, reference: String?, reason: Reason?, at: UnixTime?)
 }
 
 /// Why a report is not believed.

@@ -213,7 +213,8 @@ final class Bench {
     let type = message.type.flatMap(MessageType.init(parsing:))
     message.userID = message.userID ?? type.flatMap { Topology.Users.worker(ofResults: $0) }
     message.headers[MessageHeader.sender] = message.headers[MessageHeader.sender] ?? .string(author.userID)
-    let name = type.map { $0 == SMSDelivery.type ? SMSDelivery.routingKeyPrefix : String($0.name.dropLast(7)) } ?? ""
+    let name =
+      type.map { $0 == SMSDeliveryReport.type ? SMSDeliveryReport.routingKeyPrefix : String($0.name.dropLast(7)) } ?? ""
     let body = String(decoding: message.body, as: UTF8.self)
     let words = ["accepted", "refused", "expired", "unknown", "undelivered", "delivered"]
     let end = words.first { body.contains(":\"\($0)\"") } ?? "accepted"

@@ -111,7 +111,7 @@ import Testing
           messageID: "job-1", token: 7, lane: "a", now: start, leaseUntil: start + .seconds(20))
         let ending = JobResult(
           jobID: "job-1", outcome: .unknown, reason: .init(lost), attempts: 1, startedAt: start, finishedAt: start)
-        _ = try? await ledger.settle(claim, result: ResultText.bytes(ending), at: start)
+        _ = try? await ledger.settle(claim, result: ending.fastJSON, at: start)
         return .continued(as: stage)
       }
       try await worker.process(job())

@@ -99,7 +99,7 @@ import Testing
             "INSERT INTO job VALUES (NULL, ?, ?, 'host:1', 7, 'a', ?, 0, ?, ?, 'a m1', 'c-1')",
             [
               .text(id), .integer(Int64(state)), .integer((start + .seconds(20)).milliseconds),
-              .integer(start.milliseconds), .blob(ResultText.bytes(result)),
+              .integer(start.milliseconds), .blob(result.fastJSON),
             ])
         }
       }
@@ -109,7 +109,7 @@ import Testing
         LedgerClaim(messageID: id, token: 2, lane: "a", now: start, leaseUntil: start + .seconds(20))
       }
       #expect(try await ledger.claim(claim("begun")) == .held(until: start + .seconds(20)))
-      #expect(try await ledger.claim(claim("ended")) == .settled(result: ResultText.bytes(result)))
+      #expect(try await ledger.claim(claim("ended")) == .settled(result: result.fastJSON))
       #expect(try await ledger.job(matching: LedgerMatch(lane: "a", reference: "m1"))?.job.messageID == "begun")
       #expect(try await ledger.purge(at: start + .seconds(48 * 3600), from: 0, limit: 9).forgotten == 0)
       #expect(try await ledger.purge(at: start + .seconds(48 * 3600 + 1), from: 0, limit: 9).forgotten == 2)

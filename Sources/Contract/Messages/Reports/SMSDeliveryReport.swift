@@ -4,7 +4,7 @@ public import CountersignTelemetry
 ///
 /// It is published with the results of the jobs. It repeats the job's `correlation_id`, and its `message_id` is the same for
 /// every repetition of the same report.
-public struct SMSDelivery: MessageBody, Hashable {
+public struct SMSDeliveryReport: MessageBody, Hashable {
   public static let type = MessageType("sms.delivery.result")
 
   /// What became of the message.

@@ -4,7 +4,7 @@ package import CountersignTelemetry
 ///
 /// For the bodies that every verification and every job has: the encoder of Foundation costs ten times as much, and these are a third of
 /// what the coordinator does. Tests hold them to the types of the contract, which is what the other side reads.
-package struct JSONText {
+package struct JSONObjectWriter {
   private var bytes: [UInt8]
   private var isFirst = true
 
