@@ -1,19 +1,19 @@
-/// Where a server is, and how a session with it is kept.
+/// Address of a server and the settings of a session with it.
 public struct SMPPConfiguration: Sendable, Hashable {
   public var host: String
   public var port: UInt16
-  /// TLS; a plain connection, if nil.
+  /// TLS settings; `nil`: a plain connection.
   public var tls: SMPPTrust?
   public var bind: BindRequest
-  /// Messages under way at once, 1 or more.
+  /// Maximum submissions awaiting a response, 1 or more.
   public var window: Int
-  /// Messages that wait for their turn at most; further ones fail.
+  /// Maximum submissions waiting for the window; further ones fail.
   public var maxWaiting: Int
-  /// How long each of connecting, TLS and binding may take.
+  /// Time limit for each of connecting, TLS and binding.
   public var connectTimeout: Duration
-  /// After so long a silence the server is asked whether it is there.
+  /// Silence after which an `enquire_link` is sent.
   public var enquireInterval: Duration
-  /// How the server writes message IDs in receipts.
+  /// The server's notation of message IDs in delivery reports.
   public var messageIDs: MessageIDNotation
 
   public init(

@@ -1,26 +1,26 @@
-/// Why a message was not taken by the server, or why there is no session.
+/// Failure to submit an SMS or to keep a session.
 public struct SMPPError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// What went wrong. More may come.
+  /// Kind of failure. May grow.
   public enum Kind: Sendable, Hashable {
-    /// There is no session with the server at the moment.
+    /// The session is not connected.
     case notConnected
-    /// No encrypted connection, or the server's certificate is not one to trust.
+    /// TLS failed, or the server's certificate is not trusted.
     case tls
-    /// The server does not let this account in.
+    /// The server refuses the account.
     case bindRefused(CommandStatus)
     /// The server answered with an error.
     case refused(CommandStatus)
-    /// The server has asked for fewer messages; it should not be asked before so long.
+    /// The server throttles; retry after this time.
     case throttled(Duration)
-    /// No answer, or no turn, in time.
+    /// No response, or no place in the window, in time.
     case timedOut
     /// The connection ended.
     case connectionLost
-    /// Too many messages wait for their turn.
+    /// Too many submissions wait for the window.
     case overloaded
     /// The server broke the protocol.
     case protocolViolation
-    /// A field of the message breaks the protocol's rules.
+    /// A field of the SMS breaks the protocol's rules.
     case invalidMessage
     /// The calling task was canceled.
     case canceled
@@ -29,13 +29,12 @@ public struct SMPPError: Error, Sendable, Hashable, CustomStringConvertible {
   }
 
   public let kind: Kind
-  /// Whether the server may have taken the message without saying so. What a server means by an answer (`refused`) is not
-  /// judged here.
+  /// Whether the server may have taken the SMS without saying so. The meaning of an answer (`refused`) is not judged here.
   public let mayHaveBeenTaken: Bool
   /// One line, safe to log: no number, no text, no password.
   public let description: String
 
-  /// Makes an error, as tests of a caller do.
+  /// Creates an error, for tests of callers.
   public init(_ kind: Kind, mayHaveBeenTaken: Bool = false, _ description: String) {
     self.kind = kind
     self.mayHaveBeenTaken = mayHaveBeenTaken
@@ -47,7 +46,7 @@ public struct SMPPError: Error, Sendable, Hashable, CustomStringConvertible {
   static let closed = SMPPError(.closed, "the session was stopped")
   static let overloaded = SMPPError(.overloaded, "too many messages wait for their turn")
 
-  /// The same for a message that was under way when it happened.
+  /// The same failure, for an SMS that was under way.
   func inMidWindow(_ mayHaveBeenTaken: Bool) -> SMPPError {
     SMPPError(kind, mayHaveBeenTaken: mayHaveBeenTaken, description)
   }

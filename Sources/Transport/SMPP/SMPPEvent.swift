@@ -1,23 +1,23 @@
-/// What happens to a session, for logs.
+/// A change of a session, for logs.
 public enum SMPPEvent: Sendable, Hashable {
-  /// The server let this account in.
+  /// The server accepted the account.
   case bound
-  /// There is no session; another attempt follows after a while.
+  /// The session was lost; another attempt follows.
   case disconnected(SMPPError, retryIn: Duration)
-  /// The server asked for fewer messages: none goes out for so long.
+  /// The server throttles: the session pauses for this time.
   case paused(Duration)
   /// The session was stopped.
   case stopped
 }
 
-/// How a session is at the moment.
+/// State of a session.
 public enum SMPPStatus: Sendable, Hashable {
-  /// A connection is being made.
+  /// Records that a connection attempt began.
   case connecting
-  /// Messages can be sent.
+  /// SMS can be submitted.
   case bound
-  /// There was no session to be had; the next attempt is a while away.
+  /// The last attempt failed; the next one is scheduled.
   case waiting(SMPPError)
-  /// Stopped, or not begun.
+  /// Stopped, or not started.
   case stopped
 }

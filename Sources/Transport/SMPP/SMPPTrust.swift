@@ -1,6 +1,6 @@
-/// How a connection to a server is encrypted and whom it trusts. TLS 1.2 is the least that is accepted.
+/// TLS settings of a connection. The minimum is TLS 1.2.
 public struct SMPPTrust: Sendable, Hashable {
-  /// PEM file with the authorities to trust; the system's own when `nil`.
+  /// PEM file with the authorities to trust; `nil`: the system's.
   public var caFile: String?
 
   public init(caFile: String? = nil) { self.caFile = caFile }

@@ -1,4 +1,4 @@
-/// Reads fields off the front of bytes that a stranger sent. Nothing is read that is not there.
+/// Reads fields off the front of untrusted bytes, and never beyond their end.
 struct ByteReader {
   private var rest: ArraySlice<UInt8>
 
@@ -22,9 +22,9 @@ struct ByteReader {
     return rest.prefix(count)
   }
 
-  /// A C-octet string: what stands before the next NUL.
+  /// A C-octet string: the bytes before the next NUL.
   ///
-  /// - Parameter limit: The most bytes that it may have, without its NUL.
+  /// - Parameter limit: maximum number of bytes, without the NUL.
   mutating func cString(atMost limit: Int) -> ArraySlice<UInt8>? {
     guard let end = rest.prefix(limit + 1).firstIndex(of: 0) else { return nil }
     defer { rest = rest[(end + 1)...] }

@@ -16,7 +16,7 @@ enum CommandID {
   static func isResponse(_ id: UInt32) -> Bool { id & 0x8000_0000 != 0 }
 }
 
-/// The optional parameters that are read or written here (SMPP 3.4, 5.3.2).
+/// Tags of the optional parameters in use (SMPP 3.4, 5.3.2).
 enum OptionalParameter {
   static let receiptedMessageID: UInt16 = 0x001E
   static let networkErrorCode: UInt16 = 0x0423

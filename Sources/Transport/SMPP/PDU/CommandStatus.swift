@@ -1,4 +1,4 @@
-/// The field `command_status` of a response: what the server says of the request (SMPP 3.4, 5.1.3).
+/// The field `command_status` of a response: the server's verdict on the request (SMPP 3.4, 5.1.3).
 ///
 /// It is open: servers have codes of their own, from 0x400 on.
 public struct CommandStatus: RawRepresentable, Sendable, Hashable {
@@ -8,13 +8,13 @@ public struct CommandStatus: RawRepresentable, Sendable, Hashable {
 
   /// No error.
   public static let ok = CommandStatus(rawValue: 0x00)
-  /// The length of a PDU is not what it can be.
+  /// The length of a PDU is invalid.
   public static let invalidCommandLength = CommandStatus(rawValue: 0x02)
   /// A command that the receiver does not know.
   public static let invalidCommandID = CommandStatus(rawValue: 0x03)
-  /// The session is not bound, or not for this.
+  /// The session is not bound, or not for this command.
   public static let incorrectBindStatus = CommandStatus(rawValue: 0x04)
-  /// The account is bound already, as often as it may be.
+  /// The account already has as many sessions as it may.
   public static let alreadyBound = CommandStatus(rawValue: 0x05)
   /// The bind failed; the server does not say why.
   public static let bindFailed = CommandStatus(rawValue: 0x0D)
@@ -24,14 +24,14 @@ public struct CommandStatus: RawRepresentable, Sendable, Hashable {
   public static let invalidSystemID = CommandStatus(rawValue: 0x0F)
   /// The server's queue is full.
   public static let messageQueueFull = CommandStatus(rawValue: 0x14)
-  /// More messages than the account may send in a time.
+  /// The account exceeds its rate.
   public static let throttled = CommandStatus(rawValue: 0x58)
-  /// The receiver cannot take it now.
+  /// Temporary error of the receiver.
   public static let temporaryReceiverError = CommandStatus(rawValue: 0x64)
-  /// The receiver never will take it.
+  /// Permanent error of the receiver.
   public static let permanentReceiverError = CommandStatus(rawValue: 0x65)
 
-  /// Whether the server says that it is too much for the moment, for this session as a whole.
+  /// Whether the server asks the whole session to slow down.
   var asksToSlowDown: Bool { self == .throttled || self == .messageQueueFull }
 }
 

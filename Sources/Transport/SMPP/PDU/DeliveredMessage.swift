@@ -1,4 +1,4 @@
-/// A `deliver_sm`: a receipt, or a message from a phone. Who sent what to whom is read over.
+/// A `deliver_sm`: a delivery report, or an SMS from a phone. Addresses and times are skipped.
 struct DeliveredMessage: Sendable, Hashable {
   let esmClass: UInt8
   let dataCoding: UInt8
@@ -6,10 +6,10 @@ struct DeliveredMessage: Sendable, Hashable {
   let text: ArraySlice<UInt8>
   private let parameters: [UInt16: ArraySlice<UInt8>]
 
-  /// Optional parameters of one PDU that are kept; what follows is read over.
+  /// Maximum number of optional parameters kept from one PDU; further ones are skipped.
   static let maxParameters = 64
 
-  /// - Returns: nil when the fields do not fit into the body.
+  /// - Returns: `nil` if the fields do not fit into the body.
   init?(_ reader: inout ByteReader) {
     guard reader.cString(atMost: 5) != nil, Self.skipAddress(&reader), Self.skipAddress(&reader),
       let esmClass = reader.byte(), reader.bytes(2) != nil,

@@ -1,4 +1,4 @@
-/// One PDU as it came: its header taken apart, its body not yet.
+/// One PDU as received: header decoded, body still raw.
 struct Frame: Sendable, Hashable {
   let command: UInt32
   let status: CommandStatus
@@ -6,13 +6,13 @@ struct Frame: Sendable, Hashable {
   let body: ArraySlice<UInt8>
 }
 
-/// Cuts what a connection brings into PDUs.
+/// Splits a stream of bytes into PDUs.
 struct FrameReader {
   static let headerBytes = 16
-  /// The longest PDU that is read: a payload of 64 KiB and as much as the other fields can take.
+  /// Maximum length of a PDU: a payload of 64 KiB and the largest other fields.
   static let maxBytes = 0x1_1000
 
-  /// What came, from `start` on not yet handed out.
+  /// Received bytes; those from `start` on are not handed out yet.
   private var buffer: [UInt8] = []
   private var start = 0
 
@@ -24,9 +24,9 @@ struct FrameReader {
     buffer.append(contentsOf: bytes)
   }
 
-  /// The next PDU that is complete, or nil.
+  /// The next complete PDU, or `nil`.
   ///
-  /// - Throws: `BadLength` when its length cannot be one; where the next PDU begins is not known then.
+  /// - Throws: `BadLength` if the length is impossible, so that the next PDU cannot be found.
   mutating func next() throws(BadLength) -> Frame? {
     var reader = ByteReader(buffer[start...])
     guard buffer.count - start >= Self.headerBytes, let length = reader.uint32(), let command = reader.uint32(),
@@ -41,9 +41,9 @@ struct FrameReader {
       command: command, status: CommandStatus(rawValue: status), sequence: sequence, body: ArraySlice(Array(body)))
   }
 
-  /// A length that no PDU of this protocol has.
+  /// A length that no PDU can have.
   struct BadLength: Error {
-    /// What stands in the place of the sequence number.
+    /// Field in the position of the sequence number.
     let sequence: UInt32
   }
 }

@@ -1,10 +1,10 @@
-/// What a server sends, as far as it matters to a sender of messages.
+/// A PDU from the server, as far as it matters to a sender of SMS.
 ///
-/// It is read here and not by libsmpp34, whose reader is made for friends: it notes every optional parameter in a text of
-/// 2 KiB and writes on beyond its end, and it refuses whole PDUs for a vendor's status or for a parameter longer than 1 KiB.
+/// Decoded here rather than by libsmpp34, whose reader trusts its peer: it logs every optional parameter into a buffer of
+/// 2 KiB and writes beyond its end, and rejects whole PDUs for a vendor's status or a parameter longer than 1 KiB.
 enum IncomingPDU: Sendable, Hashable {
   case bindResponse(CommandStatus)
-  /// The server's ID of the message, nil when it gave none.
+  /// The server's ID of the SMS; `nil` if it gave none.
   case submitResponse(CommandStatus, messageID: String?)
   case deliver(DeliveredMessage)
   case enquireLink
@@ -12,9 +12,9 @@ enum IncomingPDU: Sendable, Hashable {
   case unbind
   case unbindResponse
   case genericNack(CommandStatus)
-  /// A request that this side does not serve.
+  /// An unsupported request.
   case unknownRequest
-  /// Nothing has to be done.
+  /// Needs no action.
   case ignored
   /// Its body breaks the protocol.
   case malformed
@@ -44,7 +44,7 @@ enum IncomingPDU: Sendable, Hashable {
 
 /// Reads the server's ID of a message.
 enum MessageIDText {
-  /// nil for what is empty or cannot be an ID: it has to be fit for logs and for comparison.
+  /// `nil` if it is empty or cannot be an ID: IDs must be safe for logs and comparable.
   static func read(_ bytes: ArraySlice<UInt8>) -> String? {
     guard !bytes.isEmpty, bytes.count <= IncomingPDU.maxMessageID, bytes.allSatisfy({ (0x21...0x7E).contains($0) })
     else { return nil }

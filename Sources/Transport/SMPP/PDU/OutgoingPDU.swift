@@ -1,4 +1,4 @@
-/// What this side sends.
+/// A PDU that this side sends.
 enum OutgoingPDU: Sendable, Hashable {
   case bindTransceiver(BindRequest)
   case submit(ShortMessage)
@@ -10,12 +10,12 @@ enum OutgoingPDU: Sendable, Hashable {
   case genericNack(CommandStatus)
 }
 
-/// The account that a session is for. Holds the password: it does not print.
+/// Account of a session. Holds the password, so it does not print.
 public struct BindRequest: Sendable, Hashable {
-  /// The longest of each, in bytes (SMPP 3.4, 4.1.1 and 5.2.1 to 5.2.3). libsmpp34 would cut what is longer.
+  /// Maximum lengths in bytes (SMPP 3.4, 4.1.1 and 5.2.1 to 5.2.3). libsmpp34 would truncate longer values.
   public static let maxSystemID = 15
   public static let maxPassword = 8
-  /// The longest password that is sent, though the protocol allows less: many servers take such ones.
+  /// Maximum length of a password; more than the protocol allows, because many servers accept it.
   public static let maxLongPassword = 64
   public static let maxSystemType = 12
 
@@ -24,9 +24,9 @@ public struct BindRequest: Sendable, Hashable {
   public var systemType: String
 
   /// - Parameters:
-  ///   - systemID: The name of the account.
-  ///   - password: Its password.
-  ///   - systemType: What some servers want to know in addition; most want it empty.
+  ///   - systemID: name of the account.
+  ///   - password: its password.
+  ///   - systemType: required by some servers; empty for most.
   public init(systemID: String, password: String, systemType: String = "") {
     self.systemID = systemID
     self.password = password

@@ -3,7 +3,7 @@ import Synchronization
 
 /// Writes PDUs with libsmpp34.
 enum PDUWriter {
-  /// The library keeps notes of what it does in a global of its own.
+  /// The library logs its work into a global buffer.
   private static let library = Mutex(())
 
   /// Room for the mandatory fields of the longest PDU, which is a `submit_sm` of about 360 bytes.
@@ -27,7 +27,7 @@ enum PDUWriter {
     }
   }
 
-  /// A PDU without fields. The library has a type for each, which are all the same.
+  /// A PDU without fields. The library has an identical type for each.
   private static func header(
     _ command: UInt32, _ sequence: UInt32, _ status: CommandStatus = .ok
   ) throws(SMPPError) -> [UInt8] {
@@ -49,7 +49,7 @@ enum PDUWriter {
     return isLong ? try insert(password: request.password, behind: request.systemID, into: pdu) : pdu
   }
 
-  /// Puts a password that libsmpp34 has no room for in the place of the empty one: behind header, system ID and its zero.
+  /// Replaces the empty password with one that is too long for libsmpp34: after header, system ID and its zero.
   private static func insert(
     password: String, behind systemID: String, into pdu: [UInt8]
   ) throws(SMPPError) -> [UInt8] {
@@ -94,7 +94,7 @@ enum PDUWriter {
   }
 
   private static func setText(_ fields: inout submit_sm_t, _ octets: [UInt8]) throws(SMPPError) {
-    // Of the 254 that the protocol allows the library takes one less.
+    // The protocol allows 254, the library one less.
     guard octets.count < 254 else { throw .invalid("the text of a segment is too long") }
     fields.sm_length = UInt8(octets.count)
     withUnsafeMutableBytes(of: &fields.short_message) { $0.copyBytes(from: octets) }
@@ -126,7 +126,7 @@ enum PDUWriter {
     return bytes
   }
 
-  /// Adds an optional parameter. The library would take at most 1 KiB, and a text of ten segments has more.
+  /// Adds an optional parameter. The library takes at most 1 KiB, which a text of ten segments exceeds.
   private static func append(_ tag: UInt16, _ value: [UInt8], to pdu: [UInt8]) throws(SMPPError) -> [UInt8] {
     guard value.count <= Int(UInt16.max) else { throw .invalid("the text is too long") }
     var bytes = pdu + bigEndian(tag) + bigEndian(UInt16(value.count)) + value

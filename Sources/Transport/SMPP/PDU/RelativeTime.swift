@@ -1,6 +1,6 @@
-/// A relative time, `YYMMDDhhmmsstnnR` (SMPP 3.4, 7.1.1): so long from now, by the server's clock.
+/// A relative time, `YYMMDDhhmmsstnnR` (SMPP 3.4, 7.1.1), counted from now by the server's clock.
 enum RelativeTime {
-  /// The longest that is written. Months have no length that all servers agree upon, so days are the largest unit.
+  /// Maximum. Servers disagree on the length of a month, so days are the largest unit.
   static let maximum: Duration = .seconds(30 * 86_400)
 
   /// Whole seconds, at least one.

@@ -1,17 +1,17 @@
-/// A short message to be submitted: one segment, or a whole text as a payload that the server cuts itself.
+/// An SMS to submit: one segment, or a whole text as a payload that the server splits.
 ///
-/// It holds a phone number and, most often, a code: it does not print.
+/// Holds a phone number and usually a code, so it does not print.
 public struct ShortMessage: Sendable, Hashable {
-  /// Where it is from or goes to.
+  /// Sender or recipient.
   public struct Address: Sendable, Hashable {
     /// Type of number (SMPP 3.4, 5.2.5).
     public var ton: UInt8
     /// Numbering plan (SMPP 3.4, 5.2.6).
     public var npi: UInt8
-    /// At most `maxLength` characters of ASCII.
+    /// ASCII, at most `maxLength` characters.
     public var text: String
 
-    /// The longest address, in characters.
+    /// Maximum length of an address in characters.
     public static let maxLength = 20
 
     public init(ton: UInt8, npi: UInt8, text: String) {
@@ -21,26 +21,26 @@ public struct ShortMessage: Sendable, Hashable {
     }
   }
 
-  /// What is sent.
+  /// Content of the SMS.
   public enum Content: Sendable, Hashable {
-    /// A message that fits in one segment.
+    /// A text of one segment.
     case whole([UInt8])
-    /// A message that fits in one segment, whose octets follow a user data header of these information elements.
+    /// A text of one segment, whose octets follow a user data header with these information elements.
     case headed([UInt8], [UInt8])
-    /// One segment of a longer message: its octets follow a user data header.
+    /// One segment of a longer text; its octets follow a user data header.
     case part(Concatenation, [UInt8])
-    /// A longer message as the parameter `message_payload`.
+    /// A longer text as the parameter `message_payload`.
     case payload([UInt8])
   }
 
   /// The user data header of a segment (3GPP TS 23.040, 9.2.3.24.1), with a reference of 8 bits.
   public struct Concatenation: Sendable, Hashable {
-    /// The same in all segments of a message.
+    /// Identical in all segments of an SMS.
     public var reference: UInt8
     public var total: UInt8
     /// From 1.
     public var number: UInt8
-    /// Further information elements, which follow in the header.
+    /// Further information elements of the header.
     public var elements: [UInt8]
 
     public init(reference: UInt8, total: UInt8, number: UInt8, elements: [UInt8] = []) {
@@ -58,9 +58,9 @@ public struct ShortMessage: Sendable, Hashable {
   public var content: Content
   /// 0: the server's default alphabet; 8: UCS-2 (SMPP 3.4, 5.2.19).
   public var dataCoding: UInt8
-  /// How long the network may keep trying; the server's own default, if nil.
+  /// Validity period for the network; `nil`: the server's default.
   public var validity: Duration?
-  /// Whether the server is to report what became of it.
+  /// Whether the server is asked for a delivery report.
   public var wantsReceipt: Bool
 
   public init(

@@ -1,19 +1,19 @@
-/// How a server writes the IDs of messages. There are servers that answer in one number system and report in the other.
+/// A server's notation of message IDs. Some servers respond in one number system and report in another.
 public enum MessageIDNotation: String, Sendable, Hashable, CaseIterable {
-  /// The same text in both.
+  /// The same text in responses and delivery reports.
   case same
-  /// Hexadecimal in responses, decimal in receipts. IDs are shown in decimal.
+  /// Hexadecimal in responses, decimal in delivery reports. IDs are shown in decimal.
   case hexInResponses
-  /// Decimal in responses, hexadecimal in receipts. IDs are shown in decimal.
+  /// Decimal in responses, hexadecimal in delivery reports. IDs are shown in decimal.
   case hexInReceipts
 
-  /// The ID of a response, so written that the one of its receipt is equal to it.
+  /// Normalizes the ID of a response, so that it equals that of its delivery report.
   func ofResponse(_ id: String) -> String { canonical(id, isHex: self == .hexInResponses) }
 
-  /// The ID of a receipt, so written that the one of its response is equal to it.
+  /// Normalizes the ID of a delivery report, so that it equals that of its response.
   func ofReceipt(_ id: String) -> String { canonical(id, isHex: self == .hexInReceipts) }
 
-  /// What is no number of 64 bits stays as it is.
+  /// IDs that are not 64-bit numbers stay unchanged.
   private func canonical(_ id: String, isHex: Bool) -> String {
     guard self != .same, let number = UInt64(id, radix: isHex ? 16 : 10) else { return id }
     return String(number)

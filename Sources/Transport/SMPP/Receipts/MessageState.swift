@@ -1,4 +1,4 @@
-/// How far a message has come, as a server says (SMPP 3.4, 5.2.28).
+/// Delivery state of an SMS (SMPP 3.4, 5.2.28).
 public enum MessageState: Sendable, Hashable {
   case enroute, delivered, expired, deleted, undeliverable, accepted, unknown, rejected
 
@@ -17,7 +17,7 @@ public enum MessageState: Sendable, Hashable {
     }
   }
 
-  /// From the text of a receipt, where it has seven letters (SMPP 3.4, appendix B); some servers spell it out.
+  /// From the text of a delivery report, where it has seven letters (SMPP 3.4, appendix B); some servers spell it out.
   init?(word: String) {
     switch word.uppercased().prefix(7) {
     case "ENROUTE", "BUFFERE", "BUFFRED": self = .enroute

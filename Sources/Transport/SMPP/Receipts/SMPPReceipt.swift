@@ -1,4 +1,4 @@
-/// Whose message it is: for the caller's own use, given back with the receipt.
+/// The caller's reference for an SMS, returned with its delivery report.
 public struct MessageOrigin: Sendable, Hashable {
   public var id: String
   public var correlationID: String?
@@ -9,16 +9,16 @@ public struct MessageOrigin: Sendable, Hashable {
   }
 }
 
-/// What a server reports of a message that it took.
+/// A server's delivery report on an SMS that it accepted.
 ///
-/// The times in a receipt's text have no time zone, so they are not read.
+/// The times in its text have no time zone, so they are not decoded.
 public struct SMPPReceipt: Sendable, Hashable {
-  /// The server's ID of the message, as the answer to the submission gave it.
+  /// The server's ID of the SMS, as in the response to its submission.
   public var messageID: String
   public var state: MessageState
-  /// The network's error code as it came, when there is one; `000` often means that there is none.
+  /// The network's error code as received, if any; `000` often means no error.
   public var errorCode: String?
-  /// Whose message it is; nil when it was not sent on this session, or too long ago.
+  /// The caller's reference; `nil` if the SMS was not sent on this session, or too long ago.
   public var origin: MessageOrigin?
 
   public init(messageID: String, state: MessageState, errorCode: String? = nil, origin: MessageOrigin? = nil) {
@@ -30,7 +30,7 @@ public struct SMPPReceipt: Sendable, Hashable {
 
   /// Reads a `deliver_sm`.
   ///
-  /// - Returns: nil when it is no receipt, or names no message or no state.
+  /// - Returns: `nil` if it is not a delivery report, or names neither SMS nor state.
   init?(_ message: DeliveredMessage, _ notation: MessageIDNotation) {
     guard Self.isReceipt(message) else { return nil }
     let text = ReceiptText(message.text)
@@ -43,7 +43,7 @@ public struct SMPPReceipt: Sendable, Hashable {
       errorCode: text.error ?? message[OptionalParameter.networkErrorCode].flatMap(Self.networkError))
   }
 
-  /// A delivery receipt of the server or an intermediate notification (SMPP 3.4, 5.2.12). Some servers set no bit.
+  /// A delivery receipt or intermediate notification (SMPP 3.4, 5.2.12). Some servers set no bit.
   private static func isReceipt(_ message: DeliveredMessage) -> Bool {
     switch message.esmClass & 0x3C {
     case 0x04, 0x20: true
@@ -52,7 +52,7 @@ public struct SMPPReceipt: Sendable, Hashable {
     }
   }
 
-  /// The kind of network and its code (SMPP 3.4, 5.3.2.31).
+  /// Network type and error code (SMPP 3.4, 5.3.2.31).
   private static func networkError(_ value: ArraySlice<UInt8>) -> String? {
     guard value.count == 3, let code = ByteReader(value).lastTwoBytes else { return nil }
     return code == 0 ? nil : String(code)
@@ -60,7 +60,7 @@ public struct SMPPReceipt: Sendable, Hashable {
 }
 
 extension ByteReader {
-  /// Of three bytes, the number behind the first.
+  /// The number in the last two of three bytes.
   fileprivate var lastTwoBytes: UInt16? {
     var reader = self
     guard reader.byte() != nil else { return nil }
@@ -68,10 +68,10 @@ extension ByteReader {
   }
 }
 
-/// The text of a receipt (SMPP 3.4, appendix B):
+/// The text of a delivery report (SMPP 3.4, appendix B):
 /// `id:… sub:001 dlvrd:001 submit date:… done date:… stat:DELIVRD err:000 text:…`.
 struct ReceiptText: Sendable, Hashable {
-  /// A longer text is cut: what matters stands at its front.
+  /// A longer text is truncated: everything of interest is at its front.
   static let maxBytes = 512
 
   let id: String?
@@ -79,7 +79,7 @@ struct ReceiptText: Sendable, Hashable {
   let error: String?
 
   init(_ bytes: ArraySlice<UInt8>) {
-    // What follows `text:` is the sender's own, and could say anything.
+    // The text after `text:` is the sender's own, and could contain anything.
     let fields = Self.words(bytes.prefix(Self.maxBytes)).prefix { Self.value(of: "text", $0) == nil }
     func first(_ name: String) -> String? { fields.lazy.compactMap { Self.value(of: name, $0) }.first }
     id = first("id").flatMap { MessageIDText.read(ArraySlice($0.utf8)) }

@@ -1,7 +1,7 @@
 import CountersignConcurrency
 import Dispatch
 
-/// A link with its event sources and its buffers. Belongs to the session's actor.
+/// A link with its event sources and buffers. Belongs to the session's actor.
 final class Connection {
   private let link: Link
   private let readable: any DispatchSourceRead
@@ -11,10 +11,10 @@ final class Connection {
   private var frames = FrameReader()
   private var output = OutputBuffer()
 
-  /// Bytes read in one go.
+  /// Maximum bytes of one read.
   private static let readBytes = 64 * 1024
 
-  /// - Parameter queue: The actor's own; the callbacks run there.
+  /// - Parameter queue: the actor's queue, on which the callbacks run.
   init(
     _ link: Link, queue: DispatchQueue, onReadable: @escaping @Sendable () -> Void,
     onWritable: @escaping @Sendable () -> Void
@@ -29,7 +29,7 @@ final class Connection {
 
   /// Reads once.
   ///
-  /// - Returns: Whether something came; there may be more then.
+  /// - Returns: whether bytes arrived; there may be more then.
   func read() throws(SMPPError) -> Bool {
     var transfer = Transfer.mustWait
     let bytes = [UInt8](unsafeUninitializedCapacity: Self.readBytes) { buffer, count in
@@ -47,10 +47,10 @@ final class Connection {
 
   func nextFrame() throws(FrameReader.BadLength) -> Frame? { try frames.next() }
 
-  /// Takes a PDU to be written by `flush`.
+  /// Queues a PDU for `flush`.
   func queue(_ bytes: [UInt8], ticket: UInt64?) { output.append(bytes, ticket: ticket) }
 
-  /// Whether the server reads nothing of what it is sent.
+  /// Whether the server does not read.
   var isOverfull: Bool { output.isOverfull }
 
   /// Writes as much as the socket takes, and asks for `onWritable` if that is not all.
@@ -64,7 +64,7 @@ final class Connection {
     }
   }
 
-  /// Messages of which no byte was handed to the connection.
+  /// Submissions of which no byte was handed to the connection.
   var unsent: Set<UInt64> { output.unsent }
 
   private func waitForRoom() {
@@ -81,10 +81,10 @@ final class Connection {
 
   func end() {
     guard !isEnded else { return }
-    // A source that is suspended never calls its cancel handler.
+    // A suspended source never calls its cancel handler.
     if !isWaitingForRoom { writable.resume() }
     isEnded = true
-    // The descriptor may only be closed once both sources have let go of it.
+    // The descriptor may be closed only after both sources were canceled.
     let link = HandedOver(link)
     let sources = DispatchGroup()
     for source in [readable, writable] as [any DispatchSourceProtocol] {
@@ -96,7 +96,7 @@ final class Connection {
   }
 }
 
-/// Hands a link from one queue to another. Whoever lets go of it does not touch it again.
+/// Transfers a link from one queue to another. The previous owner does not touch it again.
 struct HandedOver: @unchecked Sendable {
   let value: Link
   init(_ value: Link) { self.value = value }

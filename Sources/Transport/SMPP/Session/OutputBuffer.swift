@@ -1,25 +1,25 @@
-/// Bytes that wait to be written, and which messages begin where in them.
+/// Bytes that wait to be written, and the positions of submissions in them.
 struct OutputBuffer {
-  /// More bytes than ever wait for a server that reads: a window of longest messages is less.
+  /// Limit that a server which reads never reaches: a window of the longest submissions is smaller.
   static let maxBytes = 4 << 20
-  /// Written bytes at the front that are kept until they are dropped together.
+  /// Written bytes at the front, kept until they are dropped together.
   private static let maxWritten = 64 << 10
-  /// The same of places that are not needed any more.
+  /// Positions at the front that are no longer needed, dropped together.
   private static let maxUsed = 256
 
   private var bytes: [UInt8] = []
   private var start = 0
-  /// The places of messages' first bytes, counted like `written`, of those that are not yet behind it.
+  /// Positions of the submissions' first bytes, counted like `written`, that lie beyond it.
   private var messages: [(at: UInt64, ticket: UInt64)] = []
   private var firstMessage = 0
   private var written: UInt64 = 0
 
   var isEmpty: Bool { start == bytes.count }
 
-  /// Whether so much waits that the server surely reads nothing.
+  /// Whether so much waits that the server certainly does not read.
   var isOverfull: Bool { bytes.count - start > Self.maxBytes }
 
-  /// The bytes that are kept, written ones included.
+  /// Number of bytes kept, written ones included.
   var keptBytes: Int { bytes.count }
 
   mutating func append(_ pdu: [UInt8], ticket: UInt64?) {
@@ -48,6 +48,6 @@ struct OutputBuffer {
     }
   }
 
-  /// Messages of which no byte was written.
+  /// Submissions of which no byte was written.
   var unsent: Set<UInt64> { Set(messages[firstMessage...].map(\.ticket)) }
 }

@@ -1,34 +1,34 @@
 import CountersignConcurrency
 import Dispatch
 
-/// A session with an SMPP server as transceiver: kept up until it is stopped.
+/// A transceiver session with an SMPP server, reconnected until it is stopped.
 ///
 /// ```
 ///  idle ──run──► connecting ──► open ──► (lost) ──► waiting ──► connecting … ──► stopped
 /// ```
 ///
-/// Everything runs on one serial queue, in turns: something arrives, a caller hands a message in, the socket has room, or a
-/// timer fires; the state machine says what is to be done. Only connecting blocks; it has a queue of its own.
+/// Everything runs on one serial queue, in turns: bytes arrive, a caller submits, the socket has room, or a timer fires; the
+/// state machine returns the actions. Only connecting blocks; it has a queue of its own.
 public actor SMPPSession {
   typealias Instant = ContinuousClock.Instant
 
-  /// How often time-outs are looked at.
+  /// Interval at which time-outs are checked.
   static let tick: Duration = .milliseconds(50)
-  /// Upper bounds of the first and of the longest delay before the next attempt to connect.
+  /// Upper bounds of the first and of the longest delay before another attempt to connect.
   static let retryDelays: ClosedRange<Duration> = .milliseconds(500) ... .seconds(30)
   static let minRetryDelay: Duration = .milliseconds(50)
   /// Delay after a refused bind: servers lock accounts that try too often.
   static let delayAfterRefusal: Duration = .seconds(5)
   /// Lifetime from which a lost session counts as a success: the retry delays start over.
   static let stableAfter: Duration = .seconds(10)
-  /// Reads in one turn.
+  /// Maximum reads in one turn.
   static let maxReadsPerTurn = 64
 
   private enum Phase {
     case idle
     case connecting
     case open(Connection, boundAt: Instant?)
-    /// The number tells a retry that is still meant from one that is not.
+    /// Generation that invalidates retries scheduled earlier.
     case waiting(retry: UInt64)
     case stopped
   }
@@ -61,10 +61,10 @@ public actor SMPPSession {
   public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
   /// - Parameters:
-  ///   - configuration: Where the server is, and how the session is kept.
-  ///   - onReceipt: Takes a receipt over. The server is told that it was taken only when it returns true; else it reports
-  ///     again later. A bounded number of calls runs at once.
-  ///   - onEvent: Is told what happens to the session, on its queue: it must be short.
+  ///   - configuration: address of the server and settings of the session.
+  ///   - onReceipt: takes a delivery report over. It is acknowledged to the server only if this returns true; otherwise the server
+  ///     reports again later. A bounded number of calls runs at once.
+  ///   - onEvent: called on the session's queue for each change; must be short.
   public init(
     _ configuration: SMPPConfiguration, onReceipt: @escaping @Sendable (SMPPReceipt) async -> Bool,
     onEvent: @escaping @Sendable (SMPPEvent) -> Void = { _ in }
@@ -78,12 +78,12 @@ public actor SMPPSession {
     (deliveries, delivery) = AsyncStream.makeStream()
   }
 
-  /// How the session is at the moment.
+  /// State of the session.
   public nonisolated var status: SMPPStatus { statusBox.value }
 
-  /// Connects and stays connected until `stop`, or until the task is canceled, which gives up what is unfinished.
+  /// Connects and stays connected until `stop`, or until the task is canceled, which abandons unfinished submissions.
   ///
-  /// Returns when the session is stopped and the last receipt was dealt with. To be called once.
+  /// Returns when the session is stopped and the last delivery report was handled. Call it once.
   public nonisolated func run() async {
     onQueue { $0.start() }
     await withTaskCancellationHandler {
@@ -96,23 +96,23 @@ public actor SMPPSession {
     }
   }
 
-  /// Ends the session: takes no more messages, lets what is under way be answered, `ceiling` at most, and unbinds.
+  /// Ends the session: takes no more submissions, waits for responses for at most `ceiling`, and unbinds.
   public nonisolated func stop(ceiling: Duration) {
     onQueue { $0.beginStop(ceiling) }
   }
 
-  /// Submits a message, once, and suspends until the server has answered or `timeout` is over.
+  /// Submits an SMS once, and suspends until the server responds or `timeout` passes.
   ///
   /// - Parameters:
-  ///   - isPatient: Whether it waits for its turn until then, however long the server asks for fewer messages.
-  ///   - origin: Whose message it is; given back with its receipt.
-  /// - Returns: The server's ID of the message, if it gave one.
-  /// - Throws: why it was not taken, or that nobody knows: `mayHaveBeenTaken`.
+  ///   - isPatient: whether it waits until then even if the server throttles.
+  ///   - origin: the caller's reference, returned with the delivery report.
+  /// - Returns: the server's ID of the SMS, if it gave one.
+  /// - Throws: the reason it was not taken, or that this is unknown: `mayHaveBeenTaken`.
   public nonisolated func submit(
     _ message: ShortMessage, timeout: Duration, isPatient: Bool = false, origin: MessageOrigin? = nil
   ) async throws(SMPPError) -> String? {
     switch status {
-    // The queue may be busy with connecting: nobody has to wait for that to hear that there is no session.
+    // The queue may be busy connecting: callers need not wait for that to learn that there is no session.
     case .waiting(let error): throw error.inMidWindow(false)
     case .stopped: throw .closed
     case .connecting, .bound: break
@@ -155,7 +155,7 @@ public actor SMPPSession {
   }
 
   private func answer(_ delivery: Delivery, _ isTaken: Bool) {
-    // The numbers of a connection that is gone mean nothing on the next; the server reports again there.
+    // Sequence numbers of a lost connection mean nothing on the next one; the server reports again there.
     guard delivery.connection == connections else { return }
     act(state.receiptHandled(delivery.sequence, isTaken: isTaken))
     flush()
@@ -203,7 +203,7 @@ public actor SMPPSession {
     }
   }
 
-  /// The connection is not to be used any more. What follows of the same trouble is nothing new.
+  /// Gives the connection up. Further failures of it are not reported.
   private func drop(_ error: SMPPError) {
     if case .open = phase { lose(error) }
   }
@@ -219,7 +219,7 @@ public actor SMPPSession {
     let delay = backoff.next(after: Self.baseDelay(after: error), random: .random(in: 0..<1))
     retries += 1
     phase = .waiting(retry: retries)
-    // Before callers are told, so that none hands its next message to a session that is gone.
+    // Before callers are resumed, so that none submits to a lost session.
     statusBox.value = .waiting(error)
     act(state.lost(error, unsent: unsent))
     onEvent(.disconnected(error, retryIn: delay))
@@ -276,7 +276,7 @@ public actor SMPPSession {
     flush()
   }
 
-  /// Reads what has come. It is done with before an end of the connection is acted upon.
+  /// Reads and handles everything received, before an end of the connection is acted upon.
   private func turn() {
     guard case .open(let connection, _) = phase else { return }
     do {
@@ -350,7 +350,7 @@ public actor SMPPSession {
     } catch {
       return if let ticket { act(state.unwritable(ticket, error, now: .now)) } else { drop(error) }
     }
-    // What it sends itself would keep the session alive, and its answers would pile up here.
+    // Its own requests would keep the session alive, and the responses would pile up here.
     if connection.isOverfull {
       drop(SMPPError(.connectionLost, "the server does not read what it is sent"))
     }

@@ -1,9 +1,9 @@
-/// Messages whose answers came too late to be waited for, by the number of their PDU; the oldest are forgotten.
+/// Submissions whose callers gave up before the response, by sequence number; the oldest are dropped.
 struct OverdueMessages {
   static let capacity = 1_024
 
   private var origins: [UInt32: MessageOrigin] = [:]
-  /// Oldest first; with those that were removed.
+  /// Oldest first, including removed ones.
   private var order: [UInt32] = []
 
   mutating func insert(_ sequence: UInt32, _ origin: MessageOrigin?) {

@@ -1,4 +1,4 @@
-/// The last message IDs that the server gave, and whose messages they are.
+/// The last message IDs from the server, with the callers' references.
 struct RecentIDs {
   static let capacity = 32_768
 

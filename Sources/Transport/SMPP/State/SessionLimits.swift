@@ -1,21 +1,21 @@
-/// The bounds of a session.
+/// Limits of a session.
 struct SessionLimits: Sendable, Hashable {
-  /// Messages under way at once.
+  /// Maximum submissions awaiting a response.
   var window: Int
-  /// Messages that wait for their turn.
+  /// Maximum submissions waiting for the window.
   var maxWaiting: Int
-  /// How long the server may take to let us in.
+  /// Time limit for the bind.
   var bindTimeout: Duration
-  /// After so long a silence the server is asked whether it is there.
+  /// Silence after which an `enquire_link` is sent.
   var enquireInterval: Duration
-  /// How long it may take to answer to that.
+  /// Time limit for the response to it.
   var enquireTimeout: Duration = .seconds(10)
-  /// Receipts being taken over at once; further ones are put off.
+  /// Maximum delivery reports being handled at once; the server is asked to repeat further ones.
   var maxReceipts = 256
-  /// How long a receipt waits for the response to its message.
+  /// Time that a delivery report waits for the response to its submission.
   var receiptHold: Duration = .seconds(1)
-  /// How long a server that ends the session has to answer to what is under way.
+  /// Time that a server which ends the session has for outstanding responses.
   var farewell: Duration = .seconds(2)
-  /// A message that would have to wait longer for the end of a pause is given back: another way may be quicker.
+  /// A submission that would wait longer for the end of a pause is returned: another lane may be quicker.
   var longestWaitForPause: Duration = .seconds(1)
 }

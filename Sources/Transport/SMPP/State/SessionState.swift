@@ -1,6 +1,6 @@
 import CountersignConcurrency
 
-/// A session as transceiver, without its connection: what is under way, what waits, what is due.
+/// State machine of a transceiver session, without its connection: submissions, window, time-outs.
 ///
 /// ```
 ///  idle ──connecting──► connecting ──connected──► binding ──bound──► bound ──stop──► draining ──► unbinding ─┐
@@ -8,18 +8,18 @@ import CountersignConcurrency
 ///   └─────────lost──────────┴────────────────────────┴─────────────────┴───────────────┴─────────────────────┘
 /// ```
 ///
-/// Methods return what is to be done; the owner does it, in order. Messages wait for their turn while the session comes up
-/// and while the window is full; in `idle` they fail at once.
+/// Methods return actions, which the owner carries out in order. Submissions wait while the session connects and while the
+/// window is full; in `idle` they fail at once.
 struct SessionState {
   typealias Instant = ContinuousClock.Instant
 
   private enum Phase {
-    /// Why there is no connection.
+    /// Reason for the missing connection.
     case idle(SMPPError)
     case connecting
     case binding(sequence: UInt32, until: Instant)
     case bound
-    /// Nothing new goes out; what is under way may still be answered.
+    /// Nothing new is sent; outstanding responses may still arrive.
     case draining(Farewell, until: Instant)
     case unbinding(sequence: UInt32, until: Instant)
   }
@@ -37,7 +37,7 @@ struct SessionState {
   private struct HeldReceipt {
     let receipt: SMPPReceipt
     let sequence: UInt32
-    /// It is let go when nothing is under way any more that went out before it came.
+    /// It is released when no submission sent before it arrived is outstanding.
     let before: Instant
     let until: Instant
   }
@@ -48,18 +48,18 @@ struct SessionState {
   private var phase = Phase.idle(SMPPError(.notConnected, "the session has not begun"))
   private var lastSequence: UInt32 = 0
   private var throttle: Throttle
-  /// Messages that the server asked to send again later; they go first.
+  /// Throttled submissions, which go first after the pause.
   private var again: [Submission] = []
   private var waiting = RingBuffer<Submission>()
   private var window: [UInt32: Sent] = [:]
   private var recent = RecentIDs()
-  /// Whose messages nobody waits for any more, and the server may still answer to.
+  /// Abandoned submissions that the server may still respond to.
   private var overdue = OverdueMessages()
   private var held: [HeldReceipt] = []
-  /// Receipts that were handed out and are not answered yet.
+  /// Delivery reports handed out and not yet acknowledged.
   private var openReceipts: Set<UInt32> = []
   private var heardAt: Instant?
-  /// Whether a message ran into its time-out and nothing has come since it went out: the connection may be dead.
+  /// Whether a submission timed out and nothing has arrived since it was sent: the connection may be dead.
   private var isSilent = false
   private var enquiry: (sequence: UInt32, at: Instant)?
 
@@ -70,15 +70,15 @@ struct SessionState {
     throttle = Throttle(window: limits.window)
   }
 
-  /// How many messages are under way.
+  /// Number of submissions awaiting a response.
   var inFlight: Int { window.count }
 
   // MARK: - The connection
 
-  /// A connection is being made.
+  /// Records that a connection attempt began.
   mutating func connecting() { phase = .connecting }
 
-  /// The connection is there.
+  /// Records that the connection is established.
   mutating func connected(now: Instant) -> [SessionAction] {
     let sequence = nextSequence()
     phase = .binding(sequence: sequence, until: now + limits.bindTimeout)
@@ -87,13 +87,13 @@ struct SessionState {
     return [.send(.bindTransceiver(request), sequence: sequence, ticket: nil)]
   }
 
-  /// The connection is gone, or none came about.
+  /// Records that the connection was lost or could not be made.
   ///
-  /// - Parameter unsent: Messages of which surely no byte left.
+  /// - Parameter unsent: submissions of which certainly no byte left.
   mutating func lost(_ error: SMPPError, unsent: Set<UInt64> = []) -> [SessionAction] {
     phase = .idle(error)
     enquiry = nil
-    // The server delivers again what was not answered.
+    // The server repeats unacknowledged delivery reports.
     held.removeAll()
     openReceipts.removeAll()
     overdue.removeAll()
@@ -104,7 +104,7 @@ struct SessionState {
     } + failWaiting(error.inMidWindow(false))
   }
 
-  /// Ends the session in good order: what is under way has until `deadline` to be answered.
+  /// Ends the session in order: outstanding responses have until `deadline`.
   mutating func stop(deadline: Instant, now: Instant) -> [SessionAction] {
     switch phase {
     case .idle, .connecting, .binding: return [.end(.closed)]
@@ -133,7 +133,7 @@ struct SessionState {
     return sendNext(now)
   }
 
-  /// The caller does not wait any longer.
+  /// Records that the caller gave up.
   mutating func cancel(_ ticket: UInt64, now: Instant) -> [SessionAction] {
     let error = SMPPError(.canceled, "canceled by the caller")
     if removeWaiting(where: { $0.ticket == ticket }).isEmpty {
@@ -144,7 +144,7 @@ struct SessionState {
     return [.finish(ticket: ticket, .failure(error))]
   }
 
-  /// The message that was to go out has a field that the protocol does not allow: it never will.
+  /// Fails a submission with a field that the protocol does not allow.
   mutating func unwritable(_ ticket: UInt64, _ error: SMPPError, now: Instant) -> [SessionAction] {
     if let sequence = window.first(where: { $0.value.submission.ticket == ticket })?.key {
       window.removeValue(forKey: sequence)
@@ -152,7 +152,7 @@ struct SessionState {
     return [.finish(ticket: ticket, .failure(error))] + afterAnswer(now)
   }
 
-  /// Sends what waits, as far as window and pause allow.
+  /// Sends waiting submissions, as far as window and pause allow.
   private mutating func sendNext(_ now: Instant) -> [SessionAction] {
     guard case .bound = phase, !throttle.isPaused(at: now) else { return [] }
     var actions: [SessionAction] = []
@@ -164,7 +164,7 @@ struct SessionState {
     return actions
   }
 
-  /// Why a message is not to wait for the end of a pause.
+  /// Error for a submission that shall not wait for the end of a pause, if it shall not.
   private func impatience(_ submission: Submission, _ now: Instant) -> SMPPError? {
     let pause = throttle.pause(at: now)
     guard pause > .zero, !submission.isPatient,
@@ -230,7 +230,7 @@ struct SessionState {
     return [.finish(ticket: ticket, .failure(Self.refusal(status)))] + afterAnswer(now)
   }
 
-  /// Nobody waits for it any more. But its receipt will say what became of a message of which nobody knows.
+  /// Handles the response to an abandoned submission: its delivery report will settle an unknown outcome.
   private mutating func answeredLate(
     _ status: CommandStatus, _ id: String?, _ sequence: UInt32, _ now: Instant
   ) -> [SessionAction] {
@@ -239,7 +239,7 @@ struct SessionState {
     return releaseReceipts(now)
   }
 
-  /// The message surely was not taken: it goes again after the pause, if its caller can wait so long.
+  /// Handles a throttled submission: it was not taken and is sent again after the pause, if its caller can wait.
   private mutating func slowDown(_ sent: Sent, _ status: CommandStatus, _ now: Instant) -> [SessionAction] {
     var actions: [SessionAction] = []
     if throttle.asked(sentAt: sent.at, now: now) {
@@ -263,7 +263,7 @@ struct SessionState {
   private mutating func nacked(_ status: CommandStatus, _ sequence: UInt32, _ now: Instant) -> [SessionAction] {
     if case .binding(sequence, _) = phase { return bindAnswered(status == .ok ? .bindFailed : status, sequence, now) }
     if window[sequence] != nil { return answered(status == .ok ? .invalidCommandID : status, nil, sequence, now) }
-    // Of a request that was forgotten meanwhile, unless the server could not even read a header.
+    // The request may have been dropped meanwhile, unless the server could not even read a header.
     guard sequence == 0 else { return [] }
     return [.end(SMPPError(.protocolViolation, "the server could not read what it was sent (\(status))"))]
   }
@@ -302,14 +302,14 @@ struct SessionState {
     _ message: DeliveredMessage, _ sequence: UInt32, _ now: Instant
   ) -> [SessionAction] {
     guard let receipt = SMPPReceipt(message, notation) else {
-      // A message from a phone, which nobody here reads.
+      // An SMS from a phone, which is not used.
       return [.send(.deliverResponse(.ok), sequence: sequence, ticket: nil)]
     }
     guard openReceipts.count + held.count < limits.maxReceipts else {
       return [.send(.deliverResponse(.temporaryReceiverError), sequence: sequence, ticket: nil)]
     }
     if window.isEmpty || recent.contains(receipt.messageID) { return handOut(receipt, sequence) }
-    // It may be of a message whose response is still on its way: that one first.
+    // The response to its submission may still be on its way and goes first.
     held.append(HeldReceipt(receipt: receipt, sequence: sequence, before: now, until: now + limits.receiptHold))
     return []
   }
@@ -332,7 +332,7 @@ struct SessionState {
     return free.flatMap { handOut($0.receipt, $0.sequence) }
   }
 
-  /// A receipt was taken over, or could not be.
+  /// Records whether a delivery report was taken over.
   mutating func receiptHandled(_ sequence: UInt32, isTaken: Bool) -> [SessionAction] {
     guard openReceipts.remove(sequence) != nil else { return [] }
     return [.send(.deliverResponse(isTaken ? .ok : .temporaryReceiverError), sequence: sequence, ticket: nil)]
@@ -340,7 +340,7 @@ struct SessionState {
 
   // MARK: - Time
 
-  /// Looks after what depends on time.
+  /// Handles everything that is due.
   mutating func tick(now: Instant) -> [SessionAction] {
     var actions = timeOut(now)
     switch phase {
@@ -371,7 +371,7 @@ struct SessionState {
       }
   }
 
-  /// Asks a server that has been silent whether it is there: after the interval, or at once when it did not answer to a message.
+  /// Probes a silent server: after the interval, or at once if it did not respond to a submission.
   private mutating func enquire(_ now: Instant) -> [SessionAction] {
     if let enquiry {
       guard enquiry.at + limits.enquireTimeout <= now else { return [] }
@@ -383,7 +383,7 @@ struct SessionState {
     return [.send(.enquireLink, sequence: sequence, ticket: nil)]
   }
 
-  /// From 1 to 0x7FFFFFFF (SMPP 3.4, 5.1.4), and none that is still under way.
+  /// Next sequence number: 1 to 0x7FFFFFFF (SMPP 3.4, 5.1.4), none that is still in use.
   private mutating func nextSequence() -> UInt32 {
     repeat {
       lastSequence = lastSequence >= 0x7FFF_FFFF ? 1 : lastSequence + 1

@@ -1,29 +1,29 @@
-/// A message that somebody waits for.
+/// An SMS whose caller awaits the response.
 struct Submission: Sendable {
   typealias Instant = ContinuousClock.Instant
 
-  /// Names it in what the state machine wants done.
+  /// Identifies it in the state machine's actions.
   let ticket: UInt64
   let message: ShortMessage
-  /// When the caller gives up.
+  /// Deadline of the caller.
   let deadline: Instant
-  /// Whether it waits for its turn until the deadline, however long the server asks for fewer messages.
+  /// Whether it waits until the deadline even if the server throttles.
   let isPatient: Bool
-  /// Given back with the receipt.
+  /// Returned with the delivery report.
   var origin: MessageOrigin?
 }
 
-/// What the state machine wants done.
+/// An action of the state machine.
 enum SessionAction: Sendable, Hashable {
-  /// Write a PDU; with the ticket of the message that it carries.
+  /// Write a PDU, with the ticket of the SMS that it carries.
   case send(OutgoingPDU, sequence: UInt32, ticket: UInt64?)
-  /// Tell the caller how its message ended: the server's ID of it, if it gave one.
+  /// Resume the caller with the outcome: the server's ID, if it gave one.
   case finish(ticket: UInt64, Result<String?, SMPPError>)
-  /// Hand a receipt over; `receiptHandled` says how that ended.
+  /// Hand a delivery report over; `receiptHandled` records the outcome.
   case deliver(SMPPReceipt, sequence: UInt32)
   /// The session is bound.
   case bound
-  /// The server asked for fewer messages, and none goes out for so long.
+  /// The server throttles: the session pauses for this time.
   case paused(Duration)
   /// Close the connection, and call `lost`.
   case end(SMPPError)

@@ -1,7 +1,7 @@
-/// Slows a session down when its server asks for it, and lets it come back to speed.
+/// Slows a session down when the server throttles, and lets it recover.
 ///
-/// Each request to slow down makes a pause and halves the window; as long as nothing is taken in between, each pause is twice as
-/// long as the one before. Every window's worth of answers without such a request widens the window by one.
+/// Each throttling response starts a pause and halves the window; while nothing is accepted in between, each pause is twice as
+/// long as the last. Every window's worth of other responses widens the window by one.
 struct Throttle {
   typealias Instant = ContinuousClock.Instant
 
@@ -12,28 +12,28 @@ struct Throttle {
   private var room: Double
   private var nextPause = firstPause
   private var pauseBegan: Instant?
-  /// Whether a message that went out after the last pause began was answered.
+  /// Whether a submission sent after the last pause began was accepted.
   private var isAnswered = false
   private(set) var pausedUntil: Instant?
 
-  /// - Parameter window: The most messages under way, 1 or more.
+  /// - Parameter window: maximum submissions awaiting a response, 1 or more.
   init(window: Int) {
     self.window = window
     room = Double(window)
   }
 
-  /// How many messages may be under way.
+  /// Submissions that may await a response now.
   var limit: Int { max(1, Int(room)) }
 
   func isPaused(at now: Instant) -> Bool { pausedUntil.map { now < $0 } ?? false }
 
-  /// How long the pause lasts.
+  /// Rest of the pause.
   func pause(at now: Instant) -> Duration { max(.zero, pausedUntil.map { now.duration(to: $0) } ?? .zero) }
 
-  /// The server asks for fewer messages.
+  /// Records a throttling response.
   ///
-  /// - Parameter sentAt: When the message went out that it says so of.
-  /// - Returns: Whether a pause begins. Messages that were under way when the last one began do not make it longer.
+  /// - Parameter sentAt: time at which the throttled submission was sent.
+  /// - Returns: whether a pause begins. Submissions sent before the last pause began do not extend it.
   mutating func asked(sentAt: Instant, now: Instant) -> Bool {
     if let pauseBegan, sentAt <= pauseBegan { return false }
     if isAnswered { nextPause = Self.firstPause }
@@ -45,7 +45,7 @@ struct Throttle {
     return true
   }
 
-  /// The server answered to a message without asking for fewer.
+  /// Records a response that does not throttle.
   mutating func answered(sentAt: Instant) {
     if let pauseBegan, sentAt <= pauseBegan { return }
     isAnswered = true

@@ -1,6 +1,6 @@
 import Glibc
 
-/// A moment until which something that blocks may wait.
+/// Time limit of a blocking call.
 struct Deadline {
   private let end: ContinuousClock.Instant
 
@@ -15,7 +15,7 @@ struct Deadline {
 
   /// Waits until the socket is ready.
   ///
-  /// - Returns: False when time is up.
+  /// - Returns: false at the time limit.
   func wait(for events: Int32, on socket: Int32) -> Bool {
     var request = pollfd(fd: socket, events: Int16(events), revents: 0)
     while true {

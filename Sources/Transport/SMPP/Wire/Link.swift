@@ -1,14 +1,14 @@
 import Glibc
 
-/// What came of moving bytes.
+/// Outcome of a read or write.
 enum Transfer {
   case bytes(Int)
-  /// Nothing can be moved at the moment.
+  /// Would block.
   case mustWait
   case failed(SMPPError)
 }
 
-/// A connection, plain or encrypted. Belongs to whoever opened it, then to the session's actor.
+/// A connection, plain or encrypted. Belongs to its opener, then to the session's actor.
 final class Link {
   private let socket: TCPSocket
   private let tls: TLSLayer?
@@ -31,7 +31,7 @@ final class Link {
   /// For event sources; valid until `close`.
   var descriptor: Int32 { socket.number }
 
-  /// Reads what has come. The end of the connection is a failure.
+  /// Reads available bytes. The end of the connection is a failure.
   func read(into buffer: UnsafeMutableRawBufferPointer) -> Transfer {
     if let tls { return tls.read(into: buffer) }
     let count = recv(socket.number, buffer.baseAddress, buffer.count, 0)

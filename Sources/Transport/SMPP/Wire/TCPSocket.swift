@@ -1,6 +1,6 @@
 import Glibc
 
-/// A connected socket that does not block. Closes its descriptor once, at the latest when it is released.
+/// A connected non-blocking socket. Closes its descriptor once, at the latest in `deinit`.
 final class TCPSocket {
   let number: Int32
   private var isOpen = true
@@ -60,7 +60,7 @@ final class TCPSocket {
       getsockopt(number, SOL_SOCKET, SO_ERROR, &error, &length)
       guard error == 0 else { throw failure(place, error) }
     }
-    // A response that waits for more to send costs the window its turn.
+    // A response delayed by Nagle's algorithm would stall the window.
     var value: Int32 = 1
     _ = setsockopt(number, Int32(IPPROTO_TCP), TCP_NODELAY, &value, socklen_t(MemoryLayout<Int32>.size))
     return socket

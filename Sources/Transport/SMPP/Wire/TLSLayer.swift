@@ -1,7 +1,7 @@
 import CSMPP34
 import Glibc
 
-/// TLS over a socket that does not block. Belongs to the session's actor.
+/// TLS over a non-blocking socket. Belongs to the session's actor.
 final class TLSLayer {
   private let socket: Int32
   private let context: OpaquePointer
@@ -59,7 +59,7 @@ final class TLSLayer {
     }
   }
 
-  /// Blocks until the deadline at most.
+  /// Blocks at most until the deadline.
   func handshake(_ deadline: Deadline) throws(SMPPError) {
     while true {
       ERR_clear_error()
@@ -77,7 +77,7 @@ final class TLSLayer {
     }
   }
 
-  /// Why the server's certificate was refused, else what is usually wrong.
+  /// Reason for refusing the server's certificate, otherwise the usual cause.
   private var refusal: String {
     let result = SSL_get_verify_result(ssl)
     guard result != Int(X509_V_OK) else { return "does the server speak TLS 1.2 or later on this port?" }
@@ -103,12 +103,12 @@ final class TLSLayer {
     }
   }
 
-  /// Says good-bye, without waiting for the answer.
+  /// Sends close_notify, without waiting for the answer.
   func close() {
     ERR_clear_error()
     _ = SSL_shutdown(ssl)
   }
 
-  /// OpenSSL writes to the socket without MSG_NOSIGNAL; a server that has gone must not end this process.
+  /// OpenSSL writes without MSG_NOSIGNAL; a closed connection must not end this process.
   private static let ignorePipeSignal: Void = { _ = signal(SIGPIPE, SIG_IGN) }()
 }
