@@ -1,4 +1,4 @@
-/// Why a message could not be signed.
+/// Failure to sign a mail.
 public struct DKIMError: Error, Sendable, CustomStringConvertible {
   /// The kinds of error. More may come.
   public struct Code: Sendable, Hashable {
@@ -7,7 +7,7 @@ public struct DKIMError: Error, Sendable, CustomStringConvertible {
 
     /// The library cannot be used as it is installed.
     public static let unavailable = Code(kind: .unavailable)
-    /// The private key is none of those that sign mail.
+    /// The private key cannot sign mail.
     public static let badKey = Code(kind: .badKey)
     /// The signature could not be made.
     public static let failed = Code(kind: .failed)

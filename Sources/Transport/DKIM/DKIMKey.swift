@@ -1,10 +1,10 @@
 /// A private key that signs for a domain, under the name of its DNS record.
 public struct DKIMKey: Sendable {
-  /// How it signs.
+  /// Signature algorithm.
   public enum Algorithm: String, Sendable, Hashable, CaseIterable {
     /// RFC 6376; every receiver knows it.
     case rsa = "rsa-sha256"
-    /// RFC 8463; short, and not yet known to every receiver: beside an RSA signature.
+    /// RFC 8463; short, and not yet known to every receiver: use it next to an RSA signature.
     case ed25519 = "ed25519-sha256"
   }
 
@@ -13,7 +13,7 @@ public struct DKIMKey: Sendable {
   /// The selector (`s=`): the public key is at `<selector>._domainkey.<domain>`.
   public let selector: String
   public let algorithm: Algorithm
-  /// PEM, and the zero that C wants at its end.
+  /// PEM with the final zero of a C string.
   let pem: [UInt8]
 
   /// Reads a key and tries it.

@@ -1,20 +1,19 @@
 import COpenDKIM
 
-/// Signs mail (DomainKeys Identified Mail, RFC 6376 and 8463) with libopendkim: relaxed canonicalisation of both parts.
+/// Signs mail (DomainKeys Identified Mail, RFC 6376 and 8463) with libopendkim: relaxed canonicalization of both parts.
 ///
 /// Sendable, because the handle of the library is only read after `init`, and every signature has a handle of its own.
 public final class DKIMSigner: @unchecked Sendable {
   private let library: OpaquePointer
 
-  /// Header fields that are signed where a message has them: RFC 6376, 5.4.1, and what an unsubscription by one click rests upon
-  /// (RFC 8058, 4).
+  /// Headers that are signed if present: RFC 6376, 5.4.1, and those of one-click unsubscription (RFC 8058, 4).
   private static let signed = [
     "from", "reply-to", "subject", "date", "to", "cc", "message-id", "in-reply-to", "references", "mime-version",
     "content-type", "content-transfer-encoding", "auto-submitted", "list-id", "list-unsubscribe",
     "list-unsubscribe-post",
   ]
 
-  /// Those that nobody may add a second time: each is named once more than the message has it (RFC 6376, 8.15).
+  /// Over-signed headers: each is listed once more than it occurs, so that none can be added (RFC 6376, 8.15).
   private static let guarded = ["from", "reply-to", "subject", "date", "to", "cc", "message-id", "content-type"]
 
   /// - Throws: `.unavailable` when the library cannot sign with both algorithms.
@@ -33,10 +32,10 @@ public final class DKIMSigner: @unchecked Sendable {
   /// Signs a message.
   ///
   /// - Parameters:
-  ///   - headers: The header fields as they are sent, folded with CRLF, without the CRLF at their ends.
-  ///   - body: The body as it is sent, before any dot of SMTP: lines that end in CRLF.
-  ///   - key: Who signs.
-  /// - Returns: The header field `DKIM-Signature`, folded, without a CRLF at its end.
+  ///   - headers: headers as sent, folded with CRLF, without the final CRLF.
+  ///   - body: body as sent, before dot stuffing: lines that end in CRLF.
+  ///   - key: signing key.
+  /// - Returns: the header `DKIM-Signature`, folded, without the final CRLF.
   /// - Throws: `.failed`.
   public func signature(headers: [String], body: [UInt8], key: DKIMKey) throws(DKIMError) -> String {
     var status = DKIM_STAT_OK
@@ -78,7 +77,7 @@ public final class DKIMSigner: @unchecked Sendable {
 
   /// Whether a key is one of its algorithm.
   func canSign(with key: DKIMKey) -> Bool {
-    // Why it cannot is of no use to who asks: the key is of the other algorithm, or none.
+    // The reason does not matter: the key has the other algorithm, or is not a key.
     (try? signature(headers: ["From: a@example.com"], body: [], key: key)) != nil
   }
 

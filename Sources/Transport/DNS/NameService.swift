@@ -6,22 +6,22 @@ public struct NameService: Sendable {
   private let servers: String?
   private let timeout: Duration
 
-  /// How often a server is asked.
+  /// Maximum queries to each server.
   private static let tries: Int32 = 2
   private static let queue = DispatchQueue(label: "countersign.names", attributes: .concurrent)
 
   /// - Parameters:
-  ///   - servers: Addresses with ports, separated by commas; those of the system if `nil`.
-  ///   - timeout: How long the first try of each server may take.
+  ///   - servers: addresses with ports, separated by commas; `nil`: the system's.
+  ///   - timeout: time limit of the first query to each server.
   public init(servers: String? = nil, timeout: Duration = .seconds(5)) {
     self.servers = servers
     self.timeout = timeout
   }
 
-  /// The TXT records of a name, the parts of each put together.
+  /// Looks up the TXT records of a name, the parts of each joined.
   ///
-  /// - Returns: nothing, when the name does not exist or has none.
-  /// - Throws: when no server answers, or one refuses.
+  /// - Returns: the records; empty if the name does not exist or has none.
+  /// - Throws: if no server answers, or one refuses.
   public func texts(_ name: String) async throws(NameServiceError) -> [String] {
     let result = await withCheckedContinuation { continuation in
       // Waiting blocks, so it has a thread of Dispatch's.
@@ -54,7 +54,7 @@ public struct NameService: Sendable {
     return answer.result
   }
 
-  /// What the callback leaves; used on one thread.
+  /// Result of the callback; used on one thread.
   private final class Answer {
     private(set) var result: Result<[String], NameServiceError> = .failure(NameServiceError("no answer came"))
 

@@ -1,4 +1,4 @@
-/// Why a name could not be looked up. That it has no such record is no error.
+/// Failure of a lookup. A missing record is not a failure.
 public struct NameServiceError: Error, Sendable, CustomStringConvertible {
   /// One line.
   public let description: String

@@ -16,7 +16,7 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
     case response
   }
 
-  /// What went wrong.
+  /// Kind of failure.
   public enum Kind: Sendable, Hashable {
     /// The URL, the method or a header field is malformed; nothing was tried.
     case invalidRequest
@@ -46,7 +46,7 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
     case other
   }
 
-  /// What went wrong.
+  /// Kind of failure.
   public let kind: Kind
   /// Whether the server may have seen the request, wholly or in part. `false` only when surely no byte of it left.
   public let requestMayHaveLeft: Bool

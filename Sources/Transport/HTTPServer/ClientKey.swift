@@ -3,7 +3,7 @@ import Glibc
 
 /// Client, as far as connections are counted: an IPv4 address, or the first 64 bits of an IPv6 address.
 ///
-/// An owner of an IPv6 address commonly has all of its /64 (RFC 6177), so single addresses would bound nobody.
+/// An owner of an IPv6 address commonly has all of its /64 (RFC 6177), so single addresses would be no bound.
 struct ClientKey: Sendable, Hashable {
   private enum Value: Hashable {
     case ipv4(UInt32)
@@ -13,7 +13,8 @@ struct ClientKey: Sendable, Hashable {
 
   private let value: Value
 
-  /// - Parameter address: The client's end, as the kernel gives it; `nil` counts as one client with all others that have none.
+  /// - Parameter address: The client's end, as the kernel gives it; `nil` counts as one client with all others that
+  ///   have none.
   init(_ address: UnsafePointer<sockaddr>?) {
     guard let address else {
       value = .other
@@ -31,7 +32,8 @@ struct ClientKey: Sendable, Hashable {
     }
   }
 
-  /// - Parameter bytes: The 16 bytes of an IPv6 address; one that stands for an IPv4 address (RFC 4291, 2.5.5.2) is that.
+  /// - Parameter bytes: The 16 bytes of an IPv6 address; one that stands for an IPv4 address (RFC 4291, 2.5.5.2) is
+  ///   that.
   init(ipv6 bytes: [UInt8]) { value = Self.value(ipv6: bytes) }
 
   init(ipv4 address: UInt32) { value = .ipv4(address) }

@@ -3,10 +3,10 @@ import Synchronization
 
 /// Open connections: how many each client has, and which have kept the server waiting for too long.
 ///
-/// libmicrohttpd bounds how long a connection is silent, which a byte a minute satisfies. This bounds how long a request may take to
-/// arrive and its answer to be taken, whatever comes meanwhile. Neither the time of the handler is counted nor that between requests,
-/// which ends with the first byte of the next; libmicrohttpd tells of a request line only when it is whole, so ``endLate(at:_:)`` asks
-/// the kernel for what has arrived.
+/// libmicrohttpd bounds how long a connection is silent, which a byte a minute satisfies. This bounds how long a
+/// request may take to arrive and its answer to be taken, whatever comes meanwhile. Neither the time of the handler is
+/// counted nor that between requests, which ends with the first byte of the next; libmicrohttpd tells of a request line
+/// only when it is whole, so ``endLate(at:_:)`` asks the kernel for what has arrived.
 final class ConnectionTable: Sendable {
   /// A connection's place in the table.
   struct ID: Sendable, Hashable {
@@ -19,7 +19,7 @@ final class ConnectionTable: Sendable {
   private enum Phase {
     /// Nothing is owed: no byte has come since so many were received.
     case idle(received: UInt64)
-    /// Start of what the client owes us: a whole request, or the taking of an answer.
+    /// Start of the client's current duty: to send a whole request, or to receive an answer.
     case waiting(since: ContinuousClock.Instant)
     /// The handler works, or the connection has been ended and is not yet closed.
     case busy
@@ -81,7 +81,7 @@ final class ConnectionTable: Sendable {
     state.withLock { $0.entries[id]?.phase = .busy }
   }
 
-  /// The request is over: nobody waits for anybody.
+  /// The request is over; neither side waits.
   func rests(_ id: ID) {
     state.withLock { state in
       guard let descriptor = state.entries[id]?.descriptor else { return }
@@ -98,8 +98,8 @@ final class ConnectionTable: Sendable {
     }
   }
 
-  /// Ends the connections that have kept us waiting for too long; to be called about once a second, so that it notices in time that a
-  /// request has begun.
+  /// Ends the connections that have kept us waiting for too long; to be called about once a second, so that it notices
+  /// in time that a request has begun.
   /// - Parameter end: Ends the connection of a descriptor; called under the lock, so that none is closed meanwhile.
   /// - Returns: How many there were.
   @discardableResult
@@ -113,7 +113,7 @@ final class ConnectionTable: Sendable {
           state.entries[id]?.phase = .waiting(since: now)
         case .waiting(let since) where now - since >= requestTime:
           end(entry.descriptor)
-          // Not twice; what libmicrohttpd still does with it is to close it.
+          // Once only; libmicrohttpd closes it.
           state.entries[id]?.phase = .busy
           count += 1
         default: break

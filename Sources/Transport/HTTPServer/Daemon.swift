@@ -2,10 +2,11 @@ import CMicroHTTPD
 import Glibc
 import Synchronization
 
-/// What libmicrohttpd's thread calls: collects requests, runs the handler, sends replies.
+/// Callbacks of libmicrohttpd's thread: collect requests, run the handler, send replies.
 final class Daemon: Sendable {
   private struct State {
-    /// Requests that were given to the handler and are not answered completely. A task is missing for the moment between the suspend and the start of the task.
+    /// Requests that were given to the handler and are not answered completely. A task is missing for the moment
+    /// between the suspend and the start of the task.
     var running: [ObjectIdentifier: (exchange: Exchange, task: Task<Void, Never>?)] = [:]
     var isStopping = false
     var isCancelled = false
@@ -36,7 +37,7 @@ final class Daemon: Sendable {
     return accepts
   }
 
-  /// Ends what has kept the server waiting for too long. Any thread.
+  /// Closes connections that have kept the server waiting for too long. Any thread.
   func endLate() {
     let count = connections.endLate { shutdown($0, Int32(SHUT_RDWR)) }
     for _ in 0..<count { turnedAway(.late) }

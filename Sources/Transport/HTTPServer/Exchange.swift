@@ -4,12 +4,14 @@ import Synchronization
 
 /// One request and its reply. libmicrohttpd holds a reference from the request line to the completed callback.
 ///
-/// Its life: the daemon's thread collects the body, suspends the connection and starts the handler; whoever comes first, the
-/// handler's reply or the end of the server, completes it and resumes the connection; the daemon's thread then takes the reply.
+/// Its life: the daemon's thread collects the body, suspends the connection and starts the handler; whoever comes
+/// first, the handler's reply or the end of the server, completes it and resumes the connection; the daemon's thread
+/// then takes the reply.
 ///
-/// `@unchecked Sendable`: `connection` is used by the daemon's thread, and by `complete(_:)` for `MHD_resume_connection` only,
-/// which may be called from any thread. It is valid there, because a suspended connection is not freed, and the state allows
-/// one resume for each suspend. Every other field is used by the daemon's thread only.
+/// `@unchecked Sendable`: `connection` is used by the daemon's thread, and by `complete(_:)` for
+/// `MHD_resume_connection` only, which may be called from any thread. It is valid there, because a suspended connection
+/// is not freed, and the state allows one resume for each suspend. Every other field is used by the daemon's thread
+/// only.
 final class Exchange: @unchecked Sendable {
   private enum State {
     case receiving
@@ -21,7 +23,8 @@ final class Exchange: @unchecked Sendable {
   let connection: OpaquePointer
   let target: [UInt8]
   var body: [UInt8] = []
-  /// Bytes of the body that came after it was too long; they are read, within a limit, so that the client reads the answer.
+  /// Bytes of the body that came after it was too long; they are read, within a limit, so that the client reads the
+  /// answer.
   var excessBytes = 0
   private var hasHeaders = false
   private let state = Mutex(State.receiving)

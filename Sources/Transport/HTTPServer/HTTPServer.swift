@@ -23,7 +23,7 @@ public final class HTTPServer: Sendable {
   ///   - port: The port, or 0 for any that is free.
   ///   - maxBodyBytes: The longest body; a longer one is answered with 413 and never reaches the handler.
   ///   - limits: Connections, idle time, memory.
-  ///   - turnedAway: Is told of each connection that was closed because of a limit for single clients. Must not block.
+  ///   - turnedAway: called for each connection closed because of a limit for single clients. Must not block.
   ///   - handler: Answers a request. It is canceled when the server stops and its grace is over.
   /// - Throws: `HTTPServerError` when it cannot listen there.
   public init(
@@ -47,7 +47,7 @@ public final class HTTPServer: Sendable {
   }
 
   deinit {
-    // Only signals: somebody who forgot `stop()` must not wait here for a thread to end.
+    // Only signals: an owner that forgot `stop()` must not wait here for a thread to end.
     daemon.cancelAll()
     handle.stopInBackground()
   }

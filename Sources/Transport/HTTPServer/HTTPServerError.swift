@@ -1,6 +1,6 @@
-/// Why a server could not start.
+/// Failure to start a server.
 public struct HTTPServerError: Error, Sendable, CustomStringConvertible {
-  /// What went wrong.
+  /// Kind of failure.
   public struct Code: Sendable, Hashable {
     private enum Value { case portInUse, addressNotAvailable, permissionDenied, hostNotFound, failed }
     private let value: Value
@@ -17,7 +17,7 @@ public struct HTTPServerError: Error, Sendable, CustomStringConvertible {
     public static let failed = Code(value: .failed)
   }
 
-  /// What went wrong.
+  /// Kind of failure.
   public let code: Code
   /// One line with host and port, safe to log.
   public let description: String

@@ -1,4 +1,5 @@
-/// The header fields of a request or a response, in order. Names are compared without regard to case (RFC 9110, section 5.1).
+/// The header fields of a request or a response, in order. Names are compared without regard to case (RFC 9110, section
+/// 5.1).
 public struct HTTPServerHeaders: Sendable, ExpressibleByDictionaryLiteral {
   /// The fields as received or as they will be sent.
   public private(set) var fields: [(name: String, value: String)]

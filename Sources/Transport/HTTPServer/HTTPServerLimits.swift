@@ -1,16 +1,18 @@
-/// The bounds of what clients may take from a server.
+/// Limits for clients of a server.
 public struct HTTPServerLimits: Sendable {
   /// Open connections; further clients wait in the kernel's backlog until one closes.
   public var connections: UInt32
-  /// How long a connection may be silent between requests, or in the middle of one, before it is closed. Whole seconds.
+  /// Silence between requests, or within one, after which a connection is closed. Whole seconds.
   public var idleTimeout: Duration
-  /// Open connections of one client (an IPv4 address, or an IPv6 network of 64 bits); further ones are closed at once. `nil`: as
-  /// many as there are. Behind a front all are the front's.
+  /// Open connections of one client (an IPv4 address, or an IPv6 network of 64 bits); further ones are closed at once.
+  /// `nil`: as many as there are. Behind a front all are the front's.
   public var connectionsPerClient: Int?
-  /// Time a request may take to arrive whole, from its first byte, and then the answer to be taken; in between the handler takes
-  /// its time. The connection is closed then. `nil`: as long as it is not silent. Between requests only ``idleTimeout`` counts.
+  /// Time a request may take to arrive whole, from its first byte, and then the answer to be taken; in between the
+  /// handler takes its time. The connection is closed then. `nil`: as long as it is not silent. Between requests only
+  /// ``idleTimeout`` counts.
   public var requestTime: Duration?
-  /// Memory of one connection for request line, headers and the answer's headers; a request with more gets 431 or is closed.
+  /// Memory of one connection for request line, headers and the answer's headers; a request with more gets 431 or is
+  /// closed.
   public var connectionMemoryBytes: Int
 
   /// Makes the bounds.

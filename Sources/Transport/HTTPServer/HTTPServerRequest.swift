@@ -2,7 +2,7 @@
 public struct HTTPServerRequest: Sendable {
   /// The method, in capitals as sent: `GET`, `POST`, …
   public let method: String
-  /// Path and query as they were sent, still percent-encoded: what a signature of the address was made over.
+  /// Path and query as sent, still percent-encoded, because signatures cover them in this form.
   public let target: String
   /// The path, percent-decoded and without the query.
   public let path: String
@@ -10,7 +10,7 @@ public struct HTTPServerRequest: Sendable {
   public let query: [(name: String, value: String)]
   /// The header fields.
   public let headers: HTTPServerHeaders
-  /// The body; empty when there is none. Never longer than the server's `maxBodyBytes`.
+  /// The body; empty if absent. Never longer than the server's `maxBodyBytes`.
   public let body: [UInt8]
   /// The address of the client's end of the connection, without the port: `127.0.0.1`, `::1`.
   public let remoteAddress: String

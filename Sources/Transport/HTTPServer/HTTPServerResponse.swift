@@ -25,7 +25,7 @@ public struct HTTPServerResponse: Sendable {
   }
 }
 
-/// What the server does with a request that a handler has seen.
+/// The server's action for a request that a handler has seen.
 public enum HTTPServerReply: Sendable {
   /// Sends an answer.
   case respond(HTTPServerResponse)

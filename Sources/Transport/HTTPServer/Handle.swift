@@ -5,8 +5,8 @@ import Synchronization
 
 /// Owns `struct MHD_Daemon`, from its start to its stop, and keeps the `Daemon` alive that its thread calls.
 ///
-/// `@unchecked Sendable`: `pointer` and `watch` are written in `init` only, and `MHD_quiesce_daemon` and `MHD_stop_daemon` are called on
-/// one serial queue, each once.
+/// `@unchecked Sendable`: `pointer` and `watch` are written in `init` only, and `MHD_quiesce_daemon` and
+/// `MHD_stop_daemon` are called on one serial queue, each once.
 final class Handle: @unchecked Sendable {
   private enum Phase { case listening, quiet, stopped }
 
@@ -57,7 +57,7 @@ final class Handle: @unchecked Sendable {
     watch = limits.requestTime == nil ? nil : Self.watch(daemon, queue)
   }
 
-  /// Looks once a second for what is late.
+  /// Checks once a second for late connections.
   private static func watch(_ daemon: Daemon, _ queue: DispatchQueue) -> any DispatchSourceTimer {
     let timer = DispatchSource.makeTimerSource(queue: queue)
     timer.schedule(deadline: .now() + .seconds(1), repeating: .seconds(1), leeway: .milliseconds(200))

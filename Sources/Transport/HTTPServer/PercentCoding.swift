@@ -1,6 +1,6 @@
-/// Reads what `application/x-www-form-urlencoded` holds (WHATWG URL Standard, section 5.1), as queries and form bodies do.
+/// Decodes `application/x-www-form-urlencoded` (WHATWG URL Standard, section 5.1), the form of queries and form bodies.
 public enum URLEncodedForm {
-  /// The most fields that are read; what comes after them is ignored.
+  /// Maximum number of fields; further ones are ignored.
   public static let maxFields = 1_000
 
   /// The fields of a form in order. Bytes that are not UTF-8 become U+FFFD; a `%` without two hexadecimal digits stays.

@@ -1,14 +1,14 @@
-/// Facts that are younger than the metadata of libphonenumber on the machine: data, in `Config/number-overrides.json5`, with the day on which
-/// it was made.
+/// Facts that are younger than the metadata of libphonenumber on the machine: data, in `Config/number-overrides.json5`,
+/// with the day on which it was made.
 ///
-/// It makes a number mobile only that the library does not know. It makes any number one that costs somebody, or impossible, so
-/// whatever it says, it never lets a premium number through.
+/// It declares only unknown numbers mobile. It may declare any number chargeable or impossible, so it never lets a
+/// premium number through.
 public struct NumberOverrides: Sendable, Hashable {
   /// The day on which the table was made, `2026-11-21`; nil for an empty one.
   public let date: String?
   /// In ascending order, none within another.
   private let ranges: [Range]
-  /// Digits behind a country code that its numbers do not have any more.
+  /// Lengths after a country code that its numbers no longer have.
   private let goneLengths: [Int: Set<Int>]
 
   private struct Range: Sendable, Hashable {
@@ -18,15 +18,16 @@ public struct NumberOverrides: Sendable, Hashable {
     let type: NumberType
   }
 
-  /// The most ranges of a table.
+  /// Maximum number of ranges in a table.
   public static let maxRanges = 50_000
 
-  /// Types of number that cost the caller, share revenue with the owner or are no telephone: they count whatever the library says.
+  /// Types of number that cost the caller, share revenue with the owner or are not telephones: they override the
+  /// library.
   public static let pricedTypes: Set<NumberType> = [
     .premiumRate, .sharedCost, .tollFree, .pager, .uan, .voicemail, .personal,
   ]
 
-  /// No number is other than the library says.
+  /// An empty table: the library decides alone.
   public static let none = NumberOverrides(date: nil, ranges: [], goneLengths: [:])
 
   private init(date: String?, ranges: [Range], goneLengths: [Int: Set<Int>]) {
@@ -35,13 +36,13 @@ public struct NumberOverrides: Sendable, Hashable {
     self.goneLengths = goneLengths
   }
 
-  /// How many ranges there are.
+  /// Number of ranges.
   public var count: Int { ranges.count }
 
-  /// Whether the numbers of a country code do not have this length any more.
+  /// Whether numbers of a country code no longer have this length.
   func isGone(length: Int, countryCode: Int) -> Bool { goneLengths[countryCode]?.contains(length) == true }
 
-  /// What the table says of a number in E.164; nil when it says nothing.
+  /// The table's type for a number in E.164; `nil` if it has none.
   public func find(_ e164: String) -> (region: String, type: NumberType)? {
     guard !ranges.isEmpty, let value = UInt64(e164.dropFirst()) else { return nil }
     // The last range that begins at the number or below it.
@@ -104,7 +105,7 @@ extension NumberOverrides: Decodable {
     .dataCorrupted(DecodingError.Context(codingPath: decoder.codingPath, debugDescription: text))
   }
 
-  /// nil when a number, a prefix or the type is none that may stand here.
+  /// `nil` if a number, a prefix or the type is not allowed here.
   private static func ranges(of entry: Entry) -> [Range]? {
     let code = String(entry.countryCode)
     // E.164: fifteen digits in all.
@@ -132,8 +133,8 @@ extension PhoneNumber {
   /// Name that libphonenumber gives to the region of country codes that belong to no country.
   static let noCountry = "001"
 
-  /// The number as the table says; else as it is. The lengths of a country grow, too: a number of the table's ranges is possible, whatever
-  /// the library says, and one of a length that is gone is not.
+  /// The number as the table says; else as it is. The lengths of a country grow, too: a number of the table's ranges is
+  /// possible, whatever the library says, and one of a length that is gone is not.
   public func applying(_ overrides: NumberOverrides) -> PhoneNumber {
     if let found = overrides.find(e164), type == .unknown || NumberOverrides.pricedTypes.contains(found.type) {
       return PhoneNumber(self, region: found.region, type: found.type, possibility: .possible)

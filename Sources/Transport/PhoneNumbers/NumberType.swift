@@ -1,4 +1,4 @@
-/// What a numbering plan uses a range of numbers for.
+/// Use of a range of numbers by its numbering plan.
 public enum NumberType: String, Sendable, Hashable, CaseIterable {
   case fixedLine
   case mobile

@@ -1,8 +1,8 @@
 import CPhoneNumber
 
 extension PhoneNumber {
-  /// Whether a number that is in E.164 already has a length of its country's. Takes a twentieth of ``parse(_:region:)``, for those who
-  /// need to know neither the type nor the region.
+  /// Whether a number that is in E.164 already has a length of its country's. Takes a twentieth of
+  /// ``parse(_:region:)``, for those who need to know neither the type nor the region.
   /// - Returns: nil when the text does not have the form of E.164.
   /// - Throws: ``PhoneNumberError/Code/unavailable`` when the library fails.
   public static func possibility(ofE164 text: String) throws(PhoneNumberError) -> Possibility? {

@@ -1,7 +1,8 @@
 extension PhoneNumber {
-  /// Whether the number is in a range that its numbering plan keeps for films, books and examples, so that it is nobody's.
+  /// Whether the number is in a range that its numbering plan reserves for films, books and examples, so that it has no
+  /// owner.
   ///
-  /// Not all plans have such ranges: no is not proof that the number is somebody's.
+  /// Not all plans have such ranges: false does not prove that the number has an owner.
   public var isReservedForFiction: Bool {
     guard let value = UInt64(e164.dropFirst()) else { return false }
     return countryCode == 1 ? Self.isNorthAmericanFiction(value) : FictionalRanges.contains(value)

@@ -7,7 +7,7 @@ extension PhoneNumber {
   /// - Parameters:
   ///   - text: + and the number with its country code, or a national number when a region is given. Spaces, hyphens, dots, slashes,
   ///     parentheses and the digits of every script are taken; letters and extensions are not. Either may be a `tel:` URI (RFC 3966).
-  ///   - region: two letters of ISO 3166-1, in either case; what a number without country code belongs to.
+  ///   - region: two letters of ISO 3166-1, in either case; the region of a number without country code.
   /// - Throws: ``PhoneNumberError``.
   public static func parse(_ text: String, region: String? = nil) throws(PhoneNumberError) -> PhoneNumber {
     guard text.utf8.count <= maxInputBytes else { throw PhoneNumberError(.tooLong) }
@@ -22,7 +22,7 @@ extension PhoneNumber {
     }
     try check(status, hasRegion: region != nil, text)
     guard !number.has_extension else { throw PhoneNumberError(.hasExtension) }
-    // The library skips what it does not know, before and after the digits: what somebody mistyped must not become a number.
+    // The library skips unknown characters before and after the digits, but a typing mistake must not become a number.
     guard text.unicodeScalars.allSatisfy(isAllowed) else { throw PhoneNumberError(.notANumber) }
     return try PhoneNumber(number)
   }
@@ -39,7 +39,7 @@ extension PhoneNumber {
     possibility = Possibility(code: number.possibility)
   }
 
-  /// Another number's digits, with what the library does not know of them.
+  /// The same digits with facts that the library does not know.
   init(_ number: PhoneNumber, region: String?, type: NumberType, possibility: Possibility) {
     e164 = number.e164
     countryCode = number.countryCode
@@ -74,8 +74,8 @@ extension PhoneNumber {
     }
   }
 
-  /// Digits of every script, plus signs, and what numbers are grouped with; also the invisible marks of direction that come along when
-  /// a number is copied.
+  /// Digits of every script, plus signs and separators; also the invisible direction marks that come along when a
+  /// number is copied.
   private static func isAllowed(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar {
     case "0"..."9", "+", " ", "-", "(", ")", ".", "/": return true

@@ -1,6 +1,6 @@
-/// Why a text is no phone number. Its description is safe to log: it never repeats the text.
+/// Reason why a text is not a phone number. Its description is safe to log: it never repeats the text.
 public struct PhoneNumberError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// What is wrong. More may be added.
+  /// Kind of fault. May grow.
   public struct Code: Sendable, Hashable, CustomStringConvertible {
     private enum Kind: String {
       case notANumber, missingRegion, unknownRegion, invalidCountryCode, tooShort, tooLong, hasExtension, privateNumber,
@@ -13,7 +13,7 @@ public struct PhoneNumberError: Error, Sendable, Hashable, CustomStringConvertib
     public static let notANumber = Code(kind: .notANumber)
     /// The number has no country code, and no region was given.
     public static let missingRegion = Code(kind: .missingRegion)
-    /// The region that was given is none.
+    /// The given region does not exist.
     public static let unknownRegion = Code(kind: .unknownRegion)
     /// No country has the number's country code.
     // swift-format-ignore: DontRepeatTypeInStaticProperties
@@ -24,7 +24,7 @@ public struct PhoneNumberError: Error, Sendable, Hashable, CustomStringConvertib
     public static let tooLong = Code(kind: .tooLong)
     /// An extension follows the number: no message reaches one.
     public static let hasExtension = Code(kind: .hasExtension)
-    /// The number is one of a private network, of which a `tel:` URI says the domain only.
+    /// The number belongs to a private network: its `tel:` URI names a domain only.
     public static let privateNumber = Code(kind: .privateNumber)
     /// The library failed; it has no memory, most likely.
     public static let unavailable = Code(kind: .unavailable)
@@ -32,7 +32,7 @@ public struct PhoneNumberError: Error, Sendable, Hashable, CustomStringConvertib
     public var description: String { kind.rawValue }
   }
 
-  /// What is wrong.
+  /// Kind of fault.
   public let code: Code
 
   init(_ code: Code) {
@@ -42,7 +42,7 @@ public struct PhoneNumberError: Error, Sendable, Hashable, CustomStringConvertib
   /// Whether the same call may succeed later.
   public var isRetriable: Bool { code == .unavailable }
 
-  /// What is wrong and what to do, fit for the one who entered the number.
+  /// Fault and remedy, for the person who entered the number.
   public var description: String {
     switch code {
     case .notANumber: "this is not a phone number: write it as + and digits, the country code first"

@@ -1,4 +1,5 @@
-/// Whether a number has a length that its country's numbers have; a weaker test than validity, and one that does not age.
+/// Whether a number has a length that its country's numbers have; a weaker test than validity, and one that does not
+/// age.
 public enum Possibility: String, Sendable, Hashable, CaseIterable {
   case possible
   /// Only within its area: something is missing in front.

@@ -1,6 +1,7 @@
-/// Names of regions as configurations have them: two letters of ISO 3166-1, or the calling code of numbers without a country.
+/// Names of regions as configurations have them: two letters of ISO 3166-1, or the calling code of numbers without a
+/// country.
 public enum RegionName {
-  /// Reason why a name is no region, with the name that is meant if that can be guessed; nil for one that is.
+  /// Explanation why a name is not a region, with the intended name if it can be guessed; `nil` for a region.
   ///
   /// A wrong name that is let through refuses every number of the country that was meant.
   public static func problem(with name: String) -> String? {
@@ -16,7 +17,7 @@ public enum RegionName {
     "GBR": "GB", "USA": "US", "DEU": "DE", "FRA": "FR", "ESP": "ES", "ITA": "IT", "IND": "IN", "BRA": "BR", "JPN": "JP",
   ]
 
-  /// Regions of ISO 3166-1 that have no numbers of their own. Whoever allows the whole list names them too.
+  /// Regions of ISO 3166-1 without numbers of their own, accepted because complete lists contain them.
   private static let withoutNumbers: Set = ["AQ", "BV", "GS", "HM", "PN", "TF", "UM"]
 
   private static func meant(by name: String) -> String? {

@@ -1,11 +1,11 @@
-/// Where messages may go, and to what kinds of number.
+/// Regions and number types that may get messages.
 public struct RegionRules: Sendable, Hashable {
   /// Region codes (`US`), calling codes for numbers without a region (`+883`), or `*` for all. Empty allows none.
   public var allowed: Set<String>
   /// Types of number that never get a message.
   public var refusedTypes: Set<NumberType>
 
-  /// Types that cost the caller or share revenue with the owner: an open door to those who pump traffic.
+  /// Types that cost the caller or share revenue with the owner, and so invite traffic pumping.
   public static let alwaysRefused = NumberOverrides.pricedTypes
 
   public init(allowed: Set<String>, refusedTypes: Set<NumberType> = []) {
@@ -25,8 +25,8 @@ public struct RegionRules: Sendable, Hashable {
 }
 
 extension PhoneNumber {
-  /// The name under which its region is allowed and budgeted. A number that is possible and not valid belongs to no region, and
-  /// counts to the main one of its country code.
+  /// The name under which its region is allowed and budgeted. A number that is possible and not valid belongs to no
+  /// region, and counts to the main one of its country code.
   public var regionKey: String {
     [region, countryCodeRegion].compactMap { $0 }.first { $0 != Self.noCountry } ?? "+\(countryCode)"
   }

@@ -1,14 +1,14 @@
 /// The number in a `tel:` URI (RFC 3966), as address books and web pages hand it out.
 ///
-/// Of the parameters, only `phone-context` is looked at, and only where it is the missing beginning of the number; what says that the
-/// number alone does not reach anybody, an extension or a subaddress, is refused. Everything else says nothing about the number.
+/// The parameter `phone-context` counts if it is the missing beginning of the number; extensions and subaddresses are
+/// refused, because the number alone does not reach the person. Other parameters are ignored.
 enum TelURI {
   private static let scheme = "tel:"
 
   /// Whether a text claims to be one. Schemes are read in any case (RFC 3986, 3.1).
   static func isOne(_ text: String) -> Bool { text.prefix(scheme.utf8.count).lowercased() == scheme }
 
-  /// The number as somebody would write it: + and digits, or the digits of a national number where the URI has no context.
+  /// The number in its usual form: + and digits, or the digits of a national number if the URI has no context.
   static func number(_ text: String) throws(PhoneNumberError) -> String {
     let parts = text.dropFirst(scheme.utf8.count).split(separator: ";", omittingEmptySubsequences: false)
     guard let number = parts.first, let digits = digits(number) else { throw PhoneNumberError(.notANumber) }
@@ -19,7 +19,7 @@ enum TelURI {
       // RFC 3966, 3; "postd" is RFC 2806's word for digits that are dialled after the number.
       case "ext", "isub", "postd": throw PhoneNumberError(.hasExtension)
       case "phone-context":
-        // Twice is none that could be believed.
+        // A repeated parameter is ambiguous.
         guard context == nil, pair.count == 2, !pair[1].isEmpty else { throw PhoneNumberError(.notANumber) }
         context = pair[1]
       default: break
@@ -43,7 +43,7 @@ enum TelURI {
         hasDigit = true
         found.append(byte)
       case UInt8(ascii: "+") where found.isEmpty: found.append(byte)
-      // Visual separators; a space is none by the RFC, and written all the same.
+      // Visual separators; the RFC does not allow a space, but URIs contain it.
       case UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "("), UInt8(ascii: ")"), UInt8(ascii: " "): break
       default: return nil
       }

@@ -29,7 +29,8 @@ public struct SMPPError: Error, Sendable, Hashable, CustomStringConvertible {
   }
 
   public let kind: Kind
-  /// Whether the server may have taken the SMS without saying so. The meaning of an answer (`refused`) is not judged here.
+  /// Whether the server may have taken the SMS without saying so. The meaning of an answer (`refused`) is not judged
+  /// here.
   public let mayHaveBeenTaken: Bool
   /// One line, safe to log: no number, no text, no password.
   public let description: String

@@ -3,8 +3,8 @@ import Glibc
 
 /// Waits while another process holds the file, up to a time-out.
 ///
-/// SQLite's own handler sleeps up to 100 ms at a time, which is the length of many groups: a process would look for the lock so seldom
-/// that one which writes without a pause starves it.
+/// SQLite's own handler sleeps up to 100 ms at a time, which is the length of many groups: a process would look for the
+/// lock so seldom that one which writes without a pause starves it.
 final class BusyHandler {
   /// The first waits are short (a group lasts 1–5 ms), later ones spare the processor.
   private static let shortWaits: Int32 = 50
@@ -12,7 +12,7 @@ final class BusyHandler {
   private static let longWait: UInt32 = 2_000
 
   private let timeout: Duration
-  /// A shorter time-out for what runs now.
+  /// A shorter time-out for the current call.
   var limit: Duration?
   private var deadline = ContinuousClock.now
 

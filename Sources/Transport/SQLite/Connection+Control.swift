@@ -1,6 +1,6 @@
 extension Connection {
-  /// Words that a body's statement must not begin with: they would end or nest the transaction that it shares with others, or change
-  /// the connection for everybody after it.
+  /// Words that a body's statement must not begin with: they would end or nest the transaction that it shares with
+  /// others, or change the connection for everybody after it.
   private static let control: [StaticString] = [
     "BEGIN", "COMMIT", "END", "ROLLBACK", "SAVEPOINT", "RELEASE", "ATTACH", "DETACH", "VACUUM",
   ]

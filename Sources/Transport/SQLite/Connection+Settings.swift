@@ -26,8 +26,8 @@ extension Connection {
   /// The largest file that is rewritten to make it shrinkable, in bytes: some seconds of work at a start.
   private static let largestRewrite = 1 << 30
 
-  /// Makes a file shrinkable that was made before it could be. Where it is too large, or another process has it open, it stays as it is:
-  /// its room is used again, only not given back.
+  /// Makes a file shrinkable that was made before it could be. Where it is too large, or another process has it open,
+  /// it stays as it is: its room is used again, only not given back.
   func makeShrinkable() throws(DatabaseError) {
     let isShrinkable = try first("PRAGMA auto_vacuum", []) { $0.int(0) != 0 } ?? true
     let pages = try first("PRAGMA page_count", []) { $0.int(0) } ?? 0

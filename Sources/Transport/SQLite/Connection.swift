@@ -1,14 +1,15 @@
 import CSQLite
 
-/// One connection to SQLite. Not Sendable: it belongs to the actor that opened it, on whose serial queue all of it runs.
+/// One connection to SQLite. Not Sendable: it belongs to the actor that opened it, on whose serial queue all of it
+/// runs.
 final class Connection {
-  /// How long a checkpoint waits for another process's group and for readers of old snapshots. Everybody who writes stands still
-  /// meanwhile.
+  /// Maximum time that a checkpoint waits for another process's group and for readers of old snapshots. All writers
+  /// stand still meanwhile.
   private static let longestCheckpointWait = Duration.milliseconds(50)
   /// The same when the log must start anew.
   private static let longestRestartWait = Duration.milliseconds(250)
 
-  /// For the whole process, before the first connection. It fails when the library is in use by somebody else, and is no loss then.
+  /// For the whole process, before the first connection. Harmless if it fails because the library is already in use.
   private static let isConfigured: Bool = csqlite_forgo_memory_statistics() == SQLITE_OK
 
   let path: String
@@ -27,7 +28,7 @@ final class Connection {
     self.cache = StatementCache(limit: options.maxStatements)
     self.busyHandler = BusyHandler(timeout: options.busyTimeout)
     _ = Self.isConfigured
-    // NOMUTEX: one thread at a time uses the connection, which the actor sees to.
+    // NOMUTEX: the actor guarantees that one thread at a time uses the connection.
     let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
     let code = sqlite3_open_v2(path, &handle, flags, nil)
     guard code == SQLITE_OK, let handle else {
@@ -73,9 +74,9 @@ final class Connection {
       }, Unmanaged.passUnretained(self).toOpaque())
   }
 
-  /// Copies the write-ahead log into the database: all of it, or what readers of old snapshots allow.
-  /// - Parameter restarting: also wait until nobody reads from the log, so that the next group starts it anew.
-  /// - Throws: ``DatabaseError/Code/busy`` when a part could not be copied, which is no harm.
+  /// Copies the write-ahead log into the database: all of it, or as much as readers of old snapshots allow.
+  /// - Parameter restarting: also wait until no connection reads from the log, so that the next group starts it anew.
+  /// - Throws: ``DatabaseError/Code/busy`` if a part could not be copied, which is harmless.
   func checkpoint(restarting: Bool) throws(DatabaseError) {
     busyHandler.limit = restarting ? Self.longestRestartWait : Self.longestCheckpointWait
     defer { busyHandler.limit = nil }

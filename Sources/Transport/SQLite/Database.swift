@@ -1,9 +1,10 @@
 /// An SQLite file in WAL mode, shared by many tasks of this process and by other processes.
 ///
-/// Writes go in groups: all bodies that wait share one transaction and one wait for the disk. Reads have connections of their own and
-/// wait for nobody. No body runs on Swift's cooperative pool: each connection has a serial queue.
+/// Writes go in groups: all bodies that wait share one transaction and one wait for the disk. Reads have connections of
+/// their own and wait for nobody. No body runs on Swift's cooperative pool: each connection has a serial queue.
 ///
-/// The file's mode is 0600. Beside it lie SQLite's `-wal` and `-shm` and our `-turn`, which makes several processes take turns.
+/// The file's mode is 0600. Beside it lie SQLite's `-wal` and `-shm` and our `-turn`, which makes several processes
+/// take turns.
 public final class Database: Sendable {
   /// The path of the file.
   public let path: String
@@ -33,7 +34,7 @@ public final class Database: Sendable {
   ///   - path: the file; its directory must exist.
   ///   - options: limits and how safe a commit is.
   ///   - migrations: every step of the schema from version 1 on.
-  /// - Throws: ``DatabaseError``, whose message says what an operator has to mend.
+  /// - Throws: ``DatabaseError``, whose message names the remedy for an operator.
   public static func open(
     path: String, options: DatabaseOptions = DatabaseOptions(), migrations: [Migration]
   ) async throws(DatabaseError) -> Database {
@@ -52,16 +53,17 @@ public final class Database: Sendable {
 
   /// Runs a body that changes the database, in a transaction that it shares with the others that wait.
   ///
-  /// Suspends until the commit, or until the body's changes have been undone. Not cancellable: a body that was handed in runs, and its
-  /// caller learns what became of it.
+  /// Suspends until the commit, or until the body's changes have been undone. Not cancellable: a body that was handed
+  /// in runs, and its caller learns what became of it.
   /// - Parameters:
-  ///   - isSingleChange: promises that the body throws only what its statements throw, and none after one that has changed something:
-  ///     a statement that fails undoes itself (https://www.sqlite.org/lang_conflict.html), so nothing else is to be undone. It spares
-  ///     the savepoint, for which SQLite copies every page that the body changes.
-  ///   - body: runs on the writer's thread, once at most; it must be short. What it throws undoes its own changes only.
-  /// - Returns: what the body returns, when its changes are committed.
-  /// - Throws: what the body throws; ``DatabaseError/Code/busy``, ``DatabaseError/Code/diskFull`` and the like for the whole group;
-  ///   ``DatabaseError/Code/overloaded`` when too many wait; ``DatabaseError/Code/closed``.
+  ///   - isSingleChange: promises that the body throws only its statements' errors, and none after a statement that has changed
+  ///     something: a failing statement undoes itself (https://www.sqlite.org/lang_conflict.html), so nothing else is to be undone. It
+  ///     spares the savepoint, for which SQLite copies every page that the body changes.
+  ///   - body: runs on the writer's thread, at most once; it must be short. An error that it throws undoes its own
+  ///     changes only.
+  /// - Returns: the body's result, once its changes are committed.
+  /// - Throws: the body's error; ``DatabaseError/Code/busy``, ``DatabaseError/Code/diskFull`` and the like for the
+  ///   whole group; ``DatabaseError/Code/overloaded`` if too many wait; ``DatabaseError/Code/closed``.
   public func write<T: Sendable>(
     isSingleChange: Bool = false,
     _ body: @escaping @Sendable (Session) throws(DatabaseError) -> T
@@ -75,8 +77,9 @@ public final class Database: Sendable {
   /// Runs a body that only reads, on a connection of its own, seeing all that was committed when it was called.
   ///
   /// Suspends until the body has run; never for writers.
-  /// - Parameter body: runs on a reader's thread and must be short: while it reads, the write-ahead log cannot start anew.
-  /// - Throws: what the body throws; ``DatabaseError/Code/overloaded`` when too many wait; ``DatabaseError/Code/closed``.
+  /// - Parameter body: runs on a reader's thread and must be short: while it reads, the write-ahead log cannot start
+  ///   anew.
+  /// - Throws: the body's error; ``DatabaseError/Code/overloaded`` if too many wait; ``DatabaseError/Code/closed``.
   public func read<T: Sendable>(
     _ body: @escaping @Sendable (Session) throws(DatabaseError) -> T
   ) async throws(DatabaseError) -> T {
@@ -86,7 +89,8 @@ public final class Database: Sendable {
     return try result.get()
   }
 
-  /// Runs what waits, refuses what comes later, and closes the file. Suspends until that is done; a second call waits likewise.
+  /// Runs waiting bodies, refuses later ones, and closes the file. Suspends until that is done; a second call waits
+  /// likewise.
   public func close() async {
     writes.close()
     reads.close()

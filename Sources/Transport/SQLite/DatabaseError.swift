@@ -1,4 +1,4 @@
-/// What went wrong in a database. Its description is safe to log: it has paths, names of tables and columns, never values.
+/// Failure of a database. Its description is safe to log: paths, names of tables and columns, never values.
 public struct DatabaseError: Error, Sendable, CustomStringConvertible {
   /// The kind of a failure. More may be added.
   public struct Code: Sendable, Hashable, CustomStringConvertible {
@@ -48,8 +48,8 @@ public struct DatabaseError: Error, Sendable, CustomStringConvertible {
     public static let misuse = Code(kind: .misuse)
     /// SQL that SQLite does not take.
     public static let sql = Code(kind: .sql)
-    /// A row or a value holds what the program that calls cannot read or write. Thrown by its bodies only: the fault lies in what they
-    /// deal with, and the file is sound.
+    /// A row or a value holds what the program that calls cannot read or write. Thrown by its bodies only: the fault
+    /// lies in what they deal with, and the file is sound.
     public static let content = Code(kind: .content)
 
     public var description: String { kind.rawValue }
@@ -57,7 +57,7 @@ public struct DatabaseError: Error, Sendable, CustomStringConvertible {
 
   /// The kind of the failure.
   public var code: Code
-  /// What happened, and how to mend it where an operator can.
+  /// The failure, and its remedy if an operator can fix it.
   public var message: String
   /// SQLite's extended result code, when SQLite reported the failure (https://www.sqlite.org/rescode.html).
   public var sqliteCode: Int?

@@ -1,13 +1,13 @@
 import Glibc
 
-/// The file of a database, made ready before SQLite opens it, so that failures can say what to mend.
+/// The file of a database, prepared before SQLite opens it, so that failures can name the remedy.
 struct DatabaseFile {
   /// Reading and writing for the owner only; SQLite gives its -wal and -shm files the mode of the database.
   private static let mode: mode_t = 0o600
 
   let path: String
 
-  /// Creates the file if there is none, and takes the rights of others away.
+  /// Creates the file if it is missing, and removes other users' rights.
   func prepare() throws(DatabaseError) {
     guard !path.isEmpty, path != ":memory:" else {
       throw DatabaseError(.misuse, "a database needs a file: several connections share it")
@@ -45,7 +45,7 @@ struct DatabaseFile {
   private func create() throws(DatabaseError) {
     let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, Self.mode)
     if descriptor >= 0 {
-      // Nobody has locks on a file that did not exist: closing a handle drops the process's POSIX locks on it.
+      // A file that did not exist has no locks to lose: closing a handle drops the process's POSIX locks on it.
       close(descriptor)
       return
     }

@@ -1,6 +1,6 @@
-/// How a database is opened, and its limits.
+/// Settings and limits of a database.
 public struct DatabaseOptions: Sendable {
-  /// What a commit waits for.
+  /// Durability of a commit.
   public enum Synchronous: String, Sendable {
     /// A commit is on the disk before it is reported: it survives the loss of power.
     case full = "FULL"
@@ -11,17 +11,19 @@ public struct DatabaseOptions: Sendable {
   /// Default: full. Groups make it affordable.
   public var synchronous = Synchronous.full
 
-  /// How long a group waits for other processes that write, before it fails with ``DatabaseError/Code/busy``; a quarter of it may come
-  /// on top, spent waiting for a turn. Default: 5 s.
+  /// Maximum time that a group waits for other writing processes before it fails with ``DatabaseError/Code/busy``;
+  /// waiting for a turn may add a quarter of it. Default: 5 s.
   public var busyTimeout = Duration.seconds(5)
 
   /// The largest number of bodies in one transaction. Default: 256.
   public var maxBatch = 256
 
-  /// A group that has run for so long is committed although others wait: bounds how long other processes wait. Default: 50 ms.
+  /// Time after which a group is committed even if more bodies wait; bounds the waits of other processes. Default: 50
+  /// ms.
   public var maxGroupTime = Duration.milliseconds(50)
 
-  /// How many bodies may wait, writes and reads each; one more fails at once with ``DatabaseError/Code/overloaded``. Default: 65,536.
+  /// Maximum waiting bodies, writes and reads each; one more fails at once with ``DatabaseError/Code/overloaded``.
+  /// Default: 65,536.
   public var maxWaiting = 65_536
 
   /// The number of connections that read, 1...8. Default: 1. Each costs a file handle and up to `cacheKiB`.
@@ -33,16 +35,16 @@ public struct DatabaseOptions: Sendable {
   /// Prepared statements kept by each connection; the one unused for longest makes room. Default: 128.
   public var maxStatements = 128
 
-  /// When the write-ahead log has grown by so many pages (4 KiB each) it is copied to the database. Default: 4,000, which is
-  /// 16 MiB.
+  /// Pages (4 KiB each) of the write-ahead log after which it is copied to the database. Default: 4,000, which is 16
+  /// MiB.
   public var checkpointPages = 4_000
 
-  /// When the write-ahead log has so many pages all the same (somebody was always reading), writers wait for readers until it starts
-  /// anew. Default: 16,000, which is 64 MiB.
+  /// Pages of the write-ahead log from which writers wait for readers until it starts anew. Default: 16,000, which is
+  /// 64 MiB.
   public var maxLogPages = 16_000
 
-  /// Whether room that holds nothing can be given back to the file system, page by page (`PRAGMA incremental_vacuum`). A file that was made
-  /// without it is rewritten when it is opened, if it is small enough. Default: false.
+  /// Whether room that holds nothing can be given back to the file system, page by page (`PRAGMA incremental_vacuum`).
+  /// A file that was made without it is rewritten when it is opened, if it is small enough. Default: false.
   public var isShrinkable = false
 
   public init() {}
@@ -54,7 +56,7 @@ public struct DatabaseOptions: Sendable {
 }
 
 extension DatabaseOptions {
-  /// What the relations between the limits must be; checked when a database is opened.
+  /// Required relations between the limits, checked when a database is opened.
   func check() throws(DatabaseError) {
     try require(maxBatch >= 1, "maxBatch must be at least 1")
     try require(maxWaiting >= maxBatch, "maxWaiting must not be below maxBatch")

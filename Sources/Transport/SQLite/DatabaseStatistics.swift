@@ -10,8 +10,8 @@ public struct DatabaseStatistics: Sendable {
   public var waitingWrites = 0
   /// Bodies of `read` that wait or run now.
   public var waitingReads = 0
-  /// How often the write-ahead log could not be copied to the database. The commits are safe, but the log grows.
+  /// Failures to copy the write-ahead log to the database. The commits are safe, but the log grows.
   public var failedCheckpoints = 0
-  /// What the last failure to copy the log was.
+  /// The last failure to copy the log.
   public var lastCheckpointError: DatabaseError?
 }

@@ -2,8 +2,9 @@ import Glibc
 
 /// A process's claim to be the only one that works with a file, kept by a lock on a file beside it.
 ///
-/// SQLite lets several processes share a file; who keeps something in memory beside it, or publishes what it finds there, must not. The lock
-/// belongs to the open file, and the kernel drops it with the process, however that ends: nothing is left over to be cleared away.
+/// SQLite lets several processes share a file; a process that keeps state in memory beside it, or publishes its rows,
+/// must not share it. The lock belongs to the open file, and the kernel releases it however the process ends, so
+/// nothing has to be cleaned up.
 public final class FileOwner: Sendable {
   private let descriptor: Int32
 

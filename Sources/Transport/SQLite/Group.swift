@@ -1,9 +1,9 @@
 /// One transaction of the writer, with the bodies that share it.
 struct Group {
   private let connection: Connection
-  /// What ended the transaction before its commit: SQLite gives up a whole transaction when the disk is full, for instance.
+  /// Error that ended the transaction before its commit, for instance a full disk.
   private var broken: DatabaseError?
-  /// What became of the bodies that were run.
+  /// Outcomes of the bodies that ran.
   private(set) var outcomes: [PendingBody.Outcome] = []
 
   /// - Parameter connection: inside a transaction.
@@ -44,8 +44,8 @@ struct Group {
     }
   }
 
-  /// What the other bodies are told when one of them lost the transaction of all: circumstances that meet everybody are named, a
-  /// mistake of that one body is not theirs.
+  /// Error for the other bodies if one of them lost the shared transaction: circumstances that concern all are named,
+  /// that one body's mistake is not.
   private func lost(through error: DatabaseError?) -> DatabaseError {
     if let error, error.isRetriable || error.code == .corrupt { return error }
     return DatabaseError(.rolledBack, "another body ended the transaction of its group; this one's changes are undone")

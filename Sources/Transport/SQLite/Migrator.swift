@@ -1,7 +1,7 @@
 /// Brings a file to the newest version that this program knows.
 ///
-/// Everything happens in one exclusive transaction, which the version is read in as well: of two processes that start at once the
-/// second finds the work done, and a failure leaves the file as it was.
+/// Everything happens in one exclusive transaction, which the version is read in as well: of two processes that start
+/// at once the second finds the work done, and a failure leaves the file as it was.
 struct Migrator {
   let migrations: [Migration]
 
@@ -14,8 +14,9 @@ struct Migrator {
     self.migrations = migrations
   }
 
-  /// Foreign keys are switched off meanwhile, so that tables can be rebuilt (https://www.sqlite.org/lang_altertable.html, section 7),
-  /// and checked before the commit. Inside a transaction they cannot be switched.
+  /// Foreign keys are switched off meanwhile, so that tables can be rebuilt
+  /// (https://www.sqlite.org/lang_altertable.html, section 7), and checked before the commit. Inside a transaction they
+  /// cannot be switched.
   func run(on connection: Connection) throws(DatabaseError) {
     try connection.script("PRAGMA foreign_keys = OFF")
     try runInTransaction(on: connection)

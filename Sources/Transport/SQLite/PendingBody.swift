@@ -1,8 +1,8 @@
-/// A body that waits for its turn, with the caller who waits for it.
+/// A waiting body and its suspended caller.
 struct PendingBody: Sendable {
-  /// What a body came to; the caller learns it when the group has been committed.
+  /// Outcome of a body; its caller is resumed with it after the group's commit.
   struct Outcome: Sendable {
-    /// What the body threw, nil when it succeeded.
+    /// Error of the body; `nil` if it succeeded.
     let error: DatabaseError?
     /// Resumes the caller: with the body's own result, or with the error that the whole group met.
     let resume: @Sendable (_ groupError: DatabaseError?) -> Void

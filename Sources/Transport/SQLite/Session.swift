@@ -1,14 +1,14 @@
-/// What a body of ``Database/write(_:)`` or ``Database/read(_:)`` works with: one connection, inside a transaction.
+/// Access of a body of ``Database/write(_:)`` or ``Database/read(_:)`` to its connection, inside a transaction.
 ///
-/// It is valid only while the body runs, on the connection's own thread. Prepared statements are kept by the text of their SQL, so
-/// values belong into the `?`s, not into the text.
+/// It is valid only while the body runs, on the connection's own thread. Prepared statements are kept by the text of
+/// their SQL, so values belong into the `?`s, not into the text.
 public struct Session {
   let connection: Connection
 
   /// Runs a statement that returns no rows of interest.
   /// - Parameters:
   ///   - sql: one statement; transaction control is refused.
-  ///   - values: what stands for its `?`s, in order.
+  ///   - values: values of its `?`s, in order.
   /// - Returns: the number of rows that were inserted, updated or deleted.
   /// - Throws: ``DatabaseError``; its changes are undone, and the body may go on.
   @discardableResult
@@ -19,8 +19,8 @@ public struct Session {
   /// Runs a statement and maps each of its rows. All are held in memory: give the statement a LIMIT.
   /// - Parameters:
   ///   - sql: one statement.
-  ///   - values: what stands for its `?`s, in order.
-  ///   - row: makes a value of a row; what it throws ends the query.
+  ///   - values: values of its `?`s, in order.
+  ///   - row: makes a value of a row; an error that it throws ends the query.
   public func query<T>(
     _ sql: String, _ values: [Value] = [], _ row: (Row) throws(DatabaseError) -> T
   ) throws(DatabaseError) -> [T] {
@@ -30,7 +30,7 @@ public struct Session {
   /// Runs a statement and maps its first row, if there is one. Rows after it are not read.
   /// - Parameters:
   ///   - sql: one statement.
-  ///   - values: what stands for its `?`s, in order.
+  ///   - values: values of its `?`s, in order.
   ///   - row: makes a value of the row.
   public func first<T>(
     _ sql: String, _ values: [Value] = [], _ row: (Row) throws(DatabaseError) -> T

@@ -18,7 +18,8 @@ final class Statement {
   }
 
   /// Binds every value.
-  /// - Returns: SQLite's result code; `SQLITE_RANGE` also when there are fewer values than `?`s, which SQLite would read as NULL.
+  /// - Returns: SQLite's result code; `SQLITE_RANGE` also when there are fewer values than `?`s, which SQLite would
+  ///   read as NULL.
   func bind(_ values: [Value]) -> Int32 {
     guard Int32(values.count) == sqlite3_bind_parameter_count(handle) else { return SQLITE_RANGE }
     var index: Int32 = 1

@@ -2,9 +2,10 @@ import Glibc
 
 /// Makes processes that write to one file take turns.
 ///
-/// SQLite's lock goes to whoever asks at the right moment, and a process that commits group after group asks again within
-/// microseconds. So a group first passes this turnstile, a lock on a file beside the database, and holds it until it has SQLite's: who
-/// has just committed finds it taken by the one that waits. It is a courtesy, not a guard: who does not get it in time goes on without.
+/// SQLite's lock goes to the process that asks at the right moment, and one that commits group after group asks again
+/// within microseconds. A group therefore first passes this turnstile, a lock on a file beside the database, and holds
+/// it until it has SQLite's: a process that has just committed finds it taken by the waiting one. It is fairness, not
+/// protection: a group that does not get it in time continues without.
 final class Turnstile {
   private static let interval: UInt32 = 100
 
@@ -24,7 +25,7 @@ final class Turnstile {
     if descriptor >= 0 { close(descriptor) }
   }
 
-  /// Waits for a turn, for so long at most.
+  /// Waits for a turn, up to a time limit.
   func enter(within patience: Duration) {
     if tryEnter() { return }
     let deadline = ContinuousClock.now + patience

@@ -1,4 +1,4 @@
-/// A value that SQLite stores: what is bound to a `?` of a statement.
+/// A value that SQLite stores or that is bound to a `?` of a statement.
 public enum Value: Sendable, Hashable {
   case null
   case integer(Int64)

@@ -35,7 +35,7 @@ final class WorkQueue: Sendable {
     }
   }
 
-  /// Takes what waits, up to `limit`, or puts the connection to sleep when nothing does.
+  /// Takes up to `limit` waiting bodies, or lets the connection sleep if there are none.
   func take(_ limit: Int, for connection: Int) -> [PendingBody] {
     state.withLock { state in
       guard !state.waiting.isEmpty else {
@@ -67,7 +67,7 @@ final class WorkQueue: Sendable {
     state.withLock { $0.count -= count }
   }
 
-  /// Refuses what comes from now on. What waits still runs.
+  /// Refuses further bodies. Waiting ones still run.
   func close() {
     state.withLock { $0.isClosed = true }
   }

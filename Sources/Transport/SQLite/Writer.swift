@@ -3,14 +3,15 @@ import Dispatch
 
 /// The connection that writes, on a serial queue of its own.
 ///
-/// All bodies that wait run in one transaction, each inside a savepoint, so that one which fails takes nothing of the others with it.
-/// Their callers are resumed after the commit. While a commit waits for the disk, the next group gathers: the busier, the cheaper.
+/// All bodies that wait run in one transaction, each inside a savepoint, so that one which fails takes nothing of the
+/// others with it. Their callers are resumed after the commit. While a commit waits for the disk, the next group
+/// gathers: the busier, the cheaper.
 actor Writer {
   private let executor: SerialQueueExecutor
   private let work: WorkQueue
   private let counters: Counters
   private let options: DatabaseOptions
-  /// How long a group waits for its turn. Turns last a group or two; who waits for longer waits for one that hangs.
+  /// Maximum time that a group waits for its turn. Turns last a group or two; a longer wait means a process that hangs.
   private let patience: Duration
   private var connection: Connection?
   private var turnstile: Turnstile?
@@ -64,7 +65,7 @@ actor Writer {
     }
   }
 
-  /// One group as a rule; several when the bodies take so long that other processes would wait for too long.
+  /// Usually one group; several if the bodies would keep other processes waiting for too long.
   private func runGroups(of bodies: [PendingBody]) {
     var rest = bodies[...]
     while !rest.isEmpty {
@@ -81,7 +82,7 @@ actor Writer {
     do {
       try begin(connection)
     } catch {
-      // Whoever closes the database is not kept waiting for one time-out after the other.
+      // Closing must not wait for one time-out after the other.
       if work.isClosed { _ = refuse(work.takeAll()[...], error) }
       return refuse(bodies, error)
     }
@@ -108,12 +109,12 @@ actor Writer {
     return bodies.count
   }
 
-  /// Keeps the write-ahead log bounded. A failure is not the callers': their commits are safe in the log. It is counted, and tried
-  /// again when the log has grown by as much once more.
+  /// Keeps the write-ahead log bounded. A failure is not the callers': their commits are safe in the log. It is
+  /// counted, and tried again when the log has grown by as much once more.
   private func checkpointIfDue() {
     guard let connection else { return }
     let pages = connection.logPages
-    // Somebody, perhaps another process, has started the log anew.
+    // This or another process has started the log anew.
     if pages < lastLogPages { nextCheckpoint = options.checkpointPages }
     lastLogPages = pages
     guard pages >= nextCheckpoint else { return }
@@ -126,8 +127,8 @@ actor Writer {
     }
   }
 
-  /// With the turn taken no other process begins a group. Were the log copied beside their groups (SQLite's automatic, passive
-  /// checkpoints), it would hardly ever be all copied at any one moment, and only then can it start anew.
+  /// With the turn taken no other process begins a group. Were the log copied beside their groups (SQLite's automatic,
+  /// passive checkpoints), it would hardly ever be all copied at any one moment, and only then can it start anew.
   private func checkpoint(_ connection: Connection, restarting: Bool) throws(DatabaseError) {
     turnstile?.enter(within: patience)
     defer { turnstile?.leave() }

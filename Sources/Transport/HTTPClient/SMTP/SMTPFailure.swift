@@ -1,6 +1,6 @@
 /// Why a message was not taken, or not surely.
 public struct SMTPFailure: Error, Sendable, Hashable, CustomStringConvertible {
-  /// What went wrong.
+  /// Kind of failure.
   public enum Kind: String, Sendable, Hashable {
     /// The server said no; see `reply`.
     case refused

@@ -1,7 +1,7 @@
 /// A PDU from the server, as far as it matters to a sender of SMS.
 ///
-/// Decoded here rather than by libsmpp34, whose reader trusts its peer: it logs every optional parameter into a buffer of
-/// 2 KiB and writes beyond its end, and rejects whole PDUs for a vendor's status or a parameter longer than 1 KiB.
+/// Decoded here rather than by libsmpp34, whose reader trusts its peer: it logs every optional parameter into a buffer
+/// of 2 KiB and writes beyond its end, and rejects whole PDUs for a vendor's status or a parameter longer than 1 KiB.
 enum IncomingPDU: Sendable, Hashable {
   case bindResponse(CommandStatus)
   /// The server's ID of the SMS; `nil` if it gave none.

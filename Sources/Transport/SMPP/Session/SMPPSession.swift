@@ -7,8 +7,8 @@ import Dispatch
 ///  idle ──run──► connecting ──► open ──► (lost) ──► waiting ──► connecting … ──► stopped
 /// ```
 ///
-/// Everything runs on one serial queue, in turns: bytes arrive, a caller submits, the socket has room, or a timer fires; the
-/// state machine returns the actions. Only connecting blocks; it has a queue of its own.
+/// Everything runs on one serial queue, in turns: bytes arrive, a caller submits, the socket has room, or a timer
+/// fires; the state machine returns the actions. Only connecting blocks; it has a queue of its own.
 public actor SMPPSession {
   typealias Instant = ContinuousClock.Instant
 

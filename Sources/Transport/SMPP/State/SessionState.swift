@@ -8,8 +8,8 @@ import CountersignConcurrency
 ///   └─────────lost──────────┴────────────────────────┴─────────────────┴───────────────┴─────────────────────┘
 /// ```
 ///
-/// Methods return actions, which the owner carries out in order. Submissions wait while the session connects and while the
-/// window is full; in `idle` they fail at once.
+/// Methods return actions, which the owner carries out in order. Submissions wait while the session connects and while
+/// the window is full; in `idle` they fail at once.
 struct SessionState {
   typealias Instant = ContinuousClock.Instant
 

@@ -1,7 +1,7 @@
 /// Slows a session down when the server throttles, and lets it recover.
 ///
-/// Each throttling response starts a pause and halves the window; while nothing is accepted in between, each pause is twice as
-/// long as the last. Every window's worth of other responses widens the window by one.
+/// Each throttling response starts a pause and halves the window; while nothing is accepted in between, each pause is
+/// twice as long as the last. Every window's worth of other responses widens the window by one.
 struct Throttle {
   typealias Instant = ContinuousClock.Instant
 
