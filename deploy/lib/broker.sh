@@ -1,11 +1,11 @@
 # shellcheck shell=bash
-# A private RabbitMQ node: its own directory, node name, ports, cookie and port mapper (epmd), so that it neither sees nor
-# disturbs another broker of the machine. Sourced after common.sh.
+# A private RabbitMQ node: its own directory, node name, ports, cookie and port mapper (epmd), independent of any
+# other broker of the machine. Sourced after common.sh.
 #
 # Ports, from a base: AMQP +0, management HTTP +1, Erlang distribution +2, epmd +3, rabbitmqctl +4 to +9. All on loopback.
 # Directory: broker.env (name and ports), rabbitmq.conf, definitions.json, home/ (cookie), data/, log/, *.pid.
 
-# The users of the topology, beside those that a script adds. Their rights are in Config/rabbitmq/definitions.json.
+# The users of the topology, without those that a script adds. Their rights are in Config/rabbitmq/definitions.json.
 readonly BROKER_USERS=(
   coordinator sms-worker push-worker mail-worker revocation-worker accounts gateway service sender operator)
 readonly BROKER_START_SECONDS=120
@@ -13,7 +13,7 @@ readonly BROKER_STOP_SECONDS=60
 
 broker_scripts() {
   local directory
-  # Debian's wrappers in /usr/sbin change the user to rabbitmq; those of the package itself do not.
+  # Debian's wrappers in /usr/sbin change the user to rabbitmq; the package's own scripts do not.
   for directory in /usr/lib/rabbitmq/bin /usr/lib/rabbitmq/lib/rabbitmq_server-*/sbin; do
     if [[ -x $directory/rabbitmq-server ]]; then
       printf '%s\n' "$directory"
@@ -23,7 +23,7 @@ broker_scripts() {
   die "RabbitMQ is not installed" "apt-get install rabbitmq-server"
 }
 
-# Writes what the node is made of. Safe to repeat: secrets and data stay.
+# Writes the files of the node. Safe to repeat: secrets and data are kept.
 #   broker_prepare DIRECTORY PORT_BASE SECRETS_DIRECTORY [EXTRA_ADMINISTRATOR]
 broker_prepare() {
   local directory=$1 base=$2 secrets=$3 administrator=${4:-}
@@ -46,8 +46,8 @@ broker_prepare() {
   (umask 077 && broker_definitions "$secrets" "$administrator" >"$directory/definitions.json")
 }
 
-# Ends what still runs on other ports than these. A node that is started beside an epmd of other ports makes one of its own,
-# which becomes a daemon that nobody stops.
+# Ends a node that still runs on other ports. Next to an epmd on other ports, a node starts an epmd of its own, which becomes
+# a daemon that is never stopped.
 broker_leave_ports() {
   local directory=$1 base=$2
   [[ -f $directory/broker.env ]] || return 0
@@ -62,9 +62,9 @@ broker_configuration() {
 listeners.tcp.1 = 127.0.0.1:$2
 management.tcp.ip = 127.0.0.1
 management.tcp.port = $(($2 + 1))
-# With definitions of its own, a new node creates no user guest.
+# With these definitions, a new node creates no user guest.
 load_definitions = $1/definitions.json
-# A quarter of the default: the write-ahead log of the quorum queues is kept in memory too.
+# A quarter of the default: the write-ahead log of the quorum queues is also kept in memory.
 raft.wal_max_size_bytes = 134217728
 disk_free_limit.absolute = 512MB
 collect_statistics_interval = ${COUNTERSIGN_BROKER_STATISTICS_MS:-5000}
@@ -73,7 +73,7 @@ log.console = false
 CONF
 }
 
-# What an installation gets too. Tests of the AMQP client send larger messages than Countersign does.
+# The configuration that installations get. Tests of the AMQP client send larger messages than Countersign does.
 broker_shipped_configuration() {
   if [[ -z ${COUNTERSIGN_BROKER_MESSAGE_BYTES:-} ]]; then
     cat "$ROOT/Config/rabbitmq/countersign.conf"
@@ -110,8 +110,7 @@ password_hash() {
   } | base64
 }
 
-# Fills BROKER_ENV: the command that runs a script of RabbitMQ in the node's own environment, and in nothing of the
-# caller's.
+# Fills BROKER_ENV: the command that runs a script of RabbitMQ in the node's own environment, without the caller's.
 #   broker_environment DIRECTORY
 broker_environment() {
   local directory=$1
@@ -131,8 +130,8 @@ broker_environment() {
     RABBITMQ_ENABLED_PLUGINS_FILE="$directory/enabled_plugins"
     RABBITMQ_PID_FILE="$directory/data/rabbitmq.pid"
     RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS='-kernel inet_dist_use_interface {127,0,0,1}'
-    # Lets the server script become the node itself, instead of a shell that waits for it: the process ID is then the
-    # node's, and SIGTERM stops it in order.
+    # Makes the server script become the node itself, instead of a shell that waits for it: the process ID is the node's,
+    # and SIGTERM stops it in order.
     RUNNING_UNDER_SYSTEMD=true
   )
 }
@@ -172,17 +171,16 @@ broker_start() {
 
 broker_definitions_sum() { sha256sum <"$ROOT/Config/rabbitmq/definitions.json"; }
 
-# A node reads its definitions when it starts: one that runs since another version gets users and rights that are new.
+# A node reads its definitions when it starts: a node started by an earlier version gets the new users and rights.
 broker_renew_definitions() {
   local directory=$1
   if [[ $(cat "$directory/definitions.sum" 2>/dev/null) == "$(broker_definitions_sum)" ]]; then return 0; fi
   broker_ctl "$directory" rabbitmqctl --quiet import_definitions "$directory/definitions.json" ||
-    die "the broker does not take its users and rights" "see $directory/log/broker.log"
+    die "the broker does not accept its users and rights" "see $directory/log/broker.log"
   broker_definitions_sum >"$directory/definitions.sum"
 }
 
-# Started by hand, in the foreground of its own session: an epmd that a node starts for itself becomes a daemon nobody
-# knows, and stays.
+# Starts epmd in the foreground of its own session: an epmd that a node starts for itself becomes a daemon that stays.
 broker_start_epmd() {
   local directory=$1
   if live_pid "$directory/epmd.pid" >/dev/null; then return 0; fi
@@ -193,12 +191,12 @@ broker_start_epmd() {
   wait_until 10 - port_open $((BROKER_BASE + 3)) || die "epmd does not listen" "see $directory/log/epmd.log"
 }
 
-# Ready means: takes AMQP connections, and knows its users.
+# Whether the node accepts AMQP connections, and knows its users.
 broker_answers() {
   port_open "$BROKER_BASE" && broker_http "$1" operator "http://127.0.0.1:$((BROKER_BASE + 1))/api/whoami" >/dev/null 2>&1
 }
 
-# A request to the management API; the password goes through standard input, where no process list shows it.
+# Sends a request to the management API, with the password on standard input, where no process list shows it.
 #   broker_http SECRETS_DIRECTORY USER URL [CURL OPTIONS...]
 broker_http() {
   local secrets=$1 user=$2

@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2034
-# What every script of deploy/ shares: where things are, how progress is shown, how a failure is told, how a process is
-# started, recognised and stopped. Sourced, never run.
+# Common to every script of deploy/: paths, progress, failures, and starting, recognizing and stopping processes. Sourced,
+# never run.
 
 set -euo pipefail
 
@@ -23,8 +23,8 @@ step() { printf '%s==> %s%s\n' "$BOLD" "$*" "$PLAIN"; }
 note() { printf '    %s\n' "$*"; }
 good() { printf '    %s%s%s\n' "$GREEN" "$*" "$PLAIN"; }
 
-# Ends the script: what is wrong, and how to mend it.
-#   die WHAT [HOW TO MEND]
+# Ends the script with a problem and a hint.
+#   die PROBLEM [HINT]
 die() {
   printf '%serror:%s %s\n' "$RED" "$PLAIN" "$1" >&2
   if [[ -n ${2:-} ]]; then printf '       %s\n' "$2" >&2; fi
@@ -40,11 +40,11 @@ show_tail() {
   printf '%s---%s\n' "$DIM" "$PLAIN" >&2
 }
 
-# Runs a long command with its output in a log, and shows that it goes on. Returns the command's exit status; on failure
-# prints the end of the log and how to mend it.
-#   run_step TITLE LOG MEND COMMAND...
+# Runs a long command with its output in a log, and shows its progress. Returns the command's exit status; on failure prints
+# the end of the log and a hint.
+#   run_step TITLE LOG HINT COMMAND...
 run_step() {
-  local title=$1 log=$2 mend=$3
+  local title=$1 log=$2 hint=$3
   shift 3
   mkdir -p "$(dirname "$log")"
   step "$title"
@@ -60,13 +60,13 @@ run_step() {
   if ((status != 0)); then
     show_tail "$log"
     printf '%serror:%s %s: exit status %d after %d s\n' "$RED" "$PLAIN" "$title" "$status" $((SECONDS - begun)) >&2
-    printf '       %s\n' "$mend" >&2
+    printf '       %s\n' "$hint" >&2
     return "$status"
   fi
   note "done in $((SECONDS - begun)) s"
 }
 
-# Shows the last line of a log while a process runs: in place on a terminal, else a line now and then.
+# Shows the last line of a log while a process runs: in place on a terminal, else as a line every few seconds.
 #   show_progress PID LOG BEGUN
 show_progress() {
   local pid=$1 log=$2 begun=$3 last=0 elapsed line
@@ -85,7 +85,7 @@ show_progress() {
   if [[ -t 1 ]]; then printf '\r%90s\r' ''; fi
 }
 
-# Waits until a command succeeds; shows that it waits. Returns 1 when the time is over, 2 when the process has ended.
+# Waits until a command succeeds, and shows the wait. Returns 1 if the time is over, 2 if the process has ended.
 #   wait_until SECONDS PID COMMAND...       PID - means: no process to watch
 wait_until() {
   local limit=$1 pid=$2 begun=$SECONDS last=0
@@ -104,9 +104,25 @@ wait_until() {
 # Whether something accepts connections on a port of this machine.
 port_open() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
 
+# Name and process ID of the program that listens on a port, as far as this user may see it.
+port_holder() {
+  local inode link pid
+  inode=$(awk -v port="$(printf ':%04X' "$1")" '$4 == "0A" && substr($2, length($2) - 4) == port { print $10; exit }' \
+    /proc/net/tcp /proc/net/tcp6 2>/dev/null)
+  [[ -n $inode ]] || return 1
+  for link in /proc/[0-9]*/fd/*; do
+    [[ $(readlink "$link" 2>/dev/null) == "socket:[$inode]" ]] || continue
+    pid=${link#/proc/} pid=${pid%%/*}
+    printf '%s (process %s)\n' "$(cat "/proc/$pid/comm" 2>/dev/null)" "$pid"
+    return 0
+  done
+  return 1
+}
+
 require_free_port() {
   if ! port_open "$1"; then return 0; fi
-  die "port $1 is taken by another program" "stop it, or choose other ports with COUNTERSIGN_PORT_BASE (5690 unless set)"
+  die "port $1 is taken by $(port_holder "$1" || echo 'another program')" \
+    "stop it, or choose other ports with COUNTERSIGN_PORT_BASE (5690 unless set)"
 }
 
 # A secret of 192 random bits, in characters that need no escaping in a URL.
@@ -120,7 +136,7 @@ ensure_secret() {
   (umask 077 && random_secret >"$1.new" && mv "$1.new" "$1")
 }
 
-# Two calls of up, down or test must not work on the same directory at once.
+# Keeps two calls of up, down or test from working on the same directory at once.
 #   lock_directory DIRECTORY
 lock_directory() {
   mkdir -p "$1"
@@ -129,13 +145,13 @@ lock_directory() {
 }
 
 # --- processes ---------------------------------------------------------------------------------------------------------
-# A pid file holds the process ID and the time of its start, in clock ticks since boot, so that a number that was given
-# to another process since is not taken for ours.
+# A pid file holds the process ID and the time of its start, in clock ticks since boot, which distinguishes it from a
+# later one with the same ID.
 
 process_start_time() {
   local stat
   stat=$(cat "/proc/$1/stat" 2>/dev/null) || return 1
-  # The name, in parentheses, may hold spaces: count the fields behind it. Field 22 of the line is the start time.
+  # The name, in parentheses, may hold spaces: count the fields after it. Field 22 of the line is the start time.
   stat=${stat##*) }
   # shellcheck disable=SC2086
   set -- $stat
@@ -150,7 +166,7 @@ write_pid_file() {
   printf '%s %s\n' "$2" "$started" >"$1"
 }
 
-# Prints the process ID when the process of a pid file is alive.
+# Prints the process ID if the process of a pid file is alive.
 live_pid() {
   local pid started now
   [[ -s $1 ]] || return 1
@@ -160,7 +176,7 @@ live_pid() {
   printf '%s\n' "$pid"
 }
 
-# Starts a process in a session of its own, output appended to a log.
+# Starts a process in its own session, with its output appended to a log.
 #   start_process PIDFILE LOG COMMAND...
 start_process() {
   local pidfile=$1 log=$2
@@ -174,7 +190,7 @@ start_process() {
 
 no_live_process() { ! live_pid "$1" >/dev/null; }
 
-# Asks a process to end, and ends it when it does not within the ceiling.
+# Asks a process to end, and kills it if it does not within the ceiling.
 #   stop_process NAME PIDFILE CEILING_SECONDS
 stop_process() {
   local name=$1 pidfile=$2 ceiling=$3 pid begun=$SECONDS
@@ -186,7 +202,7 @@ stop_process() {
   await_stop "$name" "$pidfile" "$ceiling" "$pid" "$begun"
 }
 
-# Waits for a process that has been asked to stop; kills it when it does not within its ceiling.
+# Waits for a process that was asked to stop; kills it if it does not within its ceiling.
 #   await_stop NAME PIDFILE CEILING PID BEGUN
 await_stop() {
   local name=$1 pidfile=$2 ceiling=$3 pid=$4 begun=$5

@@ -1,20 +1,20 @@
 # shellcheck shell=bash
-# The front of the simulated providers: nginx with TLS and HTTP/2, as Apple and Google are spoken to, before the simulator, which
-# speaks HTTP/1.1. Unprivileged, in the foreground, everything of it in the stack's directory. Sourced after common.sh.
+# The front of the simulated providers: nginx with the TLS and HTTP/2 of Apple and Google, before the simulator, which
+# speaks HTTP/1.1. Unprivileged, in the foreground, with all its files in the stack's directory. Sourced after common.sh.
 #
-# What a fault of the simulator becomes on the other side of nginx: a status and its header fields stay as they are; latency
-# stays; a reset, an orderly close and a simulator that is away become a stream that is reset without an answer (over HTTP/1.1, a
-# connection that is closed); a request that hangs is held as long as the client waits.
+# Faults of the simulator on the other side of nginx: a status and its header fields are unchanged, as is latency; a reset, an
+# orderly close and a missing simulator become a stream that is reset without an answer (over HTTP/1.1, a closed connection); a
+# request that hangs is held as long as the client waits.
 
 # One certificate for all of them; whatever.localhost is this machine (RFC 6761), for libcurl too.
 readonly FRONT_NAMES=(
   localhost api.push.localhost api.sandbox.push.localhost appleid.localhost recaptcha.localhost smtp.localhost
 )
-# A certificate that ends sooner is made anew.
+# A certificate that expires sooner is replaced.
 readonly FRONT_RENEW_SECONDS=$((14 * 24 * 3600))
 
-# Makes ca.pem, front-cert.pem and front-key.pem, unless they are there and valid for some time. The authority's own key is thrown
-# away, and it can only vouch for this machine: whoever trusts it takes no risk.
+# Creates ca.pem, front-cert.pem and front-key.pem, unless they exist and stay valid for some time. Trusting the authority is no
+# risk: its key is discarded, and it is limited to this machine.
 #   ensure_certificates DIRECTORY
 ensure_certificates() {
   local directory=$1 work
@@ -28,7 +28,7 @@ ensure_certificates() {
   if ! (umask 077 && make_certificates "$work") >"$work/log" 2>&1; then
     show_tail "$work/log"
     rm -rf "$work"
-    die "no certificates could be made" "openssl version: $(openssl version 2>&1)"
+    die "the certificates could not be created" "openssl version: $(openssl version 2>&1)"
   fi
   mv "$work"/{ca,front-cert,front-key}.pem "$directory/"
   rm -rf "$work"
@@ -48,7 +48,7 @@ make_certificates() {
       -copy_extensions copy -out front-cert.pem
 }
 
-# A key for ES256, in the form that Apple gives out (.p8: PKCS #8 in PEM).
+# A key for ES256, in the form that Apple issues (.p8: PKCS #8 in PEM).
 #   ensure_signing_key FILE
 ensure_signing_key() {
   if [[ -s $1 ]]; then return 0; fi
@@ -58,12 +58,12 @@ ensure_signing_key() {
 }
 
 nginx_binary() {
-  # Debian keeps it where only root's PATH leads.
+  # Debian installs it in a directory of root's PATH only.
   command -v nginx || { [[ -x /usr/sbin/nginx ]] && printf '/usr/sbin/nginx\n'; } ||
     die "nginx is not installed" "apt-get install nginx-light"
 }
 
-# Writes what nginx is started with.
+# Writes the configuration of nginx.
 #   front_prepare DIRECTORY SECRETS PORT SIMULATOR_PORT
 front_prepare() {
   mkdir -p "$1"
@@ -77,7 +77,7 @@ front_configuration() {
 daemon off;
 worker_processes 1;
 pid $directory/nginx.pid;
-# Lesser errors would name device tokens.
+# Errors of lower levels would name device tokens.
 error_log stderr crit;
 $(if ((EUID == 0)); then printf 'user root;'; fi)
 events { worker_connections 8192; }
@@ -103,7 +103,7 @@ http {
     ssl_protocols TLSv1.2 TLSv1.3;
     # As APNs grants them.
     http2_max_concurrent_streams 1000;
-    # Then a GOAWAY, as every server sends one now and then.
+    # Then a GOAWAY, which every server sends now and then.
     keepalive_requests 10000;
     keepalive_timeout 300s;
     client_max_body_size 64k;
@@ -114,7 +114,7 @@ http {
       proxy_set_header Connection "";
       proxy_set_header Host \$http_host;
       proxy_set_header X-Front-Connection \$pid-\$connection;
-      # A request is never sent twice, and none is given up before its client does.
+      # A request is never sent twice, and never given up before its client gives up.
       proxy_next_upstream off;
       proxy_read_timeout 1h;
       error_page 502 504 @no_answer;

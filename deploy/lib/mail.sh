@@ -1,10 +1,11 @@
 # shellcheck shell=bash disable=SC2034
-# The mail server of the development stack (deploy/dev/relay.py), and the keys that mail is signed with. Sourced after common.sh
+# The mail server of the development stack (deploy/dev/relay.py), and the keys that sign mail. Sourced after common.sh
 # and packages.sh.
 
 readonly MAIL_DOMAIN=example.com
 
-# Keys, their public parts in place of DNS, and the mail server's account. Safe to repeat: what is there stays.
+# Creates keys, a file with their public parts that replaces DNS, and the mail server's account. Safe to repeat: existing files
+# are kept.
 #   mail_prepare SECRETS_DIRECTORY
 mail_prepare() {
   ensure_secret "$1/relay-password"
@@ -24,8 +25,7 @@ ensure_dkim_key() {
 
 public_key() { openssl pkey -in "$1" -pubout -outform DER; }
 
-# A Python with aiosmtpd and dkimpy: in an environment of its own from the package index, else Debian's packages of them. Its path is
-# kept in MAIL_PYTHON.
+# Sets MAIL_PYTHON, a Python with aiosmtpd and dkimpy: in its own environment from the package index, else from Debian.
 mail_python() {
   MAIL_PYTHON=$RUN/mail-python/bin/python
   if mail_python_works; then return 0; fi
@@ -43,7 +43,7 @@ mail_python_works() { "$MAIL_PYTHON" -c 'import aiosmtpd.smtp, dkim, nacl' 2>/de
 
 mail_make_python() {
   rm -rf "$RUN/mail-python"
-  # Debian's own Python, because python3-venv belongs to it; another one on PATH may lack the module.
+  # Debian's own Python, which python3-venv belongs to; another one on PATH may lack the module.
   /usr/bin/python3 -m venv "$RUN/mail-python"
   "$RUN/mail-python/bin/pip" install --disable-pip-version-check --quiet 'aiosmtpd==1.4.6' 'dkimpy==1.1.8' 'PyNaCl==1.6.2'
 }

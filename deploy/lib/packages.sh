@@ -1,13 +1,13 @@
 # shellcheck shell=bash disable=SC2034
-# Installs what is missing of Debian's packages. Sourced after common.sh.
+# Installs missing Debian packages. Sourced after common.sh.
 
-# What the build links, the tools of the scripts, the broker.
+# Libraries of the build, tools of the scripts, and the broker.
 readonly BUILD_PACKAGES=(
   g++ pkg-config librabbitmq-dev libcurl4-openssl-dev libsqlite3-dev libssl-dev libmicrohttpd-dev libphonenumber-dev
   libopendkim-dev libc-ares-dev libsmpp34-dev
 )
 STACK_PACKAGES=(rabbitmq-server curl jq openssl ca-certificates)
-# Any nginx will do, and another package of it would be removed for this one.
+# Any installed nginx will do; installing this package would remove another one.
 if [[ ! -x /usr/sbin/nginx ]] && ! command -v nginx >/dev/null; then STACK_PACKAGES+=(nginx-light); fi
 readonly STACK_PACKAGES
 readonly TEST_PACKAGES=(python3 python3-venv python3-pip libmail-dkim-perl)
@@ -24,12 +24,12 @@ as_root() {
   fi
 }
 
-# Installs those of the packages that are missing; says nothing when none is.
+# Installs the missing ones of some packages, silently if there are none.
 #   need_packages PACKAGE...
 need_packages() {
   local package missing=()
   command -v dpkg-query >/dev/null ||
-    die "this is no Debian system" "install the equivalent of: $*; then set COUNTERSIGN_SKIP_PACKAGES=1"
+    die "this is not a Debian system" "install the equivalent of: $*; then set COUNTERSIGN_SKIP_PACKAGES=1"
   for package in "$@"; do
     package_installed "$package" || missing+=("$package")
   done
@@ -43,8 +43,8 @@ install_packages() {
   mkdir -p "$RUN/log"
   if [[ " $* " == *' rabbitmq-server '* ]]; then fresh+=(rabbitmq-server); fi
   if [[ " $* " == *' nginx-light '* ]]; then fresh+=(nginx); fi
-  # Debian starts a service as soon as its package is unpacked. The broker and the front of this stack are private ones, so nothing is
-  # to start while these packages are installed; the rule that was there before comes back afterwards, come what may.
+  # Debian starts a service as soon as its package is unpacked. This stack has its own broker and front, so no service may start
+  # while these packages are installed; the previous rule is restored afterwards in any case.
   hold_services
   as_root apt-get update >"$log" 2>&1 || status=$?
   if ((status == 0)); then
@@ -55,7 +55,7 @@ install_packages() {
     show_tail "$log"
     die "apt could not install $*" "see $log; is the package mirror reachable?"
   fi
-  # Only a service that came with our own installation is kept from starting with the machine.
+  # Only services that this installation added are disabled at boot.
   for service in "${fresh[@]}"; do
     [[ -d /run/systemd/system ]] || continue
     as_root systemctl disable --quiet "$service.service" >>"$log" 2>&1 ||
@@ -70,7 +70,7 @@ readonly POLICY_BACKUP=/usr/sbin/policy-rc.d.before-countersign
 hold_services() {
   trap 'release_services; exit 130' INT TERM
   trap release_services EXIT
-  # A backup that is there already is the true one: an earlier call was killed before it could put it back.
+  # An existing backup is the original: an earlier call was killed before it could restore it.
   if [[ -e $POLICY && ! -e $POLICY_BACKUP ]] && ! is_our_policy; then
     as_root mv "$POLICY" "$POLICY_BACKUP"
   fi
@@ -87,7 +87,7 @@ release_services() {
   if [[ -e $POLICY_BACKUP ]]; then as_root mv "$POLICY_BACKUP" "$POLICY"; fi
 }
 
-# Swift is expected at hand: Debian has no package of it.
+# Swift has no Debian package, so it must be installed already.
 need_swift() {
   local found
   if ! command -v swift >/dev/null; then
@@ -103,7 +103,7 @@ need_swift() {
   fi
 }
 
-# COUNTERSIGN_SKIP_PACKAGES=1 is for machines where the packages come another way.
+# COUNTERSIGN_SKIP_PACKAGES=1 is for machines that get the packages in another way.
 ensure_packages() {
   if [[ ${COUNTERSIGN_SKIP_PACKAGES:-0} == 1 ]]; then return 0; fi
   need_packages "$@"

@@ -1,17 +1,17 @@
 # shellcheck shell=bash
-# Proves that a stack works, with the command line, as somebody would, and shows every step: an app is verified by push, two numbers
-# by SMS through two providers, and a token of Sign in with Apple is revoked. Sourced after stack.sh.
+# Proves with the command line that a stack works, and shows every step: verifies an app by push and two numbers by SMS through
+# two providers, and revokes a token of Sign in with Apple. Sourced after stack.sh.
 
-# An app that is verified by push.
+# App to verify by push.
 readonly PROOF_APP=com.example.push
 readonly PROOF_SECONDS=30
 
 stack_prove() {
   proof_app
-  # Numbers reserved for fiction in their numbering plans, and none that the configuration calls fictional: they get an SMS.
+  # Numbers reserved for fiction by their numbering plans, but not fictional in the configuration, so that they get an SMS.
   proof_number "+1415555$(printf '01%02d' $((RANDOM % 100)))" twilio pt-BR --app "$PROOF_APP" \
     --receipt "$PROOF_RECEIPT" --secret "$PROOF_SECRET"
-  # deploy/dev/sms-worker.json5 sends to British mobile numbers by another lane.
+  # deploy/dev/sms-worker.json5 uses another lane for British mobile numbers.
   proof_number "+447700900$(printf '%03d' $((RANDOM % 1000)))" vonage en --app com.example.app
   proof_revocation
 }
@@ -24,16 +24,16 @@ proof_control() {
   curl --silent --show-error --fail --noproxy '*' --max-time 5 "$@" "http://127.0.0.1:$SIMULATOR_PORT/control/$path"
 }
 
-# Sets PROOF_RECEIPT and PROOF_SECRET: what the app has once its push has come.
+# Sets PROOF_RECEIPT and PROOF_SECRET, which the app has once its push has arrived.
 proof_app() {
   PROOF_DEVICE=$(head -c 32 /dev/urandom | od -An -tx1 | tr -d ' \n')
   PROOF_PUSH=''
-  # Apple knows the tokens that it gave out, each for one app.
+  # Apple knows the tokens that it issued, each for one app.
   proof_control devices --json "{\"deviceToken\":\"$PROOF_DEVICE\",\"topic\":\"$PROOF_APP\"}" >/dev/null
   note "countersign app verify --app $PROOF_APP ${PROOF_DEVICE:0:8}…"
   local verifying
   verifying=$(countersign app verify --app "$PROOF_APP" "$PROOF_DEVICE" --json) ||
-    die "the app was not verified" "countersign doctor says what is wrong"
+    die "the app was not verified" "countersign doctor shows the cause"
   PROOF_RECEIPT=$(jq -r .receipt <<<"$verifying")
   note "  receipt $PROOF_RECEIPT; without a push the app would turn to reCAPTCHA after $(jq -r .suggestedTimeout <<<"$verifying") s"
   wait_until "$PROOF_SECONDS" - proof_push_arrived ||
@@ -41,7 +41,7 @@ proof_app() {
   note "the device received, over TLS and HTTP/2:"
   jq -r '"      | \(.headers.host)  topic \(.headers["apns-topic"])  \(.headers["apns-push-type"]), priority \(.headers["apns-priority"])",
     "      | \(.payload | tojson)"' <<<"$PROOF_PUSH"
-  # As the app's SDK reads it: an object, or a text with the JSON of one.
+  # An object, or a text with its JSON, as the app's SDK reads it.
   PROOF_SECRET=$(jq -r --arg receipt "$PROOF_RECEIPT" '.payload["com.google.firebase.auth"]
     | if type == "string" then fromjson else . end | select(.receipt == $receipt) | .secret' <<<"$PROOF_PUSH")
   [[ -n $PROOF_SECRET ]] || die "the push does not belong to the receipt"
@@ -52,7 +52,7 @@ proof_push_arrived() {
   PROOF_PUSH=$(proof_control "pushes?deviceToken=$PROOF_DEVICE" | jq -c 'last // empty') && [[ -n $PROOF_PUSH ]]
 }
 
-# Verifies a number, from the start to the report that the SMS was delivered.
+# Verifies a number, from the start to the delivery report of the SMS.
 #   proof_number NUMBER LANE LANGUAGE OPTIONS OF verify start...
 proof_number() {
   local lane=$2 language=$3 started id code
@@ -61,26 +61,26 @@ proof_number() {
   shift 3
   note "countersign verify start $PROOF_NUMBER --language $language $(proof_shortened "$@")"
   started=$(countersign verify start "$PROOF_NUMBER" --language "$language" "$@" --json) ||
-    die "the verification was not started" "countersign doctor says what is wrong"
+    die "the verification was not started" "countersign doctor shows the cause"
   id=$(jq -r .verificationID <<<"$started")
   note "  verification $id, expires $(jq -r .expiresAt <<<"$started")"
   wait_until "$PROOF_SECONDS" - proof_sms_arrived ||
     die "no SMS reached the simulator within $PROOF_SECONDS s" "countersign verify status $id; logs in $STACK/log"
   note "the simulator received, as $(jq -r .provider <<<"$PROOF_SMS"):"
   jq -r .body <<<"$PROOF_SMS" | sed 's/^/      | /'
-  [[ $(jq -r .provider <<<"$PROOF_SMS") == "$lane" ]] || die "the SMS did not go by the lane $lane"
+  [[ $(jq -r .provider <<<"$PROOF_SMS") == "$lane" ]] || die "the SMS was not sent by the lane $lane"
   code=$(jq -r .body <<<"$PROOF_SMS" | grep -oE '(^|[^0-9])[0-9]{6}([^0-9]|$)' | tr -cd '0-9\n' | head -n 1)
   [[ -n $code ]] || die "no code was found in the SMS"
   note "countersign verify check $id $code"
   countersign verify check "$id" "$code" | sed 's/^/      /'
   wait_until "$PROOF_SECONDS" - proof_delivered "$id" "$lane" ||
-    die "the report that the SMS was delivered did not reach the timeline" "countersign verify status $id; logs in $STACK/log"
+    die "the delivery report did not reach the timeline" "countersign verify status $id; logs in $STACK/log"
   note "countersign verify status $id"
   countersign verify status "$id" | sed 's/^/      /'
   [[ $(countersign verify status "$id" --json | jq -r .state) == approved ]] || die "the verification was not approved"
 }
 
-# Options as they are shown: without what is long or secret.
+# Options for display, without long or secret values.
 proof_shortened() {
   local option previous='' shown=''
   for option in "$@"; do
@@ -116,7 +116,7 @@ proof_revocation() {
     die "Sign in with Apple has not revoked the token once"
   PROOF_ADDRESS=$address
   wait_until 30 - proof_mail_arrived || die "no notice reached the mail server within 30 s" "logs in $STACK/log"
-  note "the mail server took, signed for $MAIL_DOMAIN: ${PROOF_MAIL#"$STACK"/}"
+  note "the mail server accepted, signed for $MAIL_DOMAIN: ${PROOF_MAIL#"$STACK"/}"
 }
 
 # The mail to the address; its file is kept in PROOF_MAIL.

@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2034
 # The stack of a developer's machine: broker, simulator with its front, coordinator, workers. Sourced after common.sh, packages.sh,
-# broker.sh, front.sh and mail.sh. Everything of it is in one directory, STACK: secrets/, config/, data/, log/, pid/, broker/, front/,
+# broker.sh, front.sh and mail.sh. All its files are in one directory, STACK: secrets/, config/, data/, log/, pid/, broker/, front/,
 # mail/.
 
 readonly READY_SECONDS=60
@@ -8,7 +8,7 @@ readonly STOP_SECONDS=30
 # In the order of their start; each starts without the others too.
 readonly STACK_PROCESSES=(simulator front coordinator sms-worker-1 sms-worker-2 push-worker revocation-worker relay mail-worker)
 
-# Sets where the stack is, what it runs and on which ports.
+# Sets directory, programs and ports of the stack.
 #   stack_use DIRECTORY BINARIES PORT_BASE
 stack_use() {
   STACK=$1 BIN=$2
@@ -31,7 +31,7 @@ stack_use() {
 
 # --- configuration -----------------------------------------------------------------------------------------------------
 
-# Writes the configuration files: those of deploy/dev, with the ports put in. Secrets are made once and stay.
+# Writes the configuration files: those of deploy/dev, with the ports filled in. Secrets are created once and kept.
 stack_prepare() {
   mkdir -p "$STACK"/{config,data,log,pid}
   chmod 700 "$STACK"
@@ -77,13 +77,13 @@ ensure_webhook_secret() {
   (umask 077 && printf 'whsec_%s\n' "$(head -c 32 /dev/urandom | base64 | tr -d '\n')" >"$1.new" && mv "$1.new" "$1")
 }
 
-# SMPP 3.4 has room for eight bytes.
+# A password of eight bytes, the limit of SMPP 3.4.
 ensure_smpp_password() {
   if [[ -s $1 ]]; then return 0; fi
   (umask 077 && openssl rand -hex 4 >"$1.new" && mv "$1.new" "$1")
 }
 
-# The key of a service account, in the form in which Google Cloud hands it out.
+# The key of a service account, in the form that Google Cloud issues.
 ensure_service_account() {
   if [[ -s $1 ]]; then return 0; fi
   local id
@@ -101,7 +101,7 @@ ensure_sealing_keys() {
   (umask 077 && "$BIN/countersign" keys generate --id dev-1 >"$1.new" && mv "$1.new" "$1")
 }
 
-# What another service needs to use the stack, in shell syntax.
+# Addresses of the stack for other programs, in shell syntax.
 stack_environment() {
   local sender service operator
   sender=$(cat "$SECRETS/broker-sender")
@@ -109,7 +109,7 @@ stack_environment() {
   operator=$(cat "$SECRETS/broker-operator")
   cat <<ENV
 # Written by deploy/up: source it to use the development stack. It holds passwords.
-# As a service that sends jobs, too; as one that sends commands only.
+# The first for a service that also sends jobs, the second for one that sends commands only.
 export COUNTERSIGN_AMQP_URL=amqp://sender:$sender@127.0.0.1:$AMQP_PORT
 export COUNTERSIGN_SERVICE_AMQP_URL=amqp://service:$service@127.0.0.1:$AMQP_PORT
 export COUNTERSIGN_OPERATOR_AMQP_URL=amqp://operator:$operator@127.0.0.1:$AMQP_PORT
@@ -132,7 +132,7 @@ ENV
 
 # --- processes ---------------------------------------------------------------------------------------------------------
 
-# Starts a process unless it runs, is ready, and is what would be started now; waits until it is ready.
+# Starts a process unless it runs, is ready, and has the current version; waits until it is ready.
 #   stack_start NAME PORT COMMAND...
 stack_start() {
   local name=$1 port=$2 pidfile=$STACK/pid/$1.pid log=$STACK/log/$1.log version pid status=0 begun=$SECONDS
@@ -143,7 +143,7 @@ stack_start() {
       note "$name runs already, on port $port"
       return 0
     fi
-    note "$name is not ready, or not what was built last: starting it again"
+    note "$name is not ready, or was rebuilt: starting it again"
     stop_process "$name" "$pidfile" "$STOP_SECONDS"
   fi
   require_free_port "$port"
@@ -157,7 +157,7 @@ stack_start() {
 stack_failed() {
   show_tail "$2" 20
   if (($3 == 2)); then
-    die "$1 ended at once" "its last line above says why; the whole log: $2"
+    die "$1 ended at once" "the last line above has the reason; the whole log: $2"
   fi
   curl --silent --noproxy '*' --max-time 5 "http://127.0.0.1:$4/readyz" >&2 || true
   die "$1 was not ready within $READY_SECONDS s" "its log: $2"
@@ -219,7 +219,7 @@ stack_start_all() {
   for name in "${STACK_PROCESSES[@]}"; do stack_start_by_name "$name"; done
 }
 
-# In the reverse order; all are asked at once, so that none waits for another.
+# Stops them in the reverse order; all are asked at once, so that none waits for another.
 stack_stop_all() {
   local name names=() pid begun=$SECONDS
   local -A asked=()
@@ -228,7 +228,7 @@ stack_stop_all() {
     if pid=$(live_pid "$STACK/pid/$name.pid") && kill -TERM "$pid" 2>/dev/null; then asked[$name]=$pid; fi
   done
   for name in "${names[@]}"; do
-    # A second signal would end it at once, with work under way.
+    # A second signal would end it at once, with work in progress.
     if [[ -n ${asked[$name]:-} ]]; then
       await_stop "$name" "$STACK/pid/$name.pid" "$STOP_SECONDS" "${asked[$name]}" "$begun"
     fi

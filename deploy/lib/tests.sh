@@ -8,7 +8,7 @@ INTEROP_SUMMARY='none'
 SKIPPED=0
 STOP_STATUS=0
 
-# The first of 22 ports in a row of which none is in use.
+# The first of 22 consecutive free ports.
 tests_port_base() {
   local base port
   if [[ -n ${COUNTERSIGN_TEST_PORT_BASE:-} ]]; then
@@ -22,7 +22,7 @@ tests_port_base() {
     printf '%s\n' "$base"
     return 0
   done
-  die "no 22 free ports in a row between 5790 and 9000" "set COUNTERSIGN_TEST_PORT_BASE"
+  die "there are no 22 consecutive free ports between 5790 and 9000" "set COUNTERSIGN_TEST_PORT_BASE"
 }
 
 tests_start_broker() {
@@ -31,7 +31,7 @@ tests_start_broker() {
   broker_stop "$TEST_RUN/broker" # one that a killed run has left
   rm -rf "$TEST_RUN/broker"
   base=$(tests_port_base)
-  # Queue depths that the management API shows are as old as this at most.
+  # Maximum age of the queue depths in the management API.
   # The AMQP client is tested with bodies of several megabytes.
   COUNTERSIGN_BROKER_STATISTICS_MS=1000 COUNTERSIGN_BROKER_MESSAGE_BYTES=16777216 \
     broker_prepare "$TEST_RUN/broker" "$base" "$secrets" test
@@ -47,7 +47,7 @@ tests_start_broker() {
   TEST_BASE=$base
 }
 
-# The tests' own output is kept whole, and shown as it comes, without the lines that say that a test has begun.
+# Keeps the complete output of the tests, and shows it without the lines about the start of a test.
 #   tests_run_swift NAME ARGUMENTS OF swift test...
 tests_run_swift() {
   local name=$1 log=$TEST_RUN/log/swift-test-$1.log summary status=0
@@ -59,7 +59,7 @@ tests_run_swift() {
     tee "$log" | sed -u '/^◇ /d' || status=$?
   summary=$(grep -E 'Test run with .* (passed|failed)' "$log" | tail -n 1 | sed 's/^[^T]*//') ||
     summary='no closing line: the run broke off'
-  # A run without its closing line did not end by itself, whatever its status says.
+  # Without its closing line, a run was cut short, whatever its status.
   [[ $summary == Test\ run* ]] || status=1
   ((status == 0)) || SWIFT_STATUS=$status
   SWIFT_SUMMARY="$SWIFT_SUMMARY${SWIFT_SUMMARY:+; }$name: $summary"
@@ -88,7 +88,7 @@ tests_run_interop() {
   if grep -q 'skipped=' "$TEST_RUN/log/interop.log"; then SKIPPED=$((SKIPPED + 1)); fi
 }
 
-# A Python with what Tests/Interop/requirements.txt names: in an environment of its own from the package index, else from Debian's packages.
+# A Python with the packages of Tests/Interop/requirements.txt: in its own environment from the package index, else from Debian.
 tests_python() {
   TEST_PYTHON=$RUN/python/bin/python
   if [[ -x $TEST_PYTHON ]] && cmp -s "$ROOT/Tests/Interop/requirements.txt" "$RUN/python/requirements.txt"; then return 0; fi
@@ -106,13 +106,13 @@ tests_python() {
 
 make_python_environment() {
   rm -rf "$RUN/python"
-  # Debian's own Python, because python3-venv belongs to it; another one on PATH may lack the module.
+  # Debian's own Python, which python3-venv belongs to; another one on PATH may lack the module.
   /usr/bin/python3 -m venv "$RUN/python"
   "$RUN/python/bin/pip" install --disable-pip-version-check --quiet --requirement "$ROOT/Tests/Interop/requirements.txt"
   cp "$ROOT/Tests/Interop/requirements.txt" "$RUN/python/requirements.txt"
 }
 
-# Processes that were started from this directory's builds for this run, and still are there.
+# Processes that this run started from this directory's builds and that still run.
 tests_leftovers() {
   local process program
   for process in /proc/[0-9]*; do
@@ -123,14 +123,14 @@ tests_leftovers() {
   done
 }
 
-# Whether a process has this run's variables, or files of this run or of the tests' own among its arguments: only root can read the
-# variables, and the program's place, of a process that keeps its memory to itself (PR_SET_DUMPABLE).
+# Whether a process has this run's variables, or files of this run or of the tests among its arguments: only root can read the
+# variables and the program path of a process that protects its memory (PR_SET_DUMPABLE).
 tests_owns() {
   grep -qzxF "COUNTERSIGN_TEST_BROKER_CTL=$TEST_RUN/ctl" "$1/environ" 2>/dev/null ||
     grep -qzF -e "$TEST_RUN/" -e "${TMPDIR:-/tmp}/countersign-" "$1/cmdline" 2>/dev/null
 }
 
-# Stops everything that the tests started. Also the last thing when the script is interrupted.
+# Stops all processes that the tests started, also when the script is interrupted.
 tests_stop() {
   local status=0
   step "Stopping what the tests started"
@@ -147,7 +147,7 @@ tests_interrupted() {
   exit $((status == 0 ? 1 : status))
 }
 
-# Says what came out, once everything is stopped; fails unless all is well.
+# Prints the results after all processes have stopped; fails unless all tests passed.
 tests_summary() {
   local leftovers failed=0
   leftovers=$(tests_leftovers)
