@@ -174,7 +174,7 @@ let programs: [Target] = [
 
 let testTargets: [Target] = [
   // Shared by the tests of several libraries.
-  .target(name: "TestSupport", path: "Tests/Support", swiftSettings: swiftSettings),
+  .target(name: "TestSupport", dependencies: ["CountersignAMQP"], path: "Tests/Support", swiftSettings: swiftSettings),
 
   tests("CountersignConcurrency", at: "Base/Concurrency"),
   tests("CountersignEncoding", at: "Base/Encoding"),

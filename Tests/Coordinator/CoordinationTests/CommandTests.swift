@@ -5,6 +5,7 @@ import CountersignTelemetry
 import FoundationEssentials
 import PhoneNumbers
 import SQLite
+import TestSupport
 import Testing
 
 @testable import Coordination

@@ -3,6 +3,7 @@ import CountersignMessages
 import CountersignTelemetry
 import CrashMarks
 import SQLite
+import TestSupport
 import Testing
 
 @testable import Coordination
@@ -17,7 +18,7 @@ struct CrashTests {
   }
 
   /// Leaves marks as processes do that die while they work on a message.
-  private static func die(of delivery: Delivery, times: Int, _ bench: Bench) async throws {
+  static func die(of delivery: Delivery, times: Int, _ bench: Bench) async throws {
     for time in 0...times {
       let store = try SQLiteMarkStore(in: bench.database)
       let marks = CrashMarks(
@@ -33,7 +34,7 @@ struct CrashTests {
     }
   }
 
-  private static func marks(_ bench: Bench) throws -> CrashMarks {
+  static func marks(_ bench: Bench) throws -> CrashMarks {
     CrashMarks(
       queue: Topology.Queues.commands, store: try SQLiteMarkStore(in: bench.database), stepsAtOnce: 1,
       gate: TrialGate(), clock: bench.clock, log: Logger(label: "test", sink: bench.logs), metrics: bench.registry)

@@ -3,6 +3,7 @@ import CountersignCryptography
 import CountersignMessages
 import CountersignTelemetry
 import SQLite
+import TestSupport
 import Testing
 
 @testable import Coordination

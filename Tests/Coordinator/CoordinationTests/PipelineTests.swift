@@ -4,6 +4,7 @@ import CountersignTelemetry
 import SQLite
 import ServiceRuntime
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Coordination
@@ -63,12 +64,11 @@ private final class Tick: Sendable {
   }
 }
 
-/// Lets the first batch be confirmed only when the second one comes.
-private final class CrossingSink: MessageSink {
+/// Makes the first caller wait for the second.
+private final class Meeting: Sendable {
   private let waiting = Mutex<(count: Int, first: CheckedContinuation<Void, Never>?)>((0, nil))
 
-  func publish(_ batch: [Publication]) async throws(AMQPError) -> [PublishOutcome] {
-    for publication in batch { try publication.check(maxBodyBytes: CoordinatorServices.maxBodyBytes) }
+  func wait() async {
     await withCheckedContinuation { continuation in
       let resumed = waiting.withLock { state -> [CheckedContinuation<Void, Never>] in
         state.count += 1
@@ -81,34 +81,27 @@ private final class CrossingSink: MessageSink {
       }
       for continuation in resumed { continuation.resume() }
     }
-    return batch.map { _ in .confirmed }
   }
 }
 
 @Suite("Batches")
 struct PipelineTests {
   private func run(
-    _ bodies: [[String]], _ bench: Bench, sink: (any MessageSink)? = nil, work: ScriptedWork = ScriptedWork(),
+    _ bodies: [[String]], _ bench: Bench, work: ScriptedWork = ScriptedWork(),
     database: Database? = nil
-  ) async -> FakeSource {
-    let (source, pipeline) = make(bodies, bench, sink: sink, work: work, database: database)
+  ) async -> MemoryMessageSource {
+    let (source, pipeline) = make(bodies, bench, work: work, database: database)
     await pipeline.run()
     return source
   }
 
   private func make(
-    _ bodies: [[String]], _ bench: Bench, sink: (any MessageSink)? = nil, work: ScriptedWork = ScriptedWork(),
+    _ bodies: [[String]], _ bench: Bench, work: ScriptedWork = ScriptedWork(),
     database: Database? = nil
-  ) -> (FakeSource, BatchPipeline<ScriptedWork>) {
-    let source = FakeSource(bodies.map { $0.map { Delivery(message: Message(body: Array($0.utf8))) } })
-    let outbox =
-      sink.map {
-        Outbox(
-          sink: $0, database: bench.database, clock: bench.clock, author: Bench.author,
-          logger: Logger(label: "test", sink: bench.logs), metrics: bench.metrics)
-      } ?? bench.outbox
+  ) -> (MemoryMessageSource, BatchPipeline<ScriptedWork>) {
+    let source = MemoryMessageSource(bodies.map { $0.map { Delivery(message: Message(body: Array($0.utf8))) } })
     let pipeline = BatchPipeline(
-      source: source, work: work, database: database ?? bench.database, outbox: outbox, rules: bench.rules,
+      source: source, work: work, database: database ?? bench.database, outbox: bench.outbox, rules: bench.rules,
       clock: bench.clock, author: Bench.author, logger: Logger(label: "test", sink: bench.logs),
       metrics: bench.metrics, health: bench.health, conversions: bench.conversions, retryDelays: .zero...(.zero))
     return (source, pipeline)
@@ -296,7 +289,9 @@ struct PipelineTests {
   @Test("A batch is worked on while the one before is being published", .timeLimit(.minutes(1)))
   func crossing() async throws {
     try await Bench.with { bench in
-      let source = await run([["poison"], ["poison"]], bench, sink: CrossingSink())
+      let meeting = Meeting()
+      bench.sink.pauseBatches { await meeting.wait() }
+      let source = await run([["poison"], ["poison"]], bench)
       #expect(source.ackedCount == 2)
     }
   }

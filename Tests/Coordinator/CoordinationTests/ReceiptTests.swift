@@ -2,6 +2,7 @@ import CountersignAMQP
 import CountersignMessages
 import CountersignTelemetry
 import SQLite
+import TestSupport
 import Testing
 
 @testable import Coordination

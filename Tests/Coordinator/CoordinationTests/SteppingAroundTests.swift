@@ -3,6 +3,7 @@ import CountersignMessages
 import CountersignTelemetry
 import SQLite
 import ServiceRuntime
+import TestSupport
 import Testing
 
 @testable import Coordination

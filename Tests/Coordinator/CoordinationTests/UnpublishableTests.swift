@@ -3,6 +3,7 @@ import CountersignMessages
 import CountersignTelemetry
 import SQLite
 import ServiceRuntime
+import TestSupport
 import Testing
 
 @testable import Coordination
@@ -121,7 +122,7 @@ struct UnpublishableTests {
       messageID: long, correlationID: long, causationID: long, traceparent: long, timestamp: UnixTime(seconds: -1),
       discardAfter: nil, body: [UInt8](repeating: 32, count: 4 << 20))
     let burial = message.burial(AMQPError(.tooLarge, long), by: Bench.author, at: UnixTime(seconds: 0))
-    let sink = FakeSink()
+    let sink = Bench.makeSink()
     #expect(try await sink.publish([burial]) == [.confirmed])
     #expect(burial.routingKey == Topology.Queues.smsDispatch)
     #expect(burial.message.body.isEmpty)

@@ -15,7 +15,7 @@ import Testing
       }
       try await worker.ticker.tick()
       #expect(worker.ticker.limit == .seconds(1))
-      worker.source.deliver(try job())
+      worker.deliver(try job())
       try await eventually("the call began") { worker.journal.contains(.performed("job-1", lane: "a")) }
       #expect(worker.ticker.wakes > 0)
       try await worker.ticker.tick()

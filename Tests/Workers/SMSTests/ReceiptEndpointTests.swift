@@ -5,6 +5,7 @@ import CountersignTelemetry
 import HTTPServer
 import JobEngine
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import SMS
@@ -16,7 +17,9 @@ struct ReceiptEndpointTests {
   private let registry = MetricsRegistry()
   private let clock = ManualClock(Sample.now)
 
-  private func endpoint(_ sink: any JobSink) throws -> ReceiptEndpoint {
+  private static func makeSink() -> MemoryMessageSink { MemoryMessageSink(user: "sms-worker") }
+
+  private func endpoint(_ sink: any MessageSink) throws -> ReceiptEndpoint {
     let table = try Shipped.table("twilio")
     let source = TwilioReceipts(signature: TwilioSignature(authToken: Secret("token")), table: table)
     let bird = MessageBirdReceipts(
@@ -59,11 +62,11 @@ struct ReceiptEndpointTests {
 
   @Test("A delivered message is published for whoever asked, once for each report")
   func delivered() async throws {
-    let sink = RecordingSink()
+    let sink = Self.makeSink()
     let endpoint = try endpoint(sink)
     let request = callback([("MessageSid", "SM1"), ("MessageStatus", "delivered")])
     for _ in 1...2 { #expect(await endpoint.answer(request).status == 204) }
-    let publications = sink.publications
+    let publications = sink.published
     #expect(publications.count == 2)
     let publication = try #require(publications.first)
     #expect(publication.exchange == "countersign.results" && publication.routingKey == "sms.delivery.delivered")
@@ -78,10 +81,10 @@ struct ReceiptEndpointTests {
 
   @Test("What was not delivered has its reason, in this system's words")
   func undelivered() async throws {
-    let sink = RecordingSink()
+    let sink = Self.makeSink()
     let request = callback([("ErrorCode", "30005"), ("MessageSid", "SM1"), ("MessageStatus", "undelivered")])
     #expect(await (try endpoint(sink)).answer(request).status == 204)
-    let delivery = try SMSDeliveryReport(json: try #require(sink.publications.first).message.body)
+    let delivery = try SMSDeliveryReport(json: try #require(sink.published.first).message.body)
     #expect(delivery.state == .undelivered)
     #expect(delivery.reason?.code == "UNKNOWN_NUMBER" && delivery.reason?.providerCode == "30005")
     #expect(count("undelivered"))
@@ -89,9 +92,9 @@ struct ReceiptEndpointTests {
 
   @Test("On the way is no end", arguments: ["queued", "sending", "sent", "a word of tomorrow"])
   func progress(status: String) async throws {
-    let sink = RecordingSink()
+    let sink = Self.makeSink()
     #expect(await (try endpoint(sink)).answer(callback([("MessageStatus", status)])).status == 204)
-    #expect(sink.publications.isEmpty && count("progress"))
+    #expect(sink.published.isEmpty && count("progress"))
   }
 
   @Test("A report that the provider did not sign, or about another message, is refused and counted")
@@ -102,9 +105,9 @@ struct ReceiptEndpointTests {
       callback(fields, query: [("correlation", "v 2")]), callback(fields, query: [("mac", "AAAA")]),
       HTTPServerRequest(method: "POST", path: "/receipts/twilio"),
     ] {
-      let sink = RecordingSink()
+      let sink = Self.makeSink()
       #expect(await (try endpoint(sink)).answer(request).status == 403)
-      #expect(sink.publications.isEmpty)
+      #expect(sink.published.isEmpty)
     }
     #expect(registry.render().contains("kind=\"forged\"} 5"))
   }
@@ -127,11 +130,11 @@ struct ReceiptEndpointTests {
   @Test("An address whose query is the provider's own says whom a report is about too")
   func path() async throws {
     for correlationID in ["v/1", nil] {
-      let sink = RecordingSink()
+      let sink = Self.makeSink()
       let request = try query("id=R1&status=delivered", correlationID: correlationID)
       // Only this is a success to MessageBird.
       #expect(await (try endpoint(sink)).answer(request).status == 200)
-      let message = try #require(sink.publications.first).message
+      let message = try #require(sink.published.first).message
       #expect(message.correlationID == correlationID)
       #expect(
         try SMSDeliveryReport(json: message.body)
@@ -148,36 +151,36 @@ struct ReceiptEndpointTests {
       given + "/c/d",
       "https://sms.example.com/hooks/receipts/bird/",
     ] {
-      let sink = RecordingSink()
+      let sink = Self.makeSink()
       #expect(await (try endpoint(sink)).answer(try query("status=delivered", told: told)).status == 403, "\(told)")
-      #expect(sink.publications.isEmpty)
+      #expect(sink.published.isEmpty)
     }
     #expect(registry.render().contains("lane=\"bird\",kind=\"forged\"} 5"))
     clock.advance(by: .seconds(3601))
-    #expect(await (try endpoint(RecordingSink())).answer(try query("status=delivered", told: given)).status == 403)
+    #expect(await (try endpoint(Self.makeSink())).answer(try query("status=delivered", told: given)).status == 403)
     #expect(count("stale", lane: "bird"))
   }
 
   @Test("The time that a provider names is not after now")
   func time() async throws {
-    let sink = RecordingSink()
+    let sink = Self.makeSink()
     let request = try query("id=R1&status=delivered&statusDatetime=2036-05-03T08%3A58%3A10%2B00%3A00")
     #expect(await (try endpoint(sink)).answer(request).status == 200)
-    #expect(try SMSDeliveryReport(json: try #require(sink.publications.first).message.body).at == Sample.now)
+    #expect(try SMSDeliveryReport(json: try #require(sink.published.first).message.body).at == Sample.now)
   }
 
   @Test("A report that comes too late is refused and counted")
   func stale() async throws {
-    let sink = RecordingSink()
+    let sink = Self.makeSink()
     let request = callback([("MessageStatus", "delivered")])
     clock.advance(by: .seconds(3601))
     #expect(await (try endpoint(sink)).answer(request).status == 403)
-    #expect(sink.publications.isEmpty && count("stale"))
+    #expect(sink.published.isEmpty && count("stale"))
   }
 
   @Test("A lane that is not there, another method, a body that is no form")
   func misdirected() async throws {
-    let endpoint = try endpoint(RecordingSink())
+    let endpoint = try endpoint(Self.makeSink())
     #expect(await endpoint.answer(callback([], lane: "nobody")).status == 404)
     #expect(count("unknown_lane", lane: "other"))
     #expect(await endpoint.answer(HTTPServerRequest(method: "GET", path: "/receipts/twilio")).status == 405)
@@ -192,18 +195,23 @@ struct ReceiptEndpointTests {
       .failure(AMQPError(.closed, "stopped")), .failure(AMQPError(.timedOut, "no answer")),
     ])
   func notPublished(outcome: Result<PublishOutcome, AMQPError>) async throws {
-    let sink = RecordingSink(outcome)
+    let sink = Self.makeSink()
+    switch outcome {
+    case .success(let answer): sink.answer { _ in answer }
+    case .failure(let error): sink.fail(error)
+    }
     let answer = await (try endpoint(sink)).answer(callback([("MessageStatus", "delivered")]))
     #expect(answer.status == 503)
-    #expect(sink.waited.withLock { $0 } == ReceiptPublisher.timeout, "a provider's connection must not wait for ever")
+    #expect(sink.lastTimeout == ReceiptPublisher.timeout, "a provider's connection must not wait for ever")
     #expect(count("unpublished"))
   }
 
   @Test("Without a broker the provider is asked to come again at once, and nothing waits here")
   func broker() async throws {
-    let sink = RecordingSink(isReady: false)
+    let sink = Self.makeSink()
+    sink.loseConnection()
     #expect(await (try endpoint(sink)).answer(callback([("MessageStatus", "delivered")])).status == 503)
-    #expect(sink.publications.isEmpty && count("unpublished"))
+    #expect(sink.published.isEmpty && count("unpublished"))
   }
 
   @Test("Jobs and correlation IDs that differ only in where one ends have addresses with codes of their own")
@@ -219,9 +227,9 @@ struct ReceiptEndpointTests {
 
   @Test("Without a correlation ID too")
   func bare() async throws {
-    let sink = RecordingSink()
+    let sink = Self.makeSink()
     let request = callback([("MessageStatus", "delivered")], correlationID: nil)
     #expect(await (try endpoint(sink)).answer(request).status == 204)
-    #expect(sink.publications.first?.message.correlationID == nil)
+    #expect(sink.published.first?.message.correlationID == nil)
   }
 }

@@ -2,9 +2,9 @@ import CountersignAMQP
 import CrashMarks
 
 extension BatchPipeline {
-  /// Works on the deliveries that were delivered before, a few at a time, under marks that outlive a crash: see ``CrashMarks``.
+  /// Processes redelivered messages, a few at a time, under marks that outlive a crash: see ``CrashMarks``.
   ///
-  /// - Returns: the others, which are delivered for the first time.
+  /// - Returns: the other deliveries, which arrive for the first time.
   func workOffRedelivered(_ deliveries: [Delivery]) async -> [Delivery] {
     let redelivered = deliveries.filter(\.isRedelivered)
     if redelivered.isEmpty { return deliveries }

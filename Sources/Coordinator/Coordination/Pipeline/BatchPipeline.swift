@@ -4,28 +4,29 @@ import CountersignTelemetry
 import CrashMarks
 import SQLite
 
-/// Takes the deliveries of a queue in batches: one transaction for a whole batch, then publish, then ack.
+/// Processes the deliveries of a queue in batches: one transaction for a whole batch, then publish, then ack.
 ///
-/// The order is what makes a crash harmless. Before the commit nothing has happened, and the broker delivers again. After it, the
-/// outbox has what was to be published, and a command that is delivered again finds its reply in the inbox. While one batch is
-/// being published, the next one is already worked on.
+/// The order makes a crash harmless. Before the commit nothing has happened, and the broker delivers again. After it,
+/// the outbox holds the messages to publish, and a redelivered command finds its reply in the inbox. While one batch is
+/// being published, the next one is already processed.
 final class BatchPipeline<Work: BatchWork>: Sendable {
-  let source: any DeliverySource
+  let source: any MessageSource
   let work: Work
   private let store: BatchStore<Work>
   private let outbox: Outbox
   private let clock: any WallClock
   private let author: Author
+  private let deadLetters: DeadLetterWriter
   private let logger: Logger
   private let metrics: CoordinatorMetrics
   private let held: HeldJobs?
   let marks: CrashMarks
 
-  /// Batches that may be being published while another is worked on; the next one waits.
+  /// Batches that may be in publication while another is processed; a further one waits.
   static var maxPublishing: Int { 4 }
 
   init(
-    source: any DeliverySource, work: Work, database: Database, outbox: Outbox, rules: CoordinatorRules,
+    source: any MessageSource, work: Work, database: Database, outbox: Outbox, rules: CoordinatorRules,
     clock: any WallClock, author: Author, logger: Logger, metrics: CoordinatorMetrics, health: StorageHealth,
     conversions: ConversionKeeper, held: HeldJobs? = nil, marks: CrashMarks? = nil,
     retryDelays: ClosedRange<Duration> = .milliseconds(100)...(.seconds(5))
@@ -39,13 +40,14 @@ final class BatchPipeline<Work: BatchWork>: Sendable {
     self.outbox = outbox
     self.clock = clock
     self.author = author
+    deadLetters = DeadLetterWriter(queue: work.queue, userID: author.userID)
     self.logger = logger
     self.metrics = metrics
     self.held = held
     self.marks = marks ?? .none(queue: work.queue, clock: clock, log: logger)
   }
 
-  /// Serves until ``stop()``, and returns when all that was taken is published and acknowledged.
+  /// Serves until ``stop()``, and returns when all taken deliveries are published and acknowledged.
   func run() async {
     await withTaskGroup(of: Void.self) { connection in
       connection.addTask { await self.source.run() }
@@ -55,7 +57,7 @@ final class BatchPipeline<Work: BatchWork>: Sendable {
     }
   }
 
-  /// Takes no more deliveries.
+  /// Takes no further deliveries.
   func stop() async {
     await source.stopConsuming()
   }
@@ -94,7 +96,7 @@ final class BatchPipeline<Work: BatchWork>: Sendable {
     var startedAt: ContinuousClock.Instant
   }
 
-  /// - Returns: `nil` when the process is to end first; the deliveries are then delivered again.
+  /// - Returns: `nil` when the process is to end first; the deliveries then arrive again.
   func process(_ deliveries: [Delivery], isCrashed: Bool = false) async -> Batch? {
     let startedAt = ContinuousClock.now
     metrics.batchSize(of: work.queue, deliveries.count)
@@ -125,7 +127,9 @@ final class BatchPipeline<Work: BatchWork>: Sendable {
           // There is no body to copy, so the broker has to move the message.
           rejected.insert(index)
         } else {
-          others.append(deadLetter(delivery, dead))
+          others.append(
+            deadLetters.publication(
+              delivery.message, dead.code, dead.text, sender: work.sender(of: delivery.message), now: clock.now()))
           duties.append(Duty(delivery: index, isReply: false))
         }
       }
@@ -143,15 +147,15 @@ final class BatchPipeline<Work: BatchWork>: Sendable {
     }
   }
 
-  /// What a publication beside the outbox is for.
+  /// Purpose of a publication outside the outbox.
   private struct Duty {
-    /// The number of the delivery in its batch.
+    /// Index of the delivery in its batch.
     var delivery: Int
-    /// Otherwise it is a dead letter.
+    /// Whether it is a reply; otherwise it is a dead letter.
     var isReply: Bool
   }
 
-  /// Deliveries whose dead letter was not taken: the broker shall make one itself.
+  /// Deliveries whose dead letter was not taken: the broker dead-letters them itself.
   private func rejected(
     _ duties: [Duty], _ outcomes: [PublishOutcome]
   ) -> Set<Int> {
@@ -183,12 +187,5 @@ final class BatchPipeline<Work: BatchWork>: Sendable {
     logger.warning(
       "a message cannot be processed and goes to the dead letters",
       [.queue: work.queue, .messageID: delivery.message.messageID, .reason: reason.code, .error: reason.text])
-  }
-
-  private func deadLetter(_ delivery: Delivery, _ reason: DeadReason) -> Publication {
-    let letter = delivery.message.deadLetter(
-      reason.code, reason.text, queue: work.queue, now: clock.now(), by: author.userID,
-      sender: work.sender(of: delivery.message))
-    return Publication(message: letter, exchange: Topology.Exchanges.dead, routingKey: work.queue)
   }
 }

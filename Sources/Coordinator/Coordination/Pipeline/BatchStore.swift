@@ -2,10 +2,10 @@ import CountersignAMQP
 import CountersignTelemetry
 import SQLite
 
-/// Stores batches, and finds out whose fault it is when one cannot be stored.
+/// Stores batches, and determines the cause when one cannot be stored.
 ///
-/// A fault that lies in a message is its own: it is given up, and the others are stored without it. What lies in the database meets
-/// every message, so nobody is given up: the batch waits, no other is taken, and readiness tells why. The broker keeps the messages.
+/// A faulty message is given up, and the others are stored without it. A faulty database affects every message, so none
+/// is given up: the batch waits, no other is taken, and readiness reports the cause. The broker keeps the messages.
 struct BatchStore<Work: BatchWork>: Sendable {
   let work: Work
   let database: Database
@@ -16,7 +16,7 @@ struct BatchStore<Work: BatchWork>: Sendable {
   let health: StorageHealth
   let metrics: CoordinatorMetrics
   let logger: Logger
-  /// The wait before a transaction that failed is tried again: doubled each time, up to the upper bound.
+  /// Retry delays of a failed transaction: doubled each time, up to the upper bound.
   let retryDelays: ClosedRange<Duration>
 
   /// Outcome of a batch.
@@ -30,18 +30,19 @@ struct BatchStore<Work: BatchWork>: Sendable {
   private struct Progress {
     let deliveries: [Delivery]
     var prepared: [Preparation<Work.Prepared>]
-    /// When it was prepared; its transactions take place then.
+    /// Time of its preparation; its transactions take place at that time.
     var now: UnixTime
     var committed: Committed
-    /// Messages that have a transaction that is not committed.
+    /// Messages whose transaction is not committed yet.
     var left: [Int]
   }
 
-  /// A failure that may be one message's or the store's is waited for so often, 20 s by the delays of every day, before the store is asked.
+  /// Rounds to wait for a failure that may be one message's or the store's, 20 s at the usual delays, before the store
+  /// is probed.
   static var maxDoubtfulRounds: Int { 10 }
 
-  /// Tries until all is stored or given up.
-  /// - Returns: `nil` when the process is to end first; what was not acknowledged is then delivered again.
+  /// Tries until all messages are stored or given up.
+  /// - Returns: `nil` when the process is to end first; unacknowledged deliveries then arrive again.
   func commit(_ deliveries: [Delivery], isCrashed: Bool) async -> Committed? {
     var progress = begin(deliveries, isCrashed: isCrashed)
     var delay = retryDelays.lowerBound
@@ -83,7 +84,7 @@ struct BatchStore<Work: BatchWork>: Sendable {
     return progress
   }
 
-  /// While the store failed, commands have aged: they are judged, and begin, at the time of the next try.
+  /// Commands have aged while the store failed: they are judged, and begin, at the time of the next attempt.
   private func prepareAgain(_ progress: inout Progress) {
     progress.now = clock.now()
     let left = Set(progress.left)
@@ -109,8 +110,8 @@ struct BatchStore<Work: BatchWork>: Sendable {
 
   // MARK: Storing
 
-  /// Stores what is left of a batch, as far as that is possible now.
-  /// - Returns: why something is still left; `nil` when nothing is.
+  /// Stores the rest of a batch, as far as that is possible now.
+  /// - Returns: the reason that messages are left; `nil` when none is.
   private func advance(_ progress: inout Progress) async -> DatabaseError? {
     guard let error = await advance(progress.left, &progress) else {
       progress.left = []
@@ -125,9 +126,10 @@ struct BatchStore<Work: BatchWork>: Sendable {
     return await advanceOneByOne(&progress)
   }
 
-  /// One of them makes the transaction fail: the others must not suffer for it.
+  /// Stores messages one by one when one of them makes the transaction fail: the others must not suffer for it.
   ///
-  /// A failure that may be the store's is held against a message only when one behind it can be stored, and it fails once more.
+  /// A failure that may be the store's is held against a message only when a later one can be stored, and it fails once
+  /// more.
   private func advanceOneByOne(_ progress: inout Progress) async -> DatabaseError? {
     var suspects: [Int] = []
     var guilty: [Int] = []
@@ -159,8 +161,8 @@ struct BatchStore<Work: BatchWork>: Sendable {
     return suspects.isEmpty ? nil : last
   }
 
-  /// Stores some in one transaction.
-  /// - Returns: why they are not.
+  /// Stores messages in one transaction.
+  /// - Returns: the reason that they are not stored.
   private func advance(_ indices: [Int], _ progress: inout Progress) async -> DatabaseError? {
     let committed: Committed
     do throws(DatabaseError) {
@@ -172,7 +174,7 @@ struct BatchStore<Work: BatchWork>: Sendable {
       progress.committed.conclusions[index] = conclusion
     }
     guard let row = committed.row else { return nil }
-    // Rows are published one by one here; this is the way of a fault, not of every day.
+    // Rows are published one by one here: this path is taken only after a fault.
     if let earlier = progress.committed.row { await publishAlone(earlier) }
     progress.committed.row = row
     return nil
@@ -198,7 +200,7 @@ struct BatchStore<Work: BatchWork>: Sendable {
     [.queue: work.queue, .count: count, .error: error?.description, .retryIn: retryIn]
   }
 
-  /// Whether the store takes what every message writes, so that a failure that stays is the messages'.
+  /// Whether the store accepts the rows that every message writes, so that a persistent failure is the messages' fault.
   private func takesWrites(at now: UnixTime) async -> Bool {
     do throws(DatabaseError) {
       try await database.write { [retention] session throws(DatabaseError) -> Void in
@@ -218,10 +220,10 @@ struct BatchStore<Work: BatchWork>: Sendable {
 
   // MARK: Looks
 
-  /// Carries out what only looks, on a connection that waits for no writer.
+  /// Executes read-only requests on a connection that waits for no writer.
   ///
-  /// A look changes nothing, so one that fails is answered at once, and asked again by whoever needs it: what the batch has committed must
-  /// not wait for it.
+  /// A read changes nothing, so a failed one is answered at once, and repeated by its requester: the committed batch
+  /// must not wait for it.
   /// - Returns: `nil` when the process is to end first.
   private func look(_ progress: Progress) async -> Committed? {
     let (prepared, now) = (progress.prepared, progress.now)
@@ -238,7 +240,7 @@ struct BatchStore<Work: BatchWork>: Sendable {
     return committed
   }
 
-  /// Nothing is wrong with them, so none becomes a dead letter.
+  /// The requests are valid, so none becomes a dead letter.
   private func refuseLooks(_ prepared: [Preparation<Work.Prepared>], at now: UnixTime) -> [(Int, Conclusion)] {
     prepared.enumerated().compactMap { index, item in
       guard case .look(let request) = item else { return nil }

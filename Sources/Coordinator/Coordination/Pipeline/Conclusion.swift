@@ -1,21 +1,21 @@
 import CrashMarks
 
-/// What remains to be done with a delivery after its transaction.
+/// Remaining work for a delivery after its transaction.
 struct Conclusion: Sendable {
-  /// The answer, if one was asked for.
+  /// The answer, if the sender requested one.
   var reply: OutgoingMessage?
-  /// Why the delivery goes to the dead letters, if it does.
+  /// Reason to dead-letter the delivery, if any.
   var dead: DeadReason?
   var tally = Tally()
-  /// The command whose jobs go out when its reply has; see ``HeldJobs``.
+  /// The command whose jobs go out after its reply; see ``HeldJobs``.
   var holder: String?
-  /// What the metrics count it under.
+  /// Label of the metrics.
   var label: CommandLabel?
 
   static let nothing = Conclusion()
 }
 
-/// Why a message could not be processed.
+/// Reason that a message could not be processed.
 struct DeadReason: Sendable, Hashable {
   /// A word in capitals.
   var code: String
@@ -28,7 +28,7 @@ struct DeadReason: Sendable, Hashable {
     text: "the process ended \(MarkPlan.maxDeaths) times while it worked on nothing but this message")
 }
 
-/// How a command is counted.
+/// Labels of a command in the metrics.
 struct CommandLabel: Sendable, Hashable {
   /// `verification.start`, or `unknown`.
   var command: String

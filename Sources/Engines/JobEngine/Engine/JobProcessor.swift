@@ -60,7 +60,8 @@ struct JobProcessor: Sendable {
       if let refusal { _ = await parts.courier.deliver(Consignment(copy: refusal), jobID: id, isWanted: isLive) }
       return parts.source.reject(delivery.tag, requeue: false)
     }
-    let publication = parts.deadLetters.publication(delivery.message, problem, sender: sender, now: now)
+    let publication = parts.deadLetters.publication(
+      delivery.message, problem.code.rawValue, problem.description, sender: sender, now: now)
     switch await parts.courier.deliver(Consignment(publication, copy: refusal), jobID: id, isWanted: isLive) {
     case .confirmed: parts.source.ack(delivery.tag)
     // The broker's own dead-lettering has other ways; it only cannot say why.

@@ -1,4 +1,4 @@
-import CountersignAMQP
+public import CountersignAMQP
 public import CountersignTelemetry
 public import CrashMarks
 public import ServiceRuntime
@@ -24,7 +24,7 @@ public final class JobWorker<Handler: JobHandler>: Service {
   public var name: String { "worker" }
 
   let parts: WorkerParts
-  private let sink: any JobSink
+  private let sink: any MessageSink
   private let ticker: any Ticker
   private let inFlight: InFlight
   private let marks: CrashMarks
@@ -45,7 +45,7 @@ public final class JobWorker<Handler: JobHandler>: Service {
   ///     twentieth delivery of a job is its last.
   public convenience init(
     handler: Handler, options: JobWorkerOptions, lanes: [LaneConfiguration], ledger: any Ledger,
-    source: any JobSource, sink: any JobSink, clocks: Clocks = .system, log: Logger,
+    source: any MessageSource, sink: any MessageSink, clocks: Clocks = .system, log: Logger,
     metrics: MetricsRegistry, markStore: (any MarkStore)? = nil
   ) {
     self.init(
@@ -59,7 +59,7 @@ public final class JobWorker<Handler: JobHandler>: Service {
 
   init(
     handler: Handler, options: JobWorkerOptions, lanes: [LaneConfiguration], ledger: any Ledger,
-    source: any JobSource, sink: any JobSink, clocks: Clocks, log: Logger, metrics: MetricsRegistry,
+    source: any MessageSource, sink: any MessageSink, clocks: Clocks, log: Logger, metrics: MetricsRegistry,
     ticker: any Ticker, marks: CrashMarks
   ) {
     precondition(!lanes.isEmpty, "A worker needs at least one lane.")
@@ -85,7 +85,7 @@ public final class JobWorker<Handler: JobHandler>: Service {
       parts.startDraining()
       // Cancellation handlers cannot wait, and nothing else would wake the consumer loop.
       Task { [parts, sink] in
-        await sink.stop()
+        await sink.stopPromptly()
         await parts.source.stopConsuming()
       }
     }
@@ -109,7 +109,7 @@ public final class JobWorker<Handler: JobHandler>: Service {
     // Results that cannot be published keep a stop from ending; after the time-out they are left to the next delivery.
     let limit = parts.timers.schedule(at: parts.monotonic.now() + parts.options.drainTimeout) {
       // The timer's action cannot wait for the flush.
-      Task { await sink.stop() }
+      Task { await sink.stopPromptly() }
     }
     await waitUntilFinished()
     parts.timers.cancel(limit)
@@ -144,7 +144,7 @@ public final class JobWorker<Handler: JobHandler>: Service {
       await consume()
       // Also when the source came to its end by itself.
       parts.startDraining()
-      await sink.stop()
+      await sink.stopPromptly()
       await parts.source.close()
       // What is left is the ticking.
       group.cancelAll()

@@ -2,16 +2,16 @@ import CountersignAMQP
 import Synchronization
 
 /// A source that notes which of some deliveries were given back to the queue.
-final class RequeueNotes: JobSource {
+final class RequeueNotes: MessageSource {
   private struct State {
     var watched: Set<DeliveryTag> = []
     var requeued: Set<DeliveryTag> = []
   }
 
-  private let source: any JobSource
+  private let source: any MessageSource
   private let state = Mutex(State())
 
-  init(_ source: any JobSource) {
+  init(_ source: any MessageSource) {
     self.source = source
   }
 

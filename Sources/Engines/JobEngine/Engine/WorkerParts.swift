@@ -8,7 +8,7 @@ final class WorkerParts: Sendable {
   let options: JobWorkerOptions
   let lanes: [String: Lane]
   let ledger: any Ledger
-  var source: any JobSource { requeueNotes }
+  var source: any MessageSource { requeueNotes }
   let requeueNotes: RequeueNotes
   let courier: Courier
   let callGuard: CallGuard
@@ -37,7 +37,7 @@ final class WorkerParts: Sendable {
 
   init<Handler: JobHandler>(
     handler: Handler, options: JobWorkerOptions, lanes: [LaneConfiguration], ledger: any Ledger,
-    source: any JobSource, sink: any JobSink, clocks: Clocks, log: Logger, registry: MetricsRegistry
+    source: any MessageSource, sink: any MessageSink, clocks: Clocks, log: Logger, registry: MetricsRegistry
   ) {
     let now = clocks.monotonic.now()
     var options = options

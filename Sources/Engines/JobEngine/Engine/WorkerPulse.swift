@@ -1,3 +1,4 @@
+import CountersignAMQP
 import CountersignTelemetry
 import CrashMarks
 import ServiceRuntime

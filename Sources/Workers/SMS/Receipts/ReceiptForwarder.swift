@@ -38,7 +38,7 @@ public struct ReceiptForwarder: Service, ReceiptSink {
     await origins.close()
   }
 
-  public func stop() async { await connection.stop() }
+  public func stop() async { await connection.stopPromptly() }
 
   public func take(_ receipt: DeliveryReceipt) async -> Bool {
     await TrialGate.process.aside { await forward(receipt) }

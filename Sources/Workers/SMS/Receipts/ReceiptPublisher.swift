@@ -5,7 +5,7 @@ import JobEngine
 
 /// Publishes what providers report, with the results of the jobs.
 struct ReceiptPublisher: Sendable {
-  let sink: any JobSink
+  let sink: any MessageSink
   let author: Author
   let log: ThrottledLog
 

@@ -53,6 +53,6 @@ public struct ReceiptService: Service {
   /// The last reports are published before the connection ends.
   public func stop() async {
     await listener.stop()
-    await publisher.stop()
+    await publisher.stopPromptly()
   }
 }

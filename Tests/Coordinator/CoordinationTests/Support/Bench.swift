@@ -6,6 +6,7 @@ import CrashMarks
 import FoundationEssentials
 import PhoneNumbers
 import SQLite
+import TestSupport
 import Testing
 
 @testable import Coordination
@@ -13,7 +14,7 @@ import Testing
 /// A coordinator without a broker: commands and results go in as deliveries, what it publishes is looked at.
 final class Bench {
   let clock = ManualClock()
-  let sink = FakeSink()
+  let sink = Bench.makeSink()
   let database: Database
   let rules: CoordinatorRules
   let registry = MetricsRegistry()
@@ -40,6 +41,11 @@ final class Bench {
 
   static let author = Author(appID: "coordinator", userID: "coordinator")
   static let app = "com.example.app"
+
+  /// A publisher under the coordinator's own user.
+  static func makeSink() -> MemoryMessageSink {
+    MemoryMessageSink(user: author.userID, maxBodyBytes: CoordinatorServices.maxBodyBytes)
+  }
   static let number = "+14155550123"
   static let fictional = "+16505553434"
 
@@ -178,13 +184,15 @@ final class Bench {
 
   /// Delivers messages in one batch, and waits until all is published and settled.
   @discardableResult
-  func deliver(_ messages: [Message], keeper: CodeKeeper? = nil) async -> FakeSource {
+  func deliver(_ messages: [Message], keeper: CodeKeeper? = nil) async -> MemoryMessageSource {
     await deliver(messages.map { Delivery(message: $0) }, keeper: keeper)
   }
 
   @discardableResult
-  func deliver(_ deliveries: [Delivery], keeper: CodeKeeper? = nil, marks: CrashMarks? = nil) async -> FakeSource {
-    let source = FakeSource([deliveries])
+  func deliver(_ deliveries: [Delivery], keeper: CodeKeeper? = nil, marks: CrashMarks? = nil) async
+    -> MemoryMessageSource
+  {
+    let source = MemoryMessageSource([deliveries])
     let jobs = SMSJobMaker(sealer: Sealer(keys: keys), onUnknown: rules.onUnknown)
     let keeper = keeper ?? self.keeper
     let work = CommandWork(
@@ -203,7 +211,7 @@ final class Bench {
   }
 
   @discardableResult
-  func deliverResults(_ messages: [Message]) async -> FakeSource {
+  func deliverResults(_ messages: [Message]) async -> MemoryMessageSource {
     await deliverResults(messages.map { Self.reported($0) })
   }
 
@@ -222,8 +230,8 @@ final class Bench {
   }
 
   @discardableResult
-  func deliverResults(_ deliveries: [Delivery]) async -> FakeSource {
-    let source = FakeSource([deliveries])
+  func deliverResults(_ deliveries: [Delivery]) async -> MemoryMessageSource {
+    let source = MemoryMessageSource([deliveries])
     let reports = OperationReportHandler(
       receipts: operations.receipts, assessments: Self.assessments(rules, keeper, keys, operations, conversions),
       revocations: operations.revocations)
@@ -238,7 +246,7 @@ final class Bench {
   }
 
   private func pipeline<Work: BatchWork>(
-    _ source: FakeSource, _ work: Work, _ marks: CrashMarks? = nil
+    _ source: MemoryMessageSource, _ work: Work, _ marks: CrashMarks? = nil
   ) -> BatchPipeline<Work> {
     BatchPipeline(
       source: source, work: work, database: database, outbox: outbox, rules: rules, clock: clock,

@@ -2,6 +2,7 @@ import CountersignAMQP
 import CountersignMessages
 import CountersignTelemetry
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import JobEngine
@@ -15,7 +16,7 @@ import Testing
         await suspendUntilCancelled()
         return .refused(Reason("CANCELLED", "The call was cancelled."))
       }
-      let number = worker.source.deliver(try job())
+      let number = worker.deliver(try job())
       try await eventually("the call began") { worker.journal.contains(.performed("job-1", lane: "a")) }
       try await worker.advance(until: "it ends") { worker.wasSettled(number) }
       #expect(try worker.result().reason?.code == "CANCELLED")
@@ -30,7 +31,7 @@ import Testing
         await gate.wait()
         return .accepted(reference: "too late")
       }
-      let number = worker.source.deliver(try job())
+      let number = worker.deliver(try job())
       try await eventually("the call began") { worker.journal.contains(.performed("job-1", lane: "a")) }
       try await worker.advance(until: "it ends") { worker.wasSettled(number) }
       #expect(try worker.result().outcome == .unknown)
@@ -47,7 +48,7 @@ import Testing
         await gate.wait()
         return .accepted(reference: nil)
       }
-      for number in 1...5 { worker.source.deliver(try job("job-\(number)")) }
+      for number in 1...5 { worker.deliver(try job("job-\(number)")) }
       try await eventually("two calls began") { worker.performed == 2 }
       for _ in 0..<100 { await Task.yield() }
       #expect(worker.performed == 2)
@@ -64,7 +65,7 @@ import Testing
         await gate.wait()
         return .accepted(reference: nil)
       }
-      for number in 1...20 { worker.source.deliver(try job("job-\(number)")) }
+      for number in 1...20 { worker.deliver(try job("job-\(number)")) }
       try await eventually("a call began") { worker.performed == 1 }
       gate.open()
       try await eventually("all ended") { worker.published(to: Topology.Exchanges.results).count == 20 }
@@ -75,7 +76,7 @@ import Testing
   @Test func theRateIsKept() async throws {
     let lane = LaneConfiguration(name: "a", rate: LaneRate(perSecond: 10, burst: 1))
     try await withWorker(lanes: [lane]) { worker in
-      for number in 1...4 { worker.source.deliver(try job("job-\(number)")) }
+      for number in 1...4 { worker.deliver(try job("job-\(number)")) }
       try await eventually("one call began") { worker.performed == 1 }
       for expected in 2...4 {
         try await worker.advance(by: .milliseconds(50))
@@ -95,7 +96,7 @@ import Testing
         if lane == "a" { await gate.wait() }
         return .accepted(reference: nil)
       }
-      for number in 1...4 { worker.source.deliver(try job("a-\(number)")) }
+      for number in 1...4 { worker.deliver(try job("a-\(number)")) }
       try await eventually("one call began") { worker.performed == 1 }
       // One in its call; the others have waited long enough.
       try await worker.advance(until: "three are put off") { worker.sink.confirmed.count == 3 }
@@ -116,9 +117,9 @@ import Testing
         await gate.wait()
         return .accepted(reference: nil)
       }
-      for number in 1...3 { worker.source.deliver(try job("job-\(number)")) }
+      for number in 1...3 { worker.deliver(try job("job-\(number)")) }
       try await eventually("three calls began") { worker.performed == 3 }
-      worker.source.deliver(try job("job-4"))
+      worker.deliver(try job("job-4"))
       for _ in 0..<100 { await Task.yield() }
       #expect(worker.performed == 3)
       gate.open()

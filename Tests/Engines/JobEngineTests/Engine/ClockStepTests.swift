@@ -1,6 +1,7 @@
 import CountersignAMQP
 import CountersignMessages
 import CountersignTelemetry
+import TestSupport
 import Testing
 
 @testable import JobEngine
@@ -16,7 +17,7 @@ import Testing
         await gate.wait()
         return .accepted(reference: "SM1")
       }
-      let numbers = try (1...50).map { worker.source.deliver(try job("job-\($0)", deadline: start + .seconds(7200))) }
+      let numbers = try (1...50).map { worker.deliver(try job("job-\($0)", deadline: start + .seconds(7200))) }
       try await eventually("all calls began") { worker.performed == 50 }
       worker.clocks.stepWall(by: step)
       for _ in 0..<4 { try await worker.advance(by: .seconds(1)) }
@@ -39,7 +40,7 @@ import Testing
         await suspendUntilCancelled()
         return .refused(Reason("CANCELLED", "The call was cancelled."))
       }
-      let number = worker.source.deliver(try job())
+      let number = worker.deliver(try job())
       try await eventually("the call began") { worker.performed == 1 }
       worker.clocks.stepWall(by: step)
       for _ in 0..<4 { try await worker.advance(by: .seconds(1)) }
@@ -79,7 +80,7 @@ import Testing
   @Test(arguments: steps) func aResultThatWasNotTakenIsPublishedAgainInItsTime(step: Duration) async throws {
     try await withWorker { worker in
       worker.sink.answer { _ in .nacked }
-      let number = worker.source.deliver(try job())
+      let number = worker.deliver(try job())
       try await eventually("it was tried") { worker.sink.tries == 1 }
       worker.sink.answer { _ in .confirmed }
       worker.clocks.stepWall(by: step)
@@ -99,7 +100,7 @@ import Testing
         return .accepted(reference: "SM1")
       }
       let deadline = start + .seconds(7200)
-      let first = worker.source.deliver(try job(deadline: deadline))
+      let first = worker.deliver(try job(deadline: deadline))
       try await eventually("the call began") { worker.performed == 1 }
       worker.clocks.stepWall(by: step)
       try await worker.process(job(deadline: deadline), isRedelivered: true)
@@ -114,7 +115,7 @@ import Testing
   @Test(arguments: steps) func aRateIsKept(step: Duration) async throws {
     let lane = LaneConfiguration(name: "a", rate: LaneRate(perSecond: 1, burst: 2))
     try await withWorker(lanes: [lane]) { worker in
-      for number in 1...5 { worker.source.deliver(try job("job-\(number)", deadline: start + .seconds(7200))) }
+      for number in 1...5 { worker.deliver(try job("job-\(number)", deadline: start + .seconds(7200))) }
       try await eventually("two calls began") { worker.performed == 2 }
       worker.clocks.stepWall(by: step)
       try await worker.ticker.tick()

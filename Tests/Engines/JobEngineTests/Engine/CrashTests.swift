@@ -1,11 +1,12 @@
+import CountersignAMQP
 import CountersignMessages
 import CountersignTelemetry
 import CrashMarks
 import SQLite
 import Synchronization
+import TestSupport
 import Testing
 
-@testable import CountersignAMQP
 @testable import JobEngine
 
 /// Jobs that come again after the worker has died.
@@ -114,9 +115,9 @@ import Testing
           }
           return .accepted(reference: nil)
         }
-        for suspect in suspects { worker.source.deliver(suspect, isRedelivered: true) }
+        for suspect in suspects { worker.deliver(suspect, isRedelivered: true) }
         try await eventually("the first trial") { began.withLock { $0 } == 1 }
-        let number = worker.source.deliver(try job("new"))
+        let number = worker.deliver(try job("new"))
         for _ in 0..<100 { await Task.yield() }
         #expect(!worker.wasSettled(number))
         trials[0].open()

@@ -1,6 +1,7 @@
 import CountersignAMQP
 import CountersignMessages
 import CountersignTelemetry
+import TestSupport
 import Testing
 
 @testable import JobEngine
@@ -115,7 +116,7 @@ import Testing
       }
       var message = try job()
       message.type = nil
-      let number = worker.source.deliver(message)
+      let number = worker.deliver(message)
       try await worker.advance(.seconds(10), until: "it is given up") { worker.wasSettled(number) }
       #expect(worker.journal.contains(.rejected(number, requeue: false)))
     }

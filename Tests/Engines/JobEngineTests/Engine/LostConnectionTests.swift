@@ -1,6 +1,7 @@
 import CountersignAMQP
 import CountersignMessages
 import CountersignTelemetry
+import TestSupport
 import Testing
 
 @testable import JobEngine
@@ -20,7 +21,7 @@ import Testing
         await gate.wait()
         return .retry(busy)
       }
-      worker.source.deliver(try job())
+      worker.deliver(try job())
       try await eventually("the call began") { worker.journal.contains(.performed("job-1", lane: "a")) }
       worker.source.loseConnection()
       gate.open()
@@ -37,7 +38,7 @@ import Testing
     try await withWorker { worker in
       worker.handler.onCall { [busy] _, _ in .retry(busy) }
       worker.sink.answer { _ in .nacked }
-      worker.source.deliver(try job())
+      worker.deliver(try job())
       try await eventually("it was tried") { worker.sink.tries == 1 }
       worker.source.loseConnection()
       worker.sink.answer { _ in .confirmed }
@@ -57,9 +58,9 @@ import Testing
         await gate.wait()
         return .accepted(reference: nil)
       }
-      worker.source.deliver(try job("before"))
+      worker.deliver(try job("before"))
       try await eventually("the call began") { worker.journal.contains(.performed("before", lane: "a")) }
-      worker.source.deliver(try job(), isRedelivered: true)
+      worker.deliver(try job(), isRedelivered: true)
       worker.source.loseConnection()
       gate.open()
       try await ended(worker)
@@ -71,7 +72,7 @@ import Testing
   @Test func aDeadLetterIsNotBuriedTwice() async throws {
     try await withWorker { worker in
       worker.sink.answer { _ in .nacked }
-      worker.source.deliver(Message(messageID: "broken", body: Array("no JSON".utf8)))
+      worker.deliver(Message(messageID: "broken", body: Array("no JSON".utf8)))
       try await eventually("it was tried") { worker.sink.tries == 1 }
       worker.source.loseConnection()
       worker.sink.answer { _ in .confirmed }
@@ -89,9 +90,9 @@ import Testing
         await gate.wait()
         return .accepted(reference: nil)
       }
-      worker.source.deliver(try job("begun"))
+      worker.deliver(try job("begun"))
       try await eventually("the call began") { worker.journal.contains(.performed("begun", lane: "a")) }
-      worker.source.deliver(try job("waiting"))
+      worker.deliver(try job("waiting"))
       try await eventually("it waits") { worker.worker.jobsInFlight == 2 }
       worker.source.loseConnection()
       async let stopped: Void = worker.worker.stop()

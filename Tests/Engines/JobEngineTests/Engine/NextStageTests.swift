@@ -1,6 +1,7 @@
 import CountersignAMQP
 import CountersignMessages
 import CountersignTelemetry
+import TestSupport
 import Testing
 
 @testable import JobEngine
@@ -90,7 +91,7 @@ import Testing
       yielding(worker)
       ledger.fail([.settle])
       worker.sink.answer { _ in .nacked }
-      let number = worker.source.deliver(try job())
+      let number = worker.deliver(try job())
       try await worker.advance(.seconds(30), until: "it was tried more often than others") {
         worker.sink.tries > Courier.maximumTries + 5
       }

@@ -1,6 +1,7 @@
 import CountersignAMQP
 import CountersignMessages
 import CountersignTelemetry
+import TestSupport
 import Testing
 
 @testable import JobEngine
@@ -102,7 +103,7 @@ import Testing
     let ledger = MemoryLedger()
     try await withWorker(ledger: ledger) { worker in
       ledger.fail([.settle])
-      let number = worker.source.deliver(try job())
+      let number = worker.deliver(try job())
       try await worker.advance(until: "it is acknowledged") { worker.journal.contains(.acked(number)) }
       #expect(try worker.result().outcome == .accepted)
       #expect(worker.journal.count(of: .performed("job-1", lane: "a")) == 1)
@@ -114,7 +115,7 @@ import Testing
   func aResultThatTheBrokerDoesNotTakeKeepsTheJobAndTheWorkerGoesOn(outcome: PublishOutcome) async throws {
     try await withWorker { worker in
       worker.sink.answer { $0.message.messageID == "job-1.result" ? outcome : .confirmed }
-      let stuck = worker.source.deliver(try job())
+      let stuck = worker.deliver(try job())
       try await eventually("it was tried") { worker.sink.tries == 1 }
       try await worker.process(job("job-2"))
       #expect(try worker.result().jobID == "job-2")
@@ -129,7 +130,7 @@ import Testing
   @Test func aResultThatIsNeverTakenComesBackThroughADelayStep() async throws {
     try await withWorker { worker in
       worker.sink.answer { $0.exchange == Topology.Exchanges.results ? .nacked : .confirmed }
-      let number = worker.source.deliver(try job())
+      let number = worker.deliver(try job())
       try await worker.advance(.seconds(10), until: "it is put off") { worker.journal.contains(.acked(number)) }
       let delayed = try worker.delayed()
       #expect(delayed.exchange == RetryStep.thirtySeconds.exchange)
@@ -164,7 +165,7 @@ import Testing
     try await withWorker { worker in
       worker.handler.onCall { [suspended] _, _ in .retry(suspended) }
       worker.sink.answer { _ in .returned(code: 404, text: "no exchange") }
-      let number = worker.source.deliver(try job())
+      let number = worker.deliver(try job())
       try await worker.advance(.seconds(10), until: "it goes back") { worker.wasSettled(number) }
       #expect(worker.journal.contains(.rejected(number, requeue: true)))
     }

@@ -1,6 +1,7 @@
 import CountersignAMQP
 import CountersignMessages
 import CountersignTelemetry
+import TestSupport
 import Testing
 
 @testable import JobEngine
@@ -14,13 +15,13 @@ import Testing
         await gate.wait()
         return .accepted(reference: nil)
       }
-      let begun = worker.source.deliver(try job("begun"))
+      let begun = worker.deliver(try job("begun"))
       try await eventually("the call began") { worker.journal.contains(.performed("begun", lane: "a")) }
-      let waiting = worker.source.deliver(try job("waiting"))
+      let waiting = worker.deliver(try job("waiting"))
       try await eventually("it waits") { worker.worker.jobsInFlight == 2 }
       async let stopped: Void = worker.worker.stop()
       try await eventually("the consumer stopped") { worker.journal.contains(.stoppedConsuming) }
-      let late = worker.source.deliver(try job("late"))
+      let late = worker.deliver(try job("late"))
       #expect(worker.problems["jobs"] != nil)
       try await eventually("it is handed back") { worker.journal.contains(.rejected(waiting, requeue: true)) }
       #expect(!worker.journal.contains(.sinkStopped))
@@ -41,9 +42,9 @@ import Testing
         await gate.wait()
         return .accepted(reference: nil)
       }
-      worker.source.deliver(try job("begun"))
+      worker.deliver(try job("begun"))
       try await eventually("the call began") { worker.journal.contains(.performed("begun", lane: "a")) }
-      let waiting = worker.source.deliver(try job("waiting"))
+      let waiting = worker.deliver(try job("waiting"))
       try await eventually("it waits") { worker.worker.jobsInFlight == 2 }
       async let stopped: Void = worker.worker.stop()
       try await eventually("it is handed back") { worker.journal.contains(.acked(waiting)) }
@@ -57,7 +58,7 @@ import Testing
   @Test func withoutALedgersMemoryWhatWasBegunDoesNotGoBackAsNew() async throws {
     try await withWorker(ledger: NoLedger()) { worker in
       worker.sink.answer { $0.exchange == Topology.Exchanges.results ? .nacked : .confirmed }
-      let number = worker.source.deliver(try job())
+      let number = worker.deliver(try job())
       try await eventually("it was tried") { worker.sink.tries >= 1 }
       await worker.worker.stop()
       #expect(worker.journal.contains(.rejected(number, requeue: true)))
@@ -68,7 +69,7 @@ import Testing
   @Test func aResultThatCannotBePublishedDoesNotKeepAStopFromEnding() async throws {
     try await withWorker { worker in
       worker.sink.answer { _ in .nacked }
-      let number = worker.source.deliver(try job())
+      let number = worker.deliver(try job())
       try await eventually("it was tried") { worker.sink.tries >= 1 }
       await worker.worker.stop()
       #expect(worker.journal.contains(.rejected(number, requeue: true)))
@@ -87,7 +88,7 @@ import Testing
       return .unknown(Reason("CANCELLED", "The call was cancelled."))
     }
     let run = Task { await harness.worker.run() }
-    harness.source.deliver(try job())
+    harness.deliver(try job())
     try await eventually("the call began") { harness.performed == 1 }
     run.cancel()
     await run.value

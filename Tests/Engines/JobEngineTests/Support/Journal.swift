@@ -1,4 +1,5 @@
 import Synchronization
+import TestSupport
 
 /// What happened, in order, over all fakes of a test; and waiting for it without sleeping.
 final class Journal: Sendable {
@@ -16,6 +17,21 @@ final class Journal: Sendable {
     case sinkStopped
     case sourceClosed
     case ledgerClosed
+
+    init(_ event: BrokerEvent) {
+      self =
+        switch event {
+        case .published(let exchange, let routingKey): .published(exchange: exchange, routingKey: routingKey)
+        case .acked(let number): .acked(number)
+        case .rejected(let number, let requeue): .rejected(number, requeue: requeue)
+        case .paused: .paused
+        case .resumed: .resumed
+        case .resumedOneByOne: .resumedOneByOne
+        case .stoppedConsuming: .stoppedConsuming
+        case .sinkStopped: .sinkStopped
+        case .sourceClosed: .sourceClosed
+        }
+    }
   }
 
   private let entries = Mutex<[Entry]>([])

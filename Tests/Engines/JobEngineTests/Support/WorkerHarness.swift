@@ -1,17 +1,18 @@
+import CountersignAMQP
 import CountersignMessages
 import CountersignTelemetry
 import CrashMarks
 import ServiceRuntime
+import TestSupport
 import Testing
 
-@testable import CountersignAMQP
 @testable import JobEngine
 
 /// A worker among fakes, with clocks that stand still until they are moved.
 struct WorkerHarness: Sendable {
   let journal: Journal
-  let source: FakeSource
-  let sink: FakeSink
+  let source: MemoryMessageSource
+  let sink: MemoryMessageSink
   let handler: TestHandler
   let clocks: ManualClocks
   let ticker = ManualTicker()
@@ -26,8 +27,8 @@ struct WorkerHarness: Sendable {
   ) {
     self.journal = journal
     self.clocks = clocks
-    source = FakeSource(journal)
-    sink = FakeSink(journal)
+    source = MemoryMessageSource(onEvent: { journal.add(Journal.Entry($0)) })
+    sink = MemoryMessageSink(user: options.author.userID, onEvent: { journal.add(Journal.Entry($0)) })
     handler = TestHandler(journal)
     logs = MemorySink()
     worker = JobWorker(
@@ -92,10 +93,20 @@ struct WorkerHarness: Sendable {
       || journal.contains(.rejected(number, requeue: false))
   }
 
+  /// Delivers a message on the worker's queue.
+  /// - Returns: the number in the journal's entries about it.
+  @discardableResult
+  func deliver(_ message: Message, isRedelivered: Bool = false, isOversize: Bool = false) -> UInt64 {
+    source.deliver(
+      Delivery(
+        message: message, isRedelivered: isRedelivered, exchange: "countersign.jobs", routingKey: "test.job",
+        isOversize: isOversize))
+  }
+
   /// Delivers a message, and waits until it is acknowledged or rejected.
   @discardableResult
   func process(_ message: Message, isRedelivered: Bool = false, isOversize: Bool = false) async throws -> UInt64 {
-    let number = source.deliver(message, isRedelivered: isRedelivered, isOversize: isOversize)
+    let number = deliver(message, isRedelivered: isRedelivered, isOversize: isOversize)
     try await eventually("delivery \(number) is settled") { wasSettled(number) }
     return number
   }

@@ -21,7 +21,7 @@ struct Courier: Sendable {
   /// The wait between tries: doubled from the shortest to the longest.
   static let delay: ClosedRange<Duration> = .milliseconds(500) ... .seconds(30)
 
-  let sink: any JobSink
+  let sink: any MessageSink
   let timers: Timers
   let clock: any MonotonicClock
   let log: ThrottledLog

@@ -1,3 +1,0 @@
-public import CountersignAMQP
-
-extension Consumer: JobSource {}

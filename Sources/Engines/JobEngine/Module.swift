@@ -1,1 +1,0 @@
-/// The life of a job: lanes, ledger, classes of outcome, retry, dead letters, drain. Knows no provider.

@@ -1,0 +1,33 @@
+import CountersignAMQP
+import TestSupport
+import Testing
+
+@Suite("The publisher in memory")
+struct MemoryMessageSinkTests {
+  private func publication(by user: String?, _ body: [UInt8] = []) -> Publication {
+    Publication(message: Message(userID: user, body: body), exchange: "", routingKey: "queue")
+  }
+
+  @Test("A publication in another user's name is returned, as the broker does")
+  func refusesAnotherUser() async throws {
+    let sink = MemoryMessageSink(user: "worker")
+    let outcomes = try await sink.publish([
+      publication(by: "worker"), publication(by: "coordinator"), publication(by: nil),
+    ])
+    #expect(outcomes[0] == .confirmed && outcomes[2] == .confirmed)
+    guard case .returned(406, _) = outcomes[1] else {
+      Issue.record("\(outcomes[1])")
+      return
+    }
+    #expect(sink.confirmed.count == 2)
+  }
+
+  @Test("A publication without room in AMQP is refused together with its batch")
+  func refusesTooLarge() async throws {
+    let sink = MemoryMessageSink(user: "worker", maxBodyBytes: 10)
+    await #expect(throws: AMQPError.self) {
+      try await sink.publish([publication(by: nil), publication(by: nil, [UInt8](repeating: 0, count: 11))])
+    }
+    #expect(sink.published.isEmpty)
+  }
+}

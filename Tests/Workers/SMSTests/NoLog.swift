@@ -1,0 +1,5 @@
+import CountersignTelemetry
+
+struct NoLog: LogSink {
+  func write(_ event: LogEvent) {}
+}
