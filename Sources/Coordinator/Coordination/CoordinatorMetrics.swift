@@ -1,9 +1,10 @@
 import CountersignMessages
 import CountersignTelemetry
 
-/// What the coordinator measures.
+/// The coordinator's metrics.
 ///
-/// What came back of the codes that were sent is `countersign_conversion_verified_total` over `countersign_conversion_sent_total`.
+/// The share of codes that came back is `countersign_conversion_verified_total` over
+/// `countersign_conversion_sent_total`.
 struct CoordinatorMetrics: Sendable {
   let outboxMessages: Gauge
   let liveVerifications: Gauge
@@ -118,7 +119,7 @@ struct CoordinatorMetrics: Sendable {
     commandSeconds.with(label.command).observe(took)
   }
 
-  /// Notes how far the timestamp of a command is from the time here.
+  /// Records how far the timestamp of a command is from the local time.
   func noteSkew(of envelope: Envelope, at now: UnixTime) {
     skew.note(envelope, at: now)
   }
@@ -129,7 +130,7 @@ struct CoordinatorMetrics: Sendable {
 }
 
 extension VerificationAction.Announcement {
-  /// By how much it changes the number of verifications that live.
+  /// Change of the number of live verifications.
   fileprivate var changeOfLive: Double {
     switch self {
     case .started: 1

@@ -1,30 +1,30 @@
 import CountersignTelemetry
 
-/// A reCAPTCHA token that somebody has to judge before its request goes on.
+/// A reCAPTCHA token that a worker has to judge before its request goes on.
 ///
 /// ```
 /// pending ──┬──> passed
 ///           ├──> refused
-///           └──> undecided   (nobody judged it in time)
+///           └──> undecided   (not judged in time)
 /// ```
 ///
-/// A plain value without I/O. What was asked for waits in it, so that a restart loses nothing; of the token there is only its hash,
-/// by which a second use is known.
+/// A plain value without I/O. It holds the waiting request, so a restart loses nothing; of the token it holds only the
+/// hash, which reveals a second use.
 struct Assessment: Sendable, Hashable {
   enum State: String, Sendable, CaseIterable {
     case pending, passed, refused, undecided
   }
 
-  /// See `VerificationID`.
+  /// See ``VerificationID``.
   let id: String
   /// The `message_id` of the command.
   let messageID: String
   let tokenHash: [UInt8]
-  /// The verification that goes on without the outcome, where the app is only audited.
+  /// The verification that goes on without the outcome, when the app is only audited.
   let verificationID: String?
   let createdAt: UnixTime
   let expiresAt: UnixTime
-  /// What waits.
+  /// The waiting command.
   var command: WaitingStart
   var state: State
 
@@ -42,24 +42,24 @@ struct Assessment: Sendable, Hashable {
     self.state = state
   }
 
-  /// The same without what tells of a person: number, network, address of the reply.
+  /// A copy without personal data: number, network, reply address.
   var withoutCommand: Assessment {
     var copy = self
     copy.command = WaitingStart(app: command.app, phoneNumber: "", fingerprint: [])
     return copy
   }
 
-  /// What to do after an event.
+  /// The action to take after an event.
   enum Action: Sendable, Hashable {
-    /// Go on with what waits: the token passed.
+    /// Go on with the waiting command: the token passed.
     case proceed
-    /// Answer what waits.
+    /// Answer the waiting command.
     case refuse(ProofRefusal)
-    /// Nothing waits: write it into the timeline of the verification.
+    /// Write the outcome into the verification's timeline: no command waits.
     case record
   }
 
-  /// Takes the worker's report. A second one, or one that comes too late, changes nothing.
+  /// Applies the worker's report. A second or late report changes nothing.
   mutating func apply(_ report: JobReport) -> Action? {
     guard state == .pending else { return nil }
     let refusal: ProofRefusal?
@@ -78,7 +78,7 @@ struct Assessment: Sendable, Hashable {
     return refusal.map { .refuse($0) } ?? .proceed
   }
 
-  /// Ends it when its time is over.
+  /// Ends the assessment once its deadline has passed.
   mutating func applyDeadline(at now: UnixTime) -> Action? {
     guard state == .pending, now >= expiresAt else { return nil }
     state = .undecided

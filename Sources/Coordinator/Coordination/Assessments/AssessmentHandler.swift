@@ -2,7 +2,7 @@ import CountersignMessages
 import CountersignTelemetry
 import SQLite
 
-/// Ends assessments: by a worker's report, or because none came in time. What waited goes on, or is answered.
+/// Ends assessments, by a worker's report or at their deadline, and goes on with the waiting command or answers it.
 struct AssessmentHandler: Sendable {
   private let preparer: CommandPreparer
   private let commands: CommandHandler
@@ -12,7 +12,7 @@ struct AssessmentHandler: Sendable {
     self.commands = commands
   }
 
-  /// Takes a worker's report. One on an assessment that is over, or not there any more, changes nothing.
+  /// Applies a worker's report. A report on an assessment that is over or deleted changes nothing.
   func handle(
     _ report: JobReport, score: Double?, on id: String, cause: Envelope, _ tally: inout Tally,
     in transaction: CoordinatorTransaction
@@ -31,7 +31,7 @@ struct AssessmentHandler: Sendable {
     try perform(action, on: assessment, captcha, &tally, in: transaction)
   }
 
-  /// Ends an assessment whose time is over.
+  /// Ends an assessment whose deadline has passed.
   func expire(
     _ stored: Stored<Assessment>, _ tally: inout Tally, in transaction: CoordinatorTransaction
   ) throws(DatabaseError) {
@@ -58,7 +58,7 @@ struct AssessmentHandler: Sendable {
     }
   }
 
-  /// Goes on with the start as if it had just come, but for its proof.
+  /// Goes on with the start as if it had just arrived, except that its proof is known.
   private func proceed(
     _ assessment: Assessment, _ captcha: AssessedCaptcha, _ tally: inout Tally, in transaction: CoordinatorTransaction
   ) throws(DatabaseError) {
@@ -75,8 +75,8 @@ struct AssessmentHandler: Sendable {
     if let result = outcome.answer { try answer(result, assessment, in: transaction) }
   }
 
-  /// Has the reply published, and kept for the command that comes again: its token is used up, so it cannot be tried again under the same ID,
-  /// whatever the answer.
+  /// Publishes the reply and records it for a redelivery of the command: its token is used up, so the same ID cannot
+  /// succeed later, whatever the answer.
   private func answer(
     _ answer: CommandAnswer, _ assessment: Assessment, in transaction: CoordinatorTransaction
   ) throws(DatabaseError) {
@@ -84,7 +84,7 @@ struct AssessmentHandler: Sendable {
     let envelope = assessment.envelope
     let isKnownBySender = assessment.command.sender != nil
     try transaction.record(reply, toMessage: isKnownBySender ? envelope.identity.key : assessment.messageID)
-    // A row of before may name any queue.
+    // A row written by an earlier version may name any queue.
     guard let replyTo = envelope.replyTo, ReplyAddress.isAllowed(replyTo, for: envelope.identity.sender) else { return }
     transaction.enqueue(
       ReplyMaker.reply(
@@ -103,7 +103,7 @@ struct AssessmentHandler: Sendable {
 }
 
 extension Assessment {
-  /// The envelope of the command that waits.
+  /// The envelope of the waiting command.
   fileprivate var envelope: Envelope {
     Envelope(
       type: StartVerification.type, messageID: messageID, correlationID: command.correlationID,

@@ -16,7 +16,7 @@ extension CoordinatorTransaction {
     ).first { $0.content.command.sender.map { $0 == message.sender } ?? true }
   }
 
-  /// Whether a token was used before.
+  /// Whether the token was used before.
   func hasSeenCaptcha(_ token: TokenHash) throws(DatabaseError) -> Bool {
     for hash in token.all {
       let seen = try session.first(
@@ -32,9 +32,9 @@ extension CoordinatorTransaction {
   }
 
   func store(_ stored: Stored<Assessment>) throws(DatabaseError) {
-    // Its start goes on with what the caller has; of one that is over only its token is asked about.
+    // A pending start still needs its caller's data; a finished one only answers for its token.
     let assessment = stored.content.state == .pending ? stored.content : stored.content.withoutCommand
-    // What is over is kept for a while, so that its token is known when it comes again.
+    // A finished assessment is kept for a while to recognize its token.
     let dueAt = assessment.state == .pending ? assessment.expiresAt : now + retention
     guard try AssessmentRow.update(assessment, dueAt: dueAt, from: stored.version, in: session) else {
       throw DatabaseError(.busy, "another process changed the same assessment")

@@ -1,6 +1,6 @@
 import CountersignMessages
 
-/// A start that waits for its proof: what is needed to go on with it as if it had just come.
+/// A start that waits for its proof, with everything needed to resume it as if it had just arrived.
 struct WaitingStart: Sendable, Hashable, Codable {
   var app: String
   /// E.164.
@@ -10,16 +10,16 @@ struct WaitingStart: Sendable, Hashable, Codable {
   var network: String?
   /// See ``CommandRequest/Order-swift.enum/fingerprint``.
   var fingerprint: [UInt8]
-  /// The receipt of a push that did not come, if the app told it.
+  /// The receipt of a push that did not arrive, if the app reported it.
   var receipt: String?
-  /// See ``PhoneVerification/askedLate``; absent in rows of before.
+  /// See ``PhoneVerification/askedLate``; absent in rows of earlier versions.
   var askedLate: Bool?
-  /// Absent in rows of before.
+  /// Absent in rows of earlier versions.
   var purpose: VerificationPurpose?
   var subject: String?
-  /// See ``Requester/hash``; absent in rows of before, and for nobody in particular.
+  /// See ``Requester/hash``; absent in rows of earlier versions, and for an unnamed requester.
   var requester: [UInt8]?
-  /// The user of the broker that sent it; absent in rows of before version 10, whose command is known by its ID alone.
+  /// The broker's user that sent it; absent in rows before version 10, whose command is identified by its ID alone.
   var sender: String?
   var replyTo: String?
   var correlationID: String?

@@ -1,9 +1,9 @@
-/// What is kept of a code: enough to compare it and to send it again, not enough to read it.
+/// A code at rest: enough to compare and resend it, not enough to read it.
 ///
 /// A digest alone would do for comparing, but the same code has to be sent again while it is valid, so a random seed is
-/// kept beside it: whoever has the pepper can make the code from it, and whoever has only the database can do neither.
+/// stored next to it: the pepper and the seed together yield the code, the database alone does not.
 public struct CodeAtRest: Sendable, Hashable, Codable {
-  /// Which pepper it was made with; see ``Pepper/id``.
+  /// The pepper it was made with; see ``Pepper/id``.
   public var pepperID: [UInt8]
   /// 256 random bits; empty for the fixed code of a fictional number, which the configuration has.
   public var seed: [UInt8]
@@ -18,10 +18,10 @@ public struct CodeAtRest: Sendable, Hashable, Codable {
 }
 
 extension CodeAtRest {
-  /// As one blob for the database: pepper ID, digest, seed.
+  /// Blob for the database: pepper ID, digest, seed.
   var blob: [UInt8] { pepperID + digest + seed }
 
-  /// - Parameter blob: what ``blob`` gave. `nil` when its length is wrong.
+  /// - Parameter blob: a value of ``blob``. `nil` when its length is wrong.
   init?(blob: [UInt8]) {
     let digestEnd = Pepper.idLength + CodeKeeper.digestLength
     guard blob.count == digestEnd || blob.count == digestEnd + CodeKeeper.seedLength else { return nil }

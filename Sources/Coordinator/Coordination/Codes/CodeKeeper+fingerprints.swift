@@ -1,22 +1,22 @@
 import CountersignCryptography
 
-// Fingerprints of commands: they tell one order from another under the same sender and `message_id`.
+// Fingerprints of commands: they distinguish orders under the same sender and `message_id`.
 
 extension CodeKeeper {
-  /// The fingerprint that is recorded. Of a start and a check it is keyed: a number and a code are guessed in no time from a hash that
-  /// anybody can compute.
+  /// The fingerprint to record. It is keyed for a start and a check: a plain hash would reveal a number or a code to a
+  /// quick search.
   func fingerprint(of order: CommandRequest.Order) -> [UInt8] {
     Self.keyed(order, under: current) ?? order.fingerprint()
   }
 
-  /// Whether the recorded fingerprint is of the same command, under whichever pepper and by whichever version. The former fingerprints are
-  /// computed only where the present one differs from the record: a message that comes for the first time needs none of them.
+  /// Whether the recorded fingerprint belongs to the same order, under either pepper and in any version. The former
+  /// fingerprints are computed only if the present one differs: the first delivery of a message needs none of them.
   func isSame(_ request: CommandRequest, as recorded: [UInt8]) -> Bool {
     recorded == request.fingerprint || formerFingerprints(of: request.order).contains(recorded)
   }
 
-  /// The fingerprints under which the same order may have been recorded before: in the hour in which the configuration names the pepper of
-  /// before, under that; and as versions before this one made them.
+  /// Other fingerprints under which the same order may be recorded: under the previous pepper while the configuration
+  /// names it, and in the formats of earlier versions.
   private func formerFingerprints(of order: CommandRequest.Order) -> [[UInt8]] {
     var all = [order.earlierFingerprint].compactMap { $0 }
     if let previous {
@@ -26,7 +26,7 @@ extension CodeKeeper {
     return all
   }
 
-  /// - Returns: `nil` for an order in which nothing has to be hidden: what is guessable in others is keyed already.
+  /// - Returns: `nil` for an order without guessable content: in the others the guessable parts are keyed already.
   private static func keyed(_ order: CommandRequest.Order, under pepper: Pepper, isFormer: Bool = false) -> [UInt8]? {
     let parts: [[UInt8]]
     switch order {

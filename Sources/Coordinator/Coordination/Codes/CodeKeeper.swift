@@ -1,10 +1,10 @@
 import CountersignCryptography
 
-/// Makes codes, makes them again, and compares them.
+/// Makes codes, recreates them, and compares them.
 ///
-/// The code is expanded from a random seed: `HMAC-SHA-256(pepper, "code" ‖ verification ID ‖ seed ‖ counter)` gives four
-/// 64-bit numbers; those beyond the largest multiple of 10^length are passed over, so that every code is equally likely,
-/// and the first that is left gives the digits.
+/// The code is expanded from a random seed: `HMAC-SHA-256(pepper, "code" ‖ verification ID ‖ seed ‖ counter)` gives
+/// four 64-bit numbers; those beyond the largest multiple of 10^length are skipped, so that every code is equally
+/// likely, and the first remaining one gives the digits.
 public struct CodeKeeper: Sendable {
   static let seedLength = 32
   static let digestLength = 32
@@ -16,8 +16,8 @@ public struct CodeKeeper: Sendable {
   private static let decoyID = "AAAAAAAAAAAAAAAAAAAAAA"
 
   /// - Parameters:
-  ///   - current: makes new codes.
-  ///   - previous: still knows the codes that were made before the pepper was changed.
+  ///   - current: pepper of new codes.
+  ///   - previous: pepper of codes made before the last change.
   ///   - length: digits of a code, 4 to 10.
   public init(current: Pepper, previous: Pepper? = nil, length: Int = 6) {
     self.current = current
@@ -27,7 +27,7 @@ public struct CodeKeeper: Sendable {
     decoy = CodeAtRest(pepperID: current.id, seed: none, digest: none)
   }
 
-  /// A new random code.
+  /// Makes a new random code.
   ///
   /// - Parameters:
   ///   - id: the verification it is for.
@@ -39,21 +39,21 @@ public struct CodeKeeper: Sendable {
     return (code, CodeAtRest(pepperID: current.id, seed: seed, digest: Self.digest(current, id: id, code: code)))
   }
 
-  /// The fixed code of a fictional number, to be kept with a verification.
+  /// The fixed code of a fictional number, for storing with a verification.
   public func keep(fixedCode code: String, for id: String) -> CodeAtRest {
     CodeAtRest(pepperID: current.id, seed: [], digest: Self.digest(current, id: id, code: code))
   }
 
-  /// The code that was made before, to be sent again.
+  /// Recreates an earlier code for sending it again.
   ///
-  /// - Returns: `nil` when its pepper is gone, or the length of codes was changed since.
+  /// - Returns: `nil` when its pepper is gone, or the length of codes has changed since.
   public func code(of atRest: CodeAtRest, for id: String) -> String? {
     guard let pepper = pepper(atRest.pepperID), !atRest.seed.isEmpty else { return nil }
     let code = Self.expand(pepper, id: id, seed: atRest.seed, length: length)
     return constantTimeEquals(Self.digest(pepper, id: id, code: code), atRest.digest) ? code : nil
   }
 
-  /// Whether the pepper that a code was made with is still there.
+  /// Whether the pepper of a code is still configured.
   public func knowsPepper(of atRest: CodeAtRest) -> Bool {
     pepper(atRest.pepperID) != nil
   }
@@ -65,8 +65,8 @@ public struct CodeKeeper: Sendable {
     return constantTimeEquals(Self.digest(pepper, id: id, code: candidate), atRest.digest)
   }
 
-  /// Does the work of ``matches(_:_:for:)`` where there is nothing to compare with, so that the time tells nobody
-  /// which verification IDs exist.
+  /// Does the work of ``matches(_:_:for:)`` when there is nothing to compare with, so that timing does not reveal which
+  /// verification IDs exist.
   public func matchNothing(_ candidate: String) {
     _ = matches(candidate, decoy, for: Self.decoyID)
   }
@@ -97,7 +97,7 @@ public struct CodeKeeper: Sendable {
     }
   }
 
-  /// The parts, each behind its length, so that no two lists of parts give the same bytes.
+  /// Concatenates the parts, each after its length, so that no two lists of parts give the same bytes.
   static func framed(_ label: StaticString, _ parts: [[UInt8]]) -> [UInt8] {
     var bytes = Array(label.description.utf8)
     for part in parts {

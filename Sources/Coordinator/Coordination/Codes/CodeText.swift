@@ -1,12 +1,12 @@
-/// What people type in the place of a code.
+/// Text that people type as a code.
 public enum CodeText {
-  /// The longest text that is looked at.
+  /// The longest text that is considered.
   public static let maxLength = 64
 
   /// The digits of a code: spaces and hyphens are left out, and digits of any script become ASCII ones, since a phone
-  /// that is set to Arabic or Bengali may offer those.
+  /// set to Arabic or Bengali may offer those.
   ///
-  /// - Returns: `nil` when there is anything else in it, or nothing.
+  /// - Returns: `nil` when the text contains anything else, or is empty.
   public static func digits(_ text: String) -> String? {
     guard !text.isEmpty, text.utf8.count <= maxLength else { return nil }
     var result = ""

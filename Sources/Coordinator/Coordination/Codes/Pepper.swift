@@ -1,12 +1,12 @@
 import CountersignCryptography
 
-/// The secret that codes are made from and compared with. It is not in the database.
+/// The secret for making and comparing codes. It is not in the database.
 public struct Pepper: Sendable, CustomStringConvertible, CustomReflectable {
   /// The shortest pepper that is accepted.
   public static let minimumLength = 16
   static let idLength = 4
 
-  /// Tells peppers apart without telling anything else.
+  /// Distinguishes peppers without revealing anything else.
   public let id: [UInt8]
   let key: HMACSHA256Key
 

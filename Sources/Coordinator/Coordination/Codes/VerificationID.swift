@@ -1,10 +1,10 @@
 import CountersignCryptography
 import CountersignTelemetry
 
-/// IDs of verifications and of what else the coordinator is asked for: 48 bits of time in milliseconds and 128 random bits, base64url, 30
-/// characters. Whoever has one may check codes, so it cannot be guessed.
+/// IDs of verifications and of the coordinator's other operations: 48 bits of time in milliseconds and 128 random bits,
+/// base64url, 30 characters. An ID entitles its holder to check codes, so it cannot be guessed.
 ///
-/// The time comes first so that what begins at the same time stands side by side in the indexes: a commit then writes few pages.
+/// The time comes first so that operations begun together are neighbors in the indexes: a commit then writes few pages.
 enum VerificationID {
   static let randomBytes = 16
 

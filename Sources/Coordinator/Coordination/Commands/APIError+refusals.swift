@@ -2,24 +2,25 @@ import CountersignMessages
 import CountersignTelemetry
 import CrashMarks
 
-// Which code a refusal gets. The codes are a fixed list that app SDKs map; what cannot be told apart by code is told
-// apart by message.
+// Maps refusals to error codes. The codes are a fixed list that app SDKs map; the message distinguishes what the code
+// does not.
 //
-// | a check of a code that …               | gets                          |
-// |----------------------------------------|-------------------------------|
-// | is wrong                               | `INVALID_CODE`                |
-// | is the fifth wrong one, or comes later | `TOO_MANY_ATTEMPTS_TRY_LATER` |
-// | is too late                            | `SESSION_EXPIRED`             |
-// | was canceled, or never sent            | `SESSION_EXPIRED`             |
-// | was used before                        | `SESSION_EXPIRED`, `CODE_USED` |
-// | belongs to no verification             | `INVALID_SESSION_INFO`        |
-// | belongs to one of another app, purpose or subject | `INVALID_SESSION_INFO` |
+// ```
+// a check of a code that …                            gets
+// is wrong                                            INVALID_CODE
+// is the fifth wrong one, or comes later              TOO_MANY_ATTEMPTS_TRY_LATER
+// is too late                                         SESSION_EXPIRED
+// was canceled, or never sent                         SESSION_EXPIRED
+// was used before                                     SESSION_EXPIRED, CODE_USED
+// belongs to no verification                          INVALID_SESSION_INFO
+// belongs to one of another app, purpose or subject   INVALID_SESSION_INFO
+// ```
 //
-// Only the right code is told that it was used. Any other one of a verification that is approved gets what an expired one gets, so that
-// nobody learns from a guess that somebody else has signed in. A canceled verification and one whose message was not sent ask the same
-// of the app as an expired one: to start again.
+// Only the right code learns that it was used. Any other code for an approved verification gets the answer of an
+// expired one, so that a guess does not reveal that another person has signed in. A canceled verification and one whose
+// SMS was not sent require the same of the app as an expired one: to start again.
 extension APIError {
-  /// The answer to a check or a cancellation that a verification refuses.
+  /// Answers a check or a cancellation that a verification refuses.
   init(_ refusal: VerificationRefusal) {
     switch refusal {
     case .wrongCode(let left):
@@ -50,7 +51,7 @@ extension APIError {
     }
   }
 
-  /// The answer when a limit is reached: budgets are a matter of quota, the others of trying too often.
+  /// Answers a command that reached a limit: budgets are a matter of quota, the others of trying too often.
   init(_ refusal: LimitRefusal) {
     self.init(
       refusal.scope.isBudget ? .quotaExceeded : .tooManyAttempts,
@@ -58,10 +59,10 @@ extension APIError {
       retryAfter: refusal.waitSeconds, reason: refusal.scope.reason)
   }
 
-  /// The reason of a code that is right, and was used.
+  /// Reason of a code that is right but used.
   static let codeUsed = "CODE_USED"
 
-  /// A verification has as many requesters as it may; its code goes on for those.
+  /// Answers a further requester when a verification has its maximum of requesters; the code stays valid for those.
   static func tooManyRequesters(wait: Duration) -> APIError {
     let seconds = LimitRefusal.seconds(wait)
     return APIError(
@@ -69,7 +70,7 @@ extension APIError {
       field: "phoneNumber", retryAfter: seconds, reason: "TOO_MANY_REQUESTERS")
   }
 
-  /// - Parameter field: in which it differs from what the command says.
+  /// - Parameter field: the field in which the verification differs from the command.
   static func otherVerification(_ field: String) -> APIError {
     APIError(
       .invalidSessionInfo, "there is no such verification of this \(field): give back the code where it was asked for",

@@ -1,14 +1,14 @@
 import CountersignMessages
 import CountersignTelemetry
 
-/// The events that tell of a verification.
+/// Makes the events about a verification.
 struct AnnouncementMaker: Sendable {
   let codeLength: Int
 
   /// - Parameters:
-  ///   - handle: whose holder is told.
-  ///   - news: what was reported of a message, for events that are about one.
-  ///   - cause: the `message_id` of what led to it.
+  ///   - handle: the handle whose holder is notified.
+  ///   - news: the report about an SMS, for events that need one.
+  ///   - cause: the `message_id` of the message that led to it.
   func message(
     _ announcement: VerificationAction.Announcement, of verification: PhoneVerification,
     to handle: Int = PhoneVerification.firstHandle, news: MessageNews? = nil, cause: Envelope?, at now: UnixTime
@@ -25,7 +25,8 @@ struct AnnouncementMaker: Sendable {
       discardAfter: nil, body: body)
   }
 
-  /// Tells apart the messages about a handle that was canceled and asked for again: it begins, and may be canceled, more than once.
+  /// Suffix that distinguishes the events about a handle that was canceled and requested again: it begins, and may be
+  /// canceled, more than once.
   private func again(_ announcement: VerificationAction.Announcement, _ reopenings: Int) -> String {
     guard reopenings > 0, announcement == .started || announcement == .canceled else { return "" }
     return ".\(reopenings + 1)"

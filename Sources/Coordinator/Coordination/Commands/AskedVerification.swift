@@ -1,14 +1,14 @@
 import CountersignMessages
 import CountersignTelemetry
 
-/// A verification together with the handle that was asked about.
+/// A verification together with the handle that the command names.
 struct AskedVerification: Sendable, Hashable {
   var verification: PhoneVerification
   var handle = PhoneVerification.firstHandle
-  /// Time that a limit forbids sending the code again, if one does.
+  /// Time for which a limit forbids sending the code again.
   var wait: Duration?
 
-  /// Its ID for whoever asked.
+  /// The verification's ID for the requester.
   var id: String { verification.id(of: handle) }
 }
 

@@ -3,31 +3,31 @@ import CountersignTelemetry
 
 /// Age of a command, by the `timestamp` of its sender's clock.
 ///
-/// Nobody waits for the answer to an old start any more: its SMS would go to somebody who has gone, use up the budgets of those who
-/// ask now, and count as a code that did not come back.
+/// An old start is refused: its requester has gone, so its SMS would be wasted, use up the budgets of current
+/// requesters, and count as a code that did not come back.
 enum CommandAge {
-  /// AMQP keeps whole seconds, and most senders cut what is beyond: a command may have been sent up to the end of the second that its
-  /// timestamp names.
+  /// AMQP keeps whole seconds, and most senders truncate: a command may have been sent up to the end of the second that
+  /// its timestamp names.
   private static let unitOfTimestamp = Duration.milliseconds(999)
 
   /// The least age that a timestamp allows for.
-  /// - Returns: `nil` without a timestamp, and with one of the future: whose clock is wrong tells nothing.
+  /// - Returns: `nil` without a timestamp, and for one in the future: the sender's clock is wrong.
   static func least(of timestamp: UnixTime?, at now: UnixTime) -> Duration? {
     guard let timestamp, timestamp <= now else { return nil }
     return max(.zero, now - timestamp - unitOfTimestamp)
   }
 
-  /// The requester may have gone when the command has waited for longer: apps give up after ten to thirty seconds. Clocks that NTP keeps do
-  /// not differ by as much.
+  /// The requester may have gone when the command has waited longer: apps give up after ten to thirty seconds. Clocks
+  /// synchronized by NTP differ by less.
   private static let longestPatience = Duration.seconds(10)
 
-  /// Whether a command has waited for so long that whoever asked may have gone.
+  /// Whether a command has waited so long that its requester may have gone.
   static func isLate(_ timestamp: UnixTime?, at now: UnixTime) -> Bool {
     least(of: timestamp, at: now).map { $0 > longestPatience } ?? false
   }
 
-  /// Whether a command must not be carried out when it is old. All others are, however late: a check gives back a code that was sent, and a
-  /// revocation has to happen.
+  /// Whether a command must not be carried out late. All others are carried out at any age: a check returns a code that
+  /// was sent, and a revocation has to happen.
   static func matters(to type: MessageType) -> Bool {
     type == StartVerification.type || type == VerifyApp.type
   }
@@ -35,7 +35,7 @@ enum CommandAge {
 
 extension APIError {
   /// - Parameters:
-  ///   - age: what was measured.
+  ///   - age: the measured age.
   ///   - limit: see ``CoordinatorRules/maxCommandAge``.
   static func commandTooOld(_ age: Duration, limit: Duration) -> APIError {
     APIError(

@@ -1,20 +1,20 @@
 import CountersignMessages
 
-/// What a command is answered with.
+/// Answer to a command.
 struct CommandAnswer: Sendable, Hashable {
   var type: MessageType
   var body: [UInt8]
   /// The code of the error; absent when the command succeeded.
   var error: APIErrorCode?
-  /// As what the metrics count it, where its code does not say enough.
+  /// Label for the metrics, when the code is not specific enough.
   var label: String?
-  /// Whether the same command may succeed later. It may have changed something all the same: what it counted, or ended, stays so when it is
-  /// carried out again.
+  /// Whether the same command may succeed later. Its side effects remain all the same: anything it counted or ended
+  /// stays so when it is carried out again.
   var isTransient = false
 }
 
 extension CommandAnswer {
-  /// The code that the metrics count it under.
+  /// Code in the metrics.
   var metricCode: String { label ?? error?.rawValue ?? "OK" }
 }
 
@@ -31,21 +31,21 @@ extension CommandAnswer {
     self.init(type: VerificationApproved.type, body: approved.fastJSON, error: nil)
   }
 
-  /// An answer that was recorded, counted as what it is.
+  /// A recorded answer, counted under its original code.
   init(type: MessageType, again body: [UInt8]) {
     var code: APIErrorCode?
     if type == ErrorReply.type {
       do throws(ContractProblem) {
         code = try ErrorReply(json: body).error.code
       } catch {
-        // Another version wrote it; the requester gets it as it is.
+        // Written by another version; the requester gets it unchanged.
         code = .internalError
       }
     }
     self.init(type: type, body: body, error: code)
   }
 
-  /// An error is answered in any case, so this cannot fail: its texts are ours and short.
+  /// An error is always answered, so this cannot fail: its texts are ours and short.
   init(_ error: APIError) {
     let body: [UInt8]
     do throws(ContractProblem) {
@@ -53,7 +53,7 @@ extension CommandAnswer {
     } catch {
       body = Array(#"{"error":{"code":"INTERNAL_ERROR","message":"the error could not be written"}}"#.utf8)
     }
-    // Told apart from faults of the coordinator, of which somebody has to be woken.
+    // Distinguished from faults of the coordinator, which have to wake an operator.
     let label = error.reason == APIError.tooOld ? APIError.tooOld : nil
     self.init(type: ErrorReply.type, body: body, error: error.code, label: label, isTransient: error.retryAfter != nil)
   }

@@ -1,9 +1,9 @@
 import CountersignMessages
 
-/// Bounds of the fields of commands that say who asks, for whom and what for.
+/// Bounds of the command fields that name requester, subject and purpose.
 enum CommandFields {
   /// The claim of a start.
-  /// - Parameter address: of its client, if it has one.
+  /// - Parameter address: the client's address, if any.
   static func claim(
     of command: StartVerification, at address: ClientAddress?, _ keeper: ProofKeeper
   ) throws(APIError) -> RequesterClaim {
@@ -32,7 +32,7 @@ enum CommandFields {
     guard let action = try text(proof.recaptchaAction, field, max: StartVerification.Proof.maxActionBytes) else {
       return nil
     }
-    // Characters that reCAPTCHA takes in the name of an action.
+    // Characters that reCAPTCHA accepts in the name of an action.
     let isAction = action.unicodeScalars.allSatisfy { scalar in
       switch scalar {
       case "a"..."z", "A"..."Z", "0"..."9", "/", "_": true
@@ -45,7 +45,7 @@ enum CommandFields {
     return action
   }
 
-  /// An empty field is an absent one, in a check as in a start: services whose types have no absent text send it.
+  /// `nil` for an empty field, in a check as in a start: services whose types cannot express absence send empty text.
   static func unlessEmpty(_ text: String?) -> String? {
     text.flatMap { $0.isEmpty ? nil : $0 }
   }

@@ -2,7 +2,7 @@ import CountersignMessages
 import CountersignTelemetry
 import SQLite
 
-// Commands about a verification that was started: by the ID of one of its handles.
+// Commands about a started verification, addressed by the ID of one of its handles.
 extension CommandHandler {
   func check(
     _ order: CheckOrder, _ request: CommandRequest, _ tally: inout Tally, in transaction: CoordinatorTransaction
@@ -36,7 +36,7 @@ extension CommandHandler {
     return try answer(actions, on: asked, nil, request, &tally, in: transaction)
   }
 
-  /// - Parameter check: `nil` for one that no limit counts.
+  /// - Parameter check: `nil` for a check that no limit counts.
   private func admit(
     _ check: LimitedCheck?, in transaction: CoordinatorTransaction
   ) throws(DatabaseError) -> LimitRefusal? {
@@ -72,7 +72,7 @@ extension CommandHandler {
 
   func status(_ id: String, in transaction: CoordinatorTransaction) throws(DatabaseError) -> CommandAnswer {
     guard var asked = try find(id, in: transaction) else { return CommandAnswer(.unknownVerification) }
-    // An end that the sweeper has not come to yet is shown as it is, and stored by the sweeper.
+    // An expiry that the sweeper has not processed yet is shown here, and stored by the sweeper.
     _ = asked.verification.apply(.deadlinePassed, at: transaction.now, under: rules.policy)
     return try Self.answer(VerificationStatus(asked))
   }
@@ -88,7 +88,7 @@ extension CommandHandler {
 }
 
 extension LimitedCheck {
-  /// - Returns: `nil` for a code that was used. Comparing with it tells nobody anything, and is bounded by the verification.
+  /// - Returns: `nil` for a used code. Comparing with it reveals nothing, and the verification bounds it.
   fileprivate init?(_ order: CheckOrder, _ asked: AskedVerification) {
     let verification = asked.verification
     guard verification.state.isLive else { return nil }

@@ -4,7 +4,7 @@ import PhoneNumbers
 import SQLite
 
 extension CommandHandler {
-  /// Starts a verification whose request has something to show for its app.
+  /// Starts a verification whose request carries a proof of its app.
   /// - Returns: `nil` when the start waits for reCAPTCHA.
   func startProven(
     _ order: StartOrder, _ request: CommandRequest, _ tally: inout Tally, in transaction: CoordinatorTransaction
@@ -23,7 +23,7 @@ extension CommandHandler {
     }
   }
 
-  /// Writes into the verification what its proof came to.
+  /// Records the outcome of its proof in the verification.
   private func leave(
     _ notes: ProofNotes, _ order: StartOrder, _ request: CommandRequest, _ tally: inout Tally,
     in transaction: CoordinatorTransaction

@@ -3,7 +3,7 @@ import CountersignTelemetry
 import PhoneNumbers
 import SQLite
 
-// Starts: of a new verification, of one that its requester has already, and of one that others have.
+// Starts: of a new verification, of one that the requester already has, and of one that other requesters have.
 extension CommandHandler {
   func start(
     _ order: StartOrder, _ request: CommandRequest, _ tally: inout Tally,
@@ -18,7 +18,7 @@ extension CommandHandler {
     }
     let refusal = order.fixedCode == nil ? try admitNew(order, in: transaction) : nil
     if let refusal { tally.refusals.append(refusal.scope) }
-    // Where no new one may begin, the old one stays what it is.
+    // When no new verification may begin, the old one stays unchanged.
     if let live, end == .replaced, let refusal {
       guard let handle = live.openHandle(of: requester) else { return CommandAnswer(APIError(refusal)) }
       return started(AskedVerification(verification: live, handle: handle, wait: refusal.wait), resent: false, at: now)
@@ -38,7 +38,7 @@ extension CommandHandler {
       actions, on: AskedVerification(verification: verification), order, request, &tally, in: transaction)
   }
 
-  /// Goes on with a verification that lives: through the requester's own handle, or one more.
+  /// Continues a live verification, through the requester's own handle or a further one.
   private func startAgain(
     _ live: PhoneVerification, _ order: StartOrder, _ requester: Requester, _ request: CommandRequest,
     _ tally: inout Tally, in transaction: CoordinatorTransaction
@@ -51,7 +51,7 @@ extension CommandHandler {
       return CommandAnswer(.tooManyRequesters(wait: live.expiresAt - now))
     }
     if live.isTooOldToResend(at: now, under: rules.policy(of: order.app)) {
-      // It would be over before it was typed in.
+      // The verification would expire before the code could be typed in.
       asked.wait = live.expiresAt - now
     } else if live.isResendDue(at: now, under: rules.policy(of: order.app)),
       let refusal = try admit(order, in: transaction)
@@ -62,7 +62,7 @@ extension CommandHandler {
     let event: VerificationEvent
     if let known {
       asked.handle = known
-      // The code that was sent is valid, and whoever has lost the ID needs it to give it back.
+      // The sent code is valid, and a requester that lost the ID needs it to check the code.
       if live.ending(of: known) == .canceled {
         event = .reopened(sends: asked.wait == nil, languageCode: order.languageCode)
       } else if asked.wait == nil {
@@ -82,8 +82,8 @@ extension CommandHandler {
     return try answer(actions, on: asked, order, request, &tally, in: transaction)
   }
 
-  /// Answers a start whose proof was not judged, because a limit keeps it from that. Nothing is sent and no handle made, so nobody gets more
-  /// than the handle that they have.
+  /// Answers a start whose proof was not judged because of a limit. Nothing is sent and no handle is made, so a
+  /// requester gets at most the handle it has.
   func unjudged(
     _ order: StartOrder, _ refusal: LimitRefusal, in transaction: CoordinatorTransaction
   ) throws(DatabaseError) -> CommandAnswer {
@@ -95,8 +95,8 @@ extension CommandHandler {
     return started(AskedVerification(verification: live, handle: handle, wait: wait), resent: false, at: now)
   }
 
-  /// Reason for which a live verification cannot be gone on with: its time is over, or almost, its code is lost, or nobody has guesses left to
-  /// give it back.
+  /// Reason that a live verification cannot be continued: it has expired or is about to, its code is lost, or no handle
+  /// has guesses left.
   private func endingEvent(
     of live: PhoneVerification, _ order: StartOrder, by requester: Requester, at now: UnixTime
   ) -> VerificationEvent? {
@@ -105,7 +105,7 @@ extension CommandHandler {
       return keeper.matches(fixedCode, live.code, for: live.id) ? nil : .codeLost
     }
     if !canComeBack(live, order, by: requester) { return .replaced }
-    // What others may still give back is not taken from them for the last minute of its time.
+    // A code that other requesters may still check is not revoked for the last minute of its lifetime.
     if live.isTooOldToResend(at: now, under: rules.policy(of: order.app)), let own = live.openHandle(of: requester),
       live.openHandles == [own]
     {
@@ -123,7 +123,7 @@ extension CommandHandler {
     return live.canComeBack(through: own, isProven: order.device != nil, under: rules.policy(of: order.app))
   }
 
-  /// Only a new verification is judged by the conversion: one that lives is gone on with.
+  /// Only a new verification is subject to the conversion guard; a live one continues.
   private func admitNew(
     _ order: StartOrder, in transaction: CoordinatorTransaction
   ) throws(DatabaseError) -> LimitRefusal? {

@@ -3,7 +3,7 @@ import CountersignTelemetry
 import PhoneNumbers
 import SQLite
 
-/// Carries commands out, inside a transaction.
+/// Executes commands inside a transaction.
 struct CommandHandler: Sendable {
   let rules: CoordinatorRules
   let keeper: CodeKeeper
@@ -38,14 +38,14 @@ struct CommandHandler: Sendable {
     eraser = NumberEraser(rules, subjects: kit.keeper.subjects)
   }
 
-  /// What a command did: the answer, and what the metrics count.
+  /// Outcome of a command: the answer, and its counts for the metrics.
   struct Outcome: Sendable {
-    /// Absent when the command waits for something: it is answered later.
+    /// Absent when the command waits: it is answered later.
     var answer: CommandAnswer?
     var tally = Tally()
   }
 
-  /// Carries a command out, or finds that this was done before and gives the same answer again.
+  /// Executes a command, or returns the recorded answer of an earlier execution.
   func handle(_ request: CommandRequest, in transaction: CoordinatorTransaction) throws(DatabaseError) -> Outcome {
     // A look changes nothing, so it is neither recorded nor answered from a record.
     if case .status(let id) = request.order { return Outcome(answer: try status(id, in: transaction)) }
@@ -78,15 +78,15 @@ struct CommandHandler: Sendable {
       try transaction.reserve(message: request.envelope.identity.key, fingerprint: request.fingerprint)
       return Outcome(answer: nil, tally: tally)
     }
-    // The same command may succeed later, so that answer is none for good. And where nothing was changed there is nothing to keep from being
-    // done twice: a row for each such command would be a way to fill the disk for free.
+    // The same command may succeed later, so this answer is not final. And an unchanged store has nothing to protect
+    // from a second execution: a row for each such command would let senders fill the disk for free.
     guard !answer.isTransient, transaction.changeCount != before else { return Outcome(answer: answer, tally: tally) }
     let reply = RecordedReply(fingerprint: request.fingerprint, type: answer.type.text, body: answer.body)
     try transaction.record(reply, toMessage: request.envelope.identity.key)
     return Outcome(answer: answer, tally: tally)
   }
 
-  /// Goes on with a start that waited. It has its place in the inbox, and its age is that of its assessment.
+  /// Resumes a waiting start. It has its place in the inbox, and its age is that of its assessment.
   func resume(
     _ order: StartOrder, _ request: CommandRequest, in transaction: CoordinatorTransaction
   ) throws(DatabaseError) -> Outcome {
@@ -95,7 +95,7 @@ struct CommandHandler: Sendable {
     return Outcome(answer: answer, tally: tally)
   }
 
-  /// Outcome of a message whose ID came before. One ID is one command, also while that waits.
+  /// Outcome of a message ID that was seen before. One ID is one command, also while the command waits.
   private func known(
     _ request: CommandRequest, in transaction: CoordinatorTransaction
   ) throws(DatabaseError) -> Outcome? {
@@ -103,7 +103,7 @@ struct CommandHandler: Sendable {
     case .replied(let recorded): return Outcome(answer: again(recorded, for: request))
     case .waiting(let fingerprint):
       guard keeper.isSame(request, as: fingerprint) else { return Outcome(answer: CommandAnswer(.reusedMessageID)) }
-      // Without what it waits for, it is carried out as if it had just come.
+      // If its assessment is gone, it is carried out as if it had just arrived.
       return try gate.listen(request, in: transaction) ? Outcome(answer: nil) : nil
     case nil: return nil
     }
@@ -116,8 +116,8 @@ struct CommandHandler: Sendable {
     return CommandAnswer(type: type, again: recorded.body)
   }
 
-  /// Reason for which a command is too late to be carried out. Nothing was changed, so the answer is not recorded: under the same ID, with a
-  /// timestamp of the present, it is carried out. What waits for its assessment came in time.
+  /// Reason that a command is too late to execute. Nothing was changed, so the answer is not recorded: under the same
+  /// ID, with a current timestamp, it is carried out. A start that waits for its assessment arrived in time.
   private func tooOld(
     _ request: CommandRequest, in transaction: CoordinatorTransaction
   ) throws(DatabaseError) -> APIError? {
@@ -131,7 +131,7 @@ struct CommandHandler: Sendable {
 
   // MARK: Actions
 
-  /// What comes of a command: every one of them leads to one action that answers it.
+  /// Performs the actions of a command, exactly one of which answers it.
   func answer(
     _ actions: [VerificationAction], on asked: AskedVerification, _ order: StartOrder?, _ request: CommandRequest,
     _ tally: inout Tally, in transaction: CoordinatorTransaction
@@ -205,7 +205,7 @@ struct CommandHandler: Sendable {
     try written { () throws(ContractProblem) in try CommandAnswer(body) }
   }
 
-  /// What cannot be written undoes the batch, like a failure of the database.
+  /// A body that cannot be written undoes the batch, like a failure of the database.
   private static func written<T>(_ make: () throws(ContractProblem) -> T) throws(DatabaseError) -> T {
     do throws(ContractProblem) {
       return try make()

@@ -3,8 +3,8 @@ import CountersignMessages
 import CountersignTelemetry
 import PhoneNumbers
 
-/// Reads commands and judges them as far as the configuration goes. No I/O: all that is slow and needs no transaction is
-/// done here, before it.
+/// Reads commands and checks them against the configuration. Does no I/O: all slow work that needs no transaction
+/// happens here.
 struct CommandPreparer: Sendable {
   private let rules: CoordinatorRules
   private let keeper: CodeKeeper
@@ -40,7 +40,7 @@ struct CommandPreparer: Sendable {
     ForgetNumber.type,
   ]
 
-  /// - Throws: the error that the caller gets.
+  /// - Throws: the error for the requester.
   func prepare(_ envelope: Envelope, body: [UInt8], at now: UnixTime) throws(APIError) -> CommandRequest {
     let order: CommandRequest.Order =
       switch envelope.type {
@@ -71,7 +71,7 @@ struct CommandPreparer: Sendable {
     return CommandRequest(envelope: envelope, fingerprint: keeper.fingerprint(of: order), order: order)
   }
 
-  /// The broker has checked who the sender is.
+  /// The broker has verified the sender.
   private func operatorsOnly<C: Command>(_ type: C.Type, _ envelope: Envelope) throws(APIError) -> C.Type {
     guard let user = envelope.userID, rules.operators.contains(user) else { throw .notAnOperator }
     return type
@@ -128,7 +128,7 @@ struct CommandPreparer: Sendable {
         askedLate: CommandAge.isLate(envelope.timestamp, at: now), at: now))
   }
 
-  /// Goes on with a start whose reCAPTCHA token has passed.
+  /// Resumes a start whose reCAPTCHA token has passed.
   func resume(
     _ waiting: WaitingStart, proof: AssessedCaptcha, at now: UnixTime
   ) throws(APIError) -> StartOrder {
@@ -204,7 +204,7 @@ struct CommandPreparer: Sendable {
     } catch {
       throw APIError(.invalidArgument, "code \(error)", field: "code")
     }
-    // What is no code at all is compared as well, and counts: it is as wrong as any other.
+    // Malformed input still counts as a wrong attempt.
     return .check(
       CheckOrder(
         verificationID: command.verificationID, code: CodeText.digits(text.reveal()) ?? "",

@@ -3,10 +3,10 @@ import CountersignMessages
 import CountersignTelemetry
 import PhoneNumbers
 
-/// A command that was read, judged as far as the configuration goes, and prepared for its transaction.
+/// A parsed command, checked against the configuration and ready for its transaction.
 struct CommandRequest: Sendable {
   var envelope: Envelope
-  /// Tells what is asked for; see ``CodeKeeper/fingerprint(of:)``.
+  /// Identifies the order; see ``CodeKeeper/fingerprint(of:)``.
   var fingerprint: [UInt8]
   var order: Order
 
@@ -31,11 +31,12 @@ struct CommandRequest: Sendable {
       }
     }
 
-    /// Tells one order from another under the same `message_id`.
+    /// Distinguishes orders under the same `message_id`.
     ///
-    /// Not the bytes of the body, since a sender that tries again may write the same JSON in another order and seal the
-    /// same code anew; and not the code of a check, which ``CodeKeeper/fingerprint(of:)`` adds under its key.
-    /// - Parameter isFormer: whether keyed hashes in it are those under the pepper of before.
+    /// The body's bytes are not part of it, since a sender that tries again may write the same JSON in another order
+    /// and seal the same code anew; nor is the code of a check, which ``CodeKeeper/fingerprint(of:)`` adds under its
+    /// key.
+    /// - Parameter isFormer: whether keyed hashes in it are those under the previous pepper.
     func fingerprint(isFormer: Bool = false) -> [UInt8] {
       let (name, parts) =
         switch self {
@@ -57,13 +58,14 @@ struct CommandRequest: Sendable {
         case .operationStatus(let id): (GetOperationStatus.type.text, [id])
         case .conversions: (ListConversions.type.text, [])
         case .liftBlock(let key): (LiftConversionBlock.type.text, [key])
-        // Neither it nor its answer is recorded.
+        // Neither the command nor its answer is recorded.
         case .forget: (ForgetNumber.type.text, [])
         }
       return Self.hash(name, parts)
     }
 
-    /// The same before version 10, when less was in a start and a check, and no code; nil where it is what it was.
+    /// The fingerprint before version 10, which covered less of a start and a check, and no code; `nil` when it is
+    /// unchanged.
     var earlierFingerprint: [UInt8]? {
       switch self {
       case .start(let order): Self.hash(StartVerification.type.text, [order.app.id, order.number.e164])
@@ -82,20 +84,20 @@ struct CommandRequest: Sendable {
   }
 }
 
-/// A start that the configuration has nothing against.
+/// A start that the configuration permits.
 struct StartOrder: Sendable {
   var app: AppProfile
   var number: PhoneNumber
   var languageCode: String?
   var address: ClientAddress?
   var claim = RequesterClaim()
-  /// The fixed code, when the number is fictional.
+  /// The fixed code of a fictional number.
   var fixedCode: String?
-  /// What it has to show for its app; absent when there is nothing to judge.
+  /// Proof of its app; absent when there is nothing to judge.
   var proof: ProofOrder?
   /// The device that proved the app, once its proof has been judged.
   var device: TokenHash?
-  /// What a new verification would be, made outside of the transaction.
+  /// A new verification, prepared outside the transaction in case the start needs one.
   var fresh: FreshVerification
 }
 
@@ -103,7 +105,7 @@ extension StartOrder {
   /// Requester, as far as it is known by now.
   var requester: Requester { claim.requester(device: device) }
 
-  /// Of what it asks for.
+  /// Key of the verification that the start requests.
   var key: VerificationKey {
     var key = fresh.verification.key
     if key.isTestNumber { key.requester = requester.hash }
@@ -119,7 +121,7 @@ extension StartOrder {
     ]
   }
 
-  /// The message that it asks for, as the limits see it.
+  /// The requested SMS, as the limits see it.
   var limitedSend: LimitedSend {
     LimitedSend(
       number: number.e164, region: number.regionKey, isUnknownType: number.type == .unknown, address: address,
@@ -127,19 +129,19 @@ extension StartOrder {
   }
 }
 
-/// A code that is given back.
+/// A code to check.
 struct CheckOrder: Sendable {
   /// The ID of a handle.
   var verificationID: String
   var code: String
-  /// App, purpose and subject of the verification, as far as it is said.
+  /// App, purpose and subject of the verification, as far as the command states them.
   var app: String?
   var purpose: VerificationPurpose?
   var subject: String?
-  /// Address it came from, if the caller says so.
+  /// Address of the client, if the service states it.
   var address: ClientAddress?
 
-  /// The field in which a verification differs from what is asked for.
+  /// The first field in which a verification differs from the command.
   func difference(from verification: PhoneVerification) -> String? {
     if let app, app != verification.app { return "app" }
     if let purpose, purpose != verification.purpose { return "purpose" }
@@ -148,7 +150,7 @@ struct CheckOrder: Sendable {
   }
 }
 
-/// A verification that has not begun, with its first message ready to go.
+/// A verification that has not begun, with its first SMS ready to go.
 struct FreshVerification: Sendable {
   var verification: PhoneVerification
   /// The body of the first job, sealed for it; absent for a fictional number.

@@ -3,7 +3,7 @@ import CountersignMessages
 import CountersignTelemetry
 import SQLite
 
-/// The queue of the commands.
+/// Handles the queue of the commands.
 struct CommandWork: BatchWork {
   typealias Prepared = CommandRequest
 
@@ -42,7 +42,7 @@ struct CommandWork: BatchWork {
     } catch {
       return .done(refuse(delivery, error, at: now))
     }
-    // The wait for the store says nothing of the sender's clock.
+    // The wait for the store is unrelated to the sender's clock.
     if isNew { metrics.noteSkew(of: envelope, at: now) }
     do throws(APIError) {
       let request = try preparer.prepare(envelope, body: delivery.message.body, at: now)
@@ -62,7 +62,8 @@ struct CommandWork: BatchWork {
     }
     var conclusion = conclude(prepared.envelope, answer, at: transaction.now)
     conclusion.tally = outcome.tally
-    // A refused one holds nothing back, and one that comes again may have had it released: neither costs a transaction more.
+    // A refused command holds nothing back, and the jobs of a redelivered one may be released already: neither costs a
+    // further transaction.
     if case .verifyApp = prepared.order {
       let command = prepared.envelope.identity.key
       if try transaction.holdsJobs(of: command) { conclusion.holder = command }
@@ -93,7 +94,7 @@ struct CommandWork: BatchWork {
     if let label = conclusion.label { metrics.count(label, took: took) }
   }
 
-  /// Stands in the place of an error's code for a command that is answered later.
+  /// Label of a command that is answered later.
   private static let deferred = "DEFERRED"
 
   // MARK: Answers
@@ -108,14 +109,14 @@ struct CommandWork: BatchWork {
       label: CommandLabel(command: envelope.type.name, code: answer.metricCode))
   }
 
-  /// A command that was read, and is wrong. Without anybody to tell, it is kept for people to look at.
+  /// Refuses a command that was read and is wrong. Without a reply address, it is kept for operators.
   private func refuse(_ delivery: Delivery, _ envelope: Envelope, _ error: APIError, at now: UnixTime) -> Conclusion {
     var conclusion = conclude(envelope, CommandAnswer(error), at: now)
     if conclusion.reply == nil { conclusion.dead = DeadReason(code: error.code.rawValue, text: error.message) }
     return conclusion
   }
 
-  /// A message that is no command.
+  /// Refuses a message that is not a command.
   private func refuse(_ delivery: Delivery, _ problem: ContractProblem, at now: UnixTime) -> Conclusion {
     let error = APIError(problem)
     let message = delivery.message

@@ -1,7 +1,8 @@
 import CountersignMessages
 
 extension Envelope {
-  /// The envelope of a command with its sender in `userID`, whoever has published it again since: rights and identity go by that.
+  /// The envelope of a command with its original sender in `userID`, whoever republished it: rights and identity go by
+  /// the sender.
   func resolved(sender: String) -> Envelope {
     var copy = self
     copy.userID = sender == SenderRule.unnamed ? nil : sender

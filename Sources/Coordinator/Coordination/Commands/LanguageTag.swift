@@ -1,6 +1,6 @@
 import CountersignMessages
 
-/// The form of a BCP 47 tag; which languages there are is the workers' business.
+/// The syntax of a BCP 47 tag; the workers know the available languages.
 enum LanguageTag {
   /// - Returns: `nil` for a tag that is absent or empty.
   static func check(_ code: String?, field: String) throws(APIError) -> String? {
@@ -15,6 +15,6 @@ enum LanguageTag {
     return code
   }
 
-  /// RFC 5646, section 4.4.1: room for 35 characters holds all tags but those for private use.
+  /// RFC 5646, section 4.4.1: 35 characters hold all tags but those for private use.
   private static let maxLength = 35
 }

@@ -1,9 +1,9 @@
-/// What was reported of one message, as far as events tell of it.
+/// Report about one SMS, as far as events need it.
 struct MessageNews: Sendable, Hashable {
-  /// Which message of the verification, from 1.
+  /// Number of the SMS within its verification, from 1.
   var number: Int
   var lane: String?
-  /// The provider's own ID of the message.
+  /// The provider's own ID of the SMS.
   var reference: String?
   var reason: VerificationFailure?
 
@@ -17,7 +17,7 @@ struct MessageNews: Sendable, Hashable {
 }
 
 extension VerificationAction.Announcement {
-  /// Whether it may be made once for each message.
+  /// Whether the event may be made once for each SMS.
   var isAboutMessage: Bool {
     switch self {
     case .sent, .delivered, .undelivered: true

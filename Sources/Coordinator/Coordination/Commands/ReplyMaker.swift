@@ -1,7 +1,7 @@
 import CountersignMessages
 import CountersignTelemetry
 
-/// Makes the message that answers a command.
+/// Makes the reply to a command.
 enum ReplyMaker {
   /// - Parameters:
   ///   - queue: the command's `reply_to`.

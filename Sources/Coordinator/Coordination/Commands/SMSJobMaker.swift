@@ -12,12 +12,12 @@ struct SMSJobMaker: Sendable {
     self.onUnknown = onUnknown
   }
 
-  /// The `message_id` of the job for a message: the same whenever it is made, so that it is carried out once.
+  /// The `message_id` of the job for an SMS: always the same, so that it is carried out once.
   static func jobID(_ verificationID: String, message number: Int) -> String {
     "\(verificationID)\(infix)\(number)"
   }
 
-  /// What ``jobID(_:message:)`` was made from; `nil` for the job of somebody else.
+  /// Components of a job ID of ``jobID(_:message:)``; `nil` for the job of another service.
   static func parse(jobID: String) -> (verificationID: String, message: Int)? {
     guard let dot = jobID.utf8.lastIndex(of: UInt8(ascii: ".")) else { return nil }
     let head = jobID[...dot]
@@ -29,7 +29,7 @@ struct SMSJobMaker: Sendable {
 
   private static let infix = ".sms."
 
-  /// The body of a job, the code in it sealed for this job and this number.
+  /// The body of a job, its code sealed for this job and this number.
   func body(
     of verification: PhoneVerification, message number: Int, code: String, app: AppProfile
   ) throws -> [UInt8] {

@@ -2,14 +2,14 @@ import CountersignMessages
 import CountersignTelemetry
 import Synchronization
 
-/// Measures by sender how far the timestamps of its commands are from the time here.
+/// Measures, by sender, how far the timestamps of commands are from the local time.
 struct SenderSkew: Sendable {
-  /// Senders that are told apart. There is a user of the broker for each service, and no house has more services that ask for codes;
-  /// the names are theirs to choose, so without a bound each would be a series.
+  /// Maximum number of distinguished senders. Each service has its own user of the broker, and 32 exceed the services
+  /// that request codes in one installation; services choose the names, so without a bound each would be a series.
   static let maxSenders = 32
   /// Characters of a name.
   private static let maxNameBytes = 64
-  /// Stands for those who say neither their user of the broker nor their program.
+  /// Label of senders that state neither their user of the broker nor their program.
   private static let unnamed = "unnamed"
 
   private let seconds: MetricFamily<Gauge>
@@ -22,7 +22,7 @@ struct SenderSkew: Sendable {
       labels: ["sender"])
   }
 
-  /// Notes a command; one without a timestamp tells nothing.
+  /// Records a command's skew; a command without a timestamp has none.
   func note(_ envelope: Envelope, at now: UnixTime) {
     guard let timestamp = envelope.timestamp else { return }
     let name = envelope.userID ?? envelope.appID ?? Self.unnamed
@@ -31,7 +31,7 @@ struct SenderSkew: Sendable {
     seconds.with(label).set(Double((now - timestamp).wholeMilliseconds) / 1000 - 0.5)
   }
 
-  /// The first so many names; what comes later shares a label.
+  /// The first names up to the maximum; later ones share a label.
   private final class Senders: Sendable {
     private let names = Mutex<Set<String>>([])
 

@@ -1,15 +1,15 @@
-/// What a transaction did, for the metrics: counted when it is committed.
+/// Counts of a transaction for the metrics, added when it is committed.
 struct Tally: Sendable, Hashable {
   var announcements: [VerificationAction.Announcement] = []
   var refusals: [LimitRefusal.Scope] = []
   var reports: [JobReport.Outcome] = []
   var proofs: [ProofCount] = []
   var operations: [OperationCount] = []
-  /// Codes that were compared, of real numbers and of fictional ones, and were wrong.
+  /// Wrong codes, of real numbers and of fictional ones.
   var wrongCodes = WrongCodes()
 
-  /// Counts the announcements of a verification: as one, however many handles its code has. What happens to single handles while the code
-  /// goes on is not counted.
+  /// Counts the announcements of a verification: once, however many handles its code has. Events of single handles are
+  /// not counted while the code stays valid.
   mutating func note(_ actions: [VerificationAction], on verification: PhoneVerification) {
     var hasEnded = false
     for case .announce(let announcement, to: let handle) in actions {
@@ -35,7 +35,7 @@ struct Tally: Sendable, Hashable {
   }
 }
 
-/// Codes that were wrong.
+/// Numbers of wrong codes.
 struct WrongCodes: Sendable, Hashable {
   var real = 0
   var fictional = 0

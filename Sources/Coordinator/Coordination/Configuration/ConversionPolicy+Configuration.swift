@@ -4,7 +4,7 @@ import ServiceRuntime
 extension ConversionPolicy {
   /// - Parameters:
   ///   - section: the section `conversion`.
-  ///   - retention: how long verifications that are over are kept.
+  ///   - retention: how long finished verifications are kept.
   init(_ section: ConfigurationSection, retention: Duration) {
     self.init()
     isEnabled = section.bool(

@@ -4,20 +4,20 @@ import CountersignTelemetry
 public import SQLite
 public import ServiceRuntime
 
-/// What the coordinator is configured with; `Config/coordinator.json5` explains each key.
+/// The coordinator's configuration; `Config/coordinator.json5` explains each key.
 public struct CoordinatorConfiguration: ProcessConfiguration {
   public let common: CommonConfiguration
-  /// Where verifications are kept.
+  /// File of the database.
   public let databasePath: String
   public let databaseOptions: DatabaseOptions
-  /// Makes new codes.
+  /// Pepper of new codes.
   public let pepper: Pepper?
-  /// Still knows the codes of the time before the pepper was changed.
+  /// Pepper of codes made before the last change.
   public let previousPepper: Pepper?
   public let rules: CoordinatorRules
-  /// Deliveries that are taken from each queue ahead.
+  /// Deliveries taken from each queue ahead.
   public let prefetch: Int
-  /// How often what is due, left over or old is looked for.
+  /// Interval between rounds of the maintenance.
   public let maintenanceInterval: Duration
 
   public init(_ section: ConfigurationSection) {

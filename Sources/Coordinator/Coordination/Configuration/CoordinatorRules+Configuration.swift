@@ -78,7 +78,7 @@ extension VerificationPolicy {
 }
 
 extension Limits {
-  /// The largest limit that can be configured.
+  /// Limits that can be configured.
   private static let range = 0...1_000_000_000
 
   /// - Parameter section: the section `limits`.

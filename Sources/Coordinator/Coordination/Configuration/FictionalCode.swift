@@ -1,7 +1,6 @@
 /// Fixed codes of fictional numbers.
 enum FictionalCode {
-  /// Whether it is among the first that somebody tries: one digit or a group of up to three again and again, or digits that count up or
-  /// down.
+  /// Whether an attacker would try it early: a repeated digit or group of up to three, or digits that count up or down.
   static func isGuessable(_ code: String) -> Bool {
     let digits = code.utf8.map { Int($0) }
     guard digits.count > 1 else { return true }

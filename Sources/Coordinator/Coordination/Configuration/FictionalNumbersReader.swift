@@ -3,16 +3,17 @@ import FoundationEssentials
 import ServiceRuntime
 import Synchronization
 
-/// Reads the fictional numbers again when the configuration file has changed. All of the file has to be valid; otherwise everything stays as
-/// it is. Nothing else of it is taken before a restart.
+/// Reloads the fictional numbers when the configuration file has changed. The whole file has to be valid; otherwise
+/// everything stays as it is. Other keys take effect only at a restart.
 final class FictionalNumbersReader: Sendable {
   /// Outcome of a look at the file.
   enum Outcome: String, Sendable {
-    /// It is as it was, or as the process began with it.
+    /// The file is unchanged since the last look or the start.
     case unchanged
-    /// It has changed, and its numbers are in force; they may be the same.
+    /// The file has changed, and its numbers are in force; they may be the same.
     case taken
-    /// It has changed, and is wrong or cannot be read. The next look tries again: what was wrong may be another file that it names.
+    /// The file has changed, and is invalid or unreadable. The next look tries again: the fault may lie in another file
+    /// that it names.
     case refused
   }
 
@@ -24,10 +25,10 @@ final class FictionalNumbersReader: Sendable {
   private let last = Mutex(Last())
 
   private struct Last {
-    /// Content that was taken; `nil` before the first look. The process may have waited for hours since it read its configuration, so what the file
-    /// holds then is not taken for known.
+    /// Content that was applied; `nil` before the first look. The process may have waited for hours since it read its
+    /// configuration, so the file is read again.
     var taken: Data?
-    /// Content that was refused since, and the reason. Told once.
+    /// Content that was refused since, and the reason. Logged once.
     var refused: Data?
     var problem: String?
   }
@@ -46,7 +47,7 @@ final class FictionalNumbersReader: Sendable {
     for outcome in [Outcome.taken, .refused] { _ = reloads.with(outcome.rawValue) }
   }
 
-  /// Looks at the file once. Blocks.
+  /// Checks the file once. Blocks.
   @discardableResult
   func look() -> Outcome {
     last.withLock { last in
@@ -88,7 +89,7 @@ final class FictionalNumbersReader: Sendable {
       ["config": file, .error: problem])
   }
 
-  /// The bytes of the file; `nil` while it cannot be read, which is told when it is read as a configuration.
+  /// The bytes of the file; `nil` while it is unreadable, which is logged when it is read as a configuration.
   private static func content(_ file: String) -> Data? {
     // Reading it as a configuration says why it cannot be read.
     try? Data(contentsOf: URL(filePath: file))

@@ -1,25 +1,26 @@
 import CountersignTelemetry
 
-/// That nothing is sent to a prefix or a region for a while.
+/// A temporary block on sending to a prefix or a region.
 struct ConversionBlock: Sendable, Hashable {
-  /// What is blocked. Stored, so it never changes its meaning.
+  /// Kind of the blocked key. Stored, so it never changes its meaning.
   enum Scope: String, Sendable, CaseIterable {
     case prefix, region
   }
 
   var scope: Scope
-  /// The prefix or the region. A region's code has no `+`, and the calling code of numbers without a country (`+883`) is no number's
-  /// prefix, because all of those have more than four digits behind it; so a key needs no scope to be found.
+  /// The prefix or the region. A region's code has no `+`, and the calling code of numbers without a country (`+883`)
+  /// is not the prefix of any number, because all of those have more than four digits after it; so a key is unique
+  /// without its scope.
   var key: String
   var region: String
   var blockedAt: UnixTime
   var until: UnixTime
   var liftedAt: UnixTime?
-  /// What was counted when it was blocked.
+  /// Counts at the time of the block.
   var counts: ConversionCounts
 
-  /// When it ended or ends. Verifications that began before are not held against the key any more: they were judged, or began while
-  /// what was judged went on.
+  /// End of the block, past or future. Verifications that began before it no longer count against the key: they were
+  /// judged already, or began while judged traffic continued.
   var end: UnixTime { liftedAt ?? until }
 
   func isInForce(at now: UnixTime) -> Bool {

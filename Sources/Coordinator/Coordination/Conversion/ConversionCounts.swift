@@ -1,6 +1,6 @@
-/// How many codes came back of those that were sent.
+/// Number of codes that were sent, and of those that came back.
 struct ConversionCounts: Sendable, Hashable {
-  /// Verifications that have ended and for which a message was sent that no provider reports as not delivered.
+  /// Verifications that have ended and for which an SMS was sent that no provider reports as undelivered.
   var sent = 0
   /// Those among them that were approved.
   var verified = 0
@@ -10,7 +10,7 @@ struct ConversionCounts: Sendable, Hashable {
     if isVerified { verified += 1 }
   }
 
-  /// Undoes ``add(isVerified:)``; what was never added changes nothing.
+  /// Undoes ``add(isVerified:)``; a verification that was never added changes nothing.
   mutating func withdraw(isVerified: Bool) {
     guard isVerified ? verified > 0 : sent > verified else { return }
     sent -= 1

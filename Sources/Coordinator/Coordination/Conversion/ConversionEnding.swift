@@ -1,6 +1,6 @@
 import CountersignTelemetry
 
-/// How a verification ended for which a message was sent: what the conversion is counted from.
+/// End of a verification for which an SMS was sent; the conversion counts these.
 struct ConversionEnding: Sendable, Hashable {
   enum Outcome: Sendable, Hashable {
     /// The code came back.
@@ -17,12 +17,12 @@ struct ConversionEnding: Sendable, Hashable {
   var outcome: Outcome
   var createdAt: UnixTime
   var endedAt: UnixTime
-  /// Asker, as ``SubjectKeeper/source(of:)`` tells askers apart; empty for nobody in particular.
+  /// Asker, as ``SubjectKeeper/source(of:)`` distinguishes askers; empty for an unnamed one.
   var source: [UInt8] = []
 }
 
 extension ConversionEnding {
-  /// - Returns: `nil` for a verification that has not ended, and for one that tells nothing of who asks for codes.
+  /// - Returns: `nil` for a verification that has not ended, and for one that says nothing about its asker.
   init?(_ verification: PhoneVerification) {
     guard !verification.isTestNumber, let endedAt = verification.endedAt,
       let outcome = Outcome(
@@ -36,17 +36,17 @@ extension ConversionEnding {
 }
 
 extension ConversionEnding.Outcome {
-  /// - Returns: `nil` for what has not ended, and for what tells nothing of who asks for codes:
+  /// - Returns: `nil` for a verification that has not ended, and for one that says nothing about its asker:
   ///   - a canceled verification was given up by the service;
-  ///   - where no provider is known to have taken a message, or each that was taken is reported as not delivered, there was no code to
-  ///     give back: that says something of lanes and networks. Nor does it pay: what networks pay each other for is delivery;
-  ///   - nor where the code was lost by a change of the configuration;
-  ///   - nor where the command had waited for so long that whoever asked may have gone, unless a code came back.
+  ///   - if no provider is known to have accepted an SMS, or each accepted SMS is reported as undelivered, there was no
+  ///     code to check: this concerns lanes and networks. Nor does it pay: networks pay each other for delivery;
+  ///   - if the code was lost by a change of the configuration;
+  ///   - if the command had waited so long that its requester may have gone, unless a code came back.
   init?(
     state: VerificationState, failureCode: String?, messages: [PhoneVerification.MessageProgress], askedLate: Bool
   ) {
     switch state {
-    // A code that came back was sent, whatever has been reported of its message.
+    // A code that came back was sent, whatever the reports about its SMS say.
     case .approved: self = .verified
     case .failed where failureCode == VerificationFailure.codeLost.code: return nil
     case .failed where messages.contains(where: \.reachedSomebody): self = .failed
@@ -57,7 +57,7 @@ extension ConversionEnding.Outcome {
 }
 
 extension PhoneVerification.MessageProgress {
-  /// Whether a provider is known to have taken it, and has not said that it did not arrive.
+  /// Whether a provider is known to have accepted it, and has not reported it as undelivered.
   fileprivate var reachedSomebody: Bool {
     switch self {
     case .accepted, .delivered: true

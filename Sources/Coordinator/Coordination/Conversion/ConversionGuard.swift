@@ -1,30 +1,32 @@
 import CountersignTelemetry
 
-/// Watches how many codes come back, for each prefix and each region, and says when there are too few. A plain value without I/O.
+/// Watches the share of codes that come back, for each prefix and each region, and reports when it is too low. A plain
+/// value without I/O.
 ///
-/// - A verification is counted when it ends, at the time at which it ends, for its prefix and its region. What is reported later of its
-///   messages may change whether it counts.
-/// - Too low is judged with each one whose code did not come back. A key that is blocked begins anew when the block ends, by itself or
-///   by an operator: only verifications that began after that count.
-/// - When tables are full it lets through: see ``ConversionTable``, and ``maxBlocks``.
+/// - A verification is counted for its prefix and its region at the time at which it ends. Later reports about its SMS
+///   may change whether it counts.
+/// - The share is judged at each verification whose code did not come back. A blocked key starts from zero when its
+///   block ends, by itself or by an operator: only verifications that began after that count.
+/// - Full tables let everything through: see ``ConversionTable`` and ``maxBlocks``.
 struct ConversionGuard: Sendable {
-  /// Prefixes that are counted; with their windows about 20 MB.
+  /// Counted prefixes; with their windows about 20 MB.
   static let maxPrefixes = 65_536
-  /// Regions that are counted. libphonenumber knows about 250, and nine calling codes without a country.
+  /// Counted regions. libphonenumber knows about 250, and nine calling codes without a country.
   static let maxRegions = 512
-  /// Blocks that are kept. No further prefix is blocked then: the regions are, which are few.
+  /// Blocks that are kept. No further prefix is blocked then; regions, which are few, still are.
   static let maxBlocks = 8_192
 
   let policy: ConversionPolicy
   private let slotMilliseconds: Int64
-  /// How long after its end a block or an outage is still needed: as long as verifications that began before it may count.
+  /// Time after its end for which a block or an outage is still needed: verifications that began before it may count
+  /// until then.
   let memory: Duration
   private let maxBlocks: Int
   private var prefixes: ConversionTable
   private var regions: ConversionTable
   private var blocks: [String: ConversionBlock] = [:]
 
-  /// - Parameter maximumLifetime: how long a verification lives at most.
+  /// - Parameter maximumLifetime: the maximum lifetime of a verification.
   init(
     _ policy: ConversionPolicy, maximumLifetime: Duration, maxPrefixes: Int = maxPrefixes,
     maxRegions: Int = maxRegions, maxBlocks: Int = maxBlocks
@@ -40,7 +42,7 @@ struct ConversionGuard: Sendable {
   // MARK: Counting
 
   /// Counts a verification that has ended.
-  /// - Returns: what is blocked for it from now on.
+  /// - Returns: the blocks that begin with it.
   mutating func count(_ ending: ConversionEnding, at now: UnixTime) -> [ConversionBlock] {
     guard policy.isEnabled else { return [] }
     var new: [ConversionBlock] = []
@@ -54,8 +56,8 @@ struct ConversionGuard: Sendable {
     return new
   }
 
-  /// Takes back a verification that was counted, because of what was reported since. A block that was concluded from it stays: others
-  /// were counted as well, and an operator can lift it.
+  /// Uncounts a verification because of a later report. A block derived from it stays: others were counted as well, and
+  /// an operator can lift it.
   mutating func withdraw(_ ending: ConversionEnding) {
     for scope in ConversionBlock.Scope.allCases {
       let key = Self.key(ending, scope)
@@ -70,8 +72,8 @@ struct ConversionGuard: Sendable {
     }
   }
 
-  /// Counts verifications again that ended before the start, in whatever order they are read. Nothing is concluded before
-  /// ``judge(at:)``: those that are read first are no picture of the whole, and codes that come back do so sooner than others expire.
+  /// Counts verifications that ended before the start, in any order. Nothing is judged before ``judge(at:)``: the first
+  /// rows are not representative, and codes come back sooner than others expire.
   mutating func recount(_ endings: [ConversionEnding], at now: UnixTime) {
     guard policy.isEnabled else { return }
     for ending in endings {
@@ -82,8 +84,8 @@ struct ConversionGuard: Sendable {
     }
   }
 
-  /// Concludes from what was counted again.
-  /// - Returns: what is blocked for it from now on, the worst first.
+  /// Judges the recounted verifications.
+  /// - Returns: the blocks that begin with it, the worst first.
   mutating func judge(at now: UnixTime) -> [ConversionBlock] {
     guard policy.isEnabled else { return [] }
     return ConversionBlock.Scope.allCases.flatMap { scope in
@@ -101,7 +103,7 @@ struct ConversionGuard: Sendable {
     }
   }
 
-  /// Whether it began before the last block of its key ended.
+  /// Whether the verification began before the last block of its key ended.
   private func isSettled(_ ending: ConversionEnding, _ key: String) -> Bool {
     guard !blocks.isEmpty, let block = blocks[key] else { return false }
     return ending.createdAt < block.end
@@ -144,32 +146,32 @@ struct ConversionGuard: Sendable {
 
   // MARK: Blocks
 
-  /// The block that a number falls under; the one that lasts longest, when there are two.
+  /// The block that a number falls under; of two, the one that lasts longer.
   func block(ofPrefix prefix: String, region: String, at now: UnixTime) -> ConversionBlock? {
     guard policy.isEnabled, !blocks.isEmpty else { return nil }
     return [blocks[prefix], blocks[region]].compactMap { $0 }.filter { $0.isInForce(at: now) }
       .max { $0.until < $1.until }
   }
 
-  /// Takes over a block that was stored.
+  /// Adds a stored block.
   mutating func restore(_ block: ConversionBlock) {
     blocks[block.key] = block
   }
 
-  /// Ends a block, and begins anew for its key.
+  /// Ends a block, and starts its key from zero.
   mutating func lift(_ lifted: ConversionBlock) {
     guard blocks[lifted.key]?.blockedAt == lifted.blockedAt else { return }
     blocks[lifted.key] = lifted
     forget(lifted.key)
   }
 
-  /// The keys of blocks that ended so long ago that they make no difference.
+  /// The keys of blocks that ended so long ago that they no longer matter.
   func obsolete(at now: UnixTime) -> [String] {
     guard !blocks.isEmpty else { return [] }
     return blocks.values.filter { isObsolete($0, at: now) }.map(\.key)
   }
 
-  /// Forgets blocks that were ``obsolete(at:)`` a moment ago, but none that has begun in the place of one meanwhile.
+  /// Forgets blocks that were just ``obsolete(at:)``, except keys under which a new block has begun since.
   mutating func remove(_ keys: [String], at now: UnixTime) {
     for key in keys where blocks[key].map({ isObsolete($0, at: now) }) == true { blocks[key] = nil }
   }
@@ -178,7 +180,7 @@ struct ConversionGuard: Sendable {
 
   // MARK: Figures
 
-  /// How many blocks of a scope are in force.
+  /// Number of blocks of a scope in force.
   func blockCount(_ scope: ConversionBlock.Scope, at now: UnixTime) -> Int {
     blocks.values.count { $0.scope == scope && $0.isInForce(at: now) }
   }

@@ -21,7 +21,7 @@ struct ConversionHandler: Sendable {
         prefixes: figures.prefixes.map(ConversionList.Figures.init)))
   }
 
-  /// Only what is stored can be lifted: it is what operators were told of.
+  /// Only a stored block can be lifted: operators know of no other.
   func lift(
     _ key: String, _ request: CommandRequest, in transaction: CoordinatorTransaction
   ) throws(DatabaseError) -> CommandAnswer {

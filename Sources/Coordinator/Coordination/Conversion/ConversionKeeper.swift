@@ -3,13 +3,14 @@ import CountersignTelemetry
 import SQLite
 import Synchronization
 
-/// The guard of the process, shared by the pipelines and the maintenance.
+/// The conversion guard of the process, shared by the pipelines and the maintenance.
 ///
-/// It is in memory, because a write for every verification would cost more than it is worth: what was counted is read again from the
-/// verifications at a start (``ConversionLoader``). Outages are stored while they last. Blocks are stored, by the maintenance, within a second (``ConversionSweeper``);
-/// a block that a crash loses before that is found again at the start, from the same verifications.
+/// It lives in memory, because a write for every verification would cost more than it is worth: a start counts again
+/// from the stored verifications (``ConversionLoader``). Outages are stored while they last. The maintenance stores
+/// blocks within a second (``ConversionSweeper``); a block lost in a crash before that is found again at the start,
+/// from the same verifications.
 ///
-/// Counting follows the commit: what a transaction that was undone has ended must not count.
+/// Counting follows the commit: endings of an undone transaction must not count.
 final class ConversionKeeper: Sendable {
   private struct State {
     var guarding: ConversionGuard
@@ -17,7 +18,7 @@ final class ConversionKeeper: Sendable {
     var unsaved: [ConversionBlock] = []
     var series: [String: ConversionMetrics.Region] = [:]
     var outages: ConversionOutages
-    /// An outage that is not in the database yet, or not as long as it is.
+    /// An outage that is not in the database yet, or with an earlier end.
     var unsavedOutage: ConversionOutage?
   }
 
@@ -26,7 +27,7 @@ final class ConversionKeeper: Sendable {
 
   /// - Parameters:
   ///   - rules: the rules in force.
-  ///   - startedAt: when the process began to listen.
+  ///   - startedAt: start of the process.
   init(_ rules: CoordinatorRules, metrics: ConversionMetrics, startedAt: UnixTime) {
     self.metrics = metrics
     state = Mutex(
@@ -37,7 +38,7 @@ final class ConversionKeeper: Sendable {
 
   // MARK: Counting
 
-  /// Takes what a transaction has done, once it is committed.
+  /// Applies the changes of a committed transaction.
   func take(_ changes: ConversionChanges, at now: UnixTime) {
     guard !changes.isEmpty else { return }
     state.withLock { state in
@@ -51,23 +52,23 @@ final class ConversionKeeper: Sendable {
     }
   }
 
-  /// Counts again what ended before the start. It is in no metric, which begin at zero.
+  /// Counts endings before the start. No metric includes them; metrics begin at zero.
   func recount(_ endings: [ConversionEnding], at now: UnixTime) {
     state.withLock { state in
       state.guarding.recount(endings.filter { !state.outages.cover($0) }, at: now)
     }
   }
 
-  /// Concludes from what was counted again.
+  /// Judges the recounted endings.
   func judge(at now: UnixTime) {
     state.withLock { $0.unsaved += $0.guarding.judge(at: now) }
   }
 
   // MARK: Outages
 
-  /// Codes can come back now.
+  /// Records that codes can come back now.
   /// - Parameter longestSilence: see ``ConversionOutages/longestSilence``.
-  /// - Returns: the outage that has to be stored: one that has just ended, or could not be stored while it lasted.
+  /// - Returns: the outage to store: one that has just ended, or could not be stored while it lasted.
   func hear(at now: UnixTime, longestSilence: Duration) -> ConversionOutage? {
     state.withLock { state in
       if let outage = state.outages.hear(at: now, longestSilence: longestSilence) { state.unsavedOutage = outage }
@@ -75,8 +76,8 @@ final class ConversionKeeper: Sendable {
     }
   }
 
-  /// Nobody can give a code back now, or could until now.
-  /// - Returns: the outage, which has to be stored.
+  /// Records that codes cannot come back now, or could not until now.
+  /// - Returns: the outage to store.
   func noteOutage(at now: UnixTime) -> ConversionOutage {
     state.withLock { state in
       state.outages.forget(before: now - state.guarding.memory)
@@ -86,7 +87,7 @@ final class ConversionKeeper: Sendable {
     }
   }
 
-  /// Stores an outage, and deletes those that make no difference any more.
+  /// Stores an outage, and deletes those that no longer matter.
   func save(_ outage: ConversionOutage, in database: Database, at now: UnixTime) async throws(DatabaseError) {
     let horizon = now - state.withLock { $0.guarding.memory }
     try await database.write { session throws(DatabaseError) in
@@ -99,7 +100,7 @@ final class ConversionKeeper: Sendable {
 
   // MARK: Blocks
 
-  /// The block that a message would fall under.
+  /// The block that an SMS would fall under.
   func refusal(of send: LimitedSend, at now: UnixTime) -> LimitRefusal? {
     let found = state.withLock { state in
       state.guarding.block(ofPrefix: send.prefix, region: send.region, at: now).map {
@@ -113,7 +114,7 @@ final class ConversionKeeper: Sendable {
     }
   }
 
-  /// Takes over what is stored.
+  /// Adds stored blocks and outages.
   /// - Parameter outages: oldest first.
   func restore(_ blocks: [ConversionBlock], _ outages: [ConversionOutage]) {
     state.withLock { state in
@@ -122,7 +123,7 @@ final class ConversionKeeper: Sendable {
     }
   }
 
-  /// Blocks that have to be stored, and keys of stored ones that are not needed any more.
+  /// Takes the blocks to store, and the keys of stored ones that are no longer needed.
   func takeWork(at now: UnixTime) -> (unsaved: [ConversionBlock], obsolete: [String]) {
     state.withLock { state in
       defer { state.unsaved = [] }
@@ -133,12 +134,12 @@ final class ConversionKeeper: Sendable {
     }
   }
 
-  /// Takes back what ``takeWork(at:)`` gave, because it could not be stored.
+  /// Puts back the work of ``takeWork(at:)`` after a failed write.
   func restoreWork(_ unsaved: [ConversionBlock]) {
     state.withLock { $0.unsaved = unsaved + $0.unsaved }
   }
 
-  /// What ``takeWork(at:)`` gave is done.
+  /// Completes the work of ``takeWork(at:)``.
   func finish(_ unsaved: [ConversionBlock], removing keys: [String], at now: UnixTime) {
     for block in unsaved { metrics.blocked.with(block.scope.rawValue).increment() }
     state.withLock { $0.guarding.remove(keys, at: now) }
@@ -148,8 +149,8 @@ final class ConversionKeeper: Sendable {
 
   /// The keys with the most codes that did not come back.
   ///
-  /// The pipelines count under the same lock, so nothing is sorted under it; nor may this be called in a transaction, which all others
-  /// wait for.
+  /// The pipelines count under the same lock, so sorting happens outside it; and never inside a transaction, which
+  /// would delay all others.
   func worst(limit: Int, at now: UnixTime) -> ConversionFigures {
     func worst(_ scope: ConversionBlock.Scope) -> [ConversionTable.Figures] {
       ConversionTable.worst(of: state.withLock { $0.guarding.figures(scope, at: now) }, limit: limit)
@@ -160,25 +161,25 @@ final class ConversionKeeper: Sendable {
 
 /// Counts of the keys with the most codes that did not come back, the worst first.
 struct ConversionFigures: Sendable {
-  /// The most of each that were asked for.
+  /// Maximum number of keys of each scope.
   var limit: Int
   var regions: [ConversionTable.Figures]
   var prefixes: [ConversionTable.Figures]
 }
 
-/// What a transaction has changed of the conversion.
+/// Changes of a transaction to the conversion.
 struct ConversionChanges: Sendable {
-  /// Verifications that count since: those that have ended in it, as a rule.
+  /// Verifications that count from now on: as a rule those that ended in it.
   var endings: [ConversionEnding] = []
-  /// Verifications that had ended before and do not count any more.
+  /// Verifications that had ended before and no longer count.
   var withdrawn: [ConversionEnding] = []
   /// Blocks that were lifted in it.
   var lifted: [ConversionBlock] = []
 
   var isEmpty: Bool { endings.isEmpty && withdrawn.isEmpty && lifted.isEmpty }
 
-  /// Notes what a change of a verification means.
-  /// - Parameter before: as what it counted until then.
+  /// Derives the changes from a changed verification.
+  /// - Parameter before: its counted ending until then.
   mutating func note(_ verification: PhoneVerification, before: ConversionEnding?) {
     switch (before, ConversionEnding(verification)) {
     case (nil, let ending?): endings.append(ending)

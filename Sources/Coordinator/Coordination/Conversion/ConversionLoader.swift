@@ -1,19 +1,19 @@
 import CountersignTelemetry
 import SQLite
 
-/// Brings back, at a start, what the process before knew of the conversion: blocks and outages from their tables, the windows from the
-/// verifications that have ended. The time in which there was no process is an outage, too.
+/// Restores the conversion of the previous process at a start: blocks and outages from their tables, the windows from
+/// the verifications that have ended. The time without a process is an outage, too.
 struct ConversionLoader: Sendable {
   let database: Database
   let rules: CoordinatorRules
   let clock: any WallClock
-  /// Told of rows that cannot be read, by table and number; they are not counted.
+  /// Called with table and number of unreadable rows; they are not counted.
   var onSkipped: @Sendable (String, Int) -> Void = { _, _ in }
 
-  /// Rows that are read at once.
+  /// Rows read at once.
   static let pageRows = 4_096
-  /// Rows that are read in all, the latest first; where there are more, the oldest are not counted again. A start must not take
-  /// minutes, and a window that large is full again soon.
+  /// Rows read in all, the latest first; older ones are not counted again. A start must not take minutes, and a window
+  /// that large is soon full again.
   static let maxRows = 256 * pageRows
 
   /// - Throws: when the database cannot be read or written.
@@ -37,14 +37,15 @@ struct ConversionLoader: Sendable {
     conversions.judge(at: now)
   }
 
-  /// Where a page of rows ends: the next begins behind it.
+  /// End of a page of rows; the next page begins after it.
   private struct Page: Sendable {
     var dueAt: Int64
     var row: Int64
   }
 
-  /// Rows that have ended are due when they may be deleted, one retention after their end; so the index on that time leads to them. After
-  /// the configured retention was made longer it leads to too few for a while, which lets through too much and never too little.
+  /// A finished row becomes due for deletion one retention after its end, so the index on that time leads to it. For a
+  /// while after the configured retention was extended it leads to too few rows, which errs on the side of letting SMS
+  /// through.
   private func read(
     _ page: Page, endedAfter: UnixTime
   ) async throws(DatabaseError) -> ([ConversionEnding], Page?) {

@@ -1,6 +1,6 @@
 import CountersignTelemetry
 
-/// What is measured of the conversion. Regions are a label, being few; prefixes are not.
+/// Metrics of the conversion. Regions are a label, being few; prefixes are not.
 struct ConversionMetrics: Sendable {
   /// The series of one region.
   struct Region: Sendable {
@@ -26,7 +26,7 @@ struct ConversionMetrics: Sendable {
       "countersign_conversion_blocked_total", "Prefixes and regions that were blocked.", labels: ["scope"])
   }
 
-  /// - Parameter series: the series that are known already; to ask the family for each verification would be slower.
+  /// - Parameter series: the series known so far; asking the family for each verification would be slower.
   func count(_ ending: ConversionEnding, _ series: inout [String: Region]) {
     let known: Region
     if let found = series[ending.region] {

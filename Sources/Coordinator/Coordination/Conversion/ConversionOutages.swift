@@ -1,45 +1,46 @@
 import CountersignTelemetry
 
-/// A time in which nobody could give a code back: the coordinator was down, or the broker away, or the database took nothing.
+/// A time in which no code could come back: the coordinator was down, the broker away, or the database took no writes.
 struct ConversionOutage: Sendable, Hashable {
-  /// When it was last known that codes could come back. Names the outage, so it never changes.
+  /// Last time at which codes were known to come back. Identifies the outage, so it never changes.
   var since: UnixTime
-  /// When it was last known that none could.
+  /// Last time at which codes were known not to come back.
   var until: UnixTime
 
-  /// Whether somebody who asked for a code before its end could not give it back until the verification ended.
+  /// Whether the outage kept a requester from returning the code until the verification ended.
   func covers(_ ending: ConversionEnding) -> Bool {
     ending.createdAt < until && ending.endedAt > since
   }
 }
 
-/// The outages that may still make a difference. A plain value without I/O.
+/// The outages that may still matter. A plain value without I/O.
 ///
-/// Where a code could not be given back, none that is missing tells anything: what expires of the verifications of such a time does not
-/// count, neither when it expires nor when it is counted again at a later start.
+/// A missing code says nothing if it could not come back: verifications that expire because of an outage do not count,
+/// neither when they expire nor when a later start counts them again.
 struct ConversionOutages: Sendable {
-  /// Outages that are told apart. Of more the oldest two are taken for one, with the time between them: that lets too much through.
+  /// Distinguished outages. Beyond that the oldest two are merged, with the time between them: that lets too much
+  /// through.
   static let maxCount = 256
-  /// Outages between which less time passed are one: a process that starts again and again has few.
+  /// Outages closer together than this are one: a process that restarts again and again has few.
   static let shortestGap = Duration.seconds(5)
-  /// The maintenance looks every second. When it was silent for longer, it was stuck in the database, or the process stood still, or
-  /// the clock was set ahead, by which everything expires at once: in none of these could anybody give a code back. Ten times as long as
-  /// a look should take, since a round of the maintenance under load takes some seconds.
+  /// The maintenance looks every second. A longer silence means that the database hung, the process stood still, or the
+  /// clock was set ahead, which expires everything at once: no code could come back during any of these. Ten times the
+  /// usual duration of a look, since a round of the maintenance under load takes some seconds.
   static let longestSilence = Duration.seconds(10)
 
   /// Oldest first.
   private(set) var all: [ConversionOutage] = []
-  /// When it was last known that codes could come back.
+  /// Last time at which codes were known to come back.
   private var heardAt: UnixTime
 
-  /// - Parameter startedAt: when the process began to listen.
+  /// - Parameter startedAt: start of the process.
   init(startedAt: UnixTime) {
     heardAt = startedAt
   }
 
-  /// Codes can come back now.
+  /// Records that codes can come back now.
   /// - Parameter longestSilence: see ``longestSilence``.
-  /// - Returns: the outage that has just ended, when nobody has looked for too long.
+  /// - Returns: the outage that has just ended, if the silence was too long.
   mutating func hear(at now: UnixTime, longestSilence: Duration = longestSilence) -> ConversionOutage? {
     setBack(to: now)
     let outage = now - heardAt > longestSilence ? note(at: now) : nil
@@ -47,8 +48,8 @@ struct ConversionOutages: Sendable {
     return outage
   }
 
-  /// No code can come back now.
-  /// - Returns: the outage, as it has to be stored.
+  /// Records that codes cannot come back now.
+  /// - Returns: the outage to store.
   mutating func note(at now: UnixTime) -> ConversionOutage {
     setBack(to: now)
     if let last = all.indices.last, heardAt <= all[last].until + Self.shortestGap {
@@ -60,22 +61,23 @@ struct ConversionOutages: Sendable {
     return outage
   }
 
-  /// Takes over outages that were stored, oldest first.
+  /// Adds stored outages, oldest first.
   mutating func restore(_ outages: [ConversionOutage]) {
     for outage in outages { add(outage) }
   }
 
-  /// Whether a verification tells nothing because of an outage.
+  /// Whether an outage makes a verification meaningless.
   func cover(_ ending: ConversionEnding) -> Bool {
     ending.outcome == .expired && all.contains { $0.covers(ending) }
   }
 
-  /// Forgets those that ended before a time.
+  /// Forgets outages that ended before a time.
   mutating func forget(before time: UnixTime) {
     all.removeAll { $0.until < time }
   }
 
-  /// A clock that is set back leaves times of the future behind: an outage that lasted until tomorrow would excuse everything until then.
+  /// A clock that is set back leaves times in the future behind: an outage until tomorrow would excuse everything until
+  /// then.
   private mutating func setBack(to now: UnixTime) {
     heardAt = min(heardAt, now)
     for index in all.indices where all[index].until > now { all[index].until = max(all[index].since, now) }

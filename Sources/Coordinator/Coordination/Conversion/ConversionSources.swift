@@ -1,19 +1,20 @@
-/// Askers for codes that did not come back, within the window of one region.
+/// Askers whose codes did not come back, within the window of one region.
 ///
-/// A region is closed to everybody, so one asker must not be able to close it: of each that is known so many count, and no more. Of those that are
-/// not known, because a service says nothing of its clients, all count: without that, traffic that is pumped through such a service would never
-/// be noticed. Prefixes are closed by whoever it is: they are ten thousand numbers, and what pumps traffic stays in few of them.
+/// A region is closed to everyone, so one asker must not be able to close it: of each known asker a fixed share counts.
+/// All verifications of unknown askers count, because a service says nothing about its clients: otherwise, pumping
+/// through such a service would go unnoticed. Prefixes are closed regardless of the asker: they are ten thousand
+/// numbers, and pumping stays within few of them.
 struct ConversionSources: Sendable, Hashable {
-  /// Verifications of one asker that count: a fortieth of the least that closes a region by default.
+  /// Verifications of one asker that count: a fortieth of the default minimum that closes a region.
   static let share = 5
-  /// Askers that are told apart; of more, all count. With their hashes some 50 KB for a region.
+  /// Distinguished askers; beyond that, all count. With their hashes about 50 KB for a region.
   static let capacity = 1_024
 
   private var counts: [[UInt8]: Int] = [:]
-  /// The slot in which the counting began.
+  /// The slot in which counting began.
   private var begin: Int64 = 0
 
-  /// Takes note of one more.
+  /// Adds a verification of an asker.
   /// - Returns: whether it counts.
   mutating func admit(_ source: [UInt8], now: Int64) -> Bool {
     guard !source.isEmpty else { return true }
@@ -26,7 +27,7 @@ struct ConversionSources: Sendable, Hashable {
     return count < Self.share
   }
 
-  /// Takes one back.
+  /// Removes one.
   /// - Returns: whether it had counted.
   mutating func withdraw(_ source: [UInt8]) -> Bool {
     guard let count = counts[source], count > 0 else { return true }

@@ -2,7 +2,7 @@ import CountersignMessages
 import CountersignTelemetry
 import SQLite
 
-/// Stores what was blocked and tells of it, and deletes blocks that make no difference any more.
+/// Stores and announces new blocks, and deletes blocks that no longer matter.
 final class ConversionSweeper: Sendable {
   private let database: Database
   private let conversions: ConversionKeeper
@@ -15,8 +15,8 @@ final class ConversionSweeper: Sendable {
 
   /// - Parameters:
   ///   - longestSilence: see ``ConversionOutages/longestSilence``.
-  ///   - areCommandsTaken: whether commands can be given and carried out at present: the broker takes messages, and hands them out, and
-  ///     the database takes what they change.
+  ///   - areCommandsTaken: whether commands can be sent and carried out at present: the broker accepts and delivers
+  ///     messages, and the database takes their changes.
   init(
     database: Database, conversions: ConversionKeeper, rules: CoordinatorRules, clock: any WallClock,
     metrics: CoordinatorMetrics, logger: Logger, longestSilence: Duration = ConversionOutages.longestSilence,
@@ -32,8 +32,8 @@ final class ConversionSweeper: Sendable {
     self.areCommandsTaken = areCommandsTaken
   }
 
-  /// Notes whether codes can come back. To be called before verifications are ended whose time is over, so that an outage is stored
-  /// before anything that it excuses: a crash in between must not turn that into a block.
+  /// Records whether codes can come back. Call before expiring verifications, so that an outage is stored before
+  /// anything that it excuses: a crash in between must not turn that into a block.
   func listen() async throws(DatabaseError) {
     let now = clock.now()
     let outage =
@@ -42,7 +42,7 @@ final class ConversionSweeper: Sendable {
     if let outage { try await conversions.save(outage, in: database, at: now) }
   }
 
-  /// Writes only when there is something to write, which is seldom.
+  /// Writes only when there is something to write, which is rare.
   /// - Returns: `false`: there is never more.
   func sweep() async throws(DatabaseError) -> Bool {
     let now = clock.now()
@@ -58,7 +58,7 @@ final class ConversionSweeper: Sendable {
             ConversionBlocked(block, rules.conversion), id: block.eventID("blocked"), correlationID: block.key,
             cause: nil)
         }
-        // The relay publishes it: a block must not wait for a broker that is away.
+        // The relay publishes it: a block must not wait for an absent broker.
         return try transaction.flush(forRelay: true)?.messages.count ?? 0
       }
       metrics.outboxMessages.add(Double(messages))
@@ -71,8 +71,8 @@ final class ConversionSweeper: Sendable {
     return false
   }
 
-  /// The key of a prefix may be shown: it stands for ten thousand numbers, of which as many asked for codes as the minimum says, and
-  /// no log has the digits that it lacks.
+  /// The key of a prefix may be logged: it stands for ten thousand numbers, of which at least the minimum asked for
+  /// codes, and no log has the missing digits.
   private func note(_ block: ConversionBlock, at now: UnixTime) {
     logger.warning(
       "nothing is sent to these numbers any more, because too few of their codes come back",
@@ -85,7 +85,7 @@ final class ConversionSweeper: Sendable {
 }
 
 extension ConversionBlock {
-  /// The `message_id` of the event that tells of it.
+  /// The `message_id` of an event about the block.
   func eventID(_ what: String) -> String {
     "conversion.\(key).\(blockedAt.milliseconds).\(what)"
   }

@@ -1,9 +1,9 @@
-/// A window for each of a bounded number of keys.
+/// Windows of a bounded number of keys.
 ///
-/// When there is no room for another key, those go whose windows are empty, and if that is not enough those with the fewest
-/// verifications: whoever spreads his traffic thinly, to have the busy ones forgotten, only has his own forgotten.
+/// When there is no room for another key, those with empty windows go, and if that is not enough those with the fewest
+/// verifications: an attacker who spreads traffic thinly to displace the busy keys only displaces their own.
 struct ConversionTable: Sendable {
-  /// What was counted for one key.
+  /// Counts of one key.
   struct Figures: Sendable, Hashable {
     var key: String
     var region: String
@@ -24,13 +24,13 @@ struct ConversionTable: Sendable {
   }
 
   /// Counts a verification that ended in a slot.
-  /// - Parameter now: the slot of the present, at which its window ends.
-  /// - Returns: what the window has then.
+  /// - Parameter now: the current slot, at which its window ends.
+  /// - Returns: the updated counts of the window.
   mutating func count(
     _ key: String, in region: String, isVerified: Bool, slot: Int64, now: Int64
   ) -> ConversionCounts {
     if entries.count >= capacity, entries[key] == nil { makeRoom(at: now) }
-    // In place: a copy would be one of the window as well.
+    // In place: a copy would copy the window as well.
     return count(&entries[key, default: Entry(region: region, window: ConversionWindow())], isVerified, slot, now)
   }
 
@@ -46,7 +46,7 @@ struct ConversionTable: Sendable {
     return entries[key, default: Entry(region: region, window: ConversionWindow())].sources.admit(source, now: now)
   }
 
-  /// Takes back that a code did not come back.
+  /// Uncounts a code that did not come back.
   /// - Returns: whether it had counted.
   mutating func withdraw(_ source: [UInt8], of key: String) -> Bool {
     entries[key]?.sources.withdraw(source) ?? true
@@ -57,12 +57,12 @@ struct ConversionTable: Sendable {
     entries[key]?.window.counts(at: now) ?? ConversionCounts(sent: 0, verified: 0)
   }
 
-  /// Takes back what was counted in a slot.
+  /// Uncounts a verification in a slot.
   mutating func withdraw(_ key: String, isVerified: Bool, slot: Int64) {
     entries[key]?.window.withdraw(isVerified: isVerified, in: slot)
   }
 
-  /// Begins anew for a key.
+  /// Starts a key from zero.
   mutating func forget(_ key: String) {
     entries[key] = nil
   }
@@ -75,7 +75,7 @@ struct ConversionTable: Sendable {
     }
   }
 
-  /// Those with the most codes that did not come back, the worst first.
+  /// The keys with the most codes that did not come back, the worst first.
   static func worst(of figures: [Figures], limit: Int) -> [Figures] {
     Array(figures.sorted { isWorse($0, $1) }.prefix(limit))
   }
@@ -87,7 +87,7 @@ struct ConversionTable: Sendable {
     return lost == other ? left.key < right.key : lost > other
   }
 
-  /// Leaves three quarters of the room taken at most, so that it is seldom made.
+  /// Leaves at most three quarters of the room taken, so that it is made rarely.
   private mutating func makeRoom(at now: Int64) {
     let kept = capacity - max(1, capacity / 4)
     entries = entries.filter { $0.value.window.counts(at: now).sent > 0 }

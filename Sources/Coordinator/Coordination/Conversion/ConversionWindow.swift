@@ -1,9 +1,9 @@
-/// How many codes came back within the last while, counted by ``slotCount`` parts of it.
+/// Number of codes that came back recently, counted in ``slotCount`` slots.
 ///
-/// What happened in one part goes away together. So a window is up to one twelfth shorter than it is said to be, and has at most
-/// twelve entries however much is counted.
+/// A slot expires as a whole. So a window is up to one twelfth shorter than configured, and has at most twelve entries
+/// however much is counted.
 struct ConversionWindow: Sendable, Hashable {
-  /// The parts of a window.
+  /// Slots of a window.
   static let slotCount: Int64 = 12
 
   private struct Slot: Sendable, Hashable {
@@ -16,8 +16,8 @@ struct ConversionWindow: Sendable, Hashable {
   private var slots: [Slot] = []
 
   /// Counts a verification that ended in a slot. The slots may come in any order.
-  /// - Parameter now: the slot of the present, for who counts. What lies further ahead than the next one was counted by a clock that has
-  ///   been set back, and is forgotten: beside it nothing of the present would be new enough to be kept.
+  /// - Parameter now: the counter's current slot. A slot further ahead than the next one was counted by a clock that
+  ///   has been set back, and is dropped: otherwise it would push out the current ones.
   mutating func count(isVerified: Bool, in number: Int64, now: Int64) {
     if let last = slots.last, last.number > now + 1 { slots.removeAll { $0.number > now + 1 } }
     var index = slots.count
@@ -32,13 +32,13 @@ struct ConversionWindow: Sendable, Hashable {
     }
   }
 
-  /// Takes back a verification that was counted in a slot, if it is still there.
+  /// Uncounts a verification in a slot that still exists.
   mutating func withdraw(isVerified: Bool, in number: Int64) {
     guard let index = slots.firstIndex(where: { $0.number == number }) else { return }
     slots[index].counts.withdraw(isVerified: isVerified)
   }
 
-  /// What was counted in the slots that end with this one.
+  /// Sums the slots of the window that ends with this one.
   func counts(at number: Int64) -> ConversionCounts {
     var sum = ConversionCounts()
     for slot in slots where slot.number > number - Self.slotCount { sum += slot.counts }

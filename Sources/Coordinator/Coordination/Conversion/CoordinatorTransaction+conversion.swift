@@ -11,8 +11,8 @@ extension CoordinatorTransaction {
       counts: ConversionCounts(sent: row.int(6), verified: row.int(7)))
   }
 
-  /// Every block that is stored, those that have ended included.
-  /// - Returns: `nil` for one that cannot be read.
+  /// All stored blocks, including those that have ended.
+  /// - Returns: `nil` for an unreadable one.
   static func conversionBlocks(_ session: Session) throws(DatabaseError) -> [ConversionBlock?] {
     try session.query("SELECT \(columns) FROM conversion_block", []) { row throws(DatabaseError) in
       try row.unlessUnreadable(read)
@@ -26,7 +26,7 @@ extension CoordinatorTransaction {
       [.text(key), .integer(now.milliseconds)], Self.read)
   }
 
-  /// The blocks that are in force, the latest first.
+  /// The blocks in force, the latest first.
   func conversionBlocks(limit: Int) throws(DatabaseError) -> [ConversionBlock] {
     try session.query(
       """
@@ -53,14 +53,14 @@ extension CoordinatorTransaction {
       ])
   }
 
-  /// Every outage that is stored, oldest first.
+  /// All stored outages, oldest first.
   static func conversionOutages(_ session: Session) throws(DatabaseError) -> [ConversionOutage] {
     try session.query("SELECT since, until FROM conversion_outage ORDER BY since", []) { row throws(DatabaseError) in
       ConversionOutage(since: row.time(0), until: row.time(1))
     }
   }
 
-  /// Stores an outage, or how long it has lasted by now, and deletes those that make no difference any more.
+  /// Stores an outage or its new end, and deletes those that no longer matter.
   static func store(
     _ outage: ConversionOutage, deletingBefore horizon: UnixTime, in session: Session
   ) throws(DatabaseError) {

@@ -1,15 +1,15 @@
 import SQLite
 
-// Operators erase a number now and then, so the tables are searched from end to end: an index for it would cost a page for each start.
+// Operators erase a number rarely, so the tables are scanned: an index for it would cost a page for each start.
 extension CoordinatorTransaction {
-  /// - Returns: how many were forgotten.
+  /// - Returns: the number of deleted replies.
   func forgetReplies(about number: String) throws(DatabaseError) -> Int {
     inbox = [:]
     return try session.execute(
       "DELETE FROM inbox WHERE instr(reply, CAST(? AS BLOB)) > 0", [.text(Self.quoted(number))])
   }
 
-  /// Only one that waits holds a number.
+  /// Only a pending assessment holds a number.
   func forgetAssessments(about number: String) throws(DatabaseError) -> Int {
     try session.execute(
       "DELETE FROM assessment WHERE instr(command, ?) > 0", [.text(Self.quoted(number))])
@@ -26,6 +26,6 @@ extension CoordinatorTransaction {
     return count
   }
 
-  /// As it stands in JSON: not as a part of a longer number.
+  /// The number as it appears in JSON: not as part of a longer number.
   private static func quoted(_ number: String) -> String { "\"\(number)\"" }
 }

@@ -2,7 +2,7 @@ import CountersignMessages
 import CountersignTelemetry
 import SQLite
 
-/// Erases what the coordinator holds about a number: `number.forget`.
+/// Erases the coordinator's data about a number: `number.forget`.
 struct NumberEraser: Sendable {
   private let rules: CoordinatorRules
   private let subjects: SubjectKeeper
@@ -14,7 +14,8 @@ struct NumberEraser: Sendable {
     announcements = AnnouncementMaker(codeLength: rules.policy.codeLength)
   }
 
-  /// - Returns: an answer that is not recorded: it has nothing to repeat, and neither the number nor what it hashes to is to be kept.
+  /// - Returns: an answer that is not recorded: it has nothing to repeat, and neither the number nor its hash may be
+  ///   kept.
   func forget(
     _ number: String, _ request: CommandRequest, _ tally: inout Tally, in transaction: CoordinatorTransaction
   ) throws(DatabaseError) -> CommandAnswer {
@@ -55,7 +56,7 @@ struct NumberEraser: Sendable {
     transaction.set(verification)
   }
 
-  /// Names under which something about it is counted, as a number and as a fictional one.
+  /// Subjects of the counts of a number, as a real and as a fictional one.
   private func names(_ number: String) -> [LimitSubject] {
     [subjects.subject(.number, number)] + rules.apps.keys.sorted().map { subjects.fictional(number, of: $0) }
   }

@@ -6,8 +6,8 @@
   import Darwin
 #endif
 
-/// The network that a client's address is counted under: an IPv4 address, or the /64 of an IPv6 address, since that is
-/// what one customer is given at the least.
+/// The network that a client's address is counted under: an IPv4 address, or the /64 of an IPv6 address, the smallest
+/// allocation of a customer.
 struct ClientAddress: Sendable, Hashable {
   /// Such as `192.0.2.1/32` or `20010db800000000/64`.
   let network: String

@@ -1,27 +1,27 @@
 import CountersignTelemetry
 
-/// A code that somebody gives back, as the limits see it.
+/// A check of a code, as the limits see it.
 struct LimitedCheck: Sendable, Hashable {
   var app: String
   /// E.164.
   var number: String
-  /// Address the code came from, if the caller says so.
+  /// Address of the client, if the service states it.
   var address: ClientAddress?
   /// Whether the number is one of the app's fictional ones.
   var isFictional: Bool
-  /// Whether it comes by the first handle of its code. Codes of later ones are counted apart, so that nobody who asks for somebody else's
-  /// number can use up what lets that one give his code back.
+  /// Whether it uses the first handle of its code. Checks by later handles are counted separately, so that a stranger
+  /// who requests a person's number cannot use up the checks that person needs.
   var isFirstHandle = true
-  /// Whether no code was compared for the verification before.
+  /// Whether no code has been compared for the verification yet.
   var isFirstCode: Bool
 }
 
 extension LimitBook {
-  /// Counts a check, and says whether the code may be compared. Only what was compared and is wrong goes into the budgets of wrong codes:
-  /// see ``countWrong(_:at:in:)``.
+  /// Counts a check, and decides whether the code may be compared. Only a code that was compared and is wrong enters
+  /// the budgets of wrong codes: see ``countWrong(_:at:in:)``.
   ///
-  /// The budgets of the app and in all are everybody's, so whoever uses them up must not lock everybody out: the first code that is given back
-  /// for a verification is compared all the same. That leaves who guesses one try for each message that is sent, in place of five.
+  /// The budgets of the app and in total are shared, so exhausting them must not lock everyone out: the first code for
+  /// a verification is compared all the same. That leaves an attacker one guess for each sent SMS, instead of five.
   func admitCheck<Store: UsageStore>(
     _ check: LimitedCheck, at now: UnixTime, in store: inout Store
   ) throws(Store.Failure) -> LimitRefusal? {
@@ -31,7 +31,7 @@ extension LimitBook {
     return try admit(number(check), at: now, in: &store)
   }
 
-  /// Counts a code that was wrong.
+  /// Counts a wrong code.
   func countWrong<Store: UsageStore>(
     _ check: LimitedCheck, at now: UnixTime, in store: inout Store
   ) throws(Store.Failure) {
@@ -71,7 +71,7 @@ extension LimitBook {
     LimitRule(sliding: check.isFirstHandle ? .wrongCodes : .laterWrongCodes, limit: limit, window: window)
   }
 
-  /// Tests run fictional numbers hundreds of times an hour, so only what is wrong counts.
+  /// Tests run fictional numbers hundreds of times an hour, so only wrong codes count.
   private func fictional(_ check: LimitedCheck) -> [Check] {
     let subject = subjects.fictional(check.number, of: check.app)
     return [

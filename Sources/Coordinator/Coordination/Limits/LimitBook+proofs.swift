@@ -1,7 +1,7 @@
 import CountersignTelemetry
 
 extension LimitBook {
-  /// Counts a receipt for a device, for the address that asks, for the app, and in all.
+  /// Counts a receipt for the device, the address, the app, and in total.
   func admitReceipt<Store: UsageStore>(
     ofToken token: TokenHash, app: String, from address: ClientAddress?, at now: UnixTime, in store: inout Store
   ) throws(Store.Failure) -> LimitRefusal? {
@@ -19,7 +19,7 @@ extension LimitBook {
     return try admit([device] + proofs(from: address) + budgets, at: now, in: &store)
   }
 
-  /// Counts the assessment of a reCAPTCHA token for the address that asks, for the app, and in all.
+  /// Counts the assessment of a reCAPTCHA token for the address, the app, and in total.
   func admitAssessment<Store: UsageStore>(
     app: String, from address: ClientAddress?, at now: UnixTime, in store: inout Store
   ) throws(Store.Failure) -> LimitRefusal? {
@@ -42,8 +42,8 @@ extension LimitBook {
     ]
   }
 
-  /// Counts a revocation and the mail that tells of it.
-  /// - Parameter address: where the mail goes, if one is asked for.
+  /// Counts a revocation and its notice by mail.
+  /// - Parameter address: recipient of the notice, if one is requested.
   func admitRevocation<Store: UsageStore>(
     app: String, noticeTo address: String?, at now: UnixTime, in store: inout Store
   ) throws(Store.Failure) -> LimitRefusal? {
@@ -62,7 +62,7 @@ extension LimitBook {
     guard let address else { return [] }
     return [
       Check(
-        // Mail servers may tell upper from lower case before the @, and none of any size does.
+        // Mail servers may distinguish case before the @; no large one does.
         scope: .noticeAddress, subject: subjects.subject(.mailAddress, address.lowercased()),
         rule: LimitRule(sliding: .noticesDay, limit: limits.noticesPerAddressPerDay, window: Self.day)),
       Check(

@@ -1,7 +1,7 @@
 import CountersignTelemetry
 
 extension LimitBook {
-  /// The limit that a message would run into, which is not counted: nothing is spent on a request that will be refused.
+  /// The limit that an SMS would exceed, without counting it: a request that will be refused spends nothing.
   func refusal<Store: UsageStore>(
     of send: LimitedSend, at now: UnixTime, in store: inout Store
   ) throws(Store.Failure) -> LimitRefusal? {

@@ -1,6 +1,6 @@
 import CountersignTelemetry
 
-/// Where counts are kept while a batch is worked on.
+/// Storage of counts while a batch is processed.
 protocol UsageStore {
   associatedtype Failure: Error
   /// The counts of a subject; empty when there are none.
@@ -24,9 +24,9 @@ struct LimitBook: Sendable {
     self.subjects = subjects
   }
 
-  /// Counts a message against every limit that it falls under, or against none when one of them is reached.
+  /// Counts an SMS against every limit that applies, or against none when one of them is reached.
   ///
-  /// - Returns: the limit that lasts longest of those reached; `nil` when the message may go.
+  /// - Returns: the reached limit that lasts longest; `nil` when the SMS may go.
   func admit<Store: UsageStore>(
     _ send: LimitedSend, at now: UnixTime, in store: inout Store
   ) throws(Store.Failure) -> LimitRefusal? {
@@ -42,7 +42,7 @@ struct LimitBook: Sendable {
     return nil
   }
 
-  /// The limit that lasts longest of those reached. Counts nothing.
+  /// The reached limit that lasts longest. Counts nothing.
   func refusal<Store: UsageStore>(
     _ checks: [Check], at now: UnixTime, in store: inout Store
   ) throws(Store.Failure) -> LimitRefusal? {

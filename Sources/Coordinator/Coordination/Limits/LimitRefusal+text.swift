@@ -1,8 +1,8 @@
 extension LimitRefusal {
-  /// Limit that was reached, for people.
+  /// The reached limit, for people.
   var text: String {
     switch scope {
-    // How often a number was verified is nobody's business who asks for it.
+    // The number of verifications of a phone number is not the requester's business.
     case .numberShort, .numberDay: "no more messages go to this number for now"
     case .address: "\(limit) messages were asked for from this address within an hour"
     case .deviceSends: "\(limit) messages were asked for by this device within 24 hours"
@@ -16,7 +16,7 @@ extension LimitRefusal {
     }
   }
 
-  /// The same, of what is no message.
+  /// The text for limits on operations other than SMS.
   private var textOfOthers: String {
     switch scope {
     case .checks: "no more codes are compared for this number for now"
@@ -41,7 +41,7 @@ extension LimitRefusal {
 }
 
 extension LimitRefusal.Scope {
-  /// Whether it is a matter of quota: nobody in particular tried too often.
+  /// Whether it is a quota: no single caller tried too often.
   var isBudget: Bool {
     switch self {
     case .country, .total, .appReceipts, .totalReceipts, .appAssessments, .totalAssessments, .appRevocations,
@@ -51,7 +51,7 @@ extension LimitRefusal.Scope {
     }
   }
 
-  /// The field of the command that it is about, where it is about one.
+  /// The field of the command that it concerns, if any.
   var field: String? {
     switch self {
     case .address, .addressProofs, .addressWrongCodes: "client.ip"
@@ -62,7 +62,7 @@ extension LimitRefusal.Scope {
     }
   }
 
-  /// Tells apart what no caller brought about alone.
+  /// Distinguishes limits that no caller reached alone.
   var reason: String? {
     switch self {
     case .conversionPrefix: "PREFIX_BLOCKED"

@@ -1,6 +1,6 @@
 import CountersignTelemetry
 
-/// Which limit was reached, and how long that will last.
+/// A reached limit, and how long it will last.
 struct LimitRefusal: Sendable, Hashable {
   enum Scope: String, Sendable, CaseIterable {
     case numberShort = "number"
@@ -32,9 +32,9 @@ struct LimitRefusal: Sendable, Hashable {
   }
 
   var scope: Scope
-  /// What was reached; of a conversion, the percentage that was not.
+  /// The limit; for the conversion, the percentage that was missed.
   var limit: Int
-  /// How long to wait.
+  /// Time to wait.
   var wait: Duration
 
   /// ``wait`` in whole seconds, rounded up, at least 1.

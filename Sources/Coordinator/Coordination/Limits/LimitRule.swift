@@ -1,19 +1,19 @@
 import CountersignTelemetry
 
-/// One limit for one subject: so many times within so long a window.
+/// One limit for one subject: a maximum number within a window.
 struct LimitRule: Sendable, Hashable {
-  /// What is limited; the name under which its count is stored. Never changes its meaning.
+  /// Kind of the limit; the name under which its count is stored. Never changes its meaning.
   enum Key: String, Sendable, CaseIterable {
     case sendsShort = "s"
     case sendsDay = "d"
     case checks = "c"
     case unknownType = "u"
     case proofs = "v"
-    /// Checks by handles that are not the first of their code.
+    /// Checks by handles other than the first of their code.
     case laterChecks = "cl"
     case wrongCodes = "w"
     case wrongCodesDay = "wd"
-    /// Wrong codes by handles that are not the first of their code.
+    /// Wrong codes by handles other than the first of their code.
     case laterWrongCodes = "wl"
     case receiptsDay = "e"
     case assessmentsDay = "q"
@@ -30,7 +30,7 @@ struct LimitRule: Sendable, Hashable {
   let windowMilliseconds: Int64
   private let step: Int64
 
-  /// A window that slides: exact up to ``maxEntries``, by 64ths of the window beyond.
+  /// A sliding window: exact up to ``maxEntries``, by 64ths of the window beyond.
   init(sliding key: Key, limit: Int, window: Duration) {
     self.key = key
     self.limit = limit
@@ -52,7 +52,7 @@ struct LimitRule: Sendable, Hashable {
     now.milliseconds - now.milliseconds % step
   }
 
-  /// Whether what happened then does not count any more, or cannot have happened then.
+  /// Whether an entry no longer counts, or cannot have happened.
   func isOver(_ at: Int64, at now: UnixTime) -> Bool {
     at + windowMilliseconds <= now.milliseconds || at - windowMilliseconds > now.milliseconds
   }

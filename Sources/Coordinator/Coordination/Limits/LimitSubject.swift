@@ -1,15 +1,15 @@
 import CountersignCryptography
 
-/// Name under which something is counted.
+/// Name under which an action is counted.
 struct LimitSubject: Sendable, Hashable {
-  /// Key that its count is stored under.
+  /// Key of the stored count.
   let key: String
-  /// Key that it was stored under before the pepper was changed.
+  /// Key of the count stored before the pepper was changed.
   let earlierKey: String?
 }
 
-/// Makes the names under which numbers, prefixes, addresses and devices are counted. Counts are only looked up, never listed, so what is
-/// counted is not stored: its keyed hash is, and whoever has the database alone cannot tell who asked.
+/// Makes the names under which numbers, prefixes, addresses and devices are counted. Counts are only looked up, never
+/// listed, so only a keyed hash of the subject is stored, and the database alone does not reveal who asked.
 struct SubjectKeeper: Sendable {
   enum Kind: String, Sendable, CaseIterable {
     case number = "n"
@@ -23,15 +23,15 @@ struct SubjectKeeper: Sendable {
     case source = "s"
   }
 
-  /// Half of an HMAC-SHA-256: no two subjects meet in 128 bits.
+  /// Half of an HMAC-SHA-256: 128 bits do not collide in practice.
   private static let bytes = 16
 
   private let current: Pepper
   private let previous: Pepper?
 
   /// - Parameters:
-  ///   - current: what is counted is counted under it.
-  ///   - previous: what was counted before the pepper was changed is found under it.
+  ///   - current: pepper of new counts.
+  ///   - previous: pepper of counts made before the last change.
   init(current: Pepper, previous: Pepper? = nil) {
     self.current = current
     self.previous = previous
@@ -41,13 +41,13 @@ struct SubjectKeeper: Sendable {
     LimitSubject(key: Self.key(current, kind, value), earlierKey: previous.map { Self.key($0, kind, value) })
   }
 
-  /// A fictional number of an app. No app's ID has a zero byte, and no number.
+  /// A fictional number of an app. Neither an app's ID nor a number contains a zero byte.
   func fictional(_ number: String, of app: String) -> LimitSubject {
     subject(.fictionalNumber, "\(app)\u{0}\(number)")
   }
 
-  /// An asker, as the conversion tells askers apart: by the network, else by the device that has proven itself, else as the service names
-  /// them; empty for nobody in particular. Never by `client.instance`, in which a client says of itself what it likes.
+  /// An asker, as the conversion distinguishes askers: by the network, else by the proven device, else as the service
+  /// names them; empty for an unnamed one. Never by `client.instance`, which the client chooses freely.
   func source(of order: StartOrder) -> [UInt8] {
     if let address = order.address { return source("network", address.network) }
     if let device = order.device { return source("device", Base64URL.encode(device.current)) }
@@ -59,7 +59,7 @@ struct SubjectKeeper: Sendable {
     Self.hash(current, .source, "\(what) \(value)")
   }
 
-  /// A device by the hashes of its token, under the pepper and under the one before it.
+  /// A device by the hashes of its token, under the current and the previous pepper.
   func device(_ token: TokenHash) -> LimitSubject {
     LimitSubject(key: Self.key(ofDevice: token.current), earlierKey: token.earlier.map(Self.key(ofDevice:)))
   }
@@ -79,7 +79,7 @@ struct SubjectKeeper: Sendable {
 }
 
 extension LimitSubject {
-  /// Everybody.
+  /// All callers together.
   static let everybody = LimitSubject("*")
 
   /// A region, or the calling code of numbers that have none.
@@ -88,7 +88,7 @@ extension LimitSubject {
   /// An app of the configuration.
   static func app(_ id: String) -> LimitSubject { LimitSubject("b\(id)") }
 
-  /// A subject that tells of no person is stored as it is.
+  /// A subject that does not identify a person is stored as it is.
   private init(_ key: String) {
     self.init(key: key, earlierKey: nil)
   }
@@ -96,9 +96,9 @@ extension LimitSubject {
 
 /// Stands for a token that must not be stored.
 struct TokenHash: Sendable, Hashable {
-  /// Under the pepper in force.
+  /// Hash under the current pepper.
   let current: [UInt8]
-  /// Under the one before it, where the configuration still has that: what was stored then is found by it.
+  /// Hash under the previous pepper, if it is configured; it finds counts stored before the change.
   let earlier: [UInt8]?
 
   init(_ current: [UInt8], earlier: [UInt8]? = nil) {
@@ -106,6 +106,6 @@ struct TokenHash: Sendable, Hashable {
     self.earlier = earlier
   }
 
-  /// Both, the one in force first.
+  /// Both hashes, the current one first.
   var all: [[UInt8]] { [current] + (earlier.map { [$0] } ?? []) }
 }

@@ -1,22 +1,22 @@
-/// How much is allowed. The defaults are for production; `Config/coordinator.json5` explains each.
+/// The configured limits. The defaults are for production; `Config/coordinator.json5` explains each.
 public struct Limits: Sendable, Hashable {
-  /// Messages to one number within 10 minutes.
+  /// SMS to one number within 10 minutes.
   public var sendsPerNumberPer10Minutes = 5
-  /// Messages to one number within 24 hours.
+  /// SMS to one number within 24 hours.
   public var sendsPerNumberPerDay = 10
-  /// Messages asked for from one address (an IPv4 address, an IPv6 /64) within an hour.
+  /// SMS requested from one address (an IPv4 address, an IPv6 /64) within an hour.
   public var sendsPerAddressPerHour = 30
-  /// Messages within 10 minutes to numbers that differ in their last four digits only.
+  /// SMS within 10 minutes to numbers that differ in their last four digits only.
   public var sendsPerPrefixPer10Minutes = 20
-  /// The same, for numbers that are possible but whose type is not known.
+  /// The same, for numbers that are possible but of unknown type.
   public var sendsToUnknownTypePerPrefixPer10Minutes = 5
-  /// Messages that one device may have proven its app for within 24 hours. Somebody who signs in needs one or two.
+  /// SMS that one device may have proven its app for within 24 hours. A person who signs in needs one or two.
   public var sendsPerDevicePerDay = 20
-  /// Messages to one country within a day in UTC, for countries that ``countryBudgets`` does not name.
+  /// SMS to one country within a day in UTC, for countries that ``countryBudgets`` does not name.
   public var sendsPerCountryPerDay = 2_000
-  /// Messages to one country within a day in UTC, by region code.
+  /// SMS to one country within a day in UTC, by region code.
   public var countryBudgets: [String: Int] = [:]
-  /// Messages in all within a day in UTC.
+  /// SMS in total within a day in UTC.
   public var sendsPerDay = 10_000
 
   /// Checks of codes for one number within an hour, over all its verifications.
@@ -25,29 +25,30 @@ public struct Limits: Sendable, Hashable {
   public var wrongCodesPerAddressPerHour = 30
   /// Wrong codes for one app within 24 hours. About one code in ten is mistyped, and ``sendsPerDay`` are sent.
   public var wrongCodesPerAppPerDay = 2_000
-  /// Wrong codes in all within 24 hours.
+  /// Wrong codes in total within 24 hours.
   public var wrongCodesPerDay = 3_000
   /// Wrong codes for one fictional number of an app within an hour.
   public var wrongCodesPerFictionalNumberPerHour = 10
-  /// The same within 24 hours. Its code is fixed for years: 30 a day find one of a million in a year by a chance of one in ninety.
+  /// The same within 24 hours. Its code stays fixed for years: at 30 guesses a day, the chance of finding one of a
+  /// million within a year is one in ninety.
   public var wrongCodesPerFictionalNumberPerDay = 30
 
   /// Receipts for one device token of an app within an hour.
   public var receiptsPerDevicePerHour = 10
   /// Receipts, and so pushes, for one app within a day in UTC.
   public var receiptsPerAppPerDay = 20_000
-  /// Receipts in all within a day in UTC.
+  /// Receipts in total within a day in UTC.
   public var receiptsPerDay = 50_000
-  /// Receipts and assessments of reCAPTCHA tokens asked for from one address within an hour.
+  /// Receipts and assessments of reCAPTCHA tokens requested from one address within an hour.
   public var proofsPerAddressPerHour = 60
   /// Assessments of reCAPTCHA tokens, which cost money, for one app within a day in UTC.
   public var assessmentsPerAppPerDay = 10_000
-  /// Assessments of reCAPTCHA tokens in all within a day in UTC.
+  /// Assessments of reCAPTCHA tokens in total within a day in UTC.
   public var assessmentsPerDay = 20_000
 
   /// Revocations for one app within a day in UTC.
   public var revocationsPerAppPerDay = 2_000
-  /// Revocations in all within a day in UTC.
+  /// Revocations in total within a day in UTC.
   public var revocationsPerDay = 5_000
   /// Notices of revocations to one mail address within 24 hours.
   public var noticesPerAddressPerDay = 3

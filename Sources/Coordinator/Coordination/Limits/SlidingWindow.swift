@@ -1,12 +1,14 @@
 import CountersignTelemetry
 
-/// How often something happened within the last so many seconds.
+/// Number of events within a recent period.
 ///
-/// Times are rounded down to `step`, so there are never more than `length / step + 1` entries, however large the limit is. A
-/// step of one millisecond makes it exact; a step as long as the window makes it a calendar window (a day in UTC).
+/// Times are rounded down to `step`, so there are never more than `length / step + 1` entries, however large the limit
+/// is. A step of one millisecond makes it exact; a step as long as the window makes it a calendar window (a day in
+/// UTC).
 ///
-/// Nobody's clock is right for ever. What was counted while it was ahead counts as of now once it is set back, and not at all when it was
-/// ahead by more than a window: else a minute of a wrong clock would use up a budget for as long as it was ahead.
+/// Clocks can be wrong. Entries counted while the clock was ahead count as of now once it is set back, and not at all
+/// when it was ahead by more than a window: otherwise a minute of a wrong clock would use up a budget for as long as it
+/// was ahead.
 struct SlidingWindow: Sendable, Hashable {
   struct Entry: Sendable, Hashable {
     /// Milliseconds since 1970, rounded down to the step.
@@ -21,12 +23,12 @@ struct SlidingWindow: Sendable, Hashable {
     self.entries = entries
   }
 
-  /// How often it happened within the window that ends now.
+  /// Number of events within the window that ends now.
   func count(at now: UnixTime, _ rule: LimitRule) -> Int {
     entries.reduce(0) { $0 + (rule.isOver($1.at, at: now) ? 0 : $1.count) }
   }
 
-  /// How long to wait until it may happen once more; `nil` when it may now.
+  /// Time until one more is allowed; `nil` when it is allowed now.
   func wait(at now: UnixTime, _ rule: LimitRule) -> Duration? {
     var excess = count(at: now, rule) - rule.limit + 1
     guard excess > 0 else { return nil }
@@ -34,11 +36,11 @@ struct SlidingWindow: Sendable, Hashable {
       excess -= entry.count
       if excess <= 0 { return .milliseconds(entry.at + rule.windowMilliseconds - now.milliseconds) }
     }
-    // A limit of zero: nothing that passes away would help, so say the whole window.
+    // A limit of zero: waiting does not help, so return the whole window.
     return rule.window
   }
 
-  /// Counts one more, and forgets what is over.
+  /// Counts one more, and drops expired entries.
   mutating func record(at now: UnixTime, _ rule: LimitRule) {
     entries.removeAll { rule.isOver($0.at, at: now) }
     let at = rule.rounded(now)
@@ -50,7 +52,7 @@ struct SlidingWindow: Sendable, Hashable {
     }
   }
 
-  /// The clock was set back.
+  /// Handles a clock that was set back.
   private mutating func setBack(to at: Int64) {
     let ahead = entries.filter { $0.at > at }.reduce(0) { $0 + $1.count }
     entries.removeAll { $0.at > at }
@@ -61,7 +63,7 @@ struct SlidingWindow: Sendable, Hashable {
     }
   }
 
-  /// When its last entry is over.
+  /// Time at which its last entry expires.
   func end(_ window: Int64) -> Int64 {
     (entries.last?.at ?? 0) + window
   }

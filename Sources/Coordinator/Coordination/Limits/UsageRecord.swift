@@ -1,9 +1,9 @@
 import CountersignTelemetry
 
-/// The counts of one subject: a number, an address, a prefix, a country, everybody.
+/// The counts of one subject: a number, an address, a prefix, a country, all callers.
 ///
-/// As text, which is how it is stored: `<rule>:<window in ms>=<time>*<count>,…;…`, with a time of the first entry in full and
-/// the others as the distance from the one before.
+/// Stored as text: `<rule>:<window in ms>=<time>*<count>,…;…`, with the time of the first entry in full and the others
+/// as the distance from the previous one.
 struct UsageRecord: Sendable, Hashable {
   private var windows: [Stored] = []
 
@@ -29,7 +29,7 @@ struct UsageRecord: Sendable, Hashable {
     windows[index].window.record(at: now, rule)
   }
 
-  /// From when on it tells nothing any more and can be deleted.
+  /// Time from which on all counts are expired, so that it can be deleted.
   var expiresAt: UnixTime {
     UnixTime(milliseconds: windows.map { $0.window.end($0.length) }.max() ?? 0)
   }
@@ -56,8 +56,8 @@ struct UsageRecord: Sendable, Hashable {
 
   init() {}
 
-  /// - Parameter text: what ``text`` gave. Parts that make no sense are left out: a limit that counts too little for a
-  ///   while does less harm than a number that can never be verified again.
+  /// - Parameter text: a value of ``text``. Malformed parts are skipped: a limit that counts too little for a while
+  ///   does less harm than a number that can never be verified again.
   init(text: String) {
     for part in text.utf8.split(separator: UInt8(ascii: ";")) {
       var rest = part

@@ -2,7 +2,7 @@ import CountersignMessages
 import CountersignTelemetry
 import SQLite
 
-/// Ends verifications whose time is over, and deletes those that nobody needs any more. Deadlines are rows that are due, so they
+/// Expires verifications at their deadline, and deletes those past their retention. Deadlines are due rows, so they
 /// survive every restart and cost nothing while they wait.
 final class DeadlineSweeper: Sendable {
   private let database: Database
@@ -26,7 +26,7 @@ final class DeadlineSweeper: Sendable {
     self.logger = logger
   }
 
-  /// Deals with the verifications that have been due for longest.
+  /// Processes the verifications that have been due longest.
   /// - Returns: whether there may be more.
   func sweep() async throws(DatabaseError) -> Bool {
     let now = clock.now()

@@ -1,8 +1,8 @@
 import CountersignTelemetry
 import SQLite
 
-/// Deals with rows that are due, all in one transaction. When one of them cannot be read or dealt with, each has one of its own, and that one
-/// is stepped around: it must not keep the others.
+/// Processes due rows in one transaction. When a row cannot be read or processed, each gets a transaction of its own
+/// and the faulty one is skipped: it must not block the others.
 struct DueSweep: Sendable {
   let database: Database
   let retention: Duration
@@ -11,9 +11,9 @@ struct DueSweep: Sendable {
 
   /// Rows in one transaction.
   static let maxRows = 256
-  /// The wait before a row is looked at again that was stepped around: another version of the program may be there by then.
+  /// Delay before a skipped row is tried again: another version of the program may run by then.
   static let pause = Duration.seconds(3600)
-  /// Rows of one sweep that the log names; more would say nothing new.
+  /// Rows of one sweep that the log names; more would add nothing.
   static let maxLogged = 16
 
   /// Result of a transaction.
@@ -24,13 +24,13 @@ struct DueSweep: Sendable {
     fileprivate var rows = 0
   }
 
-  /// Deals with the row of a key.
+  /// Processes the row of a key.
   typealias Step = @Sendable (String, inout Tally, CoordinatorTransaction) throws(DatabaseError) -> Void
 
-  /// Deals with those that have been due for longest.
+  /// Processes the rows that have been due longest.
   /// - Parameters:
   ///   - kept: how long a row is kept after its end.
-  ///   - finish: takes what each transaction did, after its commit.
+  ///   - finish: receives the outcome of each transaction, after its commit.
   /// - Returns: whether there may be more.
   func sweep(
     _ table: DueTable, kept: Duration, at now: UnixTime, finish: (Swept) -> Void, _ step: @escaping Step
@@ -77,7 +77,7 @@ struct DueSweep: Sendable {
   ) throws(DatabaseError) -> Swept {
     var swept = Swept(rows: keys.count)
     for key in keys { try step(key, &swept.tally, transaction) }
-    // The relay publishes it: ending what is due must not wait for a broker that is away.
+    // The relay publishes it: ending due rows must not wait for an absent broker.
     swept.messages = try transaction.flush(forRelay: true)?.messages.count ?? 0
     swept.changes = transaction.changes
     return swept
@@ -98,7 +98,7 @@ struct DueSweep: Sendable {
       ["table": "\(table.rawValue)", .error: error.description, .retryIn: Self.pause])
   }
 
-  /// Deletes a row that is over in whatever state it is, as one that can be read would be; otherwise puts it off.
+  /// Deletes an unreadable row if it is over, as a readable one would be; otherwise postpones it.
   private func stepAround(
     _ key: String, _ table: DueTable, kept: Duration, at now: UnixTime
   ) async throws(DatabaseError) {

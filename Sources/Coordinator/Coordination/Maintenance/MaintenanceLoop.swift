@@ -1,7 +1,7 @@
 import CountersignTelemetry
 import SQLite
 
-/// Does, once a second, what no delivery asks for: ends what is due, publishes what was left over, deletes what is old.
+/// Runs the periodic tasks once a second: ends due rows, publishes leftovers, deletes old rows.
 final class MaintenanceLoop: Sendable {
   private let sweeper: DeadlineSweeper
   private let purger: Purger
@@ -14,7 +14,7 @@ final class MaintenanceLoop: Sendable {
   private let metrics: CoordinatorMetrics
   private let logger: Logger
 
-  /// Transactions of one kind in a row; what is left waits for the next round, so that commands are not kept waiting.
+  /// Maximum transactions of one kind in a row; the rest waits for the next round, so that commands are not delayed.
   static let maxRounds = 16
 
   init(
@@ -34,10 +34,10 @@ final class MaintenanceLoop: Sendable {
     self.logger = logger
   }
 
-  /// Runs until the task is cancelled.
+  /// Runs until the task is canceled.
   func run() async {
     await withTaskGroup(of: Void.self) { group in
-      // On its own, because it waits for a broker that is away; deadlines and deletions do not.
+      // Separate, because it waits for an absent broker; deadlines and deletions do not.
       group.addTask { await self.repeating { await self.publishLeftovers() } }
       group.addTask { await self.repeating { await self.tidy() } }
     }
@@ -55,8 +55,9 @@ final class MaintenanceLoop: Sendable {
     await attempt(.releaseHeldJobs) { try await self.held.releaseOverdue() }
   }
 
-  /// One round. A part that fails is told of, and does not keep the others from running. The deadlines are looked at in a transaction that
-  /// writes whether or not one is due, so that it shows whether the database takes anything when no command comes.
+  /// Runs one round. A part that fails is reported, and does not prevent the others. The deadlines are processed in a
+  /// transaction that writes whether or not one is due, which shows whether the database accepts writes when no command
+  /// arrives.
   func tidy() async {
     await attempt(.noteOutages) {
       try await self.conversions.listen()
@@ -86,7 +87,7 @@ final class MaintenanceLoop: Sendable {
     }
   }
 
-  /// The broker's absence is no fault of the database, and is told by its connections.
+  /// The broker's absence is not a fault of the database; its connections report it.
   private func note(_ error: any Error, _ part: MaintenancePart) {
     metrics.maintenanceFailures.with(part.rawValue).increment()
     if let error = error as? DatabaseError { health.failed(error, part.rawValue) }

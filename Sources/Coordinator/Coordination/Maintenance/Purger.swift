@@ -8,10 +8,10 @@ final class Purger: Sendable {
   private let inboxRetention: Duration
   private let clock: any WallClock
   private let walk = Mutex(UsageWalk())
-  /// Behind the recorded replies that bear times of the future.
+  /// Number after the recorded replies whose times lie in the future.
   private let inboxCursor = Mutex(0)
 
-  /// Recorded replies that are looked at, or deleted, in one transaction.
+  /// Recorded replies read, or deleted, in one transaction.
   static let maxRows = 512
 
   init(database: Database, inboxRetention: Duration, clock: any WallClock) {
@@ -22,10 +22,10 @@ final class Purger: Sendable {
 
   // MARK: Inbox
 
-  /// Deletes the oldest recorded replies that are over.
+  /// Deletes the oldest expired replies.
   ///
-  /// Numbers are given in the order of time, so no index on the time is needed: what stands in front of a reply that is over is over too,
-  /// also when it bears a time of the future, because the clock was ahead when it was written.
+  /// Numbers ascend with time, so the time needs no index: every reply before an expired one is expired too, even with
+  /// a time in the future, which the clock wrote while it was ahead.
   /// - Returns: whether there may be more.
   func purgeInbox() async throws(DatabaseError) -> Bool {
     let now = clock.now()
@@ -42,10 +42,11 @@ final class Purger: Sendable {
     }
   }
 
-  /// Nothing is over in a page. Behind replies of the future something may be; before and behind others nothing can.
+  /// Advances past a page without expired replies. After replies from the future there may be expired ones; around
+  /// others there cannot.
   private func goOn(behind page: InboxPage, at now: UnixTime) -> Bool {
     guard let last = page.last else {
-      // The numbers begin anew when the table was empty.
+      // The numbers start from one when the table was empty.
       inboxCursor.withLock { $0 = 0 }
       return false
     }
@@ -55,9 +56,9 @@ final class Purger: Sendable {
   }
 
   private struct InboxPage: Sendable {
-    /// The number of the last reply that is over.
+    /// The number of the last expired reply.
     var over: Int?
-    /// When the first reply was recorded.
+    /// Time at which the first reply was recorded.
     var first: UnixTime?
     var last: (number: Int, receivedAt: UnixTime)?
     var isFull: Bool
@@ -77,7 +78,7 @@ final class Purger: Sendable {
 
   // MARK: Counts
 
-  /// Looks at the next page of counts and deletes those that are over.
+  /// Reads the next page of counts and deletes the expired ones.
   /// - Returns: whether there is more to do in this round.
   func purgeUsage() async throws(DatabaseError) -> Bool {
     let now = clock.now()
@@ -115,6 +116,6 @@ final class Purger: Sendable {
     return UsagePage(end: end, hasOldOnes: old != nil)
   }
 
-  /// Stands behind every subject: they begin with a letter or `*`, and are compared by their bytes.
+  /// Sorts after every subject: they begin with a letter or `*`, and are compared by their bytes.
   private static let behindAll = "\u{10FFFF}"
 }

@@ -1,27 +1,27 @@
 /// Position and speed of the walk over the counts. A plain value without I/O.
 ///
-/// It takes as many pages in a round as bring it around the table in ``rounds`` rounds: so what is over is found within a minute or so
-/// however large the table is, and a small one costs next to nothing. Each row is visited once a walk and needs one visit after its
-/// end, so the table holds what is alive and what has ended since the walk was there last. An index on the end would cost a page
-/// for each count of each start, because counts move it.
+/// A round reads as many pages as it takes to walk the table in ``rounds`` rounds: expired counts are found within
+/// about a minute however large the table is, and a small table costs next to nothing. Each row is visited once a walk
+/// and needs one visit after its end, so the table holds the live rows and those that have ended since their last
+/// visit. An index on the end would cost a page for each count of each start, because counts move it.
 struct UsageWalk: Sendable, Hashable {
-  /// Rows of a page. All of them may have to be deleted in one transaction, which others wait for meanwhile: some milliseconds.
+  /// Rows of a page. All of them may have to be deleted in one transaction, which delays others by some milliseconds.
   static let pageRows = 1024
-  /// Rounds that a walk takes, as long as ``maxPages`` suffices: a minute, when there is one round a second. The shortest counts
-  /// live for ten.
+  /// Rounds of a walk, as long as ``maxPages`` suffices: a minute at one round a second. The shortest counts live for
+  /// ten.
   static let rounds = 60
-  /// Pages in a round at most. It is enough for 16,384 new subjects a second, and some thousand starts bring no more.
+  /// Maximum pages in a round. It covers 16,384 new subjects a second, more than some thousand starts bring.
   static let maxPages = MaintenanceLoop.maxRounds
 
-  /// The last subject that was looked at; empty at the beginning.
+  /// The last subject that was visited; empty at the beginning.
   private(set) var subject = ""
   private var pages = 0
   private var pagesOfLastWalk = 0
   private var pagesOfRound = 0
 
-  /// Takes note of a page.
+  /// Records a visited page.
   /// - Parameter end: the last subject of the page; `nil` at the end of the table.
-  /// - Returns: whether there is another one to look at in this round.
+  /// - Returns: whether this round visits another page.
   mutating func finish(pageUpTo end: String?) -> Bool {
     pages += 1
     pagesOfRound += 1
@@ -30,7 +30,7 @@ struct UsageWalk: Sendable, Hashable {
       return false
     }
     subject = end
-    // Larger than the last time already: the table grows.
+    // Already larger than last time: the table grows.
     let all = max(pages, pagesOfLastWalk)
     guard pagesOfRound < min(Self.maxPages, (all + Self.rounds - 1) / Self.rounds) else {
       pagesOfRound = 0

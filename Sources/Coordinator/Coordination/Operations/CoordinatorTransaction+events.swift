@@ -3,7 +3,7 @@ import CountersignTelemetry
 import SQLite
 
 extension CoordinatorTransaction {
-  /// Has an event published.
+  /// Publishes an event through the outbox.
   func enqueue<Body: Event>(
     _ event: Body, id: String, correlationID: String, cause: Envelope?
   ) throws(DatabaseError) {
@@ -16,7 +16,7 @@ extension CoordinatorTransaction {
 }
 
 extension CommandAnswer {
-  /// What cannot be written undoes the batch, like a failure of the database.
+  /// A body that cannot be written undoes the batch, like a failure of the database.
   static func written(_ body: some MessageBody) throws(DatabaseError) -> CommandAnswer {
     do throws(ContractProblem) {
       return try CommandAnswer(body)

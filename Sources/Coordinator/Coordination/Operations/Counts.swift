@@ -1,6 +1,6 @@
 import CountersignMessages
 
-/// What became of a proof, for the metrics.
+/// Outcome of a proof, for the metrics.
 struct ProofCount: Sendable, Hashable {
   var method: AppVerified.Method
   /// A word in lower case.
@@ -13,7 +13,7 @@ struct ProofCount: Sendable, Hashable {
 }
 
 extension ProofCount {
-  /// How a refusal is counted.
+  /// Counts a refusal.
   init(_ refusal: ProofRefusal) {
     switch refusal {
     case .unknownReceipt: self.init(.push, "unknown_receipt")
@@ -32,6 +32,6 @@ extension ProofCount {
 /// A change of an operation, for the metrics.
 struct OperationCount: Sendable, Hashable {
   var kind: OperationKind
-  /// How it ended, in capitals; `STARTED` when it began.
+  /// Its ending in capitals; `STARTED` at its beginning.
   var ending: String
 }

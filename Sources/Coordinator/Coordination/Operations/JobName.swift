@@ -1,6 +1,6 @@
 import CountersignTelemetry
 
-/// IDs of jobs: `<what it is for>.<kind>.<number>`, the same whenever the job is made, so that it is carried out once.
+/// IDs of jobs: `<owner>.<kind>.<number>`, always the same for a job, so that it is carried out once.
 struct JobName: Sendable, Hashable {
   enum Kind: String, Sendable {
     case push, captcha, revoke, notice
@@ -19,7 +19,7 @@ struct JobName: Sendable, Hashable {
 
   private var suffix: String { ".\(kind.rawValue).1" }
 
-  /// - Returns: `nil` for the job of somebody else.
+  /// - Returns: `nil` for the job of another service.
   init?(parsing text: String, _ kind: Kind) {
     self.init("", kind)
     guard text.hasSuffix(suffix) else { return nil }

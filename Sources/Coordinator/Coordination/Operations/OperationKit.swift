@@ -1,6 +1,6 @@
 import CountersignMessages
 
-/// What the parts that deal with proofs and revocations share.
+/// Components shared by the handlers of proofs and revocations.
 struct OperationKit: Sendable {
   let keeper: ProofKeeper
   let proofJobs: ProofJobMaker

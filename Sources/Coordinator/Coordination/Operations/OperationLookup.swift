@@ -2,7 +2,7 @@ import CountersignMessages
 import CountersignTelemetry
 import SQLite
 
-/// Answers `operation.status`: of a revocation, or of the receipt of an app.
+/// Answers `operation.status` for a revocation or the receipt of an app.
 struct OperationLookup: Sendable {
   private let proofPolicy: ProofPolicy
 
@@ -15,7 +15,7 @@ struct OperationLookup: Sendable {
       return try .written(OperationStatus(revocation))
     }
     if var proof = try transaction.appProof(id)?.content {
-      // What the maintenance has not come to yet is shown as it is.
+      // An expiry that the maintenance has not processed yet is shown here.
       _ = proof.apply(.deadlinePassed, at: transaction.now, under: proofPolicy)
       return try .written(OperationStatus(proof))
     }

@@ -1,7 +1,7 @@
 import CountersignTelemetry
 import SQLite
 
-/// Ends proofs, assessments and revocations whose time is over, and deletes those that nobody needs any more.
+/// Ends proofs, assessments and revocations at their deadline, and deletes those past their retention.
 final class OperationSweeper: Sendable {
   private let database: Database
   private let rules: CoordinatorRules
@@ -24,11 +24,11 @@ final class OperationSweeper: Sendable {
     self.logger = logger
   }
 
-  /// Deals with what has been due for longest.
+  /// Processes the rows that have been due longest.
   /// - Returns: whether there may be more.
   func sweep() async throws(DatabaseError) -> Bool {
     let now = clock.now()
-    // Most of the time nothing is due, and a look costs no commit.
+    // Usually nothing is due, and a read costs no commit.
     guard try await isAnythingDue(at: now) else { return false }
     var isMore = try await deleteOldRefusals(at: now)
     for table in [DueTable.appProof, .assessment, .revocation] {

@@ -5,7 +5,7 @@ extension OutgoingMessage {
   /// A job that is kept until a queue takes it.
   /// - Parameters:
   ///   - correlationID: the operation.
-  ///   - deadline: after this time nobody needs it.
+  ///   - deadline: time after which the job is useless.
   static func job(
     _ type: MessageType, _ name: JobName, correlationID: String, causationID: String?, trace: TraceContext?,
     deadline: UnixTime, body: [UInt8], at now: UnixTime
@@ -18,7 +18,7 @@ extension OutgoingMessage {
 
   /// An event.
   /// - Parameters:
-  ///   - id: what is unique of it: an event of one operation is told once.
+  ///   - id: unique ID: an event of one operation is published once.
   ///   - correlationID: the operation.
   static func event<Body: Event>(
     _ body: Body, id: String, correlationID: String, cause: Envelope?, at now: UnixTime

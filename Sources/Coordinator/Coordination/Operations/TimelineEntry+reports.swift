@@ -7,7 +7,7 @@ extension TimelineEntry {
     self.detail = detail
   }
 
-  /// What a worker reported, under the kind that belongs to its outcome.
+  /// A worker's report, under the kind that belongs to its outcome.
   init(at: UnixTime, _ report: JobReport, accepted: Kind, refused: Kind, expired: Kind, unknown: Kind) {
     let kind =
       switch report.outcome {
@@ -16,7 +16,7 @@ extension TimelineEntry {
       case .expired: expired
       case .unknown: unknown
       }
-    // Only messages are numbered: there is one job of every other kind.
+    // Only SMS are numbered: there is one job of every other kind.
     self.init(at: at, kind: kind)
     lane = report.lane
     worker = report.worker

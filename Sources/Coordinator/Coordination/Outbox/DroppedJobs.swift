@@ -2,7 +2,7 @@ import CountersignMessages
 import CountersignTelemetry
 import SQLite
 
-/// Lets go of jobs that nobody took before their deadline, and tells those that wait for them: as a worker would have told that it came too late.
+/// Drops jobs that no queue took before their deadline, and reports them to their owners as a worker would: too late.
 struct DroppedJobs: Sendable {
   let database: Database
   let retention: Duration
@@ -11,18 +11,18 @@ struct DroppedJobs: Sendable {
   let messages: ResultHandler
   let operations: OperationReportHandler
 
-  /// Takes jobs out of a row of the outbox, which goes when none is left in it.
+  /// Removes jobs from a row of the outbox, and the row once it is empty.
   /// - Parameters:
-  ///   - needed: what stays in the row.
-  ///   - isTold: whether it is certain that nobody took them. Otherwise a worker may have done them: what waits for them goes on waiting
-  ///     for its result, or its own deadline.
+  ///   - needed: messages that stay in the row.
+  ///   - isTold: whether it is certain that no worker has them. Otherwise a worker may have carried them out: their
+  ///     owners go on waiting for the result, or for their own deadline.
   func drop(
     _ jobs: [OutgoingMessage], from number: Int, leaving needed: [OutgoingMessage], isTold: Bool, at now: UnixTime
   ) async throws(DatabaseError) {
     do throws(DatabaseError) {
       try await remove(jobs, from: number, leaving: needed, isTold: isTold, at: now)
     } catch {
-      // What they belong to cannot be read or dealt with. That must not keep the outbox.
+      // Their owner cannot be read or changed. That must not block the outbox.
       guard error.fault == .content else { throw error }
       metrics.skippedRows.with("outbox").increment()
       try await remove(jobs, from: number, leaving: needed, isTold: false, at: now)
@@ -69,7 +69,7 @@ struct DroppedJobs: Sendable {
 }
 
 extension OperationReport {
-  /// The report on a job that no worker has seen; `nil` when nobody waits for it.
+  /// The report on a job that no worker has seen; `nil` when no owner waits for it.
   fileprivate init?(ofDropped jobID: String, _ cause: Envelope) {
     guard let kind = OperationReportHandler.kinds[cause.type], let name = JobName(parsing: jobID, kind) else {
       return nil

@@ -4,13 +4,14 @@ import SQLite
 
 /// Jobs that must not go out before the reply to their command has.
 ///
-/// An app drops a push whose receipt it does not know yet, and it learns of the receipt by the reply. So the job is stored in a table
-/// of its own, in the transaction of the command; when the reply was published (confirmed, or returned because the requester is
-/// gone), the job moves to the outbox and is published. What happens in between:
+/// An app drops a push whose receipt it does not know yet, and it learns of the receipt from the reply. So the job is
+/// stored in a table of its own, in the transaction of the command; once the reply was published (confirmed, or
+/// returned because the requester is gone), the job moves to the outbox and is published. Possible interruptions:
 ///
-/// - The process dies before the acknowledgement of the command: the command comes again, its reply is published again, and then
-///   the job.
-/// - The command does not come again, because its queue was purged or it died: the maintenance releases the job when its time is over.
+/// - The process dies before the acknowledgement of the command: the command is redelivered, its reply is published
+///   again, and then the job.
+/// - The command is not redelivered, because its queue was purged or it was dead-lettered: the maintenance releases the
+///   job after ``maxHold``.
 final class HeldJobs: Sendable {
   private let database: Database
   private let outbox: Outbox
@@ -18,9 +19,9 @@ final class HeldJobs: Sendable {
   private let metrics: CoordinatorMetrics
   private let logger: Logger
 
-  /// After this time the reply is not waited for any more.
+  /// Maximum wait for the reply.
   static let maxHold = Duration.seconds(30)
-  /// Commands whose jobs are released in one transaction by the maintenance.
+  /// Commands whose jobs the maintenance releases in one transaction.
   static let maxRows = 64
 
   init(database: Database, outbox: Outbox, clock: any WallClock, metrics: CoordinatorMetrics, logger: Logger) {
@@ -31,7 +32,7 @@ final class HeldJobs: Sendable {
     self.logger = logger
   }
 
-  /// Publishes the jobs of commands whose replies are out. What fails is left to the maintenance.
+  /// Publishes the jobs of commands whose replies are out. Failures are left to the maintenance.
   func release(_ commandIDs: [String]) async {
     do {
       try await move(commandIDs)
@@ -40,11 +41,11 @@ final class HeldJobs: Sendable {
     }
   }
 
-  /// Publishes the jobs of commands that have not come again.
+  /// Publishes the jobs of commands that were not redelivered.
   /// - Returns: whether there may be more.
   func releaseOverdue() async throws -> Bool {
     let now = clock.now()
-    // What is held for longer than anything is was held before the clock was set back, unless it cannot be read.
+    // A hold longer than the maximum began before the clock was set back, unless the row is unreadable.
     let ids = try await database.read { session throws(DatabaseError) in
       try session.query(
         "SELECT command_id FROM held_job WHERE due_at <= ? OR (due_at > ? AND due_at < ?) ORDER BY due_at LIMIT ?",
@@ -94,7 +95,7 @@ final class HeldJobs: Sendable {
 }
 
 extension CoordinatorTransaction {
-  /// Keeps jobs back until the reply to a command is out; see ``HeldJobs``.
+  /// Holds jobs back until the reply to a command is out; see ``HeldJobs``.
   func hold(_ jobs: [OutgoingMessage], untilReplyTo commandID: String) throws(DatabaseError) {
     try session.execute(
       "INSERT OR REPLACE INTO held_job (command_id, due_at, messages) VALUES (?, ?, ?)",

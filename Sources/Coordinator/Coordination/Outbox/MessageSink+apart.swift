@@ -9,9 +9,10 @@ enum SendOutcome: Sendable, Hashable {
 }
 
 extension MessageSink {
-  /// Publishes like ``MessageSink/publish(_:)``, but for what cannot be published: that fails alone, and the others go out.
+  /// Publishes like ``MessageSink/publish(_:)``, except that an unpublishable message fails alone, and the others go
+  /// out.
   ///
-  /// - Throws: what lies in no message, such as the end of the publisher.
+  /// - Throws: errors that concern no single message, such as the end of the publisher.
   func publishApart(_ batch: [Publication]) async throws(AMQPError) -> [SendOutcome] {
     do throws(AMQPError) {
       return try await publish(batch).map { .answered($0) }
@@ -19,7 +20,7 @@ extension MessageSink {
       guard error.isOfMessage else { throw error }
       guard batch.count > 1 else { return batch.map { _ in .unpublishable(error) } }
     }
-    // Halves, in order: of many that are good none waits for more than a few others.
+    // Halves, in order: of many good messages none waits for more than a few others.
     let middle = batch.count / 2
     let first = try await publishApart(Array(batch[..<middle]))
     return first + (try await publishApart(Array(batch[middle...])))
@@ -27,6 +28,6 @@ extension MessageSink {
 }
 
 extension AMQPError {
-  /// Whether the same message fails in the same way whenever it is tried.
+  /// Whether the same message fails in the same way at every attempt.
   var isOfMessage: Bool { code == .tooLarge }
 }

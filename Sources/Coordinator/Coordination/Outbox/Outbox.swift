@@ -4,10 +4,10 @@ import CountersignTelemetry
 import SQLite
 import Synchronization
 
-/// Publishes what transactions have left in the outbox, and remembers what need not be kept any longer.
+/// Publishes the messages that transactions left in the outbox, and remembers the rows that can go.
 ///
-/// A row is deleted with the next transaction after all of its messages were confirmed. A job that no queue takes is kept, with
-/// a time at which it is tried again; an event that nobody takes is gone.
+/// A row is deleted with the next transaction after all of its messages were confirmed. A job that no queue takes is
+/// kept and retried later; an event without a listener is gone.
 final class Outbox: Sendable {
   private let sink: any MessageSink
   private let database: Database
@@ -17,10 +17,10 @@ final class Outbox: Sendable {
   private let metrics: CoordinatorMetrics
   private let confirmed = Mutex<[Int]>([])
   private let lastAlarm = Mutex<UnixTime?>(nil)
-  /// State that `/readyz` is told.
+  /// State for `/readyz`.
   let health: OutboxHealth
 
-  /// How long a message waits that could not be delivered.
+  /// Retry delay of a message that could not be delivered.
   static let retryDelay = Duration.seconds(5)
 
   init(
@@ -36,10 +36,11 @@ final class Outbox: Sendable {
     health = OutboxHealth(clock: clock)
   }
 
-  /// Publishes a row together with what needs no row, in one go. Suspends until the broker has answered for all of it.
+  /// Publishes a row together with messages that need no row, in one batch. Suspends until the broker has answered for
+  /// all of it.
   ///
-  /// A message that cannot be published holds up no other: it is buried, and its row goes. One of `others` counts as refused.
-  /// - Returns: what became of each of `others`.
+  /// An unpublishable message blocks no other: it is buried, and its row goes. One of `others` counts as refused.
+  /// - Returns: the outcome of each of `others`.
   func publish(_ row: OutboxRow?, with others: [Publication]) async throws(AMQPError) -> [PublishOutcome] {
     let messages = row?.messages ?? []
     let outcomes = try await sink.publishApart(messages.map { $0.publication(by: author) } + others)
@@ -67,13 +68,13 @@ final class Outbox: Sendable {
     return unfinished
   }
 
-  /// Makes a dead letter of what cannot be published.
-  /// - Returns: why it has to stay, when the broker does not take the dead letter.
+  /// Makes a dead letter of an unpublishable message.
+  /// - Returns: the reason to keep it, when the broker does not take the dead letter.
   private func bury(_ message: OutgoingMessage, _ error: AMQPError) async throws(AMQPError) -> PublishOutcome? {
     let burial = message.burial(error, by: author, at: clock.now())
     health.buried(error.description)
     guard case .answered(let outcome)? = try await sink.publishApart([burial]).first else {
-      // Nothing in it is ours to cut any more: it must not be tried for ever.
+      // Nothing in it is ours to cut further: it must not be retried forever.
       metrics.unpublishable.increment()
       logger.error(
         "a message that cannot be published cannot be buried either and is dropped", [.error: error.description])
@@ -99,7 +100,7 @@ final class Outbox: Sendable {
     await postpone(OutboxRow(number: row.number, messages: unfinished.map(\.0)))
   }
 
-  /// Once in a while is enough: under load there would be a hundred a second.
+  /// Throttled: under load there would be a hundred alarms a second.
   private func alarm(_ message: OutgoingMessage, _ outcome: PublishOutcome, count: Int) {
     let now = clock.now()
     let isDue = lastAlarm.withLock { last in
@@ -144,7 +145,7 @@ final class Outbox: Sendable {
 
   // MARK: Rows
 
-  /// Rows whose messages are all confirmed, to be deleted in the next transaction.
+  /// Takes the rows whose messages are all confirmed, for deletion in the next transaction.
   func takeConfirmed() -> [Int] {
     confirmed.withLock { numbers in
       defer { numbers = [] }
@@ -152,7 +153,7 @@ final class Outbox: Sendable {
     }
   }
 
-  /// Takes back what ``takeConfirmed()`` gave, because the transaction failed.
+  /// Puts back the rows of ``takeConfirmed()`` after a failed transaction.
   func restore(_ numbers: [Int]) {
     confirmed.withLock { $0.append(contentsOf: numbers) }
   }

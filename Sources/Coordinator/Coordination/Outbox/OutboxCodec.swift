@@ -1,6 +1,7 @@
 import CountersignTelemetry
 
-/// The messages of one row of the outbox as bytes: a version, then each message as its fields, strings behind their length.
+/// Encodes the messages of one row of the outbox: a version, then each message as its fields, strings after their
+/// length.
 enum OutboxCodec {
   private static let version: UInt8 = 1
 
@@ -24,7 +25,7 @@ enum OutboxCodec {
     return writer.bytes
   }
 
-  /// - Returns: `nil` when these are not the bytes that ``encode(_:)`` gave.
+  /// - Returns: `nil` when the bytes are not those of ``encode(_:)``.
   static func decode(_ bytes: [UInt8]) -> [OutgoingMessage]? {
     guard bytes.first == version else { return nil }
     var reader = Reader(bytes: bytes[1...])

@@ -2,34 +2,34 @@ import CountersignTelemetry
 import ServiceRuntime
 import Synchronization
 
-/// Whether all that the outbox holds can be published.
+/// Whether all messages in the outbox can be published.
 ///
-/// A message that cannot be published is a mistake of this program, since what others write is looked at when it comes in. So it is
-/// told for a while, although nothing waits behind it.
+/// An unpublishable message is a bug of this program, since messages of others are validated when they arrive. So it is
+/// reported for a while, although nothing waits behind it.
 final class OutboxHealth: Sendable {
   private struct State {
     var buried: (at: UnixTime, reason: String)?
-    /// Rows that cannot be read, by table.
+    /// Unreadable rows, by table.
     var unreadable: [String: Int] = [:]
   }
 
   private let clock: any WallClock
   private let known = Mutex(State())
 
-  /// Time for which a buried message is told of: long enough for a check that looks every few minutes.
+  /// Time for which a buried message is reported: long enough for a check that looks every few minutes.
   static let memory = Duration.seconds(600)
 
   init(clock: any WallClock) {
     self.clock = clock
   }
 
-  /// Notes that a message could not be published.
+  /// Records an unpublishable message.
   func buried(_ reason: String) {
     let now = clock.now()
     known.withLock { $0.buried = (now, reason) }
   }
 
-  /// Notes how many rows of a table cannot be read.
+  /// Records the number of unreadable rows of a table.
   func unreadable(_ count: Int, in table: String) {
     known.withLock { $0.unreadable[table] = count > 0 ? count : nil }
   }

@@ -3,7 +3,8 @@ import CountersignTelemetry
 import SQLite
 import Synchronization
 
-/// Publishes what was left over: at the start what the process before did not get confirmed, later what the broker did not take.
+/// Publishes leftovers: at the start the unconfirmed messages of the previous process, later those that the broker did
+/// not take.
 final class OutboxRelay: Sendable {
   private let outbox: Outbox
   private let database: Database
@@ -11,10 +12,11 @@ final class OutboxRelay: Sendable {
   private let logger: Logger
   private let metrics: CoordinatorMetrics
   private let dropped: DroppedJobs
-  /// The last row of the process before. It, or one before it, may have been published already; their numbers do not come again.
+  /// The last row of the previous process. It, or an earlier one, may have been published already; their numbers are
+  /// not used again.
   private let lastTakenOver = Mutex(0)
 
-  /// Rows that are read at once.
+  /// Rows read at once.
   static let maxRows = 16
 
   init(
@@ -29,11 +31,11 @@ final class OutboxRelay: Sendable {
     self.dropped = dropped
   }
 
-  /// Makes every row of the process before due. To be called before anything new is written.
+  /// Makes every row of the previous process due. Call before writing anything new.
   func takeOver() async throws(DatabaseError) {
     let (last, count, live) = try await database.write { session throws(DatabaseError) in
       try session.execute("UPDATE outbox SET retry_at = 0")
-      // Another version may be able to read what could not be read.
+      // This version may be able to read the unreadable rows of another.
       try session.execute("UPDATE held_job SET due_at = 0 WHERE due_at = ?", [UnreadableRow.mark])
       return (
         try Self.number("SELECT coalesce(max(number), 0) FROM outbox", session),
@@ -51,13 +53,14 @@ final class OutboxRelay: Sendable {
     try session.first(sql) { row throws(DatabaseError) in row.int(0) } ?? 0
   }
 
-  /// What was put off for longer than anything is was put off before the clock was set back, unless it cannot be read.
+  /// A row postponed for longer than the retry delay was postponed before the clock was set back, unless it is
+  /// unreadable.
   private static let isDue = "(retry_at <= ? OR (retry_at > ? AND retry_at < ?))"
 
-  /// Publishes the rows that are due.
+  /// Publishes the due rows.
   /// - Returns: whether there may be more.
   func relay() async throws -> Bool {
-    // What is confirmed must not be found: past its deadline, it would be told of as a job that nobody took.
+    // A confirmed row must not be found: past its deadline, it would be reported as a job that no queue took.
     try await deleteConfirmed()
     let now = clock.now()
     let rows = try await database.read { session throws(DatabaseError) in
@@ -93,7 +96,7 @@ final class OutboxRelay: Sendable {
     try await deleteConfirmed()
   }
 
-  /// Keeps a row that cannot be read: a revocation's token may exist nowhere else. The next start looks at it again.
+  /// Keeps an unreadable row: a revocation's token may exist nowhere else. The next start tries it again.
   private func setAside(_ number: Int, messages: Int) async throws(DatabaseError) {
     logger.error(
       "a row of the outbox cannot be read and is set aside",
@@ -106,7 +109,7 @@ final class OutboxRelay: Sendable {
     outbox.health.unreadable(count, in: "outbox")
   }
 
-  /// Deletes the rows that are confirmed: for times when no batch comes that would do it.
+  /// Deletes the confirmed rows at times without a batch that would do it.
   func deleteConfirmed() async throws(DatabaseError) {
     let numbers = outbox.takeConfirmed()
     guard !numbers.isEmpty else { return }

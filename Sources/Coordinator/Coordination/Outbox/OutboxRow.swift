@@ -1,4 +1,4 @@
-/// What one transaction wants published.
+/// The messages of one transaction.
 struct OutboxRow: Sendable, Hashable {
   /// Its key in the table.
   var number: Int

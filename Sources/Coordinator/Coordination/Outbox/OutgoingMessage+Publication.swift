@@ -3,9 +3,9 @@ import CountersignMessages
 import CountersignTelemetry
 
 extension OutgoingMessage {
-  /// As it is published.
+  /// The publication of the message.
   ///
-  /// - Parameter author: whoever sends it.
+  /// - Parameter author: the sender.
   func publication(by author: Author) -> Publication {
     let envelope = Envelope(
       type: MessageType(parsing: type) ?? MessageType(type), messageID: messageID, correlationID: correlationID,

@@ -3,13 +3,14 @@ import CountersignMessages
 import CountersignTelemetry
 
 extension OutgoingMessage {
-  /// The dead letter of a message that AMQP has no room for. Nothing in it is longer than AMQP takes: what is, is left out.
+  /// The dead letter of a message that AMQP has no room for. Fields that are too long for AMQP are left out.
   ///
   /// - Parameters:
-  ///   - error: why it cannot be published.
-  ///   - author: whoever gives it up.
+  ///   - error: the reason it cannot be published.
+  ///   - author: the process that gives it up.
   func burial(_ error: AMQPError, by author: Author, at now: UnixTime) -> Publication {
-    // A job lies among the dead letters of its queue; a reply or an event has none, and belongs to the commands.
+    // A job lies among the dead letters of its queue; a reply or an event has no such queue, and lies with the
+    // commands.
     let isJob = exchange == Topology.Exchanges.jobs && Topology.Queues.jobs.contains(routingKey)
     let queue = isJob ? routingKey : Topology.Queues.commands
     var headers: [String: FieldValue] = [

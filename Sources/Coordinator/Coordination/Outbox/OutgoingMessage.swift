@@ -2,13 +2,13 @@ import CountersignTelemetry
 
 /// A message that the coordinator publishes.
 struct OutgoingMessage: Sendable, Hashable {
-  /// What happens when nobody takes it.
+  /// Consequence when no queue takes the message.
   enum Duty: UInt8, Sendable {
-    /// It is kept and published again until somebody does: a job.
+    /// The message is kept and published again until a queue takes it: a job.
     case kept = 0
-    /// Nothing: an event, which may have no listener.
+    /// None: an event, which may have no listener.
     case optional = 1
-    /// Nothing, but it is counted: a reply, whose requester may be gone.
+    /// None, but it is counted: a reply, whose requester may be gone.
     case reply = 2
   }
 
@@ -23,7 +23,7 @@ struct OutgoingMessage: Sendable, Hashable {
   var causationID: String?
   var traceparent: String?
   var timestamp: UnixTime
-  /// After this time nobody needs it, so it is not published again; never, if absent.
+  /// Time after which it is useless and no longer published; never, if absent.
   var discardAfter: UnixTime?
   var body: [UInt8]
 }

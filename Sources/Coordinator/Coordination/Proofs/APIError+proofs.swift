@@ -1,23 +1,24 @@
 import CountersignMessages
 
-// Which code the refusal of a proof gets. An app SDK of this field clears its pair and asks for a new one, once, when it is told
-// INVALID_APP_CREDENTIAL, and falls back to reCAPTCHA when `app.verify` is answered with that or with MISSING_IOS_APP_TOKEN; so
-// cases that a new pair would mend share that code, and are told apart by `reason`.
+// Maps refused proofs to error codes. On INVALID_APP_CREDENTIAL an app SDK clears its pair and requests a new one,
+// once; it falls back to reCAPTCHA when `app.verify` is answered with that or with MISSING_IOS_APP_TOKEN. So all cases
+// that a new pair would fix share that code, and differ in `reason`.
 //
-// | a proof that …                            | code                      | reason               |
-// |-------------------------------------------|---------------------------|----------------------|
-// | is not there                              | `MISSING_CLIENT_IDENTIFIER` |                    |
-// | is a receipt without secret, or reversed  | `MISSING_APP_CREDENTIAL`  | that of the push     |
-// | has a receipt that nobody issued          | `INVALID_APP_CREDENTIAL`  | `UNKNOWN_RECEIPT`    |
-// | has a wrong secret                        | `INVALID_APP_CREDENTIAL`  | `WRONG_SECRET`       |
-// | is too old                                | `INVALID_APP_CREDENTIAL`  | `RECEIPT_EXPIRED`    |
-// | was taken back                            | `INVALID_APP_CREDENTIAL`  | `RECEIPT_REVOKED`    |
-// | was issued to another app                 | `APP_NOT_VERIFIED`        | `OTHER_APP`          |
-// | is a reCAPTCHA token that was used before | `CAPTCHA_CHECK_FAILED`    | `CAPTCHA_REPLAYED`   |
-// | is a reCAPTCHA token that did not pass    | `CAPTCHA_CHECK_FAILED`    | that of the worker   |
-// | could not be assessed                     | `APP_NOT_VERIFIED`        | `CAPTCHA_UNDECIDED`  |
+// ```
+// a proof that …                             code                         reason
+// is absent                                  MISSING_CLIENT_IDENTIFIER
+// is a receipt without secret, or reversed   MISSING_APP_CREDENTIAL       that of the push
+// has a receipt that was never issued        INVALID_APP_CREDENTIAL       UNKNOWN_RECEIPT
+// has a wrong secret                         INVALID_APP_CREDENTIAL       WRONG_SECRET
+// is too old                                 INVALID_APP_CREDENTIAL       RECEIPT_EXPIRED
+// was revoked                                INVALID_APP_CREDENTIAL       RECEIPT_REVOKED
+// was issued to another app                  APP_NOT_VERIFIED             OTHER_APP
+// is a reCAPTCHA token that was used before  CAPTCHA_CHECK_FAILED         CAPTCHA_REPLAYED
+// is a reCAPTCHA token that did not pass     CAPTCHA_CHECK_FAILED         that of the worker
+// could not be assessed                      APP_NOT_VERIFIED             CAPTCHA_UNDECIDED
+// ```
 extension APIError {
-  /// The answer to a start whose proof is not accepted.
+  /// Answers a start whose proof is not accepted.
   init(_ refusal: ProofRefusal) {
     switch refusal {
     case .unknownReceipt:
@@ -83,7 +84,7 @@ extension APIError {
   static let missingReplyTo = APIError(
     .invalidArgument, "reply_to is missing: nobody would learn the receipt", field: "reply_to")
 
-  /// The answer to `app.verify` for a device token that Apple has refused lately.
+  /// Answers `app.verify` for a device token that Apple has recently refused.
   init(refusedToken failure: VerificationFailure) {
     let isGone = failure.code == PushFailure.unregistered
     self.init(

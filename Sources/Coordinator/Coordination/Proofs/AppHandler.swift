@@ -2,7 +2,7 @@ import CountersignMessages
 import CountersignTelemetry
 import SQLite
 
-/// Carries out what concerns receipts: they are issued, pushes are reported on, secrets are returned.
+/// Handles receipts of apps: issues them, applies reports on pushes, judges returned secrets.
 struct AppHandler: Sendable {
   private let rules: CoordinatorRules
   private let keeper: ProofKeeper
@@ -50,7 +50,7 @@ struct AppHandler: Sendable {
   // MARK: Secrets
 
   /// Judges a receipt and its secret.
-  /// - Returns: what is known of the request from then on, or why not.
+  /// - Returns: the established facts about the request, or the refusal.
   func judge(
     receipt: String, secret: Secret, for app: AppProfile, cause: Envelope, _ tally: inout Tally,
     in transaction: CoordinatorTransaction
@@ -75,7 +75,7 @@ struct AppHandler: Sendable {
         device: before.token))
   }
 
-  /// Why the push of a receipt was not delivered, for an app that asks for it.
+  /// Reason that the push of a receipt was not delivered, for an app that requests it.
   func pushFailure(
     of receipt: String?, app: AppProfile, in transaction: CoordinatorTransaction
   ) throws(DatabaseError) -> VerificationFailure? {
@@ -85,7 +85,7 @@ struct AppHandler: Sendable {
     return proof.failure
   }
 
-  /// What is known of the push of a receipt, for the timeline of a verification that had to do without it.
+  /// Timeline entries about the push of a receipt, for a verification that started without it.
   func pushEntries(
     of receipt: String?, app: AppProfile, in transaction: CoordinatorTransaction
   ) throws(DatabaseError) -> [TimelineEntry] {
@@ -95,7 +95,7 @@ struct AppHandler: Sendable {
 
   // MARK: Reports
 
-  /// Takes a worker's report to its receipt. A report on one that is not there any more changes nothing.
+  /// Applies a worker's report to its receipt. A report on a deleted receipt changes nothing.
   func handle(
     _ report: PushReport, on receipt: String, cause: Envelope, _ tally: inout Tally,
     in transaction: CoordinatorTransaction
@@ -137,7 +137,8 @@ struct AppHandler: Sendable {
     }
   }
 
-  /// All of them, however many there are: none may be accepted any more. A device that asks as often as it may has two thousand.
+  /// Revokes all of them, however many: none may be accepted any longer. A device that requests at its limit has two
+  /// thousand.
   private func revokeOthers(
     of proof: AppProof, in transaction: CoordinatorTransaction
   ) throws(DatabaseError) {
@@ -158,7 +159,7 @@ struct AppHandler: Sendable {
     } while page.count == Self.maxProofsAtOnce
   }
 
-  /// Proofs that are in memory at once when all of a device are revoked.
+  /// Proofs loaded at once when all of a device are revoked.
   static let maxProofsAtOnce = 256
 }
 
@@ -172,7 +173,7 @@ struct ProofRefusalError: Error {
 }
 
 extension TimelineEntry.Kind {
-  /// Whether it is about the push of a receipt.
+  /// Whether it concerns the push of a receipt.
   fileprivate var tellsOfPush: Bool {
     switch self {
     case .pushQueued, .pushAccepted, .pushRefused, .pushExpired, .pushUnknown: true

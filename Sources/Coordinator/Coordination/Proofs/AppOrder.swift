@@ -1,6 +1,6 @@
 import CountersignMessages
 
-/// A request for a receipt that the configuration has nothing against, with the proof ready to be begun.
+/// A validated `app.verify` request, with its new proof.
 struct AppOrder: Sendable {
   var proof: AppProof
   var address: ClientAddress?

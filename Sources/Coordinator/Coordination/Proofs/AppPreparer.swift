@@ -2,7 +2,7 @@ import CountersignCryptography
 import CountersignMessages
 import CountersignTelemetry
 
-/// Reads `app.verify`, and makes all that needs no transaction.
+/// Parses `app.verify`, and does all work that needs no transaction.
 struct AppPreparer: Sendable {
   private let rules: CoordinatorRules
   private let keeper: ProofKeeper
@@ -14,7 +14,7 @@ struct AppPreparer: Sendable {
     self.jobs = jobs
   }
 
-  /// - Throws: the error that the caller gets.
+  /// - Throws: the error for the requester.
   func order(_ command: VerifyApp, _ envelope: Envelope, at now: UnixTime) throws(APIError) -> AppOrder {
     guard envelope.replyTo != nil else { throw .missingReplyTo }
     guard !command.app.isEmpty else { throw .missingApp }
@@ -48,7 +48,7 @@ struct AppPreparer: Sendable {
       under: rules.proof)
   }
 
-  /// The digits in lower case: apps send them in upper case, and Apple takes both.
+  /// The digits in lower case: apps send them in upper case, and Apple accepts both.
   private static func token(_ text: String) throws(APIError) -> String {
     guard !text.isEmpty else { throw .missingDeviceToken }
     let isToken =
@@ -76,7 +76,7 @@ extension ClientAddress {
     self = address
   }
 
-  /// - Parameter network: what ``network`` was.
+  /// - Parameter network: a value of ``network``.
   init(network: String) {
     self.network = network
   }

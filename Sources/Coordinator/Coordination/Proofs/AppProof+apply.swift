@@ -1,12 +1,13 @@
 import CountersignTelemetry
 
 extension AppProof {
-  /// Takes what happened and returns what to do, in order. Suspends never, throws never.
+  /// Applies an event and returns the actions to take, in order. Pure: never suspends or throws.
   ///
-  /// An event that does not fit the state changes nothing: a push is reported on once, and a final state is left by no event.
+  /// An event that does not fit the state changes nothing: a push is reported on once, and no event leaves a final
+  /// state.
   ///
   /// - Parameters:
-  ///   - event: what happened.
+  ///   - event: the event.
   ///   - now: the time at which it is applied.
   ///   - policy: the rules in force.
   mutating func apply(_ event: AppProofEvent, at now: UnixTime, under policy: ProofPolicy) -> [AppProofAction] {
@@ -38,7 +39,7 @@ extension AppProof {
       if state == .waiting { state = .delivered }
       return [.forgetRefusal]
     case .unknown:
-      // It may arrive: the app waits for as long as it was told to.
+      // It may still arrive: the app waits for as long as the reply said.
       return []
     case .refused, .expired:
       return undelivered(report.report.reason ?? VerificationFailure(code: "NOT_PUSHED_IN_TIME"))
@@ -60,7 +61,7 @@ extension AppProof {
 
   // MARK: Secret
 
-  /// The order matters: whoever has not got the secret learns nothing of the receipt but that it is not his.
+  /// The order matters: a caller without the secret only learns that the receipt is not theirs.
   private mutating func conclude(
     matches: Bool, app: String, at now: UnixTime, under policy: ProofPolicy
   ) -> [AppProofAction] {

@@ -1,17 +1,18 @@
 import CountersignMessages
 import CountersignTelemetry
 
-/// A receipt and its secret: what proves that a request comes from an app on a device.
+/// A receipt and its secret, which prove that a request comes from an app on a device.
 ///
-/// A plain value without I/O, like ``PhoneVerification``. Neither the secret nor the device token is in it, only what they hash
-/// to. It is also an operation: its receipt is the ID under which its timeline is asked for.
+/// A plain value without I/O, like ``PhoneVerification``. It contains hashes of the secret and the device token, not
+/// the values. It is also an operation: its receipt is the ID of its timeline.
 struct AppProof: Sendable, Hashable {
-  /// See `VerificationID`.
+  /// See ``VerificationID``.
   let receipt: String
   let app: String
-  /// Stands for the device token.
+  /// Hash of the device token.
   let tokenHash: [UInt8]
-  /// The same under the pepper before, where there was one: receipts of the same device that were issued under it are known by it.
+  /// Hash of the device token under the previous pepper, if any; it finds receipts that were issued to the device under
+  /// that.
   let earlierTokenHash: [UInt8]?
   let environment: PushEnvironment
   let secret: SecretAtRest
@@ -21,15 +22,15 @@ struct AppProof: Sendable, Hashable {
   /// The secret is accepted before this time.
   var expiresAt: UnixTime
   var endedAt: UnixTime?
-  /// How often the secret was returned.
+  /// Number of times the secret was returned.
   var uses = 0
-  /// What became of the push.
+  /// Progress of the push.
   var push = PhoneVerification.MessageProgress.outstanding
-  /// Why the push was not delivered, or the receipt is not accepted any more.
+  /// Reason that the push was not delivered, or that the receipt is no longer accepted.
   var failure: VerificationFailure?
   var timeline = Timeline()
 
-  /// A proof that has not begun: apply ``AppProofEvent/issued`` next.
+  /// Creates a proof that has not begun: apply ``AppProofEvent/issued`` next.
   init(
     receipt: String, app: String, tokenHash: [UInt8], earlierTokenHash: [UInt8]? = nil,
     environment: PushEnvironment, secret: SecretAtRest,
@@ -45,7 +46,7 @@ struct AppProof: Sendable, Hashable {
     expiresAt = now + min(policy.credentialLifetime, ProofPolicy.unusedLifetime)
   }
 
-  /// Everything at once, for the store.
+  /// Creates a proof from all its fields, for the store.
   init(
     receipt: String, app: String, tokenHash: [UInt8], earlierTokenHash: [UInt8]?, environment: PushEnvironment,
     secret: SecretAtRest, createdAt: UnixTime, state: AppProofState, expiresAt: UnixTime, endedAt: UnixTime?, uses: Int,

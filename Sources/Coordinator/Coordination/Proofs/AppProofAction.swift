@@ -1,19 +1,19 @@
-/// What the owner of a proof has to do after an event, in this order.
+/// Action of the owner of a proof after an event; actions are taken in order.
 enum AppProofAction: Sendable, Hashable {
-  /// Push the secret, once the receipt has been told.
+  /// Push the secret, once the reply with the receipt is out.
   case push
-  /// Tell everybody that the app has proven itself.
+  /// Announce that the app has proven itself.
   case announceVerified
-  /// Tell everybody that the secret will not come.
+  /// Announce that the secret will not arrive.
   case announceUnverified(VerificationFailure)
   /// Do not push to this device token for a while.
   case rememberRefusal(VerificationFailure)
-  /// Pushes to this device token get through.
+  /// Pushes reach this device token again.
   case forgetRefusal
-  /// Take back all that was issued to this device token.
+  /// Revoke all receipts of this device token.
   case revokeAllOfToken
-  /// The request comes from the app.
+  /// Accept the request: it comes from the app.
   case admit
-  /// It does not, or nobody can tell.
+  /// Refuse the request: it does not come from the app, or that is uncertain.
   case refuse(ProofRefusal)
 }

@@ -1,24 +1,24 @@
 import CountersignTelemetry
 
-/// What can happen to the proof of an app.
+/// Event in the life of an app's proof.
 enum AppProofEvent: Sendable, Hashable {
-  /// It begins. The first event, and the only time that this one does anything.
+  /// The receipt is issued. The first event, and effective only once.
   case issued
   /// A worker reported the outcome of the push.
   case pushFinished(PushReport)
-  /// Somebody returned the receipt with a secret, which was compared.
+  /// A caller returned the receipt with a secret, which was compared.
   case secretReturned(matches: Bool, app: String)
-  /// Apple says that the device's token is gone.
+  /// Apple reported the device's token as unregistered.
   case tokenUnregistered
-  /// The configuration takes back what was issued before a time.
+  /// The configuration revokes all receipts issued before a time.
   case withdrawn(issuedBefore: UnixTime)
-  /// Its time may be over.
+  /// The deadline may have passed.
   case deadlinePassed
 }
 
-/// What a worker reports about a push.
+/// A worker's report on a push.
 struct PushReport: Sendable, Hashable {
   var report: JobReport
-  /// Which of Apple's services took it: `sandbox` or `production`.
+  /// The Apple service that accepted it: `sandbox` or `production`.
   var environment: String?
 }

@@ -1,4 +1,4 @@
-/// Where the proof of an app stands.
+/// State of an app's proof.
 ///
 /// ```
 /// waiting ──┬──> delivered ────┬──> proven ──┬──> expired
@@ -6,23 +6,23 @@
 ///    └─────────────────────────┴──> expired, revoked
 /// ```
 ///
-/// Whoever returns the secret has received it, whatever was reported of the push: so every state that is not final leads to
+/// A returned secret was received, whatever was reported on the push: so every state that is not final leads to
 /// ``proven``.
 enum AppProofState: String, Sendable, CaseIterable {
-  /// A push was asked for, and nobody has reported on it.
+  /// A push was requested, and not reported on yet.
   case waiting
-  /// Apple took the push.
+  /// Apple accepted the push.
   case delivered
-  /// Apple refused the push, or was not reached in time.
+  /// Apple refused the push, or could not be reached in time.
   case undelivered
   /// The secret was returned. Receipt and secret may be used again.
   case proven
-  /// Too old.
+  /// The receipt is too old.
   case expired
-  /// Taken back: the device's token is gone, or the configuration says so.
+  /// The device's token is gone, or the configuration revoked the receipt.
   case revoked
 
-  /// Whether the secret is accepted; the others are final.
+  /// Whether the secret is accepted; all other states are final.
   var isLive: Bool {
     switch self {
     case .waiting, .delivered, .undelivered, .proven: true

@@ -2,7 +2,7 @@ import CountersignMessages
 import CountersignTelemetry
 import SQLite
 
-// These read and write at once: unlike verifications, a proof is touched once a batch.
+// These read and write directly: unlike verifications, a proof is touched once a batch.
 extension CoordinatorTransaction {
   func appProof(_ receipt: String) throws(DatabaseError) -> Stored<AppProof>? {
     guard !receipt.isEmpty, receipt.utf8.count <= VerificationID.maxLength else { return nil }
@@ -21,15 +21,15 @@ extension CoordinatorTransaction {
     }
   }
 
-  /// When the maintenance has to look at a proof.
+  /// Time at which the maintenance has to process a proof.
   private func dueAt(_ proof: AppProof) -> UnixTime {
     proof.state.isLive ? proof.expiresAt : (proof.endedAt ?? now) + retention
   }
 
-  /// Receipts that were issued to a device token and is accepted still, by receipt.
+  /// Live receipts of a device token, ordered by receipt.
   /// - Parameters:
-  ///   - receipt: the last one that was looked at; empty at first.
-  ///   - limit: the most that are read at once.
+  ///   - receipt: the last receipt of the previous page; empty at first.
+  ///   - limit: maximum number of receipts.
   func liveProofs(
     ofToken hash: [UInt8], behind receipt: String, limit: Int
   ) throws(DatabaseError) -> [Stored<AppProof>] {
@@ -51,7 +51,7 @@ extension CoordinatorTransaction {
 
   // MARK: Refused tokens
 
-  /// Why Apple refused pushes to a device token, if it did so lately.
+  /// Reason that Apple recently refused pushes to a device token, if it did.
   func refusal(
     ofToken token: TokenHash, _ environment: PushEnvironment
   ) throws(DatabaseError) -> VerificationFailure? {
@@ -89,7 +89,7 @@ extension CoordinatorTransaction {
     try session.execute("DELETE FROM refused_token WHERE token_hash = ?", [.blob(hash)])
   }
 
-  /// - Returns: how many were deleted.
+  /// - Returns: the number of deleted refusals.
   func deleteOldRefusals(limit: Int) throws(DatabaseError) -> Int {
     try session.execute(
       """

@@ -4,7 +4,7 @@ import CountersignTelemetry
 import PhoneNumbers
 import SQLite
 
-/// Decides whether a start may go on, by what it has to show for its app.
+/// Decides by its proof of the app whether a start may go on.
 struct ProofGate: Sendable {
   private let rules: CoordinatorRules
   private let receipts: AppHandler
@@ -25,7 +25,7 @@ struct ProofGate: Sendable {
     self.conversions = conversions
   }
 
-  /// - Returns: the verdict. Where the app is only audited it is never a refusal, and never has to be waited for.
+  /// - Returns: the verdict. For an audited app it is never a refusal, and never has to be waited for.
   func judge(
     _ proof: ProofOrder, _ order: StartOrder, _ request: CommandRequest, _ tally: inout Tally,
     in transaction: CoordinatorTransaction
@@ -82,12 +82,12 @@ struct ProofGate: Sendable {
     return .deferred
   }
 
-  /// The limit that the start would run into, or that of assessments.
+  /// The limit that the start would exceed, including that of assessments.
   private func limit(
     _ order: StartOrder, isBinding: Bool, in transaction: CoordinatorTransaction
   ) throws(DatabaseError) -> LimitRefusal? {
     var store = transaction
-    // A verification that lives may be asked for without another message.
+    // A live verification may be requested again without another SMS.
     if isBinding, try transaction.liveVerification(order.key) == nil {
       let now = transaction.now
       if let refusal = conversions.refusal(of: order.limitedSend, at: now) { return refusal }
@@ -96,9 +96,9 @@ struct ProofGate: Sendable {
     return try book.admitAssessment(app: order.app.id, from: order.address, at: transaction.now, in: &store)
   }
 
-  /// Has a start that waits answered to whoever asks last: it may have been sent again by somebody who listens elsewhere now, or under
-  /// another correlation ID.
-  /// - Returns: whether it waits.
+  /// Redirects the answer of a waiting start to its latest requester: the command may have been sent again from
+  /// elsewhere, or under another correlation ID.
+  /// - Returns: whether the start waits.
   func listen(_ request: CommandRequest, in transaction: CoordinatorTransaction) throws(DatabaseError) -> Bool {
     guard var stored = try transaction.pendingAssessment(of: request.envelope.identity),
       keeper.isSame(request, as: stored.content.command.fingerprint)
@@ -110,7 +110,7 @@ struct ProofGate: Sendable {
     return true
   }
 
-  /// Has a token assessed.
+  /// Requests the assessment of a token.
   /// - Parameter verificationID: the verification that goes on without the outcome; absent when the start waits for it.
   func assess(
     _ captcha: CaptchaEvidence, _ order: StartOrder, _ request: CommandRequest, verificationID: String?,
@@ -156,7 +156,7 @@ extension WaitingStart {
 }
 
 extension TimelineEntry {
-  /// What a worker made of a reCAPTCHA token.
+  /// A worker's assessment of a reCAPTCHA token.
   init(at now: UnixTime, _ captcha: AssessedCaptcha) {
     self.init(
       at: now, captcha.report, accepted: .recaptchaAccepted, refused: .recaptchaRefused, expired: .recaptchaExpired,

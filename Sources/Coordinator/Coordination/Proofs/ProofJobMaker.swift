@@ -9,7 +9,7 @@ struct ProofJobMaker: Sendable {
     self.sealer = sealer
   }
 
-  /// The body of a push, the secret in it sealed for this job and this device.
+  /// The body of a push, its secret sealed for this job and this device.
   /// - Parameter deviceToken: in lower case.
   func push(_ secret: Secret, of proof: AppProof, to deviceToken: String, deadline: UnixTime) throws -> [UInt8] {
     let context = SealContext(
@@ -20,7 +20,7 @@ struct ProofJobMaker: Sendable {
     ).json()
   }
 
-  /// The body of an assessment, the token in it sealed for this job and this app.
+  /// The body of an assessment, its token sealed for this job and this app.
   func assessment(
     _ captcha: CaptchaEvidence, _ assessment: Assessment, action: String
   ) throws -> [UInt8] {

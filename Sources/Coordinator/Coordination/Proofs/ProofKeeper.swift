@@ -1,8 +1,8 @@
 import CountersignCryptography
 import CountersignTelemetry
 
-/// Makes the secrets of pushes, compares them, and hashes the tokens that must not be stored. Everything is under the pepper, so
-/// that the database alone tells nothing.
+/// Makes and compares the secrets of pushes, and hashes the tokens that must not be stored. All hashes are keyed with
+/// the pepper, so the database alone reveals nothing.
 struct ProofKeeper: Sendable {
   static let digestLength = 32
   private static let secretBytes = 32
@@ -10,12 +10,12 @@ struct ProofKeeper: Sendable {
   let current: Pepper
   let previous: Pepper?
   private let decoy: SecretAtRest
-  /// Names under which is counted.
+  /// Makes the names of counted subjects.
   let subjects: SubjectKeeper
 
   /// - Parameters:
-  ///   - current: makes new hashes.
-  ///   - previous: still knows the secrets of the time before the pepper was changed.
+  ///   - current: pepper of new hashes.
+  ///   - previous: pepper of secrets made before the last change.
   init(current: Pepper, previous: Pepper? = nil) {
     self.current = current
     self.previous = previous
@@ -25,12 +25,12 @@ struct ProofKeeper: Sendable {
 
   // MARK: Secrets
 
-  /// A new secret: 256 random bits, base64url.
+  /// Makes a new secret: 256 random bits, base64url.
   static func makeSecret() -> Secret {
     Secret(Base64URL.encode(SecureRandom.bytes(secretBytes)))
   }
 
-  /// What is kept of a secret. It is bound to its receipt, its app and its device.
+  /// The stored form of a secret, bound to its receipt, its app and its device.
   func keep(_ secret: Secret, receipt: String, app: String, tokenHash: [UInt8]) -> SecretAtRest {
     SecretAtRest(
       pepperID: current.id, digest: Self.digest(current, secret, receipt: receipt, app: app, tokenHash: tokenHash))
@@ -44,8 +44,8 @@ struct ProofKeeper: Sendable {
     return constantTimeEquals(digest, proof.secret.digest)
   }
 
-  /// Does the work of ``matches(_:_:)`` where there is nothing to compare with, so that the time tells nobody which receipts
-  /// exist.
+  /// Does the work of ``matches(_:_:)`` when there is nothing to compare with, so that timing does not reveal which
+  /// receipts exist.
   func matchNothing(_ secret: Secret) {
     let digest = Self.digest(current, secret, receipt: "", app: "", tokenHash: decoy.digest)
     _ = constantTimeEquals(digest, decoy.digest)
@@ -60,18 +60,18 @@ struct ProofKeeper: Sendable {
 
   // MARK: Tokens
 
-  /// Stands for a device token of an app.
+  /// Hash of a device token of an app.
   /// - Parameter token: in lower case.
   func hash(deviceToken token: String, app: String) -> TokenHash {
     hash("countersign device token", app, token)
   }
 
-  /// Stands for a reCAPTCHA token.
+  /// Hash of a reCAPTCHA token.
   func hash(captchaToken token: Secret, app: String) -> TokenHash {
     hash("countersign captcha token", app, token.reveal())
   }
 
-  /// Stands for a token of Sign in with Apple.
+  /// Hash of a token of Sign in with Apple.
   func hash(appleToken token: Secret, app: String) -> TokenHash {
     hash("countersign apple token", app, token.reveal())
   }

@@ -1,14 +1,14 @@
 import CountersignMessages
 import CountersignTelemetry
 
-/// What a start has to show for its app, read and not judged yet.
+/// A start's proof of its app, parsed but not judged yet.
 struct ProofOrder: Sendable {
-  /// Whether a proof that does not hold ends the start; otherwise it is only recorded.
+  /// Whether an invalid proof ends the start; otherwise it is only recorded.
   var isBinding: Bool
   var evidence: Evidence
 
   enum Evidence: Sendable {
-    /// Nothing, which only an app that is audited may show.
+    /// No proof, which only an audited app may omit.
     case none
     /// A receipt and a secret.
     case pair(receipt: String, secret: Secret)
@@ -25,40 +25,40 @@ struct CaptchaEvidence: Sendable {
   var token: Secret
   var hash: TokenHash
   var client: StartVerification.Client?
-  /// The receipt of a push that did not come, when the app tells it: the timeline then says why.
+  /// The receipt of a push that did not arrive, if the app states it: the timeline then gives the reason.
   var receipt: String?
-  /// Action: what the app told reCAPTCHA that its user is about to do, where that is not what the configuration says.
+  /// Action that the app passed to reCAPTCHA, if it differs from the configured one.
   var action: String?
 }
 
-/// What a worker made of a reCAPTCHA token.
+/// A worker's assessment of a reCAPTCHA token.
 struct AssessedCaptcha: Sendable, Hashable {
   var report: JobReport
-  /// reCAPTCHA's score, if it gave one.
+  /// reCAPTCHA's score, if any.
   var score: Double?
   /// See ``CaptchaEvidence/receipt``.
   var receipt: String?
 }
 
-/// What comes of a proof.
+/// Outcome of judging a proof.
 enum ProofVerdict: Sendable {
   /// The start goes on.
   case admitted(ProofNotes)
-  /// The start is answered with this.
+  /// The start is answered with this error.
   case refused(APIError)
-  /// The start has nothing to show that was judged, because a limit keeps that from being judged: it is answered with what its requester
-  /// has of a code that lives, and changes nothing.
+  /// No proof was judged, because of a limit: the start is answered from a live verification of its requester, and
+  /// changes nothing.
   case unjudged(LimitRefusal)
   /// The start waits; it is answered later.
   case deferred
 }
 
-/// What a proof leaves behind in its verification.
+/// Traces of a proof in its verification.
 struct ProofNotes: Sendable {
-  /// For the timeline.
+  /// Entries for the timeline.
   var entries: [TimelineEntry] = []
   /// A reCAPTCHA token that is assessed while the verification goes on.
   var audited: CaptchaEvidence?
-  /// The device that proved the app, if one did.
+  /// The device that proved the app, if any.
   var device: TokenHash?
 }

@@ -1,17 +1,17 @@
-/// The rules that proofs of apps live under. The defaults are those of the configuration.
+/// Rules for proofs of apps. The defaults are those of the configuration.
 public struct ProofPolicy: Sendable, Hashable {
-  /// How long a receipt and its secret may be used, once they have been: apps keep them and use them many times.
+  /// Lifetime of a receipt and its secret after their first use: apps keep them and use them many times.
   public var credentialLifetime: Duration
-  /// How long an app had better wait for a push.
+  /// Suggested time for an app to wait for a push.
   public var suggestedTimeout: Duration
-  /// How long a push is worth sending: one that comes late is kept by the app for the next time.
+  /// Time after which a push is no longer sent. An app keeps a late one for its next request.
   public var pushDeadline: Duration
-  /// How long a device token that Apple has refused is not pushed to.
+  /// Time without pushes to a device token that Apple has refused.
   public var refusedTokenMemory: Duration
-  /// How long the assessment of a reCAPTCHA token may take.
+  /// Maximum time for the assessment of a reCAPTCHA token.
   public var assessmentTimeout: Duration
 
-  /// How long a receipt lives whose secret was never returned.
+  /// Lifetime of a receipt whose secret was never returned.
   public static let unusedLifetime = Duration.seconds(86_400)
 
   public init(

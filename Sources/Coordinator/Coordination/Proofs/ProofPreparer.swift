@@ -2,7 +2,7 @@ import CountersignCryptography
 import CountersignMessages
 import CountersignTelemetry
 
-/// Reads proofs, and judges them as far as the configuration goes. No I/O.
+/// Parses proofs and checks them against the configuration. Does no I/O.
 struct ProofPreparer: Sendable {
   private let keeper: ProofKeeper
   private let keys: KeyRing
@@ -13,7 +13,7 @@ struct ProofPreparer: Sendable {
   }
 
   /// - Returns: `nil` when there is nothing to judge: the service vouches for its client.
-  /// - Throws: the error that the caller gets.
+  /// - Throws: the error for the requester.
   func order(_ command: StartVerification, _ app: AppProfile, _ envelope: Envelope) throws(APIError) -> ProofOrder? {
     let evidence: ProofOrder.Evidence
     if let proof = command.proof {

@@ -1,22 +1,23 @@
-/// Why a proof is not accepted. Each has a code, or a reason beside the code, of its own; see `APIError+proofs.swift`.
+/// Reason that a proof is not accepted. Each has its own error code, or its own reason next to the code; see
+/// `APIError+proofs.swift`.
 enum ProofRefusal: Sendable, Hashable {
-  /// There is no such receipt.
+  /// The receipt does not exist.
   case unknownReceipt
   /// The secret does not belong to the receipt.
   case wrongSecret
-  /// Receipt and secret belong together, and to another app.
+  /// Receipt and secret belong together, but to another app.
   case otherApp
-  /// They are too old.
+  /// The receipt is too old.
   case expired
-  /// They were taken back.
+  /// The receipt was revoked.
   case revoked
   /// The receipt came without its secret.
-  /// - Parameter failure: why the push with the secret was not delivered, if that is known.
+  /// - Parameter failure: reason that the push with the secret was not delivered, if known.
   case missingSecret(failure: VerificationFailure?)
   /// The reCAPTCHA token was used before.
   case captchaReplayed
-  /// reCAPTCHA says no.
+  /// reCAPTCHA rejected the token.
   case captchaRefused(VerificationFailure)
-  /// reCAPTCHA could not be asked in time.
+  /// reCAPTCHA could not be reached in time.
   case captchaUndecided(VerificationFailure)
 }

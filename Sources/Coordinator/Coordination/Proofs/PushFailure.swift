@@ -1,9 +1,9 @@
-/// What the push worker's reasons mean here.
+/// Meanings of the push worker's reasons.
 enum PushFailure {
-  /// The app is not on the device any more, or has another token.
+  /// The app was removed from the device, or has another token.
   static let unregistered = "UNREGISTERED"
 
-  /// Reasons that lie in the device token or in what the app said of it: another push to it would end in the same way.
+  /// Reasons in the device token or in the app's statements about it: a further push to it would fail in the same way.
   private static let ofToken: Set = [unregistered, "BAD_DEVICE_TOKEN", "WRONG_ENVIRONMENT", "WRONG_TOPIC"]
 
   static func lies(inToken code: String) -> Bool {

@@ -1,16 +1,16 @@
-/// What is kept of a secret that only has to be compared: a hash under the pepper, and which pepper that was.
+/// A secret at rest, for comparison only: a hash under the pepper, and the ID of that pepper.
 struct SecretAtRest: Sendable, Hashable {
   /// See ``Pepper/id``.
   var pepperID: [UInt8]
-  /// HMAC-SHA-256 of the secret and of all that it is bound to.
+  /// HMAC-SHA-256 of the secret and of everything it is bound to.
   var digest: [UInt8]
 }
 
 extension SecretAtRest {
-  /// As one blob for the database.
+  /// Blob for the database.
   var blob: [UInt8] { pepperID + digest }
 
-  /// - Parameter blob: what ``blob`` gave. `nil` when its length is wrong.
+  /// - Parameter blob: a value of ``blob``. `nil` when its length is wrong.
   init?(blob: [UInt8]) {
     guard blob.count == Pepper.idLength + ProofKeeper.digestLength else { return nil }
     self.init(pepperID: Array(blob[..<Pepper.idLength]), digest: Array(blob[Pepper.idLength...]))

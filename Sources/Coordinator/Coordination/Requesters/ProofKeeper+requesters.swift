@@ -1,12 +1,12 @@
 import CountersignCryptography
 
 extension ProofKeeper {
-  /// Stands for a requester that its service names.
+  /// Hash of a requester that its service names.
   func requester(named name: String, app: String) -> Requester {
     requester("countersign requester", [Array(app.utf8), Array(name.utf8)])
   }
 
-  /// Stands for a client, by its network and what tells apart the clients of one.
+  /// Hash of a client, by its network and the instance that distinguishes clients within it.
   func requester(at address: ClientAddress, instance: String?, app: String) -> Requester {
     requester("countersign client", [Array(app.utf8), Array(address.network.utf8), Array((instance ?? "").utf8)])
   }

@@ -1,14 +1,14 @@
-/// Stands for who asks: keyed hashes under the pepper, never what they were made from.
+/// Identifies a requester by keyed hashes under the pepper, never by their input.
 struct Requester: Sendable, Hashable {
-  /// Under the pepper in force; what is stored. Empty for nobody in particular.
+  /// Hash under the current pepper; the stored one. Empty for an unnamed requester.
   var hash: [UInt8]
-  /// Under the pepper of before, by which requesters of before its change are known.
+  /// Hash under the previous pepper; it recognizes requesters from before the change.
   var formerHash: [UInt8]?
 
-  /// All that say nothing of themselves: one requester for each app.
+  /// All requesters without any identification: one requester for each app.
   static let nobody = Requester(hash: [])
 
-  /// For a row; `nil` for nobody in particular.
+  /// Value for a row; `nil` for an unnamed requester.
   var stored: [UInt8]? { hash.isEmpty ? nil : hash }
 
   /// - Parameter stored: a hash of a row.
@@ -17,21 +17,21 @@ struct Requester: Sendable, Hashable {
   }
 }
 
-/// Requester of a start, as far as the command tells.
+/// A start's requester, as far as the command identifies it.
 struct RequesterClaim: Sendable, Hashable {
-  /// As its service names them.
+  /// The requester that its service names.
   var named: Requester?
   /// The network of its client, together with the client's instance.
   var client: Requester?
 
-  /// Requester: whom the service names, else the device of the proof, else the client, else nobody in particular.
-  /// - Parameter device: that of the proof, if there is a proof that holds.
+  /// The requester that the service names, else the device of the proof, else the client, else an unnamed one.
+  /// - Parameter device: the device of a valid proof, if any.
   func requester(device: TokenHash?) -> Requester {
     named ?? device.map { Requester(hash: $0.current, formerHash: $0.earlier) } ?? client ?? .nobody
   }
 
-  /// For a fingerprint.
-  /// - Parameter isFormer: whether it is that under the pepper of before.
+  /// Bytes for a fingerprint.
+  /// - Parameter isFormer: whether to use the previous pepper.
   func text(isFormer: Bool) -> [UInt8] {
     let requester = named ?? client ?? .nobody
     return isFormer ? requester.formerHash ?? requester.hash : requester.hash

@@ -2,14 +2,14 @@ import CountersignMessages
 import CountersignTelemetry
 import SQLite
 
-/// A provider's report on a message of a verification.
+/// A provider's delivery report on an SMS of a verification.
 struct ReceivedDelivery: Sendable {
   var envelope: Envelope
   var verificationID: String
   var report: DeliveryReport
 }
 
-/// Takes what providers report to the verifications that it is about.
+/// Applies delivery reports of providers to their verifications.
 struct DeliveryReportHandler: Sendable {
   private let reports: VerificationReports
 
@@ -19,8 +19,9 @@ struct DeliveryReportHandler: Sendable {
 
   static let types = [SMSDeliveryReport.type]
 
-  /// - Parameter expected: the outcome in the routing key, with which the body has to agree; nil when there is nothing to compare.
-  /// - Returns: `nil` for a report on somebody else's message.
+  /// - Parameter expected: the outcome in the routing key, which the body has to match; `nil` when there is nothing to
+  ///   compare.
+  /// - Returns: `nil` for a report on another service's SMS.
   func prepare(_ envelope: Envelope, body: [UInt8], outcome expected: String?) throws(ContractProblem)
     -> ReceivedDelivery?
   {

@@ -2,15 +2,15 @@ import CountersignMessages
 import CountersignTelemetry
 import Synchronization
 
-/// Results of jobs that are not the coordinator's own. The results of a job type come through one queue, also those of jobs that other senders gave; theirs
-/// are not the coordinator's business. They are counted and acknowledged: as dead letters they would bury what matters.
+/// Results of other senders' jobs. The results of a job type arrive in one queue, whoever sent the job; the coordinator
+/// counts and acknowledges foreign ones, since dead letters would bury the important ones.
 final class ForeignResults: Sendable {
   private let metrics: CoordinatorMetrics
   private let logger: Logger
   private let clock: any WallClock
   private let lastNote = Mutex<UnixTime?>(nil)
 
-  /// The log tells of them once in a while: there may be millions.
+  /// Interval of log entries: there may be millions.
   static let notePause = Duration.seconds(600)
 
   init(metrics: CoordinatorMetrics, logger: Logger, clock: any WallClock) {
@@ -19,8 +19,8 @@ final class ForeignResults: Sendable {
     self.clock = clock
   }
 
-  /// Whether a type is the result of a job of which no version is known here. A version that is not known is another matter: it may be of our
-  /// own job.
+  /// Whether a type is the result of a job of which no version is known here. An unknown version of a known type is not
+  /// foreign: it may belong to a job of ours.
   static func isOne(_ type: MessageType) -> Bool {
     type.name.hasSuffix(suffix) && !ResultHandler.types.contains { $0.name == type.name }
   }

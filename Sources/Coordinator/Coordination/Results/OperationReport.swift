@@ -1,14 +1,14 @@
 import CountersignMessages
 
-/// A worker's report on a job that is no message of a verification.
+/// A worker's report on a job other than an SMS of a verification.
 struct OperationReport: Sendable {
   var envelope: Envelope
   /// The receipt, the assessment or the revocation.
   var owner: String
   var kind: JobName.Kind
   var report: JobReport
-  /// Of a push: which of Apple's services took it.
+  /// For a push: the Apple service that accepted it.
   var environment: String?
-  /// Of an assessment.
+  /// For an assessment: its score.
   var score: Double?
 }

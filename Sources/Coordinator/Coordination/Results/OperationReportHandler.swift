@@ -1,7 +1,7 @@
 import CountersignMessages
 import SQLite
 
-/// Takes what workers report to the receipts, assessments and revocations that it is about.
+/// Applies reports of workers to their receipts, assessments and revocations.
 struct OperationReportHandler: Sendable {
   private let receipts: AppHandler
   private let assessments: AssessmentHandler
@@ -13,7 +13,7 @@ struct OperationReportHandler: Sendable {
     self.revocations = revocations
   }
 
-  /// The results that are taken, and which of our jobs they belong to.
+  /// Types of the handled results, and the kinds of jobs they belong to.
   static let kinds: [MessageType: JobName.Kind] = [
     JobResult.type(ofJob: PushVerifyJob.type): .push, JobResult.type(ofJob: RecaptchaAssessJob.type): .captcha,
     JobResult.type(ofJob: AppleRevokeJob.type): .revoke, JobResult.type(ofJob: MailRelayJob.type): .notice,
@@ -21,8 +21,9 @@ struct OperationReportHandler: Sendable {
 
   static let types = Array(kinds.keys)
 
-  /// - Parameter expected: the outcome in the routing key, with which the body has to agree; nil when there is nothing to compare.
-  /// - Returns: `nil` for a result of somebody else's job.
+  /// - Parameter expected: the outcome in the routing key, which the body has to match; `nil` when there is nothing to
+  ///   compare.
+  /// - Returns: `nil` for a result of another service's job.
   func prepare(_ envelope: Envelope, body: [UInt8], outcome expected: String?) throws(ContractProblem)
     -> OperationReport?
   {
@@ -45,7 +46,7 @@ struct OperationReportHandler: Sendable {
   }
 
   private static let suffix = JobResult.messageID(jobID: "")
-  /// Bytes. What a user has to do when a token cannot be revoked takes some sentences.
+  /// Bytes. Instructions for a user whose token cannot be revoked take a few sentences.
   private static let maxText = 1024
 
   func handle(_ report: OperationReport, in transaction: CoordinatorTransaction) throws(DatabaseError) -> Tally {

@@ -2,14 +2,14 @@ import CountersignMessages
 import CountersignTelemetry
 import SQLite
 
-/// A worker's report on a message of a verification.
+/// A worker's report on an SMS of a verification.
 struct ResultReport: Sendable {
   var envelope: Envelope
   var verificationID: String
   var report: JobReport
 }
 
-/// Takes what workers report to the verifications that it is about.
+/// Applies reports of workers to their verifications.
 struct ResultHandler: Sendable {
   private let reports: VerificationReports
 
@@ -20,11 +20,12 @@ struct ResultHandler: Sendable {
   static let types = [type] + DeliveryReportHandler.types + OperationReportHandler.types
   static let type = JobResult.type(ofJob: SMSDispatchJob.type)
 
-  /// - Parameter expected: the outcome in the routing key, with which the body has to agree; nil when there is nothing to compare.
-  /// - Returns: `nil` for a result of somebody else's job.
+  /// - Parameter expected: the outcome in the routing key, which the body has to match; `nil` when there is nothing to
+  ///   compare.
+  /// - Returns: `nil` for a result of another service's job.
   func prepare(_ envelope: Envelope, body: [UInt8], outcome expected: String?) throws(ContractProblem) -> ResultReport?
   {
-    // Other services' jobs are not looked into: their results are none of the coordinator's business.
+    // Results of other services' jobs are not parsed: they do not concern the coordinator.
     guard envelope.messageID.hasSuffix(Self.suffix),
       let job = SMSJobMaker.parse(jobID: String(envelope.messageID.dropLast(Self.suffix.count)))
     else { return nil }
@@ -50,7 +51,7 @@ struct ResultHandler: Sendable {
 }
 
 extension JobReport {
-  /// Texts come from providers, so they are cut.
+  /// Texts come from providers, so they are truncated.
   init(_ result: JobResult, number: Int, worker: String?, maxText: Int = VerificationFailure.maxDetail) {
     let outcome: Outcome =
       switch result.outcome {
@@ -68,14 +69,14 @@ extension JobReport {
       segments: segments)
   }
 
-  /// A name or an ID that somebody else wrote.
+  /// A name or an ID written by a third party.
   static func word(_ text: String) -> String { text.cut(toBytes: maxWordBytes) }
 
   private static let maxWordBytes = 64
 }
 
 extension VerificationFailure {
-  /// Of a report; its texts are somebody else's, and cut.
+  /// A reason in a report; a third party wrote its texts, so they are truncated.
   init(_ reason: JobResult.Reason, maxDetail: Int = Self.maxDetail) {
     let providerCode = reason.providerCode.map { "provider code \($0)" }
     let detail = [reason.detail, providerCode].compactMap { $0 }.joined(separator: "; ")

@@ -1,14 +1,16 @@
 import CountersignAMQP
 import CountersignMessages
 
-/// Decides whose result a message is, before it is believed.
+/// Authenticates the origin of a result before it is believed.
 ///
-/// The body says what became of which job, and anybody could write that. The broker vouches for the user; the workers' users are each for
-/// job types of their own; and the routing key is what the users' rights on the exchange of the results are about.
+/// The body names a job and its outcome, which any user could write. The broker vouches for the user; each worker's
+/// user is responsible for job types of its own; and the users' rights on the exchange of the results are bound to the
+/// routing key.
 struct ResultOrigin: Sendable {
   enum Verdict: Sendable, Hashable {
     /// A result of a job of ours.
-    /// - Parameter outcome: what its routing key says, with which the body has to agree; nil for one that an operator has redriven.
+    /// - Parameter outcome: the outcome in its routing key, which the body has to match; `nil` for a result that an
+    ///   operator has redriven.
     case ours(outcome: String?)
     /// A result of another sender's job, or of a job that waited in `sms.bulk`: the coordinator sends none there.
     case foreign
@@ -17,7 +19,7 @@ struct ResultOrigin: Sendable {
   private struct Rule: Sendable {
     /// Part before the outcome in the routing key.
     var prefix: String
-    /// The one whose workers take the jobs.
+    /// The user whose workers carry out the jobs.
     var reporter: String
     var senders: SenderRule
   }
@@ -41,14 +43,14 @@ struct ResultOrigin: Sendable {
     everybody = .result(reportedBy: rules.values.map(\.reporter))
   }
 
-  /// Names of users are those of the topology: workers that put a job off, redriving and the rights on the broker know no others.
+  /// Names of users are those of the topology: delayed jobs, redriving and the rights on the broker know no others.
   private static func rule(_ prefix: String, _ type: MessageType) -> Rule? {
     Topology.Users.worker(ofResults: type).map {
       Rule(prefix: prefix + ".", reporter: $0, senders: .result(reportedBy: [$0]))
     }
   }
 
-  /// - Throws: what becomes a dead letter: `FORGED_RESULT`.
+  /// - Throws: the problem of a forged result, which becomes a dead letter: `FORGED_RESULT`.
   func judge(_ delivery: Delivery, _ envelope: Envelope) throws(ContractProblem) -> Verdict {
     guard let rule = rules[envelope.type] else { return .foreign }
     guard let reporter = envelope.userID else {
@@ -71,22 +73,23 @@ struct ResultOrigin: Sendable {
     return .ours(outcome: isRedriven ? nil : String(delivery.routingKey.dropFirst(rule.prefix.count)))
   }
 
-  /// Whether it is the result of an SMS that could wait. The binding of an earlier version (`#`) brings those too, until `topology apply`.
+  /// Whether it is the result of a bulk SMS. The binding of an earlier version (`#`) delivers those too, until
+  /// `topology apply`.
   private static func isBulk(_ routingKey: String, _ type: MessageType) -> Bool {
     type == bulkResult && routingKey.hasPrefix("\(Topology.Queues.smsBulk).")
   }
 
   private static let bulkResult = JobResult.type(ofJob: SMSDispatchJob.type)
 
-  /// The user whose message it is, for a dead letter: of a result the sender of its job, when a worker of that type says so.
+  /// Sender for the dead letter of a message: for a result the sender of its job, when a worker of that type states it.
   func sender(of message: Message) -> String {
     let rule = message.type.flatMap(MessageType.init(parsing:)).flatMap { rules[$0] }
     return (rule?.senders ?? everybody).sender(of: message)
   }
 
-  /// Checks that a result's body says what its routing key says.
+  /// Checks that a result's body matches its routing key.
   /// - Parameters:
-  ///   - expected: the outcome in the routing key; nil where there is nothing to compare.
+  ///   - expected: the outcome in the routing key; `nil` when there is nothing to compare.
   ///   - outcome: the one in the body.
   static func check(_ expected: String?, says outcome: String) throws(ContractProblem) {
     guard let expected, expected != outcome else { return }
@@ -99,6 +102,6 @@ struct ResultOrigin: Sendable {
 }
 
 extension ContractProblem.Code {
-  /// A result that its user may not report, or under another routing key than its own.
+  /// A result that its user may not report, or under a wrong routing key.
   static let forgedResult = ContractProblem.Code("FORGED_RESULT")
 }

@@ -3,9 +3,9 @@ import CountersignMessages
 import CountersignTelemetry
 import SQLite
 
-/// The queue of the results.
+/// Handles the queue of the results.
 struct ResultWork: BatchWork {
-  /// What a report is about.
+  /// A parsed report, by its subject.
   enum Prepared: Sendable {
     case message(ResultReport)
     case delivery(ReceivedDelivery)

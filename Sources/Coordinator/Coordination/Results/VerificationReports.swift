@@ -1,7 +1,7 @@
 import CountersignMessages
 import SQLite
 
-/// Takes what was reported of a message to the verification that it belongs to, and tells of what that changes.
+/// Applies a report on an SMS to its verification and publishes the resulting events.
 struct VerificationReports: Sendable {
   private let policy: VerificationPolicy
   private let announcements: AnnouncementMaker
@@ -11,7 +11,7 @@ struct VerificationReports: Sendable {
     announcements = AnnouncementMaker(codeLength: rules.policy.codeLength)
   }
 
-  /// - Returns: what was announced; nil when nothing changed, as by a report on a verification that is not there any more.
+  /// - Returns: the announcements; `nil` when nothing changed, as by a report on a deleted verification.
   func apply(
     _ event: VerificationEvent, to id: String, _ news: MessageNews, cause: Envelope,
     in transaction: CoordinatorTransaction

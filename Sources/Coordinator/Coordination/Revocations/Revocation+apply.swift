@@ -2,9 +2,9 @@ import CountersignMessages
 import CountersignTelemetry
 
 extension Revocation {
-  /// Takes what happened and returns what to do, in order. Suspends never, throws never.
+  /// Applies an event and returns the actions to take, in order. Pure: never suspends or throws.
   ///
-  /// Each report changes something once, in the state that it belongs to; what comes after the end is only shown in the timeline.
+  /// Each report has an effect once, in the state that it belongs to; later ones only appear in the timeline.
   mutating func apply(_ event: RevocationEvent, at now: UnixTime, under policy: RevocationPolicy) -> [RevocationAction]
   {
     switch event {
@@ -33,7 +33,7 @@ extension Revocation {
       TimelineEntry(
         at: now, report, accepted: .revokeAccepted, refused: .revokeRefused, expired: .revokeExpired,
         unknown: .revokeUnknown))
-    // The host that exchanged the code may still revoke the token that another one gave up for lost.
+    // The host that exchanged the code may still revoke the token that another one reported as lost.
     let mayCorrect = ending == .unknown || (ending == .lost && report.outcome == .accepted)
     if isLaterWord, state == .failed, mayCorrect { return correct(report, at: now) }
     guard state == .revoking else { return [] }
@@ -47,16 +47,17 @@ extension Revocation {
     }
   }
 
-  /// Whether a worker now knows what another one has said that nobody knows: that of another host, where each has a ledger of its own.
+  /// Whether a worker on another host, with a ledger of its own, now knows an outcome that an earlier report called
+  /// unknown.
   private func isLaterWord(_ report: JobReport, _ known: Set<TimelineEntry.Kind>, _ unknown: TimelineEntry.Kind) -> Bool
   {
     (report.outcome == .accepted || report.outcome == .refused) && hasNoted([unknown]) && !hasNoted(known)
   }
 
-  /// A known outcome takes the place of unknown. The address of the notice is forgotten by then.
+  /// Replaces an unknown outcome by a known one. The address of the notice is forgotten by then.
   private mutating func correct(_ report: JobReport, at now: UnixTime) -> [RevocationAction] {
     if report.outcome == .accepted { return complete(.revoked, nil, at: now) }
-    // The event of the failure is out, and its ID is for one.
+    // The event of the failure is already published, and its ID is used once.
     end(.failed, .refused, report.reason ?? VerificationFailure(code: "REFUSED"), .failed, at: now)
     return []
   }
@@ -82,7 +83,7 @@ extension Revocation {
         at: now, report, accepted: .noticeAccepted, refused: .noticeRefused, expired: .noticeExpired,
         unknown: .noticeUnknown))
     if isLaterWord, ending == .revokedNoticeUnknown {
-      // The event is out, and its ID is for one.
+      // The event is already published, and its ID is used once.
       ending = report.outcome == .accepted ? .revokedAndNotified : .revokedNoticeRefused
       failure = report.outcome == .accepted ? nil : report.reason ?? VerificationFailure(code: "REFUSED")
       return []

@@ -1,15 +1,15 @@
 import CountersignMessages
 import CountersignTelemetry
 
-/// A token of Sign in with Apple that is being revoked, and the mail that tells its owner.
+/// A token of Sign in with Apple under revocation, and the mail that notifies its owner.
 ///
 /// ```
 /// revoking ──┬──> notifying ──> completed   (the notice may have been refused: see ``ending``)
-///            ├──> completed                 (no notice was asked for)
+///            ├──> completed                 (without a notice)
 ///            └──> failed                    (refused, expired, unknown, lost)
 /// ```
 ///
-/// A plain value without I/O. Of the token there is only its hash, by which the same one is known again.
+/// A plain value without I/O. Of the token it holds only the hash, which recognizes it.
 struct Revocation: Sendable, Hashable {
   enum State: String, Sendable, CaseIterable {
     case revoking, notifying, completed, failed
@@ -17,22 +17,22 @@ struct Revocation: Sendable, Hashable {
     var isLive: Bool { self == .revoking || self == .notifying }
   }
 
-  /// See `VerificationID`.
+  /// See ``VerificationID``.
   let id: String
   let app: String
   let tokenHash: [UInt8]
   let createdAt: UnixTime
-  /// Who is told; forgotten as soon as the mail's job is made.
+  /// Recipient of the notice; forgotten as soon as the mail's job is made.
   var notice: StartRevocation.Notice?
   var state = State.revoking
-  /// Until when what is under way may take.
+  /// Deadline of the current step.
   var expiresAt: UnixTime
   var endedAt: UnixTime?
   var ending: OperationEnding?
   var failure: VerificationFailure?
   var timeline = Timeline()
 
-  /// A revocation that has not begun: apply ``RevocationEvent/started`` next.
+  /// Creates a revocation that has not begun: apply ``RevocationEvent/started`` next.
   init(
     id: String, app: String, tokenHash: [UInt8], notice: StartRevocation.Notice?, at now: UnixTime,
     under policy: RevocationPolicy
@@ -45,7 +45,7 @@ struct Revocation: Sendable, Hashable {
     expiresAt = now + policy.deadline
   }
 
-  /// Everything at once, for the store.
+  /// Creates a revocation from all its fields, for the store.
   init(
     id: String, app: String, tokenHash: [UInt8], createdAt: UnixTime, notice: StartRevocation.Notice?, state: State,
     expiresAt: UnixTime, endedAt: UnixTime?, ending: OperationEnding?, failure: VerificationFailure?,
@@ -64,24 +64,24 @@ struct Revocation: Sendable, Hashable {
     self.timeline = timeline
   }
 
-  /// Whether asking for the same token again is answered with this one. What failed may be tried again, but for a code that is used
-  /// up and lost: Apple would only say that it is invalid, which hides what has happened.
+  /// Whether a further request for the same token is answered with this revocation. A failed one may be tried again,
+  /// except for a used code whose token is lost: Apple would only call it invalid, which hides the cause.
   var isGoodForAll: Bool { state != .failed || ending == .lost }
 }
 
-/// What can happen to a revocation.
+/// Event in the life of a revocation.
 enum RevocationEvent: Sendable, Hashable {
-  /// It begins. The first event, and the only time that this one does anything.
+  /// The revocation begins. The first event, and effective only once.
   case started
   /// The revocation worker reported.
   case revokeFinished(JobReport)
   /// The mail worker reported.
   case noticeFinished(JobReport)
-  /// Nobody may have reported in time.
+  /// The deadline may have passed without a report.
   case deadlinePassed
 }
 
-/// What the owner of a revocation has to do after an event, in this order.
+/// Action of the owner of a revocation after an event; actions are taken in order.
 enum RevocationAction: Sendable, Hashable {
   case revoke
   case notify(StartRevocation.Notice)

@@ -2,7 +2,7 @@ import CountersignMessages
 import CountersignTelemetry
 import SQLite
 
-/// Carries revocations out: starts them, takes what workers report, and gives them up when nobody does.
+/// Handles revocations: starts them, applies workers' reports, and gives them up when none arrives.
 struct RevocationHandler: Sendable {
   private let rules: CoordinatorRules
   private let jobs: RevocationJobMaker
@@ -14,7 +14,7 @@ struct RevocationHandler: Sendable {
     book = LimitBook(rules.limits, subjects: subjects)
   }
 
-  /// Which of the two workers reports.
+  /// The worker that reports.
   enum Stage: Sendable {
     case revoke, notice
   }
@@ -39,7 +39,7 @@ struct RevocationHandler: Sendable {
     return try .written(OperationStarted(revocation, repeated: false))
   }
 
-  /// Takes a worker's report. One on a revocation that is not there any more changes nothing.
+  /// Applies a worker's report. A report on a deleted revocation changes nothing.
   func handle(
     _ report: JobReport, _ stage: Stage, on id: String, cause: Envelope, _ tally: inout Tally,
     in transaction: CoordinatorTransaction
@@ -53,7 +53,7 @@ struct RevocationHandler: Sendable {
     try apply(event, to: stored, cause: cause, &tally, in: transaction)
   }
 
-  /// Ends a revocation that no worker reports on any more.
+  /// Ends a revocation whose workers no longer report.
   func expire(
     _ stored: Stored<Revocation>, _ tally: inout Tally, in transaction: CoordinatorTransaction
   ) throws(DatabaseError) {

@@ -9,7 +9,7 @@ struct RevocationJobMaker: Sendable {
     self.sealer = sealer
   }
 
-  /// The body of the revocation worker's job, the token in it sealed for this job and this app.
+  /// The body of the revocation worker's job, its token sealed for this job and this app.
   func revocation(_ command: StartRevocation, _ token: Secret, _ revocation: Revocation) throws -> [UInt8] {
     let context = SealContext(
       messageType: AppleRevokeJob.type, messageID: JobName(revocation.id, .revoke).text, recipient: revocation.app)
@@ -21,7 +21,7 @@ struct RevocationJobMaker: Sendable {
   }
 
   /// The body of the mail worker's job.
-  /// - Parameter appName: the name of the app, as it stands in the mail.
+  /// - Parameter appName: the name of the app in the mail.
   func notice(_ notice: StartRevocation.Notice, template: String, appName: String?, deadline: UnixTime)
     throws(ContractProblem) -> [UInt8]
   {

@@ -1,6 +1,6 @@
 import CountersignMessages
 
-/// A revocation that the configuration has nothing against, ready to be begun.
+/// A validated `revocation.start` request.
 struct RevocationOrder: Sendable {
   var app: AppProfile
   var revocation: Revocation

@@ -1,16 +1,17 @@
-/// The rules that revocations live under. The defaults are those of the configuration.
+/// Rules for revocations. The defaults are those of the configuration.
 public struct RevocationPolicy: Sendable, Hashable {
-  /// How long Apple may stay out of reach before a revocation is given up. An authorization code is dead after five minutes, but the
-  /// refresh token that it yields is not.
+  /// Time that Apple may be unreachable before a revocation is given up. An authorization code expires after five
+  /// minutes, but the refresh token that it yields does not.
   public var deadline: Duration
-  /// The same for the mail that tells of it.
+  /// The same for the mail that notifies the owner.
   public var noticeDeadline: Duration
-  /// The mail worker's template, where the command names none.
+  /// The mail worker's template, if the command names none.
   public var noticeTemplate: String
-  /// How long a revocation that is over can still be asked about, and a token is known to be revoked.
+  /// Time after its end for which a revocation can still be queried, and its token recognized.
   public var retention: Duration
 
-  /// How long after its deadline a worker's report is waited for: a job may lie in a step of an hour when its deadline passes.
+  /// Extra time after its deadline to wait for a worker's report: a job may be in a retry delay of an hour when its
+  /// deadline passes.
   static let grace = Duration.seconds(2 * 3600)
 
   public init(

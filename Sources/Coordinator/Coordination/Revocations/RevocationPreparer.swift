@@ -2,7 +2,7 @@ import CountersignCryptography
 import CountersignMessages
 import CountersignTelemetry
 
-/// Reads `revocation.start`, and makes all that needs no transaction.
+/// Parses `revocation.start`, and does all work that needs no transaction.
 struct RevocationPreparer: Sendable {
   private let rules: CoordinatorRules
   private let keeper: ProofKeeper
@@ -16,7 +16,7 @@ struct RevocationPreparer: Sendable {
     self.keys = keys
   }
 
-  /// - Throws: the error that the caller gets.
+  /// - Throws: the error for the requester.
   func order(_ command: StartRevocation, _ envelope: Envelope, at now: UnixTime) throws(APIError) -> RevocationOrder {
     guard !command.app.isEmpty else { throw .missingApp }
     guard let app = rules.apps[command.app] else { throw .unknownApp }
@@ -35,7 +35,7 @@ struct RevocationPreparer: Sendable {
     }
   }
 
-  /// What is too long to be meant would not fit into the jobs.
+  /// Oversized fields would not fit into the jobs.
   private static func check(_ command: StartRevocation) throws(APIError) {
     let fields = [
       ("clientID", command.clientID, 255), ("redirectURI", command.redirectURI, 2048),
@@ -76,7 +76,7 @@ struct RevocationPreparer: Sendable {
     return notice
   }
 
-  /// Whether the mail worker may take it: it judges more closely, but then the token is revoked already.
+  /// Whether the mail worker may accept it: it checks more strictly, but by then the token is revoked already.
   private static func isAddress(_ text: String) -> Bool {
     guard text.utf8.count <= maxAddressLength, let at = text.utf8.lastIndex(of: UInt8(ascii: "@")) else { return false }
     let isClean = text.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7F && $0 != UInt8(ascii: "<") && $0 != UInt8(ascii: ">") }

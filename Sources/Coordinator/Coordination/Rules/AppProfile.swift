@@ -1,32 +1,32 @@
 public import CountersignTelemetry
 
-/// What the coordinator knows of an app.
+/// Configuration of an app.
 public struct AppProfile: Sendable, Hashable {
   /// Its bundle ID.
   public var id: String
-  /// The name in the message.
+  /// The app's name in the SMS.
   public var name: String
-  /// The domain that phones bind the code to when they fill it in by themselves.
+  /// The domain to which phones bind the code for autofill.
   public var domain: String?
-  /// The hash of an Android app, by which its phone hands the code to it (SMS Retriever).
+  /// The hash of an Android app, by which the phone hands the code to it (SMS Retriever).
   public var androidHash: String?
-  /// The language of the message when the command names none, BCP 47.
+  /// The language of the SMS when the command names none, BCP 47.
   public var languageCode: String?
   /// The worker's template.
   public var template: String
   public var verification: AppVerification
   /// Fictional numbers in E.164 with their fixed codes.
   public var fictionalNumbers: [String: String]
-  /// What the app tells reCAPTCHA that its user is about to do.
+  /// Action that the app passes to reCAPTCHA.
   public var recaptchaAction: String
-  /// Waits before its codes are sent a second, third, … time, where that is not what the policy says for all.
+  /// Gaps before its codes are sent a second, third, … time, if they differ from the policy's.
   public var resendGaps: [Duration]?
   /// Receipts that were issued before this time are not accepted.
   public var receiptsValidFrom: UnixTime?
 
-  /// What the SDKs of this field tell reCAPTCHA when they ask for a code.
+  /// Action that the SDKs of this field pass to reCAPTCHA when they request a code.
   public static let defaultRecaptchaAction = "sendVerificationCode"
-  /// How many fictional numbers an app may have.
+  /// Maximum number of fictional numbers of an app.
   public static let maxFictionalNumbers = 10
   /// Digits of the fixed code of a fictional number.
   public static let fictionalCodeLength = 6

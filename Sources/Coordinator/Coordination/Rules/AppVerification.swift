@@ -1,16 +1,13 @@
-/// How a request is proven to come from an app.
+/// Proof required of a request that claims to come from an app.
 public enum AppVerification: String, Sendable, CaseIterable {
-  /// Not at all, for testing: only fictional numbers complete.
+  /// None, for testing: only fictional numbers complete.
   case off
-  /// The service that asks vouches for its client. A proof that is given all the same is checked.
+  /// None: the requesting service vouches for its client. A proof that is sent all the same is checked.
   case trusted
-  /// By the receipt and the secret of a push, or by reCAPTCHA where the push does not come.
+  /// The receipt and the secret of a push, or reCAPTCHA when the push does not arrive.
   case push
-  /// By reCAPTCHA.
+  /// reCAPTCHA.
   case recaptcha
-  /// A proof is checked and recorded, and the request let through whatever comes of it.
+  /// A proof is checked and recorded, and the request is admitted whatever the outcome.
   case audit
-
-  /// Whether a request needs a proof.
-  var needsProof: Bool { self == .push || self == .recaptcha }
 }

@@ -1,27 +1,28 @@
 public import CountersignMessages
 public import PhoneNumbers
 
-/// Everything that decides on a command, apart from what is stored.
+/// Everything that decides on a command, apart from the store.
 public struct CoordinatorRules: Sendable, Hashable {
   public var policy: VerificationPolicy
   public var limits: Limits
   public var regions: RegionRules
-  /// What numbers are that libphonenumber does not know yet.
+  /// Corrections for numbers that libphonenumber does not know yet.
   public var numberOverrides: NumberOverrides
-  /// By ID.
+  /// Apps by ID.
   public var apps: [String: AppProfile]
-  /// What workers do when nobody knows whether a message was sent. It carries the same code, so twice does no harm.
+  /// Action of workers when it is unknown whether an SMS was sent. A repetition carries the same code, so it does no
+  /// harm.
   public var onUnknown: OnUnknown
-  /// How long a verification that is over can still be asked about.
+  /// Time after its end for which a verification can still be queried.
   public var retention: Duration
-  /// How long a command that comes again is answered with the same reply.
+  /// Time for which a redelivered command gets the same reply.
   public var inboxRetention: Duration
   public var proof: ProofPolicy
   public var revocation: RevocationPolicy
   public var conversion: ConversionPolicy
-  /// Greatest age of a `verification.start` or `app.verify` that is carried out.
+  /// Maximum age of a `verification.start` or `app.verify` that is carried out.
   public var maxCommandAge: Duration
-  /// The users of the broker whose operators' commands are carried out.
+  /// The users of the broker that may send operators' commands.
   public var operators: Set<String>
 
   public static let defaultOperators: Set<String> = ["operator"]
@@ -52,7 +53,7 @@ public struct CoordinatorRules: Sendable, Hashable {
     self.operators = operators
   }
 
-  /// The rules that verifications of an app live under.
+  /// The rules for verifications of an app.
   func policy(of app: AppProfile) -> VerificationPolicy {
     var policy = policy
     if let gaps = app.resendGaps { policy.resendGaps = gaps }

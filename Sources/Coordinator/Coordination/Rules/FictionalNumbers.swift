@@ -2,7 +2,7 @@ import Synchronization
 
 /// Fictional numbers of the apps, which may change while the process runs.
 final class FictionalNumbers: Sendable {
-  /// By app and number in E.164, the fixed code.
+  /// Fixed codes by app and number in E.164.
   typealias Table = [String: [String: String]]
 
   private let current: Mutex<Table>
@@ -11,12 +11,12 @@ final class FictionalNumbers: Sendable {
     current = Mutex(Self.table(rules))
   }
 
-  /// The fixed code of a number; `nil` for a number like any other.
+  /// The fixed code of a number; `nil` for a real number.
   func code(of number: String, app: String) -> String? {
     current.withLock { $0[app]?[number] }
   }
 
-  /// Takes the numbers of a configuration that was read again. Apps that it has not had before stay unknown until a restart.
+  /// Applies the numbers of a reloaded configuration. New apps stay unknown until a restart.
   /// - Returns: whether they differ.
   func take(_ rules: CoordinatorRules) -> Bool {
     let new = Self.table(rules)

@@ -9,7 +9,8 @@ public import ServiceRuntime
 
 /// Wires the coordinator.
 public enum CoordinatorServices {
-  /// The longest body that is taken from a queue, to be kept among the dead letters; longer ones are moved by the broker.
+  /// The longest body that is taken from a queue, so that it can be copied to the dead letters; the broker moves longer
+  /// ones.
   static let maxBodyBytes = 2 << 20
 
   /// Opens the database and makes the services, in the order in which they start.
@@ -54,7 +55,7 @@ public enum CoordinatorServices {
     ] + parts.watch(fictional)
   }
 
-  /// What the services share.
+  /// Components shared by the services.
   private struct Parts {
     let configuration: CoordinatorConfiguration
     let context: ServiceContext
@@ -148,7 +149,7 @@ public enum CoordinatorServices {
         interval: configuration.maintenanceInterval, health: health, metrics: metrics, logger: context.log)
     }
 
-    /// Without a file there is nothing that may change.
+    /// Without a file nothing can change.
     func watch(_ fictional: FictionalNumbers) -> [any Service] {
       guard let file = context.configurationFile else { return [] }
       return [

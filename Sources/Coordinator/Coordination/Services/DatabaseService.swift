@@ -2,11 +2,11 @@ import CountersignTelemetry
 import SQLite
 import ServiceRuntime
 
-/// Closes the database when everything that uses it has ended.
+/// Closes the database when all its users have ended.
 struct DatabaseService: Service {
   let name = "database"
   let database: Database
-  /// Let go when the database is closed.
+  /// Released when the database is closed.
   let owner: FileOwner
   let relay: OutboxRelay
   let log: Logger
@@ -22,7 +22,7 @@ struct DatabaseService: Service {
   func run() async {
     await stopSignal.wait()
     do {
-      // What is confirmed would otherwise be published again by the next run.
+      // Otherwise the next run would publish confirmed messages again.
       try await relay.deleteConfirmed()
     } catch {
       log.warning("what was published is not deleted, and will be published again", [.error: error.description])

@@ -1,14 +1,14 @@
 import Dispatch
 import ServiceRuntime
 
-/// Looks for changes of the fictional numbers until it is stopped.
+/// Checks for changes of the fictional numbers until it is stopped.
 struct FictionalNumbersService: Service {
   let name = "fictional numbers"
   private let reader: FictionalNumbersReader
   private let stopSignal = StopSignal()
   private let queue = DispatchQueue(label: "countersign.fictional-numbers")
 
-  /// A person who changes them waits for it, and a file of some kilobytes costs nothing to read.
+  /// An operator who changes them waits for it, and a file of a few kilobytes is cheap to read.
   private static let interval = Duration.seconds(5)
 
   init(_ reader: FictionalNumbersReader) {

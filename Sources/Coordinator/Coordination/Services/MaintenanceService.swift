@@ -1,6 +1,6 @@
 import ServiceRuntime
 
-/// Runs the maintenance until it is stopped. A round that is under way is given up: all of it can be done again.
+/// Runs the maintenance until it is stopped. The current round is abandoned: all of it can be repeated.
 struct MaintenanceService: Service {
   let name = "maintenance"
   let loop: MaintenanceLoop

@@ -1,6 +1,6 @@
 import ServiceRuntime
 
-/// Consumes a queue until it is stopped; what was taken is finished first.
+/// Consumes a queue until it is stopped; taken deliveries are finished first.
 struct PipelineService<Work: BatchWork>: Service {
   let name: String
   let pipeline: BatchPipeline<Work>

@@ -3,23 +3,23 @@ import SQLite
 import ServiceRuntime
 import Synchronization
 
-/// Whether the database takes what is written. Each part that writes tells it of itself: that one succeeds says nothing of another, whose
-/// table may be damaged. The maintenance writes each second.
+/// Whether the database accepts writes. Each writing part reports for itself: the success of one says nothing about
+/// another, whose table may be damaged. The maintenance writes each second.
 final class StorageHealth: Sendable {
   private let problems = Mutex<[String: String]>([:])
 
-  /// Notes that a part could write.
+  /// Records a successful write of a part.
   func succeeded(_ part: String) {
     problems.withLock { $0[part] = nil }
   }
 
-  /// Notes that a part could not write.
+  /// Records a failed write of a part.
   func failed(_ error: DatabaseError, _ part: String) {
     problems.withLock { $0[part] = error.description }
   }
 
-  /// Whether nobody can give a code back, because what commands change cannot be stored. When no command comes, the sweep of
-  /// the verifications shows it, which writes to the same tables.
+  /// Whether codes cannot be checked, because changes of commands cannot be stored. Without commands, the sweep of the
+  /// verifications shows it, which writes to the same tables.
   var keepsCommandsWaiting: Bool {
     problems.withLock { problems in
       problems[Topology.Queues.commands] != nil || problems[MaintenancePart.endVerifications.rawValue] != nil

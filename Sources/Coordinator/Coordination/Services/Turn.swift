@@ -4,19 +4,21 @@ import SQLite
 import ServiceRuntime
 import Synchronization
 
-/// Sees to it that one coordinator works at a time, on a database and on the queues of a broker. A second one waits, is not ready, and
-/// takes over when the first has ended, in order or not. This is the one place that would have to change for several at once.
+/// Ensures that one coordinator works at a time, on a database and on the queues of a broker. A second one waits, is
+/// not ready, and takes over when the first has ended, regularly or not. Running several at once would require changes
+/// only here.
 ///
-/// - The database: a lock of the operating system on a file beside it, which ends with the process.
-/// - The queues: the connection that consumes the commands is the only consumer of the lock queue (`Topology.Queues.commandsLock`), or does not
-///   consume. Results are taken only while it does: one that belongs to another coordinator's verification would be lost here.
+/// - The database: a lock of the operating system on a file next to it, which ends with the process.
+/// - The queues: the connection that consumes the commands is the only consumer of the lock queue
+///   (`Topology.Queues.commandsLock`), or does not consume. Results are taken only while it does: a result of another
+///   coordinator's verification would be lost here.
 final class Turn: Sendable {
-  /// Pause between attempts to take the database.
+  /// Pause between attempts to lock the database.
   static let interval = Duration.seconds(1)
-  /// The longest interval of heartbeats of the connection that has the lock. A connection that is cut without a word keeps it until
-  /// the broker has missed two of them, and this process waits for itself.
+  /// The longest interval of heartbeats of the connection that holds the lock. A connection that is cut silently keeps
+  /// the lock until the broker has missed two of them, and this process waits for itself.
   static let heartbeat = Duration.seconds(5)
-  /// The log tells again that it waits.
+  /// Attempts between log entries about the wait.
   static let reminder = 30
 
   private let isWaiting = Mutex(false)
@@ -31,7 +33,7 @@ final class Turn: Sendable {
   // MARK: Database
 
   /// Waits until no other coordinator has the database.
-  /// - Parameter sleep: waits between two looks; a parameter for tests.
+  /// - Parameter sleep: waits between two attempts; a parameter for tests.
   func claim(
     _ path: String, log: Logger, sleep: (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
   ) async throws -> FileOwner {
@@ -50,7 +52,7 @@ final class Turn: Sendable {
     }
   }
 
-  /// Whether the database is another coordinator's.
+  /// Failing while another coordinator has the database.
   var health: HealthState {
     isWaiting.withLock { $0 } ? .failing("another coordinator has the database", mend: Self.mend) : .ok
   }
@@ -60,7 +62,7 @@ final class Turn: Sendable {
 
   // MARK: Queues
 
-  /// Takes note of what happens to the connection that consumes the commands.
+  /// Records an event of the connection that consumes the commands.
   func note(_ event: ConnectionEvent) {
     switch event {
     case .connected: continuation.yield(true)
@@ -69,7 +71,7 @@ final class Turn: Sendable {
     }
   }
 
-  /// Calls back whenever the commands begin or cease to be consumed, until ``end()``.
+  /// Calls back whenever consumption of the commands begins or ends, until ``end()``.
   func follow(_ body: (Bool) async -> Void) async {
     for await isHeld in changes { await body(isHeld) }
   }
@@ -77,7 +79,7 @@ final class Turn: Sendable {
   func end() { continuation.finish() }
 }
 
-/// Has the results consumed only while the commands are.
+/// Consumes the results only while the commands are consumed.
 struct TurnService: Service {
   let name = "turn"
   let turn: Turn

@@ -1,7 +1,7 @@
-/// The tables of what is blocked, and of when no code could come back.
+/// Tables of blocks, and of outages during which codes could not come back.
 extension CoordinatorSchema {
-  // A row stays for a while when its block has ended: verifications that began before must not be held against its key again. The
-  // windows are not stored: they are counted again from the verifications.
+  // A row stays for a while after its block has ended: verifications that began before must not count against its key
+  // again. The windows are not stored: they are counted again from the verifications.
   static let version3 = """
     CREATE TABLE conversion_block (
       key TEXT NOT NULL PRIMARY KEY,
@@ -22,9 +22,9 @@ extension CoordinatorSchema {
     ) STRICT, WITHOUT ROWID;
     """
 
-  // See `PhoneVerification.askedLate`.
+  // See ``PhoneVerification/askedLate``.
   static let askedLate = "ALTER TABLE verification ADD COLUMN asked_late INTEGER NOT NULL DEFAULT 0"
 
-  // See `PhoneVerification.source`. Rows of before have none and count for their requester.
+  // See ``PhoneVerification/source``. Rows of earlier versions have none and count for their requester.
   static let source = "ALTER TABLE verification ADD COLUMN source BLOB"
 }

@@ -1,6 +1,6 @@
-/// A change by which each requester of a fictional number has a verification of its own.
+/// Migration to one verification for each requester of a fictional number.
 extension CoordinatorSchema {
-  /// Requester, where that tells apart verifications that live; the same text in the index and in what looks them up.
+  /// Requester, where it distinguishes live verifications; the same text in the index and in the queries that use it.
   static let requesterOfFictional = "CASE is_test WHEN 1 THEN requester ELSE x'' END"
 
   static let fictionalRequesters = """

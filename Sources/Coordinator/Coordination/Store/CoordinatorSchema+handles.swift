@@ -1,10 +1,10 @@
-/// Changes by which a verification belongs to a purpose and a subject, and several requesters may ask about one code.
+/// Migrations to verifications with purpose, subject, and several requesters of one code.
 extension CoordinatorSchema {
-  // An empty subject is none: NULLs would all differ in the index. Who asked for the rows of before is not known, which is nobody in
-  // particular: an empty `requester`.
+  // An empty subject stands for none: NULLs would all differ in the index. The requesters of earlier rows are unknown,
+  // which an empty `requester` stands for.
   //
-  // `handles` is what requesters beside the first have of a code, as JSON; it is NULL where there are none, which is usual. The table
-  // leads from their IDs to the verification. Its rows go with that, whoever deletes it.
+  // `handles` holds the later requesters of a code, as JSON; it is usually NULL. The table leads from their IDs to the
+  // verification. Its rows are deleted with the verification.
   static let handles = """
     ALTER TABLE verification ADD COLUMN purpose TEXT NOT NULL DEFAULT 'signIn';
     ALTER TABLE verification ADD COLUMN subject TEXT NOT NULL DEFAULT '';

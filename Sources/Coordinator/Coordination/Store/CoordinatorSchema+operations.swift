@@ -1,9 +1,9 @@
-/// The tables of what is no phone verification.
+/// Tables of app proofs, assessments and revocations.
 extension CoordinatorSchema {
-  // `due_at` is when the maintenance has to look at a row: when it ends, and after that when it may be deleted.
+  // `due_at` is the time at which the maintenance has to process a row: at its end, and then when it may be deleted.
   //
-  // Neither secrets nor tokens are in these tables, only what they hash to under the pepper. The messages of `held_job` are sealed
-  // where they carry a secret.
+  // These tables contain neither secrets nor tokens, only their hashes under the pepper. The messages of `held_job` are
+  // sealed where they carry a secret.
   static let version2 = """
     CREATE TABLE app_proof (
       receipt TEXT NOT NULL PRIMARY KEY,

@@ -14,8 +14,8 @@ enum CoordinatorSchema {
     Migration(version: 12, sql: fictionalRequesters), Migration(version: 13, sql: source),
   ]
 
-  // `due_at` is when the sweeper has to look at a verification: at its expiry while it lives, and when it may be deleted
-  // after that. One index serves both.
+  // `due_at` is the time at which the sweeper has to process a verification: at its expiry while it lives, and then
+  // when it may be deleted. One index serves both.
   //
   // A row of the outbox holds all messages of one transaction: one insert and one delete for a whole batch.
   //

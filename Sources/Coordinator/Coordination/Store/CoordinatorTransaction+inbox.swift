@@ -3,13 +3,13 @@ import CountersignTelemetry
 import SQLite
 
 extension CoordinatorTransaction {
-  /// Knowledge of a message, if it came before.
+  /// The inbox's entry for a message that was seen before.
   func inboxEntry(of message: MessageIdentity) throws(DatabaseError) -> InboxEntry? {
     if let entry = try inboxEntry(under: message.key) { return entry }
     return try hasInboxWithoutSender() ? try inboxEntry(under: message.messageID) : nil
   }
 
-  /// Whether commands of before version 10 are known, by their IDs alone.
+  /// Whether commands from before version 10 are recorded, under their IDs alone.
   private func hasInboxWithoutSender() throws(DatabaseError) -> Bool {
     if let known = knowsInboxWithoutSender { return known }
     let known =
@@ -31,8 +31,8 @@ extension CoordinatorTransaction {
     }
   }
 
-  /// Keeps the place of a message that is answered later, so that no other one is carried out under its ID.
-  /// - Parameter key: that of its identity.
+  /// Reserves the place of a message that is answered later, so that no other one is carried out under its ID.
+  /// - Parameter key: the key of its identity.
   func reserve(message key: String, fingerprint: [UInt8]) throws(DatabaseError) {
     inbox[key] = .waiting(fingerprint: fingerprint)
     try session.execute(
@@ -42,9 +42,9 @@ extension CoordinatorTransaction {
       """, [.text(key), .blob(fingerprint), .integer(now.milliseconds)])
   }
 
-  /// Records what a message was answered with, in the place that it may have kept. A reply that is there stays: a version before this one
-  /// kept no place, so another message may have been answered under the ID.
-  /// - Parameter key: that of the message's identity.
+  /// Records the reply to a message, in its reserved place if any. An existing reply stays: an earlier version reserved
+  /// no place, so another message may have been answered under the ID.
+  /// - Parameter key: the key of the message's identity.
   func record(_ reply: RecordedReply, toMessage key: String) throws(DatabaseError) {
     let isNew = try session.execute(
       """

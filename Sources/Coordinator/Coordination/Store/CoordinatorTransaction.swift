@@ -2,18 +2,19 @@ import CountersignMessages
 import CountersignTelemetry
 import SQLite
 
-/// What one batch reads and changes. It reads through to the database, remembers, and writes everything once in ``flush()``.
+/// Reads and changes of one batch. It reads through to the database, caches, and writes everything once in
+/// ``flush(forRelay:)``.
 ///
-/// Belongs to one body of `Database.write`; what it throws undoes that body.
+/// It belongs to one body of `Database.write`; an error thrown from it undoes that body.
 final class CoordinatorTransaction: UsageStore {
   private struct Held {
     var verification: PhoneVerification
-    /// 0 for one that is not in the database yet.
+    /// 0 for a verification that is not in the database yet.
     var version: Int
     var isChanged: Bool
-    /// As what it counted for the conversion when it was loaded.
+    /// Its counted ending at the time it was loaded.
     let ending: ConversionEnding?
-    /// Its later handles that the database has.
+    /// Its later handles in the database.
     let storedHandles: Int
   }
 
@@ -28,7 +29,7 @@ final class CoordinatorTransaction: UsageStore {
   private var waitingChanges = 0
   let retention: Duration
   private var verifications: [String: Held] = [:]
-  /// In the order in which they came, so that ``flush()`` does the same every time.
+  /// IDs in the order of arrival, so that ``flush(forRelay:)`` is deterministic.
   private var order: [String] = []
   private var live: [VerificationKey: String?] = [:]
   /// The verification by the ID of a later handle.
@@ -36,10 +37,10 @@ final class CoordinatorTransaction: UsageStore {
   private var usages: [LimitSubject: HeldUsage] = [:]
   /// See ``inboxEntry(of:)``; by key.
   var inbox: [String: InboxEntry] = [:]
-  /// Nil: nobody has looked.
+  /// `nil` before the first look.
   var knowsInboxWithoutSender: Bool?
   private var outgoing: [OutgoingMessage] = []
-  /// For ``ConversionKeeper``, when it is committed. Complete after ``flush(forRelay:)``.
+  /// Changes for ``ConversionKeeper``, applied after the commit. Complete after ``flush(forRelay:)``.
   var changes = ConversionChanges()
 
   init(_ session: Session, at now: UnixTime, retention: Duration) {
@@ -48,7 +49,7 @@ final class CoordinatorTransaction: UsageStore {
     self.retention = retention
   }
 
-  /// Grows with each change, whether it was written or waits: a command between two of the same has changed nothing.
+  /// Grows with each change, whether written or pending: a command that leaves it unchanged has changed nothing.
   var changeCount: Int { waitingChanges + session.totalChanges }
 
   // MARK: Verifications
@@ -62,7 +63,7 @@ final class CoordinatorTransaction: UsageStore {
     return row.verification
   }
 
-  /// The verification that an ID leads to, and the handle that it is.
+  /// The verification and the handle that an ID names.
   func found(_ id: String) throws(DatabaseError) -> (verification: PhoneVerification, handle: Int)? {
     if let verification = try verification(id) { return (verification, PhoneVerification.firstHandle) }
     guard let owner = try owner(ofHandle: id), let verification = try verification(owner),
@@ -80,7 +81,7 @@ final class CoordinatorTransaction: UsageStore {
     ) { row throws(DatabaseError) in row.text(0) }
   }
 
-  /// The verification of a number that has not ended, whether or not its time is over.
+  /// The verification of a number that has not ended, even if its deadline has passed.
   func liveVerification(_ key: VerificationKey) throws(DatabaseError) -> PhoneVerification? {
     if let known = live[key] { return known.flatMap { verifications[$0]?.verification } }
     let row = try session.first(
@@ -131,7 +132,7 @@ final class CoordinatorTransaction: UsageStore {
     }
   }
 
-  /// All of a number, of every app, whether or not they have ended.
+  /// All verifications of a number, of every app, whether or not they have ended.
   func verifications(ofNumber number: String) throws(DatabaseError) -> [PhoneVerification] {
     let stored = try session.query(
       "SELECT id FROM verification WHERE phone_number = ?", [.text(number)]
@@ -171,7 +172,7 @@ final class CoordinatorTransaction: UsageStore {
     usages[subject] = HeldUsage(record: usage, isChanged: true)
   }
 
-  /// What was counted in this batch is not written.
+  /// Discards the counts of this batch.
   func forgetUsage(of subject: LimitSubject) {
     usages[subject] = HeldUsage(record: UsageRecord(), isChanged: false)
   }
@@ -185,12 +186,12 @@ final class CoordinatorTransaction: UsageStore {
 
   // MARK: End
 
-  /// Writes what was changed.
+  /// Writes the changes.
   ///
-  /// - Parameter forRelay: whether ``OutboxRelay`` is to publish it; otherwise the caller does.
-  /// - Returns: the row of the outbox that holds what is to be published, if there is anything.
+  /// - Parameter forRelay: whether ``OutboxRelay`` is to publish the messages; otherwise the caller does.
+  /// - Returns: the row of the outbox with the messages to publish, if any.
   func flush(forRelay: Bool = false) throws(DatabaseError) -> OutboxRow? {
-    // Rows that end make room in the index of the live ones, so they come before those that are new.
+    // Ended rows make room in the index of the live ones, so they come before new ones.
     for isNew in [false, true] {
       for id in order {
         guard let held = verifications[id], held.isChanged, (held.version == 0) == isNew else { continue }

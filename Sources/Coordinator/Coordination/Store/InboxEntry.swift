@@ -1,8 +1,8 @@
-/// Knowledge of a message that came before.
+/// The inbox's entry for a message.
 enum InboxEntry: Sendable, Hashable {
-  /// It was carried out, and answered.
+  /// It was carried out and answered.
   case replied(RecordedReply)
   /// It waits, and is answered later.
-  /// - Parameter fingerprint: what was asked for.
+  /// - Parameter fingerprint: fingerprint of the order.
   case waiting(fingerprint: [UInt8])
 }

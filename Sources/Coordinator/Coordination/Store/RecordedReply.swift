@@ -1,6 +1,6 @@
-/// What was answered to a command, to be answered again when the same message comes again.
+/// The reply to a command, for a redelivery of the same command.
 struct RecordedReply: Sendable, Hashable {
-  /// What was asked for, to tell the same message from another one under the same ID.
+  /// Fingerprint of the order, which distinguishes it from another command under the same ID.
   var fingerprint: [UInt8]
   /// `error.v1`
   var type: String

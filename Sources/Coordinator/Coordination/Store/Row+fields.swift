@@ -11,7 +11,7 @@ extension Row {
     isNull(column) ? nil : time(column)
   }
 
-  /// The reason whose code is in one column and whose text in the next.
+  /// The reason with its code in one column and its text in the next.
   func failure(_ column: Int) -> VerificationFailure? {
     optionalText(column).map { VerificationFailure(code: $0, detail: optionalText(column + 1)) }
   }
@@ -25,7 +25,7 @@ extension Row {
     return word
   }
 
-  /// Value that a reader makes of the row; `nil` when it cannot: one row must not keep what reads many of them.
+  /// The value that a reader makes of the row, or `nil` if it is unreadable: one row must not fail a read of many.
   func unlessUnreadable<Content>(
     _ read: (Row) throws(DatabaseError) -> Content
   ) throws(DatabaseError) -> Content? {

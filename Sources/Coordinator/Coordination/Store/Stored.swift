@@ -1,4 +1,4 @@
-/// What was read from a table, with the version that its update is guarded by.
+/// A value from a table, with the version that guards its update.
 struct Stored<Content: Sendable>: Sendable {
   var content: Content
   let version: Int

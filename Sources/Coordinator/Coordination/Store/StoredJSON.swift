@@ -12,7 +12,7 @@ enum StoredJSON {
     }
   }
 
-  /// Far more than a row that the coordinator wrote can have: bodies of messages have up to 64 KiB.
+  /// Far more than any row of the coordinator: bodies of messages have up to 64 KiB.
   private static let reader = JSONReader(maxBytes: 1 << 20)
 
   static func read<Content: Decodable>(_ text: String) throws(DatabaseError) -> Content {

@@ -10,7 +10,7 @@ enum VerificationRow {
     \(source)
     """
 
-  /// Rows of before version 13 know the requester only.
+  /// Rows before version 13 know the requester only.
   private static let source = "ifnull(source, requester)"
 
   static func read(_ row: Row) throws(DatabaseError) -> (verification: PhoneVerification, version: Int) {
@@ -30,11 +30,12 @@ enum VerificationRow {
     return (verification, row.int(17))
   }
 
-  /// What ``readEnding(_:)`` needs.
+  /// Columns for ``readEnding(_:)``.
   static let endingColumns =
     "phone_number, region, is_test, state, failure_code, messages, created_at, ended_at, asked_late, \(source)"
 
-  /// How a verification ended, for the conversion; read by the hundred thousand at a start, so the rest of the row is left alone.
+  /// The ending of a verification, for the conversion; a start reads hundreds of thousands, so the rest of the row is
+  /// skipped.
   static func readEnding(_ row: Row) throws(DatabaseError) -> ConversionEnding? {
     guard !row.bool(2), !row.isNull(7),
       let outcome = ConversionEnding.Outcome(
@@ -97,7 +98,7 @@ enum VerificationRow {
 
   private static func subject(_ text: String) -> String? { text.isEmpty ? nil : text }
 
-  /// - Returns: `nil` where nobody but the first requester has a handle.
+  /// - Returns: `nil` when only the first requester has a handle.
   private static func text(_ handles: HandleSet) throws(DatabaseError) -> String? {
     handles.isEmpty ? nil : try StoredJSON.text(handles)
   }
@@ -107,7 +108,7 @@ enum VerificationRow {
     return try StoredJSON.read(text)
   }
 
-  /// A letter for each message.
+  /// A letter for each SMS.
   private static func text(_ messages: [PhoneVerification.MessageProgress]) -> String {
     String(messages.map { $0.letter })
   }

@@ -1,14 +1,14 @@
-/// What a provider reports later of a message that it took.
+/// A provider's later report on an SMS that it accepted.
 public struct DeliveryReport: Sendable, Hashable {
-  /// Which message of the verification, from 1.
+  /// Number of the SMS within its verification, from 1.
   public var number: Int
   /// Whether it reached the handset.
   public var isDelivered: Bool
-  /// The way it went, such as `twilio-eu`.
+  /// Lane of the SMS, such as `twilio-eu`.
   public var lane: String?
-  /// The provider's own ID of the message.
+  /// The provider's own ID of the SMS.
   public var reference: String?
-  /// Why it was not delivered.
+  /// Reason that it was not delivered.
   public var reason: VerificationFailure?
 
   public init(

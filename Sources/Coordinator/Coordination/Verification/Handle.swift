@@ -1,24 +1,24 @@
 public import CountersignTelemetry
 
-/// One requester's way to a code that another one asked for first: an ID of its own, guesses of its own, an end of its own.
+/// A later requester's access to a code that another one requested first, with its own ID, guesses and end.
 ///
-/// The first requester's handle is the verification itself, so the usual one has nothing more to store.
+/// The first requester's handle is the verification itself, so usually nothing more is stored.
 public struct Handle: Sendable, Hashable, Codable {
-  /// See `VerificationID`.
+  /// See ``VerificationID``.
   public let id: String
   /// See ``PhoneVerification/requester``.
   public let requester: [UInt8]
   /// Whether its requester is a device that has proven itself by push.
   public internal(set) var isProven: Bool
   public let createdAt: UnixTime
-  /// Number of checks that were begun.
+  /// Number of checks begun.
   public internal(set) var checks = 0
-  /// Absent while the code decides on it.
+  /// Absent while the state of the code decides.
   public internal(set) var ending: HandleEnding?
-  /// Number of times its holder canceled it and asked again; absent for never.
+  /// Number of times its holder canceled it and requested it again; absent for none.
   var reopenings: Int?
 
-  /// A handle that has not begun: apply ``VerificationEvent/joined(_:sends:languageCode:)`` next.
+  /// Creates a handle that has not begun: apply ``VerificationEvent/joined(_:sends:languageCode:)`` next.
   public init(id: String, requester: [UInt8], isProven: Bool, at now: UnixTime) {
     self.id = id
     self.requester = requester
@@ -27,28 +27,28 @@ public struct Handle: Sendable, Hashable, Codable {
   }
 }
 
-/// End of a handle whose code goes on for others.
+/// End of a handle whose code stays valid for others.
 public enum HandleEnding: String, Sendable, Codable {
   /// Its holder ended it.
   case canceled
-  /// Its guesses were used up by wrong codes.
+  /// Wrong codes used up its guesses.
   case exhausted
 }
 
-/// Part of a verification that more than one requester asked for; empty where it was one.
+/// The handles of a verification with several requesters; empty with one.
 struct HandleSet: Sendable, Hashable, Codable {
-  /// All but the first, in the order in which they began; the first of them has number 2.
+  /// All handles but the first, in the order in which they began; the first of them has number 2.
   var later: [Handle] = []
-  /// End of the first handle, where its code goes on for others.
+  /// End of the first handle, if its code stays valid for others.
   var firstEnding: HandleEnding?
-  /// See ``Handle/reopenings``; of the first.
+  /// ``Handle/reopenings`` of the first handle.
   var firstReopenings: Int?
-  /// Through which handle the code came back, where that is not the first.
+  /// The handle through which the code came back, unless it is the first.
   var approver: Int?
-  /// Handle that asked for a message, by the message's number, where that is not the first.
+  /// The handle that requested an SMS, by the number of the SMS, unless it is the first.
   var askers: [Int: Int] = [:]
 
-  /// Checks that were begun through any of them.
+  /// Checks begun through any of them.
   var checks: Int { later.reduce(0) { $0 + $1.checks } }
 
   var isEmpty: Bool { self == HandleSet() }

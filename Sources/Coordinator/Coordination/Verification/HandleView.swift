@@ -1,6 +1,7 @@
 import CountersignTelemetry
 
-/// A verification as the holder of one handle sees it: its own part and what became of the code, nothing of other requesters.
+/// A verification as the holder of one handle sees it: its own part and the state of the code, nothing of other
+/// requesters.
 struct HandleView: Sendable, Hashable {
   var state: VerificationState
   var failure: VerificationFailure?
@@ -9,10 +10,10 @@ struct HandleView: Sendable, Hashable {
 }
 
 extension PhoneVerification {
-  /// The part of a handle.
+  /// The view through a handle.
   ///
-  /// While the code can come back, each sees whether a message with it is known to be taken. A code that came back through another handle
-  /// has expired for this one.
+  /// While the code can come back, each holder sees whether an SMS with it is known to be accepted. A code that came
+  /// back through another handle has expired for this one.
   func view(through number: Int) -> HandleView {
     var view = HandleView(state: state, failure: failure, expiresAt: expiresAt, timeline: entries(of: number))
     switch ending(of: number) {
@@ -29,7 +30,7 @@ extension PhoneVerification {
     return view
   }
 
-  /// Reason for which it failed for the holder of a handle, if it did.
+  /// Reason that it failed for the holder of a handle, if it did.
   func failure(of number: Int) -> VerificationFailure? {
     switch ending(of: number) {
     case .exhausted?: .tooManyAttempts
@@ -52,12 +53,12 @@ extension PhoneVerification {
 }
 
 extension TimelineEntry.Kind {
-  /// Whether it is an end of the code for everybody, unless it is said of one handle.
+  /// Whether the entry ends the code for all handles, unless it names one.
   fileprivate var endsAll: Bool { self == .expired || self == .failed }
 }
 
 extension TimelineEntry {
-  /// The entry as that of a handle.
+  /// The entry, attributed to a handle.
   func of(_ handle: Int) -> TimelineEntry {
     var entry = self
     entry.handle = handle == PhoneVerification.firstHandle ? nil : handle

@@ -1,8 +1,8 @@
-/// What a worker reports about one message of a verification.
+/// A worker's report on one SMS of a verification.
 public struct JobReport: Sendable, Hashable {
-  /// What became of the message.
+  /// Outcome of the SMS.
   public enum Outcome: String, Sendable, Codable {
-    /// A provider took it.
+    /// A provider accepted it.
     case accepted
     /// It will never be sent.
     case refused
@@ -12,20 +12,20 @@ public struct JobReport: Sendable, Hashable {
     case unknown
   }
 
-  /// Which message of the verification, from 1.
+  /// Number of the SMS within its verification, from 1.
   public var number: Int
   public var outcome: Outcome
-  /// The way it went, such as `twilio-eu`.
+  /// Lane of the SMS, such as `twilio-eu`.
   public var lane: String?
-  /// The process that sent it.
+  /// The worker process that sent it.
   public var worker: String?
-  /// The provider's own ID of the message.
+  /// The provider's own ID of the SMS.
   public var reference: String?
-  /// Why it was not accepted.
+  /// Reason that it was not accepted.
   public var reason: VerificationFailure?
-  /// How often it was tried.
+  /// Number of attempts.
   public var attempts: Int?
-  /// How many parts it was sent in.
+  /// Number of segments.
   public var segments: Int?
 
   public init(

@@ -1,14 +1,14 @@
 public import CountersignTelemetry
 
 extension PhoneVerification {
-  /// Takes what happened and returns what to do, in order. Suspends never, throws never.
+  /// Applies an event and returns the actions to take, in order. Pure: never suspends or throws.
   ///
-  /// An event that does not fit the state changes nothing: results that come late, twice or in the wrong order are
-  /// absorbed here, because a message is reported on once and a final state is left by no event.
+  /// An event that does not fit the state changes nothing. This absorbs late, repeated and reordered results, because
+  /// an SMS is reported on once and no event leaves a final state.
   ///
   /// - Parameters:
-  ///   - event: what happened.
-  ///   - handle: the handle that was asked about.
+  ///   - event: the event.
+  ///   - handle: the handle that the command names.
   ///   - now: the time at which it is applied.
   ///   - policy: the rules in force.
   public mutating func apply(
@@ -48,7 +48,7 @@ extension PhoneVerification {
     return [sendAgain(for: handle, in: languageCode, at: now, under: policy), .answerStarted(resent: true)]
   }
 
-  /// Its holder is told as if it were the first: whether the code was sent to others before is not its business.
+  /// Its holder is notified like the first: whether the code was sent to others before is not its business.
   private mutating func join(
     _ new: Handle, sends: Bool, in languageCode: String?, at now: UnixTime, under policy: VerificationPolicy
   ) -> [VerificationAction] {
@@ -63,8 +63,8 @@ extension PhoneVerification {
     return actions + [.answerStarted(resent: false)]
   }
 
-  /// The same handle goes on, with the guesses that it has left: asking again after a cancellation gets nobody more, and costs nobody those
-  /// that are its own.
+  /// The same handle continues, with its remaining guesses: a request after a cancellation grants no extra guesses, and
+  /// takes none away.
   private mutating func reopen(
     _ handle: Int, sends: Bool, in languageCode: String?, at now: UnixTime, under policy: VerificationPolicy
   ) -> [VerificationAction] {
@@ -81,7 +81,7 @@ extension PhoneVerification {
     for handle: Int, in languageCode: String?, at now: UnixTime, under policy: VerificationPolicy
   ) -> VerificationAction {
     if let languageCode { self.languageCode = languageCode }
-    // The code goes out again, so it has to stay valid long enough to be typed in.
+    // The code is sent again, so it has to stay valid long enough to be typed in.
     expiresAt = min(createdAt + policy.maximumLifetime, max(expiresAt, now + policy.lifetime))
     return queueMessage(for: handle, at: now, under: policy)
   }
@@ -102,7 +102,7 @@ extension PhoneVerification {
     guard messages.indices.contains(index), messages[index].takes(report.outcome) else { return [] }
     messages[index] = MessageProgress(report.outcome)
     note(report, at: now)
-    // What comes after the end is shown in the timeline, but nobody is told and nothing changes.
+    // Events after the end appear in the timeline, without notifications or changes.
     guard state.isLive else { return [] }
     switch report.outcome {
     case .accepted:
@@ -151,8 +151,8 @@ extension PhoneVerification {
 }
 
 extension PhoneVerification.MessageProgress {
-  /// Whether a report is news. Where workers of several hosts have ledgers of their own, one may say that nobody knows what became of a message
-  /// that another has sent: what is known takes the place of that, never the reverse.
+  /// Whether a report is new. Where workers of several hosts have ledgers of their own, one may report an unknown
+  /// outcome for an SMS that another has sent: a known outcome replaces it, never the reverse.
   func takes(_ outcome: JobReport.Outcome) -> Bool {
     switch (self, outcome) {
     case (.outstanding, _), (.unknown, .accepted), (.unknown, .refused): true

@@ -16,7 +16,7 @@ extension PhoneVerification {
     return [.compareCode]
   }
 
-  /// A handle ends when its own guesses are used up. One that shares guesses which others have used does not: it has done nothing.
+  /// A handle ends when its own guesses are used up. A handle whose shared guesses were used by others does not end.
   private mutating func refuseCheck(
     _ handle: Int, at now: UnixTime, under policy: VerificationPolicy
   ) -> [VerificationAction] {
@@ -29,7 +29,7 @@ extension PhoneVerification {
   mutating func conclude(
     _ handle: Int, matches: Bool, at now: UnixTime, under policy: VerificationPolicy
   ) -> [VerificationAction] {
-    // What was compared with a used code changes nothing. A wrong one is told nothing of its use.
+    // A comparison with a used code changes nothing. A wrong code does not learn that it was used.
     if state == .approved { return [.refuse(matches ? .alreadyUsed : .expired)] }
     guard isOpen(handle), checks(of: handle) > 0 else { return [] }
     guard !matches else { return approve(handle, at: now) }
@@ -43,7 +43,7 @@ extension PhoneVerification {
     let others = openHandles.filter { $0 != handle }
     if handle != Self.firstHandle { handles.approver = handle }
     end(.approved, .approved, of: handle, at: now)
-    // The code is used up, for everybody.
+    // The code is used up, for all handles.
     return [.announce(.approved, to: handle)] + others.map { .announce(.expired, to: $0) } + [.answerApproved]
   }
 }

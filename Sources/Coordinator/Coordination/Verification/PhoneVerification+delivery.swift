@@ -1,12 +1,12 @@
 import CountersignTelemetry
 
 extension PhoneVerification {
-  /// Takes what a provider reports of a message that it took.
+  /// Applies a provider's delivery report on an SMS that it accepted.
   ///
-  /// Such reports repeat, overtake each other and overtake the worker's own. The order `undelivered`, `delivered` decides: a
-  /// message that arrived cannot un-arrive. A report on a message that the worker has not reported on proves that it was taken.
-  /// It is told of also after the end of the verification, because it is about the message: most codes are typed in before
-  /// the provider reports.
+  /// Such reports repeat, overtake each other and overtake the worker's own. The order `undelivered`, `delivered`
+  /// decides: an SMS that arrived stays delivered. A report on an SMS without a worker's report proves that it was
+  /// accepted. It is announced even after the end of the verification, because it is about the SMS: most codes are
+  /// typed in before the provider reports.
   mutating func finishDelivery(_ report: DeliveryReport, at now: UnixTime) -> [VerificationAction] {
     let index = report.number - 1
     guard messages.indices.contains(index), messages[index].mayBecome(delivered: report.isDelivered) else { return [] }
@@ -34,12 +34,12 @@ extension PhoneVerification {
 }
 
 extension PhoneVerification.MessageProgress {
-  /// Whether a provider's report is news.
+  /// Whether a provider's report is new.
   fileprivate func mayBecome(delivered isDelivered: Bool) -> Bool {
     switch self {
     case .outstanding, .accepted, .unknown: true
     case .undelivered: isDelivered
-    // What was never sent cannot arrive: a report on it is about something else.
+    // An SMS that was never sent cannot arrive: a report on it is about something else.
     case .delivered, .refused, .expired: false
     }
   }

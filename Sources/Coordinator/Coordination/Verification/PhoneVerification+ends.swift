@@ -16,7 +16,7 @@ extension PhoneVerification {
     return [.announce(.canceled, to: handle), .answerCanceled]
   }
 
-  /// Ends a handle that was guessed with too often, and with the last one the code.
+  /// Ends a handle after too many guesses, and with the last handle the code.
   mutating func exhaust(_ handle: Int, at now: UnixTime) -> [VerificationAction] {
     guard openHandles != [handle] else {
       failure = .tooManyAttempts
@@ -58,7 +58,7 @@ extension PhoneVerification {
     note(kind, of: handle, at: now)
   }
 
-  /// Refusal that a final state gives to somebody who checks or cancels.
+  /// Refusal of a check or a cancellation in a final state.
   func finalRefusal(of handle: Int) -> VerificationRefusal? {
     switch ending(of: handle) {
     case .canceled?: return .canceled

@@ -6,7 +6,7 @@ extension PhoneVerification {
 
   var handleNumbers: ClosedRange<Int> { Self.firstHandle...(handles.later.count + 1) }
 
-  /// Handles through which the code can still come back, before its time is over.
+  /// Handles through which the code can still come back before its deadline.
   var openHandles: [Int] { handleNumbers.filter(isOpen) }
 
   func isOpen(_ number: Int) -> Bool {
@@ -19,13 +19,13 @@ extension PhoneVerification {
   }
 
   /// The open handle of a requester.
-  /// - Parameter isTheirs: tells its hash, under whichever pepper it was made.
+  /// - Parameter isTheirs: matches its hash, under either pepper.
   func openHandle(where isTheirs: ([UInt8]) -> Bool) -> Int? {
     handleNumbers.first { isOpen($0) && isTheirs(requester(of: $0)) }
   }
 
-  /// The handle of a requester that asks again: the open one, else the one that it canceled.
-  /// - Parameter isTheirs: tells its hash, under whichever pepper it was made.
+  /// The handle with which a requester continues: the open one, else the one that it canceled.
+  /// - Parameter isTheirs: matches its hash, under either pepper.
   func handleToGoOn(where isTheirs: ([UInt8]) -> Bool) -> Int? {
     openHandle(where: isTheirs)
       ?? handleNumbers.first { ending(of: $0) == .canceled && isTheirs(requester(of: $0)) }
@@ -39,15 +39,15 @@ extension PhoneVerification {
     number == Self.firstHandle ? handles.firstEnding : later(number)?.ending
   }
 
-  /// Number of times a handle was canceled and asked for again.
+  /// Number of times a handle was canceled and requested again.
   func reopenings(of number: Int) -> Int {
     (number == Self.firstHandle ? handles.firstReopenings : later(number)?.reopenings) ?? 0
   }
 
-  /// The handle that asked for a message.
+  /// The handle that requested an SMS.
   func asker(ofMessage number: Int) -> Int { handles.askers[number] ?? Self.firstHandle }
 
-  /// Whether one more requester gets a handle. The last ones are kept for devices that have proven themselves.
+  /// Whether one more requester gets a handle. The last ones are reserved for devices that have proven themselves.
   func hasRoom(forProven isProven: Bool) -> Bool {
     let kept = isProven ? 0 : VerificationPolicy.handlesForProven
     return handleNumbers.count < VerificationPolicy.maxHandles - kept
@@ -71,22 +71,22 @@ extension PhoneVerification {
     }
   }
 
-  /// Guesses that a handle has for itself, however many others there are.
+  /// A handle's own guesses, regardless of other handles.
   func ownChecksLeft(of number: Int, under policy: VerificationPolicy) -> Int {
     max(0, policy.checks(ofHandle: number) - checks(of: number))
   }
 
-  /// Guesses that a handle may still make. Those of the first are its own; the others share theirs, of which the last are kept for
-  /// devices that have proven themselves.
+  /// A handle's remaining guesses. The first handle has its own; the others share theirs, of which the last are
+  /// reserved for devices that have proven themselves.
   func checksLeft(of number: Int, under policy: VerificationPolicy) -> Int {
     let own = ownChecksLeft(of: number, under: policy)
     guard let handle = later(number) else { return own }
     return max(0, min(own, policy.laterChecks(forProven: handle.isProven) - handles.checks))
   }
 
-  /// Whether the code can still be given back: through an open handle, or through that of a requester who asks now.
+  /// Whether the code can still come back, through an open handle or through the current requester's.
   /// - Parameters:
-  ///   - own: the handle with which that one goes on; `nil` when it would get another one.
+  ///   - own: the requester's existing handle; `nil` when it would get another one.
   ///   - isProven: whether it is a device that has proven itself.
   func canComeBack(through own: Int?, isProven: Bool, under policy: VerificationPolicy) -> Bool {
     if openHandles.contains(where: { checksLeft(of: $0, under: policy) > 0 }) { return true }
@@ -94,12 +94,12 @@ extension PhoneVerification {
     return hasRoom(forProven: isProven) && policy.laterChecks(forProven: isProven) > handles.checks
   }
 
-  /// Whether a code may be compared that was used already. That tells nobody anything, and costs as much as any comparison.
+  /// Whether a code may be compared after its use. The comparison reveals nothing, and costs as much as any other.
   func mayCompareUsed(through number: Int, under policy: VerificationPolicy) -> Bool {
     checks(of: number) < 2 * policy.checks(ofHandle: number)
   }
 
-  /// Notes that the requester of a later handle has shown the proof of a device. The first has guesses of its own without.
+  /// Records the proof of a later handle's device. The first handle has its own guesses without a proof.
   mutating func prove(_ number: Int) {
     let index = number - 2
     if handles.later.indices.contains(index) { handles.later[index].isProven = true }

@@ -1,53 +1,54 @@
 public import CountersignMessages
 public import CountersignTelemetry
 
-/// One attempt to prove that somebody holds a phone number.
+/// One attempt to prove possession of a phone number.
 ///
-/// A plain value without I/O: ``apply(_:at:under:)`` takes what happened and returns what to do. Its owner loads it,
-/// applies, stores it together with what goes out, and only then acts. Nothing here is secret in the clear: of the code
-/// there is only ``CodeAtRest``.
+/// A plain value without I/O: ``apply(_:at:under:)`` takes an event and returns the actions. Its owner loads it,
+/// applies the event, stores it together with the outgoing messages, and only then acts. It contains no plaintext
+/// secrets: the code is held as ``CodeAtRest``.
 public struct PhoneVerification: Sendable, Hashable, Codable {
-  /// See `VerificationID`.
+  /// See ``VerificationID``.
   public let id: String
   public let app: String
   /// E.164.
   public let phoneNumber: String
-  /// The region of the number (`US`), or its calling code (`+883`) where it belongs to no region.
+  /// The region of the number (`US`), or its calling code (`+883`) if it belongs to no region.
   public let region: String
-  /// Whether the number is one of the app's fictional numbers: nothing is sent, the code is fixed.
+  /// Whether the number is one of the app's fictional numbers: nothing is sent, and the code is fixed.
   public let isTestNumber: Bool
   /// Purpose of the code.
   public let purpose: VerificationPurpose
-  /// For whom, where the purpose has it.
+  /// Subject of the code, if the purpose has one.
   public let subject: String?
   public let code: CodeAtRest
   public let createdAt: UnixTime
-  /// Whether its command had waited for so long that whoever asked may have gone: that no code comes back tells nothing then.
+  /// Whether its command had waited so long that its requester may have gone: a missing code says nothing then.
   public let askedLate: Bool
 
-  /// Stands for who asked for it, under the pepper; empty for nobody in particular.
+  /// Hash of the requester under the pepper; empty for an unnamed one.
   public internal(set) var requester: [UInt8]
-  /// Stands for who asked, where askers must not choose who they are; see ``SubjectKeeper/source(of:)``. Empty for nobody in particular.
+  /// Hash of the asker, in a form that askers cannot choose; see ``SubjectKeeper/source(of:)``. Empty for an unnamed
+  /// one.
   public internal(set) var source: [UInt8]
   public internal(set) var state: VerificationState
-  /// The language of the message, BCP 47.
+  /// The language of the SMS, BCP 47.
   public internal(set) var languageCode: String?
-  /// The code is valid before this time.
+  /// Time until which the code is valid.
   public internal(set) var expiresAt: UnixTime
-  /// The code is sent again to those who ask from this time on.
+  /// Time from which on a further request sends the code again.
   public internal(set) var resendAfter: UnixTime
-  /// When it reached its final state.
+  /// Time at which it reached its final state.
   public internal(set) var endedAt: UnixTime?
-  /// How many checks were begun.
+  /// Number of checks begun.
   public internal(set) var checks: Int
-  /// What is known of each message; the first has number 1.
+  /// Progress of each SMS; the first has number 1.
   public internal(set) var messages: [MessageProgress]
   public internal(set) var failure: VerificationFailure?
   public internal(set) var timeline: Timeline
   /// Handles of other requesters.
   var handles = HandleSet()
 
-  /// What is known of one message.
+  /// Progress of one SMS.
   public enum MessageProgress: String, Sendable, Codable, CaseIterable {
     /// No worker has reported on it.
     case outstanding
@@ -55,7 +56,7 @@ public struct PhoneVerification: Sendable, Hashable, Codable {
     /// As its provider reports.
     case delivered, undelivered
 
-    /// Whether somebody may have received it, or still may.
+    /// Whether the SMS may have been received, or still may be.
     var mayArrive: Bool {
       switch self {
       case .outstanding, .accepted, .unknown, .delivered: true
@@ -64,7 +65,7 @@ public struct PhoneVerification: Sendable, Hashable, Codable {
     }
   }
 
-  /// A verification that has not begun: apply ``VerificationEvent/started`` next.
+  /// Creates a verification that has not begun: apply ``VerificationEvent/started`` next.
   public init(
     id: String, app: String, phoneNumber: String, region: String, languageCode: String?, isTestNumber: Bool,
     purpose: VerificationPurpose = .signIn, subject: String? = nil, requester: [UInt8] = [], code: CodeAtRest,
@@ -91,7 +92,7 @@ public struct PhoneVerification: Sendable, Hashable, Codable {
     timeline = Timeline()
   }
 
-  /// Everything at once, for the store.
+  /// Creates a verification from all its fields, for the store.
   init(
     id: String, app: String, phoneNumber: String, region: String, languageCode: String?, isTestNumber: Bool,
     purpose: VerificationPurpose, subject: String?, requester: [UInt8], source: [UInt8], code: CodeAtRest,
@@ -128,16 +129,16 @@ public struct PhoneVerification: Sendable, Hashable, Codable {
     state.isLive && now < expiresAt
   }
 
-  /// Whether asking again at this time sends another message.
+  /// Whether a request at this time sends another SMS.
   public func isResendDue(at now: UnixTime, under policy: VerificationPolicy) -> Bool {
     isLive(at: now) && !isTestNumber && messages.count < VerificationPolicy.maxMessages && isGapOver(at: now, policy)
   }
 
-  /// A gap that is longer than gaps are belongs to a clock that has been set back: nobody has to wait for it to catch up.
+  /// A gap longer than the configured ones results from a clock that has been set back, and is not waited for.
   private func isGapOver(at now: UnixTime, _ policy: VerificationPolicy) -> Bool {
     now >= resendAfter || resendAfter - now > policy.gap(afterMessage: messages.count)
   }
-  /// Whether its code could be sent again at this time, and would be over before it was typed in.
+  /// Whether its code could be sent again at this time, but would expire before it was typed in.
   public func isTooOldToResend(at now: UnixTime, under policy: VerificationPolicy) -> Bool {
     isResendDue(at: now, under: policy) && createdAt + policy.maximumLifetime < now + policy.shortestResend
   }

@@ -1,5 +1,5 @@
 extension Timeline {
-  /// Adds what was learnt elsewhere and is not there yet, each entry where its time belongs; of the same time, it comes first.
+  /// Adds missing entries from another source, each at its time; at equal times, before the existing one.
   mutating func add(_ more: [TimelineEntry]) {
     let known = entries
     let all = more.filter { !known.contains($0) } + known

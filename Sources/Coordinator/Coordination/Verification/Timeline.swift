@@ -1,29 +1,29 @@
 /// The steps of a verification, oldest first, never more than ``capacity``.
 ///
-/// Kept as text (see ``TimelineText``), which is how it is stored: a step is added without reading those before it. A verification that
-/// keeps to the default limits has fewer than fifty steps. When it is full, the second one makes room: the first says when it
-/// began and the last how it ended.
+/// Kept as text (see ``TimelineText``), as it is stored: a step is added without parsing the previous ones. A
+/// verification within the default limits has fewer than fifty steps. A full timeline drops the second one: the first
+/// shows the beginning and the last the end.
 public struct Timeline: Sendable, Hashable, Codable {
-  /// How many entries are kept.
+  /// Maximum number of entries.
   public static let capacity = 64
 
-  /// As it is stored.
+  /// The stored form.
   private(set) var text: String
   private var count: Int
 
-  /// Nothing has happened yet.
+  /// Creates an empty timeline.
   public init() {
     text = ""
     count = 0
   }
 
-  /// - Parameter text: what ``text`` was.
+  /// - Parameter text: a value of ``text``.
   init(text: String) {
     self.text = text
     count = text.isEmpty ? 0 : text.utf8.reduce(1) { $0 + ($1 == TimelineText.lineEnd ? 1 : 0) }
   }
 
-  /// What has happened. Reads the text, so take it once.
+  /// The entries. Parses the text, so read it once.
   public var entries: [TimelineEntry] { TimelineText.decode(text) }
 
   public var isEmpty: Bool { count == 0 }

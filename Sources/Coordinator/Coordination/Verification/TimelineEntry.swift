@@ -2,7 +2,7 @@ public import CountersignTelemetry
 
 /// One step in the life of a verification or an operation, as `verification.status` and `operation.status` show it.
 public struct TimelineEntry: Sendable, Hashable, Codable {
-  /// What happened. The raw values are part of the answers.
+  /// Kind of a step. The raw values are part of the answers.
   public enum Kind: String, Sendable, Codable {
     case started
     case smsQueued = "sms.queued"
@@ -44,21 +44,21 @@ public struct TimelineEntry: Sendable, Hashable, Codable {
     case revoked
   }
 
-  /// When the coordinator learnt of it.
+  /// Time at which the coordinator learned of it.
   public var at: UnixTime
   public var kind: Kind
-  /// Which message it is about, from 1.
+  /// Number of the SMS that it concerns, from 1.
   public var job: Int?
   public var lane: String?
   public var worker: String?
-  /// The provider's own ID of the message.
+  /// The provider's own ID of the SMS.
   public var reference: String?
   /// The code of the reason, in capitals.
   public var reason: String?
   public var detail: String?
   public var attempts: Int?
   public var segments: Int?
-  /// Handle it is about, where not the first or all.
+  /// The handle that it concerns, unless it is the first or all.
   var handle: Int?
 
   public init(at: UnixTime, kind: Kind, job: Int? = nil) {

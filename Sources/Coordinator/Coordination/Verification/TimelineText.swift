@@ -31,7 +31,7 @@ enum TimelineText {
     put(entry.handle.map(String.init))
   }
 
-  /// Lines that make no sense are left out.
+  /// Malformed lines are skipped.
   static func decode(_ text: String) -> [TimelineEntry] {
     text.utf8.split(separator: lineEnd).compactMap(entry)
   }
@@ -58,7 +58,7 @@ enum TimelineText {
     return entry
   }
 
-  /// What workers write is data: control characters in it become spaces.
+  /// Texts of workers are data: control characters become spaces.
   private static func clean(_ field: String) -> String {
     guard field.utf8.contains(where: { $0 < 0x20 }) else { return field }
     return String(decoding: field.utf8.map { $0 < 0x20 ? 0x20 : $0 }, as: UTF8.self)

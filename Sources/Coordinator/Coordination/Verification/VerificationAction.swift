@@ -1,13 +1,13 @@
-/// What the owner of a verification has to do after an event, in this order.
+/// Action of the owner of a verification after an event; actions are taken in order.
 public enum VerificationAction: Sendable, Hashable {
-  /// Tells everybody of a change.
+  /// A published change.
   public enum Announcement: String, Sendable, CaseIterable {
     case started, sent, delivered, undelivered, approved, failed, expired, canceled
   }
 
-  /// Enqueue the message with this number, from 1. Its code is always the same.
+  /// Enqueue the SMS with this number, from 1. Its code is always the same.
   case sendMessage(number: Int)
-  /// - Parameter to: the handle whose holder is told.
+  /// - Parameter to: the handle whose holder is notified.
   case announce(Announcement, to: Int = PhoneVerification.firstHandle)
   /// Compare the code and apply ``VerificationEvent/codeCompared(matches:)``.
   case compareCode
@@ -17,6 +17,6 @@ public enum VerificationAction: Sendable, Hashable {
   case answerApproved
   /// Answer a cancellation.
   case answerCanceled
-  /// Answer a check or a cancellation: no.
+  /// Refuse a check or a cancellation.
   case refuse(VerificationRefusal)
 }

@@ -1,17 +1,17 @@
 import CountersignMessages
 
-/// Of what there is one verification that lives.
+/// Key with at most one live verification.
 struct VerificationKey: Sendable, Hashable {
   /// E.164.
   var phoneNumber: String
   var app: String
   var purpose: VerificationPurpose
-  /// For whom, where the purpose has it.
+  /// Subject, if the purpose has one.
   var subject: String?
-  /// Whether the number is a fictional one. Each requester has a verification of its own there: no message makes several share a code, and tests
-  /// that run at the same time must not end each other's.
+  /// Whether the number is a fictional one. Each requester has a verification of its own there: without an SMS there is
+  /// no shared code, and concurrent tests must not end each other's.
   var isTestNumber = false
-  /// Requester, where that tells verifications apart; empty for a real number.
+  /// Requester, where it distinguishes verifications; empty for a real number.
   var requester: [UInt8] = []
 }
 

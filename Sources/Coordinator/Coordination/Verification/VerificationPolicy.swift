@@ -1,35 +1,35 @@
-/// The rules one verification lives under. The defaults are those of ``CoordinatorConfiguration``.
+/// Rules for one verification. The defaults are those of ``CoordinatorConfiguration``.
 public struct VerificationPolicy: Sendable, Hashable {
   /// Digits of a code; 4 to 10.
   public var codeLength: Int
-  /// How long a code is valid after it was sent. NIST SP 800-63B allows 10 minutes at most.
+  /// Time for which a code is valid after it was sent. NIST SP 800-63B allows 10 minutes at most.
   public var lifetime: Duration
-  /// How long a verification lives in all, however often its code is sent again.
+  /// Total lifetime of a verification, however often its code is sent again.
   public var maximumLifetime: Duration
-  /// How long to wait before the same code is sent a second, third, … time. The last one repeats.
+  /// Gaps before the same code is sent a second, third, … time. The last one repeats.
   public var resendGaps: [Duration]
-  /// Number of times a code may be checked by who asked for it first. All others together have as many checks again.
+  /// Number of checks of a code by its first requester. All others together have as many again.
   public var checksPerCode: Int
 
-  /// How many messages one verification may send, whatever the gaps are.
+  /// Maximum number of SMS of one verification, whatever the gaps are.
   public static let maxMessages = 20
 
-  /// Checks that a handle has which is not the first of its code.
+  /// Checks of a later handle of a code.
   public static let checksPerLaterHandle = 3
 
-  /// Of the checks that all later handles have together, so many are kept for devices that have proven themselves: whoever has none cannot
-  /// use up those of who has one.
+  /// Shared checks of the later handles that are reserved for devices that have proven themselves: unproven requesters
+  /// cannot use these up.
   public static let checksForProvenHandles = 3
 
-  /// Number of handles a code has at the most: one for each screen, device and network that a user may change between within ten
-  /// minutes, and few enough to be kept in one row.
+  /// Maximum number of handles of a code: enough for each screen, device and network that a user may change between
+  /// within ten minutes, and few enough for one row.
   public static let maxHandles = 16
 
-  /// Of ``maxHandles``, so many are kept for devices that have proven themselves.
+  /// Handles among ``maxHandles`` that are reserved for devices that have proven themselves.
   public static let handlesForProven = 4
 
-  /// Time for which a code has to stay valid that is sent again: a message takes some seconds to arrive, up to half a minute where networks
-  /// are busy, and then the code has to be read and typed in.
+  /// Minimum remaining validity of a code that is sent again: an SMS takes some seconds to arrive, up to half a minute
+  /// in busy networks, and then the code has to be read and typed in.
   public static let minimumResendLifetime = Duration.seconds(60)
 
   public init(
@@ -43,25 +43,25 @@ public struct VerificationPolicy: Sendable, Hashable {
     self.checksPerCode = checksPerCode
   }
 
-  /// The gap after the message with this number, from 1.
+  /// The gap after the SMS with this number, from 1.
   func gap(afterMessage number: Int) -> Duration {
     guard !resendGaps.isEmpty else { return .zero }
     return resendGaps[min(max(number, 1), resendGaps.count) - 1]
   }
 
-  /// Checks that a handle has for itself.
+  /// A handle's own checks.
   func checks(ofHandle number: Int) -> Int {
     number == PhoneVerification.firstHandle ? checksPerCode : min(checksPerCode, Self.checksPerLaterHandle)
   }
 
-  /// Checks that all later handles of a code have together.
+  /// Checks that all later handles of a code share.
   var laterChecks: Int { checksPerCode }
 
-  /// Of ``laterChecks``, those that need no proven device.
+  /// Checks among ``laterChecks`` that need no proven device.
   var laterChecksOfAnybody: Int { max(1, laterChecks - Self.checksForProvenHandles) }
 
   func laterChecks(forProven isProven: Bool) -> Int { isProven ? laterChecks : laterChecksOfAnybody }
 
-  /// ``minimumResendLifetime``, or the lifetime of a code where that is shorter.
+  /// ``minimumResendLifetime``, or the lifetime of a code if that is shorter.
   var shortestResend: Duration { min(Self.minimumResendLifetime, lifetime) }
 }

@@ -1,18 +1,19 @@
-/// Why a check or a cancellation is refused. Each has an error code of its own, see ``CommandError``.
+/// Reason that a check or a cancellation is refused. `APIError+refusals.swift` maps it to an error code.
 public enum VerificationRefusal: Sendable, Hashable {
-  /// The code is wrong, and may be tried again.
+  /// The code is wrong, and further attempts are allowed.
   case wrongCode(checksLeft: Int)
-  /// The code was wrong as often as is allowed.
+  /// The code was wrong in all allowed attempts.
   case tooManyAttempts
-  /// The time ran out.
+  /// The verification has expired.
   case expired
-  /// The code is the right one, and was used before.
+  /// The code is right, but was used before.
   case alreadyUsed
-  /// The guesses that this handle shares with others are used up. The code goes on for those who have guesses of their own.
-  /// - Parameter wait: how long it goes on.
+  /// The guesses that this handle shares with others are used up. The code stays valid for holders with guesses of
+  /// their own.
+  /// - Parameter wait: its remaining validity.
   case sharedChecksUsed(wait: Duration)
-  /// The caller ended the verification.
+  /// The requester canceled the verification.
   case canceled
-  /// No message could be sent, so nobody can have the code.
+  /// No SMS could be sent, so there is no code to check.
   case notSent(VerificationFailure)
 }

@@ -1,28 +1,28 @@
-/// Where a phone verification stands.
+/// State of a phone verification.
 ///
 /// ```
 /// pending ──> sending ──> sent ──┬──> approved
-///    │           │          │    ├──> failed     (wrong code too often, no message could be sent)
+///    │           │          │    ├──> failed     (too many wrong codes, or no SMS could be sent)
 ///    └───────────┴──────────┴────┼──> expired
 ///                                └──> canceled
 /// ```
 public enum VerificationState: String, Sendable, Codable, CaseIterable {
-  /// Begun; no message was asked for. A fictional number stays here until it ends.
+  /// Begun; no SMS was requested. A fictional number stays here until it ends.
   case pending
-  /// A message was asked for, and none is known to have been taken by a provider.
+  /// An SMS was requested, and none is known to have been accepted by a provider.
   case sending
-  /// A provider took a message.
+  /// A provider accepted an SMS.
   case sent
-  /// The code was given back in time. It is used up.
+  /// The code came back in time. It is used up.
   case approved
-  /// No message could be sent, or the code was guessed at too often.
+  /// No SMS could be sent, or there were too many wrong codes.
   case failed
-  /// The time ran out.
+  /// The deadline passed.
   case expired
-  /// The caller ended it.
+  /// The requester canceled it.
   case canceled
 
-  /// Whether a code can still be checked; the others are final.
+  /// Whether a code can still be checked; the other states are final.
   public var isLive: Bool {
     switch self {
     case .pending, .sending, .sent: true

@@ -309,7 +309,7 @@ final class Bench {
       let job = try SMSDispatchJob(json: publication.message.body)
       let id = try #require(publication.message.messageID)
       guard case .template(_, _, let variables) = job.content, let sealed = variables.code else {
-        throw CoordinationError(.storage, "no code in the job")
+        throw ContractProblem(.missingField, field: "variables.code", "is missing")
       }
       let context = job.sealContext(messageID: id)
       return (id, job, try sealed.open(with: keys, for: context).reveal())

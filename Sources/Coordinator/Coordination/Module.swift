@@ -1,1 +1,0 @@
-/// The coordinator: phone verifications, proofs of apps, revocations, their limits, their store, and the outbox.
