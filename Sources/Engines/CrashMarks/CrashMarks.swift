@@ -2,20 +2,21 @@ public import CountersignAMQP
 public import CountersignTelemetry
 import SQLite
 
-/// Finds the message that ends the process, and spares those that were taken from the queue beside it.
+/// Finds the message that ends the process, and spares those that were taken from the queue together with it.
 ///
-/// After a crash the broker delivers again all that was not acknowledged, and counts it as delivered, whether it was looked at or not.
-/// So what is redelivered is marked in a place that outlives the process, before anything of it is decoded, and the mark goes when the
-/// message is settled. Whoever finds the mark of a process that died looks closer: see ``MarkPlan``. What is delivered for the first
-/// time is not marked, and costs nothing while no suspect is tried; then it waits for one trial.
+/// After a crash the broker redelivers every unacknowledged message, and counts it as delivered, whether it was
+/// processed or not. So redelivered messages are marked in a store that outlives the process, before anything of them
+/// is decoded, and unmarked when they are settled. A process that finds the mark of a dead one looks closer: see
+/// ``MarkPlan``. First deliveries are not marked, and cost nothing except while a suspect is tried; then they wait for
+/// one trial.
 public final class CrashMarks: Sendable {
-  /// Time for which a message is alone at most. A message that ends the process does so when it is read or answered, and not while a
-  /// provider is waited for.
+  /// Maximum time for which a message is alone. A message that ends the process does so when it is read or answered,
+  /// not during the wait for a provider.
   public static let patience: Duration = .seconds(5)
-  /// Time that the others are waited for before a message is alone: longer than a job may wait for a slot and be called after that. A
-  /// message that did not have the process to itself may end it as often as it likes, and is never counted.
+  /// Maximum wait for other messages before one is alone: longer than a job may wait for a slot and then be called.
+  /// Crashes of a message that did not have the process to itself are never counted.
   public static let quietPatience: Duration = .seconds(90)
-  /// The reason of dead letters and answers.
+  /// Reason on dead letters and in answers.
   public static let reason = "CRASHED"
   /// The header in which a quorum queue counts deliveries.
   static let deliveryCount = "x-delivery-count"
@@ -34,15 +35,15 @@ public final class CrashMarks: Sendable {
   private let suspects: Gauge
 
   /// - Parameters:
-  ///   - queue: Where the messages come from.
-  ///   - store: Where the marks stand; nil where nothing outlives the process.
-  ///   - stepsAtOnce: Groups that are worked on at once.
-  ///   - gate: That of the process, except in tests.
-  ///   - quietPatience: How long the others are waited for before.
-  ///   - patience: How long a message is alone at most.
-  ///   - clock: The time that marks are written at.
-  ///   - log: Where it logs.
-  ///   - metrics: Where its figures are.
+  ///   - queue: queue of the messages.
+  ///   - store: store of the marks; `nil` when nothing outlives the process.
+  ///   - stepsAtOnce: maximum number of steps in progress.
+  ///   - gate: gate of the process, except in tests.
+  ///   - quietPatience: maximum wait for other messages before one is alone.
+  ///   - patience: maximum time for which a message is alone.
+  ///   - clock: clock for the time of marks.
+  ///   - log: logger of crashes and faults.
+  ///   - metrics: registry of the counters.
   public init(
     queue: String, store: (any MarkStore)?, stepsAtOnce: Int, gate: TrialGate = .process,
     quietPatience: Patience = .lasting(CrashMarks.quietPatience),
@@ -70,18 +71,18 @@ public final class CrashMarks: Sendable {
     ).with(queue)
   }
 
-  /// Marks that nothing keeps, for one queue at a time.
+  /// Marks without a store, which process one message at a time.
   public static func none(queue: String, clock: any WallClock, log: Logger) -> CrashMarks {
     CrashMarks(
       queue: queue, store: nil, stepsAtOnce: 1, gate: TrialGate(), clock: clock, log: log, metrics: MetricsRegistry())
   }
 
-  /// Works on redelivered messages, each under its mark. Returns when all are begun.
+  /// Processes redelivered messages, each under its mark. Returns when all are begun.
   ///
   /// - Parameters:
-  ///   - redelivered: The messages, which no one has looked at yet.
-  ///   - spawn: Starts work that goes on beside the caller.
-  ///   - work: Works on a step, and returns those of its deliveries that are not settled: they went back to the queue, or will.
+  ///   - redelivered: the messages, still undecoded.
+  ///   - spawn: starts work concurrent to the caller.
+  ///   - work: processes a step, and returns its unsettled deliveries: they went back to the queue, or will.
   public func admit(
     _ redelivered: [Delivery], spawn: (@escaping @Sendable () async -> Void) -> Void,
     work: @escaping @Sendable (MarkedStep) async -> Set<DeliveryTag>
@@ -106,7 +107,7 @@ public final class CrashMarks: Sendable {
     }
   }
 
-  /// Gives the marks back that are left, when the process ends in order.
+  /// Gives the remaining marks back when the process ends regularly.
   public func release() async {
     guard let store else { return }
     await attempt { store throws(DatabaseError) in try await store.release() }
@@ -122,7 +123,7 @@ public final class CrashMarks: Sendable {
     let trial = Wait()
     spawn {
       await self.end(step, unsettled: work(step))
-      // Otherwise others have been let in, and it was one of them.
+      // Otherwise other messages have been admitted, and it was one of them.
       if !trial.finish(true) { self.gate.leave() }
       self.window.leave()
     }
@@ -151,13 +152,13 @@ extension CrashMarks {
     }
   }
 
-  /// Number of earlier deliveries of a message, as the broker counts: with its neighbours' crashes.
+  /// Number of earlier deliveries of a message, as the broker counts: including crashes caused by its neighbors.
   private static func redeliveries(_ delivery: Delivery) -> Int {
     max(1, delivery.message.headers[deliveryCount]?.intValue.map { Int(clamping: $0) } ?? 1)
   }
 
-  /// The broker counts a message as delivered that only waited beside others. Under marks it is known better: it may have been begun
-  /// at its first delivery, which had no mark, and at each whose mark was found.
+  /// The broker also counts deliveries that only waited next to others. Marks know better: the message may have been
+  /// begun at its first delivery, which had no mark, and at each delivery whose mark was found.
   private func corrected(_ delivery: Delivery, _ standing: MarkStanding) -> Delivery {
     var delivery = delivery
     let count = min(Self.redeliveries(delivery), 1 + standing.begun)
@@ -201,7 +202,8 @@ extension CrashMarks {
     if !back.isEmpty { await attempt { store throws(DatabaseError) in try await store.giveBack(back) } }
   }
 
-  /// Without its mark a message is worked on all the same, as at its first delivery: a full disk must not stop the queue.
+  /// Without its mark a message is processed all the same, as at its first delivery: a full disk must not stop the
+  /// queue.
   private func attempt(_ body: (any MarkStore) async throws(DatabaseError) -> Void) async {
     guard let store else { return }
     do throws(DatabaseError) {

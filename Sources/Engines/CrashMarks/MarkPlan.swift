@@ -1,51 +1,53 @@
 /// Treatment of a redelivered message.
 public enum MarkTreatment: Sendable, Hashable {
-  /// It is worked on together with others, under a mark of them all.
+  /// Process it together with others, under one mark.
   case group
-  /// It is worked on while nothing else is, under a mark of its own.
+  /// Process it while nothing else is processed, under a mark of its own.
   case alone
-  /// It goes to the dead letters unread.
+  /// Move it to the dead letters unread.
   case bury
-  /// Even that ended the process: the broker moves it.
+  /// Leave it to the broker, which moves it: even burying it ended the process.
   case leave
 }
 
-/// Decides what is done with redelivered messages, by what their marks say. Without I/O.
+/// Decides how redelivered messages are treated, from their marks. Without I/O.
 public enum MarkPlan {
-  /// Messages under one mark. The fewer, the fewer are looked at one by one after a crash; the more, the fewer commits.
+  /// Maximum messages under one mark. Smaller groups leave fewer suspects after a crash; larger ones need fewer
+  /// commits.
   public static let maxGroup = 16
-  /// A message that so many processes died of, each while it worked on nothing else, is buried. One death may be anybody's fault, as
-  /// when the machine runs out of memory; three are not.
+  /// Deaths after which a message is buried, each of a process that worked on nothing else. One death may have another
+  /// cause, as when the machine runs out of memory; three do not.
   public static let maxDeaths = 3
-  /// The delivery that is the last one where no marks can be kept. It must come before the broker's own limit.
+  /// The last delivery of a message where marks cannot be kept. It must come before the broker's own limit.
   public static let lastDelivery = 20
 
-  /// A part of a plan: messages, by their places, that are treated together.
+  /// A part of a plan: messages that are treated together.
   public struct Step: Sendable, Hashable {
     /// Their treatment.
     public var treatment: MarkTreatment
-    /// Their places among the messages that were asked about; one, unless they are a group.
+    /// Indices into the planned messages; one, unless the step is a group.
     public var places: [Int]
   }
 
-  /// Treatment of a message of which that is known.
+  /// Treatment of a message with these marks.
   public static func treatment(_ standing: MarkStanding) -> MarkTreatment {
     if standing.deaths > maxDeaths { return .leave }
     if standing.deaths == maxDeaths { return .bury }
     return standing.isSuspect ? .alone : .group
   }
 
-  /// Treatment of a message where no marks can be kept.
-  /// - Parameter redeliveries: How often it was delivered before, as the broker counts.
+  /// Treatment of a message where marks cannot be kept.
+  /// - Parameter redeliveries: number of earlier deliveries, as the broker counts.
   public static func treatment(redeliveries: Int) -> MarkTreatment {
-    // The broker's count includes this message's neighbours' crashes: nothing better is known here.
+    // The broker's count includes crashes caused by neighbors: nothing better is known here.
     redeliveries + 1 >= lastDelivery ? .bury : .group
   }
 
-  /// The order in which the messages are worked on.
+  /// The order of processing.
   ///
-  /// First what ends nobody: those that go to the dead letters, then groups of those that nothing is known of. Then one by one, those
-  /// first that fewest processes died of, so that whoever is innocent does not wait for three crashes of each that is not.
+  /// First the harmless steps: messages for the dead letters, then groups without suspects. Then the suspects one by
+  /// one, those with the fewest deaths first, so that an innocent message does not wait for three crashes of each
+  /// guilty one.
   public static func steps(_ treatments: [MarkTreatment], deaths: [Int]) -> [Step] {
     func places(_ treatment: MarkTreatment) -> [Int] { treatments.indices.filter { treatments[$0] == treatment } }
     let groups = places(.group)

@@ -1,22 +1,22 @@
-/// A mark as it is stored: whoever wrote it was working on the message.
+/// A stored mark: its writer was working on the message.
 public struct MarkRecord: Sendable, Hashable {
-  /// Fate of the owner of a mark.
+  /// State of the process that wrote a mark.
   public enum Owner: Sendable, Hashable {
     /// It runs: its mark says nothing yet.
     case living
-    /// We are: the broker delivers again what it gave us over a connection that was lost.
+    /// It is this process: the broker redelivers messages of a lost connection.
     case ourselves
     /// It ended without giving its marks back: a crash.
     case dead
-    /// He gave the mark back in order, and left what was known of the message.
+    /// It gave the mark back regularly, and left its knowledge of the message.
     case nobody
   }
 
-  /// Its writer; 0 when it has none any longer.
+  /// Its writer; 0 once the mark was given back.
   public var number: Int64
-  /// Its fate.
+  /// State of its writer.
   public var owner: Owner
-  /// Whether nothing else was being worked on in his process.
+  /// Whether its process worked on nothing else.
   public var isAlone: Bool
   /// Whether the message had been in a group whose process died.
   public var isSuspect: Bool
@@ -26,8 +26,8 @@ public struct MarkRecord: Sendable, Hashable {
   public var begun: Int
 
   /// - Parameters:
-  ///   - number: Who wrote it; 0 for nobody any more.
-  ///   - owner: What became of him.
+  ///   - number: its writer; 0 once the mark was given back.
+  ///   - owner: state of its writer.
   public init(
     number: Int64, owner: Owner, isAlone: Bool = false, isSuspect: Bool = false, deaths: Int = 0, begun: Int = 0
   ) {
@@ -48,12 +48,12 @@ public struct MarkStanding: Sendable, Hashable {
   public private(set) var deaths = 0
   /// Number of deliveries of the message that were marked and not settled.
   public private(set) var begun = 0
-  /// The owners whose marks are taken over by the next one.
+  /// The owners whose marks the next one replaces.
   public private(set) var replaced: [Int64] = []
-  /// Whether a mark of a process was found that died.
+  /// Whether a mark of a dead process was found.
   public private(set) var isFound = false
 
-  /// A message without marks, if there are none.
+  /// Sums the marks of a message; none by default.
   public init(_ records: [MarkRecord] = []) {
     for record in records { add(record) }
   }

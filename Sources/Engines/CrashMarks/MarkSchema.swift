@@ -1,6 +1,6 @@
-/// The table of the marks, a step of the schema of whichever database they stand in.
+/// The table of the marks, a migration of any database that holds them.
 public enum MarkSchema {
-  /// A released step is never changed.
+  /// A released migration is never changed.
   ///
   /// `owner` is a number whose lock a living process holds; 0 when the mark was given back.
   public static let sql = """

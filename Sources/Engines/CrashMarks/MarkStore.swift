@@ -1,43 +1,43 @@
 public import CountersignTelemetry
 public import SQLite
 
-/// A place in which marks outlive a crash.
+/// A store in which marks outlive a crash.
 public protocol MarkStore: Sendable {
-  /// Knowledge of messages; nothing for those without marks.
+  /// Finds the marks of messages; unmarked messages are absent.
   func find(_ keys: [MessageKey]) async throws(DatabaseError) -> [MessageKey: MarkStanding]
 
-  /// Writes the marks of messages that are about to be worked on, in one commit. They take the places of what was found.
+  /// Writes the marks of messages before they are processed, in one commit. They replace the marks that were found.
   func write(_ marks: [NewMark], at now: UnixTime) async throws(DatabaseError)
 
-  /// Takes back that a message is alone: something else is begun beside it.
+  /// Records that a message is no longer alone: another one is begun.
   func relax(_ key: MessageKey) async throws(DatabaseError)
 
-  /// Deletes this process's marks of messages that are done with.
+  /// Deletes this process's marks of settled messages.
   func remove(_ keys: [MessageKey]) async throws(DatabaseError)
 
-  /// Gives marks back whose messages went back to the queue although they may have been begun.
+  /// Gives back the marks of messages that went back to the queue although they may have been begun.
   func giveBack(_ keys: [MessageKey]) async throws(DatabaseError)
 
-  /// Gives all marks of this process back: it ends in order. What they say of suspects stays.
+  /// Gives all marks of this process back at a regular end. Their knowledge of suspects stays.
   func release() async throws(DatabaseError)
 
-  /// Closes what belongs to the marks alone.
+  /// Closes resources that belong to the marks alone.
   func close() async
 }
 
-/// A mark that is to be written.
+/// A mark to write.
 public struct NewMark: Sendable, Hashable {
   /// The message.
   public var key: MessageKey
-  /// Knowledge of it.
+  /// Sum of the marks that it replaces.
   public var standing: MarkStanding
-  /// Whether nothing else is worked on in the process meanwhile.
+  /// Whether the process works on nothing else meanwhile.
   public var isAlone: Bool
 
   /// - Parameters:
-  ///   - key: The message.
-  ///   - standing: What is known of it.
-  ///   - isAlone: Whether nothing else is worked on in the process meanwhile.
+  ///   - key: the message.
+  ///   - standing: sum of the marks that it replaces.
+  ///   - isAlone: whether the process works on nothing else meanwhile.
   public init(key: MessageKey, standing: MarkStanding, isAlone: Bool) {
     self.key = key
     self.standing = standing

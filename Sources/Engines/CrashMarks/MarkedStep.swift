@@ -1,10 +1,10 @@
 public import CountersignAMQP
 
-/// Redelivered messages that are worked on together, and how.
+/// Redelivered messages that are processed together, and their treatment.
 public struct MarkedStep: Sendable {
   /// Their treatment.
   public let treatment: MarkTreatment
-  /// The messages; one, unless they are a group.
+  /// The messages; one, unless the step is a group.
   public let deliveries: [Delivery]
   let keys: [MessageKey]
   let standings: [MarkStanding]
@@ -16,7 +16,7 @@ public struct MarkedStep: Sendable {
     zip(keys, standings).map { NewMark(key: $0, standing: $1, isAlone: isAlone) }
   }
 
-  /// The keys of the deliveries for which something holds.
+  /// The keys of the included deliveries.
   func keys(where isIncluded: (Delivery) -> Bool) -> [MessageKey] {
     zip(deliveries, keys).filter { isIncluded($0.0) }.map(\.1)
   }

@@ -1,17 +1,18 @@
 public import CountersignAMQP
 import CountersignCryptography
 
-/// Identity of a message when it is redelivered: a hash of its queue, its properties and its body.
+/// Identity of a message across redeliveries: a hash of its queue, its properties and its body.
 ///
-/// Everything that the broker itself counts or notes is left out, because that differs from delivery to delivery.
+/// Values that the broker itself counts or notes are excluded, because they differ from delivery to delivery.
 public struct MessageKey: Sendable, Hashable {
   let bytes: [UInt8]
 
-  /// Headers of the broker: RabbitMQ's quorum queues count deliveries in the first two, dead-lettering writes the others.
+  /// Headers of the broker: RabbitMQ's quorum queues count deliveries in the first two; dead-lettering writes the
+  /// others.
   private static let brokerHeaders: Set<String> = ["x-delivery-count", "x-acquired-count", "x-death"]
   private static let brokerPrefixes = ["x-first-death-", "x-last-death-"]
 
-  /// Nothing is decoded for it: what AMQP has read already is written down again, in one order.
+  /// Decodes nothing: the properties that AMQP has already read are written again, in a fixed order.
   public init(_ delivery: Delivery, queue: String) {
     let message = delivery.message
     var text = KeyText()
@@ -25,7 +26,7 @@ public struct MessageKey: Sendable, Hashable {
     text.put(message.priority.map(UInt64.init))
     text.put(message.timestamp)
     text.put(message.headers.filter { !Self.isOfBroker($0.key) })
-    // Of a body that is too large to be kept there is only the length.
+    // An oversize body that was not kept is represented by its length.
     text.put(delivery.bodyBytes)
     text.put(message.body)
     bytes = SHA256.hash(text.bytes)
@@ -36,7 +37,7 @@ public struct MessageKey: Sendable, Hashable {
   }
 }
 
-/// Writes values so that different ones never look alike: each with its kind and its length.
+/// Writes values unambiguously: each with its kind and its length.
 private struct KeyText {
   private(set) var bytes: [UInt8] = []
 

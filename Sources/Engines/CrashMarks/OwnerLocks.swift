@@ -1,13 +1,14 @@
 import Glibc
 import SQLite
 
-/// Tells whether the process that wrote a mark still runs.
+/// Determines whether the process that wrote a mark still runs.
 ///
-/// Each owner has a random number, and a lock on the byte of that number in a file beside the database. The file stays empty: a lock
-/// needs no byte to be there. The kernel takes the lock away when the process ends, however it ends, so no owner has to be believed.
-/// It is a lock of the open file (`F_OFD_SETLK`, fcntl(2)), so two owners in one process are told apart as well.
+/// Each owner has a random number, and a lock on the byte of that number in a file next to the database. The file stays
+/// empty: a lock needs no byte to be there. The kernel releases the lock when the process ends, however it ends, so the
+/// state of an owner is reliable. It is a lock of the open file (`F_OFD_SETLK`, fcntl(2)), so it distinguishes two
+/// owners in one process as well.
 final class OwnerLocks: Sendable {
-  /// From `<fcntl.h>`, where they stand behind `_GNU_SOURCE`; the same on every Linux.
+  /// From `<fcntl.h>`, which declares them behind `_GNU_SOURCE`; the same on every Linux.
   private static let getLock: Int32 = 36
   private static let setLock: Int32 = 37
 
@@ -15,7 +16,7 @@ final class OwnerLocks: Sendable {
   let own: Int64
   private let descriptor: Int32
 
-  /// - Parameter path: The database; the lock file is called after it, with `-owners` appended.
+  /// - Parameter path: the database; the lock file has its name with `-owners` appended.
   init(path: String) throws(DatabaseError) {
     let file = path + "-owners"
     let descriptor = open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
@@ -39,8 +40,8 @@ final class OwnerLocks: Sendable {
     Glibc.close(descriptor)
   }
 
-  /// Fate of an owner. In doubt he lives: a mark that is not counted costs a crash more, one that is counted wrongly costs a
-  /// message.
+  /// State of an owner. In doubt it is living: a mark that is not counted costs one more crash, one that is counted
+  /// wrongly costs a message.
   func state(of owner: Int64) -> MarkRecord.Owner {
     if owner == 0 { return .nobody }
     if owner == own { return .ourselves }

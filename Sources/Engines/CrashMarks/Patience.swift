@@ -1,24 +1,24 @@
 import Synchronization
 
-/// A time that something is waited for.
+/// A maximum wait.
 public struct Patience: Sendable {
   let sleep: @Sendable () async -> Void
 
-  /// - Parameter sleep: Returns when the patience is over, or its task is cancelled.
+  /// - Parameter sleep: returns when the patience is over, or its task is canceled.
   public init(sleep: @escaping @Sendable () async -> Void) {
     self.sleep = sleep
   }
 
-  /// By the clock of the machine.
+  /// A wait by the clock of the machine.
   public static func lasting(_ duration: Duration) -> Patience {
     Patience {
-      // Cancelled: what was waited for has come.
+      // Canceled: the awaited event has happened.
       try? await Task.sleep(for: duration)
     }
   }
 }
 
-/// Something that is waited for once, and comes once.
+/// A one-shot event to wait for.
 final class Wait: Sendable {
   private struct State {
     var value: Bool?
@@ -27,8 +27,8 @@ final class Wait: Sendable {
 
   private let state = Mutex(State())
 
-  /// Ends the wait. Only the first one counts.
-  /// - Returns: Whether it was the first.
+  /// Ends the wait. Only the first call counts.
+  /// - Returns: whether it was the first.
   @discardableResult
   func finish(_ value: Bool) -> Bool {
     let (isFirst, waiter) = state.withLock { state -> (Bool, CheckedContinuation<Bool, Never>?) in
@@ -41,7 +41,7 @@ final class Wait: Sendable {
     return isFirst
   }
 
-  /// Its result: false when the patience was over before.
+  /// Its result: `false` when the patience was over before.
   func value(_ patience: Patience) async -> Bool {
     await withTaskGroup(of: Void.self) { group in
       group.addTask {

@@ -3,16 +3,16 @@ public import SQLite
 
 /// Marks in a table of an SQLite file: the coordinator's database, the ledger, or a file of their own.
 public final class SQLiteMarkStore: MarkStore {
-  /// Rows at which the oldest go. A process has marks of a few groups at once, and leaves them when it dies.
+  /// Number of rows at which the oldest go. A process has marks of a few groups at once, and leaves them when it dies.
   static let maxRows = 4096
-  /// Greatest age of a mark: far longer than a message that is redelivered waits for somebody to take it.
+  /// Maximum age of a mark: far longer than a redelivered message waits for a consumer.
   static let retention: Duration = .seconds(48 * 3600)
 
   private let database: Database
   private let owners: OwnerLocks
   private let isOwnFile: Bool
 
-  /// Marks in a database that has the table of ``MarkSchema``, and that somebody else closes.
+  /// Uses a database that has the table of ``MarkSchema``, and that its owner closes.
   public convenience init(in database: Database) throws(DatabaseError) {
     try self.init(database, isOwnFile: false)
   }
@@ -23,8 +23,8 @@ public final class SQLiteMarkStore: MarkStore {
     owners = try OwnerLocks(path: database.path)
   }
 
-  /// Opens a file of the marks' own, or makes it.
-  /// - Parameter path: The file; its directory must exist.
+  /// Opens the marks' own file, or creates it.
+  /// - Parameter path: the file; its directory must exist.
   public static func open(path: String) async throws(DatabaseError) -> SQLiteMarkStore {
     let database = try await Database.open(path: path, migrations: [Migration(version: 1, sql: MarkSchema.sql)])
     do throws(DatabaseError) {

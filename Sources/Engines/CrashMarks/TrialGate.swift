@@ -1,17 +1,18 @@
 import Synchronization
 
-/// Lets a message be worked on while nothing else in the process is, so that a crash has one cause only.
+/// Admits a message while nothing else in the process is processed, so that a crash has one cause only.
 ///
-/// Work on messages enters and leaves, which costs a lock and no more while there is no trial. A trial waits until all have left and keeps others
-/// out. There is one for a process, whatever queues it takes messages from: a process dies as a whole.
+/// Work on messages enters and leaves, which only costs a lock while there is no trial. A trial waits until all work
+/// has left and keeps further work out. There is one gate for a process, whatever queues it consumes: a process dies as
+/// a whole.
 public final class TrialGate: Sendable {
-  /// That of this process.
+  /// The gate of this process.
   public static let process = TrialGate()
 
   private struct State {
-    /// Messages of queues that are being worked on.
+    /// Messages of queues in progress.
     var inside = 0
-    /// Work from outside that is under way.
+    /// Work from outside in progress.
     var reports = 0
     /// Whether messages of queues wait.
     var isTrial = false
@@ -25,10 +26,10 @@ public final class TrialGate: Sendable {
 
   private let state = Mutex(State())
 
-  /// Creates one; processes use ``process``.
+  /// Creates a gate of its own; processes use ``process``.
   public init() {}
 
-  /// Begins work on so many messages. Suspends while there is a trial.
+  /// Begins work on messages. Suspends while there is a trial.
   public func enter(_ count: Int = 1) async {
     if tryEnter(count) { return }
     await withCheckedContinuation { continuation in
@@ -44,14 +45,14 @@ public final class TrialGate: Sendable {
     }
   }
 
-  /// Does work that comes from outside, but not from a queue: a provider's report. It waits while a message is alone, so that a crash it
-  /// causes is not counted against that message.
+  /// Does work that does not come from a queue: a provider's report. It waits while a message is alone, so that a crash
+  /// it causes is not counted against that message.
   ///
-  /// It does not wait while a trial only waits for messages under way. Providers wait for seconds, so it begins in any case when the patience
-  /// is over.
+  /// It does not wait while a trial only waits for messages in progress. Providers wait for seconds, so it begins in
+  /// any case when the patience is over.
   /// - Parameters:
-  ///   - patience: Maximum time to wait; by default the time for which a message is alone at most.
-  ///   - body: The work. The process counts as busy until it returns.
+  ///   - patience: maximum time to wait; by default the maximum time for which a message is alone.
+  ///   - body: the work. The process counts as busy until it returns.
   public func aside<Value: Sendable>(
     patience: Patience = .lasting(CrashMarks.patience), _ body: @Sendable () async -> Value
   ) async -> Value {
@@ -88,7 +89,7 @@ public final class TrialGate: Sendable {
     quiet?.finish(true)
   }
 
-  /// Ends work on one message, or on what was entered as one.
+  /// Ends work on one message, or on a group that entered as one.
   public func leave() {
     let quiet = state.withLock { state -> Wait? in
       state.inside -= 1
@@ -99,10 +100,10 @@ public final class TrialGate: Sendable {
     quiet?.finish(true)
   }
 
-  /// Begins a trial: suspends until the others are over, until all messages have left, and then until work from outside has ended; for each of
-  /// the latter two at most as long as the patience lasts.
+  /// Begins a trial: suspends until the others are over, until all messages have left, and then until work from outside
+  /// has ended; for each of the latter two at most as long as the patience lasts.
   ///
-  /// - Returns: Whether nothing else is being worked on. If not, no other message is begun all the same.
+  /// - Returns: whether nothing else is in progress. If not, no other message is begun all the same.
   func beginTrial(_ patience: Patience) async -> Bool {
     await takeTurn()
     guard await becomesQuiet(patience, { $0.inside == 0 }) else { return false }
@@ -123,9 +124,9 @@ public final class TrialGate: Sendable {
     return came
   }
 
-  /// Ends a trial. Whoever waits to enter is let in before the next trial, which waits until they have left: suspects keep nobody
-  /// waiting for longer than one trial.
-  /// - Parameter goesOn: Whether its message is still being worked on, as one of many now; its end leaves.
+  /// Ends a trial. Messages that wait to enter are admitted before the next trial, which waits until they have left:
+  /// suspects delay no message for longer than one trial.
+  /// - Parameter goesOn: whether its message is still in progress, now as one of many; its end leaves.
   func endTrial(goesOn: Bool = false) {
     let woken = state.withLock { state -> [CheckedContinuation<Void, Never>] in
       if goesOn { state.inside += 1 }

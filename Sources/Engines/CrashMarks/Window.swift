@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Bounds how many steps are under way at once.
+/// Bounds the number of steps in progress.
 final class Window: Sendable {
   private struct State {
     var free: Int
@@ -9,7 +9,7 @@ final class Window: Sendable {
 
   private let state: Mutex<State>
 
-  /// - Parameter size: Steps at once, 1 or more.
+  /// - Parameter size: maximum number of steps, 1 or more.
   init(_ size: Int) {
     state = Mutex(State(free: size))
   }

@@ -4,7 +4,7 @@ public import PhoneNumbers
 public import ServiceRuntime
 
 extension NumberOverrides {
-  /// A table larger than this is none.
+  /// A larger file is not a table of overrides.
   private static let maxFileBytes = 4 * 1024 * 1024
 
   /// Reads the table that a configuration names.

@@ -2,10 +2,10 @@ public import PhoneNumbers
 public import ServiceRuntime
 
 extension RegionRules {
-  /// Reads the rules as coordinator and sms-worker have them.
+  /// Reads the rules of coordinator and sms-worker.
   /// - Parameters:
   ///   - section: the section `regions`.
-  ///   - mustNameSome: whether an empty list of regions is an error, and not only a warning.
+  ///   - mustNameSome: whether an empty list of regions is an error instead of a warning.
   public init(_ section: ConfigurationSection, mustNameSome: Bool = false) {
     let allowed = section.strings(
       "allowed", "Regions that messages may go to: codes of ISO 3166-1, calling codes without a country, or * for all.")
@@ -38,7 +38,7 @@ extension RegionRules {
 }
 
 extension ConfigurationSection {
-  /// Reports the first name of a list that is no region.
+  /// Reports the first name of a list that is not a region.
   public func checkRegions(_ key: String, _ names: some Sequence<String>) {
     for name in names {
       if let problem = RegionName.problem(with: name) { return self.problem(key, "must name regions: \(problem)") }

@@ -4,13 +4,13 @@ extension LaneConfiguration {
   /// The longest name of a lane; it is a label of metrics.
   static let maxNameLength = 40
 
-  /// Reads what all lanes have in common from a lane's section: `name`, `concurrency`, `ratePerSecond`, `burst`, `timeoutSeconds`,
-  /// `breakerThreshold`. Problems are reported to the section.
+  /// Reads the keys that all lanes share from a lane's section: `name`, `concurrency`, `ratePerSecond`, `burst`,
+  /// `timeoutSeconds`, `breakerThreshold`. Problems are reported to the section.
   ///
   /// - Parameters:
-  ///   - section: The lane's section.
-  ///   - concurrency: The default of `concurrency`, which must be `in` the range.
-  ///   - timeout: The default of `timeoutSeconds`, which `longestTimeout` bounds.
+  ///   - section: the lane's section.
+  ///   - concurrency: default of `concurrency`, which must be `in` the range.
+  ///   - timeout: default of `timeoutSeconds`, which `longestTimeout` bounds.
   public init(
     _ section: ConfigurationSection, concurrency: Int = 64, in range: ClosedRange<Int> = 1...10_000,
     timeout: Duration = .seconds(10), longestTimeout: Duration = .seconds(120)

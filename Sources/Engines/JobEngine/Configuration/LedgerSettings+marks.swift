@@ -3,9 +3,10 @@ import CrashMarks
 import SQLite
 
 extension LedgerSettings {
-  /// Place of the marks of redelivered jobs: in the ledger, or without one in a file beside the place where it would be.
+  /// Opens the marks of redelivered jobs: in the ledger, or without one in a file where it would be.
   ///
-  /// - Returns: nil where no file can be kept. A crash may then cost innocent jobs, and the twentieth delivery of a job is its last.
+  /// - Returns: `nil` when no file can be kept. A crash may then cost innocent jobs, and the twentieth delivery of a
+  ///   job is its last.
   func openMarks(in ledger: any Ledger, log: Logger) async -> (any MarkStore)? {
     do {
       if let ledger = ledger as? SQLiteLedger { return try ledger.markStore() }

@@ -1,9 +1,9 @@
 import SQLite
 
 extension LedgerSettings {
-  /// Opens the ledger, and makes its file if there is none.
+  /// Opens the ledger, and creates its file if necessary.
   ///
-  /// - Throws: `.ledgerUnavailable`, with what an operator has to mend.
+  /// - Throws: `.ledgerUnavailable`, with a hint for the operator.
   public func open() async throws(WorkerError) -> any Ledger {
     switch kind {
     case .none: return NoLedger()

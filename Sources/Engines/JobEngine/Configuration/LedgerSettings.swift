@@ -1,34 +1,34 @@
 public import ServiceRuntime
 
-/// The section `ledger`: the record of what was sent, which all workers of one kind on a host share.
+/// The section `ledger`: the record of calls, which all workers of one kind on a host share.
 public struct LedgerSettings: Sendable, Hashable {
-  /// Where the record is kept.
+  /// Storage of the record.
   public enum Kind: String, Sendable, CaseIterable {
-    /// In an SQLite file.
+    /// An SQLite file.
     case sqlite
-    /// Nowhere: a job that is delivered again counts as begun.
+    /// No record: a redelivered job counts as begun.
     case none
   }
 
-  /// How much a commit waits for.
+  /// Durability of a commit.
   public enum Synchronous: String, Sendable, CaseIterable {
-    /// For the disk: survives the loss of power.
+    /// Survives the loss of power: a commit waits for the disk.
     case full
-    /// For the system: survives the death of the process.
+    /// Survives the death of the process: a commit waits for the system.
     case normal
   }
 
   public let kind: Kind
   public let path: String
   public let synchronous: Synchronous
-  /// Time for which a result is kept after the deadline of its job, for a job that is delivered again.
+  /// Time for which a result is kept after the deadline of its job, for a redelivered job.
   public let retention: Duration
-  /// Number of bytes that the file may hold.
+  /// Maximum size of the file in bytes.
   public let maximumBytes: Int64
 
   /// Reads the section. Problems are reported to it.
   ///
-  /// - Parameter path: The file's name when the configuration has none.
+  /// - Parameter path: the file's name when the configuration has none.
   public init(_ section: ConfigurationSection, path defaultPath: String) {
     kind = section.word(
       "type", default: .sqlite, "sqlite: in a file that the workers of this host share; none: nowhere.")

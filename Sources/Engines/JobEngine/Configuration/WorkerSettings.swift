@@ -1,35 +1,36 @@
 public import ServiceRuntime
 
-/// What every worker's configuration has beside its lanes.
+/// Configuration that every worker has in addition to its lanes.
 public struct WorkerSettings: Sendable, Hashable {
-  /// The prefetch of a worker is its lanes' concurrency times this, unless the configuration says otherwise: enough that no slot waits
-  /// for the broker, and little enough that no job waits here that another worker could begin.
+  /// Default of the prefetch, as a multiple of the lanes' concurrency: enough that no slot waits for the broker, and
+  /// few enough that no job waits here that another worker could begin.
   static let prefetchPerSlot = 3
-  /// The same where workers of several hosts have ledgers of their own: what is only prefetched when a connection is lost counts as begun.
+  /// The same where workers of several hosts have ledgers of their own: a job that is only prefetched when a connection
+  /// is lost counts as begun.
   static let prefetchPerSlotOfSeveralHosts = 2
 
-  /// Whose workers take jobs of a queue.
+  /// Hosts whose workers consume a queue.
   public enum Consumers: String, Sendable, CaseIterable {
-    /// Those of one host, which share a ledger.
+    /// One host, whose workers share a ledger.
     case oneHost
-    /// Those of several hosts, each with a ledger of its own.
+    /// Several hosts, each with a ledger of its own.
     case severalHosts
   }
 
-  /// Jobs taken from the queue ahead; nil: as the lanes' concurrency asks for.
+  /// Jobs taken from the queue ahead; `nil` follows the lanes' concurrency.
   public let prefetch: Int?
-  /// Whose workers take jobs of the queue.
+  /// Hosts whose workers consume the queue.
   public let consumers: Consumers
-  /// The record of what was done.
+  /// The record of calls.
   public let ledger: LedgerSettings
-  /// How often a job whose outcome is unknown is carried out again, when it allows that.
+  /// Maximum repetitions of a job whose outcome is unknown, when it allows them.
   public let maxUnknownResends: Int
 
   /// Reads `prefetch`, `ledger` and `maxUnknownResends`. Problems are reported to the section.
   ///
   /// - Parameters:
-  ///   - section: The worker's own section.
-  ///   - ledgerPath: The ledger's file when the configuration names none.
+  ///   - section: the worker's own section.
+  ///   - ledgerPath: the ledger's file when the configuration names none.
   public init(_ section: ConfigurationSection, ledgerPath: String) {
     prefetch = section.optionalInteger(
       "prefetch", in: 1...65_535,
@@ -45,19 +46,20 @@ public struct WorkerSettings: Sendable, Hashable {
       "How often a job whose outcome is unknown is carried out again, when its onUnknown is resend.")
   }
 
-  /// Reports a worker that could open no secret: the coordinator's are always sealed, so all its jobs would become dead letters.
+  /// Reports a worker without sealing keys: the coordinator's secrets are always sealed, so all its jobs would become
+  /// dead letters.
   public static func checkKeys(_ common: CommonConfiguration, _ section: ConfigurationSection) {
     let isAllowed = section.bool(
       "allowNoKeys", default: false,
       "Whether the worker may run without keysFile: every sealed secret is then a dead letter.")
-    // A file that is named and wrong is reported already.
+    // An invalid file has been reported already.
     section.check(
       "keysFile", isAllowed || common.keys != nil || section.isGiven("keysFile"),
       "is missing: name the file with the coordinator's keys, because it seals every secret; or set allowNoKeys to true where all that send jobs here send them in the clear"
     )
   }
 
-  /// Jobs taken from the queue of these lanes ahead.
+  /// Jobs taken ahead from the queue of these lanes.
   func prefetch(for lanes: [LaneConfiguration]) -> Int {
     prefetch ?? min(perSlot * Self.slots(lanes), Int(UInt16.max))
   }
@@ -66,7 +68,7 @@ public struct WorkerSettings: Sendable, Hashable {
 
   private static func slots(_ lanes: [LaneConfiguration]) -> Int { lanes.map(\.concurrency).reduce(0, +) }
 
-  /// Warns when lanes would never be full, and refuses to take more ahead than may be counted as begun.
+  /// Warns when lanes would never be full, and refuses to take more jobs ahead than may count as begun.
   public func checkPrefetch(for lanes: [LaneConfiguration], _ section: ConfigurationSection) {
     let slots = Self.slots(lanes)
     if let prefetch, prefetch < slots {
@@ -81,7 +83,7 @@ public struct WorkerSettings: Sendable, Hashable {
     )
   }
 
-  /// Number of jobs an engine takes ahead, given what it wants to.
+  /// Jobs taken ahead by an engine that asks for a prefetch of its own.
   func bounded(_ prefetch: Int, for lanes: [LaneConfiguration]) -> Int {
     consumers == .severalHosts ? min(prefetch, Self.mostAheadOfSeveralHosts(lanes)) : prefetch
   }

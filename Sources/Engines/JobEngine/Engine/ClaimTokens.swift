@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Numbers that tell every claim from every other one: a random start for the process, and a count.
+/// Numbers that are unique to each claim: a random start for the process, and a count.
 final class ClaimTokens: Sendable {
   private let last: Atomic<Int64>
 

@@ -1,5 +1,5 @@
-/// A prepared job with its handler, whatever their types: the engine behind it is not generic, and so not slowed down by types that
-/// are only known when it runs.
+/// A prepared job with its handler, with erased types: the engine behind it is not generic, and so not slowed down by
+/// types that are only known at run time.
 protocol HandlerCall: Sendable {
   func perform(on lane: String, _ attempt: JobAttempt) async -> Classification
   func lookUp(on lane: String, _ attempt: JobAttempt) async -> Classification?

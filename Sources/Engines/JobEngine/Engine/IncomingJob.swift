@@ -1,12 +1,12 @@
 import CountersignMessages
 import CountersignTelemetry
 
-/// A message that keeps the contract, ready to begin its life.
+/// A message that satisfies the contract, ready to run.
 struct IncomingJob: Sendable {
   var envelope: Envelope
   /// The user that sent it; see `SenderRule`.
   var sender: String
-  /// The job that results are reported of.
+  /// The job that results name.
   var jobID: String
   var preparation: Preparation
 

@@ -2,7 +2,7 @@ import CountersignAMQP
 import CountersignMessages
 import CountersignTelemetry
 
-/// Takes deliveries through their life: reads them, and runs them or buries them.
+/// Processes deliveries: reads each, and runs or buries it.
 struct JobProcessor: Sendable {
   let parts: WorkerParts
 
@@ -19,16 +19,16 @@ struct JobProcessor: Sendable {
     }
   }
 
-  /// Gives a delivery back.
-  /// - Parameter wasBegun: Whether the next delivery must not count as the first one.
+  /// Hands a delivery back.
+  /// - Parameter wasBegun: whether the next delivery must not count as the first one.
   func handBack(_ delivery: Delivery, wasBegun: Bool = false) async {
     parts.metrics.handedBack.increment()
-    // Where a redelivered job counts as begun, what was not goes back as a new message.
+    // Where a redelivered job counts as begun, an unbegun one goes back as a new message.
     if !wasBegun, parts.countsRedeliveries, await delayUnbegun(delivery) { return parts.source.ack(delivery.tag) }
     parts.source.reject(delivery.tag, requeue: true)
   }
 
-  /// False: it cannot be read or published, and goes back as it is.
+  /// Returns `false` when the message cannot be read or published, and goes back as it is.
   private func delayUnbegun(_ delivery: Delivery) async -> Bool {
     guard !delivery.isOversize else { return false }
     let job: Envelope
@@ -44,7 +44,8 @@ struct JobProcessor: Sendable {
       Consignment(publication), jobID: job.messageID, isWanted: parts.isLive(delivery)) == .confirmed
   }
 
-  /// Puts a message that breaks the contract, or whose end cannot be read, with the dead letters, and tells its sender.
+  /// Moves a message to the dead letters that breaks the contract, or whose recorded end is unreadable, and notifies
+  /// its sender.
   func bury(_ delivery: Delivery, _ problem: ContractProblem, tellsSender: Bool = true) async {
     let now = parts.clock.now()
     let id = delivery.message.messageID ?? ""
@@ -64,7 +65,7 @@ struct JobProcessor: Sendable {
       delivery.message, problem.code.rawValue, problem.description, sender: sender, now: now)
     switch await parts.courier.deliver(Consignment(publication, copy: refusal), jobID: id, isWanted: isLive) {
     case .confirmed: parts.source.ack(delivery.tag)
-    // The broker's own dead-lettering has other ways; it only cannot say why.
+    // The broker's own dead-lettering has other ways; it only cannot state the reason.
     case .undeliverable, .tooLarge: parts.source.reject(delivery.tag, requeue: false)
     case .stopped: parts.source.reject(delivery.tag, requeue: true)
     case .unwanted: parts.metrics.leftToRedelivery.increment()

@@ -2,11 +2,11 @@ import CountersignAMQP
 import CountersignMessages
 import CountersignTelemetry
 
-/// Carries out what a `JobLifecycle` decides, for one job.
+/// Carries out the decisions of a ``JobLifecycle``, for one job.
 struct JobRun {
-  /// Tries to record the end of a job, and the waits between them. The effect is certain by then.
+  /// Waits between attempts to record the end of a job. Its effect is certain by then.
   static let settleWaits: [Duration] = [.milliseconds(100), .milliseconds(400)]
-  /// How long a look-up may take; part of what `JobRules.leaseMargin` is for.
+  /// Maximum time of a look-up; included in `JobRules.leaseMargin`.
   static let lookUpTimeout: Duration = .seconds(5)
 
   let parts: WorkerParts
@@ -14,7 +14,7 @@ struct JobRun {
   let envelope: Envelope
   /// The user that sent the job.
   private let sender: String
-  /// The envelope under the ID of the job that results are reported of.
+  /// The envelope under the ID of the job that results name.
   private let reported: Envelope
   let startedAt: UnixTime
   private let call: (any HandlerCall)?
@@ -23,9 +23,9 @@ struct JobRun {
   private var life: JobLifecycle
   private var slot: (lane: Lane, grant: SlotGrant)?
   private var claim: LedgerClaim?
-  /// Number of times the job may have been begun where the ledger does not know of it.
+  /// Number of times the job may have been begun without the ledger's knowledge.
   private var redeliveries: Int
-  /// What is to be published, as the ledger has it or should have it.
+  /// The end to publish, as the ledger has it or should have it.
   private var ended: RecordedEnding?
   /// Whether the ledger has it.
   private var isRecorded = false
@@ -76,7 +76,7 @@ struct JobRun {
     }
   }
 
-  /// Carries out one action. Nil: the life of the job is over.
+  /// Carries out one action. `nil` ends the life of the job.
   private mutating func carryOut(_ action: JobLifecycle.Action) async -> JobLifecycle.Event? {
     switch action {
     case .acquire(let lane, let patience): return await acquire(lane, patience)
@@ -100,7 +100,7 @@ struct JobRun {
       parts.source.ack(delivery.tag)
       return nil
     case .bury:
-      // Its sender is told nothing: how it ended is not known here, only that it did.
+      // Its sender is not notified: its end is certain, but not its outcome.
       await JobProcessor(parts: parts).bury(delivery, RecordReader.damaged, tellsSender: false)
       return nil
     }
@@ -196,13 +196,13 @@ extension JobRun {
       token: parts.tokens.next(), lane: lane, now: now,
       judgedAt: parts.leaseClock.now(), leaseUntil: now + timeout + parts.options.rules.leaseMargin,
       keepUntil: keepUntil(now),
-      // A second claim of the same delivery is no redelivery.
+      // A second claim of the same delivery is not a redelivery.
       redeliveries: self.claim == nil ? redeliveries : 0)
     self.claim = claim
     do throws(LedgerError) {
       let answer = try await parts.ledger.claim(claim)
       parts.ledgerSucceeded()
-      // From now on the count of unknown calls says it.
+      // From now on the count of unknown calls includes it.
       if case .abandoned = answer { redeliveries = 0 }
       parts.metrics.ledgerTime.observe(parts.monotonic.now() - began)
       return .claimAnswered(answer)
@@ -243,7 +243,7 @@ extension JobRun {
     return await settle(.result(result))
   }
 
-  /// Until when a copy of the job could come and do harm: one that comes after the deadline makes no call.
+  /// Time until which a copy of the job could arrive and do harm: one that arrives after the deadline makes no call.
   private func keepUntil(_ now: UnixTime) -> UnixTime {
     min(max(deadline, now), now + parts.options.longestDeadline) + parts.options.retention
   }
@@ -283,7 +283,7 @@ extension JobRun {
   private func publish(_ recorded: [UInt8]?) async -> JobLifecycle.Event {
     let standing = standing(recorded)
     guard let ending = standing ?? ended else { return .unreadable }
-    // What is recorded nowhere exists here only, so it is not given up.
+    // An unrecorded end exists here only, so it is not given up.
     let delivered = await parts.courier.deliver(
       consignment(ending), jobID: envelope.messageID, givesUp: standing != nil || isRecorded)
     switch delivered {
@@ -304,12 +304,12 @@ extension JobRun {
     }
   }
 
-  /// What another life of the job recorded, when that is what counts.
+  /// The end that another run of the job recorded, if that is the valid one.
   private func standing(_ recorded: [UInt8]?) -> RecordedEnding? {
     guard let recorded else { return nil }
     do throws(ContractProblem) {
       let ending = try RecordedEnding(recorded, of: envelope.messageID)
-      // Another worker took this one for dead and could only say that the yield of its call is lost; it is not.
+      // Another worker considered this one dead and could only report the yield of its call as lost; it is not.
       if case .stage = ended, case .result = ending { return nil }
       return ending
     } catch {
@@ -347,9 +347,9 @@ extension JobRun {
       parts.source.ack(delivery.tag)
     // The broker has it, and delivers it again.
     case .unwanted: parts.metrics.leftToRedelivery.increment()
-    // It is in no delay step, so it is not acknowledged: the broker delivers it again.
+    // It is in no delay queue, so it is not acknowledged: the broker delivers it again.
     case .undeliverable, .stopped: parts.source.reject(delivery.tag, requeue: true)
-    // Its headers leave no room for ours: to deliver it again would only repeat the call.
+    // Its headers leave no room for ours: another delivery would only repeat the call.
     case .tooLarge: parts.source.reject(delivery.tag, requeue: false)
     }
   }

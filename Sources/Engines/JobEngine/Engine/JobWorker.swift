@@ -4,11 +4,12 @@ public import CrashMarks
 public import ServiceRuntime
 import Synchronization
 
-/// A worker: takes jobs from a queue, carries them out through lanes, reports what became of them.
+/// A worker: consumes jobs from a queue, carries them out through lanes, and reports their outcomes.
 ///
 /// `run` lives until `stop`. It runs the source and the sink too, so a process needs no further service for them.
 ///
-/// - Important: A job is acknowledged only when its result, its delay step or its dead letter is confirmed by the broker.
+/// - Important: A job is acknowledged only when its result, its delayed copy or its dead letter is confirmed by the
+///   broker.
 public final class JobWorker<Handler: JobHandler>: Service {
   private enum Phase {
     case idle
@@ -32,17 +33,17 @@ public final class JobWorker<Handler: JobHandler>: Service {
   private let state = Mutex(State())
 
   /// - Parameters:
-  ///   - handler: Reads the jobs and calls the providers.
-  ///   - options: What the worker is called, and its limits.
-  ///   - lanes: Its ways out, at least one; each name once.
-  ///   - ledger: What it remembers by. `run` closes it at its end.
-  ///   - source: Where the jobs come from.
-  ///   - sink: Where results, retries and dead letters go.
-  ///   - clocks: The time of day, and what passes.
-  ///   - log: Where it logs.
-  ///   - metrics: Where its figures are.
-  ///   - markStore: Where the marks of redelivered jobs stand; `run` closes it at its end. Nil: nothing outlives the process, and the
-  ///     twentieth delivery of a job is its last.
+  ///   - handler: reads the jobs and calls the providers.
+  ///   - options: names and limits of the worker.
+  ///   - lanes: its lanes, at least one, with unique names.
+  ///   - ledger: its record of calls. `run` closes it at its end.
+  ///   - source: queue of the jobs.
+  ///   - sink: publisher of results, retries and dead letters.
+  ///   - clocks: the time of day, and monotonic time.
+  ///   - log: its logger.
+  ///   - metrics: registry of its metrics.
+  ///   - markStore: store of the marks of redelivered jobs; `run` closes it at its end. `nil`: nothing outlives the
+  ///     process, and the twentieth delivery of a job is its last.
   public convenience init(
     handler: Handler, options: JobWorkerOptions, lanes: [LaneConfiguration], ledger: any Ledger,
     source: any MessageSource, sink: any MessageSink, clocks: Clocks = .system, log: Logger,
@@ -73,10 +74,9 @@ public final class JobWorker<Handler: JobHandler>: Service {
     pulse = WorkerPulse(parts: parts, inFlight: inFlight)
   }
 
-  /// Takes jobs until `stop`, then ends when everything is settled and closed.
+  /// Consumes jobs until `stop`, then ends when everything is settled and closed.
   ///
-  /// Cancelling its task ends it as a stop does that has no patience: calls are cancelled, and what is not settled is
-  /// delivered again.
+  /// Canceling its task stops it without patience: calls are canceled, and unsettled jobs are delivered again.
   public func run() async {
     guard start() else { return }
     await withTaskCancellationHandler {
@@ -89,13 +89,14 @@ public final class JobWorker<Handler: JobHandler>: Service {
         await parts.source.stopConsuming()
       }
     }
-    // Before the ledger, which they may stand in.
+    // Before the ledger, which may hold them.
     await marks.release()
     await parts.ledger.close()
     finish()
   }
 
-  /// Stops: takes no more jobs, finishes what has begun, hands back the rest, flushes, closes. Suspends until that is done.
+  /// Stops: consumes no further jobs, finishes begun ones, hands back the rest, flushes, closes. Suspends until that is
+  /// done.
   public func stop() async {
     parts.startDraining()
     ticker.wake()
@@ -106,7 +107,7 @@ public final class JobWorker<Handler: JobHandler>: Service {
     guard isRunning else { return }
     await parts.source.stopConsuming()
     let sink = sink
-    // Results that cannot be published keep a stop from ending; after the time-out they are left to the next delivery.
+    // Unpublishable results would prevent a stop; after the timeout they are left to the next delivery.
     let limit = parts.timers.schedule(at: parts.monotonic.now() + parts.options.drainTimeout) {
       // The timer's action cannot wait for the flush.
       Task { await sink.stopPromptly() }
@@ -119,8 +120,8 @@ public final class JobWorker<Handler: JobHandler>: Service {
   /// written. The connections have checks of their own.
   ///
   /// - Parameters:
-  ///   - health: The checks of the process.
-  ///   - prefix: Tells the checks of several workers of one process apart: `recaptcha.`.
+  ///   - health: checks of the process.
+  ///   - prefix: distinguishes the checks of several workers of one process: `recaptcha.`.
   public func register(in health: HealthRegistry, prefix: String = "") {
     let pulse = pulse
     health.register(prefix + "jobs") { pulse.jobsHealth }
@@ -142,16 +143,16 @@ public final class JobWorker<Handler: JobHandler>: Service {
         await purge.run()
       }
       await consume()
-      // Also when the source came to its end by itself.
+      // Also when the source has ended by itself.
       parts.startDraining()
       await sink.stopPromptly()
       await parts.source.close()
-      // What is left is the ticking.
+      // Only the ticking is left.
       group.cancelAll()
     }
   }
 
-  /// One child task a job. Returns when the source is at its end and all jobs are.
+  /// Runs one child task for each job. Returns when the source has ended and all jobs have.
   private func consume() async {
     let inFlight = inFlight
     let jobs = MarkedJobs(marks: marks, processor: JobProcessor(parts: parts), inFlight: inFlight)
@@ -160,7 +161,7 @@ public final class JobWorker<Handler: JobHandler>: Service {
       while let batch = await source.next() {
         inFlight.begin(batch.count)
         let redelivered = batch.filter(\.isRedelivered)
-        // Suspects are tried one at a time, and what is delivered for the first time does not wait for them all.
+        // Suspects are tried one at a time, and first deliveries do not wait for them all.
         if !redelivered.isEmpty { group.addTask { await jobs.workOff(redelivered) } }
         let first = batch.filter { !$0.isRedelivered }
         if !first.isEmpty { await jobs.enter(first.count) }
@@ -177,7 +178,7 @@ public final class JobWorker<Handler: JobHandler>: Service {
         await ticker.next(within: pulse.pause)
         for task in pulse.beat() { group.addTask { await task() } }
       }
-      // A probe or a pause that is under way is not waited for.
+      // A probe or a pause in progress is not awaited.
       group.cancelAll()
     }
   }

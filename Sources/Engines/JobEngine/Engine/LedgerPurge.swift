@@ -1,24 +1,25 @@
 import CountersignTelemetry
 
-/// Keeps the ledger small: forgets jobs that cannot come again, gives the room of many back, and bounds the file, a bounded piece at a
-/// time, so that jobs never wait for it.
+/// Keeps the ledger small: forgets jobs that cannot return, returns free space, and bounds the file, a bounded piece at
+/// a time, so that jobs never wait for it.
 struct LedgerPurge: Sendable {
-  /// Jobs looked at in one transaction: a few milliseconds.
+  /// Jobs deleted in one transaction: a few milliseconds.
   static let batch = 1000
-  /// The pause between rounds.
+  /// Pause between rounds.
   static let interval: Duration = .seconds(30)
-  /// Transactions in one round: 13,000 jobs a second, three times what one worker writes at its fastest.
+  /// Transactions in one round: 13,000 jobs a second, three times the fastest rate of one worker.
   static let maximumBatches = 400
-  /// Room in the file is kept for the jobs to come; what is beyond this part of the file, and this many bytes, is given back.
+  /// Free space is kept for further jobs; free space beyond this fraction of the file, and beyond these bytes, is
+  /// returned.
   static let spareShare: Int64 = 4
   static let spareBytes: Int64 = 16 << 20
-  /// Pages of 4 KiB given back in one transaction.
+  /// Pages of 4 KiB returned in one transaction.
   static let shrinkPages = 256
-  /// A file that reached its bound is brought back to this part of it, in tenths.
+  /// Size to which a file above its bound is reduced, in tenths of the bound.
   static let targetTenths: Int64 = 9
 
   let parts: WorkerParts
-  /// Start of the next round: one that was bounded does not begin again with what it has seen.
+  /// Start of the next round: a bounded round does not begin again with the rows it has seen.
   private var next: Int64 = 0
 
   init(parts: WorkerParts) {
@@ -53,8 +54,8 @@ struct LedgerPurge: Sendable {
     }
   }
 
-  /// The bound comes before the time that jobs should be remembered for: a full disk would stop every worker of the host, while a job
-  /// that was forgotten is carried out again only if the broker still delivers it.
+  /// The bound takes precedence over the retention: a full disk would stop every worker of the host, while a forgotten
+  /// job is repeated only if the broker still delivers it.
   private func forgetOldest(_ size: LedgerSize) async throws(LedgerError) -> LedgerSize {
     var size = size
     var forgotten = 0

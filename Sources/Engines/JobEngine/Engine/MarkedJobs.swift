@@ -1,35 +1,35 @@
 import CountersignAMQP
 import CrashMarks
 
-/// Works on jobs that were delivered before, a few at a time, under marks that outlive a crash: see ``CrashMarks``.
+/// Processes redelivered jobs, a few at a time, under marks that outlive a crash: see ``CrashMarks``.
 struct MarkedJobs: Sendable {
   let marks: CrashMarks
   let processor: JobProcessor
   let inFlight: InFlight
 
-  /// Groups at once: as many jobs as the lanes carry out at once, and no more to be looked at one by one after a crash.
+  /// Groups at once: as many jobs as the lanes carry out at once, so that no more become suspects in a crash.
   static func groupsAtOnce(_ lanes: [LaneConfiguration]) -> Int {
     let slots = lanes.map(\.concurrency).reduce(0, +)
     return max(4, (slots + MarkPlan.maxGroup - 1) / MarkPlan.maxGroup)
   }
 
-  /// Time that the jobs under way may take at most before one can be alone: they wait for a slot, are called, and are settled.
+  /// Maximum time of the jobs in progress before one can be alone: they wait for a slot, are called, and are settled.
   static func quietPatience(_ lanes: [LaneConfiguration], _ rules: JobRules) -> Duration {
     let longestCall = lanes.map(\.callTimeout).max() ?? .zero
     return max(CrashMarks.quietPatience, rules.maximumSlotWait + longestCall + .seconds(20))
   }
 
-  /// Works on those of a batch that were delivered before.
+  /// Processes the redelivered jobs of a batch.
   func workOff(_ redelivered: [Delivery]) async {
     await withDiscardingTaskGroup { group in
       await marks.admit(redelivered, spawn: { work in group.addTask { await work() } }) { await workOff($0) }
     }
   }
 
-  /// Begins so many jobs that are delivered for the first time, when they may begin.
+  /// Begins first deliveries when they may begin.
   func enter(_ count: Int) async { await marks.gate.enter(count) }
 
-  /// Works on a job that is delivered for the first time.
+  /// Processes a job that is delivered for the first time.
   func work(on delivery: Delivery) async {
     await processor.process(delivery)
     marks.gate.leave()

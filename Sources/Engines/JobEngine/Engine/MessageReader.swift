@@ -2,9 +2,9 @@ import CountersignAMQP
 import CountersignMessages
 import CountersignTelemetry
 
-/// Reads a delivery: the envelope, the JSON, and what the handler makes of it.
+/// Reads a delivery: the envelope, the JSON, and the handler's preparation.
 struct MessageReader<Handler: JobHandler>: Sendable {
-  /// The ID of the result is the job's with an ending, and has to be a short string of AMQP as well.
+  /// The ID of the result is the job's with a suffix, and has to be a short string of AMQP as well.
   static var maximumMessageIDBytes: Int {
     MessageLimits.maxShortStringBytes - JobResult.messageID(jobID: "").utf8.count
   }

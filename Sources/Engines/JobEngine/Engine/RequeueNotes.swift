@@ -1,7 +1,7 @@
 import CountersignAMQP
 import Synchronization
 
-/// A source that notes which of some deliveries were given back to the queue.
+/// A source that records which of the watched deliveries were given back to the queue.
 final class RequeueNotes: MessageSource {
   private struct State {
     var watched: Set<DeliveryTag> = []
@@ -15,12 +15,12 @@ final class RequeueNotes: MessageSource {
     self.source = source
   }
 
-  /// Notes from now on what becomes of these.
+  /// Starts recording for deliveries.
   func watch(_ tags: some Sequence<DeliveryTag>) {
     state.withLock { $0.watched.formUnion(tags) }
   }
 
-  /// Those of them that were given back; forgets them all.
+  /// Returns those that were given back, and stops recording for all.
   func take(_ tags: some Sequence<DeliveryTag>) -> Set<DeliveryTag> {
     state.withLock { state in
       let requeued = state.requeued.intersection(tags)

@@ -3,7 +3,7 @@ import CountersignMessages
 import CountersignTelemetry
 import Synchronization
 
-/// What all jobs of a worker share.
+/// Components shared by all jobs of a worker.
 final class WorkerParts: Sendable {
   let options: JobWorkerOptions
   let lanes: [String: Lane]
@@ -13,14 +13,14 @@ final class WorkerParts: Sendable {
   let courier: Courier
   let callGuard: CallGuard
   let timers: Timers
-  /// The time of day: for deadlines, leases and messages.
+  /// Time of day, for deadlines, leases and messages.
   let clock: any WallClock
-  /// Time that passes: for everything that waits or is measured.
+  /// Monotonic time, for waits and measurements.
   let monotonic: any MonotonicClock
   let log: Logger
   let alarms: ThrottledLog
   let metrics: WorkerMetrics
-  /// Reads a delivery; throws what breaks the contract.
+  /// Reads a delivery; throws a breach of the contract.
   let read: @Sendable (Delivery, UnixTime) throws(ContractProblem) -> IncomingJob
   /// Asks whether a lane works again.
   let probe: @Sendable (_ lane: String) async -> ProbeResult
@@ -70,13 +70,13 @@ final class WorkerParts: Sendable {
     ledgerBreaker = Mutex(Breaker(threshold: options.ledgerFailureThreshold, delay: options.ledgerPause))
   }
 
-  /// Whether a job that was delivered before may have been begun where the ledger does not know of it.
+  /// Whether a redelivered job may have been begun without the ledger's knowledge.
   var countsRedeliveries: Bool { options.hasOtherHosts || !ledger.remembers }
 
-  /// Whether the worker is stopping and begins nothing more.
+  /// Whether the worker is stopping and begins no further work.
   var isDraining: Bool { draining.load(ordering: .relaxed) }
 
-  /// Ends every wait for a slot or for a time; nothing more is begun.
+  /// Ends every wait for a slot or for a time; nothing further is begun.
   func startDraining() {
     draining.store(true, ordering: .relaxed)
     for lane in lanes.values { lane.stop() }
@@ -94,12 +94,12 @@ final class WorkerParts: Sendable {
     ledgerBreaker.withLock { $0.failed(now: now, jitter: .random(in: 0..<1)) }
   }
 
-  /// Tells whether a delivery is still ours to replace by another message.
+  /// Check whether a delivery is still ours to replace by another message.
   func isLive(_ delivery: Delivery) -> @Sendable () -> Bool {
     { [source, tag = delivery.tag] in source.isLive(tag) }
   }
 
-  /// Service that jobs can get now.
+  /// Jobs that can be served now.
   func serving(now: MonotonicTime) -> Serving {
     let (isOpen, isFailing) = ledgerBreaker.withLock { ($0.isOpen(now: now), $0.isFailing) }
     if isOpen { return .none(.ledgerUnavailable) }

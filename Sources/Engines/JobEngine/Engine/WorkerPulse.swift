@@ -4,7 +4,7 @@ import CrashMarks
 import ServiceRuntime
 import Synchronization
 
-/// What the worker does at each tick: fires timers, moves lanes on, probes those that are down, pauses and resumes the consumer.
+/// Work of each tick: fires timers, advances lanes, probes those that are down, pauses and resumes the consumer.
 final class WorkerPulse: Sendable {
   private enum Consuming {
     case on
@@ -22,7 +22,7 @@ final class WorkerPulse: Sendable {
 
   private struct State {
     var consuming = Consuming.on
-    /// Whether the consumer has been asked for it and has not answered.
+    /// Whether a switch of the consumer is in progress.
     var isSwitching = false
     var serving = Serving.all
     /// The lanes that were down at the last tick, for the log.
@@ -38,8 +38,8 @@ final class WorkerPulse: Sendable {
     self.inFlight = inFlight
   }
 
-  /// One tick.
-  /// - Returns: What takes longer than a tick may.
+  /// Runs one tick.
+  /// - Returns: work that takes longer than a tick may.
   func beat() -> [@Sendable () async -> Void] {
     let now = parts.monotonic.now()
     parts.timers.fire(now: now)
@@ -54,10 +54,10 @@ final class WorkerPulse: Sendable {
     return tasks
   }
 
-  /// The longest time between ticks: how old what is only looked at may be.
+  /// The longest time between ticks: the maximum age of polled state.
   static let longestPause: Duration = .seconds(1)
 
-  /// Time until the next tick, at most: none while anything is under way, otherwise until something is due. A job that
+  /// Maximum time until the next tick: short while work is in progress, otherwise until something is due. A job that
   /// begins wakes the ticker.
   var pause: Duration {
     if inFlight.count > 0 || parts.isDraining || state.withLock({ $0.isSwitching }) { return .zero }
@@ -82,7 +82,7 @@ final class WorkerPulse: Sendable {
       "no job can be served: \(outage)", mend: "jobs stay in \(parts.options.queue) and are taken again by themselves")
   }
 
-  /// Whether what is begun and ended can be recorded.
+  /// Whether begun and ended jobs can be recorded.
   var ledgerHealth: HealthState {
     guard parts.isLedgerFailing else { return .ok }
     return .failing(
@@ -118,8 +118,8 @@ final class WorkerPulse: Sendable {
     }
   }
 
-  /// Pauses the consumer when no job can be served, takes jobs one by one while what failed is tried again, and resumes it when that
-  /// has worked. The broker's answer may take long, so it is awaited elsewhere.
+  /// Pauses the consumer when no job can be served, takes jobs one by one while a failed part is tried again, and
+  /// resumes when that has worked. The broker's answer may take long, so it is awaited elsewhere.
   private func switchConsuming(now: MonotonicTime) -> (@Sendable () async -> Void)? {
     if parts.isDraining { return nil }
     let serving = parts.serving(now: now)

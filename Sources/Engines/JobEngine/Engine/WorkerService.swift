@@ -2,24 +2,25 @@ import CountersignAMQP
 import CountersignMessages
 public import ServiceRuntime
 
-/// A `JobWorker` with connections, ledger and settings of its process: what the executable of a worker starts.
+/// A ``JobWorker`` with the connections, ledger and settings of its process: the service that a worker's executable
+/// starts.
 public struct WorkerService<Handler: JobHandler>: Service {
   public let name: String
   private let worker: JobWorker<Handler>
   private let finish: @Sendable () async -> Void
 
   /// - Parameters:
-  ///   - handler: Reads the jobs and calls the providers.
-  ///   - queue: Where the jobs come from, and come back to from a delay; the queue named like their type if nil.
-  ///   - lanes: Its ways out, at least one.
-  ///   - settings: Prefetch, ledger, repetitions.
-  ///   - prefetch: Jobs taken from this queue ahead; that of the settings if nil.
-  ///   - common: The broker, and how long a stop may take.
-  ///   - context: What the services of the process share.
-  ///   - prefix: Tells the connections and checks of several workers of one process apart: `recaptcha.`.
-  ///   - adjust: Changes the options, such as the rules of a job's life.
-  ///   - finish: Called when the last job has ended: closes what the handler holds.
-  /// - Throws: what an operator has to mend: the ledger's file.
+  ///   - handler: reads the jobs and calls the providers.
+  ///   - queue: queue of the jobs, also after a delay; `nil` for the queue named like their type.
+  ///   - lanes: its lanes, at least one.
+  ///   - settings: prefetch, ledger, repetitions.
+  ///   - prefetch: jobs taken from this queue ahead; `nil` for that of the settings.
+  ///   - common: broker and maximum duration of a stop.
+  ///   - context: components shared by the services of the process.
+  ///   - prefix: distinguishes the connections and checks of several workers of one process: `recaptcha.`.
+  ///   - adjust: changes the options, such as the limits for a job's life.
+  ///   - finish: called when the last job has ended: closes the handler's resources.
+  /// - Throws: a hint for the operator about the ledger's file.
   public init(
     handler: Handler, queue: String? = nil, lanes: [LaneConfiguration], settings: WorkerSettings,
     prefetch: Int? = nil, common: CommonConfiguration, context: ServiceContext, prefix: String = "",
@@ -43,12 +44,12 @@ public struct WorkerService<Handler: JobHandler>: Service {
     var options = JobWorkerOptions(
       queue: queue, author: Author(appID: context.name, userID: broker.endpoint.username))
     options.rules.maximumUnknownResends = settings.maxUnknownResends
-    // After a reconnect the broker delivers anew what is still in flight.
+    // After a reconnect the broker redelivers jobs that are still in flight.
     options.maximumInFlight = 2 * prefetch
     options.hasOtherHosts = settings.consumers == .severalHosts && settings.ledger.kind != .none
     options.retention = settings.ledger.retention
     options.maximumLedgerBytes = settings.ledger.maximumBytes
-    // What is left of the ceiling is for closing.
+    // The rest of the ceiling is for closing.
     options.drainTimeout = common.stopCeiling * 3 / 4
     adjust(&options)
     let ledger = try await settings.ledger.open()

@@ -3,36 +3,35 @@ public import CountersignTelemetry
 
 /// One call of a provider, as its handler sees it.
 public struct JobAttempt: Sendable {
-  /// The job's message ID: a reference or idempotency key for providers that take one. The same on every attempt.
+  /// The job's message ID: a reference or idempotency key for providers that accept one. The same on every attempt.
   public var jobID: String
   /// The user of the broker that sent the job. Another one may use the same ID for another job.
   public var sender: String
-  /// What the sender wants back; the verification ID, for the coordinator's jobs.
+  /// The sender's correlation ID; the verification ID, for the coordinator's jobs.
   public var correlationID: String?
   /// The number of this attempt, from 1.
   public var number: Int
-  /// When the job is worth nothing any more.
+  /// Time after which the job is worthless.
   public var deadline: UnixTime
-  /// How long the call may take in all, from now; it ends before the deadline does.
+  /// Maximum duration of the call, from now; it ends before the deadline does.
   public var timeout: Duration
-  /// When the call began.
+  /// Start of the call.
   public var startedAt: UnixTime
-  /// Earlier calls of this job of which nobody knows how they ended. What is new to the provider with the first call may not be with
-  /// this one.
+  /// Earlier calls of this job with an unknown end. The provider may have seen this job before.
   public var unknownCalls: Int
   /// The trace that the job belongs to.
   public var trace: TraceContext?
 
   /// - Parameters:
-  ///   - jobID: The job's message ID.
-  ///   - sender: The user of the broker that sent the job.
-  ///   - correlationID: What the sender wants back.
-  ///   - number: The number of this attempt, from 1.
-  ///   - deadline: When the job is worth nothing any more.
-  ///   - timeout: How long the call may take in all, more than zero.
-  ///   - startedAt: When the call began.
-  ///   - unknownCalls: Earlier calls of which nobody knows how they ended.
-  ///   - trace: The trace that the job belongs to.
+  ///   - jobID: the job's message ID.
+  ///   - sender: the user of the broker that sent the job.
+  ///   - correlationID: the sender's correlation ID.
+  ///   - number: the number of this attempt, from 1.
+  ///   - deadline: time after which the job is worthless.
+  ///   - timeout: maximum duration of the call, more than zero.
+  ///   - startedAt: start of the call.
+  ///   - unknownCalls: earlier calls with an unknown end.
+  ///   - trace: the trace that the job belongs to.
   public init(
     jobID: String, sender: String = SenderRule.unnamed, correlationID: String? = nil, number: Int = 1,
     deadline: UnixTime, timeout: Duration,

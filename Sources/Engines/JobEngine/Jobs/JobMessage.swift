@@ -3,32 +3,32 @@ public import CountersignTelemetry
 
 /// The envelope of a job, as far as a handler needs it.
 public struct JobMessage: Sendable {
-  /// The sender's ID of the message: the idempotency key, and what a sealed field is bound to.
+  /// The sender's ID of the message: the idempotency key, which also binds sealed fields.
   public var messageID: String
   /// Type and version: `sms.dispatch.v1`.
   public var messageType: MessageType
-  /// The user of the broker that sent it, whoever has published it again since.
+  /// The user of the broker that sent it, whoever republished it.
   public var sender: String
-  /// The verification or operation, or what the sender wants back.
+  /// The verification or operation, or the sender's own correlation ID.
   public var correlationID: String?
   /// The number of this attempt, from 1.
   public var attempt: Int
-  /// The job of which this message is a further stage, as the message itself says (`NextStage`).
+  /// The job of which this message is a further stage, as the message itself states (`NextStage`).
   public var stageOf: String?
-  /// When the engine took the message up.
+  /// Time at which the engine took the message up.
   public var receivedAt: UnixTime
   /// The trace that the job belongs to.
   public var trace: TraceContext?
 
   /// - Parameters:
-  ///   - messageID: The sender's ID of the message.
-  ///   - messageType: Type and version.
-  ///   - sender: The user of the broker that sent it.
-  ///   - correlationID: What the sender wants back.
-  ///   - attempt: The number of this attempt, from 1.
-  ///   - stageOf: The job of which this message is a further stage.
-  ///   - receivedAt: When the engine took the message up.
-  ///   - trace: The trace that the job belongs to.
+  ///   - messageID: the sender's ID of the message.
+  ///   - messageType: type and version.
+  ///   - sender: the user of the broker that sent it.
+  ///   - correlationID: the sender's correlation ID.
+  ///   - attempt: the number of this attempt, from 1.
+  ///   - stageOf: the job of which this message is a further stage.
+  ///   - receivedAt: time at which the engine took the message up.
+  ///   - trace: the trace that the job belongs to.
   public init(
     messageID: String, messageType: MessageType, sender: String = SenderRule.unnamed, correlationID: String? = nil,
     attempt: Int = 1, stageOf: String? = nil, receivedAt: UnixTime, trace: TraceContext? = nil

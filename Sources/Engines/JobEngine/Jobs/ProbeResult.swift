@@ -1,9 +1,9 @@
-/// What asking a lane that is down came to.
+/// Outcome of probing a lane that is down.
 public enum ProbeResult: Sendable, Hashable {
   /// It works again.
   case up
-  /// It still does not.
+  /// It still fails.
   case down(Reason)
-  /// The provider has nothing that can be asked without carrying out a job: one job is the trial.
+  /// The provider has nothing to query without carrying out a job: one job is the trial.
   case cannotTell
 }

@@ -1,10 +1,10 @@
 import CountersignMessages
 
 extension Reason {
-  /// The deadline passed, or was too near for a call, before any provider was asked.
+  /// The deadline passed, or was too near for a call, before any provider was called.
   static let deadlineExceeded = Reason("DEADLINE_EXCEEDED", "The deadline passed before the job could be carried out.")
 
-  /// An earlier attempt began and nobody knows how it ended.
+  /// An earlier attempt began and its end is unknown.
   static let attemptLost = Reason(
     "ATTEMPT_LOST", "A worker began this job and did not live to record how it ended; it may have been carried out.")
 
@@ -27,12 +27,12 @@ extension Reason {
   /// The worker stopped before it could begin the job.
   static let workerStopped = Reason("WORKER_STOPPED", "The worker stopped before it could begin the job.")
 
-  /// A job names no lane that this worker has.
+  /// The job names no lane that this worker has.
   static func unknownLanes(_ names: [String]) -> Reason {
     names.isEmpty ? .noLane : Reason("UNKNOWN_LANE", "This worker has none of the lanes that may serve the job.")
   }
 
-  /// A job whose handler named no lane at all.
+  /// The handler named no lane at all.
   static let noLane = Reason("NO_LANE", "No lane of this worker can serve the job.")
 
   /// The message broke the contract and is a dead letter.
@@ -45,7 +45,8 @@ extension Reason {
     Reason(problem.code.rawValue, problem.description)
   }
 
-  /// Reads what a delay step's message says of the attempt before: the description of a reason, `CODE (provider's): detail`.
+  /// Parses the error of the previous attempt in a delayed message: the description of a reason, `CODE (provider's):
+  /// detail`.
   init?(lastError text: String) {
     let parts = text.split(separator: ":", maxSplits: 1)
     guard parts.count == 2 else { return nil }

@@ -1,4 +1,4 @@
 public import CountersignMessages
 
-/// What a job type adds to its results, by field name.
+/// Fields that a job type adds to its results, by name.
 public typealias ResultExtras = [String: JobResult.Value]

@@ -3,12 +3,12 @@ public import CountersignMessages
 public import CountersignTelemetry
 
 extension SecretField {
-  /// Opens a secret of a job, or says what is wrong with it so that the job becomes a dead letter.
+  /// Opens a secret of a job, or throws the problem that makes the job a dead letter.
   ///
   /// - Parameters:
-  ///   - keys: The keys that may open it; with an empty ring a sealed secret cannot be opened.
-  ///   - context: The message that it came in.
-  ///   - field: Its path in the body.
+  ///   - keys: the keys that may open it; with an empty ring a sealed secret cannot be opened.
+  ///   - context: the message that it belongs to.
+  ///   - field: its path in the body.
   public func open(
     with keys: KeyRing, for context: SealContext, field: String
   ) throws(ContractProblem) -> Secret {
@@ -23,8 +23,8 @@ extension SecretField {
 extension ContractProblem {
   /// Problem with a sealed field.
   /// - Parameters:
-  ///   - field: Its path in the body.
-  ///   - hasKeys: Whether the worker has keys at all.
+  ///   - field: its path in the body.
+  ///   - hasKeys: whether the worker has keys at all.
   public init(_ error: SealError, field: String, hasKeys: Bool) {
     switch error {
     case .notSealed: self.init(.notSealed, field: field, error.description)

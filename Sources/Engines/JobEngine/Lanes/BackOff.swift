@@ -1,4 +1,4 @@
-/// Exponential back-off with jitter: from half of to the whole of a delay that doubles up to a ceiling.
+/// Exponential backoff with jitter: from half to the whole of a delay that doubles up to a ceiling.
 struct BackOff: Sendable, Hashable {
   var minimum: Duration
   var maximum: Duration
@@ -8,10 +8,10 @@ struct BackOff: Sendable, Hashable {
     maximum = range.upperBound
   }
 
-  /// The delay after so many failures in a row.
+  /// The delay after a number of consecutive failures.
   /// - Parameters:
-  ///   - failures: Failures in a row, from 1.
-  ///   - jitter: A random number, 0 ..< 1.
+  ///   - failures: consecutive failures, from 1.
+  ///   - jitter: a random number, 0 ..< 1.
   func delay(after failures: Int, jitter: Double) -> Duration {
     var whole = minimum
     var step = 1

@@ -1,10 +1,10 @@
-/// What the end of a call says about its lane.
+/// Meaning of the end of a call for its lane.
 enum CallReport: Sendable, Hashable {
-  /// The provider answered, whatever about: the lane works.
+  /// The provider answered, positively or not: the lane works.
   case answered
   /// The call failed in a way that may be the lane's fault; many in a row open the breaker.
   case failed(Reason)
-  /// The lane is of no use to anybody.
+  /// The lane fails for every job.
   case down(Reason)
   /// No call was made.
   case unused

@@ -1,7 +1,7 @@
 import CountersignTelemetry
 import Synchronization
 
-/// One way out of the worker: the lock and the continuations around a `LaneState`.
+/// A lane of the worker: the lock and the continuations around a ``LaneState``.
 final class Lane: Sendable {
   private struct Guarded {
     var state: LaneState
@@ -26,7 +26,7 @@ final class Lane: Sendable {
 
   /// Waits for a slot; ends when there is one, the lane goes down, the time is over, or the worker stops.
   ///
-  /// The wait does not end when its task is cancelled: `stop` ends it.
+  /// The wait does not end when its task is canceled: `stop` ends it.
   func acquire(giveUpAt: MonotonicTime, now: MonotonicTime) async -> SlotAnswer {
     if let answer = guarded.withLock({ $0.state.acquire(ticket: nil, giveUpAt: giveUpAt, now: now) }) { return answer }
     return await withCheckedContinuation { continuation in
@@ -41,25 +41,25 @@ final class Lane: Sendable {
     }
   }
 
-  /// Gives a slot back.
+  /// Returns a slot.
   func finish(_ grant: SlotGrant, _ report: CallReport, now: MonotonicTime) {
     mutate { $0.finish(grant, report, now: now, jitter: .random(in: 0..<1)) }
   }
 
-  /// Hands out the slots that time has made free, and ends the waits that took too long.
+  /// Assigns the slots that have become free, and ends expired waits.
   func advance(now: MonotonicTime) { mutate { $0.advance(now: now) } }
 
-  /// Whether it is time to ask the provider if the lane works again.
+  /// Whether it is time to probe the provider.
   func startProbeIfDue(now: MonotonicTime) -> Bool {
     guarded.withLock { $0.state.startProbeIfDue(now: now) }
   }
 
-  /// Takes what asking the provider came to.
+  /// Applies the outcome of a probe.
   func probed(_ result: ProbeResult, now: MonotonicTime) {
     mutate { $0.probed(result, now: now, jitter: .random(in: 0..<1)) }
   }
 
-  /// Ends all waits; nobody gets a slot any more.
+  /// Ends all waits; no further slot is assigned.
   func stop() { mutate { $0.stop() } }
 
   private func mutate(_ body: (inout LaneState) -> [LaneState.Resumption]) {

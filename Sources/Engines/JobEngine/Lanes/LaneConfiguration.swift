@@ -1,30 +1,30 @@
-/// How much one lane may carry, and when it counts as down.
+/// Limits of a lane, and the conditions under which it counts as down.
 public struct LaneConfiguration: Sendable, Hashable {
-  /// The lane's name, as jobs, results, logs and metrics show it (`twilio-eu`).
+  /// The lane's name in jobs, results, logs and metrics (`twilio-eu`).
   public var name: String
   /// Calls in flight at once, 1 or more.
   public var concurrency: Int
   /// The provider's rate limit; without one only `concurrency` bounds the lane.
   public var rate: LaneRate?
-  /// How long one call may take in all. The engine ends it then, and takes the outcome for unknown.
+  /// Maximum duration of a call. The engine then ends it, and its outcome is unknown.
   public var callTimeout: Duration
-  /// After so many failed calls in a row (`retry` or `unknown`) the lane counts as down; 0 never.
+  /// Consecutive failed calls (`retry` or `unknown`) after which the lane counts as down; 0 never.
   public var breakerThreshold: Int
-  /// How long a lane that is down is left alone: doubled from the minimum to the maximum, with jitter.
+  /// Time between probes of a lane that is down: doubled from the minimum to the maximum, with jitter.
   public var probeDelay: ClosedRange<Duration>
 
-  /// Jobs that wait for a slot, at most; further ones take a delay step of 5 s, uncounted. Nil: no bound but the prefetch, and
-  /// the time that a job may wait (`JobRules.sharedSlotWait`).
+  /// Maximum jobs that wait for a slot; further ones take a retry delay of 5 s, uncounted. `nil`: bounded by the
+  /// prefetch, and by the time that a job may wait (`JobRules.sharedSlotWait`).
   public var maximumWaiting: Int?
 
   /// - Parameters:
-  ///   - name: The lane's name.
-  ///   - concurrency: Calls in flight at once, 1 or more.
-  ///   - rate: The provider's rate limit, if it has one.
-  ///   - callTimeout: How long one call may take in all; more than zero.
-  ///   - breakerThreshold: Failed calls in a row after which the lane counts as down; 0 never.
-  ///   - probeDelay: Shortest and longest time that a lane that is down is left alone; more than zero.
-  ///   - maximumWaiting: Jobs that wait for a slot, at most, 0 or more; nil as described at the property.
+  ///   - name: the lane's name.
+  ///   - concurrency: calls in flight at once, 1 or more.
+  ///   - rate: the provider's rate limit, if any.
+  ///   - callTimeout: maximum duration of a call; more than zero.
+  ///   - breakerThreshold: consecutive failed calls after which the lane counts as down; 0 never.
+  ///   - probeDelay: shortest and longest time between probes of a lane that is down; more than zero.
+  ///   - maximumWaiting: maximum jobs that wait for a slot, 0 or more; `nil` as described at the property.
   public init(
     name: String, concurrency: Int = 64, rate: LaneRate? = nil, callTimeout: Duration = .seconds(10),
     breakerThreshold: Int = 20, probeDelay: ClosedRange<Duration> = .seconds(1) ... .seconds(60),

@@ -1,19 +1,19 @@
 import CountersignTelemetry
 
-/// A lane without its locks, timers and tasks: who gets a slot, and when the lane counts as down.
+/// A lane without its locks, timers and tasks: assigns slots, and decides when the lane counts as down.
 ///
 /// ```
-///          laneDown, or so many failures in a row
+///          laneDown, or too many consecutive failures
 ///    up ────────────────────────────────────────────► down ◄──────────────┐
 ///    ▲                                                 │ probe due         │
-///    │ the provider says it works                      ▼                   │ it still does not
+///    │ the provider reports that it works              ▼                   │ it still does not
 ///    ├──────────────────────────────────────────── asking ─────────────────┤
 ///    │                                                 │ it cannot tell    │
 ///    │ the trial was answered                          ▼                   │
 ///    └──────────────────────────────────────────── halfOpen ───────────────┘ the trial failed
 /// ```
 ///
-/// Methods return what is to be done; the owner locks, asks, unlocks, acts.
+/// Methods return the actions to take; the owner locks, asks, unlocks, acts.
 struct LaneState: Sendable {
   enum Condition: Sendable, Hashable {
     case up(failures: Int)
@@ -33,13 +33,13 @@ struct LaneState: Sendable {
     var giveUpAt: MonotonicTime
   }
 
-  /// How long a job that finds the lane being asked is told to stay away.
+  /// Delay of a job that finds the lane being probed.
   static let askingDelay: Duration = .seconds(1)
 
   let configuration: LaneConfiguration
   private(set) var condition: Condition = .up(failures: 0)
   private(set) var inFlight = 0
-  /// When the lane went down; nil while it is up.
+  /// Time at which the lane went down; `nil` while it is up.
   private(set) var downSince: MonotonicTime?
   private var bucket: TokenBucket?
   private var waiters: [Waiter] = []
@@ -56,7 +56,7 @@ struct LaneState: Sendable {
     if case .up = condition { true } else { false }
   }
 
-  /// Whether no job can be served now; a lane that lets a trial through is not.
+  /// Whether no job can be served now; a lane that admits a trial is not down.
   var isDown: Bool {
     switch condition {
     case .up, .halfOpen: false
@@ -64,7 +64,7 @@ struct LaneState: Sendable {
     }
   }
 
-  /// Why the lane is not up.
+  /// Reason that the lane is not up.
   var reason: Reason? {
     switch condition {
     case .up: nil
@@ -74,7 +74,7 @@ struct LaneState: Sendable {
 
   var waiting: Int { waiters.count }
 
-  /// Asks for a slot. Nil: there is none now. Then the ticket, if there is one, is queued, and a `Resumption` will name it.
+  /// Requests a slot. `nil` when there is none now: the ticket, if any, is queued, and a ``Resumption`` will name it.
   mutating func acquire(ticket: Int?, giveUpAt: MonotonicTime, now: MonotonicTime) -> SlotAnswer? {
     if isStopping { return .stopping }
     switch condition {
@@ -88,7 +88,7 @@ struct LaneState: Sendable {
     return nil
   }
 
-  /// Gives a slot back with what its call says about the lane.
+  /// Returns a slot with the report of its call.
   mutating func finish(_ grant: SlotGrant, _ report: CallReport, now: MonotonicTime, jitter: Double) -> [Resumption] {
     inFlight -= 1
     if report == .unused { bucket?.putBack() }
@@ -110,14 +110,14 @@ struct LaneState: Sendable {
     return serve(now)
   }
 
-  /// Whether it is time to ask the provider if the lane works again. True once for each time that it is due.
+  /// Whether it is time to probe the provider. `true` once for each time that it is due.
   mutating func startProbeIfDue(now: MonotonicTime) -> Bool {
     guard case .down(let reason, let probeAt) = condition, probeAt <= now, !isStopping else { return false }
     condition = .asking(reason)
     return true
   }
 
-  /// What asking the provider came to.
+  /// Applies the outcome of a probe.
   mutating func probed(_ result: ProbeResult, now: MonotonicTime, jitter: Double) -> [Resumption] {
     guard case .asking(let reason) = condition else { return [] }
     switch result {
@@ -128,7 +128,7 @@ struct LaneState: Sendable {
     return serve(now)
   }
 
-  /// Hands out the slots that time has made free, and ends the waits that took too long.
+  /// Assigns the slots that have become free, and ends expired waits.
   mutating func advance(now: MonotonicTime) -> [Resumption] {
     guard !waiters.isEmpty else { return [] }
     let resumptions = serve(now)
@@ -138,7 +138,7 @@ struct LaneState: Sendable {
     return resumptions + late.map { Resumption(ticket: $0.ticket, answer: .busy) }
   }
 
-  /// Ends all waits; nobody gets a slot any more.
+  /// Ends all waits; no further slot is assigned.
   mutating func stop() -> [Resumption] {
     isStopping = true
     return endWaits(.stopping)

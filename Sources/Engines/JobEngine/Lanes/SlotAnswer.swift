@@ -1,20 +1,20 @@
 import CountersignTelemetry
 
-/// What asking a lane for a slot came to.
+/// Answer to a request for a slot of a lane.
 enum SlotAnswer: Sendable, Hashable {
-  /// A slot; it has to be given back with `Lane.finish`.
+  /// A slot; it has to be returned with ``Lane/finish(_:_:now:)``.
   case granted(SlotGrant)
-  /// The lane is down; it is asked or tried again at that time.
+  /// The lane is down; it is probed or tried again at that time.
   case down(Reason, until: MonotonicTime)
-  /// The time that the caller would wait is over.
+  /// The caller's patience is over.
   case busy
-  /// The worker is stopping and begins nothing more.
+  /// The worker is stopping and begins no further calls.
   case stopping
 }
 
 /// A slot of a lane.
 struct SlotGrant: Sendable, Hashable {
-  /// Which up-time of the lane the slot belongs to. What a call of an earlier one says is no news of the lane.
+  /// Lane generation the slot was granted in; results from earlier generations are ignored.
   var epoch: Int
   /// Whether this call decides if a lane that was down works again.
   var isTrial: Bool

@@ -1,6 +1,6 @@
 import CountersignTelemetry
 
-/// Tokens that grow with time up to a ceiling; each call takes one.
+/// Tokens that accumulate with time up to a ceiling; each call takes one.
 struct TokenBucket: Sendable {
   private let rate: LaneRate
   private var tokens: Double
@@ -13,7 +13,7 @@ struct TokenBucket: Sendable {
     updatedAt = now
   }
 
-  /// Takes a token, when there is one.
+  /// Takes a token, if there is one.
   mutating func take(now: MonotonicTime) -> Bool {
     refill(now)
     guard tokens >= 1 else { return false }
@@ -21,13 +21,13 @@ struct TokenBucket: Sendable {
     return true
   }
 
-  /// Puts a token back that was not used.
+  /// Returns an unused token.
   mutating func putBack() {
     tokens = min(tokens + 1, Double(rate.burst))
   }
 
   private mutating func refill(_ now: MonotonicTime) {
-    // Two threads may hand in their times in the wrong order.
+    // Two threads may pass their times in the wrong order.
     guard now > updatedAt else { return }
     tokens = min(tokens + (now - updatedAt).fractionalSeconds * rate.perSecond, Double(rate.burst))
     updatedAt = now

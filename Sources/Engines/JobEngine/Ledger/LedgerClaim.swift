@@ -2,38 +2,38 @@ public import CountersignTelemetry
 
 /// A worker's claim to a job.
 public struct LedgerClaim: Sendable, Hashable {
-  /// The job's message ID. A job that a ledger has from before version 5 is known by it alone.
+  /// The job's message ID. A job recorded before version 5 is identified by it alone.
   public var messageID: String
   /// The job: its sender, type and message ID (`MessageIdentity`). Another sender's job of the same ID is another job.
   public var key: String
-  /// Tells this claim from every other one, also of the same worker.
+  /// Distinguishes this claim from every other one, also of the same worker.
   public var token: Int64
   /// The lane that the call takes.
   public var lane: String
-  /// When the claim is made.
+  /// Time of the claim.
   public var now: UnixTime
-  /// The time by which another claim's lease is over or not: `now`, but for a step of the clock that has just come.
+  /// The time by which the expiry of another claim's lease is judged: `now`, unless the clock has just been adjusted.
   public var judgedAt: UnixTime
-  /// Until when nobody else may take the job: the end of the call, with a margin.
+  /// Time until which no other worker may take the job: the end of the call, with a margin.
   public var leaseUntil: UnixTime
-  /// Until when the job is remembered: as long as it could come again.
+  /// Time until which the job is remembered: as long as it could be delivered again.
   public var keepUntil: UnixTime
-  /// Number of times the message may have been begun where this ledger does not know of it: by a worker of another host, or with a ledger that
-  /// does not remember. Without a record of the job, it counts as begun then.
+  /// Number of times the message may have been begun without this ledger's knowledge: by a worker of another host, or
+  /// with a ledger that does not remember. Without a record, the job then counts as begun.
   public var redeliveries: Int
-  /// What a report of the provider, later, is matched with the job by; recorded when the job is settled.
+  /// Key for a later report of the provider; recorded when the job is settled.
   public var match: LedgerMatch?
 
   /// - Parameters:
-  ///   - messageID: The job's message ID.
-  ///   - key: The job: its sender, type and message ID; the message ID if nil.
-  ///   - token: Tells this claim from every other one.
-  ///   - lane: The lane that the call takes.
-  ///   - now: When the claim is made.
-  ///   - judgedAt: The time by which another claim's lease is over or not; `now` if nil.
-  ///   - leaseUntil: Until when nobody else may take the job; after `now`.
-  ///   - keepUntil: Until when the job is remembered; two days from `now` if nil.
-  ///   - redeliveries: How often the message may have been begun elsewhere.
+  ///   - messageID: the job's message ID.
+  ///   - key: the job: its sender, type and message ID; `nil` for the message ID.
+  ///   - token: distinguishes this claim from every other one.
+  ///   - lane: the lane that the call takes.
+  ///   - now: time of the claim.
+  ///   - judgedAt: the time by which another claim's lease is judged; `nil` for `now`.
+  ///   - leaseUntil: time until which no other worker may take the job; after `now`.
+  ///   - keepUntil: time until which the job is remembered; `nil` for two days from `now`.
+  ///   - redeliveries: number of times the message may have been begun elsewhere.
   public init(
     messageID: String, key: String? = nil, token: Int64, lane: String, now: UnixTime, judgedAt: UnixTime? = nil,
     leaseUntil: UnixTime, keepUntil: UnixTime? = nil, redeliveries: Int = 0
@@ -50,7 +50,7 @@ public struct LedgerClaim: Sendable, Hashable {
   }
 }
 
-/// By what a job is found again: the lane that carried it out, and the provider's own ID.
+/// Key for finding a job again: the lane that carried it out, and the provider's own ID.
 public struct LedgerMatch: Sendable, Hashable {
   /// The lane.
   public var lane: String
@@ -60,15 +60,15 @@ public struct LedgerMatch: Sendable, Hashable {
   public var correlationID: String?
 
   /// - Parameters:
-  ///   - lane: The lane.
-  ///   - reference: The provider's own ID.
-  ///   - correlationID: The job's `correlation_id`.
+  ///   - lane: the lane.
+  ///   - reference: the provider's own ID.
+  ///   - correlationID: the job's `correlation_id`.
   public init(lane: String, reference: String, correlationID: String? = nil) {
     self.lane = lane
     self.reference = reference
     self.correlationID = correlationID
   }
 
-  /// Lanes have no spaces in their names.
+  /// Names of lanes contain no spaces.
   var key: String { "\(lane) \(reference)" }
 }

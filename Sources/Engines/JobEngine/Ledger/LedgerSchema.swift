@@ -1,11 +1,11 @@
 import CrashMarks
 import SQLite
 
-/// The tables of the ledger's file. A migration that was released is never changed.
+/// The tables of the ledger's file. A released migration is never changed.
 enum LedgerSchema {
   static let migrations = [
-    // `id` grows with time, so that the oldest jobs are found without an index of their own, and a job's row is still in
-    // the page cache when it is settled. `state` is a `LedgerState`.
+    // `id` grows with time, so that the oldest jobs are found without an index of their own, and a job's row is still
+    // in the page cache when it is settled. `state` is a `LedgerState`.
     Migration(
       version: 1,
       sql: """
@@ -22,8 +22,8 @@ enum LedgerSchema {
           result BLOB
         ) STRICT;
         """),
-    // Only jobs of lanes whose providers report by their own IDs have the key, so the index is as large as they are many. It is
-    // written in the statement that settles the job.
+    // Only jobs of lanes whose providers report by their own IDs have the key, so the index grows with those alone. It
+    // is written in the statement that settles the job.
     Migration(
       version: 2,
       sql: """
@@ -32,8 +32,9 @@ enum LedgerSchema {
         CREATE INDEX job_by_match_key ON job (match_key) WHERE match_key IS NOT NULL;
         """),
     Migration(version: 3, sql: MarkSchema.sql),
-    // A job is kept as long as it could come again, so each row says until when; before it was two days for all. Who claimed it is in the
-    // log. Integers up to 6 bytes and empty texts take next to no room, so a job that ended keeps the columns of a claim, emptied.
+    // A job is kept as long as it could be delivered again, so each row has its own time; before it was two days for
+    // all. The log names the claimant. Integers up to 6 bytes and empty texts take almost no space, so an ended job
+    // keeps the columns of a claim, emptied.
     Migration(
       version: 4,
       sql: """
@@ -60,8 +61,8 @@ enum LedgerSchema {
         DROP TABLE job_before;
         CREATE INDEX job_by_match_key ON job (match_key) WHERE match_key IS NOT NULL;
         """),
-    // A job is known by its sender, type and ID. Rows of before have the ID alone, and are found by it until they are forgotten: the
-    // messages that they stand for do not say who sent them either.
+    // A job is identified by its sender, type and ID. Earlier rows have the ID alone, and match by it until they are
+    // forgotten: their messages do not name a sender either.
     Migration(
       version: 5,
       sql: """
@@ -72,7 +73,7 @@ enum LedgerSchema {
   ]
 }
 
-/// What a row of the ledger says of its job.
+/// State of a job in the ledger.
 enum LedgerState: Int64 {
   /// No claim is open; earlier calls ended unknown.
   case idle = 0

@@ -4,12 +4,12 @@ public import CountersignTelemetry
 public struct LedgerSize: Sendable, Hashable {
   /// Bytes of the file.
   public var fileBytes: Int64
-  /// Bytes of it that hold something; the others are used before the file grows.
+  /// Bytes in use; the others are used before the file grows.
   public var usedBytes: Int64
-  /// When the oldest job that it remembers was last written; nil when it remembers none.
+  /// Last write of the oldest remembered job; `nil` when there is none.
   public var oldest: UnixTime?
 
-  /// Bytes of the file that hold nothing.
+  /// Bytes of the file that are free.
   var freeBytes: Int64 { fileBytes - usedBytes }
 }
 
@@ -17,6 +17,6 @@ public struct LedgerSize: Sendable, Hashable {
 public struct LedgerPurgeStep: Sendable, Hashable {
   /// Number of jobs that were forgotten.
   public var forgotten: Int
-  /// Start of the next step; nil at the end.
+  /// Start of the next step; `nil` at the end.
   public var next: Int64?
 }

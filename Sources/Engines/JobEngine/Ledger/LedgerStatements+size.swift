@@ -2,7 +2,7 @@ import CountersignTelemetry
 import SQLite
 
 extension LedgerStatements {
-  /// Looks at so many rows, whatever their age: one that has to stay for long keeps none behind it.
+  /// Visits rows of any age: one with a long retention does not block those after it.
   static func purge(
     at time: UnixTime, from first: Int64, limit: Int, _ session: Session
   ) throws(DatabaseError) -> LedgerPurgeStep {
@@ -17,7 +17,7 @@ extension LedgerStatements {
     return LedgerPurgeStep(forgotten: forgotten, next: window.count < limit ? nil : window.last + 1)
   }
 
-  /// Ended jobs only: what is begun, or may have been, is what the ledger is for.
+  /// Ended jobs only: the ledger exists for begun ones, and for those that may have begun.
   static func forgetOldest(limit: Int, _ session: Session) throws(DatabaseError) -> Int {
     try session.execute(
       "DELETE FROM job WHERE id IN (SELECT id FROM job WHERE state = 2 ORDER BY id LIMIT ?)", [.integer(Int64(limit))])

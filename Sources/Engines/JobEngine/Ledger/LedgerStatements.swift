@@ -2,19 +2,19 @@ import CountersignMessages
 import CountersignTelemetry
 import SQLite
 
-/// What the ledger does inside a transaction. Every transaction that writes is exclusive, so what it reads stays true until
-/// its commit, also between processes.
+/// Statements of the ledger inside a transaction. Every writing transaction is exclusive, so anything it reads stays
+/// true until its commit, also between processes.
 ///
-/// Each is over as soon as a statement has changed something: none needs to be undone as a whole.
+/// Each is complete as soon as a statement has changed a row: none needs to be undone as a whole.
 enum LedgerStatements {
-  /// Whether jobs are known by their message ID alone, from before version 5.
+  /// Whether jobs are identified by their message ID alone, from before version 5.
   static func hasJobsWithoutSender(_ session: Session) throws(DatabaseError) -> Bool {
     try session.first(
       "SELECT EXISTS (SELECT 1 FROM job WHERE id <= (SELECT max(last_id) FROM job_without_sender))"
     ) { row throws(DatabaseError) in row.bool(0) } ?? false
   }
 
-  /// Whether a job is known by its message ID alone.
+  /// Whether a job is identified by its message ID alone.
   static func isWithoutSender(_ messageID: String, _ session: Session) throws(DatabaseError) -> Bool {
     try row(of: messageID, session) != nil
   }
@@ -30,7 +30,7 @@ enum LedgerStatements {
     switch row.state {
     case .settled: return .settled(result: row.result)
     case .open where row.token == claim.token:
-      // The same claim again: an earlier try was committed although it seemed to fail.
+      // The same claim again: an earlier attempt was committed although it seemed to fail.
       return .claimed(unknownCalls: row.unknownCalls)
     case .open where row.writtenAt - claim.now > LeaseClock.tolerance:
       return .held(until: try shorten(row, claim, session))
@@ -44,7 +44,7 @@ enum LedgerStatements {
     }
   }
 
-  /// A job without unknown calls is forgotten, so that a retry leaves nothing behind.
+  /// Forgets a job without unknown calls, so that a retry leaves no trace.
   static func release(_ claim: LedgerClaim, _ session: Session) throws(DatabaseError) {
     let forgotten = try session.execute(
       "DELETE FROM job WHERE key = ? AND token = ? AND state = 1 AND unknown_calls = 0",
@@ -56,7 +56,7 @@ enum LedgerStatements {
     try makeIdle(claim, addingCalls: 1, session)
   }
 
-  /// Whoever settles first has the word, also when his claim had been taken over: what he saw has happened.
+  /// First settlement wins, even if its claim was taken over: the outcome it observed is real.
   static func settle(
     _ claim: LedgerClaim, result: [UInt8], at time: UnixTime, _ session: Session
   ) throws(DatabaseError) -> [UInt8]? {
@@ -76,8 +76,8 @@ enum LedgerStatements {
     return standing == result ? nil : standing
   }
 
-  /// The claim is of the future: the clock was set back since. From now on it runs for as long as it was made for, and no longer, so that
-  /// a job whose worker died does not wait until the clock has caught up.
+  /// Shortens a claim from the future, since when the clock was set back. From now on it runs for its original
+  /// duration, so that a job whose worker died does not wait until the clock has caught up.
   private static func shorten(
     _ row: JobRow, _ claim: LedgerClaim, _ session: Session
   ) throws(DatabaseError) -> UnixTime {

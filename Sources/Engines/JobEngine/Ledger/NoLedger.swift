@@ -1,9 +1,9 @@
 public import CountersignTelemetry
 
-/// No ledger at all: every job that the broker delivers again counts as begun, and ends as rule `unknown` says.
+/// No record: every redelivered job counts as begun, and ends as rule `unknown` says.
 ///
-/// For workers whose effect is harmless twice, and for tests. A job that was settled and whose result got lost is not
-/// recognised; its second result may differ from the first one.
+/// For workers whose effect is harmless twice, and for tests. A settled job whose result got lost is not recognized;
+/// its second result may differ from the first one.
 public struct NoLedger: Ledger {
   /// Creates it; there is nothing to open.
   public init() {}

@@ -4,10 +4,10 @@ public import SQLite
 
 /// The ledger in an SQLite file that all workers of a host share.
 ///
-/// A claim is one insert and a settlement one update; both are committed in groups with those of the other jobs that wait.
+/// A claim is one insert and a settlement one update; both are committed in groups with those of other waiting jobs.
 public final class SQLiteLedger: Ledger {
   private let database: Database
-  /// Jobs of before version 5 are looked for too, where there are some.
+  /// Whether jobs from before version 5 are looked up too.
   private let hasJobsWithoutSender: Bool
 
   private init(_ database: Database) async throws(DatabaseError) {
@@ -17,11 +17,11 @@ public final class SQLiteLedger: Ledger {
     }
   }
 
-  /// Opens the ledger, creating the file if there is none.
+  /// Opens the ledger, creating the file if necessary.
   /// - Parameters:
-  ///   - path: The file; its directory must exist. All workers of a host name the same one.
-  ///   - options: How safe a commit is, and limits. With `.full` a claim survives the loss of power.
-  /// - Throws: `LedgerError`, whose message says what an operator has to mend.
+  ///   - path: the file; its directory must exist. All workers of a host name the same one.
+  ///   - options: durability of a commit, and limits. With `.full` a claim survives the loss of power.
+  /// - Throws: `LedgerError`, whose message has a hint for the operator.
   public static func open(
     path: String, options: DatabaseOptions = DatabaseOptions()
   ) async throws(LedgerError) -> SQLiteLedger {
@@ -37,8 +37,8 @@ public final class SQLiteLedger: Ledger {
 
   public var remembers: Bool { true }
 
-  /// Marks of redelivered jobs in the same file.
-  /// - Throws: `LedgerError`, when the file of their owners cannot be made beside it.
+  /// The marks of redelivered jobs in the same file.
+  /// - Throws: `LedgerError`, when the file of their owners cannot be created next to it.
   public func markStore() throws(LedgerError) -> any MarkStore {
     do throws(DatabaseError) {
       return try SQLiteMarkStore(in: database)
@@ -47,7 +47,7 @@ public final class SQLiteLedger: Ledger {
     }
   }
 
-  /// Figures of the database below, for metrics.
+  /// Statistics of the database, for metrics.
   public var statistics: DatabaseStatistics { database.statistics }
 
   public func claim(_ claim: LedgerClaim) async throws(LedgerError) -> ClaimAnswer {
@@ -106,7 +106,7 @@ public final class SQLiteLedger: Ledger {
     }
   }
 
-  /// Writes about a claim's job, under the key that it is known by.
+  /// Writes about a claim's job, under its recorded key.
   private func write<Answer: Sendable>(
     _ claim: LedgerClaim, _ body: @escaping @Sendable (LedgerClaim, Session) throws(DatabaseError) -> Answer
   ) async throws(LedgerError) -> Answer {
@@ -124,7 +124,7 @@ public final class SQLiteLedger: Ledger {
     _ body: @escaping @Sendable (Session) throws(DatabaseError) -> Answer
   ) async throws(LedgerError) -> Answer {
     do throws(DatabaseError) {
-      // Each of `LedgerStatements` is over with its first change.
+      // Each of ``LedgerStatements`` is complete with its first change.
       return try await database.write(isSingleChange: true, body)
     } catch {
       throw LedgerError(error)

@@ -1,13 +1,13 @@
 import CountersignMessages
 import CountersignTelemetry
 
-/// A trip through a delay step.
+/// A retry delay of a job.
 struct JobDelay: Sendable, Hashable {
   var step: RetryStep
-  /// Whether this attempt counts: a call was made that failed.
+  /// Whether this attempt counts: a call was made and failed.
   var countsAttempt: Bool
   var reason: Reason
-  /// The provider does not want to be asked again before this time, which the step alone does not reach.
+  /// Time before which the provider does not accept another request, which the retry delay alone does not reach.
   var notBefore: UnixTime?
   var unknownCalls: Int
 }

@@ -1,12 +1,12 @@
 import CountersignMessages
 
-/// The final outcome of a job, before it is written down as a result.
+/// The final outcome of a job, before it is written as a result.
 struct JobEnding: Sendable, Hashable {
   var outcome: JobOutcome
   var lane: String?
   var reference: String?
   var reason: Reason?
   var extras: ResultExtras = [:]
-  /// How many attempts were made.
+  /// Number of attempts made.
   var attempts: Int
 }

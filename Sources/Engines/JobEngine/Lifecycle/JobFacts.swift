@@ -1,7 +1,7 @@
 import CountersignMessages
 import CountersignTelemetry
 
-/// What the lifecycle has to know of a job.
+/// Facts about a job for its lifecycle.
 struct JobFacts: Sendable {
   /// The lanes that may serve it, in order. Each is one of the worker's.
   var lanes: [String]
@@ -9,20 +9,20 @@ struct JobFacts: Sendable {
   var onUnknown: OnUnknown
   /// The number of this attempt, from 1.
   var attempt = 1
-  /// Before this time the provider does not want to be asked again.
+  /// Time before which the provider does not accept another request.
   var notBefore: UnixTime?
-  /// Why the attempt before this one failed.
+  /// Reason that the previous attempt failed.
   var lastReason: Reason?
-  /// Calls of earlier attempts of which nobody knows how they ended, as the message's own header has it.
+  /// Calls of earlier attempts with an unknown end, as the message's own header counts them.
   var unknownCalls = 0
-  /// How often it is carried out again when its outcome is unknown; nil: as the rules have it.
+  /// Maximum repetitions when its outcome is unknown; `nil` for that of the rules.
   var maximumUnknownResends: Int?
-  /// Why, in a result whose outcome is unknown; nil: what the last call said.
+  /// Reason in a result with an unknown outcome; `nil` for the reason of the last call.
   var unknownReason: Reason?
   /// A job that is refused without a call.
   var refusal: Refusal?
 
-  /// Why a job is refused without a call.
+  /// Reason that a job is refused without a call.
   struct Refusal: Sendable, Hashable {
     var reason: Reason
     var extras: ResultExtras = [:]

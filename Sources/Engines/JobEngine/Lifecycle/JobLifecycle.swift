@@ -1,7 +1,7 @@
 import CountersignMessages
 import CountersignTelemetry
 
-/// The life of one job from the moment it is decoded: what to do next, given what has happened.
+/// The life of one decoded job: the next action, given the last event.
 ///
 /// It does no I/O and reads no clock. The engine carries out the action, and comes back with the event:
 ///
@@ -20,14 +20,14 @@ import CountersignTelemetry
 ///              └─ down ─► acquire (next lane) or delay, uncounted
 /// ```
 ///
-/// The order settle, publish, acknowledge is what makes a crash harmless: wherever it strikes, what is repeated is safe to
+/// The order settle, publish, acknowledge makes a crash harmless: wherever it strikes, the repeated steps are safe to
 /// repeat. A job that ends without a call (its deadline passed, its handler refused it) is claimed as well, because an
 /// earlier delivery of the same message may have begun or ended it.
 struct JobLifecycle: Sendable {
   enum Action: Sendable, Hashable {
-    /// Wait for a slot of a lane, at most so long.
+    /// Wait for a slot of a lane, at most for `patience`.
     case acquire(lane: String, patience: Duration)
-    /// Claim the job for a call through the lane; nil when no call will follow.
+    /// Claim the job for a call through the lane; `nil` when no call will follow.
     case claim(lane: String?, timeout: Duration)
     case perform(lane: String, timeout: Duration)
     case lookUp(lane: String)
@@ -35,23 +35,23 @@ struct JobLifecycle: Sendable {
     case postpone
     case settle(JobEnding)
     case settleStage(NextStage)
-    /// Publish what was just settled, a result or a next stage, or what an earlier delivery recorded.
+    /// Publish the settled result or next stage, or the record of an earlier delivery.
     case publish(recorded: [UInt8]?)
-    /// Publish to a delay step, then acknowledge. Ends the life.
+    /// Publish to a delay queue, then acknowledge. Ends the life.
     case delay(JobDelay)
-    /// The message goes back to its queue. Ends the life.
-    /// - Parameter wasBegun: Whether a call was made or its result is recorded, so that the next delivery must not count as
-    ///   the first one.
+    /// Return the message to its queue. Ends the life.
+    /// - Parameter wasBegun: whether a call was made or its result is recorded, so that the next delivery must not
+    ///   count as the first one.
     case handBack(wasBegun: Bool)
     /// Ends the life.
     case acknowledge
-    /// The message goes to the dead letters. Ends the life.
+    /// Move the message to the dead letters. Ends the life.
     case bury
   }
 
   enum Event: Sendable, Hashable {
     case slotGranted
-    /// The lane is down, and asked again after so long.
+    /// The lane is down, and probed again after this time.
     case slotDenied(Reason, after: Duration)
     case slotBusy
     case stopping
@@ -61,12 +61,12 @@ struct JobLifecycle: Sendable {
     case lookedUp(Classification?)
     case released
     case postponed
-    /// With the result that stands, when it is not the one of this life.
+    /// With the result that stands, if another run of the job recorded it.
     case settled(standing: [UInt8]?)
     case published
     /// The result could not be published for a long time, and is safe in the ledger.
     case undeliverable
-    /// The record cannot be read, and nobody can say it again.
+    /// The record is unreadable, and exists nowhere else.
     case unreadable
   }
 
@@ -84,23 +84,23 @@ struct JobLifecycle: Sendable {
     case ended
   }
 
-  /// What it is that nobody knows.
+  /// Source of uncertainty.
   private enum Unknown: Sendable, Hashable {
-    /// How the call of an attempt ended whose worker did not live to record it.
+    /// An earlier attempt crashed before recording its outcome.
     case abandoned
-    /// How the call of this attempt ended.
+    /// The call of this attempt ended with an unknown outcome.
     case call(Reason)
   }
 
-  /// Why a claim is given back.
+  /// Reason that a claim is released.
   private enum Release: Sendable, Hashable {
     case nextLane
     case tooLate
   }
 
-  /// How long a job stays away that another worker holds, or that could not be claimed.
+  /// Delay of a job that another worker holds, or that could not be claimed.
   static let heldDelay: Duration = .seconds(5)
-  /// How long a job stays away whose result cannot be published.
+  /// Delay of a job whose result cannot be published.
   static let undeliverableDelay: Duration = .seconds(30)
 
   private let facts: JobFacts
@@ -108,18 +108,18 @@ struct JobLifecycle: Sendable {
   private let callTimeouts: [Duration]
   private var state = State.new
   private var laneIndex = 0
-  /// Earlier calls of which nobody knows how they ended.
+  /// Earlier calls with an unknown end.
   private(set) var unknownCalls: Int
   private var hasCalled = false
   private var retry: (reason: Reason, after: Duration?)?
   private var down: (reason: Reason, after: Duration)?
-  /// Reason for which a lane wants more time than is left.
+  /// Reason that a lane needs more time than is left.
   private var tooLate: Reason?
 
   /// - Parameters:
-  ///   - facts: The job.
-  ///   - rules: The numbers to go by.
-  ///   - callTimeouts: For each lane of the job, how long a call may take.
+  ///   - facts: the job.
+  ///   - rules: limits of its life.
+  ///   - callTimeouts: maximum duration of a call, for each lane of the job.
   init(_ facts: JobFacts, rules: JobRules, callTimeouts: [Duration]) {
     precondition(callTimeouts.count == facts.lanes.count, "Each lane needs its time-out.")
     self.facts = facts
@@ -160,7 +160,7 @@ struct JobLifecycle: Sendable {
       return classified(classification, now)
     case (.lookingUp(let unknown, let timeout), .lookedUp(let answer)): return lookedUp(answer, unknown, timeout, now)
 
-    // A claim that cannot be given back runs out by itself, and counts as unknown then.
+    // A claim that cannot be released expires by itself, and counts as unknown then.
     case (.releasing(.nextLane), .released), (.releasing(.nextLane), .ledgerFailed): return nextLane(now)
     case (.releasing(.tooLate), .released), (.releasing(.tooLate), .ledgerFailed): return end(expired())
     // The count of unknown calls travels in the message as well.
@@ -169,7 +169,7 @@ struct JobLifecycle: Sendable {
     case (.settling, .settled(let standing)):
       state = .publishing
       return .publish(recorded: standing)
-    // The effect is certain and its record is not: to publish and acknowledge is what never repeats the call.
+    // The effect is certain and its record is not: publishing and acknowledging never repeats the call.
     case (.settling, .ledgerFailed):
       state = .publishing
       return .publish(recorded: nil)
@@ -208,7 +208,7 @@ extension JobLifecycle {
     return .claim(lane: lane, timeout: timeout)
   }
 
-  /// Well inside the deadline: a tenth of the time left is kept for what follows the call.
+  /// Well inside the deadline: a tenth of the time left is kept for the steps after the call.
   private func callTimeout(_ now: UnixTime) -> Duration {
     min(callTimeouts[laneIndex], (facts.deadline - now) * 9 / 10)
   }
@@ -237,8 +237,8 @@ extension JobLifecycle {
     return settle(ending)
   }
 
-  /// The claim, or a look-up, may have taken seconds: what the deadline leaves is looked at again. No call gets more time than its
-  /// lease was made for.
+  /// The claim, or a look-up, may have taken seconds, so the time left before the deadline is checked again. No call
+  /// gets more time than its lease was made for.
   private mutating func perform(_ timeout: Duration, _ now: UnixTime) -> Action {
     if isTooLate(now) { return release(.tooLate) }
     state = .performing
@@ -255,7 +255,7 @@ extension JobLifecycle {
       return settle(ending(.accepted, nil, lane: lane, reference: reference, extras: extras))
     case .refused(let reason, let extras): return settle(ending(.refused, reason, lane: lane, extras: extras))
     case .otherLane(let reason, let extras):
-      // One that could not be asked, or wants to be asked later, may yet do it.
+      // A lane that was down or wants to be called later may still carry it out.
       let isLastWord = laneIndex + 1 == facts.lanes.count && retry == nil && down == nil
       return isLastWord ? classified(.refused(reason, extras: extras), now) : release(.nextLane)
     case .lost(let reason, let extras): return settle(ending(.unknown, reason, lane: lane, extras: extras))
@@ -300,7 +300,7 @@ extension JobLifecycle {
     }
   }
 
-  /// Nobody can tell what became of a call: the job's own rule decides.
+  /// Decides by the job's own rule when the outcome of a call is unknown.
   private mutating func decide(_ unknown: Unknown, _ timeout: Duration, _ now: UnixTime) -> Action {
     let reason: Reason
     switch unknown {
@@ -321,7 +321,7 @@ extension JobLifecycle {
 
   private var maximumUnknownResends: Int { facts.maximumUnknownResends ?? rules.maximumUnknownResends }
 
-  /// The job's own word for an outcome that nobody knows, with what the provider said.
+  /// The job's own reason for an unknown outcome, with the provider's statement.
   private func unknownReason(_ reason: Reason) -> Reason {
     guard var own = facts.unknownReason else { return reason }
     own.providerCode = own.providerCode ?? reason.providerCode
@@ -340,7 +340,7 @@ extension JobLifecycle {
   }
 
   private mutating func noteRetry(_ reason: Reason, after: Duration?) {
-    // Several lanes may each ask for a delay; the job tries the first one first again, so the longest one counts.
+    // Several lanes may each request a delay; the job starts with the first one again, so the longest delay counts.
     let longest = [retry?.after, after].compactMap { $0 }.max()
     retry = (reason, longest)
   }
@@ -356,7 +356,7 @@ extension JobLifecycle {
     return retryLater(now)
   }
 
-  /// No lane is left to try now.
+  /// Delays or ends the job when no lane is left to try now.
   private mutating func retryLater(_ now: UnixTime) -> Action {
     if let retry {
       return retryLater(retry.reason, wanted: retry.after, backOff: .backOff(facts.attempt), counted: true, now)
@@ -384,7 +384,7 @@ extension JobLifecycle {
   ) -> Action {
     var delay = JobDelay(step: backOff.step, countsAttempt: counted, reason: reason, unknownCalls: unknownCalls)
     if let wanted {
-      // The provider's own wish is obeyed, also when that leaves no time for another attempt.
+      // The provider's own request is obeyed, even if it leaves no time for another attempt.
       guard now + wanted <= latestCall else { return end(expired(reason)) }
       delay.step = RetryStep.covering(wanted)
       if delay.step.delay < wanted { delay.notBefore = now + wanted }
@@ -396,7 +396,7 @@ extension JobLifecycle {
     return finish(.delay(delay))
   }
 
-  /// The message came back from its step before the provider wants to be asked.
+  /// Delays a message that came back before the provider accepts another request.
   private mutating func wait(until notBefore: UnixTime, now: UnixTime) -> Action {
     let reason = facts.lastReason ?? .laneBusy
     guard notBefore <= latestCall else { return end(expired()) }
@@ -424,7 +424,7 @@ extension JobLifecycle {
     ending(.expired, reason ?? retry?.reason ?? down?.reason ?? facts.lastReason ?? .deadlineExceeded)
   }
 
-  /// Ends a job without another call. The claim finds out whether an earlier delivery ended it or left it unknown.
+  /// Ends a job without another call. The claim reveals whether an earlier delivery ended it or left it unknown.
   private mutating func end(_ ending: JobEnding) -> Action {
     state = .claimingToEnd(ending)
     return .claim(lane: nil, timeout: .zero)
@@ -432,7 +432,7 @@ extension JobLifecycle {
 
   private mutating func settle(_ ending: JobEnding) -> Action {
     state = .settling
-    // What was perhaps done by an earlier call cannot be said not to have been done.
+    // A possible effect of an earlier call cannot be denied.
     let isNews = ending.outcome == .expired || ending.outcome == .refused && !hasCalled
     let isCertain = unknownCalls == 0 || !isNews
     guard !isCertain else { return .settle(ending) }

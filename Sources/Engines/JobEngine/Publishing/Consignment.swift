@@ -1,13 +1,13 @@
 import CountersignAMQP
 
-/// What is to be published for one job: a message that must arrive, and perhaps a copy that need not.
+/// The publications of one job: a message that must arrive, and perhaps a copy that need not.
 struct Consignment: Sendable {
-  /// A copy is for a requester, who may be gone: it is worth fewer tries.
+  /// Maximum attempts of a copy: its requester may be gone.
   static let maximumCopyTries = 3
 
   private(set) var essential: Publication?
   private(set) var copy: Publication?
-  /// How often it was tried.
+  /// Number of attempts.
   private(set) var tries = 0
 
   init(_ essential: Publication, copy: Publication? = nil) {
@@ -20,11 +20,11 @@ struct Consignment: Sendable {
     self.copy = copy
   }
 
-  /// What is still to be published.
+  /// The messages still to be published.
   var batch: [Publication] { [essential, copy].compactMap { $0 } }
 
-  /// Takes what the broker made of the batch; nothing, when it could not be published.
-  /// - Returns: Why the essential message did not arrive.
+  /// Applies the broker's answers to the batch; pass none when it could not be published.
+  /// - Returns: the failure of the essential message.
   mutating func take(_ outcomes: [PublishOutcome]) -> PublishOutcome? {
     tries += 1
     var outcomes = outcomes[...]
@@ -36,7 +36,7 @@ struct Consignment: Sendable {
     return failure
   }
 
-  /// A copy that was returned has nobody who waits for it any more.
+  /// A copy that was returned has no recipient left.
   private static func isOver(_ outcome: PublishOutcome?) -> Bool {
     switch outcome {
     case .confirmed, .returned: true

@@ -1,24 +1,24 @@
 import CountersignAMQP
 import CountersignTelemetry
 
-/// Publishes what must arrive: tries again with back-off while the broker returns or refuses it.
+/// Publishes messages that must arrive: retries with backoff while the broker returns or refuses them.
 struct Courier: Sendable {
   enum Delivered: Sendable, Hashable {
     /// The broker has taken responsibility.
     case confirmed
-    /// It was returned or refused as often as it may be.
+    /// It was returned or refused in all attempts.
     case undeliverable
-    /// It is larger than a message may be, and always will be.
+    /// It is larger than a message may be, permanently.
     case tooLarge
     /// The worker stops, or the publisher is closed.
     case stopped
-    /// The delivery that it stands for is the broker's again.
+    /// The broker delivers the message that it stands for again.
     case unwanted
   }
 
-  /// Tries of one publication, with back-off about seven minutes in all.
+  /// Maximum attempts of one publication; with backoff they take about seven minutes.
   static let maximumTries = 20
-  /// The wait between tries: doubled from the shortest to the longest.
+  /// Delay between attempts: doubled from the shortest to the longest.
   static let delay: ClosedRange<Duration> = .milliseconds(500) ... .seconds(30)
 
   let sink: any MessageSink
@@ -29,11 +29,11 @@ struct Courier: Sendable {
 
   /// Publishes, and suspends until the broker has taken it or it is given up.
   /// - Parameters:
-  ///   - consignment: What is published.
-  ///   - jobID: For the log.
-  ///   - givesUp: False: goes on until the worker stops.
-  ///   - isWanted: Asked before each try. A message that takes the place of a delivery is not, once the broker has that again: there
-  ///     would be two.
+  ///   - consignment: the messages.
+  ///   - jobID: the job, for the log.
+  ///   - givesUp: `false` continues until the worker stops.
+  ///   - isWanted: asked before each attempt. A message that replaces a delivery is unwanted once the broker has that
+  ///     again: there would be two.
   func deliver(
     _ consignment: Consignment, jobID: String, givesUp: Bool = true, isWanted: (@Sendable () -> Bool)? = nil
   ) async -> Delivered {

@@ -2,9 +2,9 @@ import CountersignAMQP
 import CountersignMessages
 import CountersignTelemetry
 
-/// Makes the message of a trip through a delay step.
+/// Writes the copy of a job that waits in a delay queue.
 struct DelayWriter: Sendable {
-  /// The queue that the job comes back to, which is bound under its name.
+  /// The queue that the job returns to, which is bound under its name.
   let queue: String
   /// The user of the broker that publishes it.
   let userID: String

@@ -2,7 +2,7 @@ import CountersignMessages
 import CountersignTelemetry
 
 extension JobResult {
-  /// Which of the fields that may be absent are there.
+  /// The optional fields that are present.
   private struct Presence: OptionSet {
     let rawValue: UInt8
     static let jobID = Presence(rawValue: 1)
@@ -13,7 +13,7 @@ extension JobResult {
     static let providerCode = Presence(rawValue: 32)
   }
 
-  /// Outcomes and kinds of values by their places in these lists, which are only ever added to.
+  /// Outcomes and kinds of values by their index in these lists, which are only ever appended to.
   private static let outcomes: [JobOutcome] = [.accepted, .refused, .expired, .unknown]
 
   private enum Tag {

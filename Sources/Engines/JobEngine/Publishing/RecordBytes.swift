@@ -1,6 +1,6 @@
 import CountersignMessages
 
-/// Writes the parts of a record one after the other: numbers in as few bytes as they need (LEB128), texts after their length.
+/// Writes the parts of a record in sequence: numbers in as few bytes as they need (LEB128), texts after their length.
 struct RecordWriter {
   private(set) var bytes: [UInt8]
 
@@ -31,7 +31,8 @@ struct RecordWriter {
   }
 }
 
-/// Reads what `RecordWriter` wrote. A record that ends too early or holds what cannot be is an error, never a trap: a file may be torn.
+/// Reads the format of ``RecordWriter``. A record that is truncated or malformed is an error, never a trap: a file may
+/// be torn.
 struct RecordReader {
   private var rest: ArraySlice<UInt8>
 
@@ -81,6 +82,6 @@ struct RecordReader {
 }
 
 extension ContractProblem.Code {
-  /// The ledger has the end of the job, and it cannot be read.
+  /// The ledger has the end of the job, but it is unreadable.
   static let unreadableRecord = ContractProblem.Code("UNREADABLE_RECORD")
 }

@@ -2,9 +2,10 @@ import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
 
-/// Record of a job that ended: what its result needs to be published again, or the message in which it goes on.
+/// Record of an ended job, for publishing its result again, or the message with which it continues.
 ///
-/// A record is a quarter of the JSON that it stands for. Its first byte tells its version; records of before are the JSON itself.
+/// A record is a quarter of the size of its JSON. Its first byte is its version; records of earlier versions are the
+/// JSON itself.
 enum RecordedEnding: Sendable, Hashable {
   case result(JobResult)
   case stage(NextStage)
@@ -14,9 +15,9 @@ enum RecordedEnding: Sendable, Hashable {
 
   /// Reads a record.
   /// - Parameters:
-  ///   - record: What the ledger has.
-  ///   - messageID: The message whose record it is.
-  /// - Throws: when it is none that this version knows.
+  ///   - record: the ledger's bytes.
+  ///   - messageID: the message whose record it is.
+  /// - Throws: a problem when this version cannot read it.
   init(_ record: [UInt8], of messageID: String) throws(ContractProblem) {
     switch record.first {
     case Self.resultVersion:
@@ -33,7 +34,7 @@ enum RecordedEnding: Sendable, Hashable {
   }
 
   /// The record.
-  /// - Parameter messageID: The message whose record it is.
+  /// - Parameter messageID: the message whose record it is.
   func record(of messageID: String) -> [UInt8] {
     switch self {
     case .result(let result):
@@ -56,9 +57,9 @@ enum RecordedEnding: Sendable, Hashable {
     }
   }
 
-  /// Reads a record as it was written before records were compact.
+  /// Reads a JSON record of earlier versions.
   private init(json record: [UInt8]) throws(ContractProblem) {
-    // It is the one or the other; that it is not the first is no error.
+    // It is one of two kinds; failing to be the first is not an error.
     if let stage = try? Self.reader.decode(StageRecord.self, from: record).nextStage {
       self = .stage(NextStage(messageID: stage.messageID, body: Array(stage.body.utf8)))
       return

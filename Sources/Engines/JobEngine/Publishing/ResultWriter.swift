@@ -2,16 +2,16 @@ import CountersignAMQP
 public import CountersignMessages
 import CountersignTelemetry
 
-/// Makes results and the messages that carry them.
+/// Writes results and the messages that carry them.
 struct ResultWriter: Sendable {
   /// Type of the jobs.
   let jobType: MessageType
-  /// Queue that the jobs are taken from: the first part of the routing key.
+  /// Queue of the jobs: the first part of the routing key.
   let queue: String
-  /// Name that the messages give as their author.
+  /// Author of the messages.
   let author: Author
 
-  /// A job's result, as it fits into a message.
+  /// A job's result, bounded to fit into a message.
   func result(
     of ending: JobEnding, job: Envelope, extras: ResultExtras, startedAt: UnixTime, finishedAt: UnixTime
   ) -> JobResult {
@@ -21,13 +21,13 @@ struct ResultWriter: Sendable {
       startedAt: job.firstAttemptAt ?? startedAt, finishedAt: finishedAt,
       extras: extras.merging(ending.extras) { _, new in new })
     guard Self.mayBeTooLarge(result), result.fastJSON.count > MessageLimits.maxBodyBytes else { return result }
-    // Larger than a message may be: only what a handler adds can be the cause.
+    // It is larger than a message may be: only a handler's extras can be the cause.
     result.extras = [:]
     result.reference = result.reference?.cut(toBytes: Self.maximumReferenceBytes)
     return result
   }
 
-  /// Whether it is worth to write it only to see how long it is: JSON makes up to six bytes of one.
+  /// Whether it may be too large, so that its length must be measured: JSON makes up to six bytes of one.
   private static func mayBeTooLarge(_ result: JobResult) -> Bool {
     let texts = result.extras.reduce(result.reference?.utf8.count ?? 0) { sum, extra in
       if case .string(let text) = extra.value { sum + extra.key.utf8.count + text.utf8.count } else { sum + 32 }
@@ -35,7 +35,8 @@ struct ResultWriter: Sendable {
     return texts > MessageLimits.maxBodyBytes / 8
   }
 
-  /// The result as it goes to the results exchange, and the copy for whoever asked for one. `reply_to` was checked when the job was read.
+  /// The result for the results exchange, and the copy for the requester, if any. `reply_to` was checked when the job
+  /// was read.
   func publications(
     _ result: JobResult, job: Envelope, sender: String, now: UnixTime
   ) -> (result: Publication, copy: Publication?) {
@@ -49,10 +50,11 @@ struct ResultWriter: Sendable {
     return (publication, copy)
   }
 
-  /// Whether the topology binds a queue to the results: to those of each job type, and not to those of a type's second queue.
+  /// Whether the topology binds a queue to the results: to those of each job type, but not to those of a type's second
+  /// queue.
   private var hasListener: Bool { queue == jobType.name }
 
-  /// Tells the sender of a dead letter about it, if he can be told.
+  /// The notice to the sender of a dead letter, if it has a reply address.
   func refusal(of message: Message, _ problem: ContractProblem, sender: String, now: UnixTime) -> Publication? {
     guard let replyTo = message.answerAddress(for: sender) else { return nil }
     let id = message.messageID.flatMap { $0.isEmpty ? nil : $0 }

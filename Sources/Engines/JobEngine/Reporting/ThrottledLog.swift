@@ -1,9 +1,10 @@
 public import CountersignTelemetry
 import Synchronization
 
-/// Keeps an error that strikes every message from filling the log: each message at most once a second, with the count of those left out.
+/// A log that errors of every message cannot flood: each text at most once a second, with the count of the omitted
+/// ones.
 public final class ThrottledLog: Sendable {
-  /// The shortest time between two events of the same message.
+  /// The shortest time between two events of the same text.
   static let interval: Duration = .seconds(1)
 
   private struct Entry {
@@ -16,19 +17,19 @@ public final class ThrottledLog: Sendable {
   private let entries = Mutex<[String: Entry]>([:])
 
   /// - Parameters:
-  ///   - logger: Where it writes.
-  ///   - clock: What tells how long ago a message was written.
+  ///   - logger: receives the events.
+  ///   - clock: measures the time between events.
   public init(_ logger: Logger, clock: any MonotonicClock = SystemMonotonicClock()) {
     self.logger = logger
     self.clock = clock
   }
 
-  /// Writes an error, unless the same message was written just now.
+  /// Writes an error, unless the same text was just written.
   public func error(_ message: StaticString, _ metadata: @autoclosure () -> LogMetadata) {
     write(.error, message, metadata())
   }
 
-  /// Writes a warning, unless the same message was written just now.
+  /// Writes a warning, unless the same text was just written.
   public func warning(_ message: StaticString, _ metadata: @autoclosure () -> LogMetadata) {
     write(.warning, message, metadata())
   }
@@ -42,11 +43,11 @@ public final class ThrottledLog: Sendable {
     logger.log(level, message, metadata)
   }
 
-  /// Nil: not now. Else how many were left out since the last one.
+  /// The number of events omitted since the last one; `nil` while the text is held back.
   private func pass(_ message: String) -> Int? {
     let now = clock.now()
     return entries.withLock { entries in
-      // Messages are constants of the program, so there are only a few.
+      // Texts are constants of the program, so there are only a few.
       if var entry = entries[message], now - entry.writtenAt < Self.interval {
         entry.suppressed += 1
         entries[message] = entry

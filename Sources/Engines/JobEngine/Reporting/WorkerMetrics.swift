@@ -1,9 +1,9 @@
 import CountersignMessages
 import CountersignTelemetry
 
-/// The figures of one worker. Series that every job touches are looked up once.
+/// The metrics of one worker. Series that every job touches are looked up once.
 struct WorkerMetrics: Sendable {
-  /// What is counted for each lane.
+  /// Counters of one lane.
   struct LaneMetrics: Sendable {
     var outcomes: [JobOutcome: Counter]
     var calls: Histogram

@@ -1,5 +1,5 @@
-/// Places where characters that join, part or end words, and are drawn as nothing, belong to the spelling (RFC 5892, appendix A.1 and A.2,
-/// is narrower: it knows identifiers only, and no emoji).
+/// Contexts in which invisible characters that join, separate or end words belong to the spelling (RFC 5892, appendix
+/// A.1 and A.2, is narrower: it covers identifiers only, and no emoji).
 extension PrintedText {
   private static let wordBorder: Unicode.Scalar = "\u{200B}"
   private static let nonJoiner: Unicode.Scalar = "\u{200C}"
@@ -9,12 +9,12 @@ extension PrintedText {
   static func isJoiner(
     _ scalar: Unicode.Scalar, allowedBetween before: Unicode.Scalar?, and next: Unicode.Scalar?
   ) -> Bool {
-    // One after another they say nothing.
+    // Repeated ones have no meaning.
     if let before, [wordBorder, nonJoiner, joiner].contains(before) { return false }
     switch scalar {
     case joiner: return before.map(mayBeJoined) == true
     case nonJoiner:
-      // Persian parts suffixes also from digits and from words of other scripts: "۶‌رقمی", "SMS‌ها".
+      // Persian separates suffixes also from digits and from words of other scripts: "۶‌رقمی", "SMS‌ها".
       return before.map { mayBeJoined($0) || isDigit($0) } == true || next.map(isJoinedLetter) == true
     // Also at the border to a word or number of another script, as keyboards write it.
     default: return before.map(hasNoSpaces) == true || next.map(hasNoSpaces) == true
@@ -23,13 +23,13 @@ extension PrintedText {
 
   private static func isDigit(_ scalar: Unicode.Scalar) -> Bool { scalar.properties.generalCategory == .decimalNumber }
 
-  /// Letters and marks of scripts that are joined, and emoji.
+  /// Letters and marks of joined scripts, and emoji.
   private static func mayBeJoined(_ scalar: Unicode.Scalar) -> Bool {
     guard scalar.value >= 0x0590, !isLatinBeyond(scalar) else { return false }
     if isJoinedLetter(scalar) { return true }
     switch scalar.properties.generalCategory {
     case .nonspacingMark, .spacingMark, .enclosingMark, .otherSymbol, .modifierSymbol: return true
-    // Arrows and the like stand in sequences of emoji.
+    // Arrows and the like occur in sequences of emoji.
     default: return scalar.properties.isEmoji
     }
   }

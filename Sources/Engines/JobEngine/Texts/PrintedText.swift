@@ -1,11 +1,13 @@
-/// Tells text that says what it shows from text that hides something, or shows it in another order.
+/// Distinguishes text that reads as it is shown from text that hides something, or shows it in another order.
 ///
-/// The rule is that of the FreeformClass of PRECIS (RFC 8264, section 4.3) as far as it forbids: no control characters, private use
-/// or noncharacters, and of what is drawn as nothing only what a language needs. So of the formats stay
-/// - the joiners U+200C and U+200D and the border of words U+200B, where a script needs them (`PrintedText+Joiners.swift`),
-/// - the marks of direction U+200E, U+200F and U+061C, which Hebrew and Arabic need beside digits and which turn nothing beyond their
-///   neighbors; overrides, embeddings and isolates do (UAX #9, 2.1 to 2.4) and are refused. They are not taken out instead: without
-///   them a text of both directions is shown in another order than its author saw,
+/// The rule is that of the FreeformClass of PRECIS (RFC 8264, section 4.3) as far as it forbids: no control characters,
+/// private use or noncharacters, and of the invisible characters only those that a language needs. The permitted
+/// formats are
+/// - the joiners U+200C and U+200D and the border of words U+200B, where a script needs them
+///   (`PrintedText+Joiners.swift`),
+/// - the marks of direction U+200E, U+200F and U+061C, which Hebrew and Arabic need next to digits and which turn
+///   nothing beyond their neighbors; overrides, embeddings and isolates do (UAX #9, 2.1 to 2.4) and are refused. They
+///   are not removed instead: without them a text of both directions is shown in another order than its author saw,
 /// - the tags of a flag (UTS #51, ED-14a) behind the flag,
 /// - the visible ones, such as the sign of an Arabic number.
 public enum PrintedText {
@@ -25,15 +27,15 @@ public enum PrintedText {
     !text.utf8.contains { $0 < 0x20 } && isClean(text)
   }
 
-  /// Text of the refusal, for those who are told of it, with the usual reason for isolates.
+  /// Text of the refusal, with the usual fix for isolates.
   public static let refused = """
     controls other than line breaks and tabs, direction overrides or isolates, zero-width or private-use characters. Libraries such \
     as Project Fluent put isolates (U+2068, U+2069) around variables: turn that off (useIsolating: false)
     """
 
-  /// Context before a scalar, as far as that matters.
+  /// Relevant context before a scalar.
   private struct Before {
-    /// The last scalar that is no selector, since a selector belongs to the character before it.
+    /// The last scalar other than a selector, since a selector belongs to the character before it.
     var character: Unicode.Scalar?
     var isFlagOrTag = false
 
@@ -47,7 +49,7 @@ public enum PrintedText {
 
   private static func isAllowed(_ scalar: Unicode.Scalar, behind before: Before, before next: Unicode.Scalar?) -> Bool {
     switch scalar.value {
-    // The usual ones need no look-up: ASCII, Latin, Greek, Cyrillic, but for the soft hyphen and the grapheme joiner.
+    // Common ones need no look-up: ASCII, Latin, Greek, Cyrillic, except for the soft hyphen and the grapheme joiner.
     case 0x20...0x7E, 0xA0...0xAC, 0xAE...0x34E, 0x350...0x52F: return true
     case 0x09, 0x0A, 0x0D: return true
     case 0x200B...0x200D: return isJoiner(scalar, allowedBetween: before.character, and: next)
@@ -63,9 +65,9 @@ public enum PrintedText {
     case .control, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse: return false
     // Unassigned ones may be assigned by a newer Unicode than this process knows, as new emoji are.
     case .unassigned: return !properties.isNoncharacterCodePoint && !properties.isDefaultIgnorableCodePoint
-    // Annotations are formats that change what is shown (U+FFF9 to U+FFFB).
+    // Annotations are formats that change the displayed text (U+FFF9 to U+FFFB).
     case .format: return !properties.isDefaultIgnorableCodePoint && !(0xFFF9...0xFFFB).contains(scalar.value)
-    // Selectors choose how a character is drawn; fillers, letters by category, are drawn as nothing.
+    // Selectors choose the form of a character; fillers, letters by category, are invisible.
     case .nonspacingMark: return true
     default: return !properties.isDefaultIgnorableCodePoint
     }

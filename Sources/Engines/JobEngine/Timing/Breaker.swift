@@ -1,6 +1,6 @@
 import CountersignTelemetry
 
-/// Tells when something that every job needs has failed so often in a row that no job should be taken for a while.
+/// Opens when something that every job needs has failed so often in a row that no job should be taken for a while.
 struct Breaker: Sendable {
   private let threshold: Int
   private let backOff: BackOff
@@ -8,8 +8,8 @@ struct Breaker: Sendable {
   private(set) var openUntil: MonotonicTime?
 
   /// - Parameters:
-  ///   - threshold: Failures in a row that open it, 1 or more.
-  ///   - delay: How long it stays open: doubled from the shortest to the longest, with jitter.
+  ///   - threshold: consecutive failures that open it, 1 or more.
+  ///   - delay: duration of the opening: doubled from the shortest to the longest, with jitter.
   init(threshold: Int, delay: ClosedRange<Duration>) {
     self.threshold = threshold
     backOff = BackOff(delay)

@@ -1,14 +1,15 @@
 import CountersignTelemetry
 import Synchronization
 
-/// Bounds a provider call in time, also one that does not react to cancellation.
+/// Bounds a provider call in time, even one that does not react to cancellation.
 ///
-/// After the time-out the call's task is cancelled; a handler that ends then still says how. After a further grace it is
-/// abandoned: the job goes on as unknown, and whatever the call's task does later is ignored.
+/// After the timeout the call's task is canceled; a handler that ends then still determines the outcome. After a
+/// further grace period it is abandoned: the job continues as unknown, and anything the call's task does later is
+/// ignored.
 struct CallGuard: Sendable {
-  /// How long after its time-out a call is cancelled. The transport's own time-out, which knows more, comes first.
+  /// Time after its timeout at which a call is canceled. The transport's own timeout, which knows more, comes first.
   static let slack: Duration = .milliseconds(500)
-  /// How long a cancelled call may take to end.
+  /// Time that a canceled call may take to end.
   static let grace: Duration = .seconds(2)
 
   let timers: Timers
@@ -16,8 +17,8 @@ struct CallGuard: Sendable {
 
   /// Runs a call.
   /// - Parameters:
-  ///   - timeout: How long it may take.
-  ///   - abandoned: What is returned when it does not end.
+  ///   - timeout: maximum duration.
+  ///   - abandoned: the answer when it does not end.
   func run<Answer: Sendable>(
     timeout: Duration, abandoned: Answer, _ call: @escaping @Sendable () async -> Answer
   ) async -> Answer {
@@ -42,7 +43,7 @@ struct CallGuard: Sendable {
   }
 }
 
-/// An answer that comes once; later ones are ignored.
+/// An answer that is given once; later ones are ignored.
 private final class PendingAnswer<Answer: Sendable>: Sendable {
   private enum State {
     case open
@@ -55,7 +56,7 @@ private final class PendingAnswer<Answer: Sendable>: Sendable {
 
   var timer: Int? { state.withLock { $0.timer } }
 
-  /// - Returns: False when the answer was taken meanwhile, so that nobody will cancel the timer.
+  /// - Returns: `false` when the answer was given meanwhile, so that the timer will not be canceled.
   func setTimer(_ timer: Int) -> Bool {
     state.withLock { state in
       if case .taken = state.answer { return false }

@@ -2,8 +2,8 @@ import Synchronization
 
 /// Counts the jobs in flight, and makes the consumer loop wait while there are too many.
 ///
-/// The broker bounds what is unacknowledged on one connection. After a reconnect it delivers as many again, while the jobs
-/// of the lost connection are still being carried out: this is the bound on both together.
+/// The broker bounds the unacknowledged messages of one connection. After a reconnect it delivers as many again, while
+/// the jobs of the lost connection are still being carried out: this is the bound on both together.
 final class InFlight: Sendable {
   private struct State {
     var count = 0
@@ -15,8 +15,8 @@ final class InFlight: Sendable {
   private let state = Mutex(State())
 
   /// - Parameters:
-  ///   - limit: Jobs in flight at which `waitForRoom` waits, 1 or more.
-  ///   - onBegin: Called when the first job begins after none was in flight.
+  ///   - limit: jobs in flight at which `waitForRoom` waits, 1 or more.
+  ///   - onBegin: called when a job begins while none was in flight.
   init(limit: Int, onBegin: @escaping @Sendable () -> Void = {}) {
     self.limit = limit
     self.onBegin = onBegin

@@ -1,24 +1,24 @@
 import CountersignTelemetry
 import Synchronization
 
-/// The time by which leases of the ledger are judged: the wall clock, but for a step forth that has just come.
+/// The time by which leases of the ledger are judged: the wall clock, except for a recent step forward.
 ///
-/// A lease is written down as a time of day, since other processes read it. When the clock is then set forth, the leases of all calls
-/// under way seem to be over at once, and a copy of such a job, delivered again, would be sent a second time beside the first. So
-/// for as long as a lease may run that was written before, a step forth is left out. Every process of the host sees the step
-/// by itself, in the moment in which it judges. Leases are written by the wall clock, so those written after the step only seem to
-/// last longer until then.
+/// A lease is written as a time of day, since other processes read it. When the clock is then set forward, the leases
+/// of all calls in progress seem to have expired at once, and a redelivered copy of such a job would be sent a second
+/// time in parallel. So a step forward is ignored for as long as an earlier lease may run. Every process of the host
+/// detects the step by itself, at the moment it judges a lease. Leases are written by the wall clock, so those written
+/// after the step only seem to last longer until then.
 ///
-/// A step back is followed at once; `SQLiteLedger` bounds what is left of the leases written before it.
+/// A step back is followed at once; `SQLiteLedger` shortens the leases written before it.
 final class LeaseClock: Sendable {
-  /// A smaller difference is how a clock that is slewed, or read a moment later, differs. Leases have a margin of many times that.
+  /// Maximum difference of a clock that is slewed, or read a moment later. Leases have a margin of many times that.
   static let tolerance: Duration = .seconds(1)
 
   private struct State {
-    /// When both clocks were last taken to agree.
+    /// Last time at which both clocks agreed.
     var wall: UnixTime
     var monotonic: MonotonicTime
-    /// The step that is left out, and when it was seen.
+    /// The ignored step, and the time of its detection.
     var step: (size: Duration, seenAt: MonotonicTime)?
   }
 
@@ -26,17 +26,17 @@ final class LeaseClock: Sendable {
   private let longestLease: Duration
   private let state: Mutex<State>
 
-  /// - Parameter longestLease: No lease runs for longer.
+  /// - Parameter longestLease: the maximum duration of a lease.
   init(_ clocks: Clocks, longestLease: Duration) {
     self.clocks = clocks
     self.longestLease = longestLease
     state = Mutex(State(wall: clocks.wall.now(), monotonic: clocks.monotonic.now()))
   }
 
-  /// The time by which a lease is over or not.
+  /// The time by which leases are judged.
   func now() -> UnixTime {
     state.withLock { state in
-      // Read under the lock, so that no reading is older than the one before.
+      // Read under the lock, so that no reading is older than the previous one.
       let (wall, monotonic) = (clocks.wall.now(), clocks.monotonic.now())
       let expected = state.wall + (monotonic - state.monotonic)
       let ahead = wall - expected

@@ -1,15 +1,15 @@
 import Synchronization
 
-/// What moves the engine's time on: timers fire, lanes are advanced, pauses are decided at each tick.
+/// Drives the engine's time: at each tick, timers fire, lanes advance, and pauses are decided.
 protocol Ticker: Sendable {
-  /// Suspends until the next tick; ends early when its task is cancelled. One caller at a time.
-  /// - Parameter limit: When the tick is to come, unless `wake` is called before.
+  /// Suspends until the next tick; ends early when its task is canceled. One caller at a time.
+  /// - Parameter limit: maximum time to the tick, unless `wake` is called before.
   func next(within limit: Duration) async
-  /// Lets a tick come now that was to come later. Does not wait.
+  /// Brings a later tick forward to now. Does not wait.
   func wake()
 }
 
-/// Ticks that come every 25 ms while anything is under way, the grain of time-outs and of rate limits, and seldom otherwise.
+/// Ticks every 25 ms while work is in progress, the granularity of timeouts and rate limits, and rarely otherwise.
 final class SystemTicker: Ticker {
   /// The shortest time between ticks. Forty wakes a second cost about a millisecond of CPU.
   static let interval: Duration = .milliseconds(25)
@@ -58,7 +58,7 @@ final class SystemTicker: Ticker {
     do {
       try await Task.sleep(for: duration)
     } catch {
-      // Cancelled: the caller looks at its task and ends.
+      // Canceled: the caller checks its task and ends.
     }
   }
 }

@@ -1,7 +1,7 @@
 import CountersignTelemetry
 import Synchronization
 
-/// Actions that follow after a time. Nothing happens by itself: the engine's ticks call `fire`, so tests need no sleep.
+/// Delayed actions. Nothing happens by itself: the engine's ticks call `fire`, so tests need no sleep.
 final class Timers: Sendable {
   private struct Entry {
     var at: MonotonicTime
@@ -19,7 +19,7 @@ final class Timers: Sendable {
     var sleepers: [Int: Sleeper] = [:]
     var lastID = 0
     var isStopped = false
-    /// Nothing is due before; what was planned for it may be cancelled by now.
+    /// Nothing is due before; its action may be canceled by now.
     var earliest: MonotonicTime?
 
     mutating func planned(at time: MonotonicTime) {
@@ -36,11 +36,11 @@ final class Timers: Sendable {
 
   private let state = Mutex(State())
 
-  /// Before this nothing has to be carried out.
+  /// Time before which nothing is due.
   var earliest: MonotonicTime? { state.withLock { $0.earliest } }
 
-  /// Plans an action.
-  /// - Returns: What `cancel` takes.
+  /// Schedules an action.
+  /// - Returns: the argument for `cancel`.
   func schedule(at time: MonotonicTime, _ action: @escaping @Sendable () -> Void) -> Int {
     state.withLock { state in
       let id = state.nextID()
@@ -55,7 +55,8 @@ final class Timers: Sendable {
   }
 
   /// Waits until a time.
-  /// - Returns: False when the wait was cut short because the worker stops. It does not end when its task is cancelled.
+  /// - Returns: `false` when the wait was cut short because the worker stops. It does not end when its task is
+  ///   canceled.
   func sleep(until time: MonotonicTime) async -> Bool {
     await withCheckedContinuation { continuation in
       let isStopped = state.withLock { state in
@@ -68,7 +69,7 @@ final class Timers: Sendable {
     }
   }
 
-  /// Carries out what is due.
+  /// Runs due actions.
   func fire(now: MonotonicTime) {
     let (actions, awake) = state.withLock { state in
       guard let earliest = state.earliest, earliest <= now else { return ([@Sendable () -> Void](), [Awake]()) }
@@ -84,7 +85,7 @@ final class Timers: Sendable {
     for continuation in awake { continuation.resume(returning: true) }
   }
 
-  /// Ends all waits, now and later ones. Planned actions stay.
+  /// Ends all waits, now and later ones. Scheduled actions stay.
   func stopSleeping() {
     let sleepers = state.withLock { state in
       state.isStopped = true
@@ -94,6 +95,6 @@ final class Timers: Sendable {
     for continuation in sleepers { continuation.resume(returning: false) }
   }
 
-  /// How many planned actions and waits there are.
+  /// Number of scheduled actions and waits.
   var count: Int { state.withLock { $0.entries.count + $0.sleepers.count } }
 }

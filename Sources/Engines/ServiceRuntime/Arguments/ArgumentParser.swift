@@ -1,4 +1,4 @@
-/// Walks over the arguments once, from left to right.
+/// Parses the arguments once, from left to right.
 struct ArgumentParser {
   private var syntax: CommandSyntax
   private var path: [String]

@@ -1,6 +1,6 @@
-/// The arguments of a command, read.
+/// The parsed arguments of a command.
 public struct CommandArguments: Sendable {
-  /// The names of the sub-commands, from the outside in; empty for a program without.
+  /// The names of the subcommands, from the outside in; empty for a program without subcommands.
   public internal(set) var command: [String] = []
   var options: [String: [String]] = [:]
   var operands: [String: [String]] = [:]
@@ -20,7 +20,7 @@ public struct CommandArguments: Sendable {
     options[name] ?? []
   }
 
-  /// An operand that may have been left out.
+  /// An operand that may be omitted.
   public subscript(operand: String) -> String? {
     operands[operand]?.first
   }
@@ -37,7 +37,7 @@ public struct CommandArguments: Sendable {
   }
 
   /// The value of an option as a whole number.
-  /// - Throws: when it is none, or out of range.
+  /// - Throws: an error when it is not a number, or out of range.
   public func integer(_ name: String, in range: ClosedRange<Int>) throws(UsageError) -> Int? {
     guard let text = value(name) else { return nil }
     guard let number = Int(text), range.contains(number) else {
@@ -47,7 +47,7 @@ public struct CommandArguments: Sendable {
   }
 
   /// The value of an option as a duration: `500ms`, `30s`, `2m`, `1h`, or seconds without a unit.
-  /// - Throws: when it is none, or negative.
+  /// - Throws: an error when it is not a duration, or negative.
   public func duration(_ name: String) throws(UsageError) -> Duration? {
     guard let text = value(name) else { return nil }
     guard let duration = Self.duration(text) else {
@@ -57,7 +57,7 @@ public struct CommandArguments: Sendable {
   }
 
   /// The value of an option that is one of a few words.
-  /// - Throws: when it is none of them, with the nearest.
+  /// - Throws: an error when it is none of them, with the nearest.
   public func word<Word: CaseIterable & RawRepresentable<String>>(
     _ name: String, as type: Word.Type = Word.self
   ) throws(UsageError) -> Word? {
@@ -72,7 +72,7 @@ public struct CommandArguments: Sendable {
     ("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000),
   ]
 
-  /// A year; longer is a mistake.
+  /// A year; a longer value is a mistake.
   private static let maxMilliseconds = 366 * 86_400_000.0
 
   private static func duration(_ text: String) -> Duration? {

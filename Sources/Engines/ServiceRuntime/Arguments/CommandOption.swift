@@ -4,7 +4,7 @@ public struct CommandOption: Sendable {
   public let name: String
   /// A letter for `-x`.
   public let short: Character?
-  /// What stands for the value in the help, `FILE`; `nil` for a flag.
+  /// Placeholder for the value in the help, `FILE`; `nil` for a flag.
   public let valueName: String?
   /// One sentence.
   public let help: String
@@ -14,7 +14,7 @@ public struct CommandOption: Sendable {
     CommandOption(name: name, short: short, valueName: nil, help: help)
   }
 
-  /// An option with a value; given more than once, all values are kept and the last one counts.
+  /// An option with a value; if repeated, all values are kept and the last one counts.
   public static func value(
     _ name: String, short: Character? = nil, _ valueName: String, _ help: String
   ) -> CommandOption {
@@ -24,26 +24,26 @@ public struct CommandOption: Sendable {
   static let help = flag("help", short: "h", "Show this help.")
 }
 
-/// An argument of a command that is no option.
+/// A positional argument of a command.
 public struct CommandOperand: Sendable {
-  /// What stands for it in the help, in capitals, and what it is asked for by.
+  /// Its placeholder in the help, in capitals, and its name in ``CommandArguments``.
   public let name: String
   /// One sentence.
   public let help: String
   let isRequired: Bool
   let isRepeating: Bool
 
-  /// One that has to be given.
+  /// An operand that has to be given.
   public static func required(_ name: String, _ help: String) -> CommandOperand {
     CommandOperand(name: name, help: help, isRequired: true, isRepeating: false)
   }
 
-  /// One that may be left out; comes after the required ones.
+  /// An operand that may be omitted; comes after the required ones.
   public static func optional(_ name: String, _ help: String) -> CommandOperand {
     CommandOperand(name: name, help: help, isRequired: false, isRepeating: false)
   }
 
-  /// Any number of them; comes last.
+  /// Any number of operands; comes last.
   public static func repeating(_ name: String, _ help: String, atLeastOne: Bool = false) -> CommandOperand {
     CommandOperand(name: name, help: help, isRequired: atLeastOne, isRepeating: true)
   }

@@ -1,4 +1,4 @@
-/// What a command line may look like: the options, operands and sub-commands of a program.
+/// Syntax of a command line: the options, operands and subcommands of a program.
 ///
 /// ```swift
 /// let syntax = CommandSyntax(
@@ -14,9 +14,10 @@
 /// }
 /// ```
 ///
-/// Options of a command are valid for its sub-commands too, before and after their name. `--help` and `-h` are always there.
+/// Options of a command are valid for its subcommands too, before and after their name. `--help` and `-h` are always
+/// available.
 public struct CommandSyntax: Sendable {
-  /// The program's or the sub-command's name.
+  /// The name of the program or the subcommand.
   public let name: String
   /// One sentence.
   public let summary: String
@@ -27,11 +28,11 @@ public struct CommandSyntax: Sendable {
   public let subcommands: [CommandSyntax]
 
   /// - Parameters:
-  ///   - name: the program's or the sub-command's name.
+  ///   - name: name of the program or the subcommand.
   ///   - summary: one sentence.
   ///   - discussion: paragraphs for the end of the help.
-  ///   - options: what starts with `--`.
-  ///   - operands: what does not; a command with sub-commands has none.
+  ///   - options: arguments that begin with `--`.
+  ///   - operands: positional arguments; a command with subcommands has none.
   ///   - subcommands: the commands below this one.
   public init(
     _ name: String, _ summary: String, discussion: String? = nil, options: [CommandOption] = [],
@@ -46,18 +47,18 @@ public struct CommandSyntax: Sendable {
     self.subcommands = subcommands
   }
 
-  /// Reads arguments.
+  /// Parses arguments.
   /// - Parameter arguments: without the name of the program.
-  /// - Throws: the first thing that is wrong, with a suggestion.
+  /// - Throws: the first error, with a suggestion.
   public func parse(_ arguments: [String]) throws(UsageError) -> CommandInvocation {
     var parser = ArgumentParser(self)
     return try parser.parse(arguments)
   }
 }
 
-/// What the arguments ask for.
+/// Outcome of parsing the arguments.
 public enum CommandInvocation: Sendable {
-  /// Print this text and end well.
+  /// Print this text and exit successfully.
   case help(String)
   /// Carry out the command.
   case run(CommandArguments)

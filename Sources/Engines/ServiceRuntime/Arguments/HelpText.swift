@@ -35,7 +35,7 @@ struct HelpText {
     return "\(short)--\(option.name)" + (option.valueName.map { " \($0)" } ?? "")
   }
 
-  /// Columns narrower than this are filled up with spaces, so that the second column is straight.
+  /// Width of the first column: shorter entries are padded, so that the second column is aligned.
   private static let columnWidth = 28
 
   private func table(_ heading: String, _ rows: [(String, String)]) -> [String] {

@@ -1,9 +1,10 @@
-/// Finds what somebody meant who misspelt a name.
+/// Finds the intended name for a misspelled one.
 public enum NearestName {
-  /// The valid name that is nearest to a wrong one, or `nil` when none is near enough to be meant.
+  /// The valid name nearest to a wrong one, or `nil` when none is near enough.
   ///
-  /// Near are names that differ only in case or separators, names at most a third of whose letters have to be changed,
-  /// put in, left out or swapped with a neighbour (optimal string alignment), and the only name that the wrong one begins.
+  /// A name is near if it differs only in case or separators, if at most a third of its letters have to be changed,
+  /// inserted, deleted or swapped with a neighbor (optimal string alignment), or if it is the only name that the wrong
+  /// one begins.
   public static func of(_ name: String, among valid: some Sequence<String>) -> String? {
     let wanted = folded(name)
     let ranked = valid.map { (name: $0, distance: distance(wanted, folded($0))) }
@@ -13,7 +14,7 @@ public enum NearestName {
     return wanted.count >= minAbbreviation && longer.count == 1 ? longer[0] : nil
   }
 
-  /// Letters that an abbreviation has at least.
+  /// Minimum letters of an abbreviation.
   private static let minAbbreviation = 3
 
   private static func folded(_ name: String) -> [Character] {

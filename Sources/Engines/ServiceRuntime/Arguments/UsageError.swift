@@ -1,6 +1,6 @@
 /// The arguments are wrong; the process ends with ``ExitCode/usage``.
 public struct UsageError: ExitingError, Hashable {
-  /// What is wrong and what to do: `unknown option --jsn (did you mean --json?)`.
+  /// The problem and its fix: `unknown option --jsn (did you mean --json?)`.
   public let message: String
 
   public init(_ message: String) {
@@ -9,6 +9,6 @@ public struct UsageError: ExitingError, Hashable {
 
   public var exitCode: ExitCode { .usage }
   public var description: String { message }
-  /// The same arguments are wrong again.
+  /// The same arguments fail again.
   public var isRetriable: Bool { false }
 }

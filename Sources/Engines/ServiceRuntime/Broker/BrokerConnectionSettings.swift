@@ -2,7 +2,7 @@ public import CountersignAMQP
 import CountersignTelemetry
 import Synchronization
 
-/// Makes the connections of a process alike: endpoint, options, a name on the broker, log, metrics and health.
+/// Shared settings of a process's connections: endpoint, options, a name on the broker, log, metrics and health.
 ///
 /// ```swift
 /// let broker = BrokerConnectionSettings(configuration.common.broker, context)
@@ -11,7 +11,7 @@ import Synchronization
 /// broker.watch("publisher") { publisher.status }
 /// ```
 public struct BrokerConnectionSettings: Sendable {
-  /// Where the broker is and who we are to it.
+  /// Address of the broker, and our identity to it.
   public let endpoint: BrokerEndpoint
   private let heartbeat: Duration
   private let context: ServiceContext
@@ -24,16 +24,16 @@ public struct BrokerConnectionSettings: Sendable {
 
   /// The options of one connection.
   /// - Parameters:
-  ///   - role: what it is for: `publisher`, `consumer`. Part of its name on the broker.
+  ///   - role: purpose of the connection: `publisher`, `consumer`. Part of its name on the broker.
   ///   - maxBodyBytes: the longest body that is sent or kept.
   public func options(_ role: String, maxBodyBytes: Int = 4 << 20) -> ConnectionOptions {
     ConnectionOptions(name: "\(context.instance) \(role)", heartbeat: heartbeat, maxBodyBytes: maxBodyBytes)
   }
 
-  /// An error that goes on is logged again after this long; the attempts in between are counted, and logged as debug.
+  /// Interval at which a persisting error is logged again; the attempts in between are counted, and logged as debug.
   public static let repeatedErrorInterval = Duration.seconds(30)
 
-  /// What logs and counts the events of one connection.
+  /// An observer that logs and counts the events of one connection.
   public func observer(_ role: String) -> @Sendable (ConnectionEvent) -> Void {
     let log = context.log.with(["connection": role, "broker": endpoint.description])
     let connected = context.metrics.gauge(
@@ -63,13 +63,13 @@ public struct BrokerConnectionSettings: Sendable {
 
   /// Makes the process ready only while the connection is up.
   /// - Parameters:
-  ///   - role: what it is for; the check is called `broker.<role>`.
-  ///   - status: how it is.
+  ///   - role: purpose of the connection; the check is called `broker.<role>`.
+  ///   - status: its current status.
   public func watch(_ role: String, _ status: @escaping @Sendable () -> ConnectionStatus) {
     context.health.register("broker.\(role)") { Self.health(status()) }
   }
 
-  /// How healthy a connection is. One that was paused on purpose is.
+  /// Health of a connection. A connection that was paused on purpose is healthy.
   public static func health(_ status: ConnectionStatus) -> HealthState {
     switch status.phase {
     case .connected, .paused: .ok
@@ -79,7 +79,7 @@ public struct BrokerConnectionSettings: Sendable {
   }
 }
 
-/// Tells errors that were logged a moment ago from new ones.
+/// Distinguishes recently logged errors from new ones.
 private final class RepeatFilter: Sendable {
   private let interval: Duration
   private let clock: any MonotonicClock

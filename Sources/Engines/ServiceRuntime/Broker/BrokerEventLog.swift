@@ -1,7 +1,7 @@
 import CountersignAMQP
 import CountersignTelemetry
 
-/// Logs what happens to a connection, with constant messages and with what an operator can do.
+/// Logs events of a connection, with constant messages and with hints for an operator.
 enum BrokerEventLog {
   /// - Parameter isRepeated: whether the same was logged a moment ago; it is only worth a debug line then.
   static func write(_ event: ConnectionEvent, isRepeated: Bool = false, to log: Logger) {
@@ -40,7 +40,7 @@ enum BrokerEventLog {
     let mend: String?
   }
 
-  /// What to say of a connection that failed. Every one is tried again by itself.
+  /// Text and hint for a failed connection. Every one is retried by itself.
   static func advice(_ error: AMQPError) -> Advice {
     switch error.code {
     case .connectFailed:

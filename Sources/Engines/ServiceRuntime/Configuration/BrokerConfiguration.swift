@@ -1,11 +1,11 @@
 public import CountersignAMQP
 import CountersignTelemetry
 
-/// Where the broker is and who we are to it: the section `broker`.
+/// The section `broker`: address of the broker, and our identity to it.
 public struct BrokerConfiguration: Sendable {
   /// Host, user, password, TLS. Does not print the password.
   public let endpoint: BrokerEndpoint
-  /// How long an idle connection may be silent.
+  /// Maximum silence of an idle connection.
   public let heartbeat: Duration
 
   public init(_ section: ConfigurationSection) {
@@ -56,7 +56,7 @@ public struct BrokerConfiguration: Sendable {
       } else if !tls.isEmpty {
         section.problem("tls", "has no effect with an amqp:// URL; write amqps:// in broker.url")
       }
-      // With a client's certificate and no password the certificate says who we are.
+      // With a client's certificate and no password the certificate is our identity.
       let isCertified = endpoint.tls != nil && tls.certificateFile != nil
       section.check(
         "passwordFile", !endpoint.password.isEmpty || isCertified || section.isGiven("passwordFile"),

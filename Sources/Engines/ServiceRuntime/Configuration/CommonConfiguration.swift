@@ -1,26 +1,26 @@
 public import CountersignCryptography
 public import CountersignTelemetry
 
-/// What every process is configured with.
+/// Configuration that every process has.
 public struct CommonConfiguration: Sendable {
-  /// Where the broker is.
+  /// Address and identity for the broker.
   public let broker: BrokerConfiguration
   /// Events below it are not logged.
   public let logLevel: LogLevel
-  /// How the log is written.
+  /// Format of the log.
   public let logFormat: LogFormat
-  /// Where health and metrics are served.
+  /// Address for health and metrics.
   public let http: HTTPConfiguration
-  /// The keys that seal and open secrets in messages; `nil` when secrets travel in the clear.
+  /// The keys that seal and open secrets in messages; `nil` when secrets travel in plaintext.
   public let keys: KeyRing?
-  /// How long a stop may take before what is left is ended at once.
+  /// Maximum duration of a stop before the rest is ended at once.
   public let stopCeiling: Duration
 
-  /// Address at which something is served over HTTP: health and metrics by the section `http`.
+  /// Address of an HTTP server: that of health and metrics, by the section `http`.
   public struct HTTPConfiguration: Sendable {
     /// The address to listen on.
     public let host: String
-    /// The port; 0 for any that is free.
+    /// The port; 0 for any free one.
     public let port: UInt16
 
     public init(host: String, port: UInt16) {
@@ -31,7 +31,7 @@ public struct CommonConfiguration: Sendable {
 
   /// - Parameters:
   ///   - section: the top of the configuration.
-  ///   - defaultHTTPPort: the port for health and metrics when none is configured; each process has its own.
+  ///   - defaultHTTPPort: the default port for health and metrics; each process has its own.
   public init(_ section: ConfigurationSection, defaultHTTPPort: UInt16) {
     broker = BrokerConfiguration(section.section("broker"))
     let log = section.section("log")
@@ -75,6 +75,6 @@ public struct CommonConfiguration: Sendable {
 
 /// The configuration of a process that runs until it is stopped.
 public protocol ProcessConfiguration: Configuration {
-  /// What every process is configured with.
+  /// Configuration that every process has.
   var common: CommonConfiguration { get }
 }

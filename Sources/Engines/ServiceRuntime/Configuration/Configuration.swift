@@ -1,4 +1,4 @@
-/// What a process is configured with. Its initialiser is its schema: the keys, their types, ranges, defaults and meaning.
+/// The configuration of a process. Its initializer is its schema: the keys, their types, ranges, defaults and meaning.
 ///
 /// ```swift
 /// struct MailWorkerConfiguration: ProcessConfiguration {
@@ -14,30 +14,30 @@
 /// }
 /// ```
 ///
-/// There is nothing else to do: keys that the initialiser does not ask for are reported as unknown with the nearest known
-/// one, each key can be overridden by an environment variable (`relay.passwordFile` by `COUNTERSIGN_RELAY_PASSWORD_FILE`), every
-/// problem is reported at once, and `--keys` lists what there is. Rules between values are checked at the end of the
-/// initialiser and reported with ``ConfigurationSection/problem(_:_:)``.
+/// There is nothing else to do: keys that the initializer does not ask for are reported as unknown with the nearest
+/// known one, each key can be overridden by an environment variable (`relay.passwordFile` by
+/// `COUNTERSIGN_RELAY_PASSWORD_FILE`), every problem is reported at once, and `--keys` lists the keys. Rules between
+/// values are checked at the end of the initializer and reported with ``ConfigurationSection/problem(_:_:)``.
 public protocol Configuration: Sendable {
-  /// Reads the configuration. Problems are reported to the section, and stand-ins returned, so this cannot fail.
+  /// Reads the configuration. Problems are reported to the section, and placeholders returned, so this cannot fail.
   init(_ section: ConfigurationSection)
 }
 
-/// A configuration that was read.
+/// A loaded configuration.
 public struct LoadedConfiguration<Content: Configuration>: Sendable {
   public let content: Content
-  /// The file it was read from, if there was one.
+  /// The file it was read from, if any.
   public let file: String?
-  /// What is allowed and probably not meant.
+  /// Values that are allowed but probably unintended.
   public let warnings: [ConfigurationProblem]
 }
 
 extension Configuration {
   /// Reads the file and the environment. Blocks; meant for the start of a process.
   /// - Parameters:
-  ///   - file: the path of a JSON5 file; without one, environment and defaults have to do.
+  ///   - file: the path of a JSON5 file; without one, environment and defaults apply.
   ///   - environment: the variables of the process.
-  /// - Throws: everything that is wrong.
+  /// - Throws: all problems at once.
   public static func load(
     file: String?, environment: [String: String]
   ) throws(ConfigurationError) -> LoadedConfiguration<Self> {
@@ -50,9 +50,9 @@ extension Configuration {
     return LoadedConfiguration(content: configuration, file: file, warnings: reader.warnings)
   }
 
-  /// The keys that it understands, in the order in which it asks for them. Keys inside of lists and of sections by name
-  /// are listed only when a file has some.
-  /// - Throws: when the file cannot be read.
+  /// The known keys, in the order in which the initializer asks for them. Keys inside lists and named sections are
+  /// listed only when a file has some.
+  /// - Throws: an error when the file cannot be read.
   public static func keys(file: String? = nil) throws(ConfigurationError) -> [ConfigurationKey] {
     var content: ConfigurationFile?
     if let file { content = try ConfigurationFile(path: file) }

@@ -1,15 +1,15 @@
 import CountersignEncoding
 
-/// A configuration file: JSON5, so that it may hold comments.
+/// A configuration file: JSON5, so that it may contain comments.
 struct ConfigurationFile {
   /// The path as it was given.
   let path: String
   let fields: [String: ConfigurationValue]
 
-  /// Bytes of a configuration file; a larger one is a mistake.
+  /// Maximum size of a configuration file; a larger one is a mistake.
   static let maxBytes = 1 << 20
 
-  /// - Throws: when the file cannot be read or is not JSON5.
+  /// - Throws: an error when the file cannot be read or is not JSON5.
   init(path: String) throws(ConfigurationError) {
     self.path = path
     let bytes: [UInt8]
@@ -32,7 +32,7 @@ struct ConfigurationFile {
   private static let reader = JSONReader(maxBytes: maxBytes, syntax: .json5)
 
   private static func parse(_ bytes: ArraySlice<UInt8>) -> ConfigurationValue? {
-    // The fault is looked for by its line.
+    // Only the line of the error is wanted.
     try? reader.decode(ConfigurationValue.self, from: bytes)
   }
 
@@ -46,10 +46,10 @@ struct ConfigurationFile {
     return ConfigurationProblem("\(path):\(line)", "this line is not valid JSON5")
   }
 
-  /// The number of the first line, from 1, after which the file cannot become valid any more.
+  /// The number of the first line, from 1, after which the file can no longer become valid.
   ///
-  /// The decoder does not say where it failed. So the text is cut after each line, what is open there is closed, and the first
-  /// cut that cannot be read is the answer; `nil` when none is, because only the end is missing.
+  /// The decoder does not report a position. So the text is cut after each line, its open brackets are closed, and the
+  /// first cut that cannot be read is the answer; `nil` when none is, because only the end is missing.
   private static func firstBadLine(_ bytes: [UInt8]) -> Int? {
     var scanner = BracketScanner()
     var line = 1
@@ -70,7 +70,7 @@ struct ConfigurationFile {
   }
 }
 
-/// Follows strings, comments and brackets, so that what is open at some place can be closed.
+/// Tracks strings, comments and brackets, so that everything open at a position can be closed.
 private struct BracketScanner {
   private enum State {
     case plain, slash, lineComment, blockComment, star
@@ -80,7 +80,7 @@ private struct BracketScanner {
   private var state = State.plain
   private var stack: [UInt8] = []
 
-  /// What closes everything that is open.
+  /// Characters that close everything that is open.
   var closers: [UInt8] {
     if case .blockComment = state { return Array("*/".utf8) + stack.reversed() }
     if case .star = state { return Array("*/".utf8) + stack.reversed() }

@@ -1,17 +1,17 @@
-/// One key that a process understands, for the list that `--keys` prints.
+/// One key of a process's configuration, for the list that `--keys` prints.
 public struct ConfigurationKey: Sendable, Hashable {
   /// The path from the top: `broker.passwordFile`.
   public let path: String
-  /// What it takes and what it is when it is absent: `whole number 1...65535, default 5672`.
+  /// Its type and default: `whole number 1...65535, default 5672`.
   public let kind: String
-  /// What it means.
+  /// Its meaning.
   public let help: String
 
   /// The environment variable that overrides it: `COUNTERSIGN_BROKER_PASSWORD_FILE`.
   public var variable: String { Self.variable(for: path) }
 
-  /// `broker.passwordFile` → `COUNTERSIGN_BROKER_PASSWORD_FILE`: a word begins at a dot and at a capital after a small letter or a
-  /// digit; whatever is no letter and no digit is an underscore.
+  /// `broker.passwordFile` → `COUNTERSIGN_BROKER_PASSWORD_FILE`: a word begins at a dot and at a capital after a small
+  /// letter or a digit; any other character becomes an underscore.
   static func variable(for path: String) -> String {
     var name = "COUNTERSIGN_"
     var previous: Character = "_"

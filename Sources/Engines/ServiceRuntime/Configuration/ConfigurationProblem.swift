@@ -1,10 +1,10 @@
-/// One thing that is wrong with the configuration. Its text never holds a value, which may be a secret.
+/// One problem of the configuration. Its text never contains a value, which may be a secret.
 public struct ConfigurationProblem: Sendable, Hashable, CustomStringConvertible {
-  /// Where: the file and the key, or the environment variable.
+  /// The file and the key, or the environment variable.
   public let place: String
-  /// What is wrong and how to mend it.
+  /// The problem and its fix.
   public let text: String
-  /// Whether only a right of the user is missing.
+  /// Whether only a permission of the user is missing.
   public let isPermission: Bool
 
   init(_ place: String, _ text: String, isPermission: Bool = false) {
@@ -17,7 +17,7 @@ public struct ConfigurationProblem: Sendable, Hashable, CustomStringConvertible 
   public var description: String { "\(place): \(text)" }
 }
 
-/// The configuration is wrong; everything that is wrong with it at once.
+/// All problems of a configuration.
 public struct ConfigurationError: ExitingError, Hashable {
   public let problems: [ConfigurationProblem]
 
@@ -25,7 +25,7 @@ public struct ConfigurationError: ExitingError, Hashable {
     self.problems = problems
   }
 
-  /// ``ExitCode/noPermission`` when rights are all that is missing, else ``ExitCode/configuration``.
+  /// ``ExitCode/noPermission`` when only permissions are missing, else ``ExitCode/configuration``.
   public var exitCode: ExitCode {
     problems.allSatisfy(\.isPermission) ? .noPermission : .configuration
   }
@@ -35,6 +35,6 @@ public struct ConfigurationError: ExitingError, Hashable {
     problems.map(\.description).joined(separator: "\n")
   }
 
-  /// The same configuration is wrong again.
+  /// The same configuration fails again.
   public var isRetriable: Bool { false }
 }

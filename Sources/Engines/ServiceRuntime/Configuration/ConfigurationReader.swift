@@ -1,7 +1,7 @@
-/// Collects what reading a configuration brings up: problems, warnings, and the keys that were asked for.
+/// Collects the results of reading a configuration: problems, warnings, and the requested keys.
 ///
-/// Asking for a key is what makes it known: a key of the file that nobody has asked for is unknown. So the initialiser of
-/// a configuration is its schema, and there is no second list to keep in step.
+/// Requesting a key makes it known: a key of the file that was never requested is unknown. So the initializer of a
+/// configuration is its schema, and there is no second list to keep in step.
 final class ConfigurationReader {
   let file: ConfigurationFile?
   let environment: [String: String]
@@ -16,16 +16,16 @@ final class ConfigurationReader {
     self.environment = environment
   }
 
-  /// The directory that relative paths start from: that of the file, or the current one.
+  /// The directory of relative paths: that of the file, or the current one.
   var directory: String {
     guard let path = file?.path, let slash = path.lastIndex(of: "/") else { return "" }
     return String(path[...slash])
   }
 
-  /// The key that lets secrets through that every user of the machine can read.
+  /// The key that permits secrets in files that every user of the machine can read.
   private static let readableSecrets = "allowReadableSecrets"
 
-  /// Whether files with secrets may be readable by everybody: a key of the top, or its variable.
+  /// Whether files with secrets may be readable by all users: a key of the top, or its variable.
   var allowsReadableSecrets: Bool {
     if let text = variable(ConfigurationKey.variable(for: Self.readableSecrets)) { return text.lowercased() == "true" }
     return file?.fields[Self.readableSecrets] == .bool(true)
@@ -62,14 +62,14 @@ final class ConfigurationReader {
     warnings.append(ConfigurationProblem(place(of: path), text))
   }
 
-  /// Where a value was given, or could be.
+  /// The place where a value was given, or could be.
   private func place(of path: String) -> String {
     let variable = ConfigurationKey.variable(for: path)
     if self.variable(variable) != nil { return "\(variable) (overrides \(path))" }
     return file.map { "\($0.path): \(path)" } ?? path
   }
 
-  /// Reports the keys of the file that nobody has asked for.
+  /// Reports the keys of the file that were never requested.
   func reportUnknownKeys() {
     for (section, names) in given.sorted(by: { $0.key < $1.key }) {
       let valid = known[section] ?? []

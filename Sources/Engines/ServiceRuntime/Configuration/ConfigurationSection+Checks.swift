@@ -1,5 +1,5 @@
 extension ConfigurationSection {
-  /// Reports a problem unless something is right.
+  /// Reports a problem unless a condition holds.
   public func check(_ key: String, _ isRight: Bool, _ message: @autoclosure () -> String) {
     if !isRight { problem(key, message()) }
   }
@@ -12,20 +12,20 @@ extension ConfigurationSection {
   }
 
   /// Any other `http` or `https` URL that may be absent.
-  /// - Parameter crossing: What whoever reads the network learns without TLS.
+  /// - Parameter crossing: data that an eavesdropper on the network learns without TLS.
   public func optionalURL(_ key: String, crossing: String, _ help: String) -> String? {
     let url = optionalString(key, help)
     if let url { check(url: url, at: key, crossing: crossing) }
     return url
   }
 
-  /// Reports what crosses the network readable: as a problem, or as a warning where `allowPlaintext` stands beside it.
+  /// Reports plaintext on the network: as a problem, or as a warning if `allowPlaintext` is set next to it.
   /// - Parameters:
-  ///   - key: The key that leads there.
-  ///   - isPlain: Whether it is so; the key `allowPlaintext` is known in either case.
-  ///   - text: What is wrong, such as `is http:// to another machine`.
-  ///   - crossing: What whoever reads the network learns.
-  ///   - remedy: What to write instead.
+  ///   - key: the key of the destination.
+  ///   - isPlain: whether it is plaintext; the key `allowPlaintext` is known in either case.
+  ///   - text: the problem, such as `is http:// to another machine`.
+  ///   - crossing: data that an eavesdropper on the network learns.
+  ///   - remedy: the fix.
   public func checkPlaintext(_ key: String, _ isPlain: Bool, _ text: String, crossing: String, remedy: String) {
     let isAllowed = allowsPlaintext()
     guard isPlain else { return }
@@ -55,7 +55,7 @@ extension ConfigurationSection {
 }
 
 extension String {
-  /// Whether the text has a length within the range and each scalar keeps the rule.
+  /// Whether the text has a length within the range and each scalar satisfies the rule.
   public func isMatched(by rule: (Unicode.Scalar) -> Bool, length: ClosedRange<Int>) -> Bool {
     length.contains(unicodeScalars.count) && unicodeScalars.allSatisfy(rule)
   }

@@ -1,5 +1,5 @@
 extension ConfigurationSection {
-  /// The section under a key; an empty one when it is absent, so that its own defaults and required keys count.
+  /// The section under a key; an empty one when it is absent, so that its own defaults and required keys apply.
   public func section(_ key: String) -> ConfigurationSection {
     declare(key)
     let full = Self.join(path, key)

@@ -1,11 +1,11 @@
 public import CountersignTelemetry
 
 extension ConfigurationSection {
-  /// Bytes of a file with a secret; a larger one is not what is meant.
+  /// Maximum size of a file with a secret; a larger one is a mistake.
   private static var maxSecretBytes: Int { 64 * 1024 }
 
-  /// The path of a file or directory that may be absent. A relative one starts at the directory of the configuration file, and
-  /// one from the environment at the current directory.
+  /// The path of a file or directory that may be absent. A relative one starts at the directory of the configuration
+  /// file, and one from the environment at the current directory.
   public func path(_ key: String, _ help: String) -> String? {
     declare(key, kind: "path, optional", help)
     return readPath(key)
@@ -19,20 +19,21 @@ extension ConfigurationSection {
 
   /// A secret in a file of its own, without the line feed at its end. The key should end in `File`.
   ///
-  /// The file must be readable, not empty and UTF-8; other users than owner and group must not read it.
+  /// The file must be readable, not empty and UTF-8; only its owner and group may read it.
   public func secretFile(_ key: String, _ help: String) -> Secret? {
     declare(key, kind: "path of a file with a secret, optional", help)
     return readSecret(key)
   }
 
-  /// A secret in a file that has to be there. The key should end in `File`.
+  /// A required secret in a file. The key should end in `File`.
   public func requiredSecretFile(_ key: String, _ help: String) -> Secret {
     declare(key, kind: "path of a file with a secret, required", help)
     if override(key) == nil, field(key) == nil { reportMissing(key, help) }
     return readSecret(key) ?? Secret("")
   }
 
-  /// A secret that every user can read is none. Only where files cannot have other modes, as in some containers, it is let through.
+  /// Reports a secret that every user can read. It is accepted only where files cannot have other modes, as in some
+  /// containers.
   private func tellReadable(_ key: String, _ path: String) {
     let fact = "\(path) can be read by every user of this machine"
     if reader.allowsReadableSecrets {

@@ -1,10 +1,10 @@
 import CountersignTelemetry
 
 extension ConfigurationSection {
-  /// Text that has to be given.
+  /// A required text.
   /// - Parameters:
   ///   - key: the key in this section.
-  ///   - help: what it means; one sentence.
+  ///   - help: its meaning; one sentence.
   public func string(_ key: String, _ help: String) -> String {
     declare(key, kind: "text, required", help)
     if let value = readString(key) { return value.isEmpty ? missing(key, help) : value }
@@ -12,13 +12,13 @@ extension ConfigurationSection {
     return ""
   }
 
-  /// Text with a default.
+  /// A text with a default.
   public func string(_ key: String, default fallback: String, _ help: String) -> String {
     declare(key, kind: "text, default \(fallback.isEmpty ? "none" : fallback)", help)
     return readString(key) ?? fallback
   }
 
-  /// Text that may be absent.
+  /// A text that may be absent.
   public func optionalString(_ key: String, _ help: String) -> String? {
     declare(key, kind: "text, optional", help)
     return readString(key)

@@ -1,7 +1,8 @@
 /// One section of a configuration, from which a configuration reads its values.
 ///
-/// Values come from the environment, else from the file, else from the default. A value that is wrong or missing is
-/// reported to the operator together with all others, and a stand-in is returned meanwhile: reading never stops at the first.
+/// Values come from the environment, else from the file, else from the default. A wrong or missing value is reported to
+/// the operator together with all others, and a placeholder is returned meanwhile: reading never stops at the first
+/// problem.
 public struct ConfigurationSection {
   let reader: ConfigurationReader
   /// The path of the section from the top; empty for the top.
@@ -15,27 +16,27 @@ public struct ConfigurationSection {
     reader.open(section: path, with: fields.keys)
   }
 
-  /// Reports that a value is wrong, for rules that the readers below do not know.
+  /// Reports that a value is wrong, for rules beyond those of the readers.
   /// - Parameters:
   ///   - key: the key in this section.
-  ///   - text: what is wrong and how to mend it; must not hold the value.
+  ///   - text: the problem and its fix; must not contain the value.
   public func problem(_ key: String, _ text: String) {
     reader.report(Self.join(path, key), text)
   }
 
-  /// Reports something that is allowed and probably not meant.
+  /// Reports a value that is allowed but probably unintended.
   public func warning(_ key: String, _ text: String) {
     reader.warn(Self.join(path, key), text)
   }
 
-  /// Whether a key has a value, whatever it is worth: for keys of which one has to be given.
+  /// Whether a key has a value, valid or not: for groups of keys of which one is required.
   public func isGiven(_ key: String) -> Bool { override(key) != nil || field(key) != nil }
 
   static func join(_ path: String, _ key: String) -> String {
     path.isEmpty ? key : "\(path).\(key)"
   }
 
-  /// Makes a key known, without a place in the list of keys.
+  /// Makes a key known, without listing it.
   func declare(_ key: String) {
     reader.declare(key, in: path, nil)
   }
@@ -51,7 +52,7 @@ public struct ConfigurationSection {
     reader.variable(ConfigurationKey.variable(for: Self.join(path, key)))
   }
 
-  /// The value of the file; null is as good as absent.
+  /// The value of the file; null counts as absent.
   func field(_ key: String) -> ConfigurationValue? {
     fields[key].flatMap { $0 == .null ? nil : $0 }
   }

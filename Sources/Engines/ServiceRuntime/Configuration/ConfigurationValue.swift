@@ -27,7 +27,7 @@ enum ConfigurationValue: Sendable, Hashable, Decodable {
     }
   }
 
-  /// What it is, for a message that says what was expected instead. Never the value, which may be a secret.
+  /// Its type, for a message about the expected one. Never the value, which may be a secret.
   var kind: String {
     switch self {
     case .null: "null"

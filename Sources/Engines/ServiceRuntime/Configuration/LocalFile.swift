@@ -6,7 +6,7 @@
   import Darwin
 #endif
 
-/// Reads small local files and says in an operator's words why one cannot be read.
+/// Reads small local files, and explains to an operator why one cannot be read.
 enum LocalFile {
   struct Content {
     let bytes: [UInt8]
@@ -24,7 +24,7 @@ enum LocalFile {
     }
   }
 
-  /// Reads a file. Blocks, so it is called while the process starts and not from its tasks.
+  /// Reads a file. Blocks, so call it at the start of a process and not from its tasks.
   static func read(_ path: String, maxBytes: Int) throws(Problem) -> Content {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { throw problem(path, errno) }
@@ -74,7 +74,7 @@ enum LocalFile {
     }
   }
 
-  /// The name of the user whose rights count; the number when it has no name.
+  /// The name of the user whose permissions apply; the number when it has no name.
   static var userName: String {
     guard let entry = getpwuid(geteuid()), let name = entry.pointee.pw_name else { return String(geteuid()) }
     return String(cString: name)

@@ -1,12 +1,12 @@
 /// An `http` or `https` URL as far as the configuration needs it (RFC 3986): a scheme, a host, perhaps a port and a path.
 public struct URLParts: Sendable, Hashable {
-  /// The host, as it stands in the URL.
+  /// The host, as written in the URL.
   public let host: String
-  /// Whether what is sent can be read on the way: no TLS, and another machine.
+  /// Whether the traffic can be read on the way: no TLS, and another machine.
   public let isUnprotected: Bool
 
-  /// - Returns: nil for another scheme, no host, a user or password, a query, a fragment, or characters that a URL cannot
-  ///   have. (A password belongs into a file, a query is nothing that these lanes send.)
+  /// - Returns: `nil` for another scheme, no host, a user or password, a query, a fragment, or characters that a URL
+  ///   cannot have. (A password belongs into a file, and these lanes send no queries.)
   public init?(_ url: String) {
     guard url.utf8.allSatisfy({ (0x21...0x7E).contains($0) }), !url.contains(where: { "?#@<>\"\\^`{|}".contains($0) }),
       let scheme = ["https://", "http://"].first(where: url.hasPrefix)

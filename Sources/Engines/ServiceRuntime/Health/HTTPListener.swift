@@ -1,20 +1,20 @@
 public import CountersignTelemetry
 public import HTTPServer
 
-/// A port on which a process answers HTTP requests, from its making until it is stopped.
+/// A port on which a process answers HTTP requests, from its initialization until it is stopped.
 public final class HTTPListener: Sendable {
-  /// Answers a request. It is cancelled when the listener stops and its grace is over.
+  /// Answers a request. It is canceled when the listener stops and its grace period is over.
   public typealias Handler = @Sendable (HTTPServerRequest) async -> HTTPServerResponse
 
   private let server: HTTPServer
 
   /// Starts to listen.
   /// - Parameters:
-  ///   - address: Where.
-  ///   - section: The section of the configuration that says where, which errors name: `http`.
-  ///   - metrics: Count the connections that are turned away.
-  ///   - maxBodyBytes: The longest body; a longer one is answered with 413.
-  ///   - limits: What clients may take.
+  ///   - address: host and port.
+  ///   - section: the section of the configuration with the address, which errors name: `http`.
+  ///   - metrics: registry that counts rejected connections.
+  ///   - maxBodyBytes: the longest body; a longer one is answered with 413.
+  ///   - limits: limits on clients.
   /// - Throws: an error that names host, port and the key to change.
   public init(
     _ address: CommonConfiguration.HTTPConfiguration, section: String, metrics: MetricsRegistry, maxBodyBytes: Int,

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Knows the checks of a process, and so whether it is ready for work.
+/// The checks of a process, which decide whether it is ready for work.
 ///
 /// It is ready when it has started, no check fails and no stop has begun.
 public final class HealthRegistry: Sendable {
@@ -17,7 +17,7 @@ public final class HealthRegistry: Sendable {
 
   public init() {}
 
-  /// Adds a check; one with the same name takes the place of the old one.
+  /// Adds a check; one with the same name replaces the earlier one.
   /// - Parameters:
   ///   - name: lower case: `broker`, `lane.twilio-eu`.
   ///   - check: called for each request for the readiness, so it must be quick and must not wait.
@@ -28,17 +28,17 @@ public final class HealthRegistry: Sendable {
     }
   }
 
-  /// The services run.
+  /// Records that the services run.
   public func setRunning() {
     state.withLock { if $0.phase == .starting { $0.phase = .running } }
   }
 
-  /// A stop has begun: not ready from now on.
+  /// Records the beginning of a stop: not ready from now on.
   public func setStopping() {
     state.withLock { $0.phase = .stopping }
   }
 
-  /// How everything is now.
+  /// The current state of all checks.
   public func report() -> HealthReport {
     let (phase, checks) = state.withLock { ($0.phase, $0.checks) }
     var results = checks.map { HealthReport.Check(name: $0.name, $0.check()) }

@@ -1,18 +1,18 @@
 import FoundationEssentials
 
-/// How a process is: what `/readyz` answers.
+/// State of a process: the answer of `/readyz`.
 public struct HealthReport: Codable, Sendable, Hashable {
-  /// Whether it takes work.
+  /// Whether it accepts work.
   public let ready: Bool
   public let checks: [Check]
 
-  /// One part of it.
+  /// State of one part.
   public struct Check: Codable, Sendable, Hashable {
     public let name: String
     public let ok: Bool
-    /// What is wrong.
+    /// The problem, if any.
     public let problem: String?
-    /// What to do about it.
+    /// Hint for fixing it.
     public let mend: String?
 
     init(name: String, _ state: HealthState) {

@@ -9,15 +9,15 @@ public final class HealthService: Service {
   private let listener: HTTPListener
   private let stopRequested = Gate()
 
-  /// The client is a probe or a collector of metrics: few connections, small requests that come at once.
+  /// The clients are probes and collectors of metrics: few connections, small requests that arrive at once.
   private static let limits = HTTPServerLimits(
     connections: 256, connectionsPerClient: 64, idleTimeout: .seconds(60), requestTime: .seconds(10))
-  /// None of the pages takes a body.
+  /// No page accepts a body.
   private static let maxBodyBytes = 1024
 
   /// Starts to listen.
   /// - Parameters:
-  ///   - configuration: where.
+  ///   - configuration: host and port.
   ///   - health: answers `/readyz`.
   ///   - metrics: answers `/metrics`.
   /// - Throws: an error that names host, port and the key to change.

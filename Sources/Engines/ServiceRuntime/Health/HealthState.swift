@@ -1,10 +1,10 @@
-/// How one part of a process is.
+/// State of one part of a process.
 public enum HealthState: Sendable, Hashable {
   /// It works.
   case ok
-  /// It does not.
+  /// It fails.
   /// - Parameters:
-  ///   - what: what is wrong, without secrets.
-  ///   - mend: what the reader can do about it; `nil` when waiting is all.
+  ///   - what: the problem, without secrets.
+  ///   - mend: a hint for the reader; `nil` when waiting is enough.
   case failing(_ what: String, mend: String? = nil)
 }

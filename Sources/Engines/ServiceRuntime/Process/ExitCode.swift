@@ -1,4 +1,4 @@
-/// How a process ends, by the numbers of `sysexits.h`.
+/// Exit code of a process, by the numbers of `sysexits.h`.
 public struct ExitCode: Sendable, Hashable {
   public let rawValue: Int32
 
@@ -8,25 +8,25 @@ public struct ExitCode: Sendable, Hashable {
 
   /// All went well.
   public static let success = ExitCode(0)
-  /// The command was carried out, and the answer is no.
+  /// The command was carried out, with a negative answer.
   public static let failure = ExitCode(1)
   /// EX_USAGE: the arguments are wrong.
   public static let usage = ExitCode(64)
   /// EX_DATAERR: the input is wrong.
   public static let badInput = ExitCode(65)
-  /// EX_NOINPUT: a file that was named is not there.
+  /// EX_NOINPUT: a named file is missing.
   public static let noInput = ExitCode(66)
-  /// EX_UNAVAILABLE: something that is needed does not answer.
+  /// EX_UNAVAILABLE: a required service does not answer.
   public static let unavailable = ExitCode(69)
-  /// EX_SOFTWARE: a fault of the program.
+  /// EX_SOFTWARE: a bug of the program.
   public static let internalError = ExitCode(70)
-  /// EX_CANTCREAT: a file cannot be made.
+  /// EX_CANTCREAT: a file cannot be created.
   public static let cannotCreate = ExitCode(73)
   /// EX_IOERR: a file cannot be read or written.
   public static let ioError = ExitCode(74)
-  /// EX_TEMPFAIL: it may go well later.
+  /// EX_TEMPFAIL: a later attempt may succeed.
   public static let temporaryFailure = ExitCode(75)
-  /// EX_NOPERM: a file or a user lacks a right.
+  /// EX_NOPERM: a file or a user lacks a permission.
   public static let noPermission = ExitCode(77)
   /// EX_CONFIG: the configuration is wrong.
   public static let configuration = ExitCode(78)
@@ -37,7 +37,7 @@ public struct ExitCode: Sendable, Hashable {
   }
 }
 
-/// An error that knows how the process should end.
+/// An error that determines the exit code of the process.
 public protocol ExitingError: Error, CustomStringConvertible {
   /// The exit code.
   var exitCode: ExitCode { get }

@@ -4,22 +4,25 @@
 
 /// Settings of the C library's allocator, mallopt(3).
 enum MemoryAllocator {
-  /// What may lie free at the top of the heap before it is given back to the system, in bytes.
+  /// Free memory at the top of the heap before it is returned to the system, in bytes.
   ///
-  /// Work comes in batches: the heap grows and shrinks by a few hundred KiB with each. The default of 128 KiB gives the memory
-  /// back after every batch and takes it again, page fault by page fault, with the next. More would make a peak, such as a burst of large
-  /// messages, look like a leak.
+  /// Work arrives in batches: the heap grows and shrinks by a few hundred KiB with each. The default of 128 KiB returns
+  /// the memory after every batch and takes it again, page fault by page fault, with the next. A larger threshold would
+  /// make a peak, such as a burst of large messages, look like a leak.
   private static let trimThreshold: Int32 = 4 << 20
-  /// By how much more than asked for the heap grows at a time, in bytes.
+  /// Extra growth of the heap at a time, in bytes.
   private static let topPad: Int32 = 1 << 20
-  /// Blocks from this size on are mapped alone, in bytes. Setting it also keeps the library from raising it by itself.
+  /// Blocks from this size on are mapped separately, in bytes. Setting it also keeps the library from raising it by
+  /// itself.
   private static let mmapThreshold: Int32 = 1 << 20
 
-  /// Heaps that threads share. The default is eight for each core, and a thread that is new takes one of its own: with each grows what lies
-  /// free, for hours, as a leak would. Threads of a process do not allocate all at once, so a few heaps do.
+  /// Heaps that threads share. The default is eight for each core, and each new thread takes one of its own: with each
+  /// the free memory grows, for hours, as a leak would. Threads of a process do not all allocate at once, so a few
+  /// heaps suffice.
   private static let maxArenas: Int32 = 4
 
-  /// Keeps freed memory for the next batch. Once, before the process does anything else; nothing depends on its success.
+  /// Keeps freed memory for the next batch. Call once, before the process does anything else; nothing depends on its
+  /// success.
   static func keepFreedMemory() {
     #if canImport(Glibc)
       _ = mallopt(M_TRIM_THRESHOLD, trimThreshold)

@@ -1,8 +1,8 @@
-/// What a process is.
+/// Description of a process.
 public struct ProcessDescription: Sendable {
   /// The name of the executable: `sms-worker`.
   public let name: String
-  /// What it does, one sentence.
+  /// Its purpose, one sentence.
   public let summary: String
   /// The version that `--version` prints.
   public let version: String

@@ -8,12 +8,12 @@
 
 /// Ends the process.
 public enum ProcessExit {
-  /// Ends it at once, without running what was registered for the exit: no thread can hold that up.
+  /// Ends it at once, without running exit handlers: no thread can delay that.
   public static func now(_ code: ExitCode) -> Never {
     _exit(code.rawValue)
   }
 
-  /// Ends it in good order.
+  /// Ends it regularly.
   public static func orderly(_ code: ExitCode) -> Never {
     exit(code.rawValue)
   }

@@ -18,9 +18,9 @@ public enum ProcessMain {
   ///
   /// Health and metrics are served first and last, so that they answer while the services start and stop.
   /// - Parameters:
-  ///   - process: what the process is.
-  ///   - makeServices: wires the services, in the order in which they start. What it throws ends the process: an
-  ///     ``ExitingError`` with its exit code and its one line.
+  ///   - process: its description.
+  ///   - makeServices: wires the services, in the order in which they start. An error that it throws ends the process:
+  ///     an ``ExitingError`` with its exit code and its one line.
   @concurrent
   public static func run<Content: ProcessConfiguration>(
     _ process: ProcessDescription,

@@ -1,6 +1,6 @@
 public import CountersignTelemetry
 
-/// What the services of a process share.
+/// Components shared by the services of a process.
 public struct ServiceContext: Sendable {
   /// The process's log.
   public let log: Logger
@@ -8,13 +8,14 @@ public struct ServiceContext: Sendable {
   public let metrics: MetricsRegistry
   /// The checks that decide whether the process is ready.
   public let health: HealthRegistry
-  /// The time of day, and what passes.
+  /// The time of day, and monotonic time.
   public let clocks: Clocks
-  /// The name of the executable and of this instance of it: `sms-worker@host/4711`. The connection's name on the broker.
+  /// The name of the executable and of this instance of it: `sms-worker@host/4711`. The connection's name on the
+  /// broker.
   public let instance: String
   /// The name of the executable; the `app_id` of its messages.
   public let name: String
-  /// The file that the configuration was read from, if there was one.
+  /// The file that the configuration was read from, if any.
   public let configurationFile: String?
 
   public init(

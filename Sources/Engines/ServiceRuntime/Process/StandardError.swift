@@ -6,7 +6,7 @@
   import Darwin
 #endif
 
-/// Writes lines for people to standard error; for what comes before there is a log.
+/// Writes lines for people to standard error, before there is a log.
 public enum StandardError {
   /// Writes text and a line feed.
   public static func print(_ text: String) {
@@ -14,7 +14,7 @@ public enum StandardError {
     while !rest.isEmpty {
       let count = rest.withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) }
       if count < 0, errno == EINTR { continue }
-      // Nobody can be told when standard error is gone.
+      // Without standard error there is no way to report this.
       guard count > 0 else { return }
       rest = rest.dropFirst(count)
     }

@@ -1,9 +1,9 @@
-/// Why a process cannot start, and what to do about it.
+/// Reason that a process cannot start, with its fix.
 public struct StartError: ExitingError, Hashable {
   public let exitCode: ExitCode
-  /// What is wrong.
+  /// The problem.
   public let what: String
-  /// How to mend it.
+  /// Its fix.
   public let mend: String?
 
   public init(_ exitCode: ExitCode, _ what: String, mend: String?) {
@@ -12,11 +12,11 @@ public struct StartError: ExitingError, Hashable {
     self.mend = mend
   }
 
-  /// One line: `what: how to mend it`.
+  /// One line: `problem: fix`.
   public var description: String {
     mend.map { "\(what): \($0)" } ?? what
   }
 
-  /// Whether starting again without a change may succeed.
+  /// Whether another start without a change may succeed.
   public var isRetriable: Bool { exitCode == .unavailable || exitCode == .temporaryFailure }
 }

@@ -9,10 +9,10 @@ import Synchronization
   import Darwin
 #endif
 
-/// Turns SIGTERM and SIGINT into calls: the first one asks for a stop, the second one ends the process at once.
+/// Turns SIGTERM and SIGINT into calls: the first one requests a stop, the second one ends the process at once.
 ///
-/// The handler writes the signal's number into a pipe, which a queue of its own reads. A dispatch source for signals would not
-/// do on Linux: it sees only signals that no thread of a library, which does not block them, has taken first.
+/// The handler writes the signal's number into a pipe, which a queue of its own reads. A dispatch source for signals
+/// would not work on Linux: it sees only signals that no library thread, which does not block them, has taken first.
 ///
 /// There is one for the process; it watches for as long as it lives.
 public final class StopSignals: Sendable {
@@ -20,8 +20,8 @@ public final class StopSignals: Sendable {
 
   /// - Parameters:
   ///   - onFirst: called with the signal's number on a queue of its own.
-  ///   - onSecond: called likewise for every further signal, of either kind; ends the process if not given.
-  /// - Throws: when the process has no file descriptor left.
+  ///   - onSecond: called likewise for every further signal, of either kind; by default ends the process.
+  /// - Throws: an error when the process has no file descriptor left.
   public init(
     onFirst: @escaping @Sendable (Int32) -> Void,
     onSecond: @escaping @Sendable (Int32) -> Void = { ProcessExit.now(.signal($0)) }
@@ -76,11 +76,11 @@ public final class StopSignals: Sendable {
   }
 }
 
-/// The end of the pipe that the handler writes to; -1 when nobody watches.
+/// The end of the pipe that the handler writes to; -1 when nothing watches.
 private let signalPipe = Atomic<Int32>(-1)
 
-/// The signal handler. It may run in any thread at any place, so it only loads a number that was initialised before and
-/// calls `write`, which is async-signal-safe (signal-safety(7)). When the pipe is full there are signals enough in it.
+/// The signal handler. It may run in any thread at any point, so it only loads a number that was initialized before and
+/// calls `write`, which is async-signal-safe (signal-safety(7)). A full pipe holds enough signals.
 private func forwardSignal(_ number: Int32) {
   let descriptor = signalPipe.load(ordering: .relaxed)
   var byte = UInt8(truncatingIfNeeded: number)

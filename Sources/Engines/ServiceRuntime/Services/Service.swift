@@ -1,19 +1,19 @@
 /// A long-lived part of a process.
 ///
-/// `run()` is called once and returns when the part has ended; what the part needs while it lives are child tasks of it.
+/// `run()` is called once and returns when the part has ended; its own background work runs in child tasks of it.
 public protocol Service: Sendable {
-  /// What it is called in logs: `consumer`, `http`.
+  /// Its name in logs: `consumer`, `http`.
   var name: String { get }
 
-  /// Does the work until ``stop()`` is called or the task is cancelled.
+  /// Works until ``stop()`` is called or the task is canceled.
   ///
-  /// Waits patiently for what it needs from others: a broker that is away is no error. Returning before a stop was asked for
-  /// ends the process, and so does throwing.
-  /// - Throws: what the process cannot live with. An ``ExitingError`` decides the exit code.
+  /// It waits for absent resources: an absent broker is not an error. Returning before a stop was requested ends the
+  /// process, and so does throwing.
+  /// - Throws: a fatal error. An ``ExitingError`` decides the exit code.
   func run() async throws
 
-  /// Asks the part to end in good order: take nothing new, finish what has begun. `run()` returns soon afterwards.
+  /// Asks the part to end regularly: accept nothing new, finish begun work. `run()` returns soon afterwards.
   ///
-  /// May be called before `run()` got to do anything, and more than once.
+  /// May be called before `run()` has done anything, and more than once.
   func stop() async
 }

@@ -6,11 +6,11 @@ import Synchronization
 /// ```
 /// running ──stop()──> stopping ──all ended──> run() returns
 ///    │                   │ ceiling passed
-///    │                   └──> tasks cancelled ──grace passed──> abandon()
+///    │                   └──> tasks canceled ──grace passed──> abandon()
 ///    └──a service ended by itself──> stopping, with its exit code
 /// ```
 public final class ServiceGroup: Sendable {
-  /// How long services have after they were cancelled, before the process is ended under them.
+  /// Time for canceled services to end before the process is ended regardless.
   public static let graceAfterCancellation = Duration.seconds(2)
 
   private let services: [any Service]
@@ -24,10 +24,10 @@ public final class ServiceGroup: Sendable {
 
   /// - Parameters:
   ///   - services: in the order in which they start.
-  ///   - log: where starts, stops and failures are logged.
-  ///   - ceiling: how long the stop of all services together may take.
+  ///   - log: logger of starts, stops and failures.
+  ///   - ceiling: maximum duration of the stop of all services together.
   ///   - onStopping: called once when the stop begins, before any service is asked: the place to become "not ready".
-  ///   - abandon: ends the process when a service does not end even when it is cancelled.
+  ///   - abandon: ends the process when a service does not end even after cancellation.
   ///   - sleep: waits; a parameter for tests.
   public init(
     _ services: [any Service], log: Logger, ceiling: Duration = .seconds(20),
@@ -48,8 +48,9 @@ public final class ServiceGroup: Sendable {
     stopRequested.open()
   }
 
-  /// Runs all services until they have ended. To be called once.
-  /// - Returns: how the process should end: success after ``stop()``, else what the first service that ended by itself says.
+  /// Runs all services until they have ended. Call once.
+  /// - Returns: the exit code of the process: success after ``stop()``, else that of the first service that ended by
+  ///   itself.
   @concurrent
   public func run() async -> ExitCode {
     let ended = services.map { _ in Gate() }
@@ -59,7 +60,7 @@ public final class ServiceGroup: Sendable {
         group.addTask { await self.run(service, gate) }
       }
       group.addTask { await self.stopWhenRequested(ended) }
-      // The ceiling's own task is no child of the group: the group could not be cancelled by one that it waits for.
+      // The ceiling's own task is not a child of the group: a child that the group waits for could not cancel it.
       let isOver = Gate()
       let watch = Task { await self.enforceCeiling(isOver) }
       await self.waitOrCancel(&group, isOver)
@@ -70,7 +71,7 @@ public final class ServiceGroup: Sendable {
 
   /// Waits for all tasks of the group; cancels them when the ceiling is over.
   private func waitOrCancel(_ group: inout TaskGroup<Void>, _ isOver: Gate) async {
-    // One child more, which ends when the ceiling is over or it is cancelled, whichever comes first.
+    // One more child, which ends when the ceiling is over or it is canceled, whichever comes first.
     var remaining = services.count + 1
     group.addTask {
       await withTaskCancellationHandler {
@@ -101,7 +102,7 @@ public final class ServiceGroup: Sendable {
     }
   }
 
-  /// The first failure decides the exit code; what fails because others stop does not change it.
+  /// The first failure decides the exit code; failures because others stop do not change it.
   private func end(with code: ExitCode) {
     exitCode.withLock { $0 = $0 ?? code }
     stop()
@@ -129,11 +130,11 @@ public final class ServiceGroup: Sendable {
       log.error("services did not end even when cancelled; the process is ended")
       abandon(.temporaryFailure)
     } catch {
-      // Cancelled: everything has ended in time.
+      // Canceled: everything has ended in time.
     }
   }
 
-  /// What may be logged of an error: the words of our own, the type of others, which may hold anything.
+  /// Loggable text of an error: our own errors' texts, but only the type of others, which may contain anything.
   private static func text(_ error: any Error) -> String {
     if let error = error as? any CustomStringConvertible { return error.description }
     return String(describing: type(of: error))

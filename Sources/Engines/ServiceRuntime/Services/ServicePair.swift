@@ -1,4 +1,4 @@
-/// Two services that stop at the same time, so that each has all the time there is for it.
+/// Two services that stop at the same time, so that each has the whole time available.
 public struct ServicePair: Service {
   public let name: String
   private let first: any Service
@@ -6,8 +6,8 @@ public struct ServicePair: Service {
   private let finish: @Sendable () async -> Void
 
   /// - Parameters:
-  ///   - name: what the two are called in logs.
-  ///   - finish: called when both have ended: closes what they share.
+  ///   - name: name of the pair in logs.
+  ///   - finish: called when both have ended: closes shared resources.
   public init(
     name: String, _ first: any Service, _ second: any Service, finish: @escaping @Sendable () async -> Void = {}
   ) {
@@ -23,7 +23,7 @@ public struct ServicePair: Service {
     let failure = await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { try await Self.run(first, thenStopping: second) }
       group.addTask { try await Self.run(second, thenStopping: first) }
-      // A failure of one is told when the other has ended, too.
+      // A failure of one is reported when the other has ended, too.
       var failure: (any Error)?
       while let result = await group.nextResult() {
         if case .failure(let error) = result { failure = failure ?? error }
