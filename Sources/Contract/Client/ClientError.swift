@@ -1,31 +1,30 @@
 public import CountersignAMQP
 public import CountersignMessages
 
-/// Why a command or a job did not get what it asked for.
+/// Failure of a command or a job.
 public struct ClientError: Error, Sendable, Hashable {
-  /// What went wrong.
+  /// Kind of failure.
   public enum Code: Sendable, Hashable {
-    /// The coordinator says no, and why.
+    /// The coordinator refused the command.
     case refused(APIError)
-    /// No answer came in time. The command or job may be carried out all the same; it is safe to send it again under the
-    /// same ID.
+    /// No answer arrived in time. The command or job may still take effect; it is safe to send it again with the same ID.
     case noAnswer
-    /// Nothing on the broker takes it: the topology is not there.
+    /// No queue of the broker takes it: the topology is missing.
     case unroutable
-    /// The broker did not take it: its queue is full.
+    /// The broker refused it: the queue is full.
     case brokerBusy
-    /// The client was stopped, or the task was cancelled.
+    /// The client was stopped, or the task was canceled.
     case closed
-    /// The broker is not reached, or says no.
+    /// The broker is unreachable or refused the operation.
     case broker(AMQPError)
-    /// What is to be sent, or what came back, breaks the contract.
+    /// The message to send, or the answer, breaks the contract.
     case contract(ContractProblem)
-    /// A secret could not be sealed.
+    /// Sealing a secret failed.
     case seal(SealError)
   }
 
   public let code: Code
-  /// What went wrong and what mends it. Safe to log.
+  /// The failure and its remedy, for people. Safe to log.
   public let message: String
 
   init(_ code: Code, _ message: String) {
@@ -33,12 +32,12 @@ public struct ClientError: Error, Sendable, Hashable {
     self.message = message
   }
 
-  /// The coordinator's own answer, when it is what went wrong.
+  /// The coordinator's reason, if it refused the command.
   public var apiError: APIError? {
     if case .refused(let error) = code { error } else { nil }
   }
 
-  /// Whether the same may succeed later. Use the same ID again, so that it has one effect.
+  /// Whether the same message may succeed later. Reuse its ID, so that it has one effect.
   public var isRetriable: Bool {
     switch code {
     case .refused(let error): error.isRetriable
@@ -62,7 +61,7 @@ extension ClientError {
     ClientError(.contract(problem), "\(what): \(problem)")
   }
 
-  /// - Parameter status: how the connection is, which is often why there was no answer.
+  /// - Parameter status: state of the connection, often the reason for a missing answer.
   static func broker(_ error: AMQPError, _ routingKey: String, _ status: ConnectionStatus?) -> ClientError {
     switch error.code {
     case .timedOut:

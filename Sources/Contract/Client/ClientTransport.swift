@@ -1,6 +1,6 @@
 import CountersignAMQP
 
-/// What the client needs of the broker; a stand-in takes its place in tests.
+/// Broker as the client uses it; tests replace it.
 protocol ClientTransport: Sendable {
   func run() async
   func stop() async

@@ -3,72 +3,75 @@ public import CountersignMessages
 public import CountersignTelemetry
 
 extension CountersignClient {
-  /// Asks for a phone number to be verified.
+  /// Starts the verification of a phone number for signing in.
   ///
-  /// Asking again for the same requester while a verification of the same number, purpose and subject lives gives that one; no second SMS is
-  /// sent before its `resendAfter`.
+  /// A repeated start by the same requester returns the running verification of the number; no second SMS is sent before its
+  /// `resendAfter`.
   /// - Parameters:
   ///   - phoneNumber: E.164, or a national number together with `region`; either may be a `tel:` URI (RFC 3966).
-  ///   - app: the app whose user holds the number: its bundle ID.
+  ///   - app: bundle ID of the app whose user holds the number.
   ///   - region: ISO 3166-1 alpha-2.
-  ///   - languageCode: the language of the message, BCP 47.
-  ///   - proof: what shows that the request comes from the app, where the coordinator wants to see it.
-  ///   - client: on whose behalf the service asks, for the limits per address.
-  ///   - purpose: what the code is good for; signing in if absent.
-  ///   - subject: for whom, opaque; needed by the purposes of second factors.
-  ///   - requester: who asks, opaque; otherwise the device of the proof, or the client.
-  ///   - timeout: how long to wait for the answer. A reCAPTCHA token is assessed first: wait longer than the coordinator's
+  ///   - languageCode: language of the SMS, BCP 47.
+  ///   - proof: proof that the request comes from the app, if the coordinator requires one.
+  ///   - client: client on whose behalf the service asks, for the limits per address.
+  ///   - timeout: time to wait for the answer. A reCAPTCHA token is assessed first: wait longer than the coordinator's
   ///     `proof.assessmentTimeoutSeconds`.
   /// - Throws: ``ClientError``; see ``ClientError/apiError`` for the coordinator's reasons.
   public func startVerification(
     of phoneNumber: String, app: String, region: String? = nil, languageCode: String? = nil,
-    proof: AppProof? = nil, client: StartVerification.Client? = nil, purpose: VerificationPurpose? = nil,
-    subject: String? = nil, requester: String? = nil, timeout: Duration = defaultTimeout
+    proof: AppProof? = nil, client: StartVerification.Client? = nil, timeout: Duration = defaultTimeout
+  ) async throws(ClientError) -> VerificationStarted {
+    var command = StartVerification(phoneNumber: phoneNumber, app: app, languageCode: languageCode, client: client)
+    command.region = region
+    return try await startVerification(command, proof: proof, timeout: timeout)
+  }
+
+  /// Starts any verification: one with a purpose and a subject (second factors), or with a requester.
+  /// - Parameters:
+  ///   - command: the verification; its `proof` is replaced if `proof` is given.
+  ///   - proof: proof that the request comes from the app, if the coordinator requires one.
+  ///   - timeout: time to wait for the answer.
+  /// - Throws: ``ClientError``; see ``ClientError/apiError`` for the coordinator's reasons.
+  public func startVerification(
+    _ command: StartVerification, proof: AppProof? = nil, timeout: Duration = defaultTimeout
   ) async throws(ClientError) -> VerificationStarted {
     let id = MessageID.make()
-    var command = StartVerification(
-      phoneNumber: phoneNumber, app: app, region: region, languageCode: languageCode, client: client, purpose: purpose,
-      subject: subject, requester: requester)
-    if let proof { command.proof = try field(proof, app: app, id: id) }
+    var command = command
+    if let proof { command.proof = try field(proof, app: command.app, id: id) }
     return try await send(command, id: id, timeout: timeout)
   }
 
-  /// Gives back the code that the user typed.
+  /// Checks the code that the user typed.
   /// - Parameters:
-  ///   - verificationID: what the start was answered with.
-  ///   - code: what the user typed.
-  ///   - app: what the verification has to be for, like `purpose` and `subject`; not compared if absent.
-  ///   - client: where the code comes from, for the limits per address.
-  ///   - timeout: how long to wait for the answer.
-  /// - Throws: ``ClientError``; `INVALID_CODE`, `SESSION_EXPIRED`, `INVALID_SESSION_INFO` and
-  ///   `TOO_MANY_ATTEMPTS_TRY_LATER` are the answers to expect.
+  ///   - verificationID: ID from the reply to the start.
+  ///   - code: the user's input.
+  ///   - app: expected app of the verification, like `purpose` and `subject`; not compared if absent.
+  ///   - purpose: expected purpose of the verification.
+  ///   - subject: expected subject of the verification.
+  ///   - client: origin of the code, for the limits per address.
+  ///   - timeout: time to wait for the answer.
+  /// - Throws: ``ClientError``; expect `INVALID_CODE`, `SESSION_EXPIRED`, `INVALID_SESSION_INFO` and
+  ///   `TOO_MANY_ATTEMPTS_TRY_LATER`.
   public func check(
     _ verificationID: String, code: Secret, app: String? = nil, purpose: VerificationPurpose? = nil,
     subject: String? = nil, client: StartVerification.Client? = nil, timeout: Duration = defaultTimeout
   ) async throws(ClientError) -> VerificationApproved {
-    let messageID = MessageID.make()
-    var field = SecretField(code)
-    if let sealer {
-      let context = SealContext(
-        messageType: CheckVerification.type, messageID: messageID, recipient: verificationID)
-      do { field = try sealer.seal(code, for: context) } catch {
-        throw ClientError(.seal(error), "the code \(error)")
-      }
-    }
+    let id = MessageID.make()
+    let field = try seal(code, for: CheckVerification.type, id: id, recipient: verificationID)
     return try await send(
       CheckVerification(
         verificationID: verificationID, code: field, app: app, purpose: purpose, subject: subject, client: client),
-      id: messageID, timeout: timeout)
+      id: id, timeout: timeout)
   }
 
-  /// Asks where a verification stands and what has happened.
+  /// Reads the state and the timeline of a verification.
   public func status(
     of verificationID: String, timeout: Duration = defaultTimeout
   ) async throws(ClientError) -> VerificationStatus {
     try await send(GetVerificationStatus(verificationID: verificationID), timeout: timeout)
   }
 
-  /// Ends a verification.
+  /// Cancels a verification.
   public func cancel(
     _ verificationID: String, timeout: Duration = defaultTimeout
   ) async throws(ClientError) -> VerificationCanceled {
@@ -78,8 +81,8 @@ extension CountersignClient {
   /// Sends any command and waits for its reply.
   /// - Parameters:
   ///   - command: the command.
-  ///   - id: its message ID; the same ID twice has one effect. A new one if not given.
-  ///   - timeout: how long to wait for the answer.
+  ///   - id: message ID; the same ID twice has one effect. A new ID by default.
+  ///   - timeout: time to wait for the answer.
   public func send<C: Command>(
     _ command: C, id: String = MessageID.make(), timeout: Duration = defaultTimeout
   ) async throws(ClientError) -> C.Reply {

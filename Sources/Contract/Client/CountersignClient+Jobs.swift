@@ -3,15 +3,15 @@ public import CountersignMessages
 public import CountersignTelemetry
 
 extension CountersignClient {
-  /// Enqueues a job and returns when the broker has it. What becomes of it is published to the exchange of the results.
+  /// Enqueues a job and returns when the broker has stored it. The result is published to the exchange of the results.
   /// - Parameters:
   ///   - job: the job.
-  ///   - id: its message ID; the same ID twice has one effect. A new one if not given.
-  ///   - correlationID: what the results shall carry; the ID if not given.
-  ///   - queue: the queue of the job's worker, if not the one that is named after the job's type: `Topology.Queues.smsBulk` for messages
+  ///   - id: message ID; the same ID twice has one effect. A new ID by default.
+  ///   - correlationID: correlation ID of the results; the message ID by default.
+  ///   - queue: queue of the job's worker, by default the one named after the job's type: `Topology.Queues.smsBulk` for SMS
   ///     that can wait.
-  ///   - timeout: how long to wait for the broker.
-  /// - Returns: the job's ID.
+  ///   - timeout: time to wait for the broker.
+  /// - Returns: the job's message ID.
   @discardableResult
   public func enqueue<J: Job>(
     _ job: J, id: String = MessageID.make(), correlationID: String? = nil, queue: String? = nil,
@@ -21,7 +21,7 @@ extension CountersignClient {
       type: J.type, body: Self.body(of: job), id: id, correlationID: correlationID, queue: queue, timeout: timeout)
   }
 
-  /// Enqueues a job whose body is at hand as JSON.
+  /// Enqueues a job whose body is JSON already.
   @discardableResult
   public func enqueue(
     type: MessageType, body: [UInt8], id: String = MessageID.make(), correlationID: String? = nil,
@@ -46,20 +46,20 @@ extension CountersignClient {
 
   /// Enqueues a job and waits for its result.
   ///
-  /// The result is final. When no answer comes in time, the job goes on all the same until its deadline; calling again with the
-  /// same `id` gives the recorded result and does not carry it out twice.
+  /// The result is final. After a timeout the job continues until its deadline; a second call with the same `id` returns the
+  /// recorded result and does not run the job again.
   /// - Parameters:
   ///   - job: the job.
-  ///   - id: its message ID; the same ID twice has one effect. A new one if not given.
-  ///   - queue: the queue of the job's worker, if not the one that is named after the job's type.
-  ///   - timeout: how long to wait for the result; longer than the job's deadline is of no use.
+  ///   - id: message ID; the same ID twice has one effect. A new ID by default.
+  ///   - queue: queue of the job's worker, by default the one named after the job's type.
+  ///   - timeout: time to wait for the result; a job has its result by its deadline.
   public func perform<J: Job>(
     _ job: J, id: String = MessageID.make(), queue: String? = nil, timeout: Duration
   ) async throws(ClientError) -> JobResult {
     try await perform(type: J.type, body: Self.body(of: job), id: id, queue: queue, timeout: timeout)
   }
 
-  /// Enqueues a job whose body is at hand as JSON, and waits for its result.
+  /// Enqueues a job whose body is JSON already, and waits for its result.
   public func perform(
     type: MessageType, body: [UInt8], id: String = MessageID.make(), queue: String? = nil, timeout: Duration
   ) async throws(ClientError) -> JobResult {
@@ -69,7 +69,7 @@ extension CountersignClient {
     do { return try JobResult(json: reply.body) } catch { throw .contract(error, in: "the result of \(type.name)") }
   }
 
-  /// Seals a secret for a job that will be sent under an ID.
+  /// Seals a secret for a job that will be sent with an ID.
   ///
   /// ```swift
   /// let id = MessageID.make()
@@ -79,16 +79,22 @@ extension CountersignClient {
   /// ```
   /// - Parameters:
   ///   - secret: the secret.
-  ///   - type: the type of the job that will carry it.
+  ///   - type: type of the job that will carry it.
   ///   - id: the job's message ID.
-  ///   - recipient: whom it is for; for an SMS the phone number.
-  /// - Returns: the secret in the clear when the client has no keys.
+  ///   - recipient: recipient; for an SMS the phone number.
+  /// - Returns: the secret, in the clear if the client has no keys.
   public func seal<J: Job>(
     _ secret: Secret, for type: J.Type, id: String, recipient: String
   ) throws(ClientError) -> SecretField {
+    try seal(secret, for: J.type, id: id, recipient: recipient)
+  }
+
+  func seal(
+    _ secret: Secret, for type: MessageType, id: String, recipient: String
+  ) throws(ClientError) -> SecretField {
     guard let sealer else { return SecretField(secret) }
     do {
-      return try sealer.seal(secret, for: SealContext(messageType: J.type, messageID: id, recipient: recipient))
+      return try sealer.seal(secret, for: SealContext(messageType: type, messageID: id, recipient: recipient))
     } catch {
       throw ClientError(.seal(error), "the secret \(error)")
     }

@@ -5,46 +5,46 @@ import CountersignTelemetry
 
 /// Sends commands to the coordinator and jobs to the workers.
 ///
-/// A service makes one, runs it for as long as the service lives, and uses it from any task:
+/// A service creates one client, runs it as long as the service lives, and uses it from any task:
 ///
 /// ```swift
-/// import Client
+/// import CountersignClient
 ///
-/// let client = try CountersignClient(url: "amqp://my-service:secret@broker/", name: "my-service")
-/// await withTaskGroup { group in
-///   group.addTask { await client.run() }
-///   …
-///   let started = try await client.startVerification(of: "+14155550123", app: "com.example.app", languageCode: "pt-BR")
+/// try await CountersignClient.with(url: "amqp://my-service:secret@broker/", name: "my-service") { client in
+///   let started = try await client.startVerification(
+///     of: "+14155550123", app: "com.example.app", languageCode: "pt-BR")
 ///   …
 ///   do {
 ///     let approved = try await client.check(started.verificationID, code: Secret(typed))
+///     …
 ///   } catch let error where error.apiError?.code == .invalidCode {
-///     // Ask again.
+///     // Ask the user again.
 ///   }
-///   …
-///   await client.stop()
 /// }
 /// ```
 ///
-/// Calls wait for the connection, which is built anew whenever it is lost; their `timeout` bounds all of that. A command that is
-/// sent again by the same call keeps its ID, so it has one effect.
+/// A service with a lifecycle of its own calls ``run()`` in one task and ``stop()`` from another.
+///
+/// Calls wait for the connection, which is restored whenever it is lost; their `timeout` covers that too. A command that one call
+/// sends repeatedly keeps its ID, so it has one effect.
 public final class CountersignClient: Sendable {
-  /// How long a call waits for its answer unless told otherwise.
+  /// Time that a call waits for its answer by default.
   public static let defaultTimeout = Duration.seconds(10)
 
   let transport: any ClientTransport
   let name: String
-  /// The user of the broker; the `user_id` of the messages. Nil when a client certificate says who the user is.
+  /// User of the broker and `user_id` of the messages; `nil` if a client certificate names the user.
   let userID: String?
   let sealer: Sealer?
   let clock: any WallClock
 
+  /// Creates a client for the broker at a URL.
   /// - Parameters:
-  ///   - url: the broker, `amqp://` or `amqps://`.
-  ///   - name: the name of the service; the `app_id` of its messages and the name of its connections.
-  ///   - keys: seals the codes of checks, when given; the coordinator needs the same keys.
-  ///   - onEvent: told what happens to the connections; must not block.
-  /// - Throws: when the URL is not one.
+  ///   - url: broker, `amqp://` or `amqps://`.
+  ///   - name: name of the service; the `app_id` of its messages and the name of its connections.
+  ///   - keys: keys that seal codes and tokens; the coordinator needs the same keys. Without keys they travel in the clear.
+  ///   - onEvent: receives the events of the connections; must not block.
+  /// - Throws: ``ClientError`` if the URL is malformed.
   public convenience init(
     url: String, name: String, keys: KeyRing? = nil,
     onEvent: @escaping @Sendable (ConnectionEvent) -> Void = { _ in }
@@ -58,11 +58,12 @@ public final class CountersignClient: Sendable {
     self.init(endpoint: endpoint, name: name, keys: keys, onEvent: onEvent)
   }
 
+  /// Creates a client for a broker.
   /// - Parameters:
-  ///   - endpoint: the broker.
-  ///   - name: the name of the service.
-  ///   - keys: seals the codes of checks, when given.
-  ///   - onEvent: told what happens to the connections; must not block.
+  ///   - endpoint: broker.
+  ///   - name: name of the service; the `app_id` of its messages and the name of its connections.
+  ///   - keys: keys that seal codes and tokens; the coordinator needs the same keys.
+  ///   - onEvent: receives the events of the connections; must not block.
   public convenience init(
     endpoint: BrokerEndpoint, name: String, keys: KeyRing? = nil,
     onEvent: @escaping @Sendable (ConnectionEvent) -> Void = { _ in }
@@ -83,26 +84,45 @@ public final class CountersignClient: Sendable {
     self.clock = clock
   }
 
-  /// Keeps the connections up until ``stop()``. To be called once, in a task of its own.
+  /// Keeps the connections up until ``stop()``. Call it once, in a task of its own.
   public func run() async {
     await transport.run()
   }
 
-  /// Ends the connections. What still waits for an answer fails; what was published is confirmed first, within 10 s.
+  /// Closes the connections. Calls that wait for an answer fail; published jobs are confirmed first, within 10 s.
   public func stop() async {
     await transport.stop()
   }
 
-  /// How the connection for requests is; `nil` when there is none.
+  /// State of the connection for requests; `nil` if there is none.
   public var status: ConnectionStatus? { transport.status }
 
-  /// Makes a client, runs it for as long as the body takes, and stops it.
+  /// Runs a client while a closure uses it, and stops it afterwards.
+  /// - Parameters:
+  ///   - url: broker, `amqp://` or `amqps://`.
+  ///   - name: name of the service; the `app_id` of its messages and the name of its connections.
+  ///   - keys: keys that seal codes and tokens; the coordinator needs the same keys.
+  ///   - body: uses the client.
+  /// - Throws: ``ClientError`` if the URL is malformed, and the errors of the closure.
+  public static func with<Result: Sendable>(
+    url: String, name: String, keys: KeyRing? = nil,
+    _ body: @Sendable (CountersignClient) async throws -> Result
+  ) async throws -> Result {
+    try await with(CountersignClient(url: url, name: name, keys: keys), body)
+  }
+
+  /// Runs a client of a broker while a closure uses it, and stops it afterwards.
   public static func with<Result: Sendable>(
     endpoint: BrokerEndpoint, name: String, keys: KeyRing? = nil,
     _ body: @Sendable (CountersignClient) async throws -> Result
   ) async throws -> Result {
-    let client = CountersignClient(endpoint: endpoint, name: name, keys: keys)
-    return try await withThrowingTaskGroup(of: Void.self) { group in
+    try await with(CountersignClient(endpoint: endpoint, name: name, keys: keys), body)
+  }
+
+  private static func with<Result: Sendable>(
+    _ client: CountersignClient, _ body: @Sendable (CountersignClient) async throws -> Result
+  ) async throws -> Result {
+    try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { await client.run() }
       let result: Swift.Result<Result, any Error>
       do { result = .success(try await body(client)) } catch { result = .failure(error) }

@@ -48,8 +48,9 @@ import Testing
     let started = FakeTransport()
     await #expect(throws: ClientError.self) {
       try await client(started).startVerification(
-        of: "+14155550123", app: "a", client: .init(ip: "192.0.2.1", instance: "i"), purpose: .secondFactorSignIn,
-        subject: "s", requester: "q")
+        StartVerification(
+          phoneNumber: "+14155550123", app: "a", client: .init(ip: "192.0.2.1", instance: "i"),
+          purpose: .secondFactorSignIn, subject: "s", requester: "q"))
     }
     let start = try StartVerification(json: try #require(started.sent.first).message.body)
     #expect(start.purpose == .secondFactorSignIn && start.subject == "s" && start.requester == "q")

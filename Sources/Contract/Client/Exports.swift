@@ -1,0 +1,14 @@
+@_exported public import CountersignMessages
+
+// A service imports `CountersignClient` alone: commands, jobs, replies, results and events come with it, and so do the types of
+// other modules that the client takes, returns or throws.
+
+@_exported public import struct CountersignAMQP.AMQPError
+@_exported public import struct CountersignAMQP.BrokerEndpoint
+@_exported public import enum CountersignAMQP.ConnectionEvent
+@_exported public import struct CountersignAMQP.ConnectionStatus
+@_exported public import struct CountersignAMQP.TLSSettings
+@_exported public import struct CountersignCryptography.JOSEError
+@_exported public import struct CountersignCryptography.KeyRing
+@_exported public import struct CountersignTelemetry.Secret
+@_exported public import struct CountersignTelemetry.UnixTime
