@@ -1,8 +1,5 @@
 @_exported public import CountersignMessages
 
-// A service imports `CountersignClient` alone: commands, jobs, replies, results and events come with it, and so do the types of
-// other modules that the client takes, returns or throws.
-
 @_exported public import struct CountersignAMQP.AMQPError
 @_exported public import struct CountersignAMQP.BrokerEndpoint
 @_exported public import enum CountersignAMQP.ConnectionEvent

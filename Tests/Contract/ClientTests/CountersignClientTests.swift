@@ -135,7 +135,8 @@ import Testing
 
   @Test func theResultOfAJobComesBack() async throws {
     let result = JobResult(
-      jobID: "j", outcome: .accepted, attempts: 1, startedAt: Self.time, finishedAt: Self.time, extras: ["segments": 1])
+      jobID: "j", outcome: .accepted, attempts: 1, startedAt: Self.time, finishedAt: Self.time
+    ).adding(["segments": 1])
     let transport = FakeTransport { request in
       do {
         return .success(Message(type: "sms.dispatch.result.v1", body: try result.json()))

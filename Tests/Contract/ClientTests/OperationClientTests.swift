@@ -68,9 +68,10 @@ import Testing
   }
 
   @Test func anOperationIsAskedAbout() async throws {
-    let reply = OperationStatus(
-      operationID: "o", kind: .appleRevocation, app: "a", state: .completed, ending: .revoked, startedAt: Self.time,
+    var reply = OperationStatus(
+      operationID: "o", kind: .appleRevocation, app: "a", state: .completed, startedAt: Self.time,
       expiresAt: Self.time, timeline: [])
+    reply.ending = .revoked
     let transport = FakeTransport(replying: reply)
     #expect(try await client(transport).operationStatus("o").ending == .revoked)
     #expect(transport.sent.first?.routingKey == "operation.status")

@@ -63,7 +63,7 @@ import Testing
 
   @Test(arguments: [
     (#""more":1"#, "authorizationCode", "is missing: give one of authorizationCode, refreshToken, accessToken"),
-    (#""refreshToken":"t","accessToken":"u""#, "refreshToken", "stands beside accessToken: give one of them"),
+    (#""refreshToken":"t","accessToken":"u""#, "refreshToken", "is given together with accessToken: give one of them"),
     (#""authorizationCode":5"#, "authorizationCode", "must be a string"),
   ])
   func aRevocationWithoutOneTokenIsNone(fields: String, field: String, detail: String) {
@@ -98,7 +98,7 @@ import Testing
       ),
       (
         #"{"to":"+1","text":"a","template":"b"}"#, "INVALID_FIELD", "text",
-        "text stands beside template: give one of them"
+        "text is given together with template: give one of them"
       ),
       (
         #"{"to":"+1","text":"a","deadline":"987654"}"#, "INVALID_FIELD", "deadline",

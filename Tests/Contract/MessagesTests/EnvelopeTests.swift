@@ -7,10 +7,14 @@ import Testing
   static let trace = TraceContext(traceparent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")
 
   private var full: Envelope {
-    Envelope(
+    var envelope = Envelope(
       type: SMSDispatchJob.type, messageID: "m", correlationID: "c", replyTo: "r", timestamp: UnixTime(seconds: 100),
-      appID: "coordinator", userID: "u", attempt: 3, firstAttemptAt: UnixTime(milliseconds: 99_500), lastError: "e",
-      trace: Self.trace, causationID: "cause")
+      appID: "coordinator", userID: "u", trace: Self.trace)
+    envelope.attempt = 3
+    envelope.firstAttemptAt = UnixTime(milliseconds: 99_500)
+    envelope.lastError = "e"
+    envelope.causationID = "cause"
+    return envelope
   }
 
   private func problem(_ change: (inout Message) -> Void) -> ContractProblem? {

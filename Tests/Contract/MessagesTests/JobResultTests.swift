@@ -8,8 +8,8 @@ import Testing
   @Test func extrasAreFieldsOfTheResult() throws {
     let result = JobResult(
       jobID: "j", outcome: .accepted, lane: "twilio", reference: "SM1", attempts: 1, startedAt: Self.start,
-      finishedAt: Self.start + .milliseconds(20),
-      extras: ["segments": 2, "encoding": "gsm7", "score": 0.5, "suppress": true, "jobID": "another"])
+      finishedAt: Self.start + .milliseconds(20)
+    ).adding(["segments": 2, "encoding": "gsm7", "score": 0.5, "suppress": true, "jobID": "another"])
     let json = try result.json()
     let text = #"""
       {"jobID":"j","outcome":"accepted","lane":"twilio","reference":"SM1","attempts":1,

@@ -59,7 +59,7 @@ import Testing
     #expect(throws: ContractProblem.self) { try SMSDispatchJob(json: body(MessageLimits.maxBodyBytes + 1)) }
   }
 
-  /// What the hot path sends is read without the decoder.
+  /// Bodies of the hot path are read without the decoder.
   @Test func isTakenForTheUsualBodies() throws {
     let time = UnixTime(milliseconds: 1_782_907_200_250)
     let variables = SMSDispatchJob.Variables(code: SecretField(Secret("123456")), appName: "a", domain: "example.com")
@@ -72,8 +72,8 @@ import Testing
       deadline: time)
     #expect(try PlainJSON(push.json()).flatMap(PushVerifyJob.init) == push)
     let result = JobResult(
-      jobID: "j", outcome: .accepted, lane: "l", reference: "r", attempts: 1, startedAt: time, finishedAt: time,
-      extras: ["segments": 1, "encoding": "GSM-7", "b": true])
+      jobID: "j", outcome: .accepted, lane: "l", reference: "r", attempts: 1, startedAt: time, finishedAt: time
+    ).adding(["segments": 1, "encoding": "GSM-7", "b": true])
     #expect(try PlainJSON(result.json()).flatMap(JobResult.init) == result)
     let start = StartVerification(
       phoneNumber: "+14155550123", app: "a", client: .init(ip: "192.0.2.1", instance: "i"),

@@ -40,12 +40,14 @@ struct Sample: Sendable, CustomStringConvertible {
     proof.recaptchaToken = secret
     proof.recaptchaAction = "signup"
     let client = StartVerification.Client(ip: "192.0.2.1", userAgent: "a", instance: "i")
+    var start = StartVerification(
+      phoneNumber: number, app: app, languageCode: "pt-BR", proof: proof, client: client,
+      purpose: .secondFactorSignIn, subject: "s", requester: "q")
+    start.region = "US"
     return [
       try Sample(
         [
-          StartVerification(
-            phoneNumber: number, app: app, region: "US", languageCode: "pt-BR", proof: proof,
-            client: client, purpose: .secondFactorSignIn, subject: "s", requester: "q"),
+          start,
           StartVerification(phoneNumber: number, app: app, client: client, purpose: .signIn),
         ],
         least: StartVerification(phoneNumber: number, app: app)),
@@ -80,9 +82,13 @@ struct Sample: Sendable, CustomStringConvertible {
   }
 
   static func replies() throws -> [Sample] {
-    let entry = VerificationStatus.Entry(
-      at: time, event: "sms.accepted", job: 1, lane: "l", worker: "w", reference: "r", reason: "R", detail: "d",
-      attempts: 1, segments: 1)
+    var entry = VerificationStatus.Entry(
+      at: time, event: "sms.accepted", job: 1, lane: "l", reference: "r", reason: "R", detail: "d")
+    (entry.worker, entry.attempts, entry.segments) = ("w", 1, 1)
+    var operation = OperationStatus(
+      operationID: "o", kind: .appleRevocation, app: app, state: .completed, failure: .init(code: "C", detail: "d"),
+      startedAt: time, expiresAt: time, timeline: [entry])
+    operation.ending = .revokedNoticeRefused
     return [
       try Sample(
         [
@@ -98,11 +104,7 @@ struct Sample: Sendable, CustomStringConvertible {
         least: ErrorReply(APIError(.internalError, "m"))),
       try Sample([], least: AppVerifying(receipt: "r", suggestedTimeout: 10)),
       try Sample(
-        [
-          OperationStatus(
-            operationID: "o", kind: .appleRevocation, app: app, state: .completed, ending: .revokedNoticeRefused,
-            failure: .init(code: "C", detail: "d"), startedAt: time, expiresAt: time, timeline: [entry])
-        ],
+        [operation],
         least: OperationStatus(
           operationID: "o", kind: .appVerification, app: app, state: .running, startedAt: time, expiresAt: time,
           timeline: [])),
@@ -130,7 +132,8 @@ struct Sample: Sendable, CustomStringConvertible {
       try Sample(
         [],
         least: ConversionBlocked(
-          scope: .region, key: "US", region: "US", blockedAt: time, until: time, sent: 50, verified: 4,
+          ConversionList.Block(
+            scope: .region, key: "US", region: "US", blockedAt: time, until: time, sent: 50, verified: 4),
           floorPercent: 10, windowSeconds: 3600)),
       try Sample(
         [],
@@ -140,13 +143,17 @@ struct Sample: Sendable, CustomStringConvertible {
   }
 
   static func events() throws -> [Sample] {
-    [
+    var started = VerificationStarted(
+      verificationID: "v", app: app, phoneNumber: number, codeLength: 6, expiresAt: time, resendAfter: 30,
+      resent: false, testNumber: true)
+    started.purpose = .secondFactorSignIn
+    var undelivered = VerificationUndelivered(
+      verificationID: "v", app: app, phoneNumber: number, undeliveredAt: time, job: 1, lane: "l", reference: "r",
+      reason: .init(code: "C", detail: "d"))
+    undelivered.purpose = .secondFactorSignIn
+    return [
       try Sample(
-        [
-          VerificationStarted(
-            verificationID: "v", app: app, phoneNumber: number, codeLength: 6, expiresAt: time, resendAfter: 30,
-            resent: false, testNumber: true, purpose: .secondFactorSignIn)
-        ],
+        [started],
         least: VerificationStarted(
           verificationID: "v", app: app, phoneNumber: number, codeLength: 6, expiresAt: time, resendAfter: 30,
           resent: false, testNumber: true)),
@@ -165,11 +172,7 @@ struct Sample: Sendable, CustomStringConvertible {
         ],
         least: VerificationDelivered(verificationID: "v", app: app, phoneNumber: number, deliveredAt: time, job: 1)),
       try Sample(
-        [
-          VerificationUndelivered(
-            verificationID: "v", app: app, phoneNumber: number, undeliveredAt: time, job: 1, lane: "l", reference: "r",
-            reason: .init(code: "C", detail: "d"), purpose: .secondFactorSignIn)
-        ],
+        [undelivered],
         least: VerificationUndelivered(
           verificationID: "v", app: app, phoneNumber: number, undeliveredAt: time, job: 1)),
       try Sample(
@@ -298,13 +301,13 @@ struct Sample: Sendable, CustomStringConvertible {
     try Sample(
       JobResult(
         jobID: "j", outcome: .refused, lane: "l", reference: "r",
-        reason: .init(code: "C", detail: "d", providerCode: "21211"), attempts: 1, startedAt: time, finishedAt: time,
-        extras: [
-          "segments": 1, "encoding": "gsm7", "nationalLanguage": "turkish", "suppress": true, "apnsID": "i",
-          "environment": "sandbox",
-          "unregisteredAt": .string(time.rfc3339), "score": 0.5, "tollFraudRisk": 0.5, "action": "a",
-          "stage": "revoked", "tokenKind": "authorizationCode",
-        ]),
+        reason: .init(code: "C", detail: "d", providerCode: "21211"), attempts: 1, startedAt: time, finishedAt: time
+      ).adding([
+        "segments": 1, "encoding": "gsm7", "nationalLanguage": "turkish", "suppress": true, "apnsID": "i",
+        "environment": "sandbox",
+        "unregisteredAt": .string(time.rfc3339), "score": 0.5, "tollFraudRisk": 0.5, "action": "a",
+        "stage": "revoked", "tokenKind": "authorizationCode",
+      ]),
       least: JobResult(jobID: "j", outcome: .accepted, attempts: 0, startedAt: time, finishedAt: time), of: type)
   }
 }

@@ -8,7 +8,7 @@ struct SchemaChecker {
     "description", "examples",
   ]
 
-  /// What is wrong; a property that the schema does not describe is, too.
+  /// Problems, including properties that the schema does not describe.
   func problems(_ value: JSONValue, _ schema: JSONValue, at path: String = "$") -> [String] {
     let schema = resolved(schema)
     var found = Set(schema.object.keys).subtracting(Self.knownKeywords).map { "\(path): unknown keyword \($0)" }

@@ -11,11 +11,11 @@ import Testing
     JobResult(
       jobID: "job \"1\"\\/\u{0}\u{1F}\u{7F}\n\té漢🙂", outcome: .refused, lane: "twilio", reference: "SM\r1",
       reason: JobResult.Reason(code: "INVALID_NUMBER", detail: "\"no\" \\ such", providerCode: "21211"), attempts: 3,
-      startedAt: start + .milliseconds(7), finishedAt: start + .seconds(5),
-      extras: [
-        "segments": 2, "encoding": "GSM-7", "score": 0.1, "big": 1e300, "suppress": true, "no": false, "neg": -5,
-        "k\"ey": "v\"alue",
-      ]),
+      startedAt: start + .milliseconds(7), finishedAt: start + .seconds(5)
+    ).adding([
+      "segments": 2, "encoding": "GSM-7", "score": 0.1, "big": 1e300, "suppress": true, "no": false, "neg": -5,
+      "k\"ey": "v\"alue",
+    ]),
     JobResult(
       jobID: "a", outcome: .accepted, reason: JobResult.Reason(code: "X"), attempts: 1, startedAt: start,
       finishedAt: start),
@@ -38,7 +38,8 @@ import Testing
     let result = JobResult(
       jobID: "0190a6b4-6f3c-7d2a-9d1f-3a5b7c9e1f20.sms.1", outcome: .accepted, lane: "twilio-eu",
       reference: "SM0123456789abcdef0123456789abcdef", attempts: 1, startedAt: start,
-      finishedAt: start + .milliseconds(350), extras: ["segments": 1, "encoding": "GSM-7"])
+      finishedAt: start + .milliseconds(350)
+    ).adding(["segments": 1, "encoding": "GSM-7"])
     #expect(RecordedEnding.result(result).record(of: result.jobID).count < 100)
     #expect(result.fastJSON.count > 230)
   }

@@ -1,25 +1,25 @@
-/// Why a command failed.
+/// Reason of a refused command.
 public struct APIError: Error, Codable, Sendable, Hashable {
-  /// What went wrong, for programs.
+  /// Reason for programs.
   public var code: APIErrorCode
-  /// What was wrong and what to do about it, for people. Never repeats a secret.
+  /// Reason and remedy for people. Never repeats a secret.
   public var message: String
-  /// The field it is about, if it is one.
+  /// Field at fault, if there is one.
   public var field: String?
-  /// After how many seconds trying again makes sense; absent when waiting does not help.
+  /// Seconds to wait before trying again; absent if waiting does not help.
   public var retryAfter: Int?
-  /// Tells apart what shares a code: upper case with underscores, such as `RECEIPT_EXPIRED`.
+  /// Detail that distinguishes reasons with the same code, upper case with underscores: `RECEIPT_EXPIRED`.
   public var reason: String?
-  /// Number of wrong codes that are left, with ``APIErrorCode/invalidCode``.
+  /// Remaining attempts, with ``APIErrorCode/invalidCode``.
   public var attemptsLeft: Int?
 
   /// - Parameters:
-  ///   - code: what went wrong, for programs.
-  ///   - message: what was wrong and what to do about it; must not repeat a secret.
-  ///   - field: the field it is about.
+  ///   - code: reason for programs.
+  ///   - message: reason and remedy for people; must not repeat a secret.
+  ///   - field: field at fault.
   ///   - retryAfter: seconds, from 1.
-  ///   - reason: tells apart what shares a code.
-  ///   - attemptsLeft: how many wrong codes are left.
+  ///   - reason: detail that distinguishes reasons with the same code.
+  ///   - attemptsLeft: remaining attempts.
   public init(
     _ code: APIErrorCode, _ message: String, field: String? = nil, retryAfter: Int? = nil, reason: String? = nil,
     attemptsLeft: Int? = nil
@@ -45,7 +45,7 @@ extension APIError: CustomStringConvertible {
   public var description: String { "\(code): \(message)" }
 }
 
-/// The reply to a command that failed.
+/// Reply to a refused command.
 public struct ErrorReply: MessageBody, Hashable {
   public static let type = MessageType("error")
 
@@ -54,4 +54,52 @@ public struct ErrorReply: MessageBody, Hashable {
   public init(_ error: APIError) {
     self.error = error
   }
+}
+
+/// Reason of a refused command for programs: codes that app SDKs of this field already map. More words may be added.
+public struct APIErrorCode: OpenWord {
+  public let rawValue: String
+
+  public init(rawValue: String) {
+    self.rawValue = rawValue
+  }
+
+  /// The phone number is invalid, or of a kind that receives no SMS.
+  public static let invalidPhoneNumber = APIErrorCode(rawValue: "INVALID_PHONE_NUMBER")
+  /// The phone number is missing.
+  public static let missingPhoneNumber = APIErrorCode(rawValue: "MISSING_PHONE_NUMBER")
+  /// A budget is used up.
+  public static let quotaExceeded = APIErrorCode(rawValue: "QUOTA_EXCEEDED")
+  /// Too many requests in too short a time.
+  public static let tooManyAttempts = APIErrorCode(rawValue: "TOO_MANY_ATTEMPTS_TRY_LATER")
+  /// The proof of the app is missing.
+  public static let missingClientIdentifier = APIErrorCode(rawValue: "MISSING_CLIENT_IDENTIFIER")
+  /// Receipt and secret do not match, or are too old.
+  public static let invalidAppCredential = APIErrorCode(rawValue: "INVALID_APP_CREDENTIAL")
+  /// The receipt or the secret is missing.
+  public static let missingAppCredential = APIErrorCode(rawValue: "MISSING_APP_CREDENTIAL")
+  /// The device token is missing.
+  public static let missingIOSAppToken = APIErrorCode(rawValue: "MISSING_IOS_APP_TOKEN")
+  /// reCAPTCHA classified the caller as a machine.
+  public static let captchaCheckFailed = APIErrorCode(rawValue: "CAPTCHA_CHECK_FAILED")
+  /// The request could not be proven to come from the app.
+  public static let appNotVerified = APIErrorCode(rawValue: "APP_NOT_VERIFIED")
+  /// Unknown verification.
+  public static let invalidSessionInfo = APIErrorCode(rawValue: "INVALID_SESSION_INFO")
+  /// The code is wrong.
+  public static let invalidCode = APIErrorCode(rawValue: "INVALID_CODE")
+  /// The verification is over: its time ran out, its code was used, or it was canceled.
+  public static let sessionExpired = APIErrorCode(rawValue: "SESSION_EXPIRED")
+  /// The configuration forbids it: the region, the app.
+  public static let operationNotAllowed = APIErrorCode(rawValue: "OPERATION_NOT_ALLOWED")
+  /// The command breaks the contract.
+  public static let invalidArgument = APIErrorCode(rawValue: "INVALID_ARGUMENT")
+  /// Failure of Countersign.
+  public static let internalError = APIErrorCode(rawValue: "INTERNAL_ERROR")
+
+  public static let known: [APIErrorCode] = [
+    .invalidPhoneNumber, .missingPhoneNumber, .quotaExceeded, .tooManyAttempts, .missingClientIdentifier,
+    .invalidAppCredential, .missingAppCredential, .missingIOSAppToken, .captchaCheckFailed, .appNotVerified,
+    .invalidSessionInfo, .invalidCode, .sessionExpired, .operationNotAllowed, .invalidArgument, .internalError,
+  ]
 }

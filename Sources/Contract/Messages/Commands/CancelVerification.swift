@@ -1,4 +1,6 @@
-/// Ends a verification: `verification.cancel`. Its code is not accepted any more.
+public import CountersignTelemetry
+
+/// Command `verification.cancel`: cancels a verification. Its code is no longer accepted.
 public struct CancelVerification: Command {
   public typealias Reply = VerificationCanceled
   public static let type = MessageType("verification.cancel")
@@ -7,5 +9,28 @@ public struct CancelVerification: Command {
 
   public init(verificationID: String) {
     self.verificationID = verificationID
+  }
+}
+
+/// Reply to `verification.cancel` and event `verification.canceled`: the caller canceled the verification.
+public struct VerificationCanceled: Event, Hashable {
+  public static let type = MessageType("verification.canceled")
+
+  public var verificationID: String
+  public var app: String
+  /// E.164.
+  public var phoneNumber: String
+  public var canceledAt: UnixTime
+  /// Absent if it is ``VerificationPurpose/signIn``.
+  public var purpose: VerificationPurpose?
+
+  public init(
+    verificationID: String, app: String, phoneNumber: String, canceledAt: UnixTime, purpose: VerificationPurpose? = nil
+  ) {
+    self.verificationID = verificationID
+    self.app = app
+    self.phoneNumber = phoneNumber
+    self.canceledAt = canceledAt
+    self.purpose = purpose
   }
 }

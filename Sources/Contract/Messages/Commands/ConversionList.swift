@@ -1,22 +1,42 @@
 public import CountersignTelemetry
 
-/// How many of the codes that were sent came back: the reply to `conversion.list`.
+/// Command `conversion.list`: lists conversions (codes returned per codes sent), and the blocks of prefixes and regions.
+///
+/// A command of operators: the coordinator answers it to the broker users that its configuration names. The message carries its
+/// user in `user_id`, which the broker checks.
+public struct ListConversions: Command, Hashable {
+  public typealias Reply = ConversionList
+  public static let type = MessageType("conversion.list")
+
+  /// Maximum entries of each list; ``defaultLimit`` if absent.
+  public var limit: Int?
+
+  public static let defaultLimit = 20
+  /// More would not fit into one message.
+  public static let maxLimit = 100
+
+  public init(limit: Int? = nil) {
+    self.limit = limit
+  }
+}
+
+/// Reply to `conversion.list`: conversions and blocks.
 public struct ConversionList: MessageBody, Hashable {
   public static let type = MessageType("conversion.listed")
 
   /// Whether a prefix or a region is blocked when too few codes come back.
   public var enabled: Bool
-  /// Of a hundred codes so many have to come back, where no region has a floor of its own.
+  /// Percentage of codes that must come back, for regions without a floor of their own.
   public var floorPercent: Int
-  /// How long what has ended is counted.
+  /// Time for which an ended verification is counted.
   public var windowSeconds: Int
-  /// How many blocks are in force; ``blocks`` may have fewer.
+  /// Number of blocks in force; ``blocks`` may have fewer.
   public var blockCount: Int
-  /// The latest first.
+  /// Latest first.
   public var blocks: [Block]
-  /// The one with the most codes that did not come back first.
+  /// Most missing codes first.
   public var regions: [Figures]
-  /// The one with the most codes that did not come back first.
+  /// Most missing codes first.
   public var prefixes: [Figures]
 
   public init(
@@ -32,15 +52,16 @@ public struct ConversionList: MessageBody, Hashable {
     self.prefixes = prefixes
   }
 
-  /// Nothing is sent there.
+  /// Block of a prefix or a region: it receives no SMS.
   public struct Block: Codable, Sendable, Hashable {
     public var scope: ConversionScope
     public var key: String
     public var region: String
     public var blockedAt: UnixTime
     public var until: UnixTime
-    /// What was counted when it was blocked.
+    /// Codes sent, as of the block.
     public var sent: Int
+    /// Codes returned, as of the block.
     public var verified: Int
 
     public init(
@@ -57,13 +78,13 @@ public struct ConversionList: MessageBody, Hashable {
     }
   }
 
-  /// What was counted within the last ``windowSeconds``.
+  /// Counts of the last ``windowSeconds``.
   public struct Figures: Codable, Sendable, Hashable {
     public var key: String
     public var region: String
-    /// Verifications that have ended and for which a message was sent that no provider reports as not delivered.
+    /// Ended verifications with an SMS that no provider reported as undelivered.
     public var sent: Int
-    /// Those among them whose code came back.
+    /// Those of them whose code came back.
     public var verified: Int
 
     public init(key: String, region: String, sent: Int, verified: Int) {
@@ -73,4 +94,20 @@ public struct ConversionList: MessageBody, Hashable {
       self.verified = verified
     }
   }
+}
+
+/// Scope of a conversion. More words may be added.
+public struct ConversionScope: OpenWord {
+  public let rawValue: String
+
+  public init(rawValue: String) {
+    self.rawValue = rawValue
+  }
+
+  /// Numbers that differ in their last four digits only; the key is their common part: `+1415555`.
+  public static let prefix = ConversionScope(rawValue: "prefix")
+  /// A country; the key is its code (`US`), or the calling code of numbers without a country (`+883`).
+  public static let region = ConversionScope(rawValue: "region")
+
+  public static let known: [ConversionScope] = [.prefix, .region]
 }

@@ -1,6 +1,6 @@
-/// Has the coordinator erase what it holds about a phone number: `number.forget`.
+/// Command `number.forget`: erases everything that the coordinator holds about a phone number.
 ///
-/// A verification that lives is canceled first. What waits to be published stays until it is. A command of operators, see
+/// A running verification is canceled first. Messages that wait to be published stay until they are. A command of operators, see
 /// ``ListConversions``.
 public struct ForgetNumber: Command, Hashable {
   public typealias Reply = NumberForgotten
@@ -14,19 +14,19 @@ public struct ForgetNumber: Command, Hashable {
   }
 }
 
-/// The reply to `number.forget`: how much was erased. It does not repeat the number.
+/// Reply to `number.forget`: the counts of what was erased. It does not repeat the number.
 public struct NumberForgotten: MessageBody, Hashable {
   public static let type = MessageType("number.forgotten")
 
-  /// Verifications, those that were canceled included.
+  /// Verifications, including the canceled ones.
   public var verifications: Int
-  /// Verifications that lived.
+  /// Verifications that were running.
   public var canceled: Int
-  /// Recorded replies: the commands that they belong to would be carried out anew.
+  /// Recorded replies: a repetition of their commands takes effect again.
   public var replies: Int
-  /// Starts that waited for reCAPTCHA; nobody answers them any more.
+  /// Starts that waited for reCAPTCHA; they remain unanswered.
   public var waiting: Int
-  /// Counts of limits.
+  /// Counters of limits.
   public var counts: Int
 
   public init(verifications: Int, canceled: Int, replies: Int, waiting: Int, counts: Int) {

@@ -1,6 +1,19 @@
 public import CountersignTelemetry
 
-/// State of an operation, and what has happened: the reply to `operation.status`.
+/// Command `operation.status`: reads the state and the timeline of an operation.
+public struct GetOperationStatus: Command {
+  public typealias Reply = OperationStatus
+  public static let type = MessageType("operation.status")
+
+  /// ID of a revocation, or the receipt of `app.verify`.
+  public var operationID: String
+
+  public init(operationID: String) {
+    self.operationID = operationID
+  }
+}
+
+/// Reply to `operation.status`: state and timeline of an operation.
 public struct OperationStatus: MessageBody {
   public static let type = MessageType("operation.state")
 
@@ -8,33 +21,32 @@ public struct OperationStatus: MessageBody {
   public var kind: OperationKind
   public var app: String
   public var state: State
-  /// How a revocation ended, when it has.
+  /// Ending of a revocation that ended.
   public var ending: OperationEnding?
-  /// Why it failed, or why the notice did.
+  /// Reason of the failure of the operation, or of its notice.
   public var failure: VerificationStatus.Failure?
   public var startedAt: UnixTime
-  /// When a receipt stops, or stopped, being accepted; until when a revocation may take.
+  /// End of a receipt's validity, or the deadline of a revocation.
   public var expiresAt: UnixTime
-  /// What has happened, the oldest first.
+  /// Oldest entry first.
   public var timeline: [VerificationStatus.Entry]
 
+  /// Creates a status. The ``ending`` of a revocation is set afterwards.
   public init(
-    operationID: String, kind: OperationKind, app: String, state: State, ending: OperationEnding? = nil,
-    failure: VerificationStatus.Failure? = nil, startedAt: UnixTime, expiresAt: UnixTime,
-    timeline: [VerificationStatus.Entry]
+    operationID: String, kind: OperationKind, app: String, state: State, failure: VerificationStatus.Failure? = nil,
+    startedAt: UnixTime, expiresAt: UnixTime, timeline: [VerificationStatus.Entry]
   ) {
     self.operationID = operationID
     self.kind = kind
     self.app = app
     self.state = state
-    self.ending = ending
     self.failure = failure
     self.startedAt = startedAt
     self.expiresAt = expiresAt
     self.timeline = timeline
   }
 
-  /// Where it stands. More words may come.
+  /// State of an operation. More words may be added.
   public struct State: OpenWord {
     public let rawValue: String
 
@@ -42,17 +54,66 @@ public struct OperationStatus: MessageBody {
       self.rawValue = rawValue
     }
 
-    /// Under way. Of a receipt: the app has not returned its secret yet, and still may.
+    /// In progress. Receipt: the app has not returned its secret yet, and still may.
     public static let running = State(rawValue: "running")
-    /// Done. Of a receipt: the app has returned its secret.
+    /// Done. Receipt: the app returned its secret.
     public static let completed = State(rawValue: "completed")
-    /// It will not be done. Of a receipt: the push was not delivered.
+    /// Failed for good. Receipt: the push was not delivered.
     public static let failed = State(rawValue: "failed")
-    /// Of a receipt: it is too old.
+    /// Receipt: too old.
     public static let expired = State(rawValue: "expired")
-    /// Of a receipt: it was taken back.
+    /// Receipt: withdrawn.
     public static let revoked = State(rawValue: "revoked")
 
     public static let known: [State] = [.running, .completed, .failed, .expired, .revoked]
   }
+}
+
+/// Kind of an operation. More words may be added.
+public struct OperationKind: OpenWord {
+  public let rawValue: String
+
+  public init(rawValue: String) {
+    self.rawValue = rawValue
+  }
+
+  /// Proof of an app by push.
+  public static let appVerification = OperationKind(rawValue: "app.verify")
+  /// Revocation of a Sign in with Apple token, and notice to its owner.
+  public static let appleRevocation = OperationKind(rawValue: "apple.revoke")
+
+  public static let known: [OperationKind] = [.appVerification, .appleRevocation]
+}
+
+/// Ending of a revocation. More words may be added.
+public struct OperationEnding: OpenWord {
+  public let rawValue: String
+
+  public init(rawValue: String) {
+    self.rawValue = rawValue
+  }
+
+  /// The token is revoked; no notice was requested.
+  public static let revoked = OperationEnding(rawValue: "REVOKED")
+  /// The token is revoked, and the mail server accepted the notice.
+  public static let revokedAndNotified = OperationEnding(rawValue: "REVOKED_AND_NOTIFIED")
+  /// The token is revoked; the notice was refused for good.
+  public static let revokedNoticeRefused = OperationEnding(rawValue: "REVOKED_NOTICE_REFUSED")
+  /// The token is revoked; the notice could not be sent in time.
+  public static let revokedNoticeExpired = OperationEnding(rawValue: "REVOKED_NOTICE_EXPIRED")
+  /// The token is revoked; the notice may or may not have been sent.
+  public static let revokedNoticeUnknown = OperationEnding(rawValue: "REVOKED_NOTICE_UNKNOWN")
+  /// Apple refuses the token.
+  public static let refused = OperationEnding(rawValue: "REFUSED")
+  /// Apple was unreachable until the deadline; the token is unchanged.
+  public static let expired = OperationEnding(rawValue: "EXPIRED")
+  /// The token may or may not be revoked; starting again with the same token is safe.
+  public static let unknown = OperationEnding(rawValue: "UNKNOWN")
+  /// The authorization code is used up, and the token it was exchanged for is lost: only the user can revoke it now.
+  public static let lost = OperationEnding(rawValue: "LOST")
+
+  public static let known: [OperationEnding] = [
+    .revoked, .revokedAndNotified, .revokedNoticeRefused, .revokedNoticeExpired, .revokedNoticeUnknown, .refused,
+    .expired, .unknown, .lost,
+  ]
 }

@@ -1,19 +1,21 @@
-/// Asks for a Sign in with Apple token to be revoked: `revocation.start`.
+public import CountersignTelemetry
+
+/// Command `revocation.start`: starts the revocation of a Sign in with Apple token.
 ///
-/// The same token twice is one operation, whatever the message IDs are, unless the first one has failed.
+/// The same token twice is one operation, regardless of the message IDs, unless the first one failed.
 public struct StartRevocation: Command, Hashable {
   public typealias Reply = OperationStarted
   public static let type = MessageType("revocation.start")
 
-  /// The app whose user it is: its bundle ID.
+  /// Bundle ID of the user's app.
   public var app: String
-  /// To whom Apple gave the token, when it is not the app itself: a Services ID.
+  /// Services ID, if Apple issued the token to one rather than to the app.
   public var clientID: String?
-  /// What is revoked. Sealed, its recipient is the app.
+  /// Token to revoke. Sealed, its recipient is the app.
   public var token: AppleToken
-  /// The redirect URI of the authorization request that yielded the code; absent when it had none, as in apps.
+  /// Redirect URI of the authorization request that yielded the code; absent if it had none, as in apps.
   public var redirectURI: String?
-  /// Who is told by mail when it is done.
+  /// Recipient of a mail after the revocation.
   public var notify: Notice?
 
   public init(
@@ -26,13 +28,13 @@ public struct StartRevocation: Command, Hashable {
     self.notify = notify
   }
 
-  /// A mail that tells the user that the account's tokens are revoked.
+  /// Mail that tells the user that the account's tokens are revoked.
   public struct Notice: Codable, Sendable, Hashable {
-    /// The address, `name@example.com`, without a display name.
+    /// Address, `name@example.com`, without a display name.
     public var email: String
-    /// BCP 47; that of the app if absent.
+    /// BCP 47; the language of the app if absent.
     public var languageCode: String?
-    /// The mail worker's template; that of the configuration if absent.
+    /// Template of the mail worker; that of the configuration if absent.
     public var template: String?
 
     public init(email: String, languageCode: String? = nil, template: String? = nil) {
@@ -64,5 +66,25 @@ extension StartRevocation: Codable {
     try token.encode(to: encoder)
     try fields.encodeIfPresent(redirectURI, forKey: .redirectURI)
     try fields.encodeIfPresent(notify, forKey: .notify)
+  }
+}
+
+/// Reply to `revocation.start` and event `operation.started`: an operation is in progress.
+public struct OperationStarted: Event, Hashable {
+  public static let type = MessageType("operation.started")
+
+  public var operationID: String
+  public var kind: OperationKind
+  public var app: String
+  public var startedAt: UnixTime
+  /// Whether this is the operation of an earlier, equal request.
+  public var repeated: Bool
+
+  public init(operationID: String, kind: OperationKind, app: String, startedAt: UnixTime, repeated: Bool) {
+    self.operationID = operationID
+    self.kind = kind
+    self.app = app
+    self.startedAt = startedAt
+    self.repeated = repeated
   }
 }

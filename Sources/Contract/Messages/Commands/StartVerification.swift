@@ -1,42 +1,44 @@
-/// Asks for a phone number to be verified: `verification.start`.
+public import CountersignTelemetry
+
+/// Command `verification.start`: starts the verification of a phone number.
 ///
-/// A verification lives for its app, number, purpose and subject. The same requester, asking again, gets the same verification ID;
-/// another one an ID of its own for the same code.
+/// A verification is identified by app, number, purpose and subject. The same requester, asking again, receives the same
+/// verification ID; another requester receives an ID of its own for the same code.
 public struct StartVerification: Command {
   public typealias Reply = VerificationStarted
   public static let type = MessageType("verification.start")
 
-  /// E.164, or a national number when ``region`` is given.
+  /// E.164, or a national number if ``region`` is given.
   public var phoneNumber: String
-  /// The app whose user holds the number: its bundle ID.
+  /// Bundle ID of the app whose user holds the number.
   public var app: String
   /// ISO 3166-1 alpha-2, for a number that is not E.164.
   public var region: String?
-  /// The language of the message, BCP 47.
+  /// Language of the SMS, BCP 47.
   public var languageCode: String?
   /// Proof that the request comes from the app.
   public var proof: Proof?
-  /// Who asks, for the limits per address.
+  /// Client that asks, for the limits per address.
   public var client: Client?
   /// Purpose of the code; ``VerificationPurpose/signIn`` if absent.
   public var purpose: VerificationPurpose?
-  /// For whom, opaque: an account, or an account and its enrollment. Needed by the purposes of second factors, refused with the other.
+  /// Opaque subject: an account, or an account and its enrollment. Required by the purposes of second factors, refused with others.
   public var subject: String?
-  /// Requester, opaque. Absent, it is the device of the proof, else ``client``, else nobody in particular.
+  /// Opaque requester. Absent, it is the device of the proof, else ``client``, else the common anonymous requester.
   public var requester: String?
 
-  /// Bytes of ``subject``: room for two IDs of 36 characters and what joins them.
+  /// Maximum bytes of ``subject``: two IDs of 36 characters and a separator fit.
   public static let maxSubjectBytes = 128
-  /// Bytes of ``requester``: room for a hash in hexadecimal.
+  /// Maximum bytes of ``requester``: a hash in hexadecimal fits.
   public static let maxRequesterBytes = 128
 
+  /// Creates the command for a number in E.164. For a national number, set ``region``.
   public init(
-    phoneNumber: String, app: String, region: String? = nil, languageCode: String? = nil, proof: Proof? = nil,
-    client: Client? = nil, purpose: VerificationPurpose? = nil, subject: String? = nil, requester: String? = nil
+    phoneNumber: String, app: String, languageCode: String? = nil, proof: Proof? = nil, client: Client? = nil,
+    purpose: VerificationPurpose? = nil, subject: String? = nil, requester: String? = nil
   ) {
     self.phoneNumber = phoneNumber
     self.app = app
-    self.region = region
     self.languageCode = languageCode
     self.proof = proof
     self.client = client
@@ -45,40 +47,40 @@ public struct StartVerification: Command {
     self.requester = requester
   }
 
-  /// Either the receipt and the secret of a push, or a reCAPTCHA token. Beside the token, the receipt of a push that did not come:
-  /// the timeline then says why.
+  /// Either the receipt and the secret of a push, or a reCAPTCHA token. A token may come with the receipt of a push that did not
+  /// arrive; the timeline then gives the reason.
   public struct Proof: Codable, Sendable, Hashable {
     public var receipt: String?
     public var secret: SecretField?
     public var recaptchaToken: SecretField?
-    /// Action: what the app told reCAPTCHA that its user is about to do; that of the app's configuration if absent.
+    /// Action that the app named to reCAPTCHA; that of the app's configuration if absent.
     public var recaptchaAction: String?
 
-    /// Bytes of ``recaptchaAction``, the most that reCAPTCHA takes.
+    /// Maximum bytes of ``recaptchaAction``, as in reCAPTCHA itself.
     public static let maxActionBytes = 100
 
-    /// What the app was sent by push.
+    /// Proof by push.
     public init(receipt: String, secret: SecretField) {
       self.receipt = receipt
       self.secret = secret
     }
 
-    /// What the app got from reCAPTCHA.
+    /// Proof by reCAPTCHA.
     public init(recaptchaToken: SecretField, action: String? = nil) {
       self.recaptchaToken = recaptchaToken
       recaptchaAction = action
     }
   }
 
-  /// The client on whose behalf a service asks.
+  /// Client on whose behalf a service asks.
   public struct Client: Codable, Sendable, Hashable {
     /// IPv4 or IPv6.
     public var ip: String?
     public var userAgent: String?
-    /// Mark that tells apart the clients behind one address: bundle ID or origin, and user agent. Only its keyed hash is kept.
+    /// Mark that distinguishes the clients behind one address: bundle ID or origin, and user agent. Only its keyed hash is kept.
     public var instance: String?
 
-    /// Bytes of ``instance``: a user agent of some hundred, and a bundle ID or an origin.
+    /// Maximum bytes of ``instance``: a user agent of several hundred, and a bundle ID or an origin.
     public static let maxInstanceBytes = 512
 
     public init(ip: String? = nil, userAgent: String? = nil, instance: String? = nil) {
@@ -86,5 +88,119 @@ public struct StartVerification: Command {
       self.userAgent = userAgent
       self.instance = instance
     }
+  }
+}
+
+/// Purpose of a verification: a code sent for one purpose is refused for every other.
+public enum VerificationPurpose: String, ContractWord {
+  /// Signing in, linking, changing a number and reauthenticating: the protocols in use do not distinguish them when the code is
+  /// sent.
+  case signIn
+  /// Adding the number to an account as a second factor. Has a subject.
+  case secondFactorEnrollment
+  /// Signing in with the number as the second factor. Has a subject.
+  case secondFactorSignIn
+
+  /// Whether a verification of this purpose has a subject; others must not.
+  public var hasSubject: Bool { self != .signIn }
+
+  /// The purpose as replies and events carry it, which omit ``signIn``.
+  public var unlessSignIn: VerificationPurpose? { self == .signIn ? nil : self }
+}
+
+/// Reply to `verification.start` and event `verification.started`: a verification is running.
+public struct VerificationStarted: Event, Hashable {
+  public static let type = MessageType("verification.started")
+
+  public var verificationID: String
+  public var app: String
+  /// E.164, even if the command had a national number.
+  public var phoneNumber: String
+  /// Digits of the code.
+  public var codeLength: Int
+  /// End of the code's validity.
+  public var expiresAt: UnixTime
+  /// Seconds until another start sends the code again; 0 if it would now. A limit extends it.
+  public var resendAfter: Int
+  /// Whether the verification was already running and this request sent its code again.
+  public var resent: Bool
+  /// Whether the number is one of the app's fictional numbers, which receive no SMS.
+  public var testNumber: Bool
+  /// Absent if it is ``VerificationPurpose/signIn``.
+  public var purpose: VerificationPurpose?
+
+  /// Creates the reply for signing in. For another purpose, set ``purpose``.
+  public init(
+    verificationID: String, app: String, phoneNumber: String, codeLength: Int, expiresAt: UnixTime, resendAfter: Int,
+    resent: Bool, testNumber: Bool
+  ) {
+    self.verificationID = verificationID
+    self.app = app
+    self.phoneNumber = phoneNumber
+    self.codeLength = codeLength
+    self.expiresAt = expiresAt
+    self.resendAfter = resendAfter
+    self.resent = resent
+    self.testNumber = testNumber
+  }
+}
+
+// MARK: - Reading and writing without the decoder and the encoder
+
+extension StartVerification {
+  public init(json: [UInt8]) throws(ContractProblem) {
+    self = try ContractJSON.decode(Self.self, from: json) { Self($0) }
+  }
+
+  /// `nil`: the decoder has to name the problem, or the body has a proof, which is read by the decoder only.
+  init?(_ json: PlainJSON) {
+    guard json.areTextsOrAbsent("region", "languageCode", "subject", "requester"), !json.has("proof"),
+      let number = json.text("phoneNumber"), let app = json.text("app"),
+      let purpose = VerificationPurpose.read(json), let client = Client.read(json)
+    else { return nil }
+    self.init(
+      phoneNumber: number, app: app, languageCode: json.text("languageCode"), client: client.value,
+      purpose: purpose.value, subject: json.text("subject"), requester: json.text("requester"))
+    region = json.text("region")
+  }
+}
+
+/// An optional field that was read.
+struct OptionalField<Value> {
+  var value: Value?
+}
+
+extension VerificationPurpose {
+  /// `nil`: the decoder has to name the problem.
+  static func read(_ json: PlainJSON) -> OptionalField<Self>? {
+    guard json.has("purpose") else { return OptionalField(value: nil) }
+    return json.text("purpose").flatMap(Self.init(rawValue:)).map { OptionalField(value: $0) }
+  }
+}
+
+extension StartVerification.Client {
+  /// `nil`: the decoder has to name the problem.
+  static func read(_ json: PlainJSON) -> OptionalField<Self>? {
+    guard json.has("client") else { return OptionalField(value: nil) }
+    guard let client = json.object("client"), client.areTextsOrAbsent("ip", "userAgent", "instance") else { return nil }
+    return OptionalField(
+      value: Self(ip: client.text("ip"), userAgent: client.text("userAgent"), instance: client.text("instance")))
+  }
+}
+
+extension VerificationStarted {
+  /// The body in JSON, written without the encoder; see ``JSONObjectWriter``.
+  package var fastJSON: [UInt8] {
+    var text = JSONObjectWriter()
+    text.put("verificationID", verificationID)
+    text.put("app", app)
+    text.put("phoneNumber", phoneNumber)
+    text.put("codeLength", codeLength)
+    text.put("expiresAt", expiresAt)
+    text.put("resendAfter", resendAfter)
+    text.put("resent", resent)
+    text.put("testNumber", testNumber)
+    text.put("purpose", purpose?.rawValue)
+    return text.finished()
   }
 }

@@ -1,6 +1,18 @@
 public import CountersignTelemetry
 
-/// State of a verification, and what has happened: the reply to `verification.status`.
+/// Command `verification.status`: reads the state and the timeline of a verification.
+public struct GetVerificationStatus: Command {
+  public typealias Reply = VerificationStatus
+  public static let type = MessageType("verification.status")
+
+  public var verificationID: String
+
+  public init(verificationID: String) {
+    self.verificationID = verificationID
+  }
+}
+
+/// Reply to `verification.status`: state and timeline of a verification.
 public struct VerificationStatus: MessageBody {
   public static let type = MessageType("verification.state")
 
@@ -8,14 +20,14 @@ public struct VerificationStatus: MessageBody {
   public var app: String
   /// E.164.
   public var phoneNumber: String
-  /// Absent where it is ``VerificationPurpose/signIn``.
+  /// Absent if it is ``VerificationPurpose/signIn``.
   public var purpose: VerificationPurpose?
   public var state: State
-  /// When the code stops, or stopped, being valid.
+  /// End of the code's validity.
   public var expiresAt: UnixTime
-  /// Why it failed, when it did.
+  /// Reason of a failed verification.
   public var failure: Failure?
-  /// What has happened, the oldest first.
+  /// Oldest entry first.
   public var timeline: [Entry]
 
   public init(
@@ -32,7 +44,7 @@ public struct VerificationStatus: MessageBody {
     self.purpose = purpose
   }
 
-  /// Where it stands. More words may come.
+  /// State of a verification. More words may be added.
   public struct State: OpenWord {
     public let rawValue: String
 
@@ -40,25 +52,25 @@ public struct VerificationStatus: MessageBody {
       self.rawValue = rawValue
     }
 
-    /// Begun; no message was asked for. A fictional number stays here until it ends.
+    /// Started, without an SMS job. A fictional number stays here until it ends.
     public static let pending = State(rawValue: "pending")
-    /// A message was asked for, and no provider is known to have taken one.
+    /// An SMS job was sent; no provider is known to have accepted it.
     public static let sending = State(rawValue: "sending")
-    /// A provider took a message.
+    /// A provider accepted an SMS.
     public static let sent = State(rawValue: "sent")
-    /// The code was given back in time.
+    /// The code came back in time.
     public static let approved = State(rawValue: "approved")
-    /// No message could be sent, or the code was guessed at too often.
+    /// No SMS could be sent, or there were too many wrong codes.
     public static let failed = State(rawValue: "failed")
     /// The time ran out.
     public static let expired = State(rawValue: "expired")
-    /// The caller ended it.
+    /// The caller canceled it.
     public static let canceled = State(rawValue: "canceled")
 
     public static let known: [State] = [.pending, .sending, .sent, .approved, .failed, .expired, .canceled]
   }
 
-  /// Why a verification failed.
+  /// Reason of a failure.
   public struct Failure: Codable, Sendable, Hashable {
     /// Upper case with underscores.
     public var code: String
@@ -71,44 +83,41 @@ public struct VerificationStatus: MessageBody {
     }
   }
 
-  /// One step in the life of a verification.
+  /// Entry of a timeline.
   public struct Entry: Codable, Sendable, Hashable {
-    /// When the coordinator learnt of it.
+    /// Time at which the coordinator learned of it.
     public var at: UnixTime
-    /// What happened: `started`, `sms.queued`, `sms.accepted`, `check.wrong`, `approved`, …
+    /// `started`, `sms.queued`, `sms.accepted`, `check.wrong`, `approved`, …
     public var event: String
-    /// Which message it is about, from 1.
+    /// Number of the SMS, from 1.
     public var job: Int?
-    /// The lane that the message took.
+    /// Lane that took the SMS.
     public var lane: String?
-    /// The process that sent the message.
+    /// Process that sent the SMS.
     public var worker: String?
-    /// The provider's own ID of the message.
+    /// The provider's ID of the SMS.
     public var reference: String?
-    /// Why, as a word in upper case.
+    /// Reason, a word in upper case.
     public var reason: String?
-    /// Why, for people.
+    /// Reason for people.
     public var detail: String?
-    /// How often the message was tried.
+    /// Number of attempts to send the SMS.
     public var attempts: Int?
-    /// How many parts the message was sent in.
+    /// Number of parts of the SMS.
     public var segments: Int?
 
+    /// Creates an entry. Properties that few events have are set afterwards.
     public init(
-      at: UnixTime, event: String, job: Int? = nil, lane: String? = nil, worker: String? = nil,
-      reference: String? = nil, reason: String? = nil, detail: String? = nil, attempts: Int? = nil,
-      segments: Int? = nil
+      at: UnixTime, event: String, job: Int? = nil, lane: String? = nil, reference: String? = nil,
+      reason: String? = nil, detail: String? = nil
     ) {
       self.at = at
       self.event = event
       self.job = job
       self.lane = lane
-      self.worker = worker
       self.reference = reference
       self.reason = reason
       self.detail = detail
-      self.attempts = attempts
-      self.segments = segments
     }
   }
 }

@@ -1,21 +1,21 @@
-/// Asks for an app to be given proof of itself by push: `app.verify`.
+/// Command `app.verify`: requests proof of an app by push.
 ///
-/// The reply comes at once and has a receipt; the secret that belongs to it travels to the device by silent push. The app that
-/// returns both with `verification.start` has shown that it is what it says, on the device that it says.
+/// The reply comes at once and has a receipt; the secret that belongs to it travels to the device by silent push. An app that
+/// returns both with `verification.start` has proven its identity and its device.
 ///
-/// Every call gets a receipt of its own. A device token that Apple has refused lately gets an error instead, so that the app
-/// need not wait for a push that will not come.
+/// Every call yields a new receipt. A device token that Apple refused recently yields an error instead, so that the app need not
+/// wait for a push that will not arrive.
 public struct VerifyApp: Command {
   public typealias Reply = AppVerifying
   public static let type = MessageType("app.verify")
 
-  /// The app: its bundle ID.
+  /// Bundle ID of the app.
   public var app: String
-  /// The device token in hexadecimal, of either case.
+  /// Device token in hexadecimal, in either case.
   public var deviceToken: String
-  /// Which push service the token belongs to; `unknown` if absent.
+  /// Push service of the token; `unknown` if absent.
   public var environment: PushEnvironment?
-  /// Who asks, for the limits per address.
+  /// Client that asks, for the limits per address.
   public var client: StartVerification.Client?
 
   public init(
@@ -25,5 +25,21 @@ public struct VerifyApp: Command {
     self.deviceToken = deviceToken
     self.environment = environment
     self.client = client
+  }
+}
+
+/// Reply to `app.verify`: the push is on its way.
+public struct AppVerifying: MessageBody, Hashable {
+  public static let type = MessageType("app.verifying")
+
+  /// ID by which the app recognizes the push and which it returns with the secret. `operation.status` takes it as the ID of the
+  /// push.
+  public var receipt: String
+  /// Seconds without a push after which the app should fall back to reCAPTCHA.
+  public var suggestedTimeout: Int
+
+  public init(receipt: String, suggestedTimeout: Int) {
+    self.receipt = receipt
+    self.suggestedTimeout = suggestedTimeout
   }
 }

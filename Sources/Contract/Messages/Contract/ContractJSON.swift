@@ -1,9 +1,9 @@
 import CountersignEncoding
 import FoundationEssentials
 
-/// The JSON of bodies: compact, slashes not escaped, keys in no order.
+/// JSON of bodies: compact, slashes unescaped, keys in any order.
 enum ContractJSON {
-  // One of each for the process: both are safe to share, and making one costs as much as reading a small body.
+  // Shared by the process: both are safe to share, and creating one costs as much as reading a small body.
   private static let reader = JSONReader(maxBytes: MessageLimits.maxBodyBytes)
   private static let encoder: JSONEncoder = {
     let encoder = JSONEncoder()
@@ -17,6 +17,18 @@ enum ContractJSON {
     } catch {
       throw ContractProblem(error)
     }
+  }
+
+  /// Decodes a body, without the decoder if it is plain.
+  /// - Parameters:
+  ///   - type: type of the body.
+  ///   - json: text in UTF-8.
+  ///   - read: reads a plain object; `nil` leaves it to the decoder.
+  static func decode<Body: Decodable>(
+    _ type: Body.Type, from json: [UInt8], plain read: (PlainJSON) -> Body?
+  ) throws(ContractProblem) -> Body {
+    if let plain = PlainJSON(json), let body = read(plain) { return body }
+    return try decode(type, from: json)
   }
 
   static func encode(_ body: some Encodable) throws(ContractProblem) -> [UInt8] {
@@ -33,4 +45,21 @@ enum ContractJSON {
   static var tooLarge: ContractProblem {
     ContractProblem(.bodyTooLarge, "the body is larger than \(MessageLimits.maxBodyBytes) bytes")
   }
+}
+
+/// Name of a field that is known at run time only.
+struct FieldName: CodingKey {
+  let stringValue: String
+
+  init(_ name: String) {
+    stringValue = name
+  }
+
+  init(stringValue: String) {
+    self.init(stringValue)
+  }
+
+  var intValue: Int? { nil }
+
+  init?(intValue: Int) { nil }
 }

@@ -19,7 +19,7 @@ extension ContractProblem {
     case .typeMismatch(let type, let context):
       self.init(at: context.codingPath, "must be \(Self.name(ofType: type))")
     case .dataCorrupted(let context):
-      // Only our own decoders' words are shown: those of the library may repeat the value.
+      // Only the texts of our own decoders are shown: those of the library may repeat the value.
       if let problem = context.underlyingError as? ValueProblem {
         self.init(at: context.codingPath, problem.description)
       } else if context.codingPath.isEmpty {
@@ -52,7 +52,7 @@ extension ContractProblem {
       if let index = key.intValue {
         path += "[\(index)]"
       } else {
-        // A key comes from the message where it is one of a dictionary, so it is cut.
+        // The keys of a dictionary come from the message, so they are cut.
         path += (path.isEmpty ? "" : ".") + key.stringValue.cut(toBytes: maxKeyBytes)
       }
     }

@@ -1,6 +1,6 @@
-/// What is wrong with a message that breaks the contract. Its texts never hold a value of the message.
+/// Problem of a message that breaks the contract. Its texts never hold a value of the message.
 public struct ContractProblem: Error, Sendable, Hashable {
-  /// What is wrong, as a word that programs match on.
+  /// Kind of a problem, a word that programs match on.
   public struct Code: Sendable, Hashable, CustomStringConvertible {
     /// Upper case with underscores; also the value of the header `x-dead-reason`.
     public let rawValue: String
@@ -15,24 +15,24 @@ public struct ContractProblem: Error, Sendable, Hashable {
     public static let notJSON = Code("NOT_JSON")
     /// `content_type` is not `application/json`.
     public static let wrongContentType = Code("WRONG_CONTENT_TYPE")
-    /// `type` is missing, malformed or not one that the receiver takes.
+    /// `type` is missing, malformed or not accepted by the receiver.
     public static let unknownType = Code("UNKNOWN_TYPE")
-    /// `type` is known, its version is not.
+    /// `type` is known, but its version is not.
     public static let unknownVersion = Code("UNKNOWN_VERSION")
-    /// A field that has to be there is not.
+    /// A required field is missing.
     public static let missingField = Code("MISSING_FIELD")
-    /// A field has a value that it cannot have.
+    /// A field has an invalid value.
     public static let invalidField = Code("INVALID_FIELD")
     /// The body is larger than ``MessageLimits/maxBodyBytes``.
     public static let bodyTooLarge = Code("BODY_TOO_LARGE")
-    /// There is no `message_id`, so a message cannot be told from its own redelivery.
+    /// `message_id` is missing, so a redelivery cannot be recognized.
     public static let missingMessageID = Code("MISSING_MESSAGE_ID")
   }
 
   public let code: Code
-  /// Where, if it is one field: `variables.code`, `timeline[0].at`, `content_type`.
+  /// Field at fault, if there is one: `variables.code`, `timeline[0].at`, `content_type`.
   public let field: String?
-  /// What is wrong; goes on after the name of the field: `is missing`.
+  /// Problem in words that follow the name of the field: `is missing`.
   public let detail: String
 
   public init(_ code: Code, field: String? = nil, _ detail: String) {
@@ -41,7 +41,7 @@ public struct ContractProblem: Error, Sendable, Hashable {
     self.detail = detail
   }
 
-  /// Trying again with the same message never helps.
+  /// The same message fails again.
   public var isRetriable: Bool { false }
 }
 

@@ -1,6 +1,6 @@
 import CountersignTelemetry
 
-/// A field that is one of a few words, all of which a receiver has to understand.
+/// Field with a closed set of words, all of which a receiver has to understand.
 public protocol ContractWord: RawRepresentable, CaseIterable, Codable, Sendable, Hashable where RawValue == String {}
 
 extension ContractWord {
@@ -20,11 +20,11 @@ extension ContractWord {
   }
 }
 
-/// A field whose words may become more: one that is not known is kept as it is, and does not make the message invalid.
+/// Field with an open set of words: an unknown one is kept as it is, and does not make the message invalid.
 public protocol OpenWord: RawRepresentable, Codable, Sendable, Hashable, CustomStringConvertible
 where RawValue == String {
   init(rawValue: String)
-  /// The words of this version of the contract.
+  /// Words of this version of the contract.
   static var known: [Self] { get }
 }
 

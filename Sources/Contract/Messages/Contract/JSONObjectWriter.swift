@@ -2,8 +2,8 @@ package import CountersignTelemetry
 
 /// Writes one JSON object, field by field.
 ///
-/// For the bodies that every verification and every job has: the encoder of Foundation costs ten times as much, and these are a third of
-/// what the coordinator does. Tests hold them to the types of the contract, which is what the other side reads.
+/// It writes the bodies that every verification and every job has: the encoder of Foundation takes ten times as long, and these bodies
+/// are a third of the coordinator's work. Tests compare them with the encoder's.
 package struct JSONObjectWriter {
   private var bytes: [UInt8]
   private var isFirst = true
@@ -25,7 +25,7 @@ package struct JSONObjectWriter {
     string(value)
   }
 
-  /// Leaves the field out when there is no value.
+  /// Omits the field if there is no value.
   package mutating func put(_ name: StaticString, _ value: String?) {
     if let value { put(name, value) }
   }
@@ -50,7 +50,9 @@ package struct JSONObjectWriter {
     bytes.append(contentsOf: object)
   }
 
-  /// - Parameter name: any text, unlike those of the other methods, which are written as they are.
+  /// - Parameters:
+  ///   - name: any text; the other methods write names unescaped.
+  ///   - value: text.
   package mutating func put(named name: String, _ value: String) {
     key(named: name)
     string(value)

@@ -1,12 +1,12 @@
 public import CountersignTelemetry
 
-/// The body of a message of the contract.
+/// Body of a message of the contract.
 public protocol MessageBody: Codable, Sendable {
-  /// The type under which it travels.
+  /// Type of its messages.
   static var type: MessageType { get }
 
-  /// Reads a body. Fields that are not known are ignored.
-  /// - Throws: what is wrong and in which field, never the value.
+  /// Reads a body. Unknown fields are ignored.
+  /// - Throws: the problem and its field, never the value.
   init(json: [UInt8]) throws(ContractProblem)
 }
 
@@ -22,25 +22,25 @@ extension MessageBody {
   }
 }
 
-/// A request to the coordinator.
+/// Request to the coordinator.
 public protocol Command: MessageBody {
-  /// The body of the reply when it succeeds; when it fails, the reply is an ``ErrorReply``.
+  /// Body of the reply to a successful command; the reply to a refused one is an ``ErrorReply``.
   associatedtype Reply: MessageBody
 }
 
 extension Command {
-  /// The routing key on the exchange of the commands: the type without its version.
+  /// Routing key on the exchange of the commands: the type without its version.
   public static var routingKey: String { type.name }
 }
 
-/// A request to a worker.
+/// Request to a worker.
 public protocol Job: MessageBody {
-  /// When it is worth nothing any more.
+  /// Time after which the job is worthless.
   var deadline: UnixTime { get }
 }
 
 extension Job {
-  /// The routing key on the exchange of the jobs: the type without its version.
+  /// Routing key on the exchange of the jobs: the type without its version.
   public static var routingKey: String { type.name }
 }
 
@@ -48,6 +48,19 @@ extension Job {
 public protocol Event: MessageBody {}
 
 extension Event {
-  /// The routing key on the exchange of the events: the type without its version.
+  /// Routing key on the exchange of the events: the type without its version.
   public static var routingKey: String { type.name }
+}
+
+/// Limits of the contract.
+public enum MessageLimits {
+  /// Maximum bytes of a body. A larger one is refused on both sides.
+  public static let maxBodyBytes = 64 * 1024
+  /// Maximum bytes of an ID, a type or a routing key: AMQP's short strings have one byte for their length.
+  public static let maxShortStringBytes = 255
+  /// Maximum bytes of a text in a header (`x-last-error`); a longer one is cut. All headers of a message fit into one frame.
+  public static let maxHeaderTextBytes = 512
+  /// Maximum bytes of all headers of a received message. AMQP's publisher accepts twice as much, which leaves room for the headers
+  /// that retries, the broker and dead letters add.
+  public static let maxHeaderBytes = 32 * 1024
 }

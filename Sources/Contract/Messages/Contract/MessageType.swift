@@ -1,19 +1,19 @@
-/// What a message is and which version of it: `sms.dispatch.v1`.
+/// Type of a message with its version: `sms.dispatch.v1`.
 public struct MessageType: Sendable, Hashable {
-  /// The type without its version: `sms.dispatch`.
+  /// Type without the version: `sms.dispatch`.
   public let name: String
-  /// The version, from 1. A change that old receivers would misread gets a new one.
+  /// Version, from 1. A change that old receivers would misread gets a new one.
   public let version: Int
 
   /// - Parameters:
-  ///   - name: the type without its version.
-  ///   - version: the version, from 1.
+  ///   - name: type without the version.
+  ///   - version: version, from 1.
   public init(_ name: String, version: Int = 1) {
     self.name = name
     self.version = version
   }
 
-  /// Reads `name.v<number>`; `nil` when the text is not of this form.
+  /// Reads `name.v<number>`; `nil` for any other form.
   public init?(parsing text: String) {
     guard let dot = text.utf8.lastIndex(of: UInt8(ascii: ".")), dot > text.startIndex else { return nil }
     let suffix = text[text.index(after: dot)...]
@@ -24,7 +24,7 @@ public struct MessageType: Sendable, Hashable {
     self.init(String(text[..<dot]), version: version)
   }
 
-  /// The AMQP property `type`.
+  /// Value of the AMQP property `type`.
   public var text: String { "\(name).v\(version)" }
 }
 

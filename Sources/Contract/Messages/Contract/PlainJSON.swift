@@ -1,10 +1,10 @@
-/// The members of a JSON object of the plain kind that nearly all messages are: texts without escapes, whole numbers, literals, and
-/// objects of those. It is read in one pass, ten times as fast as by the decoder.
+/// Members of a plain JSON object, as nearly all messages are: texts without escapes, whole numbers, literals, and objects of those.
+/// It is read in one pass, ten times as fast as by the decoder.
 ///
-/// It is a short cut, not a second opinion: whatever is not plain, or not as it should be, has no `PlainJSON`, and the decoder says what it
-/// is, or what is wrong with it.
+/// It is a shortcut, not a second opinion: an object that is not plain, or is malformed, has no `PlainJSON` and is left to the decoder,
+/// which reads it or names its problem.
 package struct PlainJSON {
-  /// A value on its own.
+  /// Value other than an object.
   package enum Scalar {
     case text(String)
     case integer(Int)
@@ -24,18 +24,18 @@ package struct PlainJSON {
     var content: Content
   }
 
-  /// Objects within objects that are followed.
+  /// Maximum depth of nested objects.
   private static let maxDepth = 3
-  /// Members of an object that are taken: names are compared with each other, so the work grows with the square.
+  /// Maximum members of an object: names are compared with each other, so the work grows with the square.
   private static let maxMembers = 32
 
   private let json: [UInt8]
   private var members: [Member] = []
 
-  /// - Parameter json: a text in UTF-8.
-  /// - Returns: nil when it is no object, or not a plain one.
+  /// Reads an object; `nil` if the text is not a plain object.
+  /// - Parameter json: text in UTF-8.
   package init?(_ json: [UInt8]) {
-    // The decoder refuses it with the reason.
+    // The decoder refuses it and gives the reason.
     guard json.count <= MessageLimits.maxBodyBytes else { return nil }
     var position = 0
     guard let object = Self.object(in: json, at: &position, depth: 1) else { return nil }
@@ -49,25 +49,25 @@ package struct PlainJSON {
     members.reserveCapacity(12)
   }
 
-  /// The text of a member; nil when it is something else, or is not there.
+  /// Text of a member; `nil` for another type or an absent member.
   package func text(_ name: StaticString) -> String? {
     guard case .text(let range) = content(name) else { return nil }
     return string(range)
   }
 
-  /// The number of a member; nil when it is something else, or is not there.
+  /// Number of a member; `nil` for another type or an absent member.
   package func integer(_ name: StaticString) -> Int? {
     guard case .integer(let number) = content(name) else { return nil }
     return number
   }
 
-  /// The object of a member; nil when it is something else, or is not there.
+  /// Object of a member; `nil` for another type or an absent member.
   package func object(_ name: StaticString) -> PlainJSON? {
     guard case .object(let object) = content(name) else { return nil }
     return object
   }
 
-  /// Whether a member is there and is not null.
+  /// Whether a member is present and not null.
   package func has(_ name: StaticString) -> Bool {
     switch content(name) {
     case nil, .null: false
@@ -75,7 +75,7 @@ package struct PlainJSON {
     }
   }
 
-  /// Whether each of these members is a text, null, or not there.
+  /// Whether each of these members is a text, null or absent.
   package func areTextsOrAbsent(_ names: StaticString...) -> Bool {
     names.allSatisfy { name in
       switch content(name) {
@@ -85,7 +85,7 @@ package struct PlainJSON {
     }
   }
 
-  /// The members that are neither null nor an object, in their order.
+  /// Members that are neither null nor an object, in their order.
   package var scalars: [(name: String, value: Scalar)] {
     members.compactMap { member in
       guard let name = string(member.name) else { return nil }
@@ -141,7 +141,7 @@ extension PlainJSON {
     }
   }
 
-  /// What stands before the next quotation mark; nil when it needs more than being copied. The position is behind the mark.
+  /// Range up to the next quotation mark; `nil` if the text has escapes or is malformed. Moves the position past the mark.
   private static func text(_ json: [UInt8], _ position: inout Int) -> Range<Int>? {
     let start = position
     var isASCII = true
@@ -159,7 +159,7 @@ extension PlainJSON {
     return nil
   }
 
-  /// A whole number that surely fits; what has a fraction or an exponent is not plain.
+  /// Whole number that fits into an `Int`; a number with a fraction or an exponent is not plain.
   private static func integer(_ json: [UInt8], _ position: inout Int) -> Int? {
     let isNegative = json[position] == UInt8(ascii: "-")
     if isNegative { position += 1 }

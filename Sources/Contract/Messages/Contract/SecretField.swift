@@ -1,13 +1,13 @@
 public import CountersignTelemetry
 
-/// A field that holds a secret (`code`, `secret`, a token), in the clear or sealed.
+/// Field that holds a secret (`code`, `secret`, a token), in the clear or sealed.
 ///
-/// It is sealed when it has the form of a JWE compact serialisation. It does not print.
+/// It is sealed if it has the form of a JWE compact serialization. It does not print.
 public struct SecretField: Sendable, Hashable {
-  /// As it travels, sealed or not. For who writes bodies by hand; whoever wants the secret opens it.
+  /// Text of the field, sealed or not, for writers of bodies. The secret itself is opened with keys.
   package let text: String
 
-  /// A secret in the clear.
+  /// Creates a field with a secret in the clear.
   public init(_ secret: Secret) {
     text = secret.reveal()
   }

@@ -1,11 +1,15 @@
 public import CountersignAMQP
 import CountersignTelemetry
 
+#if DEBUG
+  import Glibc
+#endif
+
 extension Envelope {
-  /// Reads the envelope of a message that was delivered. The body is not looked at, but for its size.
+  /// Reads the envelope of a received message. Of the body, only the size is checked.
   ///
-  /// A `traceparent` that is not valid is ignored, as W3C Trace Context demands.
-  /// - Throws: what breaks the contract. The sender's `reply_to` and `correlation_id` are then still in the message.
+  /// An invalid `traceparent` is ignored, as W3C Trace Context requires.
+  /// - Throws: the first breach of the contract. The message still has the sender's `reply_to` and `correlation_id`.
   public init(_ message: Message) throws(ContractProblem) {
     #if DEBUG
       PlantedCrash.strike(message.messageID)
@@ -27,15 +31,16 @@ extension Envelope {
       replyTo: message.replyTo.flatMap { $0.isEmpty ? nil : $0 },
       timestamp: message.timestamp.map { UnixTime(seconds: Int64(clamping: $0)) },
       appID: message.appID, userID: message.userID,
-      statedSender: message.headers[MessageHeader.sender].map { $0.stringValue ?? "" },
-      attempt: try Self.attempt(message.headers[MessageHeader.attempt]),
-      firstAttemptAt: try Self.time(message.headers[MessageHeader.firstAttemptAt]),
-      lastError: message.headers[MessageHeader.lastError]?.stringValue,
-      trace: message.headers[MessageHeader.traceparent]?.stringValue.flatMap(TraceContext.init(traceparent:)),
-      causationID: message.headers[MessageHeader.causationID]?.stringValue)
+      trace: message.headers[MessageHeader.traceparent]?.stringValue.flatMap(TraceContext.init(traceparent:)))
+    guard !message.headers.isEmpty else { return }
+    statedSender = message.headers[MessageHeader.sender].map { $0.stringValue ?? "" }
+    attempt = try Self.attempt(message.headers[MessageHeader.attempt])
+    firstAttemptAt = try Self.time(message.headers[MessageHeader.firstAttemptAt])
+    lastError = message.headers[MessageHeader.lastError]?.stringValue
+    causationID = message.headers[MessageHeader.causationID]?.stringValue
   }
 
-  /// The message to publish: persistent, JSON.
+  /// Message to publish: persistent, JSON.
   public func message(body: [UInt8]) -> Message {
     var headers: [String: FieldValue] = [:]
     if attempt > 1 { headers[MessageHeader.attempt] = .int(Int64(attempt)) }
@@ -50,7 +55,7 @@ extension Envelope {
       type: type.text, userID: userID, appID: appID, body: body)
   }
 
-  /// The content type of every message.
+  /// Content type of every message.
   public static let contentType = "application/json"
 
   private static func checkContent(_ message: Message) throws(ContractProblem) {
@@ -67,7 +72,7 @@ extension Envelope {
     guard message.body.count <= MessageLimits.maxBodyBytes else { throw ContractJSON.tooLarge }
   }
 
-  /// In any case, and with parameters (RFC 9110, section 8.3.1).
+  /// Upper and lower case and parameters are allowed (RFC 9110, section 8.3.1).
   private static func isJSON(_ contentType: String) -> Bool {
     contentType.prefix { $0 != ";" && $0 != " " }.lowercased() == Self.contentType
   }
@@ -81,7 +86,7 @@ extension Envelope {
     return attempt
   }
 
-  /// More attempts than a job of any deadline has; keeps the counter from running over.
+  /// Maximum attempt, more than a job of any deadline has; keeps the counter from overflowing.
   private static let maxAttempt = 1_000_000
 
   private static func time(_ value: FieldValue?) throws(ContractProblem) -> UnixTime? {
@@ -96,3 +101,14 @@ extension Envelope {
       .invalidField, field: "headers.\(MessageHeader.firstAttemptAt)", "must be an RFC 3339 date and time")
   }
 }
+
+#if DEBUG
+  /// Ends the process at the message that a test names, like an unforeseen trap. Release builds do not have it.
+  enum PlantedCrash {
+    private static let messageID = getenv("COUNTERSIGN_CRASH_AT_MESSAGE").map { String(cString: $0) }
+
+    static func strike(_ message: String?) {
+      if let messageID, messageID == message { abort() }
+    }
+  }
+#endif

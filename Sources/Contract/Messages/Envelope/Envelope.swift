@@ -1,40 +1,39 @@
 public import CountersignTelemetry
 
-/// What is written on a message: everything of the contract that is not in its body.
+/// Properties and headers of a message: everything of the contract outside its body.
 public struct Envelope: Sendable, Hashable {
-  /// What the body is.
+  /// Type of the body.
   public var type: MessageType
   /// The sender's unique ID and the idempotency key: the same ID twice has one effect.
   public var messageID: String
-  /// The verification, the operation, or whatever the sender wants back.
+  /// Verification, operation, or any value that the sender wants back.
   public var correlationID: String?
-  /// The queue that the reply, or a copy of the result, is sent to.
+  /// Queue for the reply or a copy of the result.
   public var replyTo: String?
-  /// When it was sent; AMQP keeps whole seconds.
+  /// Time of sending; AMQP keeps whole seconds.
   public var timestamp: UnixTime?
-  /// The program that sent it.
+  /// Sending program.
   public var appID: String?
-  /// The user of the broker that sent it. The broker refuses a message whose sender is another one, so it can be believed; absent
-  /// unless the sender put it there.
+  /// Broker user of the sender. It can be trusted: the broker refuses a message that names another user. Absent unless the sender
+  /// set it.
   public var userID: String?
-  /// The user that sent it first, as the header `x-sender` says; only a ``SenderRule`` tells whether that is to be believed.
+  /// First sender according to the header `x-sender`; a ``SenderRule`` decides whether to trust it.
   public var statedSender: String?
-  /// Which attempt it is, from 1.
+  /// Number of the attempt, from 1.
   public var attempt: Int
-  /// When the first attempt began; absent on the first.
+  /// Start of the first attempt; absent on the first.
   public var firstAttemptAt: UnixTime?
-  /// Why the attempt before this one failed.
+  /// Error of the previous attempt.
   public var lastError: String?
-  /// The trace that it belongs to.
+  /// Trace of the message.
   public var trace: TraceContext?
-  /// The `message_id` of the message that led to this one.
+  /// `message_id` of the message that caused this one.
   public var causationID: String?
 
+  /// Creates the envelope of a first attempt. Properties of messages that are published again, and the cause, are set afterwards.
   public init(
     type: MessageType, messageID: String, correlationID: String? = nil, replyTo: String? = nil,
-    timestamp: UnixTime? = nil, appID: String? = nil, userID: String? = nil, statedSender: String? = nil,
-    attempt: Int = 1, firstAttemptAt: UnixTime? = nil, lastError: String? = nil, trace: TraceContext? = nil,
-    causationID: String? = nil
+    timestamp: UnixTime? = nil, appID: String? = nil, userID: String? = nil, trace: TraceContext? = nil
   ) {
     self.type = type
     self.messageID = messageID
@@ -43,42 +42,44 @@ public struct Envelope: Sendable, Hashable {
     self.timestamp = timestamp
     self.appID = appID
     self.userID = userID
-    self.statedSender = statedSender
-    self.attempt = attempt
-    self.firstAttemptAt = firstAttemptAt
-    self.lastError = lastError
     self.trace = trace
-    self.causationID = causationID
+    attempt = 1
   }
 
-  /// The envelope of the next attempt of the same message.
+  /// Envelope of the next attempt of the same message.
   /// - Parameters:
-  ///   - error: why this attempt failed, for people; without secrets.
-  ///   - startedAt: when this attempt began.
+  ///   - error: error of this attempt, for people; without secrets.
+  ///   - startedAt: start of this attempt.
   public func nextAttempt(after error: String, startedAt: UnixTime) -> Envelope {
     var next = self
     next.attempt = attempt &+ 1
     next.firstAttemptAt = firstAttemptAt ?? startedAt
     next.lastError = error
-    // The next attempt is published by the receiver, as whom the broker would not let the sender's name pass.
+    // The retry is published under our own user; the broker would reject the original sender's `user_id`.
     next.userID = nil
     return next
   }
 
-  /// The envelope of a message that this one leads to: same correlation, same trace, one step on.
+  /// Envelope of a message that this one causes: same correlation, child of the same trace.
   /// - Parameters:
-  ///   - author: whoever publishes it.
-  ///   - sender: whom `x-sender` names; nil when it is the author's own message.
+  ///   - type: type of the caused message.
+  ///   - messageID: ID of the caused message.
+  ///   - now: time of sending.
+  ///   - author: publisher.
+  ///   - sender: user for `x-sender`; `nil` for the author's own message.
   public func leading(
     to type: MessageType, messageID: String, at now: UnixTime, by author: Author, sender: String? = nil
   ) -> Envelope {
-    Envelope(
+    var envelope = Envelope(
       type: type, messageID: messageID, correlationID: correlationID, timestamp: now, appID: author.appID,
-      userID: author.userID, statedSender: sender, trace: trace?.child(), causationID: self.messageID)
+      userID: author.userID, trace: trace?.child())
+    envelope.statedSender = sender
+    envelope.causationID = self.messageID
+    return envelope
   }
 
-  /// Checks that the type is one that the receiver takes.
-  /// - Throws: ``ContractProblem/Code-swift.struct/unknownVersion`` when only the version differs, else
+  /// Checks that the receiver accepts the type.
+  /// - Throws: ``ContractProblem/Code-swift.struct/unknownVersion`` if only the version differs, otherwise
   ///   ``ContractProblem/Code-swift.struct/unknownType``.
   public func expect(_ types: [MessageType]) throws(ContractProblem) {
     if types.contains(type) { return }
@@ -87,5 +88,18 @@ public struct Envelope: Sendable, Hashable {
     throw ContractProblem(
       isVersion ? .unknownVersion : .unknownType, field: "type",
       isVersion ? "has a version that is not known here; known are \(expected)" : "must be one of \(expected)")
+  }
+}
+
+/// Publisher: a program and its broker user.
+public struct Author: Sendable, Hashable {
+  /// Program; the `app_id` of its messages.
+  public var appID: String
+  /// User of its connections; the `user_id` of its messages, which the broker checks.
+  public var userID: String
+
+  public init(appID: String, userID: String) {
+    self.appID = appID
+    self.userID = userID
   }
 }

@@ -2,16 +2,16 @@ public import CountersignAMQP
 public import CountersignTelemetry
 
 extension Message {
-  /// The message as it can be published again by another user through another exchange.
+  /// The message in a form that another user can publish again through another exchange.
   ///
-  /// - `user_id` is checked against our own user: it becomes that, and `x-sender` names the message's sender.
-  /// - `reply_to` would be checked against a consumer of ours.
-  /// - `expiration` would cut the stay in a delay step or with the dead letters short.
-  /// - `CC` and `BCC` (RabbitMQ's sender-selected distribution) would send it to further queues a second time.
-  /// - `x-death` and its kin are the broker's own; kept, they feed its detection of cycles, which drops messages.
+  /// - `user_id` becomes our own user, which the broker requires; `x-sender` names the message's sender.
+  /// - `reply_to` is removed if it is the pseudo-queue, which the broker would check against a consumer of ours.
+  /// - `expiration` is removed: it would shorten the retry delay or the stay with the dead letters.
+  /// - `CC` and `BCC` (RabbitMQ's sender-selected distribution) are removed: they would send it to further queues a second time.
+  /// - `x-death` and the like are removed: they feed the broker's detection of cycles, which drops messages.
   /// - Parameters:
-  ///   - user: our own user, which publishes it.
-  ///   - sender: the message's sender, as a ``SenderRule`` resolves it.
+  ///   - user: our own user, the publisher.
+  ///   - sender: sender of the message, as a ``SenderRule`` resolves it.
   public func publishedAgain(by user: String, sender: String) -> Message {
     var copy = self
     copy.userID = user
@@ -25,16 +25,17 @@ extension Message {
     return copy
   }
 
-  /// The message as a dead letter: as it was, with the reason in its headers.
+  /// The message as a dead letter: unchanged, with the reason in its headers.
   ///
-  /// Whatever is wrong with the message, AMQP has room for its dead letter: properties that were no UTF-8 are absent already, and headers that
-  /// could not be published are left out.
+  /// Every message fits into a dead letter: properties that are not UTF-8 are absent already, and headers that cannot be published
+  /// are removed.
   /// - Parameters:
-  ///   - reason: the reason as a word in upper case.
-  ///   - text: the reason for people, without values of the message.
-  ///   - queue: the queue that the message failed on.
-  ///   - user: our own user, which publishes it.
-  ///   - sender: the message's sender, as a ``SenderRule`` resolves it.
+  ///   - reason: reason, a word in upper case.
+  ///   - text: reason for people, without values of the message.
+  ///   - queue: queue on which the message failed.
+  ///   - now: time of the failure.
+  ///   - user: our own user, the publisher.
+  ///   - sender: sender of the message, as a ``SenderRule`` resolves it.
   public func deadLetter(
     _ reason: String, _ text: String, queue: String, now: UnixTime, by user: String, sender: String
   ) -> Message {

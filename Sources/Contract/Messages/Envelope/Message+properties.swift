@@ -1,7 +1,8 @@
 public import CountersignAMQP
 
 extension Message {
-  /// Checks what the broker lets pass: properties that are no UTF-8, IDs with control characters, headers that could not be published again.
+  /// Checks for faults that the broker allows: properties that are not UTF-8, IDs with control characters, headers that cannot be
+  /// published again.
   ///
   /// IDs come back in replies, results and dead letters, in logs and in databases.
   /// - Throws: a problem that names the property.
@@ -29,14 +30,14 @@ extension Message {
     }
   }
 
-  /// The queue that a message which breaks the contract can be answered to; `nil` when there is none, or it is what is wrong.
-  /// - Parameter sender: the message's sender, as a ``SenderRule`` resolves it.
+  /// Queue for the answer to a message that breaks the contract; `nil` if it names none or an invalid one.
+  /// - Parameter sender: sender of the message, as a ``SenderRule`` resolves it.
   public func answerAddress(for sender: String) -> String? {
     guard let replyTo, Self.isShortText(replyTo), ReplyAddress.isAllowed(replyTo, for: sender) else { return nil }
     return replyTo
   }
 
-  /// Whether a text can be a name on the broker: not empty, at most 255 bytes, no control character.
+  /// Whether a text can be a name on the broker: 1 to 255 bytes, no control characters.
   static func isShortText(_ text: String) -> Bool {
     !text.isEmpty && text.utf8.count <= MessageLimits.maxShortStringBytes && !hasControlCharacter(text)
   }
@@ -52,7 +53,7 @@ extension Message {
     }
   }
 
-  /// U+0000 to U+001F, and U+007F to U+009F, which begin with C2 in UTF-8.
+  /// Control characters: U+0000 to U+001F, and U+007F to U+009F, which begin with C2 in UTF-8.
   private static func hasControlCharacter(_ text: String) -> Bool {
     var last: UInt8 = 0
     for byte in text.utf8 {

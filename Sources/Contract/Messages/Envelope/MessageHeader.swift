@@ -1,30 +1,30 @@
 import CountersignTelemetry
 
-/// The headers of the contract.
+/// Headers of the contract.
 public enum MessageHeader {
-  /// Which attempt it is: a whole number from 1; absent on the first.
+  /// Number of the attempt, a whole number from 1; absent on the first.
   public static let attempt = "x-attempt"
-  /// When the first attempt began, RFC 3339.
+  /// Start of the first attempt, RFC 3339.
   public static let firstAttemptAt = "x-first-attempt-at"
-  /// Why the attempt before failed.
+  /// Error of the previous attempt.
   public static let lastError = "x-last-error"
   /// W3C Trace Context.
   public static let traceparent = "traceparent"
-  /// The `message_id` of the message that led to this one.
+  /// `message_id` of the message that caused this one.
   public static let causationID = "x-causation-id"
-  /// On a message that was published again: the user that sent it first. See ``SenderRule``.
+  /// First sender of a message that was published again. See ``SenderRule``.
   public static let sender = "x-sender"
-  /// On a dead letter: what was wrong, a word in upper case.
+  /// Reason of a dead letter, a word in upper case.
   public static let deadReason = "x-dead-reason"
-  /// On a dead letter: the queue it failed on.
+  /// Queue on which a dead letter failed.
   public static let deadQueue = "x-dead-queue"
-  /// On a dead letter: when, RFC 3339.
+  /// Time of a dead letter, RFC 3339.
   public static let deadAt = "x-dead-at"
 
-  /// The headers that are texts of any form. The others are read by rules of their own.
+  /// Headers with texts of any form. The others are read by rules of their own.
   static let texts = [lastError, causationID, sender]
 
-  /// A text cut to ``MessageLimits/maxHeaderTextBytes``, never in the middle of a Unicode scalar.
+  /// Text cut to ``MessageLimits/maxHeaderTextBytes``, never in the middle of a Unicode scalar.
   public static func bounded(_ text: String) -> String {
     guard text.utf8.count > MessageLimits.maxHeaderTextBytes else { return text }
     return text.cut(toBytes: MessageLimits.maxHeaderTextBytes - ellipsis.utf8.count) + ellipsis

@@ -1,18 +1,18 @@
 public import CountersignTelemetry
 
-/// Asks for the tokens of a Sign in with Apple to be revoked: `apple.revoke`.
+/// Job `apple.revoke`: revokes the tokens of a Sign in with Apple.
 public struct AppleRevokeJob: Job, Hashable {
   public static let type = MessageType("apple.revoke")
 
-  /// The app whose user it is: its bundle ID.
+  /// Bundle ID of the user's app.
   public var app: String
-  /// To whom Apple gave the token, when it is not the app itself: a Services ID.
+  /// Services ID, if Apple issued the token to one rather than to the app.
   public var clientID: String?
-  /// What is revoked.
+  /// Token to revoke.
   public var token: AppleToken
-  /// The redirect URI of the authorization request that yielded the code; absent when it had none, as in apps.
+  /// Redirect URI of the authorization request that yielded the code; absent if it had none, as in apps.
   public var redirectURI: String?
-  /// Nothing is begun after this time. A token that a code was exchanged for by then is revoked all the same.
+  /// Latest time to start. A token that a code was exchanged for by then is revoked even later.
   public var deadline: UnixTime
 
   public init(

@@ -1,14 +1,14 @@
 import CountersignTelemetry
 
-/// What an app has of a user's Sign in with Apple: in the JSON exactly one of the fields `authorizationCode`, `refreshToken` and
+/// Token or code of a Sign in with Apple: in the JSON exactly one of the fields `authorizationCode`, `refreshToken` and
 /// `accessToken`. Sealed in a job, its recipient is the app.
 public enum AppleToken: Sendable, Hashable {
-  /// Works once, for five minutes; it is exchanged for a refresh token first.
+  /// Valid once, for five minutes; it is exchanged for a refresh token first.
   case authorizationCode(SecretField)
   case refreshToken(SecretField)
   case accessToken(SecretField)
 
-  /// Which of them it is, as results name it.
+  /// Kind of token, as results name it.
   public enum Kind: String, ContractWord {
     case authorizationCode, refreshToken, accessToken
   }
@@ -36,7 +36,7 @@ public enum AppleToken: Sendable, Hashable {
   }
 }
 
-/// Its field stands among those of the body that it belongs to.
+/// Its field is one of the fields of the enclosing body.
 extension AppleToken: Codable {
   public init(from decoder: any Decoder) throws {
     let fields = try decoder.container(keyedBy: FieldName.self)
@@ -49,7 +49,7 @@ extension AppleToken: Codable {
         .decodingError(at: fields.codingPath + [FieldName(names[0])])
     }
     guard present.count == 1 else {
-      throw ValueProblem("stands beside \(present[1].0.rawValue): give one of them")
+      throw ValueProblem("is given together with \(present[1].0.rawValue): give one of them")
         .decodingError(at: fields.codingPath + [FieldName(kind.rawValue)])
     }
     self.init(kind, secret)

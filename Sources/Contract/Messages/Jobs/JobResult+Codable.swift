@@ -7,7 +7,7 @@ extension JobResult: Codable {
     var key: FieldName { FieldName(rawValue) }
   }
 
-  /// Whether a member of a result has a meaning of its own: what has none is one of the extras.
+  /// Whether a member is a field of its own rather than one of the extras.
   static func isField(_ name: String) -> Bool { Field(rawValue: name) != nil }
 
   public init(from decoder: any Decoder) throws {
@@ -22,7 +22,7 @@ extension JobResult: Codable {
     finishedAt = try fields.decode(UnixTime.self, forKey: Field.finishedAt.key)
     extras = [:]
     for key in fields.allKeys where Field(rawValue: key.stringValue) == nil {
-      // What is no scalar comes from a later version of the contract and is ignored like any unknown field.
+      // Anything but a scalar comes from a later version of the contract and is ignored like any unknown field.
       if let value = Value(fields, key) { extras[key.stringValue] = value }
     }
   }
@@ -52,8 +52,8 @@ extension JobResult: Codable {
 extension JobResult.Value {
   /// The scalar under a key; `nil` for anything else.
   ///
-  /// The decoder does not tell what a value is, and each wrong guess costs microseconds: so the fields that are known to be
-  /// numbers are first tried as such, and all others as text.
+  /// The decoder does not say which type a value has, and each wrong guess costs microseconds: fields that are known to be numbers
+  /// are first tried as numbers, all others as text.
   fileprivate init?(_ fields: KeyedDecodingContainer<FieldName>, _ key: FieldName) {
     if Self.wholeNumbers.contains(key.stringValue), let number = try? fields.decode(Int.self, forKey: key) {
       self = .int(number)

@@ -1,18 +1,21 @@
 import CountersignTelemetry
 
+// MARK: - Reading without the decoder
+
 extension JobResult {
-  /// Nil: anything is not as it should be, which the decoder will say, or is beyond what is read here.
+  /// `nil`: the decoder has to name the problem.
   init?(_ json: PlainJSON) {
     guard json.areTextsOrAbsent("lane", "reference"), let jobID = json.text("jobID"),
       let outcome = json.text("outcome").flatMap(JobOutcome.init(rawValue:)), let attempts = json.integer("attempts"),
       let startedAt = json.text("startedAt").flatMap(UnixTime.init(rfc3339:)),
       let finishedAt = json.text("finishedAt").flatMap(UnixTime.init(rfc3339:)),
-      // A reason comes with what went wrong, which is rare.
+      // Results with a reason are rare.
       !json.has("reason")
     else { return nil }
     self.init(
       jobID: jobID, outcome: outcome, lane: json.text("lane"), reference: json.text("reference"), attempts: attempts,
-      startedAt: startedAt, finishedAt: finishedAt, extras: Self.extras(json))
+      startedAt: startedAt, finishedAt: finishedAt)
+    extras = Self.extras(json)
   }
 
   private static func extras(_ json: PlainJSON) -> [String: Value] {
@@ -28,7 +31,7 @@ extension JobResult {
   }
 }
 
-// MARK: - Writing
+// MARK: - Writing without the encoder
 
 extension JobResult {
   /// The body in JSON, written without the encoder, which takes a tenth of the time that a job costs; see ``JSONObjectWriter``.

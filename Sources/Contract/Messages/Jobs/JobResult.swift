@@ -1,29 +1,28 @@
 public import CountersignTelemetry
 
-/// A worker's report of what became of a job.
+/// A worker's report of a job's outcome.
 ///
-/// Its type is that of the job with `.result`, and its `message_id` that of the job with `.result`, so that a result that is
-/// published twice can be told to be the same.
+/// Its type and its `message_id` are those of the job with `.result`, so that a result that is published twice is recognized.
 public struct JobResult: Sendable, Hashable {
   /// The job's `message_id`.
   public var jobID: String
   public var outcome: JobOutcome
-  /// The lane that it took; absent when it took none.
+  /// Lane that took the job, if one did.
   public var lane: String?
-  /// The provider's own ID of what it took.
+  /// The provider's ID.
   public var reference: String?
-  /// Why it was not accepted.
+  /// Reason of an outcome other than `accepted`.
   public var reason: Reason?
-  /// How often it was tried, 0 when no provider was asked.
+  /// Number of attempts, 0 if no provider was called.
   public var attempts: Int
   public var startedAt: UnixTime
   public var finishedAt: UnixTime
-  /// What the job's type adds, for an SMS `segments` and `encoding`: further fields of the same JSON object.
+  /// Fields that the job's type adds to the JSON object, for an SMS `segments` and `encoding`.
   public var extras: [String: Value]
 
   public init(
     jobID: String, outcome: JobOutcome, lane: String? = nil, reference: String? = nil, reason: Reason? = nil,
-    attempts: Int, startedAt: UnixTime, finishedAt: UnixTime, extras: [String: Value] = [:]
+    attempts: Int, startedAt: UnixTime, finishedAt: UnixTime
   ) {
     self.jobID = jobID
     self.outcome = outcome
@@ -33,16 +32,23 @@ public struct JobResult: Sendable, Hashable {
     self.attempts = attempts
     self.startedAt = startedAt
     self.finishedAt = finishedAt
-    self.extras = extras
+    extras = [:]
   }
 
-  /// Why a job was not accepted.
+  /// The same result with fields that the job's type adds.
+  public func adding(_ extras: [String: Value]) -> JobResult {
+    var result = self
+    result.extras.merge(extras) { _, new in new }
+    return result
+  }
+
+  /// Reason of an outcome other than `accepted`.
   public struct Reason: Codable, Sendable, Hashable {
     /// Upper case with underscores: `INVALID_NUMBER`.
     public var code: String
     /// One sentence for people.
     public var detail: String?
-    /// The provider's own code as it came.
+    /// The provider's code, unchanged.
     public var providerCode: String?
 
     public init(code: String, detail: String? = nil, providerCode: String? = nil) {
@@ -52,14 +58,14 @@ public struct JobResult: Sendable, Hashable {
     }
   }
 
-  /// A value that a job's type adds: a scalar of JSON.
+  /// Value that a job's type adds: a scalar of JSON.
   public enum Value: Sendable, Hashable {
     case string(String)
     case int(Int)
     case double(Double)
     case bool(Bool)
 
-    /// A number of either kind: in JSON 1.0 is 1.
+    /// The value as a number, whole or not: in JSON 1.0 is 1.
     public var number: Double? {
       switch self {
       case .int(let number): Double(number)
@@ -71,30 +77,28 @@ public struct JobResult: Sendable, Hashable {
 }
 
 extension JobResult {
-  /// The type of the results of a job type: `sms.dispatch.result.v1` for `sms.dispatch.v1`.
+  /// Type of the results of a job type: `sms.dispatch.result.v1` for `sms.dispatch.v1`.
   public static func type(ofJob job: MessageType) -> MessageType {
     MessageType(job.name + ".result", version: job.version)
   }
 
-  /// The routing key on the exchange of the results: `sms.dispatch.accepted`, and `sms.bulk.accepted` for a job that waited in that queue.
-  /// - Parameter queue: The queue that the job was taken from, which but for `sms.bulk` has the name of the job's type.
+  /// Routing key on the exchange of the results: `sms.dispatch.accepted`, and `sms.bulk.accepted` for a job from that queue.
+  /// - Parameters:
+  ///   - queue: queue of the job: named after the job's type, except `sms.bulk`.
+  ///   - outcome: outcome of the job.
   public static func routingKey(queue: String, outcome: JobOutcome) -> String {
     "\(queue).\(outcome.rawValue)"
   }
 
-  /// The `message_id` of the result of a job.
+  /// `message_id` of the result of a job.
   public static func messageID(jobID: String) -> String {
     jobID + ".result"
   }
 
   /// Reads the body of a result.
-  /// - Throws: what is wrong and in which field, never the value.
+  /// - Throws: the problem and its field, never the value.
   public init(json: [UInt8]) throws(ContractProblem) {
-    if let plain = PlainJSON(json), let result = Self(plain) {
-      self = result
-    } else {
-      self = try ContractJSON.decode(Self.self, from: json)
-    }
+    self = try ContractJSON.decode(Self.self, from: json) { Self($0) }
   }
 
   /// The body as UTF-8 JSON.
@@ -102,4 +106,24 @@ extension JobResult {
   public func json() throws(ContractProblem) -> [UInt8] {
     try ContractJSON.encode(self)
   }
+}
+
+/// Final outcome of a job, published as its result.
+public enum JobOutcome: String, ContractWord {
+  /// The provider accepted it.
+  case accepted
+  /// It will never be carried out.
+  case refused
+  /// Its deadline passed before it could be carried out.
+  case expired
+  /// It may or may not have been carried out.
+  case unknown
+}
+
+/// Treatment of a job that may or may not have been carried out.
+public enum OnUnknown: String, ContractWord {
+  /// The outcome is `unknown`; the receiver of the result decides.
+  case report
+  /// The job is carried out again, a limited number of times: twice is harmless.
+  case resend
 }

@@ -1,18 +1,18 @@
 public import CountersignTelemetry
 
-/// Asks for a mail to be sent: `mail.relay`.
+/// Job `mail.relay`: sends a mail.
 public struct MailRelayJob: Job, Hashable {
   public static let type = MessageType("mail.relay")
 
-  /// The address, `name@example.com`, without a display name.
+  /// Address, `name@example.com`, without a display name.
   public var to: String
-  /// The address of one of the worker's senders; its first one, if absent.
+  /// Address of one of the worker's senders; the first one if absent.
   public var from: String?
-  /// What is sent.
+  /// Content of the mail.
   public var content: Content
-  /// An HTTPS address that ends the reader's subscription with one POST (RFC 8058). Mail that an account needs has none.
+  /// HTTPS address that ends the reader's subscription with one POST (RFC 8058). Mail that an account needs has none.
   public var unsubscribeURL: String?
-  /// It is not sent after this time.
+  /// Latest time to send it.
   public var deadline: UnixTime
   /// `report` if absent.
   public var onUnknown: OnUnknown?
@@ -29,30 +29,30 @@ public struct MailRelayJob: Job, Hashable {
     self.onUnknown = onUnknown
   }
 
-  /// What is sent: in the JSON the fields `subject`, `text` and `html`, or `template`, `languageCode` and `variables`.
+  /// Content of a mail: in the JSON the fields `subject`, `text` and `html`, or `template`, `languageCode` and `variables`.
   public enum Content: Sendable, Hashable {
-    /// The message as it is.
+    /// A finished mail.
     /// - Parameters:
     ///   - subject: one line.
     ///   - text: the text, for every reader.
-    ///   - html: the same as an HTML document, for readers who show it.
+    ///   - html: the same text as an HTML document, for readers that show it.
     case message(subject: String, text: String, html: String?)
     /// A template of the worker.
     /// - Parameters:
-    ///   - name: the name of the template, for example `address-verification`.
+    ///   - name: name of the template, for example `address-verification`.
     ///   - languageCode: BCP 47; the worker falls back to what it has.
-    ///   - variables: what is put into it.
+    ///   - variables: values of its placeholders.
     case template(name: String, languageCode: String?, variables: Variables)
   }
 
-  /// What is put into a template.
+  /// Values of the placeholders of a template.
   public struct Variables: Codable, Sendable, Hashable {
-    /// A one-time code. Sealed, its recipient is the address.
+    /// One-time code. Sealed, its recipient is the address.
     public var code: SecretField?
-    /// An HTTPS address: whoever follows it proves to have got the mail. Sealed, its recipient is the address.
+    /// HTTPS address that proves receipt of the mail when it is opened. Sealed, its recipient is the address.
     public var link: SecretField?
     public var appName: String?
-    /// What has happened to the account, a sentence in the reader's language.
+    /// Change of the account, a sentence in the reader's language.
     public var change: String?
 
     public init(
@@ -98,7 +98,7 @@ extension MailRelayJob: Codable {
       throw ValueProblem("is missing, and so is template: give one of them")
         .decodingError(at: fields.codingPath + [CodingKeys.subject])
     case (.some, .some):
-      throw ValueProblem("stands beside template: give one of them")
+      throw ValueProblem("is given together with template: give one of them")
         .decodingError(at: fields.codingPath + [CodingKeys.subject])
     }
   }

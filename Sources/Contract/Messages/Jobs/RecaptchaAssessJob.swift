@@ -1,20 +1,20 @@
 public import CountersignTelemetry
 
-/// Asks for a reCAPTCHA token to be assessed: `recaptcha.assess`.
+/// Job `recaptcha.assess`: assesses a reCAPTCHA token.
 public struct RecaptchaAssessJob: Job, Hashable {
   public static let type = MessageType("recaptcha.assess")
 
-  /// The app's bundle ID.
+  /// Bundle ID of the app.
   public var app: String
-  /// What the app got from reCAPTCHA; good for one assessment. Sealed, its recipient is the app.
+  /// Token from reCAPTCHA, valid for one assessment. Sealed, its recipient is the app.
   public var token: SecretField
-  /// What the user was about to do, as the app told reCAPTCHA.
+  /// Action that the app named to reCAPTCHA.
   public var expectedAction: String
-  /// Who asks, as far as the sender knows.
+  /// Client that asks, as far as the sender knows it.
   public var client: Client?
-  /// E.164; lets reCAPTCHA judge the risk of toll fraud.
+  /// E.164; reCAPTCHA judges its risk of toll fraud.
   public var phoneNumber: String?
-  /// It is not assessed after this time.
+  /// Latest time to assess it.
   public var deadline: UnixTime
 
   public init(
@@ -29,7 +29,7 @@ public struct RecaptchaAssessJob: Job, Hashable {
     self.deadline = deadline
   }
 
-  /// Who asks.
+  /// Client that asks.
   public struct Client: Codable, Sendable, Hashable {
     public var ip: String?
     public var userAgent: String?

@@ -1,15 +1,13 @@
 import CountersignTelemetry
 
+// MARK: - Reading without the decoder
+
 extension SMSDispatchJob {
   public init(json: [UInt8]) throws(ContractProblem) {
-    if let plain = PlainJSON(json), let job = Self(plain) {
-      self = job
-    } else {
-      self = try ContractJSON.decode(Self.self, from: json)
-    }
+    self = try ContractJSON.decode(Self.self, from: json) { Self($0) }
   }
 
-  /// Nil: anything is not as it should be, which the decoder will say, or is beyond what is read here.
+  /// `nil`: the decoder has to name the problem.
   init?(_ json: PlainJSON) {
     guard json.areTextsOrAbsent("text", "template", "languageCode", "app", "lane", "onUnknown"),
       let to = json.text("to"), let deadline = json.text("deadline").flatMap(UnixTime.init(rfc3339:)),
@@ -50,7 +48,7 @@ extension SMSDispatchJob.Variables {
   }
 }
 
-// MARK: - Writing
+// MARK: - Writing without the encoder
 
 extension SMSDispatchJob {
   /// The body in JSON, written without the encoder; see ``JSONObjectWriter``.

@@ -1,18 +1,18 @@
 public import CountersignTelemetry
 
-/// Asks for an SMS to be sent: `sms.dispatch`.
+/// Job `sms.dispatch`: sends an SMS.
 public struct SMSDispatchJob: Job, Hashable {
   public static let type = MessageType("sms.dispatch")
 
   /// E.164.
   public var to: String
-  /// What is sent.
+  /// Content of the SMS.
   public var content: Content
-  /// The app that it is from, for workers whose lanes are for some apps only.
+  /// Sending app, for workers whose lanes serve some apps only.
   public var app: String?
-  /// The only lane that may serve it; any, if absent.
+  /// The only lane that may send it; any lane if absent.
   public var lane: String?
-  /// It is not sent after this time.
+  /// Latest time to send it.
   public var deadline: UnixTime
   /// `report` if absent.
   public var onUnknown: OnUnknown?
@@ -29,27 +29,27 @@ public struct SMSDispatchJob: Job, Hashable {
     self.onUnknown = onUnknown
   }
 
-  /// What is sent: in the JSON the field `text`, or the fields `template`, `languageCode` and `variables`.
+  /// Content of an SMS: in the JSON the field `text`, or the fields `template`, `languageCode` and `variables`.
   public enum Content: Sendable, Hashable {
-    /// The text as it is.
+    /// A finished text.
     case text(String)
     /// A template of the worker.
     /// - Parameters:
-    ///   - name: the name of the template, for example `verification`.
+    ///   - name: name of the template, for example `verification`.
     ///   - languageCode: BCP 47; the worker falls back to what it has.
-    ///   - variables: what is put into it.
+    ///   - variables: values of its placeholders.
     case template(name: String, languageCode: String?, variables: Variables)
   }
 
-  /// What is put into a template.
+  /// Values of the placeholders of a template.
   public struct Variables: Codable, Sendable, Hashable {
     /// Sealed, its recipient is the phone number.
     public var code: SecretField?
     public var appName: String?
-    /// The domain that the code is bound to, for phones that fill it in by themselves.
+    /// Domain that the code is bound to, for phones that fill in codes.
     public var domain: String?
-    /// The hash of an Android app, which then gets the code by itself (SMS Retriever). It takes the last line, so ``domain`` has no
-    /// effect beside it.
+    /// Hash of an Android app, which then receives the code itself (SMS Retriever). It takes the last line, so ``domain`` has no
+    /// effect with it.
     public var androidHash: String?
 
     public init(
@@ -93,7 +93,7 @@ extension SMSDispatchJob: Codable {
       throw ValueProblem("is missing, and so is template: give one of them")
         .decodingError(at: fields.codingPath + [CodingKeys.text])
     case (.some, .some):
-      throw ValueProblem("stands beside template: give one of them")
+      throw ValueProblem("is given together with template: give one of them")
         .decodingError(at: fields.codingPath + [CodingKeys.text])
     }
   }
@@ -113,5 +113,21 @@ extension SMSDispatchJob: Codable {
     try fields.encodeIfPresent(lane, forKey: .lane)
     try fields.encode(deadline, forKey: .deadline)
     try fields.encodeIfPresent(onUnknown, forKey: .onUnknown)
+  }
+}
+
+extension SMSDispatchJob {
+  /// Context of the code of this job: the number, and the parts of the text that name the code's addressee. A user with access to
+  /// the queue could otherwise show a sealed code for a domain, a name or an Android app of their own.
+  public func sealContext(messageID: String) -> SealContext {
+    SealContext(messageType: Self.type, messageID: messageID, recipient: to, fields: Self.boundFields(of: content))
+  }
+
+  private static func boundFields(of content: Content) -> [SealContext.Field] {
+    guard case .template(let name, _, let variables) = content else { return [] }
+    return [
+      SealContext.Field("template", name), SealContext.Field("appName", variables.appName),
+      SealContext.Field("domain", variables.domain), SealContext.Field("androidHash", variables.androidHash),
+    ]
   }
 }

@@ -1,30 +1,30 @@
 public import CountersignTelemetry
 
-/// What a provider reports later of a message that it took: `sms.delivery.result`.
+/// Delivery report `sms.delivery.result`: a provider's report on an SMS that it accepted.
 ///
-/// It is published with the results of the jobs. It repeats the job's `correlation_id`, and its `message_id` is the same for
-/// every repetition of the same report.
+/// It is published with the results of the jobs and repeats the job's `correlation_id`. Its `message_id` is the same for every
+/// repetition of the same report.
 public struct SMSDeliveryReport: MessageBody, Hashable {
   public static let type = MessageType("sms.delivery.result")
 
-  /// What became of the message.
+  /// Fate of the SMS.
   public enum State: String, ContractWord {
-    /// It reached the handset.
+    /// The SMS reached the handset.
     case delivered
-    /// It did not, and will not.
+    /// The SMS will not reach the handset.
     case undelivered
   }
 
-  /// The `message_id` of the job; absent when the report names only the provider's own ID.
+  /// `message_id` of the job; absent if the report has only the provider's ID.
   public var jobID: String?
   public var state: State
-  /// The lane that took it.
+  /// Lane that took the SMS.
   public var lane: String
-  /// The provider's own ID of the message.
+  /// The provider's ID of the SMS.
   public var reference: String?
-  /// Why it was not delivered.
+  /// Reason of a failed delivery.
   public var reason: JobResult.Reason?
-  /// When the provider says that it happened; when it was reported, if the provider does not say.
+  /// Time of the event according to the provider; time of the report if the provider gives none.
   public var at: UnixTime
 
   public init(
@@ -39,13 +39,13 @@ public struct SMSDeliveryReport: MessageBody, Hashable {
     self.at = at
   }
 
-  /// The routing key on the exchange of the results: `sms.delivery.delivered`.
+  /// Routing key on the exchange of the results: `sms.delivery.delivered`.
   public var routingKey: String { "\(Self.routingKeyPrefix).\(state.rawValue)" }
 
   /// Part before the state in the routing key.
   public static let routingKeyPrefix = "sms.delivery"
 
-  /// The `message_id`, the same for every repetition.
+  /// `message_id`, the same for every repetition.
   public var messageID: String {
     let subject = jobID ?? "\(lane).\(reference ?? "")"
     return "\(subject).\(state.rawValue)"

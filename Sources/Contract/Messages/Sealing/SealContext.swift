@@ -1,10 +1,10 @@
-/// What a secret belongs to. It is part of what is sealed, so a sealed secret is of no use in another message.
+/// Context of a secret: its message and recipient. It is sealed with the secret, so a sealed secret is useless in another message.
 public struct SealContext: Sendable, Hashable {
-  /// A field of the message beside the secret that must not be exchanged: the domain that a code is shown for, the name in the text.
+  /// Further field of the message that must not be replaced: the domain that a code is shown for, the name in the text.
   public struct Field: Sendable, Hashable {
-    /// Its name in the protected header.
+    /// Name in the protected header.
     public let name: String
-    /// Its value in the message; `nil` if it is absent, which is bound as well.
+    /// Value in the message; `nil` if it is absent, which is bound too.
     public let value: String?
 
     public init(_ name: String, _ value: String?) {
@@ -13,13 +13,13 @@ public struct SealContext: Sendable, Hashable {
     }
   }
 
-  /// The type of the message that carries it.
+  /// Type of the message.
   public let messageType: MessageType
-  /// The `message_id` of the message that carries it.
+  /// `message_id` of the message.
   public let messageID: String
-  /// Whom it is for: the phone number of an SMS, the device token of a push, the verification ID of a check.
+  /// Recipient: the phone number of an SMS, the device token of a push, the verification ID of a check.
   public let recipient: String
-  /// Further fields of the message that are bound. A seal says itself which fields it binds, so that one that binds none opens too.
+  /// Further bound fields of the message. A seal lists the fields that it binds, so a seal that binds none opens too.
   public let fields: [Field]
 
   public init(messageType: MessageType, messageID: String, recipient: String, fields: [Field] = []) {
@@ -33,11 +33,11 @@ public struct SealContext: Sendable, Hashable {
     static let messageType = "messageType"
     static let messageID = "messageID"
     static let recipient = "recipient"
-    /// The names of the fields that are bound, with spaces between them; those without a value have no parameter of their own.
+    /// Names of the bound fields, separated by spaces; fields without a value have no parameter of their own.
     static let bound = "bound"
   }
 
-  /// The parameters of the protected header.
+  /// Parameters of the protected header.
   var header: [String: String] {
     var header = [Header.messageType: messageType.text, Header.messageID: messageID, Header.recipient: recipient]
     guard !fields.isEmpty else { return header }
@@ -46,7 +46,7 @@ public struct SealContext: Sendable, Hashable {
     return header
   }
 
-  /// The first parameter that a header has not or has with another value, or binds and this message knows nothing of.
+  /// First parameter that a header lacks, has with another value, or binds although this message does not have it.
   func mismatch(in header: [String: String]) -> String? {
     if header[Header.messageID] != messageID { return Header.messageID }
     if header[Header.messageType] != messageType.text { return Header.messageType }

@@ -1,14 +1,15 @@
 public import CountersignCryptography
 public import CountersignTelemetry
 
-/// Seals secrets into messages and opens them again.
+/// Seals secrets into messages and opens them.
 ///
 /// A sealed secret is a JWE (`dir`, `A256GCM`) whose protected header names the message type, the message ID and the
-/// recipient, and may bind further fields of the message. Whoever can read and write a queue can neither read the secret nor have it delivered to somebody else.
+/// recipient, and may bind further fields of the message. A user with access to a queue can neither read the secret nor redirect it
+/// to another recipient.
 public struct Sealer: Sendable {
   private let keys: KeyRing
 
-  /// - Parameter keys: the first key seals, all open.
+  /// - Parameter keys: keys; the first one seals, all open.
   public init(keys: KeyRing) {
     self.keys = keys
   }
@@ -24,7 +25,7 @@ public struct Sealer: Sendable {
     }
   }
 
-  /// The secret of a field: opened when it is sealed, as it is when it is not.
+  /// Secret of a field, opened if it is sealed.
   public func open(_ field: SecretField, for context: SealContext) throws(SealError) -> Secret {
     try field.open(with: keys, for: context)
   }
@@ -34,10 +35,10 @@ extension SecretField {
   /// Whether the secret is sealed.
   public var isSealed: Bool { JWE.isCompactJWE(text) }
 
-  /// The secret: opened when it is sealed, as it is when it is not, unless the keys require it to be.
+  /// Secret of the field, opened if it is sealed. A secret in the clear is refused if the keys require sealing.
   /// - Parameters:
-  ///   - keys: the keys that may open it.
-  ///   - context: the message that it came in.
+  ///   - keys: keys that may open it.
+  ///   - context: message that carried it.
   public func open(with keys: KeyRing, for context: SealContext) throws(SealError) -> Secret {
     guard isSealed else {
       guard !keys.requiresSealing else { throw .notSealed }

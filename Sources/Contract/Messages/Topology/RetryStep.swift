@@ -1,5 +1,5 @@
-/// How long a message can be put off. Each step has an exchange and a queue of its own, because a time-out per message
-/// holds up everything behind it.
+/// Retry delay of a message. Each delay has an exchange and a queue of its own, because a timeout per message holds up all messages
+/// behind it.
 public enum RetryStep: String, CaseIterable, Sendable {
   case fiveSeconds = "5s"
   case thirtySeconds = "30s"
@@ -7,7 +7,7 @@ public enum RetryStep: String, CaseIterable, Sendable {
   case tenMinutes = "10m"
   case oneHour = "1h"
 
-  /// How long a message stays.
+  /// Duration of the delay.
   public var delay: Duration {
     switch self {
     case .fiveSeconds: .seconds(5)
@@ -18,19 +18,19 @@ public enum RetryStep: String, CaseIterable, Sendable {
     }
   }
 
-  /// The fanout exchange that takes what is put off; the routing key is that of the exchange it goes back to.
+  /// Fanout exchange for delayed messages; the routing key is that of the exchange to which they return.
   public var exchange: String { "countersign.retry.\(rawValue)" }
 
-  /// The queue in which it waits.
+  /// Queue of the delayed messages.
   public var queue: String { exchange }
 
-  /// The shortest step that is at least as long as a delay; the longest one when none is.
+  /// Shortest retry delay of at least a duration; the longest one if none is.
   public static func covering(_ delay: Duration) -> RetryStep {
     allCases.first { $0.delay >= delay } ?? .oneHour
   }
 
-  /// The step after a number of attempts: 5 s after the first, 1 h from the fifth on.
-  /// - Parameter attempt: the number of the attempt that failed, from 1.
+  /// Retry delay after a number of attempts: 5 s after the first, 1 h from the fifth on.
+  /// - Parameter attempt: number of the failed attempt, from 1.
   public static func after(attempt: Int) -> RetryStep {
     allCases[min(max(attempt, 1), allCases.count) - 1]
   }

@@ -1,7 +1,7 @@
 extension Topology {
-  /// The users of the broker: one for each executable, those of the services, and the operator's.
+  /// Users of the broker: one per executable, those of the services, and the operator.
   ///
-  /// An installation may give services users of its own; what a user may do is said in `Config/rabbitmq/`.
+  /// An installation may add users of its own for services; `Config/rabbitmq/` defines the rights of each user.
   public enum Users {
     /// Consumes commands and results, publishes jobs, replies and events.
     public static let coordinator = "coordinator"
@@ -24,7 +24,7 @@ extension Topology {
     /// Holds accounts; sends commands, consumes `accounts.replies`.
     public static let accounts = "accounts"
 
-    /// The user that consumes a work queue of this version; nil for any other queue.
+    /// User that consumes a work queue of this version; `nil` for any other queue.
     public static func consumer(of queue: String) -> String? {
       switch queue {
       case Queues.commands, Queues.results: coordinator
@@ -32,14 +32,14 @@ extension Topology {
       }
     }
 
-    /// The user of the workers that report results of a type; nil for a type that this version does not know.
+    /// User of the workers that report results of a type; `nil` for an unknown type.
     public static func worker(ofResults type: MessageType) -> String? {
       if type == SMSDeliveryReport.type { return smsWorker }
       let suffix = ".result"
       return type.name.hasSuffix(suffix) ? worker(ofJobs: String(type.name.dropLast(suffix.count))) : nil
     }
 
-    /// The user of the workers that take the jobs of a type, or of a queue of jobs; nil for a type that this version does not know.
+    /// User of the workers for jobs of a type, or of a queue of jobs; `nil` for an unknown type.
     public static func worker(ofJobs type: String) -> String? {
       switch type {
       case Queues.smsDispatch, Queues.smsBulk: smsWorker

@@ -1,47 +1,47 @@
-/// The names on the broker. What is declared under them is in `Config/rabbitmq/`.
+/// Names on the broker. `Config/rabbitmq/` declares the objects that have them.
 public enum Topology {
-  /// The exchanges.
+  /// Exchanges.
   public enum Exchanges {
     /// Requests to the coordinator; direct, by the name of the command.
     public static let commands = "countersign.commands"
     /// Requests to the workers; direct, by the type of the job.
     public static let jobs = "countersign.jobs"
-    /// What became of the jobs; topic, `<queue of the job>.<outcome>`.
+    /// Results of jobs, and delivery reports; topic, `<queue of the job>.<outcome>`.
     public static let results = "countersign.results"
-    /// What has changed; topic, `<event>`.
+    /// Events; topic, `<event>`.
     public static let events = "countersign.events"
-    /// What could not be processed; direct, by the name of the queue it failed on.
+    /// Dead letters; direct, by the name of the queue on which they failed.
     public static let dead = "countersign.dead"
-    /// The broker's own exchange that routes to a queue by its name; for replies.
+    /// The broker's default exchange, which routes to a queue by its name; for replies.
     public static let direct = ""
   }
 
-  /// The work queues.
+  /// Queues.
   public enum Queues {
-    /// What the coordinator is asked to do.
+    /// Commands to the coordinator.
     public static let commands = "coordinator.commands"
-    /// Empty. Whose connection consumes it, as the only one, may consume the commands: a second coordinator is refused.
+    /// Empty queue with an exclusive consumer. Its consumer may consume the commands: a second coordinator is refused.
     public static let commandsLock = "coordinator.commands.lock"
-    /// What became of the jobs, for the coordinator.
+    /// Results and delivery reports for the coordinator.
     public static let results = "coordinator.results"
-    /// Messages to be sent.
+    /// SMS to send.
     public static let smsDispatch = "sms.dispatch"
-    /// Secrets to be pushed to devices.
+    /// Secrets to push to devices.
     public static let pushVerify = "push.verify"
-    /// reCAPTCHA tokens to be assessed.
+    /// reCAPTCHA tokens to assess.
     public static let recaptchaAssess = "recaptcha.assess"
-    /// Mail to be sent.
+    /// Mail to send.
     public static let mailRelay = "mail.relay"
-    /// Tokens of Sign in with Apple to be revoked.
+    /// Sign in with Apple tokens to revoke.
     public static let appleRevoke = "apple.revoke"
 
-    /// Messages that can wait: jobs of the type `sms.dispatch` too, apart so that they hold up no code.
+    /// SMS that can wait: jobs of the type `sms.dispatch` in a queue of their own, so that they do not delay codes.
     public static let smsBulk = "sms.bulk"
 
-    /// The queues that are named after the type of the jobs that they take.
+    /// Queues named after the type of their jobs.
     public static let jobTypes = [smsDispatch, pushVerify, recaptchaAssess, mailRelay, appleRevoke]
 
-    /// The queues of the workers, each bound under its name.
+    /// Queues of the workers, each bound with its name.
     public static let jobs = jobTypes + [smsBulk]
 
     /// Every work queue of this version.
@@ -49,13 +49,13 @@ public enum Topology {
 
     /// Commands to `accounts`.
     public static let accountsCommands = "accounts.commands"
-    /// Outcome of operations that `accounts` has asked for: the events `operation.…`.
+    /// Events `operation.…` for `accounts`.
     public static let accountsOperations = "accounts.operations"
-    /// The queues of `accounts`. No version runs it yet, so no command and no event is bound to them: a command is returned to its
-    /// sender, and no event waits for a reader that does not come.
+    /// Queues of `accounts`. No version runs it yet, so no command and no event is bound to them: a command is returned to its
+    /// sender, and events do not pile up.
     public static let accounts = [accountsCommands, accountsOperations, accountsReplies]
 
-    /// Where the messages of a work queue end that cannot be processed.
+    /// Queue for the dead letters of a work queue.
     public static func dead(_ queue: String) -> String {
       queue + ".dead"
     }
@@ -63,12 +63,12 @@ public enum Topology {
     /// Queue of `accounts` for the replies to its commands.
     public static let accountsReplies = "accounts.replies"
 
-    /// Begin of the names of the queues that a user of the broker may own.
+    /// Prefix of the queues that a broker user may own.
     public static func ownPrefix(of user: String) -> String {
       "countersign.reply.\(user)."
     }
 
-    /// Queue that the broker understands as "answer on the channel that asked".
+    /// Pseudo-queue of the broker for replies on the requesting channel.
     public static let directReplyTo = "amq.rabbitmq.reply-to"
   }
 
@@ -79,7 +79,7 @@ public enum Topology {
       (Exchanges.events, "topic"), (Exchanges.dead, "direct"),
     ] + RetryStep.allCases.map { ($0.exchange, "fanout") }
 
-  /// The routing keys of the commands.
+  /// Routing keys of the commands.
   public static let commands = [
     StartVerification.routingKey, CheckVerification.routingKey, GetVerificationStatus.routingKey,
     CancelVerification.routingKey, VerifyApp.routingKey, StartRevocation.routingKey, GetOperationStatus.routingKey,
@@ -95,14 +95,14 @@ public enum Topology {
     + RetryStep.allCases.map { Binding($0.exchange, $0.queue, "") }
     + (Queues.work + Queues.accounts).map { Binding(Exchanges.dead, Queues.dead($0), $0) }
 
-  /// Binding keys of the reports that the coordinator takes: results of each job type, and delivery reports. Results of `sms.bulk` are not
-  /// among them: the coordinator sends no such jobs, and millions of their results would stand before those of codes.
+  /// Binding keys of the reports that the coordinator consumes: results of each job type, and delivery reports. Results of `sms.bulk`
+  /// are excluded: the coordinator sends no such jobs, and millions of their results would delay those of codes.
   private static let resultKeys = (Queues.jobTypes + [SMSDeliveryReport.routingKeyPrefix]).map { "\($0).*" }
 
-  /// Bindings that an earlier version declared, and that are taken away now.
+  /// Bindings of earlier versions, to be removed.
   public static let formerBindings = [Binding(Exchanges.results, Queues.results, "#")]
 
-  /// That an exchange routes to a queue.
+  /// Binding of a queue to an exchange.
   public struct Binding: Sendable, Hashable {
     public let exchange: String
     public let queue: String

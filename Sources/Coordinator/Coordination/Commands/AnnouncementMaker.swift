@@ -53,11 +53,12 @@ struct AnnouncementMaker: Sendable {
           verificationID: id, app: app, phoneNumber: number, deliveredAt: now, job: news?.number ?? 1,
           lane: news?.lane, reference: news?.reference, purpose: purpose))
     case .undelivered:
-      return try encode(
-        VerificationUndelivered(
-          verificationID: id, app: app, phoneNumber: number, undeliveredAt: now, job: news?.number ?? 1,
-          lane: news?.lane, reference: news?.reference,
-          reason: news?.reason.map { .init(code: $0.code, detail: $0.detail) }, purpose: purpose))
+      var body = VerificationUndelivered(
+        verificationID: id, app: app, phoneNumber: number, undeliveredAt: now, job: news?.number ?? 1,
+        lane: news?.lane, reference: news?.reference,
+        reason: news?.reason.map { .init(code: $0.code, detail: $0.detail) })
+      body.purpose = purpose
+      return try encode(body)
     case .approved:
       return (VerificationApproved.type, VerificationApproved(asked, at: now).fastJSON)
     case .failed:

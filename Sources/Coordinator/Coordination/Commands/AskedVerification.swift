@@ -20,7 +20,8 @@ extension VerificationStarted {
       verificationID: asked.id, app: verification.app, phoneNumber: verification.phoneNumber,
       codeLength: verification.isTestNumber ? AppProfile.fictionalCodeLength : codeLength,
       expiresAt: verification.expiresAt, resendAfter: Int(max(0, (wait + 999) / 1000)), resent: resent,
-      testNumber: verification.isTestNumber, purpose: verification.purpose.unlessSignIn)
+      testNumber: verification.isTestNumber)
+    purpose = verification.purpose.unlessSignIn
   }
 }
 
@@ -58,8 +59,10 @@ extension VerificationStatus {
 extension VerificationStatus.Entry {
   init(_ entry: TimelineEntry) {
     self.init(
-      at: entry.at, event: entry.kind.rawValue, job: entry.job, lane: entry.lane, worker: entry.worker,
-      reference: entry.reference, reason: entry.reason, detail: entry.detail, attempts: entry.attempts,
-      segments: entry.segments)
+      at: entry.at, event: entry.kind.rawValue, job: entry.job, lane: entry.lane, reference: entry.reference,
+      reason: entry.reason, detail: entry.detail)
+    worker = entry.worker
+    attempts = entry.attempts
+    segments = entry.segments
   }
 }

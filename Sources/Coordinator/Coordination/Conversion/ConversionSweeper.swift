@@ -94,9 +94,8 @@ extension ConversionBlock {
 extension ConversionBlocked {
   init(_ block: ConversionBlock, _ policy: ConversionPolicy) {
     self.init(
-      scope: ConversionScope(block.scope), key: block.key, region: block.region, blockedAt: block.blockedAt,
-      until: block.until, sent: block.counts.sent, verified: block.counts.verified,
-      floorPercent: policy.floor(of: block.region), windowSeconds: Int(policy.window.components.seconds))
+      ConversionList.Block(block), floorPercent: policy.floor(of: block.region),
+      windowSeconds: Int(policy.window.components.seconds))
   }
 }
 

@@ -40,9 +40,9 @@ extension OperationStatus {
       }
     self.init(
       operationID: revocation.id, kind: .appleRevocation, app: revocation.app, state: state,
-      ending: revocation.ending, failure: revocation.failure.map { .init(code: $0.code, detail: $0.detail) },
-      startedAt: revocation.createdAt, expiresAt: revocation.expiresAt,
-      timeline: revocation.timeline.entries.map(VerificationStatus.Entry.init))
+      failure: revocation.failure.map { .init(code: $0.code, detail: $0.detail) }, startedAt: revocation.createdAt,
+      expiresAt: revocation.expiresAt, timeline: revocation.timeline.entries.map(VerificationStatus.Entry.init))
+    ending = revocation.ending
   }
 
   init(_ proof: AppProof) {

@@ -7,11 +7,11 @@ extension OutgoingMessage {
   ///
   /// - Parameter author: the sender.
   func publication(by author: Author) -> Publication {
-    let envelope = Envelope(
+    var envelope = Envelope(
       type: MessageType(parsing: type) ?? MessageType(type), messageID: messageID, correlationID: correlationID,
       timestamp: timestamp, appID: author.appID, userID: author.userID,
-      trace: traceparent.flatMap(TraceContext.init(traceparent:)),
-      causationID: causationID)
+      trace: traceparent.flatMap(TraceContext.init(traceparent:)))
+    envelope.causationID = causationID
     return Publication(
       message: envelope.message(body: body), exchange: exchange, routingKey: routingKey, mandatory: duty != .optional)
   }

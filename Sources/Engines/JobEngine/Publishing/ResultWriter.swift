@@ -18,8 +18,8 @@ struct ResultWriter: Sendable {
     var result = JobResult(
       jobID: job.messageID, outcome: ending.outcome, lane: ending.lane, reference: ending.reference,
       reason: ending.reason.map(JobResult.Reason.init), attempts: ending.attempts,
-      startedAt: job.firstAttemptAt ?? startedAt, finishedAt: finishedAt,
-      extras: extras.merging(ending.extras) { _, new in new })
+      startedAt: job.firstAttemptAt ?? startedAt, finishedAt: finishedAt
+    ).adding(extras).adding(ending.extras)
     guard Self.mayBeTooLarge(result), result.fastJSON.count > MessageLimits.maxBodyBytes else { return result }
     // It is larger than a message may be: only a handler's extras can be the cause.
     result.extras = [:]

@@ -30,10 +30,12 @@ struct VerifyCommand {
   }
 
   private static func start(_ arguments: CommandArguments) throws -> StartVerification {
-    StartVerification(
+    var command = StartVerification(
       phoneNumber: try arguments.operand("NUMBER"), app: arguments.value("app") ?? "com.example.app",
-      region: arguments.value("region"), languageCode: arguments.value("language"), proof: try proof(arguments),
+      languageCode: arguments.value("language"), proof: try proof(arguments),
       client: arguments.value("ip").map { StartVerification.Client(ip: $0) })
+    command.region = arguments.value("region")
+    return command
   }
 
   private static func proof(_ arguments: CommandArguments) throws(UsageError) -> StartVerification.Proof? {

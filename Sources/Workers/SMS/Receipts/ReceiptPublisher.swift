@@ -36,10 +36,11 @@ struct ReceiptPublisher: Sendable {
 
   private func publication(_ receipt: PendingReceipt, _ now: UnixTime) throws(ContractProblem) -> Publication {
     let delivery = receipt.delivery
-    let envelope = Envelope(
+    var envelope = Envelope(
       type: SMSDeliveryReport.type, messageID: delivery.messageID, correlationID: receipt.correlationID, timestamp: now,
-      appID: author.appID, userID: author.userID, statedSender: receipt.sender ?? SenderRule.unnamed,
-      causationID: delivery.jobID)
+      appID: author.appID, userID: author.userID)
+    envelope.statedSender = receipt.sender ?? SenderRule.unnamed
+    envelope.causationID = delivery.jobID
     return Publication(
       message: envelope.message(body: try delivery.json()), exchange: Topology.Exchanges.results,
       routingKey: delivery.routingKey)

@@ -75,7 +75,8 @@ extension Bench {
     let result = JobResult(
       jobID: jobID, outcome: outcome, lane: "lane", reference: "ref",
       reason: reason.map { .init(code: $0, detail: "because", providerCode: nil) }, attempts: 1,
-      startedAt: clock.now(), finishedAt: clock.now(), extras: extras)
+      startedAt: clock.now(), finishedAt: clock.now()
+    ).adding(extras)
     let envelope = Envelope(
       type: JobResult.type(ofJob: J.type), messageID: JobResult.messageID(jobID: jobID), correlationID: "any",
       appID: "worker")

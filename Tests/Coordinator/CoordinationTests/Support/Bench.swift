@@ -257,7 +257,8 @@ final class Bench {
   func result(_ jobID: String, _ outcome: JobOutcome, reason: JobResult.Reason? = nil) throws -> Message {
     let result = JobResult(
       jobID: jobID, outcome: outcome, lane: "twilio-eu", reference: "SM1", reason: reason, attempts: 1,
-      startedAt: clock.now(), finishedAt: clock.now(), extras: ["segments": 1])
+      startedAt: clock.now(), finishedAt: clock.now()
+    ).adding(["segments": 1])
     let envelope = Envelope(
       type: JobResult.type(ofJob: SMSDispatchJob.type), messageID: JobResult.messageID(jobID: jobID),
       correlationID: "any", appID: "sms-worker")

@@ -24,7 +24,8 @@ import Testing
         result
           == JobResult(
             jobID: "job-1", outcome: .accepted, lane: "a", reference: "SM1", attempts: 1, startedAt: start,
-            finishedAt: start, extras: ["segments": 2]))
+            finishedAt: start
+          ).adding(["segments": 2]))
       let publication = worker.published(to: Topology.Exchanges.results)[0]
       #expect(publication.routingKey == "test.job.accepted")
       #expect(publication.mandatory)
