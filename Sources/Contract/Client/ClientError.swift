@@ -7,7 +7,8 @@ public struct ClientError: Error, Sendable, Hashable {
   public enum Code: Sendable, Hashable {
     /// The coordinator refused the command.
     case refused(APIError)
-    /// No answer arrived in time. The command or job may still take effect; it is safe to send it again with the same ID.
+    /// No answer arrived in time. The command or job may still take effect; it is safe to send it again with the same
+    /// ID.
     case noAnswer
     /// No queue of the broker takes it: the topology is missing.
     case unroutable

@@ -5,8 +5,8 @@ public import CountersignTelemetry
 extension CountersignClient {
   /// Starts the verification of a phone number for signing in.
   ///
-  /// A repeated start by the same requester returns the running verification of the number; no second SMS is sent before its
-  /// `resendAfter`.
+  /// A repeated start by the same requester returns the running verification of the number; no second SMS is sent
+  /// before its `resendAfter`.
   /// - Parameters:
   ///   - phoneNumber: E.164, or a national number together with `region`; either may be a `tel:` URI (RFC 3966).
   ///   - app: bundle ID of the app whose user holds the number.

@@ -8,8 +8,8 @@ extension CountersignClient {
   ///   - job: the job.
   ///   - id: message ID; the same ID twice has one effect. A new ID by default.
   ///   - correlationID: correlation ID of the results; the message ID by default.
-  ///   - queue: queue of the job's worker, by default the one named after the job's type: `Topology.Queues.smsBulk` for SMS
-  ///     that can wait.
+  ///   - queue: queue of the job's worker, by default the one named after the job's type: `Topology.Queues.smsBulk` for
+  ///     SMS that can wait.
   ///   - timeout: time to wait for the broker.
   /// - Returns: the job's message ID.
   @discardableResult
@@ -46,8 +46,8 @@ extension CountersignClient {
 
   /// Enqueues a job and waits for its result.
   ///
-  /// The result is final. After a timeout the job continues until its deadline; a second call with the same `id` returns the
-  /// recorded result and does not run the job again.
+  /// The result is final. After a timeout the job continues until its deadline; a second call with the same `id`
+  /// returns the recorded result and does not run the job again.
   /// - Parameters:
   ///   - job: the job.
   ///   - id: message ID; the same ID twice has one effect. A new ID by default.
@@ -75,7 +75,11 @@ extension CountersignClient {
   /// let id = MessageID.make()
   /// let code = try client.seal(Secret("123456"), for: SMSDispatchJob.self, id: id, recipient: number)
   /// try await client.enqueue(
-  ///   SMSDispatchJob(to: number, content: .template(name: "verification", languageCode: "fr", variables: .init(code: code)), …), id: id)
+  ///   SMSDispatchJob(
+  ///     to: number,
+  ///     content: .template(name: "verification", languageCode: "fr", variables: .init(code: code)),
+  ///     deadline: deadline),
+  ///   id: id)
   /// ```
   /// - Parameters:
   ///   - secret: the secret.

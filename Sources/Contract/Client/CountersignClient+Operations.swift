@@ -4,16 +4,16 @@ public import CountersignTelemetry
 extension CountersignClient {
   /// Requests a receipt for an app, and a push of the receipt's secret to the device.
   ///
-  /// The app returns both with ``startVerification(of:app:region:languageCode:proof:client:timeout:)``. The push follows the
-  /// answer closely: pass the receipt to the app without delay.
+  /// The app returns both with ``startVerification(of:app:region:languageCode:proof:client:timeout:)``. The push
+  /// follows the answer closely: pass the receipt to the app without delay.
   /// - Parameters:
   ///   - app: bundle ID of the app.
   ///   - deviceToken: device token from Apple, in hexadecimal.
   ///   - environment: push service of the token, if the app knows it.
   ///   - client: client on whose behalf the service asks, for the limits per address.
   ///   - timeout: time to wait for the answer.
-  /// - Throws: ``ClientError``; with `MISSING_IOS_APP_TOKEN` and `INVALID_APP_CREDENTIAL` the app should fall back to reCAPTCHA
-  ///   at once.
+  /// - Throws: ``ClientError``; with `MISSING_IOS_APP_TOKEN` and `INVALID_APP_CREDENTIAL` the app should fall back to
+  ///   reCAPTCHA at once.
   public func verifyApp(
     _ app: String, deviceToken: String, environment: PushEnvironment? = nil, client: StartVerification.Client? = nil,
     timeout: Duration = defaultTimeout
@@ -31,8 +31,8 @@ extension CountersignClient {
   ///   - redirectURI: redirect URI of the authorization request, if it had one.
   ///   - notify: recipient of a mail after the revocation.
   ///   - timeout: time to wait for the answer, which says that the operation has started.
-  /// - Returns: the operation; the events `operation.completed` and `operation.failed` and ``operationStatus(_:timeout:)`` report
-  ///   its end.
+  /// - Returns: the operation; the events `operation.completed` and `operation.failed` and
+  ///   ``operationStatus(_:timeout:)`` report its end.
   public func revoke(
     _ token: Secret, kind: AppleToken.Kind, app: String, clientID: String? = nil, redirectURI: String? = nil,
     notify: StartRevocation.Notice? = nil, timeout: Duration = defaultTimeout

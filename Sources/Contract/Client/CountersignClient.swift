@@ -25,8 +25,8 @@ import CountersignTelemetry
 ///
 /// A service with a lifecycle of its own calls ``run()`` in one task and ``stop()`` from another.
 ///
-/// Calls wait for the connection, which is restored whenever it is lost; their `timeout` covers that too. A command that one call
-/// sends repeatedly keeps its ID, so it has one effect.
+/// Calls wait for the connection, which is restored whenever it is lost; their `timeout` covers that too. A command
+/// that one call sends repeatedly keeps its ID, so it has one effect.
 public final class CountersignClient: Sendable {
   /// Time that a call waits for its answer by default.
   public static let defaultTimeout = Duration.seconds(10)
@@ -42,7 +42,8 @@ public final class CountersignClient: Sendable {
   /// - Parameters:
   ///   - url: broker, `amqp://` or `amqps://`.
   ///   - name: name of the service; the `app_id` of its messages and the name of its connections.
-  ///   - keys: keys that seal codes and tokens; the coordinator needs the same keys. Without keys they travel in the clear.
+  ///   - keys: keys that seal codes and tokens; the coordinator needs the same keys. Without keys they travel in the
+  ///     clear.
   ///   - onEvent: receives the events of the connections; must not block.
   /// - Throws: ``ClientError`` if the URL is malformed.
   public convenience init(

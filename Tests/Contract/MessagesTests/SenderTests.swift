@@ -5,7 +5,7 @@ import Testing
 @Suite("Who sent a message, and where it may be answered")
 struct SenderTests {
   @Test(
-    "x-sender is believed of the queue's consumer and of the operator, and of nobody else",
+    "x-sender is trusted only from the queue's consumer and the operator",
     arguments: [
       ("service", nil, "service"), ("service", "coordinator", "service"), ("coordinator", nil, "coordinator"),
       ("sms-worker", "service", "service"), ("sms-worker", nil, "sms-worker"), ("operator", "service", "service"),
@@ -30,7 +30,7 @@ struct SenderTests {
     #expect(rule.sender(userID: "mail-worker", stated: "coordinator") == "mail-worker")
   }
 
-  @Test("A stated sender that can be no user's name is nobody's")
+  @Test("A stated sender that cannot be a user's name is unnamed")
   func malformed() {
     let rule = SenderRule.queue(consumedBy: "w")
     for value in [.int(7), .bytes([0xFF]), "", "a\u{1F}b", .string(String(repeating: "x", count: 256))] as [FieldValue]

@@ -8,8 +8,8 @@ public struct CheckVerification: Command {
   public var verificationID: String
   /// The user's input. Sealed, its recipient is the verification ID.
   public var code: SecretField
-  /// Expected app of the verification. A verification of another app, purpose or subject is refused before anything is counted.
-  /// Absent, it is not compared.
+  /// Expected app of the verification. A verification of another app, purpose or subject is refused before anything is
+  /// counted. Absent, it is not compared.
   public var app: String?
   public var purpose: VerificationPurpose?
   public var subject: String?
@@ -31,8 +31,8 @@ public struct CheckVerification: Command {
 
 /// Reply to `verification.check` and event `verification.approved`: the number is proven.
 ///
-/// A service that acts on it compares all fields with its request: another service may have started the verification, for another
-/// app or subject.
+/// A service that acts on it compares all fields with its request: another service may have started the verification,
+/// for another app or subject.
 public struct VerificationApproved: Event, Hashable {
   public static let type = MessageType("verification.approved")
 

@@ -1,9 +1,10 @@
 public import CountersignTelemetry
 
-/// Command `conversion.list`: lists conversions (codes returned per codes sent), and the blocks of prefixes and regions.
+/// Command `conversion.list`: lists conversions (codes returned per codes sent), and the blocks of prefixes and
+/// regions.
 ///
-/// A command of operators: the coordinator answers it to the broker users that its configuration names. The message carries its
-/// user in `user_id`, which the broker checks.
+/// A command of operators: the coordinator answers it to the broker users that its configuration names. The message
+/// carries its user in `user_id`, which the broker checks.
 public struct ListConversions: Command, Hashable {
   public typealias Reply = ConversionList
   public static let type = MessageType("conversion.list")

@@ -1,7 +1,7 @@
 /// Command `number.forget`: erases everything that the coordinator holds about a phone number.
 ///
-/// A running verification is canceled first. Messages that wait to be published stay until they are. A command of operators, see
-/// ``ListConversions``.
+/// A running verification is canceled first. Messages that wait to be published stay until they are. A command of
+/// operators, see ``ListConversions``.
 public struct ForgetNumber: Command, Hashable {
   public typealias Reply = NumberForgotten
   public static let type = MessageType("number.forget")

@@ -15,7 +15,8 @@ public struct LiftConversionBlock: Command, Hashable {
   }
 }
 
-/// Reply to `conversion.lift` and event `conversion.lifted`: an operator lifted a block. A block that expires has no event.
+/// Reply to `conversion.lift` and event `conversion.lifted`: an operator lifted a block. A block that expires has no
+/// event.
 public struct ConversionLifted: Event, Hashable {
   public static let type = MessageType("conversion.lifted")
 
@@ -39,8 +40,8 @@ public struct ConversionLifted: Event, Hashable {
   }
 }
 
-/// Event `conversion.blocked`: too few of the codes sent to a prefix or a region came back, so it receives no SMS for a while.
-/// Either traffic is being pumped or SMS do not arrive.
+/// Event `conversion.blocked`: too few of the codes sent to a prefix or a region came back, so it receives no SMS for a
+/// while. Either traffic is being pumped or SMS do not arrive.
 public struct ConversionBlocked: Event, Hashable {
   public static let type = MessageType("conversion.blocked")
 

@@ -2,8 +2,8 @@ public import CountersignTelemetry
 
 /// Command `verification.start`: starts the verification of a phone number.
 ///
-/// A verification is identified by app, number, purpose and subject. The same requester, asking again, receives the same
-/// verification ID; another requester receives an ID of its own for the same code.
+/// A verification is identified by app, number, purpose and subject. The same requester, asking again, receives the
+/// same verification ID; another requester receives an ID of its own for the same code.
 public struct StartVerification: Command {
   public typealias Reply = VerificationStarted
   public static let type = MessageType("verification.start")
@@ -22,7 +22,8 @@ public struct StartVerification: Command {
   public var client: Client?
   /// Purpose of the code; ``VerificationPurpose/signIn`` if absent.
   public var purpose: VerificationPurpose?
-  /// Opaque subject: an account, or an account and its enrollment. Required by the purposes of second factors, refused with others.
+  /// Opaque subject: an account, or an account and its enrollment. Required by the purposes of second factors, refused
+  /// with others.
   public var subject: String?
   /// Opaque requester. Absent, it is the device of the proof, else ``client``, else the common anonymous requester.
   public var requester: String?
@@ -47,8 +48,8 @@ public struct StartVerification: Command {
     self.requester = requester
   }
 
-  /// Either the receipt and the secret of a push, or a reCAPTCHA token. A token may come with the receipt of a push that did not
-  /// arrive; the timeline then gives the reason.
+  /// Either the receipt and the secret of a push, or a reCAPTCHA token. A token may come with the receipt of a push
+  /// that did not arrive; the timeline then gives the reason.
   public struct Proof: Codable, Sendable, Hashable {
     public var receipt: String?
     public var secret: SecretField?
@@ -77,7 +78,8 @@ public struct StartVerification: Command {
     /// IPv4 or IPv6.
     public var ip: String?
     public var userAgent: String?
-    /// Mark that distinguishes the clients behind one address: bundle ID or origin, and user agent. Only its keyed hash is kept.
+    /// Mark that distinguishes the clients behind one address: bundle ID or origin, and user agent. Only its keyed hash
+    /// is kept.
     public var instance: String?
 
     /// Maximum bytes of ``instance``: a user agent of several hundred, and a bundle ID or an origin.
@@ -93,8 +95,8 @@ public struct StartVerification: Command {
 
 /// Purpose of a verification: a code sent for one purpose is refused for every other.
 public enum VerificationPurpose: String, ContractWord {
-  /// Signing in, linking, changing a number and reauthenticating: the protocols in use do not distinguish them when the code is
-  /// sent.
+  /// Signing in, linking, changing a number and reauthenticating: the protocols in use do not distinguish them when the
+  /// code is sent.
   case signIn
   /// Adding the number to an account as a second factor. Has a subject.
   case secondFactorEnrollment

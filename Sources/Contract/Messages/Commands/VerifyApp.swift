@@ -1,10 +1,10 @@
 /// Command `app.verify`: requests proof of an app by push.
 ///
-/// The reply comes at once and has a receipt; the secret that belongs to it travels to the device by silent push. An app that
-/// returns both with `verification.start` has proven its identity and its device.
+/// The reply comes at once and has a receipt; the secret that belongs to it travels to the device by silent push. An
+/// app that returns both with `verification.start` has proven its identity and its device.
 ///
-/// Every call yields a new receipt. A device token that Apple refused recently yields an error instead, so that the app need not
-/// wait for a push that will not arrive.
+/// Every call yields a new receipt. A device token that Apple refused recently yields an error instead, so that the app
+/// need not wait for a push that will not arrive.
 public struct VerifyApp: Command {
   public typealias Reply = AppVerifying
   public static let type = MessageType("app.verify")
@@ -32,8 +32,8 @@ public struct VerifyApp: Command {
 public struct AppVerifying: MessageBody, Hashable {
   public static let type = MessageType("app.verifying")
 
-  /// ID by which the app recognizes the push and which it returns with the secret. `operation.status` takes it as the ID of the
-  /// push.
+  /// ID by which the app recognizes the push and which it returns with the secret. `operation.status` takes it as the
+  /// ID of the push.
   public var receipt: String
   /// Seconds without a push after which the app should fall back to reCAPTCHA.
   public var suggestedTimeout: Int

@@ -2,8 +2,8 @@ package import CountersignTelemetry
 
 /// Writes one JSON object, field by field.
 ///
-/// It writes the bodies that every verification and every job has: the encoder of Foundation takes ten times as long, and these bodies
-/// are a third of the coordinator's work. Tests compare them with the encoder's.
+/// It writes the bodies that every verification and every job has: the encoder of Foundation takes ten times as long,
+/// and these bodies are a third of the coordinator's work. Tests compare them with the encoder's.
 package struct JSONObjectWriter {
   private var bytes: [UInt8]
   private var isFirst = true

@@ -58,9 +58,10 @@ public enum MessageLimits {
   public static let maxBodyBytes = 64 * 1024
   /// Maximum bytes of an ID, a type or a routing key: AMQP's short strings have one byte for their length.
   public static let maxShortStringBytes = 255
-  /// Maximum bytes of a text in a header (`x-last-error`); a longer one is cut. All headers of a message fit into one frame.
+  /// Maximum bytes of a text in a header (`x-last-error`); a longer one is cut. All headers of a message fit into one
+  /// frame.
   public static let maxHeaderTextBytes = 512
-  /// Maximum bytes of all headers of a received message. AMQP's publisher accepts twice as much, which leaves room for the headers
-  /// that retries, the broker and dead letters add.
+  /// Maximum bytes of all headers of a received message. AMQP's publisher accepts twice as much, which leaves room for
+  /// the headers that retries, the broker and dead letters add.
   public static let maxHeaderBytes = 32 * 1024
 }

@@ -1,8 +1,8 @@
-/// Members of a plain JSON object, as nearly all messages are: texts without escapes, whole numbers, literals, and objects of those.
-/// It is read in one pass, ten times as fast as by the decoder.
+/// Members of a plain JSON object, as nearly all messages are: texts without escapes, whole numbers, literals, and
+/// objects of those. It is read in one pass, ten times as fast as by the decoder.
 ///
-/// It is a shortcut, not a second opinion: an object that is not plain, or is malformed, has no `PlainJSON` and is left to the decoder,
-/// which reads it or names its problem.
+/// It is a shortcut, not a second opinion: an object that is not plain, or is malformed, has no `PlainJSON` and is left
+/// to the decoder, which reads it or names its problem.
 package struct PlainJSON {
   /// Value other than an object.
   package enum Scalar {
@@ -141,7 +141,8 @@ extension PlainJSON {
     }
   }
 
-  /// Range up to the next quotation mark; `nil` if the text has escapes or is malformed. Moves the position past the mark.
+  /// Range up to the next quotation mark; `nil` if the text has escapes or is malformed. Moves the position past the
+  /// mark.
   private static func text(_ json: [UInt8], _ position: inout Int) -> Range<Int>? {
     let start = position
     var isASCII = true

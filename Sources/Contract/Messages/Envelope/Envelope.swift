@@ -14,8 +14,8 @@ public struct Envelope: Sendable, Hashable {
   public var timestamp: UnixTime?
   /// Sending program.
   public var appID: String?
-  /// Broker user of the sender. It can be trusted: the broker refuses a message that names another user. Absent unless the sender
-  /// set it.
+  /// Broker user of the sender. It can be trusted: the broker refuses a message that names another user. Absent unless
+  /// the sender set it.
   public var userID: String?
   /// First sender according to the header `x-sender`; a ``SenderRule`` decides whether to trust it.
   public var statedSender: String?
@@ -30,7 +30,8 @@ public struct Envelope: Sendable, Hashable {
   /// `message_id` of the message that caused this one.
   public var causationID: String?
 
-  /// Creates the envelope of a first attempt. Properties of messages that are published again, and the cause, are set afterwards.
+  /// Creates the envelope of a first attempt. Properties of messages that are published again, and the cause, are set
+  /// afterwards.
   public init(
     type: MessageType, messageID: String, correlationID: String? = nil, replyTo: String? = nil,
     timestamp: UnixTime? = nil, appID: String? = nil, userID: String? = nil, trace: TraceContext? = nil

@@ -7,7 +7,8 @@ extension Message {
   /// - `user_id` becomes our own user, which the broker requires; `x-sender` names the message's sender.
   /// - `reply_to` is removed if it is the pseudo-queue, which the broker would check against a consumer of ours.
   /// - `expiration` is removed: it would shorten the retry delay or the stay with the dead letters.
-  /// - `CC` and `BCC` (RabbitMQ's sender-selected distribution) are removed: they would send it to further queues a second time.
+  /// - `CC` and `BCC` (RabbitMQ's sender-selected distribution) are removed: they would send it to further queues a
+  ///   second time.
   /// - `x-death` and the like are removed: they feed the broker's detection of cycles, which drops messages.
   /// - Parameters:
   ///   - user: our own user, the publisher.
@@ -27,8 +28,8 @@ extension Message {
 
   /// The message as a dead letter: unchanged, with the reason in its headers.
   ///
-  /// Every message fits into a dead letter: properties that are not UTF-8 are absent already, and headers that cannot be published
-  /// are removed.
+  /// Every message fits into a dead letter: properties that are not UTF-8 are absent already, and headers that cannot
+  /// be published are removed.
   /// - Parameters:
   ///   - reason: reason, a word in upper case.
   ///   - text: reason for people, without values of the message.

@@ -1,8 +1,8 @@
 public import CountersignAMQP
 
 extension Message {
-  /// Checks for faults that the broker allows: properties that are not UTF-8, IDs with control characters, headers that cannot be
-  /// published again.
+  /// Checks for faults that the broker allows: properties that are not UTF-8, IDs with control characters, headers that
+  /// cannot be published again.
   ///
   /// IDs come back in replies, results and dead letters, in logs and in databases.
   /// - Throws: a problem that names the property.

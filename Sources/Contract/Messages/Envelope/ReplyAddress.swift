@@ -1,7 +1,7 @@
 /// Rule for the queues that `reply_to` may name.
 ///
-/// An answering process writes to any queue by its name. A message that names a foreign queue (a work queue, another service's) would
-/// write there with rights that its sender lacks.
+/// An answering process writes to any queue by its name. A message that names a foreign queue (a work queue, another
+/// service's) would write there with rights that its sender lacks.
 public enum ReplyAddress {
   /// Whether a sender may direct replies, or copies of results, to a queue.
   /// - Parameters:

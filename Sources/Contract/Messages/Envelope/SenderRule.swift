@@ -2,9 +2,9 @@ public import CountersignAMQP
 
 /// Rule that resolves the sender of a message: the broker user that it came from first.
 ///
-/// The broker admits only the user of the connection as `user_id`. A message that is published again (as a retry, a further stage, a
-/// dead letter or a redrive) names its first sender in `x-sender`, which any user can write: it is trusted only from users that publish
-/// messages of others.
+/// The broker admits only the user of the connection as `user_id`. A message that is published again (as a retry, a
+/// further stage, a dead letter or a redrive) names its first sender in `x-sender`, which any user can write: it is
+/// trusted only from users that publish messages of others.
 public struct SenderRule: Sendable, Hashable {
   /// Sender of a message without a trusted user. It has the rights of a service, and no queue of its own.
   public static let unnamed = "unnamed"

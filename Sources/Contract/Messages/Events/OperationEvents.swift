@@ -38,8 +38,8 @@ public struct AppVerified: Event, Hashable {
   }
 }
 
-/// Event `app.unverified`: the push with the secret of a receipt was not delivered. The secret will not arrive; the app should fall
-/// back to reCAPTCHA.
+/// Event `app.unverified`: the push with the secret of a receipt was not delivered. The secret will not arrive; the app
+/// should fall back to reCAPTCHA.
 ///
 /// The message's `correlation_id` is the receipt, so that a service whose app is still connected can pass it on.
 public struct AppUnverified: Event, Hashable {

@@ -52,8 +52,8 @@ extension JobResult: Codable {
 extension JobResult.Value {
   /// The scalar under a key; `nil` for anything else.
   ///
-  /// The decoder does not say which type a value has, and each wrong guess costs microseconds: fields that are known to be numbers
-  /// are first tried as numbers, all others as text.
+  /// The decoder does not say which type a value has, and each wrong guess costs microseconds: fields that are known to
+  /// be numbers are first tried as numbers, all others as text.
   fileprivate init?(_ fields: KeyedDecodingContainer<FieldName>, _ key: FieldName) {
     if Self.wholeNumbers.contains(key.stringValue), let number = try? fields.decode(Int.self, forKey: key) {
       self = .int(number)

@@ -34,7 +34,8 @@ extension JobResult {
 // MARK: - Writing without the encoder
 
 extension JobResult {
-  /// The body in JSON, written without the encoder, which takes a tenth of the time that a job costs; see ``JSONObjectWriter``.
+  /// The body in JSON, written without the encoder, which takes a tenth of the time that a job costs; see
+  /// ``JSONObjectWriter``.
   ///
   /// Extras with the name of a field of the result itself are left out, and so are numbers that JSON does not have.
   package var fastJSON: [UInt8] {

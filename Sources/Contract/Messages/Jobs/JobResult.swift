@@ -2,7 +2,8 @@ public import CountersignTelemetry
 
 /// A worker's report of a job's outcome.
 ///
-/// Its type and its `message_id` are those of the job with `.result`, so that a result that is published twice is recognized.
+/// Its type and its `message_id` are those of the job with `.result`, so that a result that is published twice is
+/// recognized.
 public struct JobResult: Sendable, Hashable {
   /// The job's `message_id`.
   public var jobID: String
@@ -82,7 +83,8 @@ extension JobResult {
     MessageType(job.name + ".result", version: job.version)
   }
 
-  /// Routing key on the exchange of the results: `sms.dispatch.accepted`, and `sms.bulk.accepted` for a job from that queue.
+  /// Routing key on the exchange of the results: `sms.dispatch.accepted`, and `sms.bulk.accepted` for a job from that
+  /// queue.
   /// - Parameters:
   ///   - queue: queue of the job: named after the job's type, except `sms.bulk`.
   ///   - outcome: outcome of the job.

@@ -29,7 +29,8 @@ public struct MailRelayJob: Job, Hashable {
     self.onUnknown = onUnknown
   }
 
-  /// Content of a mail: in the JSON the fields `subject`, `text` and `html`, or `template`, `languageCode` and `variables`.
+  /// Content of a mail: in the JSON the fields `subject`, `text` and `html`, or `template`, `languageCode` and
+  /// `variables`.
   public enum Content: Sendable, Hashable {
     /// A finished mail.
     /// - Parameters:

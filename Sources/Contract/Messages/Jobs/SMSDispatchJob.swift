@@ -48,8 +48,8 @@ public struct SMSDispatchJob: Job, Hashable {
     public var appName: String?
     /// Domain that the code is bound to, for phones that fill in codes.
     public var domain: String?
-    /// Hash of an Android app, which then receives the code itself (SMS Retriever). It takes the last line, so ``domain`` has no
-    /// effect with it.
+    /// Hash of an Android app, which then receives the code itself (SMS Retriever). It takes the last line, so
+    /// ``domain`` has no effect with it.
     public var androidHash: String?
 
     public init(
@@ -117,8 +117,8 @@ extension SMSDispatchJob: Codable {
 }
 
 extension SMSDispatchJob {
-  /// Context of the code of this job: the number, and the parts of the text that name the code's addressee. A user with access to
-  /// the queue could otherwise show a sealed code for a domain, a name or an Android app of their own.
+  /// Context of the code of this job: the number, and the parts of the text that name the code's addressee. A user with
+  /// access to the queue could otherwise show a sealed code for a domain, a name or an Android app of their own.
   public func sealContext(messageID: String) -> SealContext {
     SealContext(messageType: Self.type, messageID: messageID, recipient: to, fields: Self.boundFields(of: content))
   }

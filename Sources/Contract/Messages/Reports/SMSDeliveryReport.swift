@@ -2,8 +2,8 @@ public import CountersignTelemetry
 
 /// Delivery report `sms.delivery.result`: a provider's report on an SMS that it accepted.
 ///
-/// It is published with the results of the jobs and repeats the job's `correlation_id`. Its `message_id` is the same for every
-/// repetition of the same report.
+/// It is published with the results of the jobs and repeats the job's `correlation_id`. Its `message_id` is the same
+/// for every repetition of the same report.
 public struct SMSDeliveryReport: MessageBody, Hashable {
   public static let type = MessageType("sms.delivery.result")
 

@@ -1,4 +1,5 @@
-/// Context of a secret: its message and recipient. It is sealed with the secret, so a sealed secret is useless in another message.
+/// Context of a secret: its message and recipient. It is sealed with the secret, so a sealed secret is useless in
+/// another message.
 public struct SealContext: Sendable, Hashable {
   /// Further field of the message that must not be replaced: the domain that a code is shown for, the name in the text.
   public struct Field: Sendable, Hashable {

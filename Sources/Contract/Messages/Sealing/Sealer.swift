@@ -4,8 +4,8 @@ public import CountersignTelemetry
 /// Seals secrets into messages and opens them.
 ///
 /// A sealed secret is a JWE (`dir`, `A256GCM`) whose protected header names the message type, the message ID and the
-/// recipient, and may bind further fields of the message. A user with access to a queue can neither read the secret nor redirect it
-/// to another recipient.
+/// recipient, and may bind further fields of the message. A user with access to a queue can neither read the secret nor
+/// redirect it to another recipient.
 public struct Sealer: Sendable {
   private let keys: KeyRing
 

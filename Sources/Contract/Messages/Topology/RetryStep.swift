@@ -1,5 +1,5 @@
-/// Retry delay of a message. Each delay has an exchange and a queue of its own, because a timeout per message holds up all messages
-/// behind it.
+/// Retry delay of a message. Each delay has an exchange and a queue of its own, because a timeout per message holds up
+/// all messages behind it.
 public enum RetryStep: String, CaseIterable, Sendable {
   case fiveSeconds = "5s"
   case thirtySeconds = "30s"

@@ -51,8 +51,8 @@ public enum Topology {
     public static let accountsCommands = "accounts.commands"
     /// Events `operation.…` for `accounts`.
     public static let accountsOperations = "accounts.operations"
-    /// Queues of `accounts`. No version runs it yet, so no command and no event is bound to them: a command is returned to its
-    /// sender, and events do not pile up.
+    /// Queues of `accounts`. No version runs it yet, so no command and no event is bound to them: a command is returned
+    /// to its sender, and events do not pile up.
     public static let accounts = [accountsCommands, accountsOperations, accountsReplies]
 
     /// Queue for the dead letters of a work queue.
@@ -95,8 +95,9 @@ public enum Topology {
     + RetryStep.allCases.map { Binding($0.exchange, $0.queue, "") }
     + (Queues.work + Queues.accounts).map { Binding(Exchanges.dead, Queues.dead($0), $0) }
 
-  /// Binding keys of the reports that the coordinator consumes: results of each job type, and delivery reports. Results of `sms.bulk`
-  /// are excluded: the coordinator sends no such jobs, and millions of their results would delay those of codes.
+  /// Binding keys of the reports that the coordinator consumes: results of each job type, and delivery reports. Results
+  /// of `sms.bulk` are excluded: the coordinator sends no such jobs, and millions of their results would delay those of
+  /// codes.
   private static let resultKeys = (Queues.jobTypes + [SMSDeliveryReport.routingKeyPrefix]).map { "\($0).*" }
 
   /// Bindings of earlier versions, to be removed.
