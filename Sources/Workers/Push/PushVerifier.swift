@@ -6,42 +6,39 @@ import SQLite
 public import ServiceRuntime
 import Synchronization
 
-/// Everything that a `push-worker` runs, made from its configuration: one worker for pushes, one for reCAPTCHA.
+/// The push worker, made from its configuration: one worker for silent pushes that prove an app, one for the assessment of
+/// reCAPTCHA tokens.
 public final class PushVerifier: Sendable {
   let push: (handler: PushJobHandler, lanes: [LaneConfiguration])
   let recaptcha: (handler: RecaptchaJobHandler, lanes: [LaneConfiguration])
-  private let routes: APNsRoutes
-  private let transports: [HTTPClient]
-  private let accessTokens: [AccessTokens]
+  private let lanes: PushLanes
   private let memory: PushMemory
   private let running = Mutex(0)
 
   /// - Parameters:
-  ///   - configuration: The configuration, checked.
-  ///   - context: What the services of the process share.
+  ///   - configuration: checked configuration.
+  ///   - context: parts that the services of the process share.
   /// - Throws: when certificates or the memory's file cannot be used.
   public init(_ configuration: PushWorkerConfiguration, _ context: ServiceContext) async throws {
     let keys = if let keys = configuration.common.keys { keys } else { try KeyRing(sealing: nil) }
-    let routes = try APNsRoutes(configuration, clocks: context.clocks)
-    let accounts = try RecaptchaAccounts(configuration, clocks: context.clocks, log: context.log)
+    let lanes = try PushLanes(configuration, clocks: context.clocks, logger: context.log)
+    let (routes, accounts) = (lanes.apns, lanes.recaptcha)
     let memory = try await Self.openMemory(configuration.memory, context)
     push = (PushJobHandler(apps: routes.apps, lanes: routes.lanes, keys: keys, memory: memory), routes.configurations)
     recaptcha = (
       RecaptchaJobHandler(
-        apps: accounts.apps, lanes: accounts.lanes, table: configuration.tables.recaptcha, keys: keys, memory: memory,
-        log: context.log),
+        apps: accounts.apps, lanes: accounts.lanes, keys: keys, memory: memory, logger: context.log),
       accounts.configurations
     )
-    self.routes = routes
+    self.lanes = lanes
     self.memory = memory
-    transports = accounts.transports
-    accessTokens = accounts.tokens
     Self.register(routes, in: context.metrics)
     Self.register(accounts.tokens, in: context.metrics)
   }
 
-  /// The workers of the process: those that have something to do.
-  /// - Throws: what an operator has to mend: the ledger's file.
+  /// The workers of the process: those with at least one lane.
+  ///
+  /// - Throws: a problem with the ledger's file, which the operator has to fix.
   public func services(
     _ configuration: PushWorkerConfiguration, _ context: ServiceContext
   ) async throws -> [any Service] {
@@ -62,7 +59,7 @@ public final class PushVerifier: Sendable {
     return services
   }
 
-  /// Closes what the workers share when the last of them has ended.
+  /// Closes the shared parts when the last worker has ended.
   private func finished() async {
     let left = running.withLock { running in
       running -= 1
@@ -74,16 +71,16 @@ public final class PushVerifier: Sendable {
 
   /// Ends the connections, and closes the memory.
   func shutdown() async {
-    for lane in routes.lanes { await lane.pool.shutdown() }
-    for transport in transports { await transport.shutdown() }
-    for tokens in accessTokens { await tokens.shutdown() }
+    for lane in lanes.apns.lanes { await lane.pool.shutdown() }
+    for transport in lanes.recaptcha.transports { await transport.shutdown() }
+    for tokens in lanes.recaptcha.tokens { await tokens.shutdown() }
     await memory.close()
   }
 
-  private static func openMemory(_ settings: MemorySettings, _ context: ServiceContext) async throws -> PushMemory {
+  private static func openMemory(_ settings: PushMemorySettings, _ context: ServiceContext) async throws -> PushMemory {
     do throws(DatabaseError) {
       return try await PushMemory.open(
-        path: settings.path, environmentLife: settings.environmentLife, log: context.log,
+        path: settings.path, environmentLife: settings.environmentLife, logger: context.log,
         clock: context.clocks.monotonic)
     } catch {
       throw WorkerError(.storeUnavailable, "memory.path: \(error.message)")

@@ -22,8 +22,8 @@ import Testing
     _ pool: ConnectionPool, environment: APNsEnvironment = .production, credential: APNsLane.Credential? = nil
   ) throws -> APNsLane {
     APNsLane(
-      name: "apns", environment: environment, baseURL: "https://apns.test", credential: credential ?? .tokens(tokens),
-      answerTimeout: .seconds(3), table: try Sample.apnsTable(), pool: pool, clocks: clocks.clocks)
+      name: "apns", api: try Sample.apnsAPI(environment, clock: clocks.wall), credential: credential ?? .tokens(tokens),
+      pool: pool, clocks: clocks.clocks)
   }
 
   private func push(_ connections: FakeConnections, limit: Int = 1) async throws -> Classification {
@@ -149,7 +149,7 @@ import Testing
     let expired = FakeConnection { [tokens, clocks] (_) async throws(TransportError) -> HTTPResponse in
       if let old = try? tokens.current(now: clocks.wall.now()) {
         clocks.advance(by: .seconds(21 * 60))
-        _ = tokens.expired(old, now: clocks.wall.now())
+        _ = tokens.markExpired(old, now: clocks.wall.now())
         _ = try? tokens.current(now: clocks.wall.now())
       }
       return HTTPResponse(status: 403, body: Array(#"{"reason":"ExpiredProviderToken"}"#.utf8))

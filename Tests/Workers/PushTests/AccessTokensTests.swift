@@ -49,7 +49,7 @@ final class FakeTokenSource: Sendable {
   private let tokens: AccessTokens
 
   init() {
-    tokens = AccessTokens(clock: source.clocks.monotonic, log: Logger(label: "test", sink: sink)) { [source] _ in
+    tokens = AccessTokens(clock: source.clocks.monotonic, logger: Logger(label: "test", sink: sink)) { [source] _ in
       await source.ask()
     }
   }
@@ -137,7 +137,7 @@ final class FakeTokenSource: Sendable {
     let found = await withTaskGroup(of: String.self) { group in
       for _ in 0..<100 {
         group.addTask {
-          tokens.rejected(rejected)
+          tokens.reject(rejected)
           return await current()
         }
       }
@@ -146,7 +146,7 @@ final class FakeTokenSource: Sendable {
       return await group.reduce(into: Set<String>()) { $0.insert($1) }
     }
     #expect(found == ["2"])
-    tokens.rejected(rejected)
+    tokens.reject(rejected)
     #expect(await current() == "2")
     #expect(source.count == 2)
   }

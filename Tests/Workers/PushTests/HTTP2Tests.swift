@@ -25,12 +25,11 @@ struct HTTP2Tests {
       transport.clientCertificateFile = front.certificateFile
       transport.clientKeyFile = front.keyFile
     }
-    let book = ConnectionBook(limit: connections, width: APNsRoutes.width)
+    let selector = ConnectionSelector(limit: connections, width: APNsRoutes.width)
     return APNsLane(
-      name: "apns", environment: .production, baseURL: url,
-      credential: clientCertificate ? .certificate : .tokens(tokens), answerTimeout: answerTimeout,
-      table: try Sample.apnsTable(),
-      pool: ConnectionPool(book) { [transport] () throws(TransportError) in try HTTPClient(transport) },
+      name: "apns", api: try Sample.apnsAPI(baseURL: url, answerTimeout: answerTimeout, clock: SystemClock()),
+      credential: clientCertificate ? .certificate : .tokens(tokens),
+      pool: ConnectionPool(selector) { [transport] () throws(TransportError) in try HTTPClient(transport) },
       clocks: .system)
   }
 

@@ -46,17 +46,17 @@ import Testing
   @Test func whatAppleCallsExpiredIsRenewedOnce() throws {
     let old = try tokens.current(now: Sample.now)
     let now = Sample.now + .seconds(20 * 60)
-    #expect(tokens.expired(old, now: now) == .renewed)
+    #expect(tokens.markExpired(old, now: now) == .renewed)
     let new = try tokens.current(now: now)
     // Pushes that were under way say the same of the old one.
-    #expect(tokens.expired(old, now: now + .seconds(1)) == .replaced)
+    #expect(tokens.markExpired(old, now: now + .seconds(1)) == .replaced)
     #expect(try tokens.current(now: now + .seconds(1)).issuedAt == new.issuedAt)
     #expect(tokens.made == 2)
   }
 
   @Test func notSoonerThanAppleAllows() throws {
     let token = try tokens.current(now: Sample.now)
-    #expect(tokens.expired(token, now: Sample.now + .seconds(20 * 60 - 1)) == .tooYoung)
+    #expect(tokens.markExpired(token, now: Sample.now + .seconds(20 * 60 - 1)) == .tooYoung)
     #expect(try text(after: 19) == token.text.reveal())
   }
 

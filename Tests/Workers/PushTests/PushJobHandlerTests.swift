@@ -33,9 +33,8 @@ private final class FakeMemory: EnvironmentMemory {
   ) throws -> PushJobHandler {
     func lane(_ name: String, _ environment: APNsEnvironment, _ connections: FakeConnections) throws -> APNsLane {
       APNsLane(
-        name: name, environment: environment, baseURL: "https://apns.test", credential: .certificate,
-        answerTimeout: .seconds(3), table: try Sample.apnsTable(), pool: connections.pool(limit: 9),
-        clocks: ManualClocks(Sample.now).clocks)
+        name: name, api: try Sample.apnsAPI(environment, clock: ManualClock(Sample.now)), credential: .certificate,
+        pool: connections.pool(limit: 9), clocks: ManualClocks(Sample.now).clocks)
     }
     return PushJobHandler(
       apps: [Sample.app: PushApp(topic: "the.topic", payload: payload, lanes: lanes)],

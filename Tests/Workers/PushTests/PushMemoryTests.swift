@@ -28,7 +28,7 @@ import Testing
   private let clock = ManualMonotonicClock()
 
   private func open(_ path: String) async throws -> PushMemory {
-    try await PushMemory.open(path: path, environmentLife: .seconds(24 * 3600), log: Self.log, clock: clock)
+    try await PushMemory.open(path: path, environmentLife: .seconds(24 * 3600), logger: Self.log, clock: clock)
   }
 
   private let accepted = AssessmentVerdict(

@@ -61,12 +61,12 @@ import Testing
     (String(repeating: "fF", count: 200), String(repeating: "ff", count: 200)),
   ])
   func deviceTokens(text: String, token: String) {
-    #expect(DeviceToken.normalized(text) == token)
+    #expect(APNsDeviceToken.normalized(text) == token)
   }
 
   @Test(arguments: ["", "0", "0g", "0a ", "../x", "０a", String(repeating: "00", count: 201)])
   func noDeviceTokens(text: String) {
-    #expect(DeviceToken.normalized(text) == nil)
+    #expect(APNsDeviceToken.normalized(text) == nil)
   }
 
   @Test func aPushHasTheSameIDWheneverItIsTried() throws {

@@ -74,9 +74,7 @@ import Testing
     #expect(configuration.tokenLife == .seconds(3000))
     #expect(configuration.memory.environmentLife == .seconds(180 * 24 * 3600))
     #expect(configuration.lanes.map(\.lane) == ["p", "s", "r"].map { LaneConfiguration(name: $0) })
-    let settings = configuration.lanes.compactMap { lane -> APNsSettings? in
-      if case .apns(let settings) = lane.provider { settings } else { nil }
-    }
+    let settings = configuration.lanes.compactMap { $0.provider as? APNsProvider }
     #expect(settings.map(\.baseURL) == ["https://api.push.apple.com", "https://api.sandbox.push.apple.com"])
     #expect(settings.map(\.connections) == [4, 4])
     #expect(settings.map(\.answerTimeout) == [.seconds(3), .seconds(3)])
@@ -101,8 +99,8 @@ import Testing
     #expect(
       app.recaptcha?.rules
         == AssessmentRules(
-          bundleID: "a", androidPackages: ["p"], hosts: ["h"], hasScores: false, minimumScore: 0.3,
-          maximumTollFraudRisk: 0.9))
+          bundleID: "a", androidPackages: ["p"], hosts: ["h"], hasScores: false, minScore: 0.3,
+          maxTollFraudRisk: 0.9))
     #expect(app.recaptcha?.siteKey == "")
   }
 
@@ -125,7 +123,7 @@ import Testing
     ),
     (
       "[\(account), apiKeyFile: \"secret\"}]", "{a: {push}}",
-      "lanes.0.serviceAccountFile: stands beside apiKeyFile: give one of them"
+      "lanes.0.serviceAccountFile: is given with apiKeyFile: give one of them"
     ),
     ("[\(account), tokenURL: \"tokens\"}]", "{a: {push}}", "lanes.0.tokenURL: must be an http:// or https:// URL"),
     (
@@ -144,7 +142,10 @@ import Testing
     ("[apns]", "{a: {}}", "apps.a.push: is missing, and so is recaptcha"),
     ("[apns]", "{a: {recaptcha: {}}}", "apps.a.recaptcha.lane"),
     ("[enterprise]", "{a: {recaptcha: {}}}", "apps.a.recaptcha.siteKey: is required"),
-    ("[enterprise]", #"{a: {recaptcha: {siteKey: "k", lane: "x"}}}"#, "apps.a.recaptcha.lane: is the name of no lane"),
+    (
+      "[enterprise]", #"{a: {recaptcha: {siteKey: "k", lane: "x"}}}"#,
+      "apps.a.recaptcha.lane: is not the name of a lane"
+    ),
     ("[apns]", "{a: {push: {}}}", "apps.a.push.keyFile: is required"),
     (
       "[apns]", #"{a: {push: {teamID: "T", keyID: "K", keyFile: "bad.p8"}}}"#,
@@ -167,10 +168,10 @@ import Testing
     for (more, expected) in [("", Sample.tokenURI), (#", tokenURL: "https://tokens.test/t""#, "https://tokens.test/t")]
     {
       let (configuration, _) = try load(lanes: "[\(Self.account)\(more)}]", apps: app)
-      guard case .recaptcha(let settings)? = configuration.lanes.first?.provider,
-        case .enterprise(_, .serviceAccount(let account, let tokenURL)) = settings.account
+      guard let provider = configuration.lanes.first?.provider as? EnterpriseProvider,
+        case .serviceAccount(let account, let tokenURL) = provider.credential
       else {
-        Issue.record("is no service account")
+        Issue.record("is not a service account")
         return
       }
       #expect(account.email == Sample.accountEmail)
@@ -203,9 +204,13 @@ import Testing
 
   // MARK: Wiring
 
+  private func lanes(_ configuration: PushWorkerConfiguration) throws(WorkerError) -> PushLanes {
+    try PushLanes(configuration, clocks: .system, logger: Logger(label: "test", sink: MemorySink()))
+  }
+
   @Test func appsOfOneKeyShareItsLanesAndItsToken() throws {
     let (configuration, _) = try load(apps: "{a: {\(Self.push)}, b: {\(Self.push)}}")
-    let routes = try APNsRoutes(configuration, clocks: .system)
+    let routes = try lanes(configuration).apns
     #expect(routes.lanes.map(\.name) == ["p", "s"])
     #expect(routes.configurations.map(\.name) == ["p", "s"])
     #expect(routes.tokens.count == 1)
@@ -215,8 +220,8 @@ import Testing
   @Test func eachKeyHasLanesOfItsOwn() throws {
     let other = #"push: {teamID: "TEAM123456", keyID: "KEY7654321", keyFile: "key.p8"}"#
     let (configuration, _) = try load(apps: "{a: {\(Self.push)}, b: {\(other)}}")
-    let routes = try APNsRoutes(configuration, clocks: .system)
-    #expect(routes.lanes.map(\.name) == ["p-KEY1234567", "s-KEY1234567", "p-KEY7654321", "s-KEY7654321"])
+    let routes = try lanes(configuration).apns
+    #expect(routes.lanes.map(\.name) == ["p-KEY1234567", "p-KEY7654321", "s-KEY1234567", "s-KEY7654321"])
     #expect(routes.tokens.count == 2)
     #expect(routes.apps["b"]?.lanes == [.production: "p-KEY7654321", .sandbox: "s-KEY7654321"])
   }
@@ -226,8 +231,7 @@ import Testing
     let (configuration, _) = try load(
       lanes: "[\(Self.account)}, \(other)}, \(Self.enterprise.replacing(#""r""#, with: #""k""#))]",
       apps: #"{a: {recaptcha: {siteKey: "k"}}}"#)
-    let accounts = try RecaptchaAccounts(
-      configuration, clocks: .system, log: Logger(label: "test", sink: MemorySink()))
+    let accounts = try lanes(configuration).recaptcha
     #expect(accounts.lanes.map(\.name) == ["r", "s", "k"])
     #expect(accounts.tokens.count == 1)
     for transport in accounts.transports { await transport.shutdown() }
@@ -236,7 +240,7 @@ import Testing
   @Test func aCertificateThatIsMissingShowsAtTheStart() throws {
     let (configuration, _) = try load(
       apps: #"{a: {push: {certificateFile: "none.pem", certificateKeyFile: "none.key"}}}"#)
-    let error = #expect(throws: WorkerError.self) { try APNsRoutes(configuration, clocks: .system) }
+    let error = #expect(throws: WorkerError.self) { try lanes(configuration) }
     #expect(error?.message.contains("none.pem") == true)
   }
 

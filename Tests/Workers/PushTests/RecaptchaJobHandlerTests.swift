@@ -61,16 +61,24 @@ private final class FakeLane: RecaptchaLane {
   private let answers: [AssessmentAnswer]
   private let count = Mutex(0)
 
-  init(_ answers: AssessmentAnswer...) { self.answers = answers }
+  private let table: ProviderTable
+
+  init(_ answers: AssessmentAnswer...) throws(WorkerError) {
+    self.answers = answers
+    table = try Sample.recaptchaTable()
+  }
 
   var calls: Int { count.withLock { $0 } }
 
-  func assess(_ request: AssessmentRequest, siteKey: String, timeout: Duration) async -> AssessmentAnswer {
+  func assess(_ call: AssessmentCall, _ attempt: JobAttempt) async -> Classification {
     let number = count.withLock { count in
       count += 1
       return count
     }
-    return answers[min(number, answers.count) - 1]
+    switch answers[min(number, answers.count) - 1] {
+    case .assessed(let assessment): return call.judge(assessment, table)
+    case .failed(let classification): return classification
+    }
   }
 }
 
@@ -86,8 +94,8 @@ private final class FakeLane: RecaptchaLane {
     RecaptchaJobHandler(
       apps: [
         Sample.app: RecaptchaApp(lane: "r", siteKey: "k", rules: AssessmentRules(bundleID: Sample.app))
-      ], lanes: [lane], table: try Sample.recaptchaTable(), keys: try keys ?? KeyRing(sealing: nil), memory: memory,
-      log: log)
+      ], lanes: [lane], keys: try keys ?? KeyRing(sealing: nil), memory: memory,
+      logger: log)
   }
 
   private func request() throws -> AssessmentRequest {
@@ -101,7 +109,7 @@ private final class FakeLane: RecaptchaLane {
   }
 
   @Test func aTokenCountsOnce() async throws {
-    let lane = FakeLane(good, duplicate)
+    let lane = try FakeLane(good, duplicate)
     let handler = try handler(lane)
     #expect(try await perform(handler) == "accepted -")
     #expect(memory.verdicts == 1)
@@ -149,7 +157,7 @@ private final class FakeLane: RecaptchaLane {
   }
 
   @Test func withoutMemoryNothingIsAssessed() async throws {
-    let lane = FakeLane(good)
+    let lane = try FakeLane(good)
     memory.breakDown()
     let handler = try handler(lane)
     #expect(try await perform(handler) == "retry MEMORY_UNAVAILABLE")

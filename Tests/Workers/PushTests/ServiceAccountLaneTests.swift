@@ -1,3 +1,4 @@
+import CountersignMessages
 import CountersignTelemetry
 import HTTPClient
 import JobEngine
@@ -14,7 +15,8 @@ import Testing
     let given = Mutex(0)
     let clocks = ManualClocks(Sample.now)
     let failure: AccessTokenFailure?
-    private let assessed = #"{"tokenProperties": {"valid": true}, "riskAnalysis": {"score": 0.9}}"#
+    private let assessed =
+      #"{"tokenProperties": {"valid": true, "action": "a", "iosBundleId": "com.example.app"}, "riskAnalysis": {"score": 0.9}}"#
 
     init(valid: Set<String>, failure: AccessTokenFailure? = nil) {
       self.valid = Mutex(valid)
@@ -22,7 +24,7 @@ import Testing
     }
 
     func lane(_ http: FakeConnection) throws -> EnterpriseLane {
-      let tokens = AccessTokens(clock: clocks.monotonic, log: Logger(label: "test", sink: MemorySink())) {
+      let tokens = AccessTokens(clock: clocks.monotonic, logger: Logger(label: "test", sink: MemorySink())) {
         [self] number in
         if let failure { return .failure(failure) }
         given.withLock { $0 += 1 }
@@ -50,10 +52,9 @@ import Testing
     let request = AssessmentRequest(
       app: Sample.app, token: try #require(RecaptchaToken(Secret("the-token"), app: Sample.app)), expectedAction: "a",
       ip: nil, userAgent: nil, phoneNumber: nil)
-    switch await lane.assess(request, siteKey: "s", timeout: timeout) {
-    case .assessed(let assessment): return "score \(assessment.score ?? 0)"
-    case .failed(let classification): return classification.short
-    }
+    let outcome = await lane.assess(Sample.call(request), Sample.attempt(timeout: timeout))
+    guard case .accepted(_, let extras) = outcome else { return outcome.short }
+    return "score \(extras["score"]?.number ?? 0)"
   }
 
   @Test func theTokenIsShownAndNoKey() async throws {

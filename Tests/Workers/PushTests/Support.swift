@@ -50,6 +50,21 @@ enum Sample {
       isEnvironmentStated: isEnvironmentStated)
   }
 
+  static func apnsAPI(
+    _ environment: APNsEnvironment = .production, baseURL: String = "https://apns.test",
+    answerTimeout: Duration = .seconds(3), clock: any WallClock
+  ) throws(WorkerError) -> APNsAPI {
+    APNsAPI(
+      environment: environment, baseURL: baseURL, answerTimeout: answerTimeout, table: try apnsTable(), clock: clock)
+  }
+
+  /// A first question about a token.
+  static func call(_ request: AssessmentRequest, siteKey: String = "s") -> AssessmentCall {
+    AssessmentCall(
+      request: request, app: RecaptchaApp(lane: "r", siteKey: siteKey, rules: AssessmentRules(bundleID: app)),
+      isUncertain: false)
+  }
+
   static func attempt(_ jobID: String = "v1.push", timeout: Duration = .seconds(10)) -> JobAttempt {
     JobAttempt(jobID: jobID, deadline: deadline, timeout: timeout, startedAt: now)
   }
@@ -113,7 +128,7 @@ final class FakeConnections: Sendable {
   }
 
   func pool(limit: Int = 1) -> ConnectionPool {
-    ConnectionPool(ConnectionBook(limit: limit, width: 100)) { () throws(TransportError) in try self.open() }
+    ConnectionPool(ConnectionSelector(limit: limit, width: 100)) { () throws(TransportError) in try self.open() }
   }
 }
 

@@ -2,29 +2,30 @@ import CountersignTelemetry
 public import JobEngine
 public import ServiceRuntime
 
-/// What a `push-worker` is configured with. `Config/push-worker.json5` explains every key.
+/// Configuration of a `push-worker`. `Config/push-worker.json5` explains every key.
 public struct PushWorkerConfiguration: ProcessConfiguration {
   /// Broker, logs, HTTP, keys, stop.
   public let common: CommonConfiguration
   /// Prefetch, ledger, repetitions.
   public let worker: WorkerSettings
-  let memory: MemorySettings
+  let memory: PushMemorySettings
   let tables: ProviderTables
-  /// At which age a provider token is renewed.
+  /// Age at which a provider token is renewed.
   let tokenLife: Duration
-  let lanes: [LaneSettings]
+  let lanes: [PushLaneSettings]
   let apps: [AppSettings]
 
-  /// The most lanes, and the most apps, of one worker.
+  /// Maximum number of lanes of one worker.
   static let maxLanes = 32
+  /// Maximum number of apps of one worker.
   static let maxApps = 1000
 
   public init(_ section: ConfigurationSection) {
     common = CommonConfiguration(section, defaultHTTPPort: 8082)
     WorkerSettings.checkKeys(common, section)
     worker = WorkerSettings(section, ledgerPath: "push-ledger.sqlite")
-    memory = MemorySettings(section.section("memory"))
-    tables = ProviderTables(section)
+    memory = PushMemorySettings(section.section("memory"))
+    tables = ProviderTables(section, PushProviders.all.flatMap { $0.tables })
     tokenLife = .seconds(
       60
         * section.integer(
@@ -35,30 +36,30 @@ public struct PushWorkerConfiguration: ProcessConfiguration {
     worker.checkPrefetch(for: lanes.map(\.lane), section)
   }
 
-  private static func lanes(_ section: ConfigurationSection) -> [LaneSettings] {
-    let sections = section.sections("lanes", "The ways to Apple's push services and to reCAPTCHA.")
+  private static func lanes(_ section: ConfigurationSection) -> [PushLaneSettings] {
+    let sections = section.sections("lanes", "The lanes to Apple's push services and to reCAPTCHA.")
     section.check(
       "lanes", !sections.isEmpty, "is empty: configure at least one lane, as Config/push-worker.json5 shows")
     section.check("lanes", sections.count <= maxLanes, "has more than \(maxLanes) entries")
     var names: [String: Int] = [:]
-    var environments: [APNsEnvironment: Int] = [:]
+    var uniqueValues: [String: Int] = [:]
     return sections.enumerated().map { index, entry in
-      let lane = LaneSettings(entry)
+      let lane = PushLaneSettings(entry)
       if let owner = names.updateValue(index, forKey: lane.lane.name), !lane.lane.name.isEmpty {
         entry.problem("name", "is the name of lanes.\(owner) too: give each lane its own")
       }
-      if case .apns(let apns) = lane.provider,
-        let owner = environments.updateValue(index, forKey: apns.environment)
+      if let (key, value) = lane.provider?.uniqueKey,
+        let owner = uniqueValues.updateValue(index, forKey: "\(key) \(value)")
       {
-        entry.problem("environment", "is the environment of lanes.\(owner) too: keep one lane for each")
+        entry.problem(key, "is the \(key) of lanes.\(owner) too: keep one lane for each")
       }
       return lane
     }
   }
 
-  private static func apps(_ section: ConfigurationSection, _ lanes: [LaneSettings]) -> [AppSettings] {
+  private static func apps(_ section: ConfigurationSection, _ lanes: [PushLaneSettings]) -> [AppSettings] {
     let sections = section.namedSections(
-      "apps", "The apps by bundle ID: how each is pushed to, and how its tokens are assessed.")
+      "apps", "The apps by bundle ID, with the keys for pushes and for assessments.")
     section.check("apps", !sections.isEmpty, "is empty: configure at least one app, as Config/push-worker.json5 shows")
     section.check("apps", sections.count <= maxApps, "has more than \(maxApps) entries")
     let apps = sections.map { AppSettings(bundleID: $0.name, $0.section, lanes: lanes) }
@@ -66,7 +67,7 @@ public struct PushWorkerConfiguration: ProcessConfiguration {
     return apps
   }
 
-  /// Apps may share a key; then it has to be the same one.
+  /// Checks that apps with the same key have the same file of it.
   private static func checkKeys(_ apps: [AppSettings], _ sections: [ConfigurationSection]) {
     var texts: [String: String] = [:]
     for (app, section) in zip(apps, sections) {
@@ -75,5 +76,22 @@ public struct PushWorkerConfiguration: ProcessConfiguration {
       let known = texts.updateValue(text, forKey: "\(key.teamID).\(key.keyID)")
       section.check("push", known == nil || known == text, "names the key of another app and has another file of it")
     }
+  }
+}
+
+/// Section `memory`: the file of ``PushMemory``.
+struct PushMemorySettings: Sendable, Hashable {
+  let path: String
+  /// Time the environment of a device token is remembered.
+  let environmentLife: Duration
+
+  init(_ section: ConfigurationSection) {
+    path = section.path(
+      "path", default: "push-memory.sqlite", "The file, which all push-workers of this host share.")
+    environmentLife = .seconds(
+      24 * 3600
+        * section.integer(
+          "environmentDays", default: 180, in: 1...3650,
+          "How long the environment of a device token is remembered, for apps that do not state it."))
   }
 }

@@ -2,15 +2,45 @@ import CountersignTelemetry
 import JobEngine
 import Synchronization
 
-/// The access token of one service account: one for the process, renewed before it expires, by one request for all who need it.
+/// A token that identifies the caller to Google's APIs (RFC 6750).
+struct AccessToken: Sendable {
+  let text: Secret
+  /// Identifies the token, whatever its text.
+  let number: Int
+  let expiresAt: MonotonicTime
+}
+
+/// Reason why there is no access token. The API the token is for was not called.
+enum AccessTokenFailure: Error, Sendable, Hashable {
+  /// A token may come later.
+  case transient(Reason, after: Duration?)
+  /// The account, its key, or this machine has to be fixed.
+  case permanent(Reason)
+
+  /// The meaning for a job that needed the token.
+  var classification: Classification {
+    switch self {
+    case .transient(let reason, let after): .retry(reason, after: after)
+    case .permanent(let reason): .laneDown(reason)
+    }
+  }
+
+  var reason: Reason {
+    switch self {
+    case .transient(let reason, _), .permanent(let reason): reason
+    }
+  }
+}
+
+/// The access token of one service account, renewed before it expires by one request for all callers.
 final class AccessTokens: Sendable {
   typealias Answer = Result<AccessToken, AccessTokenFailure>
-  /// Asks for the token of that number.
+  /// Requests the token of that number.
   typealias Source = @Sendable (_ number: Int) async -> Answer
 
   private struct State {
-    var book = AccessTokenBook()
-    var asked = 0
+    var token = AccessTokenState()
+    var requested = 0
     var given = 0
     var waiting: [Int: CheckedContinuation<Answer, Never>] = [:]
     var nextWaiter = 0
@@ -19,44 +49,46 @@ final class AccessTokens: Sendable {
 
   private let source: Source
   private let clock: any MonotonicClock
-  private let log: Logger
+  private let logger: Logger
   private let state = Mutex(State())
 
   /// - Parameters:
-  ///   - clock: Tells the age of tokens.
-  ///   - log: Says when a token cannot be renewed while the one before is still good; nobody else would.
-  ///   - source: Asks Google for a token. It ends by itself.
-  init(clock: any MonotonicClock, log: Logger, source: @escaping Source) {
+  ///   - clock: clock for the age of tokens.
+  ///   - logger: log for a renewal that fails while the previous token is still good, which no job would show.
+  ///   - source: requests a token from Google; it ends by itself.
+  init(clock: any MonotonicClock, logger: Logger, source: @escaping Source) {
     self.clock = clock
-    self.log = log
+    self.logger = logger
     self.source = source
   }
 
-  /// How many were got, for metrics.
+  /// Number of tokens received, for metrics.
   var given: Int { state.withLock { $0.given } }
-  /// How many requests for one have failed, for metrics.
-  var failed: Int { state.withLock { $0.asked - $0.given - ($0.book.isRenewing ? 1 : 0) } }
-  /// How many callers wait for one.
+  /// Number of failed requests, for metrics.
+  var failed: Int { state.withLock { $0.requested - $0.given - ($0.token.isRenewing ? 1 : 0) } }
+  /// Number of waiting callers.
   var waiting: Int { state.withLock { $0.waiting.count } }
 
-  /// The token to show now. It is at hand, except for the first time and after a rejection; then all callers wait for the same request.
-  /// - Returns: a transient failure for a caller whose task is cancelled meanwhile; the request goes on for the others.
+  /// The token to show now. It is available at once, except the first time and after a rejection; then all callers wait for
+  /// the same request.
+  ///
+  /// - Returns: a transient failure for a caller whose task is canceled meanwhile; the request goes on for the others.
   func current() async -> Answer {
-    if let token = atHand() { return .success(token) }
+    if let token = available() { return .success(token) }
     return await next()
   }
 
-  /// The API does not take a token, though by its age it should: the next caller gets another one. That many say so of the same token costs
-  /// one renewal.
-  func rejected(_ token: AccessToken) { state.withLock { $0.book.rejected(token) } }
+  /// Drops a token that the API rejected although its age is good: the next caller gets another one. Several rejections of one
+  /// token cost one renewal.
+  func reject(_ token: AccessToken) { state.withLock { $0.token.drop(token) } }
 
-  /// Waits for the request that may be under way; its transport is shut down before.
+  /// Waits for a request in progress; its transport was shut down before.
   func shutdown() async { await state.withLock { $0.renewal }?.value }
 
-  /// The token, when there is one. Who finds that it is about to expire starts the renewal, and does not wait for it.
-  private func atHand() -> AccessToken? {
+  /// The token, if there is one. A caller that finds it about to expire starts the renewal and does not wait for it.
+  private func available() -> AccessToken? {
     state.withLock { state in
-      switch state.book.step(now: clock.now()) {
+      switch state.token.step(now: clock.now()) {
       case .use(let token): return token
       case .useAndRenew(let token):
         begin(&state)
@@ -66,7 +98,7 @@ final class AccessTokens: Sendable {
     }
   }
 
-  /// The token that the request under way brings; it is started, if there is none.
+  /// The token of the request in progress, which is started if necessary.
   private func next() async -> Answer {
     let id = state.withLock { state in
       state.nextWaiter += 1
@@ -79,15 +111,15 @@ final class AccessTokens: Sendable {
       }
     } onCancel: {
       let continuation = state.withLock { $0.waiting.removeValue(forKey: id) }
-      continuation?.resume(returning: .failure(Self.cancelled))
+      continuation?.resume(returning: .failure(Self.canceled))
     }
   }
 
-  /// - Returns: the answer, when there is nothing to wait for.
+  /// - Returns: the answer, if there is nothing to wait for.
   private func join(_ state: inout State, _ id: Int, _ continuation: CheckedContinuation<Answer, Never>) -> Answer? {
-    // A task is marked as cancelled before its handler runs, so that one of the two finds it.
-    if Task.isCancelled { return .failure(Self.cancelled) }
-    switch state.book.step(now: clock.now()) {
+    // A task is marked as canceled before its handler runs, so that one of the two finds it.
+    if Task.isCancelled { return .failure(Self.canceled) }
+    switch state.token.step(now: clock.now()) {
     case .use(let token), .useAndRenew(let token): return .success(token)
     case .wait: break
     case .waitAndRenew: begin(&state)
@@ -96,11 +128,11 @@ final class AccessTokens: Sendable {
     return nil
   }
 
-  /// Not a child task: the caller who happens to start it may be cancelled, and others wait for it too.
+  /// Not a child task: the caller that starts it may be canceled, and others wait for it too.
   private func begin(_ state: inout State) {
-    state.book.begin()
-    state.asked += 1
-    let number = state.asked
+    state.token.beginRenewal()
+    state.requested += 1
+    let number = state.requested
     state.renewal = Task { await self.renew(number) }
   }
 
@@ -110,18 +142,18 @@ final class AccessTokens: Sendable {
       switch answer {
       case .success(let token):
         state.given += 1
-        state.book.renewed(token, now: clock.now())
-      case .failure: state.book.failed(now: clock.now())
+        state.token.endRenewal(with: token, now: clock.now())
+      case .failure: state.token.failRenewal(now: clock.now())
       }
       defer { state.waiting.removeAll() }
       return Array(state.waiting.values)
     }
     for continuation in waiting { continuation.resume(returning: answer) }
     if case .failure(let failure) = answer, waiting.isEmpty {
-      log.warning("access token cannot be renewed", [.error: failure.reason.description])
+      logger.warning("access token cannot be renewed", [.error: failure.reason.description])
     }
   }
 
-  private static let cancelled = AccessTokenFailure.transient(
+  private static let canceled = AccessTokenFailure.transient(
     Reason("TOKEN_UNAVAILABLE", "Google did not give an access token in time."), after: nil)
 }

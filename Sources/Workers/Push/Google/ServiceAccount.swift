@@ -7,18 +7,18 @@ import ServiceRuntime
 /// A service account of Google Cloud, as the JSON file of one of its keys describes it
 /// (https://cloud.google.com/iam/docs/keys-create-delete).
 struct ServiceAccount: Sendable {
-  /// The account's address, by which Google knows who signs.
+  /// Address of the account, which names the signer to Google.
   let email: String
-  /// Signs assertions (RS256), under the ID that Google gave it.
+  /// Key for assertions (RS256), with the ID Google gave it.
   let key: SigningKey
-  /// Where Google exchanges assertions for access tokens; also what an assertion names as its audience.
+  /// Address at which Google exchanges assertions for access tokens; also the audience of an assertion.
   let tokenURI: String
 
-  /// The longest address (RFC 5321, 4.5.3.1: 64 and 255 octets).
+  /// Maximum length of an address (RFC 5321, 4.5.3.1: 64 and 255 octets).
   private static let maxEmailLength = 320
   /// Google's IDs of keys are 40 hexadecimal digits.
   private static let maxKeyIDLength = 128
-  /// What the file of a service account's key says of itself, in the place of `authorized_user` or `external_account`.
+  /// `type` of a service account's key, as opposed to `authorized_user` or `external_account`.
   private static let type = "service_account"
 
   private struct File: Decodable {
@@ -37,23 +37,23 @@ struct ServiceAccount: Sendable {
     }
   }
 
-  /// - Parameter file: What the file holds.
-  /// - Throws: what is wrong with it, and never a part of the key.
+  /// - Parameter file: content of the file.
+  /// - Throws: the problem, never with a part of the key.
   init(file: Secret) throws(ServiceAccountProblem) {
     let content = try Self.read(file)
     email = try Self.value(content.clientEmail, "client_email", content)
     tokenURI = try Self.value(content.tokenURI, "token_uri", content)
     let keyID = try Self.value(content.privateKeyID, "private_key_id", content)
     let text = try Self.value(content.privateKey, "private_key", content)
-    // These three stand in JSON that is written by hand, so nothing in them may need escaping.
+    // These three go into JSON that is written by hand, so they must not need escaping.
     guard email.isMatched(by: Self.isEmailCharacter, length: 3...Self.maxEmailLength), email.contains("@") else {
-      throw ServiceAccountProblem("has a client_email that is no address")
+      throw ServiceAccountProblem("has a client_email that is not an address")
     }
     guard keyID.isMatched(by: \.isLetterOrDigit, length: 1...Self.maxKeyIDLength) else {
       throw ServiceAccountProblem("has a private_key_id that is not letters and digits")
     }
     guard URLParts(tokenURI) != nil else {
-      throw ServiceAccountProblem("has a token_uri that is no http:// or https:// URL")
+      throw ServiceAccountProblem("has a token_uri that is not an http:// or https:// URL")
     }
     do { key = try SigningKey(file: Array(text.utf8), id: keyID) } catch {
       throw ServiceAccountProblem("has a private_key that cannot be used: \(error.message)")
@@ -61,7 +61,7 @@ struct ServiceAccount: Sendable {
     guard key.algorithm == .rs256 else { throw ServiceAccountProblem("has a private_key that is not of type RSA") }
   }
 
-  /// As long as any file with a secret; Google's has about 2,400 bytes.
+  /// Maximum size, as of any file with a secret; Google's has about 2,400 bytes.
   private static let maxFileBytes = 64 << 10
 
   private static func read(_ file: Secret) throws(ServiceAccountProblem) -> File {
@@ -86,9 +86,9 @@ struct ServiceAccount: Sendable {
   }
 }
 
-/// Why a file is no key of a service account. Safe to show.
+/// Reason why a file is not a key of a service account. Safe to show.
 struct ServiceAccountProblem: Error, Sendable, Hashable, CustomStringConvertible {
-  /// Reads after the name of the file.
+  /// Text that follows the name of the file.
   let description: String
 
   init(_ description: String) {

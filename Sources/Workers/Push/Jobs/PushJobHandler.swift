@@ -5,8 +5,8 @@ public import JobEngine
 
 /// Makes a `push.verify` job into a silent push and hands it to a lane.
 ///
-/// A token of which the app does not know the environment is tried in production first, since that is where most devices are, and then in
-/// the sandbox. What came of it is remembered.
+/// A token whose environment the app does not know is tried in production first, where most devices are, and then in the
+/// sandbox. The environment that took it is remembered.
 public struct PushJobHandler: JobHandler {
   public typealias Body = PushVerifyJob
   public typealias Job = SilentPush
@@ -17,10 +17,10 @@ public struct PushJobHandler: JobHandler {
   private let memory: any EnvironmentMemory
 
   /// - Parameters:
-  ///   - apps: By bundle ID.
-  ///   - lanes: Their names differ.
-  ///   - keys: Opens sealed secrets; with an empty one a sealed secret is a dead letter.
-  ///   - memory: Remembers environments.
+  ///   - apps: apps by bundle ID.
+  ///   - lanes: lanes with different names.
+  ///   - keys: keys of sealed secrets; without any, a sealed secret is a dead letter.
+  ///   - memory: memory of environments.
   init(apps: [String: PushApp], lanes: [APNsLane], keys: KeyRing, memory: any EnvironmentMemory) {
     self.apps = apps
     self.lanes = Dictionary(lanes.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
@@ -30,7 +30,7 @@ public struct PushJobHandler: JobHandler {
 
   public func prepare(_ body: PushVerifyJob, of message: JobMessage) -> Preparation<SilentPush> {
     guard let app = apps[body.app] else { return .refused(Self.unknownApp) }
-    guard let token = DeviceToken.normalized(body.deviceToken) else { return .refused(Self.noToken) }
+    guard let token = APNsDeviceToken.normalized(body.deviceToken) else { return .refused(Self.noToken) }
     guard !body.receipt.isEmpty else { return .refused(Self.noReceipt) }
     let names = Self.lanes(of: app, for: body.environment)
     guard !names.isEmpty else { return .refused(Self.noLane(body.environment)) }
@@ -41,7 +41,7 @@ public struct PushJobHandler: JobHandler {
       let push = SilentPush(
         app: body.app, deviceToken: token, topic: app.topic, payload: payload, expiration: body.deadline,
         isEnvironmentStated: body.environment != .unknown)
-      // To push it again is harmless, so nobody has to be asked whether it is.
+      // Pushing again is harmless, so the sender need not allow it.
       return .ready(PreparedJob(push, lanes: names, deadline: body.deadline, onUnknown: .resend))
     } catch {
       return .invalid(error)
@@ -53,7 +53,7 @@ public struct PushJobHandler: JobHandler {
       return .retry(Reason("UNKNOWN_LANE", "This worker has no such lane."))
     }
     guard !push.isEnvironmentStated else { return await lane.push(push, attempt) }
-    // A token that is known to belong elsewhere is not tried here again.
+    // A token known to belong to the other environment is not tried here again.
     if let known = await memory.environment(of: push.deviceToken, app: push.app), known != lane.environment {
       return .otherLane(Self.badToken(nil), extras: ["environment": .string(lane.environment.rawValue)])
     }
@@ -61,7 +61,7 @@ public struct PushJobHandler: JobHandler {
     case .accepted(let reference, let extras):
       await memory.remember(lane.environment, of: push.deviceToken, app: push.app, at: attempt.startedAt)
       return .accepted(reference: reference, extras: extras)
-    // Both push services have been asked when this is the last one's answer, so it is not the environment.
+    // If this is the last lane, both push services were asked, so the environment is not the reason.
     case .otherLane(let reason, let extras): return .otherLane(Self.badToken(reason.providerCode), extras: extras)
     case let other: return other
     }
@@ -93,5 +93,61 @@ public struct PushJobHandler: JobHandler {
     Reason(
       "BAD_DEVICE_TOKEN", "No push service knows the device token: it is not one of this app.",
       providerCode: providerCode)
+  }
+}
+
+/// An app that is pushed to.
+public struct PushApp: Sendable {
+  /// Name of the app at APNs; the bundle ID, most often.
+  let topic: String
+  let payload: PushPayload
+  /// Lanes to the configured push services.
+  let lanes: [APNsEnvironment: String]
+}
+
+/// A push that was checked and is ready to be sent.
+///
+/// It holds a device token and a secret: it does not print.
+public struct SilentPush: Sendable, Hashable {
+  /// Bundle ID of the app.
+  let app: String
+  /// Token in lower case.
+  let deviceToken: String
+  /// Name of the app at APNs.
+  let topic: String
+  /// JSON.
+  let payload: [UInt8]
+  /// Time after which APNs discards the push.
+  let expiration: UnixTime
+  /// Whether the job states the environment of the token.
+  let isEnvironmentStated: Bool
+}
+
+extension SilentPush: CustomStringConvertible, CustomReflectable {
+  public var description: String { "<push, \(payload.count) bytes>" }
+  public var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+/// The token that identifies an app on a device to APNs. Apple asks not to rely on its length, which has been 32 bytes so far.
+enum APNsDeviceToken {
+  /// Maximum length that is taken, in bytes.
+  static let maxBytes = 200
+
+  /// - Returns: the token in lower case; `nil` for a text that is not a token.
+  static func normalized(_ text: String) -> String? {
+    let digits = Array(text.utf8)
+    guard !digits.isEmpty, digits.count <= 2 * maxBytes, digits.count.isMultiple(of: 2), digits.allSatisfy(isHex) else {
+      return nil
+    }
+    return text.lowercased()
+  }
+
+  private static func isHex(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
+      UInt8(ascii: "A")...UInt8(ascii: "F"):
+      true
+    default: false
+    }
   }
 }

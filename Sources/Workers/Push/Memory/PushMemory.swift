@@ -3,42 +3,43 @@ import CountersignTelemetry
 import SQLite
 import Synchronization
 
-/// What a push-worker remembers beside its ledger, in an SQLite file that all push-workers of a host share: the environments of device
-/// tokens, and the reCAPTCHA tokens that were assessed. Of tokens only hashes are kept.
+/// Environments of device tokens and verdicts on reCAPTCHA tokens, in an SQLite file that all push-workers of a host share.
+/// Only hashes of tokens are stored.
 final class PushMemory: Sendable {
-  /// How long an assessed token is remembered. reCAPTCHA's tokens live two minutes.
+  /// Time an assessed token is remembered. reCAPTCHA's tokens live two minutes.
   static let assessmentLife: Duration = .seconds(48 * 3600)
-  /// How often what is too old is looked for.
+  /// Interval between searches for old rows.
   static let purgeInterval: Duration = .seconds(600)
-  /// Rows that are removed at once, at most.
+  /// Maximum number of rows removed at once.
   static let purgeLimit: Int64 = 2000
 
   private let database: Database
   private let environmentLife: Duration
-  private let log: Logger
+  private let logger: Logger
   private let clock: any MonotonicClock
   private let nextPurge = Mutex(MonotonicTime(nanoseconds: .min))
 
-  private init(_ database: Database, environmentLife: Duration, log: Logger, clock: any MonotonicClock) {
+  private init(_ database: Database, environmentLife: Duration, logger: Logger, clock: any MonotonicClock) {
     self.database = database
     self.environmentLife = environmentLife
-    self.log = log
+    self.logger = logger
     self.clock = clock
   }
 
-  /// Opens the memory, and makes its file if there is none.
+  /// Opens the memory, and creates its file if necessary.
+  ///
   /// - Parameters:
-  ///   - path: The file; its directory must exist.
-  ///   - environmentLife: How long an environment is remembered after it was found out.
-  ///   - log: Says what could not be read or written.
-  ///   - clock: What tells when to look for what is too old.
-  /// - Throws: what an operator has to mend.
+  ///   - path: path of the file; its directory must exist.
+  ///   - environmentLife: time an environment is remembered.
+  ///   - logger: log for environments that cannot be read or written.
+  ///   - clock: clock for the search for old rows.
+  /// - Throws: a problem that the operator has to fix.
   static func open(
-    path: String, environmentLife: Duration, log: Logger, clock: any MonotonicClock = SystemMonotonicClock()
+    path: String, environmentLife: Duration, logger: Logger, clock: any MonotonicClock = SystemMonotonicClock()
   ) async throws(DatabaseError) -> PushMemory {
     PushMemory(
       try await Database.open(path: path, migrations: PushMemorySchema.migrations), environmentLife: environmentLife,
-      log: log, clock: clock)
+      logger: logger, clock: clock)
   }
 
   func close() async { await database.close() }
@@ -67,7 +68,7 @@ extension PushMemory: EnvironmentMemory {
         try PushMemoryStatements.environment(key, session)
       }
     } catch {
-      log.warning("environment of a device token cannot be read", [.app: app, .error: error.message])
+      logger.warning("environment of a device token cannot be read", [.app: app, .error: error.message])
       return nil
     }
   }
@@ -80,7 +81,7 @@ extension PushMemory: EnvironmentMemory {
       }
       try await purgeIfDue(now)
     } catch {
-      log.warning("environment of a device token cannot be remembered", [.app: app, .error: error.message])
+      logger.warning("environment of a device token cannot be remembered", [.app: app, .error: error.message])
     }
   }
 

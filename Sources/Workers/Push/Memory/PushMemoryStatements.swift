@@ -1,7 +1,7 @@
 import CountersignTelemetry
 import SQLite
 
-/// What the memory does inside a transaction.
+/// Statements of the memory, inside a transaction.
 enum PushMemoryStatements {
   static func environment(_ token: [UInt8], _ session: Session) throws(DatabaseError) -> APNsEnvironment? {
     let word = try session.first("SELECT environment FROM environment WHERE token = ?", [.blob(token)]) { row in
@@ -58,10 +58,34 @@ enum PushMemoryStatements {
     return json.flatMap(AssessmentVerdict.init(json:))
   }
 
-  /// Looks at the oldest rows only: one that is old and was written lately stays, and comes up again the next time.
+  /// Removes rows among the oldest ones: an old row that was written lately stays, and is looked at again the next time.
   static func purge(_ table: StaticString, before time: UnixTime, _ session: Session) throws(DatabaseError) {
     try session.execute(
       "DELETE FROM \(table) WHERE id IN (SELECT id FROM \(table) ORDER BY id LIMIT ?) AND written_at < ?",
       [.integer(PushMemory.purgeLimit), .integer(time.milliseconds)])
   }
+}
+
+/// Tables of the memory's file. A released migration is never changed.
+enum PushMemorySchema {
+  // `id` grows with time, so the oldest rows are found without an index.
+  static let migrations = [
+    Migration(
+      version: 1,
+      sql: """
+        CREATE TABLE environment (
+          id INTEGER PRIMARY KEY,
+          token BLOB NOT NULL UNIQUE,
+          environment TEXT NOT NULL,
+          written_at INTEGER NOT NULL
+        ) STRICT;
+        CREATE TABLE assessment (
+          id INTEGER PRIMARY KEY,
+          token BLOB NOT NULL UNIQUE,
+          job_id TEXT NOT NULL,
+          verdict BLOB,
+          written_at INTEGER NOT NULL
+        ) STRICT;
+        """)
+  ]
 }

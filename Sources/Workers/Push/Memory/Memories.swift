@@ -1,0 +1,50 @@
+import CountersignTelemetry
+import JobEngine
+
+/// Memory of the reCAPTCHA tokens that were assessed, with their verdicts.
+///
+/// reCAPTCHA takes a token once. A job that is delivered again after a crash must find its verdict here, and a second job with
+/// the same token must not get one.
+protocol AssessmentMemory: Sendable {
+  /// Claims a token for a job, before it is assessed.
+  ///
+  /// - Throws: when the claim cannot be written; the token must not be assessed then.
+  func begin(_ token: [UInt8], jobID: String, now: UnixTime) async throws(AssessmentMemoryError) -> AssessmentStart
+
+  /// Records the verdict, before it is published.
+  func record(
+    _ verdict: AssessmentVerdict, of token: [UInt8], jobID: String, now: UnixTime
+  ) async throws(AssessmentMemoryError)
+
+  /// Releases a token that was certainly not assessed.
+  func release(_ token: [UInt8], jobID: String) async throws(AssessmentMemoryError)
+
+  /// The verdict of a job, if there is one.
+  func verdict(of token: [UInt8], jobID: String) async throws(AssessmentMemoryError) -> AssessmentVerdict?
+}
+
+/// State of a token that a job claims.
+enum AssessmentStart: Sendable, Hashable {
+  /// The token is new, and now claimed by the job.
+  case fresh
+  /// The job claimed it before, with an unknown outcome.
+  case uncertain
+  /// The job has its verdict.
+  case assessed(AssessmentVerdict)
+  /// Another job has used it.
+  case spent
+}
+
+/// A failure to read or write the memory. Safe to log.
+struct AssessmentMemoryError: Error, Sendable, CustomStringConvertible {
+  let description: String
+}
+
+/// Memory of the push service each device token belongs to, for apps that do not state it.
+protocol EnvironmentMemory: Sendable {
+  /// - Returns: `nil` if it is unknown or cannot be read: it is found out again then.
+  func environment(of deviceToken: String, app: String) async -> APNsEnvironment?
+
+  /// Remembers the environment. A failure costs another try the next time.
+  func remember(_ environment: APNsEnvironment, of deviceToken: String, app: String, at now: UnixTime) async
+}

@@ -1,1 +1,0 @@
-/// The push worker: silent pushes that prove an app, and the assessment of reCAPTCHA tokens.

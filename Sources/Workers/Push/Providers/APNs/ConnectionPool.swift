@@ -1,0 +1,100 @@
+import CountersignTelemetry
+import HTTPClient
+import JobEngine
+import Synchronization
+
+/// One connection to APNs. `HTTPClient` is the implementation that ships: one client for each connection, so that each can be
+/// given up alone.
+protocol PushConnection: HTTPCaller {
+  /// Fails the pushes in flight, and closes the connection.
+  func shutdown() async
+}
+
+extension HTTPClient: PushConnection {}
+
+/// The connections of a lane.
+final class ConnectionPool: Sendable {
+  /// A connection on loan for one push.
+  struct Lease: Sendable {
+    let id: Int
+    let connection: any PushConnection
+  }
+
+  private struct State {
+    var selector: ConnectionSelector
+    var connections: [Int: any PushConnection] = [:]
+    var givenUp = 0
+    var isClosed = false
+  }
+
+  private let state: Mutex<State>
+  private let open: @Sendable () throws(TransportError) -> any PushConnection
+
+  /// - Parameters:
+  ///   - selector: chooses connections; knows how many there may be.
+  ///   - open: makes a connection, which connects when it is first used.
+  init(_ selector: ConnectionSelector, open: @escaping @Sendable () throws(TransportError) -> any PushConnection) {
+    state = Mutex(State(selector: selector))
+    self.open = open
+  }
+
+  /// Number of connections given up, for metrics.
+  var givenUp: Int { state.withLock { $0.givenUp } }
+
+  /// Number of connections, for metrics.
+  var count: Int { state.withLock { $0.connections.count } }
+
+  /// Lends a connection. Each lease is given back once.
+  func take() throws(TransportError) -> Lease {
+    let result: Result<Lease, TransportError> = state.withLock { state in
+      guard !state.isClosed else { return .failure(Self.closed) }
+      let (id, isNew) = state.selector.take()
+      if !isNew, let connection = state.connections[id] { return .success(Lease(id: id, connection: connection)) }
+      do throws(TransportError) {
+        let connection = try open()
+        state.connections[id] = connection
+        return .success(Lease(id: id, connection: connection))
+      } catch {
+        _ = state.selector.give(back: id, .useless, now: MonotonicTime(nanoseconds: 0))
+        return .failure(error)
+      }
+    }
+    return try result.get()
+  }
+
+  /// Takes a connection back, with the report of its push.
+  func give(back lease: Lease, _ report: ConnectionSelector.Report, now: MonotonicTime) async {
+    let isGivenUp = state.withLock { state in
+      guard state.selector.give(back: lease.id, report, now: now) else { return false }
+      state.connections[lease.id] = nil
+      state.givenUp += 1
+      return true
+    }
+    // Pushes behind a silent one fail at once, and are sent again on another connection. Where APNs still answers, the
+    // connection closes with its last push instead, when its last lease is released.
+    if isGivenUp, case .silent = report { await lease.connection.shutdown() }
+  }
+
+  /// Gives up all connections; pushes in flight on them continue.
+  func replaceAll() {
+    state.withLock { state in
+      state.givenUp += state.connections.count
+      state.selector.giveUpAll()
+      state.connections.removeAll()
+    }
+  }
+
+  /// Closes all connections, and refuses to open further ones.
+  func shutdown() async {
+    let connections = state.withLock { state in
+      state.isClosed = true
+      state.selector.giveUpAll()
+      defer { state.connections.removeAll() }
+      return Array(state.connections.values)
+    }
+    for connection in connections { await connection.shutdown() }
+  }
+
+  private static let closed = TransportError(
+    kind: .closed, requestMayHaveLeft: false, description: "the connections to APNs are closed")
+}

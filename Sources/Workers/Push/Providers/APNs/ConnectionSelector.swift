@@ -1,0 +1,107 @@
+import CountersignTelemetry
+
+/// Chooses the connection of the next push, and decides when one is given up. It knows no sockets.
+///
+/// APNs allows one push at a time on a connection until a valid token has come over it, and again after it refused a push,
+/// until the next one it takes. Proofs meet many tokens that are refused. A connection therefore counts as *narrow* until it
+/// has taken a push, and after each refusal; pushes go where there is room, first to connections that are not narrow, then to
+/// narrow ones, then to a new one, and wait in line only when no further one may be opened.
+///
+/// A connection that lets a push run into its timeout, and has answered nothing else since that push was sent, is taken for
+/// dead. APNs and the networks in front of it leave such connections behind, and everything sent over one is lost.
+struct ConnectionSelector: Sendable {
+  struct Slot: Sendable, Hashable {
+    let id: Int
+    /// Pushes in flight.
+    var open = 0
+    /// Whether only one push at a time can be relied on.
+    var isNarrow = true
+    var lastAnswer: MonotonicTime?
+  }
+
+  /// Report of a push on its connection.
+  enum Report: Sendable, Hashable {
+    /// APNs took it.
+    case taken
+    /// APNs refused it.
+    case refused
+    /// APNs gave another answer, which says nothing about streams.
+    case answered
+    /// The connection ended. The transport opens another in its place, which is narrow again.
+    case lost
+    /// The push sent at that time was not answered.
+    case silent(since: MonotonicTime)
+    /// The connection can no longer be used: it has shown a token that expired, or APNs is about to close it.
+    case useless
+  }
+
+  /// Weight of a push on a narrow connection, compared with another one.
+  static let narrowWeight = 32
+
+  /// Maximum number of connections.
+  let limit: Int
+  /// Maximum number of pushes in flight on a connection that is not narrow.
+  let width: Int
+  private(set) var connections: [Slot] = []
+  private var lastID = 0
+
+  init(limit: Int, width: Int) {
+    precondition(limit >= 1 && width >= 1, "there must be room for at least one connection and one push")
+    self.limit = limit
+    self.width = width
+  }
+
+  /// Chooses the connection of the next push, and counts it in.
+  ///
+  /// - Returns: its ID, and whether it has yet to be opened.
+  mutating func take() -> (id: Int, isNew: Bool) {
+    if let index = indexWithRoom {
+      connections[index].open += 1
+      return (connections[index].id, false)
+    }
+    if connections.count < limit {
+      lastID += 1
+      connections.append(Slot(id: lastID, open: 1))
+      return (lastID, true)
+    }
+    let index = connections.indices.min { load(connections[$0]) < load(connections[$1]) } ?? 0
+    connections[index].open += 1
+    return (connections[index].id, false)
+  }
+
+  /// Counts a push out.
+  ///
+  /// - Returns: whether the connection was given up; reports of pushes still in flight on it are ignored.
+  mutating func give(back id: Int, _ report: Report, now: MonotonicTime) -> Bool {
+    guard let index = connections.firstIndex(where: { $0.id == id }) else { return false }
+    connections[index].open -= 1
+    switch report {
+    case .taken, .refused, .answered:
+      connections[index].lastAnswer = now
+      if report != .answered { connections[index].isNarrow = report == .refused }
+      return false
+    case .lost:
+      connections[index].isNarrow = true
+      return false
+    case .silent(let since):
+      if let lastAnswer = connections[index].lastAnswer, lastAnswer >= since { return false }
+    case .useless: break
+    }
+    connections.remove(at: index)
+    return true
+  }
+
+  /// Gives up all connections.
+  mutating func giveUpAll() {
+    connections.removeAll()
+  }
+
+  /// The first connection with room, not the one with most: pushes on one connection share its writes and reads.
+  private var indexWithRoom: Int? {
+    connections.firstIndex { !$0.isNarrow && $0.open < width } ?? connections.firstIndex { $0.isNarrow && $0.open == 0 }
+  }
+
+  private func load(_ connection: Slot) -> Int {
+    (connection.open + 1) * (connection.isNarrow ? Self.narrowWeight : 1)
+  }
+}

@@ -1,0 +1,72 @@
+import CountersignMessages
+import JobEngine
+
+/// Requirements of an app on an assessment.
+struct AssessmentRules: Sendable, Hashable {
+  /// Bundle ID of the app.
+  var bundleID: String
+  /// Packages of the app on Android.
+  var androidPackages: Set<String> = []
+  /// Hosts of pages that act for the app.
+  var hosts: Set<String> = []
+  /// Whether the keys give actions and scores; those of the old check box do not.
+  var hasScores = true
+  /// A lower score is refused.
+  var minScore = 0.5
+  /// A higher risk of toll fraud is refused.
+  var maxTollFraudRisk = 0.8
+
+  /// Accepts the token, or refuses it with the reason.
+  ///
+  /// - Parameters:
+  ///   - assessment: assessment by reCAPTCHA.
+  ///   - expectedAction: action of the user, as the job states it.
+  ///   - table: meaning of reCAPTCHA's reasons.
+  func verdict(_ assessment: Assessment, expectedAction: String, table: ProviderTable) -> Classification {
+    let extras = extras(assessment)
+    if let reason = assessment.invalidReason { return invalid(reason, table, extras) }
+    if let reason = refusal(assessment, expectedAction) { return .refused(reason, extras: extras) }
+    return .accepted(reference: assessment.reference, extras: extras)
+  }
+
+  private func refusal(_ assessment: Assessment, _ expectedAction: String) -> Reason? {
+    if hasScores, assessment.action != expectedAction {
+      return Reason("CAPTCHA_ACTION_MISMATCH", "The token was made for another action than the one that is asked for.")
+    }
+    if !isBound(assessment) {
+      return Reason("CAPTCHA_APP_MISMATCH", "The token was made by another app, or on a page of another host.")
+    }
+    if hasScores, (assessment.score ?? 0) < minScore {
+      return Reason("CAPTCHA_SCORE_TOO_LOW", "The score is below the app's minimum, \(minScore).")
+    }
+    if let risk = assessment.tollFraudRisk, risk > maxTollFraudRisk {
+      return Reason(
+        "CAPTCHA_TOLL_FRAUD", "The risk of toll fraud is above the app's maximum, \(maxTollFraudRisk).")
+    }
+    return nil
+  }
+
+  /// A token without an origin is bound to no app.
+  private func isBound(_ assessment: Assessment) -> Bool {
+    assessment.bundleID == bundleID || assessment.androidPackage.map(androidPackages.contains) == true
+      || assessment.host.map(hosts.contains) == true
+  }
+
+  private func invalid(_ word: String, _ table: ProviderTable, _ extras: ResultExtras) -> Classification {
+    switch table.classification(status: Self.invalidStatus, code: word) {
+    case .refused(let reason, _), .otherLane(let reason, _): .refused(reason, extras: extras)
+    case let other: other
+    }
+  }
+
+  /// Status for a reason that the table does not list; the answer itself has the status 200.
+  private static let invalidStatus = 400
+
+  private func extras(_ assessment: Assessment) -> ResultExtras {
+    var extras: ResultExtras = [:]
+    extras["score"] = assessment.score.map { .double($0) }
+    extras["tollFraudRisk"] = assessment.tollFraudRisk.map { .double($0) }
+    extras["action"] = assessment.action.map { .string($0) }
+    return extras
+  }
+}

@@ -1,0 +1,103 @@
+import CountersignCryptography
+import CountersignTelemetry
+import HTTPClient
+import JobEngine
+
+/// One account of reCAPTCHA.
+protocol RecaptchaLane: Sendable {
+  /// Name of the lane in results.
+  var name: String { get }
+
+  /// Has a token assessed, once: reCAPTCHA takes a token for one assessment.
+  func assess(_ call: AssessmentCall, _ attempt: JobAttempt) async -> Classification
+
+  /// Asks whether the lane works again, as far as that shows without a token of reCAPTCHA.
+  func probe() async -> ProbeResult
+}
+
+extension RecaptchaLane {
+  func probe() async -> ProbeResult { .cannotTell }
+}
+
+/// Requests to reCAPTCHA, and the meaning of its answers.
+protocol RecaptchaAPI: HTTPProviderAPI where Call == AssessmentCall {
+  var table: ProviderTable { get }
+
+  /// Reads an answer.
+  func read(_ response: HTTPResponse) -> AssessmentAnswer
+}
+
+extension RecaptchaAPI {
+  func classify(_ response: HTTPResponse, of call: AssessmentCall) -> Classification {
+    switch read(response) {
+    case .failed(let classification): classification
+    case .assessed(let assessment): call.judge(assessment, table)
+    }
+  }
+}
+
+/// A question to reCAPTCHA.
+struct AssessmentCall: Sendable {
+  let request: AssessmentRequest
+  let app: RecaptchaApp
+  /// Whether an earlier call of the same job may have used the token up.
+  let isUncertain: Bool
+  /// Access token of the service account, for lanes that have one.
+  var accessToken: Secret?
+
+  /// Judges an assessment by the rules of the app.
+  func judge(_ assessment: Assessment, _ table: ProviderTable) -> Classification {
+    // The duplicate may be our own earlier call, whose answer was lost.
+    if isUncertain, assessment.isDuplicate { return .lost(Self.lost) }
+    return app.rules.verdict(assessment, expectedAction: request.expectedAction, table: table)
+  }
+
+  private static let lost = Reason(
+    "ASSESSMENT_LOST", "The token was assessed and the answer did not arrive; the app has to get another token.")
+}
+
+/// Answer to a question to reCAPTCHA.
+enum AssessmentAnswer: Sendable, Hashable {
+  case assessed(Assessment)
+  /// There is no assessment.
+  case failed(Classification)
+
+  /// A body that is not reCAPTCHA's.
+  static let unreadable = AssessmentAnswer.failed(
+    .unknown(Reason("PROVIDER_ERROR", "The answer of reCAPTCHA cannot be read.")))
+}
+
+/// A token ready to be assessed. It does not print.
+public struct AssessmentRequest: Sendable {
+  let app: String
+  let token: RecaptchaToken
+  let expectedAction: String
+  let ip: String?
+  let userAgent: String?
+  let phoneNumber: String?
+}
+
+extension AssessmentRequest: CustomStringConvertible, CustomReflectable {
+  public var description: String { "<reCAPTCHA token>" }
+  public var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+/// A token that an app got from reCAPTCHA, with the hash it is remembered by.
+struct RecaptchaToken: Sendable {
+  /// Maximum length; reCAPTCHA's tokens have about 1,500 to 7,000 characters.
+  static let maxLength = 16 * 1024
+
+  let text: Secret
+  /// SHA-256 of app and token: identifies the token, and is useless to a reader.
+  let hash: [UInt8]
+
+  /// - Returns: `nil` for a text that cannot be a token.
+  init?(_ text: Secret, app: String) {
+    let bytes = Array(text.reveal().utf8)
+    guard (1...Self.maxLength).contains(bytes.count), bytes.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+      return nil
+    }
+    self.text = text
+    hash = SHA256.hash(Array(app.utf8) + [0] + bytes)
+  }
+}

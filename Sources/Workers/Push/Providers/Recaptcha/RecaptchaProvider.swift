@@ -1,0 +1,106 @@
+import CountersignTelemetry
+import JobEngine
+import ServiceRuntime
+
+/// Lanes to reCAPTCHA.
+protocol RecaptchaProvider: PushProvider {
+  /// Whether its keys give actions and scores; those of the old check box do not.
+  var hasScores: Bool { get }
+  /// Whether an assessment names the site's key.
+  var namesSiteKey: Bool { get }
+}
+
+/// Tables of reCAPTCHA's answers.
+enum RecaptchaTables {
+  static let assessments = ProviderTables.Source("recaptcha")
+  static let accessTokens = ProviderTables.Source("google-oauth")
+}
+
+/// Lanes of type `recaptcha-enterprise`.
+struct EnterpriseProvider: RecaptchaProvider {
+  static let typeName = "recaptcha-enterprise"
+  static let tables = [RecaptchaTables.assessments, RecaptchaTables.accessTokens]
+
+  let baseURL: String
+  let project: String
+  let credential: GoogleCredential
+
+  var hasScores: Bool { true }
+  var namesSiteKey: Bool { true }
+
+  init(_ section: ConfigurationSection) {
+    baseURL =
+      section.baseURL(
+        default: "https://recaptchaenterprise.googleapis.com", "Address of reCAPTCHA Enterprise."
+      ).withoutTrailingSlash
+    project = section.string("project", "The Google Cloud project.")
+    section.check(
+      "project", project.isEmpty || project.isMatched(by: { $0.isLetterOrDigit || $0 == "-" }, length: 1...64),
+      "must be the ID of a project: letters, digits and hyphens")
+    credential = GoogleCredential(section)
+  }
+
+  func makeLanes(
+    _ entry: PushLaneSettings, _ context: PushLaneContext, in lanes: inout PushLanes
+  ) throws(WorkerError) {
+    let http = try lanes.recaptcha.makeClient(entry)
+    let lane = EnterpriseLane(
+      name: entry.lane.name, baseURL: baseURL, project: project,
+      credential: try lanes.recaptcha.credential(credential, entry, context),
+      table: context.tables[RecaptchaTables.assessments], http: http, clocks: context.clocks)
+    lanes.recaptcha.add(lane, entry)
+  }
+}
+
+/// Lanes of type `recaptcha-v3`: the classic reCAPTCHA with scores.
+struct RecaptchaV3Provider: ClassicRecaptchaProvider {
+  static let typeName = "recaptcha-v3"
+
+  let site: ClassicSite
+  var hasScores: Bool { true }
+
+  init(_ section: ConfigurationSection) { site = ClassicSite(section) }
+}
+
+/// Lanes of type `recaptcha-v2`: the classic reCAPTCHA with a check box.
+struct RecaptchaV2Provider: ClassicRecaptchaProvider {
+  static let typeName = "recaptcha-v2"
+
+  let site: ClassicSite
+  var hasScores: Bool { false }
+
+  init(_ section: ConfigurationSection) { site = ClassicSite(section) }
+}
+
+/// A site of the classic reCAPTCHA.
+struct ClassicSite: Sendable {
+  let baseURL: String
+  let secret: Secret
+
+  init(_ section: ConfigurationSection) {
+    baseURL = section.baseURL(default: "https://www.google.com", "Address of siteverify.").withoutTrailingSlash
+    secret = section.requiredSecretFile("secretFile", "The secret of the site.")
+  }
+}
+
+/// Lanes to the classic reCAPTCHA.
+protocol ClassicRecaptchaProvider: RecaptchaProvider {
+  var site: ClassicSite { get }
+}
+
+extension ClassicRecaptchaProvider {
+  static var tables: [ProviderTables.Source] { [RecaptchaTables.assessments] }
+
+  /// The secret takes the place of the site key.
+  var namesSiteKey: Bool { false }
+
+  func makeLanes(
+    _ entry: PushLaneSettings, _ context: PushLaneContext, in lanes: inout PushLanes
+  ) throws(WorkerError) {
+    let lane = SiteverifyLane(
+      name: entry.lane.name, baseURL: site.baseURL, secret: site.secret,
+      table: context.tables[RecaptchaTables.assessments], http: try lanes.recaptcha.makeClient(entry),
+      clock: context.clocks.wall)
+    lanes.recaptcha.add(lane, entry)
+  }
+}
