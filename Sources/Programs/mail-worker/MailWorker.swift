@@ -2,14 +2,14 @@ import JobEngine
 import Mail
 import ServiceRuntime
 
-/// Takes `mail.relay` jobs from the queue, submits each to a mail server, and reports what became of it.
+/// Takes `mail.relay` jobs from the queue, submits each to a mail server, and reports the outcome.
 @main struct MailWorker {
   static func main() async {
     let process = ProcessDescription(
       name: "mail-worker",
       summary: "Sends mail: takes jobs from the queue mail.relay, signs each and submits it to a mail server.")
     await ProcessMain.run(process) { (configuration: MailWorkerConfiguration, context: ServiceContext) in
-      let relay = try await MailRelay(configuration, log: context.log, metrics: context.metrics)
+      let relay = try await MailRelay(configuration, logger: context.log, metrics: context.metrics)
       return [
         try await WorkerService(
           handler: relay.handler, lanes: relay.lanes, settings: configuration.worker, common: configuration.common,

@@ -1,7 +1,7 @@
 import Push
 import ServiceRuntime
 
-/// Takes `push.verify` and `recaptcha.assess` jobs from their queues, pushes and has tokens assessed, and reports what became of it.
+/// Takes `push.verify` and `recaptcha.assess` jobs from their queues, pushes or has tokens assessed, and reports the outcome.
 @main struct PushWorker {
   static func main() async {
     let process = ProcessDescription(

@@ -2,7 +2,7 @@ import JobEngine
 import Revocation
 import ServiceRuntime
 
-/// Takes `apple.revoke` jobs from the queue, has Apple revoke the tokens, and reports what became of it.
+/// Takes `apple.revoke` jobs from the queue, has Apple revoke the tokens, and reports the outcome.
 @main struct RevocationWorker {
   static func main() async {
     let process = ProcessDescription(

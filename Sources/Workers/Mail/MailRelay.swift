@@ -2,66 +2,66 @@ import CountersignCryptography
 public import CountersignMessages
 public import CountersignTelemetry
 import DKIM
-import HTTPClient
 public import JobEngine
 import ServiceRuntime
 
-/// Everything that a `mail-worker` brings to the engine, made from its configuration.
+/// The mail worker's part of the engine, made from its configuration.
 public struct MailRelay: Sendable {
-  /// What carries out the jobs.
+  /// Carries out the jobs.
   public let handler: MailJobHandler
-  /// The lanes in the order in which they are tried.
+  /// Lanes in the order in which they are tried.
   public let lanes: [LaneConfiguration]
-  private let clients: [SMTPClient]
+  private let ways: [any MailLane]
   private let suppressions: SuppressionList
 
   /// - Parameters:
-  ///   - configuration: The configuration, checked.
-  ///   - log: What goes wrong beside the jobs.
-  ///   - metrics: Where its figures are.
-  /// - Throws: what an operator has to mend: keys, certificates, the file of the suppression list.
+  ///   - configuration: checked configuration.
+  ///   - logger: log for problems besides those of jobs.
+  ///   - metrics: registry of the metrics.
+  /// - Throws: a problem that the operator has to fix: keys, certificates, the file of the suppression list.
   public init(
-    _ configuration: MailWorkerConfiguration, log: Logger, metrics: MetricsRegistry
+    _ configuration: MailWorkerConfiguration, logger: Logger, metrics: MetricsRegistry
   ) async throws(WorkerError) {
-    guard let table = configuration.table else {
+    guard let replies = configuration.replies else {
       throw WorkerError(.invalidConfiguration, "providersDirectory: smtp.json5 has problems")
     }
     let signer = try Self.signer()
-    var clients: [SMTPClient] = []
-    var lanes: [MailLane] = []
-    let figures = MailMetrics(metrics)
-    for settings in configuration.lanes {
-      let client = try Self.client(settings)
-      clients.append(client)
-      lanes.append(MailLane(name: settings.lane.name, submitter: client, table: table, metrics: figures))
+    let writer = MailWriter(signer: signer)
+    let mailMetrics = MailMetrics(metrics)
+    var ways: [any MailLane] = []
+    for entry in configuration.lanes {
+      guard let provider = entry.provider else { continue }
+      ways.append(
+        try provider.makeLane(
+          MailLaneContext(name: entry.lane.name, writer: writer, replies: replies, metrics: mailMetrics)))
     }
-    self.clients = clients
+    self.ways = ways
     self.lanes = configuration.lanes.map(\.lane)
     suppressions = try await SuppressionList.open(path: configuration.suppressionsPath)
     handler = MailJobHandler(
-      lanes: lanes, maker: try Self.maker(configuration, signer), writer: MailWriter(signer: signer),
-      suppressions: suppressions, log: log)
+      lanes: ways, policy: try Self.policy(configuration, signer), suppressions: suppressions, logger: logger)
   }
 
   /// Closes the connections and the file of the suppression list.
   public func shutdown() async {
-    for client in clients { client.shutdown() }
+    for way in ways { way.shutdown() }
     await suppressions.close()
   }
 
-  /// Writes the mail of a job to look at it, without sending it.
+  /// Writes the mail of a job without sending it.
   ///
   /// - Parameters:
-  ///   - job: The job; what is sealed in it is opened with the worker's keys.
-  ///   - messageID: The ID that it would have.
-  ///   - date: The field `Date`.
-  /// - Returns: Header and body, signed; or why the worker would not send it.
-  /// - Throws: what an operator has to mend.
+  ///   - job: job; sealed values are opened with the worker's keys.
+  ///   - messageID: ID the job would have.
+  ///   - date: date for the field `Date`.
+  ///   - configuration: checked configuration.
+  /// - Returns: header and body, signed; or the reason why the worker would not send it.
+  /// - Throws: a problem that the operator has to fix.
   public static func preview(
     _ job: MailRelayJob, messageID: String, date: UnixTime, _ configuration: MailWorkerConfiguration
   ) throws(WorkerError) -> Result<[UInt8], PreviewRefused> {
     let signer = try signer()
-    switch try maker(configuration, signer).make(job, messageID: messageID) {
+    switch try policy(configuration, signer).mail(for: job, messageID: messageID) {
     case .invalid(let problem): return .failure(PreviewRefused("\(problem.code): \(problem)"))
     case .refused(let reason): return .failure(PreviewRefused(reason.description))
     case .mail(let mail):
@@ -76,26 +76,18 @@ public struct MailRelay: Sendable {
 
   /// Connects to every lane's server and authenticates there.
   ///
-  /// - Returns: The lanes' names, each with what is wrong.
+  /// - Returns: the names of the lanes, each with its problem.
   public static func checkServers(
     _ configuration: MailWorkerConfiguration, timeout: Duration
   ) async -> [(lane: String, problem: String?)] {
     var results: [(lane: String, problem: String?)] = []
-    for settings in configuration.lanes {
-      var problem: String?
-      do {
-        let client = try client(settings)
-        do throws(SMTPFailure) { try await client.check(timeout: timeout) } catch { problem = error.description }
-        client.shutdown()
-      } catch {
-        problem = error.description
-      }
-      results.append((settings.lane.name, problem))
+    for entry in configuration.lanes {
+      results.append((entry.lane.name, await entry.provider?.check(name: entry.lane.name, timeout: timeout)))
     }
     return results
   }
 
-  /// Why the worker would not send a mail.
+  /// Reason why the worker would not send a mail.
   public struct PreviewRefused: Error, Sendable, CustomStringConvertible {
     public let description: String
 
@@ -114,12 +106,12 @@ extension MailRelay {
     }
   }
 
-  private static func maker(
+  private static func policy(
     _ configuration: MailWorkerConfiguration, _ signer: DKIMSigner
-  ) throws(WorkerError) -> MailMaker {
+  ) throws(WorkerError) -> MailPolicy {
     var senders: [Sender] = []
     for settings in configuration.senders { senders.append(try settings.sender(signer: signer)) }
-    return MailMaker(senders: senders, relay: configuration.relay, composer: try composer(configuration))
+    return MailPolicy(senders: senders, relay: configuration.relay, composer: try composer(configuration))
   }
 
   private static func composer(_ configuration: MailWorkerConfiguration) throws(WorkerError) -> MailComposer {
@@ -131,14 +123,6 @@ extension MailRelay {
       return MailComposer(templates: templates, keys: keys, appName: configuration.templates.appName)
     } catch {
       throw WorkerError(.invalidConfiguration, "no key ring can be made: \(error)")
-    }
-  }
-
-  private static func client(_ settings: MailLaneSettings) throws(WorkerError) -> SMTPClient {
-    do {
-      return try SMTPClient(settings.smtp)
-    } catch {
-      throw WorkerError(.invalidConfiguration, "lane \(settings.lane.name): \(error)")
     }
   }
 }

@@ -6,8 +6,8 @@ import SQLite
 public import ServiceRuntime
 import Synchronization
 
-/// The push worker, made from its configuration: one worker for silent pushes that prove an app, one for the assessment of
-/// reCAPTCHA tokens.
+/// The push worker, made from its configuration: one worker for silent pushes that prove an app, one for the assessment
+/// of reCAPTCHA tokens.
 public final class PushVerifier: Sendable {
   let push: (handler: PushJobHandler, lanes: [LaneConfiguration])
   let recaptcha: (handler: RecaptchaJobHandler, lanes: [LaneConfiguration])

@@ -35,11 +35,11 @@ import Testing
   @Test(arguments: [
     "https://example.com/a?b=c&d=%20", "https://sub.example.com", "https://example.com:8443/x#y",
   ])
-  func links(text: String) { #expect(PlainText.isLink(text)) }
+  func links(text: String) { #expect(MailPlainText.isLink(text)) }
 
   @Test(arguments: [
     "http://example.com", "https://", "https://localhost/", "javascript:alert(1)", "https://example.com/\r\nX: y",
     "https://example.com/a b", "https://example.com/\"onclick=", "https://example.com/>", "https://user@evil",
   ])
-  func noLinks(text: String) { #expect(!PlainText.isLink(text)) }
+  func noLinks(text: String) { #expect(!MailPlainText.isLink(text)) }
 }

@@ -30,13 +30,15 @@ import Testing
     let signer = try DKIMSigner()
     let handler = MailJobHandler(
       lanes: [
-        MailLane(name: "a", submitter: submitter, table: try Shipped.table(), metrics: MailMetrics(MetricsRegistry()))
+        SMTPLane(
+          name: "a", submitter: submitter, writer: MailWriter(signer: signer), table: try Shipped.table(),
+          metrics: MailMetrics(MetricsRegistry()))
       ],
-      maker: MailMaker(
+      policy: MailPolicy(
         senders: try senders ?? [.example(signer: signer)], relay: relay,
         composer: MailComposer(templates: try Shipped.templates(), keys: keys, appName: "Example")),
-      writer: MailWriter(signer: signer), suppressions: suppressions,
-      log: Logger(label: "test", sink: MemorySink()))
+      suppressions: suppressions,
+      logger: Logger(label: "test", sink: MemorySink()))
     try await body(Fixture(handler: handler, submitter: submitter, suppressions: suppressions, keys: keys))
     await suppressions.close()
   }
@@ -132,7 +134,7 @@ import Testing
   /// The longest that is taken makes no line longer than RFC 5322, 2.1.1, allows.
   @Test func theLongestUnsubscribeAddressFitsIntoALine() async throws {
     try await withHandler { fixture in
-      let url = "https://example.com/" + String(repeating: "x", count: PlainText.maxLinkBytes - 20)
+      let url = "https://example.com/" + String(repeating: "x", count: MailPlainText.maxLinkBytes - 20)
       let mail = try ready(fixture.handler.prepare(job(unsubscribe: url), of: message))
       _ = await fixture.handler.perform(mail, on: "a", attempt())
       let text = String(decoding: try #require(fixture.submitter.messages.first).content, as: UTF8.self)

@@ -66,6 +66,8 @@ final class FakeSubmitter: MailSubmitter {
   }
 
   func check(timeout: Duration) async throws(SMTPFailure) { _ = try answer(0).get() }
+
+  func shutdown() {}
 }
 
 extension SMTPReply {

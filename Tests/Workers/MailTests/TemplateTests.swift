@@ -54,7 +54,7 @@ import Testing
     ] as [(String, [String: String], String)])
   func problems(name: String, variables: [String: String], code: String) throws {
     let templates = try Shipped.templates()
-    let problem = #expect(throws: TemplateProblem.self) {
+    let problem = #expect(throws: MailTemplateProblem.self) {
       try templates.render(name, languageCode: nil, variables: variables)
     }
     #expect(problem?.code.rawValue == code)

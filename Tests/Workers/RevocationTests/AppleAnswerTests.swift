@@ -62,7 +62,7 @@ import Testing
 
   @Test func theRefreshTokenIsTakenWhereThereIsOne() {
     func yield(_ body: String) -> String {
-      switch answer(200, body).yield {
+      switch answer(200, body).token {
       case .refreshToken(let token): "refresh \(token.reveal())"
       case .accessToken(let token): "access \(token.reveal())"
       case nil: "nothing"

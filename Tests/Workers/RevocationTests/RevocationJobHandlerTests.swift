@@ -151,8 +151,9 @@ import Testing
       let secret = try Samples.secret()
       _ = try secret.current(now: Samples.now - .seconds(600))
       let lane = AppleLane(
-        name: "late", clientID: Samples.app, baseURL: bench.simulator.url, secret: secret, table: try Samples.table(),
-        http: bench.http, clock: ManualClock(Samples.now - .seconds(600)))
+        RevocationLaneContext(
+          name: "late", table: try Samples.table(), http: bench.http, clock: ManualClock(Samples.now - .seconds(600))),
+        clientID: Samples.app, baseURL: bench.simulator.url, secret: secret)
       guard case .down(let reason) = await lane.probe() else {
         Issue.record("the lane is up")
         return
@@ -190,13 +191,11 @@ import Testing
 
   @Test func whereNobodyListensNothingHasLeft() async throws {
     let lane = AppleLane(
-      name: "app", clientID: Samples.app, baseURL: "http://127.0.0.1:9", secret: try Samples.secret(),
-      table: try Samples.table(), http: try HTTPClient(), clock: ManualClock(Samples.now))
-    guard case .failed(let classification) = await lane.exchange(Secret("c"), redirectURI: nil, timeout: .seconds(2))
-    else {
-      Issue.record("somebody listens on port 9")
-      return
-    }
+      RevocationLaneContext(
+        name: "app", table: try Samples.table(), http: try HTTPClient(), clock: ManualClock(Samples.now)),
+      clientID: Samples.app, baseURL: "http://127.0.0.1:9", secret: try Samples.secret())
+    let classification = await lane.perform(
+      RevocationCall(step: .exchange(code: Secret("c"), redirectURI: nil)), Samples.attempt(timeout: .seconds(2)))
     #expect(classification.short == "retry NOT_CONNECTED")
   }
 

@@ -58,8 +58,9 @@ import Testing
     #expect(configuration.worker.ledger.path.hasSuffix("/revocation-ledger.sqlite"))
     let lane = try #require(configuration.lanes.first)
     #expect(lane.lane == LaneConfiguration(name: "app"))
-    #expect(lane.apps == ["com.example.app"])
-    #expect(lane.baseURL == "https://appleid.apple.com")
+    let provider = try #require(lane.provider as? AppleProvider)
+    #expect(provider.clients == [RevocationClient(app: "com.example.app", clientID: "com.example.app")])
+    #expect(provider.baseURL == "https://appleid.apple.com")
     let revoker = try TokenRevoker(configuration)
     #expect(revoker.lanes.map(\.name) == ["app"])
   }
@@ -68,6 +69,7 @@ import Testing
     ("[]", "lanes: is empty"), (#"[{name: "x"}]"#, "lanes.0.keyFile: is required"),
     ("[{\(lane)}, {\(lane)}]", "lanes.1.name: is the name of another lane too"),
     ("[{\(lane)}, {\(lane.replacing("\"app\"", with: "\"b\""))}]", "lanes.1.apps: has an app that another lane serves"),
+    ("[{\(lane), type: \"none\"}]", "lanes.0.type: must be one of apple"),
     ("[{\(lane.replacing("key.p8", with: "bad.p8"))}]", "lanes.0.keyFile: holds no usable key"),
     ("[{\(lane.replacing("SIWAKEY001", with: "SIWA"))}]", "lanes.0.keyID: must be 10 letters and digits"),
     ("[{\(lane.replacing("com.example.app", with: "a\\\"b"))}]", "lanes.0.clientID: must be letters"),

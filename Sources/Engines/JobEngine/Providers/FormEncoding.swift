@@ -1,6 +1,6 @@
 /// `application/x-www-form-urlencoded` (URL Standard, 5.2).
 public enum FormEncoding {
-  /// - Parameter fields: Names and values in the order in which they are sent.
+  /// - Parameter fields: names and values in the order in which they are sent.
   public static func encode(_ fields: [(name: String, value: String)]) -> [UInt8] {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(fields.reduce(0) { $0 + $1.name.utf8.count + 2 * $1.value.utf8.count + 2 })

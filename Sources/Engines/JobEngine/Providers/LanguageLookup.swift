@@ -1,13 +1,13 @@
-/// The lookup of BCP 47 (RFC 4647, 3.4): from the language that was asked for to ever less specific ones.
+/// The lookup of BCP 47 (RFC 4647, 3.4): from the requested language to less and less specific ones.
 public enum LanguageLookup {
-  /// RFC 5646, 4.4.1: 35 characters hold every tag without extensions or private use.
-  /// A longer text is a mistake, or an attack on whoever compares it.
+  /// Maximum length of a tag. 35 characters hold every tag without extensions or private use (RFC 5646, 4.4.1); a much
+  /// longer text is a mistake, or an attack.
   static let maxLength = 64
 
   /// The tags to try, in order, in lower case: `zh-Hant-TW` → `zh-hant-tw`, `zh-hant`, `zh`.
   ///
-  /// - Parameter tag: A language tag as an app gave it: any case, `_` for `-` (POSIX and older systems) tolerated.
-  /// - Returns: Nothing when the text is no language tag, so that the default is taken.
+  /// - Parameter tag: language tag of an app, in any case; `_` for `-` (POSIX and older systems) is tolerated.
+  /// - Returns: an empty list for a text that is not a language tag, so that the default is used.
   public static func chain(_ tag: String) -> [String] {
     guard tag.utf8.count <= maxLength else { return [] }
     var subtags = tag.lowercased().replacingUnderscores().split(separator: "-", omittingEmptySubsequences: false)
@@ -16,7 +16,7 @@ public enum LanguageLookup {
     while !subtags.isEmpty {
       chain.append(subtags.joined(separator: "-"))
       subtags.removeLast()
-      // A single letter or digit only introduces what stood behind it (RFC 4647, 3.4).
+      // A single letter or digit only introduces the subtag after it (RFC 4647, 3.4).
       if let last = subtags.last, last.utf8.count == 1 { subtags.removeLast() }
     }
     return chain

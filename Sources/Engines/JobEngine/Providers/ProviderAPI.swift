@@ -97,8 +97,8 @@ extension TransportError {
 }
 
 extension HTTPTimeouts {
-  /// Timeouts of a call that ends within `total`. Connecting gives up earlier, so that an unreachable lane leaves time for
-  /// another one.
+  /// Timeouts of a call that ends within `total`. Connecting gives up earlier, so that an unreachable lane leaves time
+  /// for another one.
   public static func within(_ total: Duration) -> HTTPTimeouts {
     let total = max(total, .milliseconds(1))
     return HTTPTimeouts(connect: min(.seconds(3), total), total: total)

@@ -14,7 +14,7 @@ extension ProviderTable {
 
   /// Largest file that is read.
   static let maxFileBytes = 1024 * 1024
-  /// File beside the tables with the rows that several of them share.
+  /// File next to the tables with the rows that several of them share.
   static let commonFile = "common.json5"
   /// Placeholder for the provider's name in the rows of `commonFile`.
   private static let namePlaceholder = "{provider}"
@@ -42,8 +42,8 @@ extension ProviderTable {
   /// - Parameters:
   ///   - path: path of the file; `common.json5` of the same directory has the rows the table lists in `common`.
   ///   - sections: sections the provider has: each must be present and have a row, and there may be no other.
-  /// - Throws: `.unreadable` when a file cannot be read or decoded or has an unknown key, `.invalidTable` when a status is
-  ///   not one, or a section is missing, empty or not of this provider.
+  /// - Throws: `.unreadable` when a file cannot be read or decoded or has an unknown key, `.invalidTable` when a status
+  ///   is not one, or a section is missing, empty or not of this provider.
   public init(file path: String, sections: Set<Section> = [.codes, .statuses]) throws(WorkerError) {
     let file = try Self.decode(File.self, path)
     var statuses = (file.statuses ?? [:]).mapValues(\.part)

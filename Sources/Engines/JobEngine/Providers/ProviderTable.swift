@@ -47,7 +47,8 @@ public struct ProviderTable: Sendable {
   public func classification(status: Int, code: String? = nil, retryAfter: Duration? = nil) -> Classification {
     let (rule, isOfCode) = rule(code: code, status: status)
     let reason = Reason(rule.reason, rule.detail, providerCode: code ?? "HTTP \(status)")
-    // A 503 with Retry-After was not processed (RFC 9110, 15.6.4); one without may come from a gateway that lost the answer.
+    // A 503 with Retry-After was not processed (RFC 9110, 15.6.4); one without may come from a gateway that lost the
+    // answer.
     if status == 503, retryAfter != nil, !isOfCode { return .retry(reason, after: retryAfter) }
     return switch rule.class {
     case .refused: .refused(reason)

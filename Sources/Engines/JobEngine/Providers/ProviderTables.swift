@@ -28,7 +28,8 @@ public struct ProviderTables: Sendable {
 
   private let tables: [Source: ProviderTable]
 
-  /// Reads the tables with the configuration, so that `--check` finds their problems, which are reported to the section.
+  /// Reads the tables with the configuration, so that `--check` finds their problems, which are reported to the
+  /// section.
   ///
   /// - Parameters:
   ///   - section: section with the key `providersDirectory`.

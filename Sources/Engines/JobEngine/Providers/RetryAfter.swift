@@ -2,12 +2,12 @@ public import CountersignTelemetry
 
 /// The header `Retry-After`: seconds, or a date in one of the three forms of HTTP (RFC 9110, 10.2.3 and 5.6.7).
 public enum RetryAfter {
-  /// What is asked for beyond it is cut: no job of this worker waits longer.
+  /// Maximum wait; a longer one is cut.
   public static let maximum = Duration.seconds(24 * 3600)
-  /// Longer values are no such header.
+  /// Maximum length of a value.
   private static let maxLength = 64
 
-  /// The wait from `now`, zero for a date that has passed, nil for a value that is neither.
+  /// The wait from `now`; zero for a date in the past, `nil` for an invalid value.
   public static func parse(_ value: String, now: UnixTime) -> Duration? {
     let value = value.trimmingSpaces()
     guard !value.isEmpty, value.utf8.count <= maxLength else { return nil }
@@ -38,7 +38,7 @@ public enum RetryAfter {
     return UnixTime(rfc3339: "\(year)-\(twoDigits(index + 1))-\(day.utf8.count == 1 ? "0" + day : day)T\(clock)Z")
   }
 
-  /// A year of two digits is the one that is at most 50 years ahead (RFC 9110, 5.6.7).
+  /// Year of two digits: the one at most 50 years ahead (RFC 9110, 5.6.7).
   private static func fullYear(_ text: String, _ now: UnixTime) -> String? {
     guard text.utf8.count == 2, let short = Int(text), let current = Int(now.rfc3339.prefix(4)) else { return nil }
     let year = current / 100 * 100 + short

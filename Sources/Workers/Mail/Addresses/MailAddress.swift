@@ -1,11 +1,12 @@
-/// An address such as `ada@example.com`: what RFC 5321 calls a mailbox, with a dot-atom before the `@` and a host name behind it.
+/// An address such as `ada@example.com`: a mailbox of RFC 5321, with a dot-atom before the `@` and a host name after
+/// it.
 ///
-/// Quoted local parts and address literals are not taken: nobody has such an address, and they carry characters that mean
-/// something to the protocols. What is left cannot end a command, a header field or an angle bracket.
+/// Quoted local parts and address literals are not taken: they are not used in practice, and carry characters that mean
+/// something to the protocols. The remaining ones cannot end a command, a header field or an angle bracket.
 public struct MailAddress: Sendable, Hashable {
-  /// As it was written.
+  /// Local part, as written.
   public let localPart: String
-  /// In lower case.
+  /// Domain in lower case.
   public let domain: String
 
   /// RFC 5321, 4.5.3.1.1.
@@ -17,7 +18,7 @@ public struct MailAddress: Sendable, Hashable {
   /// RFC 5321, 4.5.3.1.3, without the brackets.
   static let maxBytes = 254
 
-  /// `nil` when the text is no address.
+  /// - Returns: `nil` for a text that is not an address.
   public init?(_ text: String) {
     guard text.utf8.count <= Self.maxBytes, let at = text.lastIndex(of: "@") else { return nil }
     let localPart = String(text[..<at])
@@ -30,7 +31,7 @@ public struct MailAddress: Sendable, Hashable {
   /// The address as it is sent.
   public var text: String { "\(localPart)@\(domain)" }
 
-  /// One text for all ways to write it. Servers may tell upper from lower case before the `@`; none does.
+  /// One text for all spellings. Servers may distinguish upper and lower case before the `@`, but do not.
   public var key: String { text.lowercased() }
 
   /// Whether SMTPUTF8 (RFC 6531) is needed.
@@ -64,7 +65,7 @@ public struct MailAddress: Sendable, Hashable {
     ("a"..."z").contains(scalar) || ("A"..."Z").contains(scalar) || ("0"..."9").contains(scalar)
   }
 
-  /// What is written: no space, no control, nothing that turns or hides what follows.
+  /// Whether a scalar beyond ASCII is a letter or a digit: no space, no control, no change of direction.
   private static func isInternational(_ scalar: Unicode.Scalar) -> Bool {
     guard scalar.value >= 0x80 else { return false }
     switch scalar.properties.generalCategory {
@@ -77,6 +78,6 @@ public struct MailAddress: Sendable, Hashable {
 }
 
 extension MailAddress: CustomStringConvertible {
-  /// The domain only: an address is somebody's.
+  /// The domain only: an address is personal data.
   public var description: String { "…@\(domain)" }
 }

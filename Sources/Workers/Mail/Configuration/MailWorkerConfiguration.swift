@@ -1,28 +1,28 @@
 public import JobEngine
 public import ServiceRuntime
 
-/// What a `mail-worker` is configured with. `Config/mail-worker.json5` explains every key.
+/// Configuration of a `mail-worker`. `Config/mail-worker.json5` explains every key.
 public struct MailWorkerConfiguration: ProcessConfiguration {
   /// Broker, logs, HTTP, keys, stop.
   public let common: CommonConfiguration
   /// Prefetch, ledger, repetitions.
   public let worker: WorkerSettings
-  /// With less time than this until the deadline nothing is sent.
+  /// Minimum time until the deadline; with less, nothing is sent.
   public let minimumValidity: Duration
-  /// Where the texts are.
+  /// Templates of the texts.
   public let templates: MailTemplateSettings
   /// The file of the suppression list.
   public let suppressionsPath: String
-  /// What Apple's relay asks for.
+  /// Requirements of Apple's relay.
   public let relay: RelayRules
-  /// Who mail is from; the first one is everybody's who names none.
+  /// Senders; the first one is for jobs that name none.
   public let senders: [SenderSettings]
-  /// The ways out, in the order in which they are tried.
+  /// Lanes in the order in which they are tried.
   public let lanes: [MailLaneSettings]
-  /// What servers' replies mean; nil when the file is wrong, which is reported.
-  let table: ReplyTable?
+  /// The meaning of servers' replies; `nil` for a file with a problem, which was reported.
+  let replies: ReplyTable?
 
-  /// The most lanes of one worker; each has connections and metrics of its own.
+  /// Maximum number of lanes of one worker; each has connections and metrics of its own.
   static let maxLanes = 16
 
   public init(_ section: ConfigurationSection) {
@@ -34,23 +34,23 @@ public struct MailWorkerConfiguration: ProcessConfiguration {
       "With less time left until the deadline nothing is sent.")
     templates = MailTemplateSettings(section.section("templates"))
     suppressionsPath = section.section("suppressions").path(
-      "path", default: "mail-suppressions.sqlite", "The file of the addresses that nothing is sent to any more.")
+      "path", default: "mail-suppressions.sqlite", "The file of the addresses that get no mail.")
     relay = RelayRules(section.section("relay"))
     senders = Self.senders(section)
-    table = Self.table(section)
+    replies = Self.replies(section)
     lanes = Self.lanes(section)
     worker.checkPrefetch(for: lanes.map(\.lane), section)
     for (index, sender) in senders.enumerated() { sender.warn(of: relay, section, "senders.\(index)") }
   }
 
   private static func senders(_ section: ConfigurationSection) -> [SenderSettings] {
-    let sections = section.sections("senders", "Who mail is from; the first one is for jobs that name none.")
+    let sections = section.sections("senders", "The senders; the first one is for jobs that name none.")
     section.check("senders", !sections.isEmpty, "is empty: configure at least one, as Config/mail-worker.json5 shows")
     return sections.map(SenderSettings.init)
   }
 
   private static func lanes(_ section: ConfigurationSection) -> [MailLaneSettings] {
-    let sections = section.sections("lanes", "The ways out, in the order in which they are tried.")
+    let sections = section.sections("lanes", "The lanes in the order in which they are tried.")
     section.check(
       "lanes", !sections.isEmpty, "is empty: configure at least one lane, as Config/mail-worker.json5 shows")
     section.check("lanes", sections.count <= maxLanes, "has more than \(maxLanes) entries")
@@ -63,14 +63,38 @@ public struct MailWorkerConfiguration: ProcessConfiguration {
     }
   }
 
-  /// Read with the configuration, so that `--check` finds what is wrong with it.
-  private static func table(_ section: ConfigurationSection) -> ReplyTable? {
-    let directory = section.path("providersDirectory", default: "providers", "The directory with smtp.json5.")
+  /// Reads the table with the configuration, so that `--check` finds its problems.
+  private static func replies(_ section: ConfigurationSection) -> ReplyTable? {
+    let directory = ProviderTables.directory(section, files: [ReplyTable.fileName])
     do {
-      return try ReplyTable(file: "\(directory)/smtp.json5")
+      return try ReplyTable(file: "\(directory)/\(ReplyTable.fileName)")
     } catch {
       section.problem("providersDirectory", error.message)
       return nil
+    }
+  }
+}
+
+/// Section `templates`.
+public struct MailTemplateSettings: Sendable {
+  /// App name for jobs without one.
+  public let appName: String?
+  /// Content of the files; `nil` for one with a problem, which was reported.
+  public let templates: MailTemplates?
+
+  init(_ section: ConfigurationSection) {
+    let directory = section.path(
+      "directory", default: "templates/mail",
+      "The directory with a <language>.json for each language, and layout.html.")
+    let language = section.string(
+      "defaultLanguage", default: "en", "The language of recipients whose own has no file.")
+    appName = section.optionalString("appName", "The app name for jobs without variables.appName.")
+    if let appName, let problem = MailVariable.appName.problem(with: appName) { section.problem("appName", problem) }
+    do {
+      templates = try MailTemplates(directory: directory, defaultLanguage: language)
+    } catch {
+      section.problem("directory", error.message)
+      templates = nil
     }
   }
 }

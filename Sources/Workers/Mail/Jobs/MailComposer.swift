@@ -3,7 +3,7 @@ import CountersignMessages
 import CountersignTelemetry
 import JobEngine
 
-/// Makes the text of a job: opens what is sealed, fills in the template, keeps the bounds.
+/// Makes the text of a job: opens sealed values, fills in the template, checks the bounds.
 struct MailComposer: Sendable {
   enum Outcome {
     case text(MailText)
@@ -15,7 +15,7 @@ struct MailComposer: Sendable {
   let keys: KeyRing
   let appName: String?
 
-  /// The longest subject, in Unicode scalars.
+  /// Maximum length of a subject, in Unicode scalars.
   static let maxSubjectLength = 400
 
   func compose(_ job: MailRelayJob, messageID: String) -> Outcome {
@@ -59,14 +59,14 @@ struct MailComposer: Sendable {
   }
 
   private func checked(_ subject: String, _ text: String, _ html: String?) -> Outcome {
-    guard (1...Self.maxSubjectLength).contains(subject.unicodeScalars.count), PlainText.isLine(subject) else {
+    guard (1...Self.maxSubjectLength).contains(subject.unicodeScalars.count), MailPlainText.isLine(subject) else {
       return .refused(
         Reason(
           "INVALID_SUBJECT",
           "The subject must be one line of 1 to \(Self.maxSubjectLength) characters, without \(PrintedText.refused).")
       )
     }
-    guard !text.isEmpty, PlainText.isText(text), html.map(PlainText.isText) ?? true else {
+    guard !text.isEmpty, MailPlainText.isText(text), html.map(MailPlainText.isText) ?? true else {
       return .refused(
         Reason("INVALID_TEXT", "The text is empty, or has \(PrintedText.refused)."))
     }

@@ -4,30 +4,31 @@ public import JobEngine
 
 /// Makes a `mail.relay` job into a signed mail and submits it.
 ///
-/// What the sender got wrong about recipient, sender or text is `refused`; what breaks the contract of messages is a dead
+/// A job with an invalid recipient, sender or text is `refused`; one that breaks the contract of messages is a dead
 /// letter. A mail that Apple's relay would drop is refused before it leaves.
 public struct MailJobHandler: JobHandler {
   public typealias Body = MailRelayJob
   public typealias Job = OutgoingMail
 
-  private let lanes: [MailLane]
-  private let maker: MailMaker
-  private let writer: MailWriter
+  private let lanes: [any MailLane]
+  private let policy: MailPolicy
   private let suppressions: SuppressionList
-  private let log: Logger
+  private let logger: Logger
 
-  init(
-    lanes: [MailLane], maker: MailMaker, writer: MailWriter, suppressions: SuppressionList, log: Logger
-  ) {
+  /// - Parameters:
+  ///   - lanes: lanes in the order in which they are tried.
+  ///   - policy: decides which mail may leave.
+  ///   - suppressions: addresses that get no mail.
+  ///   - logger: log for addresses that cannot be put on the suppression list.
+  init(lanes: [any MailLane], policy: MailPolicy, suppressions: SuppressionList, logger: Logger) {
     self.lanes = lanes
-    self.maker = maker
-    self.writer = writer
+    self.policy = policy
     self.suppressions = suppressions
-    self.log = log
+    self.logger = logger
   }
 
   public func prepare(_ body: MailRelayJob, of message: JobMessage) -> Preparation<OutgoingMail> {
-    switch maker.make(body, messageID: message.messageID) {
+    switch policy.mail(for: body, messageID: message.messageID) {
     case .invalid(let problem): return .invalid(problem)
     case .refused(let reason): return .refused(reason)
     case .mail(let mail):
@@ -48,15 +49,11 @@ public struct MailJobHandler: JobHandler {
     } catch {
       return .retry(Reason("STORE_UNAVAILABLE", "The suppression list could not be read; nothing was sent."))
     }
-    let content: [UInt8]
-    do {
-      content = try writer.write(job, job: attempt.identity, date: attempt.startedAt)
-    } catch {
-      return .laneDown(Reason("SIGNING_FAILED", "The mail could not be signed: \(error)"))
+    let classification = await lane.send(job, attempt)
+    if case .refused(let reason, let extras) = classification, extras["suppress"] == true {
+      await suppress(job.to, reason, attempt)
     }
-    let ending = await lane.send(content, job, timeout: attempt.timeout)
-    if ending.suppress { await suppress(job.to, ending.classification, attempt) }
-    return ending.classification
+    return classification
   }
 
   public func probe(lane: String) async -> ProbeResult {
@@ -71,15 +68,15 @@ public struct MailJobHandler: JobHandler {
       providerCode: entry.providerCode)
   }
 
-  private func suppress(_ address: MailAddress, _ classification: Classification, _ attempt: JobAttempt) async {
-    guard case .refused(let reason, _) = classification else { return }
+  private func suppress(_ address: MailAddress, _ reason: Reason, _ attempt: JobAttempt) async {
     do {
       try await suppressions.add(
         Suppression(
           address: address.key, since: attempt.startedAt, reason: reason.code, providerCode: reason.providerCode,
           jobID: attempt.jobID))
     } catch {
-      log.error("an address could not be put on the suppression list", [.jobID: attempt.jobID, .error: error.message])
+      logger.error(
+        "an address could not be put on the suppression list", [.jobID: attempt.jobID, .error: error.message])
     }
   }
 }

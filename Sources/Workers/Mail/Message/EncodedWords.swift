@@ -2,16 +2,18 @@ import CountersignCryptography
 
 /// Header texts that are not plain ASCII, as encoded-words (RFC 2047).
 enum EncodedWords {
-  /// The longest encoded-word.
+  /// Maximum length of an encoded-word.
   private static let maxWord = 75
   /// `=?UTF-8?B?` and `?=`.
   private static let overhead = 12
-  /// What is left for the text of a line of 76 with its leading space.
+  /// Room for the text in a line of 76 with its leading space.
   private static let maxBytes = (maxWord - overhead) / 4 * 3
 
   /// The words, one for each line.
   ///
-  /// - Parameter firstRoom: Columns that the first line has left.
+  /// - Parameters:
+  ///   - text: text to encode.
+  ///   - firstRoom: columns left in the first line.
   static func encode(_ text: String, firstRoom: Int) -> [String] {
     var words: [String] = []
     var chunk: [UInt8] = []
@@ -23,7 +25,7 @@ enum EncodedWords {
     }
     for piece in pieces(text) {
       if chunk.count + piece.count > room, !(chunk.isEmpty && room == maxBytes) {
-        // The first line may have room for nothing: then its text begins on the next one.
+        // The first line may have no room: its text begins on the next one then.
         if chunk.isEmpty { words.append("") }
         if chunk.isEmpty { room = maxBytes } else { close() }
       }
@@ -33,7 +35,7 @@ enum EncodedWords {
     return words
   }
 
-  /// Characters, which must not be divided (RFC 2047, 5); what is too long for one line is divided between scalars.
+  /// Characters, which must not be divided (RFC 2047, 5); one that is too long for a line is divided between scalars.
   private static func pieces(_ text: String) -> [[UInt8]] {
     text.flatMap { character -> [[UInt8]] in
       let bytes = Array(character.utf8)

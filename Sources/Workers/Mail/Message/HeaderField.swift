@@ -1,8 +1,10 @@
+import CountersignTelemetry
+
 /// Header fields as they are sent (RFC 5322), folded, without the CRLF at their ends.
 enum HeaderField {
-  /// The length that lines should not exceed (RFC 5322, 2.1.1).
+  /// Length that lines should not exceed (RFC 5322, 2.1.1).
   private static let columns = 78
-  /// A longer word of ASCII is encoded, because it cannot be folded.
+  /// Maximum length of a plain word; a longer one cannot be folded, and is encoded.
   private static let longestWord = 76
 
   /// A text for people: `Subject`.
@@ -30,11 +32,11 @@ enum HeaderField {
     return line + (fits ? " " : "\r\n ") + "<\(address.text)>"
   }
 
-  /// Structured values made here: no folding, no encoding.
+  /// A structured value made here, which needs no folding or encoding.
   static func plain(_ name: String, _ value: String) -> String { "\(name): \(value)" }
 
-  /// Whether a text can stand as it is. What looks like an encoded-word would be decoded by readers, and spaces at the ends or
-  /// in a row may be lost.
+  /// Whether a text can be sent as it is. Readers would decode a text that looks like an encoded-word, and spaces at
+  /// the ends or in a row may be lost.
   private static func isPlain(_ value: String) -> Bool {
     value.utf8.allSatisfy { (0x20...0x7E).contains($0) } && !value.contains("=?") && !value.contains("  ")
       && value.first != " " && value.last != " "
@@ -45,7 +47,7 @@ enum HeaderField {
     var text = "\(name):"
     var column = text.utf8.count
     for word in words {
-      // A line that has nothing but its name would be lost on some servers.
+      // Some servers lose a field whose first line has nothing but its name.
       if column + 1 + word.utf8.count > columns, column > name.utf8.count + 1 {
         text += "\r\n"
         column = 0
@@ -54,5 +56,20 @@ enum HeaderField {
       column += 1 + word.utf8.count
     }
     return text
+  }
+}
+
+/// A time in the form of a header field: `Sat, 21 Nov 2026 15:27:56 +0000` (RFC 5322, 3.3).
+enum MailDate {
+  private static let days = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"]
+  private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+
+  static func text(_ time: UnixTime) -> String {
+    // 2026-11-21T15:27:56Z
+    let parts = UnixTime(seconds: time.seconds).rfc3339.split { "-T:.Z".contains($0) }
+    let days = Int(time.seconds / 86_400)
+    guard parts.count >= 6, let month = Int(parts[1]), (1...12).contains(month), days >= 0 else { return "" }
+    return
+      "\(Self.days[days % 7]), \(parts[2]) \(months[month - 1]) \(parts[0]) \(parts[3]):\(parts[4]):\(parts[5]) +0000"
   }
 }

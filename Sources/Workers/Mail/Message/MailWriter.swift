@@ -1,15 +1,16 @@
+import CountersignCryptography
 public import CountersignMessages
 public import CountersignTelemetry
 public import DKIM
 
 /// Writes a mail as it goes over the wire, and signs it.
 ///
-/// The parts are ASCII in short lines, and all lines end in CRLF: what servers would otherwise mend on the way, and break the
-/// signature with, is right from the start.
+/// The parts are ASCII in short lines, and all lines end in CRLF: servers have nothing to correct on the way, which
+/// would break the signature.
 public struct MailWriter: Sendable {
   private let signer: DKIMSigner
 
-  /// - Parameter signer: Signs with the keys of each mail's sender.
+  /// - Parameter signer: signer for the keys of each mail's sender.
   public init(signer: DKIMSigner) {
     self.signer = signer
   }
@@ -17,9 +18,9 @@ public struct MailWriter: Sendable {
   /// Writes a mail.
   ///
   /// - Parameters:
-  ///   - mail: What is sent.
-  ///   - job: Makes `Message-ID`; the same on every try.
-  ///   - date: The field `Date`.
+  ///   - mail: mail to write.
+  ///   - job: identity of the job, from which `Message-ID` is made; the same on every try.
+  ///   - date: date for the field `Date`.
   /// - Returns: Header and body.
   /// - Throws: when a signature cannot be made.
   public func write(_ mail: OutgoingMail, job: MessageIdentity, date: UnixTime) throws(DKIMError) -> [UInt8] {
@@ -43,7 +44,7 @@ public struct MailWriter: Sendable {
       HeaderField.plain("Message-ID", "<\(MailMessageID.text(job, domain: sender.from.domain))>"),
     ]
     if let replyTo = sender.replyTo { fields.append(HeaderField.address("Reply-To", replyTo)) }
-    // Nobody's vacation answers a machine (RFC 3834, 5).
+    // Keeps automatic replies away (RFC 3834, 5).
     fields.append(HeaderField.plain("Auto-Submitted", "auto-generated"))
     if let url = mail.unsubscribeURL {
       fields.append(HeaderField.plain("List-Unsubscribe", "<\(url)>"))
@@ -76,5 +77,24 @@ public struct MailWriter: Sendable {
         "Content-Transfer-Encoding: \(encoding.rawValue)",
       ], bytes
     )
+  }
+}
+
+/// The `Message-ID` of a job's mail: the same on every try, so that a second copy can be recognized.
+///
+/// It is a hash of sender and ID: two senders may give the same ID to two jobs, and servers drop the second mail under
+/// one `Message-ID`.
+enum MailMessageID {
+  /// Without the angle brackets.
+  static func text(_ job: MessageIdentity, domain: String) -> String { "\(hash(job))@\(domain)" }
+
+  /// A boundary that no part can contain: encoded bodies have no `=_`, and a line that could look like one is encoded.
+  static func boundary(_ job: MessageIdentity) -> String { "=_\(hash(job))" }
+
+  private static func hash(_ job: MessageIdentity) -> String {
+    SHA256.hash(Array(job.key.utf8)).prefix(16).map { byte in
+      let text = String(byte, radix: 16)
+      return text.count == 1 ? "0" + text : text
+    }.joined()
   }
 }

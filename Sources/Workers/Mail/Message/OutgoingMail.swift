@@ -1,16 +1,18 @@
-/// A mail that has been checked and is ready to be written and signed.
+import JobEngine
+
+/// A mail that was checked and is ready to be written and signed.
 public struct OutgoingMail: Sendable {
   public let to: MailAddress
   public let sender: Sender
   public let text: MailText
-  /// Ends the reader's subscription with one POST.
+  /// Address that ends the reader's subscription with one POST.
   public let unsubscribeURL: String?
 
   /// - Parameters:
-  ///   - to: The recipient.
-  ///   - sender: Who it is from.
-  ///   - text: What it says.
-  ///   - unsubscribeURL: Ends the reader's subscription with one POST.
+  ///   - to: recipient.
+  ///   - sender: sender with its keys.
+  ///   - text: text of the mail.
+  ///   - unsubscribeURL: address that ends the reader's subscription with one POST.
   public init(to: MailAddress, sender: Sender, text: MailText, unsubscribeURL: String? = nil) {
     self.to = to
     self.sender = sender
@@ -22,4 +24,48 @@ public struct OutgoingMail: Sendable {
 extension OutgoingMail: CustomStringConvertible, CustomReflectable {
   public var description: String { "<mail to \(to)>" }
   public var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+/// The text of a mail, as its reader sees it.
+public struct MailText: Sendable, Hashable {
+  /// One line.
+  public let subject: String
+  public let text: String
+  /// An HTML document that says the same.
+  public let html: String?
+
+  public init(subject: String, text: String, html: String? = nil) {
+    self.subject = subject
+    self.text = text
+    self.html = html
+  }
+}
+
+extension MailText: CustomStringConvertible, CustomReflectable {
+  /// It may hold codes and links.
+  public var description: String { "<mail text>" }
+  public var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+/// Characters that the texts of a mail may have.
+enum MailPlainText {
+  /// Whether a text is one printable line: no controls, no line breaks, no change of direction.
+  static func isLine(_ text: String) -> Bool { PrintedText.isCleanLine(text) }
+
+  /// Whether a text has printable lines only, with tabs; a lone CR or LF counts as a line break.
+  static func isText(_ text: String) -> Bool { PrintedText.isClean(text) }
+
+  /// Whether a text is an `https` address of visible ASCII characters that can stand in a text, in an attribute and
+  /// between angle brackets.
+  static func isLink(_ text: String) -> Bool {
+    let scheme = "https://"
+    guard text.utf8.count <= maxLinkBytes, text.hasPrefix(scheme) else { return false }
+    let rest = text.dropFirst(scheme.count)
+    let host = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" && $0 != ":" }
+    return MailAddress.isDomain(host.lowercased())
+      && rest.utf8.allSatisfy { (0x21...0x7E).contains($0) && !#"<>"\^`{|},"#.utf8.contains($0) }
+  }
+
+  /// Maximum length of a link; a line of a mail has at most 998 characters (RFC 5322, 2.1.1).
+  static let maxLinkBytes = 900
 }

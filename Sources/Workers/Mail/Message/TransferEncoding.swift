@@ -1,12 +1,13 @@
 import CountersignCryptography
 
-/// How a body travels: always in ASCII and short lines, so that no server has a reason to change it and break its signature.
+/// Encoding of a body: always ASCII in short lines, so that no server has a reason to change it and break its
+/// signature.
 enum TransferEncoding: String {
   case sevenBit = "7bit"
   case quotedPrintable = "quoted-printable"
   case base64
 
-  /// The longest line that stands as it is.
+  /// Maximum length of a line that is sent as it is.
   private static let maxPlainLine = 78
   /// RFC 2045, 6.7 and 6.8.
   private static let maxEncodedLine = 76
@@ -17,7 +18,7 @@ enum TransferEncoding: String {
     if lines.allSatisfy(isPlain) { return (.sevenBit, join(lines)) }
     let printable = quotedPrintable(lines)
     let size = lines.reduce(0) { $0 + $1.count + 2 }
-    // What is mostly Latin stays readable; other scripts would take three times their size.
+    // Mostly Latin text stays readable; other scripts would take three times their size.
     if printable.count <= size * 2 { return (.quotedPrintable, printable) }
     return (.base64, base64(join(lines)))
   }
@@ -63,7 +64,7 @@ enum TransferEncoding: String {
         let isLast = index + 1 == line.endIndex
         let isLiteral =
           (33...126).contains(byte) && byte != UInt8(ascii: "=") || (byte == 32 || byte == 9) && !isLast
-        // `From ` at the beginning of a line is changed on the way by some servers.
+        // Some servers change `From ` at the beginning of a line.
         let isGuarded = column == 0 && byte == UInt8(ascii: "F") && line[index...].starts(with: "From ".utf8)
         let width = isLiteral && !isGuarded ? 1 : 3
         if column + width > (isLast ? maxEncodedLine : maxEncodedLine - 1) {

@@ -1,10 +1,11 @@
 import DKIM
+import ServiceRuntime
 
-/// What Apple's private relay asks of senders. It drops what does not fulfil it, often without a word.
+/// Requirements of Apple's private relay on senders. It drops other mail, often without notice.
 ///
-/// Registered with Apple have to be the address or domain of `From` and the domain of the envelope sender, exactly; and mail has to be
-/// signed for the domain of `From` (DKIM), while the envelope sender's domain has an SPF record, which `countersign doctor mail`
-/// looks up.
+/// Registered with Apple have to be the address or domain of `From` and the domain of the envelope sender, exactly; and
+/// mail has to be signed for the domain of `From` (DKIM), while the envelope sender's domain has an SPF record, which
+/// `countersign doctor mail` looks up.
 public struct RelayRules: Sendable, Hashable {
   /// Domains of relay addresses.
   public var domains: Set<String>
@@ -12,20 +13,20 @@ public struct RelayRules: Sendable, Hashable {
   public var registeredSources: Set<String>
 
   /// - Parameters:
-  ///   - domains: Domains of relay addresses.
-  ///   - registeredSources: Addresses and domains as they are registered with Apple.
+  ///   - domains: domains of relay addresses.
+  ///   - registeredSources: addresses and domains as they are registered with Apple.
   public init(domains: Set<String> = Self.appleDomains, registeredSources: Set<String> = []) {
     self.domains = domains
     self.registeredSources = registeredSources
   }
 
-  /// Those seen. Apple's documentation also speaks of `icloud.com`, where relay addresses cannot be told from others.
+  /// Observed domains. Apple's documentation also mentions `icloud.com`, where relay addresses look like others.
   public static let appleDomains: Set<String> = ["privaterelay.appleid.com", "private.icloud.com"]
 
   /// Whether mail to an address goes through the relay.
   public func isRelay(_ address: MailAddress) -> Bool { domains.contains(address.domain) }
 
-  /// Why the relay would drop what a sender sends; `nil` when it would not.
+  /// Reason why the relay would drop the mail of a sender, or `nil`.
   public func problem(with sender: Sender) -> String? {
     if !isRegistered(sender.from) {
       return "\(sender.from.domain) (From) is not among relay.registeredSources: register it with Apple, then there"
@@ -41,5 +42,24 @@ public struct RelayRules: Sendable, Hashable {
 
   private func isRegistered(_ address: MailAddress) -> Bool {
     registeredSources.contains(address.key) || registeredSources.contains(address.domain)
+  }
+}
+
+extension RelayRules {
+  /// Reads the section `relay`.
+  init(_ section: ConfigurationSection) {
+    let domains = section.strings(
+      "domains", default: Self.appleDomains.sorted(), "Domains of relay addresses, which ask more of senders.")
+    let sources = section.strings(
+      "registeredSources", default: [],
+      "Addresses and domains that are registered with Apple (Certificates, Identifiers & Profiles > Services > Sign in with Apple for Email Communication)."
+    )
+    section.check(
+      "domains", domains.allSatisfy { MailAddress.isDomain($0.lowercased()) }, "must be domains such as \"example.com\""
+    )
+    section.check(
+      "registeredSources", sources.allSatisfy { MailAddress.isDomain($0.lowercased()) || MailAddress($0) != nil },
+      "must be domains or addresses")
+    self.init(domains: Set(domains.map { $0.lowercased() }), registeredSources: Set(sources.map { $0.lowercased() }))
   }
 }

@@ -1,8 +1,8 @@
-import CountersignTelemetry
+public import CountersignTelemetry
 public import JobEngine
 import SQLite
 
-/// The addresses that nothing is sent to: an SQLite file that the mail-workers of a host share with the command line.
+/// The addresses that get no mail: an SQLite file that the mail-workers of a host share with the command line.
 public struct SuppressionList: Sendable {
   private let database: Database
 
@@ -20,9 +20,9 @@ public struct SuppressionList: Sendable {
         """)
   ]
 
-  /// Opens the list, and makes its file if there is none.
+  /// Opens the list, and creates its file if necessary.
   ///
-  /// - Throws: `.storeUnavailable`, with what an operator has to mend.
+  /// - Throws: `.storeUnavailable`, with a problem that the operator has to fix.
   public static func open(path: String) async throws(WorkerError) -> SuppressionList {
     do {
       return SuppressionList(database: try await Database.open(path: path, migrations: migrations))
@@ -31,7 +31,7 @@ public struct SuppressionList: Sendable {
     }
   }
 
-  /// The entry of an address, if it has one.
+  /// The entry of an address, or `nil`.
   public func entry(for address: MailAddress) async throws(WorkerError) -> Suppression? {
     let key = address.key
     return try await read { session throws(DatabaseError) in
@@ -39,7 +39,7 @@ public struct SuppressionList: Sendable {
     }
   }
 
-  /// Adds an entry; one that is there stays.
+  /// Adds an entry, unless the address has one.
   public func add(_ entry: Suppression) async throws(WorkerError) {
     try await write { session throws(DatabaseError) in
       _ = try session.execute(
@@ -53,7 +53,7 @@ public struct SuppressionList: Sendable {
 
   /// The entries, the latest first.
   ///
-  /// - Parameter limit: How many at most.
+  /// - Parameter limit: maximum number of entries.
   public func entries(limit: Int) async throws(WorkerError) -> [Suppression] {
     try await read { session throws(DatabaseError) in
       try session.query(
@@ -61,9 +61,9 @@ public struct SuppressionList: Sendable {
     }
   }
 
-  /// Takes an address off the list.
+  /// Removes an address from the list.
   ///
-  /// - Returns: Whether it was on it.
+  /// - Returns: whether it was on the list.
   public func lift(_ address: MailAddress) async throws(WorkerError) -> Bool {
     let key = address.key
     return try await write { session throws(DatabaseError) in
@@ -100,5 +100,32 @@ public struct SuppressionList: Sendable {
     } catch {
       throw WorkerError(.storeUnavailable, "the suppression list cannot be written: \(error)")
     }
+  }
+}
+
+/// An address that gets no mail any longer, because a server reported it as nonexistent.
+public struct Suppression: Sendable, Hashable {
+  /// Address in lower case.
+  public let address: String
+  public let since: UnixTime
+  /// Reason code of this system: `RECIPIENT_GONE`.
+  public let reason: String
+  /// Codes of the server: `550 5.1.1`.
+  public let providerCode: String?
+  /// ID of the job whose mail was refused.
+  public let jobID: String
+
+  /// - Parameters:
+  ///   - address: address in lower case.
+  ///   - since: time of the refusal.
+  ///   - reason: reason code of this system.
+  ///   - providerCode: codes of the server.
+  ///   - jobID: ID of the job whose mail was refused.
+  public init(address: String, since: UnixTime, reason: String, providerCode: String?, jobID: String) {
+    self.address = address
+    self.since = since
+    self.reason = reason
+    self.providerCode = providerCode
+    self.jobID = jobID
   }
 }

@@ -1,16 +1,16 @@
 /// The HTML around the blocks of a mail, from `layout.html`, and the form of each block.
 ///
-/// Styles stand at the elements, because many mail clients drop style sheets.
+/// Styles are attributes of the elements, because many mail clients drop style sheets.
 struct HTMLLayout: Sendable {
   private let source: String
 
-  /// What the file must contain.
+  /// Marks the file must contain.
   static let marks = ["{language}", "{direction}", "{title}", "{content}"]
 
-  /// - Throws: which mark is missing.
-  init(_ source: String) throws(TemplateText.Problem) {
+  /// - Throws: the missing mark.
+  init(_ source: String) throws(MailTemplateText.Problem) {
     for mark in Self.marks where !source.contains(mark) {
-      throw TemplateText.Problem(message: "does not contain \(mark)")
+      throw MailTemplateText.Problem(message: "does not contain \(mark)")
     }
     self.source = source
   }
@@ -25,7 +25,7 @@ struct HTMLLayout: Sendable {
     while let open = rest.firstIndex(of: "{") {
       text += rest[..<open]
       rest = rest[open...]
-      // Braces of style rules are no marks.
+      // Braces of style rules are not marks.
       guard let close = rest.firstIndex(of: "}"), let value = values[String(rest[rest.index(after: open)..<close])]
       else {
         text += "{"
@@ -57,7 +57,7 @@ struct HTMLLayout: Sendable {
       + #"<p style="margin:0 0 16px;font-size:13px;line-height:1.5;color:#6b7280;word-break:break-all" dir="ltr">\#(address)</p>"#
   }
 
-  /// A text as it may stand between tags and in attributes.
+  /// A text for use between tags and in attributes.
   static func escaped(_ text: String) -> String {
     var result = ""
     for scalar in text.unicodeScalars {

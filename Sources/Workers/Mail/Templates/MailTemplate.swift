@@ -4,60 +4,62 @@ struct MailTemplate: Sendable {
 
   struct Block: Sendable {
     let kind: Kind
-    let text: TemplateText
-    /// The block is left out of a mail without this variable.
+    let text: MailTemplateText
+    /// Variable without which the block is left out.
     let condition: MailVariable?
 
     /// A button needs its link, whatever its label says.
     var variables: [MailVariable] { text.variables + (kind == .button ? [.link] : []) }
   }
 
-  private let subject: TemplateText
+  private let subject: MailTemplateText
   private let alternatives: [MailVariable]
   private let blocks: [Block]
   private let isRightToLeft: Bool
 
-  /// - Throws: `TemplateText.Problem` with the place in the file.
-  init(_ file: MailTemplateFile.Template, isRightToLeft: Bool) throws(TemplateText.Problem) {
+  /// - Throws: `MailTemplateText.Problem` with the place in the file.
+  init(_ file: MailTemplateFile.Template, isRightToLeft: Bool) throws(MailTemplateText.Problem) {
     self.isRightToLeft = isRightToLeft
     subject = try Self.parse(file.subject, "subject")
-    alternatives = try (file.oneOf ?? []).map { (name) throws(TemplateText.Problem) in try Self.variable(name, "oneOf")
+    alternatives = try (file.oneOf ?? []).map { (name) throws(MailTemplateText.Problem) in
+      try Self.variable(name, "oneOf")
     }
     var blocks: [Block] = []
     for (index, block) in file.blocks.enumerated() { blocks.append(try Self.parse(block, "blocks[\(index)]")) }
-    guard !blocks.isEmpty else { throw TemplateText.Problem(message: "blocks: is empty") }
+    guard !blocks.isEmpty else { throw MailTemplateText.Problem(message: "blocks: is empty") }
     self.blocks = blocks
   }
 
-  private static func parse(_ block: MailTemplateFile.Block, _ place: String) throws(TemplateText.Problem) -> Block {
+  private static func parse(_ block: MailTemplateFile.Block, _ place: String) throws(MailTemplateText.Problem) -> Block
+  {
     let given: [(Kind, String?)] = [
       (.text, block.text), (.code, block.code), (.button, block.button), (.small, block.small),
     ]
     let found = given.compactMap { kind, source in source.map { (kind, $0) } }
     guard found.count == 1 else {
-      throw TemplateText.Problem(message: "\(place): must have one of text, code, button and small")
+      throw MailTemplateText.Problem(message: "\(place): must have one of text, code, button and small")
     }
     let text = try parse(found[0].1, place)
-    let condition = try block.if.map { (name) throws(TemplateText.Problem) in try variable(name, "\(place).if") }
+    let condition = try block.if.map { (name) throws(MailTemplateText.Problem) in try variable(name, "\(place).if") }
     return Block(kind: found[0].0, text: text, condition: condition)
   }
 
-  private static func variable(_ name: String, _ place: String) throws(TemplateText.Problem) -> MailVariable {
+  private static func variable(_ name: String, _ place: String) throws(MailTemplateText.Problem) -> MailVariable {
     guard let variable = MailVariable(rawValue: name) else {
-      throw TemplateText.Problem(message: "\(place): '\(name)' is no variable")
+      throw MailTemplateText.Problem(message: "\(place): '\(name)' is not a variable")
     }
     return variable
   }
 
-  private static func parse(_ source: String, _ place: String) throws(TemplateText.Problem) -> TemplateText {
+  private static func parse(_ source: String, _ place: String) throws(MailTemplateText.Problem) -> MailTemplateText {
     do {
-      return try TemplateText(source)
+      return try MailTemplateText(source)
     } catch {
-      throw TemplateText.Problem(message: "\(place): \(error.message)")
+      throw MailTemplateText.Problem(message: "\(place): \(error.message)")
     }
   }
 
-  /// The variables that a mail with these still lacks; where it lacks one of several, all of them.
+  /// The variables a mail with these values lacks; where one of several is enough, all of them.
   func missing(_ values: [MailVariable: String]) -> [MailVariable] {
     if !alternatives.isEmpty, alternatives.allSatisfy({ values[$0] == nil }) { return alternatives }
     return (subject.variables + shown(values).flatMap(\.variables)).filter { values[$0] == nil }
@@ -68,8 +70,9 @@ struct MailTemplate: Sendable {
   }
 
   /// - Parameters:
-  ///   - values: Checked values, of which none is `missing`.
-  ///   - layout: The HTML around the blocks.
+  ///   - values: checked values, of which none is `missing`.
+  ///   - layout: HTML around the blocks.
+  ///   - language: tag of the language.
   func render(_ values: [MailVariable: String], _ layout: HTMLLayout, language: String) -> MailText {
     let shown = shown(values)
     let subject = subject.filled(with: values)
@@ -85,7 +88,7 @@ struct MailTemplate: Sendable {
     let text = block.text.filled(with: values) { self.isRightToLeft ? "\u{2068}\($0)\u{2069}" : $0 }
     return switch block.kind {
     case .text, .small: text
-    // What is copied from the mail must not bear marks.
+    // A code that is copied from the mail must not contain marks.
     case .code: "    " + block.text.filled(with: values)
     case .button: "\(text):\n\(values[.link] ?? "")"
     }

@@ -13,7 +13,7 @@ struct MailTemplateFile: Decodable, Sendable {
 
   struct Template: Decodable, Sendable {
     let subject: String
-    /// Variables of which a job has to bring at least one.
+    /// Variables of which a job must have at least one.
     let oneOf: [String]?
     /// From top to bottom.
     let blocks: [Block]
@@ -25,7 +25,7 @@ struct MailTemplateFile: Decodable, Sendable {
     let text: String?
     /// `{code}`, large.
     let code: String?
-    /// The label of a button that leads to `{link}`; where there are no buttons, the line before the address.
+    /// Label of a button that leads to `{link}`; in plain text, the line before the address.
     let button: String?
     /// A paragraph in small print.
     let small: String?

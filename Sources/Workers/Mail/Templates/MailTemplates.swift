@@ -4,8 +4,8 @@ public import JobEngine
 
 /// The texts of mail, by template name and language.
 ///
-/// Languages are looked up as RFC 4647 says (`pt-BR`, then `pt`, then the default), and aliases in the files settle what that
-/// leaves open.
+/// Languages are looked up as in RFC 4647 (`pt-BR`, then `pt`, then the default); aliases in the files add further
+/// tags.
 public struct MailTemplates: Sendable {
   private struct Language: Sendable {
     let tag: String
@@ -17,12 +17,12 @@ public struct MailTemplates: Sendable {
   private let defaultLanguage: String
   private let layout: HTMLLayout
 
-  /// A file larger than this is not a template file.
+  /// Maximum size of a file.
   static let maxFileBytes = 256 * 1024
 
   /// Reads every `<language>.json` of a directory, and `layout.html`. Blocks, so it is called while the process starts.
   ///
-  /// - Throws: what is wrong with which file.
+  /// - Throws: the problem, with the name of the file.
   public init(directory: String, defaultLanguage: String) throws(WorkerError) {
     layout = try Self.layout(directory + "/layout.html")
     var languages: [String: Language] = [:]
@@ -31,7 +31,7 @@ public struct MailTemplates: Sendable {
       let language = Language(tag: file.language, templates: try Self.parse(file))
       for tag in [file.language] + (file.aliases ?? []) {
         guard let key = LanguageLookup.chain(tag).first else {
-          throw WorkerError(.invalidTemplate, "\(name): '\(tag)' is no language tag (BCP 47)")
+          throw WorkerError(.invalidTemplate, "\(name): '\(tag)' is not a language tag (BCP 47)")
         }
         guard languages.updateValue(language, forKey: key) == nil else {
           throw WorkerError(.invalidTemplate, "\(name): another file already serves '\(tag)'")
@@ -55,20 +55,20 @@ public struct MailTemplates: Sendable {
   /// The text of a job.
   ///
   /// - Parameters:
-  ///   - name: The template, such as `address-verification`.
-  ///   - languageCode: A language tag; what is no tag counts as none.
-  ///   - variables: By name; those that no wording uses are ignored.
+  ///   - name: name of the template, such as `address-verification`.
+  ///   - languageCode: language tag; an invalid one is ignored.
+  ///   - variables: values by name; unused ones are ignored.
   func render(
     _ name: String, languageCode: String?, variables: [String: String]
-  ) throws(TemplateProblem) -> MailText {
+  ) throws(MailTemplateProblem) -> MailText {
     guard let (template, tag) = find(name, languageCode) else {
-      throw TemplateProblem(code: .unknownTemplate, detail: unknown(name))
+      throw MailTemplateProblem(code: .unknownTemplate, detail: unknown(name))
     }
     let values = try Self.check(variables)
     let missing = template.missing(values)
     guard missing.isEmpty else {
       let names = missing.map(\.rawValue).joined(separator: ", ")
-      throw TemplateProblem(code: .missingVariable, detail: "variables: template '\(name)' needs \(names)")
+      throw MailTemplateProblem(code: .missingVariable, detail: "variables: template '\(name)' needs \(names)")
     }
     return template.render(values, layout, language: tag)
   }
@@ -80,18 +80,18 @@ public struct MailTemplates: Sendable {
     return nil
   }
 
-  /// The name is repeated only when it is short and plain, since it came from outside.
+  /// Only a short and plain name is repeated, because it came from outside.
   private func unknown(_ name: String) -> String {
     let isPlain = name.utf8.count <= 40 && name.utf8.allSatisfy { (0x21...0x7E).contains($0) }
     return "there is no template \(isPlain ? "'\(name)'" : "of that name"); known: \(names.joined(separator: ", "))"
   }
 
-  private static func check(_ variables: [String: String]) throws(TemplateProblem) -> [MailVariable: String] {
+  private static func check(_ variables: [String: String]) throws(MailTemplateProblem) -> [MailVariable: String] {
     var values: [MailVariable: String] = [:]
     for variable in MailVariable.allCases {
       guard let value = variables[variable.rawValue] else { continue }
       if let problem = variable.problem(with: value) {
-        throw TemplateProblem(code: .invalidVariable, detail: "variables.\(variable.rawValue) \(problem)")
+        throw MailTemplateProblem(code: .invalidVariable, detail: "variables.\(variable.rawValue) \(problem)")
       }
       values[variable] = value
     }
@@ -117,14 +117,11 @@ extension MailTemplates {
   }
 
   private static func layout(_ path: String) throws(WorkerError) -> HTMLLayout {
+    let source = String(decoding: try data(path), as: UTF8.self)
     do {
-      return try HTMLLayout(String(decoding: try data(path), as: UTF8.self))
-    } catch let error as TemplateText.Problem {
-      throw WorkerError(.invalidTemplate, "\(path) \(error.message)")
-    } catch let error as WorkerError {
-      throw error
+      return try HTMLLayout(source)
     } catch {
-      throw WorkerError(.invalidTemplate, "\(path) cannot be read")
+      throw WorkerError(.invalidTemplate, "\(path) \(error.message)")
     }
   }
 
@@ -153,4 +150,18 @@ extension MailTemplates {
     }
     return templates
   }
+}
+
+/// Reason why a job's template cannot be rendered. It is the sender's mistake: a later attempt fails as well.
+struct MailTemplateProblem: Error, Sendable, Hashable {
+  /// Kind of problem.
+  enum Code: String, Sendable {
+    case unknownTemplate = "UNKNOWN_TEMPLATE"
+    case missingVariable = "MISSING_VARIABLE"
+    case invalidVariable = "INVALID_VARIABLE"
+  }
+
+  let code: Code
+  /// The problem and its fix; never the value of a variable.
+  let detail: String
 }

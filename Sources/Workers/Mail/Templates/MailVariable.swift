@@ -1,22 +1,22 @@
-/// What a job may put into a template, and the rules that keep it from changing more than its own place.
+/// A variable of templates, with the rules that keep its value from changing more than its own place.
 enum MailVariable: String, CaseIterable, Sendable {
   case code, link, appName, change
 
-  /// The longest code, in characters.
+  /// Maximum length of a code, in characters.
   static let maxCodeLength = 16
-  /// The longest app name, in Unicode scalars.
+  /// Maximum length of an app name, in Unicode scalars.
   static let maxAppNameLength = 64
-  /// The longest sentence, in Unicode scalars.
+  /// Maximum length of a sentence, in Unicode scalars.
   static let maxChangeLength = 500
 
-  /// What is wrong with a value, or nil. The answer never repeats the value.
+  /// Problem of a value, or `nil`. The text never repeats the value.
   func problem(with value: String) -> String? {
     switch self {
     case .code:
       Self.isCode(value) ? nil : "must be 1 to \(Self.maxCodeLength) letters (A-Z), digits or hyphens"
     case .link:
-      PlainText.isLink(value)
-        ? nil : "must be an https:// address of at most \(PlainText.maxLinkBytes) ASCII characters"
+      MailPlainText.isLink(value)
+        ? nil : "must be an https:// address of at most \(MailPlainText.maxLinkBytes) ASCII characters"
     case .appName: Self.problem(value, Self.maxAppNameLength)
     case .change: Self.problem(value, Self.maxChangeLength)
     }
@@ -33,7 +33,8 @@ enum MailVariable: String, CaseIterable, Sendable {
   private static func problem(_ value: String, _ length: Int) -> String? {
     let scalars = value.unicodeScalars
     let isFine =
-      (1...length).contains(scalars.count) && PlainText.isLine(value) && !scalars.allSatisfy(\.properties.isWhitespace)
+      (1...length).contains(scalars.count) && MailPlainText.isLine(value)
+      && !scalars.allSatisfy(\.properties.isWhitespace)
     return isFine ? nil : "must be 1 to \(length) printable characters without line breaks or direction marks"
   }
 }

@@ -69,8 +69,8 @@ final class AccessTokens: Sendable {
   /// Number of waiting callers.
   var waiting: Int { state.withLock { $0.waiting.count } }
 
-  /// The token to show now. It is available at once, except the first time and after a rejection; then all callers wait for
-  /// the same request.
+  /// The token to show now. It is available at once, except the first time and after a rejection; then all callers wait
+  /// for the same request.
   ///
   /// - Returns: a transient failure for a caller whose task is canceled meanwhile; the request goes on for the others.
   func current() async -> Answer {
@@ -78,8 +78,8 @@ final class AccessTokens: Sendable {
     return await next()
   }
 
-  /// Drops a token that the API rejected although its age is good: the next caller gets another one. Several rejections of one
-  /// token cost one renewal.
+  /// Drops a token that the API rejected although its age is good: the next caller gets another one. Several rejections
+  /// of one token cost one renewal.
   func reject(_ token: AccessToken) { state.withLock { $0.token.drop(token) } }
 
   /// Waits for a request in progress; its transport was shut down before.

@@ -9,7 +9,8 @@ struct TokenAnswer: Sendable {
   /// Maximum length of a token that is taken. Google's have at most 2048 bytes.
   static let maxTokenLength = 8192
   /// Maximum life that is believed. Google's tokens live for an hour, by exception for twelve
-  /// (https://cloud.google.com/iam/docs/create-short-lived-credentials-direct, "Extend the lifetime of an access token").
+  /// (https://cloud.google.com/iam/docs/create-short-lived-credentials-direct, "Extend the lifetime of an access
+  /// token").
   static let longestLifeSeconds: Double = 12 * 3600
 
   private let response: ProviderResponse<Body>
@@ -68,8 +69,8 @@ struct TokenAnswer: Sendable {
     }
   }
 
-  /// Error code with a hint from its description: Google says `invalid_grant` for a deleted key, a deleted account and a wrong
-  /// clock alike. The description itself is not passed on.
+  /// Error code with a hint from its description: Google says `invalid_grant` for a deleted key, a deleted account and
+  /// a wrong clock alike. The description itself is not passed on.
   private func code(_ table: ProviderTable) -> String? {
     guard let error = response.body?.error else { return nil }
     let description = response.body?.errorDescription ?? ""
@@ -79,8 +80,9 @@ struct TokenAnswer: Sendable {
       ?? AssessmentText.bounded(error)
   }
 
-  /// As `oauth2.googleapis.com` words it: "Invalid JWT Signature.", "Invalid grant: account not found", "Invalid JWT: Token must be a
-  /// short-lived token (60 minutes) and in a reasonable timeframe. …", "Invalid JWT: Failed audience check.".
+  /// As `oauth2.googleapis.com` words it: "Invalid JWT Signature.", "Invalid grant: account not found", "Invalid JWT:
+  /// Token must be a short-lived token (60 minutes) and in a reasonable timeframe. …", "Invalid JWT: Failed audience
+  /// check.".
   private static let hints = [
     (phrase: "JWT Signature", word: "signature"), (phrase: "account not found", word: "account"),
     (phrase: "short-lived token", word: "time"), (phrase: "audience check", word: "audience"),

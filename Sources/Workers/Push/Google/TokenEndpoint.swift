@@ -4,8 +4,8 @@ import FoundationEssentials
 import HTTPClient
 import JobEngine
 
-/// Google's token endpoint, which exchanges the assertion of a service account for an access token (RFC 7523, section 2.1;
-/// https://developers.google.com/identity/protocols/oauth2/service-account, "Making the access token request").
+/// Google's token endpoint, which exchanges the assertion of a service account for an access token (RFC 7523, section
+/// 2.1; https://developers.google.com/identity/protocols/oauth2/service-account, "Making the access token request").
 struct TokenEndpoint: Sendable {
   /// Grant type of an assertion (RFC 7523, section 2.1).
   static let grantType = "urn:ietf:params:oauth:grant-type:jwt-bearer"
@@ -53,7 +53,8 @@ struct TokenEndpoint: Sendable {
 }
 
 /// A JWT that a service account signed for the token endpoint (RFC 7523, section 3), in the form Google requires
-/// (https://developers.google.com/identity/protocols/oauth2/service-account, "Preparing to make an authorized API call").
+/// (https://developers.google.com/identity/protocols/oauth2/service-account, "Preparing to make an authorized API
+/// call").
 enum ServiceAccountAssertion {
   /// Scope of the access token. reCAPTCHA Enterprise has no narrower one; the roles of the account limit it
   /// (https://cloud.google.com/recaptcha/docs/reference/rest/v1/projects.assessments/create, "Authorization scopes").

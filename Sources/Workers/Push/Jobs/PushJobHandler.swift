@@ -5,8 +5,8 @@ public import JobEngine
 
 /// Makes a `push.verify` job into a silent push and hands it to a lane.
 ///
-/// A token whose environment the app does not know is tried in production first, where most devices are, and then in the
-/// sandbox. The environment that took it is remembered.
+/// A token whose environment the app does not know is tried in production first, where most devices are, and then in
+/// the sandbox. The environment that took it is remembered.
 public struct PushJobHandler: JobHandler {
   public typealias Body = PushVerifyJob
   public typealias Job = SilentPush
@@ -128,7 +128,8 @@ extension SilentPush: CustomStringConvertible, CustomReflectable {
   public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// The token that identifies an app on a device to APNs. Apple asks not to rely on its length, which has been 32 bytes so far.
+/// The token that identifies an app on a device to APNs. Apple asks not to rely on its length, which has been 32 bytes
+/// so far.
 enum APNsDeviceToken {
   /// Maximum length that is taken, in bytes.
   static let maxBytes = 200

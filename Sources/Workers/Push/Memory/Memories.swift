@@ -3,8 +3,8 @@ import JobEngine
 
 /// Memory of the reCAPTCHA tokens that were assessed, with their verdicts.
 ///
-/// reCAPTCHA takes a token once. A job that is delivered again after a crash must find its verdict here, and a second job with
-/// the same token must not get one.
+/// reCAPTCHA takes a token once. A job that is delivered again after a crash must find its verdict here, and a second
+/// job with the same token must not get one.
 protocol AssessmentMemory: Sendable {
   /// Claims a token for a job, before it is assessed.
   ///

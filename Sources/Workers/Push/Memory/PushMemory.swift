@@ -3,8 +3,8 @@ import CountersignTelemetry
 import SQLite
 import Synchronization
 
-/// Environments of device tokens and verdicts on reCAPTCHA tokens, in an SQLite file that all push-workers of a host share.
-/// Only hashes of tokens are stored.
+/// Environments of device tokens and verdicts on reCAPTCHA tokens, in an SQLite file that all push-workers of a host
+/// share. Only hashes of tokens are stored.
 final class PushMemory: Sendable {
   /// Time an assessed token is remembered. reCAPTCHA's tokens live two minutes.
   static let assessmentLife: Duration = .seconds(48 * 3600)

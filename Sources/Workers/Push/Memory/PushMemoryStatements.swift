@@ -58,7 +58,8 @@ enum PushMemoryStatements {
     return json.flatMap(AssessmentVerdict.init(json:))
   }
 
-  /// Removes rows among the oldest ones: an old row that was written lately stays, and is looked at again the next time.
+  /// Removes rows among the oldest ones: an old row that was written lately stays, and is looked at again the next
+  /// time.
   static func purge(_ table: StaticString, before time: UnixTime, _ session: Session) throws(DatabaseError) {
     try session.execute(
       "DELETE FROM \(table) WHERE id IN (SELECT id FROM \(table) ORDER BY id LIMIT ?) AND written_at < ?",

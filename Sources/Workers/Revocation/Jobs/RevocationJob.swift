@@ -1,9 +1,10 @@
 import CountersignMessages
 import CountersignTelemetry
+import JobEngine
 
 /// An `apple.revoke` job, checked and opened.
 public struct RevocationJob: Sendable {
-  /// What is sent to Apple.
+  /// A request to the provider.
   enum Step: Sendable {
     case exchange(code: Secret, redirectURI: String?)
     case revoke(token: Secret, hint: String)
@@ -15,11 +16,42 @@ public struct RevocationJob: Sendable {
   let step: Step
 }
 
-/// How far a revocation came, as results name it.
+/// Progress of a revocation, as results name it.
 enum RevocationStage: String {
   case exchange, revoke, revoked
 
   static let key = "stage"
 
   var value: JobResult.Value { .string(rawValue) }
+}
+
+extension Reason {
+  /// A code may be used up, and the token Apple gave for it is lost.
+  static let lost = Reason(
+    "LOST",
+    "The exchange of the authorization code ended unknown or without a usable token, so the code may be used up and a token "
+      + "may live that this system does not know. The user has to sign in with Apple again for another code, or stop using "
+      + "Apple ID with this app: Settings > Apple Account > Sign in with Apple.")
+
+  /// Apple did not confirm the revocation in any of the calls.
+  static let notConfirmed = Reason(
+    "NOT_CONFIRMED",
+    "Apple was asked to revoke the token and did not confirm it before the deadline. Revoke it again: it is harmless twice."
+  )
+
+  /// The redirect URI is the only possible reason.
+  static let redirectMismatch = Reason(
+    "REDIRECT_URI_MISMATCH",
+    "Apple takes the client and refuses the code with this redirectURI: it must be the one of the authorization request, and "
+      + "absent for a code that an app got.", providerCode: AppleError.invalidClient)
+
+  static let unknownClient = Reason(
+    "UNKNOWN_CLIENT",
+    "This worker has no lane for the client of this job: add it to `lanes`, or check app and clientID.")
+
+  func with(providerCode: String?) -> Reason {
+    var reason = self
+    reason.providerCode = providerCode ?? reason.providerCode
+    return reason
+  }
 }

@@ -5,27 +5,29 @@ public import JobEngine
 
 /// Carries out `apple.revoke` jobs: a code is exchanged for a token, a token is revoked.
 ///
-/// The token that a code yields exists once, and the code does not work again. So it becomes the next stage of the job before anything else
-/// happens: the same job with the token in the place of the code, sealed, in the ledger and on the broker.
+/// The token of a code exists once, and the code does not work again. It therefore becomes the next stage of the job
+/// before anything else happens: the same job with the token in the place of the code, sealed, in the ledger and on the
+/// broker.
 public struct RevocationJobHandler: JobHandler {
   public typealias Body = AppleRevokeJob
   public typealias Job = RevocationJob
 
-  /// The lanes of an app: by client ID.
-  private let clients: [Client: String]
-  private let lanes: [String: AppleLane]
+  /// Names of lanes by client.
+  private let clients: [RevocationClient: String]
+  private let lanes: [String: any RevocationLane]
   private let sealer: Sealer
   private let keys: KeyRing
-  /// How long an exchanged token is revoked, from its exchange, when the job's own deadline is earlier.
+  /// Time from the exchange for which a token is revoked, if the job's own deadline is earlier.
   private let persistence: Duration
 
-  /// Who a token was given to, and in which app.
-  struct Client: Sendable, Hashable {
-    let app: String
-    let clientID: String
-  }
-
-  init(lanes: [AppleLane], clients: [Client: String], keys: KeyRing, persistence: Duration) {
+  /// - Parameters:
+  ///   - lanes: lanes with different names.
+  ///   - clients: names of lanes by client.
+  ///   - keys: keys that seal and open tokens.
+  ///   - persistence: time from the exchange for which a token is revoked.
+  init(
+    lanes: [any RevocationLane], clients: [RevocationClient: String], keys: KeyRing, persistence: Duration
+  ) {
     self.lanes = Dictionary(lanes.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
     self.clients = clients
     self.keys = keys
@@ -33,12 +35,9 @@ public struct RevocationJobHandler: JobHandler {
     self.persistence = persistence
   }
 
-  /// The ID of a job's next stage.
-  static func nextID(of jobID: String) -> String { jobID + ".revoke" }
-
-  /// Only who has a key could seal a token to the ID of the stage.
+  /// The ID of the first stage, for a further one: only a holder of a key can seal a token to the ID of a stage.
   public func jobID(of body: AppleRevokeJob, _ message: JobMessage) -> String {
-    guard let job = message.stageOf, message.messageID == Self.nextID(of: job), body.token.secret.isSealed,
+    guard let job = message.stageOf, message.messageID == NextStageWriter.id(of: job), body.token.secret.isSealed,
       body.token.kind != .authorizationCode
     else { return message.messageID }
     return job
@@ -48,7 +47,7 @@ public struct RevocationJobHandler: JobHandler {
     let kind = jobID(of: body, message) == message.messageID ? body.token.kind : .authorizationCode
     let stage: RevocationStage = body.token.kind == .authorizationCode ? .exchange : .revoke
     let extras: ResultExtras = ["tokenKind": .string(kind.rawValue), RevocationStage.key: stage.value]
-    let client = Client(app: body.app, clientID: body.clientID ?? body.app)
+    let client = RevocationClient(app: body.app, clientID: body.clientID ?? body.app)
     guard let lane = clients[client] else { return .refused(.unknownClient, extras: extras) }
     let secret: Secret
     switch open(body, messageID: message.messageID) {
@@ -60,7 +59,8 @@ public struct RevocationJobHandler: JobHandler {
     return .ready(
       PreparedJob(
         job, lanes: [lane], deadline: body.deadline, onUnknown: .resend, extras: extras,
-        // A revocation is harmless however often it is done. A code is tried again because it may not have been used.
+        // A revocation is harmless however often it is repeated. A code is tried again because it may not have been
+        // used.
         maximumUnknownResends: stage == .revoke ? .max : nil,
         unknownReason: stage == .revoke ? .notConfirmed : .lost))
   }
@@ -75,67 +75,16 @@ public struct RevocationJobHandler: JobHandler {
 
   public func perform(_ job: RevocationJob, on lane: String, _ attempt: JobAttempt) async -> Classification {
     guard let lane = lanes[lane] else { return .retry(.unknownClient) }
-    switch job.step {
-    case .exchange(let code, let redirectURI): return await exchange(code, redirectURI, job, lane, attempt)
-    case .revoke(let token, let hint):
-      switch await lane.revoke(token, hint: hint, timeout: attempt.timeout) {
-      case .failed(let classification): return classification
-      case .answer(let answer) where answer.isSuccess:
-        return .accepted(reference: nil, extras: [RevocationStage.key: RevocationStage.revoked.value])
-      case .answer(let answer): return answer.classification(lane.table)
-      }
-    }
+    let nextStage = NextStageWriter(
+      job: job, jobID: attempt.jobID, deadline: max(job.deadline, attempt.startedAt + persistence), sealer: sealer)
+    return await lane.perform(
+      RevocationCall(step: job.step, unknownCalls: attempt.unknownCalls, nextStage: nextStage), attempt)
   }
 
   public func probe(lane: String) async -> ProbeResult { await lanes[lane]?.probe() ?? .cannotTell }
 }
 
-// MARK: - The exchange
-
-extension RevocationJobHandler {
-  private func exchange(
-    _ code: Secret, _ redirectURI: String?, _ job: RevocationJob, _ lane: AppleLane, _ attempt: JobAttempt
-  ) async -> Classification {
-    switch await lane.exchange(code, redirectURI: redirectURI, timeout: attempt.timeout) {
-    case .failed(let classification): return classification
-    case .answer(let answer) where answer.isSuccess: return goOn(answer, job, attempt)
-    case .answer(let answer):
-      if answer.error == AppleError.invalidClient, redirectURI != nil, await lane.probe() == .up {
-        return .refused(.redirectMismatch)
-      }
-      let classification = answer.classification(lane.table)
-      // An earlier call may have used the code up: that Apple refuses it now says nothing of what became of its token.
-      if case .refused = classification, attempt.unknownCalls > 0 {
-        return .lost(.lost.with(providerCode: answer.error))
-      }
-      return classification
-    }
-  }
-
-  private func goOn(_ answer: AppleAnswer, _ job: RevocationJob, _ attempt: JobAttempt) -> Classification {
-    let id = Self.nextID(of: attempt.jobID)
-    let deadline = max(job.deadline, attempt.startedAt + persistence)
-    do {
-      let token: AppleToken
-      switch answer.yield {
-      case .refreshToken(let secret): token = .refreshToken(try seal(secret, id, job))
-      case .accessToken(let secret): token = .accessToken(try seal(secret, id, job))
-      case nil: return .lost(.lost)
-      }
-      let next = AppleRevokeJob(app: job.app, clientID: job.clientID, token: token, deadline: deadline)
-      return .continued(as: NextStage(messageID: id, body: try next.json()))
-    } catch {
-      // Larger than a message, or the keys cannot seal: there is no safe place for it.
-      return .lost(.lost)
-    }
-  }
-
-  private func seal(_ token: Secret, _ id: String, _ job: RevocationJob) throws -> SecretField {
-    try sealer.seal(token, for: SealContext(messageType: AppleRevokeJob.type, messageID: id, recipient: job.app))
-  }
-}
-
-// MARK: - What the message holds
+// MARK: - Content of the message
 
 extension RevocationJobHandler {
   private func open(_ body: AppleRevokeJob, messageID: String) -> Result<Secret, ContractProblem> {
@@ -153,6 +102,6 @@ extension RevocationJobHandler {
   }
 
   private static func isTooLong(_ messageID: String) -> Bool {
-    JobResult.messageID(jobID: nextID(of: messageID)).utf8.count > MessageLimits.maxShortStringBytes
+    JobResult.messageID(jobID: NextStageWriter.id(of: messageID)).utf8.count > MessageLimits.maxShortStringBytes
   }
 }

@@ -33,9 +33,8 @@ struct AppleBench {
     let keys = try Samples.keys("key")
     func lane(_ name: String, _ clientID: String) throws -> AppleLane {
       AppleLane(
-        name: name, clientID: clientID, baseURL: simulator.url + "/",
-        secret: try secret ?? Samples.secret(clientID: clientID),
-        table: table, http: http, clock: clock)
+        RevocationLaneContext(name: name, table: table, http: http, clock: clock), clientID: clientID,
+        baseURL: simulator.url + "/", secret: try secret ?? Samples.secret(clientID: clientID))
     }
     let handler = RevocationJobHandler(
       lanes: [try lane("app", Samples.app), try lane("web", Samples.service)],

@@ -6,8 +6,9 @@ import JobEngine
 
 /// One way to devices: one of Apple's push services with one credential.
 ///
-/// Pushing the same receipt and secret twice is harmless: the device keeps one push (`apns-collapse-id`), and the app takes
-/// either. A push without a clear answer is therefore sent again at once, on another connection, while its time lasts.
+/// Pushing the same receipt and secret twice is harmless: the device keeps one push (`apns-collapse-id`), and the app
+/// takes either. A push without a clear answer is therefore sent again at once, on another connection, while its time
+/// lasts.
 struct APNsLane: Sendable {
   /// Proof of the sender's identity.
   enum Credential: Sendable {

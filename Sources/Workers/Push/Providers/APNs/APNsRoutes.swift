@@ -3,8 +3,8 @@ import CountersignTelemetry
 import HTTPClient
 import JobEngine
 
-/// The lanes to Apple's push services: one for each service and each credential, because Apple judges a connection by the
-/// first credential it was shown, and because a bad key of one team must not stop the pushes of another.
+/// The lanes to Apple's push services: one for each service and each credential, because Apple judges a connection by
+/// the first credential it was shown, and because a bad key of one team must not stop the pushes of another.
 struct APNsRoutes: Sendable {
   private(set) var lanes: [APNsLane] = []
   private(set) var configurations: [LaneConfiguration] = []

@@ -3,8 +3,8 @@ import HTTPClient
 import JobEngine
 import Synchronization
 
-/// One connection to APNs. `HTTPClient` is the implementation that ships: one client for each connection, so that each can be
-/// given up alone.
+/// One connection to APNs. `HTTPClient` is the implementation that ships: one client for each connection, so that each
+/// can be given up alone.
 protocol PushConnection: HTTPCaller {
   /// Fails the pushes in flight, and closes the connection.
   func shutdown() async

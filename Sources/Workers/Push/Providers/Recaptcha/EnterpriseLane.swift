@@ -4,7 +4,8 @@ import FoundationEssentials
 import HTTPClient
 import JobEngine
 
-/// reCAPTCHA Enterprise: `POST /v1/projects/<project>/assessments`, with an API key or the access token of a service account.
+/// reCAPTCHA Enterprise: `POST /v1/projects/<project>/assessments`, with an API key or the access token of a service
+/// account.
 struct EnterpriseLane: RecaptchaLane, RecaptchaAPI {
   /// Proof of the caller's identity.
   enum Credential: Sendable {
@@ -41,8 +42,8 @@ struct EnterpriseLane: RecaptchaLane, RecaptchaAPI {
     }
   }
 
-  /// A 401 says that Google looked at the caller and not at the question: the access token, which by its age is good, was
-  /// revoked, or its key was. The question is asked once more with another token.
+  /// A 401 says that Google looked at the caller and not at the question: the access token, which by its age is good,
+  /// was revoked, or its key was. The question is asked once more with another token.
   private func assess(
     _ call: AssessmentCall, _ attempt: JobAttempt, as tokens: AccessTokens, until end: MonotonicTime
   ) async -> Classification {
@@ -171,7 +172,8 @@ extension EnterpriseLane {
         let reason: String?
       }
 
-      /// A reason is more exact than the status: INVALID_ARGUMENT stands for a wrong API key as well as for a wrong site key.
+      /// A reason is more exact than the status: INVALID_ARGUMENT stands for a wrong API key as well as for a wrong
+      /// site key.
       func code(_ table: ProviderTable) -> String? {
         let reasons = (details ?? []).compactMap(\.reason)
         return reasons.first { table.rule(code: $0, status: 400).isOfCode } ?? status

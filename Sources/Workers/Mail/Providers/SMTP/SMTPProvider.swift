@@ -1,21 +1,16 @@
 import CountersignTelemetry
 import HTTPClient
-public import JobEngine
+import JobEngine
 import ServiceRuntime
 
-/// One entry of `lanes`: a server that mail is submitted to.
-public struct MailLaneSettings: Sendable {
-  /// What the engine goes by: the name, the slots, the rate, the breaker.
-  public let lane: LaneConfiguration
+/// Lanes of type `smtp`: servers that mail is submitted to.
+struct SMTPProvider: MailProvider {
+  static let typeName = "smtp"
+
   let smtp: SMTPConfiguration
 
-  /// Connections at once; each has a thread while it is used.
-  static let connections = 1...256
-
-  init(_ section: ConfigurationSection) {
-    lane = LaneConfiguration(
-      section, concurrency: 16, in: Self.connections, timeout: .seconds(600), longestTimeout: .seconds(1200))
-    let host = section.string("host", "The server's name, as its certificate bears it.")
+  init(_ section: ConfigurationSection, _ lane: LaneConfiguration) {
+    let host = section.string("host", "The server's name, as in its certificate.")
     section.check(
       "host",
       host.isEmpty || host.isMatched(by: { $0.isLetterOrDigit || "-.:_".unicodeScalars.contains($0) }, length: 1...253),
@@ -44,9 +39,36 @@ public struct MailLaneSettings: Sendable {
       host: host, port: UInt16(port), security: security, clientName: clientName, username: username,
       password: password?.reveal(),
       caFile: section.path("caFile", "Certificates (PEM) that the server's must come from; the system's if absent."),
-      maxConnections: min(max(lane.concurrency, 1), Self.connections.upperBound),
+      maxConnections: min(max(lane.concurrency, 1), MailLaneSettings.connections.upperBound),
       maxIdle: section.seconds(
         "idleSeconds", default: .seconds(60), in: .seconds(1) ... .seconds(600),
         "How long an unused connection may be used again."))
+  }
+
+  func makeLane(_ context: MailLaneContext) throws(WorkerError) -> any MailLane {
+    SMTPLane(
+      name: context.name, submitter: try client(context.name), writer: context.writer, table: context.replies,
+      metrics: context.metrics)
+  }
+
+  func check(name: String, timeout: Duration) async -> String? {
+    do {
+      let client = try client(name)
+      defer { client.shutdown() }
+      try await client.check(timeout: timeout)
+      return nil
+    } catch let error as SMTPFailure {
+      return error.description
+    } catch {
+      return "\(error)"
+    }
+  }
+
+  private func client(_ name: String) throws(WorkerError) -> SMTPClient {
+    do {
+      return try SMTPClient(smtp)
+    } catch {
+      throw WorkerError(.invalidConfiguration, "lane \(name): \(error)")
+    }
   }
 }

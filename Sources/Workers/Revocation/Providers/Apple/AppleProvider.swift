@@ -1,31 +1,29 @@
 import CountersignCryptography
 import CountersignTelemetry
-public import JobEngine
+import JobEngine
 import ServiceRuntime
 
-/// One entry of `lanes`: a client of Sign in with Apple.
-public struct AppleLaneSettings: Sendable {
-  /// What the engine goes by: the name, the slots, the rate, the breaker.
-  public let lane: LaneConfiguration
-  /// The bundle ID of an app, or a Services ID.
-  public let clientID: String
-  /// The apps whose jobs it serves.
-  public let apps: [String]
+/// Lanes of type `apple`: a client of Sign in with Apple each.
+struct AppleProvider: RevocationProvider {
+  static let typeName = "apple"
+  static let table = ProviderTables.Source("apple")
+
+  /// Bundle ID of an app, or a Services ID.
+  let clientID: String
+  /// Apps whose jobs the lane serves.
+  let apps: [String]
   let baseURL: String
-  /// Certificates that Apple's must come from; the system's, if nil.
-  let caFile: String?
   let teamID: String
-  /// Nil when it is wrong, which is reported.
+  /// `nil` for a key with a problem, which was reported.
   let key: SigningKey?
 
-  /// Reads one entry. Problems are reported to the section.
+  var clients: [RevocationClient] { apps.map { RevocationClient(app: $0, clientID: clientID) } }
+
   init(_ section: ConfigurationSection) {
-    lane = LaneConfiguration(section)
-    clientID = section.string("clientID", "Whom Apple gave the tokens to: the app's bundle ID, or a Services ID.")
+    clientID = section.string("clientID", "The client Apple gave the tokens to: the app's bundle ID, or a Services ID.")
     apps = section.strings(
       "apps", default: [clientID], "The apps (`app` of a job) that it serves; the client itself if absent.")
-    baseURL = section.baseURL(default: "https://appleid.apple.com", "Where Apple ID is, without the path of the API.")
-    caFile = section.path("caFile", "Certificates (PEM) that Apple's must come from; the system's if absent.")
+    baseURL = section.baseURL(default: "https://appleid.apple.com", "Address of Apple ID, without the path of the API.")
     teamID = section.string("teamID", "The ID of the developer team: 10 letters and digits.")
     let keyID = section.string("keyID", "The ID of the team's key for Sign in with Apple: 10 letters and digits.")
     key = Self.key(section, keyID)
@@ -35,6 +33,15 @@ public struct AppleLaneSettings: Sendable {
     for (name, id) in [("teamID", teamID), ("keyID", keyID)] where !id.isEmpty {
       section.check(name, id.isMatched(by: \.isLetterOrDigit, length: 10...10), "must be 10 letters and digits")
     }
+  }
+
+  func makeLane(_ context: RevocationLaneContext) throws(WorkerError) -> any RevocationLane {
+    guard let key else {
+      throw WorkerError(.invalidConfiguration, "lane \(context.name): keyFile holds no usable key")
+    }
+    return AppleLane(
+      context, clientID: clientID, baseURL: baseURL,
+      secret: ClientSecret(teamID: teamID, clientID: clientID, key: key))
   }
 
   private static func key(_ section: ConfigurationSection, _ id: String) -> SigningKey? {
@@ -55,6 +62,6 @@ public struct AppleLaneSettings: Sendable {
     text.isEmpty || text.isMatched(by: { $0.isLetterOrDigit || $0 == "." || $0 == "-" }, length: 1...maxClientLength)
   }
 
-  /// Bundle IDs are at most 155 characters long.
+  /// Maximum length of a bundle ID.
   private static let maxClientLength = 155
 }

@@ -1,8 +1,8 @@
 import CountersignMessages
 import JobEngine
 
-/// Turns a job into a mail that may leave, or says why it may not: the one place that the worker and `countersign mail preview` ask.
-struct MailMaker: Sendable {
+/// Decides whether a job may leave as a mail, for the worker and for `countersign mail preview`.
+struct MailPolicy: Sendable {
   enum Outcome {
     case mail(OutgoingMail)
     case refused(Reason)
@@ -13,8 +13,12 @@ struct MailMaker: Sendable {
   let relay: RelayRules
   let composer: MailComposer
 
-  /// - Parameter messageID: The ID of the job, which sealed values are bound to.
-  func make(_ body: MailRelayJob, messageID: String) -> Outcome {
+  /// The mail of a job, or the reason why it may not leave.
+  ///
+  /// - Parameters:
+  ///   - body: job.
+  ///   - messageID: ID of the job, which sealed values are bound to.
+  func mail(for body: MailRelayJob, messageID: String) -> Outcome {
     guard let to = MailAddress(body.to) else {
       return .refused(
         Reason("INVALID_RECIPIENT", "`to` must be an address such as name@example.com, without a display name."))
@@ -26,7 +30,7 @@ struct MailMaker: Sendable {
     if relay.isRelay(to), let problem = relay.problem(with: sender) {
       return .refused(Reason("SENDER_NOT_REGISTERED", "Apple's relay would drop this mail: \(problem)."))
     }
-    if let url = body.unsubscribeURL, !PlainText.isLink(url) {
+    if let url = body.unsubscribeURL, !MailPlainText.isLink(url) {
       return .refused(Reason("INVALID_UNSUBSCRIBE_URL", "`unsubscribeURL` must be an https:// address."))
     }
     switch composer.compose(body, messageID: messageID) {
@@ -37,7 +41,7 @@ struct MailMaker: Sendable {
     }
   }
 
-  /// The first sender is everybody's who names none.
+  /// The sender of a job; the first one if the job names none.
   private func sender(_ from: String?) -> Sender? {
     guard let from else { return senders.first }
     guard let address = MailAddress(from) else { return nil }

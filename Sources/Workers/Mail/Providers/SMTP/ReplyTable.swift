@@ -3,13 +3,15 @@ import FoundationEssentials
 import HTTPClient
 import JobEngine
 
-/// What a server's replies mean for a job: the first row that fits. Data, read from `Config/providers/smtp.json5`.
+/// The meaning of a server's replies for a job: the first row that fits. Data, read from `Config/providers/smtp.json5`.
 struct ReplyTable: Sendable {
   private let rules: [ReplyRule]
-  /// Domains whose servers' words about the sender are believed, in lower case.
+  /// Domains in lower case whose servers are trusted in what they say about the sender.
   private let receivers: Set<String>
 
-  /// A file larger than this is no table.
+  /// Name of the file in `providersDirectory`.
+  static let fileName = "smtp.json5"
+  /// Maximum size of the file.
   private static let maxFileBytes = 1024 * 1024
 
   private struct File: KeyedPart {
@@ -19,7 +21,7 @@ struct ReplyTable: Sendable {
     static let keys = ["rules", "receivers"]
   }
 
-  /// Reads a table from a JSON5 file.
+  /// Reads the table from a JSON5 file.
   init(file path: String) throws(WorkerError) {
     let data: Data
     do { data = try DataFile.read(path, maxBytes: Self.maxFileBytes) } catch {
@@ -41,7 +43,7 @@ struct ReplyTable: Sendable {
         .invalidTable, "\(path): receivers is empty: the table that is shipped shows what belongs there")
     }
     if let wrong = receivers.first(where: { !MailAddress.isDomain($0) || $0 != $0.lowercased() }) {
-      throw WorkerError(.invalidTable, "\(path): receivers must be domains in lower case, and \(wrong) is none")
+      throw WorkerError(.invalidTable, "\(path): receivers must be domains in lower case, and \(wrong) is not")
     }
     for (index, rule) in rules.enumerated() {
       if let problem = Self.problem(rule) {
@@ -64,19 +66,22 @@ struct ReplyTable: Sendable {
     return nil
   }
 
-  /// The row of a reply that is no success; for a table without one, its class by the first digit.
+  /// The row of a reply that reports a failure; without one, its class follows from the first digit.
   ///
-  /// - Parameter recipient: Whom the mail is for; nil when nobody was named. From `RCPT TO` on, a reply may be what the recipient's own
-  ///   server says: then it takes the lane down only if that is a server that everybody knows.
+  /// - Parameters:
+  ///   - stage: stage of the session.
+  ///   - reply: reply of the server.
+  ///   - recipient: recipient of the mail; `nil` if none was named. From `RCPT TO` on, a reply may be that of the
+  ///     recipient's own server: it takes the lane down only if its domain is one of `receivers`.
   func rule(_ stage: SMTPStage, _ reply: SMTPReply, recipient: MailAddress?) -> ReplyRule {
-    // Servers break their sentences into lines wherever they like.
+    // Servers break sentences into lines at any place.
     let text = reply.text.lowercased().split(whereSeparator: \.isWhitespace).joined(separator: " ")
     let rule = rules.first { $0.fits(stage, reply, lowerText: text) } ?? Self.fallback(reply)
     guard rule.class == .laneDown, Self.mayBeOthers(stage), let recipient else { return rule }
     return receivers.contains(recipient.domain.lowercased()) ? rule : rule.ofOneMail(isPermanent: reply.code / 100 == 5)
   }
 
-  /// Whether a reply may be that of the recipient's server, handed on by the one that the mail is submitted to.
+  /// Whether a reply may come from the recipient's server, passed on by the one the mail is submitted to.
   private static func mayBeOthers(_ stage: SMTPStage) -> Bool {
     switch stage {
     case .connect, .tls, .greeting, .hello, .startTLS, .authentication, .check, .sender: false

@@ -2,14 +2,14 @@ import CountersignCryptography
 import CountersignTelemetry
 import Synchronization
 
-/// The secret with which a client shows Apple who asks: a short-lived JWT, signed with the team's key
+/// The secret that identifies a client to Apple: a short-lived JWT, signed with the team's key
 /// (https://developer.apple.com/documentation/accountorganizationaldatasharing/creating-a-client-secret).
 ///
-/// One secret serves all requests for half of its life: signing one takes longer than the rest of a request.
+/// One secret serves all requests for half of its life: signing takes longer than the rest of a request.
 final class ClientSecret: Sendable {
-  /// Apple allows six months. Minutes are enough for who can sign anew, and worth little to who steals one.
+  /// Life of a secret. Apple allows six months; minutes are enough for a signer, and of little use to a thief.
   static let life: Duration = .seconds(300)
-  /// Apple's own name, whatever the address is under which it is reached.
+  /// Apple's own name, whatever address is called.
   static let audience = "https://appleid.apple.com"
 
   private struct Signed {
@@ -23,9 +23,9 @@ final class ClientSecret: Sendable {
   private let state = Mutex<Signed?>(nil)
 
   /// - Parameters:
-  ///   - teamID: Letters and digits.
-  ///   - clientID: Letters, digits, dots and hyphens.
-  ///   - key: A key of the team; it has the ID that Apple gave it.
+  ///   - teamID: ID of the team: letters and digits.
+  ///   - clientID: ID of the client: letters, digits, dots and hyphens.
+  ///   - key: key of the team, with the ID Apple gave it.
   init(teamID: String, clientID: String, key: SigningKey) {
     self.teamID = teamID
     self.clientID = clientID
@@ -34,9 +34,9 @@ final class ClientSecret: Sendable {
 
   /// The secret to use now.
   func current(now: UnixTime) throws(JOSEError) -> Secret {
-    // Signed inside the lock, so that all who come at once get the same one.
+    // Signed inside the lock, so that concurrent callers get the same one.
     let result: Result<Secret, JOSEError> = state.withLock { state in
-      // A clock that was set back leaves a secret of the future.
+      // A clock that was set back leaves a secret from the future.
       if let signed = state, now >= signed.issuedAt, now - signed.issuedAt < Self.life / 2 {
         return .success(signed.text)
       }
@@ -51,12 +51,12 @@ final class ClientSecret: Sendable {
     return try result.get()
   }
 
-  /// Apple does not take it: the next request signs a new one.
+  /// Drops a secret that Apple refused: the next request signs a new one.
   func discard() { state.withLock { $0 = nil } }
 
   private func sign(_ now: UnixTime) throws(JOSEError) -> String {
     let expiresAt = now + Self.life
-    // Nothing in it needs escaping: the configuration has seen to that.
+    // Nothing here needs escaping: the configuration has checked that.
     let claims =
       #"{"iss":"\#(teamID)","iat":\#(now.seconds),"exp":\#(expiresAt.seconds),"aud":"\#(Self.audience)","#
       + #""sub":"\#(clientID)"}"#

@@ -1,5 +1,5 @@
-/// A text with variables in braces, taken apart once so that a job only joins pieces.
-struct TemplateText: Sendable, Hashable {
+/// A text with variables in braces, parsed once so that a job only joins pieces.
+struct MailTemplateText: Sendable, Hashable {
   private enum Piece: Sendable, Hashable {
     case literal(String)
     case variable(MailVariable)
@@ -7,15 +7,15 @@ struct TemplateText: Sendable, Hashable {
 
   private let pieces: [Piece]
 
-  /// The longest text of a template file, in Unicode scalars.
+  /// Maximum length of a text, in Unicode scalars.
   static let maxLength = 1000
 
-  /// What is wrong with a text.
+  /// Problem of a text.
   struct Problem: Error {
     let message: String
   }
 
-  /// - Parameter source: A text with variables in braces, `{appName}`.
+  /// - Parameter source: text with variables in braces, `{appName}`.
   init(_ source: String) throws(Problem) {
     guard (1...Self.maxLength).contains(source.unicodeScalars.count) else {
       throw Problem(message: "must have 1 to \(Self.maxLength) characters")
@@ -45,7 +45,9 @@ struct TemplateText: Sendable, Hashable {
 
   /// The text with its variables filled in.
   ///
-  /// - Parameter wrap: Changes each value, such as to escape it.
+  /// - Parameters:
+  ///   - values: values by variable.
+  ///   - wrap: changes each value, such as to escape it.
   func filled(with values: [MailVariable: String], wrap: (String) -> String = { $0 }) -> String {
     var text = ""
     for piece in pieces {

@@ -1,1 +1,0 @@
-/// The mail worker: its messages, its senders, the submission by SMTP and what replies mean.

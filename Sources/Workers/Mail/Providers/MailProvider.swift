@@ -1,0 +1,80 @@
+import CountersignTelemetry
+public import JobEngine
+import ServiceRuntime
+
+/// A provider of the mail-worker: one `type` of the entries of `lanes`. An instance holds the keys of one entry.
+///
+/// A provider is a folder next to this file, and a line in ``MailProviders/all``.
+protocol MailProvider: Sendable {
+  /// `type` of the provider's lanes in the configuration.
+  static var typeName: String { get }
+
+  /// Reads the provider's own keys of an entry. Problems are reported to the section, so reading cannot fail.
+  ///
+  /// - Parameters:
+  ///   - section: section of the entry.
+  ///   - lane: keys that all providers share.
+  init(_ section: ConfigurationSection, _ lane: LaneConfiguration)
+
+  /// Makes the lane.
+  ///
+  /// - Throws: when a file of certificates cannot be used.
+  func makeLane(_ context: MailLaneContext) throws(WorkerError) -> any MailLane
+
+  /// Connects to the provider and authenticates, without sending a mail.
+  ///
+  /// - Returns: the problem, or `nil`.
+  func check(name: String, timeout: Duration) async -> String?
+}
+
+/// Registry of the providers that the worker ships with.
+enum MailProviders {
+  /// All of them; the first one is the default.
+  static let all: [any MailProvider.Type] = [SMTPProvider.self]
+}
+
+/// Parts of the worker that a provider makes its lane from.
+struct MailLaneContext: Sendable {
+  /// Name of the lane.
+  let name: String
+  let writer: MailWriter
+  let replies: ReplyTable
+  let metrics: MailMetrics
+}
+
+/// One way out for mail.
+protocol MailLane: Sendable {
+  /// Name of the lane in results.
+  var name: String { get }
+
+  /// Submits a mail, once. The extra `suppress` of a refusal is true for a recipient that gets no further mail.
+  func send(_ mail: OutgoingMail, _ attempt: JobAttempt) async -> Classification
+
+  /// Asks whether the lane works again.
+  func probe() async -> ProbeResult
+
+  /// Closes the connections.
+  func shutdown()
+}
+
+/// One entry of `lanes`.
+public struct MailLaneSettings: Sendable {
+  /// Settings the engine needs: name, slots, rate, breaker.
+  public let lane: LaneConfiguration
+  /// `nil` for an unknown `type`, which was reported.
+  let provider: (any MailProvider)?
+
+  /// Number of connections; each has a thread while it is used.
+  static let connections = 1...256
+
+  /// Reads one entry. Problems are reported to the section.
+  init(_ section: ConfigurationSection) {
+    lane = LaneConfiguration(
+      section, concurrency: 16, in: Self.connections, timeout: .seconds(600), longestTimeout: .seconds(1200))
+    let all = MailProviders.all
+    let names = all.map { $0.typeName }.joined(separator: ", ")
+    let text = section.string("type", default: all.first?.typeName ?? "", "The provider: one of \(names).")
+    provider = all.first { $0.typeName == text }?.init(section, lane)
+    if provider == nil { section.problem("type", "must be one of \(names)") }
+  }
+}

@@ -1,0 +1,54 @@
+import CountersignEncoding
+import CountersignTelemetry
+import FoundationEssentials
+import HTTPClient
+import JobEngine
+
+/// Apple's answer to a request for tokens or to a revocation.
+struct AppleAnswer: Sendable {
+  private struct Body: Decodable, Sendable {
+    let error: String?
+    let refreshToken: String?
+    let accessToken: String?
+
+    enum CodingKeys: String, CodingKey {
+      case error
+      case refreshToken = "refresh_token"
+      case accessToken = "access_token"
+    }
+  }
+
+  /// Maximum length of an error code; Apple has no longer one.
+  private static let maxErrorLength = 64
+
+  private let response: ProviderResponse<Body>
+  /// Apple's error code: one of the six of OAuth 2.0 (RFC 6749, 5.2), or a later one.
+  let error: String?
+  /// Token that a code was exchanged for.
+  let token: NextStageWriter.Token?
+
+  init(_ response: HTTPResponse, now: UnixTime) {
+    self.response = ProviderResponse(response, now: now)
+    let body = self.response.body
+    error = body?.error.flatMap { $0.utf8.count <= Self.maxErrorLength && $0.utf8.allSatisfy(Self.isWord) ? $0 : nil }
+    switch (body?.refreshToken, body?.accessToken) {
+    case (let token?, _) where !token.isEmpty: self.token = .refreshToken(Secret(token))
+    case (_, let token?) where !token.isEmpty: self.token = .accessToken(Secret(token))
+    default: token = nil
+    }
+  }
+
+  var isSuccess: Bool { response.isSuccess }
+
+  /// The meaning of an answer that reports a failure.
+  func classification(_ table: ProviderTable) -> Classification { response.classification(table, code: error) }
+
+  private static func isWord(_ byte: UInt8) -> Bool {
+    (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) || byte == UInt8(ascii: "_")
+  }
+}
+
+/// Apple's error codes that matter beyond their row of the table.
+enum AppleError {
+  static let invalidClient = "invalid_client"
+}

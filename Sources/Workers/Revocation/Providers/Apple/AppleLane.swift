@@ -1,0 +1,124 @@
+import CountersignCryptography
+import CountersignTelemetry
+import HTTPClient
+import JobEngine
+
+/// One client of Sign in with Apple: an app (its bundle ID) or a web site (its Services ID), with the key that signs
+/// for it.
+///
+/// Each client is a lane of its own, so that a wrong key or ID delays the jobs of no other client.
+struct AppleLane: RevocationLane, HTTPProviderAPI {
+  let name: String
+  let clientID: String
+  let secret: ClientSecret
+  let table: ProviderTable
+  let http: any HTTPCaller
+  let clock: any WallClock
+  private let tokenURL: String
+  private let revokeURL: String
+
+  /// Tokens come to about 2 KiB.
+  private static let maxResponseBytes = 32 * 1024
+
+  /// - Parameters:
+  ///   - context: parts that lanes of all providers are made from.
+  ///   - clientID: ID of the client.
+  ///   - baseURL: address of Apple ID, without the path of the API.
+  ///   - secret: proof of the client's identity.
+  init(_ context: RevocationLaneContext, clientID: String, baseURL: String, secret: ClientSecret) {
+    let base = baseURL.hasSuffix("/") ? String(baseURL.dropLast()) : baseURL
+    name = context.name
+    table = context.table
+    http = context.http
+    clock = context.clock
+    self.clientID = clientID
+    self.secret = secret
+    tokenURL = "\(base)/auth/token"
+    revokeURL = "\(base)/auth/revoke"
+  }
+
+  func perform(_ call: RevocationCall, _ attempt: JobAttempt) async -> Classification {
+    let classification = await http.perform(self, call, attempt).classification
+    guard Self.refusesClient(classification) else { return classification }
+    secret.discard()
+    // A known client leaves only the redirect URI as the reason.
+    if case .exchange(_, .some) = call.step, await probe() == .up { return .refused(.redirectMismatch) }
+    return classification
+  }
+
+  /// Revokes a token that does not exist, which Apple accepts from a known client.
+  func probe() async -> ProbeResult {
+    let call = RevocationCall(step: .revoke(token: Secret("countersign-probe"), hint: "access_token"))
+    let now = clock.now()
+    let attempt = JobAttempt(
+      jobID: "probe", deadline: now + Self.probeTimeout, timeout: Self.probeTimeout, startedAt: now)
+    let classification = await http.perform(self, call, attempt).classification
+    if Self.refusesClient(classification) { secret.discard() }
+    switch classification {
+    case .accepted: return .up
+    case .laneDown(let reason), .retry(let reason, _), .unknown(let reason): return .down(reason)
+    // Apple objects to the token, not to the client.
+    case .refused, .otherLane: return .up
+    case .lost, .continued, .notCalled: return .cannotTell
+    }
+  }
+
+  private static let probeTimeout: Duration = .seconds(5)
+
+  func request(_ call: RevocationCall, _ attempt: JobAttempt) -> PreparedRequest<HTTPRequest> {
+    let secret: Secret
+    do {
+      secret = try self.secret.current(now: clock.now())
+    } catch {
+      return .impossible(.laneDown(Reason("PROVIDER_CREDENTIALS", "No client secret can be signed: \(error)")))
+    }
+    var fields = [(name: "client_id", value: clientID), (name: "client_secret", value: secret.reveal())]
+    let url: String
+    let isIdempotent: Bool
+    switch call.step {
+    case .exchange(let code, let redirectURI):
+      // A code works once: a call without an answer may have used it up.
+      (url, isIdempotent) = (tokenURL, false)
+      fields += [(name: "grant_type", value: "authorization_code"), (name: "code", value: code.reveal())]
+      // Codes of apps must come without one.
+      if let redirectURI { fields.append((name: "redirect_uri", value: redirectURI)) }
+    case .revoke(let token, let hint):
+      // Apple takes any token, however often.
+      (url, isIdempotent) = (revokeURL, true)
+      fields += [(name: "token", value: token.reveal()), (name: "token_type_hint", value: hint)]
+    }
+    return .request(
+      HTTPRequest(
+        method: "POST", url: url,
+        headers: ["Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"],
+        body: FormEncoding.encode(fields), timeouts: .within(attempt.timeout), isIdempotent: isIdempotent,
+        maxResponseBytes: Self.maxResponseBytes))
+  }
+
+  func classify(_ response: HTTPResponse, of call: RevocationCall) -> Classification {
+    let answer = AppleAnswer(response, now: clock.now())
+    switch call.step {
+    case .revoke:
+      guard answer.isSuccess else { return answer.classification(table) }
+      return .accepted(reference: nil, extras: [RevocationStage.key: RevocationStage.revoked.value])
+    case .exchange:
+      if answer.isSuccess {
+        guard let token = answer.token, let nextStage = call.nextStage else { return .lost(.lost) }
+        return nextStage.outcome(token)
+      }
+      let classification = answer.classification(table)
+      // An earlier call may have used the code up: the refusal says nothing about its token.
+      if case .refused = classification, call.unknownCalls > 0 { return .lost(.lost.with(providerCode: answer.error)) }
+      return classification
+    }
+  }
+
+  private static func refusesClient(_ classification: Classification) -> Bool {
+    switch classification {
+    case .refused(let reason, _), .otherLane(let reason, _), .retry(let reason, _), .unknown(let reason),
+      .lost(let reason, _), .laneDown(let reason), .notCalled(let reason, _):
+      reason.providerCode == AppleError.invalidClient
+    case .accepted, .continued: false
+    }
+  }
+}
