@@ -5,12 +5,12 @@ import Testing
 @testable import Push
 
 @Suite struct AssessmentRulesTests {
-  private static let good = Assessment(reference: "n", action: "a", score: 0.9, bundleID: Sample.app)
+  private static let good = RecaptchaAssessment(reference: "n", action: "a", score: 0.9, bundleID: Sample.app)
   private let rules = AssessmentRules(
     bundleID: Sample.app, androidPackages: ["com.example.android"], hosts: ["auth.example.com"])
 
   private func verdict(
-    _ rules: AssessmentRules? = nil, _ change: (inout Assessment) -> Void
+    _ rules: AssessmentRules? = nil, _ change: (inout RecaptchaAssessment) -> Void
   ) throws -> Classification {
     var assessment = Self.good
     change(&assessment)
@@ -37,7 +37,7 @@ import Testing
   }
 
   @Test func aTokenMayComeFromWhatStandsForTheApp() throws {
-    func outcome(_ change: (inout Assessment) -> Void) throws -> String {
+    func outcome(_ change: (inout RecaptchaAssessment) -> Void) throws -> String {
       try verdict {
         $0.bundleID = nil
         change(&$0)
@@ -52,10 +52,11 @@ import Testing
   @Test func theCheckBoxHasNeitherActionNorScore() throws {
     var rules = rules
     rules.hasScores = false
-    let outcome = try verdict(rules) { $0 = Assessment(host: "auth.example.com") }
+    let outcome = try verdict(rules) { $0 = RecaptchaAssessment(host: "auth.example.com") }
     #expect(outcome.short == "accepted -")
     #expect(outcome.extras.isEmpty)
-    #expect(try verdict(rules) { $0 = Assessment(host: "evil.example.com") }.short == "refused CAPTCHA_APP_MISMATCH")
+    #expect(
+      try verdict(rules) { $0 = RecaptchaAssessment(host: "evil.example.com") }.short == "refused CAPTCHA_APP_MISMATCH")
   }
 
   @Test(arguments: [

@@ -85,8 +85,8 @@ private final class FakeLane: RecaptchaLane {
 @Suite struct RecaptchaJobHandlerTests {
   private let memory = FakeMemory()
   private let log = Logger(label: "test", sink: MemorySink())
-  private let good = AssessmentAnswer.assessed(Assessment(action: "a", score: 0.9, bundleID: Sample.app))
-  private let duplicate = AssessmentAnswer.assessed(Assessment(invalidReason: "DUPE"))
+  private let good = AssessmentAnswer.assessed(RecaptchaAssessment(action: "a", score: 0.9, bundleID: Sample.app))
+  private let duplicate = AssessmentAnswer.assessed(RecaptchaAssessment(invalidReason: "DUPE"))
   private let lost = AssessmentAnswer.failed(.unknown(Reason("NO_ANSWER", "d")))
   private let throttled = AssessmentAnswer.failed(.retry(Reason("PROVIDER_THROTTLED", "d")))
 
@@ -120,7 +120,8 @@ private final class FakeLane: RecaptchaLane {
   }
 
   @Test func aRefusalIsRecordedToo() async throws {
-    let handler = try handler(FakeLane(.assessed(Assessment(action: "a", score: 0.1, bundleID: Sample.app)), good))
+    let handler = try handler(
+      FakeLane(.assessed(RecaptchaAssessment(action: "a", score: 0.1, bundleID: Sample.app)), good))
     #expect(try await perform(handler) == "refused CAPTCHA_SCORE_TOO_LOW")
     #expect(try await perform(handler) == "refused CAPTCHA_SCORE_TOO_LOW")
     #expect(await handler.lookUp(try request(), on: "r", Sample.attempt("1"))?.short == "refused CAPTCHA_SCORE_TOO_LOW")

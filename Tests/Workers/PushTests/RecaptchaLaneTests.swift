@@ -57,7 +57,7 @@ import Testing
        "iosBundleId": "com.example.app", "createTime": "2026-07-01T12:00:00Z"}, "riskAnalysis": {"score": 0.7, "reasons": []},
        "phoneFraudAssessment": {"smsTollFraudVerdict": {"risk": 0.2}}}
       """
-    let expected = Assessment(
+    let expected = RecaptchaAssessment(
       reference: "projects/p-1/assessments/1", action: "a", score: 0.7, tollFraudRisk: 0.2, bundleID: "com.example.app")
     #expect(try read(enterprise(FakeConnection(200)), body) == .assessed(expected))
   }
@@ -66,9 +66,10 @@ import Testing
   @Test func whatIsLeftOutIsZero() async throws {
     let body =
       #"{"tokenProperties": {"valid": true}, "riskAnalysis": {}, "phoneFraudAssessment": {"smsTollFraudVerdict": {}}}"#
-    #expect(try read(enterprise(FakeConnection(200)), body) == .assessed(Assessment(score: 0, tollFraudRisk: 0)))
+    #expect(
+      try read(enterprise(FakeConnection(200)), body) == .assessed(RecaptchaAssessment(score: 0, tollFraudRisk: 0)))
     let invalid = #"{"tokenProperties": {"invalidReason": "DUPE"}}"#
-    #expect(try read(enterprise(FakeConnection(200)), invalid) == .assessed(Assessment(invalidReason: "DUPE")))
+    #expect(try read(enterprise(FakeConnection(200)), invalid) == .assessed(RecaptchaAssessment(invalidReason: "DUPE")))
   }
 
   @Test(arguments: [
@@ -117,14 +118,15 @@ import Testing
     let good = #"{"success": true, "hostname": "auth.example.com", "score": 0.4, "action": "a", "challenge_ts": "x"}"#
     #expect(
       try read(classic(FakeConnection(200)), good)
-        == .assessed(Assessment(action: "a", score: 0.4, host: "auth.example.com")))
+        == .assessed(RecaptchaAssessment(action: "a", score: 0.4, host: "auth.example.com")))
     let android = #"{"success": true, "apk_package_name": "com.example.android"}"#
     #expect(
       try read(classic(FakeConnection(200)), android)
-        == .assessed(Assessment(androidPackage: "com.example.android")))
+        == .assessed(RecaptchaAssessment(androidPackage: "com.example.android")))
     let bad = #"{"success": false, "error-codes": ["timeout-or-duplicate"]}"#
     #expect(
-      try read(classic(FakeConnection(200)), bad) == .assessed(Assessment(invalidReason: "timeout-or-duplicate")))
+      try read(classic(FakeConnection(200)), bad)
+        == .assessed(RecaptchaAssessment(invalidReason: "timeout-or-duplicate")))
   }
 
   @Test(arguments: [

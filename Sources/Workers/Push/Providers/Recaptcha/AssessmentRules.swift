@@ -22,14 +22,14 @@ struct AssessmentRules: Sendable, Hashable {
   ///   - assessment: assessment by reCAPTCHA.
   ///   - expectedAction: action of the user, as the job states it.
   ///   - table: meaning of reCAPTCHA's reasons.
-  func verdict(_ assessment: Assessment, expectedAction: String, table: ProviderTable) -> Classification {
+  func verdict(_ assessment: RecaptchaAssessment, expectedAction: String, table: ProviderTable) -> Classification {
     let extras = extras(assessment)
     if let reason = assessment.invalidReason { return invalid(reason, table, extras) }
     if let reason = refusal(assessment, expectedAction) { return .refused(reason, extras: extras) }
     return .accepted(reference: assessment.reference, extras: extras)
   }
 
-  private func refusal(_ assessment: Assessment, _ expectedAction: String) -> Reason? {
+  private func refusal(_ assessment: RecaptchaAssessment, _ expectedAction: String) -> Reason? {
     if hasScores, assessment.action != expectedAction {
       return Reason("CAPTCHA_ACTION_MISMATCH", "The token was made for another action than the one that is asked for.")
     }
@@ -47,7 +47,7 @@ struct AssessmentRules: Sendable, Hashable {
   }
 
   /// A token without an origin is bound to no app.
-  private func isBound(_ assessment: Assessment) -> Bool {
+  private func isBound(_ assessment: RecaptchaAssessment) -> Bool {
     assessment.bundleID == bundleID || assessment.androidPackage.map(androidPackages.contains) == true
       || assessment.host.map(hosts.contains) == true
   }
@@ -62,7 +62,7 @@ struct AssessmentRules: Sendable, Hashable {
   /// Status for a reason that the table does not list; the answer itself has the status 200.
   private static let invalidStatus = 400
 
-  private func extras(_ assessment: Assessment) -> ResultExtras {
+  private func extras(_ assessment: RecaptchaAssessment) -> ResultExtras {
     var extras: ResultExtras = [:]
     extras["score"] = assessment.score.map { .double($0) }
     extras["tollFraudRisk"] = assessment.tollFraudRisk.map { .double($0) }

@@ -89,7 +89,7 @@ struct EnterpriseLane: RecaptchaLane, RecaptchaAPI {
   func read(_ response: HTTPResponse) -> AssessmentAnswer {
     let response = ProviderResponse<Answer>(response, now: clocks.wall.now())
     if response.status == 200, let answer = response.body, let token = answer.tokenProperties {
-      return .assessed(Assessment(answer, token))
+      return .assessed(RecaptchaAssessment(answer, token))
     }
     // A success that cannot be read may well have used the token up.
     guard !response.isSuccess else { return .unreadable }
@@ -182,7 +182,7 @@ extension EnterpriseLane {
   }
 }
 
-extension Assessment {
+extension RecaptchaAssessment {
   fileprivate init(_ answer: EnterpriseLane.Answer, _ token: EnterpriseLane.Answer.TokenProperties) {
     reference = AssessmentText.bounded(answer.name)
     invalidReason =

@@ -46,7 +46,7 @@ struct AssessmentCall: Sendable {
   var accessToken: Secret?
 
   /// Judges an assessment by the rules of the app.
-  func judge(_ assessment: Assessment, _ table: ProviderTable) -> Classification {
+  func judge(_ assessment: RecaptchaAssessment, _ table: ProviderTable) -> Classification {
     // The duplicate may be our own earlier call, whose answer was lost.
     if isUncertain, assessment.isDuplicate { return .lost(Self.lost) }
     return app.rules.verdict(assessment, expectedAction: request.expectedAction, table: table)
@@ -58,7 +58,7 @@ struct AssessmentCall: Sendable {
 
 /// Answer to a question to reCAPTCHA.
 enum AssessmentAnswer: Sendable, Hashable {
-  case assessed(Assessment)
+  case assessed(RecaptchaAssessment)
   /// There is no assessment.
   case failed(Classification)
 

@@ -38,7 +38,7 @@ struct SiteverifyLane: RecaptchaLane, RecaptchaAPI {
     let response = ProviderResponse<Answer>(response, now: clock.now())
     guard response.status == 200 else { return .failed(response.classification(table)) }
     guard let answer = response.body else { return .unreadable }
-    let assessment = Assessment(answer)
+    let assessment = RecaptchaAssessment(answer)
     // A wrong secret is reported like a reason why the token is invalid.
     if let reason = assessment.invalidReason,
       case .laneDown(let why) = table.classification(status: 400, code: reason)
@@ -64,7 +64,7 @@ struct SiteverifyLane: RecaptchaLane, RecaptchaAPI {
   }
 }
 
-extension Assessment {
+extension RecaptchaAssessment {
   fileprivate init(_ answer: SiteverifyLane.Answer) {
     self.init(
       invalidReason: answer.success ? nil : AssessmentText.bounded(answer.errorCodes?.first) ?? "unknown",

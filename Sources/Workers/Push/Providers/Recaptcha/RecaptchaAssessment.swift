@@ -1,5 +1,5 @@
 /// An assessment of a token by reCAPTCHA.
-struct Assessment: Sendable, Hashable {
+struct RecaptchaAssessment: Sendable, Hashable {
   /// reCAPTCHA's own name of the assessment.
   var reference: String?
   /// Reason why the token is invalid, in reCAPTCHA's words; `nil` for a valid one.
