@@ -37,7 +37,7 @@ struct KeySizeTests {
   @Test func aKeyThatNoReceiverTakesIsAnError() throws {
     let said = try said(of: Self.rsa768)
     #expect(said.contains("error: "))
-    #expect(said.contains("keyFile: is an RSA key of 768 bits, which no receiver believes (RFC 8301)"))
+    #expect(said.contains("keyFile: is an RSA key of 768 bits, which receivers do not accept (RFC 8301)"))
     #expect(said.contains("rsa_keygen_bits:2048"))
   }
 
