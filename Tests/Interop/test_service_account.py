@@ -194,7 +194,7 @@ class ConfigurationTest(unittest.TestCase):
                 ('serviceAccountFile: "../secrets/recaptcha-api-key"', "is not the JSON of a service account's key"),
                 ('serviceAccountFile: "../secrets/nowhere.json"', "does not exist"),
                 ('serviceAccountFile: "../secrets/google-service-account.json", apiKeyFile: "../secrets/recaptcha-api-key"',
-                 "stands beside apiKeyFile: give one of them"),
+                 "is given with apiKeyFile: give one of them"),
         ]:
             code, lines = self.check(file, text)
             self.assertEqual(code, 78, lines)
