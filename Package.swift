@@ -60,15 +60,16 @@ let systemLibraries: [Target] = [
 let base: [Target] = [
   library("CountersignConcurrency", at: "Base/Concurrency"),
   library("CountersignEncoding", at: "Base/Encoding"),
-  library("CountersignTelemetry", at: "Base/Telemetry"),
+  library("CountersignTelemetry", at: "Base/Telemetry", ["CountersignEncoding"]),
   library("CountersignCryptography", at: "Base/Cryptography", ["CountersignCOpenSSL", "CountersignEncoding"]),
 ]
 
 let transport: [Target] = [
-  library("CountersignAMQP", at: "Transport/AMQP", ["CountersignCRabbitMQ", "CountersignConcurrency"]),
+  library(
+    "CountersignAMQP", at: "Transport/AMQP", ["CountersignCRabbitMQ", "CountersignConcurrency", "CountersignEncoding"]),
   library("HTTPClient", at: "Transport/HTTPClient", ["CCurl", "CountersignConcurrency"]),
-  library("HTTPServer", at: "Transport/HTTPServer", ["CMicroHTTPD"]),
-  library("SMPP", at: "Transport/SMPP", ["CSMPP34", "CountersignConcurrency"]),
+  library("HTTPServer", at: "Transport/HTTPServer", ["CMicroHTTPD", "CountersignEncoding"]),
+  library("SMPP", at: "Transport/SMPP", ["CSMPP34", "CountersignConcurrency", "CountersignEncoding"]),
   library("SQLite", at: "Transport/SQLite", ["CSQLite", "CountersignConcurrency"]),
   library("DNS", at: "Transport/DNS", ["CCares"]),
   library("DKIM", at: "Transport/DKIM", ["COpenDKIM"]),
@@ -179,7 +180,7 @@ let testTargets: [Target] = [
   tests("CountersignConcurrency", at: "Base/Concurrency"),
   tests("CountersignEncoding", at: "Base/Encoding"),
   tests("CountersignTelemetry", at: "Base/Telemetry"),
-  tests("CountersignCryptography", at: "Base/Cryptography"),
+  tests("CountersignCryptography", at: "Base/Cryptography", ["CountersignEncoding"]),
 
   tests("CountersignAMQP", at: "Transport/AMQP", ["CountersignConcurrency"]),
   // Needs a broker: COUNTERSIGN_TEST_AMQP_URL and COUNTERSIGN_TEST_BROKER_CTL.
@@ -193,7 +194,7 @@ let testTargets: [Target] = [
 
   tests(
     "CountersignMessages", at: "Contract/Messages",
-    ["CountersignAMQP", "CountersignCryptography", "CountersignTelemetry"]),
+    ["CountersignAMQP", "CountersignCryptography", "CountersignEncoding", "CountersignTelemetry"]),
   tests(
     "CountersignClient", at: "Contract/Client",
     ["CountersignAMQP", "CountersignCryptography", "CountersignMessages", "CountersignTelemetry"]),
@@ -215,14 +216,15 @@ let testTargets: [Target] = [
   tests(
     "SMS", at: "Workers/SMS",
     [
-      "CountersignAMQP", "CountersignCryptography", "CountersignMessages", "CountersignTelemetry", "CrashMarks",
-      "HTTPClient", "HTTPServer", "JobEngine", "PhoneNumbers", "SMPP", "ServiceRuntime", "Simulation",
+      "CountersignAMQP", "CountersignCryptography", "CountersignEncoding", "CountersignMessages",
+      "CountersignTelemetry", "CrashMarks", "HTTPClient", "HTTPServer", "JobEngine", "PhoneNumbers", "SMPP",
+      "ServiceRuntime", "Simulation",
     ]),
   tests(
     "Push", at: "Workers/Push",
     [
-      "CountersignCryptography", "CountersignMessages", "CountersignTelemetry", "HTTPClient", "HTTPServer", "JobEngine",
-      "ServiceRuntime",
+      "CountersignCryptography", "CountersignEncoding", "CountersignMessages", "CountersignTelemetry", "HTTPClient",
+      "HTTPServer", "JobEngine", "ServiceRuntime",
     ]),
   tests(
     "Revocation", at: "Workers/Revocation",
@@ -233,24 +235,24 @@ let testTargets: [Target] = [
   tests(
     "Mail", at: "Workers/Mail",
     [
-      "CountersignCryptography", "CountersignMessages", "CountersignTelemetry", "DKIM", "HTTPClient", "JobEngine",
-      "ServiceRuntime",
+      "CountersignCryptography", "CountersignEncoding", "CountersignMessages", "CountersignTelemetry", "DKIM",
+      "HTTPClient", "JobEngine", "ServiceRuntime",
     ]),
 
   tests(
     "Coordination", at: "Coordinator/Coordination",
     [
-      "CountersignAMQP", "CountersignCryptography", "CountersignMessages", "CountersignTelemetry", "CrashMarks",
-      "PhoneNumbers", "SQLite", "ServiceRuntime",
+      "CountersignAMQP", "CountersignCryptography", "CountersignEncoding", "CountersignMessages",
+      "CountersignTelemetry", "CrashMarks", "PhoneNumbers", "SQLite", "ServiceRuntime",
     ]),
 
   tests("Benchmarks", at: "Tools/Benchmarks", ["HTTPClient", "HTTPServer"]),
   tests(
     "CommandLine", at: "Tools/CommandLine",
-    ["CountersignMessages", "CountersignTelemetry", "DNS", "Mail", "Push", "ServiceRuntime"]),
+    ["CountersignEncoding", "CountersignMessages", "CountersignTelemetry", "DNS", "Mail", "Push", "ServiceRuntime"]),
   tests(
     "Simulation", at: "Tools/Simulation",
-    ["CountersignCryptography", "CountersignTelemetry", "HTTPClient", "HTTPServer"]),
+    ["CountersignCryptography", "CountersignEncoding", "CountersignTelemetry", "HTTPClient", "HTTPServer"]),
 ]
 
 let package = Package(

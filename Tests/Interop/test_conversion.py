@@ -180,7 +180,7 @@ class ConversionTest(unittest.TestCase):
         self.assertEqual([finding["status"] for finding in found], ["note"])
         self.assertIn(f"prefix {PREFIX} (DE) until ", found[0]["detail"])
         self.assertIn(f": 0 of {MINIMUM} codes came back", found[0]["detail"])
-        self.assertIn(f"countersign conversion lift {PREFIX}", found[0]["mend"])
+        self.assertIn(f"countersign conversion lift {PREFIX}", found[0]["hint"])
 
     def only_operators_may(self):
         with self.assertRaises(Refused) as caught:

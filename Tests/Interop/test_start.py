@@ -93,7 +93,7 @@ class EndTest(unittest.TestCase):
 
 
 class PatienceTest(unittest.TestCase):
-    """The process lives, says once what it waits for and how to mend that, is not ready, and ends when it is asked to."""
+    """The process lives, says once what it waits for and how to fix that, is not ready, and ends when it is asked to."""
 
     @classmethod
     def setUpClass(cls):
@@ -106,9 +106,9 @@ class PatienceTest(unittest.TestCase):
         broker_ctl("delete_vhost", VHOST)
 
     def waits(self, running, *words):
-        """A line with those words, and how to mend it; alive, not ready, and gone when asked."""
+        """A line with those words, and how to fix it; alive, not ready, and gone when asked."""
         line = running.start().line(words[0])
-        for word in [*words, "mend="]:
+        for word in [*words, "hint="]:
             self.assertIn(word, line)
         self.assertEqual(running.get("/livez")[0], 200)
         status, report = running.get("/readyz")

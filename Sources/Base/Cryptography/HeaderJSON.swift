@@ -26,31 +26,6 @@ enum HeaderJSON {
     }
   }
 
-  /// A JSON string (RFC 8259, section 7).
-  static func append(_ text: String, to json: inout [UInt8]) {
-    json.append(quote)
-    if text.utf8.contains(where: mustEscape) {
-      for byte in text.utf8 { appendEscaped(byte, to: &json) }
-    } else {
-      json.append(contentsOf: text.utf8)
-    }
-    json.append(quote)
-  }
-
-  private static func appendEscaped(_ byte: UInt8, to json: inout [UInt8]) {
-    guard mustEscape(byte) else { return json.append(byte) }
-    json.append(backslash)
-    guard byte < 0x20 else { return json.append(byte) }
-    let digits = Array("0123456789abcdef".utf8)
-    json.append(contentsOf: [UInt8(ascii: "u"), digits[0], digits[0], digits[Int(byte >> 4)], digits[Int(byte & 15)]])
-  }
-
-  private static func mustEscape(_ byte: UInt8) -> Bool {
-    byte < 0x20 || byte == quote || byte == backslash
-  }
-
-  private static let quote = UInt8(ascii: "\"")
-  private static let backslash = UInt8(ascii: "\\")
 }
 
 extension HeaderJSON {

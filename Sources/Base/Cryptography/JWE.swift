@@ -1,3 +1,5 @@
+import CountersignEncoding
+
 /// Sealed texts: JSON Web Encryption (RFC 7516) in compact form, with direct use of a shared key (`dir`) and `A256GCM` (RFC 7518).
 ///
 /// Nothing else is taken: no other algorithm, no compression (`zip`), no extension (`crit`).
@@ -39,14 +41,14 @@ public enum JWE {
     }
     var compact: [UInt8] = []
     compact.reserveCapacity((json.count + plaintext.count + iv.count + AESGCM.tagLength) * 4 / 3 + 16)
-    Base64URL.codec.encode(json, into: &compact)
+    Base64URL.encode(json, into: &compact)
     // The header as it stands in the compact form is what the tag covers (RFC 7516, section 5.1, step 14).
     let (ciphertext, tag) = try AESGCM.seal(plaintext, key: key, iv: iv, authenticating: compact)
     // There is no encrypted key with `dir`: its part is empty.
     compact.append(dot)
     for part in [iv, ciphertext, tag] {
       compact.append(dot)
-      Base64URL.codec.encode(part, into: &compact)
+      Base64URL.encode(part, into: &compact)
     }
     return String(decoding: compact, as: UTF8.self)
   }

@@ -1,3 +1,5 @@
+import CountersignEncoding
+
 /// The protected header of a JWE (RFC 7516, section 4): a flat JSON object.
 enum JWEHeader {
   /// Members that the format itself gives a meaning: a caller cannot set them.
@@ -15,15 +17,15 @@ enum JWEHeader {
     json.append(contentsOf: #"","enc":""#.utf8)
     json.append(contentsOf: JWE.encryption.utf8)
     json.append(contentsOf: #"","kid":"#.utf8)
-    HeaderJSON.append(keyID, to: &json)
+    JSONString.append(keyID, to: &json)
     for name in members.keys.sorted() {
       guard !reserved.contains(name), let value = members[name] else {
         throw JOSEError(.malformed, "the header member \"\(JOSEError.printable(name))\" is reserved")
       }
       json.append(UInt8(ascii: ","))
-      HeaderJSON.append(name, to: &json)
+      JSONString.append(name, to: &json)
       json.append(UInt8(ascii: ":"))
-      HeaderJSON.append(value, to: &json)
+      JSONString.append(value, to: &json)
     }
     json.append(UInt8(ascii: "}"))
     return json

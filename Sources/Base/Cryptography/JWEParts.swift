@@ -1,3 +1,5 @@
+import CountersignEncoding
+
 extension JWE {
   /// The parts of a compact form (RFC 7516, section 7.1), decoded.
   struct Parts {
@@ -26,7 +28,7 @@ extension JWE {
 
     private static func decode(_ part: ArraySlice<UInt8>, _ name: String, upTo limit: Int) throws(JOSEError) -> [UInt8]
     {
-      guard let bytes = Base64URL.codec.decode(part) else {
+      guard let bytes = Base64URL.decode(part) else {
         throw JOSEError(.malformed, "the sealed text's \(name) is not base64url")
       }
       guard bytes.count <= limit else {

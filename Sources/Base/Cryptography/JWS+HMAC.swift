@@ -1,3 +1,5 @@
+import CountersignEncoding
+
 extension JWS {
   /// Signs a payload under a shared secret: HS256, HS384 or HS512 (RFC 7518, section 3.2).
   /// - Parameters:

@@ -1,3 +1,5 @@
+import CountersignEncoding
+
 /// Signed texts: JSON Web Signature (RFC 7515) in compact form, with ES256 or RS256. JSON Web Tokens are JWS whose payload is an object of
 /// claims; what the claims say is for the caller to judge.
 ///
@@ -29,13 +31,13 @@ public enum JWS {
     }
     var compact: [UInt8] = []
     compact.reserveCapacity((json.count + payload.count + SignatureAlgorithm.maxRSABits / 8) * 4 / 3 + 16)
-    Base64URL.codec.encode(json, into: &compact)
+    Base64URL.encode(json, into: &compact)
     compact.append(JWE.dot)
-    Base64URL.codec.encode(payload, into: &compact)
+    Base64URL.encode(payload, into: &compact)
     // What is signed is the text so far, not the bytes in it (RFC 7515, section 5.1).
     let signature = try key.key.sign(compact, key.algorithm)
     compact.append(JWE.dot)
-    Base64URL.codec.encode(signature, into: &compact)
+    Base64URL.encode(signature, into: &compact)
     return String(decoding: compact, as: UTF8.self)
   }
 

@@ -1,3 +1,5 @@
+import CountersignEncoding
+
 /// The protected header of a JWS (RFC 7515, section 4): a flat JSON object.
 enum JWSHeader {
   /// Members that the format itself gives a meaning, or that would name a key to trust: a caller cannot set them.
@@ -38,8 +40,8 @@ enum JWSHeader {
 
   private static func append(_ name: String, _ value: String, to json: inout [UInt8]) {
     json.append(UInt8(ascii: ","))
-    HeaderJSON.append(name, to: &json)
+    JSONString.append(name, to: &json)
     json.append(UInt8(ascii: ":"))
-    HeaderJSON.append(value, to: &json)
+    JSONString.append(value, to: &json)
   }
 }

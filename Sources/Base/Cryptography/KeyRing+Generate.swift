@@ -1,3 +1,4 @@
+internal import CountersignEncoding
 internal import FoundationEssentials
 
 extension KeyRing {

@@ -1,4 +1,5 @@
 internal import CountersignCOpenSSL
+internal import CountersignEncoding
 
 /// RSA keys in the older of their two forms, for libraries that read a key anew for every signature.
 public enum RSAKeyFile {

@@ -1,3 +1,5 @@
+import CountersignEncoding
+
 /// Appends text to a line so that it stays one line and valid JSON.
 enum LineText {
   static func append(_ value: LogValue, to line: inout String, limit: Int) {
@@ -33,8 +35,7 @@ enum LineText {
       case 0x0D: line += "\\r"
       case 0x09: line += "\\t"
       case 0..<0x20, 0x7F...0x9F, 0x2028, 0x2029, 0x202A...0x202E, 0x2066...0x2069:
-        let hexadecimal = String(scalar.value, radix: 16)
-        line += "\\u" + String(repeating: "0", count: 4 - hexadecimal.utf8.count) + hexadecimal
+        line += "\\u" + Hexadecimal.text(UInt64(scalar.value), width: 4)
       default: line.unicodeScalars.append(scalar)
       }
     }

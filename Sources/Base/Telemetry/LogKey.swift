@@ -30,8 +30,8 @@ public struct LogKey: Sendable, Hashable, ExpressibleByStringLiteral {
   public static let app: LogKey = "app"
   public static let service: LogKey = "service"
   public static let error: LogKey = "error"
-  /// What the reader can do about it.
-  public static let mend: LogKey = "mend"
+  /// Hint for the reader: how to fix the cause.
+  public static let hint: LogKey = "hint"
   public static let retryIn: LogKey = "retry.in"
   public static let count: LogKey = "count"
   public static let duration: LogKey = "duration"

@@ -1,3 +1,5 @@
+import CountersignEncoding
+
 /// The `traceparent` of W3C Trace Context, level 1: which trace a message belongs to, and which step of it sent it.
 public struct TraceContext: Sendable, Hashable {
   private let traceHigh: UInt64
@@ -13,11 +15,11 @@ public struct TraceContext: Sendable, Hashable {
   public init?(traceparent: String) {
     let bytes = Array(traceparent.utf8)
     guard bytes.count >= Self.length, [2, 35, 52].allSatisfy({ bytes[$0] == UInt8(ascii: "-") }),
-      let version = Self.hexadecimal(bytes[0..<2]), version != 0xFF,
+      let version = Self.number(bytes[0..<2]), version != 0xFF,
       version == 0 ? bytes.count == Self.length : bytes.count == Self.length || bytes[55] == UInt8(ascii: "-"),
-      let high = Self.hexadecimal(bytes[3..<19]), let low = Self.hexadecimal(bytes[19..<35]), high | low != 0,
-      let parent = Self.hexadecimal(bytes[36..<52]), parent != 0,
-      let flags = Self.hexadecimal(bytes[53..<55])
+      let high = Self.number(bytes[3..<19]), let low = Self.number(bytes[19..<35]), high | low != 0,
+      let parent = Self.number(bytes[36..<52]), parent != 0,
+      let flags = Self.number(bytes[53..<55])
     else { return nil }
     self.init(traceHigh: high, traceLow: low, parent: parent, flags: UInt8(flags))
   }
@@ -60,10 +62,10 @@ public struct TraceContext: Sendable, Hashable {
   public var isSampled: Bool { flags & 1 == 1 }
 
   /// The trace's ID: 32 lower-case hexadecimal digits.
-  public var traceID: String { Self.text(traceHigh) + Self.text(traceLow) }
+  public var traceID: String { Hexadecimal.text(traceHigh, width: 16) + Hexadecimal.text(traceLow, width: 16) }
 
   /// The ID of the step that sent the message: 16 lower-case hexadecimal digits.
-  public var parentID: String { Self.text(parent) }
+  public var parentID: String { Hexadecimal.text(parent, width: 16) }
 
   /// The header's value.
   public var traceparent: String {
@@ -76,21 +78,16 @@ public struct TraceContext: Sendable, Hashable {
     UInt64.random(in: 1...UInt64.max, using: &generator)
   }
 
-  private static func text(_ number: UInt64) -> String {
-    let digits = String(number, radix: 16)
-    return String(repeating: "0", count: 16 - digits.utf8.count) + digits
-  }
-
-  private static func hexadecimal(_ bytes: ArraySlice<UInt8>) -> UInt64? {
-    var value: UInt64 = 0
-    for byte in bytes {
-      switch byte {
-      case UInt8(ascii: "0")...UInt8(ascii: "9"): value = value << 4 | UInt64(byte - UInt8(ascii: "0"))
-      case UInt8(ascii: "a")...UInt8(ascii: "f"): value = value << 4 | UInt64(byte - UInt8(ascii: "a") + 10)
-      default: return nil
+  /// The number that lower-case digits stand for.
+  private static func number(_ digits: ArraySlice<UInt8>) -> UInt64? {
+    var number: UInt64 = 0
+    for digit in digits {
+      guard let value = Hexadecimal.value(of: digit), !(UInt8(ascii: "A")...UInt8(ascii: "F")).contains(digit) else {
+        return nil
       }
+      number = number << 4 | UInt64(value)
     }
-    return value
+    return number
   }
 }
 

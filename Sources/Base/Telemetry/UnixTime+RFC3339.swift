@@ -1,5 +1,7 @@
+package import CountersignEncoding
+
 // Written by hand because it runs several times for every message: `Date.ISO8601FormatStyle` takes either fractions or
-// none, never both, and costs microseconds. The calendar arithmetic is the one of RFC 3339, appendix B.
+// none, never both, and costs microseconds.
 
 extension UnixTime {
   /// Reads an RFC 3339 date and time, `2026-07-01T12:30:00Z`, with or without a fraction, in UTC or with an offset.
@@ -15,8 +17,8 @@ extension UnixTime {
   private static func milliseconds(rfc3339 bytes: UnsafeBufferPointer<UInt8>) -> Int64? {
     var reader = DigitReader(bytes)
     guard let year = reader.number(digits: 4), reader.skip("-"),
-      let month = reader.number(digits: 2), (1...12).contains(month), reader.skip("-"),
-      let day = reader.number(digits: 2), day >= 1, day <= days(inMonth: month, ofYear: year),
+      let month = reader.number(digits: 2), reader.skip("-"),
+      let day = reader.number(digits: 2), let date = CalendarDate(year: year, month: month, day: day),
       reader.skip("T") || reader.skip("t") || reader.skip(" "),
       let hour = reader.number(digits: 2), hour <= 23, reader.skip(":"),
       let minute = reader.number(digits: 2), minute <= 59, reader.skip(":"),
@@ -24,8 +26,7 @@ extension UnixTime {
       let fraction = reader.fractionInMilliseconds(),
       let offset = reader.offsetInMinutes(), reader.isAtEnd
     else { return nil }
-    let day1970 = days(sinceEpochToYear: year, month: month, day: day)
-    let minutes = (day1970 * 24 + hour) * 60 + minute - offset
+    let minutes = (date.daysSince1970 * 24 + hour) * 60 + minute - offset
     return Int64((minutes * 60 + second) * 1000 + fraction)
   }
 
@@ -45,7 +46,7 @@ extension UnixTime {
     let bounded = min(max(milliseconds, Self.yearZero), Self.endOfYear9999)
     let day = bounded >= 0 ? bounded / 86_400_000 : (bounded - 86_399_999) / 86_400_000
     let ofDay = Int(bounded - day * 86_400_000)
-    let date = Self.date(ofDay: Int(day))
+    let date = CalendarDate(daysSince1970: Int(day))
     let fraction = ofDay % 1000
     let hasFraction = alwaysWithMilliseconds || fraction != 0
     return String(unsafeUninitializedCapacity: 24) { buffer in
@@ -63,38 +64,6 @@ extension UnixTime {
 
   private static let yearZero: Int64 = -62_167_219_200_000
   private static let endOfYear9999: Int64 = 253_402_300_799_999
-
-  private static func days(inMonth month: Int, ofYear year: Int) -> Int {
-    switch month {
-    case 2: (year % 4 == 0 && year % 100 != 0) || year % 400 == 0 ? 29 : 28
-    case 4, 6, 9, 11: 30
-    default: 31
-    }
-  }
-
-  /// Days from 1970-01-01 to a date of the proleptic Gregorian calendar. Years begin in March, so that the leap day is
-  /// the last of its year; 146,097 days are 400 years.
-  private static func days(sinceEpochToYear year: Int, month: Int, day: Int) -> Int {
-    let marchYear = month <= 2 ? year - 1 : year
-    let era = (marchYear >= 0 ? marchYear : marchYear - 399) / 400
-    let yearOfEra = marchYear - era * 400
-    let dayOfYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1
-    let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
-    return era * 146_097 + dayOfEra - 719_468
-  }
-
-  /// The date of a day counted from 1970-01-01; the inverse of `days(sinceEpochToYear:month:day:)`.
-  private static func date(ofDay day: Int) -> (year: Int, month: Int, day: Int) {
-    let shifted = day + 719_468
-    let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
-    let dayOfEra = shifted - era * 146_097
-    let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-    let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-    let marchMonth = (5 * dayOfYear + 2) / 153
-    let month = marchMonth < 10 ? marchMonth + 3 : marchMonth - 9
-    let year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
-    return (year, month, dayOfYear - (153 * marchMonth + 2) / 5 + 1)
-  }
 }
 
 /// Reads fixed-width decimal numbers and separators from the bytes of a text.
@@ -171,6 +140,12 @@ private struct DigitWriter {
     count += digits
     buffer[count] = UInt8(truncatingIfNeeded: separator.value)
     count += 1
+  }
+}
+
+extension JSONObjectWriter {
+  package mutating func put(_ name: StaticString, _ value: UnixTime) {
+    put(name, value.rfc3339)
   }
 }
 

@@ -48,7 +48,7 @@ import Simulation
     let configuration = loaded.content
     let log = Logger(label: "simulator", level: configuration.logLevel, format: configuration.logFormat)
     for warning in loaded.warnings {
-      log.warning("configuration warning", ["place": warning.place, .mend: warning.text])
+      log.warning("configuration warning", ["place": warning.place, .hint: warning.text])
     }
     let (stops, stop) = AsyncStream<Int32>.makeStream(bufferingPolicy: .bufferingNewest(1))
     let signals = try StopSignals(onFirst: { stop.yield($0) })

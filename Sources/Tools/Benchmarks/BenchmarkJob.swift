@@ -1,5 +1,6 @@
 import CountersignAMQP
 import CountersignCryptography
+import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
 
@@ -53,8 +54,7 @@ public enum BenchmarkJob: String, CaseIterable, Sendable {
         deadline: run.deadline
       ).json()
     case .push:
-      let digits = String(index, radix: 16)
-      let device = String(repeating: "0", count: Self.deviceDigits - digits.utf8.count) + digits
+      let device = Hexadecimal.text(UInt64(index), width: Self.deviceDigits)
       return try PushVerifyJob(
         app: Self.app, deviceToken: device, environment: .production, receipt: messageID,
         secret: secret(String(repeating: "s", count: Self.secretLength), for: device, messageID, run),

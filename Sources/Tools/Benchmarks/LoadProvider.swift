@@ -42,7 +42,7 @@ final class LoadProvider: Sendable {
   // MARK: Twilio
 
   private func message(_ request: HTTPServerRequest, _ now: ContinuousClock.Instant) -> HTTPServerResponse {
-    let form = Dictionary(URLEncodedForm.parse(request.body).map { ($0.name, $0.value) }) { first, _ in first }
+    let form = Dictionary(FormEncoding.decode(request.body).map { ($0.name, $0.value) }) { first, _ in first }
     guard let recipient = form["To"], let text = form["Body"], let code = Self.code(in: text) else {
       return HTTPServerResponse(status: 400, contentType: "application/json", text: #"{"code":21604,"status":400}"#)
     }

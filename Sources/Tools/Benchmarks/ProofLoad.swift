@@ -1,4 +1,5 @@
 public import CountersignAMQP
+import CountersignEncoding
 import CountersignMessages
 
 /// Proofs of apps: `app.verify`, its receipt, and the silent push that brings the secret, over coordinator and push-worker, with the device in
@@ -77,7 +78,6 @@ public struct ProofLoad: Sendable {
 
   /// A device token of its own for each index.
   private static func device(_ index: Int) -> String {
-    let digits = String(index, radix: 16)
-    return String(repeating: "0", count: deviceDigits - digits.utf8.count) + digits
+    Hexadecimal.text(UInt64(index), width: deviceDigits)
   }
 }

@@ -1,3 +1,4 @@
+import CountersignEncoding
 import CountersignTelemetry
 
 /// A message that a provider has taken.
@@ -14,8 +15,8 @@ struct ReceivedMessage: Sendable, Equatable {
 
   var json: String {
     """
-    {"to":\(JSONText.quote(to)),"from":\(JSONText.quote(from)),"body":\(JSONText.quote(body)),\
-    "receivedAt":"\(receivedAt.rfc3339)","provider":"\(provider.rawValue)","id":\(JSONText.quote(id)),\
+    {"to":\(JSONString.quote(to)),"from":\(JSONString.quote(from)),"body":\(JSONString.quote(body)),\
+    "receivedAt":"\(receivedAt.rfc3339)","provider":"\(provider.rawValue)","id":\(JSONString.quote(id)),\
     "deliveries":\(deliveries)}
     """
   }

@@ -1,3 +1,5 @@
+import CountersignEncoding
+
 extension BrokerEndpoint {
   /// The port of `amqp://` URLs, assigned by IANA.
   static let defaultPort = 5672
@@ -76,7 +78,8 @@ extension BrokerEndpoint {
   }
 
   private static func decode(_ text: Substring, _ part: String) throws(AMQPError) -> String {
-    guard let decoded = PercentCoding.decode(text) else {
+    // A C string ends at a NUL.
+    guard let decoded = PercentEncoding.decode(strictly: text), !decoded.utf8.contains(0) else {
       throw invalid("\(part) is not percent-encoded UTF-8 without NUL")
     }
     return decoded

@@ -1,3 +1,5 @@
+import CountersignEncoding
+
 /// Where the broker is and who we are to it.
 public struct BrokerEndpoint: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible,
   CustomReflectable
@@ -32,7 +34,7 @@ public struct BrokerEndpoint: Sendable, Hashable, CustomStringConvertible, Custo
   public var description: String {
     let scheme = tls == nil ? "amqp" : "amqps"
     let host = self.host.contains(":") ? "[\(self.host)]" : self.host
-    return "\(scheme)://\(PercentCoding.encode(username))@\(host):\(port)/\(PercentCoding.encode(virtualHost))"
+    return "\(scheme)://\(PercentEncoding.encode(username))@\(host):\(port)/\(PercentEncoding.encode(virtualHost))"
   }
 
   public var debugDescription: String { description }

@@ -1,4 +1,5 @@
 import CountersignConcurrency
+import CountersignEncoding
 
 /// Sends requests and waits for their replies, on a connection of its own, which it keeps up until it is stopped.
 ///
@@ -76,7 +77,7 @@ public final class RequestClient: Sendable {
 
   /// 128 random bits in hexadecimal digits.
   private static func makeID() -> String {
-    let digits = String(UInt128.random(in: 0...UInt128.max), radix: 16)
-    return String(repeating: "0", count: 32 - digits.count) + digits
+    Hexadecimal.text(UInt64.random(in: 0...UInt64.max), width: 16)
+      + Hexadecimal.text(UInt64.random(in: 0...UInt64.max), width: 16)
   }
 }

@@ -1,3 +1,5 @@
+import CountersignEncoding
+
 /// A request that has been read completely.
 public struct HTTPServerRequest: Sendable {
   /// The method, in capitals as sent: `GET`, `POST`, …
@@ -33,10 +35,10 @@ public struct HTTPServerRequest: Sendable {
   public init(
     method: String, target: String, headers: HTTPServerHeaders = [:], body: [UInt8] = [], remoteAddress: String = ""
   ) {
-    let parts = Array(target.utf8).split(separator: UInt8(ascii: "?"), maxSplits: 1, omittingEmptySubsequences: false)
+    let parts = target.utf8.split(separator: UInt8(ascii: "?"), maxSplits: 1, omittingEmptySubsequences: false)
     self.init(
-      method: method, target: target, path: percentDecoded(parts.first ?? [], plusIsSpace: false),
-      query: parts.count > 1 ? URLEncodedForm.parse(parts[1]) : [], headers: headers, body: body,
+      method: method, target: target, path: parts.first.map { PercentEncoding.decode(Substring($0)) } ?? "",
+      query: parts.count > 1 ? FormEncoding.decode(parts[1]) : [], headers: headers, body: body,
       remoteAddress: remoteAddress)
   }
 

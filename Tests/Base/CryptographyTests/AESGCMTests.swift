@@ -1,3 +1,4 @@
+import CountersignEncoding
 import Testing
 
 @testable import CountersignCryptography

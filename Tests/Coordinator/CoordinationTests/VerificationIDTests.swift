@@ -1,4 +1,4 @@
-import CountersignCryptography
+import CountersignEncoding
 import CountersignTelemetry
 import Testing
 

@@ -83,7 +83,7 @@ import Testing
     let event = try #require(sink.events.last)
     #expect(event.level == .error)
     #expect(event.message == "the broker refuses the user or the password; trying again")
-    #expect(event.metadata[.mend] != nil)
+    #expect(event.metadata[.hint] != nil)
     #expect(!sink.lines().joined().contains("hunter2"))
     #expect(context.metrics.render().contains("countersign_broker_connected{connection=\"consumer\"} 0"))
     #expect(context.metrics.render().contains("code=\"authenticationRefused\"} 1"))

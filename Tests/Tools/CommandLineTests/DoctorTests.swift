@@ -24,11 +24,6 @@ struct FakeProbe: HTTPProbe {
   func judgesTheDifference(date: String, status: Finding.Status) {
     #expect(ClockCheck.finding(date: date, now: Self.now, server: "x").status == status)
   }
-
-  @Test func readsADate() {
-    #expect(HTTPDate.parse("Sun, 06 Nov 1994 08:49:37 GMT")?.rfc3339 == "1994-11-06T08:49:37Z")
-    #expect(HTTPDate.parse("Sun, 6 Nov 1994 08:49:37 GMT") == nil)
-  }
 }
 
 @Suite struct QueueCheckTests {

@@ -1,3 +1,4 @@
+import CountersignEncoding
 import FoundationEssentials
 import Synchronization
 import Testing
@@ -159,9 +160,9 @@ final class FakeManagement: ManagementTransport {
   }
 
   @Test func namesAreEscapedInPaths() {
-    #expect(ManagementAPI.escaped("/") == "%2F")
-    #expect(ManagementAPI.escaped("a b\u{e9}~x.y-z_1") == "a%20b%C3%A9~x.y-z_1")
-    #expect(ManagementAPI.escaped("\n") == "%0A")
+    #expect(PercentEncoding.encode("/") == "%2F")
+    #expect(PercentEncoding.encode("a b\u{e9}~x.y-z_1") == "a%20b%C3%A9~x.y-z_1")
+    #expect(PercentEncoding.encode("\n") == "%0A")
   }
 }
 

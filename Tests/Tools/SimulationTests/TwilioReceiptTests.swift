@@ -1,4 +1,5 @@
 import CountersignCryptography
+import CountersignEncoding
 import CountersignTelemetry
 import HTTPServer
 import Simulation
@@ -34,7 +35,7 @@ struct TwilioReceiptTests {
   }
 
   private func fields(_ request: HTTPServerRequest) -> [String: String] {
-    Dictionary(URLEncodedForm.parse(request.body).map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
+    Dictionary(FormEncoding.decode(request.body).map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
   }
 
   @Test func reportsAreSignedAndComeInOrder() async throws {

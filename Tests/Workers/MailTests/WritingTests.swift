@@ -1,4 +1,4 @@
-import CountersignCryptography
+import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
 import DKIM
@@ -75,13 +75,6 @@ import Testing
       #expect(lines.allSatisfy { $0.utf8.count <= 76 })
     }
   }
-
-  @Test(
-    arguments: [
-      (0, "Thu, 01 Jan 1970 00:00:00 +0000"), (1_795_276_525, "Sat, 21 Nov 2026 15:55:25 +0000"),
-      (951_782_400, "Tue, 29 Feb 2000 00:00:00 +0000"),
-    ] as [(Int64, String)])
-  func dates(seconds: Int64, text: String) { #expect(MailDate.text(UnixTime(seconds: seconds)) == text) }
 
   @Test func theMessageIDIsTheJobs() {
     #expect(MailMessageID.text(job, domain: "example.com") == MailMessageID.text(job, domain: "example.com"))

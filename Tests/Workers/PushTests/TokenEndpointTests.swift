@@ -1,7 +1,7 @@
 import CountersignCryptography
+import CountersignEncoding
 import CountersignTelemetry
 import HTTPClient
-import HTTPServer
 import JobEngine
 import Testing
 
@@ -31,7 +31,7 @@ import Testing
     #expect(request.url == "https://tokens.test/token")
     #expect(request.headers["Content-Type"] == "application/x-www-form-urlencoded")
     #expect(request.isIdempotent)
-    let fields = URLEncodedForm.parse(request.body ?? [])
+    let fields = FormEncoding.decode(request.body ?? [])
     #expect(fields.map(\.name) == ["grant_type", "assertion"])
     #expect(fields.first?.value == "urn:ietf:params:oauth:grant-type:jwt-bearer")
     // The audience is the account's own, wherever the endpoint is reached.

@@ -1,4 +1,5 @@
 import CountersignCryptography
+import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
 import FoundationEssentials
@@ -36,7 +37,7 @@ struct HTTPLaneTests {
     let http = FakeHTTP(200)
     _ = try await vonage(http, callbacks: addresses).send(Sample.message(), attempt)
     _ = try await messageBird(http, callbacks: addresses).send(Sample.message(), attempt)
-    let form = URLEncodedForm.parse(try #require(http.requests[0].body))
+    let form = FormEncoding.decode(try #require(http.requests[0].body))
     let toVonage = try #require(form.first { $0.name == "callback" }?.value)
     #expect(form.first { $0.name == "status-report-req" }?.value == "true")
     struct Body: Decodable {

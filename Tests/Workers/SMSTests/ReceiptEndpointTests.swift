@@ -1,5 +1,6 @@
 import CountersignAMQP
 import CountersignCryptography
+import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
 import HTTPServer

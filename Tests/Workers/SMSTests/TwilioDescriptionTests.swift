@@ -1,7 +1,7 @@
+import CountersignEncoding
 import CountersignTelemetry
 import FoundationEssentials
 import HTTPClient
-import HTTPServer
 import JobEngine
 import Testing
 
@@ -118,7 +118,7 @@ struct TwilioDescriptionTests {
     let sent = try #require(http.requests.first)
     return SentRequest(
       method: sent.method, path: String(sent.url.dropFirst("https://api.twilio.com".count)),
-      contentType: sent.header("Content-Type"), fields: URLEncodedForm.parse(sent.body ?? []))
+      contentType: sent.header("Content-Type"), fields: FormEncoding.decode(sent.body ?? []))
   }
 
   @Test("What the lane sends is as described, with each sender, and with an address for reports")

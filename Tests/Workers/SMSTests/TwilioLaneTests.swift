@@ -1,7 +1,7 @@
+import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
 import HTTPClient
-import HTTPServer
 import JobEngine
 import Testing
 
@@ -33,7 +33,7 @@ struct TwilioLaneTests {
       password: Secret("sesame"), table: ProviderTable(), callbacks: addresses, http: http,
       clock: ManualClock(Sample.now))
     _ = await lane.send(Sample.message(), Sample.attempt())
-    let fields = URLEncodedForm.parse(http.requests.first?.body ?? [])
+    let fields = FormEncoding.decode(http.requests.first?.body ?? [])
     let expected = addresses.url(lane: "a", subject: .init(job: MessageIdentity(key: "job-1")), at: Sample.now)
     #expect(fields.first { $0.name == "StatusCallback" }?.value == expected)
   }

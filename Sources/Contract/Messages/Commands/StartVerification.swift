@@ -1,3 +1,4 @@
+import CountersignEncoding
 public import CountersignTelemetry
 
 /// Command `verification.start`: starts the verification of a phone number.

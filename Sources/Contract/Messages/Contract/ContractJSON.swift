@@ -1,4 +1,4 @@
-import CountersignEncoding
+package import CountersignEncoding
 import FoundationEssentials
 
 /// JSON of bodies: compact, slashes unescaped, keys in any order.
@@ -62,4 +62,12 @@ struct FieldName: CodingKey {
   var intValue: Int? { nil }
 
   init?(intValue: Int) { nil }
+}
+
+extension PlainJSON {
+  /// - Parameter json: a body in UTF-8.
+  /// - Returns: `nil` when it is not an object, or not a plain one.
+  package init?(_ json: [UInt8]) {
+    self.init(json, maxBytes: MessageLimits.maxBodyBytes)
+  }
 }

@@ -1,3 +1,4 @@
+import CountersignEncoding
 public import CountersignTelemetry
 
 /// Identity of a message: sender and ID. The same ID from another sender is another message.
@@ -47,11 +48,6 @@ public enum MessageID {
     let variant: UInt64 = 2 << 62
     let high = UInt64(bitPattern: time.milliseconds) << 16 | version | generator.next() & 0xFFF
     let low = variant | generator.next() >> 2
-    return digits(high) + digits(low)
-  }
-
-  private static func digits(_ number: UInt64) -> String {
-    let text = String(number, radix: 16)
-    return String(repeating: "0", count: 16 - text.utf8.count) + text
+    return Hexadecimal.text(high, width: 16) + Hexadecimal.text(low, width: 16)
   }
 }

@@ -1,3 +1,4 @@
+import CountersignEncoding
 public import CountersignTelemetry
 
 /// Event `verification.sent`: a provider accepted the SMS with the code.

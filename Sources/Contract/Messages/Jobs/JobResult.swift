@@ -1,3 +1,4 @@
+import CountersignEncoding
 public import CountersignTelemetry
 
 /// A worker's report of a job's outcome.

@@ -1,3 +1,4 @@
+import CountersignEncoding
 public import CountersignTelemetry
 
 /// Job `push.verify`: sends the secret of a receipt to a device by silent push.

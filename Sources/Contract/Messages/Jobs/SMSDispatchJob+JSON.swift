@@ -1,3 +1,4 @@
+import CountersignEncoding
 import CountersignTelemetry
 
 // MARK: - Reading without the decoder

@@ -1,4 +1,5 @@
 import CountersignCryptography
+import CountersignEncoding
 import CountersignTelemetry
 
 /// IDs of verifications and of the coordinator's other operations: 48 bits of time in milliseconds and 128 random bits,

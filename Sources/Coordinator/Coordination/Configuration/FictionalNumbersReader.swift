@@ -74,7 +74,7 @@ final class FictionalNumbersReader: Sendable {
     reloads.with(Outcome.taken.rawValue).increment()
     guard isNew else { return .taken }
     for warning in loaded.warnings where warning.place.contains("fictionalNumbers") {
-      log.warning("configuration warning", ["place": warning.place, .mend: warning.text])
+      log.warning("configuration warning", ["place": warning.place, .hint: warning.text])
     }
     log.info("fictional numbers changed", ["config": file])
     return .taken

@@ -79,7 +79,7 @@ final class ConversionSweeper: Sendable {
       [
         "scope": block.scope.rawValue, "key": block.key, "region": block.region, "sent": block.counts.sent,
         "verified": block.counts.verified, "until": block.until.rfc3339,
-        .mend: "look at the figures: countersign conversion list; if all is well: countersign conversion lift KEY",
+        .hint: "look at the figures: countersign conversion list; if all is well: countersign conversion lift KEY",
       ])
   }
 }

@@ -1,3 +1,5 @@
+import CountersignEncoding
+
 #if canImport(Glibc)
   import Glibc
 #elseif canImport(Musl)
@@ -18,7 +20,7 @@ struct ClientAddress: Sendable, Hashable {
       network = Self.dotted(bytes) + "/32"
     } else if let bytes = Self.parse(text, AF_INET6, length: 16) {
       let isMapped = bytes[..<10].allSatisfy { $0 == 0 } && bytes[10] == 0xFF && bytes[11] == 0xFF
-      network = isMapped ? Self.dotted(bytes[12...]) + "/32" : Self.hexadecimal(bytes[..<8]) + "/64"
+      network = isMapped ? Self.dotted(bytes[12...]) + "/32" : Hexadecimal.encode(Array(bytes[..<8])) + "/64"
     } else {
       return nil
     }
@@ -31,13 +33,5 @@ struct ClientAddress: Sendable, Hashable {
 
   private static func dotted(_ bytes: some Collection<UInt8>) -> String {
     bytes.map(String.init).joined(separator: ".")
-  }
-
-  private static func hexadecimal(_ bytes: some Collection<UInt8>) -> String {
-    let digits = Array("0123456789abcdef".unicodeScalars)
-    return bytes.reduce(into: "") { text, byte in
-      text.unicodeScalars.append(digits[Int(byte >> 4)])
-      text.unicodeScalars.append(digits[Int(byte & 15)])
-    }
   }
 }

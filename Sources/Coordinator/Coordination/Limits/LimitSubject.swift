@@ -1,4 +1,5 @@
 import CountersignCryptography
+import CountersignEncoding
 
 /// Name under which an action is counted.
 struct LimitSubject: Sendable, Hashable {

@@ -83,7 +83,7 @@ final class HeldJobs: Sendable {
   private func tell(ofUnreadable new: Int) async throws(DatabaseError) {
     logger.error(
       "jobs that wait for their reply cannot be read and are kept",
-      [.count: new, .mend: "another version of the program wrote them: run that version until they are published"])
+      [.count: new, .hint: "another version of the program wrote them: run that version until they are published"])
     metrics.skippedRows.with("held_job").increment(by: UInt64(new))
     let count = try await database.read { session throws(DatabaseError) in
       try session.first("SELECT count(*) FROM held_job WHERE due_at = ?", [UnreadableRow.mark]) {

@@ -114,7 +114,7 @@ final class Outbox: Sendable {
       [
         .count: count, .exchange: message.exchange, .routingKey: message.routingKey, .reason: Self.text(outcome),
         .retryIn: Self.retryDelay,
-        .mend: "run 'countersign topology apply'; if the queue is full, start more workers",
+        .hint: "run 'countersign topology apply'; if the queue is full, start more workers",
       ])
   }
 

@@ -100,7 +100,7 @@ final class OutboxRelay: Sendable {
   private func setAside(_ number: Int, messages: Int) async throws(DatabaseError) {
     logger.error(
       "a row of the outbox cannot be read and is set aside",
-      [.count: messages, .mend: "another version of the program wrote it: run that version until it is published"])
+      [.count: messages, .hint: "another version of the program wrote it: run that version until it is published"])
     metrics.skippedRows.with("outbox").increment()
     let count = try await database.write { session throws(DatabaseError) in
       try session.execute("UPDATE outbox SET retry_at = ? WHERE number = ?", [UnreadableRow.mark, Value(number)])

@@ -1,4 +1,5 @@
 import CountersignCryptography
+import CountersignEncoding
 import CountersignTelemetry
 
 /// Makes and compares the secrets of pushes, and hashes the tokens that must not be stored. All hashes are keyed with

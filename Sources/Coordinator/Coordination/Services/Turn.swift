@@ -45,7 +45,7 @@ final class Turn: Sendable {
       }
       isWaiting.withLock { $0 = true }
       if looks.isMultiple(of: Self.reminder) {
-        log.warning("another coordinator has the database; waiting until it ends", ["path": path, .mend: Self.mend])
+        log.warning("another coordinator has the database; waiting until it ends", ["path": path, .hint: Self.mend])
       }
       looks += 1
       try await sleep(Self.interval)

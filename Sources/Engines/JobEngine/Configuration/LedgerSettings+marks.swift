@@ -14,7 +14,7 @@ extension LedgerSettings {
     } catch {
       log.warning(
         "marks of redelivered jobs cannot be kept; the twentieth delivery of a job is its last",
-        [.error: "\(error)", .mend: "let ledger.path lead into a directory that this user may write to"])
+        [.error: "\(error)", .hint: "let ledger.path lead into a directory that this user may write to"])
       return nil
     }
   }

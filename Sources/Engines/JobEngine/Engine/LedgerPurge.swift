@@ -69,7 +69,7 @@ struct LedgerPurge: Sendable {
     parts.metrics.ledgerForgotten.increment(by: UInt64(forgotten))
     parts.alarms.error(
       "the ledger has reached its bound; the oldest jobs are forgotten before their time",
-      [.count: forgotten, .mend: "raise ledger.maxMegabytes, or lower ledger.retentionHours"])
+      [.count: forgotten, .hint: "raise ledger.maxMegabytes, or lower ledger.retentionHours"])
     return size
   }
 

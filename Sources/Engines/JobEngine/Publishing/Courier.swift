@@ -78,7 +78,7 @@ struct Courier: Sendable {
       "the broker did not take a message; trying again",
       [
         .jobID: jobID, .exchange: publication?.exchange, .routingKey: publication?.routingKey, .error: why,
-        .mend: "check the topology: countersign topology check",
+        .hint: "check the topology: countersign topology check",
       ])
   }
 }

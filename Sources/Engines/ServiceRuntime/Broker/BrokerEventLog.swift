@@ -12,13 +12,13 @@ enum BrokerEventLog {
       let advice = advice(error)
       log.log(
         isRepeated ? .debug : advice.level, advice.message,
-        [.error: error.description, .mend: advice.mend, .retryIn: retryIn])
+        [.error: error.description, .hint: advice.mend, .retryIn: retryIn])
     case .channelReopened(let error):
       log.warning("the broker closed the channel; it is opened again", [.error: error.description])
     case .blocked(let reason):
       log.warning(
         "the broker takes no messages for now",
-        [.reason: reason, .mend: "free memory or disk on the broker's machine; see rabbitmqctl status"])
+        [.reason: reason, .hint: "free memory or disk on the broker's machine; see rabbitmqctl status"])
     case .unblocked:
       log.info("the broker takes messages again")
     case .consumerCanceled(let queue):
@@ -28,7 +28,7 @@ enum BrokerEventLog {
     case .publicationGivenUp(let error):
       log.error(
         "a publication was given up: the broker closes the connection each time it is sent",
-        [.error: error.description, .mend: "see the broker's log for what it does not like"])
+        [.error: error.description, .hint: "see the broker's log for what it does not like"])
     case .stopped:
       log.info("connection to the broker closed")
     }

@@ -55,7 +55,7 @@ public enum ProcessMain {
     let common = loaded.content.common
     let log = Logger(label: process.name, level: common.logLevel, format: common.logFormat)
     for warning in loaded.warnings {
-      log.warning("configuration warning", ["place": warning.place, .mend: warning.text])
+      log.warning("configuration warning", ["place": warning.place, .hint: warning.text])
     }
     let context = ServiceContext(
       name: process.name, instance: instanceName(process.name), log: log, configurationFile: loaded.file)

@@ -1,4 +1,5 @@
-internal import CountersignTelemetry
+import CountersignTelemetry
+import HTTPClient
 
 /// Compares the clock with that of a server. Deadlines and expiries are compared across machines.
 enum ClockCheck {
@@ -12,7 +13,7 @@ enum ClockCheck {
   ///   - now: the time here.
   ///   - server: whose clock it is compared with.
   static func finding(date: String?, now: UnixTime, server: String) -> Finding {
-    guard let date, let there = HTTPDate.parse(date) else {
+    guard let date, let there = HTTPDate.seconds(date).map(UnixTime.init(seconds:)) else {
       return Finding("clock", .skipped, "\(server) did not say what time it is")
     }
     let seconds = (now.milliseconds - there.milliseconds) / 1000

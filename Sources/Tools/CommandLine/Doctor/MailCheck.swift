@@ -1,4 +1,5 @@
 internal import CountersignCryptography
+internal import CountersignEncoding
 internal import CountersignTelemetry
 internal import DKIM
 internal import DNS

@@ -1,4 +1,4 @@
-internal import CountersignCryptography
+internal import CountersignEncoding
 internal import HTTPClient
 
 /// The management API over HTTP.

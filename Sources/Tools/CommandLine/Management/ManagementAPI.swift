@@ -12,12 +12,12 @@ struct ManagementAPI: Sendable {
   /// Reads a resource of the virtual host.
   /// - Parameter resource: `queues`, `bindings`, …; the virtual host is put behind it.
   func list<Row: Decodable>(_ resource: String, query: String = "") async throws(OperationsError) -> [Row] {
-    try await get("/api/\(resource)/\(Self.escaped(virtualHost))\(query)")
+    try await get("/api/\(resource)/\(PercentEncoding.encode(virtualHost))\(query)")
   }
 
   /// Reads a resource that is found below its virtual host: `permissions`, `topic-permissions`.
   func listOfVirtualHost<Row: Decodable>(_ resource: String) async throws(OperationsError) -> [Row] {
-    try await get("/api/vhosts/\(Self.escaped(virtualHost))/\(resource)")
+    try await get("/api/vhosts/\(PercentEncoding.encode(virtualHost))/\(resource)")
   }
 
   /// Reads a resource by its path.
@@ -54,7 +54,7 @@ struct ManagementAPI: Sendable {
     } catch {
       throw OperationsError(.internalError, "a declaration cannot be written as JSON")
     }
-    let path = components.map(Self.escaped).joined(separator: "/")
+    let path = components.map(PercentEncoding.encode).joined(separator: "/")
     let response = try await transport.send(method, "/api/" + path, body: Array(json))
     try check(response, doing: "declare \(components.joined(separator: " "))")
   }
@@ -65,7 +65,7 @@ struct ManagementAPI: Sendable {
     var path = components
     path.insert(virtualHost, at: 1)
     let response = try await transport.send(
-      "DELETE", "/api/" + path.map(Self.escaped).joined(separator: "/"), body: nil)
+      "DELETE", "/api/" + path.map(PercentEncoding.encode).joined(separator: "/"), body: nil)
     try check(response, doing: "delete \(path.joined(separator: " "))")
   }
 
@@ -95,20 +95,5 @@ struct ManagementAPI: Sendable {
     // An answer without a reason is told without one.
     guard let problem = try? JSONReader.operations.decode(Problem.self, from: response.body) else { return "" }
     return ": \(problem.reason.cut(toBytes: 300))"
-  }
-
-  /// One component of a path, percent-encoded (RFC 3986, section 2.3: all but the unreserved characters).
-  static func escaped(_ text: String) -> String {
-    text.utf8.reduce(into: "") { result, byte in
-      switch byte {
-      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-        UInt8(ascii: "~"):
-        result.append(Character(Unicode.Scalar(byte)))
-      default:
-        let digits = String(byte, radix: 16, uppercase: true)
-        result.append("%" + (digits.count == 1 ? "0" : "") + digits)
-      }
-    }
   }
 }

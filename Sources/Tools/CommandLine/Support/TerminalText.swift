@@ -1,3 +1,5 @@
+import CountersignEncoding
+
 /// Text that a terminal shows as it is: what would steer the terminal, or turn the order of letters round, is written out.
 ///
 /// Dead letters, timelines and errors repeat what services, providers and the broker wrote. A control sequence in them
@@ -36,7 +38,6 @@ enum TerminalText {
 
   /// The escape of JSON, so that JSON stays JSON with the same content.
   private static func escape(_ scalar: Unicode.Scalar) -> String {
-    let digits = String(scalar.value, radix: 16)
-    return "\\u" + String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+    "\\u" + Hexadecimal.text(UInt64(scalar.value), width: 4)
   }
 }

@@ -1,3 +1,4 @@
+internal import CountersignEncoding
 internal import SMS
 
 /// What a text comes to as a short message, and what it would come to with what a lane may do to it.
@@ -90,15 +91,11 @@ struct SMSPreview {
   /// `ç U+00E7, ã U+00E3`.
   private static func list(_ characters: [Character]) -> String {
     let listed = characters.prefix(mostListed).map { character in
-      let codes = character.unicodeScalars.map { "U+" + hex($0.value) }.joined(separator: " ")
+      let codes = character.unicodeScalars.map { "U+" + Hexadecimal.text(UInt64($0.value), width: 4, uppercase: true) }
+        .joined(separator: " ")
       return "\(character) \(codes)"
     }
     return listed.joined(separator: ", ") + (characters.count > mostListed ? ", …" : "")
-  }
-
-  private static func hex(_ value: UInt32) -> String {
-    let digits = String(value, radix: 16, uppercase: true)
-    return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
   }
 }
 

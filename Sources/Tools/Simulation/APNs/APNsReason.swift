@@ -1,3 +1,4 @@
+import CountersignEncoding
 import CountersignTelemetry
 import HTTPServer
 
@@ -60,7 +61,7 @@ struct APNsReason: Error, Sendable, Equatable {
   /// The answer, which repeats the ID of the push.
   func response(id: String) -> HTTPServerResponse {
     let since = since.map { ",\"timestamp\":\($0.milliseconds)" } ?? ""
-    var response = HTTPServerResponse.json(status: status, "{\"reason\":\(JSONText.quote(name))\(since)}")
+    var response = HTTPServerResponse.json(status: status, "{\"reason\":\(JSONString.quote(name))\(since)}")
     response.headers.add(name: "apns-id", value: id)
     return response
   }

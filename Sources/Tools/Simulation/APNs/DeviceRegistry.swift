@@ -1,3 +1,4 @@
+import CountersignEncoding
 import CountersignTelemetry
 import Synchronization
 
@@ -14,8 +15,8 @@ struct SimulatedDevice: Sendable {
 
   func json(_ token: String) -> String {
     """
-    {"deviceToken":"\(token)","environment":\(JSONText.quote(environment?.rawValue)),"topic":\(JSONText.quote(topic)),\
-    "reason":\(JSONText.quote(reason?.name)),"remaining":\(remaining.map(String.init) ?? "null")}
+    {"deviceToken":"\(token)","environment":\(JSONString.quote(environment?.rawValue)),"topic":\(JSONString.quote(topic)),\
+    "reason":\(JSONString.quote(reason?.name)),"remaining":\(remaining.map(String.init) ?? "null")}
     """
   }
 }

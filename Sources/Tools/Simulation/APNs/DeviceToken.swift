@@ -1,3 +1,5 @@
+import CountersignEncoding
+
 /// The form of device tokens. Apple asks not to count on their length; those in use have 32 bytes.
 enum DeviceToken {
   private static let hexDigits = 64...200
@@ -7,9 +9,7 @@ enum DeviceToken {
   static func normalized(_ text: some StringProtocol) -> String? {
     let isToken =
       hexDigits.contains(text.utf8.count) && text.utf8.count % 2 == 0
-      && text.utf8.allSatisfy { byte in
-        (0x30...0x39).contains(byte) || (0x41...0x46).contains(byte) || (0x61...0x66).contains(byte)
-      }
+      && text.utf8.allSatisfy { Hexadecimal.value(of: $0) != nil }
     return isToken ? text.lowercased() : nil
   }
 }

@@ -1,3 +1,4 @@
+import CountersignEncoding
 import CountersignTelemetry
 import HTTPServer
 
@@ -19,7 +20,7 @@ struct ReceivedPush: Sendable {
   }
 
   var json: String {
-    let fields = headers.map { "\(JSONText.quote($0.name)):\(JSONText.quote($0.value))" }.joined(separator: ",")
+    let fields = headers.map { "\(JSONString.quote($0.name)):\(JSONString.quote($0.value))" }.joined(separator: ",")
     return """
       {"deviceToken":"\(deviceToken)","headers":{\(fields)},"payload":\(payload),"receivedAt":"\(receivedAt.rfc3339)"}
       """

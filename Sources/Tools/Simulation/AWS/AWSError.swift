@@ -1,3 +1,4 @@
+import CountersignEncoding
 import HTTPServer
 
 /// An exception of AWS End User Messaging, as its JSON protocol writes it.
@@ -43,11 +44,11 @@ struct AWSError: Error, Sendable {
 
   var response: HTTPServerResponse {
     var members = [
-      "\"__type\":\"com.amazonaws.pinpointsmsvoicev2#\(name)\"", "\"Message\":\(JSONText.quote(message))",
+      "\"__type\":\"com.amazonaws.pinpointsmsvoicev2#\(name)\"", "\"Message\":\(JSONString.quote(message))",
     ]
     if let reason { members.append("\"Reason\":\"\(reason)\"") }
     if !fields.isEmpty {
-      let list = fields.map { "{\"Name\":\"\($0)\",\"Message\":\(JSONText.quote(message))}" }
+      let list = fields.map { "{\"Name\":\"\($0)\",\"Message\":\(JSONString.quote(message))}" }
       members.append("\"Fields\":[\(list.joined(separator: ","))]")
     }
     return HTTPServerResponse(

@@ -1,4 +1,5 @@
 import CountersignCryptography
+import CountersignEncoding
 import CountersignTelemetry
 import HTTPServer
 
@@ -75,7 +76,6 @@ struct AWSMessaging: Sendable {
     var bytes = SecureRandom.bytes(16)
     bytes[6] = bytes[6] & 0x0F | 0x40
     bytes[8] = bytes[8] & 0x3F | 0x80
-    let text = Array(bytes.map(JSONText.hexadecimal).joined())
-    return [0..<8, 8..<12, 12..<16, 16..<20, 20..<32].map { String(text[$0]) }.joined(separator: "-")
+    return Hexadecimal.uuid(bytes)
   }
 }

@@ -1,4 +1,5 @@
 import CountersignCryptography
+import CountersignEncoding
 import CountersignTelemetry
 import HTTPServer
 
@@ -94,15 +95,15 @@ struct AWSSignatureCheck: Sendable {
     let canonical = [
       request.method, String(target[0]), target.count > 1 ? String(target[1]) : "",
       headers.joined(separator: "\n") + "\n",
-      claim.signedHeaders.joined(separator: ";"), Self.hexadecimal(SHA256.hash(request.body)),
+      claim.signedHeaders.joined(separator: ";"), Hexadecimal.encode(SHA256.hash(request.body)),
     ].joined(separator: "\n")
-    let text = [Self.scheme, time, claim.scope, Self.hexadecimal(SHA256.hash(Array(canonical.utf8)))]
+    let text = [Self.scheme, time, claim.scope, Hexadecimal.encode(SHA256.hash(Array(canonical.utf8)))]
       .joined(separator: "\n")
     var key = Array("AWS4\(settings.secretKey.reveal())".utf8)
     for part in [claim.day, claim.region, claim.service, "aws4_request"] {
       key = HMACSHA256.authenticate(Array(part.utf8), key: key)
     }
-    return Self.hexadecimal(HMACSHA256.authenticate(Array(text.utf8), key: key))
+    return Hexadecimal.encode(HMACSHA256.authenticate(Array(text.utf8), key: key))
   }
 
   private static func claim(_ authorization: String) -> Claim? {
@@ -121,6 +122,4 @@ struct AWSSignatureCheck: Sendable {
       accessKeyID: credential[0], day: credential[1], region: credential[2], service: credential[3],
       signedHeaders: names.split(separator: ";").map(String.init), signature: signature)
   }
-
-  private static func hexadecimal(_ bytes: [UInt8]) -> String { bytes.map(JSONText.hexadecimal).joined() }
 }

@@ -1,3 +1,4 @@
+import CountersignEncoding
 import HTTPServer
 
 /// An error of Apple ID: status 400 and `{"error": …}`
@@ -23,7 +24,7 @@ struct AppleIDError: Error, Sendable, Equatable {
   }
 
   var response: HTTPServerResponse {
-    let more = description.map { ",\"error_description\":\(JSONText.quote($0))" } ?? ""
+    let more = description.map { ",\"error_description\":\(JSONString.quote($0))" } ?? ""
     return .json(status: 400, "{\"error\":\"\(name)\"\(more)}")
   }
 

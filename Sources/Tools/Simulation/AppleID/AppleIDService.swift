@@ -1,3 +1,4 @@
+import CountersignEncoding
 import CountersignTelemetry
 import HTTPServer
 
@@ -56,11 +57,11 @@ struct AppleIDService: Sendable {
   }
 
   private func answer(_ tokens: GrantStore.Tokens) -> HTTPServerResponse {
-    let refresh = tokens.refresh.map { ",\"refresh_token\":\(JSONText.quote($0))" } ?? ""
+    let refresh = tokens.refresh.map { ",\"refresh_token\":\(JSONString.quote($0))" } ?? ""
     return .json(
       status: 200,
       """
-      {"access_token":\(JSONText.quote(tokens.access)),"token_type":"Bearer",\
+      {"access_token":\(JSONString.quote(tokens.access)),"token_type":"Bearer",\
       "expires_in":\(Self.accessTokenSeconds)\(refresh)}
       """)
   }

@@ -1,4 +1,5 @@
 import CountersignCryptography
+import CountersignEncoding
 import CountersignTelemetry
 
 /// An authorization code: good once, and for five minutes.
@@ -24,7 +25,7 @@ struct AuthorizationCode: Sendable {
 
   /// Text of the form that Apple's codes and tokens have.
   static func random(_ prefix: String) -> String {
-    "\(prefix)\(SecureRandom.bytes(16).map(JSONText.hexadecimal).joined()).0.\(Base64URL.encode(SecureRandom.bytes(16)))"
+    "\(prefix)\(Hexadecimal.encode(SecureRandom.bytes(16))).0.\(Base64URL.encode(SecureRandom.bytes(16)))"
   }
 
   /// Throws why it cannot be exchanged.
@@ -43,7 +44,7 @@ struct AuthorizationCode: Sendable {
 
   var json: String {
     """
-    {"code":\(JSONText.quote(text)),"clientID":\(JSONText.quote(clientID)),"redirectURI":\(JSONText.quote(redirectURI)),\
+    {"code":\(JSONString.quote(text)),"clientID":\(JSONString.quote(clientID)),"redirectURI":\(JSONString.quote(redirectURI)),\
     "expiresAt":"\(expiresAt.rfc3339)"}
     """
   }

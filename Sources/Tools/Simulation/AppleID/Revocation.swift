@@ -1,3 +1,4 @@
+import CountersignEncoding
 import CountersignTelemetry
 
 /// A call of `/auth/revoke` that was answered with 200.
@@ -11,8 +12,8 @@ struct Revocation: Sendable {
 
   var json: String {
     """
-    {"clientID":\(JSONText.quote(clientID)),"token":\(JSONText.quote(token)),\
-    "tokenTypeHint":\(JSONText.quote(tokenTypeHint)),"code":\(JSONText.quote(code)),"isKnown":\(code != nil),\
+    {"clientID":\(JSONString.quote(clientID)),"token":\(JSONString.quote(token)),\
+    "tokenTypeHint":\(JSONString.quote(tokenTypeHint)),"code":\(JSONString.quote(code)),"isKnown":\(code != nil),\
     "receivedAt":"\(receivedAt.rfc3339)"}
     """
   }

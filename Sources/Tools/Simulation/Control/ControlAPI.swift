@@ -1,3 +1,4 @@
+import CountersignEncoding
 import HTTPServer
 
 /// `/control`: shows what was received, and takes orders for faults.
@@ -103,7 +104,7 @@ struct ControlAPI: Sendable {
     let (counts, held, recipients) = store.summary()
     let received = counts.received.values.reduce(0, +)
     let byProvider = Provider.messaging.map { "\"\($0.rawValue)\":\(counts.received[$0] ?? 0)" }
-    let refused = counts.refused.sorted { $0.key < $1.key }.map { "\(JSONText.quote($0.key)):\($0.value)" }
+    let refused = counts.refused.sorted { $0.key < $1.key }.map { "\(JSONString.quote($0.key)):\($0.value)" }
     return .json(
       status: 200,
       """

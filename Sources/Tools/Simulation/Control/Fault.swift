@@ -1,3 +1,5 @@
+import CountersignEncoding
+
 /// A way in which a simulated provider fails on demand.
 struct Fault: Sendable, Equatable {
   enum Kind: Sendable, Equatable {
@@ -39,7 +41,7 @@ struct Fault: Sendable, Equatable {
 
   var json: String {
     """
-    {"id":\(id),"provider":"\(provider?.rawValue ?? "any")","fault":"\(kind.name)","to":\(JSONText.quote(recipient)),\
+    {"id":\(id),"provider":"\(provider?.rawValue ?? "any")","fault":"\(kind.name)","to":\(JSONString.quote(recipient)),\
     "remaining":\(remaining.map(String.init) ?? "null"),"probability":\(probability),\
     "delaySeconds":\(Double(delay.components.seconds) + Double(delay.components.attoseconds) / 1e18),\
     "retryAfterSeconds":\(retryAfterSeconds.map(String.init) ?? "null"),"processed":\(isProcessed),"hits":\(hits)}

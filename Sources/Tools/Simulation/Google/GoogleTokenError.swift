@@ -1,3 +1,4 @@
+import CountersignEncoding
 import HTTPServer
 
 /// An error of Google's token endpoint: `{"error", "error_description"}` (RFC 6749, section 5.2), in the words that Google uses.
@@ -36,6 +37,6 @@ struct GoogleTokenError: Error, Sendable, Equatable {
 
   var response: HTTPServerResponse {
     .json(
-      status: status, "{\"error\":\(JSONText.quote(name)),\"error_description\":\(JSONText.quote(description))}")
+      status: status, "{\"error\":\(JSONString.quote(name)),\"error_description\":\(JSONString.quote(description))}")
   }
 }

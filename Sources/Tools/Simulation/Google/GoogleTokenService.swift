@@ -1,3 +1,4 @@
+import CountersignEncoding
 import CountersignTelemetry
 import HTTPServer
 
@@ -35,7 +36,7 @@ struct GoogleTokenService: Sendable {
     return .json(
       status: 200,
       """
-      {"access_token":\(JSONText.quote(tokens.issue(now: now))),"expires_in":\(IssuedTokens.life.components.seconds - 1),\
+      {"access_token":\(JSONString.quote(tokens.issue(now: now))),"expires_in":\(IssuedTokens.life.components.seconds - 1),\
       "token_type":"Bearer"}
       """)
   }

@@ -1,4 +1,5 @@
 import CountersignCryptography
+import CountersignEncoding
 import CountersignTelemetry
 import HTTPServer
 
@@ -52,7 +53,7 @@ struct MessageBirdMessages: Sendable {
     }
     let message = ReceivedMessage(
       to: order.recipient, from: order.originator, body: order.arrivingBody, receivedAt: inbox.clock.now(),
-      provider: .messageBird, id: SecureRandom.bytes(16).map(JSONText.hexadecimal).joined())
+      provider: .messageBird, id: Hexadecimal.encode(SecureRandom.bytes(16)))
     _ = inbox.record(message)
     if let url = order.reportUrl, let reference = order.reference {
       receipts.report(
@@ -70,8 +71,8 @@ struct MessageBirdMessages: Sendable {
     let time = message.receivedAt.rfc3339
     return """
       {"id":"\(message.id)","href":"https://rest.messagebird.com/messages/\(message.id)","direction":"mt","type":"sms",\
-      "originator":\(JSONText.quote(message.from)),"body":\(JSONText.quote(message.body)),\
-      "reference":\(JSONText.quote(order.reference)),"reportUrl":\(JSONText.quote(order.reportUrl)),\
+      "originator":\(JSONString.quote(message.from)),"body":\(JSONString.quote(message.body)),\
+      "reference":\(JSONString.quote(order.reference)),"reportUrl":\(JSONString.quote(order.reportUrl)),\
       "validity":\(order.validity.map(String.init) ?? "null"),"datacoding":"\(order.datacoding ?? "plain")",\
       "createdDatetime":"\(time)","recipients":{"totalCount":1,"totalSentCount":1,"totalDeliveredCount":0,\
       "totalDeliveryFailedCount":0,"items":[{"recipient":\(message.to.dropFirst()),"status":"sent",\

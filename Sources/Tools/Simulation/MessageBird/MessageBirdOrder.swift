@@ -82,7 +82,7 @@ struct MessageBirdError: Error, Sendable {
     .json(
       status: status,
       """
-      {"errors":[{"code":\(code),"description":\(JSONText.quote(description)),"parameter":\(JSONText.quote(parameter))}]}
+      {"errors":[{"code":\(code),"description":\(JSONString.quote(description)),"parameter":\(JSONString.quote(parameter))}]}
       """)
   }
 }

@@ -1,4 +1,5 @@
 import CountersignCryptography
+import CountersignEncoding
 import CountersignTelemetry
 import HTTPClient
 
@@ -16,16 +17,16 @@ struct MessageBirdReceiptWriter: ReceiptWriter {
   func request(
     _ message: ReceivedMessage, _ state: ReceiptState, errorCode: Int?, form: ReceiptForm, now: UnixTime
   ) -> HTTPRequest {
-    var fields = [
+    var fields: [(name: String, value: String)] = [
       ("id", message.id), ("reference", reference), ("recipient", String(message.to.dropFirst())),
       ("status", Self.word(state)), ("statusDatetime", now.rfc3339),
     ]
     if let errorCode { fields.append(("statusErrorCode", String(errorCode))) }
-    let whole = url + (url.contains("?") ? "&" : "?") + FormText.encode(fields)
+    let whole = url + (url.contains("?") ? "&" : "?") + String(decoding: FormEncoding.encode(fields), as: UTF8.self)
     let claims = """
       {"iss":"MessageBird","nbf":\(now.seconds),"exp":\(now.seconds + Self.lifetime),\
-      "jti":"\(SecureRandom.bytes(16).map(JSONText.hexadecimal).joined())",\
-      "url_hash":"\(SHA256.hash(Array(whole.utf8)).map(JSONText.hexadecimal).joined())"}
+      "jti":"\(Hexadecimal.encode(SecureRandom.bytes(16)))",\
+      "url_hash":"\(Hexadecimal.encode(SHA256.hash(Array(whole.utf8))))"}
       """
     let token = JSONWebToken.sign(claims, secret: Array(signingKey.reveal().utf8))
     return HTTPRequest(method: "GET", url: whole, headers: ["MessageBird-Signature-JWT": token])

@@ -1,3 +1,4 @@
+import CountersignEncoding
 import HTTPServer
 
 /// An error as Google's APIs say it: `{"error": {code, message, status}}`.
@@ -45,7 +46,7 @@ struct AssessmentError: Error, Sendable {
     return .json(
       status: code,
       """
-      {"error":{"code":\(code),"message":\(JSONText.quote(message)),"status":"\(status)"\(details ?? "")}}
+      {"error":{"code":\(code),"message":\(JSONString.quote(message)),"status":"\(status)"\(details ?? "")}}
       """)
   }
 }

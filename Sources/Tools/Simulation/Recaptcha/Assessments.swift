@@ -96,18 +96,18 @@ struct Assessments: Sendable {
 
   private func text(_ verdict: RecaptchaVerdict, _ event: Request.Event) -> String {
     let isValid = verdict.invalidReason == nil
-    let name = "projects/\(settings.project)/assessments/\(SecureRandom.bytes(8).map(JSONText.hexadecimal).joined())"
+    let name = "projects/\(settings.project)/assessments/\(Hexadecimal.encode(SecureRandom.bytes(8)))"
     let action = isValid ? verdict.action ?? "" : ""
     let isAsked = event.hasPhoneNumber && (settings.assessesPhoneFraud || verdict.tollFraudRisk != nil)
     let risk = isAsked ? verdict.tollFraudRisk ?? Self.lowRisk : nil
     let fraud = risk.map { ",\"phoneFraudAssessment\":{\"smsTollFraudVerdict\":{\"risk\":\($0),\"reasons\":[]}}" }
     return """
-      {"name":\(JSONText.quote(name)),"event":{"siteKey":\(JSONText.quote(event.siteKey)),\
-      "expectedAction":\(JSONText.quote(event.expectedAction ?? ""))},\
+      {"name":\(JSONString.quote(name)),"event":{"siteKey":\(JSONString.quote(event.siteKey)),\
+      "expectedAction":\(JSONString.quote(event.expectedAction ?? ""))},\
       "riskAnalysis":{"score":\(verdict.score),"reasons":[\(isValid && verdict.score < 0.5 ? "\"AUTOMATION\"" : "")]},\
       "tokenProperties":{"valid":\(isValid),\
       "invalidReason":"\(verdict.invalidReason ?? "INVALID_REASON_UNSPECIFIED")","hostname":"","androidPackageName":"",\
-      "iosBundleId":\(JSONText.quote(isValid ? verdict.bundleID ?? "" : "")),"action":\(JSONText.quote(action)),\
+      "iosBundleId":\(JSONString.quote(isValid ? verdict.bundleID ?? "" : "")),"action":\(JSONString.quote(action)),\
       "createTime":"\(gate.clock.now().rfc3339)"}\(isValid ? fraud ?? "" : "")}
       """
   }

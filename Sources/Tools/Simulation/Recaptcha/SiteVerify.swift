@@ -1,4 +1,5 @@
 import CountersignCryptography
+import CountersignEncoding
 import CountersignTelemetry
 import HTTPServer
 
@@ -41,8 +42,8 @@ struct SiteVerify: Sendable {
     return .json(
       status: 200,
       """
-      {"success":true,"challenge_ts":"\(gate.clock.now().rfc3339)","hostname":\(JSONText.quote(settings.hostname)),\
-      "score":\(verdict.score),"action":\(JSONText.quote(verdict.action ?? ""))}
+      {"success":true,"challenge_ts":"\(gate.clock.now().rfc3339)","hostname":\(JSONString.quote(settings.hostname)),\
+      "score":\(verdict.score),"action":\(JSONString.quote(verdict.action ?? ""))}
       """)
   }
 

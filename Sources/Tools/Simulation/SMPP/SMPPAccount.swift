@@ -1,4 +1,5 @@
 import CountersignCryptography
+import CountersignEncoding
 import CountersignTelemetry
 import Synchronization
 
@@ -71,7 +72,7 @@ final class SMPPAccount: Sendable {
   private func message(_ submission: SMPPSubmission, _ text: String, _ now: UnixTime) -> ReceivedMessage {
     ReceivedMessage(
       to: submission.recipient, from: submission.source.text, body: text, receivedAt: now, provider: .smpp,
-      id: SecureRandom.bytes(8).map(JSONText.hexadecimal).joined())
+      id: Hexadecimal.encode(SecureRandom.bytes(8)))
   }
 
   private func isWithinRate(_ now: UnixTime) -> Bool {

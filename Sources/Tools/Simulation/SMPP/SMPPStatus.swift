@@ -1,3 +1,5 @@
+import CountersignEncoding
+
 /// The statuses that the server answers with (SMPP 3.4, 5.1.3).
 enum SMPPStatus {
   static let ok: UInt32 = 0x00
@@ -45,7 +47,6 @@ enum SMPPStatus {
 
   /// As documents write it: `0x00000058`.
   static func text(_ status: UInt32) -> String {
-    let digits = String(status, radix: 16, uppercase: true)
-    return "0x" + String(repeating: "0", count: 8 - digits.utf8.count) + digits
+    "0x" + Hexadecimal.text(UInt64(status), width: 8, uppercase: true)
   }
 }

@@ -14,7 +14,7 @@ struct ControlProblem: Error {
   static let notAllowed = ControlProblem(status: 405, "the method is not allowed here")
   static let notFound = ControlProblem(status: 404, "there is no such page; GET /control says what there is")
 
-  var response: HTTPServerResponse { .json(status: status, "{\"error\":\(JSONText.quote(text))}") }
+  var response: HTTPServerResponse { .json(status: status, "{\"error\":\(JSONString.quote(text))}") }
 }
 
 /// The body of an order to the control API: a JSON object of which every field is known.

@@ -1,3 +1,4 @@
+import CountersignEncoding
 import HTTPServer
 
 /// The fields of a form (`application/x-www-form-urlencoded`).
@@ -6,7 +7,7 @@ struct Form: Sendable {
 
   private let fields: [(name: String, value: String)]
 
-  init(_ body: [UInt8]) { fields = URLEncodedForm.parse(body) }
+  init(_ body: [UInt8]) { fields = FormEncoding.decode(body) }
 
   /// The value of a field; an empty one counts as missing.
   subscript(_ name: String) -> String? {

@@ -1,3 +1,4 @@
+import CountersignEncoding
 import HTTPServer
 
 /// An error of Twilio's API: a status and `{code, message, more_info, status}`.
@@ -31,7 +32,7 @@ struct TwilioError: Error, Sendable {
     var response = HTTPServerResponse.json(
       status: status,
       """
-      {"code":\(code),"message":\(JSONText.quote(message)),\
+      {"code":\(code),"message":\(JSONString.quote(message)),\
       "more_info":"https://www.twilio.com/docs/errors/\(code)","status":\(status)}
       """)
     if status == 401 { response.headers.add(name: "WWW-Authenticate", value: "Basic realm=\"Twilio API\"") }

@@ -1,4 +1,5 @@
 import CountersignCryptography
+import CountersignEncoding
 import CountersignTelemetry
 import HTTPServer
 
@@ -57,7 +58,7 @@ struct TwilioMessages: Sendable {
     do throws(TwilioError) {
       try form.check(callbacks)
       let now = inbox.clock.now()
-      let sid = "SM" + SecureRandom.bytes(16).map(JSONText.hexadecimal).joined()
+      let sid = "SM" + Hexadecimal.encode(SecureRandom.bytes(16))
       let message = ReceivedMessage(
         to: form["To"] ?? "", from: form.sender, body: form["Body"] ?? "", receivedAt: now, provider: .twilio, id: sid)
       _ = inbox.record(message)
@@ -72,16 +73,16 @@ struct TwilioMessages: Sendable {
   }
 
   private func resource(_ message: ReceivedMessage, _ form: TwilioForm) -> String {
-    let date = TwilioDate.text(message.receivedAt)
+    let date = MailDate.text(message.receivedAt.seconds)
     let path = "/2010-04-01/Accounts/\(accountSID)/Messages/\(message.id)"
     return """
-      {"account_sid":\(JSONText.quote(accountSID)),"api_version":"2010-04-01","body":\(JSONText.quote(message.body)),\
+      {"account_sid":\(JSONString.quote(accountSID)),"api_version":"2010-04-01","body":\(JSONString.quote(message.body)),\
       "date_created":"\(date)","date_sent":null,"date_updated":"\(date)","direction":"outbound-api",\
-      "error_code":null,"error_message":null,"from":\(JSONText.quote(form["From"])),\
-      "messaging_service_sid":\(JSONText.quote(form["MessagingServiceSid"])),"num_media":"0",\
+      "error_code":null,"error_message":null,"from":\(JSONString.quote(form["From"])),\
+      "messaging_service_sid":\(JSONString.quote(form["MessagingServiceSid"])),"num_media":"0",\
       "num_segments":"\(SegmentCount.of(message.body))","price":null,"price_unit":"USD",\
       "sid":"\(message.id)","status":"\(form["From"] == nil ? "accepted" : "queued")",\
-      "subresource_uris":{"media":"\(path)/Media.json"},"to":\(JSONText.quote(message.to)),"uri":"\(path).json"}
+      "subresource_uris":{"media":"\(path)/Media.json"},"to":\(JSONString.quote(message.to)),"uri":"\(path).json"}
       """
   }
 }

@@ -1,4 +1,5 @@
 import CountersignCryptography
+import CountersignEncoding
 import CountersignTelemetry
 import HTTPClient
 
@@ -13,7 +14,7 @@ struct TwilioReceiptWriter: ReceiptWriter {
     _ message: ReceivedMessage, _ state: ReceiptState, errorCode: Int?, form: ReceiptForm, now: UnixTime
   ) -> HTTPRequest {
     let status = Self.word(state)
-    var fields = [
+    var fields: [(name: String, value: String)] = [
       ("AccountSid", accountSID), ("ApiVersion", "2010-04-01"), ("From", message.from ?? ""),
       ("MessageSid", message.id), ("MessageStatus", status), ("SmsSid", message.id), ("SmsStatus", status),
       ("To", message.to),
@@ -24,7 +25,7 @@ struct TwilioReceiptWriter: ReceiptWriter {
       headers: HTTPHeaders([
         (name: "Content-Type", value: Form.mediaType), (name: "User-Agent", value: "TwilioProxy/1.1"),
         (name: "X-Twilio-Signature", value: signature(fields)),
-      ]), body: Array(FormText.encode(fields).utf8))
+      ]), body: FormEncoding.encode(fields))
   }
 
   private static func word(_ state: ReceiptState) -> String {
@@ -36,7 +37,7 @@ struct TwilioReceiptWriter: ReceiptWriter {
     }
   }
 
-  private func signature(_ fields: [(String, String)]) -> String {
+  private func signature(_ fields: [(name: String, value: String)]) -> String {
     let text = url + fields.sorted { $0.0 < $1.0 }.map { $0 + $1 }.joined()
     return Base64.encode(
       HMAC.authenticate(Array(text.utf8), key: Array(authToken.reveal().utf8), digest: .sha1))

@@ -1,4 +1,5 @@
 import CountersignCryptography
+import CountersignEncoding
 import CountersignTelemetry
 import HTTPServer
 
@@ -48,7 +49,7 @@ struct VonageMessages: Sendable {
     let parts = (1...SegmentCount.of(text)).map { _ in
       ReceivedMessage(
         to: form.recipient, from: form["from"], body: text, receivedAt: inbox.clock.now(), provider: .vonage,
-        id: SecureRandom.bytes(8).map(JSONText.hexadecimal).joined().uppercased())
+        id: Hexadecimal.encode(SecureRandom.bytes(8), uppercase: true))
     }
     _ = inbox.record(parts[0])
     if let url = form["callback"] {
@@ -65,12 +66,12 @@ struct VonageMessages: Sendable {
   }
 
   private static func answer(_ error: VonageError) -> HTTPServerResponse {
-    .json(status: 200, body(["{\"status\":\"\(error.status)\",\"error-text\":\(JSONText.quote(error.text))}"]))
+    .json(status: 200, body(["{\"status\":\"\(error.status)\",\"error-text\":\(JSONString.quote(error.text))}"]))
   }
 
   private static func taken(_ message: ReceivedMessage) -> String {
     """
-    {"to":\(JSONText.quote(String(message.to.dropFirst()))),"message-id":"\(message.id)","status":"0",\
+    {"to":\(JSONString.quote(String(message.to.dropFirst()))),"message-id":"\(message.id)","status":"0",\
     "remaining-balance":"15.53590000","message-price":"0.03330000","network":"23410"}
     """
   }

@@ -1,4 +1,5 @@
 import CountersignCryptography
+import CountersignEncoding
 import CountersignTelemetry
 import HTTPClient
 
@@ -14,7 +15,7 @@ struct VonageReceiptWriter: ReceiptWriter {
     _ message: ReceivedMessage, _ state: ReceiptState, errorCode: Int?, form: ReceiptForm, now: UnixTime
   ) -> HTTPRequest {
     let time = now.rfc3339
-    var fields = [
+    var fields: [(name: String, value: String)] = [
       ("msisdn", String(message.to.dropFirst())), ("to", message.from ?? ""), ("network-code", "23410"),
       ("messageId", message.id), ("price", "0.03330000"), ("status", Self.word(state)),
       // YYMMDDHHMM
@@ -30,10 +31,11 @@ struct VonageReceiptWriter: ReceiptWriter {
     switch form {
     case .query:
       let separator = url.contains("?") ? "&" : "?"
-      return HTTPRequest(method: "GET", url: url + separator + FormText.encode(fields))
+      return HTTPRequest(
+        method: "GET", url: url + separator + String(decoding: FormEncoding.encode(fields), as: UTF8.self))
     case .form:
       return HTTPRequest(
-        method: "POST", url: url, headers: ["Content-Type": Form.mediaType], body: Array(FormText.encode(fields).utf8))
+        method: "POST", url: url, headers: ["Content-Type": Form.mediaType], body: FormEncoding.encode(fields))
     case .json, .token:
       return HTTPRequest(method: "POST", url: url, headers: ["Content-Type": "application/json"], body: json(fields))
     }
@@ -48,26 +50,26 @@ struct VonageReceiptWriter: ReceiptWriter {
     }
   }
 
-  private static var random: String { SecureRandom.bytes(16).map(JSONText.hexadecimal).joined() }
+  private static var random: String { Hexadecimal.encode(SecureRandom.bytes(16)) }
 
-  private func json(_ fields: [(String, String)]) -> [UInt8] {
-    Array("{\(fields.map { "\(JSONText.quote($0)):\(JSONText.quote($1))" }.joined(separator: ","))}".utf8)
+  private func json(_ fields: [(name: String, value: String)]) -> [UInt8] {
+    Array("{\(fields.map { "\(JSONString.quote($0)):\(JSONString.quote($1))" }.joined(separator: ","))}".utf8)
   }
 
-  private func signature(_ fields: [(String, String)]) -> String {
+  private func signature(_ fields: [(name: String, value: String)]) -> String {
     let text = fields.sorted { $0.0 < $1.0 }
       .map { "&\($0)=" + $1.replacing("&", with: "_").replacing("=", with: "_") }.joined()
-    return HMAC.authenticate(Array(text.utf8), key: secret, digest: .sha256).map(JSONText.hexadecimal).joined()
+    return Hexadecimal.encode(HMAC.authenticate(Array(text.utf8), key: secret, digest: .sha256))
   }
 
   private var secret: [UInt8] { Array(settings.signatureSecret.reveal().utf8) }
 
   /// Signed by a token (https://developer.vonage.com/messages/concepts/signed-webhooks).
   private func posted(_ body: [UInt8], now: UnixTime) -> HTTPRequest {
-    let hash = SHA256.hash(body).map(JSONText.hexadecimal).joined()
+    let hash = Hexadecimal.encode(SHA256.hash(body))
     let claims = """
       {"iat":\(now.seconds),"jti":"\(Self.random)","iss":"Vonage","payload_hash":"\(hash)",\
-      "api_key":\(JSONText.quote(settings.apiKey))}
+      "api_key":\(JSONString.quote(settings.apiKey))}
       """
     return HTTPRequest(
       method: "POST", url: url,

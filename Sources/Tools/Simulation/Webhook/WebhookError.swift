@@ -1,3 +1,4 @@
+import CountersignEncoding
 import HTTPServer
 
 /// Why a webhook is not taken.
@@ -17,6 +18,6 @@ struct WebhookError: Error, Sendable {
   var response: HTTPServerResponse {
     .json(
       status: status,
-      "{\"error\":{\"code\":\(JSONText.quote(code)),\"message\":\(JSONText.quote(message))}}")
+      "{\"error\":{\"code\":\(JSONString.quote(code)),\"message\":\(JSONString.quote(message))}}")
   }
 }

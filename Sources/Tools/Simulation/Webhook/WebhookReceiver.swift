@@ -64,7 +64,7 @@ struct WebhookReceiver: Sendable {
       guard inbox.record(message) != .conflicting else {
         throw WebhookError(status: 409, code: "CONFLICT", message: "this webhook-id came with another message before")
       }
-      return .json(status: 202, "{\"reference\":\(JSONText.quote("WH" + message.id))}")
+      return .json(status: 202, "{\"reference\":\(JSONString.quote("WH" + message.id))}")
     } catch {
       inbox.refuse(error.code)
       return error.response

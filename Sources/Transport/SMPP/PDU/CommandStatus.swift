@@ -1,3 +1,5 @@
+import CountersignEncoding
+
 /// The field `command_status` of a response: the server's verdict on the request (SMPP 3.4, 5.1.3).
 ///
 /// It is open: servers have codes of their own, from 0x400 on.
@@ -38,7 +40,6 @@ public struct CommandStatus: RawRepresentable, Sendable, Hashable {
 extension CommandStatus: CustomStringConvertible {
   /// As tables and documents write it: `0x00000058`.
   public var description: String {
-    let digits = String(rawValue, radix: 16, uppercase: true)
-    return "0x" + String(repeating: "0", count: 8 - digits.utf8.count) + digits
+    "0x" + Hexadecimal.text(UInt64(rawValue), width: 8, uppercase: true)
   }
 }

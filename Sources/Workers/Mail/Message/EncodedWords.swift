@@ -1,4 +1,4 @@
-import CountersignCryptography
+import CountersignEncoding
 
 /// Header texts that are not plain ASCII, as encoded-words (RFC 2047).
 enum EncodedWords {

@@ -1,4 +1,5 @@
 import CountersignCryptography
+import CountersignEncoding
 public import CountersignMessages
 public import CountersignTelemetry
 public import DKIM
@@ -37,7 +38,7 @@ public struct MailWriter: Sendable {
   private static func headers(_ mail: OutgoingMail, job: MessageIdentity, date: UnixTime) -> [String] {
     let sender = mail.sender
     var fields = [
-      HeaderField.plain("Date", MailDate.text(date)),
+      HeaderField.plain("Date", MailDate.text(date.seconds)),
       HeaderField.address("From", sender.from, displayName: sender.name),
       HeaderField.address("To", mail.to),
       HeaderField.text("Subject", mail.text.subject),
@@ -92,9 +93,6 @@ enum MailMessageID {
   static func boundary(_ job: MessageIdentity) -> String { "=_\(hash(job))" }
 
   private static func hash(_ job: MessageIdentity) -> String {
-    SHA256.hash(Array(job.key.utf8)).prefix(16).map { byte in
-      let text = String(byte, radix: 16)
-      return text.count == 1 ? "0" + text : text
-    }.joined()
+    Hexadecimal.encode(Array(SHA256.hash(Array(job.key.utf8)).prefix(16)))
   }
 }

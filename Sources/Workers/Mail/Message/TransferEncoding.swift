@@ -1,4 +1,4 @@
-import CountersignCryptography
+import CountersignEncoding
 
 /// Encoding of a body: always ASCII in short lines, so that no server has a reason to change it and break its
 /// signature.
@@ -74,7 +74,10 @@ enum TransferEncoding: String {
         if width == 1 {
           output.append(byte)
         } else {
-          output += [UInt8(ascii: "="), hex[Int(byte >> 4)], hex[Int(byte & 15)]]
+          output += [
+            UInt8(ascii: "="), Hexadecimal.digit(byte >> 4, uppercase: true),
+            Hexadecimal.digit(byte & 15, uppercase: true),
+          ]
         }
         column += width
       }
@@ -92,6 +95,4 @@ enum TransferEncoding: String {
     }
     return output
   }
-
-  private static let hex = Array("0123456789ABCDEF".utf8)
 }

@@ -1,4 +1,5 @@
 import CountersignCryptography
+import CountersignEncoding
 public import CountersignMessages
 import CountersignTelemetry
 public import JobEngine
@@ -137,18 +138,9 @@ enum APNsDeviceToken {
   /// - Returns: the token in lower case; `nil` for a text that is not a token.
   static func normalized(_ text: String) -> String? {
     let digits = Array(text.utf8)
-    guard !digits.isEmpty, digits.count <= 2 * maxBytes, digits.count.isMultiple(of: 2), digits.allSatisfy(isHex) else {
-      return nil
-    }
+    guard !digits.isEmpty, digits.count <= 2 * maxBytes, digits.count.isMultiple(of: 2),
+      digits.allSatisfy({ Hexadecimal.value(of: $0) != nil })
+    else { return nil }
     return text.lowercased()
-  }
-
-  private static func isHex(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
-      UInt8(ascii: "A")...UInt8(ascii: "F"):
-      true
-    default: false
-    }
   }
 }

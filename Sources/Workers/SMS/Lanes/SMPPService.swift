@@ -32,7 +32,7 @@ struct SMPPEventLog: Sendable {
       let level: LogLevel = if case .bindRefused = error.kind { .error } else { .warning }
       log.log(
         level, "no session with the SMPP server; trying again",
-        [.lane: lane, .error: error.description, .mend: Self.advice(error), .retryIn: retryIn])
+        [.lane: lane, .error: error.description, .hint: Self.advice(error), .retryIn: retryIn])
     case .paused(let pause):
       log.warning("the SMPP server asks for fewer messages; the lane pauses", [.lane: lane, .duration: pause])
     case .stopped: log.info("session with the SMPP server closed", [.lane: lane])

@@ -1,4 +1,5 @@
 import CountersignCryptography
+import CountersignEncoding
 import CountersignTelemetry
 
 /// Signs webhooks (Standard Webhooks 1.0.0, "Signature scheme"): `v1,` and the base64 of HMAC-SHA-256 over

@@ -1,3 +1,5 @@
+import CountersignEncoding
+
 /// Looks after texts that are written from right to left (Unicode Standard Annex 9): a name of the other direction, set among them
 /// without isolates, moves the words and the full stop around it.
 enum DirectionLinter {
@@ -75,7 +77,6 @@ extension Unicode.Scalar {
 
   /// `U+202E`.
   var name: String {
-    let hex = String(value, radix: 16, uppercase: true)
-    return "U+" + String(repeating: "0", count: max(0, 4 - hex.count)) + hex
+    "U+" + Hexadecimal.text(UInt64(value), width: 4, uppercase: true)
   }
 }

@@ -1,4 +1,5 @@
 import CountersignCryptography
+import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
 import HTTPServer
@@ -58,8 +59,8 @@ struct CallbackAddresses: Sendable {
   /// The address for the reports of one message.
   func url(lane: String, subject: Subject, at now: UnixTime, form: Form = .query) -> String {
     let time = String(now.seconds)
-    let jobID = URLComponent.encode(subject.job.key)
-    let correlationID = subject.correlationID.map(URLComponent.encode)
+    let jobID = PercentEncoding.encode(subject.job.key)
+    let correlationID = subject.correlationID.map(PercentEncoding.encode)
     let code = mac(lane, subject, time)
     switch form {
     case .query:
@@ -107,7 +108,7 @@ struct CallbackAddresses: Sendable {
     }
     // Taken apart before it is decoded: an ID may have a slash.
     let target = request.target.prefix { $0 != "?" }.dropFirst(path.count)
-    let parts = target.split(separator: "/", omittingEmptySubsequences: false).map { URLComponent.decode($0) }
+    let parts = target.split(separator: "/", omittingEmptySubsequences: false).map { PercentEncoding.decode($0) }
     guard (4...5).contains(parts.count), !parts[3].isEmpty else { return nil }
     let subject = Subject(job: MessageIdentity(key: parts[3]), correlationID: parts.count == 5 ? parts[4] : nil)
     return Parts(form: .path, subject: subject, time: parts[1], mac: parts[2])

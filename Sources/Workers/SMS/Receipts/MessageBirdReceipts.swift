@@ -1,3 +1,4 @@
+import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
 import HTTPServer
@@ -14,7 +15,7 @@ struct MessageBirdReceipts: ReceiptSource {
 
   func read(_ request: HTTPServerRequest, url: String, now: UnixTime) throws(ReceiptRefusal) -> ReceiptReading {
     try signature.check(request, url: url, now: now)
-    let fields = request.query + URLEncodedForm.parse(request.body)
+    let fields = request.query + FormEncoding.decode(request.body)
     func value(_ name: String) -> String? { fields.first { $0.name == name && !$0.value.isEmpty }?.value }
     guard let status = value("status") else { throw .malformed }
     let at = value("statusDatetime").flatMap { UnixTime(rfc3339: $0) }

@@ -22,7 +22,7 @@ struct ReceiptPublisher: Sendable {
       guard outcomes == [.confirmed] else {
         log.error(
           "a delivery report was not taken by the broker",
-          [.routingKey: receipt.delivery.routingKey, .mend: "check the topology: countersign topology check"])
+          [.routingKey: receipt.delivery.routingKey, .hint: "check the topology: countersign topology check"])
         return false
       }
       return true

@@ -1,3 +1,4 @@
+import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
 import HTTPServer
@@ -11,7 +12,7 @@ struct TwilioReceipts: ReceiptSource {
   let methods = ["POST"]
 
   func read(_ request: HTTPServerRequest, url: String, now: UnixTime) throws(ReceiptRefusal) -> ReceiptReading {
-    let fields = URLEncodedForm.parse(request.body)
+    let fields = FormEncoding.decode(request.body)
     guard let given = request.headers["X-Twilio-Signature"], signature.isValid(given, url: url, fields: fields) else {
       throw .forged
     }

@@ -1,4 +1,5 @@
 import CountersignCryptography
+import CountersignEncoding
 import CountersignTelemetry
 
 /// The header `X-Twilio-Signature` of Twilio's callbacks (https://www.twilio.com/docs/usage/security#validating-requests):

@@ -55,7 +55,7 @@ struct VonageReceipts: ReceiptSource {
   private static func fields(_ request: HTTPServerRequest) throws(ReceiptRefusal) -> [(name: String, value: String)] {
     guard request.method == "POST" else { return request.query }
     guard request.headers["Content-Type"]?.lowercased().hasPrefix("application/json") == true else {
-      return URLEncodedForm.parse(request.body)
+      return FormEncoding.decode(request.body)
     }
     do {
       return try reader.decode([String: Scalar].self, from: request.body)

@@ -15,17 +15,14 @@ struct RetryAfterTests {
       ("Sun Nov  6 08:49:37 1994", 37), ("Sat, 05 Nov 1994 08:49:37 GMT", 0), ("999999", 86_400),
       ("99999999999999999999999", 86_400), ("Sun, 06 Nov 2094 08:49:37 GMT", 86_400),
     ])
-  func valid(text: String, seconds: Int) {
+  func validValueIsRead(text: String, seconds: Int) {
     #expect(RetryAfter.parse(text, now: now) == .seconds(seconds))
   }
 
   @Test(
-    "Anything else is no such header",
-    arguments: [
-      "", "soon", "-1", "1.5", "+3", "Sun, 06 Nov 1994 08:49:37 CET", "Sun, 31 Feb 1994 08:49:37 GMT", "1 2 3",
-      "Sun, 06 Foo 1994 08:49:37 GMT", String(repeating: "1", count: 65), "Sun, 06-Nov-1994 08:49:37 GMT",
-    ])
-  func invalid(text: String) {
+    "Anything else is not such a header",
+    arguments: ["", "soon", "Soon", "-1", "1.5", "+3", "1 2 3", "20:49", "Sun, 06 Foo 1994 08:49:37 GMT"])
+  func otherValueIsIgnored(text: String) {
     #expect(RetryAfter.parse(text, now: now) == nil)
   }
 }

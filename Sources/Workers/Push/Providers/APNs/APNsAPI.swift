@@ -144,15 +144,6 @@ enum PushID {
     var bytes = Array(SHA256.hash(Array(job.key.utf8)).prefix(16))
     bytes[6] = bytes[6] & 0x0F | 0x80
     bytes[8] = bytes[8] & 0x3F | 0x80
-    return text(bytes)
-  }
-
-  private static func text(_ bytes: [UInt8]) -> String {
-    var text = ""
-    for (index, byte) in bytes.enumerated() {
-      if [4, 6, 8, 10].contains(index) { text += "-" }
-      text += (byte < 16 ? "0" : "") + String(byte, radix: 16)
-    }
-    return text
+    return Hexadecimal.uuid(bytes)
   }
 }

@@ -1,4 +1,4 @@
-import CountersignCryptography
+import CountersignEncoding
 import Testing
 
 @Suite struct Base64Tests {
@@ -42,3 +42,5 @@ import Testing
     #expect(Base64URL.decode(text) == nil)
   }
 }
+
+private func ascii(_ text: String) -> [UInt8] { Array(text.utf8) }

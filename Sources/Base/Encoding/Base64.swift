@@ -1,5 +1,31 @@
-/// Base 64 of RFC 4648, in both of its alphabets. Decoding is strict: one text for one value, nothing skipped.
-struct Base64Codec: Sendable {
+/// Base64 with padding (RFC 4648, section 4), as HTTP's Basic authentication and webhook signatures have it.
+public enum Base64 {
+  private static let codec = Base64Codec(last: (UInt8(ascii: "+"), UInt8(ascii: "/")), isPadded: true)
+
+  public static func encode(_ bytes: [UInt8]) -> String { codec.encode(bytes) }
+
+  /// - Returns: `nil` for anything but the one text that ``encode(_:)`` makes of some bytes.
+  public static func decode(_ text: String) -> [UInt8]? { codec.decode(text.utf8) }
+}
+
+/// Base64 in the alphabet for URLs, without padding (RFC 4648, section 5; RFC 7515, section 2), as JOSE has it.
+public enum Base64URL {
+  private static let codec = Base64Codec(last: (UInt8(ascii: "-"), UInt8(ascii: "_")), isPadded: false)
+
+  public static func encode(_ bytes: [UInt8]) -> String { codec.encode(bytes) }
+
+  /// Appends the text of some bytes to other text.
+  public static func encode(_ bytes: [UInt8], into text: inout [UInt8]) { codec.encode(bytes, into: &text) }
+
+  /// - Returns: `nil` for anything but the one text that ``encode(_:)`` makes of some bytes.
+  public static func decode(_ text: String) -> [UInt8]? { codec.decode(text.utf8) }
+
+  /// - Returns: `nil` for anything but the one text that ``encode(_:)`` makes of some bytes.
+  public static func decode(_ text: ArraySlice<UInt8>) -> [UInt8]? { codec.decode(text) }
+}
+
+/// Both alphabets of RFC 4648. Decoding is strict: one text for one value, nothing skipped.
+private struct Base64Codec: Sendable {
   private static let invalid: UInt8 = 0xFF
   private static let pad = UInt8(ascii: "=")
 
@@ -8,8 +34,8 @@ struct Base64Codec: Sendable {
   private let isPadded: Bool
 
   /// - Parameters:
-  ///   - last: the characters for 62 and 63.
-  ///   - isPadded: whether the length is filled up with `=` to a multiple of four.
+  ///   - last: characters for 62 and 63.
+  ///   - isPadded: whether `=` fills the length up to a multiple of four.
   init(last: (UInt8, UInt8), isPadded: Bool) {
     alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".utf8) + [last.0, last.1]
     var values = [UInt8](repeating: Self.invalid, count: 256)
@@ -18,11 +44,17 @@ struct Base64Codec: Sendable {
     self.isPadded = isPadded
   }
 
-  func encodedLength(_ count: Int) -> Int {
+  func encode(_ bytes: [UInt8]) -> String {
+    var text: [UInt8] = []
+    text.reserveCapacity(encodedLength(bytes.count))
+    encode(bytes, into: &text)
+    return String(decoding: text, as: UTF8.self)
+  }
+
+  private func encodedLength(_ count: Int) -> Int {
     isPadded ? (count + 2) / 3 * 4 : (count * 4 + 2) / 3
   }
 
-  /// Appends the text of some bytes to others.
   func encode(_ bytes: [UInt8], into text: inout [UInt8]) {
     let start = text.count
     text.append(contentsOf: repeatElement(Self.pad, count: encodedLength(bytes.count)))
@@ -40,7 +72,7 @@ struct Base64Codec: Sendable {
           put(UInt32(bytes[index]) << 16 | UInt32(bytes[index + 1]) << 8 | UInt32(bytes[index + 2]), 4)
           index += 3
         }
-        // One byte left makes two characters, two make three; the rest is padding already, or not there.
+        // One byte left makes two characters, two make three; the rest is padding already, or absent.
         switch bytes.count - index {
         case 1: put(UInt32(bytes[index]) << 16, 2)
         case 2: put(UInt32(bytes[index]) << 16 | UInt32(bytes[index + 1]) << 8, 3)
@@ -50,8 +82,8 @@ struct Base64Codec: Sendable {
     }
   }
 
-  /// - Returns: nil when a character is not of the alphabet, the length cannot be, padding is missing or too much, or bits that no byte
-  ///   takes are not 0 (RFC 4648, section 3.5).
+  /// - Returns: `nil` for a character outside the alphabet, an impossible length, missing or surplus padding, or unused
+  ///   bits that are not 0 (RFC 4648, section 3.5).
   func decode(_ text: some BidirectionalCollection<UInt8>) -> [UInt8]? {
     guard let digits = withoutPadding(text) else { return nil }
     var bytes: [UInt8] = []

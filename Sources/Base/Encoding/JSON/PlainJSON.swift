@@ -1,8 +1,8 @@
-/// Members of a plain JSON object, as nearly all messages are: texts without escapes, whole numbers, literals, and
+/// The members of a plain JSON object, as nearly all messages are: texts without escapes, whole numbers, literals, and
 /// objects of those. It is read in one pass, ten times as fast as by the decoder.
 ///
-/// It is a shortcut, not a second opinion: an object that is not plain, or is malformed, has no `PlainJSON` and is left
-/// to the decoder, which reads it or names its problem.
+/// It is a short cut, not a second opinion: a text that is not plain or not valid has no `PlainJSON`; ``JSONReader`` then
+/// reads it, or says what is wrong with it.
 package struct PlainJSON {
   /// Value other than an object.
   package enum Scalar {
@@ -24,19 +24,20 @@ package struct PlainJSON {
     var content: Content
   }
 
-  /// Maximum depth of nested objects.
+  /// Levels of objects that are read.
   private static let maxDepth = 3
-  /// Maximum members of an object: names are compared with each other, so the work grows with the square.
+  /// Members that an object may have: names are compared with each other, so the work grows with the square.
   private static let maxMembers = 32
 
   private let json: [UInt8]
   private var members: [Member] = []
 
-  /// Reads an object; `nil` if the text is not a plain object.
-  /// - Parameter json: text in UTF-8.
-  package init?(_ json: [UInt8]) {
-    // The decoder refuses it and gives the reason.
-    guard json.count <= MessageLimits.maxBodyBytes else { return nil }
+  /// - Parameters:
+  ///   - json: text in UTF-8.
+  ///   - maxBytes: length up to which a text is read here; the decoder refuses a longer one with the reason.
+  /// - Returns: `nil` when it is not an object, or not a plain one.
+  package init?(_ json: [UInt8], maxBytes: Int) {
+    guard json.count <= maxBytes else { return nil }
     var position = 0
     guard let object = Self.object(in: json, at: &position, depth: 1) else { return nil }
     Self.skipSpace(json, &position)
@@ -49,19 +50,19 @@ package struct PlainJSON {
     members.reserveCapacity(12)
   }
 
-  /// Text of a member; `nil` for another type or an absent member.
+  /// The text of a member; `nil` when it is something else or absent.
   package func text(_ name: StaticString) -> String? {
     guard case .text(let range) = content(name) else { return nil }
     return string(range)
   }
 
-  /// Number of a member; `nil` for another type or an absent member.
+  /// The number of a member; `nil` when it is something else or absent.
   package func integer(_ name: StaticString) -> Int? {
     guard case .integer(let number) = content(name) else { return nil }
     return number
   }
 
-  /// Object of a member; `nil` for another type or an absent member.
+  /// The object of a member; `nil` when it is something else or absent.
   package func object(_ name: StaticString) -> PlainJSON? {
     guard case .object(let object) = content(name) else { return nil }
     return object
@@ -141,8 +142,7 @@ extension PlainJSON {
     }
   }
 
-  /// Range up to the next quotation mark; `nil` if the text has escapes or is malformed. Moves the position past the
-  /// mark.
+  /// The text up to the next quotation mark; `nil` when a copy of it would not do. The position is then behind the mark.
   private static func text(_ json: [UInt8], _ position: inout Int) -> Range<Int>? {
     let start = position
     var isASCII = true
@@ -160,7 +160,7 @@ extension PlainJSON {
     return nil
   }
 
-  /// Whole number that fits into an `Int`; a number with a fraction or an exponent is not plain.
+  /// A whole number that surely fits; one with a fraction or an exponent is not plain.
   private static func integer(_ json: [UInt8], _ position: inout Int) -> Int? {
     let isNegative = json[position] == UInt8(ascii: "-")
     if isNegative { position += 1 }

@@ -1,0 +1,7 @@
+import HTTPServer
+
+extension HTTPServerResponse {
+  static func json(status: Int, _ text: String) -> HTTPServerResponse {
+    HTTPServerResponse(status: status, contentType: "application/json", text: text)
+  }
+}

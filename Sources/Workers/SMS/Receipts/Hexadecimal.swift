@@ -1,8 +1,0 @@
-/// Bytes as two lower-case hexadecimal digits each.
-enum Hexadecimal {
-  static func encode(_ bytes: [UInt8]) -> String {
-    String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
-  }
-
-  private static let digits = Array("0123456789abcdef".utf8)
-}
