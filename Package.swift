@@ -89,7 +89,8 @@ let engines: [Target] = [
   library(
     "ServiceRuntime", at: "Engines/ServiceRuntime",
     [
-      "CAllocator", "CountersignAMQP", "CountersignCryptography", "CountersignEncoding", "CountersignMessages",
+      "CAllocator", "CountersignAMQP", "CountersignConcurrency", "CountersignCryptography", "CountersignEncoding",
+      "CountersignMessages",
       "CountersignTelemetry", "HTTPServer",
     ]),
   library("NumberRules", at: "Engines/NumberRules", ["CountersignEncoding", "PhoneNumbers", "ServiceRuntime"]),
@@ -99,7 +100,8 @@ let engines: [Target] = [
   library(
     "JobEngine", at: "Engines/JobEngine",
     [
-      "CountersignAMQP", "CountersignCryptography", "CountersignEncoding", "CountersignMessages",
+      "CountersignAMQP", "CountersignConcurrency", "CountersignCryptography", "CountersignEncoding",
+      "CountersignMessages",
       "CountersignTelemetry", "CrashMarks", "HTTPClient", "SQLite", "ServiceRuntime",
     ]),
 ]
@@ -136,7 +138,8 @@ let coordinator: [Target] = [
   library(
     "Coordination", at: "Coordinator/Coordination",
     [
-      "CountersignAMQP", "CountersignCryptography", "CountersignEncoding", "CountersignMessages",
+      "CountersignAMQP", "CountersignConcurrency", "CountersignCryptography", "CountersignEncoding",
+      "CountersignMessages",
       "CountersignTelemetry", "CrashMarks", "NumberRules", "PhoneNumbers", "SQLite", "ServiceRuntime",
     ])
 ]

@@ -1,3 +1,4 @@
+import CountersignConcurrency
 import CountersignTelemetry
 import SQLite
 import ServiceRuntime
@@ -10,7 +11,7 @@ struct DatabaseService: Service {
   let owner: FileOwner
   let relay: OutboxRelay
   let log: Logger
-  private let stopSignal = StopSignal()
+  private let stopRequested = Latch()
 
   init(_ database: Database, _ owner: FileOwner, relay: OutboxRelay, log: Logger) {
     self.database = database
@@ -20,7 +21,7 @@ struct DatabaseService: Service {
   }
 
   func run() async {
-    await stopSignal.wait()
+    await stopRequested.wait()
     do {
       // Otherwise the next run would publish confirmed messages again.
       try await relay.deleteConfirmed()
@@ -31,6 +32,6 @@ struct DatabaseService: Service {
   }
 
   func stop() async {
-    stopSignal.send()
+    stopRequested.open()
   }
 }

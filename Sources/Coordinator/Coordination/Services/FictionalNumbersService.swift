@@ -1,3 +1,4 @@
+import CountersignConcurrency
 import Dispatch
 import ServiceRuntime
 
@@ -5,7 +6,7 @@ import ServiceRuntime
 struct FictionalNumbersService: Service {
   let name = "fictional numbers"
   private let reader: FictionalNumbersReader
-  private let stopSignal = StopSignal()
+  private let stopRequested = Latch()
   private let queue = DispatchQueue(label: "countersign.fictional-numbers")
 
   /// An operator who changes them waits for it, and a file of a few kilobytes is cheap to read.
@@ -18,7 +19,7 @@ struct FictionalNumbersService: Service {
   func run() async {
     await withTaskGroup(of: Void.self) { group in
       group.addTask { await self.watch() }
-      group.addTask { await self.stopSignal.wait() }
+      group.addTask { await self.stopRequested.wait() }
       await group.next()
       group.cancelAll()
     }
@@ -37,6 +38,6 @@ struct FictionalNumbersService: Service {
   }
 
   func stop() async {
-    stopSignal.send()
+    stopRequested.open()
   }
 }

@@ -1,10 +1,11 @@
+import CountersignConcurrency
 import ServiceRuntime
 
 /// Runs the maintenance until it is stopped. The current round is abandoned: all of it can be repeated.
 struct MaintenanceService: Service {
   let name = "maintenance"
   let loop: MaintenanceLoop
-  private let stopSignal = StopSignal()
+  private let stopRequested = Latch()
 
   init(_ loop: MaintenanceLoop) {
     self.loop = loop
@@ -13,13 +14,13 @@ struct MaintenanceService: Service {
   func run() async {
     await withTaskGroup(of: Void.self) { group in
       group.addTask { await self.loop.run() }
-      group.addTask { await self.stopSignal.wait() }
+      group.addTask { await self.stopRequested.wait() }
       await group.next()
       group.cancelAll()
     }
   }
 
   func stop() async {
-    stopSignal.send()
+    stopRequested.open()
   }
 }

@@ -1,4 +1,5 @@
 public import CountersignAMQP
+import CountersignConcurrency
 public import CountersignTelemetry
 public import CrashMarks
 public import ServiceRuntime
@@ -17,11 +18,6 @@ public final class JobWorker<Handler: JobHandler>: Service {
     case finished
   }
 
-  private struct State {
-    var phase = Phase.idle
-    var waiters: [CheckedContinuation<Void, Never>] = []
-  }
-
   public var name: String { "worker" }
 
   let parts: WorkerParts
@@ -30,7 +26,8 @@ public final class JobWorker<Handler: JobHandler>: Service {
   private let inFlight: InFlight
   private let marks: CrashMarks
   private let pulse: WorkerPulse
-  private let state = Mutex(State())
+  private let phase = Mutex(Phase.idle)
+  private let finished = Latch()
 
   /// - Parameters:
   ///   - handler: reads the jobs and calls the providers.
@@ -100,9 +97,9 @@ public final class JobWorker<Handler: JobHandler>: Service {
   public func stop() async {
     parts.startDraining()
     ticker.wake()
-    let isRunning = state.withLock { state in
-      if state.phase == .idle { state.phase = .finished }
-      return state.phase == .running
+    let isRunning = phase.withLock { phase in
+      if phase == .idle { phase = .finished }
+      return phase == .running
     }
     guard isRunning else { return }
     await parts.source.stopConsuming()
@@ -112,7 +109,7 @@ public final class JobWorker<Handler: JobHandler>: Service {
       // The timer's action cannot wait for the flush.
       Task { await sink.stopPromptly() }
     }
-    await waitUntilFinished()
+    await finished.waitIgnoringCancellation()
     parts.timers.cancel(limit)
   }
 
@@ -184,29 +181,15 @@ public final class JobWorker<Handler: JobHandler>: Service {
   }
 
   private func start() -> Bool {
-    state.withLock { state in
-      guard state.phase == .idle else { return false }
-      state.phase = .running
+    phase.withLock { phase in
+      guard phase == .idle else { return false }
+      phase = .running
       return true
     }
   }
 
   private func finish() {
-    let waiters = state.withLock { state in
-      state.phase = .finished
-      defer { state.waiters.removeAll() }
-      return state.waiters
-    }
-    for waiter in waiters { waiter.resume() }
-  }
-
-  private func waitUntilFinished() async {
-    await withCheckedContinuation { continuation in
-      let isFinished = state.withLock { state in
-        if state.phase != .finished { state.waiters.append(continuation) }
-        return state.phase == .finished
-      }
-      if isFinished { continuation.resume() }
-    }
+    phase.withLock { $0 = .finished }
+    finished.open()
   }
 }

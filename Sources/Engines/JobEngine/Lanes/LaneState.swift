@@ -1,3 +1,4 @@
+import CountersignConcurrency
 import CountersignTelemetry
 
 /// A lane without its locks, timers and tasks: assigns slots, and decides when the lane counts as down.
@@ -178,7 +179,7 @@ struct LaneState: Sendable {
     downInARow += 1
     downSince = downSince ?? now
     epoch += 1
-    let probeAt = now + BackOff(configuration.probeDelay).delay(after: downInARow, jitter: jitter)
+    let probeAt = now + Backoff(configuration.probeDelay, jitter: .half).delay(after: downInARow, random: jitter)
     condition = .down(reason, probeAt: probeAt)
     return endWaits(.down(reason, until: probeAt))
   }

@@ -1,4 +1,5 @@
 import CountersignAMQP
+import CountersignConcurrency
 import CountersignTelemetry
 
 /// Publishes messages that must arrive: retries with backoff while the broker returns or refuses them.
@@ -54,7 +55,7 @@ struct Courier: Sendable {
       if let failure = consignment.take(outcomes) { report(failure, consignment.essential, jobID) }
       if consignment.batch.isEmpty { return .confirmed }
       if givesUp, consignment.essential != nil, consignment.tries >= Self.maximumTries { return .undeliverable }
-      let pause = BackOff(Self.delay).delay(after: consignment.tries, jitter: .random(in: 0..<1))
+      let pause = Backoff(Self.delay, jitter: .half).delay(after: consignment.tries, random: .random(in: 0..<1))
       guard await timers.sleep(until: clock.now() + pause) else {
         return consignment.essential == nil ? .confirmed : .stopped
       }

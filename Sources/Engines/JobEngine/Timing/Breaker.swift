@@ -1,9 +1,10 @@
+import CountersignConcurrency
 import CountersignTelemetry
 
 /// Opens when something that every job needs has failed so often in a row that no job should be taken for a while.
 struct Breaker: Sendable {
   private let threshold: Int
-  private let backOff: BackOff
+  private let backoff: Backoff
   private var failures = 0
   private(set) var openUntil: MonotonicTime?
 
@@ -12,7 +13,7 @@ struct Breaker: Sendable {
   ///   - delay: duration of the opening: doubled from the shortest to the longest, with jitter.
   init(threshold: Int, delay: ClosedRange<Duration>) {
     self.threshold = threshold
-    backOff = BackOff(delay)
+    backoff = Backoff(delay, jitter: .half)
   }
 
   /// Whether no job should be taken now. It closes by time, and opens again with the next failure.
@@ -32,6 +33,6 @@ struct Breaker: Sendable {
     if isOpen(now: now) { return }
     failures += 1
     guard failures >= threshold else { return }
-    openUntil = now + backOff.delay(after: failures - threshold + 1, jitter: jitter)
+    openUntil = now + backoff.delay(after: failures - threshold + 1, random: jitter)
   }
 }

@@ -1,3 +1,4 @@
+import CountersignConcurrency
 import CountersignTelemetry
 import Synchronization
 
@@ -38,61 +39,36 @@ struct CallGuard: Sendable {
       task.cancel()
     }
     timers.cancel(timer)
-    if let timer = pending.timer { timers.cancel(timer) }
+    if let timer = pending.end() { timers.cancel(timer) }
     return answer
   }
 }
 
-/// An answer that is given once; later ones are ignored.
+/// The answer of a call, with the timer that abandons it.
 private final class PendingAnswer<Answer: Sendable>: Sendable {
-  private enum State {
-    case open
-    case waiting(CheckedContinuation<Answer, Never>)
-    case resolved(Answer)
-    case taken
-  }
+  private let slot = OneShot<Answer>()
+  private let timer = Mutex<(id: Int?, isOver: Bool)>((nil, false))
 
-  private let state = Mutex<(answer: State, timer: Int?)>((.open, nil))
-
-  var timer: Int? { state.withLock { $0.timer } }
-
-  /// - Returns: `false` when the answer was given meanwhile, so that the timer will not be canceled.
-  func setTimer(_ timer: Int) -> Bool {
-    state.withLock { state in
-      if case .taken = state.answer { return false }
-      state.timer = timer
-      return true
+  /// - Returns: `false` when the call is over, so the caller has to cancel the timer.
+  func setTimer(_ id: Int) -> Bool {
+    timer.withLock { timer in
+      if !timer.isOver { timer.id = id }
+      return !timer.isOver
     }
   }
 
-  func resolve(_ answer: Answer) {
-    let continuation: CheckedContinuation<Answer, Never>? = state.withLock { state in
-      switch state.answer {
-      case .open:
-        state.answer = .resolved(answer)
-        return nil
-      case .waiting(let continuation):
-        state.answer = .taken
-        return continuation
-      case .resolved, .taken: return nil
-      }
+  /// Refuses further timers.
+  ///
+  /// - Returns: the timer to cancel.
+  func end() -> Int? {
+    timer.withLock { timer in
+      timer.isOver = true
+      return timer.id
     }
-    continuation?.resume(returning: answer)
   }
 
-  func value() async -> Answer {
-    await withCheckedContinuation { continuation in
-      let answer: Answer? = state.withLock { state in
-        switch state.answer {
-        case .resolved(let answer):
-          state.answer = .taken
-          return answer
-        case .open, .waiting, .taken:
-          state.answer = .waiting(continuation)
-          return nil
-        }
-      }
-      if let answer { continuation.resume(returning: answer) }
-    }
-  }
+  /// Only the first answer counts.
+  func resolve(_ answer: Answer) { slot.resolve(answer) }
+
+  func value() async -> Answer { await slot.value() }
 }

@@ -4,6 +4,8 @@ import Synchronization
 ///
 /// The broker bounds the unacknowledged messages of one connection. After a reconnect it delivers as many again, while
 /// the jobs of the lost connection are still being carried out: this is the bound on both together.
+///
+/// Not a `Latch`: it closes and opens again with every job.
 final class InFlight: Sendable {
   private struct State {
     var count = 0

@@ -1,3 +1,4 @@
+import CountersignConcurrency
 public import CountersignTelemetry
 import HTTPServer
 
@@ -7,7 +8,7 @@ public final class HealthService: Service {
 
   /// Listens from the start, so that a port in use is found before anything else begins.
   private let listener: HTTPListener
-  private let stopRequested = Gate()
+  private let stopRequested = Latch()
 
   /// The clients are probes and collectors of metrics: few connections, small requests that arrive at once.
   private static let limits = HTTPServerLimits(
@@ -33,7 +34,7 @@ public final class HealthService: Service {
   public var port: UInt16 { listener.port }
 
   public func run() async {
-    await stopRequested.wait()
+    await stopRequested.waitIgnoringCancellation()
     await listener.stop()
   }
 

@@ -1,3 +1,4 @@
+import CountersignConcurrency
 public import CountersignTelemetry
 import Synchronization
 
@@ -19,7 +20,7 @@ public final class ServiceGroup: Sendable {
   private let sleep: @Sendable (Duration) async throws -> Void
   private let abandon: @Sendable (ExitCode) -> Void
   private let onStopping: @Sendable () -> Void
-  private let stopRequested = Gate()
+  private let stopRequested = Latch()
   private let exitCode = Mutex<ExitCode?>(nil)
 
   /// - Parameters:
@@ -53,15 +54,15 @@ public final class ServiceGroup: Sendable {
   ///   itself.
   @concurrent
   public func run() async -> ExitCode {
-    let ended = services.map { _ in Gate() }
+    let ended = services.map { _ in Latch() }
     await withTaskGroup(of: Void.self) { group in
-      for (service, gate) in zip(services, ended) {
+      for (service, end) in zip(services, ended) {
         log.debug("service started", [.service: service.name])
-        group.addTask { await self.run(service, gate) }
+        group.addTask { await self.run(service, end) }
       }
       group.addTask { await self.stopWhenRequested(ended) }
       // The ceiling's own task is not a child of the group: a child that the group waits for could not cancel it.
-      let isOver = Gate()
+      let isOver = Latch()
       let watch = Task { await self.enforceCeiling(isOver) }
       await self.waitOrCancel(&group, isOver)
       watch.cancel()
@@ -70,15 +71,11 @@ public final class ServiceGroup: Sendable {
   }
 
   /// Waits for all tasks of the group; cancels them when the ceiling is over.
-  private func waitOrCancel(_ group: inout TaskGroup<Void>, _ isOver: Gate) async {
+  private func waitOrCancel(_ group: inout TaskGroup<Void>, _ isOver: Latch) async {
     // One more child, which ends when the ceiling is over or it is canceled, whichever comes first.
     var remaining = services.count + 1
     group.addTask {
-      await withTaskCancellationHandler {
-        await isOver.wait()
-      } onCancel: {
-        isOver.open()
-      }
+      if await !isOver.wait() { isOver.open() }
     }
     while remaining > 0, await group.next() != nil {
       remaining -= 1
@@ -87,8 +84,8 @@ public final class ServiceGroup: Sendable {
     group.cancelAll()
   }
 
-  private func run(_ service: any Service, _ gate: Gate) async {
-    defer { gate.open() }
+  private func run(_ service: any Service, _ ended: Latch) async {
+    defer { ended.open() }
     do {
       try await service.run()
       guard !stopRequested.isOpen else { return }
@@ -108,19 +105,19 @@ public final class ServiceGroup: Sendable {
     stop()
   }
 
-  private func stopWhenRequested(_ ended: [Gate]) async {
-    await stopRequested.wait()
+  private func stopWhenRequested(_ ended: [Latch]) async {
+    await stopRequested.waitIgnoringCancellation()
     onStopping()
     log.info("stopping")
-    for (service, gate) in zip(services, ended).reversed() {
+    for (service, ended) in zip(services, ended).reversed() {
       log.debug("service stopping", [.service: service.name])
       await service.stop()
-      await gate.wait()
+      await ended.waitIgnoringCancellation()
     }
   }
 
-  private func enforceCeiling(_ isOver: Gate) async {
-    await stopRequested.wait()
+  private func enforceCeiling(_ isOver: Latch) async {
+    await stopRequested.waitIgnoringCancellation()
     do {
       try await sleep(ceiling)
       log.error("stop took too long; what is left is cancelled", [.duration: ceiling])

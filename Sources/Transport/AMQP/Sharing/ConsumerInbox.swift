@@ -3,6 +3,8 @@ import Synchronization
 
 /// What passes between a consumer's callers and its connection's queue: deliveries one way, settlements the other,
 /// both in batches. Deliveries are bounded by the prefetch, settlements by the deliveries.
+///
+/// Deliveries do not pass through an `Inbox`: their consumer is a task, resumed with the deliveries themselves.
 final class ConsumerInbox: Sendable {
   /// What the consumer is meant to do; from `stopped` on there is no way back.
   enum Wish: Int, Comparable {
