@@ -17,8 +17,8 @@ public struct Backoff: Sendable, Hashable {
   /// - Parameters:
   ///   - ceilings: ceiling after the first failure, and the ceiling that is never exceeded.
   ///   - jitter: share of the ceiling that is random.
-  ///   - minDelay: lower bound of every delay; without one, an endpoint that fails at once is called again at once whenever
-  ///     the random number is low.
+  ///   - minDelay: lower bound of every delay; without one, an endpoint that fails at once is called again at once
+  ///     whenever the random number is low.
   ///   - stableAfter: lifetime from which a connection counts as a success.
   public init(
     _ ceilings: ClosedRange<Duration>, jitter: Jitter = .full, minDelay: Duration = .zero,

@@ -2,8 +2,9 @@ public import Synchronization
 
 /// Elements that callers on any thread leave for one consumer: many of them cost it one wake-up.
 ///
-/// A consumer that is absent, for hours perhaps, takes nothing, while callers give up and come again. Elements that have
-/// become stale are therefore dropped from time to time: at most 1,024 of them are kept, or as many as there are fresh ones.
+/// A consumer that is absent, for hours perhaps, takes nothing, while callers give up and come again. Elements that
+/// have become stale are therefore dropped from time to time: at most 1,024 of them are kept, or as many as there are
+/// fresh ones.
 public final class Inbox<Element: Sendable>: Sendable {
   /// Result of an addition.
   public enum Admission: Sendable {

@@ -35,7 +35,8 @@ public final class Latch: Sendable {
     return await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         guard enter(id, continuation, isCancelable: true), let limit else { return }
-        // Armed last: a limit that ended before the waiter was registered would miss it, and the wait would last for ever.
+        // Armed last: a limit that ended before the waiter was registered would miss it, and the wait would last for
+        // ever.
         Self.timeouts.asyncAfter(deadline: .now() + limit.dispatchInterval) { [weak self] in self?.giveUp(id) }
       }
     } onCancel: {

@@ -2,8 +2,8 @@ public import Synchronization
 
 /// A value that is set once and awaited by one task.
 ///
-/// The first value counts, whether it is set before or during the wait. Noncopyable: stored inside its owner, it needs no
-/// allocation of its own.
+/// The first value counts, whether it is set before or during the wait. Noncopyable: stored inside its owner, it needs
+/// no allocation of its own.
 public struct OneShot<Value: Sendable>: ~Copyable, Sendable {
   @usableFromInline enum State: Sendable {
     case open

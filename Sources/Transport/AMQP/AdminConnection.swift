@@ -1,12 +1,12 @@
 import CountersignConcurrency
 import Dispatch
 
-/// A connection for tools: declares the topology, looks into queues, moves messages by hand.
+/// A connection for tools: declares the topology, inspects queues and moves single messages.
 ///
-/// It does not reconnect: a tool is started again. An error of the broker closes the channel, which the next call opens
-/// again; deliveries of the closed one are back in their queue.
+/// It does not reconnect, because a tool can be started again. A refusal by the broker closes the channel; the next
+/// call opens a new one, and unsettled deliveries of the old one are back in their queue.
 public actor AdminConnection {
-  /// How often heartbeats are serviced between calls; they are at least 1 s apart.
+  /// Interval at which heartbeats are serviced between calls; heartbeats are at least 1 s apart.
   private static let heartbeatInterval: DispatchTimeInterval = .milliseconds(250)
 
   private nonisolated let executor: SerialQueueExecutor
@@ -15,7 +15,7 @@ public actor AdminConnection {
   private var failure: AMQPError?
   private var epoch: UInt32 = 1
   private var hasConfirms = false
-  /// Publishes on this channel, as the broker counts them.
+  /// Number of publishes on this channel, as counted by the broker.
   private var published: UInt64 = 0
 
   public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
@@ -27,7 +27,7 @@ public actor AdminConnection {
 
   /// Connects and logs in.
   ///
-  /// - Throws: why that failed; there is no second attempt.
+  /// - Throws: the reason of the failure; there is no second attempt.
   public static func open(
     endpoint: BrokerEndpoint, options: ConnectionOptions
   ) async throws(AMQPError) -> AdminConnection {
@@ -36,7 +36,7 @@ public actor AdminConnection {
     return connection
   }
 
-  /// What the broker says of itself: `product`, `version`, `cluster_name`, `platform` and more.
+  /// Properties the broker announces: `product`, `version`, `cluster_name`, `platform` and more.
   public private(set) var serverProperties: [String: FieldValue] = [:]
 
   // MARK: - Topology
@@ -45,7 +45,7 @@ public actor AdminConnection {
   ///
   /// - Parameters:
   ///   - type: `direct`, `fanout`, `topic` or `headers`.
-  ///   - passive: whether it must exist already; then the rest does not matter.
+  ///   - passive: whether it must exist already; the other settings are then ignored.
   public func declareExchange(
     _ name: String, type: String, passive: Bool = false, arguments: [String: FieldValue] = [:]
   ) throws(AMQPError) {
@@ -58,8 +58,8 @@ public actor AdminConnection {
   /// Declares a queue.
   ///
   /// - Parameters:
-  ///   - name: the broker makes one up when it is empty.
-  ///   - passive: whether it must exist already; then the rest does not matter.
+  ///   - name: queue name; if empty, the broker chooses one.
+  ///   - passive: whether it must exist already; the other settings are then ignored.
   @discardableResult
   public func declareQueue(
     _ name: String, arguments: [String: FieldValue] = [:], passive: Bool = false, durable: Bool = true,
@@ -90,7 +90,7 @@ public actor AdminConnection {
     }
   }
 
-  /// - Returns: how many messages went with it.
+  /// - Returns: number of messages deleted with it.
   @discardableResult
   public func deleteQueue(_ name: String, ifUnused: Bool = false, ifEmpty: Bool = false) throws(AMQPError) -> Int {
     try check([name])
@@ -104,7 +104,7 @@ public actor AdminConnection {
     try perform { link throws(AMQPError) in try link.deleteExchange(name) }
   }
 
-  /// - Returns: how many messages were thrown away.
+  /// - Returns: number of deleted messages.
   @discardableResult
   public func purge(_ queue: String) throws(AMQPError) -> Int {
     try check([queue])
@@ -113,9 +113,9 @@ public actor AdminConnection {
 
   // MARK: - Messages
 
-  /// Takes the first message of a queue; it is to be acknowledged or rejected.
+  /// Takes the first message of a queue, which must then be acknowledged or rejected.
   ///
-  /// - Returns: `nil` when the queue is empty; otherwise also how many messages remain ready.
+  /// - Returns: the message and the number of messages that remain ready, or `nil` if the queue is empty.
   public func get(_ queue: String) throws(AMQPError) -> (delivery: Delivery, remaining: Int)? {
     try check([queue])
     let content = try perform(queue: queue) { link throws(AMQPError) in try link.get(queue) }
@@ -128,15 +128,15 @@ public actor AdminConnection {
     return (delivery, remaining)
   }
 
-  /// Acknowledges what `get` took. A tag of a channel that was closed does nothing.
+  /// Acknowledges a message taken by `get`. Tags of a closed channel are ignored.
   public func ack(_ tag: DeliveryTag) throws(AMQPError) {
     guard isCurrent(tag) else { return }
     try perform { link throws(AMQPError) in try link.acknowledge(tag.number, multiple: false) }
   }
 
-  /// Hands back what `get` took. A tag of a channel that was closed does nothing.
+  /// Returns a message taken by `get`. Tags of a closed channel are ignored.
   ///
-  /// - Parameter requeue: whether it goes back to the queue or to its dead letter exchange.
+  /// - Parameter requeue: whether it goes back to the queue; otherwise it goes to the dead letter exchange.
   public func reject(_ tag: DeliveryTag, requeue: Bool) throws(AMQPError) {
     guard isCurrent(tag) else { return }
     try perform { link throws(AMQPError) in try link.reject(tag.number, requeue: requeue) }
@@ -146,7 +146,7 @@ public actor AdminConnection {
   public func publish(_ publication: Publication) throws(AMQPError) -> PublishOutcome {
     try MessageLimits.check(publication, maxBodyBytes: options.maxBodyBytes)
     return try perform { link throws(AMQPError) in
-      guard !link.isBlocked else { throw AMQPError(.blocked, "the broker takes no messages now") }
+      guard !link.isBlocked else { throw AMQPError(.blocked, "the broker accepts no messages for now") }
       if !hasConfirms {
         try link.selectConfirms()
         hasConfirms = true
@@ -157,7 +157,7 @@ public actor AdminConnection {
     }
   }
 
-  /// Closes channel and connection. The broker has then read all acknowledgements.
+  /// Closes channel and connection. When it returns, the broker has read all acknowledgements.
   public func close() throws(AMQPError) {
     guard let link else { return }
     self.link = nil
@@ -189,7 +189,7 @@ public actor AdminConnection {
       if link.closure != nil { try reopen(link) }
       return try body(link)
     } catch {
-      // A closed channel can be opened again; after anything else the connection is not to be trusted.
+      // A closed channel can be reopened; after any other error the state of the connection is unknown.
       if link.closure == nil, error.code != .blocked { fail(error) }
       guard let queue else { throw error }
       throw QueueMissing.explain(error, queue: queue)
@@ -213,7 +213,7 @@ public actor AdminConnection {
         if case .returned(let code, let text, _, _) = content.start { returned = .returned(code: code, text: text) }
       case .confirm(let tag, let multiple, let isAck) where tag == published || (multiple && tag > published):
         return returned ?? (isAck ? .confirmed : .nacked)
-      case .blocked(let reason): throw AMQPError(.blocked, "the broker takes no messages now: \(reason)")
+      case .blocked(let reason): throw AMQPError(.blocked, "the broker accepts no messages for now: \(reason)")
       case .confirm, .consumerCanceled, .unblocked, .reply: break
       }
     }

@@ -10,11 +10,11 @@ extension BrokerEndpoint {
 
   /// Reads an AMQP URI (RabbitMQ URI Specification): `amqp[s]://[user[:password]@]host[:port][/vhost]`.
   ///
-  /// Parts may be percent-encoded. No path means the default virtual host; the specification reads a lone `/` as
-  /// the virtual host with the empty name, which no broker has by default, so it means the default one here too, as
-  /// in most clients. Query parameters are refused: options have names of their own in the configuration.
+  /// Parts may be percent-encoded. No path means the default virtual host; by the specification a lone `/` is the
+  /// virtual host with the empty name, which no broker has by default; as in most clients it means the default virtual
+  /// host here. Query parameters are refused: the configuration has keys for these options.
   ///
-  /// - Throws: `invalidURL`; the message never repeats the URL, as it may hold a password.
+  /// - Throws: `invalidURL`; the message never repeats the URL, which may contain a password.
   public init(url: String) throws(AMQPError) {
     let (scheme, rest) = try Self.split(url)
     guard !rest.contains("?"), !rest.contains("#") else {
@@ -23,7 +23,7 @@ extension BrokerEndpoint {
     let slash = rest.firstIndex(of: "/")
     let authority = rest[..<(slash ?? rest.endIndex)]
     let path = slash.map { rest[rest.index(after: $0)...] } ?? ""
-    guard !path.contains("/") else { throw Self.invalid("a slash in the virtual host is written %2F") }
+    guard !path.contains("/") else { throw Self.invalid("write a slash in the virtual host as %2F") }
 
     let at = authority.lastIndex(of: "@")
     let address = at.map { authority[authority.index(after: $0)...] } ?? authority

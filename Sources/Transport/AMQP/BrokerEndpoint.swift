@@ -1,6 +1,6 @@
 import CountersignEncoding
 
-/// Where the broker is and who we are to it.
+/// Address of a broker and the account used there.
 public struct BrokerEndpoint: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible,
   CustomReflectable
 {
@@ -8,14 +8,14 @@ public struct BrokerEndpoint: Sendable, Hashable, CustomStringConvertible, Custo
   public var host: String
   /// TCP port, 1...65535.
   public var port: Int
-  /// The virtual host; `/` is the broker's default one.
+  /// Virtual host; `/` is the broker's default.
   public var virtualHost: String
-  /// The user. With a client certificate and without a password the certificate says who we are (SASL EXTERNAL); the name is then the one
-  /// that the broker reads in it, for `user_id`.
+  /// User name. With a client certificate and no password, the certificate authenticates (SASL EXTERNAL); the name must
+  /// then be the one the broker reads from it, as it is used for `user_id`.
   public var username: String
-  /// The password. Never part of `description`.
+  /// Password; never part of `description`.
   public var password: String
-  /// Present when the connection is encrypted.
+  /// TLS settings; `nil` for an unencrypted connection.
   public var tls: TLSSettings?
 
   public init(
@@ -39,6 +39,6 @@ public struct BrokerEndpoint: Sendable, Hashable, CustomStringConvertible, Custo
 
   public var debugDescription: String { description }
 
-  /// `dump` and the like must not show the password either.
+  /// Hides the password from `dump` and other uses of reflection.
   public var customMirror: Mirror { Mirror(self, children: ["endpoint": description]) }
 }

@@ -6,15 +6,15 @@ public enum ConnectionEvent: Sendable, Hashable, CustomStringConvertible {
   case disconnected(AMQPError, retryIn: Duration)
   /// The broker closed the channel, which was opened again.
   case channelReopened(AMQPError)
-  /// The broker does not read from this connection for now.
+  /// The broker has stopped reading from this connection for now.
   case blocked(reason: String)
   /// The broker reads again.
   case unblocked
   /// The broker canceled the consumer of `queue`.
   case consumerCanceled(queue: String)
-  /// `queue` has messages and free consumers, and delivers none: the connection is built anew.
+  /// `queue` has messages and consumers with room, but delivers none; the connection is replaced.
   case consumerStalled(queue: String)
-  /// A publication made the broker close the connection each time it was sent, at the end alone: it was returned to its publisher.
+  /// A publication made the broker close the connection each time, the last times sent alone; it was given up.
   case publicationGivenUp(AMQPError)
   /// The connection was closed on request and stays closed.
   case stopped

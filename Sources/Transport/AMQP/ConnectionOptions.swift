@@ -1,10 +1,10 @@
 /// Time and size limits of one connection.
 public struct ConnectionOptions: Sendable, Hashable {
-  /// Bounds of the wait before the next attempt to connect.
+  /// Bounds of the delay before the next attempt to connect.
   public struct ReconnectDelay: Sendable, Hashable {
-    /// Upper bound of the first wait; it doubles with each failure.
+    /// Upper bound of the first delay; doubles with each failure.
     public var min: Duration
-    /// Upper bound of every wait.
+    /// Upper bound of every delay.
     public var max: Duration
 
     public init(min: Duration = .milliseconds(200), max: Duration = .seconds(15)) {
@@ -14,21 +14,22 @@ public struct ConnectionOptions: Sendable, Hashable {
     }
   }
 
-  /// What the broker shows as the connection's name.
+  /// Connection name shown by the broker.
   public var name: String
-  /// Interval of heartbeats, whole seconds, 1 s...600 s; a peer that is silent for two of them is lost. The broker may shorten it.
+  /// Heartbeat interval, whole seconds, 1 s...600 s. The broker may shorten it; silence for two intervals ends a
+  /// connection.
   public var heartbeat: Duration
   /// Limit for the TCP connection and the TLS handshake together.
   public var connectTimeout: Duration
   /// Limit for the login, and for each answer of the broker.
   public var rpcTimeout: Duration
-  /// A library call that makes no progress for this long is ended by shutting the socket down.
+  /// Maximum time a library call may go without progress; then the socket is shut down.
   public var publishStallTimeout: Duration
-  /// A publish that is not confirmed after this long condemns the connection, unless the broker is blocked.
+  /// Maximum time a publish may stay unconfirmed; then the connection is replaced, unless the broker is blocked.
   public var confirmTimeout: Duration
-  /// The wait before the next attempt to connect, with full jitter.
+  /// Delay before the next attempt to connect, with full jitter.
   public var reconnectDelay: ReconnectDelay
-  /// The longest body that is sent, and the longest one kept of what is received.
+  /// Maximum length of a sent body, and of a received body that is kept.
   public var maxBodyBytes: Int
 
   public init(

@@ -1,21 +1,21 @@
-/// What a readiness check needs to know of a connection.
+/// Status of a connection, for readiness checks.
 public struct ConnectionStatus: Sendable, Hashable, CustomStringConvertible {
   public enum Phase: String, Sendable, Hashable {
-    /// Not connected, trying.
+    /// Not connected; trying to connect.
     case connecting
     /// Open and in use.
     case connected
-    /// Open, but the broker does not read from it.
+    /// Open, but the broker has stopped reading from it.
     case blocked
-    /// A consumer that was paused.
+    /// Open, with a paused consumer.
     case paused
     /// Stopped on request.
     case stopped
   }
 
-  /// Where the connection is in its life.
+  /// Current phase of the connection.
   public internal(set) var phase: Phase
-  /// Why the connection is not up, or was lost the last time. Cleared when it is up again.
+  /// Reason of the last failure or loss; `nil` while the connection is up.
   public internal(set) var lastError: AMQPError?
 
   public var description: String {

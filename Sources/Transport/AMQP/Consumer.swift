@@ -2,10 +2,10 @@ import CountersignConcurrency
 
 /// Consumes one queue on a connection of its own, which it keeps up until it is closed.
 ///
-/// What was not acknowledged when a connection is lost is delivered again on the next one; tags of the lost one do
-/// nothing any more.
+/// Deliveries that were not acknowledged when a connection was lost are delivered again on the next one; tags of the
+/// lost connection are ignored.
 public final class Consumer: Sendable {
-  /// How long a consumer with room gets nothing before the queue is looked at, unless told otherwise.
+  /// Default time without a delivery after which the queue is inspected.
   public static let defaultStallTimeout: Duration = .seconds(30)
 
   private let options: ConnectionOptions
@@ -14,8 +14,9 @@ public final class Consumer: Sendable {
 
   /// - Parameters:
   ///   - prefetch: deliveries that are not settled, at most: 1...65,535.
-  ///   - lock: a classic queue of which the connection is the exclusive consumer while it consumes, so that no other process consumes
-  ///     beside it; `nil` when others may. What is written into it is thrown away. The user needs the right to read it.
+  ///   - lock: a classic queue of which the connection is the exclusive consumer while it consumes, so that no other
+  ///     process consumes beside it; `nil` when others may. What is written into it is thrown away. The user needs the
+  ///     right to read it.
   ///   - consumerTag: the consumer's name at the broker, which makes one up when it is `nil`.
   ///   - gathering: how long acknowledgements wait for others; not once the consumer stops.
   ///   - stallTimeout: after this time without a delivery the queue is asked whether it has messages.
@@ -42,61 +43,62 @@ public final class Consumer: Sendable {
       onEvent: onEvent)
   }
 
-  /// Connects and consumes, and connects again whenever the connection is lost, until `close`. A missing queue is
-  /// reported (`notFound`) and tried again. Cancellation ends it at once.
+  /// Connects and consumes, and reconnects whenever the connection is lost, until `close`. A missing queue is
+  /// reported (`notFound`) and retried. Cancellation ends it at once.
   public func run() async { await connection.run() }
 
-  /// Waits for deliveries and takes all that have arrived, `prefetch` at most. For one task.
+  /// Waits for deliveries and takes all that have arrived, at most `prefetch`. For one task only.
   ///
-  /// - Returns: `nil` when no more follow, or when the task is canceled.
+  /// - Returns: `nil` if no more deliveries follow, or the task is canceled.
   public func next() async -> [Delivery]? { await inbox.next() }
 
-  /// Acknowledges a delivery. Returns at once; acknowledgements go out together, as `gathering` says, or a third of a second
-  /// later when an earlier delivery is not settled.
+  /// Acknowledges a delivery. Returns at once; acknowledgements are sent in groups, as set by `gathering`, and a third
+  /// of a second later if an earlier delivery is unsettled.
   public func ack(_ tag: DeliveryTag) { settle(CollectionOfOne(tag), .ack) }
 
   /// Acknowledges many deliveries.
   public func ack(_ tags: [DeliveryTag]) { settle(tags, .ack) }
 
-  /// Hands a delivery back.
+  /// Returns a delivery to the broker.
   ///
-  /// - Parameter requeue: whether it is to be delivered again, which counts towards the queue's delivery limit;
-  ///   otherwise it goes to the queue's dead letter exchange.
+  /// - Parameter requeue: whether it is delivered again, which counts toward the queue's delivery limit; otherwise it
+  ///   goes to the queue's dead letter exchange.
   public func reject(_ tag: DeliveryTag, requeue: Bool) {
     settle(CollectionOfOne(tag), requeue ? .requeue : .discard)
   }
 
-  /// Stops taking messages, which stay in the queue. What was delivered stays with the caller, `next` hands out the
-  /// rest of it, and a new connection does not consume either. Returns when the broker has agreed.
+  /// Stops consuming; further messages stay in the queue. Deliveries that have arrived are still returned by `next`,
+  /// and a new connection does not consume either. Returns when the broker has confirmed.
   public func pause() async { await wish(.paused) }
 
-  /// Takes messages again after `pause`. Does not wait for a connection. What is unsettled from before does not count against the
-  /// prefetch; with more of it than one prefetch, the consumer waits until enough is settled.
+  /// Consumes again after `pause`. Does not wait for a connection. Deliveries left unsettled from before do not count
+  /// against the prefetch; while they exceed one prefetch, the consumer waits.
   public func resume() async {
     inbox.wish(.consuming, Latch())
     connection.wake()
   }
 
-  /// Takes messages one at a time, the next when the one before is settled, until `resume` or `pause`: a trial, of which no more
-  /// than one message has to know. Does not wait for a connection.
+  /// Consumes one message at a time, each after the previous one is settled, until `resume` or `pause`: a trial that
+  /// affects at most one message. Does not wait for a connection.
   public func resumeOneByOne() async {
     inbox.wish(.trying, Latch())
     connection.wake()
   }
 
-  /// Whether the broker still waits for a delivery to be settled. Otherwise its channel is gone, and the broker delivers the message
-  /// again: what is done about it now is done by somebody else as well.
+  /// Whether the broker still waits for a delivery to be settled. Otherwise its channel is gone and the broker delivers
+  /// the message again, so another consumer may process it as well.
   public func isLive(_ tag: DeliveryTag) -> Bool { inbox.isLive(tag) }
 
-  /// Stops taking messages for good. `next` hands out what has arrived, then `nil`. Returns when the broker has agreed.
+  /// Stops consuming for good: `next` returns the deliveries that have arrived, then `nil`. Returns when the broker has
+  /// confirmed.
   public func stopConsuming() async {
     await wish(.stopped)
-    // Also when the connection did not come round to it: whoever waits must not wait for ever.
+    // Also if the connection did not get to it: a task in `next` must not wait for ever.
     inbox.finish()
   }
 
-  /// Sends the acknowledgements that wait, closes the channel, which proves that the broker has read them, and the
-  /// connection. What is not settled is delivered again, to others.
+  /// Sends pending acknowledgements, then closes the channel, which proves that the broker has read them, and the
+  /// connection. Unsettled deliveries are delivered again to other consumers.
   public func close() async {
     inbox.wish(.closed, Latch())
     inbox.finish()
@@ -113,7 +115,7 @@ public final class Consumer: Sendable {
     let granted = Latch()
     inbox.wish(wish, granted)
     connection.wake()
-    // The queue may be inside an attempt to connect; when that is over it finds the wish.
+    // The queue may be inside an attempt to connect; it finds the wish afterwards.
     await granted.wait(atMost: options.rpcTimeout)
   }
 

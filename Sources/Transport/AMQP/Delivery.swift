@@ -1,5 +1,5 @@
-/// Names one delivery on one channel. The broker forgets it with the channel: settling a delivery of a channel that
-/// is gone does nothing, and the broker delivers the message again.
+/// Identifies one delivery on one channel. Once the channel is gone, settling the delivery has no effect, and the
+/// broker delivers the message again.
 public struct DeliveryTag: Sendable, Hashable {
   let epoch: UInt32
   let number: UInt64
@@ -9,28 +9,28 @@ public struct DeliveryTag: Sendable, Hashable {
     self.number = number
   }
 
-  /// A tag of no channel, for tests of what consumes deliveries: settling it does nothing.
+  /// A tag of no channel, for tests of consumers; settling it has no effect.
   public init(number: UInt64) { self.init(epoch: 0, number: number) }
 }
 
-/// A message as the broker handed it over.
+/// A message delivered by the broker.
 public struct Delivery: Sendable, Hashable {
   /// The message. Its body is empty when `isOversize`.
   public var message: Message
-  /// What it is settled by.
+  /// Tag to settle the delivery with.
   public var tag: DeliveryTag
-  /// Whether it was delivered before, to whomever.
+  /// Whether it was delivered before, to any consumer.
   public var isRedelivered: Bool
   /// The exchange it was published to; empty for the default one.
   public var exchange: String
   /// The key it was published with.
   public var routingKey: String
-  /// Length of the body in bytes, also when it was not kept.
+  /// Length of the body in bytes, even if the body was not kept.
   public var bodyBytes: UInt64
   /// Whether the body was longer than `ConnectionOptions.maxBodyBytes` and was therefore not kept.
   public var isOversize: Bool
 
-  /// For tests of what consumes deliveries; the real ones come from `Consumer` and `AdminConnection`.
+  /// For tests of consumers; real deliveries come from `Consumer` and `AdminConnection`.
   public init(
     message: Message, tag: DeliveryTag = DeliveryTag(number: 0), isRedelivered: Bool = false,
     exchange: String = "", routingKey: String = "", isOversize: Bool = false

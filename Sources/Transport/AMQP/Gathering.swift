@@ -1,17 +1,17 @@
-/// Time that a message to the broker may wait for more of its kind: a broker that gets twenty at a time takes less work for each of
-/// them, and so does the process that sends them.
+/// Maximum time that a message to the broker waits for others of its kind: twenty sent together cost the broker and
+/// this process less work each.
 public struct Gathering: Sendable, Hashable {
-  /// The longest that anything waits.
+  /// Maximum wait.
   public var interval: Duration
-  /// So many go out before the interval is over.
+  /// Number that is sent before the interval is over.
   public var count: Int
-  /// Whether what comes while the broker owes no answer goes out at once.
+  /// Whether a message is sent at once while the broker owes no answer.
   public var isPrompt: Bool
 
   /// - Parameters:
-  ///   - interval: the longest that anything waits.
-  ///   - count: so many go out before that.
-  ///   - isPrompt: whether what comes while the broker owes no answer goes out at once.
+  ///   - interval: maximum wait.
+  ///   - count: number that is sent before the interval is over.
+  ///   - isPrompt: whether a message is sent at once while the broker owes no answer.
   public init(interval: Duration, count: Int = 64, isPrompt: Bool) {
     precondition(interval > .zero && count > 0, "interval and count must be positive")
     self.interval = interval
@@ -19,8 +19,8 @@ public struct Gathering: Sendable, Hashable {
     self.isPrompt = isPrompt
   }
 
-  /// Publishes that somebody waits for.
+  /// Publishes with a waiting caller.
   public static let publishes = Gathering(interval: .milliseconds(2), count: .max, isPrompt: true)
-  /// Acknowledgements of messages that are done soon.
+  /// Acknowledgements of messages that are processed quickly.
   public static let acknowledgements = Gathering(interval: .milliseconds(5), isPrompt: true)
 }

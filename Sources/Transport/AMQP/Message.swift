@@ -6,11 +6,11 @@ public struct Message: Sendable, Hashable {
   public var contentEncoding: String?
   /// Headers; encoded they must stay under 64 KiB.
   public var headers: [String: FieldValue]
-  /// Whether it survives a restart of the broker (delivery mode 2).
+  /// Whether the message survives a restart of the broker (delivery mode 2).
   public var isPersistent: Bool
   /// 0...9, for queues that know priorities.
   public var priority: UInt8?
-  /// What the receiver of a reply matches it by.
+  /// ID by which the receiver of a reply finds its request.
   public var correlationID: String?
   /// The queue that a reply is sent to.
   public var replyTo: String?
@@ -22,14 +22,14 @@ public struct Message: Sendable, Hashable {
   public var timestamp: UInt64?
   /// Name of the message's type.
   public var type: String?
-  /// The broker checks that it is the user of the connection.
+  /// Sender's user; the broker checks that it is the user of the connection.
   public var userID: String?
   /// Name of the program that sent it.
   public var appID: String?
   /// The content.
   public var body: [UInt8]
-  /// Of a message that was delivered: the properties, under their names in AMQP, that were no UTF-8 and are therefore absent; `headers` stands
-  /// for a name in one of its tables. The broker lets such messages pass.
+  /// AMQP names of the properties of a delivered message that were not UTF-8 and are therefore absent; `headers` if a
+  /// name in one of its tables was not. The broker lets such messages pass.
   public var malformedProperties: [String] = []
 
   public init(
@@ -54,6 +54,6 @@ public struct Message: Sendable, Hashable {
     self.body = body
   }
 
-  /// The length of the headers on the wire; `nil` when they cannot be published, being nested too deeply or with a name that is too long.
+  /// Length of the headers on the wire; `nil` if they cannot be published because of their nesting or a name's length.
   public var headerBytes: Int? { headers.isEmpty ? 0 : MessageLimits.encodedBytes(headers) }
 }

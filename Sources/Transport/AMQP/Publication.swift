@@ -1,4 +1,4 @@
-/// A message and where it goes.
+/// A message with its destination.
 public struct Publication: Sendable, Hashable {
   /// The message. It should have a `messageID`: after a reconnect it may be published a second time under the same one.
   public var message: Message
@@ -6,8 +6,8 @@ public struct Publication: Sendable, Hashable {
   public var exchange: String
   /// The routing key.
   public var routingKey: String
-  /// Whether the broker is to return it when no queue takes it. Not sent for direct reply-to addresses, as the broker
-  /// returns every mandatory message to those: such a publish is confirmed whether or not the requester is there.
+  /// Whether the broker returns the message if no queue takes it. Ignored for direct reply-to addresses, because the
+  /// broker returns every mandatory message to those: such a publish is confirmed even if the requester is gone.
   public var mandatory: Bool
 
   public init(message: Message, exchange: String, routingKey: String, mandatory: Bool = true) {
@@ -19,20 +19,20 @@ public struct Publication: Sendable, Hashable {
 }
 
 extension Publication {
-  /// Checks that AMQP has room for it, as every publisher does before it sends anything of a batch.
+  /// Checks the limits of AMQP, as every publisher does before it sends any part of a batch.
   /// - Throws: `tooLarge`.
   public func check(maxBodyBytes: Int) throws(AMQPError) {
     try MessageLimits.check(self, maxBodyBytes: maxBodyBytes)
   }
 }
 
-/// What the broker made of a publication.
+/// Answer of the broker to a publication.
 public enum PublishOutcome: Sendable, Hashable {
-  /// The broker has taken responsibility for it.
+  /// The broker has taken responsibility for the message.
   case confirmed
-  /// No queue took it (312), the exchange is missing (404), or the broker refuses it for another reason of its own.
-  /// The same publication will fare the same until the topology or the permissions change.
+  /// No queue took it (312), the exchange is missing (404), or the broker refused it for another reason.
+  /// The same publication is returned again until the topology or the permissions change.
   case returned(code: Int, text: String)
-  /// A queue did not take it, e.g. because it is full. Later it may.
+  /// A queue refused it, e.g. because it is full. A later attempt may succeed.
   case nacked
 }

@@ -2,10 +2,10 @@ import CountersignConcurrency
 
 /// Publishes with confirms on a connection of its own, which it keeps up until it is stopped.
 ///
-/// Nothing that was handed in is lost with a connection: what was not confirmed is published again, under the same
-/// message ID, on the next one, so a message may arrive twice.
+/// No message is lost with a connection: unconfirmed ones are published again on the next connection, under the same
+/// message ID, so a message may arrive twice.
 public final class Publisher: Sendable {
-  /// How long `stop` waits for confirms unless told otherwise.
+  /// Default time `stop` waits for confirms.
   public static let defaultCeiling: Duration = .seconds(10)
 
   private let options: ConnectionOptions
@@ -13,9 +13,9 @@ public final class Publisher: Sendable {
   private let connection: ConnectionActor
 
   /// - Parameters:
-  ///   - maxOutstanding: publications sent and not confirmed, at most; the rest waits.
-  ///   - maxOutstandingBytes: the same in bytes of bodies.
-  ///   - gathering: how long publishes wait for others; not after `stop`.
+  ///   - maxOutstanding: maximum number of unconfirmed publications; others wait.
+  ///   - maxOutstandingBytes: maximum size of their bodies together.
+  ///   - gathering: wait of publishes for others; not applied after `stop`.
   ///   - onEvent: called on the connection's queue; must not block.
   public init(
     endpoint: BrokerEndpoint, options: ConnectionOptions, maxOutstanding: Int = 4096,
@@ -34,27 +34,28 @@ public final class Publisher: Sendable {
       onEvent: onEvent)
   }
 
-  /// Connects, and connects again whenever the connection is lost, until `stop`. Cancellation gives up what is unfinished.
+  /// Connects, and reconnects whenever the connection is lost, until `stop`. Cancellation abandons unfinished
+  /// publishes.
   public func run() async { await connection.run() }
 
-  /// Publishes one message and waits until the broker has taken it, returned it or refused it.
+  /// Publishes one message and waits until the broker has confirmed, returned or refused it.
   ///
-  /// Callers need not be connected: the message waits for the connection.
+  /// Needs no open connection: the message waits for one.
   ///
-  /// - Parameter timeout: how long to wait; for ever when `nil`. The message may arrive all the same.
-  /// - Throws: `closed`, `timedOut`, `tooLarge`, or `canceled` when the task is canceled.
+  /// - Parameter timeout: maximum wait; unlimited if `nil`. The message may arrive even after it.
+  /// - Throws: `closed`, `timedOut`, `tooLarge`, or `canceled` with the task.
   public func publish(_ publication: Publication, timeout: Duration? = nil) async throws(AMQPError) -> PublishOutcome {
     try await publish([publication], timeout: timeout)[0]
   }
 
-  /// Publishes many messages, in order, and waits for all: the cheapest way to publish.
+  /// Publishes many messages in order and waits for all of them: the cheapest way to publish.
   ///
   /// - Parameters:
-  ///   - timeout: how long to wait; for ever when `nil`.
-  ///   - isWanted: asked on the connection's queue before a message is sent, also again after the loss of a connection; when it says
-  ///     no, nothing more of the batch is sent. Must not block.
+  ///   - timeout: maximum wait; unlimited if `nil`.
+  ///   - isWanted: called on the connection's queue before each message is sent, also when it is sent again after a
+  ///     loss; if it returns `false`, the rest of the batch is not sent. Must not block.
   /// - Returns: one outcome for each publication, in the same order.
-  /// - Throws: as for one message, and `unwanted`; what was sent before may arrive all the same.
+  /// - Throws: as for one message, and `unwanted`; messages sent before may still arrive.
   public func publish(
     _ batch: [Publication], timeout: Duration? = nil, isWanted: (@Sendable () -> Bool)? = nil
   ) async throws(AMQPError) -> [PublishOutcome] {
@@ -74,14 +75,14 @@ public final class Publisher: Sendable {
     return try await ticket.wait()
   }
 
-  /// Takes no more, waits for what is outstanding, `ceiling` at most, and closes channel and connection. What is
-  /// unconfirmed then fails with `closed`.
+  /// Refuses further publishes, waits at most `ceiling` for confirms, and closes channel and connection. Publishes
+  /// still unconfirmed fail with `closed`.
   public func stop(ceiling: Duration = defaultCeiling) async {
     inbox.close()
     await connection.stop(ceiling: ceiling)
   }
 
-  /// Whether a message handed in now would be sent now.
+  /// Whether a message would be sent without waiting for a connection.
   public var isReady: Bool { status.phase == .connected }
 
   /// For readiness checks.

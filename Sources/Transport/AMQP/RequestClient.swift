@@ -3,10 +3,10 @@ import CountersignEncoding
 
 /// Sends requests and waits for their replies, on a connection of its own, which it keeps up until it is stopped.
 ///
-/// A request whose reply was lost with a connection is sent again on the next one, under the same message ID, as long
-/// as its caller waits.
+/// A request whose reply was lost with a connection is sent again on the next one, under the same message ID, for as
+/// long as its caller waits.
 public final class RequestClient: Sendable {
-  /// Requests sent and not answered, at most, unless told otherwise; the rest waits.
+  /// Default maximum number of unanswered requests; others wait.
   public static let defaultMaxOutstanding = 4096
 
   private let options: ConnectionOptions
@@ -14,7 +14,7 @@ public final class RequestClient: Sendable {
   private let connection: ConnectionActor
 
   /// - Parameters:
-  ///   - maxOutstanding: requests sent and not answered, at most.
+  ///   - maxOutstanding: maximum number of unanswered requests.
   ///   - onEvent: called on the connection's queue; must not block.
   public init(
     endpoint: BrokerEndpoint, options: ConnectionOptions, maxOutstanding: Int = defaultMaxOutstanding,
@@ -29,17 +29,17 @@ public final class RequestClient: Sendable {
       role: RequestRole(inbox: inbox, options: options, maxOutstanding: maxOutstanding), onEvent: onEvent)
   }
 
-  /// Connects, and connects again whenever the connection is lost, until `stop`. Cancellation ends it at once.
+  /// Connects, and reconnects whenever the connection is lost, until `stop`. Cancellation ends it at once.
   public func run() async { await connection.run() }
 
   /// Sends a request and waits for the reply.
   ///
   /// - Parameters:
-  ///   - message: its `replyTo` is set here, its `correlationID` as well when it has none. Give it a `messageID`: the
-  ///     receiver tells a request that is sent again by it.
-  ///   - timeout: how long to wait, for the connection included. The request may be carried out all the same.
-  /// - Throws: `notFound` when no queue takes the request, `nacked` when one refused it, `timedOut`, `closed`,
-  ///   `tooLarge`, `preconditionFailed` when the correlation ID is in use, `canceled` with the task.
+  ///   - message: request; its `replyTo` is set here, and its `correlationID` if it has none. It needs a `messageID`,
+  ///     by which the receiver recognizes a repeated request.
+  ///   - timeout: maximum wait, including the wait for a connection. The request may be carried out even after it.
+  /// - Throws: `notFound` if no queue takes the request, `nacked` if a queue refuses it, `timedOut`, `closed`,
+  ///   `tooLarge`, `preconditionFailed` if the correlation ID is in use, `canceled` with the task.
   public func request(
     _ message: Message, exchange: String, routingKey: String, timeout: Duration
   ) async throws(AMQPError) -> Message {
@@ -62,14 +62,14 @@ public final class RequestClient: Sendable {
     return try await ticket.wait()
   }
 
-  /// Takes no more, waits for replies, `ceiling` at most, and closes channel and connection. Who still waits then gets
-  /// `closed`.
+  /// Refuses further requests, waits at most `ceiling` for replies, and closes channel and connection. Requests still
+  /// unanswered fail with `closed`.
   public func stop(ceiling: Duration = .zero) async {
     inbox.close()
     await connection.stop(ceiling: ceiling)
   }
 
-  /// Whether a request would be sent now.
+  /// Whether a request would be sent without waiting for a connection.
   public var isReady: Bool { status.phase == .connected }
 
   /// For readiness checks.

@@ -1,12 +1,13 @@
-/// How a connection to the broker is encrypted and whom it trusts. TLS 1.2 is the least that is accepted.
+/// Encryption of a connection to the broker, and the authorities it trusts. TLS 1.2 is the minimum.
 public struct TLSSettings: Sendable, Hashable {
-  /// PEM file with the authorities to trust; the system's own when `nil`.
+  /// PEM file with the trusted authorities; the system's if `nil`.
   public var caFile: String?
-  /// PEM file with the client's certificate chain, when the broker asks for one.
+  /// PEM file with the client's certificate chain, for brokers that require one.
   public var certificateFile: String?
   /// PEM file with the unencrypted key of `certificateFile`.
   public var keyFile: String?
-  /// Whether the broker's certificate must be signed by a trusted authority and be in date. Off is for experiments only.
+  /// Whether the broker's certificate must be signed by a trusted authority and be valid now. Turn it off for
+  /// experiments only.
   public var verifyPeer: Bool
   /// Whether the certificate must name the host (or IP address) of the URL.
   public var verifyHostname: Bool

@@ -1,33 +1,33 @@
-/// What a connection is for: publishing, consuming or asking. Lives inside the connection's actor; an error thrown by
-/// any method ends the connection, and a new one is made.
+/// The purpose of a connection: publishing, consuming or requesting. Lives inside the connection's actor; an error
+/// thrown by any method ends the connection, which is then replaced.
 protocol ChannelRole: AnyObject {
   typealias Instant = ContinuousClock.Instant
 
-  /// The channel is open and fresh: prepare it.
+  /// Prepares a newly opened channel.
   func opened(_ link: Link, now: Instant) throws(AMQPError)
-  /// Something arrived.
+  /// Handles an event from the broker.
   func received(_ event: ChannelEvent, _ link: Link, now: Instant) throws(AMQPError)
-  /// Do what waits: at the end of each turn, when callers have handed something in, when the socket has room again.
+  /// Does pending work: at the end of each turn, after a call was added, and when the socket has room again.
   func work(_ link: Link, now: Instant) throws(AMQPError) -> FollowUp
-  /// The turn is over, and the status shows what it did.
+  /// Called at the end of a turn, when the status reflects its effects.
   func turnEnded()
-  /// When `tick` is to be called at the latest, if nothing happens before; `nil`: no time matters.
+  /// Latest time for the next `tick`; `nil`: no deadline is pending.
   ///
-  /// - Parameter isBlocked: whether the broker does not read for now.
+  /// - Parameter isBlocked: whether the broker has stopped reading for now.
   func due(isBlocked: Bool, now: Instant) -> Instant?
-  /// Look after what depends on time; now and then, and when it is due.
+  /// Checks deadlines; called regularly, and at the time returned by `due`.
   func tick(_ link: Link, now: Instant) throws(AMQPError)
-  /// The broker closed the channel: whether opening another one will do. Otherwise the connection is ended.
+  /// Whether a new channel suffices after the broker closed this one; otherwise the connection is ended.
   func mayReopen(after closure: Link.Closure) -> Bool
-  /// The broker closed the connection, and `lost` follows.
+  /// The broker closed the connection; a call of `lost` follows.
   func connectionClosed(_ error: AMQPError)
-  /// The channel is gone and its numbers are void; another may follow.
+  /// The channel is gone, and its delivery and publish numbers are void; another channel may follow.
   func lost(_ error: AMQPError)
-  /// Callers have handed something in while there is no channel.
+  /// Handles calls that were added while there is no channel.
   func workOffline()
-  /// Nothing follows any more: let everybody go.
+  /// Releases all waiting callers: no channel follows.
   func stopped(_ error: AMQPError)
-  /// Whether a stop has nothing to wait for.
+  /// Whether no work remains that a stop would have to wait for.
   var isDrained: Bool { get }
   /// Phase to show while the connection is open.
   var openPhase: ConnectionStatus.Phase { get }
@@ -40,9 +40,9 @@ extension ChannelRole {
   func connectionClosed(_ error: AMQPError) {}
 }
 
-/// When `work` wants to be called again.
+/// Time of the next call of `work`.
 struct FollowUp {
-  /// As soon as the socket takes data.
+  /// As soon as the socket is writable.
   var whenWritable = false
   /// After this time.
   var after: Duration?

@@ -5,22 +5,22 @@ import Dispatch
 ///
 ///     idle -> connecting -> open -> (lost) -> waiting -> connecting -> ... -> stopped
 ///
-/// Everything runs on one serial queue, in turns: something arrives, callers hand something in, the socket has room,
-/// or a timer fires; then what has arrived is read, and the role does what waits. A turn may block for as long as the
-/// limits in `ConnectionOptions` allow, which is why the queue is not the cooperative pool.
+/// Everything runs on one serial queue, in turns. A turn begins when data arrives, a caller adds a call, the socket has
+/// room, or a timer fires; it reads the arrived data and lets the role do its pending work. A turn may block for as
+/// long as the limits in `ConnectionOptions` allow, so it must not run on the cooperative pool.
 actor ConnectionActor {
   typealias Instant = ContinuousClock.Instant
 
-  /// Interval at which a connection that stops looks whether it may.
+  /// Interval at which a stopping connection checks whether it is drained.
   static let drainTick: Duration = .milliseconds(100)
-  /// Heartbeats are sent and checked so often in their interval, within these bounds. Everything else that depends on time says when it is
-  /// due.
+  /// Number of heartbeat checks in one heartbeat interval, within the bounds of `heartbeatTick`. All other deadlines
+  /// are announced by the role.
   static let heartbeatParts = 4
   static let heartbeatTick: ClosedRange<Duration> = .milliseconds(250) ... .seconds(5)
-  /// Frames read in one turn.
+  /// Maximum number of frames read in one turn.
   static let maxFramesPerTurn = 4096
 
-  /// Interval at which is asked for what another connection has: who waits for it takes over soon after it is free.
+  /// Seconds between attempts to get a queue that another connection uses exclusively: short, for a quick takeover.
   static let lockedRetry: ClosedRange<Double> = 0.5...1.5
 
   /// Shortest delay before a retry: an endpoint that fails at once must not be called again at once.
@@ -31,7 +31,7 @@ actor ConnectionActor {
   private enum Phase {
     case idle
     case open(Session)
-    /// The number tells a retry that is still meant from one that is not.
+    /// The number identifies the current retry; timers of earlier ones are ignored.
     case waiting(retry: UInt64)
     case stopped
   }
@@ -48,7 +48,7 @@ actor ConnectionActor {
   private var retries: UInt64 = 0
   private var isCallPending = false
   private var isFollowUpPending = false
-  /// Set when a stop was asked for.
+  /// Set once a stop was requested.
   private var drainDeadline: Instant?
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
@@ -67,7 +67,7 @@ actor ConnectionActor {
       stableAfter: Self.stableAfter)
   }
 
-  /// Connects and stays connected until `stop`, or until the task is canceled, which gives up what is unfinished.
+  /// Connects and stays connected until `stop`, or until the task is canceled, which abandons unfinished work.
   nonisolated func run() async {
     onQueue { $0.start() }
     await withTaskCancellationHandler {
@@ -77,20 +77,20 @@ actor ConnectionActor {
     }
   }
 
-  /// Callers have handed something in.
+  /// Starts a turn because a caller has added a call.
   nonisolated func wake() {
     onQueue { $0.turn(reads: false) }
   }
 
-  /// Finishes what the role has not drained, `ceiling` at most, and closes channel and connection.
+  /// Lets the role finish its work for at most `ceiling`, then closes channel and connection.
   nonisolated func stop(ceiling: Duration) async {
     onQueue { $0.beginStop(.now + ceiling) }
-    // The queue may be inside a call that blocks. What it does afterwards ends by itself.
+    // The queue may be inside a blocking call; its remaining work then ends without this wait.
     let limit = ceiling + options.rpcTimeout + options.rpcTimeout
     if await !finished.wait(atMost: limit) { abort() }
   }
 
-  /// Ends at once. Nobody waits for the queue, which may be inside a call that blocks.
+  /// Ends at once, without waiting for the queue, which may be inside a blocking call.
   nonisolated func abort() {
     onQueue { $0.finishStop() }
     finished.open()
@@ -203,7 +203,7 @@ actor ConnectionActor {
     defer { link.watchdog.leave() }
     do {
       let now = Instant.now
-      // A turn that comes before a timer that has run out takes its place, and plans the next: busy turns must not put it off.
+      // A turn that precedes an expired timer does the timer's work: a busy connection must not postpone it.
       let ticks = ticks || session.isTickDue(now)
       var hasMore = false
       if reads || ticks || link.hasPending {
@@ -239,7 +239,7 @@ actor ConnectionActor {
     try role.received(event, link, now: now)
   }
 
-  /// Another turn follows by itself when there is more to read, when the socket has room, or after a while.
+  /// Schedules the next turn: at once if there is more to read, when the socket has room, or after a delay.
   private func follow(_ next: FollowUp, hasMore: Bool, _ session: Session) {
     if next.whenWritable { session.waitForRoom() }
     if hasMore, !isCallPending {
@@ -260,7 +260,7 @@ actor ConnectionActor {
     }
   }
 
-  /// A closed channel is opened again where that helps; anything else costs the connection.
+  /// Reopens a closed channel where that helps; any other error ends the connection.
   private func recover(_ error: AMQPError, _ session: Session) {
     let link = session.link
     reportRole()
@@ -277,7 +277,7 @@ actor ConnectionActor {
   }
 
   private func close(_ session: Session) throws(AMQPError) {
-    // A broker that does not read does not answer either.
+    // A blocked broker would not answer the close.
     if !session.link.isBlocked { try session.link.close() }
     finishStop()
   }

@@ -1,7 +1,7 @@
 import CountersignConcurrency
 import Dispatch
 
-/// An open connection with its event sources. Belongs to the connection's actor.
+/// An open connection with its event sources; owned by the connection's actor.
 final class Session {
   let link: Link
   let openedAt: ContinuousClock.Instant
@@ -9,14 +9,14 @@ final class Session {
   private let writable: any DispatchSourceWrite
   private let timer: any DispatchSourceTimer
   private var isWaitingForRoom = false
-  /// When the timer fires next.
+  /// Next time the timer fires.
   private var tickAt: ContinuousClock.Instant?
-  /// Delay that it may have.
+  /// Permitted delay of the timer.
   private static let leeway = DispatchTimeInterval.milliseconds(10)
   private var isEnded = false
 
   /// - Parameters:
-  ///   - queue: the actor's own; the three callbacks run there.
+  ///   - queue: queue of the actor; the three callbacks run on it.
   init(
     link: Link, queue: DispatchQueue, onReadable: @escaping @Sendable () -> Void,
     onWritable: @escaping @Sendable () -> Void, onTick: @escaping @Sendable () -> Void
@@ -29,7 +29,7 @@ final class Session {
     readable.setEventHandler(handler: onReadable)
     writable.setEventHandler(handler: onWritable)
     timer.setEventHandler(handler: onTick)
-    // The descriptor may only be closed once both sources have let go of it.
+    // The descriptor must stay open until both sources are canceled.
     let group = DispatchGroup()
     for source in [readable, writable] as [any DispatchSourceProtocol] {
       group.enter()
@@ -41,7 +41,7 @@ final class Session {
     timer.activate()
   }
 
-  /// Asks for an `onTick` then; one that is planned for an earlier time comes and asks again.
+  /// Schedules `onTick`; if an earlier one is scheduled, that one stays and schedules the next.
   func tick(at time: ContinuousClock.Instant, now: ContinuousClock.Instant) {
     guard !isEnded else { return }
     if let tickAt, tickAt > now, tickAt <= time { return }
@@ -55,7 +55,7 @@ final class Session {
     return tickAt <= now
   }
 
-  /// Asks for one `onWritable`.
+  /// Requests one `onWritable`.
   func waitForRoom() {
     guard !isWaitingForRoom, !isEnded else { return }
     isWaitingForRoom = true
@@ -70,7 +70,7 @@ final class Session {
 
   func end() {
     guard !isEnded else { return }
-    // A source that is suspended never calls its cancel handler.
+    // A suspended source never calls its cancel handler.
     if !isWaitingForRoom { writable.resume() }
     isEnded = true
     readable.cancel()

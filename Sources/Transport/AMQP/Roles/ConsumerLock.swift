@@ -1,21 +1,22 @@
-/// Lock that one connection holds, so that nobody consumes a queue beside it: the exclusive consumer of another queue, which holds
-/// nothing. Quorum queues take no exclusive consumers (RabbitMQ guide "Quorum Queues", feature matrix), so that one is a classic queue.
+/// Lock that keeps other connections from consuming a queue: the exclusive consumer of a second, empty queue. Quorum
+/// queues do not support exclusive consumers (RabbitMQ guide "Quorum Queues", feature matrix), so the second one is
+/// classic.
 ///
-/// It ends with its connection, so nobody can consume without it, and a process that dies leaves it. Nothing is declared for it: a virtual
-/// host that is full of queues hinders nobody.
+/// The lock ends with its connection, so a consumer never lacks it, and a process that dies releases it. It needs no
+/// declaration at run time: a virtual host at its queue limit does no harm.
 struct ConsumerLock {
   /// The queue of the lock.
   let queue: String
   /// The queue that is consumed with it.
   let consumed: String
-  /// The name of the lock's consumer on its channel. What the consumed queue delivers has another: that of the caller, or one that the
-  /// broker makes up.
+  /// Tag of the lock's consumer. Deliveries of the consumed queue have another tag: the caller's, or one chosen by the
+  /// broker.
   let tag = "countersign.lock"
 
   /// Becomes the exclusive consumer, or fails.
   func take(_ link: Link) throws(AMQPError) {
     do {
-      // Messages that somebody writes into it come one at a time.
+      // Messages written into the lock's queue by mistake arrive one at a time.
       try link.setPrefetch(1)
       _ = try link.consume(queue, tag: tag, isExclusive: true)
     } catch {
@@ -23,22 +24,22 @@ struct ConsumerLock {
     }
   }
 
-  /// That the broker may have given the lock to somebody else.
+  /// Error for a canceled consumer, which may have been the lock's: another process may hold the lock now.
   var lost: AMQPError {
     AMQPError(.consumerCanceled, "the broker canceled the consumer of queue '\(consumed)', or of '\(queue)'")
   }
 
-  /// Turns the broker's refusal into what to do about it. A right that is missing and a consumer that is there have one reply code.
+  /// Adds the remedy to a refusal by the broker. A missing right and an existing consumer have the same reply code.
   func explain(_ error: AMQPError) -> AMQPError {
     switch error.replyCode {
     case ReplyCodes.accessRefused where error.message.contains("in exclusive use"), ReplyCodes.resourceLocked:
       AMQPError(
-        .resourceLocked, "another process consumes queue '\(consumed)': its connection has the queue '\(queue)'",
+        .resourceLocked, "another process consumes queue '\(consumed)': its connection holds the queue '\(queue)'",
         replyCode: error.replyCode)
     case ReplyCodes.accessRefused:
       AMQPError(
         .accessRefused, "the user may not read queue '\(queue)': \(Self.remedy)", replyCode: error.replyCode)
-    // The same code also tells of a queue whose node is down, where declaring it is no remedy.
+    // A queue whose node is down has the same code, but declaring it does not help.
     case ReplyCodes.notFound where error.message.contains("no queue"):
       AMQPError(.notFound, "queue '\(queue)' is missing: \(Self.remedy)", replyCode: error.replyCode)
     default: error

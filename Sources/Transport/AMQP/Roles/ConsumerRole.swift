@@ -1,9 +1,9 @@
 import CountersignConcurrency
 
-/// Consumes one queue: hands deliveries over in batches, gathers acknowledgements, and notices when the broker has
-/// forgotten about the consumer.
+/// Consumes one queue: passes deliveries on in batches, groups acknowledgements, and detects a consumer that the broker
+/// has forgotten.
 final class ConsumerRole: ChannelRole {
-  /// How long after the broker canceled the consumer it is started again.
+  /// Delay before a consumer canceled by the broker is restarted.
   static let restartDelay: Duration = .milliseconds(500)
 
   private let inbox: ConsumerInbox
@@ -17,14 +17,14 @@ final class ConsumerRole: ChannelRole {
   private var arrived: [Delivery] = []
   private var acks: AckSchedule
   private var events: [ConnectionEvent] = []
-  /// The tag of the consumer at the broker, while there is one.
+  /// Tag of the active consumer; `nil` if there is none.
   private var tag: String?
   private var restartAt: Instant?
-  /// The prefetch of the consumer that was started last.
+  /// Prefetch of the consumer started last.
   private var limit: Int
-  /// Whether a consumer is wished for that waits for room.
+  /// Whether the start of a consumer waits for room.
   private var isHeldBack = false
-  /// The wish that the last turn carried out.
+  /// Wish carried out by the last turn.
   private var granted = ConsumerInbox.Wish.consuming
   private var stall: StallDetector
 
@@ -57,11 +57,11 @@ final class ConsumerRole: ChannelRole {
 
   func opened(_ link: Link, now: Instant) throws(AMQPError) {
     epoch &+= 1
-    // 0 is the tag of no channel.
+    // 0 stands for "no channel".
     if epoch == 0 { epoch = 1 }
     restartAt = nil
     inbox.channelOpened(epoch)
-    // Also when paused: what is missing is to be known at once.
+    // Also while paused: a missing queue is reported at once.
     _ = try inspect(link)
     try lock?.take(link)
     try startIfWanted(link, now)
@@ -72,15 +72,15 @@ final class ConsumerRole: ChannelRole {
     case .content(let content): try delivered(content, link, now)
     case .consumerCanceled:
       consumerCanceled(now)
-      // The broker does not say whose consumer: perhaps the lock's, and then somebody else may have it.
+      // The broker does not name the consumer; if it was the lock's, another process may have taken the lock.
       if let lock { throw lock.lost }
     case .confirm, .blocked, .unblocked, .reply: break
     }
   }
 
   func work(_ link: Link, now: Instant) throws(AMQPError) -> FollowUp {
-    if tag == nil || window.outstanding >= limit { stall.healthy(now: now) }
-    // First what makes room, for a consumer that waits for it.
+    if tag == nil || window.outstanding >= limit { stall.recordHealth(now: now) }
+    // First settle: that makes room for a consumer that waits for it.
     let next = try settle(link, now)
     try carryOutWish(link, now)
     handOver()
@@ -95,7 +95,7 @@ final class ConsumerRole: ChannelRole {
   }
 
   func due(isBlocked: Bool, now: Instant) -> Instant? {
-    // A wish for no consumer may stand for hours, and one for a consumer may come at any time.
+    // A pause may last for hours, and `resume` starts a turn anyway.
     var due = inbox.wish.limit(prefetch: prefetch) == nil ? nil : restartAt
     if let gapDue = acks.gapDue { due = min(due ?? .distant, gapDue) }
     if tag != nil, window.outstanding < limit { due = min(due ?? .distant, stall.due) }
@@ -112,18 +112,18 @@ final class ConsumerRole: ChannelRole {
       _ = try inspect(link)
       try startIfWanted(link, now)
     }
-    guard tag != nil, window.outstanding < limit else { return stall.healthy(now: now) }
+    guard tag != nil, window.outstanding < limit else { return stall.recordHealth(now: now) }
     guard stall.isDue(now: now) else { return }
     let ready = try inspect(link)
-    // A delivery that came in during the call proves health.
+    // A delivery received during the call proves that the consumer works.
     let before = window.delivered
     try receivePending(link, now)
-    guard window.delivered == before, stall.looked(ready: ready, now: now) else { return }
+    guard window.delivered == before, stall.recordCheck(ready: ready, now: now) else { return }
     events.append(.consumerStalled(queue: queue))
     throw AMQPError(.consumerStalled, "queue '\(queue)' has \(ready) messages ready but delivers none")
   }
 
-  /// The deliveries are void with the channel, and a fault of ours would come back at once: reconnect with a delay.
+  /// The deliveries are void with the channel, and an error on this side would recur at once: reconnect with a delay.
   func mayReopen(after closure: Link.Closure) -> Bool { false }
 
   func lost(_ error: AMQPError) {
@@ -170,19 +170,19 @@ final class ConsumerRole: ChannelRole {
     }
   }
 
-  /// Starts the consumer that is wished for, as soon as the callers have settled enough of what they have from those before:
-  /// each gets a prefetch of its own, and callers have room for two.
+  /// Starts the wanted consumer once the callers have settled enough deliveries of earlier ones: each consumer has a
+  /// prefetch of its own, and callers have room for two.
   private func startIfWanted(_ link: Link, _ now: Instant) throws(AMQPError) {
     isHeldBack = false
     guard let wanted = inbox.wish.limit(prefetch: prefetch) else { return }
     isHeldBack = window.unacknowledged > prefetch
     guard !isHeldBack else { return }
     limit = wanted
-    // It holds for consumers that are started after it.
+    // Applies to consumers started afterwards.
     try link.setPrefetch(limit)
     window.startConsumer()
     tag = try consume(link)
-    stall.healthy(now: now)
+    stall.recordHealth(now: now)
   }
 
   private func carryOutWish(_ link: Link, _ now: Instant) throws(AMQPError) {
@@ -190,7 +190,7 @@ final class ConsumerRole: ChannelRole {
     if let tag, wish.limit(prefetch: prefetch) != limit {
       self.tag = nil
       try link.cancelConsumer(tag)
-      // All that was delivered before the answer is part of what has arrived.
+      // The answer comes after the last delivery of the canceled consumer.
       try receivePending(link, now)
       handOver()
     }
@@ -213,14 +213,14 @@ final class ConsumerRole: ChannelRole {
     guard window.outstanding <= limit else {
       throw AMQPError(.protocolViolation, "the broker sent more than the prefetch of \(limit) allows")
     }
-    stall.healthy(now: now)
+    stall.recordHealth(now: now)
     arrived.append(
       Delivery(
         message: content.message, tag: DeliveryTag(epoch: epoch, number: number), isRedelivered: isRedelivered,
         exchange: exchange, routingKey: routingKey, bodyBytes: content.bodyBytes, isOversize: content.isOversize))
   }
 
-  /// Settles what somebody wrote into the queue of the lock.
+  /// Rejects a message that was written into the lock's queue.
   private func throwAway(_ number: UInt64, _ link: Link) throws(AMQPError) {
     if window.reject(number) { try link.reject(number, requeue: false) }
   }
@@ -251,14 +251,14 @@ final class ConsumerRole: ChannelRole {
     if isClosing || acks.isGapDue(finished: window.finished, now: now) {
       try acknowledge(window.flush(all: true), link)
     }
-    // The ticks see to what stays behind a gap.
+    // Deliveries behind a gap are left to the ticks.
     acks.flushed(behindGap: window.finished, now: now)
     return FollowUp()
   }
 
-  /// - Returns: how long what is finished may wait for more yet; `nil` when it is to be acknowledged.
+  /// - Returns: remaining wait of the finished deliveries for others; `nil` if they are to be acknowledged now.
   private func timeToFlush(_ now: Instant) -> Duration? {
-    // A stopping process may be gone soon, and the broker would deliver again what is not acknowledged.
+    // A stopping process may end soon, and the broker would repeat deliveries that are not acknowledged.
     if inbox.wish >= .stopped { return nil }
     return acks.rest(
       finished: window.finished, unacknowledged: window.unacknowledged, limit: limit, now: now)

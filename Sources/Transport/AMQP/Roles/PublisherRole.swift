@@ -1,23 +1,23 @@
 import CountersignConcurrency
 
-/// Sends what callers hand in, matches confirms and returns to it, and sends again what a lost channel left open.
+/// Sends publications, matches confirms and returns to them, and repeats those that a lost channel left unconfirmed.
 final class PublisherRole: ChannelRole {
   /// One publication of a call.
   struct Entry {
     var ticket: PublishTicket
     var position: Int
     var sentAt: Instant
-    /// Number of times that the broker closed the connection, for what may have been its fault, when this one alone was unconfirmed.
+    /// Times the broker closed the connection, possibly because of this entry, while only this one was unconfirmed.
     var closures = 0
 
     var publication: Publication { ticket.publications[position] }
   }
 
-  /// So often the broker may close the connection because of a publication. Fewer may be the broker's trouble of the moment.
+  /// Closures of the connection after which a publication is given up. Fewer may be a passing problem of the broker.
   private static let maxClosures = 3
-  /// A socket is asked whether it has room once for so many bytes; a send buffer is larger by far.
+  /// Bytes sent between checks whether the socket has room; a send buffer is far larger.
   private static let bytesPerLook = 8 << 10
-  /// What a message takes on the wire and in memory beside its body, roughly.
+  /// Approximate size of a message without its body, on the wire and in memory.
   private static let overheadBytes = 512
 
   private let inbox: Inbox<PublishTicket>
@@ -28,7 +28,7 @@ final class PublisherRole: ChannelRole {
   private var tracker = ConfirmTracker<Entry>()
   private var window: SendWindow
   private var outstandingBytes = 0
-  /// Entries at the head of `waiting` one of which made the broker close the channel. They go one at a time.
+  /// Number of entries at the head of `waiting`, one of which made the broker close the channel; sent one at a time.
   private var suspects = 0
   private var confirms: ConfirmClock
   private var events: [ConnectionEvent] = []
@@ -71,10 +71,10 @@ final class PublisherRole: ChannelRole {
   }
 
   func work(_ link: Link, now: Instant) throws(AMQPError) -> FollowUp {
-    // While the broker does not read, all stays in the inbox, which drops what nobody waits for any more.
+    // While the broker does not read, calls stay in the inbox, which drops those whose callers have given up.
     guard !link.isBlocked, !waiting.isEmpty || !inbox.isEmpty else { return FollowUp() }
-    // What was held up by a full socket or by too many unconfirmed is enough for a batch. The rest stays in the inbox until its time
-    // comes, so that the next calls need not wake anybody.
+    // Entries held up by a full socket or by missing confirms are enough for a batch. The rest stays in the inbox until
+    // its time comes, so further calls need not wake the queue.
     if waiting.isEmpty, !inbox.isClosed,
       let delay = window.delay(count: inbox.count, isConfirmed: tracker.isEmpty, now: now)
     {
@@ -109,8 +109,8 @@ final class PublisherRole: ChannelRole {
     throw AMQPError(.timedOut, "a publish was not confirmed within \(options.confirmTimeout)")
   }
 
-  /// `basic.publish` has no answer: what is wrong with it closes the channel (a missing exchange, no permission), and
-  /// says nothing of which publish it was.
+  /// `basic.publish` has no answer: a fault (a missing exchange, no permission) closes the channel without naming the
+  /// publish.
   func mayReopen(after closure: Link.Closure) -> Bool {
     guard closure.method == Link.publishMethod, !tracker.isEmpty else { return false }
     if tracker.count == 1, let culprit = tracker.reset().first {
@@ -123,9 +123,9 @@ final class PublisherRole: ChannelRole {
     return true
   }
 
-  /// A connection that is closed for what was published on it takes all other publications with it. As with a channel, those that
-  /// may be at fault then go one at a time; one that still does it, again and again, is given up. A broker that is in trouble itself
-  /// costs no publication.
+  /// A connection closed because of one publication takes all others with it. As after the loss of a channel, the
+  /// suspects are then sent one at a time; one that closes the connection repeatedly is given up. A broker with a
+  /// problem of its own costs no publication.
   func connectionClosed(_ error: AMQPError) {
     guard ReplyCodes.mayBeDueToPublication(error.replyCode), !tracker.isEmpty else { return }
     suspects += tracker.count
@@ -145,7 +145,7 @@ final class PublisherRole: ChannelRole {
     outstandingBytes = 0
   }
 
-  /// What was handed in stays in the inbox until there is a channel.
+  /// Calls stay in the inbox until there is a channel.
   func workOffline() {}
 
   func stopped(_ error: AMQPError) {
@@ -155,18 +155,18 @@ final class PublisherRole: ChannelRole {
   }
 
   private var mayHaveMoreOutstanding: Bool {
-    // The span and not the count: what is confirmed behind one that is not takes memory as well.
+    // The span, not the count: confirmed entries behind an unconfirmed one take memory as well.
     tracker.isEmpty
       || (suspects == 0 && tracker.span < maxOutstanding && outstandingBytes < maxOutstandingBytes)
   }
 
-  /// - Returns: about how many bytes went out.
+  /// - Returns: approximate number of bytes sent.
   private func sendFirst(_ link: Link, _ now: Instant) throws(AMQPError) -> Int {
     guard var entry = waiting.popFirst() else { return 0 }
     if suspects > 0 { suspects -= 1 }
     guard entry.ticket.mayBeSent() else { return 0 }
     entry.sentAt = now
-    // Before the send: if that fails, nobody knows what the broker got.
+    // Before the send: if it fails, the broker may have received the message nevertheless.
     tracker.append(entry)
     let size = Self.size(entry)
     outstandingBytes += size
@@ -188,7 +188,8 @@ final class PublisherRole: ChannelRole {
     }
   }
 
-  /// A return names no publish. All with the same exchange, key and ID fare alike, so the oldest is as good as any.
+  /// A return does not name the publish. All with the same exchange, key and ID are returned alike, so the oldest will
+  /// do.
   private func returned(_ message: Message, _ code: Int, _ text: String, _ exchange: String, _ routingKey: String) {
     _ = tracker.markReturned(code: code, text: text) { entry in
       let publication = entry.publication

@@ -1,7 +1,7 @@
-/// Turns the broker's words about a queue that nobody has declared into what to do about it.
+/// Adds the remedy to the error for a missing queue.
 enum QueueMissing {
   static func explain(_ error: AMQPError, queue: String) -> AMQPError {
-    // The same code also tells of a queue whose node is down, where declaring it is no remedy.
+    // A queue whose node is down has the same code, but declaring it does not help.
     guard error.replyCode == ReplyCodes.notFound, error.message.contains("no queue") else { return error }
     return AMQPError(
       .notFound, "queue '\(queue)' is missing: run countersign topology apply", replyCode: error.replyCode)

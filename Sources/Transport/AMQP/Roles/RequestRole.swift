@@ -3,20 +3,20 @@ import CountersignConcurrency
 /// Sends requests and matches replies to them, over one channel that publishes and consumes
 /// `amq.rabbitmq.reply-to` (RabbitMQ, "Direct Reply-to"): replies reach this very channel and no queue is declared.
 ///
-/// A lost channel loses its replies as well, so requests without a reply are sent again on the next one. Receivers
-/// know them by their message ID.
+/// Replies are lost with their channel, so unanswered requests are sent again on the next one. Receivers recognize them
+/// by their message ID.
 final class RequestRole: ChannelRole {
   static let replyQueue = "amq.rabbitmq.reply-to"
 
-  /// A request that is not confirmed.
+  /// An unconfirmed request.
   private struct Entry {
     var ticket: RequestTicket
     var sentAt: Instant
   }
 
-  /// Time by which requests that wait for room may find it late, when others end without a reply.
+  /// Maximum delay until waiting requests notice the room left by requests that ended without a reply.
   private static let roomTick: Duration = .milliseconds(100)
-  /// Fewer requests without a reply are not worth a look whether anybody waits for them.
+  /// Fewer unanswered requests are not searched for abandoned ones.
   private static let leastBeforeDrop = 1_024
 
   private let inbox: Inbox<RequestTicket>
@@ -24,12 +24,12 @@ final class RequestRole: ChannelRole {
   private let maxOutstanding: Int
   private var waiting = RingBuffer<RequestTicket>()
   private var tracker = ConfirmTracker<Entry>()
-  /// Sent, and without a reply; by correlation ID.
+  /// Unanswered requests by correlation ID.
   private var asked: [String: RequestTicket] = [:]
-  /// Tickets at the head of `waiting` one of which made the broker close the channel. They go one at a time.
+  /// Number of tickets at the head of `waiting`, one of which made the broker close the channel; sent one at a time.
   private var suspects = 0
   private var confirms: ConfirmClock
-  /// With so many requests without a reply those that nobody waits for are dropped.
+  /// Number of unanswered requests at which abandoned ones are dropped.
   private var dropsAt = leastBeforeDrop
 
   init(inbox: Inbox<RequestTicket>, options: ConnectionOptions, maxOutstanding: Int) {
@@ -56,7 +56,7 @@ final class RequestRole: ChannelRole {
     case .confirm(let tag, let multiple, let isAck):
       let isKnown = tracker.settle(tag, multiple: multiple) { entry, _ in
         if !isAck {
-          fail(entry.ticket, AMQPError(.nacked, "the broker did not take the request; the queue may be full"))
+          fail(entry.ticket, AMQPError(.nacked, "the broker refused the request; the queue may be full"))
         }
       }
       guard isKnown else {
@@ -69,7 +69,7 @@ final class RequestRole: ChannelRole {
   }
 
   func work(_ link: Link, now: Instant) throws(AMQPError) -> FollowUp {
-    // While the broker does not read, all stays in the inbox, which drops what nobody waits for any more.
+    // While the broker does not read, calls stay in the inbox, which drops those whose callers have given up.
     guard !link.isBlocked else { return FollowUp() }
     for ticket in inbox.takeAll() { waiting.append(ticket) }
     if asked.count >= min(dropsAt, maxOutstanding) { dropDecided() }
@@ -106,7 +106,7 @@ final class RequestRole: ChannelRole {
 
   func lost(_ error: AMQPError) {
     var again = RingBuffer<RequestTicket>()
-    // First those that may be at fault, then the rest.
+    // Suspects first, then the rest.
     for ticket in tracker.reset().map(\.ticket) {
       if asked[ticket.correlationID] === ticket { asked.removeValue(forKey: ticket.correlationID) }
       again.append(ticket)
@@ -126,12 +126,12 @@ final class RequestRole: ChannelRole {
     _ = tracker.reset()
   }
 
-  /// When the oldest confirm that is missing is late.
+  /// Time at which the oldest missing confirm is late.
   private func confirmDue(_ isBlocked: Bool) -> Instant? {
     confirms.due(oldest: tracker.oldest?.sentAt, isBlocked: isBlocked)
   }
 
-  /// A waiter that gave up does not say so here.
+  /// Drops requests whose callers have given up, which they do not report here.
   private func dropDecided() {
     asked = asked.filter { !$0.value.isDecided }
     dropsAt = max(Self.leastBeforeDrop, 2 * asked.count)

@@ -1,19 +1,19 @@
 import CountersignConcurrency
 import Synchronization
 
-/// What passes between a consumer's callers and its connection's queue: deliveries one way, settlements the other,
-/// both in batches. Deliveries are bounded by the prefetch, settlements by the deliveries.
+/// Exchange between a consumer's callers and its connection's queue: deliveries one way, settlements the other, both in
+/// batches. Deliveries are bounded by the prefetch, settlements by the deliveries.
 ///
-/// Deliveries do not pass through an `Inbox`: their consumer is a task, resumed with the deliveries themselves.
+/// Deliveries do not pass through an `Inbox`: their consumer is a task that is resumed with the deliveries.
 final class ConsumerInbox: Sendable {
-  /// What the consumer is meant to do; from `stopped` on there is no way back.
+  /// Wanted state of the consumer; from `stopped` on there is no way back.
   enum Wish: Int, Comparable {
     case consuming
     /// Consuming with one delivery at a time.
     case trying
     case paused, stopped, closed
 
-    /// Deliveries that are not settled, at most; `nil`: there is no consumer.
+    /// Maximum number of unsettled deliveries; `nil`: there is no consumer.
     func limit(prefetch: Int) -> Int? {
       switch self {
       case .consuming: prefetch
@@ -39,18 +39,18 @@ final class ConsumerInbox: Sendable {
     var waiter: Waiter?
     var isFinished = false
     var wish = Wish.consuming
-    /// Opened when `wish` has been carried out.
+    /// Latches to open once `wish` has been carried out.
     var granted: [Latch] = []
   }
 
   private let state = Mutex(State())
   private let settlements = Inbox<Settlement>()
-  /// The channel that deliveries can be settled on; 0 while there is none.
+  /// Number of the channel on which deliveries can be settled; 0 if there is none.
   private let epoch = Atomic<UInt32>(0)
 
   // MARK: - Callers
 
-  /// Whether the channel of a delivery still is there.
+  /// Whether the channel of a delivery still exists.
   func isLive(_ tag: DeliveryTag) -> Bool {
     tag.epoch != 0 && tag.epoch == epoch.load(ordering: .acquiring)
   }
@@ -86,7 +86,7 @@ final class ConsumerInbox: Sendable {
     }
   }
 
-  /// No deliveries follow: `next` hands out what there is, then `nil`.
+  /// No deliveries follow: `next` returns the remaining ones, then `nil`.
   func finish() {
     let waiter = state.withLock { state -> Waiter? in
       state.isFinished = true
@@ -109,7 +109,7 @@ final class ConsumerInbox: Sendable {
   func channelOpened(_ number: UInt32) { epoch.store(number, ordering: .releasing) }
   func channelLost() { epoch.store(0, ordering: .releasing) }
 
-  /// Forgets what nobody has taken: the broker delivers it again.
+  /// Drops deliveries that no caller has taken; the broker delivers them again.
   func dropDeliveries() { state.withLock { $0.deliveries = [] } }
 
   func takeSettlements() -> [Settlement] { settlements.takeAll() }

@@ -2,27 +2,27 @@ import CountersignConcurrency
 import Dispatch
 import Synchronization
 
-/// Ends waits whose time is over, on a queue of its own: the connection's queue may be inside a call that blocks.
+/// Ends waits at their deadlines, on a queue of its own: the connection's queue may be inside a blocking call.
 ///
-/// Waits stand in slots of time. What is added, removed or over is found without a look at the others, and while none is over
-/// nothing wakes.
+/// Waits are kept in time slots: adding, removing and expiring one does not touch the others, and nothing wakes up
+/// while no wait is over.
 final class Deadlines: Sendable {
   typealias Instant = ContinuousClock.Instant
 
-  /// Names a wait.
+  /// Identifies a wait.
   struct Key: Sendable, Hashable {
     fileprivate var slot: Int64
     fileprivate var number: UInt64
   }
 
   static let shared = Deadlines()
-  /// How late a wait may end.
+  /// Maximum delay of the end of a wait.
   private static let resolution: Duration = .milliseconds(20)
 
   private struct State {
     var lastNumber: UInt64 = 0
     var slots: [Int64: [UInt64: @Sendable () -> Void]] = [:]
-    /// The slot for which the queue is woken; a later one is taken care of then.
+    /// Slot for which the queue is woken; later slots are scheduled then.
     var wakesAt: Int64?
   }
 
@@ -68,7 +68,7 @@ final class Deadlines: Sendable {
       for slot in state.slots.keys.filter({ $0 <= now }) {
         expired += (state.slots.removeValue(forKey: slot) ?? [:]).values
       }
-      // An earlier one was planned meanwhile, and with it what follows.
+      // An earlier wake-up was scheduled in the meantime and takes care of the rest.
       guard state.wakesAt == planned else { return (expired, Int64?.none) }
       state.wakesAt = state.slots.keys.min()
       return (expired, state.wakesAt)

@@ -1,19 +1,19 @@
-/// Decides when a consumer acknowledges what is finished, by itself or together with more.
+/// Decides when a consumer acknowledges finished deliveries, alone or in groups.
 struct AckSchedule {
   typealias Instant = ContinuousClock.Instant
 
-  /// Part of the prefetch that may wait to be acknowledged: the broker hands out no others for them meanwhile.
+  /// Part of the prefetch that may wait for its acknowledgement; the broker sends no replacements for it.
   static let gatheredPart = 4
-  /// Time that a finished delivery behind a delivery that is not may wait for that one. Then it is acknowledged by itself, so that the
-  /// broker does not deliver it again if the connection is lost.
+  /// Maximum time a finished delivery waits for an earlier, unfinished one. It is then acknowledged individually, so
+  /// that the broker does not repeat it if the connection is lost.
   static let gapInterval: Duration = .milliseconds(250)
 
   private let gathering: Gathering
   private let prefetch: Int
   private var lastFlush: Instant?
-  /// Since when something has been finished and not acknowledged.
+  /// Time since which finished deliveries wait for their acknowledgement.
   private var finishedSince: Instant?
-  /// Since when something has been finished behind a delivery that is not.
+  /// Time since which finished deliveries wait behind an unfinished one.
   private var gapSince: Instant?
 
   init(_ gathering: Gathering, prefetch: Int) {
@@ -21,17 +21,17 @@ struct AckSchedule {
     self.prefetch = prefetch
   }
 
-  /// When what is behind a gap has waited for long enough, if anything is.
+  /// End of the wait behind a gap; `nil` if no delivery is behind one.
   var gapDue: Instant? { gapSince.map { $0 + Self.gapInterval } }
 
-  /// Something is finished and not acknowledged.
+  /// Notes that finished deliveries wait for their acknowledgement.
   mutating func finished(at now: Instant) { finishedSince = finishedSince ?? now }
 
   /// - Parameters:
-  ///   - finished: how many are finished and not acknowledged.
-  ///   - unacknowledged: how many are not acknowledged, finished or not.
-  ///   - limit: the prefetch of the consumer.
-  /// - Returns: how long what is finished may wait for more yet; `nil` when it is to be acknowledged.
+  ///   - finished: number of finished deliveries that are not acknowledged.
+  ///   - unacknowledged: number of all deliveries that are not acknowledged.
+  ///   - limit: prefetch of the consumer.
+  /// - Returns: remaining wait of the finished deliveries for others; `nil` if they are to be acknowledged now.
   func rest(finished: Int, unacknowledged: Int, limit: Int, now: Instant) -> Duration? {
     if finished >= min(gathering.count, max(1, limit / Self.gatheredPart)) { return nil }
     if gathering.isPrompt, finished == unacknowledged { return nil }
@@ -41,24 +41,24 @@ struct AckSchedule {
     return rest > .zero ? rest : nil
   }
 
-  /// Whether what is behind a gap has waited for long enough, or takes half of what the broker hands out at a time.
+  /// Whether deliveries behind a gap have waited long enough, or take half of the prefetch.
   func isGapDue(finished: Int, now: Instant) -> Bool {
     guard let gapDue else { return false }
     return now >= gapDue || finished >= max(1, prefetch / 2)
   }
 
-  /// Finished deliveries are being acknowledged.
+  /// Notes that finished deliveries are being acknowledged.
   mutating func flushes(at now: Instant) {
     lastFlush = now
     finishedSince = nil
   }
 
-  /// - Parameter behindGap: how many stayed behind a gap.
+  /// - Parameter behindGap: number of finished deliveries left behind a gap.
   mutating func flushed(behindGap: Int, now: Instant) {
     gapSince = behindGap > 0 ? gapSince ?? now : nil
   }
 
-  /// The channel is gone, and with it what was to be acknowledged.
+  /// Starts over: the channel is gone, and with it the pending acknowledgements.
   mutating func reset() {
     gapSince = nil
     finishedSince = nil

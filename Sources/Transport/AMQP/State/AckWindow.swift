@@ -1,16 +1,16 @@
 import CountersignConcurrency
 
-/// The deliveries of one channel that are not settled yet, and which of them are finished but not acknowledged.
+/// The unsettled deliveries of one channel, and which of them are finished but not acknowledged.
 ///
-/// Delivery tags of a channel count up from 1, so the window is an array from the first unsettled tag on. What is
-/// finished without a gap is acknowledged by one `ack(multiple)` up to the low-water mark. What is finished behind a
-/// gap waits for the gap to close: an acknowledgement of its own costs a quorum queue as much as one for hundreds.
+/// Delivery tags of a channel count up from 1, so the window is an array that begins at the first unsettled tag.
+/// Deliveries finished without a gap are acknowledged by one `ack(multiple)` up to the low-water mark. Those behind a
+/// gap wait for it to close: an individual acknowledgement costs a quorum queue as much as one for hundreds.
 struct AckWindow {
-  /// What a flush has to send.
+  /// Acknowledgements to send.
   struct Flush: Equatable {
-    /// Acknowledge everything up to this tag, if any.
+    /// Acknowledge all deliveries up to this tag.
     var upTo: UInt64?
-    /// Acknowledge these alone.
+    /// Acknowledge these tags individually.
     var alone: [UInt64] = []
 
     var isEmpty: Bool { upTo == nil && alone.isEmpty }
@@ -28,36 +28,36 @@ struct AckWindow {
     var state = State.unsettled
   }
 
-  /// Settled entries behind a gap are dropped once there are more than this and more than of the others, so that one
-  /// delivery that takes long does not make the window grow.
+  /// Settled entries behind a gap are dropped once they outnumber this limit and the unsettled ones, so that one slow
+  /// delivery does not make the window grow.
   private static let maxSettled = 256
 
   /// In the order of their tags.
   private var entries = RingBuffer<Entry>()
   private var lastTag: UInt64 = 0
-  /// What the window takes memory for.
+  /// Number of entries that take memory.
   var entryCount: Int { entries.count }
-  /// Deliveries so far.
+  /// Number of deliveries so far.
   var delivered: UInt64 { lastTag }
-  /// Finished, and not acknowledged on the wire.
+  /// Number of deliveries that are finished and not acknowledged on the wire.
   private(set) var finished = 0
-  /// Delivered, and neither acknowledged nor rejected on the wire.
+  /// Number of deliveries neither acknowledged nor rejected on the wire.
   private(set) var unacknowledged = 0
-  /// The last tag of earlier consumers of the channel.
+  /// Last tag of earlier consumers of the channel.
   private var lastCarried: UInt64 = 0
-  /// Of those that are unacknowledged: what earlier consumers of the channel got.
+  /// Number of unacknowledged deliveries of earlier consumers of the channel.
   private(set) var carried = 0
-  /// Number of deliveries that the broker counts against the prefetch. That is one consumer's: a new one on the same channel has all of it, whatever
-  /// those before it have left unacknowledged (RabbitMQ, "Consumer Prefetch").
+  /// Number of deliveries that the broker counts against the prefetch. The prefetch is per consumer: a new consumer on
+  /// the same channel has all of it, regardless of deliveries left by earlier ones (RabbitMQ, "Consumer Prefetch").
   var outstanding: Int { unacknowledged - carried }
 
-  /// Another consumer is started: what was delivered so far does not count against its prefetch.
+  /// Starts another consumer: earlier deliveries do not count against its prefetch.
   mutating func startConsumer() {
     lastCarried = lastTag
     carried = unacknowledged
   }
 
-  /// - Returns: false when the tag does not follow the one before, which the broker never does.
+  /// - Returns: `false` if the tag does not follow the previous one, which violates the protocol.
   mutating func deliver(_ tag: UInt64) -> Bool {
     guard tag == lastTag + 1 else { return false }
     lastTag = tag
@@ -66,7 +66,7 @@ struct AckWindow {
     return true
   }
 
-  /// - Returns: false when the tag is unknown or was finished or settled before.
+  /// - Returns: `false` if the tag is unknown, finished or settled.
   @discardableResult
   mutating func finish(_ tag: UInt64) -> Bool {
     guard let position = position(of: tag), case .unsettled = entries[position].state else { return false }
@@ -75,9 +75,9 @@ struct AckWindow {
     return true
   }
 
-  /// The tag is rejected on the wire at once.
+  /// Notes that the tag is rejected on the wire at once.
   ///
-  /// - Returns: false when the tag is unknown or was finished or settled before, and so must not be sent.
+  /// - Returns: `false` if the tag is unknown, finished or settled; the rejection must then not be sent.
   mutating func reject(_ tag: UInt64) -> Bool {
     guard let position = position(of: tag), case .unsettled = entries[position].state else { return false }
     entries[position].state = .settled
@@ -85,9 +85,9 @@ struct AckWindow {
     return true
   }
 
-  /// Takes what is to be acknowledged now.
+  /// Takes the acknowledgements that are due.
   ///
-  /// - Parameter all: also what is behind a gap.
+  /// - Parameter all: whether deliveries behind a gap are acknowledged as well.
   mutating func flush(all: Bool = false) -> Flush {
     var result = Flush()
     while let entry = entries.first {

@@ -1,9 +1,9 @@
 import CountersignConcurrency
 
-/// The publications of one channel that the broker has not confirmed, in the order they were sent.
+/// The unconfirmed publications of one channel, in the order in which they were sent.
 ///
-/// The broker counts publishes from 1 on and names that number in `basic.ack` and `basic.nack`, alone or up to it, in
-/// no particular order (RabbitMQ, "Consumer Acknowledgements and Publisher Confirms").
+/// The broker counts publishes from 1 and names a number in `basic.ack` and `basic.nack`, for that publish or for all
+/// up to it, in no particular order (RabbitMQ, "Consumer Acknowledgements and Publisher Confirms").
 struct ConfirmTracker<Entry> {
   private struct Slot {
     /// `nil` once it is settled.
@@ -14,11 +14,11 @@ struct ConfirmTracker<Entry> {
   /// Sequence number of the first slot.
   private var base: UInt64 = 1
   private var slots = RingBuffer<Slot>()
-  /// Sent and not settled.
+  /// Number of unsettled publications.
   private(set) var count = 0
 
   var isEmpty: Bool { count == 0 }
-  /// From the oldest one not settled to the newest: what the tracker holds memory for.
+  /// Distance from the oldest unsettled publication to the newest: number of slots in memory.
   var span: Int { slots.count }
 
   /// The oldest publication that is not settled.
@@ -33,9 +33,9 @@ struct ConfirmTracker<Entry> {
     count += 1
   }
 
-  /// Notes that the oldest publication that `matches`, and was not returned yet, came back. Its ack follows.
+  /// Notes that the oldest matching publication was returned. Its ack follows.
   ///
-  /// - Returns: false when there is none.
+  /// - Returns: `false` if there is none.
   mutating func markReturned(code: Int, text: String, matching matches: (Entry) -> Bool) -> Bool {
     for position in 0..<slots.count {
       let slot = slots[position]
@@ -46,9 +46,9 @@ struct ConfirmTracker<Entry> {
     return false
   }
 
-  /// Settles the publication `tag`, or all up to it; calls `body` for each with its return, if it came back.
+  /// Settles the publication `tag`, or all up to it; calls `body` for each with its return, if there was one.
   ///
-  /// - Returns: false when the tag was never sent or is settled, which the broker never does.
+  /// - Returns: `false` if the tag was never sent or is settled, which violates the protocol.
   mutating func settle(
     _ tag: UInt64, multiple: Bool, _ body: (Entry, _ returned: (code: Int, text: String)?) -> Void
   ) -> Bool {
@@ -71,7 +71,7 @@ struct ConfirmTracker<Entry> {
     return true
   }
 
-  /// Takes what is not settled, oldest first, and starts to count anew: the channel is gone.
+  /// Removes the unsettled publications, oldest first, and starts over: the channel is gone.
   mutating func reset() -> [Entry] {
     let entries = slots.drain().compactMap(\.entry)
     self = ConfirmTracker()

@@ -1,6 +1,6 @@
-/// Puts messages together from a method frame, a header frame and any number of body frames.
+/// Assembles messages from a method frame, a header frame and any number of body frames.
 ///
-/// A body that is longer than the limit is counted but not kept.
+/// A body beyond the limit is counted but not kept.
 struct FrameAssembler {
   /// The method that announces content.
   enum Start: Equatable {
@@ -9,7 +9,7 @@ struct FrameAssembler {
     case got(number: UInt64, isRedelivered: Bool, exchange: String, routingKey: String, remaining: Int)
   }
 
-  /// A whole message with what announced it.
+  /// A complete message with the method that announced it.
   struct Content: Equatable {
     var start: Start
     var message: Message
@@ -28,13 +28,13 @@ struct FrameAssembler {
 
   init(maxBodyBytes: Int) { self.maxBodyBytes = maxBodyBytes }
 
-  /// A message is announced.
+  /// Begins a message.
   mutating func begin(_ start: Start) throws(AMQPError) {
     guard case .idle = state else { throw Self.unexpected("a method inside a message") }
     state = .header(start)
   }
 
-  /// - Returns: the message when its body is empty.
+  /// - Returns: the message if its body is empty.
   mutating func header(_ message: Message, bodyBytes: UInt64) throws(AMQPError) -> Content? {
     guard case .header(let start) = state else { throw Self.unexpected("a header frame without a method") }
     var content = Content(
@@ -46,7 +46,7 @@ struct FrameAssembler {
     return nil
   }
 
-  /// - Returns: the message when this was the rest of its body.
+  /// - Returns: the message if its body is complete.
   mutating func body(_ bytes: UnsafeRawBufferPointer) throws(AMQPError) -> Content? {
     guard case .body(var content, let missing) = state else {
       throw Self.unexpected("a body frame without a header")

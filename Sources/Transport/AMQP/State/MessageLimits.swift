@@ -1,13 +1,13 @@
-/// Limits of the wire format, checked before anything is sent: a message that fails half-way ruins its channel.
+/// Limits of the wire format, checked before a message is sent: one that fails half-way ruins its channel.
 enum MessageLimits {
   /// A short string has a length of one byte (AMQP 0-9-1, section 4.2.5.3).
   static let maxShortStringBytes = 255
   /// All properties must fit into one frame, which is at least this long (RabbitMQ's default is 131,072 bytes).
   static let maxHeaderBytes = 64 << 10
-  /// Nesting of arrays and tables that is sent, and that is read before the rest becomes `null`.
+  /// Maximum nesting of arrays and tables that is sent; when read, deeper values become `null`.
   static let maxDepth = 16
 
-  /// Length on the wire; `nil` when nested too deeply or with a name that is too long.
+  /// Length on the wire; `nil` if the nesting is too deep or a name too long.
   static func encodedBytes(_ table: [String: FieldValue]) -> Int? {
     for name in table.keys where name.utf8.count > maxShortStringBytes { return nil }
     return encodedBytes(.table(table), depth: 0)
@@ -51,7 +51,7 @@ enum MessageLimits {
     }
   }
 
-  /// Length on the wire; `nil` when nested too deeply or a name inside is too long.
+  /// Length on the wire; `nil` if the nesting is too deep or a name too long.
   private static func encodedBytes(_ value: FieldValue, depth: Int) -> Int? {
     guard depth < maxDepth else { return nil }
     switch value {

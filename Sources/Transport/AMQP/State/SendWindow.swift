@@ -1,28 +1,28 @@
-/// Decides when a publisher sends what waits: after an interval, together with what comes in it, or, when it is prompt, at once while
-/// nothing is unconfirmed.
+/// Decides when a publisher sends waiting messages: after an interval that lets others join them, or, if it is prompt,
+/// at once while nothing is unconfirmed.
 ///
-/// RFC 896 (Nagle) does so for bytes; here it is for messages, as a broker that gets twenty at a time takes less work for each of them:
-/// one read, one entry in its log, one confirm. With a prompt window who publishes rarely, and waits for each confirm, waits no longer.
+/// Nagle's algorithm (RFC 896) applied to messages: a broker that gets twenty at a time does less work for each, with
+/// one read, one log entry and one confirm. A prompt window does not delay a caller that waits for each confirm.
 struct SendWindow {
   typealias Instant = ContinuousClock.Instant
 
   private let gathering: Gathering
   private var lastSend: Instant?
-  /// Since when something waits, as far as was asked.
+  /// Time since which messages wait, as far as `delay` was called.
   private var waitingSince: Instant?
 
   init(_ gathering: Gathering) { self.gathering = gathering }
 
-  /// Something is being sent.
+  /// Notes that messages are being sent.
   mutating func sent(at now: Instant) {
     lastSend = now
     waitingSince = nil
   }
 
   /// - Parameters:
-  ///   - count: how much waits.
-  ///   - isConfirmed: whether all that was sent is confirmed.
-  /// - Returns: how long what waits has to wait yet; `nil` when it may be sent.
+  ///   - count: number of waiting messages.
+  ///   - isConfirmed: whether all sent messages are confirmed.
+  /// - Returns: remaining wait; `nil` if the messages may be sent now.
   mutating func delay(count: Int, isConfirmed: Bool, now: Instant) -> Duration? {
     guard count < gathering.count else { return nil }
     if gathering.isPrompt {

@@ -1,16 +1,16 @@
-/// Decides when a consumer that gets nothing is broken: the process lives, the queue fills, nothing arrives.
+/// Detects a broken consumer: the process is alive and the queue fills, but no delivery arrives.
 ///
 /// After `timeout` without a delivery, and with room in the prefetch, the queue is asked for its ready messages; if it
-/// has some and still none arrives until the second look, the consumer is broken. One look is not enough: messages may
-/// have come in at that very moment.
+/// has some and still none arrives until a second check, the consumer is broken. One check is not enough: messages may
+/// have arrived in the queue at that very moment.
 struct StallDetector {
   typealias Instant = ContinuousClock.Instant
 
-  /// The second look follows after this part of the time-out.
+  /// Divisor of the time-out that gives the delay of the second check.
   static let secondLook = 4
 
   private let timeout: Duration
-  /// When the next look is due, unless something is delivered.
+  /// Time of the next check, unless a delivery arrives.
   private(set) var due: Instant
   private var isSuspicious = false
 
@@ -19,19 +19,21 @@ struct StallDetector {
     self.due = now + timeout
   }
 
-  /// Something was delivered, or the consumer has no room, or is not meant to get anything.
-  mutating func healthy(now: Instant) {
+  /// Notes a delivery, a consumer without room, or one that is not meant to receive any.
+  mutating func recordHealth(now: Instant) {
     due = now + timeout
     isSuspicious = false
   }
 
   func isDue(now: Instant) -> Bool { now >= due }
 
-  /// - Parameter ready: messages that wait in the queue.
+  /// Records a check of the queue.
+  ///
+  /// - Parameter ready: number of messages ready in the queue.
   /// - Returns: whether the consumer is broken.
-  mutating func looked(ready: Int, now: Instant) -> Bool {
+  mutating func recordCheck(ready: Int, now: Instant) -> Bool {
     guard ready > 0 else {
-      healthy(now: now)
+      recordHealth(now: now)
       return false
     }
     if isSuspicious { return true }

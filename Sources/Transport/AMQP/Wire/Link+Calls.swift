@@ -2,7 +2,7 @@ import CountersignCRabbitMQ
 import CountersignConcurrency
 
 extension Link {
-  /// Sends a method and waits for its answer, `rpcTimeout` at most. What arrives in between is kept in `pending`.
+  /// Sends a method and waits at most `rpcTimeout` for its answer. Events that arrive in between are kept in `pending`.
   private func call<Arguments, R>(
     _ method: amqp_method_number_t, _ arguments: Arguments, _ name: StaticString,
     _ answer: (ChannelEvent) -> R?
@@ -36,7 +36,7 @@ extension Link {
     }
   }
 
-  /// Opens the channel; also after the broker closed it.
+  /// Opens the channel, the first time or after the broker closed it.
   func openChannel() throws(AMQPError) {
     closure = nil
     pending = RingBuffer()
@@ -44,19 +44,19 @@ extension Link {
     try call(cs_channel_open, amqp_channel_open_t(), "channel.open", ok: cs_channel_open_ok)
   }
 
-  /// Asks for a confirm of each publish.
+  /// Requests a confirm for each publish.
   func selectConfirms() throws(AMQPError) {
     try call(cs_confirm_select, amqp_confirm_select_t(), "confirm.select", ok: cs_confirm_select_ok)
   }
 
-  /// Limits the unacknowledged deliveries of consumers that are started after it.
+  /// Limits the unacknowledged deliveries of consumers started afterwards.
   func setPrefetch(_ count: Int) throws(AMQPError) {
     var arguments = amqp_basic_qos_t()
     arguments.prefetch_count = UInt16(clamping: count)
     try call(cs_basic_qos, arguments, "basic.qos", ok: cs_basic_qos_ok)
   }
 
-  /// - Parameter isExclusive: whether nobody may consume the queue beside it; the broker refuses it where somebody does.
+  /// - Parameter isExclusive: whether it must be the queue's only consumer; the broker refuses it if there is another.
   /// - Returns: the consumer's tag.
   func consume(
     _ queue: String, tag: String, noAck: Bool = false, isExclusive: Bool = false
@@ -112,7 +112,7 @@ extension Link {
     }
   }
 
-  /// Asks for an existing queue; a missing one closes the channel.
+  /// Inspects an existing queue; a missing one closes the channel.
   func inspectQueue(_ name: String) throws(AMQPError) -> DeclaredQueue {
     try declareQueue(QueueDeclaration(name: name, isPassive: true))
   }
@@ -141,14 +141,14 @@ extension Link {
     try call(cs_queue_unbind, arguments, "queue.unbind", ok: cs_queue_unbind_ok)
   }
 
-  /// - Returns: how many messages were thrown away.
+  /// - Returns: number of deleted messages.
   func purgeQueue(_ name: String) throws(AMQPError) -> Int {
     var arguments = amqp_queue_purge_t()
     arguments.queue = try encoder().bytes(name)
     return try call(cs_queue_purge, arguments, "queue.purge", Self.messages)
   }
 
-  /// - Returns: how many messages went with it.
+  /// - Returns: number of messages deleted with it.
   func deleteQueue(_ name: String, ifUnused: Bool, ifEmpty: Bool) throws(AMQPError) -> Int {
     var arguments = amqp_queue_delete_t()
     arguments.queue = try encoder().bytes(name)
@@ -157,7 +157,7 @@ extension Link {
     return try call(cs_queue_delete, arguments, "queue.delete", Self.messages)
   }
 
-  /// - Returns: the first message of the queue, if it has any. It is to be acknowledged.
+  /// - Returns: the first message of the queue, if there is one; it must then be settled.
   func get(_ queue: String) throws(AMQPError) -> FrameAssembler.Content? {
     var arguments = amqp_basic_get_t()
     arguments.queue = try encoder().bytes(queue)
@@ -171,7 +171,7 @@ extension Link {
     }
   }
 
-  /// Waits for the next event, `rpcTimeout` at most.
+  /// Waits at most `rpcTimeout` for the next event.
   func nextEvent(_ waitingFor: StaticString) throws(AMQPError) -> ChannelEvent {
     if let event = pending.popFirst() { return event }
     let deadline = ContinuousClock.now + options.rpcTimeout
@@ -187,7 +187,7 @@ extension Link {
     return result
   }
 
-  /// Closes the channel, whose close-ok proves that the broker has read everything sent before, then the connection.
+  /// Closes the channel, whose close-ok proves that the broker has read all earlier methods, then the connection.
   ///
   /// Only for a connection without errors.
   func close() throws(AMQPError) {
@@ -196,7 +196,7 @@ extension Link {
       arguments.reply_code = 200
       try call(cs_channel_close, arguments, "channel.close", ok: cs_channel_close_ok)
     }
-    // The library's own call suits here: nothing else is of interest any more, and its time-out is `rpcTimeout`.
+    // The library's own call will do: no other event matters now, and its time-out is `rpcTimeout`.
     let reply = amqp_connection_close(connection, 200)
     guard reply.reply_type == AMQP_RESPONSE_NORMAL else {
       throw AMQPError(.connectionLost, "the connection ended before its close was confirmed")

@@ -2,9 +2,9 @@ import CountersignCRabbitMQ
 import CountersignConcurrency
 
 extension Link {
-  /// Hands over what has arrived, without waiting for more. Heartbeats are sent and checked here as well.
+  /// Handles the events that have arrived, without waiting for more. Also sends and checks heartbeats.
   ///
-  /// - Parameter limit: frames to read at most, so that one turn does not hold the queue for ever.
+  /// - Parameter limit: maximum number of frames, so that one turn does not occupy the queue for ever.
   /// - Returns: whether there may be more.
   func read(
     limit: Int, _ handle: (ChannelEvent) throws(AMQPError) -> Void
@@ -18,7 +18,7 @@ extension Link {
 
   /// Reads one frame.
   ///
-  /// - Returns: false when none came within `wait`.
+  /// - Returns: `false` if none arrived within `wait`.
   func readFrame(
     wait: Duration, _ handle: (ChannelEvent) throws(AMQPError) -> Void
   ) throws(AMQPError) -> Bool {
@@ -28,7 +28,7 @@ extension Link {
     watchdog.step()
     guard status != AMQP_STATUS_TIMEOUT.rawValue else { return false }
     guard status == AMQP_STATUS_OK.rawValue else { throw error(status) }
-    // Everything is copied out of the frame's memory before that is given back.
+    // The event is a copy: the frame's memory is released below.
     let event: ChannelEvent?
     switch Int32(frame.frame_type) {
     case AMQP_FRAME_METHOD: event = try decode(frame.payload.method)
@@ -105,7 +105,7 @@ extension Link {
     }
   }
 
-  /// The broker closes the channel or the connection: agree, and say why.
+  /// Confirms that the broker closes the channel or the connection, and returns its reason.
   private func closed(_ method: amqp_method_t) -> AMQPError {
     // Both methods have the same fields in the same order, but not the same type.
     if method.id == cs_connection_close {
@@ -130,7 +130,7 @@ extension Link {
 }
 
 extension amqp_method_t {
-  /// The decoded method as the structure that belongs to its `id`.
+  /// The decoded method as the structure for its `id`.
   func `as`<T: BitwiseCopyable>(_ type: T.Type) -> T {
     guard let decoded else { preconditionFailure("the library hands over no method without its fields") }
     return decoded.assumingMemoryBound(to: type).pointee

@@ -3,10 +3,10 @@ import CountersignConcurrency
 import Glibc
 
 extension Link {
-  /// Frames are negotiated down from the library's default.
+  /// Proposed frame size; the broker may reduce it.
   private static let frameBytes = AMQP_DEFAULT_FRAME_SIZE
 
-  /// Connects, encrypts and logs in. Blocks for `connectTimeout` and `rpcTimeout` at most, name resolution aside,
+  /// Connects, encrypts and logs in. Blocks for at most `connectTimeout` and `rpcTimeout`, except for name resolution,
   /// which the system's resolver limits.
   static func open(_ endpoint: BrokerEndpoint, _ options: ConnectionOptions) throws(AMQPError) -> Link {
     guard let connection = amqp_new_connection() else { throw AMQPError(.connectFailed, "out of memory") }
@@ -57,7 +57,7 @@ extension Link {
     case AMQP_STATUS_SSL_CONNECTION_FAILED.rawValue, AMQP_STATUS_SSL_ERROR.rawValue:
       return AMQPError(.tlsFailed, "the TLS handshake with \(place) failed (TLS 1.2 or later is required)")
     default:
-      // The library takes the reason from the socket (SO_ERROR) and keeps it to itself.
+      // The library reads the reason from the socket (SO_ERROR) but does not return it.
       let isKnown = reason != 0 && reason != EINPROGRESS
       let why = isKnown ? String(cString: strerror(reason)) : "is the broker running, and reachable from here?"
       return AMQPError(.connectFailed, "cannot connect to \(place): \(why)")
@@ -91,7 +91,7 @@ extension Link {
     throw refusal(reply, endpoint, options)
   }
 
-  /// The capabilities are those the broker tells us about our publishes, consumers and its alarms by.
+  /// The capabilities make the broker report confirms, canceled consumers and alarms.
   private static func clientProperties(_ options: ConnectionOptions) -> [String: FieldValue] {
     [
       "connection_name": .string(String(options.name.prefix(128))),

@@ -1,8 +1,8 @@
 import CountersignCRabbitMQ
 
 extension Link {
-  /// Sends a message, which must be within `MessageLimits`: one that fails half-way ruins the channel. Blocks while
-  /// the socket is full; the watchdog limits that.
+  /// Sends a message, which must be within `MessageLimits`: one that fails half-way ruins the channel. Blocks while the
+  /// socket is full; the watchdog bounds that.
   func publish(_ publication: Publication) throws(AMQPError) {
     let isMandatory = publication.mandatory && !Self.isDirectReply(publication)
     let encoder = encoder()
@@ -17,7 +17,7 @@ extension Link {
     try check(status)
   }
 
-  /// The broker returns each mandatory message to a direct reply-to address, also when it has delivered it
+  /// The broker returns each mandatory message to a direct reply-to address, even if it has delivered it
   /// (RabbitMQ, "Direct Reply-to", caveats).
   private static func isDirectReply(_ publication: Publication) -> Bool {
     publication.exchange.isEmpty && publication.routingKey.hasPrefix(RequestRole.replyQueue)

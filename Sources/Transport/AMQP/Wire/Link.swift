@@ -1,19 +1,19 @@
 import CountersignCRabbitMQ
 import CountersignConcurrency
 
-/// One connection with one channel: the only owner of the library's handle.
+/// One connection with one channel; the only owner of the library's handle.
 ///
-/// Not `Sendable`: it is made, used and destroyed inside one actor whose executor is a serial queue, as the library
-/// demands one thread at a time. Its calls may block that queue, for `rpcTimeout` at most, or until the watchdog ends
-/// them. After any error but a closed channel the handle is only good for `destroy`.
+/// Not `Sendable`: it is created, used and destroyed inside one actor whose executor is a serial queue, because the
+/// library allows one thread at a time. Its calls may block that queue, for at most `rpcTimeout` or until the watchdog
+/// ends them. After any error except a closed channel, the handle can only be destroyed.
 final class Link {
   /// The one channel. Several on one connection can lose frames in librabbitmq 0.11.
   static let channel: amqp_channel_t = 1
 
-  /// Why the broker closed the channel.
+  /// Reason the broker gave for closing the channel.
   struct Closure {
     var error: AMQPError
-    /// The method that the broker did not like, as class << 16 | method; 0 when it was none.
+    /// Method at fault, as class << 16 | method; 0 if it was none.
     var method: UInt32
   }
 
@@ -27,20 +27,20 @@ final class Link {
   let pool: UnsafeMutablePointer<amqp_pool_t>
   var assembler: FrameAssembler
   var texts = RepeatedTexts()
-  /// What arrived while a call waited for its answer. Bounded by the prefetch or the confirms that are outstanding.
+  /// Events that arrived while a call waited for its answer. Bounded by the prefetch or the outstanding confirms.
   var pending = RingBuffer<ChannelEvent>()
   /// Set when the broker has closed the channel; `openChannel` clears it.
   var closure: Closure?
   /// Set when the broker has closed the connection.
   var connectionClosure: AMQPError?
-  /// Whether the broker has said that it does not read for now.
+  /// Whether the broker has announced that it does not read for now.
   var isBlocked = false
   private var isDestroyed = false
 
-  /// Page of `pool`: the properties of nearly all messages fit into one.
+  /// Page size of `pool`: the properties of nearly all messages fit into one page.
   private static let poolPageBytes = 4096
 
-  /// Takes over a connection that is logged in.
+  /// Takes ownership of a logged-in connection.
   init(connection: amqp_connection_state_t, socket: SocketHandle, trust: Trust?, options: ConnectionOptions) {
     self.connection = connection
     self.options = options
@@ -52,7 +52,7 @@ final class Link {
     init_amqp_pool(pool, Self.poolPageBytes)
   }
 
-  /// Frees everything but `socket`, which event sources may still watch: who made those closes it.
+  /// Frees everything but `socket`: event sources may still watch it, and their owner closes it.
   func destroy() {
     guard !isDestroyed else { return }
     isDestroyed = true
@@ -64,21 +64,21 @@ final class Link {
 
   deinit { destroy() }
 
-  /// The interval of heartbeats that was agreed on with the broker.
+  /// Heartbeat interval negotiated with the broker.
   var heartbeat: Duration {
     let seconds = amqp_get_heartbeat(connection)
     return seconds > 0 ? .seconds(seconds) : options.heartbeat
   }
 
-  /// Whether frames of the broker wait in memory, where no event source sees them.
+  /// Whether received frames wait in memory, where no event source sees them.
   var hasPending: Bool {
     !pending.isEmpty || amqp_frames_enqueued(connection) != 0 || amqp_data_in_buffer(connection) != 0
   }
 
-  /// The error for a status of the library.
+  /// Error for a status of the library.
   func error(_ status: Int32) -> AMQPError {
     if watchdog.hasFired {
-      return AMQPError(.timedOut, "the broker took no data for \(options.publishStallTimeout)")
+      return AMQPError(.timedOut, "the broker accepted no data for \(options.publishStallTimeout)")
     }
     return LibraryStatus.error(status)
   }

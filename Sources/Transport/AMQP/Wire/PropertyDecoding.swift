@@ -1,7 +1,7 @@
 import CountersignCRabbitMQ
 
 extension String {
-  /// Copies; bytes that are not UTF-8 become U+FFFD, so that the text can be three times as long. For what only people read.
+  /// Copies the bytes; invalid UTF-8 becomes U+FFFD, which may triple the length. Only for texts that people read.
   init(_ bytes: amqp_bytes_t) {
     self.init(decoding: UnsafeRawBufferPointer(bytes), as: UTF8.self)
   }
@@ -15,10 +15,10 @@ extension UnsafeRawBufferPointer {
 
 /// Copies the properties of a message out of the library's memory. The broker does not check that they are UTF-8.
 struct PropertyDecoder {
-  /// The properties with bytes that are not UTF-8, each once.
+  /// Names of the properties that are not UTF-8, each once.
   private(set) var malformed: [String] = []
 
-  /// - Returns: nil when the bytes are not UTF-8, which is then noted under the name.
+  /// - Returns: `nil` if the bytes are not UTF-8; the name is then added to `malformed`.
   mutating func text(_ bytes: UnsafeRawBufferPointer, _ name: StaticString) -> String? {
     let text = String(validating: bytes, as: UTF8.self)
     if text == nil { note(name) }
@@ -64,7 +64,7 @@ extension Message {
 }
 
 extension PropertyDecoder {
-  /// A name that is not UTF-8 is left out, with its value.
+  /// A name that is not UTF-8 is omitted together with its value.
   mutating func fields(_ table: amqp_table_t, depth: Int) -> [String: FieldValue] {
     guard let entries = table.entries, table.num_entries > 0 else { return [:] }
     let source = UnsafeBufferPointer(start: entries, count: Int(table.num_entries))
@@ -76,7 +76,8 @@ extension PropertyDecoder {
     return result
   }
 
-  /// Beyond `MessageLimits.maxDepth` everything is `null`. A string that is not UTF-8 is bytes: AMQP says nothing of its encoding.
+  /// Values beyond `MessageLimits.maxDepth` become `null`. A string that is not UTF-8 becomes `bytes`: AMQP does not
+  /// define its encoding.
   private mutating func value(_ field: amqp_field_value_t, depth: Int) -> FieldValue {
     guard depth < MessageLimits.maxDepth else { return .null }
     let value = field.value

@@ -1,6 +1,6 @@
 import CountersignCRabbitMQ
 
-/// Writes Swift values into the library's structures. What they point to lives in `pool` until it is recycled.
+/// Writes Swift values into the library's structures. The memory they point to stays valid until `pool` is recycled.
 struct PropertyEncoder {
   let pool: UnsafeMutablePointer<amqp_pool_t>
 

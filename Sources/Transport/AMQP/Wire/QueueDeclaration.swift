@@ -1,4 +1,4 @@
-/// What is declared of a queue.
+/// Declaration of a queue.
 struct QueueDeclaration {
   var name: String
   var isPassive = false
@@ -8,12 +8,12 @@ struct QueueDeclaration {
   var arguments: [String: FieldValue] = [:]
 }
 
-/// What the broker says of a queue.
+/// State of a queue, as reported by the broker.
 public struct DeclaredQueue: Sendable, Hashable {
-  /// Its name, which the broker makes up when the declaration had none.
+  /// Queue name; chosen by the broker if the declaration had none.
   public let name: String
-  /// Messages that are ready, i.e. not with a consumer.
+  /// Number of ready messages, i.e. those not held by a consumer.
   public let messageCount: Int
-  /// Consumers of the queue.
+  /// Number of consumers.
   public let consumerCount: Int
 }

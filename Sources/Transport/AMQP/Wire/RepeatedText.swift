@@ -1,16 +1,16 @@
 import CountersignCRabbitMQ
 
-/// A text that is the same in nearly every message of a channel, such as its type: kept from one to the next, so that no message needs a copy
-/// of its own.
+/// A text that is the same in nearly every message of a channel, such as its type; kept from one message to the next to
+/// save copies.
 struct RepeatedText {
   private var last = ""
 
-  /// - Returns: the text; bytes that are not UTF-8 become U+FFFD.
+  /// - Returns: the text; invalid UTF-8 becomes U+FFFD.
   mutating func read(_ bytes: amqp_bytes_t) -> String {
     known(bytes) ?? keep(String(bytes))
   }
 
-  /// - Returns: the text of the message before, when it is the same.
+  /// - Returns: the text of the previous message, if it is the same.
   func known(_ bytes: amqp_bytes_t) -> String? {
     let isSame = last.utf8.withContiguousStorageIfAvailable { $0.elementsEqual(UnsafeRawBufferPointer(bytes)) }
     return isSame == true ? last : nil
@@ -23,7 +23,7 @@ struct RepeatedText {
   }
 }
 
-/// The texts that messages of a channel have in common.
+/// Texts that the messages of a channel have in common.
 struct RepeatedTexts {
   var consumer = RepeatedText()
   var exchange = RepeatedText()

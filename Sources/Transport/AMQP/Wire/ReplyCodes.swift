@@ -1,4 +1,4 @@
-/// Reply codes of AMQP 0-9-1, section 1.2, with what they mean here.
+/// Reply codes of AMQP 0-9-1, section 1.2, and the errors they stand for.
 enum ReplyCodes {
   static let connectionForced = 320
   static let accessRefused = 403
@@ -6,8 +6,9 @@ enum ReplyCodes {
   static let resourceLocked = 405
   static let notAllowed = 530
 
-  /// Whether the broker may have closed the connection because of what was published on it: it could not read the frames, knows no
-  /// such method or flag, or failed while it worked on them (541, internal-error: the channel's process ended). With the others it tells of an operator, of what this client may, or of trouble of its own.
+  /// Whether the broker may have closed the connection because of a publication: it could not read the frames, does not
+  /// know a method or flag, or failed while processing them (541, internal-error: the channel's process ended). All
+  /// other codes are about an operator, this client's rights, or problems of the broker itself.
   static func mayBeDueToPublication(_ reply: Int?) -> Bool {
     switch reply {
     case 501, 502, 503, 504, 505, 540, 541: true
@@ -23,7 +24,7 @@ enum ReplyCodes {
     switch reply {
     case 311: .tooLarge
     case 312, 313, notFound: .notFound
-    case connectionForced: .connectionLost  // connection-forced: an operator closed it, or the broker stops
+    case connectionForced: .connectionLost  // An operator closed it, or the broker stops.
     case 402, accessRefused: .accessRefused
     case resourceLocked: .resourceLocked
     case 406: .preconditionFailed

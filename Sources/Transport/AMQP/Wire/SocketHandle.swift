@@ -3,14 +3,14 @@ import Synchronization
 
 /// A duplicate of the connection's file descriptor.
 ///
-/// librabbitmq closes its own descriptor when it pleases, and the number may then belong to another connection. This
-/// one stays ours until `close`, so that event sources and the watchdog never touch a stranger's socket.
+/// librabbitmq may close its own descriptor at any time, and the number may then belong to another connection. The
+/// duplicate stays open until `close`, so event sources and the watchdog never touch a foreign socket.
 final class SocketHandle: Sendable {
-  /// For event sources; valid until `close`.
+  /// Descriptor for event sources; valid until `close`.
   let number: Int32
   private let isOpen: Mutex<Bool>
 
-  /// - Throws: `connectFailed` when the process has no descriptors left.
+  /// - Throws: `connectFailed` if the process has no descriptors left.
   init(duplicating descriptor: Int32) throws(AMQPError) {
     number = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
     guard number >= 0 else {
@@ -19,7 +19,7 @@ final class SocketHandle: Sendable {
     isOpen = Mutex(true)
   }
 
-  /// Ends both directions: whoever waits for the socket, on whatever thread, sees an error at once.
+  /// Ends both directions: every thread that waits for the socket gets an error at once.
   func shutdown() {
     isOpen.withLock { isOpen in
       if isOpen { _ = Glibc.shutdown(number, Int32(SHUT_RDWR)) }
@@ -32,12 +32,12 @@ final class SocketHandle: Sendable {
     return poll(&request, 1, 0) != 0
   }
 
-  /// While it is corked, the kernel sends full segments only (tcp(7), TCP_CORK): the library sends each frame by itself,
-  /// and a segment each costs more than the copying. Measured: a tenth to a sixth less CPU for each publish; acknowledgements
-  /// were not compared.
+  /// While corked, the kernel sends full segments only (tcp(7), TCP_CORK): the library sends each frame separately, and
+  /// a segment for each costs more than the copying. Measured: a tenth to a sixth less CPU per publish;
+  /// acknowledgements were not compared.
   func setCork(_ isCorked: Bool) {
     var value: Int32 = isCorked ? 1 : 0
-    // A socket that cannot be corked works all the same.
+    // A socket that cannot be corked works as well.
     _ = setsockopt(number, Int32(IPPROTO_TCP), TCP_CORK, &value, socklen_t(MemoryLayout<Int32>.size))
   }
 

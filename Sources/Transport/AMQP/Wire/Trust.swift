@@ -3,8 +3,8 @@ import Glibc
 
 /// Sets up the verification of the broker's certificate and keeps the reason when it fails.
 ///
-/// The library's own host name check does not know IP addresses and tells nobody why a chain is refused, so OpenSSL
-/// checks the name along with the chain (X509_VERIFY_PARAM_set1_host), and the reason is taken from its callback.
+/// The library's own host name check does not support IP addresses and hides the reason of a refusal, so OpenSSL checks
+/// the name along with the chain (X509_VERIFY_PARAM_set1_host), and its callback records the reason.
 final class Trust {
   private let settings: TLSSettings
   private let host: String
@@ -20,13 +20,13 @@ final class Trust {
 
   deinit { result.deallocate() }
 
-  /// Why the certificate was refused.
+  /// Reason the certificate was refused.
   var refusal: String? {
     guard result.pointee != X509_V_OK else { return nil }
     return String(cString: X509_verify_cert_error_string(Int(result.pointee)))
   }
 
-  /// Prepares the socket. It must not outlive `self` by a handshake.
+  /// Prepares the socket. `self` must live until the handshake is over.
   func apply(to socket: OpaquePointer) throws(AMQPError) {
     guard amqp_ssl_socket_set_ssl_versions(socket, AMQP_TLSv1_2, AMQP_TLSvLATEST) == AMQP_STATUS_OK.rawValue,
       let raw = amqp_ssl_socket_get_context(socket)
@@ -69,7 +69,7 @@ final class Trust {
   }
 }
 
-/// Verifies as OpenSSL would, and notes the result where `argument` points.
+/// Verifies as OpenSSL does by default, and stores the result at `argument`.
 private func keepVerifyResult(_ store: OpaquePointer?, _ argument: UnsafeMutableRawPointer?) -> Int32 {
   let isTrusted = X509_verify_cert(store)
   argument?.assumingMemoryBound(to: Int32.self).pointee = X509_STORE_CTX_get_error(store)

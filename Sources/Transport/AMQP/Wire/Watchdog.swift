@@ -2,12 +2,12 @@ import CountersignConcurrency
 import Dispatch
 import Synchronization
 
-/// Sees a library call that hangs and ends it by shutting the socket down.
+/// Detects a hanging library call and ends it by shutting the socket down.
 ///
 /// `amqp_basic_publish` has no deadline, and in librabbitmq 0.11 it may wait for ever for a peer that is gone (issues
-/// 519 and 780 of rabbitmq-c). The connection's queue is stuck then, so the watch is kept on another one.
+/// 519 and 780 of rabbitmq-c). The connection's queue is then stuck, so the watchdog runs on another one.
 final class Watchdog: Sendable {
-  /// Looks per time-out.
+  /// Checks per time-out.
   private static let looks = 4
   private static let queue = DispatchQueue(label: "amqp.watchdog")
 
@@ -30,21 +30,21 @@ final class Watchdog: Sendable {
     lookLater()
   }
 
-  /// Whether a call had to be ended.
+  /// Whether a call was ended.
   var hasFired: Bool { fired.load(ordering: .relaxed) }
 
-  /// The queue goes into the library. Only the connection's own queue calls this and the next two.
+  /// Notes that the queue enters the library. Only the connection's own queue calls this and the next two.
   func enter() {
     let value = progress.load(ordering: .relaxed)
     if value & 1 == 0 { progress.store(value &+ 1, ordering: .relaxed) }
   }
 
-  /// A call came back.
+  /// Notes that a call returned.
   func step() {
     progress.store(progress.load(ordering: .relaxed) &+ 2, ordering: .relaxed)
   }
 
-  /// The queue is out of the library.
+  /// Notes that the queue has left the library.
   func leave() {
     let value = progress.load(ordering: .relaxed)
     if value & 1 == 1 { progress.store(value &+ 1, ordering: .relaxed) }
