@@ -11,7 +11,7 @@ public actor AdminConnection {
 
   private nonisolated let executor: SerialQueueExecutor
   private let options: ConnectionOptions
-  private var link: Link?
+  private var link: AMQPLink?
   private var failure: AMQPError?
   private var epoch: UInt32 = 1
   private var hasConfirms = false
@@ -66,7 +66,7 @@ public actor AdminConnection {
     exclusive: Bool = false, autoDelete: Bool = false
   ) throws(AMQPError) -> DeclaredQueue {
     try check([name], arguments)
-    let queue = QueueDeclaration(
+    let queue = AMQPQueueDeclaration(
       name: name, isPassive: passive, isDurable: durable, isExclusive: exclusive, isAutoDeleted: autoDelete,
       arguments: arguments)
     return try perform(queue: name) { link throws(AMQPError) in try link.declareQueue(queue) }
@@ -144,7 +144,7 @@ public actor AdminConnection {
 
   /// Publishes and waits for the confirm.
   public func publish(_ publication: Publication) throws(AMQPError) -> PublishOutcome {
-    try MessageLimits.check(publication, maxBodyBytes: options.maxBodyBytes)
+    try WireLimits.check(publication, maxBodyBytes: options.maxBodyBytes)
     return try perform { link throws(AMQPError) in
       guard !link.isBlocked else { throw AMQPError(.blocked, "the broker accepts no messages for now") }
       if !hasConfirms {
@@ -170,7 +170,7 @@ public actor AdminConnection {
   // MARK: - Inside
 
   private func connect(_ endpoint: BrokerEndpoint) throws(AMQPError) {
-    let link = try Link.open(endpoint, options)
+    let link = try AMQPLink.open(endpoint, options)
     link.watchdog.enter()
     defer { link.watchdog.leave() }
     try link.openChannel()
@@ -180,7 +180,7 @@ public actor AdminConnection {
   }
 
   private func perform<R>(
-    queue: String? = nil, _ body: (Link) throws(AMQPError) -> R
+    queue: String? = nil, _ body: (AMQPLink) throws(AMQPError) -> R
   ) throws(AMQPError) -> R {
     guard let link else { throw failure ?? AMQPError(.closed, "the connection is not open") }
     link.watchdog.enter()
@@ -198,14 +198,14 @@ public actor AdminConnection {
 
   private func isCurrent(_ tag: DeliveryTag) -> Bool { tag.epoch == epoch && link?.closure == nil }
 
-  private func reopen(_ link: Link) throws(AMQPError) {
+  private func reopen(_ link: AMQPLink) throws(AMQPError) {
     try link.openChannel()
     epoch += 1
     hasConfirms = false
     published = 0
   }
 
-  private func outcome(_ link: Link) throws(AMQPError) -> PublishOutcome {
+  private func outcome(_ link: AMQPLink) throws(AMQPError) -> PublishOutcome {
     var returned: PublishOutcome?
     while true {
       switch try link.nextEvent("confirm") {
@@ -244,7 +244,7 @@ public actor AdminConnection {
   }
 
   private func check(_ names: [String], _ arguments: [String: FieldValue] = [:]) throws(AMQPError) {
-    for name in names { try MessageLimits.check(name, "the name '\(name.prefix(32))...'") }
-    try MessageLimits.check(table: arguments)
+    for name in names { try WireLimits.check(name, "the name '\(name.prefix(32))...'") }
+    try WireLimits.check(table: arguments)
   }
 }

@@ -28,9 +28,9 @@ public final class Consumer: Sendable {
     onEvent: @escaping @Sendable (ConnectionEvent) -> Void
   ) {
     precondition((1...Int(UInt16.max)).contains(prefetch), "prefetch must be 1...65535")
-    precondition(queue.utf8.count <= MessageLimits.maxShortStringBytes, "the queue's name is too long")
-    precondition(lock.orEmpty.utf8.count <= MessageLimits.maxShortStringBytes, "the lock's name is too long")
-    precondition(consumerTag.orEmpty.utf8.count <= MessageLimits.maxShortStringBytes, "the tag is too long")
+    precondition(queue.utf8.count <= WireLimits.maxShortStringBytes, "the queue's name is too long")
+    precondition(lock.orEmpty.utf8.count <= WireLimits.maxShortStringBytes, "the lock's name is too long")
+    precondition(consumerTag.orEmpty.utf8.count <= WireLimits.maxShortStringBytes, "the tag is too long")
     precondition(stallTimeout > .zero, "stallTimeout must be positive")
     self.options = options
     let inbox = ConsumerInbox()

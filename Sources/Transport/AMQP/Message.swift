@@ -55,5 +55,5 @@ public struct Message: Sendable, Hashable {
   }
 
   /// Length of the headers on the wire; `nil` if they cannot be published because of their nesting or a name's length.
-  public var headerBytes: Int? { headers.isEmpty ? 0 : MessageLimits.encodedBytes(headers) }
+  public var headerBytes: Int? { headers.isEmpty ? 0 : WireLimits.encodedBytes(headers) }
 }

@@ -22,7 +22,7 @@ extension Publication {
   /// Checks the limits of AMQP, as every publisher does before it sends any part of a batch.
   /// - Throws: `tooLarge`.
   public func check(maxBodyBytes: Int) throws(AMQPError) {
-    try MessageLimits.check(self, maxBodyBytes: maxBodyBytes)
+    try WireLimits.check(self, maxBodyBytes: maxBodyBytes)
   }
 }
 

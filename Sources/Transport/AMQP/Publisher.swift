@@ -60,7 +60,7 @@ public final class Publisher: Sendable {
     _ batch: [Publication], timeout: Duration? = nil, isWanted: (@Sendable () -> Bool)? = nil
   ) async throws(AMQPError) -> [PublishOutcome] {
     guard !batch.isEmpty else { return [] }
-    for publication in batch { try MessageLimits.check(publication, maxBodyBytes: options.maxBodyBytes) }
+    for publication in batch { try WireLimits.check(publication, maxBodyBytes: options.maxBodyBytes) }
     let ticket = PublishTicket(batch, isWanted: isWanted)
     switch inbox.add(ticket) {
     case .wake: connection.wake()

@@ -48,7 +48,7 @@ public final class RequestClient: Sendable {
     message.correlationID = correlationID
     message.replyTo = RequestRole.replyQueue
     let publication = Publication(message: message, exchange: exchange, routingKey: routingKey)
-    try MessageLimits.check(publication, maxBodyBytes: options.maxBodyBytes)
+    try WireLimits.check(publication, maxBodyBytes: options.maxBodyBytes)
     let ticket = RequestTicket(publication, correlationID: correlationID)
     switch inbox.add(ticket) {
     case .wake: connection.wake()

@@ -26,7 +26,7 @@ actor CurlLoop {
   private var armed: UInt64?
   private var nextSweep: UInt64?
   /// Requests without a slot, first come, first served.
-  private var waiting = RingBuffer<Submission>()
+  private var waiting = RingBuffer<RequestSubmission>()
   private var running: [UInt64: Slot] = [:]
   private var idle: [Slot] = []
   /// Requests that libcurl was given and has not begun with.
@@ -172,7 +172,7 @@ extension CurlLoop {
     }
   }
 
-  private func start(_ submission: Submission, _ now: UInt64) {
+  private func start(_ submission: RequestSubmission, _ now: UInt64) {
     guard submission.deadline > now else { return answer(submission, .failure(Self.timedOutWaiting)) }
     guard let slot = idle.popLast() ?? Slot(configuration, connections) else {
       return answer(submission, .failure(Self.noMemory))
@@ -237,7 +237,7 @@ extension CurlLoop {
     }
   }
 
-  private func answer(_ submission: Submission, _ result: Result<HTTPResponse, TransportError>) {
+  private func answer(_ submission: RequestSubmission, _ result: Result<HTTPResponse, TransportError>) {
     inbox.recordAnswer()
     submission.continuation.resume(returning: result)
   }

@@ -39,7 +39,7 @@ public final class HTTPClient: Sendable {
     let deadline = DispatchTime.now().uptimeNanoseconds + request.timeouts.total.nanoseconds
     let result = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
-        submit(Submission(id: id, request: request, continuation: continuation, deadline: deadline))
+        submit(RequestSubmission(id: id, request: request, continuation: continuation, deadline: deadline))
         // The handler below may have run in between, before the loop knew the ID.
         if Task.isCancelled { cancel(id) }
       }
@@ -54,7 +54,7 @@ public final class HTTPClient: Sendable {
     await loop.shutDown()
   }
 
-  private func submit(_ submission: Submission) {
+  private func submit(_ submission: RequestSubmission) {
     switch inbox.submit(submission) {
     case .success(let mustWake): if mustWake { loop.wake() }
     case .failure(let error): submission.continuation.resume(returning: .failure(error))

@@ -2,7 +2,7 @@ import CountersignConcurrency
 import Synchronization
 
 /// A request on its way to the loop.
-struct Submission: Sendable {
+struct RequestSubmission: Sendable {
   let id: UInt64
   let request: HTTPRequest
   let continuation: CheckedContinuation<Result<HTTPResponse, TransportError>, Never>
@@ -13,7 +13,7 @@ struct Submission: Sendable {
 /// Requests and cancellations that callers on any thread leave for the loop, with a bound on unanswered requests.
 final class RequestInbox: Sendable {
   enum Order: Sendable {
-    case send(Submission)
+    case send(RequestSubmission)
     case cancel(UInt64)
   }
 
@@ -27,7 +27,7 @@ final class RequestInbox: Sendable {
   func nextID() -> UInt64 { lastID.add(1, ordering: .relaxed).newValue }
 
   /// - Returns: whether the loop must be woken, or why the request is refused.
-  func submit(_ submission: Submission) -> Result<Bool, TransportError> {
+  func submit(_ submission: RequestSubmission) -> Result<Bool, TransportError> {
     guard unanswered.add(1, ordering: .relaxed).oldValue < maxUnanswered else {
       recordAnswer()
       return .failure(orders.isClosed ? .closed : .overloaded)

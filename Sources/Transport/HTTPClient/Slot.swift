@@ -29,7 +29,7 @@ final class Slot {
   }
 
   // The request under way.
-  var submission: Submission?
+  var submission: RequestSubmission?
   var headerLines: [UInt8] = []
   var body: [UInt8] = []
   var isTooLarge = false
@@ -58,7 +58,7 @@ final class Slot {
   }
 
   /// Sets every option for the request. `remaining` nanoseconds are left of its total time-out.
-  func prepare(_ submission: Submission, remaining: UInt64) -> CURLcode {
+  func prepare(_ submission: RequestSubmission, remaining: UInt64) -> CURLcode {
     let request = submission.request
     self.submission = submission
     forget()
@@ -85,7 +85,7 @@ final class Slot {
   }
 
   /// Gives up the request.
-  func finish() -> Submission? {
+  func finish() -> RequestSubmission? {
     defer { submission = nil }
     return submission
   }

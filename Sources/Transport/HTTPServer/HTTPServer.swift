@@ -14,7 +14,7 @@ public final class HTTPServer: Sendable {
   public let port: UInt16
 
   private let daemon: Daemon
-  private let handle: Handle
+  private let handle: DaemonHandle
 
   /// Listens, and answers from now on. Binding resolves `host`, which blocks when it is a name that needs the network.
   ///
@@ -36,7 +36,7 @@ public final class HTTPServer: Sendable {
       maxPerClient: limits.connectionsPerClient, requestTime: limits.requestTime)
     let daemon = Daemon(
       maxBodyBytes: maxBodyBytes, connections: connections, turnedAway: turnedAway, handler: handler)
-    guard let handle = Handle(daemon: daemon, socket: socket.descriptor, limits: limits) else {
+    guard let handle = DaemonHandle(daemon: daemon, socket: socket.descriptor, limits: limits) else {
       close(socket.descriptor)
       throw HTTPServerError(code: .failed, description: "cannot start the server on \(host):\(socket.port)")
     }

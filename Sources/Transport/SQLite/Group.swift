@@ -1,13 +1,13 @@
 /// One transaction of the writer, with the bodies that share it.
 struct Group {
-  private let connection: Connection
+  private let connection: SQLiteConnection
   /// Error that ended the transaction before its commit, for instance a full disk.
   private var broken: DatabaseError?
   /// Outcomes of the bodies that ran.
   private(set) var outcomes: [PendingBody.Outcome] = []
 
   /// - Parameter connection: inside a transaction.
-  init(connection: Connection) {
+  init(connection: SQLiteConnection) {
     self.connection = connection
   }
 

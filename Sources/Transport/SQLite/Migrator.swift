@@ -17,13 +17,13 @@ struct Migrator {
   /// Foreign keys are switched off meanwhile, so that tables can be rebuilt
   /// (https://www.sqlite.org/lang_altertable.html, section 7), and checked before the commit. Inside a transaction they
   /// cannot be switched.
-  func run(on connection: Connection) throws(DatabaseError) {
+  func run(on connection: SQLiteConnection) throws(DatabaseError) {
     try connection.script("PRAGMA foreign_keys = OFF")
     try runInTransaction(on: connection)
     try connection.script("PRAGMA foreign_keys = ON")
   }
 
-  private func runInTransaction(on connection: Connection) throws(DatabaseError) {
+  private func runInTransaction(on connection: SQLiteConnection) throws(DatabaseError) {
     try connection.run("BEGIN EXCLUSIVE")
     do {
       try apply(to: connection)
@@ -34,7 +34,7 @@ struct Migrator {
     }
   }
 
-  private func apply(to connection: Connection) throws(DatabaseError) {
+  private func apply(to connection: SQLiteConnection) throws(DatabaseError) {
     let version = try connection.first("PRAGMA user_version", []) { $0.int(0) } ?? 0
     guard version <= migrations.count else {
       throw DatabaseError(
@@ -54,7 +54,7 @@ struct Migrator {
     try connection.script("PRAGMA user_version = \(migrations.count)")
   }
 
-  private func apply(_ migration: Migration, to connection: Connection) throws(DatabaseError) {
+  private func apply(_ migration: Migration, to connection: SQLiteConnection) throws(DatabaseError) {
     do {
       try connection.script(migration.sql)
     } catch {

@@ -9,7 +9,7 @@ actor Reader {
   private let executor: SerialQueueExecutor
   private let number: Int
   private let work: WorkQueue
-  private var connection: Connection?
+  private var connection: SQLiteConnection?
 
   init(number: Int, work: WorkQueue) {
     self.executor = SerialQueueExecutor(label: "database.reader.\(number)")
@@ -20,7 +20,7 @@ actor Reader {
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
   func open(path: String, options: DatabaseOptions) throws(DatabaseError) {
-    let connection = try Connection(path: path, options: options)
+    let connection = try SQLiteConnection(path: path, options: options)
     try connection.configure(options)
     try connection.script("PRAGMA query_only = ON")
     self.connection = connection

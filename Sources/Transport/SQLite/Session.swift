@@ -3,7 +3,7 @@
 /// It is valid only while the body runs, on the connection's own thread. Prepared statements are kept by the text of
 /// their SQL, so values belong into the `?`s, not into the text.
 public struct Session {
-  let connection: Connection
+  let connection: SQLiteConnection
 
   /// Runs a statement that returns no rows of interest.
   /// - Parameters:

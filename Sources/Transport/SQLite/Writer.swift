@@ -13,7 +13,7 @@ actor Writer {
   private let options: DatabaseOptions
   /// Maximum time that a group waits for its turn. Turns last a group or two; a longer wait means a process that hangs.
   private let patience: Duration
-  private var connection: Connection?
+  private var connection: SQLiteConnection?
   private var turnstile: Turnstile?
   /// The size of the log in pages at which it is copied next.
   private var nextCheckpoint: Int
@@ -37,7 +37,7 @@ actor Writer {
     let turnstile = try Turnstile(path: path)
     turnstile.enter(within: options.busyTimeout)
     defer { turnstile.leave() }
-    let connection = try Connection(path: path, options: options)
+    let connection = try SQLiteConnection(path: path, options: options)
     try connection.configure(options)
     try migrator.run(on: connection)
     if options.isShrinkable { try connection.makeShrinkable() }
@@ -96,7 +96,7 @@ actor Writer {
     return outcomes.count
   }
 
-  private func begin(_ connection: Connection) throws(DatabaseError) {
+  private func begin(_ connection: SQLiteConnection) throws(DatabaseError) {
     turnstile?.enter(within: patience)
     defer { turnstile?.leave() }
     try connection.run("BEGIN IMMEDIATE")
@@ -129,7 +129,7 @@ actor Writer {
 
   /// With the turn taken no other process begins a group. Were the log copied beside their groups (SQLite's automatic,
   /// passive checkpoints), it would hardly ever be all copied at any one moment, and only then can it start anew.
-  private func checkpoint(_ connection: Connection, restarting: Bool) throws(DatabaseError) {
+  private func checkpoint(_ connection: SQLiteConnection, restarting: Bool) throws(DatabaseError) {
     turnstile?.enter(within: patience)
     defer { turnstile?.leave() }
     try connection.checkpoint(restarting: restarting)

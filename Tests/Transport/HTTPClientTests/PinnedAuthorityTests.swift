@@ -35,7 +35,7 @@ struct PinnedAuthorityTests {
     await withCheckedContinuation { continuation in
       onNewThread {
         trust(system)
-        let submission = Submission(
+        let submission = RequestSubmission(
           id: 1, request: post(nginx.http1URL), continuation: continuation,
           deadline: DispatchTime.now().uptimeNanoseconds + 20_000_000_000)
         guard let slot = Slot(.init(caFile: caFile), Connections()) else {

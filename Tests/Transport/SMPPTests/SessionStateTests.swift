@@ -97,7 +97,7 @@ struct SessionStateTests {
   func lost() {
     var state = bound()
     for ticket in 1...4 as ClosedRange<UInt64> { _ = state.submit(Sample.submission(ticket), now: start) }
-    let failures = failures(state.lost(Link.ended, unsent: [2]))
+    let failures = failures(state.lost(SMPPLink.ended, unsent: [2]))
     #expect(failures.mapValues(\.mayHaveBeenTaken) == [1: true, 2: false, 3: false, 4: false])
     #expect(failures.values.allSatisfy { $0.kind == .connectionLost })
     #expect(state.inFlight == 0)

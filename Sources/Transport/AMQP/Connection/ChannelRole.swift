@@ -4,11 +4,11 @@ protocol ChannelRole: AnyObject {
   typealias Instant = ContinuousClock.Instant
 
   /// Prepares a newly opened channel.
-  func opened(_ link: Link, now: Instant) throws(AMQPError)
+  func opened(_ link: AMQPLink, now: Instant) throws(AMQPError)
   /// Handles an event from the broker.
-  func received(_ event: ChannelEvent, _ link: Link, now: Instant) throws(AMQPError)
+  func received(_ event: ChannelEvent, _ link: AMQPLink, now: Instant) throws(AMQPError)
   /// Does pending work: at the end of each turn, after a call was added, and when the socket has room again.
-  func work(_ link: Link, now: Instant) throws(AMQPError) -> FollowUp
+  func work(_ link: AMQPLink, now: Instant) throws(AMQPError) -> FollowUp
   /// Called at the end of a turn, when the status reflects its effects.
   func turnEnded()
   /// Latest time for the next `tick`; `nil`: no deadline is pending.
@@ -16,9 +16,9 @@ protocol ChannelRole: AnyObject {
   /// - Parameter isBlocked: whether the broker has stopped reading for now.
   func due(isBlocked: Bool, now: Instant) -> Instant?
   /// Checks deadlines; called regularly, and at the time returned by `due`.
-  func tick(_ link: Link, now: Instant) throws(AMQPError)
+  func tick(_ link: AMQPLink, now: Instant) throws(AMQPError)
   /// Whether a new channel suffices after the broker closed this one; otherwise the connection is ended.
-  func mayReopen(after closure: Link.Closure) -> Bool
+  func mayReopen(after closure: AMQPLink.Closure) -> Bool
   /// The broker closed the connection; a call of `lost` follows.
   func connectionClosed(_ error: AMQPError)
   /// The channel is gone, and its delivery and publish numbers are void; another channel may follow.

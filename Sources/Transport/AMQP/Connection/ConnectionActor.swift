@@ -30,7 +30,7 @@ actor ConnectionActor {
 
   private enum Phase {
     case idle
-    case open(Session)
+    case open(AMQPSession)
     /// The number identifies the current retry; timers of earlier ones are ignored.
     case waiting(retry: UInt64)
     case stopped
@@ -109,8 +109,8 @@ actor ConnectionActor {
 
   private func connect() {
     do {
-      let link = try Link.open(endpoint, options)
-      let session = Session(
+      let link = try AMQPLink.open(endpoint, options)
+      let session = AMQPSession(
         link: link, queue: executor.queue,
         onReadable: { [weak self] in self?.assumeIsolated { $0.turn(reads: true) } },
         onWritable: { [weak self] in self?.assumeIsolated { $0.roomAgain() } },
@@ -223,14 +223,14 @@ actor ConnectionActor {
     }
   }
 
-  private func nextTick(_ link: Link, _ now: Instant) -> Instant {
+  private func nextTick(_ link: AMQPLink, _ now: Instant) -> Instant {
     let regular = (link.heartbeat / Self.heartbeatParts).clamped(to: Self.heartbeatTick)
     return TickPlan.next(
       after: now, regular: drainDeadline == nil ? regular : Self.drainTick,
       due: role.due(isBlocked: link.isBlocked, now: now))
   }
 
-  private func received(_ event: ChannelEvent, _ link: Link, _ now: Instant) throws(AMQPError) {
+  private func received(_ event: ChannelEvent, _ link: AMQPLink, _ now: Instant) throws(AMQPError) {
     switch event {
     case .blocked(let reason): showOpen(.blocked(reason: reason), link)
     case .unblocked: showOpen(.unblocked, link)
@@ -240,7 +240,7 @@ actor ConnectionActor {
   }
 
   /// Schedules the next turn: at once if there is more to read, when the socket has room, or after a delay.
-  private func follow(_ next: FollowUp, hasMore: Bool, _ session: Session) {
+  private func follow(_ next: FollowUp, hasMore: Bool, _ session: AMQPSession) {
     if next.whenWritable { session.waitForRoom() }
     if hasMore, !isCallPending {
       isCallPending = true
@@ -261,7 +261,7 @@ actor ConnectionActor {
   }
 
   /// Reopens a closed channel where that helps; any other error ends the connection.
-  private func recover(_ error: AMQPError, _ session: Session) {
+  private func recover(_ error: AMQPError, _ session: AMQPSession) {
     let link = session.link
     reportRole()
     guard let closure = link.closure, role.mayReopen(after: closure), !isStopDue else { return lose(error) }
@@ -276,7 +276,7 @@ actor ConnectionActor {
     onQueue { $0.turn(reads: true) }
   }
 
-  private func close(_ session: Session) throws(AMQPError) {
+  private func close(_ session: AMQPSession) throws(AMQPError) {
     // A blocked broker would not answer the close.
     if !session.link.isBlocked { try session.link.close() }
     finishStop()
@@ -284,7 +284,7 @@ actor ConnectionActor {
 
   // MARK: - Reports
 
-  private func showOpen(_ event: ConnectionEvent, _ link: Link? = nil) {
+  private func showOpen(_ event: ConnectionEvent, _ link: AMQPLink? = nil) {
     let phase = link?.isBlocked == true ? .blocked : role.openPhase
     status.value = ConnectionStatus(phase: phase, lastError: nil)
     report(event)

@@ -14,7 +14,7 @@ struct ConsumerLock {
   let tag = "countersign.lock"
 
   /// Becomes the exclusive consumer, or fails.
-  func take(_ link: Link) throws(AMQPError) {
+  func take(_ link: AMQPLink) throws(AMQPError) {
     do {
       // Messages written into the lock's queue by mistake arrive one at a time.
       try link.setPrefetch(1)

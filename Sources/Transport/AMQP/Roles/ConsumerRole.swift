@@ -55,7 +55,7 @@ final class ConsumerRole: ChannelRole {
     return events
   }
 
-  func opened(_ link: Link, now: Instant) throws(AMQPError) {
+  func opened(_ link: AMQPLink, now: Instant) throws(AMQPError) {
     epoch &+= 1
     // 0 stands for "no channel".
     if epoch == 0 { epoch = 1 }
@@ -67,7 +67,7 @@ final class ConsumerRole: ChannelRole {
     try startIfWanted(link, now)
   }
 
-  func received(_ event: ChannelEvent, _ link: Link, now: Instant) throws(AMQPError) {
+  func received(_ event: ChannelEvent, _ link: AMQPLink, now: Instant) throws(AMQPError) {
     switch event {
     case .content(let content): try delivered(content, link, now)
     case .consumerCanceled:
@@ -78,7 +78,7 @@ final class ConsumerRole: ChannelRole {
     }
   }
 
-  func work(_ link: Link, now: Instant) throws(AMQPError) -> FollowUp {
+  func work(_ link: AMQPLink, now: Instant) throws(AMQPError) -> FollowUp {
     if tag == nil || window.outstanding >= limit { stall.recordHealth(now: now) }
     // First settle: that makes room for a consumer that waits for it.
     let next = try settle(link, now)
@@ -106,7 +106,7 @@ final class ConsumerRole: ChannelRole {
     inbox.grant(granted)
   }
 
-  func tick(_ link: Link, now: Instant) throws(AMQPError) {
+  func tick(_ link: AMQPLink, now: Instant) throws(AMQPError) {
     if let restartAt, now >= restartAt, inbox.wish.limit(prefetch: prefetch) != nil {
       self.restartAt = nil
       _ = try inspect(link)
@@ -124,7 +124,7 @@ final class ConsumerRole: ChannelRole {
   }
 
   /// The deliveries are void with the channel, and an error on this side would recur at once: reconnect with a delay.
-  func mayReopen(after closure: Link.Closure) -> Bool { false }
+  func mayReopen(after closure: AMQPLink.Closure) -> Bool { false }
 
   func lost(_ error: AMQPError) {
     inbox.channelLost()
@@ -154,7 +154,7 @@ final class ConsumerRole: ChannelRole {
 
   // MARK: - Consuming
 
-  private func inspect(_ link: Link) throws(AMQPError) -> Int {
+  private func inspect(_ link: AMQPLink) throws(AMQPError) -> Int {
     do {
       return try link.inspectQueue(queue).messageCount
     } catch {
@@ -162,7 +162,7 @@ final class ConsumerRole: ChannelRole {
     }
   }
 
-  private func consume(_ link: Link) throws(AMQPError) -> String {
+  private func consume(_ link: AMQPLink) throws(AMQPError) -> String {
     do {
       return try link.consume(queue, tag: wantedTag)
     } catch {
@@ -172,7 +172,7 @@ final class ConsumerRole: ChannelRole {
 
   /// Starts the wanted consumer once the callers have settled enough deliveries of earlier ones: each consumer has a
   /// prefetch of its own, and callers have room for two.
-  private func startIfWanted(_ link: Link, _ now: Instant) throws(AMQPError) {
+  private func startIfWanted(_ link: AMQPLink, _ now: Instant) throws(AMQPError) {
     isHeldBack = false
     guard let wanted = inbox.wish.limit(prefetch: prefetch) else { return }
     isHeldBack = window.unacknowledged > prefetch
@@ -185,7 +185,7 @@ final class ConsumerRole: ChannelRole {
     stall.recordHealth(now: now)
   }
 
-  private func carryOutWish(_ link: Link, _ now: Instant) throws(AMQPError) {
+  private func carryOutWish(_ link: AMQPLink, _ now: Instant) throws(AMQPError) {
     let wish = inbox.wish
     if let tag, wish.limit(prefetch: prefetch) != limit {
       self.tag = nil
@@ -198,11 +198,11 @@ final class ConsumerRole: ChannelRole {
     granted = wish
   }
 
-  private func receivePending(_ link: Link, _ now: Instant) throws(AMQPError) {
+  private func receivePending(_ link: AMQPLink, _ now: Instant) throws(AMQPError) {
     while let event = link.pending.popFirst() { try received(event, link, now: now) }
   }
 
-  private func delivered(_ content: FrameAssembler.Content, _ link: Link, _ now: Instant) throws(AMQPError) {
+  private func delivered(_ content: FrameAssembler.Content, _ link: AMQPLink, _ now: Instant) throws(AMQPError) {
     guard case .delivery(let consumer, let number, let isRedelivered, let exchange, let routingKey) = content.start
     else { return }
     guard window.deliver(number) else {
@@ -221,7 +221,7 @@ final class ConsumerRole: ChannelRole {
   }
 
   /// Rejects a message that was written into the lock's queue.
-  private func throwAway(_ number: UInt64, _ link: Link) throws(AMQPError) {
+  private func throwAway(_ number: UInt64, _ link: AMQPLink) throws(AMQPError) {
     if window.reject(number) { try link.reject(number, requeue: false) }
   }
 
@@ -233,7 +233,7 @@ final class ConsumerRole: ChannelRole {
 
   // MARK: - Settling
 
-  private func settle(_ link: Link, _ now: Instant) throws(AMQPError) -> FollowUp {
+  private func settle(_ link: AMQPLink, _ now: Instant) throws(AMQPError) -> FollowUp {
     for settlement in inbox.takeSettlements() where settlement.tag.epoch == epoch {
       let number = settlement.tag.number
       switch settlement.kind {
@@ -264,7 +264,7 @@ final class ConsumerRole: ChannelRole {
       finished: window.finished, unacknowledged: window.unacknowledged, limit: limit, now: now)
   }
 
-  private func acknowledge(_ flush: AckWindow.Flush, _ link: Link) throws(AMQPError) {
+  private func acknowledge(_ flush: AckWindow.Flush, _ link: AMQPLink) throws(AMQPError) {
     if let upTo = flush.upTo { try link.acknowledge(upTo, multiple: true) }
     let isBatch = flush.alone.count > 2
     if isBatch { link.socket.setCork(true) }

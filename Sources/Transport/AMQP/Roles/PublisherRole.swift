@@ -53,12 +53,12 @@ final class PublisherRole: ChannelRole {
     return events
   }
 
-  func opened(_ link: Link, now: Instant) throws(AMQPError) {
+  func opened(_ link: AMQPLink, now: Instant) throws(AMQPError) {
     confirms.start(at: now)
     try link.selectConfirms()
   }
 
-  func received(_ event: ChannelEvent, _ link: Link, now: Instant) throws(AMQPError) {
+  func received(_ event: ChannelEvent, _ link: AMQPLink, now: Instant) throws(AMQPError) {
     switch event {
     case .confirm(let tag, let multiple, let isAck): try confirmed(tag, multiple, isAck)
     case .content(let content):
@@ -70,7 +70,7 @@ final class PublisherRole: ChannelRole {
     }
   }
 
-  func work(_ link: Link, now: Instant) throws(AMQPError) -> FollowUp {
+  func work(_ link: AMQPLink, now: Instant) throws(AMQPError) -> FollowUp {
     // While the broker does not read, calls stay in the inbox, which drops those whose callers have given up.
     guard !link.isBlocked, !waiting.isEmpty || !inbox.isEmpty else { return FollowUp() }
     // Entries held up by a full socket or by missing confirms are enough for a batch. The rest stays in the inbox until
@@ -104,15 +104,15 @@ final class PublisherRole: ChannelRole {
     confirms.due(oldest: tracker.oldest?.sentAt, isBlocked: isBlocked)
   }
 
-  func tick(_ link: Link, now: Instant) throws(AMQPError) {
+  func tick(_ link: AMQPLink, now: Instant) throws(AMQPError) {
     guard let due = due(isBlocked: link.isBlocked, now: now), now >= due else { return }
     throw AMQPError(.timedOut, "a publish was not confirmed within \(options.confirmTimeout)")
   }
 
   /// `basic.publish` has no answer: a fault (a missing exchange, no permission) closes the channel without naming the
   /// publish.
-  func mayReopen(after closure: Link.Closure) -> Bool {
-    guard closure.method == Link.publishMethod, !tracker.isEmpty else { return false }
+  func mayReopen(after closure: AMQPLink.Closure) -> Bool {
+    guard closure.method == AMQPLink.publishMethod, !tracker.isEmpty else { return false }
     if tracker.count == 1, let culprit = tracker.reset().first {
       outstandingBytes = 0
       culprit.ticket.settle(
@@ -161,7 +161,7 @@ final class PublisherRole: ChannelRole {
   }
 
   /// - Returns: approximate number of bytes sent.
-  private func sendFirst(_ link: Link, _ now: Instant) throws(AMQPError) -> Int {
+  private func sendFirst(_ link: AMQPLink, _ now: Instant) throws(AMQPError) -> Int {
     guard var entry = waiting.popFirst() else { return 0 }
     if suspects > 0 { suspects -= 1 }
     guard entry.ticket.mayBeSent() else { return 0 }

@@ -43,14 +43,14 @@ final class RequestRole: ChannelRole {
   var openPhase: ConnectionStatus.Phase { .connected }
   func takeEvents() -> [ConnectionEvent] { [] }
 
-  func opened(_ link: Link, now: Instant) throws(AMQPError) {
+  func opened(_ link: AMQPLink, now: Instant) throws(AMQPError) {
     confirms.start(at: now)
     try link.selectConfirms()
     // Before the first request, or the broker refuses its reply address.
     _ = try link.consume(Self.replyQueue, tag: "", noAck: true)
   }
 
-  func received(_ event: ChannelEvent, _ link: Link, now: Instant) throws(AMQPError) {
+  func received(_ event: ChannelEvent, _ link: AMQPLink, now: Instant) throws(AMQPError) {
     switch event {
     case .content(let content): received(content)
     case .confirm(let tag, let multiple, let isAck):
@@ -68,7 +68,7 @@ final class RequestRole: ChannelRole {
     }
   }
 
-  func work(_ link: Link, now: Instant) throws(AMQPError) -> FollowUp {
+  func work(_ link: AMQPLink, now: Instant) throws(AMQPError) -> FollowUp {
     // While the broker does not read, calls stay in the inbox, which drops those whose callers have given up.
     guard !link.isBlocked else { return FollowUp() }
     for ticket in inbox.takeAll() { waiting.append(ticket) }
@@ -89,13 +89,13 @@ final class RequestRole: ChannelRole {
     return min(confirm, room ?? confirm)
   }
 
-  func tick(_ link: Link, now: Instant) throws(AMQPError) {
+  func tick(_ link: AMQPLink, now: Instant) throws(AMQPError) {
     guard let due = confirmDue(link.isBlocked), now >= due else { return }
     throw AMQPError(.timedOut, "a request was not confirmed within \(options.confirmTimeout)")
   }
 
-  func mayReopen(after closure: Link.Closure) -> Bool {
-    guard closure.method == Link.publishMethod, !tracker.isEmpty else { return false }
+  func mayReopen(after closure: AMQPLink.Closure) -> Bool {
+    guard closure.method == AMQPLink.publishMethod, !tracker.isEmpty else { return false }
     if tracker.count == 1, let culprit = tracker.reset().first {
       fail(culprit.ticket, closure.error)
     } else {
@@ -141,7 +141,7 @@ final class RequestRole: ChannelRole {
     tracker.isEmpty || (suspects == 0 && tracker.span < maxOutstanding && asked.count < maxOutstanding)
   }
 
-  private func send(_ ticket: RequestTicket, _ link: Link, _ now: Instant) throws(AMQPError) {
+  private func send(_ ticket: RequestTicket, _ link: AMQPLink, _ now: Instant) throws(AMQPError) {
     guard !ticket.isDecided else { return }
     if let other = asked[ticket.correlationID], other !== ticket, !other.isDecided {
       return ticket.fail(

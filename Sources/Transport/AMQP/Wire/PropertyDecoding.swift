@@ -76,10 +76,10 @@ extension PropertyDecoder {
     return result
   }
 
-  /// Values beyond `MessageLimits.maxDepth` become `null`. A string that is not UTF-8 becomes `bytes`: AMQP does not
+  /// Values beyond `WireLimits.maxDepth` become `null`. A string that is not UTF-8 becomes `bytes`: AMQP does not
   /// define its encoding.
   private mutating func value(_ field: amqp_field_value_t, depth: Int) -> FieldValue {
-    guard depth < MessageLimits.maxDepth else { return .null }
+    guard depth < WireLimits.maxDepth else { return .null }
     let value = field.value
     switch UInt32(field.kind) {
     case AMQP_FIELD_KIND_BOOLEAN.rawValue: return .bool(value.boolean != 0)

@@ -27,7 +27,7 @@ public actor SMPPSession {
   private enum Phase {
     case idle
     case connecting
-    case open(Connection, boundAt: Instant?)
+    case open(SMPPConnection, boundAt: Instant?)
     /// Generation that invalidates retries scheduled earlier.
     case waiting(retry: UInt64)
     case stopped
@@ -179,7 +179,7 @@ public actor SMPPSession {
     state.connecting()
     connections += 1
     connecting.async { [configuration] in
-      let result = Result { () throws(SMPPError) in HandedOver(try Link.open(configuration)) }
+      let result = Result { () throws(SMPPError) in HandedOver(try SMPPLink.open(configuration)) }
       self.onQueue { $0.opened(result) }
     }
   }
@@ -193,7 +193,7 @@ public actor SMPPSession {
     switch result {
     case .failure(let error): lose(error)
     case .success(let link):
-      let connection = Connection(
+      let connection = SMPPConnection(
         link.value, queue: executor.queue,
         onReadable: { [weak self] in self?.assumeIsolated { $0.turn() } },
         onWritable: { [weak self] in self?.assumeIsolated { $0.roomAgain() } })
@@ -301,7 +301,7 @@ public actor SMPPSession {
     }
   }
 
-  private func takeFrames(_ connection: Connection) throws(SMPPError) {
+  private func takeFrames(_ connection: SMPPConnection) throws(SMPPError) {
     do {
       while case .open = phase, let frame = try connection.nextFrame() {
         act(state.received(IncomingPDU(frame), sequence: frame.sequence, now: .now))

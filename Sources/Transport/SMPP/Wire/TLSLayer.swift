@@ -98,7 +98,7 @@ final class TLSLayer {
     if result > 0 { return .bytes(Int(result)) }
     switch SSL_get_error(ssl, result) {
     case SSL_ERROR_WANT_READ, SSL_ERROR_WANT_WRITE: return .mustWait
-    case SSL_ERROR_ZERO_RETURN: return .failed(Link.ended)
+    case SSL_ERROR_ZERO_RETURN: return .failed(SMPPLink.ended)
     default: return .failed(SMPPError(.connectionLost, "the encrypted connection failed"))
     }
   }

@@ -1,7 +1,7 @@
 import CountersignCRabbitMQ
 import CountersignConcurrency
 
-extension Link {
+extension AMQPLink {
   /// Sends a method and waits at most `rpcTimeout` for its answer. Events that arrive in between are kept in `pending`.
   private func call<Arguments, R>(
     _ method: amqp_method_number_t, _ arguments: Arguments, _ name: StaticString,
@@ -97,7 +97,7 @@ extension Link {
     try call(cs_exchange_delete, arguments, "exchange.delete", ok: cs_exchange_delete_ok)
   }
 
-  func declareQueue(_ queue: QueueDeclaration) throws(AMQPError) -> DeclaredQueue {
+  func declareQueue(_ queue: AMQPQueueDeclaration) throws(AMQPError) -> DeclaredQueue {
     let encoder = encoder()
     var arguments = amqp_queue_declare_t()
     arguments.queue = try encoder.bytes(queue.name)
@@ -114,7 +114,7 @@ extension Link {
 
   /// Inspects an existing queue; a missing one closes the channel.
   func inspectQueue(_ name: String) throws(AMQPError) -> DeclaredQueue {
-    try declareQueue(QueueDeclaration(name: name, isPassive: true))
+    try declareQueue(AMQPQueueDeclaration(name: name, isPassive: true))
   }
 
   func bindQueue(

@@ -1,4 +1,4 @@
-extension Connection {
+extension SQLiteConnection {
   /// Words that a body's statement must not begin with: they would end or nest the transaction that it shares with
   /// others, or change the connection for everybody after it.
   private static let control: [StaticString] = [

@@ -2,7 +2,7 @@ import CSQLite
 
 /// One connection to SQLite. Not Sendable: it belongs to the actor that opened it, on whose serial queue all of it
 /// runs.
-final class Connection {
+final class SQLiteConnection {
   /// Maximum time that a checkpoint waits for another process's group and for readers of old snapshots. All writers
   /// stand still meanwhile.
   private static let longestCheckpointWait = Duration.milliseconds(50)
@@ -69,7 +69,7 @@ final class Connection {
       handle,
       { context, _, _, pages in
         guard let context else { return SQLITE_OK }
-        Unmanaged<Connection>.fromOpaque(context).takeUnretainedValue().logPages = Int(pages)
+        Unmanaged<SQLiteConnection>.fromOpaque(context).takeUnretainedValue().logPages = Int(pages)
         return SQLITE_OK
       }, Unmanaged.passUnretained(self).toOpaque())
   }
@@ -92,7 +92,7 @@ final class Connection {
 
 // MARK: - Statements
 
-extension Connection {
+extension SQLiteConnection {
   func execute(_ sql: String, _ values: [Value]) throws(DatabaseError) -> Int {
     let before = sqlite3_total_changes64(handle)
     try withStatement(sql, values) { statement throws(DatabaseError) in

@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// `@unchecked Sendable`: `pointer` and `watch` are written in `init` only, and `MHD_quiesce_daemon` and
 /// `MHD_stop_daemon` are called on one serial queue, each once.
-final class Handle: @unchecked Sendable {
+final class DaemonHandle: @unchecked Sendable {
   private enum Phase { case listening, quiet, stopped }
 
   private let pointer: OpaquePointer

@@ -6,7 +6,7 @@ import CountersignConcurrency
 /// Not `Sendable`: it is created, used and destroyed inside one actor whose executor is a serial queue, because the
 /// library allows one thread at a time. Its calls may block that queue, for at most `rpcTimeout` or until the watchdog
 /// ends them. After any error except a closed channel, the handle can only be destroyed.
-final class Link {
+final class AMQPLink {
   /// The one channel. Several on one connection can lose frames in librabbitmq 0.11.
   static let channel: amqp_channel_t = 1
 

@@ -1,7 +1,7 @@
 import CountersignCRabbitMQ
 import CountersignConcurrency
 
-extension Link {
+extension AMQPLink {
   /// Handles the events that have arrived, without waiting for more. Also sends and checks heartbeats.
   ///
   /// - Parameter limit: maximum number of frames, so that one turn does not occupy the queue for ever.

@@ -2,8 +2,8 @@ import CountersignConcurrency
 import Dispatch
 
 /// A link with its event sources and buffers. Belongs to the session's actor.
-final class Connection {
-  private let link: Link
+final class SMPPConnection {
+  private let link: SMPPLink
   private let readable: any DispatchSourceRead
   private let writable: any DispatchSourceWrite
   private var isWaitingForRoom = false
@@ -16,7 +16,7 @@ final class Connection {
 
   /// - Parameter queue: the actor's queue, on which the callbacks run.
   init(
-    _ link: Link, queue: DispatchQueue, onReadable: @escaping @Sendable () -> Void,
+    _ link: SMPPLink, queue: DispatchQueue, onReadable: @escaping @Sendable () -> Void,
     onWritable: @escaping @Sendable () -> Void
   ) {
     self.link = link
@@ -98,6 +98,6 @@ final class Connection {
 
 /// Transfers a link from one queue to another. The previous owner does not touch it again.
 struct HandedOver: @unchecked Sendable {
-  let value: Link
-  init(_ value: Link) { self.value = value }
+  let value: SMPPLink
+  init(_ value: SMPPLink) { self.value = value }
 }

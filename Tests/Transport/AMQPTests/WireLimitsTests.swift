@@ -9,7 +9,7 @@ struct MessageLimitsTests {
     var publication = Publication(message: Message(body: [1, 2, 3]), exchange: "e", routingKey: "k")
     change(&publication)
     do {
-      try MessageLimits.check(publication, maxBodyBytes: 4)
+      try WireLimits.check(publication, maxBodyBytes: 4)
       return false
     } catch {
       #expect(error.code == .tooLarge)
@@ -45,7 +45,7 @@ struct MessageLimitsTests {
     #expect(isRefused { $0.message.headers = ["a": .string(String(repeating: "x", count: 66_000))] })
     #expect(isRefused { $0.message.headers = ["a": .bytes([UInt8](repeating: 0, count: 66_000))] })
     var deep = FieldValue.int(1)
-    for _ in 0..<MessageLimits.maxDepth { deep = .array([deep]) }
+    for _ in 0..<WireLimits.maxDepth { deep = .array([deep]) }
     #expect(isRefused { $0.message.headers = ["a": deep] })
     #expect(Message(headers: ["a": deep]).headerBytes == nil)
     #expect(Message(headers: [long: 1]).headerBytes == nil)

@@ -2,20 +2,20 @@ import CountersignCRabbitMQ
 import CountersignConcurrency
 import Glibc
 
-extension Link {
+extension AMQPLink {
   /// Proposed frame size; the broker may reduce it.
   private static let frameBytes = AMQP_DEFAULT_FRAME_SIZE
 
   /// Connects, encrypts and logs in. Blocks for at most `connectTimeout` and `rpcTimeout`, except for name resolution,
   /// which the system's resolver limits.
-  static func open(_ endpoint: BrokerEndpoint, _ options: ConnectionOptions) throws(AMQPError) -> Link {
+  static func open(_ endpoint: BrokerEndpoint, _ options: ConnectionOptions) throws(AMQPError) -> AMQPLink {
     guard let connection = amqp_new_connection() else { throw AMQPError(.connectFailed, "out of memory") }
     do {
       let trust = endpoint.tls.map { Trust(settings: $0, host: endpoint.host) }
       try connect(connection, endpoint, trust, options)
       try login(connection, endpoint, options)
       let socket = try SocketHandle(duplicating: amqp_get_sockfd(connection))
-      return Link(connection: connection, socket: socket, trust: trust, options: options)
+      return AMQPLink(connection: connection, socket: socket, trust: trust, options: options)
     } catch {
       amqp_destroy_connection(connection)
       throw error

@@ -1,5 +1,5 @@
 /// Declaration of a queue.
-struct QueueDeclaration {
+struct AMQPQueueDeclaration {
   var name: String
   var isPassive = false
   var isDurable = true

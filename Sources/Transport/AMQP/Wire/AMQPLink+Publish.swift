@@ -1,7 +1,7 @@
 import CountersignCRabbitMQ
 
-extension Link {
-  /// Sends a message, which must be within `MessageLimits`: one that fails half-way ruins the channel. Blocks while the
+extension AMQPLink {
+  /// Sends a message, which must be within `WireLimits`: one that fails half-way ruins the channel. Blocks while the
   /// socket is full; the watchdog bounds that.
   func publish(_ publication: Publication) throws(AMQPError) {
     let isMandatory = publication.mandatory && !Self.isDirectReply(publication)
@@ -32,7 +32,7 @@ extension Link {
   }
 }
 
-extension Link {
+extension AMQPLink {
   /// `basic.publish`, as a closed channel names the method at fault.
   static let publishMethod: UInt32 = cs_basic_publish
 }

@@ -2,8 +2,8 @@ import CountersignConcurrency
 import Dispatch
 
 /// An open connection with its event sources; owned by the connection's actor.
-final class Session {
-  let link: Link
+final class AMQPSession {
+  let link: AMQPLink
   let openedAt: ContinuousClock.Instant
   private let readable: any DispatchSourceRead
   private let writable: any DispatchSourceWrite
@@ -18,7 +18,7 @@ final class Session {
   /// - Parameters:
   ///   - queue: queue of the actor; the three callbacks run on it.
   init(
-    link: Link, queue: DispatchQueue, onReadable: @escaping @Sendable () -> Void,
+    link: AMQPLink, queue: DispatchQueue, onReadable: @escaping @Sendable () -> Void,
     onWritable: @escaping @Sendable () -> Void, onTick: @escaping @Sendable () -> Void
   ) {
     self.link = link

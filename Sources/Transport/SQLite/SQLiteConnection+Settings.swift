@@ -1,4 +1,4 @@
-extension Connection {
+extension SQLiteConnection {
   /// The settings that SQLite does not keep in the file, and the one it does: WAL.
   func configure(_ options: DatabaseOptions) throws(DatabaseError) {
     // Before anything is written: afterwards only a rewrite of the file changes it.

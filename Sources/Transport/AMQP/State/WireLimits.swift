@@ -1,5 +1,5 @@
 /// Limits of the wire format, checked before a message is sent: one that fails half-way ruins its channel.
-enum MessageLimits {
+enum WireLimits {
   /// A short string has a length of one byte (AMQP 0-9-1, section 4.2.5.3).
   static let maxShortStringBytes = 255
   /// All properties must fit into one frame, which is at least this long (RabbitMQ's default is 131,072 bytes).

@@ -9,7 +9,7 @@ enum Transfer {
 }
 
 /// A connection, plain or encrypted. Belongs to its opener, then to the session's actor.
-final class Link {
+final class SMPPLink {
   private let socket: TCPSocket
   private let tls: TLSLayer?
 
@@ -19,13 +19,13 @@ final class Link {
   }
 
   /// Connects, and encrypts. Blocks for twice `connectTimeout` at most, name resolution aside.
-  static func open(_ configuration: SMPPConfiguration) throws(SMPPError) -> Link {
+  static func open(_ configuration: SMPPConfiguration) throws(SMPPError) -> SMPPLink {
     let timeout = configuration.connectTimeout
     let socket = try TCPSocket.connect(host: configuration.host, port: configuration.port, Deadline(after: timeout))
-    guard let trust = configuration.tls else { return Link(socket, nil) }
+    guard let trust = configuration.tls else { return SMPPLink(socket, nil) }
     let tls = try TLSLayer(socket.number, host: configuration.host, trust)
     try tls.handshake(Deadline(after: timeout))
-    return Link(socket, tls)
+    return SMPPLink(socket, tls)
   }
 
   /// For event sources; valid until `close`.
