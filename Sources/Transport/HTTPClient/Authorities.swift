@@ -3,9 +3,10 @@ import Glibc
 
 /// Which certificate authorities a handle of libcurl trusts.
 ///
-/// libcurl may be built with a directory of authorities beside a file of them, as Debian's is; naming a file leaves the directory in
-/// force. Such a directory also keeps libcurl 7.88 from holding on to the authorities that it has read: it then reads and parses all of
-/// them for every new connection (`Curl_ssl_setup_x509_store`), some 25 ms of one core instead of 2.
+/// libcurl may be built with a directory of authorities beside a file of them, as Debian's is; naming a file leaves the
+/// directory in force. Such a directory also keeps libcurl 7.88 from holding on to the authorities that it has read: it
+/// then reads and parses all of them for every new connection (`Curl_ssl_setup_x509_store`), some 25 ms of one core
+/// instead of 2.
 enum Authorities {
   /// Trusts those of a PEM file and no others, or the system's.
   static func set(_ file: String?, on easy: UnsafeMutableRawPointer) -> CURLcode {

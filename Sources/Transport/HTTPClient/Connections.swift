@@ -3,11 +3,12 @@ import Glibc
 
 /// State of the connections of a loop, so that it opens only a few at once.
 ///
-/// Not `Sendable`: it belongs to the loop, and its slots, whose callbacks run inside the loop's calls of libcurl, tell it.
+/// Not `Sendable`: it belongs to the loop, and its slots, whose callbacks run inside the loop's calls of libcurl, tell
+/// it.
 final class Connections {
-  /// Number of requests that may wait for a connection of theirs to be opened. A TLS handshake takes some milliseconds of the loop's thread,
-  /// and 25 where libcurl reads all authorities each time: so many of them stay far below any time-out for connecting (3 s), and
-  /// enough are under way to fill the round trips to a distant server.
+  /// Number of requests that may wait for a connection of theirs to be opened. A TLS handshake takes some milliseconds
+  /// of the loop's thread, and 25 where libcurl reads all authorities each time: so many of them stay far below any
+  /// time-out for connecting (3 s), and enough are under way to fill the round trips to a distant server.
   static let maxOpening = 16
 
   /// Requests that libcurl was given and that have no connection yet.
@@ -18,8 +19,8 @@ final class Connections {
   private var newSockets: Set<curl_socket_t> = []
   private var established: Set<curl_socket_t> = []
 
-  /// Whether another request may begin, by the number of those under way: a connection may be opened for it, or one is idle, which
-  /// libcurl will take. (All are taken to lead to one server, as those of a lane do.)
+  /// Whether another request may begin, by the number of those under way: a connection may be opened for it, or one is
+  /// idle, which libcurl will take. (All are taken to lead to one server, as those of a lane do.)
   func hasRoom(running: Int) -> Bool {
     let idle = max(0, established.count - (running - opening))
     return opening < Self.maxOpening + idle

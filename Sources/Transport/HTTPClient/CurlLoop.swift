@@ -3,13 +3,13 @@ import CountersignConcurrency
 import Dispatch
 import Glibc
 
-/// Owns libcurl's multi handle and everything that hangs on it. Runs on its own serial queue, which also watches the sockets.
+/// Owner of libcurl's multi handle and its easy handles. Runs on its own serial queue, which also watches the sockets.
 actor CurlLoop {
-  /// How often waiting requests and first bytes are checked for their time-outs. libcurl itself keeps the others, to the ms.
+  /// Interval of the checks for overdue first bytes and waiting requests. libcurl keeps the other time-outs, to the ms.
   private static let sweepNanoseconds: UInt64 = 20_000_000
   /// Unused easy handles that are kept.
   private static let maxIdleSlots = 256
-  /// Sockets served before the completed transfers are looked at.
+  /// Sockets served before completed transfers are collected.
   private static let readyBatch = CCURL_READY_BATCH
 
   private nonisolated let executor: SerialQueueExecutor
@@ -22,14 +22,14 @@ actor CurlLoop {
   private let multi: UnsafeMutableRawPointer
   private var socketSource: (any DispatchSourceRead)?
   private var timer: (any DispatchSourceTimer)?
-  /// When the timer fires, in nanoseconds of the monotonic clock.
+  /// Time at which the timer fires, in nanoseconds of the monotonic clock.
   private var armed: UInt64?
   private var nextSweep: UInt64?
   /// Requests without a slot, first come, first served.
   private var waiting = RingBuffer<RequestSubmission>()
   private var running: [UInt64: Slot] = [:]
   private var idle: [Slot] = []
-  /// Requests that libcurl was given and has not begun with.
+  /// Requests given to libcurl that it has not started yet.
   private var added = 0
   /// Whether the last answer came over HTTP/2, where one connection carries many requests.
   private var isMultiplexed = false
@@ -58,7 +58,7 @@ actor CurlLoop {
     executor.queue.async { self.assumeIsolated { $0.startSources() } }
   }
 
-  /// Any thread: has the loop look into its inbox.
+  /// Any thread: makes the loop check its inbox.
   nonisolated func wake() {
     executor.queue.async { self.assumeIsolated { $0.onWake() } }
   }
@@ -206,8 +206,8 @@ extension CurlLoop {
     guard let submission = slot.finish() else { return }
     running[submission.id] = nil
     note(slot, result, submission.request)
-    // After a failure a handle keeps buffers that forbid setting its options anew, and libcurl counts how often it has sent
-    // again over the life of a handle, and refuses after five times.
+    // After a failure a handle keeps buffers that forbid setting its options anew, and libcurl counts how often it has
+    // sent again over the life of a handle, and refuses after five times.
     if case .success = result, slot.attempts == 1, idle.count < Self.maxIdleSlots { idle.append(slot) }
     answer(submission, result)
   }
@@ -231,7 +231,7 @@ extension CurlLoop {
     connections.forgetFailures()
     let failure = TransportError(
       kind: error.kind, requestMayHaveLeft: false,
-      description: "\(error.description); not tried again: so ended \(Connections.maxOpening) connections in a row")
+      description: "\(error.description); not tried again: \(Connections.maxOpening) connections in a row ended so")
     for submission in waiting.removeAll(where: { $0.request.authority == authority }) {
       answer(submission, .failure(failure))
     }

@@ -1,33 +1,33 @@
 extension HTTPClient {
-  /// What all requests of a transport share.
+  /// Settings shared by all requests of a client.
   public struct Configuration: Sendable {
-    /// Which version of the protocol a transport speaks, with every request.
+    /// Protocol version used for every request.
     ///
-    /// There is no third word that would mix them: libcurl 7.88, asked for HTTP/2 where some connections to the host speak HTTP/1.1, takes
-    /// one of those that has a request under way for one that can carry several, and gives each the other's answer.
+    /// A mixed mode is not offered: libcurl 7.88, asked for HTTP/2 while some connections to the host speak HTTP/1.1,
+    /// mistakes a busy one of these for a connection that can carry several requests, and swaps their answers.
     public enum Version: String, Sendable, Hashable, CaseIterable {
       /// HTTP/1.1.
       case http1
       /// HTTP/2 to servers that offer it over TLS (ALPN), else HTTP/1.1.
       ///
-      /// An HTTP/2 server may end a connection at any time with GOAWAY (nginx does after 1,000 requests), and libcurl does not
-      /// tell which of the requests under way it refused and which it carried out: those that are not idempotent all count
-      /// as "may have left".
+      /// An HTTP/2 server may end a connection at any time with GOAWAY (nginx does after 1,000 requests), and libcurl
+      /// does not tell which of the requests under way it refused and which it carried out: those that are not
+      /// idempotent all count as "may have left".
       case http2
     }
 
-    /// Requests under way at once; more wait.
+    /// Maximum number of concurrent requests; others wait.
     public var maxConcurrent: Int
-    /// Requests that wait; more fail with `.overloaded`.
+    /// Maximum number of waiting requests; others fail with `.overloaded`.
     public var maxWaiting: Int
-    /// Connections to one host (name and port) at once.
+    /// Maximum number of connections to one host (name and port).
     public var maxConnectionsPerHost: Int
-    /// How long an unused connection may be taken again. Shorter than what servers grant (often 60 to 75 s), so that both ends
-    /// rarely disagree about whether it is open.
+    /// Maximum idle time after which a connection is reused. Shorter than the servers' own (often 60 to 75 s), so that
+    /// both ends rarely disagree about whether it is open.
     public var maxIdle: Duration
-    /// How long a connection may be used in all, so that a moved address is followed.
+    /// Maximum lifetime of a connection, so that a changed address is noticed.
     public var maxLifetime: Duration
-    /// A PEM file of certificate authorities, which are then the only ones trusted; the system's if `nil`.
+    /// PEM file with the only trusted certificate authorities; the system's if `nil`.
     public var caFile: String?
     /// A PEM file with the client's certificate, if the server asks for one.
     public var clientCertificateFile: String?
@@ -35,7 +35,7 @@ extension HTTPClient {
     public var clientKeyFile: String?
     /// The `User-Agent` of requests that have none.
     public var userAgent: String
-    /// Which version of the protocol is spoken.
+    /// Protocol version.
     public var version: Version
 
     /// Makes a configuration.
@@ -50,7 +50,7 @@ extension HTTPClient {
     ///   - clientCertificateFile: A PEM file.
     ///   - clientKeyFile: A PEM file.
     ///   - userAgent: One line.
-    ///   - version: Which version of the protocol is spoken.
+    ///   - version: Protocol version.
     public init(
       maxConcurrent: Int = 128, maxWaiting: Int = 10_000, maxConnectionsPerHost: Int? = nil,
       maxIdle: Duration = .seconds(30), maxLifetime: Duration = .seconds(600),

@@ -2,10 +2,11 @@ import CCurl
 import Dispatch
 import Glibc
 
-/// An HTTP client on libcurl: pooled connections, HTTP/1.1 and HTTP/2, and an exact answer to whether a request may have left.
+/// An HTTP client on libcurl: pooled connections, HTTP/1.1 and HTTP/2, and an exact answer to whether a request may
+/// have left.
 ///
-/// One serial queue drives all transfers; callers on any task share it. It never follows redirects, keeps no cookies, uses no
-/// proxy and reads no environment, and never sends a request twice unless it is marked idempotent.
+/// One serial queue drives all transfers; callers on any task share it. It never follows redirects, keeps no cookies,
+/// uses no proxy and reads no environment, and never sends a request twice unless it is marked idempotent.
 public final class HTTPClient: Sendable {
   private let loop: CurlLoop
   private let inbox: RequestInbox

@@ -2,7 +2,8 @@
 public struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral {
   private enum Content {
     case fields([(name: String, value: String)])
-    /// As libcurl hands them over, without the status line: `Name: value\r\n`. Few are ever looked at, and each would cost two strings.
+    /// As libcurl hands them over, without the status line: `Name: value\r\n`. Few are ever looked at, and each would
+    /// cost two strings.
     case lines([UInt8])
   }
 

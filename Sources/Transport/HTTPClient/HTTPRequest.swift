@@ -8,12 +8,12 @@ public struct HTTPRequest: Sendable {
   public var headers: HTTPHeaders
   /// The body; `nil` sends none.
   public var body: [UInt8]?
-  /// How long the phases may take.
+  /// Time limits of the phases.
   public var timeouts: HTTPTimeouts
-  /// Whether the server may safely see it twice. If so, a request on a pooled connection that dies before the first byte of
-  /// the answer is sent again on a new one without anybody noticing; if not, it fails with `requestMayHaveLeft`.
+  /// Whether the server may safely see the request twice. If so, a request on a pooled connection that dies before the
+  /// first byte of the answer is silently sent again on a new one; if not, it fails with `requestMayHaveLeft`.
   public var isIdempotent: Bool
-  /// The longest body of an answer; a longer one fails with `.tooLarge`.
+  /// Maximum length of the answer's body; a longer one fails with `.tooLarge`.
   public var maxResponseBytes: Int
 
   /// Makes a request.
@@ -23,9 +23,9 @@ public struct HTTPRequest: Sendable {
   ///   - url: The absolute URL, already percent-encoded.
   ///   - headers: The header fields.
   ///   - body: The body; `nil` sends none.
-  ///   - timeouts: How long the phases may take.
-  ///   - isIdempotent: Whether the server may safely see it twice.
-  ///   - maxResponseBytes: The longest body of an answer.
+  ///   - timeouts: Time limits of the phases.
+  ///   - isIdempotent: Whether the server may safely see the request twice.
+  ///   - maxResponseBytes: Maximum length of the answer's body.
   public init(
     method: String, url: String, headers: HTTPHeaders = [:], body: [UInt8]? = nil,
     timeouts: HTTPTimeouts = HTTPTimeouts(), isIdempotent: Bool = false, maxResponseBytes: Int = 1_048_576

@@ -1,11 +1,11 @@
-/// How long the phases of a request may take.
+/// Time limits of the phases of a request.
 public struct HTTPTimeouts: Sendable, Hashable {
-  /// Resolving the name, connecting and the TLS handshake together, from the moment that a connection is begun: requests wait while
-  /// sixteen others are being opened.
+  /// Resolving the name, connecting and the TLS handshake together, from the start of a connection; requests wait while
+  /// sixteen connections are being opened.
   public var connect: Duration
   /// From the moment the request is written to the first byte of the answer's headers; `nil` leaves it to `total`.
   public var firstByte: Duration?
-  /// Everything, from the call to the last byte of the answer, waiting for a free slot included.
+  /// From the call to the last byte of the answer, including the wait for a free slot.
   public var total: Duration
 
   /// Makes the time-outs; each must be at least 1 ms.
@@ -19,7 +19,7 @@ public struct HTTPTimeouts: Sendable, Hashable {
 }
 
 extension Duration {
-  /// Whole nanoseconds; a duration of more than 290 years becomes that.
+  /// Whole nanoseconds, from 0 to some 290 years.
   var nanoseconds: UInt64 {
     let (seconds, attoseconds) = components
     guard seconds >= 0, attoseconds >= 0 else { return 0 }

@@ -2,14 +2,14 @@ import CCurl
 import Dispatch
 import Glibc
 
-/// What libcurl's multi handle wants to be told: sockets, kept in one epoll descriptor, and one point in time.
+/// Events that libcurl's multi handle waits for: sockets, kept in one epoll descriptor, and one point in time.
 ///
-/// Not `Sendable`: it belongs to the loop. The callbacks reach nothing else, so the loop is never entered from inside itself.
+/// Not `Sendable`: it belongs to the loop. The callbacks touch nothing else, so the loop is never reentered.
 final class MultiEvents {
   let epoll: Int32
-  /// When libcurl wants its time-outs looked at, in nanoseconds of the monotonic clock.
+  /// Time at which libcurl wants its time-outs checked, in nanoseconds of the monotonic clock.
   private(set) var wanted: UInt64?
-  /// What libcurl has a transfer on.
+  /// Sockets with a transfer.
   private var sockets: Set<curl_socket_t> = []
 
   init(epoll: Int32) { self.epoll = epoll }
@@ -33,12 +33,12 @@ final class MultiEvents {
 
   private func watch(_ socket: curl_socket_t, _ what: Int32) {
     if what == CURL_POLL_REMOVE { sockets.remove(socket) } else { sockets.insert(socket) }
-    // Fails only for a socket that is gone, which needs no watching.
+    // Fails only for a closed socket, which needs no watching.
     _ = ccurl_epoll_watch(epoll, socket, what)
   }
 
-  /// Runs a body with all sockets corked: what it writes leaves in full segments (tcp(7), TCP_CORK). For HTTP/2, where many requests share
-  /// a connection, and libcurl writes two frames for each, each by itself.
+  /// Runs a body with all sockets corked, so that its writes leave in full segments (tcp(7), TCP_CORK). For HTTP/2,
+  /// where many requests share a connection and libcurl writes two frames for each of them separately.
   func corked(_ body: () -> Void) {
     let sockets = sockets
     for socket in sockets { ccurl_set_cork(socket, 1) }
@@ -46,7 +46,7 @@ final class MultiEvents {
     for socket in sockets { ccurl_set_cork(socket, 0) }
   }
 
-  /// Whether the time has come; it is then forgotten, libcurl sets it again.
+  /// Whether the time has come; it is then cleared, and libcurl sets it again.
   func takeDue(_ now: UInt64) -> Bool {
     guard let wanted, wanted <= now else { return false }
     self.wanted = nil

@@ -1,7 +1,7 @@
 import CCurl
 import Dispatch
 
-/// What libcurl calls while it works on the slot's request.
+/// Callbacks of libcurl during the slot's request.
 extension Slot {
   static func from(_ context: UnsafeMutableRawPointer?) -> Slot {
     Unmanaged<Slot>.fromOpaque(context!).takeUnretainedValue()
@@ -23,8 +23,8 @@ extension Slot {
 
   /// A connection is there and the request is about to be written.
   ///
-  /// libcurl calls it again when the connection was a pooled one that died before the answer began: it would then send the
-  /// request once more, a POST too (`Curl_retry_request`). For an SMS that means two, so this is where it ends.
+  /// libcurl calls it again if a pooled connection died before the answer began: it would then repeat the request, even
+  /// a POST (`Curl_retry_request`). For an SMS that would mean two, so the repetition is stopped here.
   func onRequest() -> Int32 {
     guard let request = submission?.request else { return CURL_PREREQFUNC_ABORT }
     attempts += 1

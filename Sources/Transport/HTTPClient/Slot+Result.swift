@@ -1,8 +1,8 @@
 import CCurl
 
-/// What became of the slot's request.
+/// Outcome of the slot's request.
 extension Slot {
-  /// The answer, or why there is none.
+  /// The answer, or the failure.
   func result(_ code: CURLcode) -> Result<HTTPResponse, TransportError> {
     code == CURLE_OK ? .success(response()) : .failure(failure(code))
   }
@@ -15,8 +15,8 @@ extension Slot {
 
   /// Whether the server may have seen a byte of the request.
   ///
-  /// A pooled connection may have been reset while nobody looked; the first write then fails. Without TLS that write is
-  /// the system's own, and libcurl counts what it took: nothing. With TLS, and more so with HTTP/2, there are buffers between.
+  /// A pooled connection may have been reset while it was idle; the first write then fails. Without TLS, libcurl writes
+  /// directly and counts the bytes taken: none. With TLS, and more so with HTTP/2, there are buffers in between.
   var mayHaveLeft: Bool {
     guard attempts > 0, let request = submission?.request else { return false }
     return request.url.hasPrefix("https:") || long(CURLINFO_REQUEST_SIZE) > 0

@@ -3,8 +3,8 @@ import Dispatch
 
 /// One libcurl easy handle, reused for one request after another, with what its callbacks collect.
 ///
-/// Not `Sendable`: it belongs to the loop. The callbacks run on the loop's queue, inside the loop's own calls of libcurl, and
-/// reach nothing but their slot.
+/// Not `Sendable`: it belongs to the loop. The callbacks run on the loop's queue, inside the loop's own calls of
+/// libcurl, and reach nothing but their slot.
 final class Slot {
   /// Header lines of one answer; longer ones fail with `.tooLarge`.
   static let maxHeaderBytes = 65_536
@@ -22,7 +22,7 @@ final class Slot {
   private var shape: Shape?
   private let message = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
 
-  /// What libcurl keeps in several options at once; when it changes, the handle starts afresh.
+  /// Properties that libcurl keeps in several options at once; if they change, the handle is reset.
   private struct Shape: Equatable {
     let method: String
     let hasBody: Bool
@@ -33,7 +33,7 @@ final class Slot {
   var headerLines: [UInt8] = []
   var body: [UInt8] = []
   var isTooLarge = false
-  /// How often libcurl was about to write the request: 0 means that surely no byte of it left.
+  /// Number of times libcurl was about to write the request; 0 means that certainly no byte of it left.
   var attempts = 0
   /// Those that were opened for this request.
   var sockets: [curl_socket_t] = []
@@ -123,7 +123,8 @@ extension Slot {
     try set(CURLOPT_PATH_AS_IS, 1)
     try set(CURLOPT_UPLOAD_BUFFERSIZE, Self.uploadBufferBytes)
     try set(CURLOPT_BUFFERSIZE, Self.downloadBufferBytes)
-    // A name server that does not answer must not hold up the queue: without it libcurl waits for its resolver's thread.
+    // A name server that does not answer must not hold up the queue: without it libcurl waits for its resolver's
+    // thread.
     try set(CURLOPT_QUICK_EXIT, 1)
     try set(CURLOPT_TCP_KEEPALIVE, 1)
     try set(CURLOPT_MAXAGE_CONN, Int(configuration.maxIdle.components.seconds))

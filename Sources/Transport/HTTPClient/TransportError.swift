@@ -1,4 +1,4 @@
-/// Why a request has no answer.
+/// Failure of a request without an answer.
 public struct TransportError: Error, Sendable, CustomStringConvertible {
   /// The phase that a time-out ended.
   public enum Phase: String, Sendable, Hashable {
@@ -48,13 +48,12 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
 
   /// Kind of failure.
   public let kind: Kind
-  /// Whether the server may have seen the request, wholly or in part. `false` only when surely no byte of it left.
+  /// Whether the server may have seen the request, wholly or in part. `false` only if certainly no byte of it left.
   public let requestMayHaveLeft: Bool
   /// One line, safe to log: no path, no query, no credentials.
   public let description: String
 
-  /// Whether the same request may be answered later. Whether sending it again is harmless, is another question: see
-  /// `requestMayHaveLeft`.
+  /// Whether the same request may succeed later. Repeating it may still be harmful: see `requestMayHaveLeft`.
   public var isRetriable: Bool {
     switch kind {
     case .invalidRequest, .canceled, .closed, .tooLarge: false
@@ -62,7 +61,7 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
     }
   }
 
-  /// Makes an error, as tests of a caller do.
+  /// Creates an error, for tests of callers.
   public init(kind: Kind, requestMayHaveLeft: Bool, description: String) {
     self.kind = kind
     self.requestMayHaveLeft = requestMayHaveLeft

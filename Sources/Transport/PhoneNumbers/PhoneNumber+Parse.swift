@@ -5,8 +5,9 @@ extension PhoneNumber {
   ///
   /// A number that parses need not be valid, nor possible: look at ``type``, ``possibility`` and ``isValid``.
   /// - Parameters:
-  ///   - text: + and the number with its country code, or a national number when a region is given. Spaces, hyphens, dots, slashes,
-  ///     parentheses and the digits of every script are taken; letters and extensions are not. Either may be a `tel:` URI (RFC 3966).
+  ///   - text: + and the number with its country code, or a national number when a region is given. Spaces, hyphens,
+  ///     dots, slashes, parentheses and the digits of every script are taken; letters and extensions are not. Either
+  ///     may be a `tel:` URI (RFC 3966).
   ///   - region: two letters of ISO 3166-1, in either case; the region of a number without country code.
   /// - Throws: ``PhoneNumberError``.
   public static func parse(_ text: String, region: String? = nil) throws(PhoneNumberError) -> PhoneNumber {

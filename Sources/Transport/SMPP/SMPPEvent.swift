@@ -12,7 +12,7 @@ public enum SMPPEvent: Sendable, Hashable {
 
 /// State of a session.
 public enum SMPPStatus: Sendable, Hashable {
-  /// Records that a connection attempt began.
+  /// A connection is being established.
   case connecting
   /// SMS can be submitted.
   case bound

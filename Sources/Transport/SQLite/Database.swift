@@ -56,9 +56,9 @@ public final class Database: Sendable {
   /// Suspends until the commit, or until the body's changes have been undone. Not cancellable: a body that was handed
   /// in runs, and its caller learns what became of it.
   /// - Parameters:
-  ///   - isSingleChange: promises that the body throws only its statements' errors, and none after a statement that has changed
-  ///     something: a failing statement undoes itself (https://www.sqlite.org/lang_conflict.html), so nothing else is to be undone. It
-  ///     spares the savepoint, for which SQLite copies every page that the body changes.
+  ///   - isSingleChange: promises that the body throws only its statements' errors, and none after a statement that has
+  ///     changed something: a failing statement undoes itself (https://www.sqlite.org/lang_conflict.html), so nothing
+  ///     else is to be undone. It spares the savepoint, for which SQLite copies every page that the body changes.
   ///   - body: runs on the writer's thread, at most once; it must be short. An error that it throws undoes its own
   ///     changes only.
   /// - Returns: the body's result, once its changes are committed.

@@ -2,7 +2,8 @@ import Synchronization
 
 /// Bodies that wait for one of several connections: a lock, a bound, and one wake-up for many.
 ///
-/// Not an `Inbox`: there are several consumers, each of which sleeps and is woken by itself, and a consumer takes a part.
+/// Not an `Inbox`: there are several consumers, each of which sleeps and is woken by itself, and a consumer takes a
+/// part.
 final class WorkQueue: Sendable {
   enum Admission {
     /// It waits; the connection with this number sleeps and must be woken, if there is one.

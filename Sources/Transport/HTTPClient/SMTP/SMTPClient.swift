@@ -4,8 +4,8 @@ import Synchronization
 
 /// Submits mail to one server: a few connections, each used for one message after another.
 ///
-/// libcurl waits for the reply to the final dot without giving its thread back, also through its multi interface. So every
-/// connection has a serial queue of its own, and its thread while it is used.
+/// libcurl waits for the reply to the final dot without giving its thread back, also through its multi interface. So
+/// every connection has a serial queue of its own, and its thread while it is used.
 public final class SMTPClient: Sendable {
   private struct State {
     /// The one that was used last comes first, so that those that are not needed grow old.
@@ -37,8 +37,8 @@ public final class SMTPClient: Sendable {
   ///
   /// - Parameters:
   ///   - message: Envelope and content.
-  ///   - timeout: How long all of it may take, the wait for a connection that others use included. Nothing begins after that; only the
-  ///     end of a wait that is longer by itself is not hastened.
+  ///   - timeout: How long all of it may take, the wait for a connection that others use included. Nothing begins after
+  ///     that; only the end of a wait that is longer by itself is not hastened.
   /// - Returns: The reply to the final dot: the server has the message.
   /// - Throws: `SMTPFailure`, which says at which stage, and whether the server may have the message nevertheless.
   public func send(_ message: SMTPMessage, timeout: Duration) async throws(SMTPFailure) -> SMTPReply {
@@ -131,8 +131,8 @@ public final class SMTPClient: Sendable {
 }
 
 extension SMTPFailure {
-  /// That a connection used before was closed by the server meanwhile, which is no news about this message: nothing of it has
-  /// been said, or the server answered its first command with a farewell (421).
+  /// That a connection used before was closed by the server meanwhile, which is no news about this message: nothing of
+  /// it has been said, or the server answered its first command with a farewell (421).
   fileprivate var isStaleConnection: Bool {
     isReusedConnection && (stage == .sender || stage == .check) && (kind == .lost || reply?.code == 421)
   }

@@ -1,6 +1,6 @@
-/// The server that mail is submitted to, and how.
+/// Mail submission server and the settings of its connections.
 public struct SMTPConfiguration: Sendable {
-  /// How the connection is protected.
+  /// Protection of the connection.
   public enum Security: String, Sendable, Hashable, CaseIterable {
     /// TLS by STARTTLS, or no connection.
     case starttls
@@ -19,27 +19,27 @@ public struct SMTPConfiguration: Sendable {
   public var username: String?
   /// Its password.
   public var password: String?
-  /// A PEM file of certificate authorities, which are then the only ones trusted; the system's if `nil`.
+  /// PEM file with the only trusted certificate authorities; the system's if `nil`.
   public var caFile: String?
-  /// Connections at once; further messages wait.
+  /// Maximum number of connections; further messages wait.
   public var maxConnections: Int
-  /// How long an unused connection may be taken again.
+  /// Maximum idle time after which a connection is reused.
   public var maxIdle: Duration
-  /// How long a connection may be used in all.
+  /// Maximum lifetime of a connection.
   public var maxLifetime: Duration
   public var timeouts = SMTPTimeouts()
 
   /// - Parameters:
   ///   - host: The name that the server's certificate bears.
   ///   - port: 587 for submission with STARTTLS, 465 with TLS.
-  ///   - security: How the connection is protected.
+  ///   - security: Protection of the connection.
   ///   - clientName: The name that this client gives in EHLO: its own host's, in full.
   ///   - username: The account, when the server wants one.
   ///   - password: Its password.
   ///   - caFile: A PEM file of certificate authorities.
   ///   - maxConnections: 1 to 256; each has a thread of its own while it is used.
-  ///   - maxIdle: How long an unused connection may be taken again.
-  ///   - maxLifetime: How long a connection may be used in all.
+  ///   - maxIdle: Maximum idle time after which a connection is reused.
+  ///   - maxLifetime: Maximum lifetime of a connection.
   public init(
     host: String, port: UInt16 = 587, security: Security = .starttls, clientName: String = "localhost",
     username: String? = nil, password: String? = nil, caFile: String? = nil, maxConnections: Int = 16,

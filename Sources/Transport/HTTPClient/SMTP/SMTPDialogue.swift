@@ -4,9 +4,9 @@ struct SMTPDialogue {
   private static let maxLines = 128
 
   private(set) var stage = SMTPStage.connect
-  /// The reply to what was said last; `nil` while it has not come.
+  /// Reply to the last command; `nil` until it arrives.
   private(set) var reply: SMTPReply?
-  /// What the server offers, from its reply to EHLO, in upper case; kept as long as the connection.
+  /// Extensions that the server offers in its reply to EHLO, in upper case; kept as long as the connection.
   private(set) var extensions: [String] = []
   private var lines: [String] = []
   private var isEncrypted = false

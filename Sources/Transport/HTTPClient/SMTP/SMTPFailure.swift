@@ -1,4 +1,4 @@
-/// Why a message was not taken, or not surely.
+/// Failure of a submission, or an unknown outcome.
 public struct SMTPFailure: Error, Sendable, Hashable, CustomStringConvertible {
   /// Kind of failure.
   public enum Kind: String, Sendable, Hashable {
@@ -31,11 +31,11 @@ public struct SMTPFailure: Error, Sendable, Hashable, CustomStringConvertible {
   }
 
   public let kind: Kind
-  /// Where it happened.
+  /// Stage of the failure.
   public let stage: SMTPStage
   /// The server's reply, when it is the reason.
   public let reply: SMTPReply?
-  /// Whether the connection had carried other messages before: then it may simply have been closed meanwhile.
+  /// Whether the connection had carried messages before; the server may then simply have closed it.
   public let isReusedConnection: Bool
   /// One line, safe to log: the host, the stage, codes; no addresses.
   public let description: String
@@ -43,7 +43,7 @@ public struct SMTPFailure: Error, Sendable, Hashable, CustomStringConvertible {
   /// Whether the server may have taken the message: the final dot may have left and no reply to it came.
   public var messageMayBeTaken: Bool { stage == .final && reply == nil }
 
-  /// Makes a failure, as tests of a caller do.
+  /// Creates a failure, for tests of callers.
   public init(
     kind: Kind, stage: SMTPStage, reply: SMTPReply? = nil, isReusedConnection: Bool = false, description: String = ""
   ) {

@@ -6,8 +6,8 @@ private struct OptionRefused: Error {}
 
 /// An easy handle of libcurl that speaks SMTP, with what its callbacks collect.
 ///
-/// Not `Sendable`: it belongs to its session. The callbacks run inside `curl_easy_perform` and `curl_easy_cleanup`, on the
-/// session's queue, and reach nothing but their handle.
+/// Not `Sendable`: it belongs to its session. The callbacks run inside `curl_easy_perform` and `curl_easy_cleanup`, on
+/// the session's queue, and reach nothing but their handle.
 final class SMTPHandle {
   /// libcurl's smallest.
   private static let bufferBytes = 16_384
@@ -82,8 +82,8 @@ final class SMTPHandle {
       try check(ccurl_set_string(easy, CURLOPT_CUSTOMREQUEST, nil))
       try set(CURLOPT_NOBODY, 0)
       try set(CURLOPT_UPLOAD, 1)
-      // Of a message whose size it knows, libcurl takes the end for reached when it has sent so many bytes, although it has
-      // doubled dots meanwhile; and it does not ask for the end, which is the sign that the final dot comes next.
+      // Of a message whose size it knows, libcurl takes the end for reached when it has sent so many bytes, although it
+      // has doubled dots meanwhile; and it does not ask for the end, which is the sign that the final dot comes next.
       try check(ccurl_set_off(easy, CURLOPT_INFILESIZE_LARGE, -1))
       try set(CURLOPT_MAIL_FROM, "<\(mail.sender)>")
     case .check:
@@ -177,7 +177,8 @@ extension SMTPHandle {
     return count
   }
 
-  /// A line of a reply. Fewer bytes than `count` end the dialogue: before MAIL, since the server cannot take the addresses.
+  /// A line of a reply. Fewer bytes than `count` end the dialogue: before MAIL, since the server cannot take the
+  /// addresses.
   private func onReply(_ line: UnsafePointer<CChar>?, _ count: Int) -> Int {
     let bytes = UnsafeRawBufferPointer(start: line, count: count)
     var text = String(decoding: bytes, as: UTF8.self)

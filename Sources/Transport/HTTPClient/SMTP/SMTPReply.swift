@@ -1,4 +1,4 @@
-/// What an SMTP server said, all lines of it.
+/// Reply of an SMTP server, with all its lines.
 public struct SMTPReply: Sendable, Hashable {
   /// Three digits (RFC 5321, 4.2).
   public let code: Int

@@ -5,7 +5,7 @@ import Synchronization
 
 /// One easy handle of libcurl with the connection that it keeps, on a queue of its own.
 actor SMTPSession {
-  /// What is to be done.
+  /// Task of a session.
   enum Task: Sendable {
     case message(SMTPMessage)
     /// NOOP.
@@ -24,7 +24,7 @@ actor SMTPSession {
     executor = SerialQueueExecutor(label: "countersign.smtp")
   }
 
-  /// Does it, and blocks the queue until it is done.
+  /// Performs a task and blocks the queue until it is done.
   ///
   /// - Parameter isFresh: Whether a new connection is made.
   func run(_ task: Task, timeout: Duration, isFresh: Bool) async -> Result<SMTPReply, SMTPFailure> {

@@ -1,4 +1,4 @@
-/// How far a submission has come.
+/// Stage of a submission.
 public enum SMTPStage: String, Sendable, Hashable, CaseIterable {
   /// Resolving the name, the TCP handshake.
   case connect
@@ -22,6 +22,6 @@ public enum SMTPStage: String, Sendable, Hashable, CaseIterable {
   case data
   /// The message itself.
   case content
-  /// The final dot was sent, or may have been: from here on nobody but the server knows whether it has the message.
+  /// The final dot was sent, or may have been: from here on only the server knows whether it has the message.
   case final
 }

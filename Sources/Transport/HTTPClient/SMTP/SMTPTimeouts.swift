@@ -1,4 +1,4 @@
-/// How long a server may take at each stage; the minimum that RFC 5321, 4.5.3.2, asks a client to grant.
+/// Time limits of a server at each stage; by default the minimum that RFC 5321, 4.5.3.2, asks clients to grant.
 public struct SMTPTimeouts: Sendable, Hashable {
   /// The TCP handshake, and that of TLS.
   public var connect: Duration = .seconds(30)
@@ -14,7 +14,7 @@ public struct SMTPTimeouts: Sendable, Hashable {
   /// The minimum of RFC 5321.
   public init() {}
 
-  /// The time that a stage has.
+  /// Time limit of a stage.
   func limit(_ stage: SMTPStage) -> Duration {
     switch stage {
     case .connect, .tls: connect

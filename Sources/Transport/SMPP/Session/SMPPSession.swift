@@ -62,8 +62,8 @@ public actor SMPPSession {
 
   /// - Parameters:
   ///   - configuration: address of the server and settings of the session.
-  ///   - onReceipt: takes a delivery report over. It is acknowledged to the server only if this returns true; otherwise the server
-  ///     reports again later. A bounded number of calls runs at once.
+  ///   - onReceipt: takes a delivery report over. It is acknowledged to the server only if this returns true; otherwise
+  ///     the server reports again later. A bounded number of calls runs at once.
   ///   - onEvent: called on the session's queue for each change; must be short.
   public init(
     _ configuration: SMPPConfiguration, onReceipt: @escaping @Sendable (SMPPReceipt) async -> Bool,
