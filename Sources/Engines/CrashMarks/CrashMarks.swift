@@ -26,8 +26,7 @@ public final class CrashMarks: Sendable {
   private let queue: String
   private let store: (any MarkStore)?
   private let window: Window
-  private let quietPatience: Patience
-  private let patience: Patience
+  private let trialPatience: TrialPatience
   private let clock: any WallClock
   private let log: Logger
   private let found: Counter
@@ -39,21 +38,18 @@ public final class CrashMarks: Sendable {
   ///   - store: store of the marks; `nil` when nothing outlives the process.
   ///   - stepsAtOnce: maximum number of steps in progress.
   ///   - gate: gate of the process, except in tests.
-  ///   - quietPatience: maximum wait for other messages before one is alone.
-  ///   - patience: maximum time for which a message is alone.
+  ///   - trial: maximum durations of a trial.
   ///   - clock: clock for the time of marks.
   ///   - log: logger of crashes and faults.
   ///   - metrics: registry of the counters.
   public init(
     queue: String, store: (any MarkStore)?, stepsAtOnce: Int, gate: TrialGate = .process,
-    quietPatience: Patience = .lasting(CrashMarks.quietPatience),
-    patience: Patience = .lasting(CrashMarks.patience), clock: any WallClock, log: Logger, metrics: MetricsRegistry
+    trial: TrialPatience = TrialPatience(), clock: any WallClock, log: Logger, metrics: MetricsRegistry
   ) {
     self.queue = queue
     self.store = store
     self.gate = gate
-    self.quietPatience = quietPatience
-    self.patience = patience
+    trialPatience = trial
     self.clock = clock
     self.log = log
     window = Window(stepsAtOnce)
@@ -118,7 +114,7 @@ public final class CrashMarks: Sendable {
     _ step: MarkedStep, _ spawn: (@escaping @Sendable () async -> Void) -> Void,
     _ work: @escaping @Sendable (MarkedStep) async -> Set<DeliveryTag>
   ) async {
-    let isQuiet = await gate.beginTrial(quietPatience)
+    let isQuiet = await gate.beginTrial(trialPatience.quiet)
     await begin(step, isAlone: isQuiet)
     let trial = Wait()
     spawn {
@@ -127,7 +123,7 @@ public final class CrashMarks: Sendable {
       if !trial.finish(true) { self.gate.leave() }
       self.window.leave()
     }
-    let isOver = await trial.value(patience)
+    let isOver = await trial.value(trialPatience.alone)
     if !isOver { await relax(step) }
     gate.endTrial(goesOn: !isOver)
   }

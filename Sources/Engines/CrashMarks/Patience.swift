@@ -60,3 +60,18 @@ final class Wait: Sendable {
     }
   }
 }
+
+/// Maximum durations of the two parts of a trial.
+public struct TrialPatience: Sendable {
+  /// Maximum wait for other messages before one is alone.
+  public var quiet: Patience
+  /// Maximum time for which a message is alone.
+  public var alone: Patience
+
+  public init(
+    quiet: Patience = .lasting(CrashMarks.quietPatience), alone: Patience = .lasting(CrashMarks.patience)
+  ) {
+    self.quiet = quiet
+    self.alone = alone
+  }
+}

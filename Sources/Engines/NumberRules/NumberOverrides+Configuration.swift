@@ -24,7 +24,7 @@ extension NumberOverrides {
       section.problem(key, "\(path) \(error)")
     } catch let error as DecodingError {
       section.problem(
-        key, "\(path) is no table of numbers: \(text(of: error)); make it with deploy/renew-number-overrides")
+        key, "\(path) is not a table of numbers: \(text(of: error)); make it with deploy/renew-number-overrides")
     } catch {
       section.problem(key, "cannot read \(path): check that it exists and that this user may read it")
     }

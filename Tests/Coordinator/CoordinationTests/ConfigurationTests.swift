@@ -221,8 +221,8 @@ struct ConfigurationTests {
       ("regions: { allowed: ['QQ'] }", "QQ is no region's code of ISO 3166-1"),
       ("limits: { countryBudgets: { UK: 5 } }", "limits.countryBudgets: must name regions: UK is no region's code"),
       ("numberOverrides: 'nowhere.json5'", "numberOverrides: cannot read"),
-      ("numberOverrides: 'pepper'", "pepper is no table of numbers"),
-      ("numberOverrides: 'keys.json'", "keys.json is no table of numbers: date is missing"),
+      ("numberOverrides: 'pepper'", "pepper is not a table of numbers"),
+      ("numberOverrides: 'keys.json'", "keys.json is not a table of numbers: date is missing"),
       ("apps: { a: { name: 'A', verification: 'off', androidHash: 'FA+9qCX9VS' } }", "must be 11 letters, digits"),
       (
         "apps: { a: { name: 'A', verification: 'off', domain: 'a.example', androidHash: 'FA+9qCX9VSu' } }",

@@ -22,7 +22,7 @@ struct HandleTests {
     after seconds: Int = 1
   ) -> [VerificationAction] {
     let now = begin + .seconds(seconds)
-    let handle = Handle(id: id, requester: Array(id.utf8), isProven: isProven, at: now)
+    let handle = VerificationHandle(id: id, requester: Array(id.utf8), isProven: isProven, at: now)
     return verification.apply(.joined(handle, sends: sends, languageCode: nil), at: now, under: policy)
   }
 

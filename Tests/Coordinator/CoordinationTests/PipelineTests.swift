@@ -20,7 +20,7 @@ private struct ScriptedWork: BatchWork {
   var fault: (code: DatabaseError.Code, tries: Int)?
   let counted = Tick(0)
 
-  func prepare(_ delivery: Delivery, at now: UnixTime) -> Preparation<String> {
+  func prepare(_ delivery: Delivery, at now: UnixTime) -> PreparedDelivery<String> {
     let body = String(decoding: delivery.message.body, as: UTF8.self)
     if body == "done" { return .done(.nothing) }
     return body.hasPrefix("look") ? .look(body) : .transaction(body)

@@ -135,7 +135,7 @@ private final class Tally: Sendable {
     _ patience: Patience = .endless, quiet: Patience = .endless, store: (any MarkStore)?, atOnce: Int = 1
   ) -> CrashMarks {
     CrashMarks(
-      queue: "q", store: store, stepsAtOnce: atOnce, gate: gate, quietPatience: quiet, patience: patience,
+      queue: "q", store: store, stepsAtOnce: atOnce, gate: gate, trial: TrialPatience(quiet: quiet, alone: patience),
       clock: ManualClock(),
       log: Logger(label: "test", sink: logs), metrics: registry)
   }

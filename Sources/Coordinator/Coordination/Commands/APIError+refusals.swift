@@ -28,7 +28,7 @@ extension APIError {
         .invalidCode, "the code is wrong; \(left) more \(left == 1 ? "try" : "tries")", field: "code",
         attemptsLeft: left)
     case .tooManyAttempts:
-      self.init(.tooManyAttempts, "the code was wrong too often and is not accepted any more: start a new verification")
+      self.init(.tooManyAttempts, "the code was wrong too often and is no longer accepted: start a new verification")
     case .expired:
       self.init(.sessionExpired, "the code has expired: start a new verification", field: "verificationID")
     case .canceled:

@@ -73,7 +73,7 @@ extension CommandHandler {
       }
     } else {
       asked.handle = live.handleNumbers.upperBound + 1
-      let handle = Handle(
+      let handle = VerificationHandle(
         id: order.fresh.verification.id, requester: requester.hash, isProven: order.device != nil, at: now)
       event = .joined(handle, sends: asked.wait == nil, languageCode: order.languageCode)
     }

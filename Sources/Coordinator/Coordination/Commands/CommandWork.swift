@@ -24,15 +24,15 @@ struct CommandWork: BatchWork {
 
   func sender(of message: Message) -> String { senders.sender(of: message) }
 
-  func prepare(_ delivery: Delivery, at now: UnixTime) -> Preparation<CommandRequest> {
+  func prepare(_ delivery: Delivery, at now: UnixTime) -> PreparedDelivery<CommandRequest> {
     prepare(delivery, at: now, isNew: true)
   }
 
-  func prepareAgain(_ delivery: Delivery, at now: UnixTime) -> Preparation<CommandRequest> {
+  func prepareAgain(_ delivery: Delivery, at now: UnixTime) -> PreparedDelivery<CommandRequest> {
     prepare(delivery, at: now, isNew: false)
   }
 
-  private func prepare(_ delivery: Delivery, at now: UnixTime, isNew: Bool) -> Preparation<CommandRequest> {
+  private func prepare(_ delivery: Delivery, at now: UnixTime, isNew: Bool) -> PreparedDelivery<CommandRequest> {
     var envelope: Envelope
     do throws(ContractProblem) {
       envelope = try Envelope(delivery)

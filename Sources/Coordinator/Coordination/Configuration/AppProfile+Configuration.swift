@@ -6,7 +6,7 @@ extension AppProfile {
   /// - Parameter section: the top of the configuration.
   static func read(_ section: ConfigurationSection) -> [String: AppProfile] {
     let sections = section.namedSections("apps", "The apps whose users are verified, by their bundle ID.")
-    if sections.isEmpty { section.warning("apps", "is empty, so nobody can start a verification") }
+    if sections.isEmpty { section.warning("apps", "is empty, so no verification can be started") }
     return Dictionary(uniqueKeysWithValues: sections.map { ($0.name, AppProfile($0.name, $0.section)) })
   }
 
@@ -93,13 +93,13 @@ extension AppProfile {
     do {
       let parsed = try PhoneNumber.parse(number)
       if !parsed.isPossible || parsed.e164 != number {
-        section.problem(place, "is no phone number in E.164, such as +16505550123")
+        section.problem(place, "is not a phone number in E.164, such as +16505550123")
       } else if !parsed.isReservedForFiction {
         section.warning(
-          place, "is not in a range that its numbering plan reserves for fiction: it may be somebody's number")
+          place, "is not in a range that its numbering plan reserves for fiction: it may belong to a person")
       }
     } catch {
-      section.problem(place, "is no phone number in E.164: \(error)")
+      section.problem(place, "is not a phone number in E.164: \(error)")
     }
   }
 }

@@ -17,7 +17,7 @@ extension CoordinatorRules {
       onUnknown: OnUnknown(
         verification.word(
           "onUnknown", default: Repetition.resend,
-          "What a worker does when nobody knows whether a message was sent: resend it, with the same code, or report.")),
+          "Action of a worker when it is unknown whether an SMS was sent: resend it, with the same code, or report.")),
       retention: retention,
       inboxRetention: section.section("inbox").seconds(
         "retentionSeconds", default: .seconds(3600), in: .seconds(60)...(.seconds(7 * 86_400)),

@@ -9,7 +9,7 @@ extension RevocationPolicy {
         "How long Apple may stay out of reach before a revocation is given up."),
       noticeDeadline: section.seconds(
         "noticeDeadlineSeconds", default: .seconds(86_400), in: .seconds(60)...(.seconds(7 * 86_400)),
-        "How long the mail that tells of it may take."),
+        "Maximum time for the mail that notifies the owner."),
       noticeTemplate: section.string(
         "noticeTemplate", default: "revocation-notice", "The mail worker's template, where the command names none."),
       retention: section.seconds(

@@ -75,7 +75,7 @@ final class ConversionSweeper: Sendable {
   /// codes, and no log has the missing digits.
   private func note(_ block: ConversionBlock, at now: UnixTime) {
     logger.warning(
-      "nothing is sent to these numbers any more, because too few of their codes come back",
+      "nothing is sent to these numbers for now, because too few of their codes come back",
       [
         "scope": block.scope.rawValue, "key": block.key, "region": block.region, "sent": block.counts.sent,
         "verified": block.counts.verified, "until": block.until.rfc3339,

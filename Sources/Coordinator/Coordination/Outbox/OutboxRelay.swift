@@ -86,7 +86,7 @@ final class OutboxRelay: Sendable {
     let late = row.messages.filter { $0.discardAfter.map { now >= $0 } ?? false }
     let needed = row.messages.filter { $0.discardAfter.map { now < $0 } ?? true }
     if !late.isEmpty {
-      logger.warning("jobs that nobody took in time are dropped", [.count: late.count])
+      logger.warning("jobs that no worker took in time are dropped", [.count: late.count])
       let isNew = lastTakenOver.withLock { row.number > $0 }
       try await dropped.drop(late, from: row.number, leaving: needed, isTold: isNew, at: now)
     }

@@ -29,7 +29,7 @@ struct BatchStore<Work: BatchWork>: Sendable {
   /// Progress of a batch.
   private struct Progress {
     let deliveries: [Delivery]
-    var prepared: [Preparation<Work.Prepared>]
+    var prepared: [PreparedDelivery<Work.Prepared>]
     /// Time of its preparation; its transactions take place at that time.
     var now: UnixTime
     var committed: Committed
@@ -241,7 +241,7 @@ struct BatchStore<Work: BatchWork>: Sendable {
   }
 
   /// The requests are valid, so none becomes a dead letter.
-  private func refuseLooks(_ prepared: [Preparation<Work.Prepared>], at now: UnixTime) -> [(Int, Conclusion)] {
+  private func refuseLooks(_ prepared: [PreparedDelivery<Work.Prepared>], at now: UnixTime) -> [(Int, Conclusion)] {
     prepared.enumerated().compactMap { index, item in
       guard case .look(let request) = item else { return nil }
       var conclusion = work.giveUp(request, at: now)
@@ -251,7 +251,7 @@ struct BatchStore<Work: BatchWork>: Sendable {
   }
 
   private func looks(
-    _ prepared: [Preparation<Work.Prepared>], at now: UnixTime
+    _ prepared: [PreparedDelivery<Work.Prepared>], at now: UnixTime
   ) async throws(DatabaseError) -> [(Int, Conclusion)] {
     try await database.read { [work, retention] session throws(DatabaseError) in
       let transaction = CoordinatorTransaction(session, at: now, retention: retention)
@@ -272,7 +272,7 @@ struct BatchStore<Work: BatchWork>: Sendable {
   // MARK: Transaction
 
   private func write(
-    _ prepared: [Preparation<Work.Prepared>], at now: UnixTime
+    _ prepared: [PreparedDelivery<Work.Prepared>], at now: UnixTime
   ) async throws(DatabaseError) -> Committed {
     let confirmed = outbox.takeConfirmed()
     do throws(DatabaseError) {

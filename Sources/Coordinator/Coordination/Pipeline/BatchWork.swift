@@ -13,10 +13,10 @@ protocol BatchWork: Sendable {
   func sender(of message: Message) -> String
 
   /// Parses a delivery and does all work that needs no transaction.
-  func prepare(_ delivery: Delivery, at now: UnixTime) -> Preparation<Prepared>
+  func prepare(_ delivery: Delivery, at now: UnixTime) -> PreparedDelivery<Prepared>
 
   /// Prepares a delivery once more, for a later time, because it could not be stored.
-  func prepareAgain(_ delivery: Delivery, at now: UnixTime) -> Preparation<Prepared>
+  func prepareAgain(_ delivery: Delivery, at now: UnixTime) -> PreparedDelivery<Prepared>
 
   /// Carries out a prepared delivery.
   /// - Throws: an error that undoes the whole batch.
@@ -33,11 +33,11 @@ protocol BatchWork: Sendable {
 }
 
 extension BatchWork {
-  func prepareAgain(_ delivery: Delivery, at now: UnixTime) -> Preparation<Prepared> { prepare(delivery, at: now) }
+  func prepareAgain(_ delivery: Delivery, at now: UnixTime) -> PreparedDelivery<Prepared> { prepare(delivery, at: now) }
 }
 
 /// Transaction that a delivery needs.
-enum Preparation<Prepared: Sendable>: Sendable {
+enum PreparedDelivery<Prepared: Sendable>: Sendable {
   /// A writing transaction.
   case transaction(Prepared)
   /// A read of the store after the transaction of its batch: it sees all earlier messages.

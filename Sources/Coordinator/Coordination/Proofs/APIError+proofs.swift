@@ -82,7 +82,7 @@ extension APIError {
     "the device token is none: give the bytes that the device got from Apple in hexadecimal, or fall back to reCAPTCHA",
     field: "deviceToken", reason: "MALFORMED_TOKEN")
   static let missingReplyTo = APIError(
-    .invalidArgument, "reply_to is missing: nobody would learn the receipt", field: "reply_to")
+    .invalidArgument, "reply_to is missing: the receipt could not be returned", field: "reply_to")
 
   /// Answers `app.verify` for a device token that Apple has recently refused.
   init(refusedToken failure: VerificationFailure) {

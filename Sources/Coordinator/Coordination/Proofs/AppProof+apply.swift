@@ -123,7 +123,7 @@ extension AppProof {
 
 extension VerificationFailure {
   fileprivate static let tokenGone = VerificationFailure(
-    code: PushFailure.unregistered, detail: "Apple says that the device token is not registered any more")
+    code: PushFailure.unregistered, detail: "Apple says that the device token is no longer registered")
   fileprivate static let withdrawn = VerificationFailure(
     code: "WITHDRAWN", detail: "the configuration takes back what was issued by then")
 }

@@ -35,7 +35,7 @@ struct ResultWork: BatchWork {
 
   func sender(of message: Message) -> String { origin.sender(of: message) }
 
-  func prepare(_ delivery: Delivery, at now: UnixTime) -> Preparation<Prepared> {
+  func prepare(_ delivery: Delivery, at now: UnixTime) -> PreparedDelivery<Prepared> {
     do throws(ContractProblem) {
       let envelope = try Envelope(delivery)
       guard !ForeignResults.isOne(envelope.type) else {

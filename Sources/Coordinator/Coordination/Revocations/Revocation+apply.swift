@@ -140,9 +140,9 @@ extension VerificationFailure {
   fileprivate static let notReachedInTime = VerificationFailure(
     code: "NOT_REVOKED_IN_TIME", detail: "Apple was not reached in time: the token is as it was")
   fileprivate static let revocationUnknown = VerificationFailure(
-    code: "UNKNOWN", detail: "nobody knows whether the token is revoked: revoking it again is safe")
+    code: "UNKNOWN", detail: "it is unknown whether the token is revoked: revoking it again is safe")
   fileprivate static let noticeUnknown = VerificationFailure(
-    code: "UNKNOWN", detail: "nobody knows whether the notice was sent")
+    code: "UNKNOWN", detail: "it is unknown whether the notice was sent")
   fileprivate static let noReport = VerificationFailure(
     code: "NO_REPORT", detail: "no worker reported in time: look at the dead letters")
   fileprivate static let noticeNotSentInTime = VerificationFailure(

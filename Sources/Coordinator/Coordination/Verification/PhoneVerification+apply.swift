@@ -50,7 +50,7 @@ extension PhoneVerification {
 
   /// Its holder is notified like the first: whether the code was sent to others before is not its business.
   private mutating func join(
-    _ new: Handle, sends: Bool, in languageCode: String?, at now: UnixTime, under policy: VerificationPolicy
+    _ new: VerificationHandle, sends: Bool, in languageCode: String?, at now: UnixTime, under policy: VerificationPolicy
   ) -> [VerificationAction] {
     guard isLive(at: now), hasRoom(forProven: new.isProven) else { return [] }
     handles.later.append(new)

@@ -53,7 +53,7 @@ extension PhoneVerification {
     return handleNumbers.count < VerificationPolicy.maxHandles - kept
   }
 
-  private func later(_ number: Int) -> Handle? {
+  private func later(_ number: Int) -> VerificationHandle? {
     let index = number - 2
     return handles.later.indices.contains(index) ? handles.later[index] : nil
   }

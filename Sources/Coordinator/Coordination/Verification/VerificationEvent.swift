@@ -6,7 +6,7 @@ public enum VerificationEvent: Sendable, Hashable {
   case startedAgain(languageCode: String?)
   /// Another requester asked for the number, and gets a handle of its own. Sends the same code once more when that is
   /// due and allowed.
-  case joined(Handle, sends: Bool, languageCode: String?)
+  case joined(VerificationHandle, sends: Bool, languageCode: String?)
   /// The holder of a canceled handle asked for the number again, while the code is valid for others. Sends the same
   /// code once more when that is due and allowed.
   case reopened(sends: Bool, languageCode: String?)

@@ -51,7 +51,8 @@ public final class JobWorker<Handler: JobHandler>: Service {
       log: log, metrics: metrics, ticker: SystemTicker(),
       marks: CrashMarks(
         queue: options.queue, store: markStore, stepsAtOnce: MarkedJobs.groupsAtOnce(lanes),
-        quietPatience: .lasting(MarkedJobs.quietPatience(lanes, options.rules)), clock: clocks.wall, log: log,
+        trial: TrialPatience(quiet: .lasting(MarkedJobs.quietPatience(lanes, options.rules))), clock: clocks.wall,
+        log: log,
         metrics: metrics))
   }
 

@@ -86,7 +86,7 @@ final class WorkerPulse: Sendable {
   var ledgerHealth: HealthState {
     guard parts.isLedgerFailing else { return .ok }
     return .failing(
-      "the ledger cannot be written", mend: "see the log for why; free space, or mend the file's permissions")
+      "the ledger cannot be written", mend: "see the log for the reason; free space, or fix the file's permissions")
   }
 
   private func probe(_ lane: Lane) async {

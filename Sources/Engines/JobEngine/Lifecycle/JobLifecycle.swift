@@ -121,7 +121,7 @@ struct JobLifecycle: Sendable {
   ///   - rules: limits of its life.
   ///   - callTimeouts: maximum duration of a call, for each lane of the job.
   init(_ facts: JobFacts, rules: JobRules, callTimeouts: [Duration]) {
-    precondition(callTimeouts.count == facts.lanes.count, "Each lane needs its time-out.")
+    precondition(callTimeouts.count == facts.lanes.count, "Each lane needs its timeout.")
     self.facts = facts
     self.rules = rules
     self.callTimeouts = callTimeouts

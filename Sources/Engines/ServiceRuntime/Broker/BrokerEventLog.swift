@@ -22,13 +22,13 @@ enum BrokerEventLog {
     case .unblocked:
       log.info("the broker takes messages again")
     case .consumerCanceled(let queue):
-      log.warning("the broker cancelled the consumer; it is started again", [.queue: queue])
+      log.warning("the broker canceled the consumer; it is started again", [.queue: queue])
     case .consumerStalled(let queue):
       log.warning("the queue has messages and delivers none; connecting anew", [.queue: queue])
     case .publicationGivenUp(let error):
       log.error(
         "a publication was given up: the broker closes the connection each time it is sent",
-        [.error: error.description, .hint: "see the broker's log for what it does not like"])
+        [.error: error.description, .mend: "see the broker's log for its objection"])
     case .stopped:
       log.info("connection to the broker closed")
     }

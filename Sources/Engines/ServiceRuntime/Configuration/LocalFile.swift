@@ -67,7 +67,7 @@ enum LocalFile {
     case ENOENT: Problem("\(path) does not exist; create it or name another file")
     case EACCES, EPERM:
       Problem(
-        "\(path) cannot be read by user \(userName); mend it with: chown \(userName) \(path) && chmod 600 \(path)"
+        "\(path) cannot be read by user \(userName); fix it with: chown \(userName) \(path) && chmod 600 \(path)"
           + " (and every directory above it needs chmod +x)",
         isPermission: true)
     default: Problem("\(path) cannot be read: \(String(cString: strerror(code)))")

@@ -1,3 +1,11 @@
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Darwin
+#endif
+
 /// Exit code of a process, by the numbers of `sysexits.h`.
 public struct ExitCode: Sendable, Hashable {
   public let rawValue: Int32
@@ -41,4 +49,40 @@ public struct ExitCode: Sendable, Hashable {
 public protocol ExitingError: Error, CustomStringConvertible {
   /// The exit code.
   var exitCode: ExitCode { get }
+}
+
+/// Reason that a process cannot start, with its fix.
+public struct StartError: ExitingError, Hashable {
+  public let exitCode: ExitCode
+  /// The problem.
+  public let what: String
+  /// Its fix.
+  public let mend: String?
+
+  public init(_ exitCode: ExitCode, _ what: String, mend: String?) {
+    self.exitCode = exitCode
+    self.what = what
+    self.mend = mend
+  }
+
+  /// One line: `problem: fix`.
+  public var description: String {
+    mend.map { "\(what): \($0)" } ?? what
+  }
+
+  /// Whether another start without a change may succeed.
+  public var isRetriable: Bool { exitCode == .unavailable || exitCode == .temporaryFailure }
+}
+
+/// Ends the process.
+public enum ProcessExit {
+  /// Ends it at once, without running exit handlers: no thread can delay that.
+  public static func now(_ code: ExitCode) -> Never {
+    _exit(code.rawValue)
+  }
+
+  /// Ends it regularly.
+  public static func orderly(_ code: ExitCode) -> Never {
+    exit(code.rawValue)
+  }
 }

@@ -89,7 +89,7 @@ public final class ServiceGroup: Sendable {
     do {
       try await service.run()
       guard !stopRequested.isOpen else { return }
-      log.error("service ended although nobody asked it to", [.service: service.name])
+      log.error("service ended without a request to stop", [.service: service.name])
       end(with: .internalError)
     } catch {
       let isExpected = error is CancellationError && stopRequested.isOpen
@@ -120,11 +120,11 @@ public final class ServiceGroup: Sendable {
     await stopRequested.waitIgnoringCancellation()
     do {
       try await sleep(ceiling)
-      log.error("stop took too long; what is left is cancelled", [.duration: ceiling])
+      log.error("stop took too long; the rest is canceled", [.duration: ceiling])
       exitCode.withLock { $0 = $0 ?? .temporaryFailure }
       isOver.open()
       try await sleep(Self.graceAfterCancellation)
-      log.error("services did not end even when cancelled; the process is ended")
+      log.error("services did not end even when canceled; the process is ended")
       abandon(.temporaryFailure)
     } catch {
       // Canceled: everything has ended in time.

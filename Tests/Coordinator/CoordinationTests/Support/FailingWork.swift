@@ -36,11 +36,11 @@ struct FailingWork<Inner: BatchWork>: BatchWork {
   var queue: String { inner.queue }
   func sender(of message: Message) -> String { inner.sender(of: message) }
 
-  func prepare(_ delivery: Delivery, at now: UnixTime) -> Preparation<Inner.Prepared> {
+  func prepare(_ delivery: Delivery, at now: UnixTime) -> PreparedDelivery<Inner.Prepared> {
     inner.prepare(delivery, at: now)
   }
 
-  func prepareAgain(_ delivery: Delivery, at now: UnixTime) -> Preparation<Inner.Prepared> {
+  func prepareAgain(_ delivery: Delivery, at now: UnixTime) -> PreparedDelivery<Inner.Prepared> {
     inner.prepareAgain(delivery, at: now)
   }
 

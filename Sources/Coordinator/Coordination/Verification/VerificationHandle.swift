@@ -3,7 +3,7 @@ public import CountersignTelemetry
 /// A later requester's access to a code that another one requested first, with its own ID, guesses and end.
 ///
 /// The first requester's handle is the verification itself, so usually nothing more is stored.
-public struct Handle: Sendable, Hashable, Codable {
+public struct VerificationHandle: Sendable, Hashable, Codable {
   /// See ``VerificationID``.
   public let id: String
   /// See ``PhoneVerification/requester``.
@@ -38,10 +38,10 @@ public enum HandleEnding: String, Sendable, Codable {
 /// The handles of a verification with several requesters; empty with one.
 struct HandleSet: Sendable, Hashable, Codable {
   /// All handles but the first, in the order in which they began; the first of them has number 2.
-  var later: [Handle] = []
+  var later: [VerificationHandle] = []
   /// End of the first handle, if its code stays valid for others.
   var firstEnding: HandleEnding?
-  /// ``Handle/reopenings`` of the first handle.
+  /// ``VerificationHandle/reopenings`` of the first handle.
   var firstReopenings: Int?
   /// The handle through which the code came back, unless it is the first.
   var approver: Int?
