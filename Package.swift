@@ -168,7 +168,7 @@ let tools: [Target] = [
 
 let programs: [Target] = [
   executable("coordinator", ["Coordination", "ServiceRuntime"]),
-  executable("sms-worker", ["CountersignMessages", "JobEngine", "SMS", "ServiceRuntime"]),
+  executable("sms-worker", ["SMS"]),
   executable("push-worker", ["Push", "ServiceRuntime"]),
   executable("revocation-worker", ["JobEngine", "Revocation", "ServiceRuntime"]),
   executable("mail-worker", ["JobEngine", "Mail", "ServiceRuntime"]),
@@ -222,6 +222,13 @@ let testTargets: [Target] = [
       "CountersignAMQP", "CountersignCryptography", "CountersignEncoding", "CountersignMessages",
       "CountersignTelemetry", "CrashMarks", "HTTPClient", "HTTPServer", "JobEngine", "PhoneNumbers", "SMPP",
       "ServiceRuntime", "Simulation",
+    ]),
+  // A provider of its own, as docs/adding-a-provider.md shows it.
+  tests(
+    "SMS", at: "Workers/SMSExampleProvider",
+    [
+      "CountersignAMQP", "CountersignCryptography", "CountersignMessages", "CountersignTelemetry", "HTTPClient",
+      "HTTPServer", "JobEngine", "ServiceRuntime",
     ]),
   tests(
     "Push", at: "Workers/Push",

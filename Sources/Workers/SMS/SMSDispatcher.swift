@@ -1,88 +1,92 @@
-public import CountersignCryptography
-public import CountersignTelemetry
+import CountersignCryptography
+import CountersignTelemetry
 import HTTPClient
-public import JobEngine
-public import ServiceRuntime
+import JobEngine
+import ServiceRuntime
 
-/// Everything that an `sms-worker` brings to the engine, made from its configuration.
-public struct SMSDispatcher: Sendable {
-  /// What carries out the jobs.
-  public let handler: SMSJobHandler
-  /// The lanes in the order in which they are tried: what codes have of them.
-  public let lanes: [LaneConfiguration]
-  /// The same lanes: what messages that can wait have of them; empty when the worker takes none.
-  public let bulkLanes: [LaneConfiguration]
-  /// What keeps the lanes' own connections up. To be started before the worker, so that they are stopped after it.
-  public let services: [SMPPService]
+/// Lanes and job handler of an `sms-worker`, made from its configuration.
+struct SMSDispatcher: Sendable {
+  let handler: SMSJobHandler
+  /// Lanes in the order in which they are tried, with the capacity that is left to codes.
+  let lanes: [LaneConfiguration]
+  /// The same lanes with the capacity for messages that can wait; empty if the worker takes none.
+  let bulkLanes: [LaneConfiguration]
+  /// Services of the lanes. Started before the worker, so that they are stopped after it.
+  let services: [any Service]
+  /// Readers of delivery reports over HTTP, by the lane's name.
+  let reportReaders: [String: any ProviderReportReader]
   private let transports: [HTTPClient]
-  private let taking: ReceiptSettings.Taking?
-  private let receipts: [String: any ReceiptSource]
 
   /// - Parameters:
-  ///   - configuration: The configuration, checked.
-  ///   - keys: Opens sealed codes; without it a sealed code is a dead letter.
-  ///   - sink: Where receipts go that come on a provider's own connection; without it they are not asked for.
-  ///   - log: Is told what happens to the lanes' own connections.
-  ///   - clock: For dates in `Retry-After`, and for receipts.
+  ///   - configuration: the configuration, checked.
+  ///   - keys: opens sealed codes; without it a sealed code is a dead letter.
+  ///   - sink: takes delivery reports that arrive on a provider's own connection; without it none are asked for.
+  ///   - logger: logs the events of the lanes' own connections.
+  ///   - clock: time of day.
   /// - Throws: when certificates cannot be used; the message names the lane.
-  public init(
-    _ configuration: SMSWorkerConfiguration, keys: KeyRing?, sink: (any ReceiptSink)? = nil, log: Logger? = nil,
-    clock: any WallClock = SystemClock()
-  ) throws(SMSDispatchError) {
+  init(
+    _ configuration: SMSWorkerConfiguration, keys: KeyRing?, sink: (any ProviderReportSink)? = nil,
+    logger: Logger? = nil, clock: any WallClock = SystemClock()
+  ) throws(WorkerError) {
     guard let templates = configuration.templates.templates else {
-      throw SMSDispatchError(.invalidConfiguration, "templates.directory: the templates have problems")
+      throw WorkerError(.invalidConfiguration, "templates.directory: the templates have problems")
     }
-    taking = configuration.receipts.taking
-    let factory = LaneFactory(
-      tables: configuration.tables, callbacks: taking?.addresses, transliteration: configuration.transliteration,
-      clock: clock,
-      sink: sink, log: log)
     var routes: [LaneRoute] = []
     var transports: [HTTPClient] = []
-    var receipts: [String: any ReceiptSource] = [:]
-    var services: [SMPPService] = []
+    var readers: [String: any ProviderReportReader] = [:]
+    var services: [any Service] = []
     for settings in configuration.lanes {
-      let lane = try factory.make(settings)
-      routes.append(lane.route)
-      transports.append(lane.http)
-      receipts[settings.lane.name] = lane.receipts
-      if let service = lane.service { services.append(service) }
+      guard let provider = settings.provider else { throw Self.incomplete(settings) }
+      let http = try Self.transport(settings)
+      var context = SMSLaneContext(
+        name: settings.lane.name, table: configuration.tables[type(of: provider).table], http: http, clock: clock)
+      context.caFile = settings.caFile
+      context.reportAddresses = configuration.reports.taking?.addresses
+      context.reportSink = sink
+      context.logger = logger
+      let provided = try provider.makeLane(context)
+      routes.append(settings.route(provided.lane, configuration.transliteration))
+      transports.append(http)
+      readers[settings.lane.name] = provided.reports
+      if let service = provided.service { services.append(service) }
     }
     self.services = services
+    self.transports = transports
+    reportReaders = readers
     let ring = if let keys { keys } else { try Self.noKeys() }
     let whole = configuration.lanes.map(\.lane)
     lanes = configuration.bulk.map { bulk in whole.map { $0.split(bulk.share).rest } } ?? whole
     bulkLanes = configuration.bulk.map { bulk in whole.map { $0.split(bulk.share).share } } ?? []
-    self.transports = transports
-    self.receipts = receipts
     handler = SMSJobHandler(
       routes: routes, recipients: configuration.recipients, templates: templates, keys: ring,
       limits: configuration.limits, appName: configuration.templates.appName)
   }
 
-  private static func noKeys() throws(SMSDispatchError) -> KeyRing {
+  private static func transport(_ settings: SMSLaneSettings) throws(WorkerError) -> HTTPClient {
     do {
-      return try KeyRing(sealing: nil)
+      return try HTTPClient(
+        HTTPClient.Configuration(
+          maxConcurrent: settings.lane.concurrency, maxWaiting: settings.lane.concurrency, caFile: settings.caFile,
+          userAgent: "countersign-sms-worker"))
     } catch {
-      throw SMSDispatchError(.invalidConfiguration, "no key ring can be made: \(error)")
+      throw WorkerError(.invalidConfiguration, "lane \(settings.lane.name): \(error)")
     }
   }
 
-  /// Service that takes the providers' reports, if the configuration asks for them. It listens as soon as it is made.
-  ///
-  /// - Parameters:
-  ///   - broker: Where the reports go.
-  ///   - context: What the services of the process share.
-  /// - Throws: when the port cannot be listened on.
-  public func receiptService(
-    _ broker: BrokerConfiguration, _ context: ServiceContext
-  ) throws(StartError) -> ReceiptService? {
-    guard let taking else { return nil }
-    return try ReceiptService(taking, sources: receipts, broker, context)
+  private static func incomplete(_ settings: SMSLaneSettings) -> WorkerError {
+    WorkerError(.invalidConfiguration, "lane \(settings.lane.name): the configuration has problems")
+  }
+
+  private static func noKeys() throws(WorkerError) -> KeyRing {
+    do {
+      return try KeyRing(sealing: nil)
+    } catch {
+      throw WorkerError(.invalidConfiguration, "no key ring can be made: \(error)")
+    }
   }
 
   /// Ends the connections to the providers; calls under way fail.
-  public func shutdown() async {
+  func shutdown() async {
     for transport in transports { await transport.shutdown() }
   }
 }

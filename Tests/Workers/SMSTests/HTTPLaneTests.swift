@@ -10,11 +10,11 @@ import Testing
 
 @testable import SMS
 
-/// What is particular to the providers that are asked with one request.
+/// Particulars of the providers that take one request for a message.
 @Suite("Lanes of one request")
 struct HTTPLaneTests {
   private func vonage(
-    _ http: FakeHTTP, from: String = "Example", callbacks: CallbackAddresses? = nil
+    _ http: FakeHTTP, from: String = "Example", callbacks: ReportAddresses? = nil
   ) throws -> VonageLane {
     VonageLane(
       name: "v", configuration: VonageConfiguration(baseURL: "http://127.0.0.1:1", apiKey: "k", from: from),
@@ -22,7 +22,7 @@ struct HTTPLaneTests {
       clock: ManualClock(Sample.now))
   }
 
-  private func messageBird(_ http: FakeHTTP, callbacks: CallbackAddresses? = nil) throws -> MessageBirdLane {
+  private func messageBird(_ http: FakeHTTP, callbacks: ReportAddresses? = nil) throws -> MessageBirdLane {
     MessageBirdLane(
       name: "m", configuration: MessageBirdConfiguration(baseURL: "http://127.0.0.1:1", from: "Example"),
       accessKey: Secret("s"), table: try ProviderUnderTest.table("messagebird"), callbacks: callbacks, http: http,
@@ -31,7 +31,7 @@ struct HTTPLaneTests {
 
   @Test("Vonage and MessageBird are told where to report, at an address without a query of its own")
   func callbacks() async throws {
-    let addresses = CallbackAddresses(
+    let addresses = ReportAddresses(
       publicURL: "https://sms.example.com", secret: Secret("a secret of sixteen"), maxAge: .seconds(3600))
     let attempt = Sample.attempt(String(repeating: "j", count: 200))
     let http = FakeHTTP(200)
@@ -51,10 +51,10 @@ struct HTTPLaneTests {
       #expect(!url.contains("?"))
       let request = HTTPServerRequest(
         method: "GET", target: String(url.dropFirst("https://sms.example.com".count)) + "?a=1")
-      #expect(CallbackAddresses.lane(of: request) == lane)
-      let told = try addresses.told(request, lane: lane, now: Sample.now)
-      #expect(told.subject.job == attempt.identity && told.subject.correlationID == nil)
-      #expect(told.url == url + "?a=1")
+      #expect(ReportAddresses.lane(of: request) == lane)
+      let resolution = try addresses.resolve(request, lane: lane, now: Sample.now)
+      #expect(resolution.subject.job == attempt.identity && resolution.subject.correlationID == nil)
+      #expect(resolution.url == url + "?a=1")
     }
   }
 

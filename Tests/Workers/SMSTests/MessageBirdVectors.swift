@@ -10,8 +10,8 @@ struct MessageBirdVector: Sendable, CustomTestStringConvertible {
   let url: String
   let payload: String
   let token: String
-  /// Why it is refused; nil for one that is believed.
-  let refusal: ReceiptRefusal?
+  /// Reason to refuse it; `nil` for a genuine one.
+  let refusal: ReportRefusal?
 
   var testDescription: String { name }
 

@@ -144,7 +144,7 @@ struct ProviderDictionaryTests {
     }
   }
 
-  /// What is wrong with the account or its set-up stops the lane, with an alarm; it is not told as the recipients' fault one by one.
+  /// A problem of the account or its setup stops the lane, with an alarm, instead of refusing message after message.
   @Test(
     arguments: [
       "21609", "21616", "21660", "21663", "21702", "21704", "21705", "21709", "21711", "30032", "30033", "30035",
@@ -154,7 +154,7 @@ struct ProviderDictionaryTests {
     #expect(try Shipped.table("twilio").rule(code: code, status: 400).rule.class == .laneDown)
   }
 
-  /// What depends on the country that is sent to says nothing about the others: it must not stop the lane.
+  /// A problem of one country must not stop the lane, which may serve the others.
   @Test(arguments: ["21606", "21612", "21657", "21659"])
   func sendersThatADestinationDoesNotTakeAreForAnotherLane(code: String) throws {
     #expect(try Shipped.table("twilio").rule(code: code, status: 400).rule.class == .otherLane)

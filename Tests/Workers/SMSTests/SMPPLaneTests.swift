@@ -300,13 +300,13 @@ struct SMPPLaneTests {
   @Test(
     "What receipts mean",
     arguments: [
-      (MessageState.enroute, DeliveryReceipt.State.pending, nil), (.accepted, .pending, nil),
+      (MessageState.enroute, ProviderReport.State.pending, nil), (.accepted, .pending, nil),
       (.delivered, .delivered, nil), (.unknown, .unknown, nil), (.expired, .undelivered, "UNREACHABLE"),
       (.deleted, .undelivered, "UNDELIVERABLE"), (.undeliverable, .undelivered, "UNDELIVERABLE"),
       (.rejected, .undelivered, "BLOCKED"),
-    ] as [(MessageState, DeliveryReceipt.State, String?)])
-  func receipts(_ state: MessageState, _ expected: DeliveryReceipt.State, _ reason: String?) {
-    let receipt = DeliveryReceipt(
+    ] as [(MessageState, ProviderReport.State, String?)])
+  func receipts(_ state: MessageState, _ expected: ProviderReport.State, _ reason: String?) {
+    let receipt = ProviderReport(
       SMPPReceipt(
         messageID: "1", state: state, errorCode: "011", origin: MessageOrigin(id: "job-1", correlationID: "c")),
       lane: "smpp", at: Sample.now)

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import JobEngine
 import Testing
 
 @testable import SMS
@@ -102,12 +103,12 @@ struct SMSTemplatesTests {
   @Test("Unknown template: refused by name, with the ones that exist")
   func unknownTemplate() throws {
     let templates = try Shipped.templates()
-    let problem = #expect(throws: TemplateProblem.self) {
+    let problem = #expect(throws: SMSTemplateProblem.self) {
       try templates.render("welcome", languageCode: "en", variables: ["code": "1"])
     }
     #expect(problem?.code == .unknownTemplate)
     #expect(problem?.detail == "there is no template 'welcome'; known: verification")
-    let hostile = #expect(throws: TemplateProblem.self) {
+    let hostile = #expect(throws: SMSTemplateProblem.self) {
       try templates.render("a\nb", languageCode: "en", variables: ["code": "1"])
     }
     #expect(hostile?.detail.contains("\n") == false)
@@ -117,7 +118,7 @@ struct SMSTemplatesTests {
   func missingVariable(name: String) throws {
     var variables = ["code": "482913", "appName": "Example", "domain": "example.com"]
     variables[name] = nil
-    let problem = #expect(throws: TemplateProblem.self) { try render("en", variables) }
+    let problem = #expect(throws: SMSTemplateProblem.self) { try render("en", variables) }
     #expect(problem?.code == .missingVariable)
     #expect(problem?.detail.contains("variables.\(name)") == true)
   }
@@ -140,7 +141,7 @@ struct SMSTemplatesTests {
   func invalidVariable(name: String, value: String) throws {
     var variables = ["code": "482913", "appName": "Example", "domain": "example.com"]
     variables[name] = value
-    let problem = #expect(throws: TemplateProblem.self) { try render("en", variables) }
+    let problem = #expect(throws: SMSTemplateProblem.self) { try render("en", variables) }
     #expect(problem?.code == .invalidVariable)
     #expect(problem?.detail.contains("variables.\(name)") == true)
     if value.count > 12 { #expect(problem?.detail.contains(value) == false) }
@@ -196,7 +197,7 @@ struct TemplateFileTests {
 
   @Test("A directory that is not there is an error that names the key")
   func noDirectory() {
-    let error = #expect(throws: SMSDispatchError.self) {
+    let error = #expect(throws: WorkerError.self) {
       try SMSTemplates(directory: "/nonexistent/templates", defaultLanguage: "en")
     }
     #expect(error?.code == .unreadable)

@@ -76,10 +76,7 @@ struct SMSWorkerConfigurationTests {
     #expect(configuration.minimumValidity == .seconds(5))
     #expect(configuration.worker.maxUnknownResends == 2)
     #expect(configuration.lanes.map(\.lane) == [LaneConfiguration(name: "t"), LaneConfiguration(name: "w")])
-    guard case .twilio(let twilio) = configuration.lanes[0].provider else {
-      Issue.record("not twilio")
-      return
-    }
+    let twilio = try #require(configuration.lanes[0].provider as? TwilioProvider)
     #expect(twilio.configuration.messagesURL == "https://api.twilio.com/2010-04-01/Accounts/AC1/Messages.json")
     #expect(twilio.password.reveal() == "sesame")
   }
@@ -96,7 +93,7 @@ struct SMSWorkerConfigurationTests {
           name: "t", concurrency: 7, rate: LaneRate(perSecond: 2.5, burst: 3), callTimeout: .milliseconds(1500),
           breakerThreshold: 0))
     #expect(
-      lane.route
+      lane.rules
         == RouteRules(regions: ["DE", "FR"], prefixes: ["+49", "+33"], apps: ["com.example.app"], weight: 2.5))
   }
 
@@ -124,12 +121,9 @@ struct SMSWorkerConfigurationTests {
   func otherProviders() throws {
     let more = #"messageType: "promotional", maxPrice: "0.10", configurationSet: "s", protectConfigurationID: "p""#
     let lanes = try load("[{\(Self.others[0])}, {\(Self.others[1])}, {\(Self.others[2]), \(more)}]").content.lanes
-    guard case .vonage(let vonage) = lanes[0].provider, case .messageBird(let bird) = lanes[1].provider,
-      case .aws(let aws) = lanes[2].provider
-    else {
-      Issue.record("not the types that were asked for")
-      return
-    }
+    let vonage = try #require(lanes[0].provider as? VonageProvider)
+    let bird = try #require(lanes[1].provider as? MessageBirdProvider)
+    let aws = try #require(lanes[2].provider as? AWSProvider)
     #expect(vonage.configuration.url == "https://rest.nexmo.com/sms/json")
     #expect(vonage.secret.reveal() == "sesame")
     #expect(vonage.signature == nil && bird.signature == nil)
@@ -150,13 +144,11 @@ struct SMSWorkerConfigurationTests {
   func signatures() throws {
     let vonage = Self.others[0] + #", signatureSecretFile: "password", signatureMethod: "sha512""#
     let lanes = try load("[{\(vonage)}, {\(Self.others[1]), signingKeyFile: \"password\"}]").content.lanes
-    guard case .vonage(let vonage) = lanes[0].provider, case .messageBird(let bird) = lanes[1].provider else {
-      Issue.record("not the types that were asked for")
-      return
-    }
+    let configured = try #require(lanes[0].provider as? VonageProvider)
+    let bird = try #require(lanes[1].provider as? MessageBirdProvider)
     let wanted = VonageSignature(apiKey: "", secret: Secret("sesame"), method: .sha512)
     let fields = [(name: "a", value: "1")]
-    #expect(vonage.signature?.code(of: fields) == wanted.code(of: fields))
+    #expect(configured.signature?.code(of: fields) == wanted.code(of: fields))
     #expect(bird.signature != nil)
   }
 
@@ -345,7 +337,7 @@ struct SMSWorkerConfigurationTests {
   func receiptConnections() throws {
     func connections(_ more: String) throws -> Int? {
       let receipts = "receipts: {publicURL: \"https://sms.example.com\", secretFile: \"secret\"\(more)}"
-      return try load("[{\(Self.twilio)}]", receipts).content.receipts.taking?.connectionsPerClient
+      return try load("[{\(Self.twilio)}]", receipts).content.reports.taking?.connectionsPerClient
     }
     #expect(try connections("") == 1_024)
     #expect(try connections(", host: \"::1\"") == 1_024)
@@ -358,10 +350,7 @@ struct SMSWorkerConfigurationTests {
   func smppLane() throws {
     let loaded = try load("[{\(Self.operatorLane), systemID: \"esme\", tls: false}]")
     #expect(loaded.warnings.isEmpty)
-    guard case .smpp(let smpp) = loaded.content.lanes[0].provider else {
-      Issue.record("not smpp")
-      return
-    }
+    let smpp = try #require(loaded.content.lanes[0].provider as? SMPPProvider)
     let session = smpp.session(caFile: nil)
     #expect(session.bind == BindRequest(systemID: "esme", password: "sesame"))
     #expect(session.tls == nil)
@@ -374,10 +363,10 @@ struct SMSWorkerConfigurationTests {
     let encrypted = try load(
       "[{\(Self.operatorLane), systemID: \"esme\", caFile: \"ca.pem\", addressing: {fromTON: 0, fromNPI: 9, toTON: 2}}]"
     )
-    guard case .smpp(let smpp) = encrypted.content.lanes[0].provider else { return }
-    #expect(smpp.session(caFile: "ca.pem").tls == SMPPTrust(caFile: "ca.pem"))
-    #expect(smpp.lane(hasSink: true).source == ShortMessage.Address(ton: 0, npi: 9, text: "15005550006"))
-    #expect(smpp.lane(hasSink: true).destinationTON == 2)
+    let other = try #require(encrypted.content.lanes[0].provider as? SMPPProvider)
+    #expect(other.session(caFile: "ca.pem").tls == SMPPTrust(caFile: "ca.pem"))
+    #expect(other.lane(hasSink: true).source == ShortMessage.Address(ton: 0, npi: 9, text: "15005550006"))
+    #expect(other.lane(hasSink: true).destinationTON == 2)
   }
 
   @Test("SMPP without TLS to another machine is an error unless it is allowed")
@@ -432,18 +421,12 @@ struct ShippedConfigurationTests {
   @Test("It explains every key that the worker understands")
   func explainsEveryKey() throws {
     let text = String(decoding: try Data(contentsOf: URL(filePath: file)), as: UTF8.self)
-    let smpp = [
-      "host", "port", "tls", "systemID", "passwordFile", "systemType", "addressing", "fromTON", "fromNPI", "toTON",
-      "toNPI",
-      "window", "encodingOfLongMessages", "receipts", "messageIDs", "enquireSeconds", "defaultAlphabet",
-    ]
-    let others = [
-      "apiKey", "apiSecretFile", "accessKeyFile", "region", "accessKeyID", "secretKeyFile", "sessionTokenFile",
-      "originationIdentity", "messageType", "configurationSet", "protectConfigurationID", "maxPrice",
-      "signatureSecretFile", "signatureMethod", "signingKeyFile",
-    ]
-    let webhook = ["secretFile", "receiverDeduplicates"]
-    let keys = try SMSWorkerConfiguration.keys(file: file).map(\.path) + webhook + smpp + others
+    let lanes = SMSProviders.all.map { #"{type: "\#($0.typeName)"}"# }.joined(separator: ", ")
+    let everyType = FileManager.default.temporaryDirectory.path + "/sms-types-\(UInt64.random(in: 0 ... .max)).json5"
+    try Data("{lanes: [\(lanes)]}".utf8).write(to: URL(filePath: everyType))
+    defer { try? FileManager.default.removeItem(atPath: everyType) }
+    let keys = try SMSWorkerConfiguration.keys(file: everyType).map(\.path)
+    #expect(keys.contains { $0.hasSuffix(".addressing.fromTON") } && keys.contains { $0.hasSuffix(".signingKeyFile") })
     let unexplained = keys.filter { key in !text.contains("\(key.split(separator: ".").last ?? ""):") }
     #expect(unexplained.isEmpty)
   }

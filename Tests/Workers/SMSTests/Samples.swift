@@ -3,7 +3,7 @@ import JobEngine
 
 @testable import SMS
 
-/// What the tests of the lanes and of the handler share.
+/// Values that the tests of the lanes and of the handler share.
 enum Sample {
   static let now = UnixTime(seconds: 1_782_907_200)
 

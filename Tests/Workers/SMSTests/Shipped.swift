@@ -10,11 +10,12 @@ enum Shipped {
   /// `Config/` of it.
   static let config = package + "/Config"
 
-  static func templates() throws(SMSDispatchError) -> SMSTemplates {
+  static func templates() throws(WorkerError) -> SMSTemplates {
     try SMSTemplates(directory: config + "/templates/sms", defaultLanguage: "en")
   }
 
   static func table(_ provider: String) throws(WorkerError) -> ProviderTable {
-    try ProviderTables.read(provider, directory: config + "/providers")
+    let shipped = SMSProviders.all.first { $0.typeName == provider }
+    return try (shipped?.table ?? ProviderTables.Source(provider)).read(directory: config + "/providers")
   }
 }

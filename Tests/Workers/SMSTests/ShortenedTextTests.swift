@@ -1,5 +1,6 @@
 import CountersignTelemetry
 import FoundationEssentials
+import JobEngine
 import Testing
 
 @testable import SMS
@@ -175,7 +176,7 @@ struct ShortenedTextTests {
     "A table that is wrong says what to mend",
     arguments: [(["ab": "a"], "'ab' is not one character"), (["ç": "ć"], "the replacement of 'ç' is not in the GSM")])
   func wrongTable(table: [String: String], expected: String) {
-    let error = #expect(throws: SMSDispatchError.self) { try Transliteration(table) }
+    let error = #expect(throws: WorkerError.self) { try Transliteration(table) }
     #expect(error?.message.contains(expected) == true)
   }
 }

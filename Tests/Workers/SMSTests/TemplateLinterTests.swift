@@ -1,4 +1,5 @@
 import FoundationEssentials
+import JobEngine
 import Testing
 
 @testable import SMS
@@ -120,8 +121,8 @@ struct TemplateLinterTests {
 
   @Test("Without files there is nothing to say")
   func empty() {
-    let error = #expect(throws: SMSDispatchError.self) { try TemplateLinter().check(directory: "/nonexistent") }
+    let error = #expect(throws: WorkerError.self) { try TemplateLinter().check(directory: "/nonexistent") }
     #expect(error?.code == .unreadable)
-    #expect(throws: TemplateProblem.self) { try TemplateLinter(appName: "a\nb") }
+    #expect(throws: SMSTemplateProblem.self) { try TemplateLinter(appName: "a\nb") }
   }
 }

@@ -44,7 +44,7 @@ private struct TwilioDescription: Decodable {
     return try JSONDecoder().decode(Self.self, from: Data(contentsOf: URL(filePath: file)))
   }
 
-  /// What is wrong with a request; empty when it is as described.
+  /// Problems of a request; empty if it is as described.
   func problems(_ request: SentRequest) -> [String] {
     var problems: [String] = []
     if request.method != "POST" { problems.append("method \(request.method)") }
@@ -105,7 +105,7 @@ struct TwilioDescriptionTests {
 
   private func request(
     _ sender: TwilioConfiguration.Sender, _ text: String = "482913 is your code", secondsLeft: Int = 300,
-    callbacks: CallbackAddresses? = nil
+    callbacks: ReportAddresses? = nil
   ) async throws -> SentRequest {
     let http = FakeHTTP(201, "{}")
     let lane = TwilioLane(
@@ -124,7 +124,7 @@ struct TwilioDescriptionTests {
   @Test("What the lane sends is as described, with each sender, and with an address for reports")
   func described() async throws {
     let description = try TwilioDescription.read()
-    let callbacks = CallbackAddresses(
+    let callbacks = ReportAddresses(
       publicURL: "https://sms.example.com", secret: Secret("a secret of sixteen"), maxAge: .seconds(60))
     for sender in [
       TwilioConfiguration.Sender.number("+15005550006"), .number("Example"),

@@ -24,7 +24,7 @@ struct TwilioLaneTests {
   @Test("Twilio is told where to report on this message")
   func callback() async throws {
     let http = FakeHTTP(201, #"{"sid": "SM1", "status": "queued"}"#)
-    let addresses = CallbackAddresses(
+    let addresses = ReportAddresses(
       publicURL: "https://sms.example.com", secret: Secret("a secret of sixteen"), maxAge: .seconds(60))
     let lane = TwilioLane(
       name: "a",

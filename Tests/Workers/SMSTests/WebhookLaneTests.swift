@@ -35,7 +35,7 @@ struct WebhookSignerTests {
       "whsec_" + String(repeating: "AAAA", count: 22), String(repeating: oldSecret + " ", count: 5),
     ])
   func invalidSecret(text: String) {
-    let error = #expect(throws: SMSDispatchError.self) { try WebhookSigner(Secret(text)) }
+    let error = #expect(throws: WorkerError.self) { try WebhookSigner(Secret(text)) }
     #expect(error?.code == .invalidSecret)
     #expect(error?.message.contains("MfKQ9r8GKYqr") == false)
   }

@@ -28,7 +28,7 @@ enum BrokerEventLog {
     case .publicationGivenUp(let error):
       log.error(
         "a publication was given up: the broker closes the connection each time it is sent",
-        [.error: error.description, .mend: "see the broker's log for its objection"])
+        [.error: error.description, .hint: "see the broker's log for its objection"])
     case .stopped:
       log.info("connection to the broker closed")
     }

@@ -37,14 +37,15 @@ extension Configuration {
   /// - Parameters:
   ///   - file: the path of a JSON5 file; without one, environment and defaults apply.
   ///   - environment: the variables of the process.
+  ///   - read: reads a configuration that depends on more than the section.
   /// - Throws: all problems at once.
   public static func load(
-    file: String?, environment: [String: String]
+    file: String?, environment: [String: String], read: (ConfigurationSection) -> Self = { Self($0) }
   ) throws(ConfigurationError) -> LoadedConfiguration<Self> {
     var content: ConfigurationFile?
     if let file { content = try ConfigurationFile(path: file) }
     let reader = ConfigurationReader(file: content, environment: environment)
-    let configuration = Self(ConfigurationSection(reader: reader, path: "", fields: content?.fields ?? [:]))
+    let configuration = read(ConfigurationSection(reader: reader, path: "", fields: content?.fields ?? [:]))
     reader.reportUnknownKeys()
     guard reader.problems.isEmpty else { throw ConfigurationError(reader.problems) }
     return LoadedConfiguration(content: configuration, file: file, warnings: reader.warnings)
@@ -53,11 +54,13 @@ extension Configuration {
   /// The known keys, in the order in which the initializer asks for them. Keys inside lists and named sections are
   /// listed only when a file has some.
   /// - Throws: an error when the file cannot be read.
-  public static func keys(file: String? = nil) throws(ConfigurationError) -> [ConfigurationKey] {
+  public static func keys(
+    file: String? = nil, read: (ConfigurationSection) -> Self = { Self($0) }
+  ) throws(ConfigurationError) -> [ConfigurationKey] {
     var content: ConfigurationFile?
     if let file { content = try ConfigurationFile(path: file) }
     let reader = ConfigurationReader(file: content, environment: [:])
-    _ = Self(ConfigurationSection(reader: reader, path: "", fields: content?.fields ?? [:]))
+    _ = read(ConfigurationSection(reader: reader, path: "", fields: content?.fields ?? [:]))
     return reader.keys
   }
 }

@@ -19,11 +19,12 @@ public enum ProcessMain {
   /// Health and metrics are served first and last, so that they answer while the services start and stop.
   /// - Parameters:
   ///   - process: its description.
+  ///   - read: reads a configuration that depends on more than the section.
   ///   - makeServices: wires the services, in the order in which they start. An error that it throws ends the process:
   ///     an ``ExitingError`` with its exit code and its one line.
   @concurrent
   public static func run<Content: ProcessConfiguration>(
-    _ process: ProcessDescription,
+    _ process: ProcessDescription, configuration read: @Sendable (ConfigurationSection) -> Content = { Content($0) },
     services makeServices: @Sendable (Content, ServiceContext) async throws -> [any Service]
   ) async -> Never {
     MemoryAllocator.keepFreedMemory()
@@ -32,10 +33,12 @@ public enum ProcessMain {
       let arguments = try arguments(process)
       let file = arguments.value("config") ?? defaultFile(process.name)
       if arguments.flag("keys") {
-        for key in try Content.keys(file: file) { print("\(key.path) (\(key.kind); \(key.variable)): \(key.help)") }
+        for key in try Content.keys(file: file, read: read) {
+          print("\(key.path) (\(key.kind); \(key.variable)): \(key.help)")
+        }
         ProcessExit.orderly(.success)
       }
-      let loaded = try Content.load(file: file, environment: environment)
+      let loaded = try Content.load(file: file, environment: environment, read: read)
       if arguments.flag("check") {
         for warning in loaded.warnings { StandardError.print("warning: \(warning)") }
         print("configuration is valid")

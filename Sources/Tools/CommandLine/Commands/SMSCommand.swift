@@ -1,3 +1,4 @@
+internal import JobEngine
 internal import SMS
 internal import ServiceRuntime
 
@@ -35,9 +36,9 @@ struct SMSCommand {
       let templates = try SMSTemplates(
         directory: arguments.value("templates") ?? TemplatesCommand.defaultDirectory, defaultLanguage: "en")
       return try templates.render(template, languageCode: arguments.value("language"), variables: variables)
-    } catch let error as SMSDispatchError {
+    } catch let error as WorkerError {
       throw OperationsError(.noInput, error.message)
-    } catch let error as TemplateProblem {
+    } catch let error as SMSTemplateProblem {
       throw OperationsError(.badInput, error.description)
     }
   }

@@ -1,3 +1,4 @@
+internal import JobEngine
 internal import SMS
 internal import ServiceRuntime
 
@@ -12,9 +13,9 @@ struct TemplatesCommand {
       let linter = try TemplateLinter(
         appName: arguments.value("app-name") ?? "Example App", domain: arguments.value("domain") ?? "example.com")
       report = try linter.check(directory: directory, defaultLanguage: arguments.value("language") ?? "en")
-    } catch let error as TemplateProblem {
+    } catch let error as SMSTemplateProblem {
       throw OperationsError(.badInput, error.description)
-    } catch let error as SMSDispatchError {
+    } catch let error as WorkerError {
       throw OperationsError(.noInput, error.message)
     }
     return CommandOutput(

@@ -1,20 +1,20 @@
 import JobEngine
 import ServiceRuntime
 
-/// The section `bulk`: whether the worker takes messages that can wait, and how much of its lanes they may have.
+/// The section `bulk`: whether the worker takes messages that can wait, and their share of the lanes.
 public struct BulkSettings: Sendable, Hashable {
-  /// The share of each lane's concurrency and rate, above 0 and below 1.
+  /// Share of each lane's concurrency and rate, above 0 and below 1.
   public let share: Double
-  /// Jobs taken from the queue ahead.
+  /// Number of jobs taken from the queue ahead.
   public let prefetch: Int
 
-  /// The largest share: what is left to the codes is never less than what was taken.
-  static let largestShare = 0.5
+  /// Maximum share: codes keep at least half of each lane.
+  static let maxShare = 0.5
 
-  /// - Returns: nil when the worker takes none.
+  /// - Returns: `nil` if the worker takes none.
   init?(_ section: ConfigurationSection, lanes: [LaneConfiguration]) {
     share = section.number(
-      "share", default: 0, in: 0...Self.largestShare,
+      "share", default: 0, in: 0...Self.maxShare,
       "The share of each lane's concurrency and rate for messages of the queue sms.bulk; 0: the worker takes none.")
     prefetch = section.integer(
       "prefetch", default: 64, in: 1...65_535, "Messages taken from the queue sms.bulk ahead.")
@@ -26,10 +26,10 @@ public struct BulkSettings: Sendable, Hashable {
 }
 
 extension LaneConfiguration {
-  /// The lane twice: what a share of it may carry, and what is left for the rest. Together they are the lane as configured;
-  /// only a burst of 1 cannot be divided, so each has one then.
+  /// Splits the lane into a share and the rest, which together are the lane as configured. Only a burst of 1 cannot be
+  /// divided, so each part has one then.
   ///
-  /// - Parameter share: Above 0 and below 1; the concurrency is at least 2.
+  /// - Parameter share: above 0 and below 1; the concurrency is at least 2.
   func split(_ share: Double) -> (share: LaneConfiguration, rest: LaneConfiguration) {
     var (part, rest) = (self, self)
     part.concurrency = min(max(1, Int(Double(concurrency) * share)), max(1, concurrency - 1))

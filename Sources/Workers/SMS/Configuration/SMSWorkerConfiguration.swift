@@ -3,40 +3,46 @@ import NumberRules
 import PhoneNumbers
 public import ServiceRuntime
 
-/// What an `sms-worker` is configured with. `Config/sms-worker.json5` explains every key.
+/// Configuration of an `sms-worker`. `Config/sms-worker.json5` explains every key.
 public struct SMSWorkerConfiguration: ProcessConfiguration {
   /// Broker, logs, HTTP, keys, stop.
   public let common: CommonConfiguration
   /// Prefetch, ledger, repetitions.
   public let worker: WorkerSettings
-  /// Where the texts are.
+  /// Texts of the messages.
   public let templates: TemplateSettings
-  /// The bounds of one message.
+  /// Limits of one message.
   public let limits: SMSLimits
-  /// Rules for numbers that get messages.
+  /// Rules for the numbers that get messages.
   public let recipients: RecipientRules
-  /// With less time than this until the deadline nothing is sent: it would not arrive in time.
+  /// Minimum time until the deadline; with less nothing is sent, because it would arrive too late.
   public let minimumValidity: Duration
-  /// What providers' answers mean.
+  /// Rules for the providers' answers.
   let tables: ProviderTables
-  /// Whether and how providers report on messages.
-  let receipts: ReceiptSettings
-  /// What lanes with `transliterate` may replace; nil when there is none, or when the table is wrong, which is reported.
+  /// Delivery reports over HTTP.
+  let reports: ReportSettings
+  /// Table of lanes with `transliterate`; `nil` if there is no such lane, or if the table has a problem, which is
+  /// reported.
   let transliteration: Transliteration?
-  /// Whether and how messages are taken that can wait; nil when they are not.
+  /// Share of messages that can wait; `nil` if the worker takes none.
   public let bulk: BulkSettings?
-  /// The ways out, in the order in which they are tried.
-  public let lanes: [LaneSettings]
+  /// Lanes in the order in which they are tried.
+  public let lanes: [SMSLaneSettings]
 
-  /// The lanes whose receipts name a message by the provider's own ID alone.
+  /// Names of the lanes whose delivery reports name a message by the provider's own ID alone.
   public var lanesMatchedByReference: Set<String> {
-    Set(lanes.filter(\.provider.reportsOnItsOwnConnection).map(\.lane.name))
+    Set(lanes.filter { $0.provider?.reportsOnItsOwnConnection == true }.map(\.lane.name))
   }
 
-  /// The most lanes of one worker; each has connections and metrics of its own.
+  /// Maximum number of lanes of a worker; each has connections and metrics of its own.
   static let maxLanes = 32
 
-  public init(_ section: ConfigurationSection) {
+  public init(_ section: ConfigurationSection) { self.init(section, providers: SMSProviders.all) }
+
+  /// - Parameters:
+  ///   - section: top of the configuration.
+  ///   - providers: registry of the providers that lanes can be configured for.
+  public init(_ section: ConfigurationSection, providers: [any SMSProvider.Type]) {
     common = CommonConfiguration(section, defaultHTTPPort: 8081)
     WorkerSettings.checkKeys(common, section)
     worker = WorkerSettings(section, ledgerPath: "sms-ledger.sqlite")
@@ -44,7 +50,7 @@ public struct SMSWorkerConfiguration: ProcessConfiguration {
     let bounds = section.section("limits")
     limits = SMSLimits(
       maxTextLength: bounds.integer(
-        "maxTextLength", default: SMSLimits.largestTextLength, in: 1...SMSLimits.largestTextLength,
+        "maxTextLength", default: SMSLimits.maxTextLengthOfProviders, in: 1...SMSLimits.maxTextLengthOfProviders,
         "The longest text, in UTF-16 code units."),
       maxSegments: bounds.integer(
         "maxSegments", default: 10, in: 1...24, "The most segments of one message; each is billed."),
@@ -56,15 +62,15 @@ public struct SMSWorkerConfiguration: ProcessConfiguration {
     minimumValidity = section.seconds(
       "minimumValiditySeconds", default: .seconds(5), in: .seconds(1) ... .seconds(3600),
       "With less time left until the deadline nothing is sent: it would not arrive in time.")
-    tables = ProviderTables(section)
-    receipts = ReceiptSettings(section.section("receipts"), health: common.http)
-    lanes = Self.lanes(section)
+    tables = ProviderTables(section, providers.map { $0.table })
+    reports = ReportSettings(section.section("receipts"), health: common.http)
+    lanes = Self.lanes(section, providers)
     transliteration = Self.transliteration(section, isUsed: lanes.contains(where: \.transliterate))
     bulk = BulkSettings(section.section("bulk"), lanes: lanes.map(\.lane))
     worker.checkPrefetch(for: lanes.map(\.lane), section)
   }
 
-  /// Read with the configuration, so that `--check` finds what is wrong with it; only where a lane wants it.
+  /// Reads the table together with the configuration, so that `--check` finds its problems, but only if a lane uses it.
   private static func transliteration(_ section: ConfigurationSection, isUsed: Bool) -> Transliteration? {
     let path = section.path(
       "transliterationTable", default: "transliteration.json5",
@@ -78,13 +84,15 @@ public struct SMSWorkerConfiguration: ProcessConfiguration {
     }
   }
 
-  private static func lanes(_ section: ConfigurationSection) -> [LaneSettings] {
+  private static func lanes(
+    _ section: ConfigurationSection, _ providers: [any SMSProvider.Type]
+  ) -> [SMSLaneSettings] {
     let sections = section.sections("lanes", "The ways out, in the order in which they are tried.")
     section.check("lanes", !sections.isEmpty, "is empty: configure at least one lane, as Config/sms-worker.json5 shows")
     section.check("lanes", sections.count <= maxLanes, "has more than \(maxLanes) entries")
     var owners: [String: Int] = [:]
     return sections.enumerated().map { index, entry in
-      let lane = LaneSettings(entry)
+      let lane = SMSLaneSettings(entry, providers: providers)
       if let owner = owners.updateValue(index, forKey: lane.lane.name), !lane.lane.name.isEmpty {
         entry.problem("name", "is the name of lanes.\(owner) too: give each lane its own")
       }

@@ -1,21 +1,22 @@
+import JobEngine
 import ServiceRuntime
 
 /// The section `templates`.
 public struct TemplateSettings: Sendable {
-  /// The directory of `<language>.json`.
+  /// Directory of the files `<language>.json`.
   public let directory: String
-  /// The language for everybody whose own is not there.
+  /// Fallback language.
   public let defaultLanguage: String
-  /// The name for jobs that bring none.
+  /// App name for jobs without one.
   public let appName: String?
-  /// What the files hold; nil when one is wrong, which is reported.
+  /// Content of the files; `nil` if one has a problem, which is reported.
   let templates: SMSTemplates?
 
   init(_ section: ConfigurationSection) {
     directory = section.path(
       "directory", default: "templates/sms", "The directory with a <language>.json for each language.")
     defaultLanguage = section.string(
-      "defaultLanguage", default: "en", "The language for everybody whose own is not there.")
+      "defaultLanguage", default: "en", "The language for jobs whose own has no file.")
     appName = section.optionalString("appName", "The name for jobs that bring no variables.appName.")
     templates = Self.read(directory, defaultLanguage, section)
     if let appName, let problem = TemplateVariable.appName.problem(with: appName) {
@@ -23,7 +24,7 @@ public struct TemplateSettings: Sendable {
     }
   }
 
-  /// Read with the configuration, so that `--check` finds what is wrong with them.
+  /// Reads the templates together with the configuration, so that `--check` finds their problems.
   private static func read(_ directory: String, _ language: String, _ section: ConfigurationSection) -> SMSTemplates? {
     do {
       return try SMSTemplates(directory: directory, defaultLanguage: language)

@@ -1,16 +1,17 @@
 import JobEngine
 public import PhoneNumbers
 
-/// Rules for the numbers that this worker sends to, whoever asks: jobs of other services come past the coordinator and its own.
+/// Rules for the numbers that this worker sends to. They apply to every job: those of other services bypass the
+/// coordinator's rules.
 public struct RecipientRules: Sendable {
-  /// Regions and types of number.
+  /// Allowed regions and refused types of number.
   public var regions: RegionRules
-  /// Facts that are younger than the metadata of the library.
+  /// Facts that are newer than the library's metadata.
   public var overrides: NumberOverrides
 
   /// - Parameters:
-  ///   - regions: Where messages may go.
-  ///   - overrides: The table of the coordinator.
+  ///   - regions: allowed regions and refused types of number.
+  ///   - overrides: facts that are newer than the library's metadata.
   public init(regions: RegionRules, overrides: NumberOverrides = .none) {
     self.regions = regions
     self.overrides = overrides
@@ -18,16 +19,16 @@ public struct RecipientRules: Sendable {
 
   /// Decides whether a job's `to` gets messages.
   ///
-  /// It has to be in E.164 (`+` and 7 to 15 digits, ITU-T E.164, 6.2.1), of a country code that there is, and not too short for it.
-  /// The tables of numbers on a machine are older than the numbers, and plans grow: to tables of 2022 all mobile numbers of Benin
-  /// are too long. So other lengths are left to the provider, unless the overrides know that they are gone.
+  /// It has to be in E.164 (`+` and 7 to 15 digits, ITU-T E.164, 6.2.1), with an existing country code, and not too
+  /// short for it. Numbering plans grow, and the tables of a machine lag behind: in tables of 2022, all mobile numbers
+  /// of Benin are too long. So other lengths are left to the provider, unless the overrides list them as gone.
   func judge(_ text: String) -> Verdict {
     if let problem = Self.problem(with: text) { return .refused(problem) }
     let known: PhoneNumber
     do {
       known = try PhoneNumber.parse(text)
     } catch {
-      // A number of which neither region nor type can be told must not pass as one of a region that is allowed.
+      // A number without a known region and type must not pass as one of an allowed region.
       return .refused(Self.reason("`to` cannot be read as a phone number."))
     }
     let number = known.applying(overrides)
@@ -44,19 +45,19 @@ public struct RecipientRules: Sendable {
     return .allowed(region: number.regionKey)
   }
 
-  /// Outcome of a judgment; a number that is allowed comes with the region by which lanes are chosen.
+  /// Outcome of a judgment. An allowed number comes with its region, by which lanes are chosen.
   enum Verdict {
     case allowed(region: String)
     case refused(Reason)
   }
 
-  /// The form of a number, which takes a twentieth of what all of it takes.
+  /// Problem with the form of a number. Checking it costs a twentieth of parsing the number.
   private static func problem(with text: String) -> Reason? {
     do {
       switch try PhoneNumber.possibility(ofE164: text) {
       case .possible, .tooLong, .invalidLength: return nil
       case .tooShort, .localOnly: return reason("`to` is too short for its country.")
-      case .invalidCountryCode: return reason("`to` begins with no country code.")
+      case .invalidCountryCode: return reason("`to` does not begin with a country code.")
       case nil: return reason("`to` must be a phone number in E.164, such as +14155550123.")
       }
     } catch {

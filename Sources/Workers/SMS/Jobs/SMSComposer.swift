@@ -3,7 +3,7 @@ import CountersignMessages
 import CountersignTelemetry
 import JobEngine
 
-/// Makes the text of a job: opens the code, fills in the template, keeps the bounds.
+/// Composes the text of a job: opens the code, fills in the template, applies the limits.
 struct SMSComposer: Sendable {
   enum Outcome {
     case text(SMSText)
@@ -53,7 +53,7 @@ struct SMSComposer: Sendable {
     values["androidHash"] = variables.androidHash
     do {
       let text = try templates.render(name, languageCode: languageCode, variables: values)
-      // A name, too, may look like such a line where a wording has nothing else beside it.
+      // An app name may look like such a line too, if it stands alone on the last line.
       let line = DomainBoundCode.line(of: text.text)
       guard line == nil || line.map(String.init) == Self.domainLine(values) else {
         return .refused(Self.foreignDomain)
@@ -64,7 +64,7 @@ struct SMSComposer: Sendable {
     }
   }
 
-  /// The line that the job asks for.
+  /// Last line that the job asks for.
   private static func domainLine(_ values: [String: String]) -> String? {
     guard let domain = values["domain"], let code = values["code"], values["androidHash"] == nil else { return nil }
     return "@\(domain) #\(code)"
@@ -96,5 +96,30 @@ struct SMSComposer: Sendable {
         Reason("TEXT_TOO_LONG", "The text is \(text.segments) segments long, \(limits.maxSegments) are allowed."))
     }
     return .text(text)
+  }
+}
+
+/// Limits of one message.
+public struct SMSLimits: Sendable, Hashable {
+  /// Maximum length of a text, in characters as providers count them (UTF-16 code units).
+  public var maxTextLength: Int
+  /// Maximum number of segments, each of which is billed.
+  public var maxSegments: Int
+  /// Whether a job's own text may end with a line that binds a code to a domain (`@example.com #482913`).
+  public var allowsDomainBoundCodes: Bool
+
+  /// Twilio's limit of `Body`; other providers do not take longer texts either.
+  public static let maxTextLengthOfProviders = 1600
+
+  /// - Parameters:
+  ///   - maxTextLength: 1 to 1600.
+  ///   - maxSegments: 1 or more; 1600 characters are 11 segments in GSM 7 bit and 24 in UCS-2.
+  ///   - allowsDomainBoundCodes: whether a job's own text may end with a line that binds a code to a domain.
+  public init(
+    maxTextLength: Int = maxTextLengthOfProviders, maxSegments: Int = 10, allowsDomainBoundCodes: Bool = false
+  ) {
+    self.maxTextLength = maxTextLength
+    self.maxSegments = maxSegments
+    self.allowsDomainBoundCodes = allowsDomainBoundCodes
   }
 }

@@ -3,30 +3,30 @@ public import CountersignMessages
 import CountersignTelemetry
 public import JobEngine
 
-/// Makes an `sms.dispatch` job into a short message and hands it to a lane.
+/// Turns an `sms.dispatch` job into an SMS and hands it to a lane.
 ///
-/// What the sender got wrong about the recipient, the text or the template is `refused`: the job's result says so. What breaks
-/// the contract of messages (a sealed code that belongs to another message) is `invalid`: a dead letter.
+/// A job with a wrong recipient, text or template is `refused`, which its result reports. A job that breaks the message
+/// contract (a sealed code of another message) is `invalid`, and becomes a dead letter.
 public struct SMSJobHandler: JobHandler {
   public typealias Body = SMSDispatchJob
   public typealias Job = OutgoingSMS
 
-  /// In the order in which they are tried.
+  /// Routes in the order in which they are tried.
   private let routes: [LaneRoute]
   private let lanes: [String: any SMSLane]
   private let recipients: RecipientRules
   private let table: RouteTable
-  /// By lane, where a text may be changed.
+  /// Changes to texts, by the name of a lane that may make any.
   private let textOptions: [String: TextOptions]
   private let composer: SMSComposer
 
   /// - Parameters:
-  ///   - routes: The lanes in the order in which they are tried; their names differ.
-  ///   - recipients: Which numbers get messages.
-  ///   - templates: The texts.
-  ///   - keys: Opens sealed codes; with an empty one a sealed code is a dead letter.
-  ///   - limits: The bounds of one message.
-  ///   - appName: The name for jobs that bring none.
+  ///   - routes: routes in the order in which they are tried; the names of their lanes differ.
+  ///   - recipients: rules for the numbers that get messages.
+  ///   - templates: texts of the messages.
+  ///   - keys: opens sealed codes; with an empty one a sealed code is a dead letter.
+  ///   - limits: limits of one message.
+  ///   - appName: app name for jobs without one.
   public init(
     routes: [LaneRoute], recipients: RecipientRules, templates: SMSTemplates, keys: KeyRing,
     limits: SMSLimits = SMSLimits(), appName: String? = nil
@@ -63,7 +63,7 @@ public struct SMSJobHandler: JobHandler {
   ) -> Preparation<OutgoingSMS> {
     let names = candidates.map(\.name)
     let sms = OutgoingSMS(to: body.to, text: text, languageCode: body.languageCode)
-    // Where a repetition is harmless for certain, nobody has to be asked whether it is.
+    // If the only lane deduplicates, a repetition is certainly harmless.
     let isHarmless = candidates.count == 1 && candidates[0].deduplicates
     return .ready(
       PreparedJob(
@@ -72,7 +72,7 @@ public struct SMSJobHandler: JobHandler {
         extras: text.extras))
   }
 
-  /// Why no lane can serve a job.
+  /// Reason that no lane can serve a job.
   private struct NoLane: Error { let reason: Reason }
 
   private func candidateLanes(
@@ -120,7 +120,7 @@ public struct SMSJobHandler: JobHandler {
 }
 
 extension SMSText {
-  /// What a result says of it.
+  /// Properties of the text for the job's result.
   fileprivate var extras: ResultExtras {
     var extras: ResultExtras = ["segments": .int(segments), "encoding": .string(encoding.rawValue)]
     extras["nationalLanguage"] = shift?.language.map { .string("\($0)") }
@@ -129,7 +129,7 @@ extension SMSText {
 }
 
 extension Classification {
-  /// What was sent may differ from what was prepared.
+  /// Adds properties of the text that was sent, which may differ from the one that was prepared.
   fileprivate func adding(_ extras: ResultExtras) -> Classification {
     guard case .accepted(let reference, let own) = self else { return self }
     return .accepted(reference: reference, extras: extras.merging(own) { _, own in own })
@@ -137,7 +137,7 @@ extension Classification {
 }
 
 extension SMSDispatchJob {
-  /// The language that the job asks for, if it has a template.
+  /// Language that the job asks for, if it has a template.
   fileprivate var languageCode: String? {
     if case .template(_, let languageCode, _) = content { languageCode } else { nil }
   }

@@ -1,9 +1,9 @@
 import CountersignEncoding
 
-/// Looks after texts that are written from right to left (Unicode Standard Annex 9): a name of the other direction, set among them
-/// without isolates, moves the words and the full stop around it.
+/// Checks the direction of texts that are written from right to left (Unicode Standard Annex 9): a name of the other
+/// direction without isolates reorders the words and the full stop around it.
 enum DirectionLinter {
-  static func problems(_ text: TemplateText) -> [String] {
+  static func problems(_ text: SMSTemplateText) -> [String] {
     let scalars = Array(text.skeleton.unicodeScalars)
     let isRightToLeft = scalars.contains { $0.isRightToLeftLetter }
     var problems = marks(scalars, isRightToLeft)
@@ -33,14 +33,14 @@ enum DirectionLinter {
     return depth == 0 ? [] : ["has isolates that do not come in pairs"]
   }
 
-  /// The first letter that has a direction, outside of isolates (rule P2).
+  /// First letter with a direction outside of isolates (rule P2).
   private static func firstStrong(_ scalars: [Unicode.Scalar]) -> Unicode.Scalar? {
     var depth = 0
     for scalar in scalars {
       if scalar.isIsolateStart { depth += 1 }
       if scalar.isIsolateEnd { depth -= 1 }
-      // A name may be of either direction.
-      if depth <= 0, scalar.properties.isAlphabetic || scalar == TemplateText.name { return scalar }
+      // A name may have either direction.
+      if depth <= 0, scalar.properties.isAlphabetic || scalar == SMSTemplateText.name { return scalar }
     }
     return nil
   }
@@ -50,14 +50,14 @@ enum DirectionLinter {
     for scalar in scalars {
       if scalar.isIsolateStart { depth += 1 }
       if scalar.isIsolateEnd { depth -= 1 }
-      if scalar == TemplateText.name, depth == 0 { return false }
+      if scalar == SMSTemplateText.name, depth == 0 { return false }
     }
     return true
   }
 }
 
 extension Unicode.Scalar {
-  /// Of a script that is written from right to left.
+  /// Whether the letter belongs to a script that is written from right to left.
   fileprivate var isRightToLeftLetter: Bool {
     switch value {
     case 0x590...0x8FF, 0xFB1D...0xFDFF, 0xFE70...0xFEFE, 0x10800...0x10FFF, 0x1E800...0x1EFFF: properties.isAlphabetic
@@ -75,7 +75,7 @@ extension Unicode.Scalar {
     }
   }
 
-  /// `U+202E`.
+  /// Name of the scalar, such as `U+202E`.
   var name: String {
     "U+" + Hexadecimal.text(UInt64(value), width: 4, uppercase: true)
   }

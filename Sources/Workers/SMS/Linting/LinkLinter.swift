@@ -1,10 +1,10 @@
-/// Looks for what a phone or a reader takes for a link. A verification message has none: who learns that they do will follow the
-/// next one. The only domain in it is that of the last line, which the worker writes.
+/// Finds text that a phone or a reader takes for a link. Verification messages have none: users who are used to links
+/// follow the next one too. Their only domain is that of the last line, which the worker writes.
 enum LinkLinter {
-  /// A number in the text, beside the code, that somebody might call or mistake for it.
+  /// Minimum length of a number that a reader might call, or mistake for the code.
   static let fewestDigitsOfNumber = 4
 
-  static func problems(_ text: TemplateText) -> [String] {
+  static func problems(_ text: SMSTemplateText) -> [String] {
     let scalars = Array(text.skeleton.unicodeScalars)
     let lower = text.skeleton.lowercased()
     var problems: [String] = []
@@ -21,26 +21,27 @@ enum LinkLinter {
     return problems
   }
 
-  /// Whether a dot of a domain or of an IP address is at a place: it stands between letters or digits, two of them behind it.
+  /// Whether there is a dot of a domain or an IP address at a place: between letters or digits, with two of them after
+  /// it.
   private static func isDomain(_ scalars: [Unicode.Scalar], _ place: Int) -> Bool {
     guard dots.contains(scalars[place]), place > 0, place + 2 < scalars.count else { return false }
     let before = scalars[place - 1]
     let behind = scalars[place + 1]
     if scalars[place] != ".", !before.isASCII || !behind.isASCII { return false }
     guard isLabel(before), isLabel(behind) else { return false }
-    // One letter behind the dot is an abbreviation, z.B.
-    return isLabel(scalars[place + 2]) || behind == TemplateText.name || behind.properties.numericType != nil
+    // One letter after the dot is an abbreviation, z.B.
+    return isLabel(scalars[place + 2]) || behind == SMSTemplateText.name || behind.properties.numericType != nil
   }
 
-  /// What names of hosts are divided by, according to UTS 46, and what looks like it.
+  /// Separators of host names by UTS 46, and characters that look like them.
   private static let dots: Set<Unicode.Scalar> = [".", "\u{3002}", "\u{FF0E}", "\u{FF61}", "\u{2024}"]
 
   private static func isLabel(_ scalar: Unicode.Scalar) -> Bool {
-    scalar.properties.isAlphabetic || scalar.properties.numericType != nil || scalar == TemplateText.name
-      || scalar == TemplateText.domain
+    scalar.properties.isAlphabetic || scalar.properties.numericType != nil || scalar == SMSTemplateText.name
+      || scalar == SMSTemplateText.domain
   }
 
-  /// The most digits in a row, spaces and hyphens between them.
+  /// Length of the longest run of digits, ignoring spaces and hyphens.
   private static func digits(_ scalars: [Unicode.Scalar]) -> Int {
     var most = 0
     var run = 0
@@ -55,20 +56,20 @@ enum LinkLinter {
     return most
   }
 
-  /// What stands between spaces around a place.
+  /// Word around a place.
   private static func word(_ scalars: [Unicode.Scalar], _ place: Int) -> ArraySlice<Unicode.Scalar> {
     let start = scalars[..<place].lastIndex(where: \.properties.isWhitespace).map { $0 + 1 } ?? 0
     let end = scalars[place...].firstIndex(where: \.properties.isWhitespace) ?? scalars.count
     return scalars[start..<end]
   }
 
-  /// With the variables as they are written.
+  /// The text with its variables in braces.
   private static func readable(_ scalars: ArraySlice<Unicode.Scalar>) -> String {
     scalars.reduce(into: "") { text, scalar in
       switch scalar {
-      case TemplateText.code: text += "{code}"
-      case TemplateText.name: text += "{appName}"
-      case TemplateText.domain: text += "{domain}"
+      case SMSTemplateText.code: text += "{code}"
+      case SMSTemplateText.name: text += "{appName}"
+      case SMSTemplateText.domain: text += "{domain}"
       default: text.unicodeScalars.append(scalar)
       }
     }

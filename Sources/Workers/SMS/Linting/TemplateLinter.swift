@@ -1,7 +1,9 @@
-/// Looks over template files as an editor would, before anybody gets a message: beyond what the worker itself refuses, it finds
-/// texts that cost a second segment, that a phone shows in the wrong direction, or that look like phishing.
+public import JobEngine
+
+/// Checks template files before they are used: beyond the worker's own rules, it finds texts that cost a second
+/// segment, that a phone shows in the wrong direction, or that look like phishing.
 public struct TemplateLinter: Sendable {
-  /// What a directory came to.
+  /// Result of checking a directory.
   public struct Report: Sendable, Hashable {
     public let files: Int
     public let wordings: Int
@@ -11,23 +13,25 @@ public struct TemplateLinter: Sendable {
   private let sample: [TemplateVariable: String]
 
   /// - Parameters:
-  ///   - appName: The name that each template has to fit in one segment with.
-  ///   - domain: The domain that it has to fit with.
-  /// - Throws: `TemplateProblem` when no template takes them.
-  public init(appName: String = "Example App", domain: String = "example.com") throws(TemplateProblem) {
+  ///   - appName: app name with which each template has to fit in one segment.
+  ///   - domain: domain with which it has to fit.
+  /// - Throws: when the values are not allowed in any template.
+  public init(appName: String = "Example App", domain: String = "example.com") throws(SMSTemplateProblem) {
     sample = try SMSTemplates.check(["code": "482913", "appName": appName, "domain": domain])
   }
 
+  /// Checks every `<language>.json` of a directory.
+  ///
   /// - Parameters:
-  ///   - directory: Where the `<language>.json` are.
-  ///   - defaultLanguage: The one that has to be there.
-  /// - Throws: when the directory cannot be read; what is wrong with a file is a finding.
-  public func check(directory: String, defaultLanguage: String = "en") throws(SMSDispatchError) -> Report {
+  ///   - directory: path of the directory.
+  ///   - defaultLanguage: language that must be there.
+  /// - Throws: when the directory cannot be read; a problem of a file is a finding.
+  public func check(directory: String, defaultLanguage: String = "en") throws(WorkerError) -> Report {
     var files: [TemplateFile] = []
     var findings: [TemplateFinding] = []
     let names = try SMSTemplates.fileNames(in: directory)
     guard !names.isEmpty else {
-      throw SMSDispatchError(.unreadable, "\(directory) holds no <language>.json")
+      throw WorkerError(.unreadable, "\(directory) holds no <language>.json")
     }
     for name in names {
       do {
@@ -44,7 +48,7 @@ public struct TemplateLinter: Sendable {
       files: names.count, wordings: forms.reduce(0) { $0 + $1.plain.count + $1.domainBound.count }, findings: findings)
   }
 
-  /// Whether the files go together: each language once, and the default there.
+  /// Problems of the files together: a language that comes twice, or a missing fallback language.
   private func together(
     _ files: [TemplateFile], _ defaultLanguage: String, _ directory: String
   ) -> [TemplateFinding] {
@@ -71,20 +75,20 @@ public struct TemplateLinter: Sendable {
     return findings
   }
 
-  /// The forms that take more than one segment with the sample.
+  /// Forms that take more than one segment with the sample.
   private func lengths(_ forms: TemplateFile.Forms) -> [String] {
-    let template: MessageTemplate
+    let template: SMSTemplate
     do {
-      template = try MessageTemplate(forms)
+      template = try SMSTemplate(forms)
     } catch {
-      // The wordings are looked at one by one, which finds all that is wrong with them; a form without any is left.
+      // Each wording is checked on its own; only a form without any wording is left to report.
       return forms.plain.isEmpty || forms.domainBound.isEmpty ? [error.message] : []
     }
     return [("plain", MessageTail?.none), ("domainBound", .domain("", code: "")), ("for Android", .androidHash(""))]
       .compactMap { form, tail in tooLong(template, form, tail) }
   }
 
-  private func tooLong(_ template: MessageTemplate, _ form: String, _ tail: MessageTail?) -> String? {
+  private func tooLong(_ template: SMSTemplate, _ form: String, _ tail: MessageTail?) -> String? {
     var values = sample
     switch tail {
     case nil: values[.domain] = nil
@@ -97,4 +101,16 @@ public struct TemplateLinter: Sendable {
       + (tail == nil ? "" : " with its last line")
       + ": it has \(text.units) units of \(text.encoding.rawValue), \(text.encoding.singleLimit) fit; add a shorter wording"
   }
+}
+
+/// A problem of a template file.
+public struct TemplateFinding: Sendable, Hashable, CustomStringConvertible {
+  /// Name of the file, or of the directory for a problem of several files.
+  public let file: String
+  /// Place in the file, such as `verification.plain[0]`; empty for the whole file.
+  public let place: String
+  /// The problem and its fix.
+  public let problem: String
+
+  public var description: String { place.isEmpty ? "\(file): \(problem)" : "\(file): \(place): \(problem)" }
 }

@@ -1,10 +1,10 @@
-/// Looks over one wording of a template.
+/// Checks one wording of a template.
 enum WordingLinter {
-  /// What is wrong with it, best mended first.
+  /// Problems of a wording, in the order in which to fix them.
   static func problems(_ wording: String, isDomainBound: Bool) -> [String] {
-    let text: TemplateText
+    let text: SMSTemplateText
     do {
-      text = try TemplateText(wording)
+      text = try SMSTemplateText(wording)
     } catch {
       return [error.message]
     }
@@ -12,13 +12,13 @@ enum WordingLinter {
       + LinkLinter.problems(text) + ScriptLinter.problems(text)
   }
 
-  private static func variables(_ text: TemplateText) -> [String] {
+  private static func variables(_ text: SMSTemplateText) -> [String] {
     var problems: [String] = []
     if !text.variables.contains(.appName) {
-      problems.append("does not contain {appName}: nobody would know what the code is for")
+      problems.append("does not contain {appName}: the recipient would not know what the code is for")
     }
     if text.variables.contains(.domain) {
-      problems.append("contains {domain}, of which phones make a link: the worker writes the last line by itself")
+      problems.append("contains {domain}, which phones turn into a link: the worker writes the last line by itself")
     }
     for variable in [TemplateVariable.code, .appName] where text.variables.count(where: { $0 == variable }) > 1 {
       problems.append("contains {\(variable.rawValue)} more than once")
@@ -26,8 +26,8 @@ enum WordingLinter {
     return problems
   }
 
-  /// A wording that is too long for the shortest values is never sent, or costs a segment each time.
-  private static func length(_ text: TemplateText, _ isDomainBound: Bool) -> [String] {
+  /// A wording that is too long for the shortest values is never sent, or always costs another segment.
+  private static func length(_ text: SMSTemplateText, _ isDomainBound: Bool) -> [String] {
     let values: [TemplateVariable: String] = [.code: "1234", .appName: "A", .domain: "a.io"]
     let filled = text.filled(with: values)
     let message = isDomainBound ? MessageTail.domain("a.io", code: "1234").around(filled) : filled
@@ -37,8 +37,8 @@ enum WordingLinter {
   }
 }
 
-extension TemplateText {
-  /// The text with a private character for each variable, so that what stands next to it can be looked at.
+extension SMSTemplateText {
+  /// The text with a private character for each variable, so that its neighbors can be checked.
   var skeleton: String {
     filled(with: [.code: String(Self.code), .appName: String(Self.name), .domain: String(Self.domain)])
   }

@@ -1,10 +1,10 @@
-/// Which messages a lane takes, and what it may do to their texts.
+/// A lane with the rules for the messages that take it, and for the changes it may make to their texts.
 public struct LaneRoute: Sendable {
   public let lane: any SMSLane
   public let rules: RouteRules
-  /// What may be done to a text that takes several segments.
+  /// Changes to a text that takes several segments.
   public let text: TextOptions
-  /// Whether a job that asks for this lane by its name gets it even where the rules do not let it through.
+  /// Whether a job that asks for this lane by its name gets it although the rules do not let it through.
   public let allowsPinned: Bool
 
   public init(
@@ -18,5 +18,45 @@ public struct LaneRoute: Sendable {
 
   public init(_ lane: any SMSLane, regions: Set<String>) {
     self.init(lane, rules: RouteRules(regions: regions))
+  }
+}
+
+/// Rules for the messages of a lane. An empty rule lets everything through; a message has to pass all of them.
+public struct RouteRules: Sendable, Hashable {
+  /// Regions (ISO 3166-1 alpha-2) of the numbers.
+  public var regions: Set<String>
+  /// Prefixes of the numbers, in E.164: `+49`, `+49151`.
+  public var prefixes: [String]
+  /// Apps that jobs name.
+  public var apps: Set<String>
+  /// Share among neighboring lanes with a weight; `nil`: the lane keeps its place.
+  public var weight: Double?
+
+  /// - Parameters:
+  ///   - regions: ISO 3166-1 alpha-2; empty: all.
+  ///   - prefixes: prefixes of numbers in E.164; empty: all.
+  ///   - apps: names of apps as in the jobs; empty: all, and jobs without one.
+  ///   - weight: more than 0.
+  public init(
+    regions: Set<String> = [], prefixes: [String] = [], apps: Set<String> = [], weight: Double? = nil
+  ) {
+    precondition(weight ?? 1 > 0, "A weight is more than 0.")
+    self.regions = regions
+    self.prefixes = prefixes
+    self.apps = apps
+    self.weight = weight
+  }
+
+  /// Whether the lane takes a message.
+  ///
+  /// - Parameters:
+  ///   - number: the recipient in E.164.
+  ///   - app: the app that the job names.
+  ///   - region: region of the number, which is expensive to find. Only lanes without a list of regions serve a number
+  ///     without one.
+  func admit(number: String, app: String?, region: () -> String?) -> Bool {
+    guard apps.isEmpty || app.map(apps.contains) ?? false else { return false }
+    guard prefixes.isEmpty || prefixes.contains(where: number.hasPrefix) else { return false }
+    return regions.isEmpty || region().map(regions.contains) ?? false
   }
 }

@@ -6,10 +6,10 @@
   import Darwin
 #endif
 
-/// The lanes of a worker in the order in which they are configured, and which of them may serve a message, in which order.
+/// Selects and orders the lanes of a worker for each message.
 struct RouteTable: Sendable {
   private let routes: [LaneRoute]
-  /// Without rules and weights every message goes the same way.
+  /// All lanes, if none has rules or a weight: every message then takes the same way.
   private let everyLane: [any SMSLane]?
 
   init(_ routes: [LaneRoute]) {
@@ -17,10 +17,10 @@ struct RouteTable: Sendable {
     everyLane = routes.allSatisfy { $0.rules == RouteRules() } ? routes.map(\.lane) : nil
   }
 
-  /// The lanes for a message, in the order in which they are tried; none when no rule lets it through.
+  /// Lanes for a message, in the order in which they are tried; none if no lane takes it.
   ///
-  /// Neighbours with a weight are put into an order by lot. The lot is the job's: however often it comes back, and to whichever
-  /// worker, its order is the same.
+  /// Neighboring lanes with a weight are drawn by lot. The lot depends on the job, so its order is the same on every
+  /// delivery and every worker.
   func lanes(to number: String, app: String?, jobID: String, region: () -> String?) -> [any SMSLane] {
     if let everyLane { return everyLane }
     var known: String??
@@ -48,7 +48,8 @@ struct RouteTable: Sendable {
     return order + drawn(group, jobID)
   }
 
-  /// Weighted sampling without replacement: the smallest of -ln(u) / weight is first (Efraimidis and Spirakis, 2006).
+  /// Draws lanes by weighted sampling without replacement: the smallest of -ln(u) / weight is first (Efraimidis and
+  /// Spirakis, 2006).
   private func drawn(_ group: [LaneRoute], _ jobID: String) -> [LaneRoute] {
     guard group.count > 1 else { return group }
     let keyed = group.map { route in
@@ -58,16 +59,16 @@ struct RouteTable: Sendable {
   }
 }
 
-/// Numbers that are random to look at and the same for the same texts on every machine.
+/// Pseudorandom numbers that depend on texts alone, and are the same on every machine.
 enum Lot {
-  /// More than 0 and less than 1.
+  /// Number between 0 and 1, exclusively.
   static func uniform(_ texts: String...) -> Double {
     var hash: UInt64 = 0xcbf2_9ce4_8422_2325  // FNV-1a, 64 bits
     for text in texts {
       for byte in text.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
       hash = (hash ^ 0xff) &* 0x100_0000_01b3
     }
-    // FNV's upper bits hardly depend on the last bytes: the finaliser of SplitMix64 mixes them.
+    // FNV's upper bits hardly depend on the last bytes: the finalizer of SplitMix64 mixes them.
     hash = (hash ^ (hash >> 30)) &* 0xbf58_476d_1ce4_e5b9
     hash = (hash ^ (hash >> 27)) &* 0x94d0_49bb_1331_11eb
     hash ^= hash >> 31

@@ -1,54 +1,75 @@
 import CountersignEncoding
 import FoundationEssentials
-import JobEngine
+public import JobEngine
 
 extension SMSTemplates {
-  /// A file larger than this is not a template file.
+  /// Maximum size of a template file.
   static let maxFileBytes = 256 * 1024
 
   /// Reads every `<language>.json` of a directory.
   ///
-  /// - Throws: `.unreadable` when the directory or a file cannot be read or decoded, `.invalidTemplate` as the initialiser
-  ///   says. The message names the file and what to mend.
-  public init(directory: String, defaultLanguage: String) throws(SMSDispatchError) {
+  /// - Parameters:
+  ///   - directory: path of the directory.
+  ///   - defaultLanguage: tag of the fallback language.
+  /// - Throws: `.unreadable` if the directory or a file cannot be read or decoded, `.invalidTemplate` if a file breaks
+  ///   a rule. The message names the file and the fix.
+  public init(directory: String, defaultLanguage: String) throws(WorkerError) {
     var files: [TemplateFile] = []
     for name in try Self.fileNames(in: directory) {
       files.append(try Self.read(directory + "/" + name, name))
     }
     guard !files.isEmpty else {
-      throw SMSDispatchError(.unreadable, "\(directory) holds no <language>.json: set templates.directory")
+      throw WorkerError(.unreadable, "\(directory) holds no <language>.json: set templates.directory")
     }
     try self.init(files, defaultLanguage: defaultLanguage)
   }
 
-  static func fileNames(in directory: String) throws(SMSDispatchError) -> [String] {
+  static func fileNames(in directory: String) throws(WorkerError) -> [String] {
     do {
       return try FileManager.default.contentsOfDirectory(atPath: directory).filter { $0.hasSuffix(".json") }.sorted()
     } catch {
-      throw SMSDispatchError(.unreadable, "cannot read the directory \(directory): set templates.directory")
+      throw WorkerError(.unreadable, "cannot read the directory \(directory): set templates.directory")
     }
   }
 
-  static func read(_ path: String, _ name: String) throws(SMSDispatchError) -> TemplateFile {
+  static func read(_ path: String, _ name: String) throws(WorkerError) -> TemplateFile {
     let data = try data(path)
     let file: TemplateFile
     do {
       file = try JSONReader(maxBytes: maxFileBytes).decode(TemplateFile.self, from: data)
     } catch {
-      throw SMSDispatchError(.unreadable, "\(path): \(DecodingText.describe(error))")
+      throw WorkerError(.unreadable, "\(path): \(DecodingText.describe(error))")
     }
     guard name == file.language + ".json" else {
-      throw SMSDispatchError(
+      throw WorkerError(
         .invalidTemplate, "\(path): language is '\(file.language)', the file's name says otherwise")
     }
     return file
   }
 
-  private static func data(_ path: String) throws(SMSDispatchError) -> Data {
+  private static func data(_ path: String) throws(WorkerError) -> Data {
     do {
       return try DataFile.read(path, maxBytes: maxFileBytes)
     } catch {
-      throw SMSDispatchError(.unreadable, error.message)
+      throw WorkerError(.unreadable, error.message)
     }
+  }
+}
+
+/// Content of a file `<language>.json` in the template directory.
+struct TemplateFile: Decodable, Sendable {
+  /// Language tag (BCP 47), which is also the name of the file.
+  let language: String
+  /// Further tags that this language serves, such as `pt` for `pt-BR`.
+  let aliases: [String]?
+  /// Wordings by template name.
+  let templates: [String: Forms]
+
+  /// Wordings of one template, best first: the first that fits in one segment is sent.
+  struct Forms: Decodable, Sendable {
+    /// Wordings for a job without a domain.
+    let plain: [String]
+    /// Wordings for a job with a domain, without the last line `@domain #code`, which the worker adds.
+    let domainBound: [String]
   }
 }

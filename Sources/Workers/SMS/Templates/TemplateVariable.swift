@@ -1,23 +1,23 @@
-/// What a job may put into a template, and the rules that keep it from changing more than its own place.
+/// A variable of a template, with the rules that keep its value from changing more than its own place.
 ///
-/// A code, a name or a domain with a line break in it could write a last line of its own, and an iPhone would fill in that
-/// one. So none is let through.
+/// A code, a name or a domain with a line break could write a last line of its own, which an iPhone would fill in. So
+/// line breaks are refused.
 enum TemplateVariable: String, CaseIterable, Sendable {
   case code, appName, domain, androidHash
 
-  /// The longest code, in characters.
+  /// Maximum length of a code, in characters.
   static let maxCodeLength = 16
-  /// The longest app name, in Unicode scalars: with more, no template stays in one segment.
+  /// Maximum length of an app name, in Unicode scalars. No template with a longer one fits in one segment.
   static let maxAppNameLength = 64
-  /// RFC 1035, 2.3.4, without the root's dot.
+  /// Maximum length of a domain (RFC 1035, 2.3.4), without the root's dot.
   static let maxDomainLength = 253
-  /// RFC 1035, 2.3.4.
+  /// Maximum length of a label (RFC 1035, 2.3.4).
   static let maxLabelLength = 63
 
-  /// Google, SMS Retriever API, "Construct a verification message".
+  /// Length of an app's hash (Google, SMS Retriever API, "Construct a verification message").
   static let androidHashLength = 11
 
-  /// What is wrong with a value, or nil. The answer never repeats the value.
+  /// Problem with a value, or `nil`. The text never repeats the value.
   func problem(with value: String) -> String? {
     switch self {
     case .code:
@@ -43,8 +43,8 @@ enum TemplateVariable: String, CaseIterable, Sendable {
       && scalars.allSatisfy(isPrintable) && !scalars.allSatisfy(\.properties.isWhitespace)
   }
 
-  /// Format characters are refused (they turn the direction of what follows, or hide), but not the joiners, which
-  /// Devanagari, Bengali, Arabic script and emoji need to be spelled right.
+  /// Format characters are refused, because they are invisible or turn the direction of text. Joiners are allowed:
+  /// correct spelling in Devanagari, Bengali, Arabic script and emoji needs them.
   private func isPrintable(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.properties.generalCategory {
     case .control, .lineSeparator, .paragraphSeparator, .surrogate, .unassigned, .privateUse: false
@@ -53,7 +53,8 @@ enum TemplateVariable: String, CaseIterable, Sendable {
     }
   }
 
-  /// Letters, digits and inner hyphens in two or more labels, the last one not a number (RFC 1123, 2.1).
+  /// Whether a value is two or more labels of letters, digits and inner hyphens, the last of them not a number (RFC
+  /// 1123, 2.1).
   private func isDomain(_ value: String) -> Bool {
     guard value.utf8.count <= Self.maxDomainLength else { return false }
     let labels = value.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
@@ -64,7 +65,7 @@ enum TemplateVariable: String, CaseIterable, Sendable {
     }
   }
 
-  /// Letters, digits, plus and slash: the beginning of a hash in base64.
+  /// Whether a value is the beginning of a hash in base64: letters, digits, plus and slash.
   private func isHash(_ value: String) -> Bool {
     value.utf8.count == Self.androidHashLength
       && value.utf8.allSatisfy { isLetterOrDigit($0) || $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "/") }

@@ -1,10 +1,11 @@
-/// Finds the line by which phones and browsers fill in a code at one domain only: `@example.com #482913`, as the last line, with
-/// `%embedded.example` behind it if the site is embedded (WICG, "Origin-bound one-time codes delivered via SMS", section 3).
+/// Finds the line by which phones and browsers fill in a code at one domain only: `@example.com #482913`, as the last
+/// line, followed by `%embedded.example` if the site is embedded (WICG, "Origin-bound one-time codes delivered via
+/// SMS", section 3).
 enum DomainBoundCode {
-  /// The last line of a text if phones may take it for such a line: `@host`, then `#token`.
+  /// Last line of a text if phones may read it as such a line: `@host`, then `#token`.
   ///
-  /// Wider than the specification in what stands between and around these, since readers trim. Readers ignore what follows, so text
-  /// behind them makes the line no other one, unless the host has no dot and is no site's: `@anna #general is quiet`.
+  /// More tolerant than the specification between and around these, since readers trim. Readers ignore trailing text,
+  /// so it is allowed here too, unless the host has no dot and cannot be a site: `@anna #general is quiet`.
   static func line(of text: String) -> Substring? {
     let lines = text.split(whereSeparator: \.isNewline).map { $0.trimmingSpace() }
     guard let last = lines.last(where: { !$0.isEmpty }), isDomainBound(last) else { return nil }
@@ -21,7 +22,7 @@ enum DomainBoundCode {
     word.count >= 2 && word.first.map(signs.contains) == true
   }
 
-  // Also as East Asian keyboards write them.
+  // Including the forms of East Asian keyboards.
   private static let at: Set<Unicode.Scalar> = ["@", "\u{FF20}"]
   private static let number: Set<Unicode.Scalar> = ["#", "\u{FF03}"]
   private static let percent: Set<Unicode.Scalar> = ["%", "\u{FF05}"]
@@ -29,13 +30,13 @@ enum DomainBoundCode {
   private static let dots: Set<Unicode.Scalar> = [".", "\u{3002}", "\u{FF0E}", "\u{FF61}"]
 }
 
-/// White space and marks of direction, which are drawn as nothing.
+/// Whether a scalar is white space or an invisible direction mark.
 private func isSpace(_ scalar: Unicode.Scalar) -> Bool {
   scalar.properties.isWhitespace || ["\u{200E}", "\u{200F}", "\u{061C}"].contains(scalar)
 }
 
 extension Substring {
-  /// Without space at both ends.
+  /// The text without space at both ends.
   fileprivate func trimmingSpace() -> Substring {
     var scalars = unicodeScalars
     while let first = scalars.first, isSpace(first) { scalars.removeFirst() }

@@ -1,7 +1,7 @@
-/// The national language tables of 3GPP TS 23.038, annex A: 128 places each, in order; `…` is a place without a character, the
-/// escape of a locking shift table among them.
+/// National language tables of 3GPP TS 23.038, annex A: 128 places each, in order; `…` is a place without a character,
+/// such as the escape of a locking shift table.
 enum NationalTables {
-  /// The locking shift table (A.3), which takes the place of the default alphabet. Spanish has none.
+  /// Locking shift table (A.3), which replaces the default alphabet. Spanish has none.
   static func locking(_ language: NationalLanguage) -> String? {
     switch language {
     case .turkish: turkishLocking
@@ -20,7 +20,7 @@ enum NationalTables {
     }
   }
 
-  /// The single shift table (A.2), which takes the place of the default extension table.
+  /// Single shift table (A.2), which replaces the default extension table.
   static func single(_ language: NationalLanguage) -> String {
     switch language {
     case .turkish: turkishSingle

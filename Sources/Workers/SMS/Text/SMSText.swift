@@ -1,20 +1,20 @@
-/// The text of a short message as a network will carry it: which encoding, how many units, how many segments.
+/// Text of an SMS with its encoding, units and segments.
 ///
-/// GSM 7 bit is taken when every character is in it, else UCS-2. A text whose characters are only spelled differently from
-/// the alphabet (a letter and a combining accent, the ångström sign) is composed first, which costs nothing and keeps it in
-/// GSM 7 bit.
+/// GSM 7 bit is used if it has every character, else UCS-2. Characters that are only spelled differently from the
+/// alphabet (a letter and a combining accent, the ångström sign) are composed first, which keeps the text in GSM 7 bit
+/// at no cost.
 public struct SMSText: Sendable, Hashable {
-  /// What to hand to the provider. Canonically equivalent to the text that was given.
+  /// Text for the provider, canonically equivalent to the one that was given.
   public let text: String
   public let encoding: SMSEncoding
-  /// The national tables that the encoding needs; nil for the default alphabet, and for UCS-2.
+  /// National tables of the encoding; `nil` for the default alphabet and for UCS-2.
   public let shift: NationalShift?
-  /// The length of the whole text: septets in GSM 7 bit, code units in UCS-2.
+  /// Length of the whole text: septets in GSM 7 bit, code units in UCS-2.
   public let units: Int
-  /// The number of short messages that it takes; an empty text takes one.
+  /// Number of segments; an empty text takes one.
   public let segments: Int
 
-  /// - Parameter text: Any text; limits on its length are the caller's.
+  /// - Parameter text: any text; the caller limits its length.
   public init(_ text: String) {
     if let units = Self.septets(of: text, GSMAlphabet.septets) {
       self.init(text: text, encoding: .gsm7, units: units)
@@ -25,10 +25,10 @@ public struct SMSText: Sendable, Hashable {
     }
   }
 
-  /// A text in UCS-2, whatever alphabet it would fit into.
+  /// Makes a text in UCS-2, even if it fits into GSM 7 bit.
   init(ucs2 text: String) { self.init(text: text, encoding: .ucs2, units: text.utf16.count) }
 
-  /// A text in GSM 7 bit with national tables; nil when they do not have all its characters.
+  /// Makes a text in GSM 7 bit with national tables; `nil` if they lack one of its characters.
   init?(_ text: String, _ shift: NationalShift) {
     guard let tables = SeptetTables.national[shift], let units = Self.septets(of: text, tables.septets)
     else { return nil }
@@ -44,16 +44,15 @@ public struct SMSText: Sendable, Hashable {
     self.segments = fitsOne ? 1 : Self.packer(encoding, shift).pack(text).count
   }
 
-  /// The most units of each part of a text in several segments.
+  /// Maximum number of units of each part of a text in several segments.
   public var partLimit: Int { shift?.partLimit ?? encoding.partLimit }
 
-  /// The texts of the segments, in order. Joined they are `text` again.
+  /// Texts of the segments, in order. Joined they are `text`.
   public func parts() -> [String] {
     segments == 1 ? [text] : Self.packer(encoding, shift).pack(text).map { String(text[$0]) }
   }
 
-  /// One of `parts`, encoded: in GSM 7 bit one septet in each octet, as SMPP has it; in UCS-2 the octets of UTF-16, the
-  /// higher first.
+  /// Octets of one of `parts`: in GSM 7 bit one septet in each octet, as in SMPP; in UCS-2 those of UTF-16, big-endian.
   public func octets(of part: String) -> [UInt8] {
     switch encoding {
     case .gsm7:
@@ -77,7 +76,7 @@ public struct SMSText: Sendable, Hashable {
     }
   }
 
-  /// The septets of a text, or nil when one of its characters is not in the alphabet.
+  /// Number of septets of a text, or `nil` if one of its characters is not in the alphabet.
   private static func septets(of text: String, _ count: (Unicode.Scalar) -> Int) -> Int? {
     var sum = 0
     for scalar in text.unicodeScalars {
@@ -88,7 +87,7 @@ public struct SMSText: Sendable, Hashable {
     return sum
   }
 
-  /// The same text in scalars of the GSM alphabet, or nil when one of its characters has none.
+  /// The same text in scalars of the GSM alphabet, or `nil` if one of its characters is not in it.
   private static func composed(_ text: String) -> String? {
     var scalars = String.UnicodeScalarView()
     for character in text {
@@ -101,5 +100,31 @@ public struct SMSText: Sendable, Hashable {
       }
     }
     return String(scalars)
+  }
+}
+
+/// Encoding of an SMS's characters in its 140 octets.
+public enum SMSEncoding: String, Sendable, Hashable, CaseIterable {
+  /// The GSM 7 bit default alphabet with its extension table (3GPP TS 23.038, 6.2.1 and 6.2.1.1). One unit is a septet.
+  case gsm7
+
+  /// UCS-2, in practice UTF-16 (3GPP TS 23.038, 6.2.3). One unit is a 16 bit code unit.
+  case ucs2
+
+  /// Units of a message that is sent alone.
+  public var singleLimit: Int {
+    switch self {
+    case .gsm7: 160
+    case .ucs2: 70
+    }
+  }
+
+  /// Units of each part of a longer message, without the 6 octets of the concatenation header (3GPP TS 23.040,
+  /// 9.2.3.24.1).
+  public var partLimit: Int {
+    switch self {
+    case .gsm7: 153
+    case .ucs2: 67
+    }
   }
 }

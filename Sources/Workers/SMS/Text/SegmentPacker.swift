@@ -1,15 +1,15 @@
-/// Cuts a text that is too long for one short message into parts.
+/// Splits a text that is too long for one SMS into parts.
 ///
-/// What a reader sees as one character (a grapheme cluster: an emoji with its skin tone, a Devanagari syllable, CR LF) is not
-/// cut in two, unless it alone is longer than a part; then it is cut between scalars. An escape sequence of a GSM extension
-/// table and a surrogate pair are never cut: each comes from one scalar.
+/// A grapheme cluster (an emoji with its skin tone, a Devanagari syllable, CR LF) is not split, unless it alone is
+/// longer than a part; then it is split between scalars. An escape sequence of a GSM extension table and a surrogate
+/// pair are never split: each comes from one scalar.
 struct SegmentPacker {
-  /// The most units of a part.
+  /// Maximum number of units of a part.
   let limit: Int
-  /// The units that a scalar takes.
+  /// Number of units of a scalar.
   let units: (Unicode.Scalar) -> Int
 
-  /// The ranges of the parts, in order and without gaps, each within the limit.
+  /// Ranges of the parts, in order and without gaps, each within the limit.
   func pack(_ text: String) -> [Range<String.Index>] {
     var parts = Parts(text: text, limit: limit)
     var index = text.startIndex
@@ -35,7 +35,7 @@ struct SegmentPacker {
     }
   }
 
-  /// The parts cut so far.
+  /// Parts so far.
   private struct Parts {
     let text: String
     let limit: Int
@@ -49,7 +49,7 @@ struct SegmentPacker {
       self.start = text.startIndex
     }
 
-    /// Takes a piece that begins at `index` into the current part, or into a new one when it does not fit.
+    /// Adds a piece that begins at `index` to the current part, or to a new one if it does not fit.
     mutating func add(_ units: Int, from index: String.Index) {
       if used + units > limit {
         ranges.append(start..<index)

@@ -1,32 +1,32 @@
-/// The characters of a pair of tables and their codes: one septet in the basic table, escape and a septet in the extension.
+/// Codes of the characters of a pair of tables: one septet in the basic table, escape and a septet in the extension.
 struct SeptetTables: Sendable {
   private let basic: [Unicode.Scalar: UInt8]
   private let extended: [Unicode.Scalar: UInt8]
 
   static let escape: UInt8 = 0x1B
 
-  /// - Parameter shift: nil for the default alphabet and its extension table.
+  /// - Parameter shift: `nil` for the default alphabet and its extension table.
   init(_ shift: NationalShift?) {
     basic = shift?.locking.flatMap(NationalTables.locking).map(Self.codes) ?? Self.defaultBasic
     extended = shift?.single.map { Self.codes(NationalTables.single($0)) } ?? Self.defaultExtended
   }
 
-  /// 1, 2, or 0 when the character is in neither table.
+  /// Number of septets of a character: 1, 2, or 0 if it is in neither table.
   func septets(of scalar: Unicode.Scalar) -> Int {
     if basic[scalar] != nil { return 1 }
     return extended[scalar] != nil ? 2 : 0
   }
 
-  /// The codes of a character; none when it is in neither table.
+  /// Codes of a character; none if it is in neither table.
   func codes(of scalar: Unicode.Scalar) -> [UInt8] {
     if let code = basic[scalar] { return [code] }
     return extended[scalar].map { [Self.escape, $0] } ?? []
   }
 
-  /// The default alphabet.
+  /// Default alphabet.
   static let standard = SeptetTables(nil)
 
-  /// By shift, made once.
+  /// Tables by shift, made once.
   static let national: [NationalShift: SeptetTables] =
     Dictionary(uniqueKeysWithValues: NationalShift.all.map { ($0, SeptetTables($0)) })
 
@@ -38,12 +38,12 @@ struct SeptetTables: Sendable {
     return codes
   }
 
-  /// The escape is no character of the text, and stands at its place.
+  /// The escape keeps its place in the table, without a character.
   private static let defaultBasic = codes(
     String(String.UnicodeScalarView(GSMAlphabet.basic.unicodeScalars.prefix(Int(escape)))) + "…"
       + String(String.UnicodeScalarView(GSMAlphabet.basic.unicodeScalars.dropFirst(Int(escape)))))
 
-  /// 3GPP TS 23.038, 6.2.1.1.
+  /// Extension table (3GPP TS 23.038, 6.2.1.1).
   private static let defaultExtended: [Unicode.Scalar: UInt8] = [
     "\u{0C}": 0x0A, "^": 0x14, "{": 0x28, "}": 0x29, "\\": 0x2F, "[": 0x3C, "~": 0x3D, "]": 0x3E, "|": 0x40, "€": 0x65,
   ]

@@ -1,25 +1,25 @@
 import CountersignEncoding
 import FoundationEssentials
-import JobEngine
+public import JobEngine
 
-/// Which characters may be replaced, and by what, so that a text stays in GSM 7 bit: data, in `Config/transliteration.json5`.
+/// Replacements for characters that keep a text out of GSM 7 bit: data, in `Config/transliteration.json5`.
 public struct Transliteration: Sendable, Hashable {
   private let replacements: [Character: String]
 
-  /// A table larger than this is none.
+  /// Maximum size of a table's file.
   static let maxFileBytes = 64 * 1024
 
-  /// - Parameter replacements: By the character that is replaced.
-  /// - Throws: `.invalidTransliteration` when a key is not one character, or a replacement is not in GSM 7 bit.
-  init(_ replacements: [String: String]) throws(SMSDispatchError) {
+  /// - Parameter replacements: replacements by character.
+  /// - Throws: `.invalidTable` if a key is not one character, or a replacement is not in GSM 7 bit.
+  init(_ replacements: [String: String]) throws(WorkerError) {
     var table: [Character: String] = [:]
     for (key, value) in replacements.sorted(by: { $0.key < $1.key }) {
       guard let character = key.first, key.count == 1 else {
-        throw SMSDispatchError(.invalidTransliteration, "'\(key)' is not one character")
+        throw WorkerError(.invalidTable, "'\(key)' is not one character")
       }
       guard SMSText(value).encoding == .gsm7 else {
-        throw SMSDispatchError(
-          .invalidTransliteration, "the replacement of '\(key)' is not in the GSM 7 bit default alphabet")
+        throw WorkerError(
+          .invalidTable, "the replacement of '\(key)' is not in the GSM 7 bit default alphabet")
       }
       table[character] = value
     }
@@ -28,22 +28,24 @@ public struct Transliteration: Sendable, Hashable {
 
   /// Reads a file: a JSON5 object of characters and replacements.
   ///
-  /// - Throws: when it cannot be read or is wrong; the message names the file.
-  public init(file: String) throws(SMSDispatchError) {
+  /// - Throws: when the file cannot be read or breaks a rule; the message names it.
+  public init(file: String) throws(WorkerError) {
+    let data = try DataFile.read(file, maxBytes: Self.maxFileBytes)
+    let replacements: [String: String]
     do {
-      let reader = JSONReader(maxBytes: Self.maxFileBytes, syntax: .json5)
-      let data = try DataFile.read(file, maxBytes: Self.maxFileBytes)
-      try self.init(reader.decode([String: String].self, from: data))
-    } catch let error as WorkerError {
-      throw SMSDispatchError(.unreadable, error.message)
-    } catch let error as SMSDispatchError {
-      throw SMSDispatchError(error.code, "\(file): \(error.message)")
+      replacements = try JSONReader(maxBytes: Self.maxFileBytes, syntax: .json5)
+        .decode([String: String].self, from: data)
     } catch {
-      throw SMSDispatchError(.unreadable, "\(file): \(DecodingText.describe(error))")
+      throw WorkerError(.unreadable, "\(file): \(DecodingText.describe(error))")
+    }
+    do {
+      try self.init(replacements)
+    } catch {
+      throw WorkerError(error.code, "\(file): \(error.message)")
     }
   }
 
-  /// The text in another spelling; nil when that does not bring it into GSM 7 bit.
+  /// The text in another spelling; `nil` if that does not bring it into GSM 7 bit.
   public func apply(to text: SMSText) -> SMSText? {
     var spelling = ""
     for character in text.text { spelling += replacements[character] ?? String(character) }

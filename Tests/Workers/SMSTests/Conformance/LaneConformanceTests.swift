@@ -7,7 +7,7 @@ import Testing
 
 @testable import SMS
 
-/// What every lane has to do, whoever the provider is: each answer and each fault in its class, and one request for one message.
+/// Requirements of every lane, for any provider: each answer and each fault in its class, and one request for one message.
 @Suite("Every lane", .timeLimit(.minutes(2)))
 struct LaneConformanceTests {
   private enum Reply: Sendable {
@@ -15,7 +15,7 @@ struct LaneConformanceTests {
     case reset, close, hang
   }
 
-  /// What came of requests to a provider.
+  /// Outcome of requests to a provider.
   private struct Seen {
     var outcomes: [Classification]
     var requests: [String?]

@@ -13,7 +13,7 @@ struct ProviderUnderTest: Sendable, CustomTestStringConvertible {
   let name: String
   /// A lane to a port of this machine.
   let lane: @Sendable (_ port: UInt16, _ http: any HTTPCaller) throws -> any SMSLane
-  /// What is wrong with a request, in the provider's eyes; nil when it would take it.
+  /// Problem of a request as the provider sees it; `nil` if it takes the request.
   let problem: @Sendable (HTTPServerRequest) -> String?
   let accepted: HTTPServerResponse
   /// The reference in it.
@@ -21,7 +21,7 @@ struct ProviderUnderTest: Sendable, CustomTestStringConvertible {
   let refused: HTTPServerResponse
   let throttled: HTTPServerResponse
   let badCredentials: HTTPServerResponse
-  /// What the provider itself calls an error of its own.
+  /// Answer by which the provider reports an error of its own.
   let failed: HTTPServerResponse
 
   var testDescription: String { name }

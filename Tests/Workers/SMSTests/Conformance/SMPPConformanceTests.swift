@@ -5,10 +5,10 @@ import Testing
 
 @testable import SMS
 
-/// What every lane has to do (`LaneConformanceTests`), over a session instead of requests.
+/// Requirements of every lane (`LaneConformanceTests`), over a session instead of requests.
 @Suite("Every lane: SMPP", .timeLimit(.minutes(2)))
 struct SMPPConformanceTests {
-  /// What came of submissions to a server.
+  /// Outcome of submissions to a server.
   private struct Seen {
     var outcomes: [String]
     var submissions: Int

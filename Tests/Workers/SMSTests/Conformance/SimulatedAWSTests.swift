@@ -29,13 +29,13 @@ struct SimulatedAWSTests {
     var from = "Example"
     var to = "+34612345678"
     var text = "482913 is your code"
-    /// How far the worker's clock is ahead.
+    /// Time by which the worker's clock is ahead.
     var ahead: Duration = .zero
     var fault: String?
     var change: @Sendable (inout HTTPRequest) -> Void = { _ in }
   }
 
-  /// What became of one message, and how many the account has.
+  /// Outcome of one message, and the number of messages that the account has.
   private func send(
     _ given: Given, timeout: Duration = .seconds(20), _ settings: (inout AWSMessagingSettings) -> Void = { _ in }
   ) async throws -> (outcome: String, code: String?, received: Int) {

@@ -1,0 +1,5 @@
+import SMS
+
+@main struct SMSWorkerProgram {
+  static func main() async { await SMSWorker.run() }
+}

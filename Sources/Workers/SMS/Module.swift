@@ -1,1 +1,0 @@
-/// The SMS worker: its providers, its texts, its classification.

@@ -1,0 +1,123 @@
+public import CountersignTelemetry
+public import JobEngine
+public import ServiceRuntime
+
+/// An SMS provider: a type of lane in the configuration. An instance holds the settings of one lane.
+///
+/// A provider is a folder next to this file, a line in ``SMSProviders/all`` and a table in `Config/providers/`.
+/// `docs/adding-a-provider.md` walks through one.
+public protocol SMSProvider: Sendable {
+  /// `type` of the provider's lanes in the configuration.
+  static var typeName: String { get }
+
+  /// Sections of the provider's table, which is `<typeName>.json5` in `providersDirectory`.
+  static var tableSections: Set<ProviderTable.Section> { get }
+
+  /// Reads the provider's own keys of a lane. Problems are reported to the section, so reading cannot fail.
+  init(_ section: ConfigurationSection)
+
+  /// Whether a message can state the national language tables that it is written with. The default is `false`.
+  var takesNationalShiftTables: Bool { get }
+
+  /// Whether delivery reports arrive on the lane's own connection and name a message by the provider's ID alone.
+  /// The default is `false`.
+  var reportsOnItsOwnConnection: Bool { get }
+
+  /// Makes the lane.
+  ///
+  /// - Throws: when the settings have a problem that ``init(_:)`` has reported.
+  func makeLane(_ context: SMSLaneContext) throws(WorkerError) -> SMSProviderLane
+}
+
+extension SMSProvider {
+  static var table: ProviderTables.Source { ProviderTables.Source(typeName, sections: tableSections) }
+
+  public var takesNationalShiftTables: Bool { false }
+
+  public var reportsOnItsOwnConnection: Bool { false }
+}
+
+/// Registry of the providers that the worker ships with.
+public enum SMSProviders {
+  /// All of them, in the order in which messages to the operator list them.
+  public static let all: [any SMSProvider.Type] = [
+    TwilioProvider.self, WebhookProvider.self, SMPPProvider.self, VonageProvider.self, MessageBirdProvider.self,
+    AWSProvider.self,
+  ]
+}
+
+/// Parts of the worker that a provider makes its lane from.
+public struct SMSLaneContext: Sendable {
+  /// Name of the lane in jobs, results, logs and metrics.
+  public let name: String
+  /// Rules for the provider's answers and delivery reports.
+  public let table: ProviderTable
+  /// HTTP transport of this lane alone, so that one provider's trouble does not take another's connections.
+  public let http: any HTTPCaller
+  public let clock: any WallClock
+  /// File with the authorities that the provider's certificate must come from; the system's if `nil`.
+  public var caFile: String?
+  /// Addresses for delivery reports over HTTP; `nil` if the worker takes none.
+  public var reportAddresses: ReportAddresses?
+  /// Receiver of delivery reports that arrive on the lane's own connection; `nil` if the worker takes none.
+  public var reportSink: (any ProviderReportSink)?
+  /// Log for events of the lane's own connection.
+  public var logger: Logger?
+
+  /// - Parameters:
+  ///   - name: name of the lane.
+  ///   - table: rules for the provider's answers and delivery reports.
+  ///   - http: HTTP transport of the lane.
+  ///   - clock: time of day.
+  public init(name: String, table: ProviderTable, http: any HTTPCaller, clock: any WallClock) {
+    self.name = name
+    self.table = table
+    self.http = http
+    self.clock = clock
+  }
+}
+
+/// A lane, with the parts of its provider that the worker runs or listens with.
+public struct SMSProviderLane: Sendable {
+  let lane: any SMSLane
+  let reports: (any ProviderReportReader)?
+  let service: (any Service)?
+
+  /// - Parameters:
+  ///   - lane: hands messages to the provider.
+  ///   - reports: reads the provider's delivery reports over HTTP; `nil` if the lane asks for none.
+  ///   - service: runs as long as the worker, such as the lane's own connection; `nil` if there is none.
+  public init(
+    _ lane: any SMSLane, reports: (any ProviderReportReader)? = nil, service: (any Service)? = nil
+  ) {
+    self.lane = lane
+    self.reports = reports
+    self.service = service
+  }
+}
+
+extension ConfigurationSection {
+  /// Reads `from`: a number in E.164, a short code (3 to 8 digits) or an alphanumeric sender ID (1 to 11 characters, at
+  /// least one of them a letter).
+  public func from(_ help: String) -> String? {
+    guard let from = optionalString("from", help) else { return nil }
+    check(
+      "from", Self.isSender(from),
+      "must be a number in E.164, a short code of 3 to 8 digits, or 1 to 11 letters, digits and spaces")
+    return from
+  }
+
+  /// Reads `from` where it is required.
+  public func requiredFrom() -> String {
+    if let from = from("Who the message is from: a number, a short code or an alphanumeric sender ID.") { return from }
+    problem("from", "is required: who the message is from")
+    return ""
+  }
+
+  private static func isSender(_ text: String) -> Bool {
+    if text.hasPrefix("+") { return String(text.dropFirst()).isMatched(by: \.isDigit, length: 7...15) }
+    if text.isMatched(by: \.isDigit, length: 3...8) { return true }
+    return text.isMatched(by: { $0.isLetterOrDigit || " -_&+.".unicodeScalars.contains($0) }, length: 1...11)
+      && text.unicodeScalars.contains { $0.isLetterOrDigit && !$0.isDigit }
+  }
+}

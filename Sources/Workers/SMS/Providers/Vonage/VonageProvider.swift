@@ -1,0 +1,55 @@
+import CountersignTelemetry
+import JobEngine
+import ServiceRuntime
+
+/// Vonage's SMS API: lanes of type `vonage`.
+struct VonageProvider: SMSProvider {
+  static let typeName = "vonage"
+  static let tableSections: Set<ProviderTable.Section> = [.codes, .statuses, .receipts]
+
+  let configuration: VonageConfiguration
+  let secret: Secret
+  /// Verifies Vonage's reports; `nil` if none are asked for.
+  let signature: VonageSignature?
+
+  init(_ section: ConfigurationSection) {
+    let baseURL = section.baseURL(default: "https://rest.nexmo.com", "Where Vonage is, without the path of the API.")
+    let apiKey = section.string("apiKey", "The account's API key.")
+    secret = section.requiredSecretFile("apiSecretFile", "The account's API secret.")
+    let from = section.requiredFrom()
+    section.check(
+      "apiKey", apiKey.isEmpty || apiKey.isMatched(by: \.isLetterOrDigit, length: 1...64), "must be letters and digits")
+    configuration = VonageConfiguration(baseURL: baseURL, apiKey: apiKey, from: from)
+    let signatureSecret = section.secretFile(
+      "signatureSecretFile", "The account's signature secret, which signs receipts; absent: none are asked for.")
+    let method: VonageSignature.Method = section.word(
+      "signatureMethod", default: .sha256, "The HMAC of the account's settings that signs receipts.")
+    signature = signatureSecret.map { VonageSignature(apiKey: apiKey, secret: $0, method: method) }
+  }
+
+  func makeLane(_ context: SMSLaneContext) -> SMSProviderLane {
+    SMSProviderLane(
+      VonageLane(configuration, secret: secret, asksForReports: signature != nil, context),
+      reports: signature.map { VonageReports(signature: $0, table: context.table) })
+  }
+}
+
+/// One Vonage account and its sender.
+struct VonageConfiguration: Sendable, Hashable {
+  /// Limits of `ttl`, in seconds: 20 s to 7 days.
+  static let validity = 20...604_800
+  /// Maximum length of `client-ref`.
+  static let maxReferenceBytes = 40
+
+  let url: String
+  let balanceURL: String
+  let apiKey: String
+  let from: String
+
+  init(baseURL: String, apiKey: String, from: String) {
+    url = LaneRequest.base(baseURL) + "/sms/json"
+    balanceURL = LaneRequest.base(baseURL) + "/account/get-balance"
+    self.apiKey = apiKey
+    self.from = from
+  }
+}

@@ -1,0 +1,83 @@
+import CountersignCryptography
+import CountersignMessages
+import CountersignTelemetry
+import HTTPClient
+import JobEngine
+
+/// Hands messages to a receiver of the operator's own by Standard Webhooks (https://www.standardwebhooks.com, version
+/// 1.0.0).
+///
+/// `POST` with a JSON body (`WebhookPayload`) and the headers `webhook-id`, `webhook-timestamp` and
+/// `webhook-signature`. The ID is derived from the job's and the same on every try, so that a receiver recognizes a
+/// repetition.
+struct WebhookLane: HTTPLane {
+  let context: SMSLaneContext
+  let deduplicates: Bool
+  private let url: String
+  private let from: String?
+  private let signer: WebhookSigner
+
+  /// - Parameters:
+  ///   - url: address of the receiver.
+  ///   - from: `from` of the payload.
+  ///   - signer: signs with every secret of the lane.
+  ///   - deduplicates: whether the receiver promises one message for one `webhook-id`.
+  ///   - context: parts of the worker.
+  init(url: String, from: String?, signer: WebhookSigner, deduplicates: Bool, _ context: SMSLaneContext) {
+    self.context = context
+    self.deduplicates = deduplicates
+    self.url = url
+    self.from = from
+    self.signer = signer
+  }
+
+  func request(_ message: OutgoingSMS, _ attempt: JobAttempt) -> PreparedRequest<HTTPRequest> {
+    guard let body = try? WebhookPayload(message, from: from, attempt).json() else {
+      return .impossible(LaneRequest.unwritable)
+    }
+    let timestamp = String(attempt.startedAt.seconds)
+    let id = WebhookID.make(for: attempt)
+    return .request(
+      HTTPRequest(
+        method: "POST", url: url,
+        headers: HTTPHeaders([
+          (name: "Content-Type", value: "application/json"),
+          (name: "Accept", value: "application/json"),
+          (name: "webhook-id", value: id),
+          (name: "webhook-timestamp", value: timestamp),
+          (name: "webhook-signature", value: signer.signature(id: id, timestamp: timestamp, body: body)),
+        ]),
+        body: body, timeouts: .within(attempt.timeout), maxResponseBytes: LaneRequest.maxResponseBytes))
+  }
+
+  func classify(_ response: HTTPResponse, of message: OutgoingSMS) -> Classification {
+    if response.status / 100 == 2 { return .accepted(reference: WebhookAnswer.reference(response.body)) }
+    return ProviderResponse<IgnoredBody>(response, now: context.clock.now()).classification(context.table)
+  }
+
+  /// Repeats the call: a receiver that deduplicates answers with the outcome of the first one.
+  func lookUp(_ message: OutgoingSMS, _ attempt: JobAttempt) async -> Classification? {
+    guard deduplicates else { return nil }
+    switch await send(message, attempt) {
+    case .accepted(let reference, let extras): return .accepted(reference: reference, extras: extras)
+    case .refused(let reason, let extras): return .refused(reason, extras: extras)
+    // None of these is the outcome of the earlier call.
+    case .otherLane, .retry, .unknown, .lost, .continued, .laneDown, .notCalled: return nil
+    }
+  }
+}
+
+/// Makes the header `webhook-id` of a job: `msg_` and 32 letters, digits, hyphens and underscores, the same on every
+/// try.
+///
+/// It is a hash of sender and ID. The sender chooses a job's own ID, which may contain full stops: `A.1700000000.{…}`
+/// would make a signature over `id.timestamp.body` valid for another timestamp and body. The job's own ID is `data.id`
+/// of the payload.
+enum WebhookID {
+  /// Bytes of the hash that are used: 192 bits, too many for a collision.
+  private static let bytes = 24
+
+  static func make(for attempt: JobAttempt) -> String {
+    "msg_" + Base64URL.encode(Array(SHA256.hash(Array(attempt.identity.key.utf8)).prefix(bytes)))
+  }
+}

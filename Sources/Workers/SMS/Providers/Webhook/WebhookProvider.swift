@@ -1,0 +1,46 @@
+import CountersignTelemetry
+import JobEngine
+import ServiceRuntime
+
+/// Standard Webhooks to a receiver of the operator's own: lanes of type `webhook`.
+struct WebhookProvider: SMSProvider {
+  static let typeName = "webhook"
+  static let tableSections: Set<ProviderTable.Section> = [.statuses]
+
+  let url: String
+  let from: String?
+  /// `nil` if the file of secrets has a problem, which is reported.
+  let signer: WebhookSigner?
+  let receiverDeduplicates: Bool
+
+  init(_ section: ConfigurationSection) {
+    url = section.baseURL(default: nil, "The whole address that takes the messages.")
+    from = section.from("Who the message is from, for the payload.")
+    signer = Self.signer(section)
+    receiverDeduplicates = section.bool(
+      "receiverDeduplicates", default: false,
+      "Whether the receiver promises one message for one webhook-id; then a call without an answer is repeated.")
+  }
+
+  /// The payload says which tables the text needs.
+  var takesNationalShiftTables: Bool { true }
+
+  func makeLane(_ context: SMSLaneContext) throws(WorkerError) -> SMSProviderLane {
+    guard let signer else {
+      throw WorkerError(.invalidConfiguration, "lane \(context.name): the configuration has problems")
+    }
+    return SMSProviderLane(
+      WebhookLane(url: url, from: from, signer: signer, deduplicates: receiverDeduplicates, context))
+  }
+
+  private static func signer(_ section: ConfigurationSection) -> WebhookSigner? {
+    let secrets = section.requiredSecretFile("secretFile", "One to four secrets whsec_…, one a line; all of them sign.")
+    guard !secrets.isEmpty else { return nil }
+    do {
+      return try WebhookSigner(secrets)
+    } catch {
+      section.problem("secretFile", error.message)
+      return nil
+    }
+  }
+}

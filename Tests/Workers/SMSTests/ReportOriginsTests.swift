@@ -1,0 +1,81 @@
+import CountersignMessages
+import CountersignTelemetry
+import FoundationEssentials
+import JobEngine
+import Testing
+
+@testable import SMS
+
+@Suite("Whose message an SMPP receipt is about")
+struct ReportOriginsTests {
+  private func withOrigins(_ body: (ReportOrigins, any Ledger) async throws -> Void) async throws {
+    let path = FileManager.default.temporaryDirectory.path + "/origins-\(UInt64.random(in: 0 ... .max)).sqlite"
+    defer { for end in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + end) } }
+    let ledger = try await SQLiteLedger.open(path: path)
+    let log = ThrottledLog(Logger(label: "test", sink: NoLog()))
+    try await body(ReportOrigins(ledger: ledger, logger: log), ledger)
+    await ledger.close()
+  }
+
+  private func receipt(jobID: String? = nil, reference: String = "m1") -> ProviderReport {
+    var receipt = ProviderReport(lane: "s", reference: reference, state: .delivered, at: Sample.now)
+    receipt.job = jobID.map { MessageIdentity(key: $0) }
+    receipt.correlationID = jobID.map { "c-" + $0 }
+    return receipt
+  }
+
+  private func settle(_ ledger: any Ledger, _ id: String, correlationID: String?) async throws {
+    var claim = LedgerClaim(
+      messageID: id, token: 1, lane: "s", now: Sample.now, leaseUntil: Sample.now + .seconds(20))
+    claim.match = LedgerMatch(lane: "s", reference: "m1", correlationID: correlationID)
+    _ = try await ledger.settle(claim, result: [1], at: Sample.now)
+  }
+
+  @Test("What the session knows comes first, then the ledger, and else nobody knows")
+  func order() async throws {
+    try await withOrigins { origins, ledger in
+      #expect(try await origins.subject(of: receipt()) == nil)
+      try await settle(ledger, "job-1", correlationID: "c-1")
+      #expect(
+        try await origins.subject(of: receipt()) == .init(job: MessageIdentity(key: "job-1"), correlationID: "c-1"))
+      #expect(
+        try await origins.subject(of: receipt(jobID: "job-2"))
+          == .init(job: MessageIdentity(key: "job-2"), correlationID: "c-job-2"))
+      #expect(try await origins.subject(of: receipt(reference: "m2")) == nil)
+    }
+  }
+
+  /// Cannot be read at the moment.
+  private struct BusyLedger: Ledger {
+    static let error = LedgerError("busy", isRetriable: true)
+
+    var remembers: Bool { true }
+    func claim(_ claim: LedgerClaim) async throws(LedgerError) -> ClaimAnswer { throw Self.error }
+    func release(_ claim: LedgerClaim) async throws(LedgerError) { throw Self.error }
+    func postpone(_ claim: LedgerClaim) async throws(LedgerError) { throw Self.error }
+    func settle(_ claim: LedgerClaim, result: [UInt8], at time: UnixTime) async throws(LedgerError) -> [UInt8]? {
+      throw Self.error
+    }
+    func job(matching match: LedgerMatch) async throws(LedgerError) -> LedgerMatchedJob? { throw Self.error }
+    func purge(at time: UnixTime, from first: Int64, limit: Int) async throws(LedgerError) -> LedgerPurgeStep {
+      throw Self.error
+    }
+    func close() async {}
+  }
+
+  @Test("A receipt that a busy ledger cannot place comes again; one that the session can does not wait for it")
+  func busy() async throws {
+    let origins = ReportOrigins(ledger: BusyLedger(), logger: ThrottledLog(Logger(label: "test", sink: NoLog())))
+    await #expect(throws: LedgerError.self) { _ = try await origins.subject(of: receipt()) }
+    #expect(try await origins.subject(of: receipt(jobID: "job-2"))?.job.messageID == "job-2")
+  }
+
+  @Test("A ledger that never can be read keeps no receipt back")
+  func broken() async throws {
+    try await withOrigins { origins, ledger in
+      try await settle(ledger, "job-1", correlationID: nil)
+      await ledger.close()
+      #expect(try await origins.subject(of: receipt()) == nil)
+    }
+  }
+}
