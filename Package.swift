@@ -154,9 +154,9 @@ let tools: [Target] = [
   library(
     "CommandLine", at: "Tools/CommandLine",
     [
-      "Benchmarks", "CountersignAMQP", "CountersignClient", "CountersignCryptography", "CountersignEncoding",
-      "CountersignMessages", "CountersignTelemetry", "DKIM", "DNS", "HTTPClient", "JobEngine", "Mail", "Push", "SMS",
-      "SQLite", "ServiceRuntime",
+      "CountersignAMQP", "CountersignClient", "CountersignCryptography", "CountersignEncoding", "CountersignMessages",
+      "CountersignTelemetry", "DKIM", "DNS", "HTTPClient", "JobEngine", "Mail", "Push", "SMS",
+      "ServiceRuntime",
     ]),
   library(
     "Simulation", at: "Tools/Simulation",
@@ -173,6 +173,8 @@ let programs: [Target] = [
   executable("revocation-worker", ["JobEngine", "Revocation", "ServiceRuntime"]),
   executable("mail-worker", ["JobEngine", "Mail", "ServiceRuntime"]),
   executable("countersign", ["CommandLine", "CountersignTelemetry", "ServiceRuntime"]),
+  executable(
+    "bench", ["Benchmarks", "CountersignAMQP", "CountersignCryptography", "CountersignMessages", "ServiceRuntime"]),
   executable("simulator", ["CountersignTelemetry", "ServiceRuntime", "Simulation"]),
 ]
 

@@ -186,7 +186,7 @@ class BudgetTest(unittest.TestCase):
             [program, "--timeout", "60s", "forget", number], cwd="/", env=dict(os.environ), stdin=subprocess.DEVNULL,
             capture_output=True, text=True, timeout=120, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("1, of which 1 lived and were canceled", done.stdout)
+        self.assertIn("1, of which 1 were in progress and are canceled", done.stdout)
         self.assertNotIn(number, done.stdout)
         error = self.refused("verification.check", {"verificationID": begun, "code": "123456"})
         self.assertEqual(error.code, "INVALID_SESSION_INFO")

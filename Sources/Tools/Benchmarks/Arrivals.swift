@@ -1,8 +1,8 @@
 import Synchronization
 
-/// What a provider has received, by recipient, and who waits for it.
+/// Messages that a provider has received, by recipient, and the callers that wait for them.
 final class Arrivals<Content: Sendable>: Sendable {
-  /// What arrived for a recipient.
+  /// Arrival of a message.
   struct Arrival: Sendable {
     let content: Content
     let at: ContinuousClock.Instant
@@ -21,10 +21,10 @@ final class Arrivals<Content: Sendable>: Sendable {
 
   private let state = Mutex(State())
 
-  /// How many came for a recipient that had one already.
+  /// Number of arrivals for recipients that had one already.
   var repeated: Int { state.withLock { $0.repeated } }
 
-  /// Takes what came.
+  /// Records an arrival and resumes its waiter.
   func add(_ content: Content, for recipient: String, at instant: ContinuousClock.Instant) {
     let arrival = Arrival(content: content, at: instant)
     let waiting = state.withLock { state in
@@ -34,7 +34,7 @@ final class Arrivals<Content: Sendable>: Sendable {
     waiting?.continuation.resume(returning: arrival)
   }
 
-  /// Waits for what is to come for a recipient; nil when `giveUp` ended the wait.
+  /// Waits for the arrival of a recipient; `nil` if `giveUp` ended the wait.
   func next(for recipient: String) async -> Arrival? {
     await withCheckedContinuation { continuation in
       let arrived: Arrival? = state.withLock { state in

@@ -4,22 +4,22 @@ import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
 
-/// The kinds of jobs that a queue is filled with.
+/// Kinds of jobs to fill a queue with.
 public enum BenchmarkJob: String, CaseIterable, Sendable {
-  /// A message with a code, for a number of its own.
+  /// An SMS with a code; each has its own number.
   case sms = "sms.dispatch"
-  /// A push of a secret, to a device of its own.
+  /// A push of a secret; each has its own device.
   case push = "push.verify"
   /// The revocation of an authorization code: an exchange, a further stage, a revocation.
   case revocation = "apple.revoke"
   /// A mail with a code, by a template, text and HTML.
   case mail = "mail.relay"
 
-  /// What a batch of jobs has in common.
+  /// Common properties of a batch of jobs.
   struct Run: Sendable {
     let id = MessageID.make()
     let deadline: UnixTime
-    /// With them secrets are sealed, as the coordinator seals them.
+    /// Seals secrets, as the coordinator does; `nil` leaves them unsealed.
     let sealer: Sealer?
   }
 
@@ -33,7 +33,9 @@ public enum BenchmarkJob: String, CaseIterable, Sendable {
   }
 
   /// One job of a run.
-  /// - Parameter index: its number, from 0.
+  /// - Parameters:
+  ///   - index: number of the job, from 0.
+  ///   - run: the run it belongs to.
   func publication(_ index: Int, of run: Run) throws -> Publication {
     let envelope = Envelope(
       type: type, messageID: "bench-\(run.id)-\(index)", correlationID: "bench-\(run.id)",
@@ -83,4 +85,28 @@ public enum BenchmarkJob: String, CaseIterable, Sendable {
   private static let app = "com.example.app"
   private static let deviceDigits = 64
   private static let secretLength = 43
+}
+
+/// Phone numbers for load tests: distinct, valid, mobile by the numbering plan, and spread over many prefixes, so that
+/// no limit of a prefix ends the run.
+///
+/// They are numbers of the United States outside the exchange 555. They only ever reach a provider on the loopback
+/// interface.
+struct BenchmarkNumbers: Sendable {
+  private static let areaCodes = [201, 202, 203, 205, 206, 207, 208, 209, 210, 212, 213, 214, 215, 216, 217, 218]
+  /// Excludes those that end in 11, which are services, and 555, which is fictional.
+  private static let exchanges = (220...919).filter { $0 % 100 != 11 && $0 != 555 }
+  private static let linesPerExchange = 10_000
+
+  /// Number of phone numbers, more than a run can use.
+  static let count = areaCodes.count * exchanges.count * linesPerExchange
+
+  /// The number at an index; neighbors have different prefixes.
+  /// - Parameter index: from 0; indexes from `count` on start over.
+  static func number(at index: Int) -> String {
+    let areaCode = areaCodes[index % areaCodes.count]
+    let exchange = exchanges[index / areaCodes.count % exchanges.count]
+    let line = index / areaCodes.count / exchanges.count % linesPerExchange
+    return "+1\(areaCode)\(exchange)\(String(linesPerExchange + line).dropFirst())"
+  }
 }

@@ -1,16 +1,22 @@
 public import CountersignAMQP
 import CountersignMessages
 
-/// What the broker does when nobody works: the ceiling that a worker's figure is to be held against.
+/// Throughput of the broker alone: the ceiling to compare a worker's throughput with.
 ///
-/// Three figures on quorum queues: publish with confirms; consume with acks; and relay, which is what a worker does to the
+/// Measures three figures on quorum queues: publish with confirms; consume with acks; and relay, a worker's use of the
 /// broker (take a message, publish another with a confirm, acknowledge the first) without the work.
 public struct BrokerCeiling: Sendable {
   /// Messages per second.
-  public struct Result: Sendable, Hashable {
+  public struct Result: Sendable, Hashable, Encodable {
     public let published: Double
     public let consumed: Double
     public let relayed: Double
+
+    enum CodingKeys: String, CodingKey {
+      case published = "publishedPerSecond"
+      case consumed = "consumedPerSecond"
+      case relayed = "relayedPerSecond"
+    }
   }
 
   private let endpoint: BrokerEndpoint
@@ -22,9 +28,9 @@ public struct BrokerCeiling: Sendable {
   private static let prefetch = 1_000
 
   /// - Parameters:
-  ///   - endpoint: a user who may declare queues.
-  ///   - messages: how many to move through each stage.
-  ///   - bodyBytes: the size of each body.
+  ///   - endpoint: broker, with a user that may declare queues.
+  ///   - messages: number of messages in each stage.
+  ///   - bodyBytes: size of each body.
   public init(endpoint: BrokerEndpoint, messages: Int, bodyBytes: Int) {
     self.endpoint = endpoint
     self.messages = messages
@@ -32,7 +38,7 @@ public struct BrokerCeiling: Sendable {
   }
 
   /// Declares two queues, measures, and deletes them again.
-  /// - Throws: what the broker refuses.
+  /// - Throws: an error of the broker.
   public func measure() async throws -> Result {
     let admin = try await AdminConnection.open(endpoint: endpoint, options: ConnectionOptions(name: "bench-admin"))
     let suffix = MessageID.make()
@@ -100,7 +106,7 @@ public struct BrokerCeiling: Sendable {
         group.addTask { try await relay(deliveries, to: target, from: consumer, with: publisher) }
       }
       await consumer.stopConsuming()
-      // The relays acknowledge before the connection that they do it on is closed.
+      // Closing the connection sends the acknowledgments of the relays first.
       await consumer.close()
       try await group.waitForAll()
     }
@@ -116,5 +122,43 @@ public struct BrokerCeiling: Sendable {
         }, with: publisher)
     }
     for delivery in deliveries { consumer.ack(delivery.tag) }
+  }
+}
+
+/// Runs a publisher while `body` runs.
+func withRunningPublisher<T: Sendable>(
+  _ endpoint: BrokerEndpoint, name: String, _ body: (Publisher) async throws -> T
+) async throws -> T {
+  let publisher = Publisher(endpoint: endpoint, options: ConnectionOptions(name: name), onEvent: { _ in })
+  return try await withThrowingTaskGroup(of: Void.self) { group in
+    group.addTask { await publisher.run() }
+    do {
+      let result = try await body(publisher)
+      await publisher.stop()
+      try await group.waitForAll()
+      return result
+    } catch {
+      await publisher.stop()
+      throw error
+    }
+  }
+}
+
+/// Publishes a batch; throws unless the broker confirms every message.
+func publishAll(_ batch: [Publication], with publisher: Publisher) async throws {
+  for outcome in try await publisher.publish(batch) {
+    guard case .confirmed = outcome else {
+      throw BenchmarkError("the broker did not take a message: \(outcome); is the topology applied?")
+    }
+  }
+}
+
+/// Error that ends a benchmark early.
+public struct BenchmarkError: Error, Sendable, CustomStringConvertible {
+  /// The problem and a hint; safe to print.
+  public let description: String
+
+  init(_ description: String) {
+    self.description = description
   }
 }

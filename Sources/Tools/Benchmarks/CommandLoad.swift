@@ -3,29 +3,31 @@ import CountersignMessages
 import CountersignTelemetry
 import HTTPServer
 
-/// Sends commands as a service would, from a process that plays the provider as well: what verifications and proofs of apps have in common.
+/// Rate at which a benchmark sends commands.
+public enum LoadPace: Sendable {
+  /// As fast as the system permits, with a fixed number in progress.
+  case closedLoop(inProgress: Int)
+  /// At a fixed rate: late answers do not delay the next command.
+  case openLoop(perSecond: Int)
+}
+
+/// Sends commands as a service would, from a process that simulates the provider as well, for verifications and proofs
+/// alike.
 struct CommandLoad: Sendable {
   let endpoint: BrokerEndpoint
-  /// Where the workers' lane sends its requests, on the loopback interface.
+  /// Loopback port that the workers' lane sends its requests to.
   let providerPort: UInt16
 
-  /// How many are under way.
-  enum Pace: Sendable {
-    /// As fast as it goes, with a fixed number under way.
-    case closedLoop(underWay: Int)
-    /// At a fixed rate, whatever the answers do: a late answer does not hold back the next command.
-    case openLoop(perSecond: Int)
-  }
-
-  /// One of the run, by its number.
+  /// One verification or proof of the run, by its number.
   typealias One = @Sendable (_ index: Int, _ client: RequestClient, _ provider: LoadProvider) async -> Void
 
   private static let requestTimeout: Duration = .seconds(30)
-  /// What has not reached the provider after so long never will.
+  /// Maximum time for a message to reach the provider.
   private static let arrivalTimeout: Duration = .seconds(60)
 
-  /// - Returns: how long it took, and the provider with what it has received.
-  func run(count: Int, _ pace: Pace, _ one: @escaping One) async throws -> (took: Duration, provider: LoadProvider) {
+  /// - Returns: the duration, and the provider with all messages it received.
+  func run(count: Int, _ pace: LoadPace, _ one: @escaping One) async throws -> (took: Duration, provider: LoadProvider)
+  {
     let provider = LoadProvider()
     let server = try provider.listen(port: providerPort)
     let client = RequestClient(endpoint: endpoint, options: ConnectionOptions(name: "bench-client"), onEvent: { _ in })
@@ -42,7 +44,8 @@ struct CommandLoad: Sendable {
       do {
         took = try await ContinuousClock().measure {
           switch pace {
-          case .closedLoop(let underWay): await Self.closedLoop(count, underWay) { await one($0, client, provider) }
+          case .closedLoop(let inProgress):
+            await Self.closedLoop(count, inProgress) { await one($0, client, provider) }
           case .openLoop(let perSecond): try await Self.openLoop(count, perSecond) { await one($0, client, provider) }
           }
         }
@@ -59,11 +62,11 @@ struct CommandLoad: Sendable {
   }
 
   private static func closedLoop(
-    _ count: Int, _ underWay: Int, _ one: @escaping @Sendable (Int) async -> Void
+    _ count: Int, _ inProgress: Int, _ one: @escaping @Sendable (Int) async -> Void
   ) async {
     await withTaskGroup(of: Void.self) { group in
       for index in 0..<count {
-        if index >= underWay { await group.next() }
+        if index >= inProgress { await group.next() }
         group.addTask { await one(index) }
       }
     }

@@ -3,7 +3,7 @@ public import CountersignCryptography
 import CountersignMessages
 import CountersignTelemetry
 
-/// Fills the queue of a worker, and measures how fast they drain it.
+/// Fills the queue of a worker, and measures how fast the queue drains.
 public struct JobLoad: Sendable {
   private let endpoint: BrokerEndpoint
   private let keys: KeyRing?
@@ -11,13 +11,13 @@ public struct JobLoad: Sendable {
   private static let batch = 250
   private static let batchesInFlight = 4
   private static let pollInterval: Duration = .milliseconds(50)
-  /// No job ends for so long: whoever should work does not.
+  /// Maximum time without progress.
   private static let stallLimit: Duration = .seconds(60)
   private static let jobLifetime: Duration = .seconds(3_600)
 
   /// - Parameters:
-  ///   - endpoint: a user who may publish jobs and look at queues.
-  ///   - keys: with them the secrets are sealed, as the coordinator seals them.
+  ///   - endpoint: broker, with a user that may publish jobs and inspect queues.
+  ///   - keys: keys to seal the secrets with, as the coordinator does; `nil` leaves them unsealed.
   public init(endpoint: BrokerEndpoint, keys: KeyRing? = nil) {
     self.endpoint = endpoint
     self.keys = keys
@@ -25,8 +25,8 @@ public struct JobLoad: Sendable {
 
   /// Puts jobs into the queue.
   /// - Parameters:
-  ///   - count: how many.
-  ///   - kind: which jobs.
+  ///   - count: number of jobs.
+  ///   - kind: kind of the jobs.
   public func fill(_ count: Int, with kind: BenchmarkJob = .sms) async throws {
     let run = BenchmarkJob.Run(
       deadline: SystemClock().now() + Self.jobLifetime, sealer: keys.map { Sealer(keys: $0) })
@@ -49,13 +49,13 @@ public struct JobLoad: Sendable {
     }
   }
 
-  /// Waits until so many results have arrived in a queue that nobody consumes, and says how fast they came.
+  /// Waits until a number of results has arrived in a queue without consumers, and measures their rate.
   ///
-  /// The clock runs from the first tenth of them to the last, so that the start of a worker does not count.
+  /// The clock runs from the first tenth of them to the last, to exclude the start of a worker.
   /// - Parameters:
-  ///   - count: how many results to wait for.
-  ///   - before: how many were in the queue before the jobs.
-  ///   - resultQueue: where the results arrive.
+  ///   - count: number of results to wait for.
+  ///   - before: number of results in the queue before the jobs.
+  ///   - resultQueue: queue that the results arrive in.
   /// - Returns: jobs per second.
   public func drainRate(_ count: Int, before: Int, resultQueue: String) async throws -> Double {
     let admin = try await AdminConnection.open(endpoint: endpoint, options: ConnectionOptions(name: "bench-watch"))
@@ -73,17 +73,11 @@ public struct JobLoad: Sendable {
         return Double(done - first.done) / (now - first.at).inSeconds
       }
       guard now - lastProgress.at < Self.stallLimit else {
-        throw BenchmarkError("only \(done) of \(count) jobs have ended and nothing moves; does a worker run?")
+        throw BenchmarkError(
+          "only \(done) of \(count) jobs have ended, without progress for \(Self.stallLimit); does a worker run?")
       }
       try await Task.sleep(for: Self.pollInterval)
     }
   }
 
-  /// How many messages wait in a queue.
-  public func depth(of queue: String) async throws -> Int {
-    let admin = try await AdminConnection.open(endpoint: endpoint, options: ConnectionOptions(name: "bench-watch"))
-    let count = try await admin.declareQueue(queue, passive: true).messageCount
-    try await admin.close()
-    return count
-  }
 }

@@ -1,17 +1,20 @@
-/// The spread of a set of waiting times.
-public struct LatencySummary: Sendable, Hashable {
-  /// How many were measured.
+/// Percentiles of a set of latencies, in milliseconds.
+public struct LatencySummary: Sendable, Hashable, Encodable {
+  /// Number of samples.
   public let count: Int
-  /// Milliseconds.
   public let median: Double
-  /// Milliseconds.
   public let percentile95: Double
-  /// Milliseconds.
   public let percentile99: Double
-  /// Milliseconds.
   public let maximum: Double
 
-  /// - Parameter samples: the waiting times; nil when there are none.
+  enum CodingKeys: String, CodingKey {
+    case median = "medianMilliseconds"
+    case percentile95 = "percentile95Milliseconds"
+    case percentile99 = "percentile99Milliseconds"
+    case maximum = "maximumMilliseconds"
+  }
+
+  /// Summarizes samples; `nil` if there are none.
   init?(_ samples: [Duration]) {
     guard !samples.isEmpty else { return nil }
     let sorted = samples.map(\.milliseconds).sorted()
@@ -22,7 +25,7 @@ public struct LatencySummary: Sendable, Hashable {
     maximum = sorted[sorted.count - 1]
   }
 
-  /// Nearest rank: the smallest value that is not less than so many per cent of all.
+  /// Nearest-rank percentile: the smallest value that is not below that share of all.
   private static func percentile(_ percent: Int, of sorted: [Double]) -> Double {
     sorted[max(0, (sorted.count * percent + 99) / 100 - 1)]
   }

@@ -3,10 +3,10 @@ import FoundationEssentials
 import HTTPServer
 import Synchronization
 
-/// Stands in for Twilio and, behind a front that speaks HTTP/2, for APNs within the benchmark's own process, so that the arrival of a message
-/// or a push is timed by the clock that timed the command.
+/// Simulates Twilio and, behind a front that speaks HTTP/2, APNs within the benchmark's own process, so that one clock
+/// times both the command and the arrival of its message or push.
 final class LoadProvider: Sendable {
-  /// The two halves of the proof of an app, as a silent push brings them to its device.
+  /// Receipt and secret of an app's proof, as a silent push delivers them to the device.
   struct Proof: Decodable, Sendable {
     let receipt: String
     let secret: String
@@ -20,8 +20,7 @@ final class LoadProvider: Sendable {
 
   private static let maxBodyBytes = 16 << 10
 
-  /// Listens.
-  /// - Parameter port: on the loopback interface.
+  /// Listens on a port of the loopback interface.
   func listen(port: UInt16) throws -> HTTPServer {
     try HTTPServer(host: "127.0.0.1", port: port, maxBodyBytes: Self.maxBodyBytes) { [self] request in
       guard request.method == "POST" else { return .respond(HTTPServerResponse(status: 405, text: "")) }
@@ -75,7 +74,7 @@ final class LoadProvider: Sendable {
   private struct Payload: Decodable {
     let proof: Proof
 
-    /// The key by which the app's SDK finds them, unless the worker is told another one.
+    /// Key that the app's SDK reads, the worker's default.
     enum CodingKeys: String, CodingKey {
       case proof = "com.google.firebase.auth"
     }

@@ -1,7 +1,7 @@
 import CountersignMessages
 import Synchronization
 
-/// What came of the commands of a run.
+/// Outcomes and latencies of the commands of a run.
 final class LoadTally: Sendable {
   private struct State {
     var failed: [String: Int] = [:]
@@ -11,13 +11,13 @@ final class LoadTally: Sendable {
 
   private let state = Mutex(State())
 
-  /// Those that failed, by the error's code.
+  /// Numbers of failures, by error code.
   var failed: [String: Int] { state.withLock { $0.failed } }
-  /// How many came to their end.
+  /// Number of completed ones.
   var done: Int { state.withLock { $0.whole.count } }
-  /// How long the first part took.
+  /// Latencies of the first part.
   var first: LatencySummary? { LatencySummary(state.withLock { $0.first }) }
-  /// How long it took in all.
+  /// Latencies of the whole.
   var whole: LatencySummary? { LatencySummary(state.withLock { $0.whole }) }
 
   func add(first: Duration, whole: Duration) {

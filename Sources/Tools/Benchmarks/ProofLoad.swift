@@ -2,55 +2,50 @@ public import CountersignAMQP
 import CountersignEncoding
 import CountersignMessages
 
-/// Proofs of apps: `app.verify`, its receipt, and the silent push that brings the secret, over coordinator and push-worker, with the device in
-/// this process.
+/// Proofs of apps: `app.verify`, its receipt, and the silent push with the secret, through coordinator and push-worker,
+/// with the device in this process.
 public struct ProofLoad: Sendable {
-  /// What was measured.
-  public struct Result: Sendable, Hashable {
-    /// Apps that have receipt and secret.
+  /// Measurements of a run.
+  public struct Result: Sendable, Hashable, Encodable {
+    /// Number of apps with receipt and secret.
     public let proven: Int
-    /// Those that have not, by the error's code.
+    /// Numbers of failures, by error code.
     public let failed: [String: Int]
-    /// Pushes that reached a device that had one already; harmless, and none without a disturbance.
+    /// Pushes to devices that had one already; harmless, and absent without a failure.
     public let repeated: Int
     /// Proofs per second.
     public let rate: Double
-    /// From the publishing of the command to its reply with the receipt.
+    /// Latency from publishing the command to its reply with the receipt.
     public let commandToReceipt: LatencySummary?
-    /// From the publishing of the command to the arrival of the push at the device.
+    /// Latency from publishing the command to the arrival of the push at the device.
     public let commandToDevice: LatencySummary?
+
+    enum CodingKeys: String, CodingKey {
+      case proven, failed, repeated, commandToReceipt, commandToDevice
+      case rate = "perSecond"
+    }
   }
 
   private let load: CommandLoad
   private let app: String
-  /// The first device of the run.
+  /// Number of the run's first device.
   private let firstDevice: Int
 
   private static let deviceDigits = 64
 
   /// - Parameters:
-  ///   - endpoint: a user who may send commands.
-  ///   - app: one that is pushed to.
-  ///   - providerPort: where the front of the push-worker's lane passes the pushes on to, on the loopback interface.
-  ///   - firstDevice: the number of the first device token; other runs within an hour use others.
+  ///   - endpoint: broker, with a user that may send commands.
+  ///   - app: app that pushes are sent to.
+  ///   - providerPort: loopback port that the front of the push-worker's lane forwards pushes to.
+  ///   - firstDevice: number of the first device token; other runs within an hour need other devices.
   public init(endpoint: BrokerEndpoint, app: String, providerPort: UInt16, firstDevice: Int) {
     load = CommandLoad(endpoint: endpoint, providerPort: providerPort)
     self.app = app
     self.firstDevice = firstDevice
   }
 
-  /// As fast as it goes, with a fixed number of proofs under way.
-  public func closedLoop(count: Int, underWay: Int) async throws -> Result {
-    try await run(count: count, .closedLoop(underWay: underWay))
-  }
-
-  /// At a fixed rate, whatever the answers do: a late answer does not hold back the next command.
-  /// - Parameter perSecond: commands per second.
-  public func openLoop(count: Int, perSecond: Int) async throws -> Result {
-    try await run(count: count, .openLoop(perSecond: perSecond))
-  }
-
-  private func run(count: Int, _ pace: CommandLoad.Pace) async throws -> Result {
+  /// Measures a number of proofs.
+  public func run(count: Int, _ pace: LoadPace) async throws -> Result {
     let tally = LoadTally()
     let (took, provider) = try await load.run(count: count, pace) { await prove($0, $1, $2, tally) }
     return Result(
@@ -69,14 +64,14 @@ public struct ProofLoad: Sendable {
       guard push.content.receipt == verifying.receipt, !push.content.secret.isEmpty else {
         return tally.fail("WRONG_PUSH")
       }
-      // A push may overtake the reply; the app has both then.
+      // A push may overtake the reply; the app needs both.
       tally.add(first: replied - begun, whole: max(push.at, replied) - begun)
     } catch {
       tally.fail(error)
     }
   }
 
-  /// A device token of its own for each index.
+  /// Distinct device token of an index.
   private static func device(_ index: Int) -> String {
     Hexadecimal.text(UInt64(index), width: deviceDigits)
   }

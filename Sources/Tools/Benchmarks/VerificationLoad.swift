@@ -2,52 +2,47 @@ public import CountersignAMQP
 import CountersignMessages
 import CountersignTelemetry
 
-/// Complete verifications: start, message, check, over coordinator and workers, with the provider in this process.
+/// Complete verifications: start, SMS and check, through coordinator and workers, with the provider in this process.
 public struct VerificationLoad: Sendable {
-  /// What was measured.
-  public struct Result: Sendable, Hashable {
-    /// Verifications that were approved.
+  /// Measurements of a run.
+  public struct Result: Sendable, Hashable, Encodable {
+    /// Number of approved verifications.
     public let approved: Int
-    /// Those that were not, by the error's code.
+    /// Numbers of failures, by error code.
     public let failed: [String: Int]
-    /// Messages that reached the provider for a number that had one already.
+    /// SMS to numbers that had one already.
     public let repeated: Int
     /// Approved verifications per second.
     public let rate: Double
-    /// From the publishing of the command to the arrival of the request at the provider.
+    /// Latency from publishing the command to the arrival of the request at the provider.
     public let commandToProvider: LatencySummary?
-    /// From the publishing of the command to the approval.
+    /// Latency from publishing the command to the approval.
     public let whole: LatencySummary?
+
+    enum CodingKeys: String, CodingKey {
+      case approved, failed, repeated, commandToProvider, whole
+      case rate = "perSecond"
+    }
   }
 
   private let load: CommandLoad
   private let app: String
-  /// The first number of the run: other runs within ten minutes use others.
+  /// Index of the run's first number.
   private let firstNumber: Int
 
   /// - Parameters:
-  ///   - endpoint: a user who may send commands.
-  ///   - app: one in mode `trusted`.
-  ///   - providerPort: where the workers' lane sends its requests, on the loopback interface.
-  ///   - firstNumber: where in the list of numbers to begin.
+  ///   - endpoint: broker, with a user that may send commands.
+  ///   - app: app in mode `trusted`.
+  ///   - providerPort: loopback port that the workers' lane sends its requests to.
+  ///   - firstNumber: index of the first number; other runs within ten minutes need other numbers.
   public init(endpoint: BrokerEndpoint, app: String, providerPort: UInt16, firstNumber: Int) {
     load = CommandLoad(endpoint: endpoint, providerPort: providerPort)
     self.app = app
     self.firstNumber = firstNumber
   }
 
-  /// As fast as it goes, with a fixed number of verifications under way.
-  public func closedLoop(count: Int, underWay: Int) async throws -> Result {
-    try await run(count: count, .closedLoop(underWay: underWay))
-  }
-
-  /// At a fixed rate, whatever the answers do: a late answer does not hold back the next command.
-  /// - Parameter perSecond: commands per second.
-  public func openLoop(count: Int, perSecond: Int) async throws -> Result {
-    try await run(count: count, .openLoop(perSecond: perSecond))
-  }
-
-  private func run(count: Int, _ pace: CommandLoad.Pace) async throws -> Result {
+  /// Measures a number of verifications.
+  public func run(count: Int, _ pace: LoadPace) async throws -> Result {
     let tally = LoadTally()
     let (took, provider) = try await load.run(count: count, pace) { await verify($0, $1, $2, tally) }
     return Result(

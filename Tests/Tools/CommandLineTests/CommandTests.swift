@@ -8,17 +8,17 @@ import Testing
 
 @testable import CommandLine
 
-/// An installation that answers as it is told.
+/// Installation with prepared answers.
 final class FakeBackend: OperatorBackend {
   let management: FakeManagement
   let dead: FakeDeadQueue
-  let reply: Result<JSONValue, OperationsError>
+  let reply: Result<JSONValue, CommandLineError>
   let sent = Mutex<[String]>([])
   let jobs = Mutex<[EnqueuedJob]>([])
 
   init(
     management: FakeManagement = FakeManagement(), dead: [Message] = [], deadIn: String = "sms.dispatch.dead",
-    reply: Result<JSONValue, OperationsError> = .failure(OperationsError(.unavailable, "nobody"))
+    reply: Result<JSONValue, CommandLineError> = .failure(CommandLineError(.unavailable, "nobody"))
   ) {
     self.management = management
     self.dead = FakeDeadQueue(dead, queue: deadIn)
@@ -26,67 +26,63 @@ final class FakeBackend: OperatorBackend {
   }
 
   func withManagement<Result: Sendable>(
-    _ body: (ManagementAPI) async throws(OperationsError) -> Result
-  ) async throws(OperationsError) -> Result {
+    _ body: (ManagementAPI) async throws(CommandLineError) -> Result
+  ) async throws(CommandLineError) -> Result {
     try await body(ManagementAPI(transport: management, virtualHost: "/"))
   }
 
   func withDeadQueue(
-    _ body: (any DeadQueue) async throws(OperationsError) -> DeadLetters.Outcome
-  ) async throws(OperationsError) -> DeadLetters.Outcome { try await body(dead) }
+    _ body: (any DeadQueue) async throws(CommandLineError) -> DeadLetters.Outcome
+  ) async throws(CommandLineError) -> DeadLetters.Outcome { try await body(dead) }
 
-  func send<C: Command>(_ command: C, timeout: Duration) async throws(OperationsError) -> C.Reply {
+  func send<C: Command>(_ command: C, timeout: Duration) async throws(CommandLineError) -> C.Reply {
     do {
       let json = String(decoding: try command.json(), as: UTF8.self)
       sent.withLock { $0.append("\(C.type) \(json) \(timeout)") }
       return try C.Reply(json: Array(try reply.get().json().utf8))
-    } catch let error as OperationsError {
+    } catch let error as CommandLineError {
       throw error
     } catch {
-      throw OperationsError(.internalError, "\(error)")
+      throw CommandLineError(.internalError, "\(error)")
     }
   }
 
-  func sendAsOperator<C: Command>(_ command: C, timeout: Duration) async throws(OperationsError) -> C.Reply {
+  func sendAsOperator<C: Command>(_ command: C, timeout: Duration) async throws(CommandLineError) -> C.Reply {
     sent.withLock { $0.append("as operator") }
     return try await send(command, timeout: timeout)
   }
 
-  func enqueue(_ job: EnqueuedJob, timeout: Duration) async throws(OperationsError) -> JobResult {
+  func enqueue(_ job: EnqueuedJob, timeout: Duration) async throws(CommandLineError) -> JobResult {
     jobs.withLock { $0.append(job) }
     do {
       return try JobResult(json: Array(try reply.get().json().utf8))
-    } catch let error as OperationsError {
+    } catch let error as CommandLineError {
       throw error
     } catch {
-      throw OperationsError(.internalError, "\(error)")
+      throw CommandLineError(.internalError, "\(error)")
     }
   }
 
-  func mailConfiguration(file: String?) throws(OperationsError) -> MailWorkerConfiguration {
-    guard let file else { throw OperationsError(.configuration, "no file") }
+  func mailConfiguration(file: String?) throws(CommandLineError) -> MailWorkerConfiguration {
+    guard let file else { throw CommandLineError(.configuration, "no file") }
     do {
       return try MailWorkerConfiguration.load(file: file, environment: [:]).content
     } catch {
-      throw OperationsError(.configuration, error.description)
+      throw CommandLineError(.configuration, error.description)
     }
   }
 
   func diagnoseMail(_ configuration: MailWorkerConfiguration, timeout: Duration) async -> [Finding] { [] }
 
-  func endpoints() throws(OperationsError) -> (service: BrokerEndpoint, operatorUser: BrokerEndpoint) {
-    throw OperationsError(.unavailable, "nobody")
-  }
-
   func diagnose(configDirectory: String?, timeout: Duration) async -> [Finding] {
     [
       Finding("broker", .ok, "RabbitMQ 3.10.8"),
-      Finding("topology", .failed, "queue x is missing", mend: "countersign topology apply"),
+      Finding("topology", .failed, "queue x is missing", hint: "countersign topology apply"),
     ]
   }
 }
 
-/// What a command printed and how it ended.
+/// Output and exit code of a command.
 struct Run {
   let code: ExitCode
   let output: String
@@ -102,9 +98,9 @@ struct Run {
       streams: ProgramStreams(
         output: { text in written.withLock { $0.output += text } },
         error: { text in written.withLock { $0.error += text } },
-        input: { () throws(OperationsError) in Array(input.utf8) }),
+        input: { () throws(CommandLineError) in Array(input.utf8) }),
       clock: ManualClock(UnixTime(rfc3339: "2026-07-01T12:00:00Z") ?? UnixTime(milliseconds: 0)),
-      connect: { (_) throws(OperationsError) in backend })
+      connect: { (_) throws(CommandLineError) in backend })
     code = await program.run(arguments)
     (output, error) = written.withLock { $0 }
   }
@@ -133,13 +129,31 @@ struct Run {
     }
   }
 
+  @Test("A start carries the purpose of the code, its subject and its requester")
+  func startCarriesPurpose() async {
+    let backend = FakeBackend(reply: .success(Self.started))
+    let run = await Run(
+      backend, "verify", "start", "+14155550123", "--purpose", "secondFactorSignIn", "--subject", "account-1",
+      "--requester", "client-1")
+    #expect(run.code == .success)
+    let sent = backend.sent.withLock { $0.first } ?? ""
+    for part in [
+      #""purpose":"secondFactorSignIn""#, #""subject":"account-1""#, #""requester":"client-1""#,
+    ] {
+      #expect(sent.contains(part), "\(part)")
+    }
+    let wrong = await Run(FakeBackend(), "verify", "start", "+14155550123", "--purpose", "signin")
+    #expect(wrong.code == .usage)
+    #expect(wrong.error.contains("did you mean signIn?"))
+  }
+
   @Test func startPrintsTheReplyAsJSON() async {
     let run = await Run(FakeBackend(reply: .success(Self.started)), "--json", "verify", "start", "+14155550123")
     #expect(run.output == Self.started.json() + "\n")
   }
 
   @Test func aRefusalHasItsCodeAndItsWait() async {
-    let refusal = OperationsError(APIError(.tooManyAttempts, "too many", retryAfter: 40))
+    let refusal = CommandLineError(APIError(.tooManyAttempts, "too many", retryAfter: 40))
     let run = await Run(FakeBackend(reply: .failure(refusal)), "verify", "check", "v1", "123456", "--json")
     #expect(run.code == .failure)
     #expect(run.error.contains("TOO_MANY_ATTEMPTS_TRY_LATER: too many (try again in 40 s)"))
@@ -252,7 +266,7 @@ struct Run {
   ])
   func aCheckThatLeftUsersOutSaysSo(differs: Bool, unchecked: String?, code: ExitCode) {
     let differences = differs ? [TopologyDifference("queue x is missing", remedy: .declareQueue(.init(name: "x")))] : []
-    let output = TopologyCommand.checked(TopologyReport(differences: differences, unchecked: unchecked))
+    let output = TopologyCommand.Check.output(TopologyReport(differences: differences, unchecked: unchecked))
     #expect(output.exitCode == code)
     #expect(output.text.contains("note: nobody may") == (unchecked != nil))
   }
@@ -279,8 +293,8 @@ struct Run {
 
   @Test func applyListsWhatIsLittle() {
     let difference = TopologyDifference(
-      "queue x is missing", remedy: .declareQueue(QueueDeclaration(name: "x")))
-    let output = TopologyCommand.applied(mended: [difference], left: TopologyReport(differences: []))
+      "queue x is missing", remedy: .declareQueue(TopologyQueue(name: "x")))
+    let output = TopologyCommand.Apply.output(fixed: [difference], left: TopologyReport(differences: []))
     #expect(output.text == "declared queue x\nthe topology is complete")
     #expect(output.exitCode == .success)
   }
@@ -295,6 +309,16 @@ struct Run {
     let done = await Run(again, "dead", "drop", "--yes")
     #expect(done.code == .success)
     #expect(again.dead.left == [])
+  }
+
+  @Test("Options of a group are taken before and after the command", arguments: [true, false])
+  func groupOptionsAreTakenAnywhere(isBefore: Bool) async {
+    let backend = FakeBackend(dead: [DeadLettersTests.message("a")], deadIn: "mail.relay.dead")
+    let queue = ["--queue", "mail.relay"]
+    let run = await Run(
+      backend, arguments: isBefore ? ["dead"] + queue + ["drop", "--yes"] : ["dead", "drop", "--yes"] + queue)
+    #expect(run.code == .success)
+    #expect(backend.dead.left == [])
   }
 
   @Test func aDryRunPublishesNothing() async {
@@ -342,7 +366,7 @@ struct Run {
   @Test func theDoctorSaysWhatToMend() async {
     let run = await Run(FakeBackend(), "doctor")
     #expect(run.code == .failure)
-    #expect(run.output.contains("FAILED  topology: queue x is missing\n        mend: countersign topology apply"))
+    #expect(run.output.contains("FAILED  topology: queue x is missing\n        hint: countersign topology apply"))
   }
 
   @Test(arguments: [
@@ -354,8 +378,8 @@ struct Run {
     let program = CountersignProgram(
       streams: ProgramStreams(
         output: { _ in }, error: { text in written.withLock { $0 += text } },
-        input: { () throws(OperationsError) in [] }),
-      clock: SystemClock(), connect: { (_) throws(OperationsError) in FakeBackend() })
+        input: { () throws(CommandLineError) in [] }),
+      clock: SystemClock(), connect: { (_) throws(CommandLineError) in FakeBackend() })
     #expect(await program.run(arguments) == .usage)
     #expect(written.withLock { $0.hasPrefix("countersign: ") })
   }

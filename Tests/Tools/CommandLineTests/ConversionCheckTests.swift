@@ -29,7 +29,7 @@ import Testing
         "nothing is sent to prefix +1415555 (US) until 2026-07-02T00:00:00Z: 2 of 60 codes came back",
         "nothing is sent to region ZZ until 2026-07-02T00:00:00Z: 2 of 60 codes came back",
       ])
-    #expect(findings.first?.mend == "if they are customers: countersign conversion lift +1415555")
+    #expect(findings.first?.hint == "if they are customers: countersign conversion lift +1415555")
   }
 
   @Test func moreThanAreShownAreCounted() {

@@ -78,7 +78,7 @@ import Testing
     let backend = FakeBackend(reply: .success(JSONValue(encoding: forgotten)))
     let run = await Run(backend, "forget", "+14155550123")
     #expect(run.code == .success)
-    #expect(run.output.contains("verifications          2, of which 1 lived and were canceled"))
+    #expect(run.output.contains("verifications          2, of which 1 were in progress and are canceled"))
     #expect(
       backend.sent.withLock { $0 }
         == ["as operator", #"number.forget.v1 {"phoneNumber":"+14155550123"} 10.0 seconds"#])
@@ -86,7 +86,8 @@ import Testing
   }
 
   @Test func aLiftOfNothingIsANo() async {
-    let refusal = OperationsError(APIError(.invalidArgument, "nothing is blocked", field: "key", reason: "NOT_BLOCKED"))
+    let refusal = CommandLineError(
+      APIError(.invalidArgument, "nothing is blocked", field: "key", reason: "NOT_BLOCKED"))
     let run = await Run(FakeBackend(reply: .failure(refusal)), "conversion", "lift", "US", "--json")
     #expect(run.code == .failure)
     #expect(run.output.contains(#""reason":"NOT_BLOCKED""#))

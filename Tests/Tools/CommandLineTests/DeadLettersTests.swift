@@ -69,8 +69,8 @@ final class FakeDeadQueue: DeadQueue {
 
   func redrive(
     _ broker: FakeDeadQueue, _ filter: DeadLetterFilter = DeadLetterFilter(), limit: Int = 100,
-    pause: () async throws(OperationsError) -> Void = { () throws(OperationsError) in }
-  ) async throws(OperationsError) -> DeadLetters.Outcome {
+    pause: () async throws(CommandLineError) -> Void = { () throws(CommandLineError) in }
+  ) async throws(CommandLineError) -> DeadLetters.Outcome {
     try await DeadLetters(broker: broker).redrive(
       queue: Self.queue, filter: filter, limit: limit, redriveID: "r1", pause: pause)
   }
@@ -80,7 +80,7 @@ final class FakeDeadQueue: DeadQueue {
     arguments: ["ada", "service", "coordinator", "", "Operator"])
   func refusesOtherUsers(user: String) async throws {
     let broker = FakeDeadQueue([Self.message("a")], user: user)
-    let error = await #expect(throws: OperationsError.self) { try await redrive(broker) }
+    let error = await #expect(throws: CommandLineError.self) { try await redrive(broker) }
     #expect(error?.code == .notPermitted)
     #expect(error?.description.contains("'operator'") == true)
     #expect(error?.description.contains("'\(user)'") == true)
@@ -162,13 +162,13 @@ final class FakeDeadQueue: DeadQueue {
 
   @Test func aMessageThatNoQueueTookIsNotRemoved() async throws {
     let broker = FakeDeadQueue([Self.message("a")], answer: .returned(code: 312, text: "NO_ROUTE"))
-    await #expect(throws: OperationsError.self) { try await redrive(broker) }
+    await #expect(throws: CommandLineError.self) { try await redrive(broker) }
     #expect(broker.left == ["a"])
   }
 
   @Test func aQueueThatIsFullLeavesTheRestForLater() async throws {
     let broker = FakeDeadQueue([Self.message("a"), Self.message("b")], answer: .nacked)
-    let error = await #expect(throws: OperationsError.self) { try await redrive(broker) }
+    let error = await #expect(throws: CommandLineError.self) { try await redrive(broker) }
     #expect(error?.isRetriable == true)
     #expect(broker.left == ["a", "b"])
     #expect(broker.published.count == 1)
@@ -177,7 +177,7 @@ final class FakeDeadQueue: DeadQueue {
   @Test func thereIsAPauseBetweenTwoMessagesOnly() async throws {
     let broker = FakeDeadQueue([Self.message("a"), Self.message("b"), Self.message("c")])
     var pauses = 0
-    _ = try await redrive(broker, pause: { () throws(OperationsError) in pauses += 1 })
+    _ = try await redrive(broker, pause: { () throws(CommandLineError) in pauses += 1 })
     #expect(pauses == 2)
   }
 

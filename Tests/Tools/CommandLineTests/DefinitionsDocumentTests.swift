@@ -44,6 +44,6 @@ import Testing
     #expect(policy.definition["dead-letter-routing-key"] == .text(queue))
     #expect(
       topology.bindings.contains(
-        BindingDeclaration(exchange: "countersign.dead", queue: "\(queue).dead", routingKey: queue)))
+        TopologyBinding(exchange: "countersign.dead", queue: "\(queue).dead", routingKey: queue)))
   }
 }

@@ -4,12 +4,12 @@ import Testing
 
 @testable import CommandLine
 
-/// Web servers that answer as they are told.
+/// Web servers with prepared answers.
 struct FakeProbe: HTTPProbe {
   let answers: [String: HTTPProbeAnswer]
 
-  func get(_ url: String) async throws(OperationsError) -> HTTPProbeAnswer {
-    guard let answer = answers[url] else { throw OperationsError(.unavailable, "connection refused") }
+  func get(_ url: String) async throws(CommandLineError) -> HTTPProbeAnswer {
+    guard let answer = answers[url] else { throw CommandLineError(.unavailable, "connection refused") }
     return answer
   }
 }
@@ -32,7 +32,7 @@ struct FakeProbe: HTTPProbe {
       QueueState(name: "sms.dispatch", messages: 3, ready: 3, unacknowledged: 0, consumers: 0)
     ])
     #expect(findings.map(\.status) == [.failed])
-    #expect(findings.first?.detail == "nobody consumes it; 3 messages wait")
+    #expect(findings.first?.detail == "no consumer; 3 messages wait")
   }
 
   @Test func aWorkerThatIsNotUsedIsToWatch() {
@@ -42,7 +42,7 @@ struct FakeProbe: HTTPProbe {
     ])
     #expect(findings.map(\.check) == ["queue coordinator.commands", "queue push.verify"])
     #expect(findings.map(\.status) == [.failed, .warning])
-    #expect(findings.last?.mend?.contains("start the push-worker") == true)
+    #expect(findings.last?.hint?.contains("start the push-worker") == true)
   }
 
   @Test func aQueueThatIsSwitchedOnByConfigurationMayBeUnused() {
@@ -53,7 +53,7 @@ struct FakeProbe: HTTPProbe {
     }
     #expect(bulk(0)?.status == .ok)
     #expect(bulk(1)?.status == .failed)
-    #expect(bulk(1)?.mend?.contains("start the sms-worker with bulk.share") == true)
+    #expect(bulk(1)?.hint?.contains("start the sms-worker with bulk.share") == true)
   }
 
   @Test func messagesThatAreNowhereWaitForTheirDeadQueue() {
@@ -177,20 +177,20 @@ struct FakeProbe: HTTPProbe {
     let addresses = ProviderCheck.addresses(try #require(files))
     let findings = await ProviderCheck(probe: probe).findings(addresses)
     #expect(findings.map(\.status) == [.ok, .failed])
-    #expect(findings.map(\.check) == ["provider lanes.one.baseURL", "provider lanes.three.baseURL"])
+    #expect(findings.map(\.check) == ["provider of lane one (a.json5)", "provider of lane three (a.json5)"])
   }
 
   @Test func providersAreTrustedAsTheirLanesTrustThem() throws {
     var files: ConfigurationFiles?
     try withFiles([
       "a.json5": """
-      { lanes: [ { baseURL: 'https://one.example', caFile: 'ca.pem' }, { baseURL: 'https://one.example/x' },
+      { lanes: [ { name: 'first', baseURL: 'https://one.example', caFile: 'ca.pem' }, { baseURL: 'https://one.example/x' },
                  { baseURL: 'https://one.example/y', caFile: 'ca.pem' } ] }
       """
     ]) { files = try ConfigurationFiles(directory: $0) }
     let addresses = ProviderCheck.addresses(try #require(files))
     let directory = try #require(files?.files.first?.directory)
-    #expect(addresses.map(\.place) == ["lanes.0.baseURL", "lanes.1.baseURL"])
+    #expect(addresses.map(\.place) == ["lane first (a.json5)", "lane 1 (a.json5)"])
     #expect(addresses.map(\.caFile) == ["\(directory)/ca.pem", nil])
   }
 }
@@ -230,12 +230,30 @@ struct FakeProbe: HTTPProbe {
 
 @Suite struct ProcessCheckTests {
   @Test func aProcessThatIsNotReadySaysWhy() async {
-    let body =
-      #"{"ready": false, "checks": [{"name": "broker", "ok": false, "detail": "refused"}, {"name": "db", "ok": true}]}"#
+    let body = #"""
+      {"ready": false, "checks": [{"name": "broker", "ok": false, "problem": "refused", "mend": "start the broker"},
+       {"name": "db", "ok": true}]}
+      """#
     let probe = FakeProbe(answers: ["http://x/readyz": HTTPProbeAnswer(status: 503, body: Array(body.utf8))])
     let finding = await ProcessCheck(probe: probe).finding(name: "coordinator", url: "http://x")
     #expect(finding.status == .failed)
-    #expect(finding.detail == "at http://x is not ready: refused broker")
+    #expect(finding.detail == "at http://x is not ready: broker: refused")
+    #expect(finding.hint == "start the broker")
+  }
+
+  @Test("A lane that is down is named, although its worker is ready")
+  func laneThatIsDownIsNamed() async {
+    let metrics = """
+      # TYPE countersign_lane_up gauge
+      countersign_lane_up{type="sms.dispatch",lane="twilio"} 0
+      countersign_lane_up{type="sms.dispatch",lane="vonage"} 1
+      countersign_lane_jobs_waiting{type="sms.dispatch",lane="vonage"} 0
+      """
+    let probe = FakeProbe(answers: ["http://x/metrics": HTTPProbeAnswer(status: 200, body: Array(metrics.utf8))])
+    let findings = await ProcessCheck(probe: probe).lanes(name: "sms-worker", url: "http://x")
+    #expect(findings.map(\.check) == ["lane twilio of sms-worker"])
+    #expect(findings.map(\.status) == [.warning])
+    #expect(await ProcessCheck(probe: FakeProbe(answers: [:])).lanes(name: "sms-worker", url: "http://x").isEmpty)
   }
 
   @Test func aProcessThatIsNotThereIsAFailure() async {
@@ -257,7 +275,7 @@ struct FakeProbe: HTTPProbe {
 
   @Test(arguments: ["", "h:15672", "ftp://h", "http://"])
   func refusesWhatIsNone(text: String) {
-    #expect(throws: OperationsError.self) { try parse(text) }
+    #expect(throws: CommandLineError.self) { try parse(text) }
   }
 
   /// Untyped, because a closure with a typed error in an expectation crashes the compiler (6.3.1).

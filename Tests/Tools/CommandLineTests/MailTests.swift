@@ -43,7 +43,7 @@ private struct MailFixture {
     try await body(fixture)
   }
 
-  /// What the doctor says of the records, by the beginning of each check.
+  /// The doctor's findings about the records, by the beginning of each check.
   func findings(_ records: [String: [String]]) async throws -> [String: Finding.Status] {
     let configuration = try MailWorkerConfiguration.load(file: file, environment: [:]).content
     let check = MailCheck { (name) throws(NameServiceError) in records[name] ?? [] }
@@ -163,7 +163,8 @@ private struct MailFixture {
     }
   }
 
-  /// It checks what the worker checks: an address of unsubscription cannot add a field, and the relay would drop what it drops.
+  /// It checks what the worker checks: an address of unsubscription cannot add a field, and the relay would drop what
+  /// it drops.
   @Test(
     arguments: [
       ("ada@example.org", "https://example.com/\r\nBcc: eve@example.org", "INVALID_UNSUBSCRIBE_URL"),
@@ -186,7 +187,8 @@ private struct MailFixture {
     try await MailFixture.with { fixture in
       let options = ["--worker-config", fixture.file]
       #expect(
-        await Run(FakeBackend(), "mail", "suppressions", "list", options[0], options[1]).output.contains("nobody"))
+        await Run(FakeBackend(), "mail", "suppressions", "list", options[0], options[1]).output.contains(
+          "the list is empty"))
       let list = try await SuppressionList.open(path: fixture.directory + "/mail-suppressions.sqlite")
       let entry = Suppression(
         address: "ada@example.org", since: .init(seconds: 1_782_907_200), reason: "RECIPIENT_GONE",

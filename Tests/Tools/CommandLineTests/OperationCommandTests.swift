@@ -7,7 +7,7 @@ import Testing
 @testable import CommandLine
 
 @Suite struct OperationCommandTests {
-  /// What all three commands answer, in one: each takes the fields that it knows.
+  /// Combined answer to all three commands: each takes the fields that it knows.
   private static func reply(state: String, event: String, failure: JSONValue? = nil) -> JSONValue {
     var fields: [String: JSONValue] = [
       "receipt": .text("r1"), "suggestedTimeout": .integer(1), "operationID": .text("o1"),

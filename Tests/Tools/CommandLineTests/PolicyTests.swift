@@ -21,7 +21,7 @@ import Testing
   }
 
   @Test func theLockHoldsNothingAndStays() throws {
-    #expect(topology.queues.last == QueueDeclaration(name: Topology.Queues.commandsLock, kind: .classic))
+    #expect(topology.queues.last == TopologyQueue(name: Topology.Queues.commandsLock, kind: .classic))
     #expect(!topology.bindings.contains { $0.queue == Topology.Queues.commandsLock })
     let definition = try policy(of: Topology.Queues.commandsLock).definition
     // A coordinator that stands still for days finds it again.

@@ -19,6 +19,6 @@ import Testing
     let finding = finding("PROVIDER_CREDENTIALS (invalid_grant.time): The clock is wrong.")
     #expect(finding.status == .failed)
     #expect(finding.detail.hasSuffix("PROVIDER_CREDENTIALS (invalid_grant.time): The clock is wrong."))
-    #expect(finding.mend?.contains("push-worker.json5") == true)
+    #expect(finding.hint?.contains("push-worker.json5") == true)
   }
 }

@@ -73,7 +73,7 @@ import Testing
     let written = Mutex("")
     let streams = ProgramStreams(
       output: { text in written.withLock { $0 += text } }, error: { text in written.withLock { $0 += text } },
-      input: { () throws(OperationsError) in [] })
+      input: { () throws(CommandLineError) in [] })
     let clock = ManualClock(UnixTime(milliseconds: 0))
     _ = await CountersignProgram(environment: environment, clock: clock, streams: streams).run(arguments)
     return written.withLock { $0 }

@@ -30,7 +30,7 @@ import Testing
 
   @Test("An error that repeats somebody's text is harmless as well")
   func errorsCannotSteerTheTerminal() async {
-    let refusal = OperationsError(.unavailable, Self.hostile)
+    let refusal = CommandLineError(.unavailable, Self.hostile)
     let run = await Run(FakeBackend(reply: .failure(refusal)), "verify", "status", "v1")
     #expect(run.error.contains("\\u009b"))
     #expect(Self.isHarmless(run.error))

@@ -13,7 +13,7 @@ import Testing
     let differences = declared.differences(from: TopologyState())
     let count = declared.exchanges.count + declared.queues.count + declared.bindings.count + declared.policies.count
     #expect(differences.count == count)
-    #expect(differences.allSatisfy { $0.isMendable })
+    #expect(differences.allSatisfy { $0.isFixable })
   }
 
   @Test func policiesComeBeforeQueuesAndDeadQueuesBeforeWorkQueues() throws {
@@ -39,7 +39,7 @@ import Testing
         "policy countersign.retry.5s: priority is 0 instead of 10, expires is 1 instead of not set, "
           + "message-ttl is 7 instead of 5000"
       ])
-    #expect(differences.allSatisfy { $0.isMendable })
+    #expect(differences.allSatisfy { $0.isFixable })
   }
 
   @Test func aClassicQueueIsForAPersonToReplace() throws {
@@ -49,7 +49,7 @@ import Testing
       name: "sms.dispatch", durable: true, type: "classic", policy: nil, arguments: .init(keys: []))
     let differences = declared.differences(from: state)
     #expect(differences.map(\.description) == ["queue sms.dispatch is a classic queue instead of a quorum queue"])
-    #expect(!differences.contains { $0.isMendable })
+    #expect(!differences.contains { $0.isFixable })
   }
 
   @Test func argumentsThatNoPolicyCanChangeAreTold() throws {
@@ -97,7 +97,7 @@ import Testing
     let last = try #require(differences.last)
     #expect(last.description == "queue coordinator.results is also bound to countersign.results under \"#\"")
     #expect(last.deed == "unbound queue coordinator.results from countersign.results under \"#\"")
-    let binding = BindingDeclaration(exchange: "countersign.results", queue: "coordinator.results", routingKey: "#")
+    let binding = TopologyBinding(exchange: "countersign.results", queue: "coordinator.results", routingKey: "#")
     #expect(last.remedy == .unbind(binding, propertiesKey: "%23"))
   }
 
@@ -107,7 +107,7 @@ import Testing
       .init(
         source: "countersign.results", destination: "coordinator.results", destinationType: "queue",
         routingKey: "sms.bulk.*", propertiesKey: "sms.bulk.%2A"))
-    #expect(declared.differences(from: state).map(\.isMendable) == [false])
+    #expect(declared.differences(from: state).map(\.isFixable) == [false])
   }
 
   @Test func aQueueOfAServiceThatRefusesIsTold() {
@@ -135,7 +135,7 @@ import Testing
     state.exchanges[index] = .init(name: "countersign.jobs", type: "topic", durable: true)
     let differences = declared.differences(from: state)
     #expect(differences.map(\.description) == ["exchange countersign.jobs is topic instead of durable direct"])
-    #expect(!differences.contains { $0.isMendable })
+    #expect(!differences.contains { $0.isFixable })
   }
 }
 

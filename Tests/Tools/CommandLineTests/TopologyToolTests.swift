@@ -25,7 +25,7 @@ final class FakeManagement: ManagementTransport {
 
   var writes: [(line: String, body: String)] { contents.withLock { $0.writes } }
 
-  func send(_ method: String, _ path: String, body: [UInt8]?) async throws(OperationsError) -> ManagementResponse {
+  func send(_ method: String, _ path: String, body: [UInt8]?) async throws(CommandLineError) -> ManagementResponse {
     contents.withLock {
       if let refusal = $0.refusal { return refusal }
       if $0.forbidden.contains(path) {
@@ -47,8 +47,8 @@ final class FakeManagement: ManagementTransport {
     let broker = FakeManagement()
     var tool = tool(broker)
     tool.includesUsers = false
-    let (mended, _) = try await tool.apply()
-    #expect(mended.count == broker.writes.count)
+    let (fixed, _) = try await tool.apply()
+    #expect(fixed.count == broker.writes.count)
     let lines = broker.writes.map(\.line)
     #expect(lines.contains("PUT /api/exchanges/%2F/countersign.jobs"))
     #expect(lines.contains("PUT /api/queues/%2F/sms.dispatch"))
@@ -100,21 +100,21 @@ final class FakeManagement: ManagementTransport {
     ])
     var tool = tool(broker)
     tool.includesUsers = false
-    let (mended, _) = try await tool.apply()
-    #expect(mended.last?.deed == "unbound queue coordinator.results from countersign.results under \"#\"")
+    let (fixed, _) = try await tool.apply()
+    #expect(fixed.last?.deed == "unbound queue coordinator.results from countersign.results under \"#\"")
     #expect(
       broker.writes.last?.line == "DELETE /api/bindings/%2F/e/countersign.results/q/coordinator.results/%2523")
     #expect(broker.writes.last?.body.isEmpty == true)
   }
 
   @Test(arguments: [
-    (401, OperationsError.Code.notPermitted), (403, .notPermitted), (404, .refused), (400, .refused),
+    (401, CommandLineError.Code.notPermitted), (403, .notPermitted), (404, .refused), (400, .refused),
     (503, .unavailable),
   ])
-  func aRefusalHasItsOwnCode(status: Int, code: OperationsError.Code) async throws {
+  func aRefusalHasItsOwnCode(status: Int, code: CommandLineError.Code) async throws {
     let broker = FakeManagement(
       refusal: ManagementResponse(status: status, body: Array(#"{"error": "x", "reason": "because"}"#.utf8)))
-    let error = await #expect(throws: OperationsError.self) { try await tool(broker).check() }
+    let error = await #expect(throws: CommandLineError.self) { try await tool(broker).check() }
     #expect(error?.code == code)
   }
 

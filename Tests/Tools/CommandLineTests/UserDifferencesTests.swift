@@ -21,7 +21,7 @@ import Testing
     state.users.removeAll { $0.name == "gateway" }
     let differences = found(state)
     #expect(differences.map(\.description) == ["user gateway is missing"])
-    #expect(differences.allSatisfy { $0.isMendable })
+    #expect(differences.allSatisfy { $0.isFixable })
   }
 
   @Test func rightsThatDifferAreNamedAndCanBeSet() throws {
@@ -30,7 +30,7 @@ import Testing
     let old = state.permissions[index]
     state.permissions[index] = .init(user: "service", configure: ".*", write: old.write, read: old.read)
     let differences = found(state)
-    #expect(differences.count == 1 && differences[0].isMendable)
+    #expect(differences.count == 1 && differences[0].isFixable)
     #expect(differences[0].description.hasPrefix("rights of user service: configure is .* instead of ^("))
   }
 
@@ -40,8 +40,8 @@ import Testing
     state.topicPermissions.append(.init(user: "operator", exchange: "countersign.jobs", write: "x", read: "y"))
     #expect(
       texts(state) == [
-        "user gateway has not its routing keys of countersign.events: write ^$, read ^keys\\.published$",
-        "user operator is bound to routing keys of countersign.jobs that nobody declared",
+        "user gateway lacks its routing keys of countersign.events: write ^$, read ^keys\\.published$",
+        "user operator has undeclared rights to routing keys of countersign.jobs",
       ])
   }
 
@@ -65,7 +65,7 @@ import Testing
       differences.map(\.description) == [
         "user \(user) has the tag impersonator, with which it speaks for any other user"
       ])
-    #expect(!differences.contains { $0.isMendable })
+    #expect(!differences.contains { $0.isFixable })
   }
 
   @Test func limitsThatAreMissingCanBeSetAndOthersAreTheSitesChoice() throws {
@@ -85,7 +85,7 @@ import Testing
     state.users.append(.init(name: "idle"))
     state.permissions.append(.init(user: "old", configure: "", write: "", read: ".*"))
     state.permissions.append(.init(user: "idle", configure: "", write: "^$", read: ""))
-    #expect(texts(state) == ["user old has rights that nobody declared: configure , write , read .*"])
+    #expect(texts(state) == ["user old has undeclared rights: configure , write , read .*"])
   }
 
   @Test func aServiceWithAUserOfItsOwnIsAsItShouldBe() {

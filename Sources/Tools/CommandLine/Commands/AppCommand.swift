@@ -1,43 +1,62 @@
-internal import CountersignMessages
-internal import ServiceRuntime
+import CountersignMessages
+import ServiceRuntime
 
 /// `countersign app`.
-struct AppCommand {
-  let backend: any OperatorBackend
-  let watch: OperationWatch
+enum AppCommand {
+  static let group = CommandEntry("app", "Proves an app by push.", [CommandEntry(Verify.self)])
 
-  init(backend: any OperatorBackend) {
-    self.backend = backend
-    watch = OperationWatch(backend: backend)
-  }
+  /// `countersign app verify`.
+  enum Verify: OperatorCommand {
+    static let syntax = CommandSyntax(
+      "verify", "Gets a receipt, has its secret pushed to a device, and shows the outcome of the push.",
+      discussion: """
+        The device gets the secret, which completes:
+          countersign verify start NUMBER --app APP --receipt RECEIPT --secret SECRET
+        """,
+      options: Options.self)
 
-  func run(_ arguments: CommandArguments) async throws -> CommandOutput {
-    let timeout = try arguments.timeout()
-    let command = VerifyApp(
-      app: arguments.value("app") ?? "com.example.app", deviceToken: try arguments.operand("TOKEN"),
-      environment: try arguments.word("environment"),
-      client: arguments.value("ip").map { StartVerification.Client(ip: $0) })
-    let reply = try await backend.send(command, timeout: timeout)
-    guard !arguments.flag("no-wait") else {
-      return CommandOutput(text: Self.text(reply), json: JSONValue(encoding: reply))
+    struct Options: CommandOptions {
+      let app, ip: String?
+      let environment: PushEnvironment?
+      let noWait: Bool
+      let token: String
+
+      init(_ reader: OptionReader) {
+        app = reader.text("app", "APP", "Bundle ID of the app: com.example.app unless given.")
+        environment = reader.word(
+          "environment", "WORD", "APNs environment of the token: sandbox, production, or unknown, the default.")
+        ip = reader.text("ip", "ADDRESS", "Address of the client, for its limits.")
+        noWait = reader.flag("no-wait", "Do not wait for the outcome.")
+        token = reader.operand("TOKEN", "Device token that the device got from Apple, in hexadecimal.")
+      }
     }
-    let status = try await watch.wait(
-      for: reply.receipt, within: .seconds(reply.suggestedTimeout), timeout: timeout, until: Self.isDecided)
-    return CommandOutput(
-      text: "\(Self.text(reply))\n\n\(OperationText.text(status))",
-      json: JSONValue(encoding: reply).adding("status", JSONValue(encoding: status)),
-      exitCode: status.state == .failed ? .failure : .success)
-  }
 
-  /// Whether it is known what became of the push.
-  private static func isDecided(_ status: OperationStatus) -> Bool {
-    status.state != .running || status.timeline.contains { $0.event.hasPrefix("push.") && $0.event != "push.queued" }
-  }
+    static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput {
+      let backend = try context.backend()
+      let command = VerifyApp(
+        app: options.app ?? "com.example.app", deviceToken: options.token, environment: options.environment,
+        client: options.ip.map { StartVerification.Client(ip: $0) })
+      let reply = try await backend.send(command, timeout: context.timeout)
+      guard !options.noWait else { return CommandOutput(text: text(reply), json: JSONValue(encoding: reply)) }
+      let status = try await OperationWatch(backend: backend).wait(
+        for: reply.receipt, within: .seconds(reply.suggestedTimeout), timeout: context.timeout, until: isDecided)
+      return CommandOutput(
+        text: "\(text(reply))\n\n\(OperationText.text(status))",
+        json: JSONValue(encoding: reply).adding("status", JSONValue(encoding: status)),
+        exitCode: status.state == .failed ? .failure : .success)
+    }
 
-  private static func text(_ reply: AppVerifying) -> String {
-    """
-    receipt    \(reply.receipt)
-    fall back  to reCAPTCHA after \(reply.suggestedTimeout) s without a push
-    """
+    /// Whether the outcome of the push is known.
+    private static func isDecided(_ status: OperationStatus) -> Bool {
+      status.state != .running
+        || status.timeline.contains { $0.event.hasPrefix("push.") && $0.event != "push.queued" }
+    }
+
+    private static func text(_ reply: AppVerifying) -> String {
+      """
+      receipt    \(reply.receipt)
+      fall back  to reCAPTCHA after \(reply.suggestedTimeout) s without a push
+      """
+    }
   }
 }

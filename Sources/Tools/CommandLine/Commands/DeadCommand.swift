@@ -1,41 +1,51 @@
-internal import CountersignMessages
-internal import CountersignTelemetry
-internal import ServiceRuntime
+import CountersignMessages
+import CountersignTelemetry
+import ServiceRuntime
 
 /// `countersign dead`.
-struct DeadCommand {
-  let backend: any OperatorBackend
-  let clock: any WallClock
+enum DeadCommand {
+  static let group = CommandEntry(
+    "dead", "Looks after messages that could not be processed.", options: Selection.self,
+    [CommandEntry(List.self), CommandEntry(Show.self), CommandEntry(Redrive.self), CommandEntry(Drop.self)])
 
-  func run(_ arguments: CommandArguments) async throws -> CommandOutput {
-    let named = try Self.queue(arguments)
-    // To look is harmless everywhere; what is done, is done to one queue.
-    let queue = named ?? Topology.Queues.smsDispatch
-    let all = named.map { [$0] } ?? Topology.Queues.work
-    let filter = DeadLetterFilter(
-      ids: arguments.values("id"), reason: arguments.value("reason"), type: arguments.value("type"),
-      diedBefore: try arguments.duration("older-than").map { clock.now() - $0 })
-    switch arguments.command.last {
-    case "list":
-      let limit = try arguments.integer("limit", in: 1...DeadLetters.maxScanned) ?? 50
-      return DeadLetterText.list(try await find(all, filter, limit))
-    case "show": return try await show(all, try arguments.operand("ID"), reveal: arguments.flag("reveal"))
-    case "redrive": return try await redrive(queue, filter, arguments)
-    default: return try await drop(queue, filter, arguments)
+  /// The dead letters that a command is about.
+  struct Selection: CommandOptions {
+    private let queue: String?
+    private let ids: [String]
+    private let reason, type: String?
+    private let olderThan: Duration?
+
+    init(_ reader: OptionReader) {
+      queue = reader.text(
+        "queue", "QUEUE",
+        "Work queue they failed on; unless given, list and show search all, redrive and drop \(SMSDispatchJob.routingKey)."
+      )
+      ids = reader.texts("id", "ID", "Only the letter with this ID, as the list shows it; may be repeated.")
+      reason = reader.text("reason", "REASON", "Only those with this reason.")
+      type = reader.text("type", "TYPE", "Only those of this message type.")
+      olderThan = reader.duration("older-than", "TIME", "Only those that died longer ago than this: 30m, 2h, 7d.")
+      if let queue, !Topology.Queues.work.contains(queue) {
+        let names = Topology.Queues.work.joined(separator: ", ")
+        reader.fail("--queue must be one of \(names): name the work queue, not its dead queue")
+      }
+    }
+
+    /// Queues to search: all of them unless one is named.
+    var searched: [String] { queue.map { [$0] } ?? Topology.Queues.work }
+
+    /// Queue to change: a single one.
+    var changed: String { queue ?? Topology.Queues.smsDispatch }
+
+    func filter(_ now: UnixTime) -> DeadLetterFilter {
+      DeadLetterFilter(ids: ids, reason: reason, type: type, diedBefore: olderThan.map { now - $0 })
     }
   }
 
-  private static func queue(_ arguments: CommandArguments) throws(OperationsError) -> String? {
-    guard let queue = arguments.value("queue") else { return nil }
-    if Topology.Queues.work.contains(queue) { return queue }
-    let names = Topology.Queues.work.joined(separator: ", ")
-    throw OperationsError(.usage, "--queue must be one of \(names); the dead queue of each is found by itself")
-  }
-
-  private func find(
-    _ queues: [String], _ filter: DeadLetterFilter, _ limit: Int
-  ) async throws(OperationsError) -> DeadLetters.Outcome {
-    try await backend.withDeadQueue { (broker) throws(OperationsError) in
+  /// Searches queues one after the other, until the limit is reached.
+  private static func find(
+    _ queues: [String], _ filter: DeadLetterFilter, _ limit: Int, _ context: CommandContext
+  ) async throws(CommandLineError) -> DeadLetters.Outcome {
+    try await context.backend().withDeadQueue { (broker) throws(CommandLineError) in
       var all = DeadLetters.Outcome()
       for queue in queues where all.letters.count < limit {
         let one = try await DeadLetters(broker: broker).list(
@@ -47,56 +57,146 @@ struct DeadCommand {
       return all
     }
   }
+}
 
-  private func show(_ queues: [String], _ id: String, reveal: Bool) async throws(OperationsError) -> CommandOutput {
-    let found = try await find(queues, DeadLetterFilter(ids: [id]), 1)
-    guard let letter = found.letters.first else {
-      throw OperationsError(
-        .refused,
-        "there is no dead letter \(id) of \(queues.joined(separator: ", ")); countersign dead list shows which there are"
-      )
+// MARK: - Looking
+
+extension DeadCommand {
+  /// `countersign dead list`.
+  enum List: OperatorCommand {
+    static let syntax = CommandSyntax("list", "Lists them.", options: Options.self)
+
+    struct Options: CommandOptions {
+      let selection: Selection
+      let limit: Int?
+
+      init(_ reader: OptionReader) {
+        selection = reader.inherited()
+        limit = reader.integer(
+          "limit", "NUMBER", in: 1...DeadLetters.maxScanned, "Most letters to show: 50 unless given.")
+      }
     }
-    return DeadLetterText.show(letter, reveal: reveal)
+
+    static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput {
+      let filter = options.selection.filter(context.clock.now())
+      return DeadLetterText.list(try await find(options.selection.searched, filter, options.limit ?? 50, context))
+    }
   }
 
-  private func redrive(
-    _ queue: String, _ filter: DeadLetterFilter, _ arguments: CommandArguments
-  ) async throws -> CommandOutput {
-    let limit = try arguments.integer("limit", in: 1...DeadLetters.maxScanned) ?? DeadLetters.maxScanned
-    let rate = try arguments.integer("rate", in: 1...10_000) ?? 50
-    if arguments.flag("dry-run") {
-      return DeadLetterText.done("would be redriven", try await find([queue], filter, limit), redriveID: nil)
+  /// `countersign dead show`.
+  enum Show: OperatorCommand {
+    static let syntax = CommandSyntax(
+      "show", "Shows one completely, with possible secrets and personal data covered.", options: Options.self)
+
+    struct Options: CommandOptions {
+      let selection: Selection
+      let reveal: Bool
+      let id: String
+
+      init(_ reader: OptionReader) {
+        selection = reader.inherited()
+        reveal = reader.flag("reveal", "Cover nothing.")
+        id = reader.operand("ID", "ID, as the list shows it.")
+      }
     }
-    let redriveID = MessageID.make()
-    let outcome = try await backend.withDeadQueue { (broker) throws(OperationsError) in
-      try await DeadLetters(broker: broker).redrive(
-        queue: queue, filter: filter, limit: limit, redriveID: redriveID,
-        pause: { () throws(OperationsError) in try await Self.sleep(.seconds(1) / rate) })
+
+    static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput {
+      let queues = options.selection.searched
+      let found = try await find(queues, DeadLetterFilter(ids: [options.id]), 1, context)
+      guard let letter = found.letters.first else {
+        throw CommandLineError(
+          .refused,
+          "there is no dead letter \(options.id) of \(queues.joined(separator: ", ")); countersign dead list shows them"
+        )
+      }
+      return DeadLetterText.show(letter, reveal: options.reveal)
     }
-    return DeadLetterText.done("redriven", outcome, redriveID: redriveID)
+  }
+}
+
+// MARK: - Changing
+
+extension DeadCommand {
+  /// `countersign dead redrive`.
+  enum Redrive: OperatorCommand {
+    static let syntax = CommandSyntax(
+      "redrive",
+      "Puts them back into their work queue, under the same message ID; requires the broker's user operator.",
+      options: Options.self)
+
+    struct Options: CommandOptions {
+      let selection: Selection
+      let limit, rate: Int?
+      let dryRun: Bool
+
+      init(_ reader: OptionReader) {
+        selection = reader.inherited()
+        limit = reader.integer(
+          "limit", "NUMBER", in: 1...DeadLetters.maxScanned, "Most letters to redrive: all that match, unless given.")
+        rate = reader.integer("rate", "NUMBER", in: 1...10_000, "Most letters a second: 50 unless given.")
+        dryRun = reader.flag("dry-run", "Only list them.")
+      }
+    }
+
+    static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput {
+      let queue = options.selection.changed
+      let filter = options.selection.filter(context.clock.now())
+      let limit = options.limit ?? DeadLetters.maxScanned
+      let rate = options.rate ?? 50
+      if options.dryRun {
+        return DeadLetterText.done(
+          "would be redriven", try await find([queue], filter, limit, context), redriveID: nil)
+      }
+      let redriveID = MessageID.make()
+      let outcome = try await context.backend().withDeadQueue { (broker) throws(CommandLineError) in
+        try await DeadLetters(broker: broker).redrive(
+          queue: queue, filter: filter, limit: limit, redriveID: redriveID,
+          pause: { () throws(CommandLineError) in try await sleep(.seconds(1) / rate) })
+      }
+      return DeadLetterText.done("redriven", outcome, redriveID: redriveID)
+    }
+
+    private static func sleep(_ duration: Duration) async throws(CommandLineError) {
+      do {
+        try await Task.sleep(for: duration)
+      } catch {
+        throw CommandLineError(.unavailable, "interrupted")
+      }
+    }
   }
 
-  private func drop(
-    _ queue: String, _ filter: DeadLetterFilter, _ arguments: CommandArguments
-  ) async throws -> CommandOutput {
-    let limit = try arguments.integer("limit", in: 1...DeadLetters.maxScanned) ?? DeadLetters.maxScanned
-    guard arguments.flag("yes") else {
-      var output = DeadLetterText.done(
-        "would be removed for good; add --yes to do it", try await find([queue], filter, limit), redriveID: nil)
-      output.exitCode = .failure
-      return output
-    }
-    let outcome = try await backend.withDeadQueue { (broker) throws(OperationsError) in
-      try await DeadLetters(broker: broker).drop(queue: queue, filter: filter, limit: limit)
-    }
-    return DeadLetterText.done("removed", outcome, redriveID: nil)
-  }
+  /// `countersign dead drop`.
+  enum Drop: OperatorCommand {
+    static let syntax = CommandSyntax("drop", "Removes them for good.", options: Options.self)
 
-  private static func sleep(_ duration: Duration) async throws(OperationsError) {
-    do {
-      try await Task.sleep(for: duration)
-    } catch {
-      throw OperationsError(.unavailable, "interrupted")
+    struct Options: CommandOptions {
+      let selection: Selection
+      let limit: Int?
+      let yes: Bool
+
+      init(_ reader: OptionReader) {
+        selection = reader.inherited()
+        limit = reader.integer(
+          "limit", "NUMBER", in: 1...DeadLetters.maxScanned, "Most letters to remove: all that match, unless given.")
+        yes = reader.flag("yes", "Do it. Without this, only list them.")
+      }
+    }
+
+    static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput {
+      let queue = options.selection.changed
+      let filter = options.selection.filter(context.clock.now())
+      let limit = options.limit ?? DeadLetters.maxScanned
+      guard options.yes else {
+        var output = DeadLetterText.done(
+          "would be removed for good; add --yes to do it", try await find([queue], filter, limit, context),
+          redriveID: nil)
+        output.exitCode = .failure
+        return output
+      }
+      let outcome = try await context.backend().withDeadQueue { (broker) throws(CommandLineError) in
+        try await DeadLetters(broker: broker).drop(queue: queue, filter: filter, limit: limit)
+      }
+      return DeadLetterText.done("removed", outcome, redriveID: nil)
     }
   }
 }

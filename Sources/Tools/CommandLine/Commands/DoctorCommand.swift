@@ -1,24 +1,38 @@
-internal import ServiceRuntime
+import ServiceRuntime
 
 /// `countersign doctor`.
-struct DoctorCommand {
-  let backend: any OperatorBackend
+enum DoctorCommand: OperatorCommand {
+  static let syntax = CommandSyntax(
+    "doctor", "Checks broker, rights, topology, processes, files and providers, with a hint for each problem.",
+    options: Options.self)
 
-  func run(_ arguments: CommandArguments) async throws -> CommandOutput {
-    if let what = arguments["mail"] {
-      guard what == "mail" else { throw UsageError("doctor looks at everything, or at mail") }
-      let configuration = try backend.mailConfiguration(file: arguments.value("worker-config"))
-      return Self.output(await backend.diagnoseMail(configuration, timeout: try arguments.timeout()))
+  struct Options: CommandOptions {
+    let configDirectory, workerConfig: String?
+    let subject: String?
+
+    init(_ reader: OptionReader) {
+      configDirectory = reader.text("config-dir", "DIRECTORY", "Directory of the processes' configuration files.")
+      workerConfig = reader.text("worker-config", "FILE", "Configuration of the mail-worker, for doctor mail.")
+      subject = reader.optionalOperand(
+        "mail", "Checks the senders of mail instead: SPF, DKIM and DMARC in DNS, mail servers.")
+      if let subject, subject != "mail" { reader.fail("doctor checks everything, or mail") }
     }
-    return Self.output(
-      await backend.diagnose(configDirectory: arguments.value("config-dir"), timeout: try arguments.timeout()))
+  }
+
+  static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput {
+    let backend = try context.backend()
+    guard options.subject == nil else {
+      let configuration = try backend.mailConfiguration(file: options.workerConfig)
+      return output(await backend.diagnoseMail(configuration, timeout: context.timeout))
+    }
+    return output(await backend.diagnose(configDirectory: options.configDirectory, timeout: context.timeout))
   }
 
   static func output(_ findings: [Finding]) -> CommandOutput {
     var lines: [String] = []
     for finding in findings {
       lines.append("\(mark(finding.status)) \(finding.check): \(finding.detail)")
-      if let mend = finding.mend { lines.append("        mend: \(mend)") }
+      if let hint = finding.hint { lines.append("        hint: \(hint)") }
     }
     let failed = findings.filter { $0.status == .failed }.count
     let warnings = findings.filter { $0.status == .warning }.count

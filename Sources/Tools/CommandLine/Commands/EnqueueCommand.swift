@@ -1,68 +1,152 @@
-internal import CountersignEncoding
-internal import CountersignMessages
-internal import CountersignTelemetry
-internal import ServiceRuntime
+import CountersignEncoding
+import CountersignMessages
+import CountersignTelemetry
+import ServiceRuntime
 
 /// `countersign enqueue`.
-struct EnqueueCommand {
-  let backend: any OperatorBackend
-  let clock: any WallClock
-  let input: @Sendable () throws(OperationsError) -> [UInt8]
+enum EnqueueCommand: OperatorCommand {
+  static let syntax = CommandSyntax(
+    "enqueue", "Gives a job to its worker and waits for the result.",
+    discussion: """
+      Example:
+        echo '{"to": "+14155550123", "text": "Hello"}' | countersign enqueue sms.dispatch --deadline 2m
+      """,
+    options: Options.self)
 
-  func run(_ arguments: CommandArguments) async throws -> CommandOutput {
-    let job = try prepare(arguments)
-    let result = try await backend.enqueue(job, timeout: try arguments.timeout())
-    return CommandOutput(
-      text: JobResultText.text(result), json: JSONValue(encoding: result),
-      exitCode: result.outcome == .accepted ? .success : .failure)
+  struct Options: CommandOptions {
+    let file: String?
+    let deadline: Duration?
+    let id: String?
+    let bulk: Bool
+    let type: String
+
+    init(_ reader: OptionReader) {
+      file = reader.text("file", "FILE", "Body of the job, JSON; - is standard input, the default.")
+      deadline = reader.duration(
+        "deadline", "TIME", "Deadline, from now, for a body that has none: 5m unless given.")
+      id = reader.text("id", "ID", "Message ID. The same ID twice has one effect, and the same result.")
+      bulk = reader.flag("bulk", "Use the queue sms.bulk, for SMS that can wait and must not hold up a code.")
+      type = reader.operand("TYPE", "Type of the job: \(KnownJob.names).")
+    }
   }
 
-  private func prepare(_ arguments: CommandArguments) throws -> EnqueuedJob {
-    let job = try Self.job(try arguments.operand("TYPE"))
-    let queue = try Self.queue(of: job, arguments)
-    let file = arguments.value("file") ?? "-"
-    let given = file == "-" ? try input() : try InputFile.read(file)
-    let body = try withDeadline(given, try arguments.duration("deadline") ?? Self.defaultDeadline)
+  static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput {
+    let job = try prepare(options, context)
+    let result = try await context.backend().enqueue(job, timeout: context.timeout)
+    return JobResultText.output(result)
+  }
+
+  private static func prepare(_ options: Options, _ context: CommandContext) throws -> EnqueuedJob {
+    let job = try KnownJob.find(options.type)
+    let queue = try queue(of: job, isBulk: options.bulk)
+    let file = options.file ?? "-"
+    let given = file == "-" ? try context.input() : try InputFile.read(file)
+    let body = try withDeadline(given, context.clock.now() + (options.deadline ?? defaultDeadline))
     do {
       try job.check(body)
     } catch {
-      throw OperationsError(.badInput, "\(error.code): \(error.description)")
+      throw CommandLineError(.badInput, "\(error.code): \(error.description)")
     }
-    return EnqueuedJob(
-      type: job.type, messageID: arguments.value("id") ?? MessageID.make(), body: body,
-      queue: queue)
+    return EnqueuedJob(type: job.type, messageID: options.id ?? MessageID.make(), body: body, queue: queue)
   }
 
-  private static func queue(of job: KnownJob, _ arguments: CommandArguments) throws(OperationsError) -> String? {
-    guard arguments.flag("bulk") else { return nil }
+  private static func queue(of job: KnownJob, isBulk: Bool) throws(CommandLineError) -> String? {
+    guard isBulk else { return nil }
     guard job.type == SMSDispatchJob.type else {
-      throw OperationsError(
-        .usage, "--bulk is for \(SMSDispatchJob.type.name): no other jobs have a queue for what can wait")
+      throw CommandLineError(
+        .usage, "--bulk is for \(SMSDispatchJob.type.name): no other jobs have a queue for messages that can wait")
     }
     return Topology.Queues.smsBulk
   }
 
-  /// A body without a deadline gets one: somebody at a terminal means "now".
-  private func withDeadline(_ body: [UInt8], _ deadline: Duration) throws(OperationsError) -> [UInt8] {
-    guard body.count <= MessageLimits.maxBodyBytes else {
-      throw OperationsError(
-        .badInput, "BODY_TOO_LARGE: the body has \(body.count) bytes; at most \(MessageLimits.maxBodyBytes) are taken")
-    }
-    // What is not JSON goes on unchanged, to be refused with its reason.
-    guard case .object(var object)? = try? JSONReader.operations.decode(JSONValue.self, from: body),
-      object["deadline"] == nil
-    else { return body }
-    object["deadline"] = .text((clock.now() + deadline).rfc3339)
-    return Array(JSONValue.object(object).json().utf8)
-  }
-
   private static let defaultDeadline = Duration.seconds(300)
 
-  /// The version may be left out.
-  private static func job(_ text: String) throws(OperationsError) -> KnownJob {
-    if let job = KnownJob.all.first(where: { $0.type.text == text || $0.type.name == text }) { return job }
-    let nearest = NearestName.of(text, among: KnownJob.all.map(\.type.name))
+  /// Adds a deadline to a body that has none.
+  private static func withDeadline(_ body: [UInt8], _ deadline: UnixTime) throws(CommandLineError) -> [UInt8] {
+    guard body.count <= MessageLimits.maxBodyBytes else {
+      throw CommandLineError(
+        .badInput, "BODY_TOO_LARGE: the body has \(body.count) bytes; at most \(MessageLimits.maxBodyBytes) are taken")
+    }
+    // A body that is not JSON goes on unchanged, to be refused with its reason.
+    guard case .object(var object)? = try? JSONReader.commandLine.decode(JSONValue.self, from: body),
+      object["deadline"] == nil
+    else { return body }
+    object["deadline"] = .text(deadline.rfc3339)
+    return Array(JSONValue.object(object).json().utf8)
+  }
+}
+
+/// A type of job that can be enqueued from the command line.
+struct KnownJob: Sendable {
+  let type: MessageType
+  /// Throws the first problem of a body.
+  let check: @Sendable ([UInt8]) throws(ContractProblem) -> Void
+
+  private init<Body: Job>(_ body: Body.Type) {
+    type = Body.type
+    check = { (json) throws(ContractProblem) in _ = try Body(json: json) }
+  }
+
+  /// The types of this version.
+  static let all = [
+    KnownJob(SMSDispatchJob.self), KnownJob(PushVerifyJob.self), KnownJob(RecaptchaAssessJob.self),
+    KnownJob(MailRelayJob.self), KnownJob(AppleRevokeJob.self),
+  ]
+
+  /// Names of the types, for people.
+  static var names: String { all.map(\.type.name).joined(separator: ", ") }
+
+  /// The type with a name, with or without its version.
+  static func find(_ text: String) throws(CommandLineError) -> KnownJob {
+    if let job = all.first(where: { $0.type.text == text || $0.type.name == text }) { return job }
+    let nearest = NearestName.of(text, among: all.map(\.type.name))
     let suggestion = nearest.map { " (did you mean \($0)?)" } ?? ""
-    throw OperationsError(.usage, "there is no job of type \(text)\(suggestion); known are \(KnownJob.names)")
+    throw CommandLineError(.usage, "there is no job of type \(text)\(suggestion); known are \(names)")
+  }
+}
+
+/// A job given on the command line, checked.
+struct EnqueuedJob: Sendable {
+  let type: MessageType
+  let messageID: String
+  let body: [UInt8]
+  /// Destination, if not the queue that is named after the type.
+  var queue: String? = nil
+}
+
+/// The result of a job, for people.
+enum JobResultText {
+  /// The result as a command prints it: a failure unless the job was accepted.
+  static func output(_ result: JobResult) -> CommandOutput {
+    CommandOutput(
+      text: text(result), json: JSONValue(encoding: result),
+      exitCode: result.outcome == .accepted ? .success : .failure)
+  }
+
+  private static func text(_ result: JobResult) -> String {
+    var rows = [(name: "\(result.outcome.rawValue):", value: "job \(result.jobID)")]
+    if let lane = result.lane { rows.append(("lane", lane)) }
+    if let reference = result.reference { rows.append(("reference", reference)) }
+    if let reason = result.reason { rows.append(("reason", text(reason))) }
+    rows.append(("attempts", "\(result.attempts)"))
+    rows.append(("finished", result.finishedAt.rfc3339WithMilliseconds))
+    rows += result.extras.sorted { $0.key < $1.key }.map { ($0.key, text($0.value)) }
+    let width = rows.map(\.name.count).max() ?? 0
+    return rows.map { $0.name + String(repeating: " ", count: width - $0.name.count + 2) + $0.value }
+      .joined(separator: "\n")
+  }
+
+  private static func text(_ reason: JobResult.Reason) -> String {
+    let provider = reason.providerCode.map { " (the provider's code: \($0))" } ?? ""
+    return reason.code + provider + (reason.detail.map { ": \($0)" } ?? "")
+  }
+
+  private static func text(_ value: JobResult.Value) -> String {
+    switch value {
+    case .string(let text): text
+    case .int(let number): "\(number)"
+    case .double(let number): "\(number)"
+    case .bool(let flag): "\(flag)"
+    }
   }
 }

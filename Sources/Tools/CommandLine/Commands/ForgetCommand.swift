@@ -1,24 +1,37 @@
-internal import CountersignMessages
-internal import ServiceRuntime
+import CountersignMessages
+import ServiceRuntime
 
 /// `countersign forget`.
-struct ForgetCommand {
-  let backend: any OperatorBackend
+enum ForgetCommand: OperatorCommand {
+  static let syntax = CommandSyntax(
+    "forget", "Has the coordinator erase everything it holds about a phone number.",
+    discussion: """
+      A verification in progress is canceled first. Reports how much was erased, and where other copies may be.
+      """,
+    options: Options.self)
 
-  func run(_ arguments: CommandArguments) async throws -> CommandOutput {
-    let forgotten = try await backend.sendAsOperator(
-      ForgetNumber(phoneNumber: try arguments.operand("NUMBER")), timeout: try arguments.timeout())
-    return CommandOutput(text: Self.text(forgotten), json: JSONValue(encoding: forgotten))
+  struct Options: CommandOptions {
+    let number: String
+
+    init(_ reader: OptionReader) {
+      number = reader.operand("NUMBER", "Number in E.164: +14155550123.")
+    }
+  }
+
+  static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput {
+    let forgotten = try await context.backend().sendAsOperator(
+      ForgetNumber(phoneNumber: options.number), timeout: context.timeout)
+    return CommandOutput(text: text(forgotten), json: JSONValue(encoding: forgotten))
   }
 
   private static func text(_ forgotten: NumberForgotten) -> String {
     """
-    forgotten by the coordinator:
-      verifications          \(forgotten.verifications), of which \(forgotten.canceled) lived and were canceled
+    erased by the coordinator:
+      verifications          \(forgotten.verifications), of which \(forgotten.canceled) were in progress and are canceled
       recorded replies       \(forgotten.replies)
       starts that waited     \(forgotten.waiting)
       counts of limits       \(forgotten.counts)
-    messages that are under way, dead letters and what providers keep are not its: see SECURITY.md, "Forgetting a number"
+    messages in transit, dead letters and the providers' records remain: see SECURITY.md, "Forgetting a number"
     """
   }
 }

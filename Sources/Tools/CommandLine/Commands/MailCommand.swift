@@ -1,101 +1,166 @@
-internal import CountersignMessages
-internal import CountersignTelemetry
-internal import FoundationEssentials
-internal import JobEngine
-internal import Mail
-internal import ServiceRuntime
+import CountersignMessages
+import CountersignTelemetry
+import FoundationEssentials
+import JobEngine
+import Mail
+import ServiceRuntime
 
 /// `countersign mail`.
-struct MailCommand {
-  let backend: any OperatorBackend
-  let clock: any WallClock
+enum MailCommand {
+  static let group = CommandEntry(
+    "mail", "Sends mail, previews it, and looks after the list of suppressed addresses.",
+    options: WorkerOptions.self,
+    [
+      CommandEntry(Send.self), CommandEntry(Preview.self),
+      CommandEntry(
+        "suppressions", "Addresses that get no mail, because a server said that the recipient does not exist.",
+        [CommandEntry(ListSuppressions.self), CommandEntry(LiftSuppression.self)]),
+    ])
 
-  func run(_ arguments: CommandArguments) async throws -> CommandOutput {
-    switch arguments.command.last {
-    case "send": try await send(arguments)
-    case "preview": try preview(arguments)
-    case "list": try await list(arguments)
-    default: try await lift(arguments)
+  /// Options of all mail commands.
+  struct WorkerOptions: CommandOptions {
+    let workerConfig: String?
+
+    init(_ reader: OptionReader) {
+      workerConfig = reader.text(
+        "worker-config", "FILE", "Configuration of the mail-worker: mail-worker.json5 in config.dir unless given.")
     }
   }
 
-  private func send(_ arguments: CommandArguments) async throws -> CommandOutput {
-    let body: [UInt8]
-    do {
-      body = try job(arguments).json()
-    } catch let error as ContractProblem {
-      throw OperationsError(.badInput, "\(error.code): \(error.description)")
-    }
-    let job = EnqueuedJob(
-      type: MailRelayJob.type, messageID: arguments.value("id") ?? MessageID.make(), body: body)
-    let result = try await backend.enqueue(job, timeout: try arguments.duration("timeout") ?? Self.sendTimeout)
-    return CommandOutput(
-      text: JobResultText.text(result), json: JSONValue(encoding: result),
-      exitCode: result.outcome == .accepted ? .success : .failure)
-  }
+  /// The content of a mail, and its recipient.
+  struct Content: CommandOptions {
+    let from, template, language, code, link, appName, change: String?
+    let subject, textFile, htmlFile: String?
+    let unsubscribe, id: String?
+    let address: String
 
-  /// Longer than for other commands: a mail server may think about a message.
-  private static let sendTimeout = Duration.seconds(60)
-
-  private func preview(_ arguments: CommandArguments) throws -> CommandOutput {
-    let result: Result<[UInt8], MailRelay.PreviewRefused>
-    do {
-      result = try MailRelay.preview(
-        job(arguments), messageID: arguments.value("id") ?? MessageID.make(), date: clock.now(),
-        backend.mailConfiguration(file: arguments.value("worker-config")))
-    } catch let error as WorkerError {
-      throw OperationsError(.configuration, error.description)
+    init(_ reader: OptionReader) {
+      from = reader.text("from", "ADDRESS", "One of the mail-worker's senders: the first unless given.")
+      template = reader.text(
+        "template", "NAME", "Template: address-verification, revocation-notice, security-notice, sign-in-link.")
+      language = reader.text("language", "CODE", "BCP 47, with --template.")
+      code = reader.text("code", "CODE", "Variable of the template; shows in the process list.")
+      link = reader.text("link", "URL", "Variable of the template; shows in the process list.")
+      appName = reader.text("app-name", "NAME", "Variable of the template.")
+      change = reader.text("change", "TEXT", "Variable of the template security-notice: the event.")
+      subject = reader.text("subject", "TEXT", "Instead of --template, with --text-file.")
+      textFile = reader.text("text-file", "FILE", "Text, UTF-8.")
+      htmlFile = reader.text("html-file", "FILE", "The same as HTML.")
+      unsubscribe = reader.text("unsubscribe", "URL", "Ends the reader's subscription by one click.")
+      id = reader.text("id", "ID", "Message ID. The same ID twice has one effect, and the same result.")
+      address = reader.operand("ADDRESS", "Recipient.")
     }
-    guard case .success(let mail) = result else {
-      guard case .failure(let refused) = result else { preconditionFailure("a result is one of two") }
-      throw OperationsError(.refused, refused.description)
-    }
-    guard let path = arguments.value("output") else {
-      return CommandOutput(
-        text: String(decoding: mail, as: UTF8.self), json: .text(String(decoding: mail, as: UTF8.self)))
-    }
-    do {
-      try Data(mail).write(to: URL(filePath: path))
-    } catch {
-      throw OperationsError(.noInput, "cannot write \(path)")
-    }
-    return CommandOutput(text: "\(path): \(mail.count) bytes", json: .object(["bytes": .integer(Int64(mail.count))]))
   }
 }
 
-// MARK: - The job
+// MARK: - Send and preview
 
 extension MailCommand {
-  private func job(_ arguments: CommandArguments) throws -> MailRelayJob {
-    MailRelayJob(
-      to: try arguments.operand("ADDRESS"), from: arguments.value("from"), content: try Self.content(arguments),
-      unsubscribeURL: arguments.value("unsubscribe"),
-      deadline: clock.now() + (try arguments.duration("deadline") ?? Self.defaultDeadline))
+  /// `countersign mail send`.
+  enum Send: OperatorCommand {
+    static let syntax = CommandSyntax(
+      "send", "Gives a mail to the mail-worker and waits for the result.",
+      discussion: """
+        Example:
+          countersign mail send ada@example.com --template address-verification --language fr --code 123456
+        """,
+      options: Options.self)
+
+    struct Options: CommandOptions {
+      let content: Content
+      let deadline: Duration?
+
+      init(_ reader: OptionReader) {
+        content = Content(reader)
+        deadline = reader.duration("deadline", "TIME", "Latest time of sending, from now: 10m unless given.")
+      }
+    }
+
+    /// Longer than for other commands: a mail server may take its time.
+    private static let defaultTimeout = Duration.seconds(60)
+
+    static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput {
+      let body: [UInt8]
+      do {
+        body = try options.content.job(deadline: context.clock.now() + (options.deadline ?? defaultDeadline)).json()
+      } catch let error as ContractProblem {
+        throw CommandLineError(.badInput, "\(error.code): \(error.description)")
+      }
+      let job = EnqueuedJob(
+        type: MailRelayJob.type, messageID: options.content.id ?? MessageID.make(), body: body)
+      return JobResultText.output(
+        try await context.backend().enqueue(job, timeout: context.global.timeout ?? defaultTimeout))
+    }
+  }
+
+  /// `countersign mail preview`.
+  enum Preview: OperatorCommand {
+    static let syntax = CommandSyntax(
+      "preview", "Writes a mail as the mail-worker would send it, signed, without sending it.", options: Options.self)
+
+    struct Options: CommandOptions {
+      let worker: WorkerOptions
+      let content: Content
+      let output: String?
+
+      init(_ reader: OptionReader) {
+        worker = reader.inherited()
+        content = Content(reader)
+        output = reader.text("output", "FILE", "Destination, for a mail client: standard output unless given.")
+      }
+    }
+
+    static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput {
+      let result: Result<[UInt8], MailRelay.PreviewRefused>
+      do {
+        result = try MailRelay.preview(
+          options.content.job(deadline: context.clock.now() + defaultDeadline),
+          messageID: options.content.id ?? MessageID.make(), date: context.clock.now(),
+          context.backend().mailConfiguration(file: options.worker.workerConfig))
+      } catch let error as WorkerError {
+        throw CommandLineError(.configuration, error.description)
+      }
+      let mail = try result.mapError { CommandLineError(.refused, $0.description) }.get()
+      guard let path = options.output else {
+        let text = String(decoding: mail, as: UTF8.self)
+        return CommandOutput(text: text, json: .text(text))
+      }
+      do {
+        try Data(mail).write(to: URL(filePath: path))
+      } catch {
+        throw CommandLineError(.noInput, "cannot write \(path)")
+      }
+      return CommandOutput(
+        text: "\(path): \(mail.count) bytes", json: .object(["bytes": .integer(Int64(mail.count))]))
+    }
   }
 
   private static let defaultDeadline = Duration.seconds(600)
+}
 
-  private static func content(_ arguments: CommandArguments) throws -> MailRelayJob.Content {
-    if let subject = arguments.value("subject") {
-      guard let text = arguments.value("text-file") else {
-        throw UsageError("--subject needs --text-file")
-      }
-      return .message(subject: subject, text: try file(text), html: try arguments.value("html-file").map(file))
-    }
-    guard let template = arguments.value("template") else {
-      throw UsageError("give --template, or --subject and --text-file")
-    }
-    return .template(
-      name: template, languageCode: arguments.value("language"),
-      variables: MailRelayJob.Variables(
-        code: arguments.value("code").map { SecretField(Secret($0)) },
-        link: arguments.value("link").map { SecretField(Secret($0)) }, appName: arguments.value("app-name"),
-        change: arguments.value("change")))
+extension MailCommand.Content {
+  /// The job that the options ask for.
+  fileprivate func job(deadline: UnixTime) throws -> MailRelayJob {
+    MailRelayJob(
+      to: address, from: from, content: try content(), unsubscribeURL: unsubscribe, deadline: deadline)
   }
 
-  private static func file(_ path: String) throws(OperationsError) -> String {
+  private func content() throws -> MailRelayJob.Content {
+    if let subject {
+      guard let textFile else { throw UsageError("--subject needs --text-file") }
+      return .message(subject: subject, text: try Self.file(textFile), html: try htmlFile.map(Self.file))
+    }
+    guard let template else { throw UsageError("give --template, or --subject and --text-file") }
+    return .template(
+      name: template, languageCode: language,
+      variables: MailRelayJob.Variables(
+        code: code.map { SecretField(Secret($0)) }, link: link.map { SecretField(Secret($0)) }, appName: appName,
+        change: change))
+  }
+
+  private static func file(_ path: String) throws(CommandLineError) -> String {
     guard let text = String(validating: try InputFile.read(path, limit: maxTextBytes), as: UTF8.self) else {
-      throw OperationsError(.badInput, "\(path) is not UTF-8")
+      throw CommandLineError(.badInput, "\(path) is not UTF-8")
     }
     return text
   }
@@ -107,46 +172,69 @@ extension MailCommand {
 // MARK: - The suppression list
 
 extension MailCommand {
-  private func list(_ arguments: CommandArguments) async throws -> CommandOutput {
-    let limit = try arguments.integer("limit", in: 1...Self.maxListed) ?? 50
-    let entries = try await withList(arguments) { (list) throws(WorkerError) in try await list.entries(limit: limit)
+  /// `countersign mail suppressions list`.
+  enum ListSuppressions: OperatorCommand {
+    static let syntax = CommandSyntax("list", "Lists them, the latest first.", options: Options.self)
+
+    struct Options: CommandOptions {
+      let worker: WorkerOptions
+      let limit: Int?
+
+      init(_ reader: OptionReader) {
+        worker = reader.inherited()
+        limit = reader.integer("limit", "NUMBER", in: 1...100_000, "Most addresses to show: 50 unless given.")
+      }
     }
-    let rows = entries.map { [$0.since.rfc3339, $0.address, $0.reason, $0.providerCode ?? "", $0.jobID] }
-    let json = entries.map { entry in
-      JSONValue.object([
-        "address": .text(entry.address), "since": .text(entry.since.rfc3339), "reason": .text(entry.reason),
-        "providerCode": entry.providerCode.map { .text($0) } ?? .null, "jobID": .text(entry.jobID),
-      ])
+
+    static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput {
+      let limit = options.limit ?? 50
+      let entries = try await withList(options.worker, context) { (list) throws(WorkerError) in
+        try await list.entries(limit: limit)
+      }
+      var table = TextTable("since", "address", "reason", "server's code", "job")
+      table.rows = entries.map { [$0.since.rfc3339, $0.address, $0.reason, $0.providerCode ?? "", $0.jobID] }
+      let json = entries.map { entry in
+        JSONValue.object([
+          "address": .text(entry.address), "since": .text(entry.since.rfc3339), "reason": .text(entry.reason),
+          "providerCode": entry.providerCode.map { .text($0) } ?? .null, "jobID": .text(entry.jobID),
+        ])
+      }
+      return CommandOutput(text: entries.isEmpty ? "the list is empty" : table.text, json: .array(json))
     }
-    return CommandOutput(
-      text: rows.isEmpty
-        ? "nobody is on the list"
-        : table(rows),
-      json: .array(json))
   }
 
-  private func table(_ rows: [[String]]) -> String {
-    var table = TextTable("since", "address", "reason", "server's code", "job")
-    table.rows = rows
-    return table.text
-  }
+  /// `countersign mail suppressions lift`.
+  enum LiftSuppression: OperatorCommand {
+    static let syntax = CommandSyntax("lift", "Takes an address off the list.", options: Options.self)
 
-  private static let maxListed = 100_000
+    struct Options: CommandOptions {
+      let worker: WorkerOptions
+      let address: String
 
-  private func lift(_ arguments: CommandArguments) async throws -> CommandOutput {
-    guard let address = MailAddress(try arguments.operand("ADDRESS")) else {
-      throw OperationsError(.usage, "ADDRESS must be an address such as name@example.com")
+      init(_ reader: OptionReader) {
+        worker = reader.inherited()
+        address = reader.operand("ADDRESS", "Address.")
+      }
     }
-    let wasListed = try await withList(arguments) { (list) throws(WorkerError) in try await list.lift(address) }
-    return CommandOutput(
-      text: wasListed ? "lifted: mail is sent to it again" : "it is not on the list",
-      json: .object(["lifted": .bool(wasListed)]), exitCode: wasListed ? .success : .failure)
+
+    static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput {
+      guard let address = MailAddress(options.address) else {
+        throw CommandLineError(.usage, "ADDRESS must be an address such as name@example.com")
+      }
+      let wasListed = try await withList(options.worker, context) { (list) throws(WorkerError) in
+        try await list.lift(address)
+      }
+      return CommandOutput(
+        text: wasListed ? "lifted: mail is sent to it again" : "it is not on the list",
+        json: .object(["lifted": .bool(wasListed)]), exitCode: wasListed ? .success : .failure)
+    }
   }
 
-  private func withList<T: Sendable>(
-    _ arguments: CommandArguments, _ body: (SuppressionList) async throws(WorkerError) -> T
+  private static func withList<T: Sendable>(
+    _ options: WorkerOptions, _ context: CommandContext,
+    _ body: (SuppressionList) async throws(WorkerError) -> T
   ) async throws -> T {
-    let path = try backend.mailConfiguration(file: arguments.value("worker-config")).suppressionsPath
+    let path = try context.backend().mailConfiguration(file: options.workerConfig).suppressionsPath
     let result: Result<T, WorkerError>
     do throws(WorkerError) {
       let list = try await SuppressionList.open(path: path)
@@ -155,6 +243,6 @@ extension MailCommand {
     } catch {
       result = .failure(error)
     }
-    return try result.mapError { OperationsError(.unavailable, $0.description) }.get()
+    return try result.mapError { CommandLineError(.unavailable, $0.description) }.get()
   }
 }

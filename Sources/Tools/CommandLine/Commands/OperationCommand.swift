@@ -1,13 +1,85 @@
-internal import CountersignMessages
-internal import ServiceRuntime
+import CountersignMessages
+import CountersignTelemetry
+import ServiceRuntime
 
 /// `countersign operation`.
-struct OperationCommand {
-  let backend: any OperatorBackend
+enum OperationCommand {
+  static let group = CommandEntry(
+    "operation", "Looks after revocations and pushes.", [CommandEntry(Status.self)])
 
-  func run(_ arguments: CommandArguments) async throws -> CommandOutput {
-    let reply = try await backend.send(
-      GetOperationStatus(operationID: try arguments.operand("ID")), timeout: try arguments.timeout())
-    return CommandOutput(text: OperationText.text(reply), json: JSONValue(encoding: reply))
+  /// `countersign operation status`.
+  enum Status: OperatorCommand {
+    static let syntax = CommandSyntax(
+      "status", "Shows the life of a revocation, or of the push of a receipt, across all processes.",
+      options: Options.self)
+
+    struct Options: CommandOptions {
+      let id: String
+
+      init(_ reader: OptionReader) {
+        id = reader.operand("ID", "Operation ID, or receipt.")
+      }
+    }
+
+    static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput {
+      let reply = try await context.backend().send(
+        GetOperationStatus(operationID: options.id), timeout: context.timeout)
+      return CommandOutput(text: OperationText.text(reply), json: JSONValue(encoding: reply))
+    }
+  }
+}
+
+/// The life of an operation as a table: time, process, event.
+enum OperationText {
+  static func text(_ status: OperationStatus) -> String {
+    var table = TextTable("TIME", "PROCESS", "EVENT", "LANE", "DETAIL")
+    table.rows = status.timeline.map(row)
+    return table.rows.isEmpty ? head(status) : "\(head(status))\n\n\(table.text)"
+  }
+
+  private static func head(_ status: OperationStatus) -> String {
+    let ending = status.ending.map { " (\($0.rawValue))" } ?? ""
+    var head = "\(status.state.rawValue)\(ending): \(status.kind.rawValue) for \(status.app)"
+    if status.state == .running { head += ", until \(status.expiresAt.rfc3339)" }
+    if let failure = status.failure {
+      head += "\nwhy: \(failure.code)" + (failure.detail.map { " (\($0))" } ?? "")
+    }
+    return head
+  }
+
+  private static func row(_ entry: VerificationStatus.Entry) -> [String] {
+    let attempts = entry.attempts.flatMap { $0 > 1 ? "\($0) attempts" : nil }
+    let reference = entry.reference.map { "reference \($0)" }
+    let detail = [entry.reason, entry.detail, reference, attempts].compactMap { $0 }.joined(separator: ", ")
+    return [entry.at.rfc3339WithMilliseconds, entry.worker ?? "coordinator", entry.event, entry.lane ?? "", detail]
+  }
+}
+
+/// Follows an operation until its outcome is known.
+struct OperationWatch {
+  let backend: any OperatorBackend
+  /// Waits between two requests.
+  var pause: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
+
+  /// Time between two requests.
+  static let interval = Duration.milliseconds(500)
+
+  /// Asks until the outcome is known, or the time is over.
+  /// - Parameters:
+  ///   - id: operation ID.
+  ///   - time: maximum time to wait in all.
+  ///   - timeout: maximum time to wait for one answer.
+  ///   - isDone: whether a status is final.
+  /// - Returns: the latest status.
+  func wait(
+    for id: String, within time: Duration, timeout: Duration, until isDone: (OperationStatus) -> Bool
+  ) async throws -> OperationStatus {
+    var left = time
+    while true {
+      let status = try await backend.send(GetOperationStatus(operationID: id), timeout: timeout)
+      guard !isDone(status), left > .zero else { return status }
+      try await pause(Self.interval)
+      left -= Self.interval
+    }
   }
 }

@@ -1,58 +1,82 @@
-internal import JobEngine
-internal import SMS
-internal import ServiceRuntime
+import JobEngine
+import SMS
+import ServiceRuntime
 
 /// `countersign sms`.
-struct SMSCommand {
-  let input: @Sendable () throws(OperationsError) -> [UInt8]
+enum SMSCommand {
+  static let group = CommandEntry("sms", "Looks at texts of short messages.", [CommandEntry(Preview.self)])
 
-  func run(_ arguments: CommandArguments) throws -> CommandOutput {
-    let preview = SMSPreview(try text(arguments), try transliteration(arguments))
-    return CommandOutput(text: preview.lines, json: preview.json)
-  }
+  /// `countersign sms preview`.
+  enum Preview: OperatorCommand {
+    static let syntax = CommandSyntax(
+      "preview", "Shows encoding, segments and cost class of a text, or of a template in a language.",
+      discussion: """
+        The cost class is single for one segment; avoidable for several, at least one of which a setting of the lane would
+        save; several otherwise. Each segment is billed.
+        """,
+      options: Options.self)
 
-  private func text(_ arguments: CommandArguments) throws -> SMSText {
-    let given = arguments.operands("TEXT").first
-    if let template = arguments.value("template") {
-      guard given == nil else { throw UsageError("give a TEXT or --template, not both") }
-      return try rendered(template, arguments)
+    struct Options: CommandOptions {
+      let template, language, templates: String?
+      let code, appName, domain, androidHash: String?
+      let transliteration, text: String?
+
+      init(_ reader: OptionReader) {
+        template = reader.text("template", "NAME", "Template instead of TEXT: verification.")
+        language = reader.text("language", "CODE", "Language of the template, BCP 47: the default unless given.")
+        templates = reader.text(
+          "templates", "DIRECTORY", "Directory of the <language>.json: Config/templates/sms unless given.")
+        code = reader.text("code", "CODE", "Code in the template: 482913 unless given.")
+        appName = reader.text("app-name", "NAME", "Name in the template: 'Example App' unless given.")
+        domain = reader.text("domain", "DOMAIN", "Domain of the last line, for iPhones.")
+        androidHash = reader.text("android-hash", "HASH", "Hash of the last line, for an Android app.")
+        transliteration = reader.text(
+          "transliteration", "FILE", "Characters that may be replaced: Config/transliteration.json5.")
+        text = reader.optionalOperand("TEXT", "Text: standard input unless given.")
+        if template != nil, text != nil { reader.fail("give a TEXT or --template, not both") }
+      }
     }
-    if let given { return SMSText(given) }
-    let bytes = try input()
-    guard let text = String(validating: bytes, as: UTF8.self) else {
-      throw OperationsError(.badInput, "the text is not UTF-8")
-    }
-    // What a shell puts behind the last line is not meant.
-    return SMSText(text.hasSuffix("\n") ? String(text.dropLast()) : text)
-  }
 
-  private func rendered(_ template: String, _ arguments: CommandArguments) throws -> SMSText {
-    var variables = [
-      "code": arguments.value("code") ?? "482913", "appName": arguments.value("app-name") ?? "Example App",
-    ]
-    variables["domain"] = arguments.value("domain")
-    variables["androidHash"] = arguments.value("android-hash")
-    do {
-      let templates = try SMSTemplates(
-        directory: arguments.value("templates") ?? TemplatesCommand.defaultDirectory, defaultLanguage: "en")
-      return try templates.render(template, languageCode: arguments.value("language"), variables: variables)
-    } catch let error as WorkerError {
-      throw OperationsError(.noInput, error.message)
-    } catch let error as SMSTemplateProblem {
-      throw OperationsError(.badInput, error.description)
+    static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput {
+      let preview = SMSPreview(try text(options, context), try transliteration(options.transliteration))
+      return CommandOutput(text: preview.lines, json: preview.json)
     }
-  }
 
-  private func transliteration(_ arguments: CommandArguments) throws(OperationsError) -> Transliteration? {
-    let file = arguments.value("transliteration")
-    // Without the shipped table, which another directory need not have, that alternative is left out.
-    guard file != nil || FileFacts(Self.defaultTable) != nil else { return nil }
-    do {
-      return try Transliteration(file: file ?? Self.defaultTable)
-    } catch {
-      throw OperationsError(.noInput, error.message)
+    private static func text(_ options: Options, _ context: CommandContext) throws -> SMSText {
+      if let template = options.template { return try rendered(template, options) }
+      if let text = options.text { return SMSText(text) }
+      guard let text = String(validating: try context.input(), as: UTF8.self) else {
+        throw CommandLineError(.badInput, "the text is not UTF-8")
+      }
+      // The line feed that a shell adds after the last line is not part of the text.
+      return SMSText(text.hasSuffix("\n") ? String(text.dropLast()) : text)
     }
-  }
 
-  private static let defaultTable = "Config/transliteration.json5"
+    private static func rendered(_ template: String, _ options: Options) throws -> SMSText {
+      var variables = ["code": options.code ?? "482913", "appName": options.appName ?? "Example App"]
+      variables["domain"] = options.domain
+      variables["androidHash"] = options.androidHash
+      do {
+        let templates = try SMSTemplates(
+          directory: options.templates ?? TemplatesCommand.defaultDirectory, defaultLanguage: "en")
+        return try templates.render(template, languageCode: options.language, variables: variables)
+      } catch let error as WorkerError {
+        throw CommandLineError(.noInput, error.message)
+      } catch let error as SMSTemplateProblem {
+        throw CommandLineError(.badInput, error.description)
+      }
+    }
+
+    private static func transliteration(_ file: String?) throws(CommandLineError) -> Transliteration? {
+      // Outside the repository, without the shipped table, that alternative is left out.
+      guard file != nil || FileFacts(defaultTable) != nil else { return nil }
+      do {
+        return try Transliteration(file: file ?? defaultTable)
+      } catch {
+        throw CommandLineError(.noInput, error.message)
+      }
+    }
+
+    private static let defaultTable = "Config/transliteration.json5"
+  }
 }

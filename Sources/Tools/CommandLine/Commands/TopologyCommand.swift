@@ -1,90 +1,24 @@
-internal import ServiceRuntime
+import CountersignMessages
+import ServiceRuntime
 
 /// `countersign topology`.
-struct TopologyCommand {
-  let connect: () throws(OperationsError) -> any OperatorBackend
+enum TopologyCommand {
+  static let group = CommandEntry(
+    "topology", "Declares exchanges, queues, bindings and policies on the broker, and compares its users.",
+    discussion: """
+      RabbitMQ shows users, rights and limits to administrators only: with another user they are not compared, and check ends with 77
+      when nothing else differs. An administrator's apply also adds users that are missing, without a password, and sets rights.
+      """,
+    [CommandEntry(Apply.self), CommandEntry(Check.self), CommandEntry(Export.self), CommandEntry(User.self)])
 
-  func run(_ arguments: CommandArguments) async throws -> CommandOutput {
-    let includesUsers = !arguments.flag("without-users")
-    switch arguments.command.last {
-    case "apply":
-      return try await connect().withManagement { (api) throws(OperationsError) in
-        let (mended, left) = try await TopologyTool(
-          declaration: .countersign, api: api, includesUsers: includesUsers
-        ).apply()
-        return Self.applied(mended: mended, left: left)
-      }
-    case "check":
-      return try await connect().withManagement { (api) throws(OperationsError) in
-        Self.checked(
-          try await TopologyTool(declaration: .countersign, api: api, includesUsers: includesUsers).check())
-      }
-    case "user": return try TopologyUserCommand.run(arguments)
-    default: return try Self.exported()
+  /// Options of the commands that look at the broker.
+  struct Options: CommandOptions {
+    let withoutUsers: Bool
+
+    init(_ reader: OptionReader) {
+      withoutUsers = reader.flag(
+        "without-users", "Leave out users, rights and limits, which only administrators may see.")
     }
-  }
-
-  /// More deeds than these are counted instead of listed: a new broker lacks everything.
-  private static let mostDeeds = 12
-
-  static func applied(mended: [TopologyDifference], left: TopologyReport) -> CommandOutput {
-    let deeds = mended.compactMap(\.deed)
-    var lines = (deeds.count > mostDeeds ? counted(mended) : deeds) + left.differences.map(line)
-    if left.differences.isEmpty { lines.append("the topology is complete\(deeds.isEmpty ? ": nothing to do" : "")") }
-    // Who applies a topology need not be an administrator: the users come with the definitions, once.
-    lines += notes(left)
-    return CommandOutput(
-      text: lines.joined(separator: "\n"),
-      json: .object([
-        "mended": .array(deeds.map(JSONValue.text)), "left": .array(left.differences.map { .text(line($0)) }),
-        "notes": .array(notes(left).map(JSONValue.text)),
-      ]),
-      exitCode: left.differences.isEmpty ? .success : .failure)
-  }
-
-  private static func notes(_ report: TopologyReport) -> [String] {
-    (report.notes + [report.unchecked].compactMap { $0 }).map { "note: \($0)" }
-  }
-
-  private static func counted(_ mended: [TopologyDifference]) -> [String] {
-    var counts = (policies: 0, exchanges: 0, queues: 0, bindings: 0)
-    var others: [String] = []
-    for difference in mended {
-      switch difference.remedy {
-      case .setPolicy: counts.policies += 1
-      case .declareExchange: counts.exchanges += 1
-      case .declareQueue: counts.queues += 1
-      case .bind: counts.bindings += 1
-      case .unbind, .addUser, .setPermissions, .setTopicRight, .setLimits, .setQueueLimit, .byHand:
-        if let deed = difference.deed { others.append(deed) }
-      }
-    }
-    return [
-      "declared \(counts.exchanges) exchanges, \(counts.queues) queues, \(counts.bindings) bindings and "
-        + "\(counts.policies) policies"
-    ] + others
-  }
-
-  /// Exit code 77 says that nothing differs in what may be seen, and that not all of it may.
-  static func checked(_ report: TopologyReport) -> CommandOutput {
-    let differences = report.differences.map(line)
-    let hint = report.differences.contains(where: \.isMendable) ? ["countersign topology apply mends what it can"] : []
-    let complete =
-      report.unchecked == nil ? "the topology is complete" : "exchanges, queues, bindings and policies are complete"
-    let exitCode: ExitCode = report.unchecked == nil ? .success : .noPermission
-    return CommandOutput(
-      text: ((differences.isEmpty ? [complete] : differences + hint) + notes(report)).joined(separator: "\n"),
-      json: .object([
-        "differences": .array(differences.map(JSONValue.text)), "notes": .array(notes(report).map(JSONValue.text)),
-        "usersChecked": .bool(report.unchecked == nil),
-      ]),
-      exitCode: differences.isEmpty ? exitCode : .failure)
-  }
-
-  private static func exported() throws -> CommandOutput {
-    let document = try DefinitionsDocument().json()
-    let text = String(decoding: document.dropLast(), as: UTF8.self)
-    return CommandOutput(text: text, json: RedactedJSON.show(document, reveal: true) ?? .null)
   }
 
   private static func line(_ difference: TopologyDifference) -> String {
@@ -92,6 +26,190 @@ struct TopologyCommand {
       "\(difference.description); by hand: \(how)"
     } else {
       difference.description
+    }
+  }
+
+  private static func notes(_ report: TopologyReport) -> [String] {
+    (report.notes + [report.unchecked].compactMap { $0 }).map { "note: \($0)" }
+  }
+}
+
+// MARK: - Apply
+
+extension TopologyCommand {
+  /// `countersign topology apply`.
+  enum Apply: OperatorCommand {
+    static let syntax = CommandSyntax(
+      "apply", "Declares missing objects and fixes differing ones; repeating it changes nothing.",
+      options: TopologyCommand.Options.self)
+
+    static func run(_ options: TopologyCommand.Options, in context: CommandContext) async throws -> CommandOutput {
+      try await context.backend().withManagement { (api) throws(CommandLineError) in
+        let (fixed, left) = try await TopologyTool(
+          declaration: .countersign, api: api, includesUsers: !options.withoutUsers
+        ).apply()
+        return output(fixed: fixed, left: left)
+      }
+    }
+
+    /// Beyond this number, changes are counted instead of listed: a new broker lacks everything.
+    private static let maxListed = 12
+
+    static func output(fixed: [TopologyDifference], left: TopologyReport) -> CommandOutput {
+      let deeds = fixed.compactMap(\.deed)
+      var lines = (deeds.count > maxListed ? counted(fixed) : deeds) + left.differences.map(line)
+      if left.differences.isEmpty {
+        lines.append("the topology is complete\(deeds.isEmpty ? ": nothing to do" : "")")
+      }
+      // A user who applies a topology need not be an administrator: the users come with the definitions, once.
+      lines += notes(left)
+      return CommandOutput(
+        text: lines.joined(separator: "\n"),
+        json: .object([
+          "fixed": .array(deeds.map(JSONValue.text)), "left": .array(left.differences.map { .text(line($0)) }),
+          "notes": .array(notes(left).map(JSONValue.text)),
+        ]),
+        exitCode: left.differences.isEmpty ? .success : .failure)
+    }
+
+    private static func counted(_ fixed: [TopologyDifference]) -> [String] {
+      var counts = (policies: 0, exchanges: 0, queues: 0, bindings: 0)
+      var others: [String] = []
+      for difference in fixed {
+        switch difference.remedy {
+        case .setPolicy: counts.policies += 1
+        case .declareExchange: counts.exchanges += 1
+        case .declareQueue: counts.queues += 1
+        case .bind: counts.bindings += 1
+        case .unbind, .addUser, .setPermissions, .setTopicRight, .setLimits, .setQueueLimit, .byHand:
+          if let deed = difference.deed { others.append(deed) }
+        }
+      }
+      return [
+        "declared \(counts.exchanges) exchanges, \(counts.queues) queues, \(counts.bindings) bindings and "
+          + "\(counts.policies) policies"
+      ] + others
+    }
+  }
+}
+
+// MARK: - Check and export
+
+extension TopologyCommand {
+  /// `countersign topology check`.
+  enum Check: OperatorCommand {
+    static let syntax = CommandSyntax(
+      "check", "Lists missing and differing objects. Exit code 1 when there are any.",
+      options: TopologyCommand.Options.self)
+
+    static func run(_ options: TopologyCommand.Options, in context: CommandContext) async throws -> CommandOutput {
+      try await context.backend().withManagement { (api) throws(CommandLineError) in
+        output(
+          try await TopologyTool(declaration: .countersign, api: api, includesUsers: !options.withoutUsers).check())
+      }
+    }
+
+    /// Exit code 77 means that nothing visible differs, and that part of the broker is not visible to this user.
+    static func output(_ report: TopologyReport) -> CommandOutput {
+      let differences = report.differences.map(line)
+      let hint = report.differences.contains(where: \.isFixable) ? ["hint: countersign topology apply"] : []
+      let complete =
+        report.unchecked == nil ? "the topology is complete" : "exchanges, queues, bindings and policies are complete"
+      let exitCode: ExitCode = report.unchecked == nil ? .success : .noPermission
+      return CommandOutput(
+        text: ((differences.isEmpty ? [complete] : differences + hint) + notes(report)).joined(separator: "\n"),
+        json: .object([
+          "differences": .array(differences.map(JSONValue.text)), "notes": .array(notes(report).map(JSONValue.text)),
+          "usersChecked": .bool(report.unchecked == nil),
+        ]),
+        exitCode: differences.isEmpty ? exitCode : .failure)
+    }
+  }
+
+  /// `countersign topology export`, which makes `Config/rabbitmq/definitions.json`.
+  enum Export: OperatorCommand {
+    static let syntax = CommandSyntax(
+      "export", "Prints topology and users as a document that rabbitmqctl import_definitions takes.",
+      options: NoOptions.self)
+
+    static func run(_ options: NoOptions, in context: CommandContext) async throws -> CommandOutput {
+      let document = try DefinitionsDocument().json()
+      // The line feed at the end is added again when the text is printed.
+      let text = String(decoding: document.dropLast(), as: UTF8.self)
+      return CommandOutput(text: text, json: RedactedJSON.show(document, reveal: true) ?? .null)
+    }
+  }
+}
+
+// MARK: - User
+
+extension TopologyCommand {
+  /// `countersign topology user`.
+  enum User: OperatorCommand {
+    static let syntax = CommandSyntax(
+      "user", "Prints the rabbitmqctl commands that give a user of the broker its rights.",
+      discussion: """
+        Give each service a user of its own:
+          countersign topology user billing --like service
+        """,
+      options: Options.self)
+
+    struct Options: CommandOptions {
+      let model: String?
+      let virtualHost: String?
+      let name: String
+
+      init(_ reader: OptionReader) {
+        model = reader.text(
+          "like", "USER", "For a user of your own: service, which sends commands, or sender, which sends jobs too.")
+        virtualHost = reader.text("vhost", "VHOST", "Virtual host: / unless given.")
+        name = reader.operand("NAME", "One of the users of the topology, or, with --like, one of your own.")
+      }
+    }
+
+    static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput {
+      let lines = RabbitMQCtl.lines(
+        for: try user(options.name, like: options.model), in: options.virtualHost ?? "/")
+      return CommandOutput(
+        text: lines.joined(separator: "\n"), json: .object(["commands": .array(lines.map(JSONValue.text))]))
+    }
+
+    private static func user(_ name: String, like model: String?) throws(CommandLineError) -> UserDeclaration {
+      let declared = UserDeclaration.countersign.first { $0.name == name }
+      guard let model else {
+        if let declared { return declared }
+        throw CommandLineError(
+          .usage, "there is no user \(name) in the topology: for one of your own, give --like service")
+      }
+      guard declared == nil else {
+        throw CommandLineError(.usage, "\(name) is a user of the topology itself: leave --like out")
+      }
+      guard isName(name) else {
+        throw CommandLineError(
+          .usage,
+          "a user's name has 1 to \(maxNameBytes) letters, digits, hyphens and underscores: no dot, because it ends the name in countersign.reply.NAME.…"
+        )
+      }
+      switch model {
+      case Topology.Users.service: return .service(name)
+      case Topology.Users.sender: return .sender(name)
+      default: throw CommandLineError(.usage, "--like takes service or sender")
+      }
+    }
+
+    /// Leaves room for the rest of a queue's name, which AMQP limits to 255 bytes.
+    private static let maxNameBytes = 64
+
+    private static func isName(_ name: String) -> Bool {
+      (1...maxNameBytes).contains(name.utf8.count)
+        && name.utf8.allSatisfy { byte in
+          switch byte {
+          case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+            true
+          default: false
+          }
+        }
     }
   }
 }

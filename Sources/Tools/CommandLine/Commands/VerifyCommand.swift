@@ -1,78 +1,174 @@
-internal import CountersignMessages
-internal import CountersignTelemetry
-internal import ServiceRuntime
+import CountersignMessages
+import CountersignTelemetry
+import ServiceRuntime
 
 /// `countersign verify`.
-struct VerifyCommand {
-  let backend: any OperatorBackend
+enum VerifyCommand {
+  static let group = CommandEntry(
+    "verify", "Verifies a phone number through the coordinator.",
+    [CommandEntry(Start.self), CommandEntry(Check.self), CommandEntry(Status.self), CommandEntry(Cancel.self)])
 
-  func run(_ arguments: CommandArguments) async throws -> CommandOutput {
-    let timeout = try arguments.timeout()
-    switch arguments.command.last {
-    case "start":
-      let reply = try await backend.send(try Self.start(arguments), timeout: try Self.startTimeout(arguments))
-      return CommandOutput(text: Self.text(reply), json: JSONValue(encoding: reply))
-    case "check":
-      let reply = try await backend.send(
-        CheckVerification(
-          verificationID: try arguments.operand("ID"), code: SecretField(Secret(try arguments.operand("CODE")))),
-        timeout: timeout)
-      return CommandOutput(text: Self.text(reply), json: JSONValue(encoding: reply))
-    case "status":
-      let reply = try await backend.send(
-        GetVerificationStatus(verificationID: try arguments.operand("ID")), timeout: timeout)
-      return CommandOutput(text: Timeline.text(reply), json: JSONValue(encoding: reply))
-    default:
-      let reply = try await backend.send(
-        CancelVerification(verificationID: try arguments.operand("ID")), timeout: timeout)
+  /// The verification that a command is about.
+  struct VerificationOptions: CommandOptions {
+    let id: String
+
+    init(_ reader: OptionReader) {
+      id = reader.operand("ID", "Verification ID.")
+    }
+  }
+}
+
+// MARK: - Start
+
+extension VerifyCommand {
+  /// `countersign verify start`.
+  enum Start: OperatorCommand {
+    static let syntax = CommandSyntax(
+      "start", "Starts a verification: an SMS with a code is sent.", options: Options.self)
+
+    struct Options: CommandOptions {
+      let app, language, region, ip: String?
+      let purpose: VerificationPurpose?
+      let subject, requester: String?
+      let receipt, secret, recaptchaToken: String?
+      let number: String
+
+      init(_ reader: OptionReader) {
+        app = reader.text("app", "APP", "App: com.example.app unless given.")
+        language = reader.text("language", "CODE", "Language of the SMS, BCP 47: pt-BR.")
+        region = reader.text("region", "CODE", "Region of a number in national form: US.")
+        ip = reader.text("ip", "ADDRESS", "Address of the client, for its limits.")
+        let purposes = VerificationPurpose.allCases.map(\.rawValue).joined(separator: ", ")
+        purpose = reader.word("purpose", "WORD", "Purpose of the code: \(purposes); signIn unless given.")
+        subject = reader.text("subject", "ID", "Account, or account and enrollment, that the second factor is for.")
+        requester = reader.text("requester", "ID", "Opaque name of the client, for its limits.")
+        receipt = reader.text(
+          "receipt", "RECEIPT", "Receipt of app verify; with --secret, or in addition to --recaptcha-token.")
+        secret = reader.text("secret", "SECRET", "Secret that was pushed to the device.")
+        recaptchaToken = reader.text(
+          "recaptcha-token", "TOKEN", "Token that reCAPTCHA gave the app, instead of receipt and secret.")
+        number = reader.operand("NUMBER", "Phone number, E.164, or national with --region.")
+      }
+
+      fileprivate func proof() throws(UsageError) -> StartVerification.Proof? {
+        switch (receipt, secret, recaptchaToken) {
+        case (nil, nil, nil): return nil
+        case (_, nil, let token?):
+          var proof = StartVerification.Proof(recaptchaToken: SecretField(Secret(token)))
+          proof.receipt = receipt
+          return proof
+        case (let receipt?, let secret?, nil):
+          return StartVerification.Proof(receipt: receipt, secret: SecretField(Secret(secret)))
+        default: throw UsageError("give --receipt with --secret, or --recaptcha-token")
+        }
+      }
+    }
+
+    /// Longer than for other commands: a reCAPTCHA token is assessed before the answer.
+    private static let assessmentTimeout = Duration.seconds(20)
+
+    static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput {
+      var command = StartVerification(
+        phoneNumber: options.number, app: options.app ?? "com.example.app", languageCode: options.language,
+        proof: try options.proof(), client: options.ip.map { StartVerification.Client(ip: $0) })
+      command.region = options.region
+      command.purpose = options.purpose
+      command.subject = options.subject
+      command.requester = options.requester
+      let isAssessed = options.recaptchaToken != nil && context.global.timeout == nil
+      let reply = try await context.backend().send(
+        command, timeout: isAssessed ? assessmentTimeout : context.timeout)
+      return CommandOutput(text: text(reply), json: JSONValue(encoding: reply))
+    }
+
+    private static func text(_ reply: VerificationStarted) -> String {
+      var lines = [
+        "verification ID  \(reply.verificationID)",
+        "phone number     \(reply.phoneNumber)",
+        "code             \(reply.codeLength) digits, until \(reply.expiresAt.rfc3339)",
+        "next SMS         in \(reply.resendAfter) s at the earliest",
+      ]
+      if reply.testNumber { lines.append("a fictional number: no SMS is sent, its code is in the configuration") }
+      if reply.resent { lines.append("the verification was in progress already: its code is sent again") }
+      return lines.joined(separator: "\n")
+    }
+  }
+}
+
+// MARK: - Check, status, cancel
+
+extension VerifyCommand {
+  /// `countersign verify check`.
+  enum Check: OperatorCommand {
+    static let syntax = CommandSyntax("check", "Checks the code that was sent.", options: Options.self)
+
+    struct Options: CommandOptions {
+      let id, code: String
+
+      init(_ reader: OptionReader) {
+        id = reader.operand("ID", "Verification ID.")
+        code = reader.operand("CODE", "Code.")
+      }
+    }
+
+    static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput {
+      let reply = try await context.backend().send(
+        CheckVerification(verificationID: options.id, code: SecretField(Secret(options.code))),
+        timeout: context.timeout)
+      return CommandOutput(
+        text: "approved: \(reply.phoneNumber) for \(reply.app) at \(reply.approvedAt.rfc3339)",
+        json: JSONValue(encoding: reply))
+    }
+  }
+
+  /// `countersign verify status`.
+  enum Status: OperatorCommand {
+    static let syntax = CommandSyntax(
+      "status", "Shows the life of a verification across all processes.", options: VerificationOptions.self)
+
+    static func run(_ options: VerificationOptions, in context: CommandContext) async throws -> CommandOutput {
+      let reply = try await context.backend().send(
+        GetVerificationStatus(verificationID: options.id), timeout: context.timeout)
+      return CommandOutput(text: text(reply), json: JSONValue(encoding: reply))
+    }
+
+    private static func text(_ status: VerificationStatus) -> String {
+      var table = TextTable("TIME", "PROCESS", "EVENT", "SMS", "LANE", "DETAIL")
+      table.rows = status.timeline.map(row)
+      var head =
+        "\(status.state.rawValue): \(status.phoneNumber) for \(status.app), code until \(status.expiresAt.rfc3339)"
+      if let failure = status.failure {
+        head += "\nfailed: \(failure.code)" + (failure.detail.map { " (\($0))" } ?? "")
+      }
+      return table.rows.isEmpty ? head : "\(head)\n\n\(table.text)"
+    }
+
+    private static func row(_ entry: VerificationStatus.Entry) -> [String] {
+      [
+        entry.at.rfc3339WithMilliseconds, entry.worker ?? "coordinator", entry.event,
+        entry.job.map { "\($0)" } ?? "", entry.lane ?? "", detail(entry),
+      ]
+    }
+
+    private static func detail(_ entry: VerificationStatus.Entry) -> String {
+      var parts: [String] = []
+      if let reason = entry.reason { parts.append(reason) }
+      if let detail = entry.detail { parts.append(detail) }
+      if let reference = entry.reference { parts.append("reference \(reference)") }
+      if let segments = entry.segments { parts.append(segments == 1 ? "1 segment" : "\(segments) segments") }
+      if let attempts = entry.attempts, attempts > 1 { parts.append("\(attempts) attempts") }
+      return parts.joined(separator: ", ")
+    }
+  }
+
+  /// `countersign verify cancel`.
+  enum Cancel: OperatorCommand {
+    static let syntax = CommandSyntax("cancel", "Ends a verification.", options: VerificationOptions.self)
+
+    static func run(_ options: VerificationOptions, in context: CommandContext) async throws -> CommandOutput {
+      let reply = try await context.backend().send(
+        CancelVerification(verificationID: options.id), timeout: context.timeout)
       return CommandOutput(text: "canceled", json: JSONValue(encoding: reply))
     }
-  }
-
-  private static func start(_ arguments: CommandArguments) throws -> StartVerification {
-    var command = StartVerification(
-      phoneNumber: try arguments.operand("NUMBER"), app: arguments.value("app") ?? "com.example.app",
-      languageCode: arguments.value("language"), proof: try proof(arguments),
-      client: arguments.value("ip").map { StartVerification.Client(ip: $0) })
-    command.region = arguments.value("region")
-    return command
-  }
-
-  private static func proof(_ arguments: CommandArguments) throws(UsageError) -> StartVerification.Proof? {
-    let receipt = arguments.value("receipt")
-    switch (receipt, arguments.value("secret"), arguments.value("recaptcha-token")) {
-    case (nil, nil, nil): return nil
-    case (_, nil, let token?):
-      var proof = StartVerification.Proof(recaptchaToken: SecretField(Secret(token)))
-      proof.receipt = receipt
-      return proof
-    case (let receipt?, let secret?, nil):
-      return StartVerification.Proof(receipt: receipt, secret: SecretField(Secret(secret)))
-    default: throw UsageError("give --receipt with --secret, or --recaptcha-token")
-    }
-  }
-
-  /// A reCAPTCHA token is assessed before the answer.
-  private static func startTimeout(_ arguments: CommandArguments) throws(UsageError) -> Duration {
-    guard arguments.value("timeout") == nil, arguments.value("recaptcha-token") != nil else {
-      return try arguments.timeout()
-    }
-    return .seconds(20)
-  }
-
-  private static func text(_ reply: VerificationStarted) -> String {
-    var lines = [
-      "verification ID  \(reply.verificationID)",
-      "phone number     \(reply.phoneNumber)",
-      "code             \(reply.codeLength) digits, until \(reply.expiresAt.rfc3339)",
-      "next SMS         in \(reply.resendAfter) s at the earliest",
-    ]
-    if reply.testNumber { lines.append("a fictional number: no SMS is sent, its code is in the configuration") }
-    if reply.resent { lines.append("the verification was alive already: its code is sent again") }
-    return lines.joined(separator: "\n")
-  }
-
-  private static func text(_ reply: VerificationApproved) -> String {
-    "approved: \(reply.phoneNumber) for \(reply.app) at \(reply.approvedAt.rfc3339)"
   }
 }

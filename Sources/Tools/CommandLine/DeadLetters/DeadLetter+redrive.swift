@@ -1,16 +1,15 @@
-internal import CountersignAMQP
-internal import CountersignMessages
+import CountersignAMQP
+import CountersignMessages
 
 extension DeadLetter {
-  /// How often a message may be redriven: what fails that often needs a person, not another try.
+  /// Maximum number of redrives of a message: after that many failures it needs a person, not another try.
   static let maxRedrives = 10
 
-  /// The message for its next life: the same ID, type and body, attempts counted anew, what the first life left behind
-  /// removed.
+  /// The message to publish again: the same ID, type and body, attempts counted anew, traces of the first life removed.
   ///
-  /// RabbitMQ 3.10 goes on counting in an `x-death` that a client sends, so it must not go along.
+  /// RabbitMQ 3.10 continues the count of an `x-death` that a client sends, so that header is removed, too.
   /// - Parameters:
-  ///   - redriveID: the ID of the redrive.
+  ///   - redriveID: ID of the redrive.
   ///   - user: the operator's user, which publishes it.
   func revived(redriveID: String, by user: String) -> Message {
     var message = message
@@ -19,22 +18,23 @@ extension DeadLetter {
     message.headers[RedriveHeader.count] = .int(Int64(redrives + 1))
     message.isPersistent = true
     message.expiration = nil
-    // The broker refuses a message that names another user than the connection's; the operator's word about the sender is believed.
+    // The broker refuses a message that names another user than the connection's; readers trust the operator's
+    // x-sender.
     message.headers[MessageHeader.sender] = .string(sender)
     message.userID = user
     return message
   }
 
-  /// The user that sent the message.
+  /// User that sent the message.
   ///
-  /// One that its consumer has buried names it in `x-sender`. What the broker itself dead-lettered is as its sender wrote it, and that header
-  /// with it: it is resolved as on the work queue.
+  /// A consumer that dead-letters a message names the sender in `x-sender`. A message that the broker dead-lettered is
+  /// unchanged, including a header that its sender may have forged: the sender is resolved as on the work queue.
   var sender: String {
-    var believed = Topology.Users.consumer(of: queue).map { [$0] } ?? []
+    var trusted = Topology.Users.consumer(of: queue).map { [$0] } ?? []
     if queue == Topology.Queues.results, let type = message.type.flatMap(MessageType.init(parsing:)) {
-      believed += Topology.Users.worker(ofResults: type).map { [$0] } ?? []
+      trusted += Topology.Users.worker(ofResults: type).map { [$0] } ?? []
     }
-    return SenderRule.result(reportedBy: believed).sender(of: message)
+    return SenderRule.result(reportedBy: trusted).sender(of: message)
   }
 
   private static let leftBehind = [

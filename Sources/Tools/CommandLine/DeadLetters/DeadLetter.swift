@@ -1,10 +1,10 @@
 public import CountersignAMQP
-internal import CountersignMessages
+import CountersignMessages
 public import CountersignTelemetry
 
-/// A message that could not be processed, and why.
+/// Message that could not be processed, with the reason.
 public struct DeadLetter: Sendable, Hashable {
-  /// The message as it lies in the dead queue.
+  /// The message as stored in the dead queue.
   public let message: Message
   /// The work queue it failed on.
   public let queue: String
@@ -20,7 +20,7 @@ public struct DeadLetter: Sendable, Hashable {
     return "body-\(fingerprint)"
   }
 
-  /// Why: a word in upper case. A worker says it itself; for what the broker dead-lettered it is the broker's reason
+  /// Reason, a word in upper case: the worker's own or, for a message that the broker dead-lettered, the broker's
   /// (`REJECTED`, `EXPIRED`, `MAXLEN`, `DELIVERY_LIMIT`).
   public var reason: String {
     if let reason = message.headers[MessageHeader.deadReason]?.stringValue { return reason }
@@ -28,29 +28,29 @@ public struct DeadLetter: Sendable, Hashable {
     return "UNKNOWN"
   }
 
-  /// What was wrong, for people.
+  /// Description of the error, for people.
   public var error: String? { message.headers[MessageHeader.lastError]?.stringValue }
 
-  /// When it was given up.
+  /// Time of dead-lettering.
   public var diedAt: UnixTime? {
     if let text = message.headers[MessageHeader.deadAt]?.stringValue { return UnixTime(rfc3339: text) }
     if case .timestamp(let seconds)? = lastDeath["time"] { return UnixTime(seconds: Int64(clamping: seconds)) }
     return nil
   }
 
-  /// How often it was tried, from 1.
+  /// Number of attempts, from 1.
   public var attempts: Int {
     guard let count = message.headers[MessageHeader.attempt]?.intValue else { return 1 }
     return Int(clamping: count)
   }
 
-  /// How often it was redriven before.
+  /// Number of earlier redrives.
   public var redrives: Int {
     guard let count = message.headers[RedriveHeader.count]?.intValue else { return 0 }
     return Int(clamping: max(count, 0))
   }
 
-  /// The newest entry of the broker's own record; it is the first of the list (RabbitMQ guide "Dead Letter Exchanges").
+  /// Newest entry of the broker's own record, the first of the list (RabbitMQ guide "Dead Letter Exchanges").
   private var lastDeath: [String: FieldValue] {
     guard case .array(let entries)? = message.headers["x-death"], case .table(let first)? = entries.first else {
       return [:]
@@ -58,7 +58,7 @@ public struct DeadLetter: Sendable, Hashable {
     return first
   }
 
-  /// FNV-1a, 64 bits: names a message within a queue, and protects nothing.
+  /// FNV-1a, 64 bits: identifies a message within a queue, without protection against forgery.
   private var fingerprint: String {
     var hash: UInt64 = 0xcbf2_9ce4_8422_2325
     for byte in Array((message.type ?? "").utf8) + message.body {
@@ -68,10 +68,10 @@ public struct DeadLetter: Sendable, Hashable {
   }
 }
 
-/// Headers that a redrive adds.
+/// Headers added by a redrive.
 enum RedriveHeader {
-  /// The ID of the redrive, the same for all messages of one.
+  /// ID of the redrive, the same for all its messages.
   static let id = "x-redrive-id"
-  /// How often the message was redriven.
+  /// Number of redrives of the message.
   static let count = "x-redrive-count"
 }

@@ -1,15 +1,15 @@
-internal import CountersignAMQP
+import CountersignAMQP
 public import CountersignTelemetry
 
-/// Which dead letters are meant.
+/// Selection of dead letters.
 public struct DeadLetterFilter: Sendable, Hashable {
-  /// IDs as the list shows them; any, when empty.
+  /// IDs as the list shows them; empty means any.
   public var ids: [String]
-  /// The reason, compared without regard to case.
+  /// Reason, compared without regard to case.
   public var reason: String?
-  /// The type of the message, with or without its version.
+  /// Type of the message, with or without its version.
   public var type: String?
-  /// Only those that died before this time.
+  /// Latest time of dead-lettering.
   public var diedBefore: UnixTime?
 
   public init(ids: [String] = [], reason: String? = nil, type: String? = nil, diedBefore: UnixTime? = nil) {
@@ -19,10 +19,10 @@ public struct DeadLetterFilter: Sendable, Hashable {
     self.diedBefore = diedBefore
   }
 
-  /// Whether every dead letter is meant.
+  /// Whether it selects every dead letter.
   public var isEmpty: Bool { ids.isEmpty && reason == nil && type == nil && diedBefore == nil }
 
-  /// Whether a dead letter is meant. One whose time is not known died before no time.
+  /// Whether it selects a dead letter. A letter without a time never matches ``diedBefore``.
   public func matches(_ letter: DeadLetter) -> Bool {
     if !ids.isEmpty, !ids.contains(letter.id) { return false }
     if let reason, letter.reason.uppercased() != reason.uppercased() { return false }

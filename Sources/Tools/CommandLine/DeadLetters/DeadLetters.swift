@@ -1,53 +1,59 @@
-internal import CountersignAMQP
-internal import CountersignMessages
+import CountersignAMQP
+import CountersignMessages
 
-/// Looks at dead letters, brings them back to life and removes them.
+/// Lists, redrives and removes dead letters.
 ///
-/// Nothing is taken out of a dead queue before it is surely somewhere else, or is meant to be gone: messages are taken
-/// without acknowledgement, and those that nothing was done with return when the connection closes.
+/// A message leaves its dead queue only after its redrive is confirmed, or to be removed: messages are taken without
+/// acknowledgment, and the untouched ones return when the connection closes.
 struct DeadLetters {
-  /// Most messages that one command looks at; they are held, by number only, until it ends.
+  /// Maximum number of messages that one command looks at; they stay unacknowledged until it ends.
   static let maxScanned = 10_000
 
   let broker: any DeadQueue
 
-  /// What a command found.
+  /// Result of a command.
   struct Outcome: Sendable {
-    /// The letters that matched, in the order of the queue; with what was done to them, if something was.
+    /// The matching letters, in the order of the queue.
     var letters: [DeadLetter] = []
-    /// How many messages were looked at.
+    /// Number of messages looked at.
     var scanned = 0
-    /// How many messages were not looked at, because the limit was reached.
+    /// Number of messages not looked at, because the limit was reached.
     var unseen = 0
-    /// Those that matched but had been redriven too often already.
+    /// Matching letters that had been redriven too often already.
     var worn: [DeadLetter] = []
   }
 
-  /// The letters of a work queue that match.
-  /// - Parameter limit: most letters to find, at least 1.
-  func list(queue: String, filter: DeadLetterFilter, limit: Int) async throws(OperationsError) -> Outcome {
-    try await walk(queue: queue, filter: filter, limit: limit) { (_, _) throws(OperationsError) in true }
+  /// Lists the matching letters of a work queue.
+  /// - Parameters:
+  ///   - queue: work queue.
+  ///   - filter: selection.
+  ///   - limit: maximum number of letters, at least 1.
+  func list(queue: String, filter: DeadLetterFilter, limit: Int) async throws(CommandLineError) -> Outcome {
+    try await walk(queue: queue, filter: filter, limit: limit) { (_, _) throws(CommandLineError) in true }
   }
 
-  /// Publishes the letters that match to their work queue again, under the same message ID, and then removes them.
+  /// Publishes the matching letters to their work queue again, under the same message ID, and then removes them.
   ///
-  /// A crash between the two leaves a message in both places; its ID lets the worker recognise it.
+  /// A crash between the two leaves a message in both places; the worker recognizes it by its ID.
   ///
-  /// It takes the user `operator`: nobody believes another's word for whose a message is (``Messages/SenderRule``), so a service's command
-  /// would be carried out with the rights of whoever redrives it, and a result would be a forged one.
+  /// Requires the user `operator`: no other user's statement about the sender of a message is trusted (`SenderRule`),
+  /// so a service's command would be carried out with the rights of the redriving user, and a result would count as
+  /// forged.
   /// - Parameters:
-  ///   - limit: most letters to redrive, at least 1.
-  ///   - redriveID: goes along in the header `x-redrive-id`.
+  ///   - queue: work queue.
+  ///   - filter: selection.
+  ///   - limit: maximum number of letters, at least 1.
+  ///   - redriveID: value of the header `x-redrive-id`.
   ///   - pause: waits between two messages.
   func redrive(
     queue: String, filter: DeadLetterFilter, limit: Int, redriveID: String,
-    pause: () async throws(OperationsError) -> Void
-  ) async throws(OperationsError) -> Outcome {
+    pause: () async throws(CommandLineError) -> Void
+  ) async throws(CommandLineError) -> Outcome {
     try requireOperator()
     var worn: [DeadLetter] = []
     var isFirst = true
     var outcome = try await walk(queue: queue, filter: filter, limit: limit) {
-      (letter, tag) throws(OperationsError) -> Bool in
+      (letter, tag) throws(CommandLineError) -> Bool in
       if letter.redrives >= DeadLetter.maxRedrives {
         worn.append(letter)
         return false
@@ -62,29 +68,32 @@ struct DeadLetters {
     return outcome
   }
 
-  private func requireOperator() throws(OperationsError) {
+  private func requireOperator() throws(CommandLineError) {
     let wanted = Topology.Users.operator
     guard broker.user != wanted else { return }
-    throw OperationsError(
+    throw CommandLineError(
       .notPermitted,
-      "only the broker's user '\(wanted)' redrives, and this is '\(broker.user)': the messages would lose their senders and be carried out with its rights; set the user in COUNTERSIGN_OPERATOR_AMQP_URL, or operator.amqp.url in Config/countersign.json5, to '\(wanted)'"
+      "only the broker's user '\(wanted)' may redrive, and this is '\(broker.user)', with whose rights the messages would be carried out; set the user in COUNTERSIGN_OPERATOR_AMQP_URL, or operator.amqp.url in Config/countersign.json5, to '\(wanted)'"
     )
   }
 
-  /// Removes the letters that match, for good.
-  /// - Parameter limit: most letters to remove, at least 1.
-  func drop(queue: String, filter: DeadLetterFilter, limit: Int) async throws(OperationsError) -> Outcome {
-    try await walk(queue: queue, filter: filter, limit: limit) { (_, tag) throws(OperationsError) in
+  /// Removes the matching letters for good.
+  /// - Parameters:
+  ///   - queue: work queue.
+  ///   - filter: selection.
+  ///   - limit: maximum number of letters, at least 1.
+  func drop(queue: String, filter: DeadLetterFilter, limit: Int) async throws(CommandLineError) -> Outcome {
+    try await walk(queue: queue, filter: filter, limit: limit) { (_, tag) throws(CommandLineError) in
       try await attempt { () throws(AMQPError) in try await broker.remove(tag) }
       return true
     }
   }
 
-  /// Goes once through what the queue held at the beginning. What arrives meanwhile is left for the next time.
+  /// Goes once through the messages that the queue held at the beginning, without later arrivals.
   private func walk(
     queue: String, filter: DeadLetterFilter, limit: Int,
-    _ act: (DeadLetter, DeliveryTag) async throws(OperationsError) -> Bool
-  ) async throws(OperationsError) -> Outcome {
+    _ act: (DeadLetter, DeliveryTag) async throws(CommandLineError) -> Bool
+  ) async throws(CommandLineError) -> Outcome {
     var outcome = Outcome()
     var left = Int.max
     while left > 0, outcome.letters.count < limit, outcome.scanned < Self.maxScanned {
@@ -101,7 +110,7 @@ struct DeadLetters {
     return outcome
   }
 
-  private func revive(_ letter: DeadLetter, redriveID: String) async throws(OperationsError) {
+  private func revive(_ letter: DeadLetter, redriveID: String) async throws(CommandLineError) {
     let outcome = try await attempt { () throws(AMQPError) in
       try await broker.publish(
         Publication(
@@ -111,20 +120,21 @@ struct DeadLetters {
     switch outcome {
     case .confirmed: return
     case .returned(let code, let text):
-      throw OperationsError(
+      throw CommandLineError(
         .refused, "the broker could not route to \(letter.queue) (\(code) \(text)): run countersign topology apply")
     case .nacked:
-      throw OperationsError(.unavailable, "the queue \(letter.queue) takes no message now: it is full; try again later")
+      throw CommandLineError(
+        .unavailable, "the queue \(letter.queue) takes no message now: it is full; try again later")
     }
   }
 
   private func attempt<Result>(
     _ body: () async throws(AMQPError) -> Result
-  ) async throws(OperationsError) -> Result {
+  ) async throws(CommandLineError) -> Result {
     do {
       return try await body()
     } catch {
-      throw OperationsError(error)
+      throw CommandLineError(error)
     }
   }
 }

@@ -1,13 +1,31 @@
-internal import CountersignAMQP
+import CountersignAMQP
 
-/// What the dead-letter commands need of a broker: one connection, whose end returns what was taken and not settled.
+/// Connection to the dead queues; closing it returns all messages that were taken and not settled.
 protocol DeadQueue: Sendable {
-  /// The user of the connection.
+  /// User of the connection.
   var user: String { get }
-  /// Takes the next message of a queue, and says how many are left; `nil` when the queue is empty.
+  /// Takes the next message of a queue and counts the rest; `nil` if the queue is empty.
   func take(from queue: String) async throws(AMQPError) -> (delivery: Delivery, remaining: Int)?
-  /// Removes a message that was taken.
+  /// Removes a taken message.
   func remove(_ tag: DeliveryTag) async throws(AMQPError)
-  /// Publishes a message, and waits until the broker has answered.
+  /// Publishes a message and waits for the broker's answer.
   func publish(_ publication: Publication) async throws(AMQPError) -> PublishOutcome
+}
+
+/// Connection to the dead queues of a real broker.
+struct AdminDeadQueue: DeadQueue {
+  let connection: AdminConnection
+  let user: String
+
+  func take(from queue: String) async throws(AMQPError) -> (delivery: Delivery, remaining: Int)? {
+    try await connection.get(queue)
+  }
+
+  func remove(_ tag: DeliveryTag) async throws(AMQPError) {
+    try await connection.ack(tag)
+  }
+
+  func publish(_ publication: Publication) async throws(AMQPError) -> PublishOutcome {
+    try await connection.publish(publication)
+  }
 }

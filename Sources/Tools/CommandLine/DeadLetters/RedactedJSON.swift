@@ -1,13 +1,13 @@
-internal import CountersignEncoding
-internal import CountersignTelemetry
+import CountersignEncoding
+import CountersignTelemetry
 
-/// The body of a message as far as anybody may see it: what could be a secret, a text to a person or a person's data is
-/// covered. A dead letter may be malformed, so only fields that are known to be harmless are shown as they are.
+/// Body of a message with secrets, texts to people and personal data covered. A dead letter may be malformed, so only
+/// fields known to be harmless are shown unchanged.
 enum RedactedJSON {
-  /// The body with its values covered; `nil` when it is not JSON.
+  /// The body with its values covered; `nil` if it is not JSON.
   static func show(_ body: [UInt8], reveal: Bool) -> JSONValue? {
-    // What is not JSON is shown by its length only.
-    guard let value = try? JSONReader.operations.decode(JSONValue.self, from: body) else { return nil }
+    // Of a body that is not JSON, the caller shows the length only.
+    guard let value = try? JSONReader.commandLine.decode(JSONValue.self, from: body) else { return nil }
     return reveal ? value : cover(value, field: nil)
   }
 
@@ -25,20 +25,20 @@ enum RedactedJSON {
   private static func cover(_ text: String, field: String?) -> String {
     guard let field else { return Redaction.placeholder }
     if phoneNumbers.contains(field) { return Redaction.phoneNumber(text) }
-    if harmless.contains(field) { return text.cut(toBytes: longest) }
+    if harmless.contains(field) { return text.cut(toBytes: maxShownBytes) }
     return "\(Redaction.placeholder) (\(text.count) characters)"
   }
 
-  /// Fields whose value is a phone number.
+  /// Fields with a phone number.
   private static let phoneNumbers: Set<String> = ["to", "phoneNumber"]
 
-  /// Fields of the contract that hold neither a secret nor a person's data.
+  /// Fields of the contract that hold neither a secret nor personal data.
   private static let harmless: Set<String> = [
     "app", "attempts", "deadline", "encoding", "environment", "event", "expectedAction", "finishedAt", "jobID",
     "lane", "languageCode", "onUnknown", "operationID", "outcome", "reference", "region", "segments", "startedAt",
     "state", "template", "verificationID",
   ]
 
-  /// Characters of a harmless value that are shown; the field may hold anything in a malformed message.
-  private static let longest = 200
+  /// Maximum length of a harmless value, in bytes; in a malformed message the field may hold anything.
+  private static let maxShownBytes = 200
 }

@@ -1,14 +1,14 @@
-/// Judges what the broker says of itself.
+/// Checks version, alarms and topology of the broker.
 enum BrokerCheck {
-  /// Quorum queues with a time to live and at-least-once dead-lettering came with 3.10.
-  static let leastVersion = [3, 10]
+  /// First version whose quorum queues have a time to live and dead-letter at least once.
+  static let minVersion = [3, 10]
 
   static func version(_ text: String) -> Finding {
     let numbers = text.split(separator: ".").prefix(2).compactMap { Int($0) }
-    if numbers.count == 2, leastVersion.lexicographicallyPrecedes(numbers) || numbers == leastVersion {
+    if numbers.count == 2, minVersion.lexicographicallyPrecedes(numbers) || numbers == minVersion {
       return Finding("broker", .ok, "RabbitMQ \(text)")
     }
-    return Finding("broker", .failed, "RabbitMQ \(text) is too old", mend: "upgrade it to 3.10 or later")
+    return Finding("broker", .failed, "RabbitMQ \(text) is too old", hint: "upgrade it to 3.10 or later")
   }
 
   /// An alarm stops every publisher of the whole cluster.
@@ -18,12 +18,12 @@ enum BrokerCheck {
       findings.append(
         Finding(
           "broker \(node)", .failed, "is short of memory and takes no messages",
-          mend: "rabbitmq-diagnostics memory_breakdown; shorten the longest queues or give it more"))
+          hint: "rabbitmq-diagnostics memory_breakdown; shorten the longest queues or give it more"))
     }
     if disk {
       findings.append(
         Finding(
-          "broker \(node)", .failed, "is short of disk and takes no messages", mend: "make room on its disk"))
+          "broker \(node)", .failed, "is short of disk and takes no messages", hint: "make room on its disk"))
     }
     return findings
   }
@@ -33,7 +33,8 @@ enum BrokerCheck {
     if let unchecked = report.unchecked {
       findings.append(
         Finding(
-          "users of the broker", .skipped, unchecked, mend: "run it as an administrator of the broker now and then"))
+          "users of the broker", .skipped, unchecked,
+          hint: "now and then, run countersign topology check as an administrator of the broker"))
     }
     return findings + report.notes.map { Finding("users of the broker", .note, $0) }
   }
@@ -42,6 +43,6 @@ enum BrokerCheck {
     guard let first = differences.first else { return Finding("topology", .ok, "complete") }
     let more = differences.count == 1 ? "" : ", and \(differences.count - 1) more"
     return Finding(
-      "topology", .failed, "\(first.description)\(more)", mend: "countersign topology check, then topology apply")
+      "topology", .failed, "\(first.description)\(more)", hint: "countersign topology check, then topology apply")
   }
 }

@@ -1,20 +1,20 @@
 import CountersignTelemetry
 import HTTPClient
 
-/// Compares the clock with that of a server. Deadlines and expiries are compared across machines.
+/// Compares the local clock with a server's: processes of several machines share deadlines and expiries.
 enum ClockCheck {
-  /// A difference that nothing is hurt by; the header has whole seconds, and the answer took a while.
+  /// Harmless difference; the header has whole seconds, and the answer took a while.
   static let tolerance = Duration.seconds(2)
-  /// A difference by which codes expire visibly too early or too late.
+  /// Difference that makes codes expire visibly too early or too late.
   static let limit = Duration.seconds(15)
 
   /// - Parameters:
-  ///   - date: the header `date` of an answer that has just come.
-  ///   - now: the time here.
-  ///   - server: whose clock it is compared with.
+  ///   - date: header `date` of an answer just received.
+  ///   - now: local time.
+  ///   - server: name of the server.
   static func finding(date: String?, now: UnixTime, server: String) -> Finding {
     guard let date, let there = HTTPDate.seconds(date).map(UnixTime.init(seconds:)) else {
-      return Finding("clock", .skipped, "\(server) did not say what time it is")
+      return Finding("clock", .skipped, "\(server) did not send the time")
     }
     let seconds = (now.milliseconds - there.milliseconds) / 1000
     let difference = Duration.seconds(abs(seconds))
@@ -22,6 +22,21 @@ enum ClockCheck {
     return Finding(
       "clock", difference > limit ? .failed : .warning,
       "is \(abs(seconds)) s \(seconds > 0 ? "ahead of" : "behind") that of \(server)",
-      mend: "synchronise the clocks of all machines: timedatectl set-ntp true")
+      hint: "synchronize the clocks of all machines: timedatectl set-ntp true")
   }
+}
+
+/// Date of an HTTP answer: `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110, section 5.6.7, without the obsolete forms).
+enum HTTPDate {
+  static func parse(_ text: String) -> UnixTime? {
+    let parts = text.split(separator: " ")
+    guard parts.count == 6, parts[5] == "GMT", let month = months.firstIndex(of: parts[2]), parts[1].count == 2
+    else { return nil }
+    let number = month + 1
+    return UnixTime(rfc3339: "\(parts[3])-\(number < 10 ? "0" : "")\(number)-\(parts[1])T\(parts[4])Z")
+  }
+
+  private static let months: [Substring] = [
+    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+  ]
 }

@@ -1,11 +1,11 @@
-/// Has each process check its own configuration file: only it knows every key.
+/// Runs `--check` of each process on its configuration file: only the process knows every key.
 struct ConfigurationCheck {
-  /// Where the programs are.
+  /// Directory of the programs.
   let programs: String
   /// Runs a program with arguments.
   let run: @Sendable (_ path: String, _ arguments: [String]) async -> ChildProcess.Outcome?
 
-  /// The findings of the files that bear the name of a program (`sms-worker.json5`); the others have none.
+  /// Checks the files named after a program (`sms-worker.json5`); others have no findings.
   func findings(_ files: ConfigurationFiles) async -> [Finding] {
     var findings: [Finding] = []
     for file in files.files {
@@ -19,15 +19,16 @@ struct ConfigurationCheck {
     return findings
   }
 
-  /// Programs that understand `--check`.
+  /// Programs with the option `--check`.
   static let processes: Set<String> = [
     "coordinator", "mail-worker", "push-worker", "revocation-worker", "simulator", "sms-worker",
   ]
 
   private static func finding(_ file: String, _ outcome: ChildProcess.Outcome) -> Finding {
     let check = "settings of \(file)"
-    if outcome.status == 0 { return Finding(check, .ok, "its process takes them") }
+    if outcome.status == 0 { return Finding(check, .ok, "its process accepts them") }
     let lines = outcome.output.split(separator: "\n").prefix(3).joined(separator: "; ")
-    return Finding(check, .failed, lines.isEmpty ? "exit status \(outcome.status)" : lines, mend: "as it says")
+    return Finding(
+      check, .failed, lines.isEmpty ? "exit status \(outcome.status)" : lines, hint: "correct the keys named above")
   }
 }

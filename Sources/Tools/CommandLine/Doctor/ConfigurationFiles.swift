@@ -1,13 +1,13 @@
-internal import CountersignEncoding
-internal import FoundationEssentials
+import CountersignEncoding
+import FoundationEssentials
 
-/// The configuration files of the processes, read without their schemas: what they name, and whether it is there.
+/// Configuration files of the processes, read without their schemas, for the files and addresses that they name.
 ///
-/// Each process checks its own file completely at its start (`--check`).
+/// Each process checks its own file completely when it starts (`--check`).
 struct ConfigurationFiles {
   /// One value of a file.
   struct Setting: Sendable, Hashable {
-    /// The keys from the top, `lanes.twilio.baseURL`; the elements of a list have numbers.
+    /// Keys from the top, `lanes.twilio.baseURL`; elements of a list are numbered.
     let path: String
     let value: String
   }
@@ -15,9 +15,9 @@ struct ConfigurationFiles {
   /// One file.
   struct File: Sendable {
     let name: String
-    /// The directory that relative paths start from.
+    /// Directory of relative paths.
     let directory: String
-    /// `nil` when it cannot be read, or is no JSON5.
+    /// `nil` if the file cannot be read, or is not JSON5.
     let settings: [Setting]?
     /// Whole numbers, by their keys from the top.
     var integers: [String: Int64] = [:]
@@ -26,20 +26,20 @@ struct ConfigurationFiles {
   let files: [File]
 
   /// Reads every `.json5` file of a directory.
-  /// - Throws: when the directory cannot be read.
-  init(directory: String) throws(OperationsError) {
+  /// - Throws: if the directory cannot be read.
+  init(directory: String) throws(CommandLineError) {
     let names: [String]
     do {
       names = try FileManager.default.contentsOfDirectory(atPath: directory)
     } catch {
-      throw OperationsError(.noInput, "the directory \(directory) cannot be read")
+      throw CommandLineError(.noInput, "the directory \(directory) cannot be read")
     }
     files = names.filter { $0.hasSuffix(".json5") }.sorted().map { Self.read($0, in: directory) }
   }
 
   private static func read(_ name: String, in directory: String) -> File {
     let reader = JSONReader(maxBytes: InputFile.maxBytes, syntax: .json5)
-    // A file that cannot be read, or is no JSON5, is told as such by its absent settings.
+    // Absent settings mark a file that cannot be read or is not JSON5.
     guard let data = try? Data(contentsOf: URL(filePath: "\(directory)/\(name)")),
       let value = try? reader.decode(JSONValue.self, from: data)
     else { return File(name: name, directory: directory, settings: nil) }
@@ -71,6 +71,6 @@ struct ConfigurationFiles {
 }
 
 extension ConfigurationFiles.File {
-  /// A path of the file as the process sees it.
+  /// Resolves a path of the file as the process does.
   func resolve(_ path: String) -> String { path.hasPrefix("/") ? path : "\(directory)/\(path)" }
 }

@@ -1,9 +1,9 @@
-internal import CountersignMessages
+import CountersignMessages
 
-/// A consumer as the management API shows it.
+/// Consumer of a queue, from the management API.
 struct ConsumerState: Sendable, Decodable {
   let queue: String
-  /// Host its connection comes from; absent until the broker has collected it.
+  /// Host of its connection; absent until the broker has collected it.
   let host: String?
 
   init(queue: String, host: String?) {
@@ -14,7 +14,7 @@ struct ConsumerState: Sendable, Decodable {
   init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: CodingKeys.self)
     queue = try container.decode(Queue.self, forKey: .queue).name
-    // An empty list in its place, while the broker has not collected it.
+    // The API sends an empty list until the broker has collected the channel.
     host = (try? container.decode(Channel.self, forKey: .channel))?.host
   }
 
@@ -36,15 +36,15 @@ struct ConsumerState: Sendable, Decodable {
   }
 }
 
-/// Compares from how many hosts the jobs of a queue are taken with what the workers' configuration says (`queue.consumers`).
+/// Compares the number of hosts that consume a job queue with the workers' configuration (`queue.consumers`).
 ///
-/// A ledger is one host's. Where workers of several hosts take a queue's jobs, and think that they are alone, a lost connection has jobs carried
-/// out twice.
+/// A ledger belongs to one host. If workers of several hosts consume a queue and each is configured as the only one, a
+/// lost connection makes them carry out jobs twice.
 enum ConsumerHostsCheck {
   static func findings(_ consumers: [ConsumerState], _ files: ConfigurationFiles?) -> [Finding] {
     Topology.Queues.jobs.compactMap { queue in
       let hosts = Set(consumers.filter { $0.queue == queue }.compactMap(\.host).map(Self.host))
-      return finding(queue, hosts: hosts.count, says(queue, files))
+      return finding(queue, hosts: hosts.count, configured(queue, files))
     }
   }
 
@@ -53,20 +53,20 @@ enum ConsumerHostsCheck {
     if configured == severalHosts {
       return Finding(
         check, .note,
-        "\(hosts) now, with ledgers of their own: jobs that were under way when a connection was lost end as their onUnknown says"
+        "\(hosts) now, each with its own ledger: onUnknown decides about jobs in progress when a connection is lost"
       )
     }
     guard hosts > 1 else { return nil }
     return Finding(
       check, configured == nil ? .warning : .failed,
-      "workers of \(hosts) hosts take its jobs, and each has a ledger of its own: a lost connection has jobs carried out twice",
-      mend:
-        "set queue.consumers to severalHosts in the configuration of each of them, or let those of one host take the queue"
+      "workers of \(hosts) hosts take its jobs, each with its own ledger: a lost connection makes them carry out jobs twice",
+      hint:
+        "set queue.consumers to severalHosts in the configuration of each, or consume the queue from one host only"
     )
   }
 
-  /// The word that the files of the queue's workers have; nil when no file of such a worker is known.
-  private static func says(_ queue: String, _ files: ConfigurationFiles?) -> String? {
+  /// Value of `queue.consumers` in the files of the queue's workers; `nil` if no such file is known.
+  private static func configured(_ queue: String, _ files: ConfigurationFiles?) -> String? {
     guard let worker = Topology.Users.worker(ofJobs: queue) else { return nil }
     let known = files?.files.filter { $0.name.hasPrefix(worker) && $0.settings != nil } ?? []
     guard !known.isEmpty else { return nil }
@@ -76,7 +76,7 @@ enum ConsumerHostsCheck {
 
   private static let severalHosts = "severalHosts"
 
-  /// The names of the machine that the broker is on are one host.
+  /// Maps all names of the broker's own machine to one.
   private static func host(_ address: String) -> String {
     ["127.0.0.1", "::1", "::ffff:127.0.0.1"].contains(address) ? "localhost" : address
   }

@@ -1,11 +1,11 @@
-internal import CountersignMessages
-internal import CountersignTelemetry
+import CountersignMessages
+import CountersignTelemetry
 
-/// Tells where the guard of conversions sends nothing at present. It does as it is told, so this is no failure: but who looks for the cause
-/// of `PREFIX_BLOCKED` or `REGION_BLOCKED` finds it here.
+/// Reports where the conversion guard blocks sending. A block is intended and therefore a note, not a failure: it
+/// explains `PREFIX_BLOCKED` and `REGION_BLOCKED`.
 enum ConversionCheck {
   static let name = "conversion"
-  /// Blocks that are told one by one, the latest first.
+  /// Maximum number of blocks reported one by one, the latest first.
   static let shownBlocks = 10
 
   static func findings(_ list: ConversionList) -> [Finding] {
@@ -16,20 +16,20 @@ enum ConversionCheck {
         name, .note,
         "nothing is sent to \(block.scope) \(place(block)) until \(block.until.rfc3339):"
           + " \(block.verified) of \(block.sent) codes came back",
-        mend: "if they are customers: countersign conversion lift \(block.key)")
+        hint: "if they are customers: countersign conversion lift \(block.key)")
     }
     let missing = list.blockCount - shown.count
     guard missing > 0 else { return findings }
     return findings + [
-      Finding(name, .note, "nothing is sent to \(missing) more", mend: "countersign conversion list shows them")
+      Finding(name, .note, "nothing is sent to \(missing) more", hint: "countersign conversion list shows them")
     ]
   }
 
-  /// Without an answer nothing is known; what keeps the coordinator from answering is told with the broker and the processes.
+  /// Finding for a coordinator that does not answer; the broker's and the processes' checks report the cause.
   static func skipped(_ problem: String) -> Finding {
     Finding(
-      name, .skipped, "the coordinator does not say what is blocked: \(problem)",
-      mend: "start the coordinator, or name this user in its operators")
+      name, .skipped, "the coordinator did not report its blocks: \(problem)",
+      hint: "start the coordinator, or add this user to its operators")
   }
 
   private static func none(_ list: ConversionList) -> Finding {

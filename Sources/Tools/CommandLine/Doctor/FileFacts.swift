@@ -1,12 +1,12 @@
 #if canImport(Glibc)
-  internal import Glibc
+  import Glibc
 #else
-  internal import Musl
+  import Musl
 #endif
 
-/// What the system says of a file.
+/// Size, owner and access rights of a file.
 struct FileFacts: Sendable {
-  /// Bytes.
+  /// Size in bytes.
   let size: Int64
   /// Whether every user of the machine may read it.
   let isReadableByAll: Bool
@@ -16,10 +16,10 @@ struct FileFacts: Sendable {
   let isWritableByAll: Bool
   /// Whether it belongs to the superuser.
   let isOwnedByRoot: Bool
-  /// Whether it belongs to the user that this process acts as.
+  /// Whether it belongs to the user of this process.
   let isOwnedByCaller: Bool
 
-  /// - Returns: `nil` when the file cannot be looked at.
+  /// Reads the facts; `nil` if the file cannot be inspected.
   init?(_ path: String) {
     var status = stat()
     guard stat(path, &status) == 0 else { return nil }
@@ -31,14 +31,14 @@ struct FileFacts: Sendable {
     isOwnedByCaller = status.st_uid == geteuid()
   }
 
-  /// Bytes that are free for users on the file system of a directory.
+  /// Bytes free for users on the file system of a directory.
   static func freeBytes(_ directory: String) -> Int64? {
     var status = statvfs()
     guard statvfs(directory, &status) == 0 else { return nil }
     return Int64(clamping: UInt64(status.f_bavail) &* UInt64(status.f_frsize))
   }
 
-  /// The first 16 bytes of a file, fewer when it is shorter; `nil` when it cannot be read.
+  /// The first 16 bytes of a file, fewer if it is shorter; `nil` if it cannot be read.
   static func beginning(_ path: String) -> [UInt8]? {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return nil }

@@ -1,31 +1,31 @@
-/// What the doctor found about one thing.
+/// Result of one of the doctor's checks.
 struct Finding: Sendable, Hashable, Codable {
-  /// How bad it is.
+  /// Severity of a finding.
   enum Status: String, Sendable, Hashable, Codable {
     /// As it should be.
     case ok
-    /// As it is meant to be, and worth knowing.
+    /// Intended, and worth knowing.
     case note
-    /// It works, and may not for long.
+    /// It works, but may stop soon.
     case warning
     /// It does not work.
     case failed
-    /// It was not looked at, because something it needs is missing.
+    /// Not checked, because something the check needs is missing.
     case skipped
   }
 
-  /// What was looked at.
+  /// Subject of the check.
   let check: String
   let status: Status
-  /// What was found.
+  /// Observation.
   let detail: String
-  /// How to mend it, when there is something to mend.
-  let mend: String?
+  /// Way to fix the problem, if there is one.
+  let hint: String?
 
-  init(_ check: String, _ status: Status, _ detail: String, mend: String? = nil) {
+  init(_ check: String, _ status: Status, _ detail: String, hint: String? = nil) {
     self.check = check
     self.status = status
     self.detail = detail
-    self.mend = mend
+    self.hint = hint
   }
 }

@@ -1,14 +1,35 @@
-/// Asks a web server whether it is there.
+import HTTPClient
+
+/// Reads URLs to find out whether a web server answers.
 protocol HTTPProbe: Sendable {
   /// Reads a URL.
-  /// - Throws: when there is no answer; any status is one. The text says why, and is safe to show.
-  func get(_ url: String) async throws(OperationsError) -> HTTPProbeAnswer
+  /// - Throws: if there is no answer; any status is an answer. The reason is safe to show.
+  func get(_ url: String) async throws(CommandLineError) -> HTTPProbeAnswer
 }
 
-/// What a web server answered.
+/// Answer of a web server.
 struct HTTPProbeAnswer: Sendable {
   let status: Int
   let body: [UInt8]
-  /// The header `date`.
+  /// Header `date`.
   var date: String?
+}
+
+/// Probe over HTTP.
+struct CurlProbe: HTTPProbe {
+  let transport: HTTPClient
+  let timeout: Duration
+
+  func get(_ url: String) async throws(CommandLineError) -> HTTPProbeAnswer {
+    let limit = min(timeout, .seconds(5))
+    do {
+      let response = try await transport.send(
+        HTTPRequest(
+          method: "GET", url: url, timeouts: HTTPTimeouts(connect: min(limit, .seconds(3)), total: limit),
+          isIdempotent: true))
+      return HTTPProbeAnswer(status: response.status, body: response.body, date: response.headers["date"])
+    } catch {
+      throw CommandLineError(.unavailable, error.description)
+    }
+  }
 }

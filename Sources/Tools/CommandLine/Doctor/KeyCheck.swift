@@ -1,10 +1,11 @@
-internal import CountersignCryptography
-internal import FoundationEssentials
+import CountersignCryptography
+import FoundationEssentials
 
-/// Comparison of the sealing keys that the configuration files name: each worker has to open what the coordinator seals.
+/// Compares the sealing keys that the configuration files name: each worker must be able to open the coordinator's
+/// seals.
 ///
-/// Keys are compared by ID and by content. A file that this user may not read is told as such; systemd's units hand the keys to the processes
-/// under another name than the files have.
+/// Keys are compared by ID and by content, and skipped if this user may not read their file. The units of systemd pass
+/// the keys to the processes under a different file name.
 enum KeyCheck {
   static func findings(_ files: ConfigurationFiles) -> [Finding] {
     guard let coordinator = files.files.first(where: { $0.name == "coordinator.json5" }),
@@ -19,23 +20,23 @@ enum KeyCheck {
     guard file.settings?.contains(where: { $0.path == "keysFile" }) == true else {
       return Finding(
         check, .failed, "it names no keysFile: every secret of the coordinator becomes a dead letter",
-        mend: "name the file with the coordinator's keys as keysFile")
+        hint: "name the file with the coordinator's keys as keysFile")
     }
     guard let keys = keys(of: file) else {
-      return Finding(check, .skipped, "its keysFile cannot be read", mend: "look at it as a user that may read it")
+      return Finding(check, .skipped, "its keysFile cannot be read", hint: "run the doctor as a user that may read it")
     }
     guard let key = keys.opening[sealing.id] else {
       let own = keys.opening.keys.sorted().joined(separator: ", ")
       return Finding(
         check, .failed, "the coordinator seals with the key \(sealing.id), and this file has \(own)",
-        mend: "give it the coordinator's keysFile, and start the worker again")
+        hint: "give it the coordinator's keysFile, and start the worker again")
     }
     guard isSame(key, sealing) else {
       return Finding(
-        check, .failed, "its key \(sealing.id) is another one than the coordinator's of that name",
-        mend: "give it the coordinator's keysFile, and start the worker again")
+        check, .failed, "its key \(sealing.id) differs from the coordinator's key of that name",
+        hint: "give it the coordinator's keysFile, and start the worker again")
     }
-    return Finding(check, .ok, "they open what the coordinator seals (\(sealing.id))")
+    return Finding(check, .ok, "they open the coordinator's seals (\(sealing.id))")
   }
 
   private static func isSame(_ one: SymmetricKey, _ other: SymmetricKey) -> Bool {
@@ -44,7 +45,7 @@ enum KeyCheck {
     }
   }
 
-  /// Keys that a file names; `nil` when they cannot be read, which its process tells in more words.
+  /// Keys that a file names; `nil` if they cannot be read, which its process explains.
   private static func keys(of file: ConfigurationFiles.File) -> KeyRing? {
     guard let setting = file.settings?.first(where: { $0.path == "keysFile" }),
       let data = try? Data(contentsOf: URL(filePath: file.resolve(setting.value)))

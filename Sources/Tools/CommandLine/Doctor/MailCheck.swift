@@ -1,18 +1,18 @@
-internal import CountersignCryptography
-internal import CountersignEncoding
-internal import CountersignTelemetry
-internal import DKIM
-internal import DNS
-internal import Mail
+import CountersignCryptography
+import CountersignEncoding
+import CountersignTelemetry
+import DKIM
+import DNS
+import Mail
 
-/// Looks at what the world needs to see in DNS before it takes mail from the senders: SPF, DKIM and DMARC.
+/// Checks the DNS records that receivers of mail require of its senders: SPF, DKIM and DMARC.
 struct MailCheck {
   /// Looks up the TXT records of a name.
   let texts: @Sendable (String) async throws(NameServiceError) -> [String]
 
-  /// A record of SPF may make no more look-ups (RFC 7208, 4.6.4).
+  /// Maximum number of look-ups of an SPF record (RFC 7208, 4.6.4).
   static let maxSPFLookUps = 10
-  /// Bytes of SubjectPublicKeyInfo of an RSA key with 2048 bits; RFC 8301 asks for at least 1024, receivers for more.
+  /// Bytes of the SubjectPublicKeyInfo of a 2048-bit RSA key; RFC 8301 requires 1024 bits, receivers more.
   private static let goodRSABytes = 290
 
   func findings(_ configuration: MailWorkerConfiguration) async -> [Finding] {
@@ -23,7 +23,7 @@ struct MailCheck {
       findings.append(await spf((sender.envelope ?? from).domain))
       if sender.keys.isEmpty {
         findings.append(
-          Finding("DKIM of \(from.domain)", .failed, "no key signs", mend: "give the sender keys in mail-worker.json5"))
+          Finding("DKIM of \(from.domain)", .failed, "no key signs", hint: "give the sender keys in mail-worker.json5"))
       }
       for key in sender.keys { findings.append(await dkim(key)) }
       findings.append(await dmarc(from.domain, sender))
@@ -36,15 +36,15 @@ struct MailCheck {
     do {
       if let problem = rules.problem(with: try sender.sender(signer: DKIMSigner())) {
         return Finding(
-          check, .failed, problem, mend: "register the source with Apple and name it in relay.registeredSources")
+          check, .failed, problem, hint: "register the source with Apple and name it in relay.registeredSources")
       }
       return Finding(check, .ok, "From and envelope sender are registered sources, and a key signs for From")
     } catch {
-      return Finding(check, .failed, "\(error)", mend: "mend the sender's keys in mail-worker.json5")
+      return Finding(check, .failed, "\(error)", hint: "correct the sender's keys in mail-worker.json5")
     }
   }
 
-  /// The records of a name, or the finding that they cannot be looked up.
+  /// Looks up the records of a name, or returns the finding that this failed.
   private func records(_ name: String, _ check: String) async -> Result<[String], LookUpFailed> {
     do {
       return .success(try await texts(name))
@@ -52,7 +52,7 @@ struct MailCheck {
       return .failure(
         LookUpFailed(
           finding: Finding(
-            check, .failed, "\(name) cannot be looked up: \(error)", mend: "look at /etc/resolv.conf and its servers")))
+            check, .failed, "\(name) cannot be looked up: \(error)", hint: "look at /etc/resolv.conf and its servers")))
     }
   }
 
@@ -69,35 +69,35 @@ extension MailCheck {
     case .success(let found): records = found.filter { $0 == "v=spf1" || $0.hasPrefix("v=spf1 ") }
     case .failure(let failure): return failure.finding
     }
-    let publish = "publish TXT \(domain): v=spf1 include:<what your mail server's operator names> -all"
-    guard let record = records.first else { return Finding(check, .failed, "there is no record", mend: publish) }
+    let publish = "publish TXT \(domain): v=spf1 include:<domain that your mail server's operator names> -all"
+    guard let record = records.first else { return Finding(check, .failed, "there is no record", hint: publish) }
     guard records.count == 1 else {
-      return Finding(check, .failed, "there are \(records.count) records, which counts as an error", mend: "leave one")
+      return Finding(check, .failed, "there are \(records.count) records, which counts as an error", hint: "leave one")
     }
     let terms = record.split(separator: " ").dropFirst().map { $0.lowercased() }
     if terms.contains("+all") || terms.contains("all") {
-      return Finding(check, .failed, "it lets everybody send: \(record)", mend: "end it with -all")
+      return Finding(check, .failed, "it lets anyone send: \(record)", hint: "end it with -all")
     }
     if terms.contains("?all") {
       return Finding(
-        check, .warning, "it says nothing about everybody else (?all): \(record)", mend: "end it with -all or ~all")
+        check, .warning, "it is neutral about all other servers (?all): \(record)", hint: "end it with -all or ~all")
     }
     let lookUps = await spfLookUps(terms, in: [domain])
     if lookUps > Self.maxSPFLookUps {
       return Finding(
-        check, .failed, "it makes more than \(Self.maxSPFLookUps) look-ups, with those of what it includes",
-        mend: "name fewer of them")
+        check, .failed, "it makes more than \(Self.maxSPFLookUps) look-ups, including those of the records it includes",
+        hint: "include fewer records")
     }
     let ends = terms.contains { $0.hasSuffix("all") || $0.hasPrefix("redirect=") }
     if !ends || terms.count == 1 && terms[0].hasSuffix("all") {
-      return Finding(check, .warning, "it names nobody, or does not end in -all or ~all: \(record)", mend: publish)
+      return Finding(check, .warning, "it names no server, or does not end in -all or ~all: \(record)", hint: publish)
     }
     return Finding(check, .ok, record)
   }
 
-  /// Number of look-ups a record makes, with those of the records that it includes or hands over to; counted up to one too many.
+  /// Number of look-ups of a record and of those that it includes or redirects to, counted up to one too many.
   ///
-  /// - Parameter chain: The names that led here: one that comes again is counted and not followed.
+  /// - Parameter chain: names that led here; a repeated name is counted and not followed.
   private func spfLookUps(_ terms: [String], in chain: Set<String>) async -> Int {
     var count = 0
     for term in terms where Self.looksUp(term) && count <= Self.maxSPFLookUps {
@@ -112,7 +112,7 @@ extension MailCheck {
     return count
   }
 
-  /// The name whose record counts in the place of a term; `nil` where it depends on the mail (macros) or there is none.
+  /// Name whose record a term stands for; `nil` if there is none or it depends on the mail (macros).
   private static func included(by term: String) -> String? {
     let term = term.drop { "+-~?".contains($0) }
     guard let prefix = ["include:", "redirect="].first(where: term.hasPrefix), !term.contains("%") else { return nil }
@@ -142,7 +142,7 @@ extension MailCheck {
       expected = Base64.encode(signing.algorithm == .rsa ? info : Array(info.suffix(Self.ed25519Bytes)))
       isShort = signing.algorithm == .rsa && info.count < Self.goodRSABytes
     } catch {
-      return Finding(check, .failed, "keyFile: \(error)", mend: "openssl genpkey -algorithm RSA -out KEY.pem")
+      return Finding(check, .failed, "keyFile: \(error)", hint: "openssl genpkey -algorithm RSA -out KEY.pem")
     }
     switch await records(name, check) {
     case .success(let records): return Self.finding(check, name, records, kind, expected, isShort)
@@ -157,18 +157,18 @@ extension MailCheck {
   ) -> Finding {
     let publish = "publish TXT \(name): v=DKIM1; k=\(kind); p=\(expected)"
     guard let record = records.first(where: { parsed($0)["p"] != nil }) else {
-      return Finding(check, .failed, "there is no record", mend: publish)
+      return Finding(check, .failed, "there is no record", hint: publish)
     }
     let tags = parsed(record)
     let published = tags["p"] ?? ""
-    if published.isEmpty { return Finding(check, .failed, "the record revokes the key", mend: publish) }
+    if published.isEmpty { return Finding(check, .failed, "the record revokes the key", hint: publish) }
     if tags["k", default: "rsa"] != kind || published != expected {
-      return Finding(check, .failed, "the record has another key than keyFile", mend: publish)
+      return Finding(check, .failed, "the record has another key than keyFile", hint: publish)
     }
     if tags["t", default: ""].split(separator: ":").contains("y") {
-      return Finding(check, .warning, "the record says that it is a test (t=y)", mend: "take t=y out of it")
+      return Finding(check, .warning, "the record says that it is a test (t=y)", hint: "take t=y out of it")
     }
-    if isShort { return Finding(check, .warning, "the key is short", mend: "use an RSA key with 2048 bits") }
+    if isShort { return Finding(check, .warning, "the key is short", hint: "use an RSA key with 2048 bits") }
     return Finding(check, .ok, "the record has the key (\(kind))")
   }
 
@@ -187,7 +187,8 @@ extension MailCheck {
 // MARK: - DMARC
 
 extension MailCheck {
-  /// The record of the domain, else that of one above it: which one is the organisation's, only a list of all suffixes knows.
+  /// Checks the record of the domain, else the one of the nearest domain above it: only a list of all public suffixes
+  /// could tell the organizational domain.
   private func dmarc(_ domain: String, _ sender: SenderSettings) async -> Finding {
     let check = "DMARC of \(domain)"
     var name = domain[...]
@@ -202,14 +203,14 @@ extension MailCheck {
       name = name[(name.firstIndex(of: ".").map { name.index(after: $0) } ?? name.endIndex)...]
     }
     return Finding(
-      check, .warning, "there is no record", mend: "publish TXT _dmarc.\(domain): v=DMARC1; p=none; rua=mailto:…")
+      check, .warning, "there is no record", hint: "publish TXT _dmarc.\(domain): v=DMARC1; p=none; rua=mailto:…")
   }
 
   private static func finding(_ check: String, _ record: String, _ domain: String, _ sender: SenderSettings) -> Finding
   {
     let tags = parsed(record)
     guard let policy = tags["p"], ["none", "quarantine", "reject"].contains(policy) else {
-      return Finding(check, .failed, "it has no policy: \(record)", mend: "give it p=none, quarantine or reject")
+      return Finding(check, .failed, "it has no policy: \(record)", hint: "give it p=none, quarantine or reject")
     }
     let signers = sender.keys.map(\.domain)
     let isSigned = signers.contains { tags["adkim"] == "s" ? $0 == domain : aligned($0, domain) }
@@ -218,12 +219,12 @@ extension MailCheck {
     if !isSigned && !isSent {
       return Finding(
         check, .failed, "neither a DKIM key nor the envelope sender aligns with \(domain), policy \(policy)",
-        mend: "sign for \(domain), or send from it")
+        hint: "sign for \(domain), or send from it")
     }
     return Finding(check, .ok, "policy \(policy)\(isSigned ? ", DKIM aligns" : "")\(isSent ? ", SPF aligns" : "")")
   }
 
-  /// Whether one is the other or below it, which is close to what "of the same organisation" means.
+  /// Whether one is the other or below it, an approximation of "same organizational domain".
   private static func aligned(_ one: String, _ other: String) -> Bool {
     one == other || one.hasSuffix("." + other) || other.hasSuffix("." + one)
   }

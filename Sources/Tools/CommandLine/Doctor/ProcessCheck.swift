@@ -1,48 +1,71 @@
-internal import CountersignEncoding
+import CountersignEncoding
 
-/// Asks the processes how they are.
+/// Asks the processes for their health.
 struct ProcessCheck {
   let probe: any HTTPProbe
 
   /// - Parameters:
-  ///   - name: the name of the process.
-  ///   - url: where it serves its health, without a path.
+  ///   - name: name of the process.
+  ///   - url: base URL of its health endpoint.
   func finding(name: String, url: String) async -> Finding {
     let check = "process \(name)"
     do {
       let answer = try await probe.get("\(url)/readyz")
       if answer.status == 200 { return Finding(check, .ok, "ready, at \(url)") }
-      return Finding(
-        check, .failed, "at \(url) is not ready\(Self.reasons(answer.body))",
-        mend: "mend what it names; it goes on by itself")
+      return Self.notReady(check, url, answer.body)
     } catch {
       return Finding(
-        check, .failed, "does not answer at \(url): \(error.description)", mend: "start it; its log says why it ended")
+        check, .failed, "does not answer at \(url): \(error.description)",
+        hint: "start it; its log has the reason why it ended")
     }
   }
 
-  /// The checks that do not hold, as far as the answer says: each element with a `status` or `ok` that is not good.
-  static func reasons(_ body: [UInt8]) -> String {
-    // An answer that is not understood is told without reasons.
-    guard let json = try? JSONReader.operations.decode(JSONValue.self, from: body) else { return "" }
-    let texts = texts(json)
-    return texts.isEmpty ? "" : ": \(texts.joined(separator: "; "))"
-  }
-
-  private static func texts(_ json: JSONValue) -> [String] {
-    switch json {
-    case .object(let object):
-      let isBad = object["ok"] == .bool(false) || object["ready"] == .bool(false) || object["status"] == .text("failed")
-      let nested = object.sorted { $0.key < $1.key }.flatMap { texts($0.value) }
-      if !nested.isEmpty { return nested }
-      guard isBad else { return [] }
-      return [object.sorted { $0.key < $1.key }.compactMap { text($0.value) }.joined(separator: " ")]
-    case .array(let array): return array.flatMap(texts)
-    case .null, .bool, .integer, .number, .text: return []
+  /// Reports the lanes of a worker that are down, which does not make the worker unready while another lane serves its
+  /// jobs.
+  /// - Parameters:
+  ///   - name: name of the process.
+  ///   - url: base URL of its health endpoint.
+  func lanes(name: String, url: String) async -> [Finding] {
+    // The finding about readiness reports a process that does not answer.
+    guard let answer = try? await probe.get("\(url)/metrics"), answer.status == 200 else { return [] }
+    return Self.lanesDown(String(decoding: answer.body, as: UTF8.self)).map { lane in
+      Finding(
+        "lane \(lane) of \(name)", .warning, "is down, at \(url)",
+        hint: "look for \"lane is down\" in its log: credentials, a suspended account, or an outage of the provider")
     }
   }
 
-  private static func text(_ value: JSONValue) -> String? {
-    if case .text(let text) = value { text } else { nil }
+  /// Names of the lanes whose `countersign_lane_up` is 0.
+  static func lanesDown(_ metrics: String) -> [String] {
+    metrics.split(separator: "\n").compactMap { line in
+      guard line.hasPrefix("countersign_lane_up{"), line.hasSuffix(" 0"), let label = line.firstRange(of: "lane=\"")
+      else { return nil }
+      return String(line[label.upperBound...].prefix { $0 != "\"" })
+    }
+  }
+
+  // MARK: Readiness
+
+  /// Answer of `/readyz`.
+  private struct Report: Decodable {
+    struct Check: Decodable {
+      let name: String
+      let ok: Bool
+      let problem: String?
+      let mend: String?
+    }
+
+    let checks: [Check]
+  }
+
+  private static func notReady(_ check: String, _ url: String, _ body: [UInt8]) -> Finding {
+    // An answer of another form is reported without reasons.
+    let report = try? JSONReader.commandLine.decode(Report.self, from: body)
+    let failing = report?.checks.filter { !$0.ok } ?? []
+    let reasons = failing.map { $0.name + ($0.problem.map { ": \($0)" } ?? "") }.joined(separator: "; ")
+    let hints = failing.compactMap(\.mend).joined(separator: "; ")
+    return Finding(
+      check, .failed, "at \(url) is not ready" + (reasons.isEmpty ? "" : ": \(reasons)"),
+      hint: hints.isEmpty ? "fix the cause it names; the process then continues by itself" : hints)
   }
 }

@@ -1,13 +1,13 @@
-/// Looks whether the providers that the configuration names can be reached. Any answer will do: it is the way that is
-/// looked at, not the account.
+/// Checks whether the providers that the configuration names can be reached. Any answer will do: the check is about the
+/// connection, not about the account.
 struct ProviderCheck {
-  /// Where a lane leads to.
+  /// Address of a lane's provider.
   struct Address: Sendable, Hashable {
-    /// The key that says it.
+    /// Lane and file, for people: `lane twilio (sms-worker.json5)`.
     let place: String
-    /// The address without what follows the host: a path may hold an account.
+    /// Address without path, which may hold an account.
     let base: String
-    /// The certificates that the lane trusts; those of the system if `nil`.
+    /// Certificates that the lane trusts; those of the system if `nil`.
     let caFile: String?
   }
 
@@ -20,38 +20,47 @@ struct ProviderCheck {
   }
 
   private func finding(_ address: Address) async -> Finding {
-    let check = "provider \(address.place)"
+    let check = "provider of \(address.place)"
     do {
       let answer = try await probe.get(address.base)
       if answer.status < 500 { return Finding(check, .ok, "\(address.base) answers") }
       return Finding(
-        check, .warning, "\(address.base) answers \(answer.status)", mend: "look at the provider's status page")
+        check, .warning, "\(address.base) answers \(answer.status)", hint: "see the provider's status page")
     } catch {
       return Finding(
         check, .failed, "\(address.base): \(error.description)",
-        mend: "check the address in the configuration, DNS, the firewall and the certificates of the machine")
+        hint: "check the address in the configuration, DNS, the firewall and the certificates of the machine")
     }
   }
 
-  /// The addresses of lanes, each once for the certificates with which it is trusted.
+  /// Addresses of the lanes, each once per set of trusted certificates.
   static func addresses(_ files: ConfigurationFiles) -> [Address] {
     var seen: Set<[String?]> = []
     return files.files.flatMap { file in
       let settings = file.settings ?? []
       return settings.compactMap { setting -> Address? in
         guard setting.path.split(separator: ".").contains("lanes"), setting.value.hasPrefix("http"),
-          // What is no URL is told by the process itself.
+          // The process itself reports a value that is not a URL.
           let base = try? HTTPAddress(setting.value).base
         else { return nil }
-        let address = Address(place: setting.path, base: base, caFile: caFile(for: setting.path, in: file))
+        let place = "lane \(lane(of: setting.path, in: file)) (\(file.name))"
+        let address = Address(place: place, base: base, caFile: caFile(for: setting.path, in: file))
         return seen.insert([base, address.caFile]).inserted ? address : nil
       }
     }
   }
 
-  /// The `caFile` beside a key.
+  /// Name of the lane that a key belongs to: its `name`, else its place under `lanes`.
+  private static func lane(of path: String, in file: ConfigurationFiles.File) -> String {
+    let keys = path.split(separator: ".")
+    guard let index = keys.firstIndex(of: "lanes"), index + 1 < keys.count else { return path }
+    let lane = keys[...(index + 1)].joined(separator: ".")
+    return file.settings?.first { $0.path == "\(lane).name" }?.value ?? String(keys[index + 1])
+  }
+
+  /// The `caFile` next to a key.
   private static func caFile(for path: String, in file: ConfigurationFiles.File) -> String? {
-    let beside = path[..<(path.lastIndex(of: ".") ?? path.startIndex)] + ".caFile"
-    return file.settings?.first { $0.path == beside }.map { file.resolve($0.value) }
+    let key = path[..<(path.lastIndex(of: ".") ?? path.startIndex)] + ".caFile"
+    return file.settings?.first { $0.path == key }.map { file.resolve($0.value) }
   }
 }

@@ -1,9 +1,9 @@
-internal import CountersignMessages
+import CountersignMessages
 
-/// Looks at what lies in the queues, and whether anybody takes it.
+/// Checks the queues for backlogs, missing consumers and dead letters.
 enum QueueCheck {
-  /// Messages that wait; more means that the consumers do not keep up.
-  static let manyReady = 10_000
+  /// Maximum number of waiting messages; beyond it the consumers do not keep up.
+  static let maxReady = 10_000
 
   static func findings(_ queues: [QueueState]) -> [Finding] {
     Topology.Queues.work.flatMap { name -> [Finding] in
@@ -13,31 +13,31 @@ enum QueueCheck {
   }
 
   private static func work(_ name: String, _ state: QueueState?) -> [Finding] {
-    // That it is missing is told with the topology.
+    // The topology's check reports a missing queue.
     guard let state else { return [] }
     let check = "queue \(name)"
-    if isUnused(name, state) { return [Finding(check, .ok, "nobody consumes it, and nothing waits")] }
+    if isUnused(name, state) { return [Finding(check, .ok, "not in use")] }
     if let consumers = state.consumers, consumers == 0 {
-      // A site may do without some of the workers; that shows when somebody asks for their work.
+      // A site may do without some of the workers, until jobs for them arrive.
       let isSpare = Topology.Queues.jobs.contains(name) && state.ready == 0
       return [
         Finding(
-          check, isSpare ? .warning : .failed, "nobody consumes it; \(state.ready ?? 0) messages wait",
-          mend: "start the \(consumer(of: name)), or look at its /readyz: it consumes only when all it needs is there")
+          check, isSpare ? .warning : .failed, "no consumer; \(state.ready ?? 0) messages wait",
+          hint: "start the \(consumer(of: name)), or look at its /readyz: it consumes only while it is ready")
       ]
     }
     var findings: [Finding] = []
-    if let ready = state.ready, ready > manyReady {
+    if let ready = state.ready, ready > maxReady {
       findings.append(
-        Finding(check, .warning, "\(ready) messages wait", mend: "start more of the \(consumer(of: name))"))
+        Finding(check, .warning, "\(ready) messages wait", hint: "start more of the \(consumer(of: name))"))
     }
-    // A message that is dead-lettered at least once is neither ready nor with a consumer until its dead queue has it.
+    // With at-least-once dead-lettering, a message is neither ready nor with a consumer until its dead queue has it.
     let stuck = (state.messages ?? 0) - (state.ready ?? 0) - (state.unacknowledged ?? 0)
     if stuck > 0 {
       findings.append(
         Finding(
           check, .warning, "\(stuck) messages wait to be dead-lettered",
-          mend: "countersign topology check: the exchange of the dead letters, or the dead queue, is missing or full"))
+          hint: "countersign topology check: the exchange of the dead letters, or the dead queue, is missing or full"))
     }
     if findings.isEmpty {
       let consumers = state.consumers.map { "\($0) consumers, " } ?? ""
@@ -46,7 +46,7 @@ enum QueueCheck {
     return findings
   }
 
-  /// The queue for messages that can wait is switched on by the sms-worker's configuration.
+  /// Whether it is the queue for SMS that can wait, which the sms-worker's configuration switches on, and idle.
   private static func isUnused(_ name: String, _ state: QueueState) -> Bool {
     name == Topology.Queues.smsBulk && state.consumers == 0 && state.ready == 0
   }
@@ -56,7 +56,7 @@ enum QueueCheck {
     return [
       Finding(
         "dead letters of \(name)", .warning, "\(count)",
-        mend: "countersign dead list --queue \(name); then mend the cause, and redrive or drop them")
+        hint: "countersign dead list --queue \(name); then fix the cause, and redrive or drop them")
     ]
   }
 
@@ -69,5 +69,20 @@ enum QueueCheck {
     case Topology.Queues.appleRevoke: "revocation-worker"
     default: "coordinator"
     }
+  }
+}
+
+/// State of a queue, from the management API. Counts are absent until the broker has first collected them.
+struct QueueState: Sendable, Decodable {
+  let name: String
+  var messages: Int?
+  var ready: Int?
+  var unacknowledged: Int?
+  var consumers: Int?
+
+  enum CodingKeys: String, CodingKey {
+    case name, messages, consumers
+    case ready = "messages_ready"
+    case unacknowledged = "messages_unacknowledged"
   }
 }

@@ -1,37 +1,39 @@
-internal import Dispatch
+import Dispatch
 
 #if canImport(Glibc)
-  internal import Glibc
+  import Glibc
 #else
-  internal import Musl
+  import Musl
 #endif
 
-/// Runs another program to its end and keeps what it says.
+/// Runs another program to its end and keeps its output.
 enum ChildProcess {
   struct Outcome: Sendable {
-    /// The exit status; 128 and its number after a signal.
+    /// Exit status; after a signal, 128 plus its number.
     let status: Int32
-    /// The beginning of standard output and standard error together.
+    /// Beginning of standard output and standard error together.
     let output: String
   }
 
-  /// How long a program may take. One that takes longer is killed.
+  /// Maximum run time of a program, after which it is killed.
   static let ceiling = DispatchTimeInterval.seconds(15)
-  /// Bytes that are kept of what a program says.
+  /// Maximum number of bytes kept of the output.
   static let maxOutput = 16 * 1024
 
-  /// - Parameter path: an absolute path.
-  /// - Returns: `nil` when the program cannot be started.
+  /// - Parameters:
+  ///   - path: absolute path of the program.
+  ///   - arguments: its arguments, without its name.
+  /// - Returns: the outcome, or `nil` if the program cannot be started.
   static func run(_ path: String, _ arguments: [String]) async -> Outcome? {
     await withCheckedContinuation { continuation in
-      // Reading and waiting block, so they get a thread that is no one else's.
+      // Reading and waiting block, so they run outside the cooperative pool.
       DispatchQueue.global().async { continuation.resume(returning: runBlocking(path, arguments)) }
     }
   }
 
   private static func runBlocking(_ path: String, _ arguments: [String]) -> Outcome? {
     var ends: [Int32] = [0, 0]
-    // The program must not get the reading end, nor a second writing end, or the reading would not end with it.
+    // With a copy of either end in the program, reading would not end with it.
     guard pipe(&ends) == 0, ends.allSatisfy({ fcntl($0, F_SETFD, FD_CLOEXEC) == 0 }) else { return nil }
     defer { close(ends[0]) }
     let child = spawn(path, arguments, output: ends[1])
@@ -62,7 +64,7 @@ enum ChildProcess {
     return posix_spawn(&child, path, &actions, nil, &words, environ) == 0 ? child : nil
   }
 
-  /// Reads to the end, so that the program is never held up, and keeps the beginning.
+  /// Reads to the end, so that the program never blocks, and keeps the beginning.
   private static func readAll(_ descriptor: Int32) -> String {
     var kept: [UInt8] = []
     var chunk = [UInt8](repeating: 0, count: 4096)

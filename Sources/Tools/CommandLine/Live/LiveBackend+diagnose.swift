@@ -1,15 +1,15 @@
-internal import CountersignAMQP
-internal import CountersignMessages
-internal import CountersignTelemetry
-internal import HTTPClient
+import CountersignAMQP
+import CountersignMessages
+import CountersignTelemetry
+import HTTPClient
 
 #if canImport(Glibc)
-  internal import Glibc
+  import Glibc
 #else
-  internal import Musl
+  import Musl
 #endif
 
-/// The doctor's round: what others need comes first, and what cannot be looked at does not keep it from the rest.
+/// The doctor's round: prerequisites of other checks first; a check that cannot be made does not stop the others.
 extension LiveBackend {
   func diagnose(configDirectory: String?, timeout: Duration) async -> [Finding] {
     var findings = await service()
@@ -21,7 +21,7 @@ extension LiveBackend {
     return findings
   }
 
-  /// As a service: connects, and tries whether a command may be published, with a key that routes nowhere.
+  /// Connects as a service, and tries to publish a command, with a routing key that leads nowhere.
   private func service() async -> [Finding] {
     let check = "broker, as a service"
     do {
@@ -32,14 +32,14 @@ extension LiveBackend {
       switch outcome {
       case .success: return [Finding(check, .ok, "\(endpoint) takes commands")]
       case .failure(let error):
-        return [Finding(check, .failed, error.description, mend: Self.mend(error.code, user: endpoint.username))]
+        return [Finding(check, .failed, error.description, hint: Self.hint(error.code, user: endpoint.username))]
       }
     } catch {
-      return [Finding(check, .failed, error.description, mend: Self.mend(error.code, user: "service"))]
+      return [Finding(check, .failed, error.description, hint: Self.hint(error.code, user: "service"))]
     }
   }
 
-  private static func probePublishing(_ connection: AdminConnection) async -> Result<Void, OperationsError> {
+  private static func probePublishing(_ connection: AdminConnection) async -> Result<Void, CommandLineError> {
     do {
       _ = try await connection.publish(
         Publication(
@@ -47,7 +47,7 @@ extension LiveBackend {
           routingKey: "doctor.probe"))
       return .success(())
     } catch {
-      return .failure(OperationsError(error))
+      return .failure(CommandLineError(error))
     }
   }
 
@@ -59,17 +59,17 @@ extension LiveBackend {
       await Self.close(connection)
       return Finding(check, .ok, "\(endpoint)")
     } catch {
-      return Finding(check, .failed, error.description, mend: Self.mend(error.code, user: "operator"))
+      return Finding(check, .failed, error.description, hint: Self.hint(error.code, user: "operator"))
     }
   }
 
-  private static func mend(_ code: OperationsError.Code, user: String) -> String {
+  private static func hint(_ code: CommandLineError.Code, user: String) -> String {
     switch code {
     case .notPermitted:
       "rabbitmqctl change_password \(user) …, and the rights of Config/rabbitmq/definitions.json (rabbitmqctl set_permissions)"
-    case .configuration: "set what is missing; countersign --help lists it"
+    case .configuration: "set the missing variable; countersign --help lists them"
     case .refused: "countersign topology apply"
-    default: "start the broker, or mend its address; a firewall may be between"
+    default: "start the broker, or correct its address; a firewall may block the connection"
     }
   }
 
@@ -94,10 +94,10 @@ extension LiveBackend {
   }
 
   private func management(_ directory: String?) async -> [Finding] {
-    // That they cannot be read is told with the files.
+    // The check of the files reports an unreadable directory.
     let files = directory.flatMap { try? ConfigurationFiles(directory: $0) }
     do {
-      return try await withManagement { (api) throws(OperationsError) in
+      return try await withManagement { (api) throws(CommandLineError) in
         let overview: Overview = try await api.get("/api/overview")
         let nodes: [Node] = try await api.get("/api/nodes")
         let report = try await TopologyTool(declaration: .countersign, api: api).check()
@@ -113,7 +113,7 @@ extension LiveBackend {
           ]
       }
     } catch {
-      return [Finding("management API", .failed, error.description, mend: Self.mend(error.code, user: "operator"))]
+      return [Finding("management API", .failed, error.description, hint: Self.hint(error.code, user: "operator"))]
     }
   }
 
@@ -127,17 +127,17 @@ extension LiveBackend {
     }
   }
 
-  /// A coordinator that runs answers at once; one that does not keeps nobody from the rest of the round.
+  /// Short, because a running coordinator answers at once, and the round must go on without it.
   private static let conversionTimeout: Duration = .seconds(5)
 
   private func processesAndFiles(_ directory: String?) async -> [Finding] {
     do {
-      return try await withTransport { (transport) throws(OperationsError) in
+      return try await withTransport { (transport) throws(CommandLineError) in
         let probe = CurlProbe(transport: transport, timeout: timeout)
         return await processes(probe) + files(directory)
       }
     } catch {
-      return [Finding("HTTP", .failed, error.description, mend: "look at the certificates of the machine")]
+      return [Finding("HTTP", .failed, error.description, hint: "look at the certificates of the machine")]
     }
   }
 
@@ -146,13 +146,16 @@ extension LiveBackend {
     let check = ProcessCheck(probe: probe)
     if let url = configuration.coordinatorURL { findings.append(await check.finding(name: "coordinator", url: url)) }
     for worker in configuration.workers {
-      for url in worker.urls { findings.append(await check.finding(name: worker.name, url: url)) }
+      for url in worker.urls {
+        findings.append(await check.finding(name: worker.name, url: url))
+        findings += await check.lanes(name: worker.name, url: url)
+      }
     }
     if findings.isEmpty {
       findings.append(
         Finding(
-          "processes", .skipped, "where they serve their health is not known",
-          mend: "set COUNTERSIGN_COORDINATOR_URL, COUNTERSIGN_SMS_WORKER_URLS and those of the other workers"))
+          "processes", .skipped, "the addresses of their health endpoints are not known",
+          hint: "set COUNTERSIGN_COORDINATOR_URL, COUNTERSIGN_SMS_WORKER_URLS and those of the other workers"))
     }
     return findings
   }
@@ -161,8 +164,8 @@ extension LiveBackend {
     guard let directory else {
       return [
         Finding(
-          "configuration", .skipped, "where the configuration files are is not known",
-          mend: "give --config-dir, or set COUNTERSIGN_CONFIG_DIR")
+          "configuration", .skipped, "the directory of the configuration files is not known",
+          hint: "give --config-dir, or set COUNTERSIGN_CONFIG_DIR")
       ]
     }
     do {
@@ -171,7 +174,9 @@ extension LiveBackend {
       return FileChecks.findings(files) + KeyCheck.findings(files) + keys + (await providers(files))
         + (await serviceAccounts(directory))
     } catch {
-      return [Finding("configuration", .failed, error.description, mend: "name another directory, or mend its rights")]
+      return [
+        Finding("configuration", .failed, error.description, hint: "name another directory, or correct its permissions")
+      ]
     }
   }
 
@@ -180,18 +185,18 @@ extension LiveBackend {
     var findings: [Finding] = []
     for (caFile, addresses) in groups.sorted(by: { $0.value[0].place < $1.value[0].place }) {
       do {
-        findings += try await withTransport(caFile: caFile) { (transport) throws(OperationsError) in
+        findings += try await withTransport(caFile: caFile) { (transport) throws(CommandLineError) in
           await ProviderCheck(probe: CurlProbe(transport: transport, timeout: timeout)).findings(addresses)
         }
       } catch {
         findings.append(
-          Finding("provider \(addresses[0].place)", .failed, error.description, mend: "mend its caFile"))
+          Finding("provider of \(addresses[0].place)", .failed, error.description, hint: "correct its caFile"))
       }
     }
     return findings
   }
 
-  /// Where this program is, and the others with it.
+  /// Directory of this program, which is the other programs' as well.
   private static var programs: String {
     var path = [CChar](repeating: 0, count: Int(PATH_MAX))
     let count = readlink("/proc/self/exe", &path, path.count)

@@ -1,18 +1,19 @@
-internal import DNS
-internal import Mail
-internal import ServiceRuntime
+import DNS
+import Mail
+import ServiceRuntime
 
 extension LiveBackend {
-  func mailConfiguration(file: String?) throws(OperationsError) -> MailWorkerConfiguration {
+  func mailConfiguration(file: String?) throws(CommandLineError) -> MailWorkerConfiguration {
     guard let file = file ?? configuration.configDirectory.map({ $0 + "/mail-worker.json5" }) else {
-      throw OperationsError(
-        .configuration, "where mail-worker.json5 is is not known: give --worker-config, or set COUNTERSIGN_CONFIG_DIR")
+      throw CommandLineError(
+        .configuration,
+        "the path of mail-worker.json5 is not known: give --worker-config, or set COUNTERSIGN_CONFIG_DIR")
     }
     do {
-      // The environment of this program is not that of the worker.
+      // The environment of this program is not the worker's.
       return try MailWorkerConfiguration.load(file: file, environment: [:]).content
     } catch {
-      throw OperationsError(.configuration, error.description)
+      throw CommandLineError(.configuration, error.description)
     }
   }
 
@@ -25,8 +26,8 @@ extension LiveBackend {
   private func servers(_ configuration: MailWorkerConfiguration, _ timeout: Duration) async -> [Finding] {
     await MailRelay.checkServers(configuration, timeout: timeout).map { name, problem in
       let check = "mail server of lane \(name)"
-      guard let problem else { return Finding(check, .ok, "it lets this client in") }
-      return Finding(check, .failed, problem, mend: "mend the lane in mail-worker.json5, or the server")
+      guard let problem else { return Finding(check, .ok, "it accepts this client") }
+      return Finding(check, .failed, problem, hint: "correct the lane in mail-worker.json5, or the server")
     }
   }
 }

@@ -1,9 +1,9 @@
-internal import CountersignAMQP
-internal import CountersignClient
-internal import CountersignMessages
-internal import CountersignTelemetry
-internal import HTTPClient
-internal import ServiceRuntime
+import CountersignAMQP
+import CountersignClient
+import CountersignMessages
+import CountersignTelemetry
+import HTTPClient
+import ServiceRuntime
 
 /// The commands on a real installation.
 struct LiveBackend: OperatorBackend {
@@ -12,10 +12,10 @@ struct LiveBackend: OperatorBackend {
   let timeout: Duration
 
   func withManagement<Result: Sendable>(
-    _ body: (ManagementAPI) async throws(OperationsError) -> Result
-  ) async throws(OperationsError) -> Result {
+    _ body: (ManagementAPI) async throws(CommandLineError) -> Result
+  ) async throws(CommandLineError) -> Result {
     let (address, virtualHost) = try managementAddress()
-    return try await withTransport(caFile: configuration.managementCAFile) { (transport) throws(OperationsError) in
+    return try await withTransport(caFile: configuration.managementCAFile) { (transport) throws(CommandLineError) in
       try await body(
         ManagementAPI(
           transport: CurlManagement(transport: transport, address: address, timeout: timeout), virtualHost: virtualHost)
@@ -24,8 +24,8 @@ struct LiveBackend: OperatorBackend {
   }
 
   func withDeadQueue(
-    _ body: (any DeadQueue) async throws(OperationsError) -> DeadLetters.Outcome
-  ) async throws(OperationsError) -> DeadLetters.Outcome {
+    _ body: (any DeadQueue) async throws(CommandLineError) -> DeadLetters.Outcome
+  ) async throws(CommandLineError) -> DeadLetters.Outcome {
     let endpoint = try configuration.operatorUser.endpoint()
     let connection = try await open(endpoint)
     let outcome: DeadLetters.Outcome
@@ -36,25 +36,26 @@ struct LiveBackend: OperatorBackend {
       throw error
     }
     do {
-      // The end of the connection returns what was taken and not removed; its answer proves that the removals were read.
+      // Closing returns all messages that were taken and not removed; the broker's answer proves that it read the
+      // removals.
       try await connection.close()
     } catch {
-      throw OperationsError(error)
+      throw CommandLineError(error)
     }
     return outcome
   }
 
-  func send<C: Command>(_ command: C, timeout: Duration) async throws(OperationsError) -> C.Reply {
+  func send<C: Command>(_ command: C, timeout: Duration) async throws(CommandLineError) -> C.Reply {
     try await withClient { client in try await client.send(command, timeout: timeout) }
   }
 
-  func sendAsOperator<C: Command>(_ command: C, timeout: Duration) async throws(OperationsError) -> C.Reply {
+  func sendAsOperator<C: Command>(_ command: C, timeout: Duration) async throws(CommandLineError) -> C.Reply {
     try await withClient(of: try configuration.operatorUser.endpoint()) { client in
       try await client.send(command, timeout: timeout)
     }
   }
 
-  func enqueue(_ job: EnqueuedJob, timeout: Duration) async throws(OperationsError) -> JobResult {
+  func enqueue(_ job: EnqueuedJob, timeout: Duration) async throws(CommandLineError) -> JobResult {
     if let queue = job.queue { try await requireConsumer(of: queue) }
     return try await withClient { client in
       try await client.perform(
@@ -62,75 +63,72 @@ struct LiveBackend: OperatorBackend {
     }
   }
 
-  /// A queue for messages that can wait is consumed only where a worker is configured to. One that nobody takes would stay in it.
-  private func requireConsumer(of queue: String) async throws(OperationsError) {
+  /// Throws unless the queue has a consumer: only some workers are configured to consume the queue for SMS that can
+  /// wait.
+  private func requireConsumer(of queue: String) async throws(CommandLineError) {
     let connection = try await open(try configuration.service.endpoint())
     let found: Result<DeclaredQueue, AMQPError>
     do { found = .success(try await connection.declareQueue(queue, passive: true)) } catch { found = .failure(error) }
     await Self.close(connection)
     switch found {
-    case .failure(let error): throw OperationsError(error)
+    case .failure(let error): throw CommandLineError(error)
     case .success(let state):
       guard state.consumerCount == 0 else { return }
-      throw OperationsError(
-        .refused, "nobody takes messages from \(queue), so this one was not sent: set bulk.share of an sms-worker")
+      throw CommandLineError(
+        .refused, "no worker takes messages from \(queue), so this one was not sent: set bulk.share of an sms-worker")
     }
   }
 
-  func endpoints() throws(OperationsError) -> (service: BrokerEndpoint, operatorUser: BrokerEndpoint) {
-    (try configuration.service.endpoint(), try configuration.operatorUser.endpoint())
-  }
-
-  /// Names this program in messages and on the broker's list of connections.
+  /// Name of this program in messages and on the broker's list of connections.
   static let appID = "countersign"
 
   // MARK: - Inside
 
   private func withClient<Reply: Sendable>(
     _ body: @Sendable (CountersignClient) async throws -> Reply
-  ) async throws(OperationsError) -> Reply {
+  ) async throws(CommandLineError) -> Reply {
     try await withClient(of: try configuration.service.endpoint(), body)
   }
 
   private func withClient<Reply: Sendable>(
     of endpoint: BrokerEndpoint, _ body: @Sendable (CountersignClient) async throws -> Reply
-  ) async throws(OperationsError) -> Reply {
-    // A client goes on trying for as long as its caller waits; somebody at a terminal wants to know at once that the
-    // broker is not there or refuses him.
+  ) async throws(CommandLineError) -> Reply {
+    // A client keeps trying for as long as its caller waits; an operator needs to know at once that the broker is down
+    // or refuses the user.
     await Self.close(try await open(endpoint))
     do {
       return try await CountersignClient.with(endpoint: endpoint, name: Self.appID, body)
     } catch let error as ClientError {
-      throw OperationsError(error)
+      throw CommandLineError(error)
     } catch {
-      throw OperationsError(.internalError, "unexpected: \(type(of: error))")
+      throw CommandLineError(.internalError, "unexpected: \(type(of: error))")
     }
   }
 
-  func open(_ endpoint: BrokerEndpoint) async throws(OperationsError) -> AdminConnection {
+  func open(_ endpoint: BrokerEndpoint) async throws(CommandLineError) -> AdminConnection {
     do {
       return try await AdminConnection.open(
         endpoint: endpoint, options: ConnectionOptions(name: Self.appID, connectTimeout: min(timeout, .seconds(10))))
     } catch {
-      throw OperationsError(error)
+      throw CommandLineError(error)
     }
   }
 
-  /// Closes a connection that nothing depends on any more.
+  /// Closes a connection whose work is done.
   static func close(_ connection: AdminConnection) async {
     do {
       try await connection.close()
     } catch {
-      // It is gone already, which is what was wanted.
+      // It is closed already.
     }
   }
 
-  func managementAddress() throws(OperationsError) -> (HTTPAddress, virtualHost: String) {
+  func managementAddress() throws(CommandLineError) -> (HTTPAddress, virtualHost: String) {
     let endpoint = configuration.operatorUser.url == nil ? nil : try configuration.operatorUser.endpoint()
     if let url = configuration.managementURL {
       let address = try HTTPAddress(url.reveal())
       guard configuration.allowsPlaintextManagement || URLParts(address.base)?.isUnprotected != true else {
-        throw OperationsError(
+        throw CommandLineError(
           .configuration,
           "the management API at \(address.base) is on another machine without TLS, so the operator's password would be readable on the way: use https://, or set management.allowPlaintext (COUNTERSIGN_MANAGEMENT_ALLOW_PLAINTEXT)"
         )
@@ -138,23 +136,23 @@ struct LiveBackend: OperatorBackend {
       let credentials = address.credentials ?? endpoint.map { "\($0.username):\($0.password)" }
       return (HTTPAddress(base: address.base, credentials: credentials), endpoint?.virtualHost ?? "/")
     }
-    throw OperationsError(
+    throw CommandLineError(
       .configuration,
       "the management API's address is not known: set COUNTERSIGN_MANAGEMENT_URL, or management.url in Config/countersign.json5"
     )
   }
 
   func withTransport<Result: Sendable>(
-    caFile: String? = nil, _ body: (HTTPClient) async throws(OperationsError) -> Result
-  ) async throws(OperationsError) -> Result {
+    caFile: String? = nil, _ body: (HTTPClient) async throws(CommandLineError) -> Result
+  ) async throws(CommandLineError) -> Result {
     let transport: HTTPClient
     do {
       transport = try HTTPClient(
         HTTPClient.Configuration(maxConcurrent: 16, caFile: caFile, userAgent: Self.appID))
     } catch {
-      throw OperationsError(.internalError, error.description)
+      throw CommandLineError(.internalError, error.description)
     }
-    let result: Swift.Result<Result, OperationsError>
+    let result: Swift.Result<Result, CommandLineError>
     do { result = .success(try await body(transport)) } catch { result = .failure(error) }
     await transport.shutdown()
     return try result.get()

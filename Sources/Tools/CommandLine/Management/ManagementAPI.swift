@@ -1,58 +1,66 @@
-internal import CountersignEncoding
-internal import CountersignTelemetry
-internal import FoundationEssentials
+import CountersignEncoding
+import CountersignTelemetry
+import FoundationEssentials
 
-/// The management API of RabbitMQ, as far as the operator's commands need it
+/// Client of RabbitMQ's management API, as far as the operator's commands need it
 /// (https://rawcdn.githack.com/rabbitmq/rabbitmq-server/v3.10.8/deps/rabbitmq_management/priv/www/api/index.html).
 struct ManagementAPI: Sendable {
   let transport: any ManagementTransport
-  /// The virtual host that all paths are about.
+  /// Virtual host of all paths.
   let virtualHost: String
 
   /// Reads a resource of the virtual host.
-  /// - Parameter resource: `queues`, `bindings`, …; the virtual host is put behind it.
-  func list<Row: Decodable>(_ resource: String, query: String = "") async throws(OperationsError) -> [Row] {
+  /// - Parameters:
+  ///   - resource: `queues`, `bindings`, …; the virtual host is appended.
+  ///   - query: query of the URL, with its question mark.
+  func list<Row: Decodable>(_ resource: String, query: String = "") async throws(CommandLineError) -> [Row] {
     try await get("/api/\(resource)/\(PercentEncoding.encode(virtualHost))\(query)")
   }
 
-  /// Reads a resource that is found below its virtual host: `permissions`, `topic-permissions`.
-  func listOfVirtualHost<Row: Decodable>(_ resource: String) async throws(OperationsError) -> [Row] {
+  /// Reads a resource whose path follows the virtual host: `permissions`, `topic-permissions`.
+  func listOfVirtualHost<Row: Decodable>(_ resource: String) async throws(CommandLineError) -> [Row] {
     try await get("/api/vhosts/\(PercentEncoding.encode(virtualHost))/\(resource)")
   }
 
   /// Reads a resource by its path.
-  func get<Value: Decodable>(_ path: String) async throws(OperationsError) -> Value {
+  func get<Value: Decodable>(_ path: String) async throws(CommandLineError) -> Value {
     let response = try await transport.send("GET", path, body: nil)
     try check(response, doing: "read \(path)")
     do {
-      return try JSONReader.operations.decode(Value.self, from: response.body)
+      return try JSONReader.commandLine.decode(Value.self, from: response.body)
     } catch {
-      throw OperationsError(
+      throw CommandLineError(
         .internalError,
-        "the management API answered \(path) with something else than expected: is it RabbitMQ 3.10 or later?")
+        "the management API's answer to \(path) has an unexpected form: is it RabbitMQ 3.10 or later?")
     }
   }
 
-  /// Makes or changes a resource of the virtual host.
-  /// - Parameter components: the path behind `/api/`; the virtual host is put behind the first.
+  /// Creates or changes a resource of the virtual host.
+  /// - Parameters:
+  ///   - method: `PUT`, `POST` or `DELETE`.
+  ///   - components: path after `/api/`; the virtual host is inserted after the first component.
+  ///   - body: encoded as JSON.
   func write(
     _ method: String, _ components: [String], _ body: some Encodable
-  ) async throws(OperationsError) {
+  ) async throws(CommandLineError) {
     var path = components
     path.insert(virtualHost, at: 1)
     try await write(method, path: path, body)
   }
 
-  /// Makes or changes a resource of the whole broker.
-  /// - Parameter components: the path behind `/api/`.
+  /// Creates or changes a resource of the whole broker.
+  /// - Parameters:
+  ///   - method: `PUT`, `POST` or `DELETE`.
+  ///   - components: path after `/api/`.
+  ///   - body: encoded as JSON.
   func write(
     _ method: String, path components: [String], _ body: some Encodable
-  ) async throws(OperationsError) {
+  ) async throws(CommandLineError) {
     let json: Data
     do {
       json = try JSONEncoder().encode(body)
     } catch {
-      throw OperationsError(.internalError, "a declaration cannot be written as JSON")
+      throw CommandLineError(.internalError, "a declaration cannot be written as JSON")
     }
     let path = components.map(PercentEncoding.encode).joined(separator: "/")
     let response = try await transport.send(method, "/api/" + path, body: Array(json))
@@ -60,8 +68,8 @@ struct ManagementAPI: Sendable {
   }
 
   /// Removes a resource of the virtual host.
-  /// - Parameter components: the path behind `/api/`; the virtual host is put behind the first.
-  func delete(_ components: [String]) async throws(OperationsError) {
+  /// - Parameter components: path after `/api/`; the virtual host is inserted after the first component.
+  func delete(_ components: [String]) async throws(CommandLineError) {
     var path = components
     path.insert(virtualHost, at: 1)
     let response = try await transport.send(
@@ -69,21 +77,21 @@ struct ManagementAPI: Sendable {
     try check(response, doing: "delete \(path.joined(separator: " "))")
   }
 
-  private func check(_ response: ManagementResponse, doing what: String) throws(OperationsError) {
+  private func check(_ response: ManagementResponse, doing what: String) throws(CommandLineError) {
     switch response.status {
     case 200...299: return
     case 401:
-      throw OperationsError(
+      throw CommandLineError(
         .notPermitted,
         "the broker does not let this user \(what): check its password, and that it has the tags monitoring and policymaker"
       )
-    case 403: throw OperationsError(.notPermitted, "the broker does not let this user \(what)\(reason(response))")
+    case 403: throw CommandLineError(.notPermitted, "the broker does not let this user \(what)\(reason(response))")
     case 404:
-      throw OperationsError(
+      throw CommandLineError(
         .refused,
-        "cannot \(what): there is no such thing; does the virtual host \(virtualHost) exist? (rabbitmqctl add_vhost)")
-    case 400: throw OperationsError(.refused, "cannot \(what)\(reason(response))")
-    default: throw OperationsError(.unavailable, "cannot \(what): the management API answered \(response.status)")
+        "cannot \(what): not found; does the virtual host \(virtualHost) exist? (rabbitmqctl add_vhost)")
+    case 400: throw CommandLineError(.refused, "cannot \(what)\(reason(response))")
+    default: throw CommandLineError(.unavailable, "cannot \(what): the management API answered \(response.status)")
     }
   }
 
@@ -92,8 +100,8 @@ struct ManagementAPI: Sendable {
   }
 
   private func reason(_ response: ManagementResponse) -> String {
-    // An answer without a reason is told without one.
-    guard let problem = try? JSONReader.operations.decode(Problem.self, from: response.body) else { return "" }
+    // An answer may have no reason.
+    guard let problem = try? JSONReader.commandLine.decode(Problem.self, from: response.body) else { return "" }
     return ": \(problem.reason.cut(toBytes: 300))"
   }
 }

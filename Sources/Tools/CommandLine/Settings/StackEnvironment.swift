@@ -1,12 +1,12 @@
-internal import FoundationEssentials
+import FoundationEssentials
 
-/// The addresses of the development stack, from the file that `deploy/up` writes.
+/// Addresses of the development stack, from the file that `deploy/up` writes.
 ///
-/// The file holds addresses with their passwords, and it is found in the current directory, which may belong to somebody
-/// else. So it is taken whole or not at all: never beside an option, a variable or a configuration file, since a password
-/// belongs to the host that it was configured with.
+/// The file holds addresses with their passwords, in the current directory, which may belong to another user. It is
+/// therefore used as a whole or not at all, never together with an option, a variable or a configuration file: a
+/// password belongs to the host that it was configured for.
 enum StackEnvironment {
-  /// The assignments of a file, or the reason why it is left alone.
+  /// Assignments of a file, or the reason to ignore it.
   enum Outcome: Equatable {
     case absent
     case ignored(String)
@@ -15,7 +15,7 @@ enum StackEnvironment {
 
   static let path = ".run/stack.env"
 
-  /// Beginnings of the variables that say where an installation is, as ``OperatorConfiguration`` reads them.
+  /// Prefixes of the variables that name an installation, as ``OperatorConfiguration`` reads them.
   private static let addressPrefixes = [
     "COUNTERSIGN_AMQP_", "COUNTERSIGN_OPERATOR_", "COUNTERSIGN_MANAGEMENT_", "COUNTERSIGN_COORDINATOR_",
     "COUNTERSIGN_SMS_WORKER_", "COUNTERSIGN_PUSH_WORKER_", "COUNTERSIGN_REVOCATION_WORKER_",
@@ -27,13 +27,35 @@ enum StackEnvironment {
     environment.keys.contains { name in addressPrefixes.contains { name.hasPrefix($0) } }
   }
 
-  /// The assignments of the file at a path, when the caller alone can have written them.
+  /// Reads the file at a path, provided that only the caller can have written it.
   static func read(_ path: String = path) -> Outcome {
     guard let facts = FileFacts(path) else { return .absent }
     guard facts.isOwnedByCaller else { return .ignored("it belongs to another user") }
     guard !facts.isWritableByOthers else { return .ignored("other users may write to it (chmod 600 \(path))") }
-    // A file that cannot be read says nothing, as one that is not there.
+    // A file that cannot be read counts as absent.
     guard let data = try? Data(contentsOf: URL(filePath: path)) else { return .absent }
     return .taken(EnvironmentFile.parse(String(decoding: data, as: UTF8.self)))
+  }
+}
+
+/// File of shell assignments, such as `.run/stack.env`: `export NAME=value` or `NAME='value'`, a line each.
+enum EnvironmentFile {
+  /// The assignments, without expansion; other lines are skipped.
+  static func parse(_ text: String) -> [String: String] {
+    text.split(separator: "\n").reduce(into: [:]) { result, line in
+      var line = line.drop { $0 == " " || $0 == "\t" }
+      if line.hasPrefix("export ") { line = line.dropFirst(7).drop { $0 == " " } }
+      guard let equals = line.firstIndex(of: "="), !line.hasPrefix("#") else { return }
+      let name = line[..<equals]
+      guard name.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "_") }) else { return }
+      result[String(name)] = unquoted(line[line.index(after: equals)...])
+    }
+  }
+
+  private static func unquoted(_ text: Substring) -> String {
+    for quote in ["'", "\""] where text.count >= 2 && text.hasPrefix(quote) && text.hasSuffix(quote) {
+      return String(text.dropFirst().dropLast())
+    }
+    return String(text)
   }
 }

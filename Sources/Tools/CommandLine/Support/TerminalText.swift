@@ -1,15 +1,15 @@
 import CountersignEncoding
 
-/// Text that a terminal shows as it is: what would steer the terminal, or turn the order of letters round, is written out.
+/// Escapes characters that would control the terminal or reverse the order of letters.
 ///
-/// Dead letters, timelines and errors repeat what services, providers and the broker wrote. A control sequence in them
+/// Dead letters, timelines and errors repeat text of services, providers and the broker. A control sequence in them
 /// (ECMA-48, 5.4) could write to the clipboard or overwrite other lines; an override of the writing direction (Unicode
 /// UAX #9, 2) could show one identifier as another.
 enum TerminalText {
-  /// The text with everything written out that is not shown; line feeds stay.
+  /// The text with invisible characters escaped, except line feeds.
   static func lines(_ text: String) -> String { escaped(text, keepsLineFeeds: true) }
 
-  /// The text on one line: line feeds are written out as well.
+  /// The text on one line, with line feeds escaped as well.
   static func line(_ text: String) -> String { escaped(text, keepsLineFeeds: false) }
 
   private static func escaped(_ text: String, keepsLineFeeds: Bool) -> String {
@@ -36,8 +36,28 @@ enum TerminalText {
     }
   }
 
-  /// The escape of JSON, so that JSON stays JSON with the same content.
+  /// JSON's own escape, so that JSON keeps its content.
   private static func escape(_ scalar: Unicode.Scalar) -> String {
     "\\u" + Hexadecimal.text(UInt64(scalar.value), width: 4)
+  }
+}
+
+/// Rows in aligned columns, for people.
+struct TextTable {
+  let headings: [String]
+  var rows: [[String]] = []
+
+  init(_ headings: String...) {
+    self.headings = headings
+  }
+
+  /// The lines, without trailing spaces. Line feeds in cells are escaped.
+  var text: String {
+    let all = [headings] + rows.map { $0.map(TerminalText.line) }
+    let widths = headings.indices.map { column in all.map { $0[column].count }.max() ?? 0 }
+    return all.map { row in
+      let line = zip(row, widths).map { $0 + String(repeating: " ", count: $1 - $0.count) }.joined(separator: "  ")
+      return String(line[..<(line.lastIndex { $0 != " " }.map { line.index(after: $0) } ?? line.startIndex)])
+    }.joined(separator: "\n")
   }
 }

@@ -1,5 +1,5 @@
 extension DefinitionsDocument {
-  /// The names are those of RabbitMQ's definitions format.
+  /// The document, with the names of RabbitMQ's definitions format.
   struct Contents: Encodable {
     struct VirtualHost: Encodable {
       let name: String
@@ -29,7 +29,7 @@ extension DefinitionsDocument {
 
     struct Exchange: Encodable {
       let name, vhost: String
-      let type: ExchangeDeclaration.Kind
+      let type: TopologyExchange.Kind
       let durable = true
       let autoDelete = false
       let `internal` = false
@@ -78,7 +78,7 @@ extension DefinitionsDocument {
       }
     }
 
-    /// Limits of a virtual host are a parameter to RabbitMQ.
+    /// Limits of the virtual host, a parameter to RabbitMQ.
     struct Parameter: Encodable {
       let component = "vhost-limits"
       let name = "limits"
@@ -104,19 +104,19 @@ extension DefinitionsDocument {
 }
 
 extension DefinitionsDocument.Contents.Exchange {
-  init(_ exchange: ExchangeDeclaration, virtualHost: String) {
+  init(_ exchange: TopologyExchange, virtualHost: String) {
     self.init(name: exchange.name, vhost: virtualHost, type: exchange.kind)
   }
 }
 
 extension DefinitionsDocument.Contents.Queue {
-  init(_ queue: QueueDeclaration, virtualHost: String) {
+  init(_ queue: TopologyQueue, virtualHost: String) {
     self.init(name: queue.name, vhost: virtualHost, arguments: ["x-queue-type": queue.kind.rawValue])
   }
 }
 
 extension DefinitionsDocument.Contents.Binding {
-  init(_ binding: BindingDeclaration, virtualHost: String) {
+  init(_ binding: TopologyBinding, virtualHost: String) {
     self.init(
       source: binding.exchange, vhost: virtualHost, destination: binding.queue, routingKey: binding.routingKey)
   }

@@ -2,12 +2,13 @@ import FoundationEssentials
 
 /// The topology and its users as a document that RabbitMQ imports (`rabbitmqctl import_definitions`).
 ///
-/// The users have an empty password hash, with which nobody can log in by password: set each one's with
-/// `rabbitmqctl change_password`.
+/// `countersign topology export` prints it, and `Config/rabbitmq/definitions.json` is that output.
+///
+/// The users have an empty password hash, which admits no password: set each one's with `rabbitmqctl change_password`.
 public struct DefinitionsDocument: Sendable {
   public let topology: TopologyDeclaration
   public let users: [UserDeclaration]
-  /// The virtual host that holds it all.
+  /// Virtual host of all objects.
   public let virtualHost: String
 
   public init(

@@ -3,16 +3,16 @@ enum NamePattern {
   /// Matches nothing: no queue and no exchange has an empty name.
   static let nothing = "^$"
 
-  /// The default exchange's name in permissions.
+  /// Name of the default exchange in permissions.
   static let defaultExchange = "amq.default"
 
-  /// Matches exactly these names. The default exchange is called `amq.default` in permissions.
+  /// Pattern that matches exactly these names, or one of the patterns.
   static func names(_ names: [String], or patterns: [String] = []) -> String {
     let alternatives = names.map(escaped) + patterns
     return alternatives.count == 1 ? "^\(alternatives[0])$" : "^(\(alternatives.joined(separator: "|")))$"
   }
 
-  /// The name with every character that has a meaning in a regular expression quoted.
+  /// The name with the special characters of regular expressions escaped.
   static func escaped(_ name: String) -> String {
     name.reduce(into: "") { result, character in
       if !character.isLetter, !character.isNumber, character != "-", character != "_" { result.append("\\") }

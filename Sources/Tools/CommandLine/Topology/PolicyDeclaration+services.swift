@@ -1,20 +1,20 @@
-internal import CountersignMessages
+import CountersignMessages
 
-/// Bounds of the queues that services own. Whoever declares a queue and forgets it, or binds it to all events and reads none, fills
-/// it; a broker that runs out of memory or disk for it would block all publishers.
+/// Policies of the queues that services own. A service may forget a queue, or bind it to all events and read none;
+/// without bounds the broker would run out of memory or disk and block all publishers.
 extension PolicyDeclaration {
-  /// Time a queue that nobody uses is kept: longer than a restart or a deployment of its owner.
+  /// Time that an unused queue is kept, in milliseconds: longer than a restart or a deployment of its owner.
   static let servicesExpiry: Int64 = 10 * 60 * 1000
 
-  /// Messages that wait for a service. Replies are worth nothing after their request's time-out, and events arrive at a few hundred a
-  /// second at most: half a minute of them.
+  /// Maximum number of messages that wait for a service: half a minute of events at a few hundred a second. Replies are
+  /// worthless after the timeout of their request.
   static let servicesLength: Int64 = 10_000
 
-  /// Bytes of bodies that wait for a service: ten thousand of the usual 400 bytes take a quarter of it. Times the most queues there
-  /// can be, 15.6 GiB.
+  /// Maximum size of the bodies that wait for a service, in bytes: ten thousand of the usual 400 bytes take a quarter
+  /// of it. The maximum number of queues takes 15.6 GiB.
   static let servicesBytes: Int64 = 16 << 20
 
-  /// The oldest go first, because a queue that refused would have the broker refuse the publisher: the coordinator.
+  /// Policy that drops the oldest messages: a queue that refused messages would make the broker refuse the coordinator.
   static let services = PolicyDeclaration(
     name: "countersign.services", pattern: servicesPattern,
     definition: [
@@ -24,8 +24,8 @@ extension PolicyDeclaration {
       "overflow": "drop-head",
     ])
 
-  /// Streams know neither `expires` nor `max-length`, so the policy above does not apply to them. They drop whole segments, which would
-  /// be of 500 MB; the policy goes before what the stream's owner asks for.
+  /// Policy of streams, which have neither `expires` nor `max-length`, so that the policy above does not apply to them.
+  /// Streams drop whole segments, of 500 MB by default; the policy overrides the arguments of the stream's owner.
   static let serviceStreams = PolicyDeclaration(
     name: "countersign.services.streams", pattern: servicesPattern, priority: priority - 1,
     definition: [

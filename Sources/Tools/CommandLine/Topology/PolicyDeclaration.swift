@@ -1,21 +1,21 @@
-/// A policy: what can be tuned of the queues whose names match.
+/// Policy for the queues whose names match.
 ///
-/// RabbitMQ applies one policy to a queue, the one with the highest priority; two are never merged.
+/// RabbitMQ applies one policy to a queue, the one with the highest priority, and never merges two.
 public struct PolicyDeclaration: Sendable, Hashable {
-  /// The value of one key of a policy.
+  /// Value of one key of a policy.
   public enum Value: Sendable, Hashable {
     case integer(Int64)
     case text(String)
   }
 
-  /// The priority of the topology's policies, but for those that stand in for another. A site that wants other values
-  /// defines its own policy with a higher one, and `topology check` shows which queues it covers.
+  /// Priority of the topology's policies. A site that needs other values defines its own policy with a higher priority,
+  /// and `topology check` lists the queues it covers.
   public static let priority = 10
 
   public let name: String
-  /// A regular expression over queue names.
+  /// Regular expression over queue names.
   public let pattern: String
-  /// Of the policies that match a queue and that its type understands, the highest applies.
+  /// The highest priority of the policies that match a queue, and that its type supports, wins.
   public let priority: Int
   public let definition: [String: Value]
 

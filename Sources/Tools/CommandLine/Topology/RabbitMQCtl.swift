@@ -1,13 +1,13 @@
-/// Command lines of rabbitmqctl for what the management API lets only administrators do.
+/// Command lines of rabbitmqctl for changes that the management API allows to administrators only.
 enum RabbitMQCtl {
-  /// Everything that makes a user what it is declared to be. Its password is to be put in.
+  /// All commands that create a user with its declared rights; the reader fills in the password.
   static func lines(for user: UserDeclaration, in virtualHost: String) -> [String] {
     ["rabbitmqctl add_user \(user.name) PASSWORD"] + (user.tags.isEmpty ? [] : [tags(of: user)])
       + [permissions(of: user, in: virtualHost)] + user.topics.map { topic($0, of: user.name, in: virtualHost) }
       + limits(of: user)
   }
 
-  /// The bound of the virtual host.
+  /// Command that limits the queues of the virtual host.
   static func queueLimit(of virtualHost: String) -> String {
     "rabbitmqctl set_vhost_limits\(option(virtualHost)) '{\"max-queues\":\(VirtualHostLimits.maxQueues)}'"
   }
@@ -47,7 +47,7 @@ enum RabbitMQCtl {
     virtualHost == "/" ? "" : " --vhost \(quoted(virtualHost))"
   }
 
-  /// One word of a shell, whatever is in it.
+  /// Quotes a text as one word of a shell.
   private static func quoted(_ text: String) -> String {
     let isPlain =
       !text.isEmpty

@@ -1,13 +1,13 @@
 extension TopologyDeclaration {
-  /// In what the broker's state differs, in the order in which to mend it: policies before the queues they are for, so
-  /// that no queue works a moment without its own, then exchanges, queues and bindings. A
-  /// binding of an earlier version goes after those that take its place have come: no message is without a way meanwhile.
+  /// Differences of the broker's state, in the order in which to fix them: policies before their queues, so that no
+  /// queue ever works without its policy, then exchanges, queues and bindings. A binding of an earlier version goes
+  /// after the ones that replace it exist, so that messages always have a route.
   func differences(from state: TopologyState) -> [TopologyDifference] {
     policies.flatMap { differences(of: $0, in: state) }
       + exchanges.flatMap { differences(of: $0, in: state) }
       + queues.flatMap { differences(of: $0, in: state) }
       + bindings.flatMap { differences(of: $0, in: state) }
-      + strangers(in: state) + refusing(in: state)
+      + undeclaredBindings(in: state) + refusingQueues(in: state)
   }
 
   private func differences(of policy: PolicyDeclaration, in state: TopologyState) -> [TopologyDifference] {
@@ -31,7 +31,7 @@ extension TopologyDeclaration {
     ]
   }
 
-  private func differences(of exchange: ExchangeDeclaration, in state: TopologyState) -> [TopologyDifference] {
+  private func differences(of exchange: TopologyExchange, in state: TopologyState) -> [TopologyDifference] {
     guard let found = state.exchanges.first(where: { $0.name == exchange.name }) else {
       return [TopologyDifference("exchange \(exchange.name) is missing", remedy: .declareExchange(exchange))]
     }
@@ -44,7 +44,7 @@ extension TopologyDeclaration {
     ]
   }
 
-  private func differences(of queue: QueueDeclaration, in state: TopologyState) -> [TopologyDifference] {
+  private func differences(of queue: TopologyQueue, in state: TopologyState) -> [TopologyDifference] {
     guard let found = state.queues.first(where: { $0.name == queue.name }) else {
       return [TopologyDifference("queue \(queue.name) is missing", remedy: .declareQueue(queue))]
     }
@@ -66,20 +66,20 @@ extension TopologyDeclaration {
     return policyDifferences(of: queue, found: found, in: state)
   }
 
-  /// Only one policy applies to a queue; another one with a higher priority takes the place of ours.
+  /// Difference of a queue whose declared policy is overridden by another one with a higher priority.
   private func policyDifferences(
-    of queue: QueueDeclaration, found: TopologyState.Queue, in state: TopologyState
+    of queue: TopologyQueue, found: TopologyState.Queue, in state: TopologyState
   ) -> [TopologyDifference] {
     let own = policies.map(\.name)
     guard let effective = found.policy, !effective.isEmpty, !own.contains(effective) else { return [] }
     return [
       TopologyDifference(
         "queue \(queue.name) is under the policy \(effective) instead of its own",
-        remedy: .byHand("if that is not meant: rabbitmqctl clear_policy \(effective)"))
+        remedy: .byHand("if that is not intended: rabbitmqctl clear_policy \(effective)"))
     ]
   }
 
-  private func differences(of binding: BindingDeclaration, in state: TopologyState) -> [TopologyDifference] {
+  private func differences(of binding: TopologyBinding, in state: TopologyState) -> [TopologyDifference] {
     let found = state.bindings.contains {
       $0.source == binding.exchange && $0.destination == binding.queue && $0.destinationType == "queue"
         && $0.routingKey == binding.routingKey
@@ -92,40 +92,40 @@ extension TopologyDeclaration {
     ]
   }
 
-  /// Bindings of our queues that this version does not declare: they bring messages of another kind. Those of an earlier version are
-  /// taken away; another one may be meant by whoever made it.
-  private func strangers(in state: TopologyState) -> [TopologyDifference] {
+  /// Undeclared bindings of declared queues, which deliver messages of another kind. Those of an earlier version are
+  /// removed; another one may be intended by its author.
+  private func undeclaredBindings(in state: TopologyState) -> [TopologyDifference] {
     let own = Set(queues.map(\.name))
     return state.bindings.filter {
       !$0.source.isEmpty && $0.destinationType == "queue" && own.contains($0.destination)
         && !bindings.contains(
-          BindingDeclaration(exchange: $0.source, queue: $0.destination, routingKey: $0.routingKey))
+          TopologyBinding(exchange: $0.source, queue: $0.destination, routingKey: $0.routingKey))
     }.map {
       TopologyDifference(
         "queue \($0.destination) is also bound to \($0.source) under \"\($0.routingKey)\"", remedy: remedy(of: $0))
     }
   }
 
-  private func remedy(of stranger: TopologyState.Binding) -> TopologyDifference.Remedy {
-    let binding = BindingDeclaration(
-      exchange: stranger.source, queue: stranger.destination, routingKey: stranger.routingKey)
-    if formerBindings.contains(binding), let key = stranger.propertiesKey {
+  private func remedy(of undeclared: TopologyState.Binding) -> TopologyDifference.Remedy {
+    let binding = TopologyBinding(
+      exchange: undeclared.source, queue: undeclared.destination, routingKey: undeclared.routingKey)
+    if formerBindings.contains(binding), let key = undeclared.propertiesKey {
       return .unbind(binding, propertiesKey: key)
     }
-    return .byHand("if that is not meant, delete the binding on the management page")
+    return .byHand("if that is not intended, delete the binding on the management page")
   }
 
-  /// Queues of services that refuse messages when they are full. The broker then refuses the message to its publisher, although all
-  /// other queues have it: what providers report would come again and again.
-  private func refusing(in state: TopologyState) -> [TopologyDifference] {
+  /// Queues of services that refuse messages when full. The broker then refuses the message to its publisher, although
+  /// all other queues have it: delivery reports would be published over and over.
+  private func refusingQueues(in state: TopologyState) -> [TopologyDifference] {
     let own = Set(queues.map(\.name))
     return state.queues.filter { queue in
       !own.contains(queue.name) && queue.arguments.overflow?.hasPrefix("reject-publish") == true
         && state.bindings.contains { $0.destination == queue.name && $0.source.hasPrefix("countersign.") }
     }.map {
       TopologyDifference(
-        "queue \($0.name) refuses messages when it is full, and so has the broker refuse its publishers",
-        remedy: .byHand("have its owner declare it without x-overflow, or: rabbitmqctl delete_queue \($0.name)"))
+        "queue \($0.name) refuses messages when it is full, which makes the broker refuse their publishers",
+        remedy: .byHand("let its owner declare it without x-overflow, or: rabbitmqctl delete_queue \($0.name)"))
     }
   }
 }

@@ -1,20 +1,65 @@
-/// All that the broker has to hold: exchanges, queues, bindings and policies, in the order in which to declare them.
+/// Exchanges, queues, bindings and policies of the broker, in the order in which to declare them.
 public struct TopologyDeclaration: Sendable, Hashable {
-  public let exchanges: [ExchangeDeclaration]
-  public let queues: [QueueDeclaration]
-  public let bindings: [BindingDeclaration]
+  public let exchanges: [TopologyExchange]
+  public let queues: [TopologyQueue]
+  public let bindings: [TopologyBinding]
   public let policies: [PolicyDeclaration]
   /// Bindings that an earlier version declared, and that are taken away.
-  public let formerBindings: [BindingDeclaration]
+  public let formerBindings: [TopologyBinding]
 
   public init(
-    exchanges: [ExchangeDeclaration], queues: [QueueDeclaration], bindings: [BindingDeclaration],
-    policies: [PolicyDeclaration], formerBindings: [BindingDeclaration] = []
+    exchanges: [TopologyExchange], queues: [TopologyQueue], bindings: [TopologyBinding],
+    policies: [PolicyDeclaration], formerBindings: [TopologyBinding] = []
   ) {
     self.exchanges = exchanges
     self.queues = queues
     self.bindings = bindings
     self.policies = policies
     self.formerBindings = formerBindings
+  }
+}
+
+/// Durable exchange, never deleted by the broker on its own.
+public struct TopologyExchange: Sendable, Hashable {
+  /// Way of routing.
+  public enum Kind: String, Sendable, Hashable, Codable {
+    case direct, topic, fanout
+  }
+
+  public let name: String
+  public let kind: Kind
+
+  public init(name: String, kind: Kind) {
+    self.name = name
+    self.kind = kind
+  }
+}
+
+/// Durable queue. Its only argument is the type, which cannot be changed later; policies set everything else.
+public struct TopologyQueue: Sendable, Hashable {
+  /// Value of `x-queue-type`.
+  public enum Kind: String, Sendable, Hashable, Codable {
+    case quorum, classic, stream
+  }
+
+  public let name: String
+  public let kind: Kind
+
+  public init(name: String, kind: Kind = .quorum) {
+    self.name = name
+    self.kind = kind
+  }
+}
+
+/// Binding of a queue to an exchange, without arguments.
+public struct TopologyBinding: Sendable, Hashable {
+  public let exchange: String
+  public let queue: String
+  public let routingKey: String
+
+  public init(exchange: String, queue: String, routingKey: String) {
+    self.exchange = exchange
+    self.queue = queue
+    self.routingKey = routingKey
   }
 }

@@ -1,25 +1,25 @@
-/// One thing in which the broker differs from the declaration.
+/// One difference of the broker from the declaration.
 public struct TopologyDifference: Sendable, Hashable, CustomStringConvertible {
-  /// What `topology apply` can do about it.
+  /// Way in which `topology apply` fixes a difference.
   public enum Remedy: Sendable, Hashable {
-    case declareExchange(ExchangeDeclaration)
-    case declareQueue(QueueDeclaration)
-    case bind(BindingDeclaration)
-    /// Takes a binding of an earlier version away; the broker tells it from others between the same two by its properties key.
-    case unbind(BindingDeclaration, propertiesKey: String)
+    case declareExchange(TopologyExchange)
+    case declareQueue(TopologyQueue)
+    case bind(TopologyBinding)
+    /// Removes a binding of an earlier version; its properties key distinguishes it from others between the same two.
+    case unbind(TopologyBinding, propertiesKey: String)
     case setPolicy(PolicyDeclaration)
-    /// A user without a password, with all its rights.
+    /// Adds a user without a password, with all its rights.
     case addUser(UserDeclaration)
     case setPermissions(UserDeclaration)
     case setTopicRight(UserDeclaration, UserDeclaration.TopicRight)
     case setLimits(UserDeclaration)
-    /// The bound of the virtual host on its queues.
+    /// Limits the queues of the virtual host.
     case setQueueLimit
-    /// A person has to decide: what is there cannot be changed without losing messages, or was put there by somebody.
+    /// A person has to decide: a change would lose messages, or undo another person's work.
     case byHand(String)
   }
 
-  /// What is wrong, in a sentence.
+  /// The problem, in a sentence.
   public let description: String
   public let remedy: Remedy
 
@@ -28,12 +28,12 @@ public struct TopologyDifference: Sendable, Hashable, CustomStringConvertible {
     self.remedy = remedy
   }
 
-  /// Whether `topology apply` mends it.
-  public var isMendable: Bool {
+  /// Whether `topology apply` fixes it.
+  public var isFixable: Bool {
     if case .byHand = remedy { false } else { true }
   }
 
-  /// What was done about it, in the past tense; `nil` when a person has to.
+  /// The fix in the past tense; `nil` if a person has to decide.
   var deed: String? {
     switch remedy {
     case .declareExchange(let exchange): "declared exchange \(exchange.name)"
@@ -51,4 +51,17 @@ public struct TopologyDifference: Sendable, Hashable, CustomStringConvertible {
     case .byHand: nil
     }
   }
+}
+
+/// Result of a comparison of the broker with the declaration.
+struct TopologyReport: Sendable, Equatable {
+  var differences: [TopologyDifference]
+  /// Permitted state that is worth knowing.
+  var notes: [String] = []
+  /// Reason why the users were not compared; `nil` if they were, or if the caller left them out.
+  var unchecked: String?
+
+  /// Reason for a user that is not an administrator: the tags `monitoring` and `policymaker` are not enough.
+  static let needsAdministrator =
+    "users, rights and limits were not compared, because RabbitMQ shows them to administrators only; an administrator runs: countersign --management https://ADMINISTRATOR@HOST:15671 topology check"
 }

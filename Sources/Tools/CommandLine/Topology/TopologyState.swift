@@ -1,4 +1,4 @@
-/// What the broker holds of one virtual host, as its management API tells it.
+/// Exchanges, queues, bindings and policies of one virtual host, from the management API.
 struct TopologyState: Sendable {
   struct Exchange: Sendable, Decodable {
     let name: String
@@ -10,16 +10,16 @@ struct TopologyState: Sendable {
     let name: String
     let durable: Bool
     let type: String
-    /// The policy that applies to the queue. The API says nothing, or an empty text, when none does.
+    /// Policy that applies to the queue; absent or empty if there is none.
     let policy: String?
-    /// Keys of arguments that were given when the queue was declared, and go before what a policy says.
+    /// Arguments of the queue's declaration, which override policies.
     let arguments: Arguments
   }
 
-  /// Only the keys matter, but for one: values are of any type.
+  /// Keys of arguments, whose values are of any type, and the one value that matters.
   struct Arguments: Sendable, Decodable {
     let keys: [String]
-    /// Behavior of a full queue.
+    /// Value of `x-overflow`.
     let overflow: String?
 
     init(keys: [String], overflow: String? = nil) {
@@ -28,7 +28,7 @@ struct TopologyState: Sendable {
     }
 
     init(from decoder: any Decoder) throws {
-      // A broker that has none writes an empty array, because Erlang cannot tell an empty object from it.
+      // No arguments are an empty array: Erlang does not distinguish it from an empty object.
       let container = try? decoder.container(keyedBy: AnyKey.self)
       keys = (container?.allKeys ?? []).map(\.stringValue).sorted()
       overflow = container.flatMap { try? $0.decode(String.self, forKey: AnyKey(stringValue: "x-overflow")) }

@@ -1,13 +1,13 @@
-/// Compares the broker with the declaration, and mends what can be mended.
+/// Compares the broker with the declaration, and fixes differences.
 struct TopologyTool: Sendable {
   let declaration: TopologyDeclaration
   var users: [UserDeclaration] = UserDeclaration.countersign
   let api: ManagementAPI
-  /// Whether users and their rights are looked at, which takes an administrator.
+  /// Whether to compare users and their rights, which requires an administrator.
   var includesUsers = true
 
-  /// What the broker lacks or has otherwise.
-  func check() async throws(OperationsError) -> TopologyReport {
+  /// Lists missing and differing objects.
+  func check() async throws(CommandLineError) -> TopologyReport {
     let differences = declaration.differences(from: try await state())
     guard includesUsers else { return TopologyReport(differences: differences) }
     do {
@@ -19,15 +19,15 @@ struct TopologyTool: Sendable {
     }
   }
 
-  /// Mends what can be mended, one after the other; a repetition changes nothing.
-  /// - Returns: what was mended, and what is left for a person.
-  func apply() async throws(OperationsError) -> (mended: [TopologyDifference], left: TopologyReport) {
+  /// Fixes all differences that do not need a decision, one after the other; repeating it changes nothing.
+  /// - Returns: the fixed differences, and those left for a person.
+  func apply() async throws(CommandLineError) -> (fixed: [TopologyDifference], left: TopologyReport) {
     let differences = try await check().differences
-    for difference in differences { try await mend(difference) }
-    return (differences.filter(\.isMendable), try await check())
+    for difference in differences { try await fix(difference) }
+    return (differences.filter(\.isFixable), try await check())
   }
 
-  private func state() async throws(OperationsError) -> TopologyState {
+  private func state() async throws(CommandLineError) -> TopologyState {
     TopologyState(
       exchanges: try await api.list("exchanges"),
       queues: try await api.list("queues"),
@@ -35,7 +35,7 @@ struct TopologyTool: Sendable {
       policies: try await api.list("policies"))
   }
 
-  private func userState() async throws(OperationsError) -> UserState {
+  private func userState() async throws(CommandLineError) -> UserState {
     UserState(
       users: try await api.get("/api/users"),
       permissions: try await api.listOfVirtualHost("permissions"),
@@ -43,7 +43,7 @@ struct TopologyTool: Sendable {
       virtualHosts: try await api.list("vhost-limits"))
   }
 
-  private func mend(_ difference: TopologyDifference) async throws(OperationsError) {
+  private func fix(_ difference: TopologyDifference) async throws(CommandLineError) {
     switch difference.remedy {
     case .declareExchange(let exchange):
       try await api.write("PUT", ["exchanges", exchange.name], ExchangeBody(type: exchange.kind))
@@ -59,21 +59,21 @@ struct TopologyTool: Sendable {
         "PUT", ["policies", policy.name],
         PolicyBody(pattern: policy.pattern, definition: policy.definition, priority: policy.priority))
     case .addUser, .setPermissions, .setTopicRight, .setLimits, .setQueueLimit:
-      try await UserMender(api: api).mend(difference.remedy)
+      try await UserGrants(api: api).apply(difference.remedy)
     case .byHand: return
     }
   }
 }
 
 private struct ExchangeBody: Encodable {
-  let type: ExchangeDeclaration.Kind
+  let type: TopologyExchange.Kind
   let durable = true
   let arguments: [String: String] = [:]
 }
 
 private struct QueueBody: Encodable {
   let durable = true
-  let arguments: [String: QueueDeclaration.Kind]
+  let arguments: [String: TopologyQueue.Kind]
 }
 
 private struct BindingBody: Encodable {

@@ -1,11 +1,11 @@
-internal import CountersignMessages
+import CountersignMessages
 
 extension UserDeclaration {
-  /// One user for each executable, with the least it needs, those of the services that use Countersign, and the operator,
-  /// the only one who may declare and configure.
+  /// Users of the executables, each with the least rights it needs, of the services that use Countersign, and the
+  /// operator, the only one that may declare and configure.
   ///
-  /// The default exchange (`amq.default`) is where replies are sent: its routing keys cannot be restricted, so who may
-  /// reply may also write to any queue by name. Secrets in messages are bound to their message for this reason.
+  /// Replies go to the default exchange (`amq.default`), whose routing keys cannot be restricted: a user that may reply
+  /// may also write to any queue by name. Secrets in messages are bound to their message for this reason.
   public static let countersign = [
     coordinator, accounts, gateway, service(Topology.Users.service), sender(Topology.Users.sender),
     operatorUser,
@@ -15,7 +15,7 @@ extension UserDeclaration {
     worker(
       Topology.Users.pushWorker, queues: [Topology.Queues.pushVerify, Topology.Queues.recaptchaAssess]),
     worker(Topology.Users.mailWorker, queues: [Topology.Queues.mailRelay]),
-    // The refresh token that a code is exchanged for is the next stage of the same job, so it writes jobs too.
+    // The revocation of the refresh token that a code is exchanged for is the next stage of the same job.
     worker(
       Topology.Users.revocationWorker, queues: [Topology.Queues.appleRevoke], alsoWrites: [Topology.Exchanges.jobs]),
   ].sorted { $0.name < $1.name }
@@ -28,7 +28,8 @@ extension UserDeclaration {
     read: NamePattern.names([Topology.Queues.commands, Topology.Queues.commandsLock, Topology.Queues.results]),
     topics: [events(of: ["verification", "app", "operation", "conversion"])])
 
-  /// It sends commands, as services do, and mail; it answers commands of its own and says what happened to accounts and keys.
+  /// The accounts service: sends commands, as services do, and mail; answers commands, and publishes events about
+  /// accounts and keys.
   private static let accounts = UserDeclaration(
     name: Topology.Users.accounts, configure: NamePattern.nothing,
     write: NamePattern.names(
@@ -39,7 +40,7 @@ extension UserDeclaration {
     read: NamePattern.names(Topology.Queues.accounts),
     topics: [events(of: ["account", "keys"])])
 
-  /// The right to write events whose name begins with one of the words, and no others.
+  /// Right to write events whose name begins with one of the words.
   private static func events(of families: [String]) -> TopicRight {
     TopicRight(
       exchange: Topology.Exchanges.events,
@@ -52,7 +53,7 @@ extension UserDeclaration {
     write: NamePattern.names([NamePattern.defaultExchange], or: everythingAlternatives),
     read: everything)
 
-  /// A worker takes the jobs of its queues and reports what became of them, and of no others.
+  /// User of a worker, which takes the jobs of its queues and reports results of these jobs only.
   private static func worker(
     _ name: String, queues: [String], alsoReports reports: [String] = [], alsoWrites exchanges: [String] = []
   ) -> UserDeclaration {
@@ -69,7 +70,7 @@ extension UserDeclaration {
       ])
   }
 
-  /// Matches the routing keys of the results of a queue's jobs.
+  /// Pattern for the routing keys of the results of a queue's jobs.
   private static func resultKeys(_ queue: String) -> String {
     NamePattern.escaped(queue) + "\\.[^.]+"
   }

@@ -1,24 +1,24 @@
-internal import CountersignMessages
+import CountersignMessages
 
-/// Rights of the services that use Countersign. Each has a user of its own, or shares one of the declared ones.
+/// Rights of the services that use Countersign, each with a user of its own or one of the declared ones.
 enum ServiceRights {
-  /// Reports of providers of messages: the first part of the routing keys.
+  /// First part of the routing keys of delivery reports.
   static let deliveries = "sms.delivery"
 
-  /// Matches the binding keys for those reports, and no others.
+  /// Pattern for the binding keys of delivery reports.
   static let deliveryBindings = NamePattern.names([], or: [NamePattern.escaped(deliveries) + "\\.([a-z]+|[*#])"])
 
-  /// Matches the queues that the broker names. Their names cannot be guessed, and cannot be told apart by user.
+  /// Pattern for queues named by the broker, whose names cannot be guessed and do not depend on the user.
   static let brokerNamedQueues = "amq\\.gen-.*"
 
-  /// Matches the queues that a user may own.
+  /// Patterns for the queues that a user may own.
   static func ownQueues(of user: String) -> [String] {
     [brokerNamedQueues, NamePattern.escaped(Topology.Queues.ownPrefix(of: user)) + ".*"]
   }
 }
 
 extension UserDeclaration {
-  /// The user of a service that sends commands: the declared one, or a further one with its rights.
+  /// User of a service that sends commands.
   public static func service(_ name: String) -> UserDeclaration {
     let own = ServiceRights.ownQueues(of: name)
     return UserDeclaration(
@@ -27,11 +27,12 @@ extension UserDeclaration {
       read: NamePattern.names([Topology.Exchanges.events], or: own), limits: .services)
   }
 
-  /// The user of a service that sends commands and jobs. It can have any text sent to any number that the sms-worker's own
-  /// rules admit, past the coordinator's limits.
+  /// User of a service that sends commands and jobs. Past the coordinator's limits, it can send any text to any number
+  /// that the sms-worker's own rules admit.
   ///
-  /// A job's result comes by reply; what its provider reports days later does not, so it may bind a queue to those reports. One that
-  /// refuses messages has the broker refuse them to the worker, too: nobody else may bind to results.
+  /// A job's result comes by reply, its delivery report possibly days later, so this user may bind a queue to delivery
+  /// reports. No other user of a service may: a full queue that refuses messages makes the broker refuse them to the
+  /// worker, too.
   public static func sender(_ name: String) -> UserDeclaration {
     let own = ServiceRights.ownQueues(of: name)
     return UserDeclaration(
@@ -44,7 +45,7 @@ extension UserDeclaration {
       ], limits: .services)
   }
 
-  /// It sends the commands of HTTP clients, and of events hears only that keys were published.
+  /// User of the gateway: sends the commands of HTTP clients, and receives only the event that keys were published.
   static let gateway: UserDeclaration = {
     let own = ServiceRights.ownQueues(of: Topology.Users.gateway)
     return UserDeclaration(

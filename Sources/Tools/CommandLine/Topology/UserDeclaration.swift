@@ -1,11 +1,11 @@
-/// A user of the broker and what it may do. Passwords are set where the broker runs, never here.
+/// User of the broker and its rights. Passwords are set on the broker, never here.
 public struct UserDeclaration: Sendable, Hashable {
-  /// Which keys a user may write on a topic exchange.
+  /// Right to routing keys of a topic exchange.
   public struct TopicRight: Sendable, Hashable {
     public let exchange: String
-    /// A regular expression over routing keys.
+    /// Regular expression over routing keys.
     public let write: String
-    /// A regular expression over binding keys.
+    /// Regular expression over binding keys.
     public let read: String
 
     public init(exchange: String, write: String, read: String) {
@@ -16,14 +16,14 @@ public struct UserDeclaration: Sendable, Hashable {
   }
 
   public let name: String
-  /// Rights on the management API: `policymaker` for policies, `monitoring` to see queues and nodes.
+  /// Tags for the management API: `policymaker` for policies, `monitoring` for queues and nodes.
   public let tags: [String]
-  /// Regular expressions over the names of queues and exchanges. An empty name, as `^$` matches, is no resource.
+  /// Regular expressions over the names of queues and exchanges; `^$` matches no resource.
   public let configure: String
   public let write: String
   public let read: String
   public let topics: [TopicRight]
-  /// The most connections and channels of the user; none are counted if nil.
+  /// Limits of the user; `nil` means no limits.
   public let limits: UserLimits?
 
   public init(
@@ -40,15 +40,23 @@ public struct UserDeclaration: Sendable, Hashable {
   }
 }
 
-/// The most that a user may have open on the broker at once.
+/// Maximum number of connections and channels that a user may have open at once.
 public struct UserLimits: Sendable, Hashable {
   public let maxConnections: Int
   public let maxChannels: Int
 
-  /// The limits by RabbitMQ's names.
+  /// Limits by RabbitMQ's names.
   public var values: [String: Int] { ["max-connections": maxConnections, "max-channels": maxChannels] }
 
-  /// A client holds two connections, so this is room for 500 processes of one user. A connection takes about 100 KB of the
-  /// broker's memory: a client that forgets to close its own takes 100 MB and not all of it.
+  /// Room for 500 processes of one user, as a client holds two connections. A connection takes about 100 KB of the
+  /// broker's memory, so a client that never closes its connections takes 100 MB at most.
   public static let services = UserLimits(maxConnections: 1000, maxChannels: 2000)
+}
+
+/// Limits of the virtual host.
+public enum VirtualHostLimits {
+  /// Maximum number of queues, of the topology and of services together. RabbitMQ counts queues by virtual host and not
+  /// by user, so a service that declares them all keeps others from declaring queues, but not from direct reply-to,
+  /// which needs none. Neither the coordinator nor a worker declares queues.
+  public static let maxQueues = 1000
 }

@@ -1,17 +1,17 @@
-internal import CountersignMessages
+import CountersignMessages
 
-/// Compares the users of the broker with those that are declared.
+/// Compares the users of the broker with the declared ones.
 struct UserDifferences {
   let declared: [UserDeclaration]
   let state: UserState
   let virtualHost: String
 
-  /// In what the users differ, and whatever has rights without having been declared.
+  /// Differences of the users, including undeclared users with rights.
   func differences() -> [TopologyDifference] {
     impersonators() + declared.flatMap(differences) + further.flatMap(differences(ofFurther:)) + queueLimit()
   }
 
-  /// Further users that are as they should be: those of services, and administrators.
+  /// Notes about permitted further users: those of services, and administrators.
   func notes() -> [String] {
     further.compactMap { permission in
       if let model = model(of: permission) { return "user \(permission.user) has the rights of \(model)" }
@@ -66,18 +66,18 @@ struct UserDifferences {
       !found.contains { $0.exchange == right.exchange && $0.write == right.write && $0.read == right.read }
     }.map { right in
       TopologyDifference(
-        "user \(user.name) has not its routing keys of \(right.exchange): write \(right.write), read \(right.read)",
+        "user \(user.name) lacks its routing keys of \(right.exchange): write \(right.write), read \(right.read)",
         remedy: .setTopicRight(user, right))
     }
     let more = found.filter { one in !user.topics.contains { $0.exchange == one.exchange } }.map {
       TopologyDifference(
-        "user \(user.name) is bound to routing keys of \($0.exchange) that nobody declared",
+        "user \(user.name) has undeclared rights to routing keys of \($0.exchange)",
         remedy: .byHand(RabbitMQCtl.clearTopics(of: user.name, exchange: $0.exchange, in: virtualHost)))
     }
     return wrong + more
   }
 
-  /// Another number is the site's own choice; none is a gap.
+  /// Missing limits; a different number is the site's own choice.
   private func limits(of user: UserDeclaration, _ found: UserState.User) -> [TopologyDifference] {
     let missing = (user.limits?.values ?? [:]).keys.filter { (found.limits[$0] ?? -1) < 0 }.sorted()
     guard !missing.isEmpty else { return [] }
@@ -87,7 +87,7 @@ struct UserDifferences {
     ]
   }
 
-  // MARK: - Everybody else
+  // MARK: - Other users
 
   /// Users with rights in the virtual host that are not declared.
   private var further: [UserState.Permission] {
@@ -109,12 +109,12 @@ struct UserDifferences {
     }
     return [
       TopologyDifference(
-        "user \(name) has rights that nobody declared: configure \(permission.configure), write \(permission.write), read \(permission.read)",
+        "user \(name) has undeclared rights: configure \(permission.configure), write \(permission.write), read \(permission.read)",
         remedy: .byHand("\(clear); or, if it is a service's: countersign topology user \(name) --like service"))
     ]
   }
 
-  /// The declared user that a further one is like.
+  /// Declared user whose rights a further one has.
   private func model(of permission: UserState.Permission) -> String? {
     [
       (Topology.Users.service, UserDeclaration.service(permission.user)),
@@ -131,9 +131,9 @@ struct UserDifferences {
     state.users.contains { $0.name == name && $0.tags.contains("administrator") }
   }
 
-  /// With this tag a user may write anybody's name into `user_id`, by which rights and senders are known.
+  /// Tag with which a user may write any name into `user_id`, which identifies senders.
   private static let impersonator = "impersonator"
-  /// The broker's user of the first hour, whose password everybody knows.
+  /// The broker's default user, whose password is public.
   private static let guest = "guest"
 
   private func impersonators() -> [TopologyDifference] {
@@ -149,6 +149,6 @@ struct UserDifferences {
     return [TopologyDifference("the virtual host \(virtualHost) has no limit max-queues", remedy: .setQueueLimit)]
   }
 
-  /// No right at all is an empty text as well.
+  /// The pattern, with an empty text as the pattern that matches nothing.
   private static func normal(_ pattern: String) -> String { pattern.isEmpty ? NamePattern.nothing : pattern }
 }

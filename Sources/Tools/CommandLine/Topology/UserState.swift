@@ -1,4 +1,4 @@
-/// State of the broker about its users, as the management API tells administrators.
+/// Users of the broker and their rights, from the management API, which shows them to administrators.
 struct UserState: Sendable {
   struct User: Sendable, Decodable {
     let name: String
@@ -18,13 +18,13 @@ struct UserState: Sendable {
     init(from decoder: any Decoder) throws {
       let container = try decoder.container(keyedBy: CodingKeys.self)
       name = try container.decode(String.self, forKey: .name)
-      // A list since 3.9, words with commas before and in definitions of that time.
+      // A list since 3.9; before, and in definitions of that time, words with commas.
       if let list = try? container.decode([String].self, forKey: .tags) {
         tags = list
       } else {
         tags = try container.decode(String.self, forKey: .tags).split(separator: ",").map(String.init)
       }
-      // No limits are an empty array, because Erlang cannot tell an empty object from it.
+      // No limits are an empty array: Erlang does not distinguish it from an empty object.
       limits = (try? container.decodeIfPresent([String: Int].self, forKey: .limits)) ?? [:]
     }
   }
@@ -54,20 +54,20 @@ struct UserState: Sendable {
     }
 
     init(from decoder: any Decoder) throws {
-      // As above: an empty array stands for no limits.
+      // As above: an empty array means no limits.
       limits =
         (try? decoder.container(keyedBy: CodingKeys.self).decode([String: Int].self, forKey: .limits)) ?? [:]
     }
   }
 
-  /// Every user of the broker, also those of other virtual hosts.
+  /// All users of the broker, including those of other virtual hosts.
   var users: [User] = []
   /// Rights in the virtual host.
   var permissions: [Permission] = []
   var topicPermissions: [TopicPermission] = []
   var virtualHosts: [VirtualHost] = []
 
-  /// The most queues of the virtual host; nil when there is no bound.
+  /// Maximum number of queues of the virtual host; `nil` if it is not limited.
   var maxQueues: Int? { virtualHosts.lazy.compactMap { $0.limits["max-queues"] }.first { $0 >= 0 } }
 
   func topics(of user: String) -> [TopicPermission] { topicPermissions.filter { $0.user == user } }

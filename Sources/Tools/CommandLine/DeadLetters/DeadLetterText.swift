@@ -1,8 +1,8 @@
-internal import CountersignAMQP
-internal import CountersignMessages
-internal import CountersignTelemetry
+import CountersignAMQP
+import CountersignMessages
+import CountersignTelemetry
 
-/// Dead letters as text and as JSON. Nothing is shown that may be a secret or a person's data, unless it is asked for.
+/// Dead letters as text and as JSON, with possible secrets and personal data covered unless the caller asks for them.
 enum DeadLetterText {
   static func list(_ outcome: DeadLetters.Outcome) -> CommandOutput {
     var table = TextTable("ID", "QUEUE", "TYPE", "REASON", "DIED AT", "ATTEMPTS", "REDRIVES", "ERROR")

@@ -1,21 +1,21 @@
-internal import CountersignEncoding
-internal import SMS
+import CountersignEncoding
+import SMS
 
-/// What a text comes to as a short message, and what it would come to with what a lane may do to it.
+/// Encoding and segments of a text as a short message, and of the shorter forms that a lane may send instead.
 struct SMSPreview {
-  /// What a message costs, in segments: each is billed.
+  /// Cost of a message in segments, each of which is billed.
   enum CostClass: String {
-    /// One segment: no text costs less.
+    /// One segment, the minimum.
     case single
-    /// Several, and no lane could do with fewer.
+    /// Several, and no setting of a lane saves one.
     case several
-    /// Several, of which one at least could be spared.
+    /// Several, at least one of which a setting of a lane would save.
     case avoidable
   }
 
-  /// Another form of the text that takes fewer segments.
+  /// Form of the text that takes fewer segments.
   struct Alternative {
-    /// The setting of a lane that allows it.
+    /// Setting of a lane that allows it.
     let setting: String
     let text: SMSText
   }
@@ -85,22 +85,21 @@ struct SMSPreview {
     return "\(text.segments) segment\(text.segments == 1 ? "" : "s") of \(text.encoding.rawValue)\(language)"
   }
 
-  /// Most characters that are listed.
-  private static let mostListed = 10
+  /// Maximum number of characters listed.
+  private static let maxListed = 10
 
   /// `ç U+00E7, ã U+00E3`.
   private static func list(_ characters: [Character]) -> String {
-    let listed = characters.prefix(mostListed).map { character in
-      let codes = character.unicodeScalars.map { "U+" + Hexadecimal.text(UInt64($0.value), width: 4, uppercase: true) }
-        .joined(separator: " ")
+    let listed = characters.prefix(maxListed).map { character in
+      let codes = character.unicodeScalars.map { "U+" + Hexadecimal.text(UInt64($0.value), width: 4, uppercase: true) }.joined(separator: " ")
       return "\(character) \(codes)"
     }
-    return listed.joined(separator: ", ") + (characters.count > mostListed ? ", …" : "")
+    return listed.joined(separator: ", ") + (characters.count > maxListed ? ", …" : "")
   }
 }
 
 extension SMSText {
-  /// The units of one of a text's parts, in its encoding.
+  /// Units of one of a text's parts, in its encoding.
   fileprivate static func units(of part: String, in text: SMSText) -> Int {
     let octets = text.octets(of: part).count
     return text.encoding == .ucs2 ? octets / 2 : octets

@@ -1,8 +1,8 @@
-/// Gives users of the broker the rights that are declared. It takes an administrator.
-struct UserMender {
+/// Gives users of the broker their declared rights. Requires an administrator.
+struct UserGrants {
   let api: ManagementAPI
 
-  func mend(_ remedy: TopologyDifference.Remedy) async throws(OperationsError) {
+  func apply(_ remedy: TopologyDifference.Remedy) async throws(CommandLineError) {
     switch remedy {
     case .addUser(let user): try await add(user)
     case .setPermissions(let user): try await setPermissions(of: user)
@@ -14,27 +14,27 @@ struct UserMender {
     }
   }
 
-  /// Without a password nobody can log in as the user before an administrator has set one.
-  private func add(_ user: UserDeclaration) async throws(OperationsError) {
+  /// Adds a user without a password, which cannot log in until an administrator has set one.
+  private func add(_ user: UserDeclaration) async throws(CommandLineError) {
     try await api.write("PUT", path: ["users", user.name], UserBody(tags: user.tags.joined(separator: ",")))
     try await setPermissions(of: user)
     for right in user.topics { try await set(right, of: user) }
     try await setLimits(of: user)
   }
 
-  private func setPermissions(of user: UserDeclaration) async throws(OperationsError) {
+  private func setPermissions(of user: UserDeclaration) async throws(CommandLineError) {
     try await api.write(
       "PUT", ["permissions", user.name],
       PermissionBody(configure: user.configure, write: user.write, read: user.read))
   }
 
-  private func set(_ right: UserDeclaration.TopicRight, of user: UserDeclaration) async throws(OperationsError) {
+  private func set(_ right: UserDeclaration.TopicRight, of user: UserDeclaration) async throws(CommandLineError) {
     try await api.write(
       "PUT", ["topic-permissions", user.name],
       TopicBody(exchange: right.exchange, write: right.write, read: right.read))
   }
 
-  private func setLimits(of user: UserDeclaration) async throws(OperationsError) {
+  private func setLimits(of user: UserDeclaration) async throws(CommandLineError) {
     for (name, value) in (user.limits?.values ?? [:]).sorted(by: { $0.key < $1.key }) {
       try await api.write("PUT", path: ["user-limits", user.name, name], LimitBody(value: value))
     }

@@ -1,0 +1,113 @@
+import CountersignAMQP
+import FoundationEssentials
+import ServiceRuntime
+
+/// Measures broker, workers and coordinator. `deploy/bench` runs all of it on a stack of its own.
+@main enum Bench {
+  private static let syntax = CommandSyntax(
+    "bench", "Measures broker, workers and coordinator. deploy/bench does all of it on a stack of its own.",
+    discussion: """
+      The broker comes from the environment:
+        COUNTERSIGN_AMQP_URL           fill, verifications, proofs   amqp://sender:PASSWORD@HOST:PORT/VHOST
+        COUNTERSIGN_OPERATOR_AMQP_URL  broker, drain                 amqp://operator:PASSWORD@HOST:PORT/VHOST
+
+      Exit codes: 0 done, 1 verifications or proofs failed, 64 wrong arguments, 66 a file cannot be read, 69 the broker or a worker
+      does not answer, 78 a variable is missing or wrong.
+      """,
+    options: CommonOptions.self,
+    subcommands: [
+      BrokerBench.syntax, FillBench.syntax, DrainBench.syntax, VerificationBench.syntax, ProofBench.syntax,
+    ])
+
+  static func main() async {
+    // Awaits on the main task are slow: the work runs on a task of its own.
+    let task = Task.detached { await run(Array(CommandLine.arguments.dropFirst())) }
+    ProcessExit.orderly(await task.value)
+  }
+
+  private static func run(_ arguments: [String]) async -> ExitCode {
+    do {
+      switch try syntax.parse(arguments) {
+      case .help(let text):
+        print(text, terminator: "")
+        return .success
+      case .run(let arguments): return try await run(arguments)
+      }
+    } catch {
+      StandardError.print("bench: \(error)")
+      return (error as? any ExitingError)?.exitCode ?? .unavailable
+    }
+  }
+
+  private static func run(_ arguments: CommandArguments) async throws -> ExitCode {
+    let common = try CommonOptions.read(arguments)
+    let report =
+      switch arguments.command {
+      case [BrokerBench.syntax.name]: try await BrokerBench.run(common)
+      case [FillBench.syntax.name]: try await FillBench.run(try .read(arguments), common)
+      case [DrainBench.syntax.name]: try await DrainBench.run(try .read(arguments), common)
+      case [VerificationBench.syntax.name]: try await VerificationBench.run(try .read(arguments), common)
+      default: try await ProofBench.run(try .read(arguments), common)
+      }
+    if common.json {
+      let encoder = JSONEncoder()
+      encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+      print(String(decoding: try encoder.encode(report.result), as: UTF8.self))
+    } else {
+      print(report.text)
+    }
+    return report.isSuccess ? .success : .failure
+  }
+}
+
+/// Options of all measurements.
+struct CommonOptions: CommandOptions {
+  let json: Bool
+  let count: Int?
+
+  init(_ reader: OptionReader) {
+    json = reader.flag("json", "Print JSON, for programs.")
+    count = reader.integer("count", "NUMBER", in: 1...10_000_000, "Number of messages, jobs, verifications or proofs.")
+  }
+}
+
+/// Result of a measurement, for people and for programs.
+struct BenchReport {
+  let text: String
+  let result: any Encodable
+  var isSuccess = true
+}
+
+/// Broker that a user of the environment connects to.
+enum BenchBroker: String {
+  case service = "COUNTERSIGN_AMQP_URL"
+  case operatorUser = "COUNTERSIGN_OPERATOR_AMQP_URL"
+
+  /// - Throws: if the variable is missing, not a URL, or would send a password across the network in plain text.
+  func endpoint() throws(BenchSetupError) -> BrokerEndpoint {
+    guard let url = ProcessInfo.processInfo.environment[rawValue], !url.isEmpty else {
+      throw BenchSetupError(.configuration, "set \(rawValue): source .run/stack.env, or run deploy/bench")
+    }
+    let endpoint: BrokerEndpoint
+    do {
+      endpoint = try BrokerEndpoint(url: url)
+    } catch {
+      throw BenchSetupError(.configuration, "\(rawValue): \(error.message)")
+    }
+    guard endpoint.tls != nil || LocalHost.contains(endpoint.host) else {
+      throw BenchSetupError(.configuration, "\(rawValue) is amqp:// to another machine: use amqps://")
+    }
+    return endpoint
+  }
+}
+
+/// Error in the surroundings of a measurement.
+struct BenchSetupError: ExitingError {
+  let exitCode: ExitCode
+  let description: String
+
+  init(_ exitCode: ExitCode, _ description: String) {
+    self.exitCode = exitCode
+    self.description = description
+  }
+}

@@ -1,0 +1,99 @@
+import CountersignTelemetry
+import ServiceRuntime
+
+/// A command of `countersign`: its syntax, the options it reads, and its work.
+protocol OperatorCommand: SendableMetatype {
+  associatedtype Options: CommandOptions
+  static var syntax: CommandSyntax { get }
+
+  /// Carries out the command.
+  static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput
+}
+
+/// Result of a command, once for people and once for programs.
+struct CommandOutput: Sendable {
+  var text: String
+  var json: JSONValue
+  /// `success`, or `failure` when the answer is no.
+  var exitCode = ExitCode.success
+}
+
+/// Surroundings of a command: the options of all commands, the clock, standard input and the way to the installation.
+struct CommandContext: Sendable {
+  let global: GlobalOptions
+  let clock: any WallClock
+  let input: @Sendable () throws(CommandLineError) -> [UInt8]
+  let connect: @Sendable (GlobalOptions) throws(CommandLineError) -> any OperatorBackend
+
+  /// Maximum time to wait for an answer.
+  var timeout: Duration { global.timeout ?? GlobalOptions.defaultTimeout }
+
+  /// The installation that the options and the environment name.
+  func backend() throws(CommandLineError) -> any OperatorBackend { try connect(global) }
+}
+
+/// Options that every command takes.
+struct GlobalOptions: CommandOptions {
+  /// Whether to print JSON.
+  let json: Bool
+  let configFile: String?
+  let brokerURL: String?
+  let managementURL: String?
+  let timeout: Duration?
+
+  static let defaultTimeout = Duration.seconds(10)
+
+  init(_ reader: OptionReader) {
+    json = reader.flag("json", "Print JSON, for programs.")
+    configFile = reader.text("config", "FILE", "Configuration file: Config/countersign.json5 unless given.")
+    brokerURL = reader.text(
+      "broker", "URL", "Broker to use instead of the environment's. A password in it shows in the process list.")
+    managementURL = reader.text("management", "URL", "Management API of the broker, instead of the environment's.")
+    timeout = reader.duration("timeout", "TIME", "Maximum time to wait for an answer: 10s unless given.")
+  }
+}
+
+/// Options of a command that has none of its own.
+struct NoOptions: CommandOptions {
+  init(_ reader: OptionReader) {}
+}
+
+/// A node of the command tree: a command, or a group of commands.
+struct CommandEntry: Sendable {
+  typealias Action = @Sendable (CommandArguments, CommandContext) async throws -> CommandOutput
+
+  let syntax: CommandSyntax
+  private let commands: [CommandEntry]
+  private let action: Action?
+
+  /// A command.
+  init<Command: OperatorCommand>(_ command: Command.Type) {
+    syntax = Command.syntax
+    commands = []
+    action = { (arguments, context) in try await Command.run(Command.Options.read(arguments), in: context) }
+  }
+
+  /// A group of commands.
+  /// - Parameters:
+  ///   - options: the type whose options all commands of the group take.
+  ///   - commands: the commands, in the order of the help.
+  init<Shared: CommandOptions>(
+    _ name: String, _ summary: String, discussion: String? = nil, options: Shared.Type, _ commands: [CommandEntry]
+  ) {
+    syntax = CommandSyntax(
+      name, summary, discussion: discussion, options: options, subcommands: commands.map(\.syntax))
+    self.commands = commands
+    action = nil
+  }
+
+  /// A group of commands without options in common.
+  init(_ name: String, _ summary: String, discussion: String? = nil, _ commands: [CommandEntry]) {
+    self.init(name, summary, discussion: discussion, options: NoOptions.self, commands)
+  }
+
+  /// The work of the command below this node that the parser found.
+  func action(of names: some Collection<String>) -> Action? {
+    guard let name = names.first else { return action }
+    return commands.first { $0.syntax.name == name }?.action(of: names.dropFirst())
+  }
+}
