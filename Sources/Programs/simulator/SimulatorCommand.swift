@@ -3,10 +3,22 @@ import FoundationEssentials
 import ServiceRuntime
 import Simulation
 
-/// Stands in for SMS providers, APNs, reCAPTCHA and Sign in with Apple on a developer's machine.
+/// Simulates SMS providers, APNs, reCAPTCHA and Sign in with Apple on a developer's machine.
 @main enum SimulatorCommand {
+  private struct Options: CommandOptions {
+    let config: String?
+    let check: Bool
+    let keys: Bool
+
+    init(_ reader: OptionReader) {
+      config = reader.text("config", short: "c", "FILE", "The configuration, JSON5.")
+      check = reader.flag("check", "Check the configuration and end.")
+      keys = reader.flag("keys", "List the keys of the configuration and end.")
+    }
+  }
+
   private static let syntax = CommandSyntax(
-    "simulator", "Stands in for providers: answers, refuses and fails like them, and shows what it received.",
+    "simulator", "Simulates providers: answers, refuses and fails like them, and shows the messages it received.",
     discussion: """
       \(SimulatorGuide.text)
       Every key of the configuration can be overridden by an environment variable: http.port by COUNTERSIGN_HTTP_PORT.
@@ -14,52 +26,48 @@ import Simulation
 
       Exit codes: 0 stopped, 64 wrong arguments, 69 the port is in use, 77 a right is missing, 78 the configuration is wrong.
       """,
-    options: [
-      .value("config", short: "c", "FILE", "The configuration, JSON5."),
-      .flag("check", "Check the configuration and end."),
-      .flag("keys", "List the keys of the configuration and end."),
-    ])
+    options: Options.self)
 
   static func main() async {
     do {
       switch try syntax.parse(Array(CommandLine.arguments.dropFirst())) {
       case .help(let text): print(text, terminator: "")
-      case .run(let arguments): try await run(arguments)
+      case .run(let arguments): try await run(try Options.read(arguments))
       }
     } catch {
       end(error)
     }
   }
 
-  private static func run(_ arguments: CommandArguments) async throws {
-    let file = arguments.value("config") ?? defaultFile
-    if arguments.flag("keys") {
+  private static func run(_ options: Options) async throws {
+    let file = options.config ?? defaultFile
+    if options.keys {
       for key in try SimulatorConfiguration.keys(file: file) {
         print("\(key.path) (\(key.kind); \(key.variable)): \(key.help)")
       }
       return
     }
     let loaded = try SimulatorConfiguration.load(file: file, environment: ProcessInfo.processInfo.environment)
-    if arguments.flag("check") { return print("configuration is valid") }
+    if options.check { return print("configuration is valid") }
     try await serve(loaded)
   }
 
   private static func serve(_ loaded: LoadedConfiguration<SimulatorConfiguration>) async throws {
     let configuration = loaded.content
-    let log = Logger(label: "simulator", level: configuration.logLevel, format: configuration.logFormat)
+    let logger = Logger(label: "simulator", level: configuration.logLevel, format: configuration.logFormat)
     for warning in loaded.warnings {
-      log.warning("configuration warning", ["place": warning.place, .hint: warning.text])
+      logger.warning("configuration warning", ["place": warning.place, .mend: warning.text])
     }
     let (stops, stop) = AsyncStream<Int32>.makeStream(bufferingPolicy: .bufferingNewest(1))
     let signals = try StopSignals(onFirst: { stop.yield($0) })
     let simulator = try Simulator(configuration.settings)
-    log.info("started", ["url": simulator.url, "config": loaded.file])
+    logger.info("started", ["url": simulator.url, "config": loaded.file])
     for await number in stops {
-      log.info("signal received, stopping", ["signal": number])
+      logger.info("signal received, stopping", ["signal": number])
       break
     }
     await simulator.stop()
-    withExtendedLifetime(signals) { log.info("stopped") }
+    withExtendedLifetime(signals) { logger.info("stopped") }
   }
 
   private static var defaultFile: String? {

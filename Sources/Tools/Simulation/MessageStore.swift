@@ -1,43 +1,45 @@
+import CountersignEncoding
+import CountersignTelemetry
 import Synchronization
 
-/// What the providers have received: the newest messages, by time and by recipient, and counts of all.
+/// Messages received by the providers: the newest, by time and by recipient, and counts of all.
 final class MessageStore: Sendable {
-  /// What became of a webhook that was handed over.
+  /// Outcome of recording a webhook.
   enum Outcome: Sendable, Equatable {
     case recorded
-    /// One with this ID and this message was recorded before.
+    /// A webhook with this ID and this message was recorded before.
     case repeated
-    /// One with this ID and another message was recorded before.
+    /// A webhook with this ID and another message was recorded before.
     case conflicting
   }
 
   /// Counts since the last `clear()`.
   struct Counts: Sendable, Equatable {
     var received: [Provider: Int] = [:]
-    /// Messages whose recipient and text were those of one of the last 64 to that number.
+    /// Messages with the recipient and text of one of the last 64 to that number.
     var duplicates = 0
     var repeatedWebhooks = 0
-    /// Refusals, by the code that they were answered with.
+    /// Refusals, by the code of their answer.
     var refused: [String: Int] = [:]
   }
 
-  /// How many earlier messages to a number are compared with a new one to find a duplicate.
+  /// Number of earlier messages to a number that a new one is compared with to find duplicates.
   private static let maxCompared = 64
 
   private struct Entry {
     var message: ReceivedMessage
-    /// The number of the message to the same recipient before it, or -1; it may be forgotten already.
+    /// Number of the previous message to the same recipient, or -1; it may be forgotten already.
     let previous: Int
   }
 
   private struct State {
-    /// The message with number n is at n modulo the capacity.
+    /// Ring of messages: number n is at n modulo the capacity.
     var ring: [Entry] = []
-    /// The number of the next message.
+    /// Number of the next message.
     var next = 0
-    /// The number of the newest message held, by recipient.
+    /// Number of the newest message held, by recipient.
     var newest: [String: Int] = [:]
-    /// The numbers of the webhooks held, by ID.
+    /// Numbers of the webhooks held, by ID.
     var webhooks: [String: Int] = [:]
     var counts = Counts()
 
@@ -52,7 +54,7 @@ final class MessageStore: Sendable {
     self.capacity = capacity
   }
 
-  /// Records a message; the oldest one goes when the ring is full. A webhook is recorded once for its ID.
+  /// Records a message; a full ring forgets the oldest one. A webhook is recorded once per ID.
   func record(_ message: ReceivedMessage) -> Outcome {
     state.withLock { state in
       if message.provider == .webhook, let number = state.webhooks[message.id] {
@@ -126,5 +128,26 @@ final class MessageStore: Sendable {
     let old = state.ring[number % capacity].message
     if state.newest[old.to] == number { state.newest[old.to] = nil }
     if old.provider == .webhook { state.webhooks[old.id] = nil }
+  }
+}
+
+/// Message that a provider has accepted.
+struct ReceivedMessage: Sendable, Equatable {
+  let to: String
+  let from: String?
+  let body: String
+  let receivedAt: UnixTime
+  let provider: Provider
+  /// ID that the provider gave it: a message SID, a webhook ID.
+  let id: String
+  /// Number of webhooks with this ID.
+  var deliveries = 1
+
+  var json: String {
+    """
+    {"to":\(JSONString.quote(to)),"from":\(JSONString.quote(from)),"body":\(JSONString.quote(body)),\
+    "receivedAt":"\(receivedAt.rfc3339)","provider":"\(provider.rawValue)","id":\(JSONString.quote(id)),\
+    "deliveries":\(deliveries)}
+    """
   }
 }

@@ -1,7 +1,7 @@
 import CountersignTelemetry
 import HTTPServer
 
-/// What the providers of messages share: the gate, and the store of what they received.
+/// Common parts of the providers of messages: the gate, and the store of received messages.
 struct ProviderInbox: Sendable {
   private let store: MessageStore
   private let gate: ProviderGate
@@ -25,13 +25,13 @@ struct ProviderInbox: Sendable {
     await gate.answer(provider, to: recipient, failure: failure, process: process)
   }
 
-  /// The fault that is due for a message, where the protocol is not HTTP.
+  /// Fault that is due for a message, over a protocol that is not HTTP.
   func fault(_ provider: Provider, to recipient: String) -> Fault? { gate.fault(provider, to: recipient) }
 
   /// Counts an answer of a protocol that is not HTTP.
   func count(_ status: String, _ provider: Provider) { gate.count(status, provider) }
 
-  /// Counts an answer that goes out.
+  /// Counts an answer.
   func count(_ response: HTTPServerResponse, _ provider: Provider) -> HTTPServerReply {
     gate.count(response, provider)
   }

@@ -1,14 +1,14 @@
-/// Numbers that are treated in a special way: those of Twilio's test credentials
+/// Numbers with special behavior: those of Twilio's test credentials
 /// (https://www.twilio.com/docs/iam/test-credentials), for every simulated provider.
 enum Recipients {
-  /// Why a provider does not take a message for a number.
+  /// Reason of a provider to refuse messages for a number.
   struct Refusal: Sendable {
     /// Twilio's code.
     let code: Int
     let message: String
   }
 
-  /// The refusal of a recipient, if it is one.
+  /// Refusal of a recipient, if there is one.
   static func refusal(_ number: String) -> Refusal? {
     switch number {
     case "+15005550001": invalid
@@ -25,7 +25,8 @@ enum Recipients {
 
   static let invalid = Refusal(code: 21211, message: "Invalid 'To' Phone Number.")
 
-  /// A sender: a number or short code of digits alone, or up to eleven letters, digits and spaces, at least one of them a letter
+  /// Sender: a number or short code of digits only, or up to eleven letters, digits and spaces, at least one of them a
+  /// letter
   /// (3GPP TS 23.040, 9.1.2.5: eleven septets).
   static func isSender(_ text: String, maxDigits: Int) -> Bool {
     let bytes = text.utf8
@@ -35,7 +36,7 @@ enum Recipients {
       && bytes.allSatisfy { isDigit($0) || (0x41...0x5A).contains($0 & 0xDF) && $0 < 0x80 || $0 == 0x20 }
   }
 
-  /// E.164: a plus sign, a digit that is not 0, at most 15 digits; the shortest numbers in use have 7.
+  /// E.164: a plus sign, a digit other than 0, at most 15 digits; the shortest numbers in use have 7.
   static func isE164(_ number: String) -> Bool {
     let digits = number.utf8.dropFirst()
     return number.utf8.first == UInt8(ascii: "+") && digits.first != UInt8(ascii: "0")

@@ -2,7 +2,7 @@ import CountersignTelemetry
 import HTTPClient
 import HTTPServer
 
-/// Finds who answers a request.
+/// Finds the simulated service that answers a request.
 struct Router: Sendable {
   private let twilio: TwilioMessages
   private let webhook: WebhookReceiver
@@ -10,7 +10,7 @@ struct Router: Sendable {
   private let messageBird: MessageBirdMessages
   private let aws: AWSMessaging
   private let apns: APNsGateway
-  /// Parts that the SMPP server needs of the others.
+  /// Parts that the SMPP server shares with the others.
   let inbox: ProviderInbox
   let receipts: ReceiptReporter
   private let assessments: Assessments
@@ -89,7 +89,7 @@ struct Router: Sendable {
     }
   }
 
-  /// There is nothing that it waits for: once it answers it is ready.
+  /// The simulator waits for nothing: once it answers it is ready.
   private func health(_ request: HTTPServerRequest) -> HTTPServerResponse {
     switch request.path {
     case "/livez": HTTPServerResponse(status: 200, text: "ok\n")
@@ -98,7 +98,7 @@ struct Router: Sendable {
       HTTPServerResponse(
         status: 200, contentType: "text/plain; version=0.0.4; charset=utf-8", text: metrics.render())
     default:
-      HTTPServerResponse(status: 404, text: "There is no \(request.path) here; GET /control says what there is.\n")
+      HTTPServerResponse(status: 404, text: "\(request.path) does not exist; GET /control lists the paths.\n")
     }
   }
 }

@@ -1,33 +1,34 @@
 public import CountersignTelemetry
 import HTTPServer
 
-/// Stands in for SMS providers, APNs, reCAPTCHA and Sign in with Apple on one port: answers, refuses and fails like them, and shows what it has received.
+/// Simulates SMS providers, APNs, reCAPTCHA and Sign in with Apple on one port: answers, refuses and fails like them,
+/// and shows the messages it has received.
 ///
-/// It is listening from `init` to `stop()`. ``SimulatorGuide/text`` says what there is; `GET /control` shows it.
+/// It listens from `init` to `stop()`. ``SimulatorGuide/text`` describes it; `GET /control` shows that text.
 public final class Simulator: Sendable {
-  /// The longest request body; Twilio's longest message is far below.
+  /// Maximum size of a request body; Twilio's longest message is far below.
   static let maxBodyBytes = 65_536
-  /// Connections: more than all workers of a test together have in flight.
+  /// Maximum number of connections: more than all workers of a test together have in flight.
   private static let maxConnections: UInt32 = 4_096
 
   private let server: HTTPServer
   private let smpp: SMPPServer?
 
-  /// The port it listens on.
+  /// Port it listens on.
   public var port: UInt16 { server.port }
-  /// The port of its SMPP server, if there is one.
+  /// Port of its SMPP server, if there is one.
   public var smppPort: UInt16? { smpp?.port }
-  /// The address of its root, for a client on this machine.
+  /// URL of its root, for a client on this machine.
   public var url: String { "http://\(server.host.contains(":") ? "[\(server.host)]" : server.host):\(port)" }
 
   /// Listens, and answers from now on.
   ///
-  /// - Parameters:
-  ///   - settings: where to listen, whom to let in.
-  ///   - metrics: what `/metrics` shows.
-  ///   - clock: the time of receipts and for webhook timestamps.
-  ///   - random: numbers from 0 to below 1, for faults with a probability.
-  /// - Throws: when it cannot listen, or the webhook's secret is none.
+  ///   - Parameters:
+  ///   - settings: address, accounts and keys.
+  ///   - metrics: metrics that `/metrics` shows.
+  ///   - clock: time of delivery reports and of webhook timestamps.
+  /// - random: numbers from 0 to below 1, for faults with a probability.
+  /// - Throws: if it cannot listen, or the webhook's secret is not valid.
   public init(
     _ settings: SimulatorSettings, metrics: MetricsRegistry = MetricsRegistry(),
     clock: any WallClock = SystemClock(), random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) }
@@ -47,9 +48,29 @@ public final class Simulator: Sendable {
     }
   }
 
-  /// Stops listening; requests that a fault holds up are dropped.
+  /// Stops listening; requests held by a fault are dropped.
   public func stop() async {
     smpp?.stop()
     await server.stop(grace: .milliseconds(200))
   }
+}
+
+/// Error that keeps a simulator from starting.
+public struct SimulationError: Error, Sendable, Hashable, CustomStringConvertible {
+  /// Kind of error.
+  public struct Code: Sendable, Hashable {
+    private enum Value { case cannotListen, invalidSecret }
+    private let value: Value
+    /// The simulator cannot listen on the address.
+    public static let cannotListen = Code(value: .cannotListen)
+    /// The webhook's secret, or a key, is not valid.
+    public static let invalidSecret = Code(value: .invalidSecret)
+  }
+
+  /// Kind of error.
+  public let code: Code
+  /// One line, safe to log.
+  public let description: String
+  /// Whether the same call may succeed later with the same configuration.
+  public var isRetriable: Bool { code == .cannotListen }
 }

@@ -1,22 +1,24 @@
 import CountersignTelemetry
 import ServiceRuntime
 
-extension VonageSettings {
+extension SimulatedVonageSettings {
   mutating func read(_ section: ConfigurationSection) {
     apiKey = section.string("apiKey", default: apiKey, "The account that may send.")
     if let secret = section.secretFile("apiSecretFile", "The file with the account's API secret.") {
       apiSecret = secret
     }
-    if let secret = section.secretFile("signatureSecretFile", "The file with what signs delivery receipts.") {
+    if let secret = section.secretFile("signatureSecretFile", "The file with the secret that signs delivery reports.") {
       signatureSecret = secret
     }
   }
 }
 
-extension MessageBirdSettings {
+extension SimulatedMessageBirdSettings {
   mutating func read(_ section: ConfigurationSection) {
     if let key = section.secretFile("accessKeyFile", "The file with the account's access key.") { accessKey = key }
-    if let key = section.secretFile("signingKeyFile", "The file with what signs status reports.") { signingKey = key }
+    if let key = section.secretFile("signingKeyFile", "The file with the key that signs status reports.") {
+      signingKey = key
+    }
   }
 }
 
@@ -24,7 +26,7 @@ extension AWSMessagingSettings {
   mutating func read(_ section: ConfigurationSection) {
     accessKeyID = section.string("accessKeyID", default: accessKeyID, "The ID of the access key.")
     if let key = section.secretFile("secretKeyFile", "The file with the secret access key.") { secretKey = key }
-    sessionToken = section.secretFile("sessionTokenFile", "The file with the token that has to come with the key.")
+    sessionToken = section.secretFile("sessionTokenFile", "The file with the session token of a temporary key.")
     region = section.string("region", default: region, "The region that requests must be signed for.")
     let names = section.strings("originationIdentities", "The account's numbers, sender IDs and pools.")
     if !names.isEmpty { originationIdentities = Set(names) }
@@ -32,17 +34,18 @@ extension AWSMessagingSettings {
 }
 
 extension SMPPServerSettings {
-  /// nil when there is to be no server.
+  /// `nil` if there is no server.
   init?(_ section: ConfigurationSection) {
     self.init()
-    port = UInt16(section.integer("port", default: 0, in: 0...65_535, "The port of the SMPP server; 0: there is none."))
+    port = UInt16(
+      section.integer("port", default: 0, in: 0...65_535, "The port of the SMPP server; 0 means no server."))
     systemID = section.string("systemID", default: systemID, "The name of the account.")
     if let file = section.secretFile("passwordFile", "The file with its password, at most 8 bytes.") { password = file }
-    systemType = section.string("systemType", default: systemType, "What system_type has to be.")
+    systemType = section.string("systemType", default: systemType, "The required system_type.")
     window = section.integer(
-      "window", default: window, in: 1...10_000, "Submissions of a session under way at once; more are throttled.")
+      "window", default: window, in: 1...10_000, "Submissions of a session in progress at once; more are throttled.")
     let rate = section.integer(
-      "ratePerSecond", default: 0, in: 0...1_000_000, "Submissions in a second, more are throttled; 0: any number.")
+      "ratePerSecond", default: 0, in: 0...1_000_000, "Submissions a second, more are throttled; 0 means no limit.")
     ratePerSecond = rate == 0 ? nil : rate
     section.check(
       "passwordFile", password.reveal().utf8.count <= 8,
@@ -51,7 +54,7 @@ extension SMPPServerSettings {
   }
 }
 
-extension APNsSettings {
+extension SimulatedAPNsSettings {
   mutating func read(_ section: ConfigurationSection) {
     teamID = section.string("teamID", default: teamID, "The team that may send.")
     keys = section.tokenKeys("Its keys for pushes, by key ID.")
@@ -68,7 +71,7 @@ extension AppleIDSettings {
   }
 }
 
-extension RecaptchaSettings {
+extension SimulatedRecaptchaSettings {
   mutating func read(_ section: ConfigurationSection) {
     project = section.string("project", default: project, "The project of reCAPTCHA Enterprise.")
     if let key = section.secretFile("apiKeyFile", "The file with the project's API key.") { apiKey = key }
@@ -76,7 +79,7 @@ extension RecaptchaSettings {
       "serviceAccountFile", "The file with the key of the project's service account (JSON).")
     assessesPhoneFraud = section.bool(
       "assessesPhoneFraud", default: assessesPhoneFraud,
-      "Whether the project has SMS defense: an assessment with a phone number says how likely toll fraud is.")
+      "Whether the project has SMS defense: assessments with a phone number have the risk of toll fraud.")
     siteKeys = section.stringMap("siteKeys", "The bundle ID or host that a site key belongs to, by site key.")
     if let secret = section.secretFile("secretFile", "The file with the secret of siteverify.") {
       self.secret = secret

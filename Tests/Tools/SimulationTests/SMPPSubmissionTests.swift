@@ -2,7 +2,7 @@ import Testing
 
 @testable import Simulation
 
-/// What the simulated SMPP server refuses, byte by byte.
+/// Submissions that the simulated SMPP server refuses, byte by byte.
 @Suite("SMPP submissions")
 struct SMPPSubmissionTests {
   /// A `submit_sm` that is taken, unless a field is changed.

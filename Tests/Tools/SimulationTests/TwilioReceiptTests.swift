@@ -8,7 +8,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct TwilioReceiptTests {
-  /// Where the reports go: keeps them, and tells who waits.
+  /// Receiver of the reports, which keeps them and resumes the waiting test.
   private final class Receiver: Sendable {
     let server: HTTPServer
     private let requests: AsyncStream<HTTPServerRequest>

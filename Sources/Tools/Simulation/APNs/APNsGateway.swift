@@ -6,7 +6,7 @@ import HTTPServer
 
 /// `POST /3/device/{token}`: Apple's push service, for provider tokens.
 struct APNsGateway: Sendable {
-  /// Bytes of a payload (all push types but VoIP).
+  /// Maximum size of a payload in bytes, for all push types but VoIP.
   static let maxPayloadBytes = 4_096
 
   private let tokenCheck: ProviderTokenCheck
@@ -16,7 +16,7 @@ struct APNsGateway: Sendable {
   private let gate: ProviderGate
 
   init(
-    _ settings: APNsSettings, devices: DeviceRegistry, pushes: Journal<ReceivedPush>, gate: ProviderGate
+    _ settings: SimulatedAPNsSettings, devices: DeviceRegistry, pushes: Journal<ReceivedPush>, gate: ProviderGate
   ) throws(SimulationError) {
     tokenCheck = ProviderTokenCheck(keys: try TokenKeys(settings.keys), teamID: settings.teamID)
     topics = settings.topics
@@ -26,7 +26,7 @@ struct APNsGateway: Sendable {
   }
 
   func reply(_ request: HTTPServerRequest, _ parts: [Substring]) async -> HTTPServerReply {
-    // Apple makes an ID for a push that comes without one, in capitals.
+    // Apple generates an ID for a push without one, in capitals.
     let id = request.headers["apns-id"] ?? UUID().uuidString
     do throws(APNsReason) {
       let (token, headers) = try check(request, parts)
@@ -52,16 +52,16 @@ struct APNsGateway: Sendable {
     let headers = try PushHeaders(request.headers)
     guard topics.contains(headers.topic) else { throw .topicDisallowed }
     guard request.body.count <= Self.maxPayloadBytes else { throw .payloadTooLarge }
-    // What is no JSON object, or has nothing for the system in it, is as good as empty.
+    // A payload that is not a JSON object, or has no `aps`, counts as empty.
     guard (try? JSONReader.requests.decode(Payload.self, from: request.body)) != nil else { throw .payloadEmpty }
-    guard let token = DeviceToken.normalized(parts[2]) else { throw .badDeviceToken }
+    guard let token = SimulatedDeviceToken.normalized(parts[2]) else { throw .badDeviceToken }
     return (token, headers)
   }
 
   private func take(
     _ request: HTTPServerRequest, _ token: String, _ headers: PushHeaders, id: String
   ) -> HTTPServerResponse {
-    let environment = APNsEnvironment(host: request.headers["Host"] ?? "")
+    let environment = SimulatedAPNsEnvironment(host: request.headers["Host"] ?? "")
     let now = gate.clock.now()
     do throws(APNsReason) {
       try devices.check(token, environment, topic: headers.topic, now: now)

@@ -2,12 +2,12 @@ import CountersignEncoding
 import CountersignTelemetry
 import HTTPServer
 
-/// Why APNs does not take a push: `{"reason": …}` under its status
+/// Reason of APNs to refuse a push: `{"reason": …}` with its status
 /// (https://developer.apple.com/documentation/usernotifications/handling-notification-responses-from-apns).
 struct APNsReason: Error, Sendable, Equatable {
   let name: String
   let status: Int
-  /// Since when a token is not valid any more; with status 410 only.
+  /// Time since when the token is no longer valid; with status 410 only.
   var since: UnixTime?
 
   static let badCollapseID = known("BadCollapseId")
@@ -31,7 +31,7 @@ struct APNsReason: Error, Sendable, Equatable {
   static let topicDisallowed = known("TopicDisallowed")
   static let unrelatedKeyID = known("UnrelatedKeyIdInToken")
 
-  /// Every reason that is documented or was seen, with its status.
+  /// All reasons that are documented or were observed, with their status.
   static let statuses: [String: Int] = [
     "BadCollapseId": 400, "BadDeviceToken": 400, "BadExpirationDate": 400, "BadMessageId": 400, "BadPriority": 400,
     "BadTopic": 400, "DeviceTokenNotForTopic": 400, "DuplicateHeaders": 400, "IdleTimeout": 400,
@@ -47,7 +47,7 @@ struct APNsReason: Error, Sendable, Equatable {
 
   private static func known(_ name: String) -> APNsReason { APNsReason(name: name, status: statuses[name] ?? 400) }
 
-  /// How APNs says a status that has no reason of its own.
+  /// Reason that APNs gives for a status without a reason of its own.
   static func status(_ status: Int) -> APNsReason {
     switch status {
     case 403: APNsReason(name: "Forbidden", status: 403)
@@ -58,7 +58,7 @@ struct APNsReason: Error, Sendable, Equatable {
     }
   }
 
-  /// The answer, which repeats the ID of the push.
+  /// Answer, which repeats the ID of the push.
   func response(id: String) -> HTTPServerResponse {
     let since = since.map { ",\"timestamp\":\($0.milliseconds)" } ?? ""
     var response = HTTPServerResponse.json(status: status, "{\"reason\":\(JSONString.quote(name))\(since)}")

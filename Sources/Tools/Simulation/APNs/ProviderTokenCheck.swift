@@ -5,14 +5,15 @@ import Synchronization
 /// Checks the provider token of a push
 /// (https://developer.apple.com/documentation/usernotifications/establishing-a-token-based-connection-to-apns).
 ///
-/// A front (nginx) tells connections apart by a header field; without it, what Apple judges by connection is not checked.
+/// A front (nginx) distinguishes connections by a header field; without it, rules that Apple applies by connection are
+/// not checked.
 final class ProviderTokenCheck: Sendable {
-  static let connectionField = "X-Front-Connection"
-  /// A token that is older is refused.
+  static let connectionField = "X-Front-PushConnection"
+  /// Maximum age of a token.
   static let maxAge = Duration.seconds(3_600)
-  /// Tokens must not change sooner on a connection.
+  /// Minimum time between different tokens on a connection.
   static let shortestUse = Duration.seconds(1_200)
-  /// How far the sender's clock may be ahead.
+  /// Maximum time that the sender's clock may be ahead.
   static let clockTolerance = Duration.seconds(60)
   private static let maxConnections = 4_096
   private static let maxTokens = 256
@@ -23,14 +24,14 @@ final class ProviderTokenCheck: Sendable {
     let issuedAt: UnixTime
   }
 
-  private struct Connection {
+  private struct PushConnection {
     var token: Token
-    /// Once a token was too old, nothing is taken on the connection any more.
+    /// Whether a token was too old, after which the connection takes nothing.
     var isSpoilt = false
   }
 
   private struct State {
-    var connections = RecentMap<String, Connection>(capacity: ProviderTokenCheck.maxConnections)
+    var connections = RecentMap<String, PushConnection>(capacity: ProviderTokenCheck.maxConnections)
     /// Tokens whose signature was checked.
     var tokens = RecentMap<String, Token>(capacity: ProviderTokenCheck.maxTokens)
   }
@@ -44,11 +45,11 @@ final class ProviderTokenCheck: Sendable {
     self.teamID = teamID
   }
 
-  /// Throws why the request is not authorised.
+  /// Throws the reason if the request is not authorized.
   func check(_ request: HTTPServerRequest, now: UnixTime) throws(APNsReason) {
     guard let field = request.headers["authorization"] else { throw .missingProviderToken }
     let words = field.split(separator: " ")
-    // No token, or another kind of credentials, is as good as no field to Apple.
+    // To Apple, a missing token and other credentials are the same.
     guard words.count > 1, words[0].lowercased() == "bearer" else { throw .missingProviderToken }
     guard words.count == 2 else { throw .invalidProviderToken }
     let token = try known(String(words[1]))
@@ -63,7 +64,7 @@ final class ProviderTokenCheck: Sendable {
 
   private func check(_ token: Token, on name: String, _ now: UnixTime) throws(APNsReason) {
     try state.withLock { state throws(APNsReason) in
-      var connection = state.connections[name] ?? Connection(token: token)
+      var connection = state.connections[name] ?? PushConnection(token: token)
       defer { state.connections[name] = connection }
       guard connection.token.keyID == token.keyID else { throw .unrelatedKeyID }
       connection.isSpoilt = connection.isSpoilt || now - token.issuedAt > Self.maxAge
@@ -75,7 +76,7 @@ final class ProviderTokenCheck: Sendable {
     }
   }
 
-  /// The token, its signature and claims checked; its age not.
+  /// The token, with signature and claims checked, but not its age.
   private func known(_ text: String) throws(APNsReason) -> Token {
     if let token = state.withLock({ $0.tokens[text] }) { return token }
     guard let (keyID, claims) = keys.verify(text), claims.iss == teamID, let issuedAt = claims.iat else {

@@ -1,6 +1,7 @@
 import HTTPServer
 
-/// The header fields of a push (https://developer.apple.com/documentation/usernotifications/sending-notification-requests-to-apns).
+/// Header fields of a push
+/// (https://developer.apple.com/documentation/usernotifications/sending-notification-requests-to-apns).
 struct PushHeaders: Sendable {
   private static let names: Set<String> = [
     "apns-id", "apns-push-type", "apns-expiration", "apns-priority", "apns-topic", "apns-collapse-id",
@@ -13,7 +14,7 @@ struct PushHeaders: Sendable {
 
   let topic: String
 
-  /// Throws the first thing that is wrong.
+  /// Throws the first problem.
   init(_ headers: HTTPServerHeaders) throws(APNsReason) {
     let given = headers.fields.map { $0.name.lowercased() }.filter(Self.names.contains)
     guard Set(given).count == given.count else { throw .duplicateHeaders }

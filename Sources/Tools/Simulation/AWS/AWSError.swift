@@ -1,16 +1,16 @@
 import CountersignEncoding
 import HTTPServer
 
-/// An exception of AWS End User Messaging, as its JSON protocol writes it.
+/// Exception of AWS End User Messaging, in its JSON protocol.
 ///
-/// https://docs.aws.amazon.com/pinpoint/latest/apireference_smsvoicev2/API_SendTextMessage.html and, for those of signatures,
-/// https://docs.aws.amazon.com/pinpoint/latest/apireference_smsvoicev2/CommonErrors.html
+/// https://docs.aws.amazon.com/pinpoint/latest/apireference_smsvoicev2/API_SendTextMessage.html and, for those of
+/// signatures, https://docs.aws.amazon.com/pinpoint/latest/apireference_smsvoicev2/CommonErrors.html
 struct AWSError: Error, Sendable {
   let status: Int
   let name: String
   let message: String
   var reason: String?
-  /// The members that a `ValidationException` is about.
+  /// Members that a `ValidationException` is about.
   var fields: [String] = []
 
   init(_ name: String, _ message: String, status: Int = 400, reason: String? = nil) {
@@ -32,7 +32,7 @@ struct AWSError: Error, Sendable {
 
   static func badSignature(_ message: String) -> AWSError { AWSError("InvalidSignatureException", message) }
 
-  /// The service's way to say a status on its own.
+  /// Error of the service for a status.
   static func status(_ status: Int) -> AWSError {
     switch status {
     case 429: AWSError("ThrottlingException", "Rate exceeded", status: status)

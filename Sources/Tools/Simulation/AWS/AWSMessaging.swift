@@ -1,5 +1,5 @@
-import CountersignCryptography
 import CountersignEncoding
+import CountersignCryptography
 import CountersignTelemetry
 import HTTPServer
 
@@ -71,7 +71,7 @@ struct AWSMessaging: Sendable {
     HTTPServerResponse(status: 200, contentType: Self.mediaType, text: text)
   }
 
-  /// A UUID of random bits (RFC 9562, version 4).
+  /// Random UUID (RFC 9562, version 4).
   private static func newID() -> String {
     var bytes = SecureRandom.bytes(16)
     bytes[6] = bytes[6] & 0x0F | 0x40

@@ -1,6 +1,6 @@
 import CountersignEncoding
 
-/// The body of `SendTextMessage`, and what AWS checks of it
+/// Body of `SendTextMessage`, and the checks that AWS makes of it
 /// (https://docs.aws.amazon.com/pinpoint/latest/apireference_smsvoicev2/API_SendTextMessage.html).
 struct AWSOrder: Decodable, Sendable {
   /// Seconds (`TimeToLive`).
@@ -9,7 +9,7 @@ struct AWSOrder: Decodable, Sendable {
   static let bodyLengths = 1...1_600
   static let maxContextEntries = 5
 
-  /// AWS reads over what it does not know; here a slip of the pen is not to go unseen.
+  /// Known members: AWS ignores unknown ones, the simulator refuses them, to find misspelled names.
   private static let members: Set<String> = [
     "ConfigurationSetName", "Context", "DestinationCountryParameters", "DestinationPhoneNumber", "DryRun", "Keyword",
     "MaxPrice", "MessageBody", "MessageFeedbackEnabled", "MessageType", "OriginationIdentity",
@@ -53,14 +53,14 @@ struct AWSOrder: Decodable, Sendable {
     return order
   }
 
-  /// Whether the message is only checked.
+  /// Whether the message is only validated.
   var isDryRun: Bool { dryRun ?? false }
   var sender: String? { origination }
   var text: String { body ?? "" }
-  /// The recipient in E.164.
+  /// Recipient in E.164.
   var recipient: String { destination.map { $0.hasPrefix("+") ? $0 : "+\($0)" } ?? "" }
 
-  /// Throws the first thing that is wrong.
+  /// Throws the first problem.
   func check(_ settings: AWSMessagingSettings) throws(AWSError) {
     guard destination != nil, Recipients.isE164(recipient) else {
       throw .invalid("DestinationPhoneNumber", "The number is not in E.164.")
@@ -78,7 +78,7 @@ struct AWSOrder: Decodable, Sendable {
       throw .invalid("Context", "At most five entries without space, of 100 and 800 characters.")
     }
     guard maxPrice.map(Self.isPrice) ?? true else { throw .invalid("MaxPrice", "The price has another form.") }
-    // AWS picks one itself when there is none; a lane always names it.
+    // AWS would choose a sender itself; a lane always names one.
     guard let sender, settings.originationIdentities.contains(sender) else {
       throw AWSError("ResourceNotFoundException", "The origination identity does not exist.")
     }

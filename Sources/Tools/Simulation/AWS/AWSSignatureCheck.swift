@@ -1,20 +1,21 @@
-import CountersignCryptography
 import CountersignEncoding
+import CountersignCryptography
 import CountersignTelemetry
 import HTTPServer
 
 /// Checks Signature Version 4 of a whole request
-/// (https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html). Written apart from the worker's own
-/// signer, which it so checks.
+/// (https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html). Independent of the
+/// worker's
+/// own signer, which it verifies.
 struct AWSSignatureCheck: Sendable {
-  /// Greatest difference between the time of a request and AWS's own.
+  /// Maximum difference between the time of a request and AWS's own.
   static let tolerance = Duration.seconds(300)
   static let service = "sms-voice"
   private static let scheme = "AWS4-HMAC-SHA256"
 
   let settings: AWSMessagingSettings
 
-  /// The fields of `Authorization`.
+  /// Fields of `Authorization`.
   private struct Claim {
     let accessKeyID: String
     let day: String
@@ -26,7 +27,7 @@ struct AWSSignatureCheck: Sendable {
     var scope: String { "\(day)/\(region)/\(service)/aws4_request" }
   }
 
-  /// Throws why a request is not known to come from the account.
+  /// Throws the reason if a request is not proven to come from the account.
   func check(_ request: HTTPServerRequest, now: UnixTime) throws(AWSError) {
     guard let authorization = request.headers["Authorization"] else {
       throw AWSError("MissingAuthenticationTokenException", "Missing Authentication Token")
@@ -58,7 +59,7 @@ struct AWSSignatureCheck: Sendable {
     }
   }
 
-  /// `20150830T123600Z`, the day of the scope, and not too far from now.
+  /// `20150830T123600Z`, on the day of the scope, and close to the current time.
   private static func checkTime(_ text: String, _ claim: Claim, _ now: UnixTime) throws(AWSError) {
     let parts = Array(text.utf8)
     guard parts.count == 16, text.hasPrefix(claim.day + "T") else {
@@ -74,7 +75,7 @@ struct AWSSignatureCheck: Sendable {
     guard time <= now + tolerance else { throw .badSignature("Signature not yet current: \(text) is still later.") }
   }
 
-  /// Fields that have to be signed: the host, and all that AWS reads of the headers.
+  /// Fields that must be signed: the host, and all header fields that AWS reads.
   private static func checkHeaders(_ claim: Claim, _ request: HTTPServerRequest) throws(AWSError) {
     let names = Set(request.headers.fields.map { $0.name.lowercased() })
     let required = names.filter { $0 == "host" || $0.hasPrefix("x-amz-") || $0 == "content-type" }

@@ -1,7 +1,7 @@
 import CountersignEncoding
 import HTTPServer
 
-/// An error of Apple ID: status 400 and `{"error": …}`
+/// Error of Apple ID: status 400 and `{"error": …}`
 /// (https://developer.apple.com/documentation/signinwithapplerestapi/errorresponse).
 struct AppleIDError: Error, Sendable, Equatable {
   static let names: Set<String> = [
@@ -28,7 +28,7 @@ struct AppleIDError: Error, Sendable, Equatable {
     return .json(status: 400, "{\"error\":\"\(name)\"\(more)}")
   }
 
-  /// What a status comes with that is none of the documented errors: nothing that a client could read.
+  /// Error for a status that is not documented: a body that a client cannot read.
   static func status(_ status: Int) -> HTTPServerResponse {
     HTTPServerResponse(
       status: status, contentType: "text/html", text: "<html><body><h1>Status \(status)</h1></body></html>\n")

@@ -9,11 +9,11 @@ struct AppleIDService: Sendable {
 
   private let secretCheck: ClientSecretCheck
   private let grants: GrantStore
-  private let revocations: Journal<Revocation>
+  private let revocations: Journal<SimulatedRevocation>
   private let gate: ProviderGate
 
   init(
-    _ settings: AppleIDSettings, grants: GrantStore, revocations: Journal<Revocation>, gate: ProviderGate
+    _ settings: AppleIDSettings, grants: GrantStore, revocations: Journal<SimulatedRevocation>, gate: ProviderGate
   ) throws(SimulationError) {
     secretCheck = try ClientSecretCheck(settings)
     self.grants = grants
@@ -21,7 +21,7 @@ struct AppleIDService: Sendable {
     self.gate = gate
   }
 
-  /// The last part of the path says what is asked.
+  /// The last part of the path names the request.
   func reply(_ request: HTTPServerRequest, _ parts: [Substring]) async -> HTTPServerReply {
     switch parts {
     case ["auth", "token"]: await token(request)
@@ -79,11 +79,11 @@ struct AppleIDService: Sendable {
     }
   }
 
-  /// Any token is answered with 200 and no body, also one that was never issued.
+  /// Every token is answered with 200 and no body, even one that was never issued.
   private func record(_ token: String, _ hint: String?, _ clientID: String) -> HTTPServerResponse {
     let code = grants.revoke(token: token, clientID: clientID)
     revocations.append(
-      Revocation(
+      SimulatedRevocation(
         clientID: clientID, token: token, tokenTypeHint: hint, code: code, receivedAt: gate.clock.now()),
       key: token)
     return HTTPServerResponse(status: 200)

@@ -1,17 +1,17 @@
-import CountersignCryptography
 import CountersignEncoding
+import CountersignCryptography
 import CountersignTelemetry
 
-/// An authorization code: good once, and for five minutes.
+/// Authorization code, valid once and for five minutes.
 struct AuthorizationCode: Sendable {
   static let lifetime = Duration.seconds(300)
 
   let text: String
   let clientID: String
-  /// Of the authorization request; `nil` for a code that an app got.
+  /// Redirect URI of the authorization request; `nil` for a code that an app got.
   let redirectURI: String?
   let expiresAt: UnixTime
-  /// An error that the code is answered with.
+  /// Error that the exchange is answered with.
   let error: String?
   var isUsed = false
 
@@ -23,12 +23,12 @@ struct AuthorizationCode: Sendable {
     self.error = error
   }
 
-  /// Text of the form that Apple's codes and tokens have.
+  /// Random text in the form of Apple's codes and tokens.
   static func random(_ prefix: String) -> String {
     "\(prefix)\(Hexadecimal.encode(SecureRandom.bytes(16))).0.\(Base64URL.encode(SecureRandom.bytes(16)))"
   }
 
-  /// Throws why it cannot be exchanged.
+  /// Throws the reason if it cannot be exchanged.
   func check(clientID: String, redirectURI given: String?, now: UnixTime) throws(AppleIDError) {
     if let error { throw AppleIDError(name: error) }
     guard clientID == self.clientID else { throw .invalidGrant("The code was issued to another client.") }
@@ -47,5 +47,25 @@ struct AuthorizationCode: Sendable {
     {"code":\(JSONString.quote(text)),"clientID":\(JSONString.quote(clientID)),"redirectURI":\(JSONString.quote(redirectURI)),\
     "expiresAt":"\(expiresAt.rfc3339)"}
     """
+  }
+}
+
+/// Body of `POST /control/apple/codes`: issues an authorization code, as after a sign-in.
+struct CodeOrder: ControlOrder {
+  static let fields: Set<String> = ["clientID", "redirectURI", "lifetimeSeconds", "error"]
+
+  private let clientID: String
+  private let redirectURI: String?
+  private let lifetimeSeconds: Double?
+  private let error: String?
+
+  func code(clients: Set<String>, now: UnixTime) throws(ControlProblem) -> AuthorizationCode {
+    guard clients.contains(clientID) else { throw ControlProblem("clientID is none that the simulator knows") }
+    if let error, !AppleIDError.names.contains(error) {
+      throw ControlProblem("error must be one of \(AppleIDError.names.sorted().joined(separator: ", "))")
+    }
+    let lifetime = try Self.within(lifetimeSeconds, 0...86_400, "lifetimeSeconds")
+    let lasting = lifetime.map { Duration.milliseconds(Int64($0 * 1_000)) } ?? AuthorizationCode.lifetime
+    return AuthorizationCode(clientID: clientID, redirectURI: redirectURI, expiresAt: now + lasting, error: error)
   }
 }

@@ -1,11 +1,11 @@
 import CountersignTelemetry
 
-/// Checks who asks: the client ID, and the client secret
+/// Checks the client ID and the client secret of a request
 /// (https://developer.apple.com/documentation/accountorganizationaldatasharing/creating-a-client-secret).
 struct ClientSecretCheck: Sendable {
-  /// The longest lifetime of a client secret: six months, in Apple's own number.
+  /// Maximum lifetime of a client secret: six months, in Apple's own number.
   static let maxLifetimeSeconds: Int64 = 15_777_000
-  /// How far the sender's clock may be ahead.
+  /// Maximum time that the sender's clock may be ahead.
   static let clockToleranceSeconds: Int64 = 60
 
   private let keys: TokenKeys
@@ -16,7 +16,7 @@ struct ClientSecretCheck: Sendable {
     self.settings = settings
   }
 
-  /// The client ID of a form. Apple tells none of the causes apart.
+  /// Client ID of a form. Apple does not distinguish the causes of a refusal.
   func client(_ form: Form, now: UnixTime) throws(AppleIDError) -> String {
     guard let clientID = form["client_id"], let secret = form["client_secret"] else {
       throw .invalidRequest("client_id and client_secret are required")

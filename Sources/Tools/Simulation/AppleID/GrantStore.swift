@@ -1,29 +1,29 @@
 import CountersignTelemetry
 import Synchronization
 
-/// The authorization codes that were issued, and the tokens that they were exchanged for.
+/// Issued authorization codes, and the tokens they were exchanged for.
 final class GrantStore: Sendable {
   static let maxGrants = 200_000
 
-  /// What a user has granted to a client.
+  /// Grant of a user to a client.
   private struct Grant {
     let clientID: String
     let code: String
     var isRevoked = false
   }
 
-  /// The tokens of a grant.
+  /// Tokens of a grant.
   struct Tokens: Sendable {
     let access: String
-    /// Only with the exchange of a code.
+    /// Present after the exchange of a code only.
     var refresh: String?
   }
 
   private struct State {
     var codes = RecentMap<String, AuthorizationCode>(capacity: GrantStore.maxGrants)
-    /// By authorization code.
+    /// Grants by authorization code.
     var grants = RecentMap<String, Grant>(capacity: GrantStore.maxGrants)
-    /// The codes from which refresh tokens and access tokens came.
+    /// Authorization codes by the refresh and access tokens that came from them.
     var refreshTokens = RecentMap<String, String>(capacity: GrantStore.maxGrants)
     var accessTokens = RecentMap<String, String>(capacity: GrantStore.maxGrants)
   }
@@ -32,7 +32,7 @@ final class GrantStore: Sendable {
 
   func issue(_ code: AuthorizationCode) { state.withLock { $0.codes[code.text] = code } }
 
-  /// Exchanges a code, which is used up with it.
+  /// Exchanges a code, which uses it up.
   func exchange(code: String, clientID: String, redirectURI: String?, now: UnixTime) throws(AppleIDError) -> Tokens {
     try state.withLock { state throws(AppleIDError) in
       guard var issued = state.codes[code] else { throw .invalidGrant("The code has expired or has been revoked.") }
@@ -47,7 +47,7 @@ final class GrantStore: Sendable {
     }
   }
 
-  /// Gives another access token for a refresh token that was not revoked.
+  /// Issues another access token for a refresh token that is not revoked.
   func refresh(token: String, clientID: String) throws(AppleIDError) -> Tokens {
     try state.withLock { state throws(AppleIDError) in
       guard let code = state.refreshTokens[token], let grant = state.grants[code], !grant.isRevoked,

@@ -1,9 +1,9 @@
 import CountersignEncoding
 import HTTPServer
 
-/// `/control`: shows what was received, and takes orders for faults.
+/// `/control`: shows received messages, and takes orders for faults.
 struct ControlAPI: Sendable {
-  /// Messages in one answer when no limit is given.
+  /// Default number of messages in one answer.
   static let defaultLimit = 10_000
 
   let store: MessageStore
@@ -87,14 +87,14 @@ struct ControlAPI: Sendable {
     return .json(status: 200, "[\(found.map(\.json).joined(separator: ",\n"))]\n")
   }
 
-  /// How many of the newest are asked for.
+  /// Number of entries requested, the newest ones.
   static func limit(_ request: HTTPServerRequest) throws(ControlProblem) -> Int {
     guard let text = request.parameter("limit") else { return defaultLimit }
     guard let number = Int(text), number > 0 else { throw ControlProblem("limit must be a number above 0") }
     return number
   }
 
-  /// A number from a query. A `+` that was not percent-encoded arrives as a space, one that was left out not at all.
+  /// Number from a query. A `+` that was not percent-encoded arrives as a space, an omitted one not at all.
   static func number(_ text: String) -> String {
     let trimmed = text.drop { $0 == " " }
     return trimmed.first?.isNumber == true ? "+\(trimmed)" : String(trimmed)
@@ -117,7 +117,7 @@ struct ControlAPI: Sendable {
 
   private func clear(_ id: Substring) throws(ControlProblem) -> HTTPServerResponse {
     guard let id = Int(id), faults.clear(id: id) == 1 else {
-      throw ControlProblem(status: 404, "there is no such fault")
+      throw ControlProblem(status: 404, "no such fault")
     }
     return .json(status: 200, "{\"cleared\":1}")
   }

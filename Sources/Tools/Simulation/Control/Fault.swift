@@ -1,15 +1,15 @@
 import CountersignEncoding
 
-/// A way in which a simulated provider fails on demand.
+/// Way in which a simulated provider fails on demand.
 struct Fault: Sendable, Equatable {
   enum Kind: Sendable, Equatable {
     case latency
     case status(Int)
-    /// A TCP reset after the request was read.
+    /// TCP reset after the request was read.
     case reset
-    /// The connection ends in the orderly way, without an answer.
+    /// Orderly end of the connection, without an answer.
     case close
-    /// No answer for `delay`, then the connection ends.
+    /// No answer for `delay`, then the end of the connection.
     case hang
 
     var name: String {
@@ -25,17 +25,17 @@ struct Fault: Sendable, Equatable {
 
   let id: Int
   let kind: Kind
-  /// `nil` for any.
+  /// Provider that fails; `nil` means any.
   let provider: Provider?
-  /// Only messages for this number, if given.
+  /// Number whose messages fail; `nil` means any.
   let recipient: String?
-  /// Requests that it still hits; `nil` for any number of them.
+  /// Number of requests still to hit; `nil` means no limit.
   var remaining: Int?
-  /// How likely it hits a request that fits, 0 to 1.
+  /// Probability that it hits a matching request, 0 to 1.
   let probability: Double
   let delay: Duration
   let retryAfterSeconds: Int?
-  /// Whether the message is taken nevertheless.
+  /// Whether the message is accepted nevertheless.
   let isProcessed: Bool
   var hits = 0
 

@@ -1,21 +1,21 @@
-/// The body of `POST /control/faults`.
+/// Body of `POST /control/faults`.
 struct FaultOrder: ControlOrder {
   static let maxCount = 10_000_000
   static let maxDelaySeconds = 3_600.0
-  /// How long a hanging request is held when `delaySeconds` is not given: longer than any caller waits.
+  /// Default time to hold a hanging request: longer than any caller waits.
   static let hangSeconds = 600.0
 
   static let fields: Set<String> = [
     "provider", "fault", "count", "probability", "delaySeconds", "retryAfterSeconds", "to", "processed",
   ]
 
-  /// A status may come as a number or as text.
+  /// Name of the fault, or a status, as a number or as text.
   private enum Name: Decodable {
     case text(String)
 
     init(from decoder: any Decoder) throws {
       let container = try decoder.singleValueContainer()
-      // Not a number: then it has to be text.
+      // Not a number, therefore text.
       if let number = try? container.decode(Int.self) {
         self = .text(String(number))
       } else {
@@ -33,7 +33,7 @@ struct FaultOrder: ControlOrder {
   private let to: String?
   private let processed: Bool?
 
-  /// The fault that is ordered, with that ID.
+  /// The ordered fault, with that ID.
   func fault(id: Int) throws(ControlProblem) -> Fault {
     let kind = try kind()
     return Fault(

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The faults that are in force, in the order in which they were given; the first one that fits a request is taken.
+/// Active faults, in the order of their orders; a request gets the first one that matches.
 final class FaultRegistry: Sendable {
   static let maxFaults = 100
 
@@ -14,7 +14,7 @@ final class FaultRegistry: Sendable {
 
   init(random: @escaping @Sendable () -> Double) { self.random = random }
 
-  /// Puts an order into force.
+  /// Adds a fault.
   func add(_ body: [UInt8]) throws(ControlProblem) -> Fault {
     let order = try FaultOrder.read(body)
     return try state.withLock { state throws(ControlProblem) in
@@ -28,7 +28,7 @@ final class FaultRegistry: Sendable {
     }
   }
 
-  /// The fault for a request, if there is one. One that has hit as often as it should is gone.
+  /// Fault for a request, if there is one. A fault that has hit often enough is removed.
   func take(_ provider: Provider, to recipient: String) -> Fault? {
     state.withLock { state in
       guard let index = state.faults.firstIndex(where: { hits($0, provider, recipient) }) else { return nil }
@@ -44,7 +44,7 @@ final class FaultRegistry: Sendable {
 
   func all() -> [Fault] { state.withLock { $0.faults } }
 
-  /// Ends one fault, or all. Returns how many there were.
+  /// Removes one fault, or all. Returns their number.
   func clear(id: Int? = nil) -> Int {
     state.withLock { state in
       let before = state.faults.count

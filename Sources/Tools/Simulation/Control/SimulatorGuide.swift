@@ -1,6 +1,6 @@
-/// What the simulator does, for people: `--help` and `GET /control`.
+/// Description of the simulator for people: `--help` and `GET /control`.
 public enum SimulatorGuide {
-  /// Plain text, lines of at most 100 characters.
+  /// Plain text, in lines of at most 100 characters.
   public static let text = """
     Providers
       POST /2010-04-01/Accounts/{sid}/Messages.json   Twilio's Messages API (form, Basic authentication)
@@ -15,47 +15,47 @@ public enum SimulatorGuide {
       POST /token                                     Google's token endpoint: access tokens for a service account
       POST /recaptcha/api/siteverify                  reCAPTCHA, the classic interface
       POST /auth/token  /auth/revoke                  Sign in with Apple
-    APNs and Apple are spoken to over TLS and HTTP/2: put a front before them, as deploy/up does.
+    APNs and Apple need TLS and HTTP/2: put a front before them, as deploy/up does.
 
-    What they have received
+    Received messages
       GET    /control/sms?to=+14155550123   the messages for a number, oldest first: a JSON array of
                                             {to, from, body, receivedAt, provider, id, deliveries}
       GET    /control/sms?limit=100         the newest messages (10,000 without limit)
       GET    /control/sms/summary           counts
       GET    /control/pushes?deviceToken=   {deviceToken, headers, payload, receivedAt}
       GET    /control/revocations?code=     {clientID, token, tokenTypeHint, code, isKnown, receivedAt}; also ?token=
-      GET    /control/google/tokens         {"given": 3}: how many access tokens were given
+      GET    /control/google/tokens         {"given": 3}: number of access tokens issued
       DELETE /control/sms  /control/pushes  /control/revocations   forgets them
 
-    What they are to answer
+    Answers
       POST   /control/devices               {"deviceToken": "…", "topic": "com.example.app"}: registers a device; pushes to
                                             any other are refused (BadDeviceToken)
              topic        the app that the token is for, or * for any. Required.
              environment  production, sandbox or any: where the token is valid (production)
-             reason       Apple's reason for refusing pushes; status, if it is none of Apple's; timestamp
-                          (milliseconds); count, the pushes that are refused (all)
-      DELETE /control/devices               no device is registered any more
+             reason       Apple's reason for refusing pushes; status, for a reason that is not Apple's; timestamp
+                          (milliseconds); count, the number of pushes to refuse (all)
+      DELETE /control/devices               removes all devices
       POST   /control/receipts              {"to": "+14155550123", "status": "undelivered", "errorCode": 30005}
-             What Twilio, Vonage and MessageBird report to the address that came with a message, and the
-             SMPP server on its session: status delivered (without an order), undelivered, failed or none;
-             delaySeconds after the message was taken (0.2); times, how often the same report comes (1);
-             errorCode in the provider's own list; form, how Vonage reports: query (without an order), form,
-             json, or token, which is json signed by a JWT.
-      DELETE /control/receipts              all are delivered again
+             Delivery reports of Twilio, Vonage and MessageBird, sent to the address in the message, and of
+             the SMPP server, sent on its session: status delivered (default), undelivered, failed or none;
+             delaySeconds after the message (0.2); times, the number of times that the report is sent (1);
+             errorCode of the provider; form, Vonage's format: query (default), form, json, or token, which
+             is json signed by a JWT.
+      DELETE /control/receipts              reports all messages as delivered again
       POST   /control/recaptcha             {"token": "…", "score": 0.3, "action": "…", "invalidReason": "…",
                                             "bundleID": "…", "tollFraudRisk": 0.8}
-             Tokens that need no order: high, low, fraud and expired, then, if wanted, a dot and the action, a dot and
-             anything that makes it unique, an @ and the app: low.verify_phone.4711@com.example.app. What a token or an
-             order does not say, the answer does not have. Each can be assessed once. The risk of toll fraud is in answers
-             about a phone number, if it was ordered (fraud, tollFraudRisk) or the project has SMS defense
+             Tokens that need no order: high, low, fraud and expired, then, optionally, a dot and the action, a dot and
+             any unique text, an @ and the app: low.verify_phone.4711@com.example.app. The answer has only the parts that
+             the token or the order has. Each token can be assessed once. Answers about a phone number have the risk of
+             toll fraud if it was ordered (fraud, tollFraudRisk) or the project has SMS defense
              (recaptcha.assessesPhoneFraud).
-      DELETE /control/google/tokens         no access token that was given is valid any more
-      POST   /control/apple/codes           {"clientID": "…", "redirectURI": "…"}: an authorization code, good once and for
+      DELETE /control/google/tokens         revokes all access tokens
+      POST   /control/apple/codes           {"clientID": "…", "redirectURI": "…"}: an authorization code, valid once and for
                                             five minutes; lifetimeSeconds; error, with which its exchange fails
 
     Faults
       POST   /control/faults                {"fault": "429", "provider": "twilio", "count": 3, "retryAfterSeconds": 2}
-      GET    /control/faults                those in force
+      GET    /control/faults                lists them
       DELETE /control/faults[/{id}]         ends all, or one
 
       fault              latency, a status from 400 to 599, reset (TCP reset after the request was read),
@@ -63,14 +63,14 @@ public enum SimulatorGuide {
       provider           twilio, webhook, vonage, messagebird, aws, smpp, apns, recaptcha, google-token,
                          apple-token, apple-revoke or any (any)
       count              requests it hits (1; any number when there is a probability)
-      probability        0 to 1, how likely it hits a request (1)
-      delaySeconds       waits so long before it fails; required for latency (0; hang: 600)
+      probability        0 to 1, the probability of hitting a request (1)
+      delaySeconds       delay before it fails; required for latency (0; hang: 600)
                          SMPP answers 429 as throttled, 503 as a full queue, another 5xx as a system error, 4xx as refused
       retryAfterSeconds  sent as Retry-After with a status
       to                 only messages for this number; device token, reCAPTCHA token, service account or client ID
-      processed          whether the message is taken nevertheless, before the delay (false; latency: after it)
+      processed          whether the message is accepted nevertheless, before the delay (false; latency: after it)
 
-    Numbers that are refused (Twilio's test numbers, for all providers)
+    Refused numbers (Twilio's test numbers, for all providers)
       +15005550001 invalid (21211)        +15005550002 not routable (21612)   +15005550003 region not enabled (21408)
       +15005550004 opted out (21610)      +15005550009 landline (21614)
       From +15005550001 is invalid (21212), +15005550007 not a sender (21606), +15005550008 has a full queue (21611).

@@ -2,17 +2,18 @@ import CountersignCryptography
 import CountersignEncoding
 import CountersignTelemetry
 
-/// Checks the assertion of a service account as `oauth2.googleapis.com` does: signature, account, times, scope, audience, in this order
+/// Checks the assertion of a service account as `oauth2.googleapis.com` does: signature, account, times, scope and
+/// audience, in this order
 /// (https://developers.google.com/identity/protocols/oauth2/service-account, "Forming the JWT claim set").
 struct AssertionCheck: Sendable {
-  /// The longest life of an assertion.
+  /// Maximum lifetime of an assertion.
   static let maxLifeSeconds: Int64 = 3_600
-  /// How far the sender's clock may be ahead: Google was seen to take five minutes.
+  /// Maximum time that the sender's clock may be ahead: Google was seen to accept five minutes.
   static let clockToleranceSeconds: Int64 = 300
-  /// The only scope that is known here. Google gives an ID token, and no access token, for one that it does not know.
+  /// The only known scope. For an unknown one, Google returns an ID token and no access token.
   static let scope = "https://www.googleapis.com/auth/cloud-platform"
 
-  /// The part of the account's file that Google has too.
+  /// The part of the account's file that Google has, too.
   private struct Account: Decodable {
     let clientEmail: String
     let privateKey: String
@@ -35,7 +36,7 @@ struct AssertionCheck: Sendable {
     let exp: Int64?
   }
 
-  /// The account's address.
+  /// Address of the account.
   let email: String
   private let audience: String
   private let key: VerifyingKey

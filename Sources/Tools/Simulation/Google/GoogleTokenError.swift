@@ -1,13 +1,13 @@
 import CountersignEncoding
 import HTTPServer
 
-/// An error of Google's token endpoint: `{"error", "error_description"}` (RFC 6749, section 5.2), in the words that Google uses.
+/// Error of Google's token endpoint: `{"error", "error_description"}` (RFC 6749, section 5.2), in Google's words.
 struct GoogleTokenError: Error, Sendable, Equatable {
   let name: String
   let description: String
   var status = 400
 
-  /// Whatever cannot be read: Google does not say what it is.
+  /// Error for any unreadable assertion, without a reason, as Google's.
   static let badRequest = GoogleTokenError(name: "invalid_request", description: "Bad Request")
   static let signature = grant("Invalid JWT Signature.")
   static let account = grant("Invalid grant: account not found")
@@ -28,7 +28,7 @@ struct GoogleTokenError: Error, Sendable, Equatable {
     GoogleTokenError(name: "invalid_grant", description: description)
   }
 
-  /// What a fault that is a status comes with.
+  /// Error for a fault that is a status.
   static func fault(_ status: Int) -> HTTPServerResponse {
     GoogleTokenError(
       name: status >= 500 ? "internal_failure" : "invalid_request", description: "A fault was ordered.", status: status

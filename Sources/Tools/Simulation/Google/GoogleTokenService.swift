@@ -32,7 +32,7 @@ struct GoogleTokenService: Sendable {
     guard let check else { throw .account }
     let now = gate.clock.now()
     guard try check.check(assertion, now: now) else { return .json(status: 200, "{\"id_token\":\"e30.e30.e30\"}") }
-    // A second less than its life, as Google says it.
+    // One second less than the lifetime, as Google's.
     return .json(
       status: 200,
       """

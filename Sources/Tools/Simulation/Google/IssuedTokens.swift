@@ -1,11 +1,10 @@
 import CountersignCryptography
-import CountersignEncoding
 import CountersignTelemetry
 import Synchronization
 
-/// The access tokens that were given out, and which of them are valid.
+/// Issued access tokens, and their validity.
 final class IssuedTokens: Sendable {
-  /// How long one is valid: Google's hour.
+  /// Lifetime of a token: one hour, as Google's.
   static let life = Duration.seconds(3_600)
   private static let maxTokens = 10_000
   private static let randomBytes = 32
@@ -13,13 +12,13 @@ final class IssuedTokens: Sendable {
   private struct State {
     var expiry = RecentMap<String, UnixTime>(capacity: IssuedTokens.maxTokens)
     var given = 0
-    /// Of `given`, those before the last revocation.
+    /// Number of tokens before the last revocation, out of `given`.
     var revoked = 0
   }
 
   private let state = Mutex(State())
 
-  /// How many were given out.
+  /// Number of issued tokens.
   var given: Int { state.withLock { $0.given } }
 
   func issue(now: UnixTime) -> String {
@@ -35,7 +34,7 @@ final class IssuedTokens: Sendable {
     state.withLock { $0.expiry[token].map { now < $0 } ?? false }
   }
 
-  /// - Returns: how many were given since the last time.
+  /// - Returns: the number of tokens issued since the last revocation.
   func revokeAll() -> Int {
     state.withLock { state in
       defer { state.revoked = state.given }

@@ -1,11 +1,11 @@
-import CountersignCryptography
 import CountersignEncoding
+import CountersignCryptography
 import CountersignTelemetry
 import HTTPServer
 
 /// MessageBird's REST API: `POST /messages` (https://developers.messagebird.com/api/sms-messaging).
 struct MessageBirdMessages: Sendable {
-  let settings: MessageBirdSettings
+  let settings: SimulatedMessageBirdSettings
   let inbox: ProviderInbox
   let receipts: ReceiptReporter
   let callbacks: CallbackURL

@@ -1,7 +1,8 @@
 import CountersignEncoding
 import HTTPServer
 
-/// The JSON of a message to be sent, and what MessageBird checks of it (https://developers.messagebird.com/api/sms-messaging).
+/// JSON of a message, and the checks that MessageBird makes of it
+/// (https://developers.messagebird.com/api/sms-messaging).
 struct MessageBirdOrder: Decodable, Sendable {
   /// Seconds.
   static let validities = 1...172_800
@@ -17,22 +18,22 @@ struct MessageBirdOrder: Decodable, Sendable {
   let reference: String?
   let reportUrl: String?
 
-  /// nil for what is no JSON object of such members.
+  /// `nil` for a body that is not a JSON object of such members.
   init?(_ bytes: [UInt8]) {
-    // Why it is none does not matter to whom it is refused.
+    // The answer is the same for all reasons.
     guard let order = try? JSONReader.requests.decode(Self.self, from: bytes) else { return nil }
     self = order
   }
 
-  /// The recipient in E.164.
+  /// Recipient in E.164.
   var recipient: String { "+" + (recipients?.first ?? "") }
 
-  /// Throws the first thing that is wrong, in MessageBird's terms.
+  /// Throws the first problem, in MessageBird's terms.
   func check(_ callbacks: CallbackURL) throws(MessageBirdError) {
     guard let originator, !originator.isEmpty else { throw .missing("originator") }
     guard let body, !body.isEmpty else { throw .missing("body") }
     guard let recipients, !recipients.isEmpty else { throw .missing("recipients") }
-    // The API says 9 of a wrong number, and `recipient` (github.com/messagebird/ruby-rest-api issue 24).
+    // The API answers a wrong number with code 9 and `recipient` (github.com/messagebird/ruby-rest-api issue 24).
     guard recipients.count == 1, Recipients.isE164(recipient) else { throw .missing("recipient") }
     guard Recipients.isSender(originator, maxDigits: 17) else { throw .invalid("originator") }
     guard ["plain", "unicode", "auto"].contains(datacoding ?? "plain") else { throw .invalid("datacoding") }
@@ -45,13 +46,13 @@ struct MessageBirdOrder: Decodable, Sendable {
     if Recipients.refusal(recipient) != nil { throw .missing("recipient") }
   }
 
-  /// The text as it arrives: `plain` is the GSM alphabet, whatever was sent.
+  /// The text as it arrives: `plain` is converted to the GSM alphabet.
   var arrivingBody: String {
-    (datacoding ?? "plain") == "plain" ? PlainText.arriving(body ?? "") : body ?? ""
+    (datacoding ?? "plain") == "plain" ? GSMText.arriving(body ?? "") : body ?? ""
   }
 }
 
-/// An error of MessageBird's API: a status and `{"errors": [{code, description, parameter}]}`.
+/// Error of MessageBird's API: a status and `{"errors": [{code, description, parameter}]}`.
 struct MessageBirdError: Error, Sendable {
   let status: Int
   let code: Int
@@ -66,7 +67,7 @@ struct MessageBirdError: Error, Sendable {
     MessageBirdError(status: 422, code: 10, description: "\(parameter) is invalid", parameter: parameter)
   }
 
-  /// The code of a status on its own.
+  /// Code of a status.
   static func status(_ status: Int) -> MessageBirdError {
     switch status {
     case 401:

@@ -1,12 +1,13 @@
-import CountersignCryptography
 import CountersignEncoding
+import CountersignCryptography
 import CountersignTelemetry
 import HTTPClient
 
-/// MessageBird's status reports (https://developers.messagebird.com/api/sms-messaging/#handle-a-status-report), signed as
-/// https://developers.messagebird.com/api/#verifying-http-requests says.
+/// Writes MessageBird's status reports (https://developers.messagebird.com/api/sms-messaging/#handle-a-status-report),
+/// signed
+/// as in https://developers.messagebird.com/api/#verifying-http-requests.
 struct MessageBirdReceiptWriter: ReceiptWriter {
-  /// Seconds for which a signature is valid.
+  /// Lifetime of a signature in seconds.
   private static let lifetime: Int64 = 60
 
   /// `reportUrl` of the message.

@@ -1,19 +1,19 @@
 import CountersignEncoding
 import HTTPServer
 
-/// An error as Google's APIs say it: `{"error": {code, message, status}}`.
+/// Error of Google's APIs: `{"error": {code, message, status}}`.
 struct AssessmentError: Error, Sendable {
   let code: Int
   let status: String
   let message: String
-  /// `reason` of the details, `API_KEY_INVALID`, where Google gives one.
+  /// `reason` of the details, such as `API_KEY_INVALID`, if Google gives one.
   var reason: String?
 
   static func invalid(_ message: String) -> AssessmentError {
     AssessmentError(code: 400, status: "INVALID_ARGUMENT", message: message)
   }
 
-  /// A key that is none, as Google says it: 400, and the reason in the details.
+  /// Error for an invalid key, as Google's: 400, with the reason in the details.
   static let wrongAPIKey = AssessmentError(
     code: 400, status: "INVALID_ARGUMENT", message: "API key not valid. Please pass a valid API key.",
     reason: "API_KEY_INVALID")

@@ -22,10 +22,10 @@ struct Assessments: Sendable {
     let event: Event
   }
 
-  /// The risk of toll fraud of a token of which nothing else was ordered.
+  /// Default risk of toll fraud of a token.
   private static let lowRisk = 0.05
 
-  let settings: RecaptchaSettings
+  let settings: SimulatedRecaptchaSettings
   let tokens: RecaptchaTokens
   let accessTokens: IssuedTokens
   let gate: ProviderGate
@@ -54,7 +54,7 @@ struct Assessments: Sendable {
     }
   }
 
-  /// An access token of the service account, or the API key.
+  /// Checks the access token of the service account, or the API key.
   private func checkCaller(_ request: HTTPServerRequest) throws(AssessmentError) {
     if let field = request.headers["Authorization"] {
       let words = field.split(separator: " ")

@@ -1,6 +1,8 @@
+import FoundationEssentials
+import HTTPServer
 import Synchronization
 
-/// What is to be said of tokens, and which of them were assessed: each can be once.
+/// Verdicts of tokens, and the tokens already assessed: each one can be assessed once.
 final class RecaptchaTokens: Sendable {
   private static let maxTokens = 200_000
 
@@ -11,7 +13,7 @@ final class RecaptchaTokens: Sendable {
 
   private let state = Mutex(State())
 
-  /// Puts an order into force.
+  /// Sets the verdict of a token.
   func add(_ body: [UInt8]) throws(ControlProblem) {
     let order = try RecaptchaOrder.read(body)
     let verdict = try order.verdict()
@@ -20,13 +22,101 @@ final class RecaptchaTokens: Sendable {
 
   func clear() { state.withLock { $0 = State() } }
 
-  /// The verdict of a token, which is used up with it.
+  /// Verdict of a token, which is used up with it.
   func assess(_ token: String) -> RecaptchaVerdict {
     state.withLock { state in
       guard state.used[token] == nil else { return .reused }
       let verdict = state.ordered[token] ?? RecaptchaVerdict(token: token)
       if verdict != .malformed { state.used[token] = true }
       return verdict
+    }
+  }
+}
+
+/// Verdict of a token.
+struct RecaptchaVerdict: Sendable, Equatable {
+  /// Reason why it is not valid, in the words of reCAPTCHA Enterprise.
+  var invalidReason: String?
+  var score: Double
+  /// Action that the app named when it made the token; `nil` means none.
+  var action: String?
+  /// App that the token was made in; `nil` means none, as on a web page.
+  var bundleID: String?
+  /// Risk of toll fraud; `nil` means low, if it is assessed.
+  var tollFraudRisk: Double?
+
+  static let malformed = RecaptchaVerdict(invalidReason: "MALFORMED", score: 0)
+  static let reused = RecaptchaVerdict(invalidReason: "DUPE", score: 0)
+
+  init(
+    invalidReason: String? = nil, score: Double, action: String? = nil, bundleID: String? = nil,
+    tollFraudRisk: Double? = nil
+  ) {
+    self.invalidReason = invalidReason
+    self.score = score
+    self.action = action
+    self.bundleID = bundleID
+    self.tollFraudRisk = tollFraudRisk
+  }
+
+  /// Verdict that a token itself asks for: `high`, `low`, `expired` or `fraud`, then, optionally, a dot and the action,
+  /// a dot and any unique text, then an @ and the bundle ID of its app: `high.verify_phone.4711@com.example.app`. Parts
+  /// that it lacks are missing in the answer. Any other text is not a token.
+  init(token: String) {
+    let parts = token.split(separator: "@", maxSplits: 1)
+    let words = (parts.first ?? "").split(separator: ".", maxSplits: 2, omittingEmptySubsequences: false)
+    let action = words.count > 1 && !words[1].isEmpty ? String(words[1]) : nil
+    let app = parts.count > 1 ? String(parts[1]) : nil
+    switch words.first {
+    case "high": self.init(score: 0.9, action: action, bundleID: app)
+    case "low": self.init(score: 0.1, action: action, bundleID: app)
+    case "fraud": self.init(score: 0.9, action: action, bundleID: app, tollFraudRisk: 0.95)
+    case "expired": self.init(invalidReason: "EXPIRED", score: 0, action: action)
+    default: self = .malformed
+    }
+  }
+}
+
+/// Body of `POST /control/recaptcha`: the verdict of a token.
+struct RecaptchaOrder: ControlOrder {
+  static let fields: Set<String> = ["token", "score", "action", "invalidReason", "bundleID", "tollFraudRisk"]
+  private static let invalidReasons: Set<String> = [
+    "MALFORMED", "EXPIRED", "DUPE", "MISSING", "BROWSER_ERROR", "UNEXPECTED_ACTION", "KEY_MISMATCH",
+    "DOMAIN_MISMATCH",
+  ]
+
+  let token: String
+  private let score: Double?
+  private let action: String?
+  private let invalidReason: String?
+  private let bundleID: String?
+  private let tollFraudRisk: Double?
+
+  func verdict() throws(ControlProblem) -> RecaptchaVerdict {
+    guard !token.isEmpty else { throw ControlProblem("token must not be empty") }
+    if let invalidReason, !Self.invalidReasons.contains(invalidReason) {
+      throw ControlProblem("invalidReason must be one of \(Self.invalidReasons.sorted().joined(separator: ", "))")
+    }
+    return RecaptchaVerdict(
+      invalidReason: invalidReason, score: try Self.within(score, 0...1, "score") ?? 0.9, action: action,
+      bundleID: bundleID, tollFraudRisk: try Self.within(tollFraudRisk, 0...1, "tollFraudRisk"))
+  }
+}
+
+/// `/control/recaptcha`.
+struct RecaptchaControl: Sendable {
+  let tokens: RecaptchaTokens
+
+  func answer(_ request: HTTPServerRequest, _ parts: [Substring]) throws(ControlProblem) -> HTTPServerResponse {
+    guard parts.count == 1 else { throw .notFound }
+    switch request.method {
+    case "POST":
+      try tokens.add(request.body)
+      return .json(status: 201, "{}")
+    case "DELETE":
+      tokens.clear()
+      return .json(status: 200, "{}")
+    default: throw .notAllowed
     }
   }
 }

@@ -1,12 +1,13 @@
-import CountersignCryptography
 import CountersignEncoding
+import CountersignCryptography
 import CountersignTelemetry
 import HTTPServer
 
-/// `POST /recaptcha/api/siteverify`: the classic interface (https://developers.google.com/recaptcha/docs/verify). Every answer has
-/// the status 200.
+/// `POST /recaptcha/api/siteverify`: the classic interface (https://developers.google.com/recaptcha/docs/verify), whose
+/// answers
+/// all have status 200.
 struct SiteVerify: Sendable {
-  let settings: RecaptchaSettings
+  let settings: SimulatedRecaptchaSettings
   let tokens: RecaptchaTokens
   let gate: ProviderGate
 

@@ -1,4 +1,4 @@
-/// The body of `POST /control/receipts`: what is to be reported of the messages for a number.
+/// Body of `POST /control/receipts`: the delivery reports for messages to a number.
 struct ReceiptOrder: ControlOrder {
   static let fields: Set<String> = ["to", "status", "errorCode", "delaySeconds", "times", "form"]
   static let maxDelaySeconds = 3_600.0
@@ -13,7 +13,7 @@ struct ReceiptOrder: ControlOrder {
 
   private enum Status: String, Decodable { case delivered, undelivered, failed, none }
 
-  /// The number, and what is reported.
+  /// The number, and its delivery reports.
   func ending() throws(ControlProblem) -> (number: String, ending: ReceiptEnding) {
     let delay = try Self.within(delaySeconds, 0...Self.maxDelaySeconds, "delaySeconds")
     return (
@@ -35,29 +35,29 @@ struct ReceiptOrder: ControlOrder {
   }
 }
 
-/// What a provider says of a message, in its own words.
+/// State of a message in a delivery report.
 enum ReceiptState: Sendable { case sent, delivered, undelivered, failed }
 
-/// How Vonage reports, which its customers choose.
+/// Form of Vonage's delivery reports, which its customers choose.
 enum ReceiptForm: String, Sendable, Decodable {
-  /// The query of a GET, signed by `sig`.
+  /// Query of a GET, signed by `sig`.
   case query
-  /// The form of a POST, signed by `sig`.
+  /// Form of a POST, signed by `sig`.
   case form
-  /// The JSON of a POST, signed by `sig`.
+  /// JSON of a POST, signed by `sig`.
   case json
-  /// The JSON of a POST, signed by a JWT.
+  /// JSON of a POST, signed by a JWT.
   case token
 }
 
-/// What a provider reports of a message in the end.
+/// Final delivery report of a message.
 struct ReceiptEnding: Sendable {
-  /// nil when nothing is ever reported.
+  /// `nil` means that no report is sent.
   let state: ReceiptState?
   let errorCode: Int?
-  /// How long after the message was taken.
+  /// Time between acceptance and report.
   let delay: Duration
-  /// How often the same report comes.
+  /// Number of times that the same report is sent.
   let times: Int
   let form: ReceiptForm
 

@@ -1,22 +1,23 @@
+import CountersignCryptography
 import CountersignTelemetry
 import HTTPClient
 import Synchronization
 
-/// How a provider writes its reports on a message.
+/// Writes delivery reports in the form of a provider.
 protocol ReceiptWriter: Sendable {
-  /// The request that says it.
+  /// Request that reports a state.
   func request(
     _ message: ReceivedMessage, _ state: ReceiptState, errorCode: Int?, form: ReceiptForm, now: UnixTime
   ) -> HTTPRequest
 }
 
-/// Reports on messages that were taken: that they were sent, then what became of them.
+/// Reports the fate of accepted messages: sent, then the final state.
 final class ReceiptReporter: Sendable {
-  /// Reports under way; what is beyond is not made, as when a provider gives up.
+  /// Maximum number of reports in progress; further ones are dropped, as by a provider that gives up.
   private static let maxOpen = 4_096
-  /// Numbers with an order of their own.
+  /// Maximum number of numbers with an order of their own.
   private static let maxOrders = 10_000
-  /// A report that is refused or not taken is made again so often, after a second each.
+  /// Number of times that a refused report is repeated, each after a second.
   private static let tries = 3
 
   private let orders = Mutex(RecentMap<String, ReceiptEnding>(capacity: maxOrders))
@@ -34,7 +35,7 @@ final class ReceiptReporter: Sendable {
       labels: ["status"])
   }
 
-  /// Puts an order into force, in place of an earlier one for that number.
+  /// Sets the reports for a number, replacing an earlier order.
   func add(_ body: [UInt8]) throws(ControlProblem) {
     let (number, ending) = try ReceiptOrder.read(body).ending()
     orders.withLock { $0[number] = ending }
@@ -42,7 +43,7 @@ final class ReceiptReporter: Sendable {
 
   func clear() { orders.withLock { $0.removeAll() } }
 
-  /// Reports on a message that was taken, in the background, by a way that is not HTTP.
+  /// Reports on an accepted message, in the background, over a protocol that is not HTTP.
   func report(_ message: ReceivedMessage, _ write: @escaping @Sendable (ReceiptState, Int?, UnixTime) -> Void) {
     let ending = orders.withLock { $0[message.to] } ?? .usual
     guard let state = ending.state else { return }
@@ -57,7 +58,7 @@ final class ReceiptReporter: Sendable {
     }
   }
 
-  /// Reports on a message that was taken, in the background.
+  /// Reports on an accepted message, in the background.
   func report(_ message: ReceivedMessage, by writer: any ReceiptWriter) {
     let ending = orders.withLock { $0[message.to] } ?? .usual
     guard open.add(1, ordering: .relaxed).newValue <= Self.maxOpen else {
@@ -85,8 +86,19 @@ final class ReceiptReporter: Sendable {
     }
   }
 
-  /// The status, 0 without one.
+  /// Status of the answer, 0 without one.
   private func answer(_ request: HTTPRequest) async -> Int {
     do { return try await http.send(request).status } catch { return 0 }
+  }
+}
+
+/// Signs tokens with a shared secret (HS256).
+enum JSONWebToken {
+  static func sign(_ claims: String, secret: [UInt8]) -> String {
+    do {
+      return try JWS.sign(Array(claims.utf8), secret: secret)
+    } catch {
+      preconditionFailure("claims of this size can be signed: \(error)")
+    }
   }
 }

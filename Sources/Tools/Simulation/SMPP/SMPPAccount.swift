@@ -1,11 +1,11 @@
-import CountersignCryptography
 import CountersignEncoding
+import CountersignCryptography
 import CountersignTelemetry
 import Synchronization
 
-/// The account of the simulated SMPP server: takes submissions, and puts segments together.
+/// Account of the simulated SMPP server: accepts submissions, and assembles segments.
 final class SMPPAccount: Sendable {
-  /// Messages of which some segments are missing; the oldest are forgotten.
+  /// Maximum number of incomplete messages; the oldest are forgotten.
   private static let maxIncomplete = 1_000
 
   private struct Key: Hashable, Sendable {
@@ -17,7 +17,7 @@ final class SMPPAccount: Sendable {
 
   private struct State {
     var incomplete = RecentMap<Key, [UInt8: [UInt8]]>(capacity: maxIncomplete)
-    /// The second that is counted, and what was taken in it.
+    /// Current second, and the number of submissions accepted in it.
     var second: Int64 = 0
     var taken = 0
   }
@@ -31,31 +31,31 @@ final class SMPPAccount: Sendable {
     self.inbox = inbox
   }
 
-  /// The status of a bind by its body.
+  /// Status of a bind, by its body.
   func admit(_ body: [UInt8]) -> UInt32 {
     var fields = SMPPFields(body)
     guard let systemID = fields.text(16), let password = fields.text(9), let systemType = fields.text(13),
       let version = fields.byte(), fields.bytes(2) != nil, fields.text(41) != nil, fields.isAtEnd
-    else { return SMPPStatus.invalidCommandLength }
-    guard systemID == settings.systemID else { return SMPPStatus.invalidSystemID }
+    else { return SMPPStatusCode.invalidCommandLength }
+    guard systemID == settings.systemID else { return SMPPStatusCode.invalidSystemID }
     guard constantTimeEquals(Array(password.utf8), Array(settings.password.reveal().utf8)) else {
-      return SMPPStatus.invalidPassword
+      return SMPPStatusCode.invalidPassword
     }
-    guard systemType == settings.systemType else { return SMPPStatus.invalidSystemType }
-    return version == 0x34 ? SMPPStatus.ok : SMPPStatus.bindFailed
+    guard systemType == settings.systemType else { return SMPPStatusCode.invalidSystemType }
+    return version == 0x34 ? SMPPStatusCode.ok : SMPPStatusCode.bindFailed
   }
 
-  /// Takes a submission.
+  /// Accepts a submission.
   ///
-  /// - Returns: The message with its ID; its text is that of the segment alone, as long as others are missing.
+  /// - Returns: the message with its ID; until its segments are complete, with the text of this segment only.
   func take(_ submission: SMPPSubmission) throws(SMPPRefusal) -> ReceivedMessage {
     let now = inbox.clock.now()
-    guard isWithinRate(now) else { throw refusal(SMPPStatus.throttled) }
+    guard isWithinRate(now) else { throw refusal(SMPPStatusCode.throttled) }
     let octets = join(submission)
     let whole = octets ?? submission.octets
-    // An escape or a surrogate pair may be cut by the border of a segment; the whole is looked at.
+    // The border of a segment may cut an escape or a surrogate pair, so the whole text is checked.
     guard let text = submission.dataCoding == 0 ? SMPPText.gsm(whole) : SMPPText.ucs2(whole) else {
-      guard octets == nil else { throw refusal(SMPPStatus.invalidDataCoding) }
+      guard octets == nil else { throw refusal(SMPPStatusCode.invalidDataCoding) }
       return message(submission, "", now)
     }
     let message = message(submission, text, now)
@@ -65,7 +65,7 @@ final class SMPPAccount: Sendable {
 
   /// Counts a refusal.
   func refusal(_ status: UInt32) -> SMPPRefusal {
-    inbox.refuse("smpp \(SMPPStatus.text(status))")
+    inbox.refuse("smpp \(SMPPStatusCode.text(status))")
     return SMPPRefusal(status: status)
   }
 
@@ -84,7 +84,7 @@ final class SMPPAccount: Sendable {
     }
   }
 
-  /// The octets of the whole message, or nil while segments are missing.
+  /// Octets of the whole message, or `nil` until its segments are complete.
   private func join(_ submission: SMPPSubmission) -> [UInt8]? {
     guard let part = submission.part else { return submission.octets }
     let key = Key(

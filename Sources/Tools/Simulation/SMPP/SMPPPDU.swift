@@ -1,7 +1,7 @@
-/// One PDU (SMPP 3.4, 3.2). Read and written apart from the worker's own, which the simulator so checks.
+/// One PDU (SMPP 3.4, 3.2). Independent of the worker's own code, which the simulator verifies.
 struct SMPPPDU: Sendable {
   static let headerBytes = 16
-  /// The longest that is read: a payload of 64 KiB, and as much as the other fields can take.
+  /// Maximum length: a payload of 64 KiB, and as much again for the other fields.
   static let maxBytes = 0x1_1000
 
   static let bindTransceiver: UInt32 = 0x09
@@ -19,7 +19,7 @@ struct SMPPPDU: Sendable {
 
   var isResponse: Bool { command & Self.response != 0 }
 
-  /// The answer to it.
+  /// Response to it.
   func answer(_ status: UInt32, _ body: [UInt8] = []) -> SMPPPDU {
     SMPPPDU(command: command | Self.response, status: status, sequence: sequence, body: body)
   }
@@ -50,7 +50,7 @@ struct SMPPFields {
     return Array(rest.prefix(count))
   }
 
-  /// A C-octet string of ASCII, of at most so many bytes with its NUL.
+  /// C-octet string of ASCII, with a maximum length that includes its NUL.
   mutating func text(_ limit: Int) -> String? {
     guard let end = rest.prefix(limit).firstIndex(of: 0) else { return nil }
     defer { rest = rest[(end + 1)...] }

@@ -3,12 +3,12 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// One session with the simulated SMPP server, on a queue of its own that reads and blocks.
+/// Session with the simulated SMPP server, on its own queue, which reads and blocks.
 final class SMPPPeer: Sendable {
-  /// A client that says nothing for so long is gone; a bound one enquires more often.
+  /// Time of silence after which a client counts as gone; a bound one sends enquire_link more often.
   private static let bindSeconds = 10
   private static let idleSeconds = 300
-  /// A client that reads nothing for so long is gone.
+  /// Maximum time for a client to read.
   private static let writeSeconds = 5
 
   private struct State {
@@ -22,7 +22,7 @@ final class SMPPPeer: Sendable {
   private let account: SMPPAccount
   private let receipts: ReceiptReporter
   private let state = Mutex(State())
-  /// Messages go out whole, one after the other.
+  /// Locked to write PDUs whole, one after the other.
   private let writing = Mutex(())
 
   init(_ descriptor: Int32, account: SMPPAccount, receipts: ReceiptReporter) {
@@ -36,7 +36,7 @@ final class SMPPPeer: Sendable {
     setTimeout(SO_RCVTIMEO, Self.bindSeconds)
     setTimeout(SO_SNDTIMEO, Self.writeSeconds)
     while let pdu = read(), answer(pdu) {}
-    // Nobody may write to a descriptor of that number that is another's.
+    // The descriptor's number may belong to another connection from now on.
     writing.withLock { _ in
       state.withLock { $0.isOpen = false }
       close(descriptor)
@@ -58,28 +58,28 @@ final class SMPPPeer: Sendable {
     case SMPPPDU.submit:
       submit(pdu)
       return true
-    case SMPPPDU.enquireLink: return write(pdu.answer(SMPPStatus.ok))
+    case SMPPPDU.enquireLink: return write(pdu.answer(SMPPStatusCode.ok))
     case SMPPPDU.unbind:
-      write(pdu.answer(SMPPStatus.ok))
+      write(pdu.answer(SMPPStatusCode.ok))
       return false
     default:
       if pdu.isResponse { return true }
       return write(
-        SMPPPDU(command: SMPPPDU.genericNack, status: SMPPStatus.invalidCommandID, sequence: pdu.sequence))
+        SMPPPDU(command: SMPPPDU.genericNack, status: SMPPStatusCode.invalidCommandID, sequence: pdu.sequence))
     }
   }
 
   private func bind(_ pdu: SMPPPDU) -> Bool {
-    guard !state.withLock({ $0.isBound }) else { return write(pdu.answer(SMPPStatus.alreadyBound)) }
+    guard !state.withLock({ $0.isBound }) else { return write(pdu.answer(SMPPStatusCode.alreadyBound)) }
     let status = account.admit(pdu.body)
-    guard status == SMPPStatus.ok else {
+    guard status == SMPPStatusCode.ok else {
       _ = account.refusal(status)
       write(pdu.answer(status))
       return false
     }
     state.withLock { $0.isBound = true }
     setTimeout(SO_RCVTIMEO, Self.idleSeconds)
-    // The server's name, and sc_interface_version.
+    // Name of the server, and sc_interface_version.
     return write(pdu.answer(status, SMPPFields.cString("simulator") + [0x02, 0x10, 0, 1, 0x34]))
   }
 
@@ -89,14 +89,15 @@ final class SMPPPeer: Sendable {
       return (state.isBound, state.open <= account.settings.window)
     }
     guard isBound, isWithin else {
-      return finish(pdu, account.refusal(isBound ? SMPPStatus.throttled : SMPPStatus.incorrectBindStatus).status)
+      return finish(
+        pdu, account.refusal(isBound ? SMPPStatusCode.throttled : SMPPStatusCode.incorrectBindStatus).status)
     }
     let submission: SMPPSubmission
     do { submission = try SMPPSubmission(pdu.body) } catch {
       return finish(pdu, account.refusal(error.status).status)
     }
     guard let fault = account.inbox.fault(.smpp, to: submission.recipient) else { return take(pdu, submission) }
-    // A message that is refused is not taken, and the answer is the fault's all the same.
+    // A refused message is not accepted, but the answer is still the fault's.
     if fault.isProcessed, fault.kind != .latency { _ = try? account.take(submission) }
     let delay = DispatchTimeInterval.milliseconds(Int(fault.delay / .milliseconds(1)))
     DispatchQueue.global().asyncAfter(deadline: .now() + delay) { self.carryOut(fault, pdu, submission) }
@@ -105,7 +106,7 @@ final class SMPPPeer: Sendable {
   private func carryOut(_ fault: Fault, _ pdu: SMPPPDU, _ submission: SMPPSubmission) {
     switch fault.kind {
     case .latency: take(pdu, submission)
-    case .status(let status): finish(pdu, SMPPStatus.ofHTTP(status))
+    case .status(let status): finish(pdu, SMPPStatusCode.ofHTTP(status))
     case .reset, .close, .hang: end()
     }
   }
@@ -113,7 +114,7 @@ final class SMPPPeer: Sendable {
   private func take(_ pdu: SMPPPDU, _ submission: SMPPSubmission) {
     do throws(SMPPRefusal) {
       let message = try account.take(submission)
-      finish(pdu, SMPPStatus.ok, SMPPFields.cString(message.id))
+      finish(pdu, SMPPStatusCode.ok, SMPPFields.cString(message.id))
       if submission.wantsReceipt { report(message, to: submission.source) }
     } catch {
       finish(pdu, error.status)
@@ -122,7 +123,7 @@ final class SMPPPeer: Sendable {
 
   private func finish(_ pdu: SMPPPDU, _ status: UInt32, _ body: [UInt8] = []) {
     state.withLock { $0.open -= 1 }
-    account.inbox.count(SMPPStatus.text(status), .smpp)
+    account.inbox.count(SMPPStatusCode.text(status), .smpp)
     write(pdu.answer(status, body))
   }
 
@@ -143,7 +144,7 @@ final class SMPPPeer: Sendable {
 
   private func setTimeout(_ option: Int32, _ seconds: Int) {
     var time = timeval(tv_sec: seconds, tv_usec: 0)
-    // Without it a client that is gone is noticed later.
+    // Without it, a client that is gone is noticed later.
     _ = setsockopt(descriptor, SOL_SOCKET, option, &time, socklen_t(MemoryLayout<timeval>.size))
   }
 
@@ -152,7 +153,7 @@ final class SMPPPeer: Sendable {
     func number(_ place: Int) -> UInt32 { header[place..<place + 4].reduce(0) { $0 << 8 | UInt32($1) } }
     let length = Int(number(0))
     guard (SMPPPDU.headerBytes...SMPPPDU.maxBytes).contains(length) else {
-      write(SMPPPDU(command: SMPPPDU.genericNack, status: SMPPStatus.invalidCommandLength, sequence: number(12)))
+      write(SMPPPDU(command: SMPPPDU.genericNack, status: SMPPStatusCode.invalidCommandLength, sequence: number(12)))
       return nil
     }
     guard let body = bytes(length - SMPPPDU.headerBytes) else { return nil }
@@ -170,7 +171,7 @@ final class SMPPPeer: Sendable {
     return bytes
   }
 
-  /// Whether the session goes on.
+  /// Whether the session continues.
   @discardableResult private func write(_ pdu: SMPPPDU) -> Bool {
     writing.withLock { _ in
       guard state.withLock({ $0.isOpen }) else { return false }

@@ -2,7 +2,7 @@ import CountersignTelemetry
 
 /// Writes delivery receipts (SMPP 3.4, appendix B).
 enum SMPPReceiptText {
-  /// The body of a `deliver_sm`.
+  /// Body of a `deliver_sm`.
   static func body(
     _ message: ReceivedMessage, to source: SMPPSubmission.Address, _ state: ReceiptState, errorCode: Int?, now: UnixTime
   ) -> [UInt8] {

@@ -2,9 +2,9 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// A simulated SMPP 3.4 server: transceiver sessions of one account, on a port of its own.
+/// Simulated SMPP 3.4 server: transceiver sessions of one account, on its own port.
 final class SMPPServer: Sendable {
-  /// Sessions at once; each has a thread. More than all workers of a development stack have.
+  /// Maximum number of sessions, each with a thread: more than all workers of a development stack have.
   private static let maxSessions = 16
 
   private struct State {
@@ -13,7 +13,7 @@ final class SMPPServer: Sendable {
     var isStopped = false
   }
 
-  /// The port it listens on.
+  /// Port it listens on.
   let port: UInt16
   private let listener: Int32
   private let account: SMPPAccount
@@ -77,7 +77,7 @@ final class SMPPServer: Sendable {
       throw SimulationError(code: .cannotListen, description: "SMPP needs an IPv4 address to listen on, not \(host)")
     }
     var isOn: Int32 = 1
-    // Without it the port stays taken for a minute after a restart.
+    // Without it, the port stays taken for a minute after a restart.
     _ = setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &isOn, socklen_t(MemoryLayout<Int32>.size))
     var length = socklen_t(MemoryLayout<sockaddr_in>.size)
     let status = withUnsafeMutablePointer(to: &address) { address in

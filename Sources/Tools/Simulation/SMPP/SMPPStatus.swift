@@ -1,7 +1,5 @@
-import CountersignEncoding
-
-/// The statuses that the server answers with (SMPP 3.4, 5.1.3).
-enum SMPPStatus {
+/// Statuses in the server's answers (SMPP 3.4, 5.1.3).
+enum SMPPStatusCode {
   static let ok: UInt32 = 0x00
   static let invalidMessageLength: UInt32 = 0x01
   static let invalidCommandLength: UInt32 = 0x02
@@ -32,10 +30,10 @@ enum SMPPStatus {
   static let rejected: UInt32 = 0x66
   static let invalidOptionalPart: UInt32 = 0xC0
   static let optionalParameterNotAllowed: UInt32 = 0xC1
-  /// A code of SMPP 5.0, which servers of 3.4 use as well.
+  /// Code of SMPP 5.0, which servers of 3.4 use as well.
   static let invalidDataCoding: UInt32 = 0x104
 
-  /// The status in the place of one of HTTP, which is how faults are ordered.
+  /// Status that corresponds to one of HTTP, as ordered in faults.
   static func ofHTTP(_ status: Int) -> UInt32 {
     switch status {
     case 429: throttled
@@ -45,8 +43,9 @@ enum SMPPStatus {
     }
   }
 
-  /// As documents write it: `0x00000058`.
+  /// Notation of the documents: `0x00000058`.
   static func text(_ status: UInt32) -> String {
-    "0x" + Hexadecimal.text(UInt64(status), width: 8, uppercase: true)
+    let digits = String(status, radix: 16, uppercase: true)
+    return "0x" + String(repeating: "0", count: 8 - digits.utf8.count) + digits
   }
 }

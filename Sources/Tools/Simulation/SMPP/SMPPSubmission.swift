@@ -1,9 +1,9 @@
-/// Reason for which a submission is refused.
+/// Reason to refuse a submission.
 struct SMPPRefusal: Error { let status: UInt32 }
 
-/// A `submit_sm`, with all that a careful server checks of it (SMPP 3.4, 4.4.1 and 5.2).
+/// Checks a `submit_sm` as a careful server does (SMPP 3.4, 4.4.1 and 5.2).
 struct SMPPSubmission: Sendable {
-  /// An address with its type of number and numbering plan.
+  /// Address with its type of number and numbering plan.
   struct Address: Sendable, Hashable {
     let ton: UInt8
     let npi: UInt8
@@ -21,16 +21,16 @@ struct SMPPSubmission: Sendable {
   let destination: Address
   let dataCoding: UInt8
   let wantsReceipt: Bool
-  /// The text's octets, without the user data header.
+  /// Octets of the text, without the user data header.
   let octets: [UInt8]
   let part: Part?
 
-  /// The recipient in E.164.
+  /// Recipient in E.164.
   var recipient: String { "+" + destination.text }
 
   private static let payload = 0x0424
   private static let userDataHeader: UInt8 = 0x40
-  /// Octets of a segment, the user data header among them.
+  /// Maximum number of octets of a segment, including the user data header.
   private static let segmentOctets = 140
 
   init(_ body: [UInt8]) throws(SMPPRefusal) {
@@ -40,32 +40,33 @@ struct SMPPSubmission: Sendable {
       let priority = fields.byte(), let schedule = fields.text(17), let validity = fields.text(17),
       let registered = fields.byte(), let replace = fields.byte(), let dataCoding = fields.byte(),
       fields.byte() != nil, let length = fields.byte(), let message = fields.bytes(Int(length))
-    else { throw SMPPRefusal(status: SMPPStatus.invalidCommandLength) }
-    try Self.require(serviceType.isEmpty, SMPPStatus.invalidServiceType)
+    else { throw SMPPRefusal(status: SMPPStatusCode.invalidCommandLength) }
+    try Self.require(serviceType.isEmpty, SMPPStatusCode.invalidServiceType)
     try Self.checkSource(source)
     try Self.checkDestination(destination)
-    try Self.require((esmClass == 0 || esmClass == Self.userDataHeader) && protocolID == 0, SMPPStatus.invalidESMClass)
-    try Self.require(priority <= 3, SMPPStatus.invalidPriority)
-    try Self.require(schedule.isEmpty, SMPPStatus.invalidSchedule)
-    try Self.require(validity.isEmpty || Self.isRelativeTime(validity), SMPPStatus.invalidValidity)
-    try Self.require(registered <= 1, SMPPStatus.invalidRegisteredDelivery)
-    try Self.require(replace == 0, SMPPStatus.invalidReplaceFlag)
-    try Self.require(dataCoding == 0 || dataCoding == 8, SMPPStatus.invalidDataCoding)
+    try Self.require(
+      (esmClass == 0 || esmClass == Self.userDataHeader) && protocolID == 0, SMPPStatusCode.invalidESMClass)
+    try Self.require(priority <= 3, SMPPStatusCode.invalidPriority)
+    try Self.require(schedule.isEmpty, SMPPStatusCode.invalidSchedule)
+    try Self.require(validity.isEmpty || Self.isRelativeTime(validity), SMPPStatusCode.invalidValidity)
+    try Self.require(registered <= 1, SMPPStatusCode.invalidRegisteredDelivery)
+    try Self.require(replace == 0, SMPPStatusCode.invalidReplaceFlag)
+    try Self.require(dataCoding == 0 || dataCoding == 8, SMPPStatusCode.invalidDataCoding)
     let payload = try Self.payload(&fields)
     self.source = source
     self.destination = destination
     self.dataCoding = dataCoding
     wantsReceipt = registered == 1
     if let payload {
-      try Self.require(message.isEmpty && esmClass == 0 && !payload.isEmpty, SMPPStatus.invalidMessageLength)
+      try Self.require(message.isEmpty && esmClass == 0 && !payload.isEmpty, SMPPStatusCode.invalidMessageLength)
       (octets, part) = (payload, nil)
     } else if esmClass == Self.userDataHeader {
       (octets, part) = try Self.segment(message, dataCoding)
     } else {
-      try Self.require(message.count <= (dataCoding == 0 ? 160 : 140), SMPPStatus.invalidMessageLength)
+      try Self.require(message.count <= (dataCoding == 0 ? 160 : 140), SMPPStatusCode.invalidMessageLength)
       (octets, part) = (message, nil)
     }
-    try Self.require(!octets.isEmpty, SMPPStatus.invalidMessageLength)
+    try Self.require(!octets.isEmpty, SMPPStatusCode.invalidMessageLength)
   }
 
   private static func require(_ condition: Bool, _ status: UInt32) throws(SMPPRefusal) {
@@ -77,35 +78,36 @@ struct SMPPSubmission: Sendable {
     return Address(ton: ton, npi: npi, text: text)
   }
 
-  /// An international number, a short code of the network, or an alphanumeric sender.
+  /// International number, short code of the network, or alphanumeric sender.
   private static func checkSource(_ source: Address) throws(SMPPRefusal) {
     switch source.ton {
     case 1:
-      try require(source.npi == 1, SMPPStatus.invalidSourceNPI)
-      try require(Recipients.isE164("+" + source.text), SMPPStatus.invalidSource)
+      try require(source.npi == 1, SMPPStatusCode.invalidSourceNPI)
+      try require(Recipients.isE164("+" + source.text), SMPPStatusCode.invalidSource)
     case 3:
-      try require(source.npi == 0, SMPPStatus.invalidSourceNPI)
-      try require((3...8).contains(source.text.count) && source.text.allSatisfy(\.isNumber), SMPPStatus.invalidSource)
+      try require(source.npi == 0, SMPPStatusCode.invalidSourceNPI)
+      try require(
+        (3...8).contains(source.text.count) && source.text.allSatisfy(\.isNumber), SMPPStatusCode.invalidSource)
     case 5:
-      try require(source.npi == 0, SMPPStatus.invalidSourceNPI)
+      try require(source.npi == 0, SMPPStatusCode.invalidSourceNPI)
       let isName = source.text.allSatisfy { $0.isLetter || $0.isNumber || " -_.&+".contains($0) }
-      try require((1...11).contains(source.text.count) && isName, SMPPStatus.invalidSource)
-    default: throw SMPPRefusal(status: SMPPStatus.invalidSourceTON)
+      try require((1...11).contains(source.text.count) && isName, SMPPStatusCode.invalidSource)
+    default: throw SMPPRefusal(status: SMPPStatusCode.invalidSourceTON)
     }
   }
 
   private static func checkDestination(_ destination: Address) throws(SMPPRefusal) {
-    try require(destination.ton == 1, SMPPStatus.invalidDestinationTON)
-    try require(destination.npi == 1, SMPPStatus.invalidDestinationNPI)
+    try require(destination.ton == 1, SMPPStatusCode.invalidDestinationTON)
+    try require(destination.npi == 1, SMPPStatusCode.invalidDestinationNPI)
     switch Recipients.refusal("+" + destination.text)?.code {
     case nil: break
-    case 21610: throw SMPPRefusal(status: SMPPStatus.rejected)
-    case 21408, 21612: throw SMPPRefusal(status: SMPPStatus.permanentReceiverError)
-    default: throw SMPPRefusal(status: SMPPStatus.invalidDestination)
+    case 21610: throw SMPPRefusal(status: SMPPStatusCode.rejected)
+    case 21408, 21612: throw SMPPRefusal(status: SMPPStatusCode.permanentReceiverError)
+    default: throw SMPPRefusal(status: SMPPStatusCode.invalidDestination)
     }
   }
 
-  /// `YYMMDDhhmmss000R` with parts that are some, and not all nothing (7.1.1).
+  /// `YYMMDDhhmmss000R` with valid parts that are not all zero (7.1.1).
   private static func isRelativeTime(_ text: String) -> Bool {
     let digits = text.dropLast().compactMap(\.wholeNumberValue)
     guard text.utf8.count == 16, text.hasSuffix("000R"), digits.count == 15 else { return false }
@@ -113,27 +115,27 @@ struct SMPPSubmission: Sendable {
     return parts.contains { $0 > 0 } && parts[3] < 24 && parts[4] < 60 && parts[5] < 60
   }
 
-  /// The one optional parameter that the server takes; nil when it does not come.
+  /// The only optional parameter that the server accepts; `nil` if it is absent.
   private static func payload(_ fields: inout SMPPFields) throws(SMPPRefusal) -> [UInt8]? {
     var payload: [UInt8]?
     while !fields.isAtEnd {
       guard let tag = fields.number(), let length = fields.number(), let value = fields.bytes(length) else {
-        throw SMPPRefusal(status: SMPPStatus.invalidOptionalPart)
+        throw SMPPRefusal(status: SMPPStatusCode.invalidOptionalPart)
       }
-      try require(tag == Self.payload && payload == nil, SMPPStatus.optionalParameterNotAllowed)
+      try require(tag == Self.payload && payload == nil, SMPPStatusCode.optionalParameterNotAllowed)
       payload = value
     }
     return payload
   }
 
-  /// A user data header, which must be a concatenation and nothing else, and the octets behind it.
+  /// User data header, which must be a concatenation and nothing else, and the octets after it.
   private static func segment(_ message: [UInt8], _ dataCoding: UInt8) throws(SMPPRefusal) -> ([UInt8], Part) {
     guard message.count >= 6, message[0] == 5, message[1] == 0, message[2] == 3, message[4] > 1,
       (1...message[4]).contains(message[5])
-    else { throw SMPPRefusal(status: SMPPStatus.invalidESMClass) }
+    else { throw SMPPRefusal(status: SMPPStatusCode.invalidESMClass) }
     let octets = Array(message.dropFirst(6))
-    // Behind a header of six octets and a bit that fills it up, 153 septets have room.
-    try require(octets.count <= (dataCoding == 0 ? 153 : segmentOctets - 6), SMPPStatus.invalidMessageLength)
+    // After a header of six octets and a fill bit, there is room for 153 septets.
+    try require(octets.count <= (dataCoding == 0 ? 153 : segmentOctets - 6), SMPPStatusCode.invalidMessageLength)
     return (octets, Part(reference: message[3], total: message[4], number: message[5]))
   }
 }

@@ -1,4 +1,4 @@
-/// Turns the octets of messages into text: the default alphabet of GSM 03.38, one septet an octet, and UCS-2.
+/// Decodes messages: the default alphabet of GSM 03.38, one septet per octet, and UCS-2.
 enum SMPPText {
   private static let basic = Array(
     "@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞ\u{1B}ÆæßÉ !\"#¤%&'()*+,-./0123456789:;<=>?¡ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÑÜ§¿abcdefghijklmnopqrstuvwxyzäöñüà"
@@ -9,7 +9,7 @@ enum SMPPText {
     0x65: "€",
   ]
 
-  /// nil for octets that are none of the alphabet.
+  /// `nil` for octets outside the alphabet.
   static func gsm(_ octets: [UInt8]) -> String? {
     var text = String.UnicodeScalarView()
     var isEscaped = false
@@ -28,7 +28,7 @@ enum SMPPText {
     return isEscaped ? nil : String(text)
   }
 
-  /// nil for octets that are no UTF-16, which is how phones read UCS-2.
+  /// `nil` for octets that are not UTF-16, which phones read UCS-2 as.
   static func ucs2(_ octets: [UInt8]) -> String? {
     guard octets.count.isMultiple(of: 2) else { return nil }
     let units = stride(from: 0, to: octets.count, by: 2).map { UInt16(octets[$0]) << 8 | UInt16(octets[$0 + 1]) }

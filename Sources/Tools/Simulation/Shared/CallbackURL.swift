@@ -1,9 +1,9 @@
-/// The addresses that providers report to: what they take for one.
+/// Rules of providers for addresses to report to.
 struct CallbackURL: Sendable {
-  /// Whether an address of this machine or of a private network is taken, which no provider can reach.
+  /// Whether addresses of this machine or of a private network are allowed, which no provider can reach.
   let allowsLocal: Bool
 
-  /// Whether it is a whole address of HTTP with a host that may be public.
+  /// Whether it is an absolute HTTP address with a host that may be public.
   func isTaken(_ text: String, maxLength: Int = .max) -> Bool {
     guard text.utf8.count <= maxLength, text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else { return false }
     let lower = text.lowercased()
@@ -13,14 +13,14 @@ struct CallbackURL: Sendable {
     return Self.isHost(host) && (allowsLocal || !Self.isLocal(host))
   }
 
-  /// Without its port; nil when the port is none.
+  /// Host without its port; `nil` if the port is not valid.
   private static func host(_ authority: Substring) -> Substring? {
     guard let colon = authority.lastIndex(of: ":"), !authority.hasSuffix("]") else { return authority }
     guard let port = Int(authority[authority.index(after: colon)...]), (1...65_535).contains(port) else { return nil }
     return authority[..<colon]
   }
 
-  /// Letters, digits, hyphens and dots: an underscore is what Twilio names in its error 21609.
+  /// Letters, digits, hyphens and dots; Twilio's error 21609 mentions underscores.
   private static func isHost(_ host: Substring) -> Bool {
     if host.hasPrefix("["), host.hasSuffix("]") { return host.utf8.count > 2 }
     let labels = host.split(separator: ".", omittingEmptySubsequences: false)

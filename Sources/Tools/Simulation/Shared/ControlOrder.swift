@@ -1,7 +1,7 @@
 import CountersignEncoding
 import HTTPServer
 
-/// Why an order to the control API is not understood; the text goes to who gave it.
+/// Problem of an order to the control API; its sender gets the text.
 struct ControlProblem: Error {
   let status: Int
   let text: String
@@ -12,12 +12,12 @@ struct ControlProblem: Error {
   }
 
   static let notAllowed = ControlProblem(status: 405, "the method is not allowed here")
-  static let notFound = ControlProblem(status: 404, "there is no such page; GET /control says what there is")
+  static let notFound = ControlProblem(status: 404, "no such page; GET /control lists them")
 
   var response: HTTPServerResponse { .json(status: status, "{\"error\":\(JSONString.quote(text))}") }
 }
 
-/// The body of an order to the control API: a JSON object of which every field is known.
+/// Body of an order to the control API: a JSON object whose fields are all known.
 protocol ControlOrder: Decodable {
   static var fields: Set<String> { get }
 }
@@ -45,7 +45,7 @@ extension ControlOrder {
     }
   }
 
-  /// A number of an order, or `nil` when it was not given.
+  /// Number of an order, or `nil` if it was not given.
   static func within<Value: Comparable>(
     _ value: Value?, _ range: ClosedRange<Value>, _ name: String
   ) throws(ControlProblem) -> Value? {

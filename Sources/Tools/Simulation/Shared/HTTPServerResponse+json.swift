@@ -1,7 +1,13 @@
+import CountersignEncoding
 import HTTPServer
 
 extension HTTPServerResponse {
   static func json(status: Int, _ text: String) -> HTTPServerResponse {
     HTTPServerResponse(status: status, contentType: "application/json", text: text)
   }
+}
+
+extension JSONReader {
+  /// Reads the bodies and tokens of requests, and key files.
+  static let requests = JSONReader(maxBytes: Simulator.maxBodyBytes)
 }

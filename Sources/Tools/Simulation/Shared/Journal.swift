@@ -1,20 +1,20 @@
 import Synchronization
 
-/// The newest of what was received, in the order of its arrival and by a key.
+/// The newest received elements, in the order of their arrival and by a key.
 final class Journal<Element: Sendable>: Sendable {
   private struct Entry {
     let element: Element
     let key: String
-    /// The number of the entry of the same key before it, or -1; it may be forgotten already.
+    /// Number of the previous entry of the same key, or -1; it may be forgotten already.
     let previous: Int
   }
 
   private struct State {
-    /// The entry with number n is at n modulo the capacity.
+    /// Ring of entries: number n is at n modulo the capacity.
     var ring: [Entry] = []
-    /// The number of the next entry.
+    /// Number of the next entry.
     var next = 0
-    /// The number of the newest entry held, by key.
+    /// Number of the newest entry held, by key.
     var newest: [String: Int] = [:]
 
     var oldest: Int { next - ring.count }
@@ -28,7 +28,7 @@ final class Journal<Element: Sendable>: Sendable {
     self.capacity = capacity
   }
 
-  /// Adds an element; the oldest one goes when there is no more room.
+  /// Adds an element; a full journal forgets the oldest one.
   func append(_ element: Element, key: String) {
     state.withLock { state in
       let entry = Entry(element: element, key: key, previous: state.newest[key] ?? -1)

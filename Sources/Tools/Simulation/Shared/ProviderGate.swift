@@ -1,7 +1,7 @@
 import CountersignTelemetry
 import HTTPServer
 
-/// What every request to a simulated provider passes: the faults that were ordered, the time, the counters.
+/// Common path of all requests to simulated providers: ordered faults, time and counters.
 struct ProviderGate: Sendable {
   private let faults: FaultRegistry
   let clock: any WallClock
@@ -20,16 +20,16 @@ struct ProviderGate: Sendable {
   /// Answers a request, unless a fault is due.
   ///
   /// - Parameters:
-  ///   - provider: who is asked.
-  ///   - recipient: whom the message is for, or which token it is about.
-  ///   - failure: the provider's own way to say that status.
-  ///   - process: takes the message and gives the provider's answer.
+  ///   - provider: provider of the request.
+  ///   - recipient: recipient of the message, or the token that the request is about.
+  ///   - failure: the provider's own answer for a status.
+  ///   - process: accepts the message and returns the provider's answer.
   func answer(
     _ provider: Provider, to recipient: String, failure: (Int) -> HTTPServerResponse,
     process: () -> HTTPServerResponse
   ) async -> HTTPServerReply {
     guard let fault = fault(provider, to: recipient) else { return count(process(), provider) }
-    // What fails although it was carried out was so at once: whoever is stopped meanwhile finds it done.
+    // The message is accepted before the delay, so that a caller who gives up finds it done.
     if fault.isProcessed, fault.kind != .latency { _ = process() }
     do { try await Task.sleep(for: fault.delay) } catch { return .close }
     switch fault.kind {
@@ -43,7 +43,7 @@ struct ProviderGate: Sendable {
     }
   }
 
-  /// The fault that is due for a request.
+  /// Fault that is due for a request.
   func fault(_ provider: Provider, to recipient: String) -> Fault? {
     guard let fault = faults.take(provider, to: recipient) else { return nil }
     injected.with(provider.rawValue, fault.kind.name).increment()
@@ -53,9 +53,29 @@ struct ProviderGate: Sendable {
   /// Counts an answer of a protocol that is not HTTP.
   func count(_ status: String, _ provider: Provider) { answers.with(provider.rawValue, status).increment() }
 
-  /// Counts an answer that goes out.
+  /// Counts an answer.
   func count(_ response: HTTPServerResponse, _ provider: Provider) -> HTTPServerReply {
     answers.with(provider.rawValue, String(response.status)).increment()
     return .respond(response)
   }
+}
+
+/// Simulated providers, by their names in faults and metrics.
+enum Provider: String, Sendable, CaseIterable {
+  case twilio
+  case webhook
+  case vonage
+  case messageBird = "messagebird"
+  case aws
+  case smpp
+  case apns
+  case recaptcha
+  case googleToken = "google-token"
+  case appleToken = "apple-token"
+  case appleRevoke = "apple-revoke"
+
+  /// Providers that take messages for phone numbers.
+  static let messaging: [Provider] = [.twilio, .webhook, .vonage, .messageBird, .aws, .smpp]
+
+  static var names: String { allCases.map(\.rawValue).joined(separator: ", ") }
 }

@@ -1,4 +1,4 @@
-/// A dictionary that forgets its oldest entries when it is full.
+/// Dictionary that forgets its oldest entries when it is full.
 struct RecentMap<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   private struct Entry {
     var value: Value
@@ -6,7 +6,7 @@ struct RecentMap<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   }
 
   private var entries: [Key: Entry] = [:]
-  /// The key of entry number n is at n modulo the capacity.
+  /// Ring of keys: entry number n is at n modulo the capacity.
   private var ring: [Key] = []
   private var next = 0
   private let capacity: Int
@@ -16,7 +16,7 @@ struct RecentMap<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     self.capacity = capacity
   }
 
-  /// A new entry is the newest one; one that is changed keeps its place.
+  /// A new entry is the newest one; a changed one keeps its place.
   subscript(_ key: Key) -> Value? {
     get { entries[key]?.value }
     set {
@@ -35,7 +35,7 @@ struct RecentMap<Key: Hashable & Sendable, Value: Sendable>: Sendable {
       ring.append(key)
     } else {
       let oldest = ring[next % capacity]
-      // An entry that was removed and added again has a later number, and a place of its own.
+      // An entry that was removed and added again has a later number, and its own place.
       if entries[oldest]?.number == next - capacity { entries[oldest] = nil }
       ring[next % capacity] = key
     }

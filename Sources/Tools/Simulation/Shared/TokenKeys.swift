@@ -2,7 +2,7 @@ import CountersignCryptography
 import CountersignEncoding
 import CountersignTelemetry
 
-/// The claims of provider tokens and client secrets (RFC 7519, section 4.1). Times are whole seconds, as Apple asks for.
+/// Claims of provider tokens and client secrets (RFC 7519, section 4.1). Times are whole seconds, as Apple requires.
 struct TokenClaims: Decodable, Sendable {
   let iss: String?
   let sub: String?
@@ -11,7 +11,7 @@ struct TokenClaims: Decodable, Sendable {
   let exp: Int64?
 }
 
-/// The keys of a team with which signed tokens are checked: ES256, and nothing else.
+/// Keys of a team that verify signed tokens (ES256 only).
 struct TokenKeys: Sendable {
   private let keys: [VerifyingKey]
 
@@ -26,12 +26,12 @@ struct TokenKeys: Sendable {
     return key
   }
 
-  /// The ID of the key that signed, and what it signed; `nil` unless the signature is good and names its key.
+  /// Key ID and claims of a token; `nil` unless the signature is valid and names its key.
   func verify(_ token: String) -> (keyID: String, claims: TokenClaims)? {
     for key in keys {
-      // Signed with another key, or with none: Apple does not say which, and the next one may be it.
+      // Signed with another key, or not at all: Apple does not distinguish, and the next key may match.
       guard let (header, payload) = try? JWS.verify(token, with: key), let keyID = header["kid"] else { continue }
-      // Claims of other types are as good as none, and refused without a reason like these.
+      // Claims of other types count as missing, and are refused without a reason.
       guard let claims = try? JSONReader.requests.decode(TokenClaims.self, from: payload) else { return nil }
       return (keyID, claims)
     }

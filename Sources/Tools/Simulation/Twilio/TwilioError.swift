@@ -1,7 +1,7 @@
 import CountersignEncoding
 import HTTPServer
 
-/// An error of Twilio's API: a status and `{code, message, more_info, status}`.
+/// Error of Twilio's API: a status and `{code, message, more_info, status}`.
 struct TwilioError: Error, Sendable {
   let status: Int
   let code: Int
@@ -11,12 +11,12 @@ struct TwilioError: Error, Sendable {
   static let notFound = TwilioError(status: 404, code: 20404, message: "The requested resource was not found")
   static let methodNotAllowed = TwilioError(status: 405, code: 20004, message: "Method not allowed")
 
-  /// The request is understood and not carried out.
+  /// Error for a request that is understood and refused.
   static func refused(_ code: Int, _ message: String) -> TwilioError {
     TwilioError(status: 400, code: code, message: message)
   }
 
-  /// The code of a status on its own: 20003 for 401, 20429 for 429, 20500 for 500.
+  /// Code of a status: 20003 for 401, 20429 for 429, 20500 for 500.
   static func status(_ status: Int) -> TwilioError {
     switch status {
     case 401: authenticate

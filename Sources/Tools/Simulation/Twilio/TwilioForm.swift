@@ -1,13 +1,13 @@
-/// The form of a message to be sent, and what Twilio checks of it.
+/// Form of a message, and the checks that Twilio makes of it.
 struct TwilioForm: Sendable {
-  /// The longest body (https://www.twilio.com/docs/errors/21617).
+  /// Maximum length of the body (https://www.twilio.com/docs/errors/21617).
   static let maxBodyLength = 1_600
   /// Seconds (message resource, `ValidityPeriod`).
   static let validityPeriods = 1...36_000
 
   /// `StatusCallback` (https://www.twilio.com/docs/api/errors/21609).
   static let maxCallbackLength = 4_000
-  /// The parameters of the description that Twilio publishes (Tests/Fixtures/twilio-create-message.json).
+  /// Parameters of the description that Twilio publishes (Tests/Fixtures/twilio-create-message.json).
   static let parameters: Set<String> = [
     "To", "StatusCallback", "ApplicationSid", "MaxPrice", "ProvideFeedback", "Attempt", "ValidityPeriod",
     "ForceDelivery", "ContentRetention", "AddressRetention", "SmartEncoded", "PersistentAction", "ShortenUrls",
@@ -19,14 +19,14 @@ struct TwilioForm: Sendable {
 
   init(_ body: [UInt8]) { form = Form(body) }
 
-  /// The value of a field; an empty one counts as missing.
+  /// Value of a field; an empty one counts as missing.
   subscript(_ name: String) -> String? { form[name] }
 
   var sender: String? { self["From"] ?? self["MessagingServiceSid"] }
 
-  /// Throws the first thing that is wrong, in Twilio's words.
+  /// Throws the first problem, in Twilio's words.
   func check(_ callbacks: CallbackURL) throws(TwilioError) {
-    // Twilio itself takes no notice of what it does not know: nothing else would find a parameter that is misspelt.
+    // Twilio itself ignores unknown parameters; refusing them here finds misspelled names.
     if let name = form.stranger(to: Self.parameters) { throw .refused(20001, "Unknown parameter: \(name)") }
     guard !form.hasRepeatedField else { throw .refused(20001, "A parameter is given twice.") }
     guard let recipient = self["To"] else { throw .refused(21604, "A 'To' phone number is required.") }
@@ -47,7 +47,7 @@ struct TwilioForm: Sendable {
     try check(sender: sender)
   }
 
-  /// Twilio's test numbers, and what can be a sender at all: a number, a short code, up to 11 letters and digits, an SID.
+  /// Twilio's test numbers, and all forms of a sender: number, short code, up to 11 letters and digits, SID.
   private func check(sender: String) throws(TwilioError) {
     switch sender {
     case "+15005550001": throw .refused(21212, "Invalid 'From' phone number.")

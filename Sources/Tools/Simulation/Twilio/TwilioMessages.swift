@@ -1,13 +1,14 @@
-import CountersignCryptography
 import CountersignEncoding
+import CountersignCryptography
 import CountersignTelemetry
+import Glibc
 import HTTPServer
 
 /// Twilio's Messages API: `POST /2010-04-01/Accounts/{sid}/Messages.json`
 /// (https://www.twilio.com/docs/messaging/api/message-resource), as strict as Twilio's own.
 struct TwilioMessages: Sendable {
   private let accountSID: String
-  /// The account's own, and its API key's.
+  /// Credentials of the account, and of its API key.
   private let authorizations: [[UInt8]]
   private let inbox: ProviderInbox
   private let authToken: Secret
@@ -86,3 +87,4 @@ struct TwilioMessages: Sendable {
       """
   }
 }
+

@@ -1,9 +1,10 @@
-import CountersignCryptography
 import CountersignEncoding
+import CountersignCryptography
 import CountersignTelemetry
 import HTTPClient
 
-/// Twilio's status callbacks, posted and signed as Twilio does (https://www.twilio.com/docs/usage/security#validating-requests).
+/// Writes Twilio's status callbacks, signed as Twilio's
+/// (https://www.twilio.com/docs/usage/security#validating-requests).
 struct TwilioReceiptWriter: ReceiptWriter {
   /// `StatusCallback` of the message.
   let url: String

@@ -1,10 +1,10 @@
-/// The form of a message to be sent, and what Vonage checks of it (https://developer.vonage.com/api/sms).
+/// Form of a message, and the checks that Vonage makes of it (https://developer.vonage.com/api/sms).
 struct VonageForm: Sendable {
   /// Milliseconds (`ttl`).
   static let ttls = 20_000...604_800_000
   static let maxReferenceLength = 40
-  /// The parameters of the description that Vonage publishes (github.com/Nexmo/api-specification, definitions/sms.yml 1.0.10), and those of
-  /// India's registration.
+  /// Parameters of the description that Vonage publishes (github.com/Nexmo/api-specification, definitions/sms.yml
+  /// 1.0.10), and of India's registration.
   static let parameters: Set<String> = [
     "api_key", "api_secret", "sig", "from", "to", "text", "ttl", "status-report-req", "callback", "message-class",
     "type", "vcard", "vcal", "body", "udh", "protocol-id", "title", "url", "validity", "client-ref", "account-ref",
@@ -15,19 +15,19 @@ struct VonageForm: Sendable {
 
   init(_ body: [UInt8]) { form = Form(body) }
 
-  /// The value of a field; an empty one counts as missing.
+  /// Value of a field; an empty one counts as missing.
   subscript(_ name: String) -> String? { form[name] }
 
-  /// The recipient in E.164.
+  /// Recipient in E.164.
   var recipient: String { "+" + (self["to"] ?? "") }
 
-  /// The text as it arrives: without `type=unicode` it is in the GSM alphabet, whatever was sent.
+  /// The text as it arrives: without `type=unicode` it is converted to the GSM alphabet.
   var arrivingText: String {
     let text = self["text"] ?? ""
-    return self["type"] == "unicode" ? text : PlainText.arriving(text)
+    return self["type"] == "unicode" ? text : GSMText.arriving(text)
   }
 
-  /// Throws the first thing that is wrong, in Vonage's words.
+  /// Throws the first problem, in Vonage's words.
   func check(_ callbacks: CallbackURL) throws(VonageError) {
     if let name = form.stranger(to: Self.parameters) { throw VonageError("3", "Unknown param \(name)") }
     guard !form.hasRepeatedField else { throw VonageError("3", "A param is given twice") }
@@ -51,13 +51,13 @@ struct VonageForm: Sendable {
     if let refusal = Recipients.refusal(recipient) { throw VonageError(refusal) }
   }
 
-  /// A number in E.164 without the plus, or up to eleven letters, digits and spaces.
+  /// Number in E.164 without the plus, or up to eleven letters, digits and spaces.
   private static func isSender(_ text: String) -> Bool {
     Recipients.isSender(text, maxDigits: 15)
   }
 }
 
-/// The status of a part that was not taken.
+/// Status of a refused part.
 struct VonageError: Error, Sendable {
   let status: String
   let text: String
@@ -67,7 +67,7 @@ struct VonageError: Error, Sendable {
     self.text = text
   }
 
-  /// The recipients that Twilio's test credentials refuse, in Vonage's terms.
+  /// Recipients that Twilio's test credentials refuse, in Vonage's terms.
   init(_ refusal: Recipients.Refusal) {
     switch refusal.code {
     case 21612, 21408: self.init("6", "Unroutable message - rejected")
@@ -79,7 +79,7 @@ struct VonageError: Error, Sendable {
 
   static let credentials = VonageError("4", "Bad Credentials")
 
-  /// A failure of the service: most have a status of their own, and HTTP says 200.
+  /// Failure of the service: most have their own status in an answer with HTTP status 200.
   static func failure(_ status: Int) -> VonageError? {
     switch status {
     case 401: credentials

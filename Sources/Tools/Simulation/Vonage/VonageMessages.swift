@@ -1,11 +1,11 @@
-import CountersignCryptography
 import CountersignEncoding
+import CountersignCryptography
 import CountersignTelemetry
 import HTTPServer
 
 /// Vonage's SMS API: `POST /sms/json` (https://developer.vonage.com/api/sms).
 struct VonageMessages: Sendable {
-  let settings: VonageSettings
+  let settings: SimulatedVonageSettings
   let inbox: ProviderInbox
   let receipts: ReceiptReporter
   let callbacks: CallbackURL
@@ -49,12 +49,12 @@ struct VonageMessages: Sendable {
     let parts = (1...SegmentCount.of(text)).map { _ in
       ReceivedMessage(
         to: form.recipient, from: form["from"], body: text, receivedAt: inbox.clock.now(), provider: .vonage,
-        id: Hexadecimal.encode(SecureRandom.bytes(8), uppercase: true))
+        id: Hexadecimal.encode(SecureRandom.bytes(8)).uppercased())
     }
     _ = inbox.record(parts[0])
     if let url = form["callback"] {
       let writer = VonageReceiptWriter(url: url, reference: form["client-ref"], settings: settings)
-      // A receipt for each part, which has an ID of its own.
+      // A delivery report for each part, which has its own ID.
       for part in parts { receipts.report(part, by: writer) }
     }
     return .json(status: 200, Self.body(parts.map(Self.taken)))

@@ -1,15 +1,15 @@
-import CountersignCryptography
 import CountersignEncoding
+import CountersignCryptography
 import CountersignTelemetry
 import HTTPClient
 
-/// Vonage's delivery receipts, in all forms in which its customers may have them.
+/// Writes Vonage's delivery reports, in all forms that its customers can choose.
 struct VonageReceiptWriter: ReceiptWriter {
   /// `callback` of the message.
   let url: String
   /// `client-ref` of the message.
   let reference: String?
-  let settings: VonageSettings
+  let settings: SimulatedVonageSettings
 
   func request(
     _ message: ReceivedMessage, _ state: ReceiptState, errorCode: Int?, form: ReceiptForm, now: UnixTime
@@ -31,8 +31,7 @@ struct VonageReceiptWriter: ReceiptWriter {
     switch form {
     case .query:
       let separator = url.contains("?") ? "&" : "?"
-      return HTTPRequest(
-        method: "GET", url: url + separator + String(decoding: FormEncoding.encode(fields), as: UTF8.self))
+      return HTTPRequest(method: "GET", url: url + separator + String(decoding: FormEncoding.encode(fields), as: UTF8.self))
     case .form:
       return HTTPRequest(
         method: "POST", url: url, headers: ["Content-Type": Form.mediaType], body: FormEncoding.encode(fields))
@@ -64,7 +63,7 @@ struct VonageReceiptWriter: ReceiptWriter {
 
   private var secret: [UInt8] { Array(settings.signatureSecret.reveal().utf8) }
 
-  /// Signed by a token (https://developer.vonage.com/messages/concepts/signed-webhooks).
+  /// Signed with a token (https://developer.vonage.com/messages/concepts/signed-webhooks).
   private func posted(_ body: [UInt8], now: UnixTime) -> HTTPRequest {
     let hash = Hexadecimal.encode(SHA256.hash(body))
     let claims = """

@@ -2,9 +2,9 @@ import CountersignEncoding
 import CountersignTelemetry
 import HTTPServer
 
-/// `POST /webhook/sms`: a receiver as somebody with a gateway of their own would write it.
+/// `POST /webhook/sms`: a receiver as an operator of an SMS gateway would write it.
 struct WebhookReceiver: Sendable {
-  /// The longest text, in UTF-16 code units.
+  /// Maximum length of a text, in UTF-16 code units.
   private static let maxTextLength = 1_600
 
   private struct Payload: Decodable {
@@ -69,5 +69,26 @@ struct WebhookReceiver: Sendable {
       inbox.refuse(error.code)
       return error.response
     }
+  }
+}
+
+/// Reason to refuse a webhook.
+struct WebhookError: Error, Sendable {
+  let status: Int
+  let code: String
+  let message: String
+
+  static func unauthorized(_ message: String) -> WebhookError {
+    WebhookError(status: 401, code: "UNAUTHORIZED", message: message)
+  }
+
+  static func invalid(_ message: String) -> WebhookError {
+    WebhookError(status: 400, code: "INVALID", message: message)
+  }
+
+  var response: HTTPServerResponse {
+    .json(
+      status: status,
+      "{\"error\":{\"code\":\(JSONString.quote(code)),\"message\":\(JSONString.quote(message))}}")
   }
 }

@@ -1,14 +1,13 @@
 import CountersignCryptography
-import CountersignEncoding
 import CountersignTelemetry
 import HTTPServer
 
 /// Checks the headers of a webhook (Standard Webhooks 1.0.0, "Verifying signatures").
 struct WebhookVerifier: Sendable {
   static let secretPrefix = "whsec_"
-  /// Bytes of a secret.
+  /// Allowed length of a secret, in bytes.
   static let secretLength = 24...64
-  /// Signatures of one webhook that are looked at.
+  /// Maximum number of signatures examined per webhook.
   static let maxSignatures = 10
 
   private let secrets: [[UInt8]]
@@ -29,14 +28,14 @@ struct WebhookVerifier: Sendable {
     }
   }
 
-  /// The webhook's ID; or why it is not to be trusted.
+  /// ID of the webhook; throws the reason if it is not authentic.
   func verify(_ request: HTTPServerRequest, now: UnixTime) throws(WebhookError) -> String {
     guard let id = request.headers["webhook-id"], !id.isEmpty, let timestamp = request.headers["webhook-timestamp"],
       let signatures = request.headers["webhook-signature"]
     else { throw .unauthorized("the headers webhook-id, webhook-timestamp and webhook-signature are required") }
     let allowed = (now - tolerance).seconds...(now + tolerance).seconds
     guard let seconds = Int64(timestamp), allowed.contains(seconds) else {
-      throw .unauthorized("the timestamp is no number of seconds, too old or too new")
+      throw .unauthorized("the timestamp is not a number of seconds, too old or too new")
     }
     let signed = Array("\(id).\(timestamp).".utf8) + request.body
     let expected = secrets.map { Array("v1,\(Base64.encode(HMACSHA256.authenticate(signed, key: $0)))".utf8) }
