@@ -56,7 +56,7 @@ import Simulation
     let configuration = loaded.content
     let logger = Logger(label: "simulator", level: configuration.logLevel, format: configuration.logFormat)
     for warning in loaded.warnings {
-      logger.warning("configuration warning", ["place": warning.place, .mend: warning.text])
+      logger.warning("configuration warning", ["place": warning.place, .hint: warning.text])
     }
     let (stops, stop) = AsyncStream<Int32>.makeStream(bufferingPolicy: .bufferingNewest(1))
     let signals = try StopSignals(onFirst: { stop.yield($0) })

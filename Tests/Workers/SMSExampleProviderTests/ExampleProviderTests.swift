@@ -1,6 +1,6 @@
-import CountersignEncoding
 import CountersignAMQP
 import CountersignCryptography
+import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
 import FoundationEssentials

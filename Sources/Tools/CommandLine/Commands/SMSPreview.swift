@@ -91,7 +91,8 @@ struct SMSPreview {
   /// `ç U+00E7, ã U+00E3`.
   private static func list(_ characters: [Character]) -> String {
     let listed = characters.prefix(maxListed).map { character in
-      let codes = character.unicodeScalars.map { "U+" + Hexadecimal.text(UInt64($0.value), width: 4, uppercase: true) }.joined(separator: " ")
+      let codes = character.unicodeScalars.map { "U+" + Hexadecimal.text(UInt64($0.value), width: 4, uppercase: true) }
+        .joined(separator: " ")
       return "\(character) \(codes)"
     }
     return listed.joined(separator: ", ") + (characters.count > maxListed ? ", …" : "")

@@ -1,5 +1,5 @@
-import CountersignEncoding
 import CountersignCryptography
+import CountersignEncoding
 import CountersignTelemetry
 
 /// Authorization code, valid once and for five minutes.

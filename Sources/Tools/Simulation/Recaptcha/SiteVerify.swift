@@ -1,5 +1,5 @@
-import CountersignEncoding
 import CountersignCryptography
+import CountersignEncoding
 import CountersignTelemetry
 import HTTPServer
 

@@ -1,5 +1,5 @@
-import CountersignEncoding
 import CountersignCryptography
+import CountersignEncoding
 import CountersignTelemetry
 import Glibc
 import HTTPServer
@@ -87,4 +87,3 @@ struct TwilioMessages: Sendable {
       """
   }
 }
-

@@ -1,5 +1,5 @@
-import CountersignEncoding
 import CountersignCryptography
+import CountersignEncoding
 import CountersignTelemetry
 import HTTPClient
 
@@ -31,7 +31,8 @@ struct VonageReceiptWriter: ReceiptWriter {
     switch form {
     case .query:
       let separator = url.contains("?") ? "&" : "?"
-      return HTTPRequest(method: "GET", url: url + separator + String(decoding: FormEncoding.encode(fields), as: UTF8.self))
+      return HTTPRequest(
+        method: "GET", url: url + separator + String(decoding: FormEncoding.encode(fields), as: UTF8.self))
     case .form:
       return HTTPRequest(
         method: "POST", url: url, headers: ["Content-Type": Form.mediaType], body: FormEncoding.encode(fields))
