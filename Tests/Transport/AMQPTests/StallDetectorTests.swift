@@ -11,7 +11,7 @@ struct StallDetectorTests {
     var detector = detector()
     #expect(!detector.isDue(now: start + .seconds(29)))
     #expect(detector.isDue(now: start + .seconds(30)))
-    detector.healthy(now: start + .seconds(20))
+    detector.recordHealth(now: start + .seconds(20))
     #expect(!detector.isDue(now: start + .seconds(49)))
     #expect(detector.isDue(now: start + .seconds(50)))
   }
@@ -21,7 +21,7 @@ struct StallDetectorTests {
     for look in 1...5 {
       let now = start + .seconds(30 * look)
       #expect(detector.isDue(now: now))
-      let isBroken = detector.looked(ready: 0, now: now)
+      let isBroken = detector.recordCheck(ready: 0, now: now)
       #expect(!isBroken)
       #expect(!detector.isDue(now: now + .seconds(29)))
     }
@@ -29,23 +29,23 @@ struct StallDetectorTests {
 
   @Test func messagesAtTwoLooksWithoutADeliveryAreAStall() {
     var detector = detector()
-    let first = detector.looked(ready: 3, now: start + .seconds(30))
+    let first = detector.recordCheck(ready: 3, now: start + .seconds(30))
     #expect(!first)
     #expect(!detector.isDue(now: start + .seconds(37)))
     #expect(detector.isDue(now: start + .milliseconds(37_500)))
-    let second = detector.looked(ready: 3, now: start + .seconds(38))
+    let second = detector.recordCheck(ready: 3, now: start + .seconds(38))
     #expect(second)
   }
 
   @Test func aDeliveryOrAnEmptyQueueBetweenTheLooksClearsTheSuspicion() {
     var detector = detector()
-    _ = detector.looked(ready: 3, now: start + .seconds(30))
-    detector.healthy(now: start + .seconds(31))
-    let afterDelivery = detector.looked(ready: 3, now: start + .seconds(61))
+    _ = detector.recordCheck(ready: 3, now: start + .seconds(30))
+    detector.recordHealth(now: start + .seconds(31))
+    let afterDelivery = detector.recordCheck(ready: 3, now: start + .seconds(61))
     #expect(!afterDelivery)
-    let empty = detector.looked(ready: 0, now: start + .seconds(70))
+    let empty = detector.recordCheck(ready: 0, now: start + .seconds(70))
     #expect(!empty)
-    let again = detector.looked(ready: 1, now: start + .seconds(100))
+    let again = detector.recordCheck(ready: 1, now: start + .seconds(100))
     #expect(!again)
   }
 }

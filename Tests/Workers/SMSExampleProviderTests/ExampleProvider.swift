@@ -85,7 +85,7 @@ struct ExampleReports: ProviderReportReader {
     guard let given = request.headers["Example-Signature"].flatMap({ Base64.decode($0) }),
       constantTimeEquals(given, signature)
     else { throw .forged }
-    let fields = URLEncodedForm.parse(request.body)
+    let fields = FormEncoding.decode(request.body)
     func value(_ name: String) -> String? { fields.first { $0.name == name }?.value }
     switch value("status") {
     case nil: throw .malformed
