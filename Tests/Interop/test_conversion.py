@@ -17,7 +17,7 @@ from process import Process
 APP = "com.example.app"
 MINIMUM = 3
 PREFIX = f"+49160{random.randrange(1_000):03d}"
-NEIGHBOUR = f"+49170{random.randrange(1_000):03d}"
+NEIGHBOR = f"+49170{random.randrange(1_000):03d}"
 REFUSED = 1
 
 
@@ -112,7 +112,7 @@ class ConversionTest(unittest.TestCase):
     def test_collapse_and_lift(self):
         with self.coordinator() as running:
             self.ready(running)
-            identifier, code = self.sent(NEIGHBOUR)
+            identifier, code = self.sent(NEIGHBOR)
             self.client.command("verification.check", {"verificationID": identifier, "code": code}, timeout=60)
             for _ in range(MINIMUM):
                 self.fail()
@@ -123,7 +123,7 @@ class ConversionTest(unittest.TestCase):
             error = self.refused()
             self.assertEqual((error.code, error.reason), ("TOO_MANY_ATTEMPTS_TRY_LATER", "PREFIX_BLOCKED"))
             self.assertGreater(error.retry_after, 12 * 3600 - 600)
-            self.start(NEIGHBOUR)
+            self.start(NEIGHBOR)
             self.lists_it()
             self.shows_it(running)
             self.doctor_notes_it()
@@ -159,7 +159,7 @@ class ConversionTest(unittest.TestCase):
         code, answer = countersign("list")
         self.assertEqual(code, 0)
         self.assertEqual([block["key"] for block in answer["blocks"]], [PREFIX])
-        self.assertIn({"key": NEIGHBOUR, "region": "DE", "sent": 1, "verified": 1}, answer["prefixes"])
+        self.assertIn({"key": NEIGHBOR, "region": "DE", "sent": 1, "verified": 1}, answer["prefixes"])
         self.assertEqual(answer["regions"], [{"key": "DE", "region": "DE", "sent": MINIMUM + 1, "verified": 1}])
 
     def shows_it(self, running):

@@ -498,7 +498,7 @@ struct CommandTests {
         let error = try await bench.error(command)
         #expect(error.code == .invalidArgument && error.field == field)
         #expect(
-          error.message == "\(field) is in the clear, and only sealed secrets are taken here (requireSealed)")
+          error.message == "\(field) is in the clear, and only sealed secrets are accepted here (requireSealed)")
         #expect(bench.sink.published.count == 1, "besides the reply to \(field)")
       }
       #expect(bench.counts() == before.metrics)

@@ -5,7 +5,7 @@ import Testing
 
 /// A service that notes what is done to it and ends when it is told.
 private final class Probe: Service {
-  enum Behaviour {
+  enum Behavior {
     case obeys
     case endsByItself
     case fails(any Error)
@@ -14,21 +14,21 @@ private final class Probe: Service {
   }
 
   let name: String
-  private let behaviour: Behaviour
+  private let behavior: Behavior
   private let journal: Journal
   private let stream: AsyncStream<Void>
   private let continuation: AsyncStream<Void>.Continuation
 
-  init(_ name: String, _ journal: Journal, _ behaviour: Behaviour = .obeys) {
+  init(_ name: String, _ journal: Journal, _ behavior: Behavior = .obeys) {
     self.name = name
-    self.behaviour = behaviour
+    self.behavior = behavior
     self.journal = journal
     (stream, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
   }
 
   func run() async throws {
     journal.note("\(name) runs")
-    switch behaviour {
+    switch behavior {
     case .obeys, .ignoresStop:
       for await _ in stream {}
     case .endsByItself: break
@@ -41,7 +41,7 @@ private final class Probe: Service {
 
   func stop() async {
     journal.note("\(name) stop")
-    if case .obeys = behaviour { continuation.finish() }
+    if case .obeys = behavior { continuation.finish() }
   }
 }
 

@@ -125,7 +125,7 @@ import Testing
     }
     #expect(
       declared.differences(from: state).map(\.description) == [
-        "queue amq.gen-a refuses messages when it is full, and so has the broker refuse its publishers"
+        "queue amq.gen-a refuses messages when it is full, which makes the broker refuse their publishers"
       ])
   }
 

@@ -182,7 +182,7 @@ struct TemplateFileTests {
   func problems() {
     #expect(problem([file("en")]) == nil)
     #expect(problem([file("en"), file("de", aliases: ["EN"])]) == "de.json: another file already serves 'EN'")
-    #expect(problem([file("e n")])?.contains("is no language tag") == true)
+    #expect(problem([file("e n")])?.contains("is not a language tag") == true)
     #expect(problem([file("de")])?.contains("templates.defaultLanguage is 'en'") == true)
     #expect(problem([file("en", plain: [])]) == "en.json: templates.verification.plain: has no text")
     #expect(

@@ -35,7 +35,7 @@ struct TemplateLinterTests {
       ("{code} is your code.", "does not contain {appName}"),
       ("{appName} sends you a code.", "does not contain {code}"),
       ("{code} {code} {appName}", "contains {code} more than once"),
-      ("{code} for {appName} at {domain}", "contains {domain}, of which phones make a link"),
+      ("{code} for {appName} at {domain}", "contains {domain}, which phones turn into a link"),
       ("{code} {appName} " + String(repeating: "long ", count: 32), "takes 2 segments of gsm7 however short"),
       ("{code} {appName} " + String(repeating: "длин ", count: 14), "takes 2 segments of ucs2 however short"),
       ("{code} {appName} https://evil", "has a link"), ("{code} {appName} WWW.evil", "has a link"),

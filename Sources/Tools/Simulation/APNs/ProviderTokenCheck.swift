@@ -8,7 +8,7 @@ import Synchronization
 /// A front (nginx) distinguishes connections by a header field; without it, rules that Apple applies by connection are
 /// not checked.
 final class ProviderTokenCheck: Sendable {
-  static let connectionField = "X-Front-PushConnection"
+  static let connectionField = "X-Front-Connection"
   /// Maximum age of a token.
   static let maxAge = Duration.seconds(3_600)
   /// Minimum time between different tokens on a connection.
