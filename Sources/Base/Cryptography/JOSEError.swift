@@ -1,4 +1,4 @@
-/// What went wrong with a key or a sealed text. Its description is safe to log: it names keys, never their bytes nor what is sealed.
+/// Failure with a key or a sealed text. Its description is safe to log: it names keys, never their bytes nor the sealed text.
 public struct JOSEError: Error, Sendable, CustomStringConvertible {
   /// The kind of a failure. More may be added.
   public struct Code: Sendable, Hashable, CustomStringConvertible {
@@ -28,7 +28,7 @@ public struct JOSEError: Error, Sendable, CustomStringConvertible {
 
   /// The kind of the failure.
   public let code: Code
-  /// What happened.
+  /// Description of the failure.
   public let message: String
   /// The key that is meant, as the sealed text or the set names it.
   public let keyID: String?

@@ -5,7 +5,7 @@ enum JWEHeader {
   /// Members that the format itself gives a meaning: a caller cannot set them.
   private static let reserved: Set<String> = ["alg", "enc", "kid", "zip", "crit"]
 
-  /// What it heads, in errors.
+  /// Name of the format in errors.
   private static let text = "sealed text"
 
   /// - Throws: ``JOSEError/Code/malformed`` when a member's name is reserved.

@@ -17,7 +17,7 @@ enum OpenSSL {
   /// Whether all of them could be fetched.
   static var isComplete: Bool { sha256 != nil && aes256GCM != nil && hmacSHA256 != nil }
 
-  /// Why a non-throwing operation stops the process: there is nothing to go on with, and it happens to the first call or to none.
+  /// Reason for stopping the process in a non-throwing operation: it cannot continue, and it fails at the first call or never.
   static let missing: StaticString =
     "OpenSSL lacks AES-256-GCM or SHA-256: see that OPENSSL_CONF does not switch its default provider off"
 

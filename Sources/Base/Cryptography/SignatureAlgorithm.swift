@@ -1,4 +1,4 @@
-/// How a JWS is signed (RFC 7518, section 3.1). The key decides it, never the text that is verified.
+/// Signature algorithm of a JWS (RFC 7518, section 3.1). The key decides it, never the text that is verified.
 public enum SignatureAlgorithm: String, Sendable, Hashable {
   /// ECDSA on the curve P-256 with SHA-256.
   case es256 = "ES256"

@@ -3,9 +3,9 @@ public struct SigningKey: Sendable, CustomStringConvertible, CustomDebugStringCo
   /// The largest file with a key in bytes.
   public static let maxFileBytes = 65_536
 
-  /// What signed texts name the key by (`kid`).
+  /// Name of the key in signed texts (`kid`).
   public let id: String?
-  /// What it signs with.
+  /// Signature algorithm of the key.
   public let algorithm: SignatureAlgorithm
   let key: PKey
 

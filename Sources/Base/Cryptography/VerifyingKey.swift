@@ -1,6 +1,6 @@
 /// A public key that verifies signatures: P-256 for ES256, RSA for RS256.
 public struct VerifyingKey: Sendable, CustomStringConvertible {
-  /// What signed texts name the key by (`kid`).
+  /// Name of the key in signed texts (`kid`).
   public let id: String?
   /// The one algorithm it is used with.
   public let algorithm: SignatureAlgorithm

@@ -33,7 +33,7 @@ public final class Histogram: MetricSeries {
     observe(duration.fractionalSeconds)
   }
 
-  /// How many observations there were.
+  /// Number of observations.
   public var count: UInt64 { state.withLock { $0.counts.reduce(0, &+) } }
 
   /// The sum of all observations.

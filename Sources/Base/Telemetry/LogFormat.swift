@@ -1,4 +1,4 @@
-/// How an event becomes a line.
+/// Format of the lines of events.
 public enum LogFormat: String, Sendable, CaseIterable, Codable {
   /// For people: `2026-07-01T12:00:00.000Z INFO  coordinator: started queue=sms.dispatch`.
   case text

@@ -1,8 +1,8 @@
-/// How much an event matters.
+/// Severity of an event.
 public enum LogLevel: String, Sendable, CaseIterable, Codable {
   /// Every step; for whoever looks for a fault in the code.
   case trace
-  /// What helps to follow one job.
+  /// Details that help to follow one job.
   case debug
   /// The normal life of the process: started, connected, stopped.
   case info

@@ -7,7 +7,7 @@ public enum LogValue: Sendable, Hashable {
   case null
 }
 
-/// What can stand as a value in a log event. ``Secret`` does not conform, on purpose.
+/// A value in a log event. ``Secret`` does not conform, on purpose.
 public protocol LogValueConvertible {
   /// The value as it is logged.
   var logValue: LogValue { get }

@@ -1,7 +1,7 @@
 /// One series of a metric: the numbers under one set of label values.
 public protocol MetricSeries: AnyObject, Sendable {}
 
-/// What the registry needs of a series.
+/// The registry's view of a series.
 protocol RenderedSeries: MetricSeries {
   func render(_ name: String, _ labels: LabelText, into text: inout String)
 }

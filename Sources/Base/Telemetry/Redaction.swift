@@ -1,6 +1,6 @@
-/// How personal data is shown in logs, metrics and errors.
+/// Display of personal data in logs, metrics and errors.
 public enum Redaction {
-  /// What stands in the place of a secret.
+  /// Replacement for a secret.
   public static let placeholder = "<redacted>"
 
   /// A phone number with its middle hidden: `+14155550123` becomes `+1415•••••23`.

@@ -38,7 +38,7 @@ public struct UnixTime: Sendable, Hashable {
     return UnixTime(milliseconds: overflow ? .min : difference)
   }
 
-  /// How much later `end` is than `start`; negative when it is earlier.
+  /// Time from `start` to `end`; negative if `end` is earlier.
   public static func - (end: UnixTime, start: UnixTime) -> Duration {
     let (difference, overflow) = end.milliseconds.subtractingReportingOverflow(start.milliseconds)
     return .milliseconds(overflow ? (end > start ? .max : .min) : difference)

@@ -1,4 +1,4 @@
-/// What is wrong with a value of some input, in words that may be shown to whoever sent it.
+/// Fault of an input value, in words that may be shown to its sender.
 ///
 /// Decoders throw it as the underlying error of a `DecodingError`, whose own text may repeat the value and is never shown.
 public struct ValueProblem: Error, Sendable, Hashable, CustomStringConvertible {

@@ -95,7 +95,7 @@ import Testing
     #expect(openingCode(try seal(header: header)) == .unsupportedAlgorithm)
   }
 
-  /// What the quick reader leaves to the thorough one, and what both refuse.
+  /// Headers that the quick reader leaves to the thorough one, and headers that both refuse.
   @Test(arguments: [
     (" { \"alg\" : \"dir\" ,\"enc\":\"A256GCM\"\n,\"kid\":\"2026-01\" } ", true),
     (#"{"alg":"d\u0069r","enc":"A256GCM","kid":"2026-01"}"#, true),

@@ -16,7 +16,7 @@ private struct ScriptedWork: BatchWork {
   let queue = "coordinator.commands"
   func sender(of message: Message) -> String { SenderRule.unnamed }
   let failures = Tick(0)
-  /// What the store answers with to everything, for so many tries.
+  /// The store's answer to everything, for a number of tries.
   var fault: (code: DatabaseError.Code, tries: Int)?
   let counted = Tick(0)
 

@@ -75,7 +75,7 @@ private final class MemoryMarks: MarkStore {
 }
 
 extension Patience {
-  /// Never over, until it is cancelled.
+  /// Never over until it is canceled.
   fileprivate static let endless = Patience { try? await Task.sleep(for: .seconds(86_400)) }
   /// Over at once.
   fileprivate static let none = Patience {}

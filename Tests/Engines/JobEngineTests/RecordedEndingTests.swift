@@ -4,7 +4,7 @@ import Testing
 
 @testable import JobEngine
 
-/// What is recorded of a job's end repeats its result to the byte.
+/// The record of a job's end repeats its result to the byte.
 @Suite struct RecordedEndingTests {
   static let results = [
     JobResult(jobID: "a", outcome: .unknown, attempts: 0, startedAt: start, finishedAt: start),

@@ -45,7 +45,7 @@ private final class Probe: Service {
   }
 }
 
-/// What happened, in order.
+/// Events in order.
 private final class Journal: Sendable {
   private struct State {
     var lines: [String] = []

@@ -108,7 +108,7 @@ func eventually(
   }
 }
 
-/// What this process has taken of the processors so far.
+/// Processor time of this process so far.
 func processorTime() -> Duration {
   var time = timespec()
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)

@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// Each direction of each connection has a thread of its own, which ends with the connection.
 final class Proxy: Sendable {
-  /// What happens to what the broker sends.
+  /// Treatment of the broker's data.
   enum Downstream: Sendable {
     case forward
     /// Whole frames of this method, with their content, disappear.

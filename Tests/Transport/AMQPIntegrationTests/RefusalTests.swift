@@ -2,7 +2,7 @@ import CountersignAMQP
 import Testing
 
 extension WithBroker {
-  /// What the broker refuses is told apart, and says what to mend.
+  /// The broker's refusals are distinguished and name their remedy.
   @Suite struct RefusalTests {
     private func failureToOpen(_ change: (inout BrokerEndpoint) -> Void) async throws -> AMQPError? {
       var endpoint = try Broker.endpoint()

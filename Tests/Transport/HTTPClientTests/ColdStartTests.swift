@@ -34,7 +34,7 @@ struct ColdStartTests {
     }
   }
 
-  /// What a server that does not shake hands sees of 200 requests: those that are tried, the rest ends with them.
+  /// Of 200 requests, a server that does not shake hands sees only those that are tried; the rest end with them.
   @Test func onlyAFewConnectionsAreOpenedAtOnce() async throws {
     try await withRawServer(.init(maxConcurrent: 256)) { _, peer, _ in
       peer.hang()
@@ -88,7 +88,7 @@ private func problem(_ transport: HTTPClient, _ request: HTTPRequest) async -> S
   } catch { return error.description }
 }
 
-/// What that many connections, one for each request, cost this process, in microseconds.
+/// Processor time of this process for a number of connections, one for each request, in microseconds.
 private func processorTime(of count: Int, _ nginx: Nginx, _ file: String) async throws -> Int {
   let transport = try HTTPClient(.init(maxConcurrent: 8, caFile: file))
   let begun = processorTime()

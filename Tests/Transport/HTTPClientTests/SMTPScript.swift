@@ -4,7 +4,7 @@ import Synchronization
 
 /// A mail server that follows the rules but for what its script says.
 final class SMTPScript: Sendable {
-  /// What it does in place of its usual reply.
+  /// Action instead of the usual reply.
   enum Act: Sendable {
     case reply(String)
     /// Ends the connection without a word.
@@ -15,7 +15,7 @@ final class SMTPScript: Sendable {
     case farewell(String)
   }
 
-  /// What was done to it.
+  /// Commands that it received.
   struct Journal {
     /// Every command, in order.
     var commands: [String] = []

@@ -81,7 +81,7 @@ struct TLSTests {
     }
   }
 
-  /// What may be repeated and what may not are never in each other's way: libcurl mixed their answers up once.
+  /// Repeatable and unrepeatable requests do not interfere: libcurl once mixed up their answers.
   @Test(arguments: HTTPClient.Configuration.Version.allCases)
   func everyRequestGetsItsOwnAnswer(version: HTTPClient.Configuration.Version) async throws {
     try await Nginx.run { nginx in

@@ -1,6 +1,6 @@
 import Glibc
 
-/// What came back on a raw connection, up to its end.
+/// Answer on a raw connection, up to its end.
 struct RawAnswer: Sendable, Equatable {
   enum End: Sendable, Equatable { case orderly, reset, timedOut }
 
@@ -11,7 +11,7 @@ struct RawAnswer: Sendable, Equatable {
     Int(text.split(separator: " ").dropFirst().first ?? "")
   }
 
-  /// What follows the headers.
+  /// Bytes after the headers.
   var body: String {
     text.split(separator: "\r\n\r\n", maxSplits: 1).dropFirst().first.map(String.init) ?? ""
   }

@@ -2,7 +2,7 @@
 
 typealias Instant = ContinuousClock.Instant
 
-/// What the tests of the module share.
+/// Samples shared by the tests of the module.
 enum Sample {
   static let start = Instant.now
   static let bind = BindRequest(systemID: "esme", password: "sesame", systemType: "")

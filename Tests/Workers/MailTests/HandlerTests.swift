@@ -143,7 +143,7 @@ import Testing
     }
   }
 
-  /// What Apple's relay would drop does not leave; other recipients are nobody's business.
+  /// Mail that Apple's relay would drop is not sent; other recipients are not affected.
   @Test func aSenderThatIsNotRegisteredIsRefusedForTheRelay() async throws {
     try await withHandler(relay: RelayRules(registeredSources: ["other.example"])) { fixture in
       #expect(refusal(fixture.handler.prepare(job(), of: message)) == "SENDER_NOT_REGISTERED")

@@ -8,7 +8,7 @@ import Testing
 
 @testable import Mail
 
-/// What replies and failures mean, by the table that is shipped.
+/// Meaning of replies and failures by the shipped table.
 @Suite struct LaneTests {
   private func ending(
     _ failure: SMTPFailure, to recipient: String = "ada@privaterelay.appleid.com",

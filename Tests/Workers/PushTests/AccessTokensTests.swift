@@ -15,7 +15,7 @@ final class FakeTokenSource: Sendable {
   private let state = Mutex(State())
   let clocks = ManualClocks(Sample.now)
 
-  /// How often it was asked.
+  /// Number of requests.
   var count: Int { state.withLock { $0.count } }
 
   func ask() async -> AccessTokens.Answer {

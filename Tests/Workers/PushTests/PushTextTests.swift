@@ -5,7 +5,7 @@ import Testing
 
 @testable import Push
 
-/// What goes to the device and how it is named.
+/// Contents and names of pushes.
 @Suite struct PushTextTests {
   /// The rules of the app's SDK (AuthNotificationManager of the Apple SDK of Firebase Authentication): under its key it takes an object,
   /// or a text that is the JSON of one; both receipt and secret have to be texts.

@@ -8,7 +8,7 @@ final class Relay: Sendable {
   private let listener: Int32
   private let state = Mutex<(count: Int, frozen: Int)>((0, 0))
 
-  /// How many connections there have been.
+  /// Number of connections so far.
   var connections: Int { state.withLock { $0.count } }
 
   init(to target: UInt16) {

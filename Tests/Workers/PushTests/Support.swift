@@ -7,10 +7,10 @@ import TestSupport
 
 @testable import Push
 
-/// What the tests share.
+/// Samples shared by the tests.
 enum Sample {
   static let now = UnixTime(seconds: 1_782_907_200)
-  /// What the monotonic clock of `ManualClocks` shows first.
+  /// First reading of the monotonic clock of `ManualClocks`.
   static let moment = ManualMonotonicClock().now()
   static let deadline = now + .seconds(60)
   static let app = "com.example.app"

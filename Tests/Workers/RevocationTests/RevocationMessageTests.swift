@@ -8,7 +8,7 @@ import Testing
 
 @testable import Revocation
 
-/// What a message may hold, and what is made of it before anybody is asked.
+/// Contents of a message, and its preparation before any call.
 @Suite struct RevocationMessageTests {
   /// Answers every request alike, and keeps what was sent.
   private final class Canned: HTTPCaller {

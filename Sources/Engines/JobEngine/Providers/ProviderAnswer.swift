@@ -17,7 +17,7 @@ public struct ProviderAnswer: Sendable, Hashable {
     self.retryAfter = retryAfter
   }
 
-  /// What the answer means.
+  /// Meaning of the answer.
   ///
   /// - Parameter table: The provider's table.
   public func classification(_ table: ProviderTable) -> Classification {

@@ -34,7 +34,7 @@ final class Bench {
   let operationSweeper: OperationSweeper
   let logs = MemorySink()
   let health = StorageHealth()
-  /// What the commands meet in the store.
+  /// State of the store when the commands arrive.
   var fault: OneFault?
   private let directory: URL
   private var messages = 0
@@ -163,7 +163,7 @@ final class Bench {
     ) { [isBrokerThere, health] in isBrokerThere && !health.keepsCommandsWaiting }
   }
 
-  /// What was in memory is lost, and brought back as at a start.
+  /// Loses everything in memory and restores it as at a start.
   func restart() async throws {
     conversions = ConversionKeeper(rules, metrics: metrics.conversion, startedAt: clock.now())
     try await ConversionLoader(database: database, rules: rules, clock: clock).load(conversions)

@@ -12,7 +12,7 @@ final class DyingStore: MarkStore {
     self.store = store
   }
 
-  /// What was asked of it.
+  /// Requests so far.
   var calls: [String] { made.withLock { $0 } }
 
   func find(_ keys: [MessageKey]) async throws(DatabaseError) -> [MessageKey: MarkStanding] {

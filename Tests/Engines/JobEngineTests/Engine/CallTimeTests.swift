@@ -14,12 +14,12 @@ import Testing
       worker.handler.onCall { _, attempt in
         #expect(attempt.timeout == .seconds(3))
         await suspendUntilCancelled()
-        return .refused(Reason("CANCELLED", "The call was cancelled."))
+        return .refused(Reason("CANCELED", "The call was canceled."))
       }
       let number = worker.deliver(try job())
       try await eventually("the call began") { worker.journal.contains(.performed("job-1", lane: "a")) }
       try await worker.advance(until: "it ends") { worker.wasSettled(number) }
-      #expect(try worker.result().reason?.code == "CANCELLED")
+      #expect(try worker.result().reason?.code == "CANCELED")
       #expect(worker.clocks.wall.now() - start >= .milliseconds(3500))
     }
   }
@@ -129,7 +129,7 @@ import Testing
 }
 
 extension WorkerHarness {
-  /// How many calls have begun.
+  /// Number of calls begun.
   var performed: Int {
     journal.all.filter { if case .performed = $0 { true } else { false } }.count
   }
@@ -159,7 +159,7 @@ final class Gate: Sendable {
   }
 }
 
-/// Suspends until the task is cancelled.
+/// Suspends until the task is canceled.
 func suspendUntilCancelled() async {
   let gate = Gate()
   await withTaskCancellationHandler {

@@ -38,7 +38,7 @@ import Testing
     try await withWorker(lanes: [LaneConfiguration(name: "a", callTimeout: .seconds(3))]) { worker in
       worker.handler.onCall { _, _ in
         await suspendUntilCancelled()
-        return .refused(Reason("CANCELLED", "The call was canceled."))
+        return .refused(Reason("CANCELED", "The call was canceled."))
       }
       let number = worker.deliver(try job())
       try await eventually("the call began") { worker.performed == 1 }

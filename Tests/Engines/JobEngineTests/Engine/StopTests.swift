@@ -85,7 +85,7 @@ import Testing
       options: WorkerHarness.options)
     harness.handler.onCall { _, _ in
       await suspendUntilCancelled()
-      return .unknown(Reason("CANCELLED", "The call was canceled."))
+      return .unknown(Reason("CANCELED", "The call was canceled."))
     }
     let run = Task { await harness.worker.run() }
     harness.deliver(try job())

@@ -3,7 +3,7 @@ import Testing
 
 @testable import JobEngine
 
-/// What every ledger promises, run on each; what only one with a memory can promise, on those that have one.
+/// Promises of every ledger, run on each; promises of a ledger with a memory, run on those that have one.
 @Suite struct LedgerConformanceTests {
   private static let remembering: [LedgerKind] = [.sqlite, .memory]
   private let lease = Duration.seconds(20)

@@ -1,7 +1,7 @@
 import Synchronization
 import TestSupport
 
-/// What happened, in order, over all fakes of a test; and waiting for it without sleeping.
+/// Events in order, over all fakes of a test; waits for them without sleeping.
 final class Journal: Sendable {
   enum Entry: Sendable, Hashable {
     case performed(String, lane: String)

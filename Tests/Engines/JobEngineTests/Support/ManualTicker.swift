@@ -35,7 +35,7 @@ final class ManualTicker: Ticker {
 
   func wake() { state.withLock { $0.wakes += 1 } }
 
-  /// What the worker last asked for.
+  /// The worker's last request.
   var limit: Duration? { state.withLock { $0.limit } }
   var wakes: Int { state.withLock { $0.wakes } }
 

@@ -78,7 +78,7 @@ struct AppleBench {
     let isKnown: Bool
   }
 
-  /// What was revoked.
+  /// Revoked tokens.
   func revocations() async throws -> [Revocation] {
     let response = try await http.send(
       HTTPRequest(method: "GET", url: simulator.url + "/control/revocations", timeouts: .within(Samples.patience)))

@@ -7,10 +7,10 @@ import TestSupport
 
 @testable import Revocation
 
-/// What the tests of this target share.
+/// Samples shared by the tests of this target.
 enum Samples {
   static let now = UnixTime(seconds: 1_782_907_200)
-  /// How long a call may take that is to be answered, on a machine that does much else.
+  /// Time limit of a call that is to be answered, on a busy machine.
   static let patience: Duration = .seconds(60)
   static let app = "com.example.app"
   static let service = "com.example.web"
