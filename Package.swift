@@ -265,6 +265,14 @@ let testTargets: [Target] = [
   tests(
     "Simulation", at: "Tools/Simulation",
     ["CountersignCryptography", "CountersignEncoding", "CountersignTelemetry", "HTTPClient", "HTTPServer"]),
+
+  // The pages of the documentation, held to the code.
+  tests(
+    "CommandLine", at: "Pages",
+    [
+      "Coordination", "CountersignAMQP", "CountersignEncoding", "CountersignMessages", "CountersignTelemetry",
+      "CrashMarks", "JobEngine", "Push", "Revocation", "SMPP", "SMS", "ServiceRuntime",
+    ]),
 ]
 
 let package = Package(

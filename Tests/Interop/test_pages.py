@@ -1,0 +1,364 @@
+"""The pages: what they name is there, their tables are those of Config/asyncapi.json, and their examples run as they are printed."""
+
+import datetime
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+import unittest
+import uuid
+from pathlib import Path
+
+import pika
+
+import contract
+import simulator
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", ROOT / "SECURITY.md", *sorted((ROOT / "docs").glob("*.md"))]
+MAX_COLUMNS = 120
+MAX_LINES = {"README.md": 200, "ARCHITECTURE.md": 150}
+PATIENCE_SECONDS = 60
+# Words of AMQP, JSON and SQL, and of providers, that no source spells.
+FOREIGN = {"NO_ROUTE", "CLOCK_MONOTONIC", "PR_SET_DUMPABLE"}
+MESSAGES = "docs/messages.md"
+
+
+def text(name):
+    return (ROOT / name).read_text()
+
+
+def without_blocks(page):
+    """The lines of a page outside of its code blocks."""
+    inside = False
+    for line in page.read_text().splitlines():
+        if line.lstrip().startswith("```"):
+            inside = not inside
+        elif not inside:
+            yield line
+
+
+def code(line):
+    """What stands in backticks."""
+    return re.findall(r"`([^`]+)`", line)
+
+
+def spans():
+    """Every page with each of its spans of code."""
+    for page in PAGES:
+        for span in code("\n".join(without_blocks(page))):
+            yield page.name, span
+
+
+def block(name, language, number=0):
+    """A block of code of a page."""
+    return re.findall(rf"^```{language}\n(.*?)^```", text(name), re.M | re.S)[number]
+
+
+def table(name, head):
+    """The rows of the table with that head."""
+    lines = text(name).splitlines()
+    rows = []
+    for line in lines[lines.index(head) + 2:]:
+        if not line.startswith("|"):
+            break
+        rows.append([cell.strip() for cell in line[1:-1].split("|")])
+    return rows
+
+
+def files(*folders):
+    for folder in folders:
+        for path in (ROOT / folder).rglob("*"):
+            if path.is_file() and path.suffix in {"", ".swift", ".py", ".sh", ".json", ".json5", ".yml", ".conf", ".service", ".h"}:
+                yield path
+
+
+def everything():
+    """The text of all that ships, and of the tests."""
+    return "\n".join(path.read_text(errors="replace") for path in files("Sources", "Config", "deploy", "Tests"))
+
+
+def schema(name):
+    """The schema of a message's body, by the message's type."""
+    return next(message["payload"] for message in contract.DOCUMENT["components"]["messages"].values()
+                if message["name"] == name)
+
+
+def fields(schema):
+    """The fields of a body."""
+    while "$ref" in schema:
+        schema = contract.DOCUMENT["components"]["schemas"][schema["$ref"].rsplit("/", 1)[1]]
+    found = set(schema.get("properties", {}))
+    for part in [part for kind in ("allOf", "oneOf", "anyOf") for part in schema.get(kind, [])]:
+        found |= fields(part)
+    return found
+
+
+class FormTest(unittest.TestCase):
+    """Lengths and names; `.ci/check-links` looks after links and file names."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.everything = everything()
+
+    def test_pages_are_as_short_and_as_narrow_as_agreed(self):
+        for name, most in MAX_LINES.items():
+            self.assertLessEqual(len(text(name).splitlines()), most, name)
+        wide = [f"{page.name}: {line}" for page in PAGES for line in without_blocks(page)
+                if len(line) > MAX_COLUMNS and not line.lstrip().startswith("|")]
+        self.assertEqual(wide, [])
+
+    def test_folders_of_the_map_are_there(self):
+        # Each row: a folder of Sources, then the folders in it, as far as they are named with a capital.
+        rows = re.findall(r"^  (\w+)/ +(.+)$", text("ARCHITECTURE.md"), re.M)
+        self.assertGreater(len(rows), 7)
+        self.assertEqual({folder for folder, _ in rows}, {path.name for path in (ROOT / "Sources").iterdir()})
+        places = re.findall(r"\(((?:\w+/)+\w+)(?:/…)?\)", text("ARCHITECTURE.md"))
+        for row in table("ARCHITECTURE.md", "| question | start at |"):
+            places += re.findall(r"\b(?:[A-Z]\w+/)+\w+", re.sub(r"\]\([^)]*\)", "]", row[1]))
+        self.assertGreater(len(places), 20)
+        self.assertEqual([place for place in places if not self.is_folder(place)], [])
+
+    def test_imports_point_up_the_map(self):
+        order = re.findall(r"^  (\w+)/ ", text("ARCHITECTURE.md"), re.M)
+        places = dict(re.findall(r'library\(\s*"(\w+)", at: "([\w/]+)"', text("Package.swift")))
+        places |= {name: f"C/{folder}" for name, folder in
+                   re.findall(r'systemLibrary\("(\w+)", at: "(\w+)"', text("Package.swift"))} | {"CPhoneNumber": "C/CPhoneNumber"}
+        importers = {}
+        wrong = []
+        for path in (ROOT / "Sources").rglob("*.swift"):
+            layer, module = path.relative_to(ROOT / "Sources").parts[:2]
+            for name in re.findall(r"^\s*(?:@\w+ )?(?:\w+ )?import (?:\w+ )?(\w+)", path.read_text(), re.M):
+                place = places.get(name)
+                if place is None or place == f"{layer}/{module}":
+                    continue
+                other = place.split("/")[0]
+                if other == "C":
+                    importers.setdefault(name, set()).add(module)
+                elif order.index(other) > order.index(layer) or other == layer == "Workers":
+                    wrong.append(f"{path.name} imports {name}")
+        self.assertEqual(wrong, [])
+        self.assertEqual(set(importers), {name for name, place in places.items() if place.startswith("C/")})
+        self.assertEqual({name: found for name, found in importers.items() if len(found) > 1}, {})
+
+    def is_folder(self, place):
+        """Whether a folder of that name, without its first parts, is below Sources."""
+        return any((folder / place).is_dir() for folder in
+                   [ROOT / "Sources", *[path for path in (ROOT / "Sources").iterdir() if path.is_dir()]])
+
+    def test_types_that_are_named_are_declared(self):
+        sources = "\n".join(path.read_text() for path in files("Sources") if path.suffix == ".swift")
+        names = {path.stem for path in files("Sources")} | set(re.findall(r"alert: (\w+)", text("deploy/prometheus/alerts.yml")))
+        count, wrong = 0, []
+        for page, span in spans():
+            if re.fullmatch(r"[A-Z][a-z]+[A-Z]\w*(\.\w+)?(\+\w+)?", span) and page != "mail.md":
+                known = span in names or re.search(rf"\b(struct|enum|class|actor|protocol) {span.split('.')[0]}\b", sources)
+                if not known and span not in FOREIGN_TYPES:
+                    wrong.append(f"{page}: {span}")
+                count += 1
+        self.assertEqual(wrong, [])
+        self.assertGreater(count, 20)
+
+    def test_words_of_the_contract_are_in_the_code(self):
+        count, wrong = 0, []
+        for page, span in spans():
+            if re.fullmatch(r"[A-Z]+(_[A-Z0-9]+)+|EXPIRED|LOST|CRASHED", span) and span not in FOREIGN:
+                count += 1
+                if span not in self.everything:
+                    wrong.append(f"{page}: {span}")
+        self.assertEqual(wrong, [])
+        self.assertGreater(count, 60)
+
+    def test_metrics_keys_and_variables_are_in_the_code(self):
+        sources = "\n".join(path.read_text() for path in files("Sources"))
+        keys = "\n".join(path.read_text() for path in (ROOT / "Config").glob("*.json5"))
+        counts = {"metric": 0, "key": 0, "header": 0}
+        wrong = []
+        for page, span in spans():
+            if match := re.match(r"countersign_\w+", span):
+                wrong += [] if f'"{match[0]}"' in sources else [f"{page}: {span}"]
+                counts["metric"] += 1
+            elif match := re.fullmatch(r"(commands|verification|inbox|ledger|queue|stop|broker|limits|regions|bulk|memory|receipts)"
+                                       r"((?:\.\w+)+)(: \S+)?", span):
+                if any(character.isupper() for character in span) or match[1] in {"ledger", "bulk", "memory"}:
+                    wrong += [] if re.search(rf"\b{match[2].rsplit('.', 1)[1]}: ", keys) else [f"{page}: {span}"]
+                    counts["key"] += 1
+            elif re.fullmatch(r"x-[a-z-]+", span) and span != "x-overflow":
+                wrong += [] if f'"{span}"' in sources else [f"{page}: {span}"]
+                counts["header"] += 1
+        self.assertEqual(wrong, [])
+        self.assertGreater(min(counts.values()), 4, counts)
+
+
+# Names of systemd and Swift.
+FOREIGN_TYPES = {"FoundationEssentials", "LoadCredential"}
+
+
+class MessagesTest(unittest.TestCase):
+    """docs/messages.md says of messages what Config/asyncapi.json says."""
+
+    def test_commands_with_their_bodies_and_replies(self):
+        rows = table(MESSAGES, "| command | body | reply |")
+        self.assertEqual({code(row[0])[0] for row in rows},
+                         {name for name in self.commands() if name.startswith("verification.")})
+        for name, body, reply in rows:
+            command = code(name)[0]
+            known = fields(schema(f"{command}.v1"))
+            told = set(code(body))
+            if "client" in told:
+                told -= fields({"$ref": "#/components/schemas/Client"})
+            self.assertEqual(told, known, command)
+            answer, *parts = code(reply)
+            self.assertLessEqual(set(parts), fields(schema(answer)), answer)
+            self.assertIn(answer, {contract.DOCUMENT["components"]["messages"][key]["name"]
+                                   for key in self.answers(command)}, command)
+
+    def commands(self):
+        return {key.removeprefix("command.") for key in contract.DOCUMENT["channels"] if key.startswith("command.")}
+
+    def answers(self, command):
+        """The keys of the messages that a command is answered with."""
+        for operation in contract.DOCUMENT["operations"].values():
+            if operation["channel"]["$ref"].endswith(f"/command.{command}"):
+                yield from (self.last(reference) for reference in operation.get("reply", {}).get("messages", []))
+
+    def last(self, reference):
+        name = reference["$ref"].rsplit("/", 1)[1]
+        messages = contract.DOCUMENT["components"]["messages"]
+        return name if name in messages else self.last(contract.DOCUMENT["channels"]["replies"]["messages"][name])
+
+    def test_every_command_and_event_is_on_a_page(self):
+        pages = "\n".join(page.read_text() for page in PAGES)
+        for command in self.commands():
+            self.assertIn(command, pages)
+        events = {key.removeprefix("event.") for key in contract.DOCUMENT["channels"] if key.startswith("event.")}
+        told = re.search(r"Events go to `countersign.events`:(.*?)\n\n", text(MESSAGES), re.S)[1]
+        self.assertEqual({f"verification.{span.split('.')[-1]}" for span in code(told)},
+                         {name for name in events if name.startswith("verification.")})
+        for name in events:
+            self.assertTrue(name in pages or f"{name.split('.')[0]}.*" in pages or f"`.{name.split('.')[1]}`" in pages, name)
+
+    def test_jobs_with_their_bodies(self):
+        rows = table(MESSAGES, "| routing key | body |")
+        jobs = {key.removeprefix("job.") for key in contract.DOCUMENT["channels"] if key.startswith("job.")}
+        self.assertEqual({code(row[0])[0] for row in rows}, jobs)
+        tokens = {"refreshToken", "accessToken", "authorizationCode"}
+        for name, body in rows:
+            job = code(name)[0]
+            if job == "sms.bulk":
+                self.assertIn("the same body", body)
+                continue
+            told = set(code(re.sub(r"`variables` \([^)]*\)", "`variables`", body)))
+            known = fields(schema(f"{job}.v1"))
+            self.assertEqual(told, known - tokens if "one of the tokens" in body else known, job)
+
+    def test_results(self):
+        outcomes = {code(row[0])[0] for row in table(MESSAGES, "| outcome | meaning |")}
+        self.assertEqual(outcomes, {key.rsplit(".", 1)[1] for key in contract.DOCUMENT["channels"]
+                                    if key.startswith("result.sms.dispatch.")})
+        told = re.search(r"with a copy to `reply_to`:(.*?), and what the type adds", text(MESSAGES), re.S)[1]
+        self.assertLessEqual(set(code(told)), fields(schema("sms.dispatch.result.v1")))
+        self.assertEqual(len(code(told)), 8)
+
+    def test_results_carry_no_numbers_and_no_texts(self):
+        results = [message for message in contract.DOCUMENT["components"]["messages"].values()
+                   if message["name"].endswith(".result.v1")]
+        self.assertEqual(len(results), 6)
+        for message in results:
+            self.assertEqual(fields(message["payload"]) & {"phoneNumber", "to", "text", "code", "email"}, set(), message["name"])
+
+    def test_errors(self):
+        told = [span for row in table(MESSAGES, "| code | meaning |") for span in code(row[0])]
+        self.assertEqual(sorted(told), sorted(contract.DOCUMENT["components"]["schemas"]["ErrorCode"]["enum"]))
+        form = json.loads(re.search(r"answered with `error.v1`: `(\{.*?\}\})`", text(MESSAGES), re.S)[1].replace("…", "x"))
+        self.assertEqual(set(form["error"]), fields(contract.DOCUMENT["components"]["schemas"]["Error"]))
+
+    def test_headers(self):
+        told = {span for span in code(re.search(r"^Headers: (.*?)\n\Z", text(MESSAGES), re.M | re.S)[1])}
+        schemas = contract.DOCUMENT["components"]["schemas"]
+        described = set(schemas["Headers"]["properties"]) | set(schemas["DeadLetterHeaders"]["properties"])
+        self.assertEqual(told - described, {"x-redrive-id", "x-redrive-count"})
+        self.assertEqual(described - told, set())
+
+
+class NumbersTest(unittest.TestCase):
+    """Numbers that tests and scripts hold, and not the programs."""
+
+    def test_hostile_messages(self):
+        import test_hostile
+        page = " ".join(text("docs/operations.md").split())
+        self.assertIn(f"sends {test_hostile.MESSAGES if 'COUNTERSIGN_HOSTILE_MESSAGES' not in os.environ else 5000:,} broken", page)
+        self.assertIn(f"grows by more than {test_hostile.MAX_GROWTH_MB} MB", page)
+        import test_several_hosts
+        self.assertIn(f"during {test_several_hosts.JOBS} calls", " ".join(text("docs/jobs.md").split()))
+
+    def test_apps_and_numbers_of_the_stack(self):
+        configuration = text("deploy/dev/coordinator.json5")
+        page = " ".join(text("README.md").split())
+        apps = set(re.findall(r'"(com\.example\.\w+)": \{', configuration))
+        told = re.search(r"The stack has four apps: (.*?), one for each way of proof\. Two numbers (.*?)\. `curl", page)
+        self.assertEqual({span if span.startswith("com") else f"com.example{span}" for span in code(told[1])}, apps)
+        numbers = dict(re.findall(r'"(\+1650555\d{4})": "(\d{6})"', configuration))
+        self.assertEqual(dict(re.findall(r"(\+1650555\d{4}) with (?:the code )?(\d{6})", told[2])), numbers)
+
+    def test_the_broker_closes_channels_that_acknowledge_nothing(self):
+        said = subprocess.run([os.environ["COUNTERSIGN_TEST_BROKER_CTL"], "rabbitmqctl", "eval",
+                               "application:get_env(rabbit, consumer_timeout)."], capture_output=True, text=True, check=True)
+        milliseconds = int(re.search(r"\d+", said.stdout)[0])
+        self.assertIn(f"closes its channel after {milliseconds // 60_000} minutes (`consumer_timeout`)",
+                      " ".join(text("SECURITY.md").split()))
+
+
+class ExamplesTest(unittest.TestCase):
+    """The examples, to the letter."""
+
+    def test_the_verification_of_the_readme(self):
+        example = subprocess.run([sys.executable, "-c", block("README.md", "python")], capture_output=True, text=True,
+                                 timeout=PATIENCE_SECONDS, env=os.environ)
+        self.assertEqual(example.returncode, 0, example.stderr)
+        self.assertTrue(example.stdout.startswith("('verification.approved.v1', {"), example.stdout)
+        self.assertIn("'+16505553434'", example.stdout)
+
+    def test_the_job_of_the_page_on_messages(self):
+        with_connection = pika.BlockingConnection(pika.URLParameters(os.environ["COUNTERSIGN_AMQP_URL"]))
+        self.addCleanup(with_connection.close)
+        channel = with_connection.channel()
+        answers = []
+        channel.basic_consume("amq.rabbitmq.reply-to", auto_ack=True,
+                              on_message_callback=lambda _channel, _method, properties, body: answers.append(json.loads(body)))
+        names = {"datetime": datetime, "json": json, "pika": pika, "time": time, "uuid": uuid, "channel": channel}
+        exec(compile(block(MESSAGES, "python"), MESSAGES, "exec"), names)
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while not answers and time.monotonic() < deadline:
+            with_connection.process_data_events(time_limit=1)
+        self.assertEqual([answer["outcome"] for answer in answers], ["accepted"], answers)
+        self.assertIn("Hello from Python", [message["body"] for message in simulator.messages("+14155550123")])
+
+    def test_the_commands_of_the_readme(self):
+        lines = [line[2:].split("#")[0] for line in block("README.md", "console").splitlines() if line.startswith("$ ")]
+        start = next(line for line in lines if line.startswith("countersign verify start"))
+        # A number of its own: this one is asked about by every test that follows the README.
+        number = f"+4916{uuid.uuid4().int % 100_000_000:08d}"
+        said = self.run_command(start.replace("+14155550123", number))
+        told = {line.split("  ")[0].strip() for line in block("README.md", "console").splitlines() if re.match(r"[a-z ]+  ", line, re.I)}
+        self.assertEqual({line.split("  ")[0].strip() for line in said.splitlines() if "  " in line}, told)
+        verification = re.search(r"verification ID\s+(\S+)", said)[1]
+        body = simulator.message(number)["body"]
+        told = re.search(r'"body":"(.*?)"', block("README.md", "console"))[1].replace("\\n", "\n")
+        self.assertEqual(re.sub(r"\d{6}", "000000", body), re.sub(r"\d{6}", "000000", told))
+        said = self.run_command(f"countersign verify check {verification} {body[:6]}")
+        self.assertRegex(said, rf"^approved: {re.escape(number)} for com\.example\.app at \S+Z\n$")
+        said = self.run_command(f"countersign verify status {verification}")
+        self.assertTrue(said.startswith(f"approved: {number} for com.example.app"), said)
+        self.assertLessEqual({"coordinator", "sms-worker"}, set(said.split()))
+
+    def run_command(self, line):
+        done = subprocess.run(line.split(), capture_output=True, text=True, timeout=PATIENCE_SECONDS)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        return done.stdout
+
+
+if __name__ == "__main__":
+    unittest.main()

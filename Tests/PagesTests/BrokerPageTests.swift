@@ -1,0 +1,97 @@
+import CountersignMessages
+import Testing
+
+@testable import CommandLine
+@testable import CountersignAMQP
+@testable import JobEngine
+
+@Suite("docs/broker.md")
+struct BrokerPageTests {
+  private let page: Page
+  private let topology = TopologyDeclaration.countersign
+
+  init() throws {
+    page = try Page("docs/broker.md")
+  }
+
+  @Test("Its exchanges are those that are declared")
+  func exchanges() throws {
+    let told = try page.table("| exchange | type | writers | routing key |").map { row in
+      "\(try #require(Page.code(in: row[0]).first)) \(row[1])"
+    }
+    let declared = topology.exchanges.map { exchange in
+      let name = exchange.name.hasPrefix("countersign.retry.") ? "countersign.retry.<delay>" : exchange.name
+      return "\(name) \(exchange.kind.rawValue)"
+    }
+    #expect(Set(told) == Set(declared))
+  }
+
+  @Test("Its queues are those that are declared")
+  func queues() throws {
+    let told = try page.table("| queue | bound to | consumer |").flatMap { row in
+      let names = Page.code(in: row[0])
+      // The further ones of a row may leave out the part that all have.
+      let family = names[0].prefix { $0 != "." }
+      return names.map { $0.hasPrefix(".") ? family + $0 : $0 }
+    }
+    let dead = Set(TopologyDeclaration.deadQueues)
+    let declared = topology.queues.map(\.name).filter { !dead.contains($0) }.map {
+      $0.hasPrefix("countersign.retry.") ? "countersign.retry.<delay>" : $0
+    }
+    #expect(Set(told) == Set(declared).union(["<queue>.dead"]))
+  }
+
+  @Test("The disk that all queues take at their bounds is that of the policies")
+  func disk() throws {
+    var bytes: Int64 = 0
+    for queue in topology.queues {
+      let policies = try topology.policies.filter { try queue.name.firstMatch(of: Regex($0.pattern)) != nil }
+      let policy = try #require(policies.max { $0.priority < $1.priority }, "\(queue.name) has no policy")
+      guard case .integer(let bound) = policy.definition["max-length-bytes"] else {
+        Issue.record("\(queue.name) is not bounded")
+        continue
+      }
+      bytes += bound
+    }
+    bytes += Int64(VirtualHostLimits.maxQueues - topology.queues.count) * PolicyDeclaration.servicesBytes
+    let gibibytes = (bytes + (1 << 30) - 1) >> 30
+    page.expect("All queues at their bounds take \(gibibytes) GiB of disk.")
+    try Page("docs/operations.md").expect("Full queues take \(gibibytes) GiB of disk")
+  }
+
+  @Test("Bounds of queues and users are those of policies and declarations")
+  func bounds() throws {
+    page.expect(
+      """
+      Work, retry and dead queues refuse at \(grouped(PolicyDeclaration.lengthLimit)) messages or \
+      \(PolicyDeclaration.bytesLimit >> 30) GiB.
+      """)
+    page.expect("Dead letters are kept for \(PolicyDeclaration.deadLetterAge.hours / 24) days.")
+    page.expect("**The delivery limit is \(grouped(PolicyDeclaration.deliveryLimit))**")
+    page.expect(
+      """
+      `service`, `sender` and `gateway` are limited to \(grouped(UserLimits.services.maxConnections)) connections and \
+      \(grouped(UserLimits.services.maxChannels)) channels each, the virtual host to \
+      \(grouped(VirtualHostLimits.maxQueues)) queues, a message to \(2 * MessageLimits.maxBodyBytes >> 10) KiB
+      """)
+    // Arguments cannot be changed later, so the type is the only one; all but the lock are quorum queues.
+    #expect(topology.queues.filter { $0.kind != .quorum }.map(\.name) == [Topology.Queues.commandsLock])
+  }
+
+  @Test("Waits of publishes and acknowledgements are those of the code")
+  func gathering() {
+    page.expect("within \(Gathering.publishes.interval.milliseconds) ms of the last publish")
+    let results = Gathering.workerResults
+    page.expect("results of workers wait for up to \(results.interval.milliseconds) ms or \(results.count) others")
+    page.expect("Workers wait up to \(Gathering.workerAcknowledgements.interval.milliseconds) ms")
+    #expect(AckSchedule.gatheredPart == 4 && AckSchedule.gapInterval == .milliseconds(250))
+    page.expect("or until a quarter of the prefetch is settled")
+    page.expect("jobs that overtook an earlier one wait for it for a quarter of a second")
+  }
+
+  @Test("Only the reply codes that it names may be due to a publication")
+  func replyCodes() {
+    page.expect("Only reply codes that can concern a message count (501 to 505, 540, 541)")
+    #expect((300...599).filter { ReplyCodes.mayBeDueToPublication($0) } == [501, 502, 503, 504, 505, 540, 541])
+  }
+}
