@@ -15,7 +15,7 @@ struct BrokerPageTests {
   }
 
   @Test("Its exchanges are those that are declared")
-  func exchanges() throws {
+  func itsExchangesAreThoseThatAreDeclared() throws {
     let told = try page.table("| exchange | type | writers | routing key |").map { row in
       "\(try #require(Page.code(in: row[0]).first)) \(row[1])"
     }
@@ -27,7 +27,7 @@ struct BrokerPageTests {
   }
 
   @Test("Its queues are those that are declared")
-  func queues() throws {
+  func itsQueuesAreThoseThatAreDeclared() throws {
     let told = try page.table("| queue | bound to | consumer |").flatMap { row in
       let names = Page.code(in: row[0])
       // The further ones of a row may leave out the part that all have.
@@ -42,7 +42,7 @@ struct BrokerPageTests {
   }
 
   @Test("The disk that all queues take at their bounds is that of the policies")
-  func disk() throws {
+  func theDiskThatAllQueuesTakeAtTheirBoundsIsThatOfThePolicies() throws {
     var bytes: Int64 = 0
     for queue in topology.queues {
       let policies = try topology.policies.filter { try queue.name.firstMatch(of: Regex($0.pattern)) != nil }
@@ -60,7 +60,7 @@ struct BrokerPageTests {
   }
 
   @Test("Bounds of queues and users are those of policies and declarations")
-  func bounds() throws {
+  func boundsOfQueuesAndUsersAreThoseOfPoliciesAndDeclarations() throws {
     page.expect(
       """
       Work, retry and dead queues refuse at \(grouped(PolicyDeclaration.lengthLimit)) messages or \
@@ -79,7 +79,7 @@ struct BrokerPageTests {
   }
 
   @Test("Waits of publishes and acknowledgements are those of the code")
-  func gathering() {
+  func waitsOfPublishesAndAcknowledgementsAreThoseOfTheCode() {
     page.expect("within \(Gathering.publishes.interval.milliseconds) ms of the last publish")
     let results = Gathering.workerResults
     page.expect("results of workers wait for up to \(results.interval.milliseconds) ms or \(results.count) others")
@@ -90,7 +90,7 @@ struct BrokerPageTests {
   }
 
   @Test("Only the reply codes that it names may be due to a publication")
-  func replyCodes() {
+  func onlyTheReplyCodesThatItNamesMayBeDueToAPublication() {
     page.expect("Only reply codes that can concern a message count (501 to 505, 540, 541)")
     #expect((300...599).filter { ReplyCodes.mayBeDueToPublication($0) } == [501, 502, 503, 504, 505, 540, 541])
   }

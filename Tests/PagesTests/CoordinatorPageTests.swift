@@ -14,7 +14,7 @@ struct CoordinatorPageTests {
   }
 
   @Test("Numbers of handles and guesses are those of the policy")
-  func handles() {
+  func numbersOfHandlesAndGuessesAreThoseOfThePolicy() {
     page.expect(
       """
       A code has at most \(word(VerificationPolicy.maxHandles)) handles, the last \
@@ -31,7 +31,7 @@ struct CoordinatorPageTests {
   }
 
   @Test("Waits are those of the code")
-  func waits() {
+  func waitsAreThoseOfTheCode() {
     #expect(DueSweep.pause == .seconds(3600))
     page.expect("A row that cannot be processed is delayed by an hour")
     page.expect("every \(Turn.heartbeat.seconds) seconds on this connection")
@@ -41,7 +41,7 @@ struct CoordinatorPageTests {
   }
 
   @Test("Figures of the conversion are those of the defaults")
-  func figures() {
+  func figuresOfTheConversionAreThoseOfTheDefaults() {
     page.expect(
       """
       If fewer than \(conversion.floorPercent) % come back within an hour (of at least \(conversion.minimumPerPrefix) \
@@ -57,7 +57,7 @@ struct CoordinatorPageTests {
   }
 
   @Test("So many requesters are the least that closes a region")
-  func requesters() throws {
+  func soManyRequestersAreTheLeastThatClosesARegion() throws {
     func closes(_ requesters: Int, verified: Int) -> Bool {
       var guarding = ConversionGuard(conversion, maximumLifetime: policy.maximumLifetime)
       let now = UnixTime(seconds: 1_800_000_000)

@@ -14,7 +14,7 @@ struct JobsPageTests {
   }
 
   @Test("The ledger keeps and bounds what the page says")
-  func ledger() throws {
+  func theLedgerKeepsAndBoundsWhatThePageSays() throws {
     let options = JobWorkerOptions(queue: "q", author: Author(appID: "p", userID: "u"))
     page.expect("until `ledger.retentionHours` (\(options.retention.hours)) after its deadline")
     page.expect("SMPP jobs are kept for \(word(options.matchedRetention.hours / 24)) days")
@@ -26,7 +26,7 @@ struct JobsPageTests {
   }
 
   @Test("Times and counts of the search for a message that crashes the process")
-  func marks() {
+  func timesAndCountsOfTheSearchForAMessageThatCrashesTheProcess() {
     page.expect("up to \(MarkPlan.maxGroup) in one commit")
     page.expect("it waits for work under way, at most \(CrashMarks.quietPatience.seconds) s")
     page.expect("a message is alone for \(word(CrashMarks.patience.seconds)) seconds at most")
@@ -38,7 +38,7 @@ struct JobsPageTests {
   }
 
   @Test("The most deliveries of an innocent message are worked out from them, and lie below the broker's limit")
-  func deliveries() {
+  func theMostDeliveriesOfAnInnocentMessageAreWorkedOutFromThem() {
     let prefetch = 512
     func most(culprits: Int) -> Int {
       2 + min(culprits, prefetch / MarkPlan.maxGroup) + MarkPlan.maxDeaths * culprits
@@ -55,7 +55,7 @@ struct JobsPageTests {
   }
 
   @Test("With several hosts the prefetch is at most twice the concurrency")
-  func prefetch() {
+  func withSeveralHostsThePrefetchIsAtMostTwiceTheConcurrency() {
     #expect(WorkerSettings.prefetchPerSlotOfSeveralHosts == 2)
     page.expect("prefetch is at most twice the lanes' concurrency")
   }

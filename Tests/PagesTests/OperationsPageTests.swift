@@ -16,7 +16,7 @@ struct OperationsPageTests {
   }
 
   @Test("Exit codes are those of the programs")
-  func exitCodes() throws {
+  func exitCodesAreThoseOfThePrograms() throws {
     let told = try page.table("| code | meaning |").flatMap { row in
       row[0].split(separator: ",").compactMap { Int32(String($0).trimming { $0 == " " }) }
     }
@@ -44,7 +44,7 @@ struct OperationsPageTests {
   }
 
   @Test("Limits to know before a load test are the defaults")
-  func limits() {
+  func limitsToKnowBeforeALoadTestAreTheDefaults() {
     let limits = Limits()
     page.expect(
       """
@@ -54,7 +54,7 @@ struct OperationsPageTests {
   }
 
   @Test("Every command of the table is one of the program")
-  func table() throws {
+  func everyCommandOfTheTableIsOneOfTheProgram() throws {
     let words = try commands().map { command in command.prefix { $0.allSatisfy(\.isLowercase) } }
     #expect(words.count > 25)
     for command in try commands() {
@@ -66,7 +66,7 @@ struct OperationsPageTests {
   }
 
   @Test("Every command of the program is in the table, but the one that prints the version")
-  func completeness() throws {
+  func everyCommandOfTheProgramIsInTheTableButTheOneThatPrints() throws {
     let told = try commands()
     for command in leaves(CountersignSyntax.program.syntax) where command != ["version"] {
       #expect(told.contains { $0.starts(with: command) }, "\(command.joined(separator: " "))")

@@ -14,7 +14,7 @@ struct ProvidersPageTests {
   }
 
   @Test("Ages of signatures and tokens are those of the code")
-  func ages() throws {
+  func agesOfSignaturesAndTokensAreThoseOfTheCode() throws {
     page.expect("Vonage's may be \(VonageSignature.maxAge.hours) hours old")
     page.expect(
       """
@@ -30,7 +30,7 @@ struct ProvidersPageTests {
   }
 
   @Test("Tries and memories are those of the code")
-  func tries() {
+  func triesAndMemoriesAreThoseOfTheCode() {
     page.expect("up to \(word(APNsLane.maxTries)) times within the call")
     page.expect("each session remembers its last \(grouped(RecentIDs.capacity)) SMS")
   }

@@ -22,7 +22,7 @@ struct SecurityPageTests {
   }
 
   @Test("Length and life of a code, and its guesses, are those of the defaults")
-  func guesses() {
+  func lengthAndLifeOfACodeAndItsGuessesAreThoseOfTheDefaults() {
     page.expect("Codes have \(word(policy.codeLength)) digits")
     page.expect("are valid for \(word(policy.lifetime.minutes)) minutes")
     page.expect(
@@ -40,7 +40,7 @@ struct SecurityPageTests {
   }
 
   @Test("Chances of guessing are worked out from the default budgets")
-  func chances() {
+  func chancesOfGuessingAreWorkedOutFromTheDefaultBudgets() {
     let checks = policy.checksPerCode + policy.laterChecks
     #expect(codes == 1_000_000)
     page.expect(
@@ -69,7 +69,7 @@ struct SecurityPageTests {
   }
 
   @Test("The alerts on wrong codes are those that the page describes")
-  func alerts() throws {
+  func theAlertsOnWrongCodesAreThoseThatThePageDescribes() throws {
     let alerts = try Page("deploy/prometheus/alerts.yml")
     let found = try #require(
       alerts.text.firstMatch(
@@ -87,7 +87,7 @@ struct SecurityPageTests {
   }
 
   @Test("Bounds of queues, users, bodies and JSON are those of the code")
-  func bounds() {
+  func boundsOfQueuesUsersBodiesAndJSONAreThoseOfTheCode() {
     page.expect(
       """
       (\(grouped(PolicyDeclaration.servicesLength)) messages, \(PolicyDeclaration.servicesBytes >> 20) MiB, deleted \
@@ -103,7 +103,7 @@ struct SecurityPageTests {
   }
 
   @Test("Tokens that workers sign expire within an hour")
-  func signedTokens() {
+  func tokensThatWorkersSignExpireWithinAnHour() {
     page.expect("the tokens they sign expire within an hour")
     for life in [ProviderTokens.longestLife, ServiceAccountAssertion.life, ClientSecret.life] {
       #expect(life <= .seconds(3600))
@@ -111,7 +111,7 @@ struct SecurityPageTests {
   }
 
   @Test("Each unit of systemd takes away what the page says", arguments: try unitFiles())
-  func takesAway(_ unit: String) throws {
+  func eachUnitOfSystemdTakesAwayWhatThePageSays(_ unit: String) throws {
     let lines = try Page("deploy/systemd/\(unit)").text.split(separator: "\n").map(String.init)
     let user = try #require(lines.first { $0.hasPrefix("User=") })
     #expect(user.hasPrefix("User=countersign-"))

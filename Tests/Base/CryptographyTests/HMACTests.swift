@@ -20,14 +20,14 @@ struct HMACTests {
           + "caeab1a34d4a6b4b636e070a38bce737"
       ),
     ])
-  func examples(digest: HMAC.Digest, expected: String) {
+  func thePublishedExamples(digest: HMAC.Digest, expected: String) {
     let code = HMAC.authenticate(
       Array("what do ya want for nothing?".utf8), key: Array("Jefe".utf8), digest: digest)
     #expect(code.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() == expected)
   }
 
   @Test("It agrees with the one for SHA-256")
-  func agreement() {
+  func itAgreesWithTheOneForSHA256() {
     let key = [UInt8](repeating: 7, count: 100)
     #expect(HMAC.authenticate([1, 2, 3], key: key, digest: .sha256) == HMACSHA256.authenticate([1, 2, 3], key: key))
   }

@@ -24,8 +24,8 @@ import Testing
     code { () throws(JOSEError) in try JWE.open(compact, with: ring) }
   }
 
-  @Test(arguments: [0, 1, 6, 1000, JWE.maxPlaintextBytes])
-  func comesBack(count: Int) throws {
+  @Test("A sealed payload is opened unchanged", arguments: [0, 1, 6, 1000, JWE.maxPlaintextBytes])
+  func aSealedPayloadIsOpenedUnchanged(count: Int) throws {
     let plaintext = SecureRandom.bytes(count)
     let header = ["messageType": "sms.dispatch.v1", "messageID": "a\"b\\c\n\u{1}é🔐", "recipient": "+14155550123"]
     let sealed = try JWE.seal(plaintext, with: key, header: header)
@@ -35,7 +35,7 @@ import Testing
     #expect(opened.header == header.merging(["alg": "dir", "enc": "A256GCM", "kid": "2026-01"]) { a, _ in a })
   }
 
-  @Test func theFormIsTheOneOfTheStandard() throws {
+  @Test("The form is the one of the standard") func theFormIsTheOneOfTheStandard() throws {
     let sealed = try JWE.seal(ascii("482913"), with: key, header: ["x": "y"], iv: Array(repeating: 7, count: 12))
     let parts = sealed.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
     #expect(parts.count == 5)
@@ -46,13 +46,13 @@ import Testing
     #expect(Base64URL.decode(parts[4])?.count == 16)
   }
 
-  @Test func everySealHasItsOwnIV() throws {
+  @Test("Every seal has its own IV") func everySealHasItsOwnIV() throws {
     let sealed = try (0..<100).map { _ in try JWE.seal([1], with: key).split(separator: ".")[1] }
     #expect(Set(sealed).count == 100)
   }
 
   /// Made by jwcrypto 1.6.1 with the key 00 01 … 1f.
-  @Test func opensWhatAnotherLibrarySealed() throws {
+  @Test("Opens what another library sealed") func opensWhatAnotherLibrarySealed() throws {
     let code = try JWE.open(
       "eyJhbGciOiAiZGlyIiwgImVuYyI6ICJBMjU2R0NNIiwgImtpZCI6ICIyMDI2LTAxIiwgIm1lc3NhZ2VUeXBlIjogInNtcy5kaXNwYXRjaC52MSIsICJtZXNz"
         + "YWdlSUQiOiAidjEuc21zLjEiLCAicmVjaXBpZW50IjogIisxNDE1NTU1MDEyMyJ9..MsJWpZrvgHSflQFh.Gk01jTni.pRf2DzBAfCYrzimchZFFQQ",
@@ -69,67 +69,75 @@ import Testing
   }
 
   /// Also made by jwcrypto: compressed, sealed with A128GCM, and under a wrapped key.
-  @Test(arguments: [
-    "eyJhbGciOiAiZGlyIiwgImVuYyI6ICJBMjU2R0NNIiwgImtpZCI6ICIyMDI2LTAxIiwgInppcCI6ICJERUYifQ..cq3n_AtQZQo_UDCy.001ZAENR.SVbxMa4kyYTOCPWd7BOv7A",
-    "eyJhbGciOiAiZGlyIiwgImVuYyI6ICJBMTI4R0NNIiwgImtpZCI6ICIyMDI2LTAxIn0..mHWNZctKuPlOGbPr.Aw.UP-JpmQY4-IiixyCw1cdpA",
-    "eyJhbGciOiAiQTI1NktXIiwgImVuYyI6ICJBMjU2R0NNIiwgImtpZCI6ICIyMDI2LTAxIn0."
-      + "HqLmWAPYPq5Lvn-QzlRhR9DUAx_1BUvu5Fw-aUFuAzzhcdQZrCYPeg.gS5Z73DDseb-C1_A.zg.8LAoI8fg5cCB5PxcCOIq0w",
-  ])
+  @Test(
+    "Other algorithms are refused",
+    arguments: [
+      "eyJhbGciOiAiZGlyIiwgImVuYyI6ICJBMjU2R0NNIiwgImtpZCI6ICIyMDI2LTAxIiwgInppcCI6ICJERUYifQ..cq3n_AtQZQo_UDCy.001ZAENR.SVbxMa4kyYTOCPWd7BOv7A",
+      "eyJhbGciOiAiZGlyIiwgImVuYyI6ICJBMTI4R0NNIiwgImtpZCI6ICIyMDI2LTAxIn0..mHWNZctKuPlOGbPr.Aw.UP-JpmQY4-IiixyCw1cdpA",
+      "eyJhbGciOiAiQTI1NktXIiwgImVuYyI6ICJBMjU2R0NNIiwgImtpZCI6ICIyMDI2LTAxIn0."
+        + "HqLmWAPYPq5Lvn-QzlRhR9DUAx_1BUvu5Fw-aUFuAzzhcdQZrCYPeg.gS5Z73DDseb-C1_A.zg.8LAoI8fg5cCB5PxcCOIq0w",
+    ])
   func otherAlgorithmsAreRefused(compact: String) {
     #expect(JWE.isCompactJWE(compact))
     #expect(openingCode(compact) == .unsupportedAlgorithm)
   }
 
-  @Test(arguments: [
-    #"{"alg":"dir","enc":"A256GCM","kid":"2026-01","zip":"DEF"}"#,
-    #"{"alg":"dir","enc":"A256GCM","kid":"2026-01","zip":null}"#,
-    #"{"alg":"dir","enc":"A256GCM","kid":"2026-01","crit":["exp"],"exp":1}"#,
-    #"{"alg":"none","enc":"A256GCM","kid":"2026-01"}"#,
-    #"{"alg":"dir","enc":"A256CBC-HS512","kid":"2026-01"}"#,
-    #"{"alg":"DIR","enc":"A256GCM","kid":"2026-01"}"#,
-    #"{"alg":["dir"],"enc":"A256GCM","kid":"2026-01"}"#,
-    #"{"enc":"A256GCM","kid":"2026-01"}"#,
-    #"{"alg":"dir","kid":"2026-01"}"#,
-  ])
+  @Test(
+    "Headers that ask for more are refused",
+    arguments: [
+      #"{"alg":"dir","enc":"A256GCM","kid":"2026-01","zip":"DEF"}"#,
+      #"{"alg":"dir","enc":"A256GCM","kid":"2026-01","zip":null}"#,
+      #"{"alg":"dir","enc":"A256GCM","kid":"2026-01","crit":["exp"],"exp":1}"#,
+      #"{"alg":"none","enc":"A256GCM","kid":"2026-01"}"#,
+      #"{"alg":"dir","enc":"A256CBC-HS512","kid":"2026-01"}"#,
+      #"{"alg":"DIR","enc":"A256GCM","kid":"2026-01"}"#,
+      #"{"alg":["dir"],"enc":"A256GCM","kid":"2026-01"}"#,
+      #"{"enc":"A256GCM","kid":"2026-01"}"#,
+      #"{"alg":"dir","kid":"2026-01"}"#,
+    ])
   func headersThatAskForMoreAreRefused(header: String) throws {
     #expect(openingCode(try seal(header: header)) == .unsupportedAlgorithm)
   }
 
   /// Headers that the quick reader leaves to the thorough one, and headers that both refuse.
-  @Test(arguments: [
-    (" { \"alg\" : \"dir\" ,\"enc\":\"A256GCM\"\n,\"kid\":\"2026-01\" } ", true),
-    (#"{"alg":"d\u0069r","enc":"A256GCM","kid":"2026-01"}"#, true),
-    (#"{"alg":"dir","enc":"A256GCM","kid":"2026-01","é":"ü"}"#, true),
-    (#"{"alg":"dir","enc":"A256GCM","kid":"2026-01","x":{"y":["z"]}}"#, true),
-    (#"{"alg":"dir","enc":"A256GCM","kid":"2026-01"}}"#, false),
-    (#"{"alg":"dir","enc":"A256GCM" "kid":"2026-01"}"#, false),
-    (#"{"alg":"dir","enc":"A256GCM","kid":"2026-01""#, false),
-    (#"{"alg":"dir","alg":"dir","enc":"A256GCM","kid":"2026-01"}"#, false),
-    (#"{"alg":"dir","enc":"A256GCM","kid":"x","kid":"2026-01"}"#, false),
-    // Members that are not read count too, however deep they are, and a name that may be another one.
-    (#"{"alg":"dir","enc":"A256GCM","kid":"2026-01","x":1,"x":2}"#, false),
-    (#"{"alg":"dir","enc":"A256GCM","kid":"2026-01","x":[{"y":"1","y":"2"}]}"#, false),
-    (#"{"alg":"dir","enc":"A256GCM","kid":"2026-01","x":{"a":{"b":1,"c":{},"b":2}}}"#, false),
-    (#"{"alg":"dir","enc":"A256GCM","\u006bid":"x","kid":"2026-01","n":1}"#, false),
-    (#"{"alg":"dir","enc":"A256GCM","kid":"2026-01","x":[{"y":"1"},{"y":"2"}],"z":{"y":",\"y\":"}}"#, true),
-  ])
+  @Test(
+    "Headers in other forms of JSON",
+    arguments: [
+      (" { \"alg\" : \"dir\" ,\"enc\":\"A256GCM\"\n,\"kid\":\"2026-01\" } ", true),
+      (#"{"alg":"d\u0069r","enc":"A256GCM","kid":"2026-01"}"#, true),
+      (#"{"alg":"dir","enc":"A256GCM","kid":"2026-01","é":"ü"}"#, true),
+      (#"{"alg":"dir","enc":"A256GCM","kid":"2026-01","x":{"y":["z"]}}"#, true),
+      (#"{"alg":"dir","enc":"A256GCM","kid":"2026-01"}}"#, false),
+      (#"{"alg":"dir","enc":"A256GCM" "kid":"2026-01"}"#, false),
+      (#"{"alg":"dir","enc":"A256GCM","kid":"2026-01""#, false),
+      (#"{"alg":"dir","alg":"dir","enc":"A256GCM","kid":"2026-01"}"#, false),
+      (#"{"alg":"dir","enc":"A256GCM","kid":"x","kid":"2026-01"}"#, false),
+      // Members that are not read count too, however deep they are, and a name that may be another one.
+      (#"{"alg":"dir","enc":"A256GCM","kid":"2026-01","x":1,"x":2}"#, false),
+      (#"{"alg":"dir","enc":"A256GCM","kid":"2026-01","x":[{"y":"1","y":"2"}]}"#, false),
+      (#"{"alg":"dir","enc":"A256GCM","kid":"2026-01","x":{"a":{"b":1,"c":{},"b":2}}}"#, false),
+      (#"{"alg":"dir","enc":"A256GCM","\u006bid":"x","kid":"2026-01","n":1}"#, false),
+      (#"{"alg":"dir","enc":"A256GCM","kid":"2026-01","x":[{"y":"1"},{"y":"2"}],"z":{"y":",\"y\":"}}"#, true),
+    ])
   func headersInOtherFormsOfJSON(header: String, isTaken: Bool) throws {
     #expect(openingCode(try seal(header: header)) == (isTaken ? nil : .malformed))
   }
 
-  @Test(arguments: [
-    "", "[]", "{", "null", #"{"alg":"dir","enc":"A256GCM"}"#, #"{"alg":"dir","enc":"A256GCM","kid":7}"#,
-    // What ends the decoder's process, and what it would take in another encoding.
-    String(repeating: "[", count: 513),
-    #"{"alg":"dir","enc":"A256GCM","kid":"2026-01","x":"# + String(repeating: "[", count: 512),
-    "\u{FEFF}" + #"{"alg":"dir","enc":"A256GCM","kid":"2026-01"}"#,
-    #"{"alg":"dir","enc":"A256GCM","kid":"2026-01"}"#.utf8.map { "\(Unicode.Scalar($0))\0" }.joined(),
-  ])
+  @Test(
+    "Headers that are none are refused",
+    arguments: [
+      "", "[]", "{", "null", #"{"alg":"dir","enc":"A256GCM"}"#, #"{"alg":"dir","enc":"A256GCM","kid":7}"#,
+      // What ends the decoder's process, and what it would take in another encoding.
+      String(repeating: "[", count: 513),
+      #"{"alg":"dir","enc":"A256GCM","kid":"2026-01","x":"# + String(repeating: "[", count: 512),
+      "\u{FEFF}" + #"{"alg":"dir","enc":"A256GCM","kid":"2026-01"}"#,
+      #"{"alg":"dir","enc":"A256GCM","kid":"2026-01"}"#.utf8.map { "\(Unicode.Scalar($0))\0" }.joined(),
+    ])
   func headersThatAreNoneAreRefused(header: String) throws {
     #expect(openingCode(try seal(header: header)) == .malformed)
   }
 
-  @Test func anUnknownKeyIsNamed() throws {
+  @Test("An unknown key is named") func anUnknownKeyIsNamed() throws {
     let other = try SymmetricKey(id: "2025-07", bytes: Array(1...32))
     do throws(JOSEError) {
       _ = try JWE.open(JWE.seal([1], with: other), with: ring)
@@ -151,13 +159,13 @@ import Testing
     }
   }
 
-  @Test func anotherKeyOfTheSameNameDoesNotOpen() throws {
+  @Test("Another key of the same name does not open") func anotherKeyOfTheSameNameDoesNotOpen() throws {
     let other = try SymmetricKey(id: "2026-01", bytes: Array(1...32))
     #expect(openingCode(try JWE.seal([1], with: other)) == .authenticationFailed)
   }
 
   /// Every single character of a sealed text is changed in turn: nothing may open.
-  @Test func tamperingIsNoticedEverywhere() throws {
+  @Test("Tampering is noticed everywhere") func tamperingIsNoticedEverywhere() throws {
     let sealed = Array(try JWE.seal(ascii("482913"), with: key, header: ["recipient": "+14155550123"]).utf8)
     for index in sealed.indices {
       for replacement in [UInt8(ascii: "A"), UInt8(ascii: "B"), UInt8(ascii: "."), UInt8(ascii: "=")]
@@ -173,7 +181,7 @@ import Testing
   }
 
   /// The parts of two texts, sealed with the same key, do not mix.
-  @Test func partsDoNotMoveToAnotherText() throws {
+  @Test("Parts do not move to another text") func partsDoNotMoveToAnotherText() throws {
     func parts(_ recipient: String) throws -> [String] {
       try JWE.seal(ascii("482913"), with: key, header: ["recipient": recipient])
         .split(separator: ".", omittingEmptySubsequences: false).map(String.init)
@@ -186,12 +194,14 @@ import Testing
     }
   }
 
-  @Test(arguments: ["", "....", "a.b.c", "a.b.c.d.e.f", "eyJhbGciOiJkaXIifQ", "\u{0}....", "eyJ9..AAAA.AA.AA"])
+  @Test(
+    "Garbage is malformed",
+    arguments: ["", "....", "a.b.c", "a.b.c.d.e.f", "eyJhbGciOiJkaXIifQ", "\u{0}....", "eyJ9..AAAA.AA.AA"])
   func garbageIsMalformed(compact: String) {
     #expect(openingCode(compact) == .malformed)
   }
 
-  @Test func sizesAreBounded() throws {
+  @Test("Sizes are bounded") func sizesAreBounded() throws {
     #expect(
       code { () throws(JOSEError) in try JWE.seal(Array(repeating: 0, count: JWE.maxPlaintextBytes + 1), with: key) }
         == .tooLarge)
@@ -202,16 +212,18 @@ import Testing
     #expect(openingCode("\(a)..AAAAAAAAAAAAAAAA.AA.AAAAAAAAAAAAAAAAAAAAAA") == .tooLarge)
   }
 
-  @Test(arguments: ["alg", "enc", "kid", "zip", "crit"])
+  @Test("Reserved members are refused", arguments: ["alg", "enc", "kid", "zip", "crit"])
   func reservedMembersAreRefused(name: String) {
     #expect(code { () throws(JOSEError) in try JWE.seal([1], with: key, header: [name: "x"]) } == .malformed)
   }
 
-  @Test(arguments: [
-    "", "482913", "a.b.c.d.e", "c1234.0.rrtts.abcdef", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln", "e....f",
-    "e. . . . ", "hello....",
-  ])
-  func whatIsNotSealed(text: String) {
+  @Test(
+    "Plain text is not opened",
+    arguments: [
+      "", "482913", "a.b.c.d.e", "c1234.0.rrtts.abcdef", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln", "e....f",
+      "e. . . . ", "hello....",
+    ])
+  func plainTextIsNotOpened(text: String) {
     #expect(JWE.isCompactJWE(text) == (text == "e....f"))
   }
 }

@@ -22,7 +22,7 @@ import Testing
     code { () throws(JOSEError) in try JWS.verify(compact, with: key) }
   }
 
-  @Test func verifiesTheTextsOfTheStandard() throws {
+  @Test("Verifies the texts of the standard") func verifiesTheTextsOfTheStandard() throws {
     let elliptic = try JWS.verify(RFC7515.es256, with: ec.verifying)
     #expect(elliptic.payload == ascii(RFC7515.payload))
     #expect(elliptic.header == ["alg": "ES256"])
@@ -32,11 +32,11 @@ import Testing
   }
 
   /// RS256 has one signature for one text, so it is the one in the standard.
-  @Test func signsTheTextOfTheStandard() throws {
+  @Test("Signs the text of the standard") func signsTheTextOfTheStandard() throws {
     #expect(try JWS.sign(ascii(RFC7515.payload), with: rsa) == RFC7515.rs256)
   }
 
-  @Test func comesBack() throws {
+  @Test("A signed payload verifies unchanged") func aSignedPayloadVerifiesUnchanged() throws {
     for key in [ec, rsa, try SigningKey(file: ascii(RFC7515.p8), id: "ABC1234567")] {
       for count in [0, 1, 1000, JWS.maxPayloadBytes] {
         let payload = SecureRandom.bytes(count)
@@ -50,7 +50,7 @@ import Testing
   }
 
   /// The two numbers have 32 bytes each, also when one begins with zeros, as one in 128 signatures has it.
-  @Test func aSignatureHasAlways64Bytes() throws {
+  @Test("A signature has always64 bytes") func aSignatureHasAlways64Bytes() throws {
     for number in 0..<600 {
       let signed = try JWS.sign(ascii("\(number)"), with: ec)
       let signature = try #require(signed.split(separator: ".").last.flatMap { Base64URL.decode(String($0)) })
@@ -59,7 +59,7 @@ import Testing
     }
   }
 
-  @Test func everyPartIsCovered() throws {
+  @Test("Every part is covered") func everyPartIsCovered() throws {
     for (key, text) in [(ec, RFC7515.es256), (rsa, RFC7515.rs256)] {
       let parts = text.split(separator: ".").map(String.init)
       let others = [
@@ -74,7 +74,7 @@ import Testing
     }
   }
 
-  @Test func theKeyDecidesTheAlgorithm() throws {
+  @Test("The key decides the algorithm") func theKeyDecidesTheAlgorithm() throws {
     #expect(verifyingCode(RFC7515.es256, rsa.verifying) == .unsupportedAlgorithm)
     #expect(verifyingCode(RFC7515.rs256, ec.verifying) == .unsupportedAlgorithm)
     for header in [
@@ -87,7 +87,7 @@ import Testing
     #expect(verifyingCode(unsigned, ec.verifying) == .unsupportedAlgorithm)
   }
 
-  @Test func anotherKeyDoesNotVerify() throws {
+  @Test("Another key does not verify") func anotherKeyDoesNotVerify() throws {
     let other = try SigningKey(file: ascii(OtherKey.p8), id: "other")
     let signed = try JWS.sign([1], with: ec)
     #expect(verifyingCode(signed, other.verifying) == .authenticationFailed)
@@ -102,12 +102,14 @@ import Testing
   ]
   .map { "\(Base64URL.encode(ascii($0))).e30.AA" }
 
-  @Test(arguments: ["", ".", "a", "a.b", "a.b.c", "..", "a.b.c.d", "*.*.*", "e30.e30.=", "W10.e30.AA"] + deepHeaders)
-  func whatIsMalformedIsTold(text: String) {
+  @Test(
+    "Malformed tokens are reported",
+    arguments: ["", ".", "a", "a.b", "a.b.c", "..", "a.b.c.d", "*.*.*", "e30.e30.=", "W10.e30.AA"] + deepHeaders)
+  func malformedTokensAreReported(text: String) {
     #expect(verifyingCode(text, ec.verifying) == .malformed, "\(text)")
   }
 
-  @Test func whatIsTooLargeIsRefused() throws {
+  @Test("Oversized input is refused") func oversizedInputIsRefused() throws {
     let long = Array(repeating: UInt8(0), count: JWS.maxPayloadBytes + 1)
     #expect(code { () throws(JOSEError) in try JWS.sign(long, with: ec) } == .tooLarge)
     let header = ["x": String(repeating: "x", count: JWS.maxHeaderBytes)]
@@ -116,7 +118,7 @@ import Testing
     #expect(verifyingCode("e30.\(Base64URL.encode(long)).AA", ec.verifying) == .tooLarge)
   }
 
-  @Test(arguments: ["alg", "kid", "crit", "jku", "jwk", "x5c"])
+  @Test("Reserved members are refused", arguments: ["alg", "kid", "crit", "jku", "jwk", "x5c"])
   func reservedMembersAreRefused(name: String) {
     #expect(code { () throws(JOSEError) in try JWS.sign([], with: ec, header: [name: "x"]) } == .malformed)
   }

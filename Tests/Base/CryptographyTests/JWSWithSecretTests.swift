@@ -11,12 +11,14 @@ import Testing
   private let secret =
     Base64URL.decode("AyM1SysPpbyDfgZld3umj1qzKObwVMkoqQ-EstJQLr_T-1qS0gZH75aKtMN3Yj0iPS4hcgUuTwjAzZr1Z9CAow") ?? []
 
-  @Test func verifiesTheTextOfTheStandard() throws {
+  @Test("Verifies the text of the standard") func verifiesTheTextOfTheStandard() throws {
     #expect(try JWS.verify(Self.standard, secret: secret) == ascii(RFC7515.payload))
   }
 
-  @Test(arguments: [(HMAC.Digest.sha256, "HS256"), (.sha384, "HS384"), (.sha512, "HS512")])
-  func comesBack(digest: HMAC.Digest, name: String) throws {
+  @Test(
+    "A payload signed with a secret verifies unchanged",
+    arguments: [(HMAC.Digest.sha256, "HS256"), (.sha384, "HS384"), (.sha512, "HS512")])
+  func aPayloadSignedWithASecretVerifiesUnchanged(digest: HMAC.Digest, name: String) throws {
     let text = try JWS.sign(ascii("{}"), secret: secret, digest: digest)
     #expect(text.hasPrefix(Base64URL.encode(ascii(#"{"alg":"\#(name)","typ":"JWT"}"#))))
     #expect(try JWS.verify(text, secret: secret) == ascii("{}"))
@@ -25,7 +27,7 @@ import Testing
     #expect(code { () throws(JOSEError) in try JWS.verify(unsigned, secret: secret) } == .authenticationFailed)
   }
 
-  @Test(arguments: ["none", "HS1", "ES256", "SHA1", ""])
+  @Test("Takes no other algorithm", arguments: ["none", "HS1", "ES256", "SHA1", ""])
   func takesNoOtherAlgorithm(name: String) {
     let text = Base64URL.encode(ascii(#"{"alg":"\#(name)"}"#)) + ".e30."
     #expect(code { () throws(JOSEError) in try JWS.verify(text, secret: secret) } == .unsupportedAlgorithm)
@@ -33,7 +35,7 @@ import Testing
       code { () throws(JOSEError) in try JWS.sign([], secret: secret, digest: .sha1) } == .unsupportedAlgorithm)
   }
 
-  @Test(arguments: ["", "a.b", "a.b.c.d", "e30.e30.e30"])
+  @Test("Refuses what is none", arguments: ["", "a.b", "a.b.c.d", "e30.e30.e30"])
   func refusesWhatIsNone(text: String) {
     #expect(code { () throws(JOSEError) in try JWS.verify(text, secret: secret) } != nil)
   }

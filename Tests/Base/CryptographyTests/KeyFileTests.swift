@@ -2,17 +2,17 @@ import CountersignCryptography
 import Testing
 
 @Suite struct KeyFileTests {
-  @Test func anRSAKeyInItsOlderFormStaysTheSame() throws {
+  @Test("An RSA key in its older form stays the same") func anRSAKeyInItsOlderFormStaysTheSame() throws {
     let pem = try #require(try RSAKeyFile.traditionalPEM(Array(BadKeys.rsa1024.utf8)))
     #expect(pem.split(separator: "\n") == BadKeys.rsa1024.split(separator: "\n"))
   }
 
-  @Test func otherKeysHaveNone() throws {
+  @Test("Other keys have none") func otherKeysHaveNone() throws {
     #expect(try RSAKeyFile.traditionalPEM(Array(BadKeys.ed25519.utf8)) == nil)
     #expect(throws: JOSEError.self) { try RSAKeyFile.traditionalPEM(Array("nothing".utf8)) }
   }
 
-  @Test func thePublicPartOfAKey() throws {
+  @Test("The public part of a key") func thePublicPartOfAKey() throws {
     let info = try PublicKeyFile.subjectPublicKeyInfo(ofPrivateKey: Array(BadKeys.ed25519.utf8))
     // A sequence with the OID of Ed25519 and 32 bytes (RFC 8410, 4).
     #expect(

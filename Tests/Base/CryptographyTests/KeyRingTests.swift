@@ -7,7 +7,7 @@ import Testing
 
   func ring(_ json: String) throws(JOSEError) -> KeyRing { try KeyRing(jwkSet: ascii(json)) }
 
-  @Test func theFirstSealsAllOpen() throws {
+  @Test("The first seals all open") func theFirstSealsAllOpen() throws {
     let ring = try ring(
       """
       {"keys": [
@@ -20,25 +20,27 @@ import Testing
     #expect(ring.sealing?.withUnsafeBytes { Array($0) } == Array(0..<32))
   }
 
-  @Test(arguments: [
-    ("", "it is no JSON"), (String(repeating: "[", count: 513), "it is no JSON"), ("[]", "form"),
-    ("{}", "keys is missing"),
-    ("{\"keys\": [{\"kid\": \"a\"}]}", "keys[0].kty is missing"),
-    ("{\"keys\": [{\"kty\": \"oct\", \"k\": 5}]}", "keys[0].k is of the wrong type"), ("{\"keys\": []}", "0 keys"),
-    ("{\"keys\": [{\"kty\": \"oct\", \"k\": \"AA\"}]}", "key 1 of the JWK set has no kid"),
-    ("{\"keys\": [{\"kty\": \"EC\", \"kid\": \"a\"}]}", "key \"a\" of the JWK set has kty \"EC\""),
-    ("{\"keys\": [{\"kty\": \"oct\", \"kid\": \"a\", \"k\": \"AA\"}]}", "key \"a\" has 1 bytes"),
-    ("{\"keys\": [{\"kty\": \"oct\", \"kid\": \"a\", \"k\": \"*\"}]}", "no k in base64url"),
-    ("{\"keys\": [{\"kty\": \"oct\", \"kid\": \"a\"}]}", "no k in base64url"),
-    ("{\"keys\": [{\"kty\": \"oct\", \"kid\": \"a\", \"alg\": \"A128GCM\", \"k\": \"\(k)\"}]}", "alg \"A128GCM\""),
-    ("{\"keys\": [{\"kty\": \"oct\", \"kid\": \"a\", \"use\": \"sig\", \"k\": \"\(k)\"}]}", "not for encryption"),
-    ("{\"keys\": [{\"kty\": \"oct\", \"kid\": \"\", \"k\": \"\(k)\"}]}", "1 to 128"),
-    ("{\"keys\": [{\"kty\": \"oct\", \"kid\": \"a b\", \"k\": \"\(k)\"}]}", "1 to 128"),
-    (
-      "{\"keys\": [{\"kty\": \"oct\", \"kid\": \"a\", \"k\": \"\(k)\"}, {\"kty\": \"oct\", \"kid\": \"a\", \"k\": \"\(k)\"}]}",
-      "two keys have the kid \"a\""
-    ),
-  ])
+  @Test(
+    "A bad set is told without the key",
+    arguments: [
+      ("", "it is no JSON"), (String(repeating: "[", count: 513), "it is no JSON"), ("[]", "form"),
+      ("{}", "keys is missing"),
+      ("{\"keys\": [{\"kid\": \"a\"}]}", "keys[0].kty is missing"),
+      ("{\"keys\": [{\"kty\": \"oct\", \"k\": 5}]}", "keys[0].k is of the wrong type"), ("{\"keys\": []}", "0 keys"),
+      ("{\"keys\": [{\"kty\": \"oct\", \"k\": \"AA\"}]}", "key 1 of the JWK set has no kid"),
+      ("{\"keys\": [{\"kty\": \"EC\", \"kid\": \"a\"}]}", "key \"a\" of the JWK set has kty \"EC\""),
+      ("{\"keys\": [{\"kty\": \"oct\", \"kid\": \"a\", \"k\": \"AA\"}]}", "key \"a\" has 1 bytes"),
+      ("{\"keys\": [{\"kty\": \"oct\", \"kid\": \"a\", \"k\": \"*\"}]}", "no k in base64url"),
+      ("{\"keys\": [{\"kty\": \"oct\", \"kid\": \"a\"}]}", "no k in base64url"),
+      ("{\"keys\": [{\"kty\": \"oct\", \"kid\": \"a\", \"alg\": \"A128GCM\", \"k\": \"\(k)\"}]}", "alg \"A128GCM\""),
+      ("{\"keys\": [{\"kty\": \"oct\", \"kid\": \"a\", \"use\": \"sig\", \"k\": \"\(k)\"}]}", "not for encryption"),
+      ("{\"keys\": [{\"kty\": \"oct\", \"kid\": \"\", \"k\": \"\(k)\"}]}", "1 to 128"),
+      ("{\"keys\": [{\"kty\": \"oct\", \"kid\": \"a b\", \"k\": \"\(k)\"}]}", "1 to 128"),
+      (
+        "{\"keys\": [{\"kty\": \"oct\", \"kid\": \"a\", \"k\": \"\(k)\"}, {\"kty\": \"oct\", \"kid\": \"a\", \"k\": \"\(k)\"}]}",
+        "two keys have the kid \"a\""
+      ),
+    ])
   func aBadSetIsToldWithoutTheKey(json: String, text: String) {
     do throws(JOSEError) {
       _ = try ring(json)
@@ -50,12 +52,12 @@ import Testing
     }
   }
 
-  @Test func aSetThatIsTooLargeIsRefused() {
+  @Test("A set that is too large is refused") func aSetThatIsTooLargeIsRefused() {
     let json = "{\"keys\": [], \"x\": \"" + String(repeating: "x", count: KeyRing.maxSetBytes) + "\"}"
     #expect(code { () throws(JOSEError) in try ring(json) } == .badKey)
   }
 
-  @Test func keysAreNeverPrinted() throws {
+  @Test("Keys are never printed") func keysAreNeverPrinted() throws {
     let ring = try ring("{\"keys\": [{\"kty\": \"oct\", \"kid\": \"a\", \"k\": \"\(Self.k)\"}]}")
     let key = try #require(ring.sealing)
     var dumped = ""
@@ -67,7 +69,7 @@ import Testing
     }
   }
 
-  @Test func generatesAKeyThatCanBeUsed() throws {
+  @Test("Generates a key that can be used") func generatesAKeyThatCanBeUsed() throws {
     let one = try KeyRing.generate(kid: "2026-11-21")
     let other = try KeyRing.generate(kid: "2026-11-21")
     #expect(one != other)
@@ -76,7 +78,7 @@ import Testing
     #expect(code { () throws(JOSEError) in try KeyRing.generate(kid: "not good") } == .badKey)
   }
 
-  @Test func rotationPutsTheNewKeyFirst() throws {
+  @Test("Rotation puts the new key first") func rotationPutsTheNewKeyFirst() throws {
     let first = try KeyRing.rotate(jwkSet: nil, kid: "one")
     let second = try KeyRing.rotate(jwkSet: ascii(first), kid: "two")
     let (old, new) = (try ring(first), try ring(second))

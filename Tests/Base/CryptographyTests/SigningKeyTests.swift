@@ -15,7 +15,7 @@ enum OtherKey {
 }
 
 @Suite struct SigningKeyTests {
-  @Test func allFormsOfAKeyAreTheSameKey() throws {
+  @Test("All forms of a key are the same key") func allFormsOfAKeyAreTheSameKey() throws {
     let key = try SigningKey(jwk: ascii(RFC7515.ecKey))
     let body = RFC7515.p8.split(separator: "\n").dropFirst().dropLast().joined()
     let der = try #require(Base64.decode(body))
@@ -32,7 +32,7 @@ enum OtherKey {
     #expect(try JWS.verify(signed, with: VerifyingKey(jwk: ascii(jwk))).payload == [1])
   }
 
-  @Test func theKeyTellsItsAlgorithmAndItsName() throws {
+  @Test("The key tells its algorithm and its name") func theKeyTellsItsAlgorithmAndItsName() throws {
     #expect(try SigningKey(jwk: ascii(RFC7515.ecKey)).algorithm == .es256)
     #expect(try SigningKey(jwk: ascii(RFC7515.rsaKey)).algorithm == .rs256)
     #expect(try SigningKey(file: ascii(RFC7515.p8), id: "k").id == "k")
@@ -41,12 +41,14 @@ enum OtherKey {
     #expect(try VerifyingKey(jwk: ascii(named)).id == "n")
   }
 
-  @Test(arguments: [
-    ("", "no private key"), ("hello", "no private key"), (RFC7515.publicKey, "no private key"),
-    (BadKeys.underPassword, "without a password"), (BadKeys.p384, "another curve than P-256"),
-    (BadKeys.rsa1024, "1024 bits instead of 2048 to 8192"), (BadKeys.ed25519, "neither of type EC nor of type RSA"),
-    (String(RFC7515.p8.dropLast(60)), "no private key"),
-  ])
+  @Test(
+    "A file that is no usable key is told",
+    arguments: [
+      ("", "no private key"), ("hello", "no private key"), (RFC7515.publicKey, "no private key"),
+      (BadKeys.underPassword, "without a password"), (BadKeys.p384, "another curve than P-256"),
+      (BadKeys.rsa1024, "1024 bits instead of 2048 to 8192"), (BadKeys.ed25519, "neither of type EC nor of type RSA"),
+      (String(RFC7515.p8.dropLast(60)), "no private key"),
+    ])
   func aFileThatIsNoUsableKeyIsTold(file: String, text: String) {
     do throws(JOSEError) {
       _ = try SigningKey(file: ascii(file), id: "APNSKEY001")
@@ -58,19 +60,21 @@ enum OtherKey {
     }
   }
 
-  @Test(arguments: [
-    ("", "no JSON Web Key"), (String(repeating: "[", count: 513), "no JSON Web Key"), ("[]", "no JSON Web Key"),
-    ("{}", "no JSON Web Key"),
-    (#"{"kty":"oct","k":"AA"}"#, "kty \"oct\""), (#"{"kty":"EC","crv":"P-384"}"#, "another curve"),
-    (#"{"kty":"EC","crv":"P-256"}"#, "no x"), (#"{"kty":"EC","crv":"P-256","x":"AA"}"#, "1 bytes in its x"),
-    (#"{"kty":"RSA","n":"AQ"}"#, "no e"), (#"{"kty":"EC","use":"enc"}"#, "not for signatures"),
-    (#"{"kty":"EC","kid":"a","use":"enc"}"#, "the key \"a\""),
-    (RFC7515.ecKey.replacing(#""d":"j"#, with: #""d":"k"#), "do not belong together"),
-    (RFC7515.ecKey.replacing(#""x":"f"#, with: #""x":"g"#), "do not belong together"),
-    (RFC7515.ecKey.replacing(#"{"kty""#, with: #"{"alg":"RS256","kty""#), "alg \"RS256\" instead of \"ES256\""),
-    (RFC7515.rsaKey.replacing(/,"p":"[^"]*"/, with: ""), "no p"),
-    (RFC7515.rsaKey.replacing(#""n":"o"#, with: #""n":"p"#), "do not belong together"),
-  ])
+  @Test(
+    "A JWK that is no usable key is told",
+    arguments: [
+      ("", "no JSON Web Key"), (String(repeating: "[", count: 513), "no JSON Web Key"), ("[]", "no JSON Web Key"),
+      ("{}", "no JSON Web Key"),
+      (#"{"kty":"oct","k":"AA"}"#, "kty \"oct\""), (#"{"kty":"EC","crv":"P-384"}"#, "another curve"),
+      (#"{"kty":"EC","crv":"P-256"}"#, "no x"), (#"{"kty":"EC","crv":"P-256","x":"AA"}"#, "1 bytes in its x"),
+      (#"{"kty":"RSA","n":"AQ"}"#, "no e"), (#"{"kty":"EC","use":"enc"}"#, "not for signatures"),
+      (#"{"kty":"EC","kid":"a","use":"enc"}"#, "the key \"a\""),
+      (RFC7515.ecKey.replacing(#""d":"j"#, with: #""d":"k"#), "do not belong together"),
+      (RFC7515.ecKey.replacing(#""x":"f"#, with: #""x":"g"#), "do not belong together"),
+      (RFC7515.ecKey.replacing(#"{"kty""#, with: #"{"alg":"RS256","kty""#), "alg \"RS256\" instead of \"ES256\""),
+      (RFC7515.rsaKey.replacing(/,"p":"[^"]*"/, with: ""), "no p"),
+      (RFC7515.rsaKey.replacing(#""n":"o"#, with: #""n":"p"#), "do not belong together"),
+    ])
   func aJWKThatIsNoUsableKeyIsTold(json: String, text: String) {
     do throws(JOSEError) {
       _ = try SigningKey(jwk: ascii(json))
@@ -81,13 +85,13 @@ enum OtherKey {
     }
   }
 
-  @Test func whatIsTooLargeIsRefused() {
+  @Test("Oversized input is refused") func oversizedInputIsRefused() {
     let long = String(repeating: " ", count: SigningKey.maxFileBytes) + "{}"
     #expect(code { () throws(JOSEError) in try SigningKey(file: ascii(long)) } == .badKey)
     #expect(code { () throws(JOSEError) in try SigningKey(jwk: ascii(long)) } == .badKey)
   }
 
-  @Test func keysAreNeverPrinted() throws {
+  @Test("Keys are never printed") func keysAreNeverPrinted() throws {
     let key = try SigningKey(jwk: ascii(RFC7515.ecKey.replacing(#"{"kty""#, with: #"{"kid":"n","kty""#)))
     var dumped = ""
     dump(key, to: &dumped)

@@ -30,19 +30,21 @@ private struct Anything: Decodable {
   }
 
   /// Each of these ends a process that hands it to the decoder of Swift 6.3.1.
-  @Test(arguments: [
-    String(repeating: "[", count: 513),
-    #"{"phoneNumber":"+14155550123","app":"a","x":"# + String(repeating: "[", count: 512),
-    String(repeating: #"{"a":"#, count: 512) + "{",
-    String(repeating: " [\n", count: 512) + "[",
-    #"{"a":"b\"c\\","d":"# + String(repeating: "[", count: 512),
-  ])
+  @Test(
+    "Brackets that end the decoder do not reach it",
+    arguments: [
+      String(repeating: "[", count: 513),
+      #"{"phoneNumber":"+14155550123","app":"a","x":"# + String(repeating: "[", count: 512),
+      String(repeating: #"{"a":"#, count: 512) + "{",
+      String(repeating: " [\n", count: 512) + "[",
+      #"{"a":"b\"c\\","d":"# + String(repeating: "[", count: 512),
+    ])
   func bracketsThatEndTheDecoderDoNotReachIt(text: String) {
     #expect(refusal(text) == .tooDeep)
     #expect(refusal(text, Self.json5) == .tooDeep)
   }
 
-  @Test func theBoundIsExact() throws {
+  @Test("The bound is exact") func theBoundIsExact() throws {
     for reader in [Self.json, Self.json5] {
       #expect(refusal(nested(JSONReader.maxDepth), reader) == nil)
       #expect(refusal(nested(JSONReader.maxDepth + 1), reader) == .tooDeep)
@@ -52,7 +54,7 @@ private struct Anything: Decodable {
     }
   }
 
-  @Test func bracketsInStringsDoNotCount() throws {
+  @Test("Brackets in strings do not count") func bracketsInStringsDoNotCount() throws {
     let brackets = String(repeating: "[{", count: 100)
     for text in [
       brackets, "\\\"\(brackets)", "\\\\\\\"\(brackets)", "\\u0022\(brackets)", "'\(brackets)", "//\(brackets)",
@@ -63,7 +65,7 @@ private struct Anything: Decodable {
   }
 
   /// The decoder steps over four characters after `\u` whatever they are, so that a quotation mark behind ends the string.
-  @Test func anEscapeCannotHideTheEndOfAString() {
+  @Test("An escape cannot hide the end of a string") func anEscapeCannotHideTheEndOfAString() {
     let brackets = String(repeating: "[", count: 513)
     #expect(refusal(#"["\u123\","# + brackets) == .malformedEscape)
     #expect(refusal(#"["\u12"]"#) == .malformedEscape)
@@ -75,7 +77,7 @@ private struct Anything: Decodable {
     #expect(refusal(#"["\"\\\/\b\f\n\r\t\u00e9"]"#) == nil)
   }
 
-  @Test func commentsAndSingleQuotesOfJSON5() {
+  @Test("Comments and single quotes of JSON5") func commentsAndSingleQuotesOfJSON5() {
     let brackets = String(repeating: "[", count: 513)
     #expect(refusal("// \(brackets)\n[1, /* \(brackets) * / ** */ 2] // '\(brackets)", Self.json5) == nil)
     #expect(refusal("['\"\(brackets)\\'\(brackets)', \"'\"]", Self.json5) == nil)
@@ -90,7 +92,7 @@ private struct Anything: Decodable {
     #expect(refusal("'\(brackets)'") == .tooDeep)
   }
 
-  @Test func onlyUTF8WithoutAMark() throws {
+  @Test("Only UTF-8 without a mark") func onlyUTF8WithoutAMark() throws {
     let text = Array(#"{"a":"b"}"#.utf8)
     #expect(refusal([0xEF, 0xBB, 0xBF] + text) == .byteOrderMark)
     #expect(refusal(text.flatMap { [$0, 0] }) == .nulByte)
@@ -104,14 +106,14 @@ private struct Anything: Decodable {
     #expect(refusal(#"{"a":"\#u{FEFF}é🔐"}"#) == nil)
   }
 
-  @Test func theLengthIsTheCallers() {
+  @Test("The length is the callers") func theLengthIsTheCallers() {
     let reader = JSONReader(maxBytes: 8)
     #expect(refusal("[123456]", reader) == nil)
     #expect(refusal("[1234567]", reader) == .tooLarge(maxBytes: 8))
     #expect(refusal([UInt8](repeating: 0, count: 9), reader) == .tooLarge(maxBytes: 8))
   }
 
-  @Test func theDecoderSaysTheRest() throws {
+  @Test("The decoder says the rest") func theDecoderSaysTheRest() throws {
     #expect(try Self.json.decode([String: Int].self, from: #"{"a":1}"#) == ["a": 1])
     #expect(try Self.json.decode([String: Int].self, from: Data(#"{"a":1}"#.utf8)) == ["a": 1])
     #expect(try Self.json.decode([String: Int].self, from: Array(#"x{"a":1}"#.utf8)[1...]) == ["a": 1])
@@ -121,7 +123,7 @@ private struct Anything: Decodable {
     }
   }
 
-  @Test func refusalsRepeatNothing() {
+  @Test("Refusals repeat nothing") func refusalsRepeatNothing() {
     #expect(JSONRefusal.tooLarge(maxBytes: 9).description == "is longer than 9 bytes")
     #expect(JSONRefusal.tooDeep.description == "nests deeper than 32 levels")
   }

@@ -4,7 +4,7 @@ import Testing
 @Suite struct MetricsTests {
   let registry = MetricsRegistry()
 
-  @Test func rendersEveryKind() {
+  @Test("Renders every kind") func rendersEveryKind() {
     registry.counter("countersign_jobs_total", "Jobs.", labels: ["lane"]).with("a\"b\\\n").increment(by: 2)
     registry.gauge("countersign_up", "Whether\nup.").set(0.5)
     let histogram = registry.histogram("countersign_call_seconds", "Calls.", buckets: [0.1, 1])
@@ -34,27 +34,27 @@ import Testing
         """)
   }
 
-  @Test func theSameNameIsTheSameMetric() {
+  @Test("The same name is the same metric") func theSameNameIsTheSameMetric() {
     registry.counter("a_total", "A.").increment()
     registry.counter("a_total", "A.").increment()
     #expect(registry.counter("a_total", "A.").value == 2)
   }
 
-  @Test func aGaugeGoesUpAndDown() {
+  @Test("A gauge goes up and down") func aGaugeGoesUpAndDown() {
     let gauge = registry.gauge("g", "G.")
     gauge.add(2.5)
     gauge.add(-1)
     #expect(gauge.value == 1.5)
   }
 
-  @Test func tooManySeriesGoToOne() {
+  @Test("Too many series go to one") func tooManySeriesGoToOne() {
     let family = registry.counter("a_total", "A.", labels: ["id", "kind"])
     for number in 0..<(MetricsRegistry.maxSeries + 50) { family.with(String(number), "x").increment() }
     #expect(family.with("other", "other").value == 50)
     #expect(registry.render().split(separator: "\n").count == MetricsRegistry.maxSeries + 3)
   }
 
-  @Test func countsFromManyTasksAddUp() async {
+  @Test("Counts from many tasks add up") func countsFromManyTasksAddUp() async {
     let counter = registry.counter("a_total", "A.")
     let gauge = registry.gauge("g", "G.")
     await withTaskGroup(of: Void.self) { group in
@@ -71,7 +71,7 @@ import Testing
     #expect(gauge.value == 8000)
   }
 
-  @Test func aClashStopsTheProgram() async {
+  @Test("A clash stops the program") func aClashStopsTheProgram() async {
     await #expect(processExitsWith: .failure) {
       let registry = MetricsRegistry()
       _ = registry.counter("a", "A.")

@@ -2,7 +2,7 @@ import CountersignTelemetry
 import Testing
 
 @Suite struct SecrecyTests {
-  @Test func aSecretDoesNotPrint() {
+  @Test("A secret does not print") func aSecretDoesNotPrint() {
     let secret = Secret("hunter2")
     var dumped = ""
     dump(secret, to: &dumped)
@@ -12,18 +12,20 @@ import Testing
     #expect(secret.reveal() == "hunter2")
   }
 
-  @Test(arguments: [
-    ("+14155550123", "+1415•••••23"),
-    ("+491701234567", "+4917••••••67"),
-    ("+6512345", "+65•••••"),
-    ("4155550123", "4155••••23"),
-    ("123456", "12••••"),
-    ("", "•••"),
-    ("12", "•••"),
-    ("call me at 555", "•••"),
-    ("123456789012345678901", "•••"),
-  ])
-  func phoneNumbers(number: String, shown: String) {
+  @Test(
+    "Phone numbers are masked in logs",
+    arguments: [
+      ("+14155550123", "+1415•••••23"),
+      ("+491701234567", "+4917••••••67"),
+      ("+6512345", "+65•••••"),
+      ("4155550123", "4155••••23"),
+      ("123456", "12••••"),
+      ("", "•••"),
+      ("12", "•••"),
+      ("call me at 555", "•••"),
+      ("123456789012345678901", "•••"),
+    ])
+  func phoneNumbersAreMaskedInLogs(number: String, shown: String) {
     #expect(Redaction.phoneNumber(number) == shown)
   }
 }

@@ -10,12 +10,12 @@ struct StringCutTests {
       ("ééééé", 8, "éééé"),
       ("😀😀", 7, "😀"), ("😀😀", 3, ""), ("text", 0, ""), ("text", -1, ""), ("", 0, ""),
     ])
-  func cut(text: String, limit: Int, result: String) {
+  func theyAreCutToBytesBetweenUnicodeScalars(text: String, limit: Int, result: String) {
     #expect(text.cut(toBytes: limit) == result)
   }
 
   @Test("One character may have any number of bytes, and is cut all the same")
-  func accents() {
+  func oneCharacterMayHaveAnyNumberOfBytesAndIsCutAllTheSame() {
     let zalgo = "a" + String(repeating: "\u{301}", count: 20_000)
     #expect(zalgo.count == 1)
     #expect(zalgo.cut(toBytes: 512).utf8.count == 511)

@@ -14,7 +14,7 @@ struct CountingGenerator: RandomNumberGenerator {
 @Suite struct TraceContextTests {
   static let example = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 
-  @Test func readsAndWrites() throws {
+  @Test("A trace parent is read and written unchanged") func aTraceParentIsReadAndWrittenUnchanged() throws {
     let context = try #require(TraceContext(traceparent: Self.example))
     #expect(context.traceID == "4bf92f3577b34da6a3ce929d0e0e4736")
     #expect(context.parentID == "00f067aa0ba902b7")
@@ -22,7 +22,7 @@ struct CountingGenerator: RandomNumberGenerator {
     #expect(context.traceparent == Self.example)
   }
 
-  @Test func aChildKeepsTheTrace() throws {
+  @Test("A child keeps the trace") func aChildKeepsTheTrace() throws {
     let context = try #require(TraceContext(traceparent: Self.example))
     var generator = CountingGenerator()
     let child = context.child(using: &generator)
@@ -31,27 +31,29 @@ struct CountingGenerator: RandomNumberGenerator {
     #expect(child.isSampled)
   }
 
-  @Test func aRootIsValid() {
+  @Test("A new root is a valid context") func aNewRootIsAValidContext() {
     let root = TraceContext.root()
     #expect(TraceContext(traceparent: root.traceparent) == root)
     #expect(TraceContext.root() != root)
   }
 
-  @Test(arguments: [
-    "", "00", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7",
-    "ff-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
-    "00-4BF92F3577B34DA6A3CE929D0E0E4736-00f067aa0ba902b7-01",
-    "00-00000000000000000000000000000000-00f067aa0ba902b7-01",
-    "00-4bf92f3577b34da6a3ce929d0e0e4736-0000000000000000-01",
-    "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01-x",
-    "00_4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
-    "cc-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01x",
-  ])
-  func refuses(text: String) {
+  @Test(
+    "Malformed trace parents are refused",
+    arguments: [
+      "", "00", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7",
+      "ff-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+      "00-4BF92F3577B34DA6A3CE929D0E0E4736-00f067aa0ba902b7-01",
+      "00-00000000000000000000000000000000-00f067aa0ba902b7-01",
+      "00-4bf92f3577b34da6a3ce929d0e0e4736-0000000000000000-01",
+      "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01-x",
+      "00_4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+      "cc-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01x",
+    ])
+  func malformedTraceParentsAreRefused(text: String) {
     #expect(TraceContext(traceparent: text) == nil)
   }
 
-  @Test func laterVersionsAreReadAsVersionZero() {
+  @Test("Later versions are read as version zero") func laterVersionsAreReadAsVersionZero() {
     let later = "cc" + Self.example.dropFirst(2) + "-what-the-future-holds"
     #expect(TraceContext(traceparent: String(later))?.traceparent == Self.example)
   }

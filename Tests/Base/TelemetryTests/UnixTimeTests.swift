@@ -3,34 +3,38 @@ import FoundationEssentials
 import Testing
 
 @Suite struct UnixTimeTests {
-  @Test(arguments: [
-    ("1970-01-01T00:00:00Z", 0),
-    ("2026-07-01T12:00:00Z", 1_782_907_200_000),
-    ("2026-07-01T12:00:00.5Z", 1_782_907_200_500),
-    ("2026-07-01T12:00:00.123456789Z", 1_782_907_200_123),
-    ("2026-07-01T14:30:00+02:30", 1_782_907_200_000),
-    ("2026-07-01t04:00:00-08:00", 1_782_907_200_000),
-    ("2000-02-29T23:59:59.999z", 951_868_799_999),
-    ("1969-12-31T23:59:59.999Z", -1),
-    ("0000-01-01T00:00:00Z", -62_167_219_200_000),
-    ("9999-12-31T23:59:59.999Z", 253_402_300_799_999),
-    ("2016-12-31T23:59:60Z", 1_483_228_800_000),
-  ])
-  func reads(text: String, milliseconds: Int64) {
+  @Test(
+    "Timestamps of RFC3339 are read",
+    arguments: [
+      ("1970-01-01T00:00:00Z", 0),
+      ("2026-07-01T12:00:00Z", 1_782_907_200_000),
+      ("2026-07-01T12:00:00.5Z", 1_782_907_200_500),
+      ("2026-07-01T12:00:00.123456789Z", 1_782_907_200_123),
+      ("2026-07-01T14:30:00+02:30", 1_782_907_200_000),
+      ("2026-07-01t04:00:00-08:00", 1_782_907_200_000),
+      ("2000-02-29T23:59:59.999z", 951_868_799_999),
+      ("1969-12-31T23:59:59.999Z", -1),
+      ("0000-01-01T00:00:00Z", -62_167_219_200_000),
+      ("9999-12-31T23:59:59.999Z", 253_402_300_799_999),
+      ("2016-12-31T23:59:60Z", 1_483_228_800_000),
+    ])
+  func timestampsOfRFC3339AreRead(text: String, milliseconds: Int64) {
     #expect(UnixTime(rfc3339: text)?.milliseconds == milliseconds)
   }
 
-  @Test(arguments: [
-    "", "2026-07-01", "2026-07-01T12:00:00", "2026-07-01T12:00Z", "2026-13-01T12:00:00Z", "2026-02-29T12:00:00Z",
-    "1900-02-29T12:00:00Z", "2026-04-31T12:00:00Z", "2026-07-01T24:00:00Z", "2026-07-01T12:60:00Z",
-    "2026-07-01T12:00:00.Z", "2026-07-01T12:00:00+0200", "2026-07-01T12:00:00Z ", "26-07-01T12:00:00Z",
-    "2026-07-01T12:00:00+24:00", "+026-07-01T12:00:00Z", "２026-07-01T12:00:00Z",
-  ])
-  func refuses(text: String) {
+  @Test(
+    "Malformed timestamps are refused",
+    arguments: [
+      "", "2026-07-01", "2026-07-01T12:00:00", "2026-07-01T12:00Z", "2026-13-01T12:00:00Z", "2026-02-29T12:00:00Z",
+      "1900-02-29T12:00:00Z", "2026-04-31T12:00:00Z", "2026-07-01T24:00:00Z", "2026-07-01T12:60:00Z",
+      "2026-07-01T12:00:00.Z", "2026-07-01T12:00:00+0200", "2026-07-01T12:00:00Z ", "26-07-01T12:00:00Z",
+      "2026-07-01T12:00:00+24:00", "+026-07-01T12:00:00Z", "２026-07-01T12:00:00Z",
+    ])
+  func malformedTimestampsAreRefused(text: String) {
     #expect(UnixTime(rfc3339: text) == nil)
   }
 
-  @Test func writes() {
+  @Test("Timestamps are written in UTC") func timestampsAreWrittenInUTC() {
     #expect(UnixTime(milliseconds: 1_782_907_200_000).rfc3339 == "2026-07-01T12:00:00Z")
     #expect(UnixTime(milliseconds: 1_782_907_200_007).rfc3339 == "2026-07-01T12:00:00.007Z")
     #expect(UnixTime(milliseconds: -1).rfc3339WithMilliseconds == "1969-12-31T23:59:59.999Z")
@@ -38,7 +42,7 @@ import Testing
     #expect(UnixTime(milliseconds: .min).rfc3339 == "0000-01-01T00:00:00Z")
   }
 
-  @Test func everyDayOfFourCenturiesSurvivesTheRoundTrip() {
+  @Test("Every day of four centuries survives the round trip") func everyDayOfFourCenturiesSurvivesTheRoundTrip() {
     let changed = (-80_000 as Int64..<80_000).filter { day in
       let time = UnixTime(milliseconds: day * 86_400_000 + 43_200_000)
       return UnixTime(rfc3339: time.rfc3339) != time
@@ -46,7 +50,7 @@ import Testing
     #expect(changed.isEmpty)
   }
 
-  @Test func agreesWithFoundation() {
+  @Test("Agrees with foundation") func agreesWithFoundation() {
     for milliseconds in stride(from: -5_000_000_000_000 as Int64, to: 5_000_000_000_000, by: 98_765_432_500) {
       let time = UnixTime(milliseconds: milliseconds)
       let date = Date(timeIntervalSince1970: time.fractionalSeconds)
@@ -55,7 +59,7 @@ import Testing
     }
   }
 
-  @Test func arithmetic() {
+  @Test("Durations are added and subtracted") func durationsAreAddedAndSubtracted() {
     let time = UnixTime(seconds: 100)
     #expect(time + .milliseconds(1500) == UnixTime(milliseconds: 101_500))
     #expect(time - .seconds(1) < time)
@@ -64,7 +68,7 @@ import Testing
     #expect(UnixTime(milliseconds: .max) + .seconds(1) == UnixTime(milliseconds: .max))
   }
 
-  @Test func isTextInJSON() throws {
+  @Test("A time is text in JSON") func aTimeIsTextInJSON() throws {
     let times = [UnixTime(seconds: 1_782_907_200)]
     let json = try JSONEncoder().encode(times)
     #expect(String(decoding: json, as: UTF8.self) == "[\"2026-07-01T12:00:00Z\"]")
@@ -72,11 +76,11 @@ import Testing
     #expect(throws: DecodingError.self) { try JSONDecoder().decode([UnixTime].self, from: Data("[\"soon\"]".utf8)) }
   }
 
-  @Test func theSystemClockShowsThisMillennium() {
+  @Test("The system clock shows this millennium") func theSystemClockShowsThisMillennium() {
     #expect(SystemClock().now() > UnixTime(seconds: 1_700_000_000))
   }
 
-  @Test func theManualClockStandsStill() {
+  @Test("The manual clock stands still") func theManualClockStandsStill() {
     let clock = ManualClock(UnixTime(seconds: 5))
     clock.advance(by: .milliseconds(10))
     #expect(clock.now() == UnixTime(milliseconds: 5010))

@@ -17,7 +17,8 @@ import Testing
     SMSDispatchJob(to: "+14155550123", content: .text("Hi"), deadline: Self.time + .seconds(60))
   }
 
-  @Test func aCommandGoesToTheCoordinatorAndItsReplyComesBack() async throws {
+  @Test("A command goes to the coordinator and its reply comes back")
+  func aCommandGoesToTheCoordinatorAndItsReplyComesBack() async throws {
     let reply = VerificationApproved(
       verificationID: "v", app: "com.example.app", phoneNumber: "+14155550123", approvedAt: Self.time)
     let transport = FakeTransport(replying: reply)
@@ -33,7 +34,7 @@ import Testing
     #expect(try CheckVerification(json: sent.message.body).code == SecretField(Secret("123456")))
   }
 
-  @Test(arguments: [nil, "operator"])
+  @Test("The user is shown to those who want it", arguments: [nil, "operator"])
   func theUserIsShownToThoseWhoWantIt(user: String?) async throws {
     let reply = ConversionList(
       enabled: true, floorPercent: 10, windowSeconds: 60, blockCount: 0, blocks: [], regions: [], prefixes: [])
@@ -44,7 +45,7 @@ import Testing
     #expect(try #require(transport.sent.first).message.userID == user)
   }
 
-  @Test func whatACodeIsForGoesAlong() async throws {
+  @Test("Purpose of a code is sent") func purposeOfACodeIsSent() async throws {
     let started = FakeTransport()
     await #expect(throws: ClientError.self) {
       try await client(started).startVerification(
@@ -63,7 +64,7 @@ import Testing
     #expect(check.app == "a" && check.purpose == .secondFactorSignIn && check.subject == "s")
   }
 
-  @Test func withKeysTheCodeIsSealed() async throws {
+  @Test("With keys the code is sealed") func withKeysTheCodeIsSealed() async throws {
     let sealer = Sealer(keys: try KeyRing(sealing: SymmetricKey(id: "k", bytes: Array(repeating: 1, count: 32))))
     let transport = FakeTransport()
     await #expect(throws: ClientError.self) {
@@ -77,7 +78,7 @@ import Testing
     #expect(try sealer.open(code, for: context).reveal() == "123456")
   }
 
-  @Test func aRefusalIsTheCoordinatorsOwn() async {
+  @Test("A refusal is the coordinators own") func aRefusalIsTheCoordinatorsOwn() async {
     let refusal = APIError(.tooManyAttempts, "wait", retryAfter: 30)
     let error = await #expect(throws: ClientError.self) {
       try await client(FakeTransport(replying: ErrorReply(refusal))).status(of: "v")
@@ -86,7 +87,7 @@ import Testing
     #expect(error?.isRetriable == true)
   }
 
-  @Test func aReplyOfAnotherTypeIsNotTakenForOne() async {
+  @Test("A reply of another type is not taken for one") func aReplyOfAnotherTypeIsNotTakenForOne() async {
     let error = await #expect(throws: ClientError.self) {
       try await client(FakeTransport(replying: CancelVerification(verificationID: "v"))).cancel("v")
     }
@@ -97,20 +98,20 @@ import Testing
     #expect(problem.field == "type")
   }
 
-  @Test func silenceIsNoAnswer() async {
+  @Test("Silence is no answer") func silenceIsNoAnswer() async {
     let error = await #expect(throws: ClientError.self) { try await client(FakeTransport()).status(of: "v") }
     #expect(error?.code == .noAnswer)
     #expect(error?.isRetriable == true)
   }
 
-  @Test func aMissingTopologyIsNamed() async {
+  @Test("A missing topology is named") func aMissingTopologyIsNamed() async {
     let transport = FakeTransport { _ in .failure(AMQPError(.notFound, "no route")) }
     let error = await #expect(throws: ClientError.self) { try await client(transport).status(of: "v") }
     #expect(error?.code == .unroutable)
     #expect(error?.message.contains("topology apply") == true)
   }
 
-  @Test func aJobIsEnqueuedUnderItsID() async throws {
+  @Test("A job is enqueued under its ID") func aJobIsEnqueuedUnderItsID() async throws {
     let transport = FakeTransport()
     #expect(try await client(transport).enqueue(job, id: "j", correlationID: "order-7") == "j")
     let sent = try #require(transport.sent.first)
@@ -122,7 +123,7 @@ import Testing
     #expect(try SMSDispatchJob(json: sent.message.body) == job)
   }
 
-  @Test func aJobThatTheBrokerDoesNotTakeFails() async {
+  @Test("A job that the broker does not take fails") func aJobThatTheBrokerDoesNotTakeFails() async {
     let full = await #expect(throws: ClientError.self) {
       try await client(FakeTransport(outcome: .nacked)).enqueue(job)
     }
@@ -133,7 +134,7 @@ import Testing
     #expect(unroutable?.code == .unroutable)
   }
 
-  @Test func theResultOfAJobComesBack() async throws {
+  @Test("The result of a job comes back") func theResultOfAJobComesBack() async throws {
     let result = JobResult(
       jobID: "j", outcome: .accepted, attempts: 1, startedAt: Self.time, finishedAt: Self.time
     ).adding(["segments": 1])
@@ -147,7 +148,7 @@ import Testing
     #expect(try await client(transport).perform(job, id: "j", timeout: .seconds(5)) == result)
   }
 
-  @Test func aWrongURLIsRefusedWithoutBeingRepeated() {
+  @Test("A wrong URL is refused without being repeated") func aWrongURLIsRefusedWithoutBeingRepeated() {
     let error = #expect(throws: ClientError.self) { try CountersignClient(url: "http://me:hunter2@h", name: "shop") }
     #expect(error?.message.contains("hunter2") == false)
   }

@@ -27,7 +27,7 @@ import Testing
     (channel["messages"]?.object ?? [:]).keys.compactMap { messages[$0] }
   }
 
-  @Test func everyBodyOfTheCodeIsAsDescribed() throws {
+  @Test("Every body of the code is as described") func everyBodyOfTheCodeIsAsDescribed() throws {
     // A reply and an event may have the same type, so the samples are looked up where they travel.
     let groups: [([Sample], (String) -> Bool)] = [
       (try Sample.commands(), { $0.hasPrefix("command.") }), (try Sample.replies(), { $0 == "replies" }),
@@ -58,12 +58,12 @@ import Testing
     #expect(Set(least.object.keys).subtracting(choices) == required, "\(sample.type)")
   }
 
-  @Test func everyMessageOfTheDocumentIsInTheCode() throws {
+  @Test("Every message of the document is in the code") func everyMessageOfTheDocumentIsInTheCode() throws {
     let types = Set(try Sample.all().map(\.type.text))
     #expect(Set(messages.values.compactMap { $0["name"]?.string }) == types)
   }
 
-  @Test func noReplyHasTheTypeOfACommand() throws {
+  @Test("No reply has the type of a command") func noReplyHasTheTypeOfACommand() throws {
     let types = Set(try Sample.commands().map(\.type.text))
     #expect(types.isDisjoint(with: try Sample.replies().map(\.type.text)))
     func names(_ isTheirs: (String) -> Bool) -> [String] {
@@ -74,7 +74,7 @@ import Testing
     #expect(types.isDisjoint(with: names { $0 == "replies" }))
   }
 
-  @Test func theChannelsAreTheTopology() throws {
+  @Test("The channels are the topology") func theChannelsAreTheTopology() throws {
     var expected: Set<String> = []
     for key in Topology.commands { expected.insert("\(Topology.Exchanges.commands) direct \(key)") }
     for job in Topology.Queues.jobs {
@@ -110,24 +110,26 @@ import Testing
     }
   }
 
-  @Test(arguments: [
-    ("OnUnknown", OnUnknown.allCases.map(\.rawValue)), ("JobOutcome", JobOutcome.allCases.map(\.rawValue)),
-    ("AppleTokenKind", AppleToken.Kind.allCases.map(\.rawValue)),
-    ("VerificationPurpose", VerificationPurpose.allCases.map(\.rawValue)),
-    ("PushEnvironment", PushEnvironment.allCases.map(\.rawValue)),
-    ("VerificationState", VerificationStatus.State.known.map(\.rawValue)),
-    ("OperationState", OperationStatus.State.known.map(\.rawValue)),
-    ("OperationKind", OperationKind.known.map(\.rawValue)),
-    ("OperationEnding", OperationEnding.known.map(\.rawValue)),
-    ("ConversionScope", ConversionScope.known.map(\.rawValue)),
-    ("ProofMethod", AppVerified.Method.known.map(\.rawValue)),
-    ("ErrorCode", APIErrorCode.known.map(\.rawValue)),
-  ])
+  @Test(
+    "The words are the same",
+    arguments: [
+      ("OnUnknown", OnUnknown.allCases.map(\.rawValue)), ("JobOutcome", JobOutcome.allCases.map(\.rawValue)),
+      ("AppleTokenKind", AppleToken.Kind.allCases.map(\.rawValue)),
+      ("VerificationPurpose", VerificationPurpose.allCases.map(\.rawValue)),
+      ("PushEnvironment", PushEnvironment.allCases.map(\.rawValue)),
+      ("VerificationState", VerificationStatus.State.known.map(\.rawValue)),
+      ("OperationState", OperationStatus.State.known.map(\.rawValue)),
+      ("OperationKind", OperationKind.known.map(\.rawValue)),
+      ("OperationEnding", OperationEnding.known.map(\.rawValue)),
+      ("ConversionScope", ConversionScope.known.map(\.rawValue)),
+      ("ProofMethod", AppVerified.Method.known.map(\.rawValue)),
+      ("ErrorCode", APIErrorCode.known.map(\.rawValue)),
+    ])
   func theWordsAreTheSame(schema: String, words: [String]) {
     #expect(checker.schemas[schema]?["enum"]?.strings == words)
   }
 
-  @Test func theHeadersAreTheSame() {
+  @Test("The headers are the same") func theHeadersAreTheSame() {
     let headers = Set((checker.schemas["Headers"]?["properties"]?.object ?? [:]).keys)
     #expect(
       headers == [
@@ -142,7 +144,7 @@ import Testing
       ])
   }
 
-  @Test func everyReferenceLeadsSomewhere() {
+  @Test("Every reference leads somewhere") func everyReferenceLeadsSomewhere() {
     func references(_ value: JSONValue) -> [String] {
       (value["$ref"]?.string.map { [$0] } ?? []) + value.object.values.flatMap(references)
         + value.array.flatMap(references)
@@ -153,7 +155,7 @@ import Testing
     }
   }
 
-  @Test func theCheckerFindsWhatIsWrong() throws {
+  @Test("The checker finds what is wrong") func theCheckerFindsWhatIsWrong() throws {
     let schema = try #require(messages["SMSDispatchJob"]?["payload"])
     let wrong = #"{"to":5,"text":"a","template":"b","deadline":"2026-07-01T12:00:00+01:00","onUnknown":"x","zebra":1}"#
     #expect(

@@ -18,21 +18,21 @@ import Testing
     }
   }
 
-  @Test func aStartIsCompactAndLeavesOutWhatIsAbsent() throws {
+  @Test("A start is compact and leaves out what is absent") func aStartIsCompactAndLeavesOutWhatIsAbsent() throws {
     let json = try text(StartVerification(phoneNumber: "+14155550123", app: "com.example/app"))
     let expected = #"{"phoneNumber":"+14155550123","app":"com.example/app"}"#
     #expect(json.utf8.sorted() == expected.utf8.sorted())
     #expect(try JSONValue(parsing: json) == JSONValue(parsing: expected))
   }
 
-  @Test func aJobWithText() throws {
+  @Test("A job with a text of its own is read and written") func aJobWithATextOfItsOwnIsReadAndWritten() throws {
     let job = SMSDispatchJob(to: "+14155550123", content: .text("Hi"), deadline: Self.deadline)
     let expected = #"{"to":"+14155550123","text":"Hi","deadline":"2026-07-01T12:00:00Z"}"#
     #expect(try JSONValue(parsing: text(job)) == JSONValue(parsing: expected))
     #expect(try SMSDispatchJob(json: job.json()) == job)
   }
 
-  @Test func aJobWithATemplate() throws {
+  @Test("A job with a template") func aJobWithATemplate() throws {
     let job = SMSDispatchJob(
       to: "+14155550123",
       content: .template(
@@ -48,7 +48,7 @@ import Testing
     #expect(try SMSDispatchJob(json: json) == job)
   }
 
-  @Test(arguments: AppleToken.Kind.allCases)
+  @Test("A revocation has one token", arguments: AppleToken.Kind.allCases)
   func aRevocationHasOneToken(kind: AppleToken.Kind) throws {
     let job = AppleRevokeJob(
       app: "com.example.app", clientID: "com.example.web", token: AppleToken(kind, SecretField(Secret("t"))),
@@ -61,23 +61,28 @@ import Testing
     #expect(job.token.kind == kind)
   }
 
-  @Test(arguments: [
-    (#""more":1"#, "authorizationCode", "is missing: give one of authorizationCode, refreshToken, accessToken"),
-    (#""refreshToken":"t","accessToken":"u""#, "refreshToken", "is given together with accessToken: give one of them"),
-    (#""authorizationCode":5"#, "authorizationCode", "must be a string"),
-  ])
+  @Test(
+    "A revocation without one token is none",
+    arguments: [
+      (#""more":1"#, "authorizationCode", "is missing: give one of authorizationCode, refreshToken, accessToken"),
+      (
+        #""refreshToken":"t","accessToken":"u""#, "refreshToken", "is given together with accessToken: give one of them"
+      ),
+      (#""authorizationCode":5"#, "authorizationCode", "must be a string"),
+    ])
   func aRevocationWithoutOneTokenIsNone(fields: String, field: String, detail: String) {
     let found = problem(AppleRevokeJob.self, #"{"app":"a","deadline":"2026-07-01T12:00:00Z",\#(fields)}"#)
     #expect(found?.field == field)
     #expect(found?.detail == detail)
   }
 
-  @Test func unknownFieldsAreIgnored() throws {
+  @Test("Unknown fields are ignored") func unknownFieldsAreIgnored() throws {
     let body = try CancelVerification(json: Array(#"{"verificationID":"v","more":{"x":[1]}}"#.utf8))
     #expect(body.verificationID == "v")
   }
 
   @Test(
+    "Problems name the field and never the value",
     arguments: [
       (#"{"#, "NOT_JSON", nil, "the body is not valid JSON in UTF-8, or has a number out of range"),
       (#""#, "NOT_JSON", nil, "the body is not valid JSON in UTF-8, or has a number out of range"),
@@ -124,48 +129,52 @@ import Testing
     #expect(problem?.description == description)
   }
 
-  @Test func numbersOutOfRangeAreNotRepeated() {
+  @Test("Numbers out of range are not repeated") func numbersOutOfRangeAreNotRepeated() {
     let json = #"{"jobID":"j","outcome":"accepted","attempts":98765432109876543210}"#
     let error = #expect(throws: ContractProblem.self) { try JobResult(json: Array(json.utf8)) }
     #expect(error?.description.contains("out of range") == true)
     #expect(error?.description.contains("98765") == false)
   }
 
-  @Test func invalidUTF8IsNotJSON() {
+  @Test("Invalid UTF-8 is not JSON") func invalidUTF8IsNotJSON() {
     #expect(throws: ContractProblem.self) { try CancelVerification(json: [0x7B, 0x22, 0xFF, 0x22, 0x7D]) }
   }
 
-  @Test func tooLargeOnBothSides() {
+  @Test("Too large on both sides") func tooLargeOnBothSides() {
     let long = String(repeating: "x", count: MessageLimits.maxBodyBytes)
     #expect(throws: ContractProblem.self) { try CancelVerification(verificationID: long).json() }
     #expect(problem(CancelVerification.self, #"{"verificationID":""# + long + #""}"#)?.code == .bodyTooLarge)
   }
 
-  @Test func aSecretDoesNotPrint() {
+  @Test("A secret does not print") func aSecretDoesNotPrint() {
     let command = CheckVerification(verificationID: "v", code: SecretField(Secret("123456")))
     var dumped = ""
     dump(command, to: &dumped)
     #expect(!"\(command)\(dumped)".contains("123456"))
   }
 
-  @Test func openWordsKeepWhatTheyDoNotKnow() throws {
+  @Test("Open words keep what they do not know") func openWordsKeepWhatTheyDoNotKnow() throws {
     let reply = try ErrorReply(json: Array(#"{"error":{"code":"NEW_CODE","message":"m","retryAfter":7}}"#.utf8))
     #expect(reply.error.code.rawValue == "NEW_CODE")
     #expect(reply.error.isRetriable)
   }
 
-  @Test(arguments: [
-    ("sms.dispatch.v1", "sms.dispatch", 1), ("error.v12", "error", 12),
-  ])
-  func types(text: String, name: String, version: Int) {
+  @Test(
+    "Message types are read",
+    arguments: [
+      ("sms.dispatch.v1", "sms.dispatch", 1), ("error.v12", "error", 12),
+    ])
+  func messageTypesAreRead(text: String, name: String, version: Int) {
     #expect(MessageType(parsing: text) == MessageType(name, version: version))
     #expect(MessageType(name, version: version).text == text)
   }
 
-  @Test(arguments: [
-    "", "sms.dispatch", ".v1", "sms.dispatch.v0", "sms.dispatch.v01", "sms.v-1", "sms.v+1", "sms.v", "v1",
-  ])
-  func noTypes(text: String) {
+  @Test(
+    "Malformed message types are refused",
+    arguments: [
+      "", "sms.dispatch", ".v1", "sms.dispatch.v0", "sms.dispatch.v01", "sms.v-1", "sms.v+1", "sms.v", "v1",
+    ])
+  func malformedMessageTypesAreRefused(text: String) {
     #expect(MessageType(parsing: text) == nil)
   }
 }

@@ -28,7 +28,7 @@ struct FastJSONTests {
   }
 
   @Test("Jobs, with and without what may be absent")
-  func jobsComeBack() throws {
+  func jobsWithAndWithoutWhatMayBeAbsent() throws {
     let full = SMSDispatchJob.Variables(
       code: SecretField(Secret(text)), appName: text, domain: "example.com", androidHash: text)
     for job in [

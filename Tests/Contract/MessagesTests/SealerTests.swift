@@ -14,13 +14,13 @@ import Testing
     Sealer(keys: try KeyRing(sealing: key("a", 1)))
   }
 
-  @Test func opensWhatItSealed() throws {
+  @Test("Opens what it sealed") func opensWhatItSealed() throws {
     let field = try sealer().seal(Secret("123456"), for: Self.context)
     #expect(field.isSealed)
     #expect(try sealer().open(field, for: Self.context).reveal() == "123456")
   }
 
-  @Test func aSealedFieldCrossesJSON() throws {
+  @Test("A sealed field crosses JSON") func aSealedFieldCrossesJSON() throws {
     let field = try sealer().seal(Secret("123456"), for: Self.context)
     let job = SMSDispatchJob(
       to: "+14155550123", content: .template(name: "verification", languageCode: nil, variables: .init(code: field)),
@@ -34,7 +34,7 @@ import Testing
     #expect(variables.code == field)
   }
 
-  @Test func plainTextIsRefusedWhereSealingIsRequired() throws {
+  @Test("Plain text is refused where sealing is required") func plainTextIsRefusedWhereSealingIsRequired() throws {
     var keys = try KeyRing(sealing: key("a", 1))
     keys.requiresSealing = true
     let field = SecretField(Secret("123456"))
@@ -43,20 +43,22 @@ import Testing
       try Sealer(keys: keys).open(sealer().seal(Secret("1"), for: Self.context), for: Self.context).reveal() == "1")
   }
 
-  @Test func plainTextPassesThrough() throws {
+  @Test("Plain text passes through") func plainTextPassesThrough() throws {
     let field = SecretField(Secret("123456"))
     #expect(!field.isSealed)
     #expect(try sealer().open(field, for: Self.context).reveal() == "123456")
   }
 
-  @Test(arguments: [
-    (
-      SealContext(messageType: MessageType("mail.relay"), messageID: "v.sms.1", recipient: "+14155550123"),
-      "messageType"
-    ),
-    (SealContext(messageType: SMSDispatchJob.type, messageID: "other", recipient: "+14155550123"), "messageID"),
-    (SealContext(messageType: SMSDispatchJob.type, messageID: "v.sms.1", recipient: "+14155550199"), "recipient"),
-  ])
+  @Test(
+    "A field that was moved is refused",
+    arguments: [
+      (
+        SealContext(messageType: MessageType("mail.relay"), messageID: "v.sms.1", recipient: "+14155550123"),
+        "messageType"
+      ),
+      (SealContext(messageType: SMSDispatchJob.type, messageID: "other", recipient: "+14155550123"), "messageID"),
+      (SealContext(messageType: SMSDispatchJob.type, messageID: "v.sms.1", recipient: "+14155550199"), "recipient"),
+    ])
   func aFieldThatWasMovedIsRefused(context: SealContext, differs: String) throws {
     let field = try sealer().seal(Secret("123456"), for: Self.context)
     #expect(throws: SealError.moved(differs)) { try sealer().open(field, for: context) }
@@ -72,7 +74,7 @@ import Testing
       deadline: UnixTime(seconds: 100))
   }
 
-  @Test func whoTheCodeIsShownForIsBound() throws {
+  @Test("Audience of the code is bound") func audienceOfTheCodeIsBound() throws {
     let field = try sealer().seal(Secret("123456"), for: job().sealContext(messageID: "v.sms.1"))
     #expect(try sealer().open(field, for: job().sealContext(messageID: "v.sms.1")).reveal() == "123456")
     for (changed, name) in [
@@ -86,12 +88,12 @@ import Testing
     }
   }
 
-  @Test func aSealThatBindsNoFieldsOpensAsBefore() throws {
+  @Test("A seal that binds no fields opens as before") func aSealThatBindsNoFieldsOpensAsBefore() throws {
     let field = try sealer().seal(Secret("123456"), for: Self.context)
     #expect(try sealer().open(field, for: job().sealContext(messageID: "v.sms.1")).reveal() == "123456")
   }
 
-  @Test func aSealThatBindsWhatIsNotKnownHereIsRefused() throws {
+  @Test("A seal that binds what is not known here is refused") func aSealThatBindsWhatIsNotKnownHereIsRefused() throws {
     let fields = [SealContext.Field("domain", "example.com"), SealContext.Field("color", nil)]
     let context = SealContext(
       messageType: SMSDispatchJob.type, messageID: "v.sms.1", recipient: "+14155550123", fields: fields)
@@ -102,32 +104,32 @@ import Testing
     #expect(throws: SealError.moved("bound")) { try sealer().open(field, for: Self.context) }
   }
 
-  @Test func aFieldWithoutContextIsRefused() throws {
+  @Test("A field without context is refused") func aFieldWithoutContextIsRefused() throws {
     let compact = try JWE.seal(Array("123456".utf8), with: key("a", 1), header: [:])
     let body = try CheckVerification(json: Array(#"{"verificationID":"v","code":"\#(compact)"}"#.utf8))
     #expect(throws: SealError.moved("messageID")) { try sealer().open(body.code, for: Self.context) }
   }
 
-  @Test func anUnknownKeyIsNamed() throws {
+  @Test("An unknown key is named") func anUnknownKeyIsNamed() throws {
     let other = Sealer(keys: try KeyRing(sealing: key("b", 2)))
     let field = try other.seal(Secret("123456"), for: Self.context)
     #expect(throws: SealError.unknownKey("b")) { try sealer().open(field, for: Self.context) }
     #expect(SealError.unknownKey("b").description.contains("\"b\""))
   }
 
-  @Test func aForgedFieldIsRefused() throws {
+  @Test("A forged field is refused") func aForgedFieldIsRefused() throws {
     let other = Sealer(keys: try KeyRing(sealing: key("a", 2)))
     let field = try other.seal(Secret("123456"), for: Self.context)
     #expect(throws: SealError.broken) { try sealer().open(field, for: Self.context) }
   }
 
-  @Test func keysRotate() throws {
+  @Test("Former keys still open after a rotation") func formerKeysStillOpenAfterARotation() throws {
     let field = try sealer().seal(Secret("123456"), for: Self.context)
     let rotated = Sealer(keys: try KeyRing(sealing: key("b", 2), others: [key("a", 1)]))
     #expect(try rotated.open(field, for: Self.context).reveal() == "123456")
   }
 
-  @Test func withoutAKeyNothingIsSealed() throws {
+  @Test("Without a key nothing is sealed") func withoutAKeyNothingIsSealed() throws {
     let empty = Sealer(keys: try KeyRing(sealing: nil))
     #expect(throws: SealError.noSealingKey) { try empty.seal(Secret("123456"), for: Self.context) }
   }

@@ -2,7 +2,7 @@ import CountersignAMQP
 import CountersignMessages
 import Testing
 
-@Suite("Who sent a message, and where it may be answered")
+@Suite("Senders of messages and their reply queues")
 struct SenderTests {
   @Test(
     "x-sender is trusted only from the queue's consumer and the operator",
@@ -13,7 +13,7 @@ struct SenderTests {
       ("mail-worker", "coordinator", "mail-worker"), ("sms-worker", "unnamed", "unnamed"),
       ("sms-worker", "", "unnamed"),
     ] as [(String?, String?, String)])
-  func onAWorkQueue(user: String?, stated: String?, sender: String) throws {
+  func xSenderIsTrustedOnlyFromTheQueuesConsumerAndTheOperator(user: String?, stated: String?, sender: String) throws {
     let rule = SenderRule.queue(consumedBy: "sms-worker")
     #expect(rule.sender(userID: user, stated: stated) == sender)
     var message = Envelope(type: SMSDispatchJob.type, messageID: "m").message(body: [])
@@ -24,14 +24,14 @@ struct SenderTests {
   }
 
   @Test("Of a result the worker of the job's type is believed")
-  func onAResult() {
+  func ofAResultTheWorkerOfTheJobsTypeIsBelieved() {
     let rule = SenderRule.result(reportedBy: ["sms-worker", "sms-2"])
     #expect(rule.sender(userID: "sms-2", stated: "coordinator") == "coordinator")
     #expect(rule.sender(userID: "mail-worker", stated: "coordinator") == "mail-worker")
   }
 
   @Test("A stated sender that cannot be a user's name is unnamed")
-  func malformed() {
+  func aStatedSenderThatCannotBeAUsersNameIsUnnamed() {
     let rule = SenderRule.queue(consumedBy: "w")
     for value in [.int(7), .bytes([0xFF]), "", "a\u{1F}b", .string(String(repeating: "x", count: 256))] as [FieldValue]
     {
@@ -45,7 +45,7 @@ struct SenderTests {
     }
   }
 
-  @Test("What is published again names its first sender, and goes out as our own user")
+  @Test("A republished message names its first sender and goes out as our own user")
   func publishedAgain() throws {
     let rule = SenderRule.queue(consumedBy: "w")
     var message = Envelope(type: SMSDispatchJob.type, messageID: "m", userID: "service").message(body: [])
@@ -79,7 +79,7 @@ struct SenderTests {
   }
 
   @Test("The ID of another sender, or of another type of job, is another message")
-  func identity() {
+  func theIDOfAnotherSenderOrOfAnotherTypeOfJobIsAnotherMessage() {
     let one = MessageIdentity(sender: "service", messageID: "m.1")
     #expect(one.key != MessageIdentity(sender: "coordinator", messageID: "m.1").key)
     #expect(one.key(ofJob: SMSDispatchJob.type) != one.key(ofJob: MailRelayJob.type))

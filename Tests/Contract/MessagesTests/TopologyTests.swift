@@ -2,7 +2,7 @@ import CountersignMessages
 import Testing
 
 @Suite struct TopologyTests {
-  @Test func retrySteps() {
+  @Test("Retry delays are rounded up to a step") func retryDelaysAreRoundedUpToAStep() {
     #expect(RetryStep.allCases.map(\.exchange).first == "countersign.retry.5s")
     #expect(RetryStep.covering(.zero) == .fiveSeconds)
     #expect(RetryStep.covering(.seconds(5)) == .fiveSeconds)
@@ -13,7 +13,7 @@ import Testing
     #expect(RetryStep.allCases == RetryStep.allCases.sorted())
   }
 
-  @Test func aQueueOfJobsIsNamedAfterTheirType() {
+  @Test("A queue of jobs is named after their type") func aQueueOfJobsIsNamedAfterTheirType() {
     #expect(
       Topology.Queues.jobTypes == [
         SMSDispatchJob.routingKey, PushVerifyJob.routingKey, RecaptchaAssessJob.routingKey, MailRelayJob.routingKey,
@@ -21,7 +21,7 @@ import Testing
       ])
   }
 
-  @Test func everyBindingIsBetweenThingsThatExist() {
+  @Test("Every binding is between things that exist") func everyBindingIsBetweenThingsThatExist() {
     let exchanges = Set(Topology.exchanges.map(\.name))
     let consumed = Topology.Queues.work + Topology.Queues.accounts
     let queues = Set(
@@ -30,7 +30,8 @@ import Testing
     #expect(Set(Topology.bindings.map(\.queue)) == queues)
   }
 
-  @Test func theCoordinatorHearsOfEveryJobTypeAndNotOfBulk() {
+  @Test("The coordinator hears of every job type and not of bulk") func theCoordinatorHearsOfEveryJobTypeAndNotOfBulk()
+  {
     let keys = Topology.bindings.filter { $0.queue == Topology.Queues.results }.map(\.routingKey)
     #expect(
       keys == [
@@ -38,12 +39,12 @@ import Testing
       ])
   }
 
-  @Test func noFormerBindingIsDeclared() {
+  @Test("No former binding is declared") func noFormerBindingIsDeclared() {
     #expect(Topology.formerBindings.map(\.routingKey) == ["#"])
     #expect(Set(Topology.formerBindings).isDisjoint(with: Topology.bindings))
   }
 
-  @Test func nothingWaitsForAProcessThatThereIsNot() {
+  @Test("Nothing waits for a process that there is not") func nothingWaitsForAProcessThatThereIsNot() {
     #expect(!Topology.bindings.contains { Topology.Queues.accounts.contains($0.queue) })
   }
 }

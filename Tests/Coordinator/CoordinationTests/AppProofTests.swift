@@ -29,13 +29,13 @@ struct AppProofTests {
   }
 
   @Test("It begins once")
-  func begins() {
+  func itBeginsOnce() {
     var proof = proof()
     #expect(proof.apply(.issued, at: now, under: policy) == [])
   }
 
   @Test("A push that arrives, and the secret that comes back, again and again")
-  func proven() {
+  func aPushThatArrivesAndTheSecretThatComesBackAgainAndAgain() {
     var proof = proof()
     #expect(proof.apply(report(.accepted), at: now, under: policy) == [.forgetRefusal])
     #expect(proof.state == .delivered)
@@ -48,7 +48,7 @@ struct AppProofTests {
   }
 
   @Test("A secret that overtakes the report of its push")
-  func overtaken() {
+  func aSecretThatOvertakesTheReportOfItsPush() {
     var proof = proof()
     #expect(proof.apply(returned(), at: now, under: policy) == [.announceVerified, .admit])
     #expect(proof.apply(report(.accepted), at: now, under: policy) == [.forgetRefusal])
@@ -56,7 +56,7 @@ struct AppProofTests {
   }
 
   @Test("A push is reported on once")
-  func once() {
+  func aPushIsReportedOnOnce() {
     var proof = proof()
     _ = proof.apply(report(.accepted), at: now, under: policy)
     let before = proof
@@ -67,7 +67,7 @@ struct AppProofTests {
   @Test(
     "A push that was refused is told of, and remembered when it lies in the token",
     arguments: [("UNREGISTERED", true, true), ("WRONG_TOPIC", true, false), ("PAYLOAD_TOO_LARGE", false, false)])
-  func refused(code: String, isRemembered: Bool, isGone: Bool) {
+  func aPushThatWasRefusedIsToldOfAndRememberedWhenItLiesInTheToken(code: String, isRemembered: Bool, isGone: Bool) {
     var proof = proof()
     let failure = VerificationFailure(code: code)
     let actions = proof.apply(report(.refused, code), at: now, under: policy)
@@ -80,7 +80,7 @@ struct AppProofTests {
   }
 
   @Test("A push that came to nothing in time is told of; one that may have arrived is not")
-  func undelivered() {
+  func aPushThatCameToNothingInTimeIsToldOfOneThatMayHaveArrived() {
     var late = proof()
     #expect(
       late.apply(report(.expired, "THROTTLED"), at: now, under: policy)
@@ -91,7 +91,7 @@ struct AppProofTests {
   }
 
   @Test("A wrong secret, and one of another app, have refusals of their own")
-  func refusals() {
+  func aWrongSecretAndOneOfAnotherAppHaveRefusalsOfTheirOwn() {
     var proof = proof()
     #expect(proof.apply(returned(false), at: now, under: policy) == [.refuse(.wrongSecret)])
     #expect(proof.apply(returned(false, app: "b"), at: now, under: policy) == [.refuse(.wrongSecret)])
@@ -101,7 +101,7 @@ struct AppProofTests {
   }
 
   @Test("A receipt that was never used lives a day, one that was as long as is configured")
-  func expiry() {
+  func aReceiptThatWasNeverUsedLivesADayOneThatWasAsLong() {
     var unused = proof()
     #expect(unused.apply(returned(), at: now + .seconds(86_400), under: policy) == [.refuse(.expired)])
     #expect(unused.state == .expired)
@@ -113,7 +113,7 @@ struct AppProofTests {
   }
 
   @Test("A receipt is taken back with its device token, or by the configuration")
-  func revoked() {
+  func aReceiptIsTakenBackWithItsDeviceTokenOrByTheConfiguration() {
     var gone = proof()
     #expect(gone.apply(.tokenUnregistered, at: now, under: policy) == [])
     #expect(gone.apply(returned(), at: now, under: policy) == [.refuse(.revoked)])

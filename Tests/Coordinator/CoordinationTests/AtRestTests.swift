@@ -7,7 +7,7 @@ import Testing
 
 @testable import Coordination
 
-@Suite("What is kept of people")
+@Suite("Personal data at rest")
 struct AtRestTests {
   private static let other = "+14155550177"
   private static let tables = ["verification", "inbox", "assessment", "usage", "held_job", "app_proof", "revocation"]
@@ -17,7 +17,7 @@ struct AtRestTests {
   }
 
   @Test("A number is forgotten: what lives is canceled, nothing of it stays, and nothing of another goes")
-  func forgotten() async throws {
+  func aNumberIsForgottenWhatLivesIsCanceledNothingOfItStays() async throws {
     try await Bench.with { bench in
       let first = try await bench.start(ip: "192.0.2.1")
       let code = try #require(try bench.jobs().first?.code)
@@ -39,7 +39,7 @@ struct AtRestTests {
   }
 
   @Test("A start that waits for reCAPTCHA is forgotten, and its result changes nothing")
-  func waiting() async throws {
+  func aStartThatWaitsForReCAPTCHAIsForgottenAndItsResultChanges() async throws {
     try await Bench.with { bench in
       let command = bench.startCommand(Bench.captcha("token"), app: Bench.recaptchaApp)
       await bench.deliver([try bench.commandMessage(command)])
@@ -51,7 +51,7 @@ struct AtRestTests {
   }
 
   @Test("Only operators forget, and what is no number is an error")
-  func refused() async throws {
+  func onlyOperatorsForgetAndWhatIsNoNumberIsAnError() async throws {
     try await Bench.with { bench in
       _ = try await bench.start()
       for user in [nil, "service"] {
@@ -64,7 +64,7 @@ struct AtRestTests {
   }
 
   @Test("An assessment that has ended keeps the hash of its token, and neither number nor network")
-  func assessment() async throws {
+  func anAssessmentThatHasEndedKeepsTheHashOfItsTokenAndNeither() async throws {
     try await Bench.with { bench in
       let command = bench.startCommand(Bench.captcha("token"), app: Bench.recaptchaApp)
       await bench.deliver([try bench.commandMessage(command)])
@@ -96,7 +96,7 @@ struct AtRestTests {
   }
 
   @Test("An error that is answered again is counted as what it is")
-  func replayed() async throws {
+  func anErrorThatIsAnsweredAgainIsCountedAsWhatItIs() async throws {
     try await Bench.with { bench in
       let started = try await bench.start()
       let command = CheckVerification(verificationID: started.verificationID, code: SecretField(Secret("wrong")))
@@ -107,7 +107,7 @@ struct AtRestTests {
   }
 
   @Test("After the retention nothing of a number, an address, a code or a token is in the files of the database")
-  func retention() async throws {
+  func afterTheRetentionNothingOfANumberAnAddressACodeOrAToken() async throws {
     try await Bench.with { bench in
       let started = try await bench.start(ip: "198.51.100.7")
       let code = try #require(try bench.jobs().first?.code)

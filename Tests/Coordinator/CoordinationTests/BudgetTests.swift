@@ -16,7 +16,7 @@ struct BudgetTests {
   }
 
   @Test("Random device tokens without an address use up the app's budget of pushes, then that of all")
-  func pushes() async throws {
+  func randomDeviceTokensWithoutAnAddressUseUpTheAppsBudgetOfPushes() async throws {
     let rules = Bench.rules {
       $0.limits.receiptsPerAppPerDay = 5
       $0.limits.receiptsPerDay = 7
@@ -34,7 +34,7 @@ struct BudgetTests {
   }
 
   @Test("Assessments without an address use up the app's budget")
-  func assessments() async throws {
+  func assessmentsWithoutAnAddressUseUpTheAppsBudget() async throws {
     try await Bench.with(Bench.rules { $0.limits.assessmentsPerAppPerDay = 3 }) { bench in
       for index in 0..<3 {
         let command = StartVerification(
@@ -49,7 +49,7 @@ struct BudgetTests {
   }
 
   @Test("One device proves so many messages a day, with however many receipts")
-  func device() async throws {
+  func oneDeviceProvesSoManyMessagesADayWithHoweverManyReceipts() async throws {
     try await Bench.with(Bench.rules { $0.limits.sendsPerDevicePerDay = 3 }) { bench in
       for index in 0..<3 {
         let pair = try await bench.receipt()
@@ -79,7 +79,7 @@ struct BudgetTests {
   }
 
   @Test("Notices to one address and for one app, and revocations, have budgets; one without a notice still goes")
-  func notices() async throws {
+  func noticesToOneAddressAndForOneAppAndRevocationsHaveBudgetsOne() async throws {
     let rules = Bench.rules {
       $0.limits.noticesPerAddressPerDay = 2
       $0.limits.noticesPerAppPerDay = 3
@@ -102,7 +102,7 @@ struct BudgetTests {
   }
 
   @Test("Wrong codes of a fictional number are refused after ten, and counted apart")
-  func fictional() async throws {
+  func wrongCodesOfAFictionalNumberAreRefusedAfterTenAndCounted() async throws {
     try await Bench.with { bench in
       var answers: [APIErrorCode] = []
       for _ in 0..<4 {

@@ -29,7 +29,7 @@ struct CheckLimitTests {
   }
 
   @Test("Ten checks for a number within an hour")
-  func number() throws {
+  func tenChecksForANumberWithinAnHour() throws {
     let book = try LimitBook(Limits())
     var store = MemoryUsage()
     for index in 0..<10 { #expect(book.admitCheck(check(), at: begin + .seconds(index), in: &store) == nil) }
@@ -39,7 +39,7 @@ struct CheckLimitTests {
   }
 
   @Test("An address has thirty wrong codes an hour over all numbers, and right ones use up none")
-  func address() throws {
+  func anAddressHasThirtyWrongCodesAnHourOverAllNumbersAndRightOnes() throws {
     let book = try LimitBook(Limits())
     var store = MemoryUsage()
     let (compared, refusal) = exhaust(book, &store) { check("+1415555\(1000 + $0)", ip: "192.0.2.1", first: true) }
@@ -53,7 +53,7 @@ struct CheckLimitTests {
   }
 
   @Test("An app has a budget, and all have one, of which the first code of a verification is free")
-  func shared() throws {
+  func anAppHasABudgetAndAllHaveOneOfWhichTheFirstCode() throws {
     let book = try LimitBook(Limits())
     var store = MemoryUsage()
     let (compared, refusal) = exhaust(book, &store) { check("+1415\(1_000_000 + $0)") }
@@ -66,7 +66,7 @@ struct CheckLimitTests {
   }
 
   @Test("Codes by later handles use up nothing of the first's")
-  func laterHandles() throws {
+  func codesByLaterHandlesUseUpNothingOfTheFirsts() throws {
     let book = try LimitBook(Limits())
     var store = MemoryUsage()
     let (compared, refusal) = exhaust(book, &store) { _ in check(ip: "192.0.2.1", firstHandle: false) }
@@ -76,7 +76,7 @@ struct CheckLimitTests {
   }
 
   @Test("A fictional number has ten wrong codes an hour and thirty a day, and any number of right ones")
-  func fictional() throws {
+  func aFictionalNumberHasTenWrongCodesAnHourAndThirtyADayAndAny() throws {
     let book = try LimitBook(Limits())
     var store = MemoryUsage()
     for _ in 0..<1_000 { #expect(book.admitCheck(check(fictional: true), at: begin, in: &store) == nil) }
@@ -92,7 +92,7 @@ struct CheckLimitTests {
   }
 
   @Test("Neither number nor address nor device is in the names under which is counted")
-  func names() throws {
+  func neitherNumberNorAddressNorDeviceIsInTheNamesUnder() throws {
     let book = try LimitBook(Limits())
     var store = MemoryUsage()
     let send = LimitedSend(
@@ -107,8 +107,8 @@ struct CheckLimitTests {
     }
   }
 
-  @Test("What was counted under the pepper before counts on")
-  func pepperBefore() throws {
+  @Test("Counts made under the former pepper still count")
+  func countsMadeUnderTheFormerPepperStillCount() throws {
     let (old, new) = (try Pepper([UInt8](repeating: 1, count: 32)), try Pepper([UInt8](repeating: 2, count: 32)))
     let before = LimitBook(Limits(), subjects: SubjectKeeper(current: old))
     let after = LimitBook(Limits(), subjects: SubjectKeeper(current: new, previous: old))
@@ -118,7 +118,7 @@ struct CheckLimitTests {
   }
 
   @Test("Every refusal says what was reached, and its name is a metric's")
-  func texts() {
+  func everyRefusalSaysWhatWasReachedAndItsNameIsAMetrics() {
     for scope in LimitRefusal.Scope.allCases {
       let refusal = LimitRefusal(scope: scope, limit: 7, wait: .seconds(5))
       #expect(!refusal.text.hasPrefix("a limit of"), "\(scope)")

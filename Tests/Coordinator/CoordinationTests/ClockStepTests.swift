@@ -13,7 +13,7 @@ struct ClockStepTests {
   private let start = StartVerification(phoneNumber: Bench.number, app: Bench.app)
 
   @Test("A job that was put off is published when its wait is over, wherever the clock has gone", arguments: steps)
-  func outbox(step: Int) async throws {
+  func aJobThatWasPutOffIsPublishedWhenItsWaitIsOverWherever(step: Int) async throws {
     try await Bench.with(
       Bench.rules {
         $0.policy.lifetime = .seconds(3600)
@@ -34,7 +34,7 @@ struct ClockStepTests {
   }
 
   @Test("A push whose command never comes again is released when its wait is over", arguments: steps)
-  func held(step: Int) async throws {
+  func aPushWhoseCommandNeverComesAgainIsReleasedWhenItsWaitIsOver(step: Int) async throws {
     try await Bench.with { bench in
       bench.sink.close()
       await bench.deliver([try bench.commandMessage(VerifyApp(app: Bench.pushApp, deviceToken: Bench.token))])
@@ -46,7 +46,7 @@ struct ClockStepTests {
   }
 
   @Test("Nobody waits for a code longer than the gap", arguments: [-3600, -60])
-  func resend(step: Int) async throws {
+  func nobodyWaitsForACodeLongerThanTheGap(step: Int) async throws {
     try await Bench.with { bench in
       let first = try await bench.start()
       bench.clock.advance(by: .seconds(step))
@@ -58,7 +58,7 @@ struct ClockStepTests {
     }
   }
 
-  @Test("Where a limit forbids to send it again, the wait is the limit's")
+  @Test("When a limit forbids a resend, the wait is the limit's")
   func limitedResend() async throws {
     try await Bench.with(Bench.rules { $0.limits.sendsPerNumberPer10Minutes = 1 }) { bench in
       _ = try await bench.start()
@@ -69,7 +69,7 @@ struct ClockStepTests {
   }
 
   @Test("A code can be given back after the clock was set back, and is over after it was set ahead", arguments: steps)
-  func check(step: Int) async throws {
+  func aCodeCanBeGivenBackAfterTheClockWasSetBackAndIsOverAfter(step: Int) async throws {
     try await Bench.with { bench in
       let id = try await bench.start().verificationID
       let code = try #require(try bench.jobs().first?.code)
@@ -81,7 +81,7 @@ struct ClockStepTests {
   }
 
   @Test("Commands of a sender whose clock is right have no age when the coordinator's was set back")
-  func age() async throws {
+  func commandsOfASenderWhoseClockIsRightHaveNoAge() async throws {
     try await Bench.with { bench in
       let sentAt = bench.clock.now()
       bench.clock.advance(by: .seconds(-3600))

@@ -10,7 +10,7 @@ struct CodeKeeperTests {
   }
 
   @Test("The same seed gives the same code, and only for its verification and its pepper")
-  func repeatable() throws {
+  func theSameSeedGivesTheSameCodeAndOnlyForItsVerification() throws {
     let keeper = try keeper()
     let seed = [UInt8](repeating: 7, count: 32)
     let (code, atRest) = keeper.makeCode(for: "a", seed: seed)
@@ -25,7 +25,7 @@ struct CodeKeeperTests {
   }
 
   @Test("Codes have their length, zeros in front included", arguments: [4, 6, 8, 10])
-  func lengths(length: Int) throws {
+  func codesHaveTheirLengthZerosInFrontIncluded(length: Int) throws {
     let keeper = try keeper(length: length)
     for index in 0..<200 {
       let code = keeper.makeCode(for: "\(index)", seed: SecureRandom.bytes(32)).code
@@ -35,7 +35,7 @@ struct CodeKeeperTests {
   }
 
   @Test("Every digit is as likely as any other in every place")
-  func unbiased() throws {
+  func everyDigitIsAsLikelyAsAnyOtherInEveryPlace() throws {
     let keeper = try keeper(length: 4)
     var counts = [[Int]](repeating: [Int](repeating: 0, count: 10), count: 4)
     for index in 0..<10_000 {
@@ -48,8 +48,8 @@ struct CodeKeeperTests {
     #expect(counts.joined().allSatisfy { abs($0 - 1000) < 130 })
   }
 
-  @Test("What is at rest survives the database")
-  func blob() throws {
+  @Test("Stored verifications survive closing the database")
+  func storedVerificationsSurviveClosingTheDatabase() throws {
     let keeper = try keeper()
     let random = keeper.makeCode(for: "a", seed: SecureRandom.bytes(32)).atRest
     #expect(CodeAtRest(blob: random.blob) == random)
@@ -62,7 +62,7 @@ struct CodeKeeperTests {
   }
 
   @Test("A pepper that is too short is refused, and none prints")
-  func peppers() throws {
+  func aPepperThatIsTooShortIsRefusedAndNonePrints() throws {
     #expect(throws: CoordinationError.self) { try Pepper([UInt8](repeating: 1, count: 15)) }
     #expect("\(try Pepper([UInt8](repeating: 65, count: 16)))" == "Pepper(<redacted>)")
   }

@@ -13,7 +13,7 @@ struct CommandAgeTests {
   private let start = StartVerification(phoneNumber: Bench.number, app: Bench.app)
 
   @Test("A timestamp means the end of its second; none, or one of the future, is no age")
-  func least() {
+  func aTimestampMeansTheEndOfItsSecondNoneOrOneOfTheFutureIsNoAge() {
     #expect(CommandAge.least(of: nil, at: begin) == nil)
     #expect(CommandAge.least(of: begin + .milliseconds(1), at: begin) == nil)
     #expect(CommandAge.least(of: begin, at: begin) == .zero)
@@ -24,7 +24,7 @@ struct CommandAgeTests {
   }
 
   @Test("Starts that waited through an outage are answered, and nothing is sent")
-  func outage() async throws {
+  func startsThatWaitedThroughAnOutageAreAnsweredAndNothingIsSent() async throws {
     try await Bench.with { bench in
       let sentAt = bench.clock.now()
       bench.clock.advance(by: .seconds(1200))
@@ -53,7 +53,7 @@ struct CommandAgeTests {
   }
 
   @Test("The limit counts from the end of the timestamp's second", arguments: [(30_999, true), (31_000, false)])
-  func limit(milliseconds: Int, isCarriedOut: Bool) async throws {
+  func theLimitCountsFromTheEndOfTheTimestampsSecond(milliseconds: Int, isCarriedOut: Bool) async throws {
     try await Bench.with { bench in
       let sentAt = bench.clock.now()
       bench.clock.advance(by: .milliseconds(milliseconds))
@@ -63,7 +63,7 @@ struct CommandAgeTests {
   }
 
   @Test("A start that waited for the store has aged, and is not carried out late")
-  func storeFault() async throws {
+  func aStartThatWaitedForTheStoreHasAgedAndIsNotCarriedOutLate() async throws {
     try await Bench.with { bench in
       bench.fault = OneFault(.diskFull) { [clock = bench.clock] in clock.advance(by: .seconds(60)) }
       let reply = try await bench.ask(start, sentAt: bench.clock.now())
@@ -74,7 +74,7 @@ struct CommandAgeTests {
   }
 
   @Test("A start without a timestamp that waited for the store has its whole life before it")
-  func freshLife() async throws {
+  func aStartWithoutATimestampThatWaitedForTheStoreHasItsWholeLife() async throws {
     try await Bench.with { bench in
       bench.fault = OneFault(.diskFull) { [clock = bench.clock] in clock.advance(by: .seconds(60)) }
       let started = try VerificationStarted(json: try await bench.ask(start).body)
@@ -84,7 +84,7 @@ struct CommandAgeTests {
   }
 
   @Test("It can be configured")
-  func configured() async throws {
+  func itCanBeConfigured() async throws {
     try await Bench.with(Bench.rules { $0.maxCommandAge = .seconds(3600) }) { bench in
       let sentAt = bench.clock.now()
       bench.clock.advance(by: .seconds(3600))
@@ -94,7 +94,7 @@ struct CommandAgeTests {
   }
 
   @Test("An old app.verify is not carried out; one without a timestamp, or with one of the future, has no age")
-  func ages() async throws {
+  func anOldAppVerifyIsNotCarriedOutOneWithoutATimestampOrWithOne() async throws {
     try await Bench.with { bench in
       let verify = VerifyApp(app: Bench.pushApp, deviceToken: Bench.token, environment: .sandbox)
       let old = try await bench.ask(verify, sentAt: bench.clock.now() - .seconds(60))
@@ -106,7 +106,7 @@ struct CommandAgeTests {
   }
 
   @Test("A recorded answer goes first; what was refused is carried out under the same ID when it is sent anew")
-  func recorded() async throws {
+  func aRecordedAnswerGoesFirstWhatWasRefusedIsCarriedOutUnder() async throws {
     try await Bench.with { bench in
       let sentAt = bench.clock.now()
       let first = try await bench.ask(start, id: "m", sentAt: sentAt)
@@ -118,7 +118,7 @@ struct CommandAgeTests {
   }
 
   @Test("A start that waits for its assessment came in time, also when it is delivered again late")
-  func waiting() async throws {
+  func aStartThatWaitsForItsAssessmentCameInTimeAlso() async throws {
     try await Bench.with(Bench.rules { $0.proof.assessmentTimeout = .seconds(60) }) { bench in
       let sentAt = bench.clock.now()
       let command = bench.startCommand(Bench.captcha("t"), app: Bench.recaptchaApp)
@@ -134,7 +134,7 @@ struct CommandAgeTests {
   }
 
   @Test("All other commands are carried out however late")
-  func others() async throws {
+  func allOtherCommandsAreCarriedOutHoweverLate() async throws {
     try await Bench.with { bench in
       let id = try await bench.start().verificationID
       let code = try #require(try bench.jobs().first?.code)

@@ -13,7 +13,7 @@ import Testing
 @Suite("Commands")
 struct CommandTests {
   @Test("A start answers with an ID, sends one sealed code and tells of it")
-  func start() async throws {
+  func aStartAnswersWithAnIDSendsOneSealedCodeAndTellsOfIt() async throws {
     try await Bench.with { bench in
       let started = try await bench.start(language: "pt-BR")
       #expect(started.phoneNumber == Bench.number)
@@ -52,7 +52,7 @@ struct CommandTests {
   }
 
   @Test("Asking again before the gap is over gives the same verification and sends nothing")
-  func reentrant() async throws {
+  func askingAgainBeforeTheGapIsOverGivesTheSameVerification() async throws {
     try await Bench.with { bench in
       let first = try await bench.start()
       bench.clock.advance(by: .seconds(29))
@@ -66,7 +66,7 @@ struct CommandTests {
   }
 
   @Test("Asking again after the gap sends the same code again")
-  func resend() async throws {
+  func askingAgainAfterTheGapSendsTheSameCodeAgain() async throws {
     try await Bench.with { bench in
       let first = try await bench.start()
       let code = try #require(try bench.jobs().first?.code)
@@ -83,7 +83,7 @@ struct CommandTests {
   }
 
   @Test("Two starts in one batch are one verification")
-  func sameBatch() async throws {
+  func twoStartsInOneBatchAreOneVerification() async throws {
     try await Bench.with { bench in
       let command = StartVerification(phoneNumber: Bench.number, app: Bench.app)
       let source = await bench.deliver([
@@ -101,7 +101,7 @@ struct CommandTests {
   }
 
   @Test("Another app's verification of the same number is another one")
-  func otherApp() async throws {
+  func anotherAppsVerificationOfTheSameNumberIsAnotherOne() async throws {
     try await Bench.with(
       Bench.rules { $0.apps["other"] = AppProfile(id: "other", name: "Other", verification: .trusted) }
     ) { bench in
@@ -112,7 +112,7 @@ struct CommandTests {
   }
 
   @Test("Every way in which a code can be refused has its own error")
-  func errorCodes() async throws {
+  func everyWayInWhichACodeCanBeRefusedHasItsOwnError() async throws {
     try await Bench.with { bench in
       let started = try await bench.start()
       let id = started.verificationID
@@ -159,7 +159,7 @@ struct CommandTests {
   }
 
   @Test("People type codes with spaces, hyphens and the digits of their script")
-  func codeText() {
+  func peopleTypeCodesWithSpacesHyphensAndTheDigitsOfTheirScript() {
     #expect(CodeText.digits("123 456") == "123456")
     #expect(CodeText.digits("12-34-56\n") == "123456")
     #expect(CodeText.digits("١٢٣٤٥٦") == "123456")
@@ -170,7 +170,7 @@ struct CommandTests {
   }
 
   @Test("A fictional number gets no message, no limit but that of wrong codes, and its fixed code")
-  func fictional() async throws {
+  func aFictionalNumberGetsNoMessageNoLimitButThatOfWrongCodes() async throws {
     try await Bench.with { bench in
       for index in 0..<25 {
         let started = try await bench.start(Bench.fictional)
@@ -191,7 +191,7 @@ struct CommandTests {
   }
 
   @Test(
-    "What is wrong with a start",
+    "Each fault of a start has its own error",
     arguments: [
       (StartVerification(phoneNumber: "", app: Bench.app), .missingPhoneNumber, "phoneNumber"),
       (StartVerification(phoneNumber: "hello", app: Bench.app), .invalidPhoneNumber, "phoneNumber"),
@@ -210,7 +210,7 @@ struct CommandTests {
         "client.ip"
       ),
     ] as [(StartVerification, APIErrorCode, String)])
-  func wrongStarts(command: StartVerification, code: APIErrorCode, field: String) async throws {
+  func eachFaultOfAStartHasItsOwnError(command: StartVerification, code: APIErrorCode, field: String) async throws {
     try await Bench.with { bench in
       let error = try await bench.error(command)
       #expect(error.code == code)
@@ -220,7 +220,7 @@ struct CommandTests {
   }
 
   @Test("A national number with its region is the same number")
-  func national() async throws {
+  func aNationalNumberWithItsRegionIsTheSameNumber() async throws {
     try await Bench.with { bench in
       var command = StartVerification(phoneNumber: "(415) 555-0123", app: Bench.app)
       command.region = "US"
@@ -245,7 +245,7 @@ struct CommandTests {
 
   @Test(
     "A number of a range that the library does not know is under a limit of its own, unless the table calls it mobile")
-  func youngNumbers() async throws {
+  func aNumberOfARangeThatTheLibraryDoesNotKnowIsUnderALimit() async throws {
     func sent(_ overrides: NumberOverrides) async throws -> Int {
       let rules = Bench.rules {
         $0.limits.sendsToUnknownTypePerPrefixPer10Minutes = 2
@@ -266,7 +266,7 @@ struct CommandTests {
   }
 
   @Test("A number of a length that the library does not know is possible if the table has it")
-  func longNumbers() async throws {
+  func aNumberOfALengthThatTheLibraryDoesNotKnowIsPossibleIf() async throws {
     let command = StartVerification(phoneNumber: "+14155551234567", app: Bench.app)
     try await Bench.with { bench in
       let error = try await bench.error(command)
@@ -305,7 +305,7 @@ struct CommandTests {
       ("tel:+1-415-555-0199", nil), ("tel:555-0199;phone-context=+1415", nil), ("tel:(415)555-0199", "US"),
       ("tel:+14155550199;ext=7", nil), ("tel:0199;phone-context=example.com", "US"),
     ] as [(String, String?)])
-  func telURIs(text: String, region: String?) async throws {
+  func aTelURIIsReadAsTheNumberInItAndNeverWithAnExtension(text: String, region: String?) async throws {
     try await Bench.with { bench in
       var command = StartVerification(phoneNumber: text, app: Bench.app)
       command.region = region
@@ -321,7 +321,7 @@ struct CommandTests {
   }
 
   @Test("The message of an Android app bears its hash")
-  func androidHash() async throws {
+  func theMessageOfAnAndroidAppBearsItsHash() async throws {
     let rules = Bench.rules {
       $0.apps["android"] = AppProfile(id: "android", name: "A", androidHash: "FA+9qCX9VSu", verification: .trusted)
     }
@@ -338,7 +338,7 @@ struct CommandTests {
   }
 
   @Test("A limit that is reached says for how long")
-  func limited() async throws {
+  func aLimitThatIsReachedSaysForHowLong() async throws {
     try await Bench.with(Bench.rules { $0.limits.sendsPerNumberPer10Minutes = 1 }) { bench in
       _ = try await bench.start()
       bench.clock.advance(by: .seconds(300))
@@ -353,7 +353,7 @@ struct CommandTests {
     }
   }
 
-  @Test("Where a limit forbids to send a code again, the answer is the verification that lives, and how long to wait")
+  @Test("When a limit forbids a resend, the answer is the live verification and the wait")
   func limitedResend() async throws {
     try await Bench.with(Bench.rules { $0.limits.sendsPerNumberPer10Minutes = 1 }) { bench in
       let started = try await bench.start()
@@ -369,7 +369,7 @@ struct CommandTests {
   }
 
   @Test("A code whose verification is almost over is not sent again: a new verification begins")
-  func almostOver() async throws {
+  func aCodeWhoseVerificationIsAlmostOverIsNotSentAgainANew() async throws {
     try await Bench.with { bench in
       let first = try await bench.start()
       bench.clock.advance(by: .seconds(299))
@@ -396,7 +396,7 @@ struct CommandTests {
     }
   }
 
-  @Test("Where no new verification may begin, one that is almost over is still the answer")
+  @Test("When no new verification may begin, one that is almost over is still the answer")
   func almostOverAndLimited() async throws {
     try await Bench.with(Bench.rules { $0.limits.sendsPerNumberPerDay = 2 }) { bench in
       let first = try await bench.start()
@@ -425,7 +425,7 @@ struct CommandTests {
   }
 
   @Test("The same message twice has one effect and the same reply")
-  func idempotent() async throws {
+  func theSameMessageTwiceHasOneEffectAndTheSameReply() async throws {
     try await Bench.with { bench in
       let command = StartVerification(phoneNumber: Bench.number, app: Bench.app)
       let first = try await bench.ask(command, id: "same")
@@ -462,7 +462,7 @@ struct CommandTests {
   }
 
   @Test("A pepper that was changed: the previous one still knows its codes, an unknown one ends the verification")
-  func pepper() async throws {
+  func aPepperThatWasChangedThePreviousOneStillKnowsItsCodes() async throws {
     try await Bench.with { bench in
       let id = try await bench.start().verificationID
       let code = try #require(try bench.jobs().first?.code)
@@ -513,7 +513,7 @@ struct CommandTests {
   }
 
   @Test("The code of a check may be sealed; one that was moved, or is under another key, is refused and not counted")
-  func sealedCheck() async throws {
+  func theCodeOfACheckMayBeSealedOneThatWasMovedOrIsUnderAnotherKey() async throws {
     try await Bench.with { bench in
       let id = try await bench.start().verificationID
       let code = Secret(try #require(try bench.jobs().first?.code))

@@ -47,7 +47,7 @@ struct ConfigurationTests {
   }
 
   @Test("Page cache and readers have bounds, and commands an age")
-  func database() throws {
+  func pageCacheAndReadersHaveBoundsAndCommandsAnAge() throws {
     let options = try load("").content.databaseOptions
     #expect(options.cacheKiB == 16_384 && options.readers == 2)
     let loaded = try load("database: { cacheMiB: 256, readers: 3 }, commands: { maxAgeSeconds: 60 }").content
@@ -60,7 +60,7 @@ struct ConfigurationTests {
   }
 
   @Test("The defaults are those of the limits and the policy, and allow nothing")
-  func defaults() throws {
+  func theDefaultsAreThoseOfTheLimitsAndThePolicyAndAllowNothing() throws {
     let loaded = try load("")
     let rules = loaded.content.rules
     #expect(rules.policy == VerificationPolicy())
@@ -75,7 +75,7 @@ struct ConfigurationTests {
   }
 
   @Test("Every key of the annotated file is known, and shows the default")
-  func annotated() throws {
+  func everyKeyOfTheAnnotatedFileIsKnownAndShowsTheDefault() throws {
     let path = Repository.config + "/coordinator.json5"
     do {
       _ = try CoordinatorConfiguration.load(file: path, environment: [:])
@@ -111,7 +111,7 @@ struct ConfigurationTests {
   }
 
   @Test("Ten fictional numbers are allowed, an eleventh is an error")
-  func tooMany() throws {
+  func tenFictionalNumbersAreAllowedAnEleventhIsAnError() throws {
     func numbers(_ count: Int) -> String {
       (0..<count).map { "'+1650555010\($0 % 10)\($0 >= 10 ? "0" : "")': '123456'" }.joined(separator: ", ")
     }
@@ -123,7 +123,7 @@ struct ConfigurationTests {
   }
 
   @Test("A bad code and a bad number are errors", arguments: ["12345", "1234567", "12345a", "١٢٣٤٥٦", ""])
-  func badCode(code: String) throws {
+  func aBadCodeAndABadNumberAreErrors(code: String) throws {
     let found = try problems(app("verification: 'off', fictionalNumbers: { '+16505550101': '\(code)' }"))
     #expect(found.count == 1)
     #expect(found[0].contains("code of 6 digits"))
@@ -131,14 +131,14 @@ struct ConfigurationTests {
   }
 
   @Test("A number that is none is an error", arguments: ["6505550101", "+1650", "+1 650 555 0101", "hello"])
-  func badNumber(number: String) throws {
+  func aNumberThatIsNoneIsAnError(number: String) throws {
     let found = try problems(app("verification: 'off', fictionalNumbers: { '\(number)': '123456' }"))
     #expect(found.count == 1)
     #expect(found[0].contains("E.164"))
   }
 
   @Test("A number outside of the ranges for fiction is warned of")
-  func notFictional() throws {
+  func aNumberOutsideOfTheRangesForFictionIsWarnedOf() throws {
     let loaded = try load(
       app("verification: 'off', fictionalNumbers: { '+16505553434': '654321', '+16505550101': '123456' }"))
     #expect(loaded.warnings.map(\.description).filter { $0.contains("reserves for fiction") }.count == 1)
@@ -146,7 +146,7 @@ struct ConfigurationTests {
   }
 
   @Test("Every way of verification can be configured", arguments: AppVerification.allCases)
-  func ways(verification: AppVerification) throws {
+  func everyWayOfVerificationCanBeConfigured(verification: AppVerification) throws {
     let loaded = try load(app("verification: '\(verification.rawValue)', recaptchaAction: 'login'"))
     let profile = try #require(loaded.content.rules.apps["com.example.app"])
     #expect(profile.verification == verification)
@@ -154,7 +154,7 @@ struct ConfigurationTests {
   }
 
   @Test("An Android app has its hash in place of a domain")
-  func androidHash() throws {
+  func anAndroidAppHasItsHashInPlaceOfADomain() throws {
     let loaded = try load(app("verification: 'off', androidHash: 'FA+9qCX9VSu'"))
     #expect(loaded.content.rules.apps["com.example.app"]?.androidHash == "FA+9qCX9VSu")
   }
@@ -167,7 +167,7 @@ struct ConfigurationTests {
   }
 
   @Test("Receipts, assessments and revocations have rules of their own")
-  func operations() throws {
+  func receiptsAssessmentsAndRevocationsHaveRulesOfTheirOwn() throws {
     let loaded = try load(
       """
       proof: { receiptLifetimeSeconds: 100, suggestedTimeoutSeconds: 5, pushDeadlineSeconds: 50, refusedTokenSeconds: 7,
@@ -192,7 +192,7 @@ struct ConfigurationTests {
   }
 
   @Test("The guard of the conversion is configured, and warned of when a restart would forget")
-  func conversion() throws {
+  func theGuardOfTheConversionIsConfiguredAndWarnedOfWhenARestart() throws {
     let loaded = try load(
       """
       conversion: { enabled: false, floorPercent: 20, regionFloors: { US: 5, '+883': 0 }, minimumPerPrefix: 3,
@@ -214,7 +214,7 @@ struct ConfigurationTests {
   }
 
   @Test(
-    "What else is refused",
+    "Other malformed commands are refused",
     arguments: [
       ("verification: { lifetimeSeconds: 700 }", "must not be below"),
       ("regions: { allowed: ['usa'] }", "did you mean US?"), ("regions: { allowed: ['UK'] }", "did you mean GB?"),
@@ -237,7 +237,7 @@ struct ConfigurationTests {
       ("apps: { a: { name: 'A', verification: 'push', receiptsValidFrom: 'July' } }", "must be a time"),
       ("proof: { suggestedTimeoutSeconds: 60, pushDeadlineSeconds: 59 }", "must not be below suggestedTimeoutSeconds"),
     ])
-  func refused(keys: String, text: String) throws {
+  func otherMalformedCommandsAreRefused(keys: String, text: String) throws {
     let found = try problems(keys)
     #expect(found.count == 1)
     #expect(found.first?.contains(text) == true, "\(found)")

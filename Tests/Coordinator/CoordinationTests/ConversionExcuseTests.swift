@@ -46,8 +46,9 @@ struct ConversionExcuseTests {
   }
 
   @Test(
-    "What was asked for long before its message was sent tells nothing", arguments: [(10_999, true), (11_999, false)])
-  func late(milliseconds: Int, isBlocked: Bool) async throws {
+    "A verification requested long before its SMS was sent does not count",
+    arguments: [(10_999, true), (11_999, false)])
+  func aVerificationRequestedLongBeforeItsSMSWasSentDoesNotCount(milliseconds: Int, isBlocked: Bool) async throws {
     try await Bench.with(Self.rules) { bench in
       try await start(bench, waited: .milliseconds(milliseconds))
       bench.clock.advance(by: .seconds(300))
@@ -66,7 +67,7 @@ struct ConversionExcuseTests {
   }
 
   @Test("A start that waited before its assessment is late after it as well")
-  func lateCaptcha() async throws {
+  func aStartThatWaitedBeforeItsAssessmentIsLateAfterItAsWell() async throws {
     try await Bench.with(Self.rules) { bench in
       let command = bench.startCommand(Bench.captcha("t"), app: Bench.recaptchaApp)
       let sentAt = bench.clock.now() - .seconds(60)
@@ -78,7 +79,7 @@ struct ConversionExcuseTests {
   }
 
   @Test("While the database takes nothing nobody can give a code back")
-  func database() async throws {
+  func whileTheDatabaseTakesNothingNobodyCanGiveACodeBack() async throws {
     try await Bench.with(Self.rules) { bench in
       try await start(bench)
       try await tidy(bench)
@@ -105,7 +106,7 @@ struct ConversionExcuseTests {
   }
 
   @Test("A clock that is set ahead by an hour lets everything expire, and blocks nothing")
-  func clockAhead() async throws {
+  func aClockThatIsSetAheadByAnHourLetsEverythingExpireAndBlocks() async throws {
     try await Bench.with(Self.rules) { bench in
       bench.longestSilence = ConversionOutages.longestSilence
       try await tidy(bench)

@@ -62,7 +62,7 @@ struct ConversionFlowTests {
   }
 
   @Test("One address is one asker, whatever instances and requesters it names, also after a restart")
-  func instances() async throws {
+  func oneAddressIsOneAskerWhateverInstancesAndRequestersItNames() async throws {
     try await Bench.with(Self.rules { $0.conversion.minimumPerRegion = 6 }) { bench in
       try await expire(bench, from: { .init(ip: "192.0.2.1", instance: "browser \($0)") })
       #expect(try await isAccepted(bench, "+12025550100"))
@@ -91,7 +91,7 @@ struct ConversionFlowTests {
   }
 
   @Test("A prefix whose codes do not come back is blocked, told of, and refused")
-  func blocks() async throws {
+  func aPrefixWhoseCodesDoNotComeBackIsBlockedToldOfAndRefused() async throws {
     try await Bench.with(Self.rules()) { bench in
       try await expire(bench, 3)
       let event = try #require(try bench.event(ConversionBlocked.self))
@@ -118,7 +118,7 @@ struct ConversionFlowTests {
   }
 
   @Test("It ends by itself, is not told of then, and the next start goes through")
-  func ends() async throws {
+  func itEndsByItselfIsNotToldOfThenAndTheNextStartGoesThrough() async throws {
     try await Bench.with(Self.rules { $0.conversion.blockLength = .seconds(100) }) { bench in
       try await expire(bench, 3)
       #expect(try await refusal(bench, Self.number(7)).retryAfter == 100)
@@ -130,7 +130,7 @@ struct ConversionFlowTests {
   }
 
   @Test("Five of a region, no three of a prefix: the region is blocked")
-  func region() async throws {
+  func fiveOfARegionNoThreeOfAPrefixTheRegionIsBlocked() async throws {
     try await Bench.with(Self.rules()) { bench in
       for prefix in ["+1415555", "+1415556"] {
         for index in 0..<2 { _ = try await start(bench, Self.number(index, prefix: prefix)) }
@@ -145,7 +145,7 @@ struct ConversionFlowTests {
   }
 
   @Test("A verification that lives is gone on with, and sends its code again")
-  func pending() async throws {
+  func aVerificationThatLivesIsGoneOnWithAndSendsItsCodeAgain() async throws {
     try await Bench.with(Self.rules()) { bench in
       for index in 0..<3 { _ = try await start(bench, Self.number(index)) }
       bench.clock.advance(by: .seconds(200))
@@ -159,7 +159,7 @@ struct ConversionFlowTests {
   }
 
   @Test("Codes that come back, at the last moment too, keep a prefix open; three wrong ones do not")
-  func outcomes() async throws {
+  func codesThatComeBackAtTheLastMomentTooKeepAPrefixOpenThreeWrong() async throws {
     try await Bench.with(Self.rules { $0.policy.checksPerCode = 1 }) { bench in
       let id = try await bench.start(Self.number(0)).verificationID
       let code = try #require(try bench.jobs().first).code
@@ -180,7 +180,7 @@ struct ConversionFlowTests {
     }
   }
 
-  @Test("What tells nothing of who asks does not count")
+  @Test("Verifications that say nothing about the requester do not count")
   func missingSignals() async throws {
     try await Bench.with(Self.rules()) { bench in
       // Nothing reported, unknown, refused, expired at the worker, canceled, fictional.
@@ -207,7 +207,7 @@ struct ConversionFlowTests {
   }
 
   @Test("A message that did not arrive held no code to give back, whenever that is reported")
-  func undelivered() async throws {
+  func aMessageThatDidNotArriveHeldNoCodeToGiveBackWhenever() async throws {
     try await Bench.with(Self.rules()) { bench in
       var ids: [String] = []
       for index in 0..<2 { ids.append(try await start(bench, Self.number(index))) }
@@ -232,8 +232,8 @@ struct ConversionFlowTests {
     }
   }
 
-  @Test("What runs out while nobody could give a code back does not count")
-  func deafness() async throws {
+  @Test("Verifications that expire during an outage do not count")
+  func verificationsThatExpireDuringAnOutageDoNotCount() async throws {
     try await Bench.with(Self.rules()) { bench in
       for index in 0..<3 { _ = try await start(bench, Self.number(index)) }
       bench.isBrokerThere = false
@@ -254,8 +254,8 @@ struct ConversionFlowTests {
     }
   }
 
-  @Test("What runs out while the coordinator is down does not count, at no later start either")
-  func downtime() async throws {
+  @Test("Verifications that expire while the coordinator is down never count")
+  func verificationsThatExpireWhileTheCoordinatorIsDownNeverCount() async throws {
     try await Bench.with(Self.rules()) { bench in
       for index in 0..<3 { _ = try await start(bench, Self.number(index)) }
       bench.clock.advance(by: .seconds(200))
@@ -276,7 +276,7 @@ struct ConversionFlowTests {
   }
 
   @Test("The list shows blocks and figures, to operators only")
-  func lists() async throws {
+  func theListShowsBlocksAndFiguresToOperatorsOnly() async throws {
     try await Bench.with(Self.rules()) { bench in
       try await expire(bench, 3)
       let answer = try await list(bench)
@@ -300,7 +300,7 @@ struct ConversionFlowTests {
   }
 
   @Test("The longest list fits into a message")
-  func longestList() async throws {
+  func theLongestListFitsIntoAMessage() async throws {
     try await Bench.with(Self.rules()) { bench in
       let now = bench.clock.now()
       let count = 2 * ListConversions.maxLimit
@@ -328,7 +328,7 @@ struct ConversionFlowTests {
   }
 
   @Test("A lift is answered, told of, and begins anew; the same message twice lifts once")
-  func lifts() async throws {
+  func aLiftIsAnsweredToldOfAndBeginsAnewTheSameMessageTwiceLifts() async throws {
     try await Bench.with(Self.rules { $0.conversion.minimumPerRegion = 50 }) { bench in
       for index in 0..<3 { _ = try await start(bench, Self.number(index)) }
       bench.clock.advance(by: .seconds(299))
@@ -355,7 +355,7 @@ struct ConversionFlowTests {
   }
 
   @Test("A restart forgets neither the block nor a lift, and counts again what had ended")
-  func restart() async throws {
+  func aRestartForgetsNeitherTheBlockNorALiftAndCountsAgainWhatHad() async throws {
     try await Bench.with(Self.rules()) { bench in
       let other = "+1415556"
       for index in 0..<2 { _ = try await start(bench, Self.number(index, prefix: other)) }
@@ -379,7 +379,7 @@ struct ConversionFlowTests {
   }
 
   @Test("A block that a crash lost is found again")
-  func crash() async throws {
+  func aBlockThatACrashLostIsFoundAgain() async throws {
     try await Bench.with(Self.rules()) { bench in
       for index in 0..<3 { _ = try await start(bench, Self.number(index)) }
       bench.clock.advance(by: .seconds(300))
@@ -428,7 +428,7 @@ struct ConversionFlowTests {
   }
 
   @Test("More than a page of verifications is counted again, the latest of each")
-  func pages() async throws {
+  func moreThanAPageOfVerificationsIsCountedAgainTheLatestOfEach() async throws {
     try await Bench.with(Self.rules { $0.conversion.minimumPerPrefix = 1_000_000 }) { bench in
       let count = 2 * ConversionLoader.pageRows + 10
       let (now, policy) = (bench.clock.now(), bench.rules.policy)
@@ -455,7 +455,7 @@ struct ConversionFlowTests {
   }
 
   @Test("A block that cannot be stored holds, and is stored and told of later")
-  func storedLater() async throws {
+  func aBlockThatCannotBeStoredHoldsAndIsStoredAndToldOfLater() async throws {
     try await Bench.with(Self.rules()) { bench in
       for index in 0..<3 { _ = try await start(bench, Self.number(index)) }
       bench.clock.advance(by: .seconds(300))
@@ -474,7 +474,7 @@ struct ConversionFlowTests {
   }
 
   @Test("Rows of blocks go when they make no difference any more")
-  func deletes() async throws {
+  func rowsOfBlocksGoWhenTheyMakeNoDifferenceAnyMore() async throws {
     try await Bench.with(Self.rules { $0.conversion.blockLength = .seconds(100) }) { bench in
       try await expire(bench, 3)
       bench.clock.advance(by: .seconds(100 + 3600 + 599))
@@ -487,7 +487,7 @@ struct ConversionFlowTests {
   }
 
   @Test("Nothing is assessed for a number that would be refused")
-  func recaptcha() async throws {
+  func nothingIsAssessedForANumberThatWouldBeRefused() async throws {
     try await Bench.with(Self.rules()) { bench in
       try await expire(bench, 3)
       let command = bench.startCommand(Bench.captcha("t"), app: Bench.recaptchaApp, number: Self.number(7))
@@ -498,7 +498,7 @@ struct ConversionFlowTests {
   }
 
   @Test("A refused start uses up no limit")
-  func limits() async throws {
+  func aRefusedStartUsesUpNoLimit() async throws {
     try await Bench.with(Self.rules()) { bench in
       try await expire(bench, 3)
       let before = try await bench.dump("usage")

@@ -27,7 +27,7 @@ struct ConversionGuardTests {
   }
 
   @Test("One asker closes no region, two do, and those of nobody in particular all count")
-  func sources() {
+  func oneAskerClosesNoRegionTwoDoAndThoseOfNobodyInParticularAll() {
     func blocked(_ sources: [[UInt8]]) -> [String] {
       var guarding = makeGuard { $0.minimumPerPrefix = 1_000 }
       return sources.enumerated().flatMap { index, source in
@@ -39,7 +39,7 @@ struct ConversionGuardTests {
     #expect(blocked(Array(repeating: [], count: 8)) == ["US"])
   }
 
-  @Test("What did not count for its asker takes back nothing when it is withdrawn")
+  @Test("A verification that did not count for its requester takes nothing back when withdrawn")
   func withdrawnSource() {
     var guarding = makeGuard { $0.minimumPerPrefix = 1_000 }
     let one = ending(.expired, at: begin, source: [1])
@@ -70,7 +70,7 @@ struct ConversionGuardTests {
   }
 
   @Test("A prefix is blocked with the one that reaches the minimum, and not before")
-  func prefix() throws {
+  func aPrefixIsBlockedWithTheOneThatReachesTheMinimumAndNotBefore() throws {
     var guarding = makeGuard()
     #expect(count(&guarding, [.verified, .expired, .expired], at: begin).isEmpty)
     #expect(!isBlocked(guarding, at: begin))
@@ -85,14 +85,14 @@ struct ConversionGuardTests {
   }
 
   @Test("A conversion that reaches the floor is not too low")
-  func floor() {
+  func aConversionThatReachesTheFloorIsNotTooLow() {
     var guarding = makeGuard()
     #expect(count(&guarding, [.verified, .verified, .expired, .expired], at: begin).isEmpty)
     #expect(count(&guarding, [.expired], at: begin) == ["+1415555"])
   }
 
   @Test("A region is blocked though no prefix of it is")
-  func region() {
+  func aRegionIsBlockedThoughNoPrefixOfItIs() {
     var guarding = makeGuard()
     for index in 0..<7 { #expect(count(&guarding, [.expired], "+14155\(index)", at: begin).isEmpty) }
     #expect(count(&guarding, [.expired], "+141559", at: begin) == ["US"])
@@ -102,7 +102,7 @@ struct ConversionGuardTests {
   }
 
   @Test("Of two blocks that which lasts longer is told of")
-  func longest() {
+  func ofTwoBlocksThatWhichLastsLongerIsToldOf() {
     var guarding = makeGuard()
     _ = count(&guarding, Array(repeating: .expired, count: 4), at: begin)
     let later = begin + .seconds(60)
@@ -110,8 +110,8 @@ struct ConversionGuardTests {
     #expect(guarding.block(ofPrefix: "+1415555", region: "US", at: later)?.scope == .region)
   }
 
-  @Test("What ended an hour ago does not count any more")
-  func slides() {
+  @Test("Verifications that ended an hour ago no longer count")
+  func verificationsThatEndedAnHourAgoNoLongerCount() {
     var guarding = makeGuard()
     _ = count(&guarding, [.expired, .expired, .expired], at: begin)
     #expect(count(&guarding, [.expired], at: begin + .seconds(3600)).isEmpty)
@@ -120,7 +120,7 @@ struct ConversionGuardTests {
   }
 
   @Test("Within eleven twelfths of an hour all counts, in whatever order it comes")
-  func order() {
+  func withinElevenTwelfthsOfAnHourAllCountsInWhateverOrderItComes() {
     var guarding = makeGuard()
     for minutes in [50, 10, 54, 0] {
       let ended = ending(.expired, at: begin + .seconds(60 * minutes))
@@ -130,14 +130,14 @@ struct ConversionGuardTests {
   }
 
   @Test("A region with a floor of its own is held to that, and so are its prefixes; 0 blocks nothing")
-  func regionFloors() {
+  func aRegionWithAFloorOfItsOwnIsHeldToThatAndSoAreItsPrefixes0() {
     var guarding = makeGuard { $0.regionFloors = ["US": 0, "FR": 100] }
     #expect(count(&guarding, Array(repeating: .expired, count: 20), at: begin).isEmpty)
     #expect(count(&guarding, [.verified, .verified, .verified, .expired], "+3361234", "FR", at: begin) == ["+3361234"])
   }
 
   @Test("Switched off it counts nothing and blocks nothing, also of what was stored")
-  func off() {
+  func switchedOffItCountsNothingAndBlocksNothingAlsoOfWhat() {
     var guarding = makeGuard { $0.isEnabled = false }
     #expect(count(&guarding, Array(repeating: .expired, count: 20), at: begin).isEmpty)
     guarding.restore(
@@ -148,7 +148,7 @@ struct ConversionGuardTests {
   }
 
   @Test("After a block only verifications count that began after it")
-  func afterwards() {
+  func afterABlockOnlyVerificationsCountThatBeganAfterIt() {
     var guarding = makeGuard {
       $0.blockLength = .seconds(300)
       $0.minimumPerRegion = 100
@@ -161,7 +161,7 @@ struct ConversionGuardTests {
   }
 
   @Test("A lift ends the block at once, and begins anew")
-  func lift() throws {
+  func aLiftEndsTheBlockAtOnceAndBeginsAnew() throws {
     var guarding = makeGuard { $0.minimumPerRegion = 100 }
     let four = Array(repeating: ConversionEnding.Outcome.expired, count: 4)
     _ = count(&guarding, four, at: begin)
@@ -180,7 +180,7 @@ struct ConversionGuardTests {
   }
 
   @Test("A block is forgotten when nothing that began before it can count any more")
-  func obsolete() {
+  func aBlockIsForgottenWhenNothingThatBeganBeforeItCanCountAnyMore() {
     var guarding = makeGuard { $0.blockLength = .seconds(300) }
     _ = count(&guarding, Array(repeating: .expired, count: 4), at: begin)
     let last = begin + .seconds(300 + 3600 + 600)
@@ -190,8 +190,8 @@ struct ConversionGuardTests {
     #expect(guarding.obsolete(at: last).isEmpty)
   }
 
-  @Test("What was counted while the clock was ahead does not keep the present from counting")
-  func clockSetBack() {
+  @Test("Counts from a clock that was ahead do not displace present ones")
+  func countsFromAClockThatWasAheadDoNotDisplacePresentOnes() {
     var guarding = makeGuard()
     let ahead = begin + .seconds(100_000)
     _ = count(&guarding, [.verified, .verified, .verified, .verified], at: ahead, createdAt: ahead)
@@ -199,8 +199,8 @@ struct ConversionGuardTests {
     #expect(count(&guarding, [.expired], at: begin) == ["+1415555"])
   }
 
-  @Test("What is taken back was not counted; what a block has judged is not taken back")
-  func withdraws() {
+  @Test("Withdrawn counts do not count and a judged block stays")
+  func withdrawnCountsDoNotCountAndAJudgedBlockStays() {
     var guarding = makeGuard()
     _ = count(&guarding, [.verified, .expired, .expired], at: begin)
     guarding.withdraw(ending(.expired, at: begin))
@@ -230,7 +230,7 @@ struct ConversionGuardTests {
   }
 
   @Test("When there is no room for another block, prefixes are let through and regions are not")
-  func full() {
+  func whenThereIsNoRoomForAnotherBlockPrefixesAreLetThrough() {
     var policy = ConversionPolicy()
     policy.minimumPerPrefix = 1
     policy.minimumPerRegion = 3
@@ -241,7 +241,7 @@ struct ConversionGuardTests {
   }
 
   @Test("The worst is shown first, and nothing that is over")
-  func worst() {
+  func theWorstIsShownFirstAndNothingThatIsOver() {
     var guarding = makeGuard { $0.minimumPerPrefix = 100 }
     _ = count(&guarding, [.verified, .verified, .verified, .expired], "+141551", at: begin)
     _ = count(&guarding, [.verified, .failed, .expired], "+141552", at: begin)
@@ -259,7 +259,7 @@ struct ConversionTableTests {
   }
 
   @Test("A full table forgets what is over, before anything that counts")
-  func over() {
+  func aFullTableForgetsWhatIsOverBeforeAnythingThatCounts() {
     var table = ConversionTable(capacity: 8)
     for index in 0..<4 { count(&table, "old\(index)", slot: 0, times: 9) }
     for index in 0..<4 { count(&table, "new\(index)", slot: 12) }
@@ -269,7 +269,7 @@ struct ConversionTableTests {
   }
 
   @Test("A table that is full of what counts forgets the least, a quarter at once")
-  func least() {
+  func aTableThatIsFullOfWhatCountsForgetsTheLeastAQuarterAtOnce() {
     var table = ConversionTable(capacity: 8)
     for index in 0..<8 { count(&table, "k\(index)", slot: 0, times: index + 1) }
     count(&table, "next", slot: 0)
@@ -277,7 +277,7 @@ struct ConversionTableTests {
   }
 
   @Test("A known key needs no room")
-  func known() {
+  func aKnownKeyNeedsNoRoom() {
     var table = ConversionTable(capacity: 4)
     for index in 0..<4 { count(&table, "k\(index)", slot: 0) }
     count(&table, "k0", slot: 0)

@@ -32,14 +32,14 @@ struct ConversionOutagesTests {
     arguments: [
       (0, 99, false), (0, 100, true), (90, 105, true), (109, 400, true), (110, 400, false), (111, 120, false),
     ])
-  func covers(start: Int, end: Int, isCovered: Bool) {
+  func itExcusesWhatExpiredOfTheVerificationsOfItsTimeAndNothing(start: Int, end: Int, isCovered: Bool) {
     #expect(outages().cover(ending(from: start, to: end)) == isCovered)
     #expect(!outages().cover(ending(.verified, from: start, to: end)))
     #expect(!outages().cover(ending(.failed, from: start, to: end)), "wrong codes did come back")
   }
 
   @Test("One that goes on is the same one, under the same name; another one begins after a while")
-  func names() {
+  func oneThatGoesOnIsTheSameOneUnderTheSameNameAnotherOneBegins() {
     var outages = outages()
     #expect(outages.all == [ConversionOutage(since: begin + .seconds(99), until: begin + .seconds(110))])
     hear(&outages, begin + .seconds(115))
@@ -52,7 +52,7 @@ struct ConversionOutagesTests {
   }
 
   @Test("There is a bound to how many are told apart")
-  func bounded() {
+  func thereIsABoundToHowManyAreToldApart() {
     var outages = ConversionOutages(startedAt: begin)
     for index in 1...(ConversionOutages.maxCount + 10) {
       hear(&outages, begin + .seconds(index * 100))
@@ -63,7 +63,7 @@ struct ConversionOutagesTests {
   }
 
   @Test("When nobody has looked for too long, nobody could give a code back")
-  func silence() {
+  func whenNobodyHasLookedForTooLongNobodyCouldGiveACodeBack() {
     var outages = ConversionOutages(startedAt: begin)
     #expect(outages.hear(at: begin + .seconds(10)) == nil)
     let outage = outages.hear(at: begin + .seconds(21))
@@ -74,7 +74,7 @@ struct ConversionOutagesTests {
   }
 
   @Test("A clock that was ahead leaves no outage of the future behind", arguments: [60, 3_600, 86_400])
-  func setBack(step: Int) {
+  func aClockThatWasAheadLeavesNoOutageOfTheFutureBehind(step: Int) {
     var outages = ConversionOutages(startedAt: begin)
     for second in 0...10 { _ = outages.note(at: begin + .seconds(step + second)) }
     hear(&outages, begin + .seconds(20))

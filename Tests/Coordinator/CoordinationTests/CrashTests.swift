@@ -41,7 +41,7 @@ struct CrashTests {
   }
 
   @Test("A command that three processes died of is buried unread and answered, and the others are carried out")
-  func buried() async throws {
+  func aCommandThatThreeProcessesDiedOfIsBuriedUnreadAndAnswered() async throws {
     try await Bench.with { bench in
       let culprit = Self.redelivered(
         try bench.commandMessage(StartVerification(phoneNumber: "+14155550199", app: Bench.app)))
@@ -65,7 +65,7 @@ struct CrashTests {
   }
 
   @Test("Two deaths are not enough")
-  func spared() async throws {
+  func twoDeathsAreNotEnough() async throws {
     try await Bench.with { bench in
       let suspect = Self.redelivered(
         try bench.commandMessage(StartVerification(phoneNumber: Bench.number, app: Bench.app)))
@@ -76,7 +76,7 @@ struct CrashTests {
     }
   }
 
-  @Test("What is delivered for the first time is neither looked for nor marked")
+  @Test("First deliveries are neither looked up nor marked")
   func firstDeliveries() async throws {
     try await Bench.with { bench in
       let store = DyingStore(try SQLiteMarkStore(in: bench.database))

@@ -19,7 +19,7 @@ struct DeliveryTests {
   }
 
   @Test("A delivered message is told of once, and stands in the timeline")
-  func delivered() async throws {
+  func aDeliveredMessageIsToldOfOnceAndStandsInTheTimeline() async throws {
     try await Bench.with { bench in
       let id = try await bench.start().verificationID
       await bench.deliverResults([try bench.result("\(id).sms.1", .accepted)])
@@ -39,7 +39,7 @@ struct DeliveryTests {
   }
 
   @Test("One that was not delivered has its reason; the verification goes on, and may yet be delivered")
-  func undelivered() async throws {
+  func oneThatWasNotDeliveredHasItsReasonTheVerificationGoes() async throws {
     try await Bench.with { bench in
       let id = try await bench.start().verificationID
       await bench.deliverResults([try bench.result("\(id).sms.1", .accepted)])
@@ -59,7 +59,7 @@ struct DeliveryTests {
   }
 
   @Test("A report that overtakes the worker's proves that the message was taken")
-  func early() async throws {
+  func aReportThatOvertakesTheWorkersProvesThatTheMessageWasTaken() async throws {
     try await Bench.with { bench in
       let id = try await bench.start().verificationID
       _ = bench.sink.takePublished()
@@ -71,7 +71,7 @@ struct DeliveryTests {
   }
 
   @Test("Reports on somebody else's message, on none, and on a verification that is not there change nothing")
-  func others() async throws {
+  func reportsOnSomebodyElsesMessageOnNoneAndOnAVerification() async throws {
     try await Bench.with { bench in
       let id = try await bench.start().verificationID
       _ = bench.sink.takePublished()
@@ -84,7 +84,7 @@ struct DeliveryTests {
   }
 
   @Test("After the end it is still told of, and nothing else changes")
-  func late() async throws {
+  func afterTheEndItIsStillToldOfAndNothingElseChanges() async throws {
     try await Bench.with { bench in
       let id = try await bench.start().verificationID
       _ = try await bench.ask(CancelVerification(verificationID: id))
@@ -95,8 +95,8 @@ struct DeliveryTests {
     }
   }
 
-  @Test("What is no report goes to the dead letters")
-  func malformed() async throws {
+  @Test("Malformed reports become dead letters")
+  func malformedReportsBecomeDeadLetters() async throws {
     try await Bench.with { bench in
       let envelope = Envelope(type: SMSDeliveryReport.type, messageID: "m")
       let source = await bench.deliverResults([envelope.message(body: Array("{}".utf8))])

@@ -13,7 +13,7 @@ import Testing
 @Suite("Fictional numbers")
 struct FictionalNumberTests {
   @Test("In every mode one passes without a proof, and with a made-up one", arguments: AppVerification.allCases)
-  func everyMode(mode: AppVerification) async throws {
+  func inEveryModeOnePassesWithoutAProofAndWithAMadeUpOne(mode: AppVerification) async throws {
     let profile = AppProfile(
       id: "a", name: "A", verification: mode, fictionalNumbers: [Bench.fictional: "271828"])
     try await Bench.with(Bench.rules { $0.apps = ["a": profile] }) { bench in
@@ -39,7 +39,7 @@ struct FictionalNumberTests {
   }
 
   @Test("Requesters have nothing to do with each other: tests run at the same time, and only wrong codes are limited")
-  func parallel() async throws {
+  func requestersHaveNothingToDoWithEachOtherTestsRunAtTheSameTime() async throws {
     let profile = AppProfile(
       id: "a", name: "A", verification: .trusted, fictionalNumbers: [Bench.fictional: "271828"])
     try await Bench.with(Bench.rules { $0.apps = ["a": profile] }) { bench in
@@ -67,7 +67,7 @@ struct FictionalNumberTests {
   }
 
   @Test("A real number without a good proof is refused", arguments: [AppVerification.off, .push, .recaptcha])
-  func realNumbers(mode: AppVerification) async throws {
+  func aRealNumberWithoutAGoodProofIsRefused(mode: AppVerification) async throws {
     let profile = AppProfile(
       id: "a", name: "A", verification: mode, fictionalNumbers: [Bench.fictional: "271828"])
     try await Bench.with(Bench.rules { $0.apps = ["a": profile] }) { bench in
@@ -84,12 +84,12 @@ struct FictionalNumberTests {
       ("000000", true), ("123456", true), ("654321", true), ("987654", true), ("890123", true), ("121212", true),
       ("123123", true), ("271828", false), ("112233", false), ("100000", false),
     ])
-  func guessable(code: String, isGuessable: Bool) {
+  func codesThatAreTriedFirst(code: String, isGuessable: Bool) {
     #expect(FictionalCode.isGuessable(code) == isGuessable)
   }
 
   @Test("Numbers are taken from a file that changes, and stay when it is wrong")
-  func reload() throws {
+  func numbersAreTakenFromAFileThatChangesAndStayWhenItIsWrong() throws {
     let directory = FileManager.default.temporaryDirectory.appending(path: "fictional-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: directory) }  // What is left over is in /tmp.

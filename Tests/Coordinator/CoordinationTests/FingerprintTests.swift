@@ -40,7 +40,7 @@ struct FingerprintTests {
   }
 
   @Test("A start that waits is known under the pepper of before")
-  func waiting() async throws {
+  func aStartThatWaitsIsKnownUnderThePepperOfBefore() async throws {
     try await Bench.with { bench in
       let message = try bench.commandMessage(
         bench.startCommand(Bench.captcha("token"), app: Bench.recaptchaApp), id: "start")
@@ -53,7 +53,7 @@ struct FingerprintTests {
   }
 
   @Test("The number of a start cannot be guessed from its fingerprint; a fingerprint of before is known all the same")
-  func keyed() async throws {
+  func theNumberOfAStartCannotBeGuessedFromItsFingerprint() async throws {
     try await Bench.with { bench in
       let started = try await bench.ask(Self.start, id: "start")
       let message = try bench.commandMessage(Self.start, id: "start")

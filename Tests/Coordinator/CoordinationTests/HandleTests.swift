@@ -36,7 +36,7 @@ struct HandleTests {
   }
 
   @Test("A later requester gets a handle, and no message before the gap is over")
-  func joining() {
+  func aLaterRequesterGetsAHandleAndNoMessageBeforeTheGapIsOver() {
     var verification = started()
     #expect(join(&verification, "b") == [.announce(.started, to: 2), .answerStarted(resent: false)])
     #expect(verification.messages.count == 1)
@@ -52,7 +52,7 @@ struct HandleTests {
   }
 
   @Test("The first has five guesses whatever the others do, and they have two of one who has proven nothing")
-  func guesses() {
+  func theFirstHasFiveGuessesWhateverTheOthersDoAndTheyHaveTwoOfOne() {
     var verification = started()
     for id in ["b", "c"] { join(&verification, id) }
     #expect(check(&verification, 2, false) == [.refuse(.wrongCode(checksLeft: 1))])
@@ -93,7 +93,7 @@ struct HandleTests {
   }
 
   @Test("A code comes back as long as an open handle, or who asks next, has a guess left")
-  func canComeBack() {
+  func aCodeComesBackAsLongAsAnOpenHandleOrWhoAsksNextHasAGuessLeft() {
     var verification = started()
     join(&verification, "b")
     join(&verification, "c")
@@ -112,8 +112,8 @@ struct HandleTests {
     #expect(verification.canComeBack(through: nil, isProven: false, under: policy))
   }
 
-  @Test("Whoever cancels and asks again goes on with the same handle and the guesses left of it")
-  func reopening() {
+  @Test("A requester that cancels and asks again keeps its handle")
+  func aRequesterThatCancelsAndAsksAgainKeepsItsHandle() {
     var verification = started()
     join(&verification, "b")
     _ = check(&verification, 1, false)
@@ -140,7 +140,7 @@ struct HandleTests {
   }
 
   @Test("Canceling, or guessing too often, ends one handle; with the last one the code ends")
-  func singleEnds() {
+  func cancelingOrGuessingTooOftenEndsOneHandleWithTheLastOne() {
     var verification = started()
     join(&verification, "b")
     let at = begin + .seconds(6)
@@ -166,7 +166,7 @@ struct HandleTests {
   }
 
   @Test("A handle shows nothing of another one: not what it did, and not that its code came back")
-  func views() {
+  func aHandleShowsNothingOfAnotherOneNotWhatItDidAndNotThatItsCode() {
     var verification = started()
     join(&verification, "b")
     _ = check(&verification, 1, false)
@@ -185,7 +185,7 @@ struct HandleTests {
   }
 
   @Test("Reports are told to whoever asked for the message; an end of the code to all")
-  func reports() {
+  func reportsAreToldToWhoeverAskedForTheMessageAnEndOfTheCodeToAll() {
     var verification = started()
     join(&verification, "b", after: 30)
     let at = begin + .seconds(31)
@@ -214,7 +214,7 @@ struct HandleTests {
   }
 
   @Test("A code has sixteen handles, the last four for proven devices")
-  func bounded() {
+  func aCodeHasSixteenHandlesTheLastFourForProvenDevices() {
     var verification = started()
     for number in 2...12 { join(&verification, "h\(number)") }
     #expect(!verification.hasRoom(forProven: false) && verification.hasRoom(forProven: true))

@@ -32,7 +32,7 @@ struct LimitTests {
   }
 
   @Test("Five messages to a number within ten minutes, and the wait is exact")
-  func perNumber() throws {
+  func fiveMessagesToANumberWithinTenMinutesAndTheWaitIsExact() throws {
     let book = try LimitBook(Limits())
     var store = MemoryUsage()
     for seconds in [0, 30, 90, 210, 330] {
@@ -55,7 +55,7 @@ struct LimitTests {
     #expect(refusal == LimitRefusal(scope: .numberDay, limit: 10, wait: .seconds(76_400)))
   }
 
-  @Test("What is refused is not counted anywhere")
+  @Test("Refused commands are not counted anywhere")
   func refusedIsNotCounted() throws {
     let book = try LimitBook(Limits())
     var store = MemoryUsage()
@@ -66,7 +66,7 @@ struct LimitTests {
   }
 
   @Test("Twenty messages to a prefix, five where the type is unknown")
-  func perPrefix() throws {
+  func twentyMessagesToAPrefixFiveWhereTheTypeIsUnknown() throws {
     let book = try LimitBook(Limits())
     var store = MemoryUsage()
     for index in 0..<20 {
@@ -82,7 +82,7 @@ struct LimitTests {
   }
 
   @Test("Thirty messages to an address within an hour; an IPv6 /64 is one address")
-  func perAddress() throws {
+  func thirtyMessagesToAnAddressWithinAnHourAnIPv664IsOneAddress() throws {
     let book = try LimitBook(Limits())
     var store = MemoryUsage()
     for index in 0..<30 {
@@ -95,7 +95,7 @@ struct LimitTests {
   }
 
   @Test("A country's budget lasts until midnight UTC")
-  func perCountry() throws {
+  func aCountrysBudgetLastsUntilMidnightUTC() throws {
     var limits = Limits()
     limits.countryBudgets = ["FR": 2]
     let book = try LimitBook(limits)
@@ -110,7 +110,7 @@ struct LimitTests {
   }
 
   @Test("A budget of zero refuses everything")
-  func zero() throws {
+  func aBudgetOfZeroRefusesEverything() throws {
     var limits = Limits()
     limits.sendsPerDay = 0
     var store = MemoryUsage()
@@ -118,7 +118,7 @@ struct LimitTests {
   }
 
   @Test("A clock that was ahead for a while uses up no more than the budget of its day")
-  func clockSetBack() throws {
+  func aClockThatWasAheadForAWhileUsesUpNoMoreThanTheBudgetOfItsDay() throws {
     let book = try LimitBook(Limits())
     for ahead in [Duration.seconds(13 * 3600), .seconds(10 * 86_400)] {
       var store = MemoryUsage()
@@ -141,7 +141,7 @@ struct LimitTests {
   }
 
   @Test("A large limit keeps few entries and still counts right")
-  func boundedRows() {
+  func aLargeLimitKeepsFewEntriesAndStillCountsRight() {
     let rule = LimitRule(sliding: .sendsShort, limit: 100_000, window: .seconds(600))
     var window = SlidingWindow()
     for index in 0..<100_000 { window.record(at: begin + .milliseconds(index * 6), rule) }
@@ -151,7 +151,7 @@ struct LimitTests {
   }
 
   @Test("Counts survive being stored")
-  func roundTrip() {
+  func countsSurviveBeingStored() {
     var usage = UsageRecord()
     let short = LimitRule(sliding: .sendsShort, limit: 5, window: .seconds(600))
     let day = LimitRule(daily: .sendsDay, limit: 5)
@@ -169,7 +169,7 @@ struct LimitTests {
       ("192.0.2.1", "192.0.2.1/32"), ("::ffff:192.0.2.1", "192.0.2.1/32"), ("2001:db8::1", "20010db800000000/64"),
       ("", nil), ("192.0.2", nil), ("192.0.2.1:80", nil), ("fe80::1%eth0", nil), ("example.org", nil),
     ] as [(String, String?)])
-  func address(text: String, network: String?) {
+  func theNetworkOfAnAddress(text: String, network: String?) {
     #expect(ClientAddress(text)?.network == network)
   }
 }

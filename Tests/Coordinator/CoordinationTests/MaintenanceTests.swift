@@ -8,7 +8,7 @@ import Testing
 @Suite("Maintenance")
 struct MaintenanceTests {
   @Test("A part that fails is counted and told of until it succeeds, whatever the others do")
-  func failedPart() async throws {
+  func aPartThatFailsIsCountedAndToldOfUntilItSucceedsWhatever() async throws {
     try await Bench.with { bench in
       let loop = bench.maintenance
       await loop.tidy()

@@ -11,8 +11,8 @@ import Testing
 struct OutboxTests {
   private let start = StartVerification(phoneNumber: Bench.number, app: Bench.app)
 
-  @Test("What is published is deleted with the next batch")
-  func deleted() async throws {
+  @Test("Published messages are deleted with the next batch")
+  func publishedMessagesAreDeletedWithTheNextBatch() async throws {
     try await Bench.with { bench in
       let id = try await bench.start().verificationID
       #expect(try await bench.count("outbox") == 1)
@@ -25,7 +25,7 @@ struct OutboxTests {
   }
 
   @Test("Killed between commit and publish: the next start publishes, the command that comes again gets the same reply")
-  func killed() async throws {
+  func killedBetweenCommitAndPublishTheNextStartPublishesTheCommand() async throws {
     try await Bench.with { bench in
       bench.sink.close()
       let message = try bench.commandMessage(start, id: "m")
@@ -45,7 +45,7 @@ struct OutboxTests {
   }
 
   @Test("A job that no queue takes is kept and tried again; what was taken is not published twice")
-  func returned() async throws {
+  func aJobThatNoQueueTakesIsKeptAndTriedAgainWhatWasTaken() async throws {
     try await Bench.with { bench in
       bench.sink.answer { $0.exchange == Topology.Exchanges.jobs ? .returned(code: 312, text: "NO_ROUTE") : .confirmed }
       let message = try bench.commandMessage(start)
@@ -71,7 +71,7 @@ struct OutboxTests {
   }
 
   @Test("A job that nobody took while its code was valid is dropped")
-  func dropped() async throws {
+  func aJobThatNobodyTookWhileItsCodeWasValidIsDropped() async throws {
     try await Bench.with { bench in
       bench.sink.answer { $0.exchange == Topology.Exchanges.jobs ? .nacked : .confirmed }
       await bench.deliver([try bench.commandMessage(start)])
@@ -98,7 +98,7 @@ struct OutboxTests {
   }
 
   @Test("Messages survive being stored")
-  func codec() {
+  func messagesSurviveBeingStored() {
     let message = OutgoingMessage(
       duty: .kept, exchange: "e", routingKey: "", type: "t.v1", messageID: "m", correlationID: nil, causationID: "c",
       traceparent: nil, timestamp: UnixTime(milliseconds: -5), discardAfter: UnixTime(seconds: 9), body: [1, 2, 3])
@@ -120,7 +120,7 @@ struct OutboxTests {
   // MARK: Results
 
   @Test("A worker's report is told of, and stands in the timeline")
-  func accepted() async throws {
+  func aWorkersReportIsToldOfAndStandsInTheTimeline() async throws {
     try await Bench.with { bench in
       let id = try await bench.start().verificationID
       _ = bench.sink.takePublished()
@@ -139,7 +139,7 @@ struct OutboxTests {
   }
 
   @Test("A report that comes twice, late, or for nobody changes nothing and is acknowledged")
-  func noOps() async throws {
+  func aReportThatComesTwiceLateOrForNobodyChangesNothing() async throws {
     try await Bench.with { bench in
       let id = try await bench.start().verificationID
       let report = try bench.result("\(id).sms.1", .accepted)
@@ -156,7 +156,7 @@ struct OutboxTests {
   }
 
   @Test("A refused message fails the verification, with the reason of the provider")
-  func refused() async throws {
+  func aRefusedMessageFailsTheVerificationWithTheReason() async throws {
     try await Bench.with { bench in
       let id = try await bench.start().verificationID
       _ = bench.sink.takePublished()
@@ -175,8 +175,8 @@ struct OutboxTests {
 
   // MARK: Deadlines
 
-  @Test("What is due expires and is told of; what is over is deleted after its retention")
-  func sweep() async throws {
+  @Test("Due verifications expire with an event and are deleted after the retention")
+  func dueVerificationsExpireWithAnEventAndAreDeletedAfter() async throws {
     try await Bench.with { bench in
       let id = try await bench.start().verificationID
       _ = bench.sink.takePublished()
@@ -198,7 +198,7 @@ struct OutboxTests {
   }
 
   @Test("Old replies and old counts are deleted")
-  func purge() async throws {
+  func oldRepliesAndOldCountsAreDeleted() async throws {
     try await Bench.with { bench in
       let purger = Purger(database: bench.database, inboxRetention: .seconds(3600), clock: bench.clock)
       _ = try await bench.start()
@@ -219,7 +219,7 @@ struct OutboxTests {
   // MARK: Bad input
 
   @Test("Bad input with a requester is answered, without one it is a dead letter; the others are not touched")
-  func badInput() async throws {
+  func badInputWithARequesterIsAnsweredWithoutOneItIsADeadLetter() async throws {
     try await Bench.with { bench in
       let good = try bench.commandMessage(start)
       var noJSON = good

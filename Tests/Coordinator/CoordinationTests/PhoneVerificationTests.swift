@@ -33,7 +33,7 @@ struct PhoneVerificationTests {
   }
 
   @Test("A start sends one message and says so")
-  func start() {
+  func aStartSendsOneMessageAndSaysSo() {
     var verification = make()
     let actions = verification.apply(.started, at: begin, under: policy)
     #expect(actions == [.announce(.started), .sendMessage(number: 1), .answerStarted(resent: false)])
@@ -44,7 +44,7 @@ struct PhoneVerificationTests {
   }
 
   @Test("Asking again sends the same code only when the gap is over, and the gaps grow")
-  func resend() {
+  func askingAgainSendsTheSameCodeOnlyWhenTheGapIsOverAndTheGaps() {
     var verification = started()
     #expect(apply(.startedAgain(languageCode: nil), to: &verification, after: 29) == [.answerStarted(resent: false)])
     #expect(verification.messages.count == 1)
@@ -61,7 +61,7 @@ struct PhoneVerificationTests {
   }
 
   @Test("A code that is sent again stays valid a while, but never beyond the longest life")
-  func extendedLife() {
+  func aCodeThatIsSentAgainStaysValidAWhileButNeverBeyondTheLongest() {
     var verification = started()
     _ = apply(.startedAgain(languageCode: nil), to: &verification, after: 200)
     #expect(verification.expiresAt == begin + .seconds(500))
@@ -93,7 +93,7 @@ struct PhoneVerificationTests {
   }
 
   @Test("The right code approves, once")
-  func approve() {
+  func theRightCodeApprovesOnce() {
     var verification = started()
     _ = apply(.jobFinished(JobReport(number: 1, outcome: .accepted)), to: &verification, after: 1)
     #expect(verification.state == .sent)
@@ -126,7 +126,7 @@ struct PhoneVerificationTests {
   }
 
   @Test("A check is counted before the code is compared")
-  func countedFirst() {
+  func aCheckIsCountedBeforeTheCodeIsCompared() {
     var verification = started()
     #expect(apply(.checkRequested, to: &verification, after: 1) == [.compareCode])
     #expect(verification.checks == 1)
@@ -145,14 +145,14 @@ struct PhoneVerificationTests {
   }
 
   @Test("The fifth code may be the right one")
-  func fifthIsRight() {
+  func theFifthCodeMayBeTheRightOne() {
     var verification = started()
     for _ in 0..<4 { _ = check(false, &verification, after: 5) }
     #expect(check(true, &verification, after: 6) == [.announce(.approved), .answerApproved])
   }
 
   @Test("A code is valid until its last millisecond and not at its expiry")
-  func expiry() {
+  func aCodeIsValidUntilItsLastMillisecondAndNotAtItsExpiry() {
     var verification = started()
     #expect(verification.apply(.deadlinePassed, at: begin + .milliseconds(299_999), under: policy).isEmpty)
     var other = verification
@@ -165,14 +165,14 @@ struct PhoneVerificationTests {
   }
 
   @Test("Canceling twice is canceling once")
-  func cancel() {
+  func cancelingTwiceIsCancelingOnce() {
     var verification = started()
     #expect(apply(.cancelRequested, to: &verification, after: 5) == [.announce(.canceled), .answerCanceled])
     #expect(apply(.cancelRequested, to: &verification, after: 6) == [.answerCanceled])
     #expect(check(true, &verification, after: 7) == [.refuse(.canceled)])
   }
 
-  @Test("What is over cannot be canceled")
+  @Test("An ended verification cannot be canceled")
   func cancelAfterEnd() {
     var approved = started()
     _ = check(true, &approved, after: 1)
@@ -182,7 +182,7 @@ struct PhoneVerificationTests {
   }
 
   @Test("A refused message fails the verification with the worker's reason")
-  func refused() {
+  func aRefusedMessageFailsTheVerificationWithTheWorkersReason() {
     var verification = started()
     let reason = VerificationFailure(code: "NUMBER_UNREACHABLE", detail: "no such subscriber")
     let report = JobReport(number: 1, outcome: .refused, lane: "a", reason: reason)
@@ -212,7 +212,7 @@ struct PhoneVerificationTests {
   }
 
   @Test("Results in the wrong order: the first message's refusal waits for the second's fate")
-  func outOfOrder() {
+  func resultsInTheWrongOrderTheFirstMessagesRefusalWaits() {
     var verification = started()
     _ = apply(.startedAgain(languageCode: nil), to: &verification, after: 31)
     #expect(apply(.jobFinished(JobReport(number: 2, outcome: .refused)), to: &verification, after: 32).isEmpty)
@@ -233,7 +233,7 @@ struct PhoneVerificationTests {
   }
 
   @Test("A repeated result, or one of a message that was never asked for, changes nothing")
-  func repeated() {
+  func aRepeatedResultOrOneOfAMessageThatWasNeverAskedForChanges() {
     var verification = started()
     let report = JobReport(number: 1, outcome: .accepted)
     #expect(apply(.jobFinished(report), to: &verification, after: 1) == [.announce(.sent)])
@@ -247,7 +247,7 @@ struct PhoneVerificationTests {
   }
 
   @Test("A fictional number gets no message, and asking again is answered")
-  func fictional() {
+  func aFictionalNumberGetsNoMessageAndAskingAgainIsAnswered() {
     var verification = make(test: true)
     #expect(apply(.started, to: &verification, after: 0) == [.announce(.started), .answerStarted(resent: false)])
     #expect(verification.resendAfter == begin)

@@ -107,8 +107,8 @@ struct PipelineTests {
     return (source, pipeline)
   }
 
-  @Test("What cannot be stored does not keep the others of its batch from it")
-  func poison() async throws {
+  @Test("A command that cannot be stored does not hold back its batch")
+  func aCommandThatCannotBeStoredDoesNotHoldBackItsBatch() async throws {
     try await Bench.with { bench in
       let source = await run([["a", "poison", "b", "c"]], bench)
       #expect(source.ackedCount == 4)
@@ -121,7 +121,7 @@ struct PipelineTests {
     }
   }
 
-  @Test("What another process has inserted meanwhile is read again, once")
+  @Test("Rows inserted by another process meanwhile are read again, once")
   func insertedMeanwhile() async throws {
     try await Bench.with { bench in
       #expect(await run([["meanwhile"]], bench).ackedCount == 1)
@@ -132,7 +132,7 @@ struct PipelineTests {
   }
 
   @Test("A database that is busy is tried again until it takes the batch")
-  func busy() async throws {
+  func aDatabaseThatIsBusyIsTriedAgainUntilItTakesTheBatch() async throws {
     try await Bench.with { bench in
       let source = await run([["a", "busy", "b"]], bench)
       #expect(source.ackedCount == 3)
@@ -152,7 +152,7 @@ struct PipelineTests {
     arguments: [
       DatabaseError.Code.corrupt, .readOnly, .notADatabase, .cannotOpen, .notPermitted, .sql, .misuse, .diskFull, .io,
     ])
-  func storeFault(code: DatabaseError.Code) async throws {
+  func aStoreThatFailsWhateverTheMessageWaitsAndGivesNobodyUp(code: DatabaseError.Code) async throws {
     try await Bench.with { bench in
       let source = await run([["a", "b"], ["c"]], bench, work: ScriptedWork(fault: (code, 20)))
       #expect(source.ackedCount == 3)
@@ -165,7 +165,7 @@ struct PipelineTests {
   }
 
   @Test("A statement that only one message's work fails at is that message's")
-  func mistake() async throws {
+  func aStatementThatOnlyOneMessagesWorkFailsAtIsThatMessages() async throws {
     try await Bench.with { bench in
       let source = await run([["a", "mistake", "b"]], bench)
       #expect(source.ackedCount == 3)
@@ -176,7 +176,7 @@ struct PipelineTests {
   }
 
   @Test("Only what was stored proves that the store works: what needs no transaction condemns nobody")
-  func noProof() async throws {
+  func onlyWhatWasStoredProvesThatTheStoreWorksWhatNeeds() async throws {
     try await Bench.with { bench in
       let source = await run([["a", "done", "look"]], bench, work: ScriptedWork(fault: (.sql, 8)))
       #expect(source.ackedCount == 3)
@@ -187,7 +187,7 @@ struct PipelineTests {
   }
 
   @Test("A statement that fails for ever is the message's when the store takes others", .timeLimit(.minutes(1)))
-  func loneMistake() async throws {
+  func aStatementThatFailsForEverIsTheMessagesWhenTheStoreTakes() async throws {
     try await Bench.with { bench in
       let source = await run([["mistake"], ["mistake", "mistake"], ["a"]], bench)
       #expect(source.ackedCount == 4)
@@ -199,7 +199,7 @@ struct PipelineTests {
   }
 
   @Test("A table that is missing stops it: no number of tries makes a dead letter", .timeLimit(.minutes(1)))
-  func missingTable() async throws {
+  func aTableThatIsMissingStopsItNoNumberOfTriesMakesADeadLetter() async throws {
     try await Bench.with { bench in
       try await bench.run("DROP TABLE inbox")
       let (source, pipeline) = make([["a"]], bench)
@@ -216,7 +216,7 @@ struct PipelineTests {
   @Test(
     "A file that cannot be written stops it: nothing is acknowledged, nothing becomes a dead letter",
     .timeLimit(.minutes(1)))
-  func readOnly() async throws {
+  func aFileThatCannotBeWrittenStopsItNothingIsAcknowledgedNothing() async throws {
     try await Bench.with { bench in
       try await Self.pragma("query_only = ON", bench.database)
       let (source, pipeline) = make([["a"], ["b", "c"]], bench)
@@ -234,7 +234,7 @@ struct PipelineTests {
 
   @Test(
     "A file that is damaged stops it: nothing is acknowledged, nothing becomes a dead letter", .timeLimit(.minutes(1)))
-  func damaged() async throws {
+  func aFileThatIsDamagedStopsItNothingIsAcknowledgedNothingBecomes() async throws {
     try await Bench.with { bench in
       try await DamagedFile.with { damaged in
         let (source, pipeline) = make([["a", "b"], ["c"]], bench, database: damaged)
@@ -264,7 +264,7 @@ struct PipelineTests {
   }
 
   @Test("A look that the store refuses is answered at once, and keeps nothing of its batch", .timeLimit(.minutes(1)))
-  func brokenLook() async throws {
+  func aLookThatTheStoreRefusesIsAnsweredAtOnceAndKeepsNothing() async throws {
     try await Bench.with { bench in
       let source = await run([["look", "a", "look: broken"], ["b"]], bench)
       #expect(source.ackedCount == 4)
@@ -277,7 +277,7 @@ struct PipelineTests {
   }
 
   @Test("A database that was closed ends it, and nothing is acknowledged")
-  func closed() async throws {
+  func aDatabaseThatWasClosedEndsItAndNothingIsAcknowledged() async throws {
     try await Bench.with { bench in
       await bench.database.close()
       let source = await run([["a", "b"]], bench)
@@ -287,7 +287,7 @@ struct PipelineTests {
   }
 
   @Test("A batch is worked on while the one before is being published", .timeLimit(.minutes(1)))
-  func crossing() async throws {
+  func aBatchIsWorkedOnWhileTheOneBeforeIsBeingPublished() async throws {
     try await Bench.with { bench in
       let meeting = Meeting()
       bench.sink.pauseBatches { await meeting.wait() }

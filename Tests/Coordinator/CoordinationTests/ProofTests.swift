@@ -19,7 +19,7 @@ struct ProofTests {
   }
 
   @Test("The pair lets the start through, for any number of times, and is announced once")
-  func admitted() async throws {
+  func thePairLetsTheStartThroughForAnyNumberOfTimesAndIsAnnounced() async throws {
     try await Bench.with { bench in
       let (receipt, secret) = try await bench.receipt()
       await bench.deliverResults([try bench.report(PushVerifyJob.self, "\(receipt).push.1", .accepted)])
@@ -42,7 +42,7 @@ struct ProofTests {
   }
 
   @Test("Each proof that does not hold has an error of its own, and is counted")
-  func refusals() async throws {
+  func eachProofThatDoesNotHoldHasAnErrorOfItsOwnAndIsCounted() async throws {
     try await Bench.with { bench in
       let (receipt, secret) = try await bench.receipt()
       let other = try await bench.receipt(app: Bench.app, token: "ff")
@@ -66,7 +66,7 @@ struct ProofTests {
   }
 
   @Test("The configuration takes back what was issued before a time")
-  func withdrawn() async throws {
+  func theConfigurationTakesBackWhatWasIssuedBeforeATime() async throws {
     var rules = Bench.rules()
     rules.apps[Bench.pushApp]?.receiptsValidFrom = UnixTime(milliseconds: .max)
     try await Bench.with(rules) { bench in
@@ -76,7 +76,7 @@ struct ProofTests {
   }
 
   @Test("A proof may be sealed for its command, and is refused when it was moved")
-  func sealed() async throws {
+  func aProofMayBeSealedForItsCommandAndIsRefusedWhenItWasMoved() async throws {
     try await Bench.with { bench in
       let (receipt, secret) = try await bench.receipt()
       let context = SealContext(messageType: StartVerification.type, messageID: "m", recipient: Bench.pushApp)
@@ -88,7 +88,7 @@ struct ProofTests {
   }
 
   @Test("A fictional number needs no proof, and none is looked at")
-  func fictional() async throws {
+  func aFictionalNumberNeedsNoProofAndNoneIsLookedAt() async throws {
     try await Bench.with { bench in
       for proof in [nil, Bench.pair("x", "y")] {
         let reply = try await bench.ask(bench.startCommand(proof, number: Bench.fictional))
@@ -98,7 +98,7 @@ struct ProofTests {
   }
 
   @Test("A service that is trusted needs no proof; one that is given all the same is checked")
-  func trusted() async throws {
+  func aServiceThatIsTrustedNeedsNoProofOneThatIsGivenAllTheSame() async throws {
     try await Bench.with { bench in
       let (receipt, secret) = try await bench.receipt(app: Bench.app)
       #expect(
@@ -127,7 +127,9 @@ struct ProofTests {
       (StartVerification.Proof?.none, "proof.missing", nil), (Bench.pair("r", "s"), "proof.refused", "UNKNOWN_RECEIPT"),
       (Bench.pair("r", ""), "proof.refused", "MISSING_APP_CREDENTIAL"),
     ] as [(StartVerification.Proof?, String, String?)])
-  func audited(proof: StartVerification.Proof?, event: String, reason: String?) async throws {
+  func anAppThatIsAuditedGetsThroughWithAnythingAndTheTimelineSays(
+    proof: StartVerification.Proof?, event: String, reason: String?
+  ) async throws {
     try await Bench.with { bench in
       let reply = try await bench.ask(bench.startCommand(proof, app: Bench.auditApp))
       let started = try VerificationStarted(json: reply.body)
@@ -138,7 +140,7 @@ struct ProofTests {
   }
 
   @Test("An app that is closed starts nothing but its fictional numbers")
-  func closed() async throws {
+  func anAppThatIsClosedStartsNothingButItsFictionalNumbers() async throws {
     try await Bench.with { bench in
       let answer = try await code(bench, Bench.pair("r", "s"), app: "closed")
       #expect(answer == "APP_NOT_VERIFIED")

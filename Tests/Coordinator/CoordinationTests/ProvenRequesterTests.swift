@@ -19,7 +19,7 @@ struct ProvenRequesterTests {
   }
 
   @Test("The device of the proof is the requester, with whichever receipt; a named one goes before it")
-  func device() async throws {
+  func theDeviceOfTheProofIsTheRequesterWithWhicheverReceiptANamed() async throws {
     try await Bench.with { bench in
       let first = try await bench.receipt()
       let second = try await bench.receipt()
@@ -38,7 +38,7 @@ struct ProvenRequesterTests {
   }
 
   @Test("The last three guesses of later requesters are for devices that have proven themselves")
-  func guesses() async throws {
+  func theLastThreeGuessesOfLaterRequestersAreForDevicesThatHave() async throws {
     try await Bench.with(Bench.rules { $0.apps[Bench.pushApp]?.verification = .audit }) { bench in
       let app = Bench.pushApp
       let mine = try VerificationStarted(json: try await bench.ask(bench.startCommand(nil, app: app)).body)
@@ -61,7 +61,7 @@ struct ProvenRequesterTests {
   }
 
   @Test("A requester that proves its device when it asks again has the guesses of one that did at once")
-  func provenLater() async throws {
+  func aRequesterThatProvesItsDeviceWhenItAsksAgainHasTheGuesses() async throws {
     try await Bench.with(Bench.rules { $0.apps[Bench.pushApp]?.verification = .audit }) { bench in
       let app = Bench.pushApp
       _ = try await bench.ask(bench.startCommand(nil, app: app))
@@ -82,7 +82,7 @@ struct ProvenRequesterTests {
   }
 
   @Test("A start that waits for reCAPTCHA keeps its requester, purpose and subject; the action is the command's")
-  func waiting() async throws {
+  func aStartThatWaitsForReCAPTCHAKeepsItsRequesterPurpose() async throws {
     try await Bench.with { bench in
       var command = bench.startCommand(
         .init(recaptchaToken: SecretField(Secret("t")), action: "enroll/phone"), app: Bench.recaptchaApp)
@@ -116,8 +116,8 @@ struct ProvenRequesterTests {
     }
   }
 
-  @Test("Where no more tokens are assessed, the same requester still gets what it has, and nobody else anything")
-  func unjudged() async throws {
+  @Test("A requester past the token limit still gets its earlier answer")
+  func aRequesterPastTheTokenLimitStillGetsItsEarlierAnswer() async throws {
     try await Bench.with(Bench.rules { $0.limits.proofsPerAddressPerHour = 1 }) { bench in
       let app = Bench.recaptchaApp
       await bench.deliver([try bench.commandMessage(bench.startCommand(Bench.captcha("t"), app: app))])

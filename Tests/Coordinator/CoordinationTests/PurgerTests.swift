@@ -31,7 +31,7 @@ struct PurgerTests {
   }
 
   @Test("Counts are deleted as fast as they are made: 800 new subjects a second, each alive for two minutes")
-  func keepsUp() async throws {
+  func countsAreDeletedAsFastAsTheyAreMade800NewSubjectsASecondEach() async throws {
     let (rate, life) = (800, 120)
     try await Bench.with { bench in
       let purger = purger(bench)
@@ -51,7 +51,7 @@ struct PurgerTests {
   }
 
   @Test("A count that is used again while its page is looked at stays")
-  func stays() async throws {
+  func aCountThatIsUsedAgainWhileItsPageIsLookedAtStays() async throws {
     try await Bench.with { bench in
       try await count(10, living: .seconds(10), bench)
       try await count(5, living: .seconds(20), bench)
@@ -62,7 +62,7 @@ struct PurgerTests {
   }
 
   @Test("A walk takes a minute, a table of ten million some more, and a small one a page a round")
-  func pace() {
+  func aWalkTakesAMinuteATableOfTenMillionSomeMoreAndASmallOneAPage() {
     func rounds(pages: Int, _ walk: inout UsageWalk) -> Int {
       var (rounds, page) = (0, 0)
       while page < pages {
@@ -105,7 +105,7 @@ struct PurgerTests {
   }
 
   @Test("A clock that was a day ahead for a minute keeps no reply from being deleted, and deletes none too early")
-  func clockAhead() async throws {
+  func aClockThatWasADayAheadForAMinuteKeepsNoReplyFromBeingDeleted() async throws {
     try await Bench.with { bench in
       let purger = purger(bench)
       try await record(100, bench)
@@ -130,7 +130,7 @@ struct PurgerTests {
   }
 
   @Test("A clock that is set back makes replies live longer by as much, and no longer")
-  func clockBehind() async throws {
+  func aClockThatIsSetBackMakesRepliesLiveLongerByAsMuchAndNoLonger() async throws {
     for step in [60, 3600] {
       try await Bench.with { bench in
         let purger = purger(bench)

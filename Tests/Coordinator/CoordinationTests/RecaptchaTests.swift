@@ -28,7 +28,7 @@ struct RecaptchaTests {
   }
 
   @Test("It is answered when the token has passed, and not before", arguments: [Bench.recaptchaApp, Bench.pushApp])
-  func passed(app: String) async throws {
+  func itIsAnsweredWhenTheTokenHasPassedAndNotBefore(app: String) async throws {
     try await Bench.with { bench in
       let message = try bench.commandMessage(bench.startCommand(Bench.captcha("t"), app: app), replyTo: "amq.gen-me")
       let id = try await ask(bench, message)
@@ -58,7 +58,7 @@ struct RecaptchaTests {
   }
 
   @Test("A token that does not pass is answered with its reason, and nothing is sent")
-  func refused() async throws {
+  func aTokenThatDoesNotPassIsAnsweredWithItsReasonAndNothingIsSent() async throws {
     try await Bench.with { bench in
       let id = try await start(bench)
       await bench.deliverResults([
@@ -70,7 +70,7 @@ struct RecaptchaTests {
   }
 
   @Test("A token that could not be assessed says so", arguments: [JobOutcome.expired, .unknown])
-  func undecided(outcome: JobOutcome) async throws {
+  func aTokenThatCouldNotBeAssessedSaysSo(outcome: JobOutcome) async throws {
     try await Bench.with { bench in
       let id = try await start(bench)
       await bench.deliverResults([try bench.report(RecaptchaAssessJob.self, id, outcome)])
@@ -79,7 +79,7 @@ struct RecaptchaTests {
   }
 
   @Test("When nobody assesses it in time, the maintenance answers, and what comes later changes nothing")
-  func deadline() async throws {
+  func whenNobodyAssessesItInTimeTheMaintenanceAnswersAndWhatComes() async throws {
     try await Bench.with { bench in
       let id = try await start(bench)
       bench.clock.advance(by: .milliseconds(9_999))
@@ -96,7 +96,7 @@ struct RecaptchaTests {
   }
 
   @Test("A report that comes twice starts one verification")
-  func twice() async throws {
+  func aReportThatComesTwiceStartsOneVerification() async throws {
     try await Bench.with { bench in
       let id = try await start(bench)
       let report = try bench.report(RecaptchaAssessJob.self, id, .accepted)
@@ -108,7 +108,7 @@ struct RecaptchaTests {
   }
 
   @Test("A token that was used before is refused at once, while it is assessed and after")
-  func replayed() async throws {
+  func aTokenThatWasUsedBeforeIsRefusedAtOnceWhileItIsAssessed() async throws {
     try await Bench.with { bench in
       let id = try await start(bench)
       let command = bench.startCommand(Bench.captcha("t"), app: Bench.recaptchaApp, number: "+14155550177")
@@ -124,7 +124,7 @@ struct RecaptchaTests {
   }
 
   @Test("A command that comes again waits for the same assessment, and the last one to ask is answered")
-  func repeated() async throws {
+  func aCommandThatComesAgainWaitsForTheSameAssessmentAndTheLastOne() async throws {
     try await Bench.with { bench in
       let command = bench.startCommand(Bench.captcha("t"), app: Bench.recaptchaApp)
       let id = try await ask(bench, try bench.commandMessage(command, id: "m", replyTo: "amq.gen-first"))
@@ -144,7 +144,7 @@ struct RecaptchaTests {
 
   @Test(
     "Killed between commit and publish: the assessment is asked for by the next start, the reply comes all the same")
-  func killed() async throws {
+  func killedBetweenCommitAndPublishTheAssessmentIsAsked() async throws {
     try await Bench.with { bench in
       bench.sink.close()
       await bench.deliver([
@@ -185,7 +185,7 @@ struct RecaptchaTests {
   }
 
   @Test("Assessments are limited by address")
-  func limits() async throws {
+  func assessmentsAreLimitedByAddress() async throws {
     try await Bench.with(Bench.rules { $0.limits.proofsPerAddressPerHour = 2 }) { bench in
       _ = try await start(bench, "1")
       _ = try await start(bench, "2")
@@ -195,8 +195,8 @@ struct RecaptchaTests {
     }
   }
 
-  @Test("What would not fit into a job is refused, or cut")
-  func sizes() async throws {
+  @Test("Values that do not fit into a job are refused or cut")
+  func valuesThatDoNotFitIntoAJobAreRefusedOrCut() async throws {
     try await Bench.with { bench in
       let tooLong = bench.startCommand(Bench.captcha(String(repeating: "t", count: 16_385)), app: Bench.recaptchaApp)
       let error = try await bench.error(tooLong)
@@ -211,7 +211,7 @@ struct RecaptchaTests {
   }
 
   @Test("A user agent is cut by its bytes: one letter may have any number of accents")
-  func accents() async throws {
+  func aUserAgentIsCutByItsBytesOneLetterMayHaveAnyNumberOfAccents() async throws {
     try await Bench.with { bench in
       var command = bench.startCommand(
         Bench.captcha(String(repeating: "t", count: 16_384)), app: Bench.recaptchaApp)
@@ -222,7 +222,7 @@ struct RecaptchaTests {
   }
 
   @Test("The token itself is not stored")
-  func atRest() async throws {
+  func theTokenItselfIsNotStored() async throws {
     try await Bench.with { bench in
       _ = try await start(bench, "very-secret-token")
       for table in ["assessment", "outbox", "inbox"] {
@@ -233,7 +233,7 @@ struct RecaptchaTests {
   }
 
   @Test("An app that is audited does not wait; the outcome goes into the timeline")
-  func audited() async throws {
+  func anAppThatIsAuditedDoesNotWaitTheOutcomeGoesIntoTheTimeline() async throws {
     try await Bench.with { bench in
       let reply = try await bench.ask(bench.startCommand(Bench.captcha("t"), app: Bench.auditApp))
       let started = try VerificationStarted(json: reply.body)
@@ -251,7 +251,7 @@ struct RecaptchaTests {
   }
 
   @Test("A receipt beside the token says why the push did not come")
-  func fallback() async throws {
+  func aReceiptBesideTheTokenSaysWhyThePushDidNotCome() async throws {
     try await Bench.with { bench in
       let receipt = try await bench.receipt().receipt
       await bench.deliverResults([
@@ -270,8 +270,8 @@ struct RecaptchaTests {
     }
   }
 
-  @Test("What is over is deleted after a while")
-  func deleted() async throws {
+  @Test("Ended records are deleted after the retention")
+  func endedRecordsAreDeletedAfterTheRetention() async throws {
     try await Bench.with { bench in
       let id = try await start(bench)
       await bench.deliverResults([try bench.report(RecaptchaAssessJob.self, id, .accepted)])

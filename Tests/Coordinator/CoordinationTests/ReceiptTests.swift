@@ -12,7 +12,7 @@ struct ReceiptTests {
   private let command = VerifyApp(app: Bench.pushApp, deviceToken: Bench.token, environment: .sandbox)
 
   @Test("The push goes out after the reply, with the secret sealed")
-  func order() async throws {
+  func thePushGoesOutAfterTheReplyWithTheSecretSealed() async throws {
     try await Bench.with { bench in
       let reply = try await bench.ask(command)
       let answer = try AppVerifying(json: reply.body)
@@ -33,7 +33,7 @@ struct ReceiptTests {
   }
 
   @Test("Neither the secret nor the device token is stored in the clear")
-  func atRest() async throws {
+  func neitherTheSecretNorTheDeviceTokenIsStoredInTheClear() async throws {
     try await Bench.with { bench in
       let (_, secret) = try await bench.receipt()
       let stored = try await bench.dump("app_proof")
@@ -43,7 +43,7 @@ struct ReceiptTests {
   }
 
   @Test("Every call gets a receipt and a secret of its own, in one batch too")
-  func ownReceipts() async throws {
+  func everyCallGetsAReceiptAndASecretOfItsOwnInOneBatchToo() async throws {
     try await Bench.with { bench in
       await bench.deliver([try bench.commandMessage(command), try bench.commandMessage(command)])
       let receipts = try bench.replies().map { try AppVerifying(json: $0.body).receipt }
@@ -64,7 +64,7 @@ struct ReceiptTests {
   }
 
   @Test("Killed before the reply: neither goes out, and when the command comes again, the reply goes first")
-  func killedBefore() async throws {
+  func killedBeforeTheReplyNeitherGoesOutAndWhenTheCommandComes() async throws {
     try await Bench.with { bench in
       bench.sink.close()
       let message = try bench.commandMessage(command, id: "m")
@@ -98,7 +98,7 @@ struct ReceiptTests {
   }
 
   @Test("A push whose command never comes again is released after a while")
-  func overdue() async throws {
+  func aPushWhoseCommandNeverComesAgainIsReleasedAfterAWhile() async throws {
     try await Bench.with { bench in
       bench.sink.close()
       await bench.deliver([try bench.commandMessage(command)])
@@ -112,7 +112,7 @@ struct ReceiptTests {
   }
 
   @Test("A push that no queue takes is kept and tried again")
-  func kept() async throws {
+  func aPushThatNoQueueTakesIsKeptAndTriedAgain() async throws {
     try await Bench.with { bench in
       bench.sink.answer { $0.exchange == Topology.Exchanges.jobs ? .returned(code: 312, text: "NO_ROUTE") : .confirmed }
       await bench.deliver([try bench.commandMessage(command)])
@@ -126,8 +126,8 @@ struct ReceiptTests {
 
   // MARK: Reports
 
-  @Test("What became of the push stands in the timeline of its receipt")
-  func accepted() async throws {
+  @Test("The timeline of a receipt has the outcome of its push")
+  func theTimelineOfAReceiptHasTheOutcomeOfItsPush() async throws {
     try await Bench.with { bench in
       let receipt = try await bench.receipt().receipt
       await bench.deliverResults([
@@ -147,7 +147,7 @@ struct ReceiptTests {
   }
 
   @Test("A push that was refused is told of at once, with its reason")
-  func refused() async throws {
+  func aPushThatWasRefusedIsToldOfAtOnceWithItsReason() async throws {
     try await Bench.with { bench in
       let receipt = try await bench.receipt().receipt
       await bench.deliverResults([
@@ -173,7 +173,7 @@ struct ReceiptTests {
       ("UNREGISTERED", APIErrorCode.missingIOSAppToken), ("WRONG_TOPIC", .invalidAppCredential),
       ("WRONG_ENVIRONMENT", .invalidAppCredential), ("BAD_DEVICE_TOKEN", .invalidAppCredential),
     ])
-  func knownRefusal(code: String, answer: APIErrorCode) async throws {
+  func aDeviceTokenThatWasRefusedLatelyIsAnsweredAtOnce(code: String, answer: APIErrorCode) async throws {
     try await Bench.with { bench in
       let receipt = try await bench.receipt().receipt
       await bench.deliverResults([
@@ -191,7 +191,7 @@ struct ReceiptTests {
   }
 
   @Test("A push that gets through ends the memory of a refusal")
-  func forgiven() async throws {
+  func aPushThatGetsThroughEndsTheMemoryOfARefusal() async throws {
     try await Bench.with { bench in
       let (first, second) = (try await bench.receipt().receipt, try await bench.receipt().receipt)
       await bench.deliverResults([
@@ -203,7 +203,7 @@ struct ReceiptTests {
   }
 
   @Test("A device token that is gone takes all its receipts along")
-  func gone() async throws {
+  func aDeviceTokenThatIsGoneTakesAllItsReceiptsAlong() async throws {
     try await Bench.with { bench in
       let first = try await bench.receipt()
       let other = try await bench.receipt(token: "ff")
@@ -221,7 +221,7 @@ struct ReceiptTests {
   }
 
   @Test("All of them, however many there are, and however many newer ones are over")
-  func manyGone() async throws {
+  func allOfThemHoweverManyThereAreAndHoweverManyNewerOnesAreOver() async throws {
     try await Bench.with(Bench.rules { $0.limits.receiptsPerDevicePerHour = 10_000 }) { bench in
       _ = try await bench.receipt()
       for (state, count) in [("proven", 600), ("expired", 1_100)] {
@@ -248,7 +248,7 @@ struct ReceiptTests {
   // MARK: Refusals
 
   @Test("A device and an address get so many receipts an hour")
-  func limits() async throws {
+  func aDeviceAndAnAddressGetSoManyReceiptsAnHour() async throws {
     let rules = Bench.rules { rules in
       rules.limits.receiptsPerDevicePerHour = 2
       rules.limits.proofsPerAddressPerHour = 3
@@ -273,14 +273,14 @@ struct ReceiptTests {
   }
 
   @Test(
-    "What cannot be pushed to is refused at once",
+    "Devices that cannot be pushed to are refused at once",
     arguments: [
       (Bench.pushApp, "", APIErrorCode.missingIOSAppToken), (Bench.pushApp, "xy", .invalidAppCredential),
       (Bench.pushApp, "abc", .invalidAppCredential), ("nobody", "ab", .invalidArgument),
       ("", "ab", .missingClientIdentifier), ("closed", "ab", .appNotVerified),
       (Bench.recaptchaApp, "ab", .invalidAppCredential),
     ])
-  func refusals(app: String, token: String, code: APIErrorCode) async throws {
+  func devicesThatCannotBePushedToAreRefusedAtOnce(app: String, token: String, code: APIErrorCode) async throws {
     try await Bench.with { bench in
       let error = try await bench.error(VerifyApp(app: app, deviceToken: token))
       #expect(error.code == code)
@@ -290,7 +290,7 @@ struct ReceiptTests {
   }
 
   @Test("Without a reply_to nobody would learn the receipt")
-  func noReply() async throws {
+  func withoutAReplyToNobodyWouldLearnTheReceipt() async throws {
     try await Bench.with { bench in
       await bench.deliver([try bench.commandMessage(command, replyTo: nil)])
       #expect(bench.sink.published.map(\.exchange) == [Topology.Exchanges.dead])
@@ -298,7 +298,7 @@ struct ReceiptTests {
   }
 
   @Test("A receipt that is over is deleted after a while")
-  func deleted() async throws {
+  func aReceiptThatIsOverIsDeletedAfterAWhile() async throws {
     try await Bench.with { bench in
       let receipt = try await bench.receipt().receipt
       bench.clock.advance(by: .seconds(86_400))

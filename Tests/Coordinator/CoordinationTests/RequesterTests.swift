@@ -26,8 +26,8 @@ struct RequesterTests {
     try await bench.error(CheckVerification(verificationID: id, code: SecretField(Secret(code))))
   }
 
-  @Test("Who a requester is: the name, else network and instance, else nobody in particular")
-  func classes() async throws {
+  @Test("A requester is its name or its network and instance or unnamed")
+  func aRequesterIsItsNameOrItsNetworkAndInstanceOrUnnamed() async throws {
     try await Bench.with { bench in
       let named = try await start(bench, requester: "a", ip: "192.0.2.1")
       var ids = [named.verificationID]
@@ -48,7 +48,7 @@ struct RequesterTests {
   }
 
   @Test("The same requester asks as often as it likes; no limit refuses it, and one SMS goes out")
-  func reentrant() async throws {
+  func theSameRequesterAsksAsOftenAsItLikesNoLimitRefusesItAndOne() async throws {
     try await Bench.with(Bench.rules { $0.limits.sendsPerNumberPer10Minutes = 1 }) { bench in
       let first = try await start(bench, requester: "a", ip: "192.0.2.1")
       #expect(try bench.jobs().count == 1)
@@ -66,7 +66,7 @@ struct RequesterTests {
   }
 
   @Test("An app may have gaps of its own")
-  func gaps() async throws {
+  func anAppMayHaveGapsOfItsOwn() async throws {
     try await Bench.with(Bench.rules { $0.apps[Bench.app]?.resendGaps = [.seconds(10), .seconds(20)] }) { bench in
       let first = try await start(bench, requester: "a")
       #expect(first.resendAfter == 10)
@@ -77,7 +77,7 @@ struct RequesterTests {
   }
 
   @Test("Another requester gets an ID of its own, no SMS before the gap, and cannot touch the first")
-  func another() async throws {
+  func anotherRequesterGetsAnIDOfItsOwnNoSMSBeforeTheGapAndCannot() async throws {
     try await Bench.with { bench in
       let mine = try await start(bench, requester: "a")
       let code = try #require(try bench.jobs().first?.code)
@@ -129,7 +129,7 @@ struct RequesterTests {
   }
 
   @Test("Wrong codes of later handles use up nothing of the number's")
-  func numberLimit() async throws {
+  func wrongCodesOfLaterHandlesUseUpNothingOfTheNumbers() async throws {
     try await Bench.with(Bench.rules { $0.limits.checksPerNumberPerHour = 2 }) { bench in
       let mine = try await start(bench, requester: "a")
       let code = try #require(try bench.jobs().first?.code)
@@ -141,7 +141,7 @@ struct RequesterTests {
   }
 
   @Test("A code has room for so many requesters; one more is told when to come again")
-  func tooMany() async throws {
+  func aCodeHasRoomForSoManyRequestersOneMoreIsToldWhenToComeAgain() async throws {
     try await Bench.with { bench in
       for index in 1...12 { _ = try await start(bench, requester: "r\(index)") }
       let command = StartVerification(phoneNumber: Bench.number, app: Bench.app, requester: "one more")
@@ -157,7 +157,7 @@ struct RequesterTests {
   }
 
   @Test("A code that nobody has guesses left for ends when somebody asks again; a limit keeps it as it is")
-  func nobodyLeft() async throws {
+  func aCodeThatNobodyHasGuessesLeftForEndsWhenSomebodyAsksAgain() async throws {
     try await Bench.with(Bench.rules { $0.limits.sendsPerNumberPer10Minutes = 2 }) { bench in
       let mine = try await start(bench, requester: "a")
       let code = try #require(try bench.jobs().first?.code)
@@ -184,7 +184,7 @@ struct RequesterTests {
   }
 
   @Test("A requester that canceled and asks again has the same handle, however often")
-  func afterOwnEnd() async throws {
+  func aRequesterThatCanceledAndAsksAgainHasTheSameHandleHowever() async throws {
     try await Bench.with { bench in
       let mine = try await start(bench, requester: "a")
       let code = try #require(try bench.jobs().first?.code)
@@ -214,7 +214,7 @@ struct RequesterTests {
   }
 
   @Test("In the last minute of its time a code is not taken from others")
-  func lastMinute() async throws {
+  func inTheLastMinuteOfItsTimeACodeIsNotTakenFromOthers() async throws {
     try await Bench.with { bench in
       let mine = try await start(bench, requester: "a")
       var code = try #require(try bench.jobs().first?.code)
@@ -231,7 +231,7 @@ struct RequesterTests {
   // MARK: Purposes and subjects
 
   @Test("A number has a code for each purpose and subject, and a check says which one it means")
-  func purposes() async throws {
+  func aNumberHasACodeForEachPurposeAndSubjectAndACheckSaysWhichOne() async throws {
     try await Bench.with { bench in
       let signIn = try await start(bench)
       let code = try #require(try bench.jobs().first?.code)
@@ -311,7 +311,7 @@ struct RequesterTests {
         "proof.recaptchaAction"
       ),
     ] as [(StartVerification, String)])
-  func wrongFields(command: StartVerification, field: String) async throws {
+  func fieldsThatCannotBeAreNamed(command: StartVerification, field: String) async throws {
     try await Bench.with { bench in
       let error = try await bench.error(command)
       #expect(error.code == .invalidArgument && error.field == field)
@@ -320,7 +320,7 @@ struct RequesterTests {
   }
 
   @Test("One message ID is one purpose, subject and requester")
-  func fingerprints() async throws {
+  func oneMessageIDIsOnePurposeSubjectAndRequester() async throws {
     try await Bench.with { bench in
       let first = StartVerification(phoneNumber: Bench.number, app: Bench.app, requester: "a")
       #expect(try await bench.ask(first, id: "m").type == "verification.started.v1")

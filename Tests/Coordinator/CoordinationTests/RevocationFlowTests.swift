@@ -26,7 +26,7 @@ struct RevocationFlowTests {
   }
 
   @Test("Revoke, tell, complete", arguments: AppleToken.Kind.allCases)
-  func completed(kind: AppleToken.Kind) async throws {
+  func revokeTellComplete(kind: AppleToken.Kind) async throws {
     try await Bench.with { bench in
       let started = try await start(bench, command(kind))
       let id = started.operationID
@@ -68,7 +68,7 @@ struct RevocationFlowTests {
   }
 
   @Test("A revocation that fails sends no mail, and says why")
-  func lost() async throws {
+  func aRevocationThatFailsSendsNoMailAndSaysWhy() async throws {
     try await Bench.with { bench in
       let id = try await start(bench, command(.authorizationCode)).operationID
       await bench.deliverResults([
@@ -81,8 +81,8 @@ struct RevocationFlowTests {
     }
   }
 
-  @Test("What a user has to do is told in full")
-  func detail() async throws {
+  @Test("The event names all that the user has to do")
+  func theEventNamesAllThatTheUserHasToDo() async throws {
     try await Bench.with { bench in
       let id = try await start(bench, command()).operationID
       let detail = String(repeating: "do this and that ", count: 50)
@@ -111,7 +111,7 @@ struct RevocationFlowTests {
   }
 
   @Test("The same token is one operation, until it has failed")
-  func idempotent() async throws {
+  func theSameTokenIsOneOperationUntilItHasFailed() async throws {
     try await Bench.with { bench in
       let first = try await start(bench, command(notify: false))
       let second = try await start(bench, command(.accessToken, notify: false))
@@ -132,7 +132,7 @@ struct RevocationFlowTests {
   }
 
   @Test("A command that comes again is answered the same, with one job")
-  func repeated() async throws {
+  func aCommandThatComesAgainIsAnsweredTheSameWithOneJob() async throws {
     try await Bench.with { bench in
       let message = try bench.commandMessage(command(), id: "m")
       await bench.deliver([message, message])
@@ -143,7 +143,7 @@ struct RevocationFlowTests {
   }
 
   @Test("The token is never stored in the clear, and the address no longer than it is needed")
-  func atRest() async throws {
+  func theTokenIsNeverStoredInTheClearAndTheAddressNoLongerThan() async throws {
     try await Bench.with { bench in
       let id = try await start(bench, command()).operationID
       for table in ["revocation", "outbox", "inbox"] {
@@ -157,7 +157,7 @@ struct RevocationFlowTests {
   }
 
   @Test("Killed after any commit: what was to be published is published by the next start")
-  func killed() async throws {
+  func killedAfterAnyCommitWhatWasToBePublishedIsPublishedByTheNext() async throws {
     try await Bench.with { bench in
       func restarted(_ body: () async throws -> Void) async throws {
         bench.sink.close()
@@ -179,8 +179,8 @@ struct RevocationFlowTests {
     }
   }
 
-  @Test("What no worker reports on is given up by the maintenance, and deleted in the end")
-  func givenUp() async throws {
+  @Test("Operations without a report are given up by the maintenance and deleted")
+  func operationsWithoutAReportAreGivenUpByTheMaintenanceAndDeleted() async throws {
     try await Bench.with { bench in
       let id = try await start(bench, command()).operationID
       bench.clock.advance(by: .seconds(3 * 3600))
@@ -195,7 +195,7 @@ struct RevocationFlowTests {
   }
 
   @Test("A token may be sealed for its command")
-  func sealed() async throws {
+  func aTokenMayBeSealedForItsCommand() async throws {
     try await Bench.with { bench in
       let context = SealContext(messageType: StartRevocation.type, messageID: "m", recipient: Bench.app)
       var sealed = command()
@@ -206,7 +206,7 @@ struct RevocationFlowTests {
   }
 
   @Test(
-    "What cannot be carried out is refused",
+    "Commands that cannot be carried out are refused",
     arguments: [
       ("com.example.app", "", "a@b", "refreshToken"),
       ("com.example.app", String(repeating: "t", count: 16_385), "a@b", "refreshToken"),
@@ -214,7 +214,7 @@ struct RevocationFlowTests {
       ("com.example.app", "t", "a", "notify.email"), ("com.example.app", "t", "a@b\r\nBcc: c@d", "notify.email"),
       ("com.example.app", "t", "A <a@b>", "notify.email"), ("com.example.app", "t", "@b", "notify.email"),
     ])
-  func refusals(app: String, token: String, email: String, field: String) async throws {
+  func commandsThatCannotBeCarriedOutAreRefused(app: String, token: String, email: String, field: String) async throws {
     try await Bench.with { bench in
       let command = StartRevocation(
         app: app, token: .refreshToken(SecretField(Secret(token))), notify: .init(email: email))
@@ -224,8 +224,8 @@ struct RevocationFlowTests {
     }
   }
 
-  @Test("What would not fit into a job is refused")
-  func sizes() async throws {
+  @Test("Values that do not fit into a job are refused")
+  func valuesThatDoNotFitIntoAJobAreRefused() async throws {
     try await Bench.with { bench in
       var tooLong = command()
       tooLong.clientID = String(repeating: "c", count: 256)
@@ -243,7 +243,7 @@ struct RevocationFlowTests {
   }
 
   @Test("Results of other services' jobs are none of the coordinator's business")
-  func others() async throws {
+  func resultsOfOtherServicesJobsAreNoneOfTheCoordinatorsBusiness() async throws {
     try await Bench.with { bench in
       let source = await bench.deliverResults([
         try bench.report(AppleRevokeJob.self, "somebody-elses", .accepted),

@@ -21,7 +21,7 @@ struct RevocationTests {
   }
 
   @Test("Without a notice it ends when the token is revoked")
-  func revoked() {
+  func withoutANoticeItEndsWhenTheTokenIsRevoked() {
     var revocation = revocation(notice: nil)
     #expect(revocation.apply(.started, at: now, under: policy) == [])
     #expect(revocation.apply(.revokeFinished(report(.accepted)), at: now, under: policy) == [.announceCompleted])
@@ -35,7 +35,7 @@ struct RevocationTests {
       (JobReport.Outcome.accepted, OperationEnding.revokedAndNotified), (.refused, .revokedNoticeRefused),
       (.expired, .revokedNoticeExpired), (.unknown, .revokedNoticeUnknown),
     ])
-  func notified(outcome: JobReport.Outcome, ending: OperationEnding) {
+  func everyEndingOfTheNoticeIsToldApart(outcome: JobReport.Outcome, ending: OperationEnding) {
     var revocation = revocation()
     #expect(
       revocation.apply(.revokeFinished(report(.accepted)), at: now, under: policy) == [.notify(Self.notice)])
@@ -55,7 +55,9 @@ struct RevocationTests {
       (.refused, "INVALID_GRANT", .refused), (.expired, nil, .expired),
       (.unknown, "NO_ANSWER", .unknown), (.unknown, nil, .unknown), (.unknown, "LOST", .lost),
     ] as [(JobReport.Outcome, String?, OperationEnding)])
-  func failed(outcome: JobReport.Outcome, reason: String?, ending: OperationEnding) {
+  func everyEndingOfTheRevocationIsToldApartAndNoNoticeIsSentOfWhat(
+    outcome: JobReport.Outcome, reason: String?, ending: OperationEnding
+  ) {
     var revocation = revocation()
     #expect(
       revocation.apply(.revokeFinished(report(outcome, reason)), at: now, under: policy) == [.announceFailed])
@@ -67,7 +69,7 @@ struct RevocationTests {
   }
 
   @Test("Reports that come twice, late or out of order change nothing")
-  func absorbed() {
+  func reportsThatComeTwiceLateOrOutOfOrderChangeNothing() {
     var revocation = revocation()
     #expect(revocation.apply(.noticeFinished(report(.accepted)), at: now, under: policy) == [])
     #expect(revocation.state == .revoking)
@@ -81,8 +83,8 @@ struct RevocationTests {
     #expect(revocation == done)
   }
 
-  @Test("What is known takes the place of unknown, never the reverse")
-  func laterWord() {
+  @Test("A known outcome replaces unknown and never the reverse")
+  func aKnownOutcomeReplacesUnknownAndNeverTheReverse() {
     var first = revocation(notice: nil)
     #expect(first.apply(.revokeFinished(report(.unknown)), at: now, under: policy) == [.announceFailed])
     #expect(first.apply(.revokeFinished(report(.expired)), at: now, under: policy) == [])
@@ -111,8 +113,8 @@ struct RevocationTests {
     #expect(fourth.state == .failed && fourth.ending == .refused)
   }
 
-  @Test("What no worker reports on is given up, and a report after that is only noted")
-  func givenUp() {
+  @Test("An operation without a report is given up and a later report is only noted")
+  func anOperationWithoutAReportIsGivenUpAndALaterReportIsOnlyNoted() {
     var revocation = revocation()
     let end = revocation.expiresAt + RevocationPolicy.grace
     #expect(revocation.apply(.deadlinePassed, at: end - .milliseconds(1), under: policy) == [])

@@ -17,7 +17,7 @@ struct SchemaTests {
     """
 
   @Test("A database of version 4 is carried along")
-  func fromVersion4() async throws {
+  func aDatabaseOfVersion4IsCarriedAlong() async throws {
     let directory = FileManager.default.temporaryDirectory.appending(path: "schema-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: directory) }  // What is left over is in /tmp.

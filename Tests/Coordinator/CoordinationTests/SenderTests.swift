@@ -6,7 +6,7 @@ import Testing
 
 @testable import Coordination
 
-@Suite("Who says it: commands by sender and ID, results by user and key")
+@Suite("Senders: commands by sender and ID, results by user and key")
 struct SenderTests {
   private func reply(_ bench: Bench, _ message: Message) async throws -> Message {
     _ = bench.sink.takePublished()
@@ -19,7 +19,7 @@ struct SenderTests {
   }
 
   @Test("Another code under the ID of a check is refused, the same one has the same answer")
-  func anotherCode() async throws {
+  func anotherCodeUnderTheIDOfACheckIsRefusedTheSameOneHasTheSame() async throws {
     try await Bench.with { bench in
       let id = try await bench.start().verificationID
       let code = try #require(try bench.jobs().first).code
@@ -37,7 +37,7 @@ struct SenderTests {
   }
 
   @Test("The IDs of two senders are two commands, also after a retry that names the sender")
-  func twoSenders() async throws {
+  func theIDsOfTwoSendersAreTwoCommandsAlsoAfterARetryThatNames() async throws {
     try await Bench.with { bench in
       let first = try bench.commandMessage(
         StartVerification(phoneNumber: Bench.number, app: Bench.app), id: "1", user: "service")
@@ -61,7 +61,7 @@ struct SenderTests {
   }
 
   @Test("A reply address that is not the sender's: buried, not answered, not carried out")
-  func replyAddress() async throws {
+  func aReplyAddressThatIsNotTheSendersBuriedNotAnsweredNotCarried() async throws {
     try await Bench.with { bench in
       let start = StartVerification(phoneNumber: Bench.number, app: Bench.app)
       for (queue, user) in [
@@ -96,7 +96,7 @@ struct SenderTests {
   }
 
   @Test("A result from another user or under another key is forged: a dead letter that is counted")
-  func forged() async throws {
+  func aResultFromAnotherUserOrUnderAnotherKeyIsForgedADeadLetter() async throws {
     let changes: [(inout Delivery) -> Void] = [
       { $0.message.userID = "mail-worker" }, { $0.message.userID = nil }, { $0.message.userID = "service" },
       { $0.message.userID = "coordinator" }, { $0.routingKey = "mail.relay.refused" },
@@ -119,7 +119,7 @@ struct SenderTests {
   }
 
   @Test("The coordinator passes over the result of an SMS that could wait, which an old binding may bring")
-  func bulk() async throws {
+  func theCoordinatorPassesOverTheResultOfAnSMSThatCouldWait() async throws {
     try await Bench.with { bench in
       let (_, id) = try await delivery(bench) { $0.routingKey = "sms.bulk.refused" }
       #expect(bench.sink.published.isEmpty)
@@ -135,7 +135,7 @@ struct SenderTests {
   }
 
   @Test("A result of somebody else's job changes nothing, and is counted and acknowledged")
-  func foreign() async throws {
+  func aResultOfSomebodyElsesJobChangesNothingAndIsCounted() async throws {
     try await Bench.with { bench in
       for (number, sender) in ["service", "unnamed", "sms-worker"].enumerated() {
         let (_, id) = try await delivery(bench) { $0.message.headers["x-sender"] = .string(sender) }
@@ -151,7 +151,7 @@ struct SenderTests {
   }
 
   @Test("A dead result that an operator redrives is taken, when its worker said whose job it was")
-  func redriven() async throws {
+  func aDeadResultThatAnOperatorRedrivesIsTakenWhenItsWorkerSaid() async throws {
     try await Bench.with { bench in
       let (_, id) = try await delivery(bench) {
         $0.message = $0.message.publishedAgain(by: "operator", sender: "coordinator")
@@ -163,7 +163,7 @@ struct SenderTests {
 
   @Test(
     "Users of workers have the names of the topology, and no others", arguments: ["sms-eu", "push-worker", "service"])
-  func fixed(user: String) async throws {
+  func usersOfWorkersHaveTheNamesOfTheTopologyAndNoOthers(user: String) async throws {
     try await Bench.with { bench in
       let (_, id) = try await delivery(bench) { $0.message.userID = user }
       #expect(bench.sink.published.first?.message.headers["x-dead-reason"] == "FORGED_RESULT")
@@ -171,8 +171,8 @@ struct SenderTests {
     }
   }
 
-  @Test("What is known of a message takes the place of unknown, never the reverse")
-  func unknownFirst() async throws {
+  @Test("A known outcome of an SMS replaces unknown and never the reverse")
+  func aKnownOutcomeOfAnSMSReplacesUnknownAndNeverTheReverse() async throws {
     try await Bench.with { bench in
       let id = try await bench.start().verificationID
       await bench.deliverResults([try bench.result("\(id).sms.1", .unknown)])

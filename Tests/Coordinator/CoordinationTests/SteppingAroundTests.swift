@@ -14,7 +14,7 @@ struct SteppingAroundTests {
   private static let other = "+14155550177"
 
   @Test("A verification is stepped around: the others expire, its number is free, and it is deleted in its time")
-  func verification() async throws {
+  func aVerificationIsSteppedAroundTheOthersExpireItsNumberIsFree() async throws {
     try await Bench.with { bench in
       let unreadable = try await bench.start().verificationID
       _ = try await bench.start(Self.other)
@@ -36,7 +36,7 @@ struct SteppingAroundTests {
   }
 
   @Test("An assessment is stepped around: what else waits is answered")
-  func assessment() async throws {
+  func anAssessmentIsSteppedAroundWhatElseWaitsIsAnswered() async throws {
     try await Bench.with { bench in
       await bench.deliver([
         try bench.commandMessage(
@@ -56,7 +56,7 @@ struct SteppingAroundTests {
   }
 
   @Test("A start goes on past a verification and a block")
-  func loading() async throws {
+  func aStartGoesOnPastAVerificationAndABlock() async throws {
     try await Bench.with { bench in
       let id = try await bench.start().verificationID
       _ = try await bench.ask(CancelVerification(verificationID: id))
@@ -67,7 +67,7 @@ struct SteppingAroundTests {
   }
 
   @Test("A row of the outbox of another version is kept, told of, and keeps nobody")
-  func outbox() async throws {
+  func aRowOfTheOutboxOfAnotherVersionIsKeptToldOfAndKeepsNobody() async throws {
     try await Bench.with { bench in
       try await bench.run("INSERT INTO outbox (created_at, retry_at, count, messages) VALUES (0, 0, 1, x'09')")
       bench.sink.close()
@@ -86,7 +86,7 @@ struct SteppingAroundTests {
   }
 
   @Test("Held jobs of another version are kept and told of")
-  func heldJobs() async throws {
+  func heldJobsOfAnotherVersionAreKeptAndToldOf() async throws {
     try await Bench.with { bench in
       try await bench.run("INSERT INTO held_job (command_id, due_at, messages) VALUES ('m', 0, x'09')")
       #expect(try await bench.held.releaseOverdue() == false)
@@ -100,7 +100,7 @@ struct SteppingAroundTests {
   // MARK: Jobs that nobody took
 
   @Test("A job that is dropped at its deadline ends the revocation that waits for it, with the reason")
-  func droppedJob() async throws {
+  func aJobThatIsDroppedAtItsDeadlineEndsTheRevocationThatWaits() async throws {
     try await Bench.with { bench in
       bench.sink.answer { $0.exchange == Topology.Exchanges.jobs ? .nacked : .confirmed }
       let reply = try await bench.ask(
@@ -170,7 +170,7 @@ struct SteppingAroundTests {
   }
 
   @Test("A look writes nothing, and sees all that came before it in its batch")
-  func looks() async throws {
+  func aLookWritesNothingAndSeesAllThatCameBeforeItInItsBatch() async throws {
     try await Bench.with { bench in
       let id = try await bench.start().verificationID
       let before = bench.database.statistics.bodies

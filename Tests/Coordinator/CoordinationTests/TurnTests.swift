@@ -10,7 +10,7 @@ import Testing
 @Suite("One coordinator at a time")
 struct TurnTests {
   @Test("A second one waits for the database, says so, and has it when the first lets go")
-  func database() async throws {
+  func aSecondOneWaitsForTheDatabaseSaysSoAndHasItWhenTheFirstLets() async throws {
     let directory = FileManager.default.temporaryDirectory.appending(path: "turn-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: directory) }  // What is left over is in /tmp.
@@ -33,14 +33,14 @@ struct TurnTests {
   }
 
   @Test("A directory that is not there is an error, not a wait")
-  func noDirectory() async throws {
+  func aDirectoryThatIsNotThereIsAnErrorNotAWait() async throws {
     await #expect(throws: DatabaseError.self) {
       _ = try await Turn().claim("/nowhere/at/all.sqlite", log: Logger(label: "test", sink: MemorySink()))
     }
   }
 
   @Test("Results are taken while commands are, whatever else happens to their connection")
-  func queues() async {
+  func resultsAreTakenWhileCommandsAreWhateverElseHappensToTheir() async {
     let turn = Turn()
     var seen: [Bool] = []
     let error = AMQPError(.resourceLocked, "taken")

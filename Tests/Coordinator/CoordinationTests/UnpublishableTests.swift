@@ -9,7 +9,7 @@ import Testing
 @testable import Coordination
 
 /// A message that AMQP has no room for must hold up nothing else.
-@Suite("What cannot be published")
+@Suite("Messages that cannot be published")
 struct UnpublishableTests {
   private static let tooLong = String(repeating: "c", count: 300)
 
@@ -30,7 +30,7 @@ struct UnpublishableTests {
   }
 
   @Test("A reply that cannot be published is buried; the jobs and events of its batch go out, and all is acknowledged")
-  func inTheBatch() async throws {
+  func aReplyThatCannotBePublishedIsBuriedTheJobsAndEvents() async throws {
     try await Bench.with { bench in
       let job = try await waiting(bench)
       let other = try await bench.start("+14155550177").verificationID
@@ -56,7 +56,7 @@ struct UnpublishableTests {
   }
 
   @Test("The relay goes on past it: what is behind it is published, also what a version before left")
-  func inTheRelay() async throws {
+  func theRelayGoesOnPastItWhatIsBehindItIsPublishedAlsoWhat() async throws {
     try await Bench.with { bench in
       _ = try await waiting(bench)
       bench.clock.advance(by: .seconds(10))
@@ -96,7 +96,7 @@ struct UnpublishableTests {
   }
 
   @Test("Readiness and the log tell of it, for a while")
-  func told() async throws {
+  func readinessAndTheLogTellOfItForAWhile() async throws {
     try await Bench.with { bench in
       #expect(bench.outbox.health.state == .ok)
       _ = try await waiting(bench)
@@ -115,7 +115,7 @@ struct UnpublishableTests {
   }
 
   @Test("A dead letter is publishable whatever was wrong with the message")
-  func burial() async throws {
+  func aDeadLetterIsPublishableWhateverWasWrongWithTheMessage() async throws {
     let long = String(repeating: "é", count: 5_000)
     let message = OutgoingMessage(
       duty: .kept, exchange: Topology.Exchanges.jobs, routingKey: Topology.Queues.smsDispatch, type: long,

@@ -29,7 +29,7 @@ struct WaitingTests {
   }
 
   @Test("Another command under its ID is refused, and what waits is answered")
-  func otherCommand() async throws {
+  func anotherCommandUnderItsIDIsRefusedAndWhatWaitsIsAnswered() async throws {
     try await Bench.with { bench in
       await bench.deliver([try bench.commandMessage(start(bench), id: "m", replyTo: "amq.gen-first")])
       _ = bench.sink.takePublished()
@@ -43,7 +43,7 @@ struct WaitingTests {
   }
 
   @Test("A start for another number under its ID is refused to its own sender")
-  func otherNumber() async throws {
+  func aStartForAnotherNumberUnderItsIDIsRefusedToItsOwnSender() async throws {
     try await Bench.with { bench in
       await bench.deliver([try bench.commandMessage(start(bench), id: "m", replyTo: "amq.gen-first")])
       let job = try #require(try bench.published(RecaptchaAssessJob.self).first?.id)
@@ -61,7 +61,7 @@ struct WaitingTests {
   }
 
   @Test("The same command again is answered under its newest correlation ID, to the same queue too")
-  func correlation() async throws {
+  func theSameCommandAgainIsAnsweredUnderItsNewestCorrelationID() async throws {
     try await Bench.with { bench in
       await bench.deliver([try bench.commandMessage(start(bench), id: "m", replyTo: "amq.gen-me")])
       let job = try #require(try bench.published(RecaptchaAssessJob.self).first?.id)
@@ -74,7 +74,7 @@ struct WaitingTests {
   }
 
   @Test("A place that a version before did not keep stops nobody: all that waits is answered")
-  func withoutPlace() async throws {
+  func aPlaceThatAVersionBeforeDidNotKeepStopsNobodyAllThatWaits() async throws {
     try await Bench.with { bench in
       await bench.deliver([try bench.commandMessage(start(bench), id: "m", replyTo: "amq.gen-first")])
       try await bench.run("DELETE FROM inbox")
@@ -89,7 +89,7 @@ struct WaitingTests {
   }
 
   @Test("A refusal that says when to try again is no answer for good")
-  func transient() async throws {
+  func aRefusalThatSaysWhenToTryAgainIsNoAnswerForGood() async throws {
     try await Bench.with { bench in
       let command = VerifyApp(app: Bench.pushApp, deviceToken: Bench.token, environment: .sandbox)
       for _ in 0..<10 { _ = try await bench.ask(command) }
@@ -101,7 +101,7 @@ struct WaitingTests {
   }
 
   @Test("A refused request for a receipt costs one transaction, as others do")
-  func holder() async throws {
+  func aRefusedRequestForAReceiptCostsOneTransactionAsOthersDo() async throws {
     try await Bench.with { bench in
       let command = VerifyApp(app: Bench.pushApp, deviceToken: Bench.token, environment: .sandbox)
       for _ in 0..<10 { _ = try await bench.ask(command) }
@@ -112,7 +112,7 @@ struct WaitingTests {
   }
 
   @Test("A database of the version before is carried along, with its replies")
-  func migrated() async throws {
+  func aDatabaseOfTheVersionBeforeIsCarriedAlongWithItsReplies() async throws {
     try await DamagedFile.withOlder(version: 4) { database in
       let entry = try await database.read { session throws(DatabaseError) in
         try CoordinatorTransaction(session, at: UnixTime(seconds: 0), retention: .zero).inboxEntry(

@@ -155,7 +155,7 @@ private final class Tally: Sendable {
     }
   }
 
-  @Test func sixteenMessagesShareOneWriteAndLeaveNothing() async {
+  @Test("Sixteen messages share one write and leave nothing") func sixteenMessagesShareOneWriteAndLeaveNothing() async {
     let sizes = Mutex<[Int]>([])
     await Self.admit((0..<40).map { Self.delivery($0) }, marks(store: store)) { [store] step in
       sizes.withLock { $0.append(step.deliveries.count) }
@@ -168,7 +168,9 @@ private final class Tally: Sendable {
     #expect(store.state.withLock { $0.rows.isEmpty })
   }
 
-  @Test func membersOfADeadGroupAreTheOnlyOnesInTheProcess() async {
+  @Test("Members of a dead group are the only ones in the process") func membersOfADeadGroupAreTheOnlyOnesInTheProcess()
+    async
+  {
     let deliveries = [Self.delivery(1), Self.delivery(2)]
     await Self.admit(deliveries, marks(store: store)) { [store] _ in
       store.die()
@@ -194,7 +196,7 @@ private final class Tally: Sendable {
     #expect(registry.render().contains("countersign_crash_marks_found_total{queue=\"q\"} 2"))
   }
 
-  @Test func workFromOutsideWaitsWhileAMessageIsAlone() async {
+  @Test("Work from outside waits while a message is alone") func workFromOutsideWaitsWhileAMessageIsAlone() async {
     store.state.withLock { $0.rows[MessageKey(Self.delivery(1), queue: "q")] = MarkRecord(number: 1, owner: .dead) }
     let isAlone = Tally()
     let reports = Tally()
@@ -215,7 +217,8 @@ private final class Tally: Sendable {
     while reports.value == 0 { await Task.yield() }
   }
 
-  @Test func workFromOutsideGoesOnWhileMessagesUnderWayAreWaitedFor() async {
+  @Test("Work from outside goes on while messages under way are waited for")
+  func workFromOutsideGoesOnWhileMessagesUnderWayAreWaitedFor() async {
     await gate.enter()
     let trial = Task { [gate] in await gate.beginTrial(.endless) }
     // Until the trial has its turn nothing waits, and afterwards only messages do.
@@ -226,7 +229,9 @@ private final class Tally: Sendable {
     gate.endTrial()
   }
 
-  @Test func aTrialWaitsForWorkFromOutsideThatIsUnderWay() async {
+  @Test("A trial waits for work from outside that is under way") func aTrialWaitsForWorkFromOutsideThatIsUnderWay()
+    async
+  {
     let begun = Tally()
     let ended = Tally()
     let report = Task { [gate] in
@@ -248,7 +253,7 @@ private final class Tally: Sendable {
     gate.endTrial()
   }
 
-  @Test func workFromOutsideBeginsWhenItsPatienceIsOver() async {
+  @Test("Work from outside begins when its patience is over") func workFromOutsideBeginsWhenItsPatienceIsOver() async {
     #expect(await gate.beginTrial(.endless))
     #expect(await gate.aside(patience: .none) { true })
     gate.endTrial()
@@ -257,7 +262,7 @@ private final class Tally: Sendable {
     gate.endTrial()
   }
 
-  @Test func aRepeatCulpritIsCountedInABusyProcess() async throws {
+  @Test("A repeat culprit is counted in a busy process") func aRepeatCulpritIsCountedInABusyProcess() async throws {
     let time = ManualTime()
     let seen = Mutex<[MarkTreatment]>([])
     store.state.withLock { $0.rows[MessageKey(Self.delivery(1), queue: "q")] = MarkRecord(number: 1, owner: .dead) }
@@ -284,7 +289,7 @@ private final class Tally: Sendable {
     #expect(seen.withLock { $0 } == [.alone, .alone, .alone, .bury])
   }
 
-  @Test func whoeverWaitsIsLetInBetweenTwoTrials() async {
+  @Test("Waiters are let in between two trials") func waitersAreLetInBetweenTwoTrials() async {
     let gate = gate
     let passed = Tally()
     #expect(await gate.beginTrial(.endless))
@@ -305,7 +310,7 @@ private final class Tally: Sendable {
     }
   }
 
-  @Test func suspectsAreShownUntilTheyAreOver() async {
+  @Test("Suspects are shown until they are over") func suspectsAreShownUntilTheyAreOver() async {
     let numbers = 1...3
     store.state.withLock { state in
       for number in numbers {
@@ -325,7 +330,7 @@ private final class Tally: Sendable {
     #expect(registry.render().contains("countersign_crash_suspects{queue=\"q\"} 0"))
   }
 
-  @Test func besideWhatNeverEndsAMessageIsNotAlone() async {
+  @Test("Beside what never ends a message is not alone") func besideWhatNeverEndsAMessageIsNotAlone() async {
     await gate.enter()
     store.state.withLock { $0.rows[MessageKey(Self.delivery(1), queue: "q")] = MarkRecord(number: 1, owner: .dead) }
     await Self.admit([Self.delivery(1)], marks(quiet: .none, store: store)) { [store] step in
@@ -335,7 +340,8 @@ private final class Tally: Sendable {
     gate.leave()
   }
 
-  @Test func aMessageThatTakesLongIsNoLongerAloneWhenOthersGoOn() async {
+  @Test("A message that takes long is no longer alone when others go on")
+  func aMessageThatTakesLongIsNoLongerAloneWhenOthersGoOn() async {
     store.state.withLock { $0.rows[MessageKey(Self.delivery(1), queue: "q")] = MarkRecord(number: 1, owner: .dead) }
     await Self.admit([Self.delivery(1)], marks(.none, store: store)) { [gate, store] step in
       // Its time is over at once: whoever waits gets in while it goes on.
@@ -347,7 +353,7 @@ private final class Tally: Sendable {
     #expect(store.state.withLock { $0.rows.isEmpty })
   }
 
-  @Test func threeDeathsAloneAndItIsBuriedUnread() async {
+  @Test("Three deaths alone and it is buried unread") func threeDeathsAloneAndItIsBuriedUnread() async {
     for expected: MarkTreatment in [.group, .alone, .alone, .alone, .bury, .leave] {
       store.restart()
       await Self.admit([Self.delivery(1)], marks(store: store)) { [store] step in
@@ -360,7 +366,7 @@ private final class Tally: Sendable {
     #expect(deaths.count == 4)
   }
 
-  @Test func whatGoesBackKeepsItsMark() async {
+  @Test("Returned messages keep their mark") func returnedMessagesKeepTheirMark() async {
     await Self.admit([Self.delivery(1), Self.delivery(2)], marks(store: store)) { _ in [DeliveryTag(number: 2)] }
     let rows = store.state.withLock { Array($0.rows.values) }
     #expect(rows == [MarkRecord(number: 1, owner: .nobody, begun: 1)])
@@ -371,7 +377,7 @@ private final class Tally: Sendable {
     }
   }
 
-  @Test func withoutAStoreTheTwentiethDeliveryIsBuried() async {
+  @Test("Without a store the twentieth delivery is buried") func withoutAStoreTheTwentiethDeliveryIsBuried() async {
     let seen = Mutex<[MarkTreatment]>([])
     await Self.admit([Self.delivery(1, count: 18), Self.delivery(2, count: 19)], marks(store: nil)) { step in
       seen.withLock { $0.append(step.treatment) }
@@ -380,7 +386,7 @@ private final class Tally: Sendable {
     #expect(seen.withLock { $0 } == [.bury, .group])
   }
 
-  @Test func aStoreThatFailsStopsNothing() async {
+  @Test("A store that fails stops nothing") func aStoreThatFailsStopsNothing() async {
     store.state.withLock { $0.isBroken = true }
     let count = Tally()
     await Self.admit([Self.delivery(1), Self.delivery(2, count: 40)], marks(store: store)) { step in

@@ -3,37 +3,42 @@ import Testing
 @testable import CrashMarks
 
 @Suite struct MarkPlanTests {
-  @Test(arguments: [
-    ([], MarkTreatment.group),
-    ([MarkRecord(number: 1, owner: .living, isAlone: true, deaths: 2)], .group),
-    ([MarkRecord(number: 1, owner: .ourselves)], .group),
-    ([MarkRecord(number: 1, owner: .dead)], .alone),
-    ([MarkRecord(number: 1, owner: .dead, isAlone: true)], .alone),
-    ([MarkRecord(number: 1, owner: .dead, isAlone: true, isSuspect: true, deaths: 1)], .alone),
-    ([MarkRecord(number: 1, owner: .dead, isAlone: false, isSuspect: true, deaths: 2)], .alone),
-    ([MarkRecord(number: 1, owner: .dead, isAlone: true, isSuspect: true, deaths: 2)], .bury),
-    ([MarkRecord(number: 1, owner: .dead, isAlone: true, isSuspect: true, deaths: 3)], .leave),
-    ([MarkRecord(number: 1, owner: .ourselves, isAlone: true, isSuspect: true, deaths: 2)], .alone),
-    ([MarkRecord(number: 0, owner: .nobody, isSuspect: true, deaths: 1)], .alone),
-    ([MarkRecord(number: 0, owner: .nobody, begun: 2)], .group),
-    (
-      [
-        MarkRecord(number: 1, owner: .dead, isAlone: true, isSuspect: true, deaths: 1),
-        MarkRecord(number: 2, owner: .living, isAlone: true, isSuspect: true, deaths: 9),
-        MarkRecord(number: 0, owner: .nobody, isSuspect: true, deaths: 1),
-      ], .bury
-    ),
-  ])
-  func whatIsDoneGoesByTheMarks(records: [MarkRecord], treatment: MarkTreatment) {
+  @Test(
+    "Marks decide the next step",
+    arguments: [
+      ([], MarkTreatment.group),
+      ([MarkRecord(number: 1, owner: .living, isAlone: true, deaths: 2)], .group),
+      ([MarkRecord(number: 1, owner: .ourselves)], .group),
+      ([MarkRecord(number: 1, owner: .dead)], .alone),
+      ([MarkRecord(number: 1, owner: .dead, isAlone: true)], .alone),
+      ([MarkRecord(number: 1, owner: .dead, isAlone: true, isSuspect: true, deaths: 1)], .alone),
+      ([MarkRecord(number: 1, owner: .dead, isAlone: false, isSuspect: true, deaths: 2)], .alone),
+      ([MarkRecord(number: 1, owner: .dead, isAlone: true, isSuspect: true, deaths: 2)], .bury),
+      ([MarkRecord(number: 1, owner: .dead, isAlone: true, isSuspect: true, deaths: 3)], .leave),
+      ([MarkRecord(number: 1, owner: .ourselves, isAlone: true, isSuspect: true, deaths: 2)], .alone),
+      ([MarkRecord(number: 0, owner: .nobody, isSuspect: true, deaths: 1)], .alone),
+      ([MarkRecord(number: 0, owner: .nobody, begun: 2)], .group),
+      (
+        [
+          MarkRecord(number: 1, owner: .dead, isAlone: true, isSuspect: true, deaths: 1),
+          MarkRecord(number: 2, owner: .living, isAlone: true, isSuspect: true, deaths: 9),
+          MarkRecord(number: 0, owner: .nobody, isSuspect: true, deaths: 1),
+        ], .bury
+      ),
+    ])
+  func marksDecideTheNextStep(records: [MarkRecord], treatment: MarkTreatment) {
     #expect(MarkPlan.treatment(MarkStanding(records)) == treatment)
   }
 
-  @Test(arguments: [(1, MarkTreatment.group), (18, .group), (19, .bury), (50, .bury)])
+  @Test(
+    "Without a store the twentieth delivery is the last",
+    arguments: [(1, MarkTreatment.group), (18, .group), (19, .bury), (50, .bury)])
   func withoutAStoreTheTwentiethDeliveryIsTheLast(redeliveries: Int, treatment: MarkTreatment) {
     #expect(MarkPlan.treatment(redeliveries: redeliveries) == treatment)
   }
 
-  @Test func whatEndsNobodyComesFirstAndTheMostSuspectLast() {
+  @Test("Unsuspected messages come first and the most suspect last")
+  func unsuspectedMessagesComeFirstAndTheMostSuspectLast() {
     let treatments: [MarkTreatment] = [.alone, .group, .bury, .alone, .leave, .group, .alone]
     let steps = MarkPlan.steps(treatments, deaths: [2, 0, 3, 0, 4, 0, 0])
     #expect(
@@ -44,12 +49,12 @@ import Testing
       ])
   }
 
-  @Test func groupsAreBounded() {
+  @Test("Groups are bounded") func groupsAreBounded() {
     let steps = MarkPlan.steps(Array(repeating: .group, count: 40), deaths: Array(repeating: 0, count: 40))
     #expect(steps.map(\.places.count) == [16, 16, 8])
   }
 
-  @Test func deliveriesThatWereMarkedAreCounted() {
+  @Test("Deliveries that were marked are counted") func deliveriesThatWereMarkedAreCounted() {
     let standing = MarkStanding([
       MarkRecord(number: 1, owner: .dead, begun: 1), MarkRecord(number: 2, owner: .living),
       MarkRecord(number: 0, owner: .nobody, begun: 1),
@@ -59,7 +64,9 @@ import Testing
   }
 
   /// A machine whose process dies of some messages, with as many restarts as it needs.
-  @Test(arguments: [[7], [0], [99], [20, 21, 50], Array(0..<20)])
+  @Test(
+    "Innocents are settled and culprits buried within the bound",
+    arguments: [[7], [0], [99], [20, 21, 50], Array(0..<20)])
   func innocentsAreSettledAndCulpritsBuriedWithinTheBound(culprits: [Int]) {
     var marks: [Int: MarkRecord] = [:]
     var deliveries = Array(repeating: 0, count: 100)

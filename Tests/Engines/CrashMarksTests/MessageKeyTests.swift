@@ -14,12 +14,14 @@ import Testing
     return MessageKey(Delivery(message: message), queue: queue)
   }
 
-  @Test(arguments: ["x-delivery-count", "x-acquired-count", "x-death", "x-first-death-queue", "x-last-death-reason"])
-  func whatTheBrokerCountsChangesNothing(header: String) {
+  @Test(
+    "Counters of the broker do not change the key",
+    arguments: ["x-delivery-count", "x-acquired-count", "x-death", "x-first-death-queue", "x-last-death-reason"])
+  func countersOfTheBrokerDoNotChangeTheKey(header: String) {
     #expect(Self.key { $0.headers[header] = 3 } == Self.key())
   }
 
-  @Test func everythingElseDoes() {
+  @Test("Everything else does") func everythingElseDoes() {
     let changed = [
       Self.key(), Self.key(queue: "r"), Self.key { $0.body = [1, 3] }, Self.key { $0.messageID = "n" },
       Self.key { $0.messageID = nil }, Self.key { $0.messageID = "" }, Self.key { $0.headers["x-attempt"] = 2 },

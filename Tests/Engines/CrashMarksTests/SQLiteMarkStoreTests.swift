@@ -24,7 +24,7 @@ import Testing
     NewMark(key: key, standing: standing ?? MarkStanding(), isAlone: isAlone)
   }
 
-  @Test func aMarkCountsWhenItsOwnerIsGone() async throws {
+  @Test("A mark counts when its owner is gone") func aMarkCountsWhenItsOwnerIsGone() async throws {
     try await Self.with { path in
       let key = Self.key("1")
       let witness = try await SQLiteMarkStore.open(path: path)
@@ -42,7 +42,7 @@ import Testing
     }
   }
 
-  @Test func threeDeathsAloneBuryAndNoFewer() async throws {
+  @Test("Three deaths alone bury and no fewer") func threeDeathsAloneBuryAndNoFewer() async throws {
     try await Self.with { path in
       let key = Self.key("1")
       var treatments: [MarkTreatment] = []
@@ -58,7 +58,7 @@ import Testing
     }
   }
 
-  @Test func aDeathBesideOthersDoesNotCount() async throws {
+  @Test("A death beside others does not count") func aDeathBesideOthersDoesNotCount() async throws {
     try await Self.with { path in
       let key = Self.key("1")
       for _ in 0..<6 {
@@ -76,7 +76,9 @@ import Testing
     }
   }
 
-  @Test func anEndInOrderKeepsWhatIsKnownAndAddsNothing() async throws {
+  @Test("An end in order keeps what is known and adds nothing") func anEndInOrderKeepsWhatIsKnownAndAddsNothing()
+    async throws
+  {
     try await Self.with { path in
       let (innocent, suspect) = (Self.key("1"), Self.key("2"))
       var dying: SQLiteMarkStore? = try await SQLiteMarkStore.open(path: path)
@@ -101,7 +103,7 @@ import Testing
     }
   }
 
-  @Test func whatIsSettledLeavesNothing() async throws {
+  @Test("Settled messages leave no mark") func settledMessagesLeaveNoMark() async throws {
     try await Self.with { path in
       let key = Self.key("1")
       let store = try await SQLiteMarkStore.open(path: path)
@@ -113,7 +115,7 @@ import Testing
     }
   }
 
-  @Test func oldMarksAndTooManyGo() async throws {
+  @Test("Old marks and too many go") func oldMarksAndTooManyGo() async throws {
     try await Self.with { path in
       let store = try await SQLiteMarkStore.open(path: path)
       let old = Self.key("old")

@@ -42,7 +42,7 @@ import Testing
 
   // MARK: The common way
 
-  @Test func acceptedIsSettledThenPublishedThenAcknowledged() {
+  @Test("Accepted is settled then published then acknowledged") func acceptedIsSettledThenPublishedThenAcknowledged() {
     var life = life(facts())
     #expect(life.begin(now: start) == .acquire(lane: "a", patience: .seconds(60)))
     #expect(life.handle(.slotGranted, now: start) == .claim(lane: "a", timeout: .seconds(10)))
@@ -55,14 +55,14 @@ import Testing
     #expect(life.handle(.published, now: start) == .acknowledge)
   }
 
-  @Test func refusedIsSettledWithTheProvidersReason() {
+  @Test("Refused is settled with the providers reason") func refusedIsSettledWithTheProvidersReason() {
     var life = calling(facts(attempt: 3))
     #expect(
       life.handle(.classified(.refused(badNumber)), now: start)
         == .settle(JobEnding(outcome: .refused, lane: "a", reason: badNumber, attempts: 3)))
   }
 
-  @Test func whatIsForAnotherLaneTakesIt() {
+  @Test("Jobs for another lane take it") func jobsForAnotherLaneTakeIt() {
     var life = calling(facts(lanes: ["a", "b"]))
     #expect(life.handle(.classified(.otherLane(badNumber)), now: start) == .release)
     #expect(life.handle(.released, now: start) == .acquire(lane: "b", patience: .seconds(60)))
@@ -75,7 +75,7 @@ import Testing
             outcome: .refused, lane: "b", reason: noRoute, extras: ["environment": "sandbox"], attempts: 1)))
   }
 
-  @Test func whatIsForAnotherLaneWaitsForIt() {
+  @Test("Jobs for another lane wait for it") func jobsForAnotherLaneWaitForIt() {
     var life = calling(facts(lanes: ["a", "b"]))
     _ = life.handle(.classified(.otherLane(badNumber)), now: start)
     _ = life.handle(.released, now: start)
@@ -84,7 +84,7 @@ import Testing
         == delay(.fiveSeconds, counts: false, suspended))
   }
 
-  @Test func whatAnotherLaneMayYetDoIsNotRefused() {
+  @Test("Jobs that another lane may carry out are not refused") func jobsThatAnotherLaneMayCarryOutAreNotRefused() {
     var life = calling(facts(lanes: ["a", "b"]))
     #expect(life.handle(.classified(.retry(noRoute, after: .seconds(5))), now: start) == .release)
     #expect(life.handle(.released, now: start) == .acquire(lane: "b", patience: .seconds(60)))
@@ -94,7 +94,7 @@ import Testing
     #expect(life.handle(.released, now: start) == delay(.fiveSeconds, counts: true, noRoute))
   }
 
-  @Test func theCallEndsWellInsideTheDeadline() {
+  @Test("The call ends well inside the deadline") func theCallEndsWellInsideTheDeadline() {
     var life = life(facts(deadline: .seconds(5)))
     _ = life.begin(now: start)
     #expect(life.handle(.slotGranted, now: start) == .claim(lane: "a", timeout: .milliseconds(4500)))
@@ -102,7 +102,9 @@ import Testing
 
   // MARK: Deadline
 
-  @Test(arguments: [-1, 0, 999]) func withoutTimeForACallItExpires(milliseconds: Int) {
+  @Test("Without time for a call it expires", arguments: [-1, 0, 999]) func withoutTimeForACallItExpires(
+    milliseconds: Int
+  ) {
     var life = life(facts(deadline: .milliseconds(milliseconds)))
     #expect(life.begin(now: start) == .claim(lane: nil, timeout: .zero))
     #expect(
@@ -110,7 +112,7 @@ import Testing
         == .settle(JobEnding(outcome: .expired, reason: .deadlineExceeded, attempts: 0)))
   }
 
-  @Test func anExpiredJobTellsWhyItsLastAttemptFailed() {
+  @Test("An expired job tells why its last attempt failed") func anExpiredJobTellsWhyItsLastAttemptFailed() {
     var life = life(facts(deadline: .zero, attempt: 3, lastReason: noRoute))
     _ = life.begin(now: start)
     #expect(
@@ -118,19 +120,20 @@ import Testing
         == .settle(JobEnding(outcome: .expired, reason: noRoute, attempts: 2)))
   }
 
-  @Test func itExpiresWhileItWaitsForASlot() {
+  @Test("It expires while it waits for a slot") func itExpiresWhileItWaitsForASlot() {
     var life = life(facts(deadline: .seconds(30)))
     #expect(life.begin(now: start) == .acquire(lane: "a", patience: .milliseconds(29_001)))
     #expect(life.handle(.slotBusy, now: start + .milliseconds(29_001)) == .claim(lane: nil, timeout: .zero))
   }
 
-  @Test func aSlotThatComesTooLateIsNotUsed() {
+  @Test("A slot that comes too late is not used") func aSlotThatComesTooLateIsNotUsed() {
     var life = life(facts(deadline: .seconds(30)))
     _ = life.begin(now: start)
     #expect(life.handle(.slotGranted, now: start + .milliseconds(29_500)) == .claim(lane: nil, timeout: .zero))
   }
 
-  @Test func aClaimThatTookTooLongIsGivenBackAndTheJobExpires() {
+  @Test("A claim that took too long is given back and the job expires")
+  func aClaimThatTookTooLongIsGivenBackAndTheJobExpires() {
     var life = life(facts(deadline: .seconds(6)))
     _ = life.begin(now: start)
     #expect(life.handle(.slotGranted, now: start) == .claim(lane: "a", timeout: .milliseconds(5400)))
@@ -142,7 +145,7 @@ import Testing
         == .settle(JobEnding(outcome: .expired, reason: .deadlineExceeded, attempts: 0)))
   }
 
-  @Test func aCallHasTheTimeThatTheClaimHasLeft() {
+  @Test("A call has the time that the claim has left") func aCallHasTheTimeThatTheClaimHasLeft() {
     var life = life(facts(deadline: .seconds(10)))
     _ = life.begin(now: start)
     #expect(life.handle(.slotGranted, now: start) == .claim(lane: "a", timeout: .seconds(9)))
@@ -151,7 +154,8 @@ import Testing
         == .perform(lane: "a", timeout: .milliseconds(4500)))
   }
 
-  @Test func aCallHasNoMoreTimeThanItsLeaseThoughTheClockWasSetBack() {
+  @Test("A call has no more time than its lease though the clock was set back")
+  func aCallHasNoMoreTimeThanItsLeaseThoughTheClockWasSetBack() {
     var life = life(facts(deadline: .seconds(5)))
     _ = life.begin(now: start)
     #expect(life.handle(.slotGranted, now: start) == .claim(lane: "a", timeout: .milliseconds(4500)))
@@ -160,7 +164,7 @@ import Testing
         == .perform(lane: "a", timeout: .milliseconds(4500)))
   }
 
-  @Test func aLookUpThatTookTooLongLeavesNoTimeForACall() {
+  @Test("A look up that took too long leaves no time for a call") func aLookUpThatTookTooLongLeavesNoTimeForACall() {
     var life = life(facts(deadline: .seconds(6), onUnknown: .resend))
     _ = life.begin(now: start)
     _ = life.handle(.slotGranted, now: start)
@@ -168,7 +172,7 @@ import Testing
     #expect(life.handle(.lookedUp(.retry(noRoute)), now: start + .milliseconds(5001)) == .release)
   }
 
-  @Test func anExpiredJobThatWasBegunBeforeEndsUnknown() {
+  @Test("An expired job that was begun before ends unknown") func anExpiredJobThatWasBegunBeforeEndsUnknown() {
     var life = life(facts(deadline: .zero))
     _ = life.begin(now: start)
     #expect(
@@ -176,7 +180,8 @@ import Testing
         == .settle(JobEnding(outcome: .unknown, reason: .attemptLost, attempts: 0)))
   }
 
-  @Test func anExpiredJobThatWasSettledBeforeKeepsItsResult() {
+  @Test("An expired job that was settled before keeps its result") func anExpiredJobThatWasSettledBeforeKeepsItsResult()
+  {
     var life = life(facts(deadline: .zero))
     _ = life.begin(now: start)
     #expect(life.handle(.claimAnswered(.settled(result: [1])), now: start) == .publish(recorded: [1]))
@@ -184,7 +189,7 @@ import Testing
 
   // MARK: Claim
 
-  @Test func settledBeforeIsPublishedAgainWithoutACall() {
+  @Test("Settled before is published again without a call") func settledBeforeIsPublishedAgainWithoutACall() {
     var life = life(facts())
     _ = life.begin(now: start)
     _ = life.handle(.slotGranted, now: start)
@@ -192,7 +197,7 @@ import Testing
     #expect(life.handle(.published, now: start) == .acknowledge)
   }
 
-  @Test func heldByAnotherLooksAgainUncounted() {
+  @Test("Held by another looks again uncounted") func heldByAnotherLooksAgainUncounted() {
     var life = life(facts())
     _ = life.begin(now: start)
     _ = life.handle(.slotGranted, now: start)
@@ -201,14 +206,15 @@ import Testing
         == delay(.fiveSeconds, counts: false, .heldElsewhere))
   }
 
-  @Test func aLedgerThatCannotBeWrittenDelaysTheJobUncounted() {
+  @Test("A ledger that cannot be written delays the job uncounted")
+  func aLedgerThatCannotBeWrittenDelaysTheJobUncounted() {
     var life = life(facts())
     _ = life.begin(now: start)
     _ = life.handle(.slotGranted, now: start)
     #expect(life.handle(.ledgerFailed, now: start) == delay(.fiveSeconds, counts: false, .ledgerUnavailable))
   }
 
-  @Test func abandonedWithRuleReportEndsUnknown() {
+  @Test("Abandoned with rule report ends unknown") func abandonedWithRuleReportEndsUnknown() {
     var life = life(facts(onUnknown: .report))
     _ = life.begin(now: start)
     _ = life.handle(.slotGranted, now: start)
@@ -219,7 +225,8 @@ import Testing
         == .settle(JobEnding(outcome: .unknown, lane: "a", reason: .attemptLost, attempts: 0)))
   }
 
-  @Test func abandonedWithRuleResendIsCalledAgainButNotForEver() {
+  @Test("Abandoned with rule resend is called again but not for ever")
+  func abandonedWithRuleResendIsCalledAgainButNotForEver() {
     for calls in 1...3 {
       var life = calling(facts(onUnknown: .resend), claim: .abandoned(lane: "a", unknownCalls: calls))
       let action = life.handle(.lookedUp(nil), now: start)
@@ -231,7 +238,7 @@ import Testing
     }
   }
 
-  @Test func abandonedIsLookedUpFirst() {
+  @Test("Abandoned is looked up first") func abandonedIsLookedUpFirst() {
     var known = calling(facts(onUnknown: .resend), claim: .abandoned(lane: "a", unknownCalls: 1))
     #expect(
       known.handle(.lookedUp(.accepted(reference: "SM9")), now: start)
@@ -243,6 +250,7 @@ import Testing
   // MARK: Retry
 
   @Test(
+    "Each attempt backs off one step further",
     arguments: zip(
       1...7,
       [RetryStep.fiveSeconds, .thirtySeconds, .twoMinutes, .tenMinutes, .oneHour, .oneHour, .oneHour]))
@@ -252,7 +260,7 @@ import Testing
     #expect(life.handle(.released, now: start) == delay(step, counts: true, noRoute))
   }
 
-  @Test func theNextLaneIsTakenFirst() {
+  @Test("The next lane is taken first") func theNextLaneIsTakenFirst() {
     var life = calling(facts(lanes: ["a", "b"]))
     #expect(life.handle(.classified(.retry(noRoute)), now: start) == .release)
     #expect(life.handle(.released, now: start) == .acquire(lane: "b", patience: .seconds(60)))
@@ -263,7 +271,8 @@ import Testing
         == .settle(JobEnding(outcome: .accepted, lane: "b", attempts: 1)))
   }
 
-  @Test func aSecondLaneIsNotTakenWhenTheFirstOneMayHaveDoneIt() {
+  @Test("A second lane is not taken when the first one may have done it")
+  func aSecondLaneIsNotTakenWhenTheFirstOneMayHaveDoneIt() {
     var life = calling(facts(lanes: ["a", "b"]))
     _ = life.handle(.classified(.unknown(timedOut)), now: start)
     #expect(
@@ -272,6 +281,7 @@ import Testing
   }
 
   @Test(
+    "Retry after takes the smallest step that obeys it",
     arguments: zip(
       [1, 5, 6, 31, 200, 3000],
       [RetryStep.fiveSeconds, .fiveSeconds, .thirtySeconds, .twoMinutes, .tenMinutes, .oneHour])
@@ -282,7 +292,7 @@ import Testing
     #expect(life.handle(.released, now: start) == delay(step, counts: true, noRoute))
   }
 
-  @Test func retryAfterBeyondTheLongestStepIsRemembered() {
+  @Test("Retry after beyond the longest step is remembered") func retryAfterBeyondTheLongestStepIsRemembered() {
     var life = calling(facts(deadline: .seconds(50_000)))
     _ = life.handle(.classified(.retry(noRoute, after: .seconds(7200))), now: start)
     let notBefore = start + .seconds(7200)
@@ -291,7 +301,7 @@ import Testing
     #expect(again.begin(now: start + .seconds(3600)) == delay(.oneHour, counts: false, noRoute))
   }
 
-  @Test func retryAfterPastTheDeadlineExpires() {
+  @Test("Retry after past the deadline expires") func retryAfterPastTheDeadlineExpires() {
     var life = calling(facts(deadline: .seconds(60)))
     _ = life.handle(.classified(.retry(noRoute, after: .seconds(90))), now: start)
     #expect(life.handle(.released, now: start) == .claim(lane: nil, timeout: .zero))
@@ -300,7 +310,8 @@ import Testing
         == .settle(JobEnding(outcome: .expired, reason: noRoute, attempts: 1)))
   }
 
-  @Test func backOffIsShortenedToFitTheDeadlineAndExpiresWhenNothingFits() {
+  @Test("Back off is shortened to fit the deadline and expires when nothing fits")
+  func backOffIsShortenedToFitTheDeadlineAndExpiresWhenNothingFits() {
     var fits = calling(facts(deadline: .seconds(60), attempt: 3))
     _ = fits.handle(.classified(.retry(noRoute)), now: start)
     #expect(fits.handle(.released, now: start) == delay(.thirtySeconds, counts: true, noRoute))
@@ -309,7 +320,8 @@ import Testing
     #expect(late.handle(.released, now: start) == .claim(lane: nil, timeout: .zero))
   }
 
-  @Test func aClaimThatCannotBeGivenBackDoesNotStopTheRetry() {
+  @Test("A claim that cannot be given back does not stop the retry")
+  func aClaimThatCannotBeGivenBackDoesNotStopTheRetry() {
     var life = calling(facts())
     _ = life.handle(.classified(.retry(noRoute)), now: start)
     #expect(life.handle(.ledgerFailed, now: start) == delay(.fiveSeconds, counts: true, noRoute))
@@ -317,7 +329,7 @@ import Testing
 
   // MARK: Unknown
 
-  @Test func unknownWithRuleReportIsNeverRepeated() {
+  @Test("Unknown with rule report is never repeated") func unknownWithRuleReportIsNeverRepeated() {
     var life = calling(facts(onUnknown: .report))
     #expect(life.handle(.classified(.unknown(timedOut)), now: start) == .lookUp(lane: "a"))
     #expect(
@@ -325,7 +337,7 @@ import Testing
         == .settle(JobEnding(outcome: .unknown, lane: "a", reason: timedOut, attempts: 1)))
   }
 
-  @Test func unknownWithRuleResendIsPostponedAndBounded() {
+  @Test("Unknown with rule resend is postponed and bounded") func unknownWithRuleResendIsPostponedAndBounded() {
     var first = calling(facts(onUnknown: .resend))
     _ = first.handle(.classified(.unknown(timedOut)), now: start)
     #expect(first.handle(.lookedUp(nil), now: start) == .postpone)
@@ -337,7 +349,8 @@ import Testing
         == .settle(JobEnding(outcome: .unknown, lane: "a", reason: timedOut, attempts: 3)))
   }
 
-  @Test func withoutALedgersMemoryTheMessagesOwnCountBoundsResends() {
+  @Test("Without a ledgers memory the messages own count bounds resends")
+  func withoutALedgersMemoryTheMessagesOwnCountBoundsResends() {
     var life = calling(facts(onUnknown: .resend, attempt: 3, unknownCalls: 2))
     _ = life.handle(.classified(.unknown(timedOut)), now: start)
     #expect(
@@ -345,7 +358,8 @@ import Testing
         == .settle(JobEnding(outcome: .unknown, lane: "a", reason: timedOut, attempts: 3)))
   }
 
-  @Test func unknownIsSettledWhenTheDeadlineLeavesNoTimeToResend() {
+  @Test("Unknown is settled when the deadline leaves no time to resend")
+  func unknownIsSettledWhenTheDeadlineLeavesNoTimeToResend() {
     var life = calling(facts(deadline: .seconds(5), onUnknown: .resend))
     _ = life.handle(.classified(.unknown(timedOut)), now: start)
     #expect(
@@ -353,7 +367,7 @@ import Testing
         == .settle(JobEnding(outcome: .unknown, lane: "a", reason: timedOut, attempts: 1)))
   }
 
-  @Test func aLookUpThatKnowsDecides() {
+  @Test("A look up that knows decides") func aLookUpThatKnowsDecides() {
     var done = calling(facts())
     _ = done.handle(.classified(.unknown(timedOut)), now: start)
     #expect(
@@ -365,7 +379,8 @@ import Testing
     #expect(absent.handle(.released, now: start) == delay(.fiveSeconds, counts: true, noRoute))
   }
 
-  @Test func whatMayHaveBeenDoneBeforeDoesNotExpireButEndsUnknown() {
+  @Test("Jobs that may have been carried out end unknown instead of expiring")
+  func jobsThatMayHaveBeenCarriedOutEndUnknownInsteadOfExpiring() {
     var life = life(facts(deadline: .zero, onUnknown: .resend, attempt: 2, lastReason: timedOut, unknownCalls: 1))
     _ = life.begin(now: start)
     #expect(
@@ -375,7 +390,7 @@ import Testing
 
   // MARK: Lane down
 
-  @Test func laneDownTakesTheNextLaneElseWaitsUncounted() {
+  @Test("Lane down takes the next lane else waits uncounted") func laneDownTakesTheNextLaneElseWaitsUncounted() {
     var two = calling(facts(lanes: ["a", "b"]))
     #expect(two.handle(.classified(.laneDown(suspended)), now: start) == .release)
     #expect(two.handle(.released, now: start) == .acquire(lane: "b", patience: .seconds(60)))
@@ -384,7 +399,7 @@ import Testing
     #expect(one.handle(.released, now: start) == delay(.fiveSeconds, counts: false, suspended))
   }
 
-  @Test func aJobThatFindsItsLaneDownWaitsUntilTheProbe() {
+  @Test("A job that finds its lane down waits until the probe") func aJobThatFindsItsLaneDownWaitsUntilTheProbe() {
     var life = life(facts())
     _ = life.begin(now: start)
     #expect(
@@ -392,7 +407,7 @@ import Testing
         == delay(.thirtySeconds, counts: false, suspended))
   }
 
-  @Test func aRetryOnOneLaneCountsAlsoWhenTheOtherIsDown() {
+  @Test("A retry on one lane counts also when the other is down") func aRetryOnOneLaneCountsAlsoWhenTheOtherIsDown() {
     var life = calling(facts(lanes: ["a", "b"]))
     _ = life.handle(.classified(.retry(noRoute)), now: start)
     _ = life.handle(.released, now: start)
@@ -401,7 +416,7 @@ import Testing
         == delay(.fiveSeconds, counts: true, noRoute))
   }
 
-  @Test func aJobWhoseLaneStaysDownExpiresWithThatReason() {
+  @Test("A job whose lane stays down expires with that reason") func aJobWhoseLaneStaysDownExpiresWithThatReason() {
     var life = life(facts(deadline: .seconds(4)))
     _ = life.begin(now: start)
     #expect(
@@ -411,7 +426,7 @@ import Testing
         == .settle(JobEnding(outcome: .expired, reason: suspended, attempts: 0)))
   }
 
-  @Test func aLaneWithoutFreeSlotsDelaysTheJobUncounted() {
+  @Test("A lane without free slots delays the job uncounted") func aLaneWithoutFreeSlotsDelaysTheJobUncounted() {
     var life = life(facts())
     _ = life.begin(now: start)
     #expect(
@@ -420,13 +435,13 @@ import Testing
 
   // MARK: The end
 
-  @Test func whatWasNotBegunIsHandedBack() {
+  @Test("Unbegun jobs are handed back") func unbegunJobsAreHandedBack() {
     var life = life(facts())
     _ = life.begin(now: start)
     #expect(life.handle(.stopping, now: start) == .handBack(wasBegun: false))
   }
 
-  @Test func aRefusalWithoutACallIsSettledToo() {
+  @Test("A refusal without a call is settled too") func aRefusalWithoutACallIsSettledToo() {
     var life = life(facts(refusal: .init(reason: badNumber, extras: ["suppress": true])))
     #expect(life.begin(now: start) == .claim(lane: nil, timeout: .zero))
     #expect(
@@ -434,14 +449,16 @@ import Testing
         == .settle(JobEnding(outcome: .refused, reason: badNumber, extras: ["suppress": true], attempts: 0)))
   }
 
-  @Test func anEffectWhoseRecordFailsIsPublishedAndNeverRepeated() {
+  @Test("An effect whose record fails is published and never repeated")
+  func anEffectWhoseRecordFailsIsPublishedAndNeverRepeated() {
     var life = calling(facts())
     _ = life.handle(.classified(.accepted(reference: "SM1")), now: start)
     #expect(life.handle(.ledgerFailed, now: start) == .publish(recorded: nil))
     #expect(life.handle(.published, now: start) == .acknowledge)
   }
 
-  @Test func aNextStageIsSettledThenPublishedThenAcknowledged() {
+  @Test("A next stage is settled then published then acknowledged")
+  func aNextStageIsSettledThenPublishedThenAcknowledged() {
     let stage = NextStage(messageID: "job-1.next", body: [1])
     var life = calling(facts())
     #expect(life.handle(.classified(.continued(as: stage)), now: start) == .settleStage(stage))
@@ -449,7 +466,7 @@ import Testing
     #expect(life.handle(.published, now: start) == .acknowledge)
   }
 
-  @Test func whatIsLostIsNotAskedForAgain() {
+  @Test("Lost jobs are not tried again") func lostJobsAreNotTriedAgain() {
     var life = calling(facts(onUnknown: .resend), claim: .claimed(unknownCalls: 1))
     #expect(life.unknownCalls == 1)
     #expect(
@@ -457,7 +474,7 @@ import Testing
         == .settle(JobEnding(outcome: .unknown, lane: "a", reason: timedOut, attempts: 1)))
   }
 
-  @Test func aJobMayHaveItsOwnWordForUnknown() {
+  @Test("A job may have its own word for unknown") func aJobMayHaveItsOwnWordForUnknown() {
     var facts = facts()
     facts.unknownReason = Reason("LOST", "Sign in again.")
     let own = Reason("LOST", "Sign in again.", providerCode: "21211")
@@ -475,7 +492,8 @@ import Testing
         == .settle(JobEnding(outcome: .unknown, reason: facts.unknownReason, attempts: 0)))
   }
 
-  @Test func aJobThatIsHarmlessHoweverOftenIsSentAgainUntilItsDeadline() {
+  @Test("A job that is harmless however often is sent again until its deadline")
+  func aJobThatIsHarmlessHoweverOftenIsSentAgainUntilItsDeadline() {
     var facts = facts(onUnknown: .resend, unknownCalls: 1000)
     facts.maximumUnknownResends = .max
     var life = calling(facts)
@@ -488,14 +506,14 @@ import Testing
         == .settle(JobEnding(outcome: .unknown, lane: "a", reason: timedOut, attempts: 1)))
   }
 
-  @Test func theResultThatAnotherRecordedFirstStands() {
+  @Test("The result that another recorded first stands") func theResultThatAnotherRecordedFirstStands() {
     var life = calling(facts())
     _ = life.handle(.classified(.unknown(timedOut)), now: start)
     _ = life.handle(.lookedUp(nil), now: start)
     #expect(life.handle(.settled(standing: [4]), now: start) == .publish(recorded: [4]))
   }
 
-  @Test func aResultThatCannotBePublishedComesBackLater() {
+  @Test("A result that cannot be published comes back later") func aResultThatCannotBePublishedComesBackLater() {
     var life = calling(facts())
     _ = life.handle(.classified(.accepted(reference: nil)), now: start)
     _ = life.handle(.settled(standing: nil), now: start)

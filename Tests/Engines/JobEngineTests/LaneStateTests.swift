@@ -26,7 +26,7 @@ import Testing
 
   private enum Missing: Error { case grant }
 
-  @Test func slotsAreBoundedAndHandedOnInOrder() throws {
+  @Test("Slots are bounded and handed on in order") func slotsAreBoundedAndHandedOnInOrder() throws {
     var lane = lane()
     let first = try grant(&lane)
     _ = try grant(&lane)
@@ -38,7 +38,7 @@ import Testing
     #expect(lane.waiting == 1)
   }
 
-  @Test func nobodyOvertakesAWaiter() throws {
+  @Test("Nobody overtakes a waiter") func nobodyOvertakesAWaiter() throws {
     var lane = lane(concurrency: 1)
     let first = try grant(&lane)
     #expect(lane.acquire(ticket: 1, giveUpAt: far, now: begin) == nil)
@@ -47,14 +47,14 @@ import Testing
     #expect(lane.acquire(ticket: nil, giveUpAt: far, now: begin) == nil)
   }
 
-  @Test func waitsAreBounded() throws {
+  @Test("Waits are bounded") func waitsAreBounded() throws {
     var lane = LaneState(LaneConfiguration(name: "a", concurrency: 1, maximumWaiting: 1), now: begin)
     _ = try grant(&lane)
     #expect(lane.acquire(ticket: 1, giveUpAt: far, now: begin) == nil)
     #expect(lane.acquire(ticket: 2, giveUpAt: far, now: begin) == .busy)
   }
 
-  @Test func waitsEnd() throws {
+  @Test("Waits end by their deadline or a stop") func waitsEndByTheirDeadlineOrAStop() throws {
     var lane = lane(concurrency: 1)
     _ = try grant(&lane)
     #expect(lane.acquire(ticket: 1, giveUpAt: begin + .seconds(5), now: begin) == nil)
@@ -65,7 +65,7 @@ import Testing
     #expect(lane.acquire(ticket: nil, giveUpAt: far, now: begin) == .stopping)
   }
 
-  @Test func rateBoundsCallsAndTimeHandsOutSlots() throws {
+  @Test("Rate bounds calls and time hands out slots") func rateBoundsCallsAndTimeHandsOutSlots() throws {
     var lane = lane(concurrency: 10, rate: LaneRate(perSecond: 10, burst: 2))
     _ = try grant(&lane)
     _ = try grant(&lane)
@@ -80,7 +80,7 @@ import Testing
     #expect(lane.acquire(ticket: nil, giveUpAt: far, now: begin + .seconds(100)) == nil)
   }
 
-  @Test func anUnusedSlotGivesItsTokenBack() throws {
+  @Test("An unused slot gives its token back") func anUnusedSlotGivesItsTokenBack() throws {
     var lane = lane(rate: LaneRate(perSecond: 0.001, burst: 1))
     let unused = try grant(&lane)
     _ = lane.finish(unused, .unused, now: begin, jitter: 0)
@@ -89,7 +89,8 @@ import Testing
     #expect(lane.acquire(ticket: nil, giveUpAt: far, now: begin) == nil)
   }
 
-  @Test func laneDownEndsWaitsAndKeepsJobsAwayUntilTheProbe() throws {
+  @Test("Lane down ends waits and keeps jobs away until the probe")
+  func laneDownEndsWaitsAndKeepsJobsAwayUntilTheProbe() throws {
     var lane = lane(concurrency: 1)
     let call = try grant(&lane)
     #expect(lane.acquire(ticket: 7, giveUpAt: far, now: begin) == nil)
@@ -105,7 +106,7 @@ import Testing
     #expect(!early && due && !again)
   }
 
-  @Test func aProbeThatSucceedsBringsItUp() throws {
+  @Test("A probe that succeeds brings it up") func aProbeThatSucceedsBringsItUp() throws {
     var lane = lane()
     let call = try grant(&lane)
     _ = lane.finish(call, .down(outage), now: begin, jitter: 0)
@@ -115,7 +116,8 @@ import Testing
     _ = try grant(&lane, at: begin + .seconds(1))
   }
 
-  @Test func backOffDoublesToItsCeilingAndStartsAnewAfterUp() throws {
+  @Test("Back off doubles to its ceiling and starts anew after up")
+  func backOffDoublesToItsCeilingAndStartsAnewAfterUp() throws {
     var lane = lane(probe: .seconds(1) ... .seconds(4))
     let call = try grant(&lane)
     _ = lane.finish(call, .down(outage), now: begin, jitter: 0.999_999)
@@ -135,7 +137,7 @@ import Testing
     #expect(lane.condition == .down(outage, probeAt: now + .milliseconds(500)))
   }
 
-  @Test func oneJobIsTheTrialWhenTheProviderCannotTell() throws {
+  @Test("One job is the trial when the provider cannot tell") func oneJobIsTheTrialWhenTheProviderCannotTell() throws {
     var lane = lane(concurrency: 5)
     let call = try grant(&lane)
     _ = lane.finish(call, .down(outage), now: begin, jitter: 0)
@@ -152,7 +154,7 @@ import Testing
     #expect(lane.isUp)
   }
 
-  @Test func aTrialThatFailsTakesItDownAgain() throws {
+  @Test("A trial that fails takes it down again") func aTrialThatFailsTakesItDownAgain() throws {
     var lane = lane(concurrency: 5)
     let call = try grant(&lane)
     _ = lane.finish(call, .down(outage), now: begin, jitter: 0)
@@ -166,7 +168,7 @@ import Testing
     #expect(lane.downSince == begin)
   }
 
-  @Test func aTrialThatMadeNoCallPassesToTheNextJob() throws {
+  @Test("A trial that made no call passes to the next job") func aTrialThatMadeNoCallPassesToTheNextJob() throws {
     var lane = lane(concurrency: 5)
     let call = try grant(&lane)
     _ = lane.finish(call, .down(outage), now: begin, jitter: 0)
@@ -178,7 +180,8 @@ import Testing
     #expect(resumed == [.init(ticket: 1, answer: .granted(SlotGrant(epoch: trial.epoch, isTrial: true)))])
   }
 
-  @Test func failuresInARowOpenTheBreakerAndAnAnswerResetsIt() throws {
+  @Test("Failures in a row open the breaker and an answer resets it")
+  func failuresInARowOpenTheBreakerAndAnAnswerResetsIt() throws {
     var lane = lane(concurrency: 5, threshold: 3)
     for report in [CallReport.failed(outage), .failed(outage), .answered, .failed(outage), .failed(outage)] {
       let call = try grant(&lane)
@@ -191,12 +194,12 @@ import Testing
   }
 
   /// Many numbers in a row that an account may not send to say nothing against the account.
-  @Test func whatIsForAnotherLaneIsAnAnswer() {
+  @Test("An answer for another lane counts as an answer") func anAnswerForAnotherLaneCountsAsAnAnswer() {
     #expect(CallReport(.otherLane(outage)) == .answered)
     #expect(CallReport(.retry(outage)) == .failed(outage))
   }
 
-  @Test func thresholdZeroNeverOpensTheBreaker() throws {
+  @Test("Threshold zero never opens the breaker") func thresholdZeroNeverOpensTheBreaker() throws {
     var lane = lane(threshold: 0)
     for _ in 0..<100 {
       let call = try grant(&lane)
@@ -205,7 +208,7 @@ import Testing
     #expect(lane.isUp)
   }
 
-  @Test func callsOfAnEarlierUpTimeAreNoNews() throws {
+  @Test("Calls of an earlier up time are no news") func callsOfAnEarlierUpTimeAreNoNews() throws {
     var lane = lane(concurrency: 3)
     let first = try grant(&lane)
     let second = try grant(&lane)

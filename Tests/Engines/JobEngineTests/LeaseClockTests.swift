@@ -7,7 +7,7 @@ import Testing
   private let clocks = ManualClocks(start)
   private let longestLease: Duration = .seconds(150)
 
-  @Test func itFollowsTheWallClock() {
+  @Test("It follows the wall clock") func itFollowsTheWallClock() {
     let clock = LeaseClock(clocks.clocks, longestLease: longestLease)
     for _ in 0..<100 {
       clocks.advance(by: .seconds(60))
@@ -21,7 +21,8 @@ import Testing
     }
   }
 
-  @Test(arguments: [60, 3600]) func aStepForthIsLeftOutUntilNoLeaseRunsThatKnowsNothingOfIt(seconds: Int64) {
+  @Test("A step forth is left out until no lease runs that knows nothing of it", arguments: [60, 3600])
+  func aStepForthIsLeftOutUntilNoLeaseRunsThatKnowsNothingOfIt(seconds: Int64) {
     let clock = LeaseClock(clocks.clocks, longestLease: longestLease)
     clocks.stepWall(by: .seconds(seconds))
     #expect(clock.now() == start)
@@ -33,7 +34,7 @@ import Testing
     #expect(clock.now() == clocks.wall.now())
   }
 
-  @Test func aSecondStepIsLeftOutForAsLong() {
+  @Test("A second step is left out for as long") func aSecondStepIsLeftOutForAsLong() {
     let clock = LeaseClock(clocks.clocks, longestLease: longestLease)
     clocks.stepWall(by: .seconds(60))
     _ = clock.now()
@@ -46,7 +47,7 @@ import Testing
     #expect(clock.now() == clocks.wall.now())
   }
 
-  @Test func aStepBackIsFollowedAtOnce() {
+  @Test("A step back is followed at once") func aStepBackIsFollowedAtOnce() {
     let clock = LeaseClock(clocks.clocks, longestLease: longestLease)
     clocks.stepWall(by: .seconds(-3600))
     #expect(clock.now() == start - .seconds(3600))

@@ -6,7 +6,8 @@ import Testing
 
 /// When the engine wakes.
 @Suite struct TickTests {
-  @Test func anIdleWorkerTicksOnceASecondAndABusyOneAtEveryGrain() async throws {
+  @Test("An idle worker ticks once a second and a busy one at every grain")
+  func anIdleWorkerTicksOnceASecondAndABusyOneAtEveryGrain() async throws {
     let gate = Gate()
     try await withWorker { worker in
       worker.handler.onCall { _, _ in
@@ -27,7 +28,7 @@ import Testing
     }
   }
 
-  @Test func aTimerThatIsDueEarlierIsAwaited() async throws {
+  @Test("A timer that is due earlier is awaited") func aTimerThatIsDueEarlierIsAwaited() async throws {
     let timers = Timers()
     let start = ManualMonotonicClock().now()
     let fired = Mutex<[Int]>([])
@@ -46,7 +47,8 @@ import Testing
     #expect(timers.earliest == nil)
   }
 
-  @Test(.timeLimit(.minutes(1))) func aWakeEndsALongPauseAndIsKeptForTheNext() async {
+  @Test("A wake ends a long pause and is kept for the next", .timeLimit(.minutes(1)))
+  func aWakeEndsALongPauseAndIsKeptForTheNext() async {
     let ticker = SystemTicker()
     async let tick: Void = ticker.next(within: .seconds(3_600))
     ticker.wake()

@@ -16,7 +16,7 @@ import Testing
       name: "worker", instance: "worker@host/1", log: Logger(label: "worker", sink: sink), clocks: clocks.clocks)
   }
 
-  @Test func thePasswordFileGoesBeforeTheURL() throws {
+  @Test("The password file goes before the URL") func thePasswordFileGoesBeforeTheURL() throws {
     try withTemporaryDirectory { directory in
       try write("from-file\n", to: directory + "/pw")
       let broker = try load([
@@ -29,7 +29,7 @@ import Testing
     }
   }
 
-  @Test func tlsComesWithTheScheme() throws {
+  @Test("TLS comes with the scheme") func tlsComesWithTheScheme() throws {
     let broker = try load(["COUNTERSIGN_BROKER_URL": "amqps://h", "COUNTERSIGN_BROKER_TLS_CA_FILE": "/ca.pem"]).broker
     #expect(broker.endpoint.tls?.caFile == "/ca.pem")
     #expect(broker.endpoint.tls?.verifyPeer == true)
@@ -39,7 +39,9 @@ import Testing
     #expect(error?.description.contains("write amqps:// in broker.url") == true)
   }
 
-  @Test func theNetworkReadsNoPasswordUnlessThatIsAllowed() throws {
+  @Test("The network reads no password unless that is allowed") func theNetworkReadsNoPasswordUnlessThatIsAllowed()
+    throws
+  {
     for host in ["broker.example", "10.0.0.1", "127.example", "[::2]"] {
       let environment = ["COUNTERSIGN_BROKER_URL": "amqp://me:hunter2@\(host)"]
       let error = #expect(throws: ConfigurationError.self, "\(host)") { try load(environment) }
@@ -54,7 +56,7 @@ import Testing
     }
   }
 
-  @Test func aUserNeedsAPassword() throws {
+  @Test("A user needs a password") func aUserNeedsAPassword() throws {
     let error = #expect(throws: ConfigurationError.self) { try load(["COUNTERSIGN_BROKER_URL": "amqps://me@h"]) }
     #expect(error?.description.contains("broker.passwordFile: is required") == true)
     let certified = [
@@ -64,7 +66,7 @@ import Testing
     #expect(try load(certified).broker.endpoint.username == "me")
   }
 
-  @Test func aWrongAddressIsAProblemWithoutThePassword() {
+  @Test("A wrong address is a problem without the password") func aWrongAddressIsAProblemWithoutThePassword() {
     let error = #expect(throws: ConfigurationError.self) {
       try load(["COUNTERSIGN_BROKER_URL": "http://me:hunter2@h"])
     }
@@ -72,7 +74,7 @@ import Testing
     #expect(error?.description.contains("hunter2") == false)
   }
 
-  @Test func eventsAreLoggedWithAdviceAndCounted() throws {
+  @Test("Events are logged with advice and counted") func eventsAreLoggedWithAdviceAndCounted() throws {
     let context = context()
     let settings = BrokerConnectionSettings(
       try load(["COUNTERSIGN_BROKER_URL": "amqp://me:hunter2@localhost"]).broker, context)

@@ -5,7 +5,7 @@ import ServiceRuntime
 import Testing
 
 @Suite struct HealthTests {
-  @Test func readyWhenRunningAndNoCheckFails() {
+  @Test("Ready when running and no check fails") func readyWhenRunningAndNoCheckFails() {
     let health = HealthRegistry()
     #expect(health.report().checks.map(\.problem) == ["is starting"])
     health.setRunning()
@@ -20,7 +20,7 @@ import Testing
     #expect(health.report().checks.first?.problem == "is stopping")
   }
 
-  @Test func itAnswersNothingBesideHealthAndMetrics() async throws {
+  @Test("It answers nothing beside health and metrics") func itAnswersNothingBesideHealthAndMetrics() async throws {
     let configuration = try Listener.load(
       file: nil, environment: ["COUNTERSIGN_HTTP_PORT": "0", "COUNTERSIGN_BROKER_URL": "amqp://localhost"]
     ).content.common
@@ -42,7 +42,7 @@ import Testing
     await service.run()
   }
 
-  @Test func aPortInUseIsNamedWithTheKeyToChange() throws {
+  @Test("A port in use is named with the key to change") func aPortInUseIsNamedWithTheKeyToChange() throws {
     let taken = try HTTPServer(host: "127.0.0.1", port: 0, maxBodyBytes: 0) { _ in .close }
     let configuration = try Listener.load(
       file: nil,

@@ -83,7 +83,7 @@ private struct Failure: ExitingError {
 }
 
 @Suite struct ServicePairTests {
-  @Test func bothAreAskedToStopBeforeEitherHasEnded() async throws {
+  @Test("Both are asked to stop before either has ended") func bothAreAskedToStopBeforeEitherHasEnded() async throws {
     let journal = Journal()
     let (first, second) = (Probe("first", journal, .ignoresStopAndCancellation), Probe("second", journal))
     let pair = ServicePair(name: "pair", first, second) { journal.note("finish") }
@@ -96,13 +96,14 @@ private struct Failure: ExitingError {
     #expect(journal.lines.last == "finish")
   }
 
-  @Test func whenOneEndsTheOtherIsStopped() async throws {
+  @Test("When one ends the other is stopped") func whenOneEndsTheOtherIsStopped() async throws {
     let journal = Journal()
     try await ServicePair(name: "pair", Probe("first", journal, .endsByItself), Probe("second", journal)).run()
     #expect(journal.lines.contains("second ends"))
   }
 
-  @Test func whenOneFailsTheOtherIsStoppedAndTheErrorThrown() async {
+  @Test("When one fails the other is stopped and the error thrown")
+  func whenOneFailsTheOtherIsStoppedAndTheErrorThrown() async {
     let journal = Journal()
     let pair = ServicePair(name: "pair", Probe("first", journal), Probe("second", journal, .fails(Failure()))) {
       journal.note("finish")
@@ -122,7 +123,8 @@ private struct Failure: ExitingError {
     try await Task.sleep(for: .seconds(3600))
   }
 
-  @Test func servicesStopInReverseOrderEachAfterTheOther() async {
+  @Test("Services stop in reverse order each after the other") func servicesStopInReverseOrderEachAfterTheOther() async
+  {
     let group = ServiceGroup(
       [Probe("a", journal), Probe("b", journal)], log: log, onStopping: { [journal] in journal.note("stopping") },
       sleep: Self.never)
@@ -133,7 +135,8 @@ private struct Failure: ExitingError {
     #expect(stops == ["stopping", "b stop", "b ends", "a stop", "a ends"])
   }
 
-  @Test func aServiceThatFailsStopsTheOthersWithItsExitCode() async {
+  @Test("A service that fails stops the others with its exit code")
+  func aServiceThatFailsStopsTheOthersWithItsExitCode() async {
     let group = ServiceGroup(
       [Probe("a", journal), Probe("b", journal, .fails(Failure()))], log: log, sleep: Self.never)
     #expect(await group.run() == .unavailable)
@@ -141,13 +144,13 @@ private struct Failure: ExitingError {
     #expect(sink.lines().contains { $0.contains("service failed service=b error=\"no provider\"") })
   }
 
-  @Test func aServiceThatEndsByItselfIsAFault() async {
+  @Test("A service that ends by itself is a fault") func aServiceThatEndsByItselfIsAFault() async {
     let group = ServiceGroup([Probe("a", journal), Probe("b", journal, .endsByItself)], log: log, sleep: Self.never)
     #expect(await group.run() == .internalError)
     #expect(journal.lines.contains("a ends"))
   }
 
-  @Test func afterTheCeilingWhatIsLeftIsCancelled() async {
+  @Test("After the ceiling what is left is canceled") func afterTheCeilingWhatIsLeftIsCanceled() async {
     let sleeps = Mutex(0)
     let group = ServiceGroup(
       [Probe("a", journal, .ignoresStop), Probe("b", journal)], log: log, ceiling: .seconds(7),
@@ -164,7 +167,7 @@ private struct Failure: ExitingError {
     #expect(journal.lines.contains("a ends"))
   }
 
-  @Test func whatDoesNotEndEvenThenIsAbandoned() async {
+  @Test("Services that still run are abandoned") func servicesThatStillRunAreAbandoned() async {
     let group = ServiceGroup(
       [Probe("a", journal, .ignoresStopAndCancellation)], log: log,
       abandon: { [journal] code in

@@ -18,7 +18,7 @@ import Testing
     return response.status
   }
 
-  @Test func aPushIsReadAsTheAppReadsIt() async throws {
+  @Test("A push is read as the app reads it") func aPushIsReadAsTheAppReadsIt() async throws {
     let provider = LoadProvider()
     let payload = #"{"aps":{"content-available":1},"com.google.firebase.auth":{"receipt":"r","secret":"s"}}"#
     #expect(try await status(provider, "POST", "/3/device/00ff", payload) == 200)
@@ -27,18 +27,20 @@ import Testing
     #expect(push?.content.secret == "s")
   }
 
-  @Test func aMessageIsReadAsTwilioReadsIt() async throws {
+  @Test("A message is read as Twilio reads it") func aMessageIsReadAsTwilioReadsIt() async throws {
     let provider = LoadProvider()
     let form = "To=%2B14155550123&From=x&Body=Your+code+is+123456.%0A%40example.com+%23654321"
     #expect(try await status(provider, "POST", "/2010-04-01/Accounts/AC/Messages.json", form) == 201)
     #expect(await provider.messages.next(for: "+14155550123")?.content == "123456")
   }
 
-  @Test(arguments: [
-    ("POST", "/3/device/00ff", #"{"aps":{}}"#, 400), ("POST", "/3/device/00ff", "", 400),
-    ("POST", "/x", "To=%2B1&Body=no+code", 400), ("POST", "/3/device", "", 400), ("GET", "/3/device/00ff", "", 405),
-  ])
-  func whatIsNeitherIsRefused(method: String, path: String, body: String, expected: Int) async throws {
+  @Test(
+    "Other requests are refused",
+    arguments: [
+      ("POST", "/3/device/00ff", #"{"aps":{}}"#, 400), ("POST", "/3/device/00ff", "", 400),
+      ("POST", "/x", "To=%2B1&Body=no+code", 400), ("POST", "/3/device", "", 400), ("GET", "/3/device/00ff", "", 405),
+    ])
+  func otherRequestsAreRefused(method: String, path: String, body: String, expected: Int) async throws {
     #expect(try await status(LoadProvider(), method, path, body) == expected)
   }
 }

@@ -113,7 +113,7 @@ struct Run {
     "resent": .bool(false), "testNumber": .bool(false),
   ])
 
-  @Test func startSendsWhatWasAskedFor() async {
+  @Test("Start sends what was asked for") func startSendsWhatWasAskedFor() async {
     let backend = FakeBackend(reply: .success(Self.started))
     let run = await Run(
       backend, "verify", "start", "4155550123", "--region", "US", "--language", "pt-BR", "--timeout", "3s")
@@ -147,12 +147,12 @@ struct Run {
     #expect(wrong.error.contains("did you mean signIn?"))
   }
 
-  @Test func startPrintsTheReplyAsJSON() async {
+  @Test("Start prints the reply as JSON") func startPrintsTheReplyAsJSON() async {
     let run = await Run(FakeBackend(reply: .success(Self.started)), "--json", "verify", "start", "+14155550123")
     #expect(run.output == Self.started.json() + "\n")
   }
 
-  @Test func aRefusalHasItsCodeAndItsWait() async {
+  @Test("A refusal has its code and its wait") func aRefusalHasItsCodeAndItsWait() async {
     let refusal = CommandLineError(APIError(.tooManyAttempts, "too many", retryAfter: 40))
     let run = await Run(FakeBackend(reply: .failure(refusal)), "verify", "check", "v1", "123456", "--json")
     #expect(run.code == .failure)
@@ -161,7 +161,7 @@ struct Run {
     #expect(run.output.contains("\"retryAfter\":40"))
   }
 
-  @Test func theTimelineNamesProcessesAndReasons() async {
+  @Test("The timeline names processes and reasons") func theTimelineNamesProcessesAndReasons() async {
     let status = JSONValue.object([
       "verificationID": .text("v1"), "app": .text("com.example.app"), "phoneNumber": .text("+14155550123"),
       "state": .text("approved"), "expiresAt": .text("2026-07-01T12:05:00Z"),
@@ -188,7 +188,7 @@ struct Run {
     ])
   }
 
-  @Test func aBodyWithoutADeadlineGetsOne() async {
+  @Test("A body without a deadline gets one") func aBodyWithoutADeadlineGetsOne() async {
     let backend = FakeBackend(reply: .success(Self.result("accepted")))
     let run = await Run(
       backend, input: #"{"to": "+14155550123", "text": "Hello"}"#, "enqueue", "sms.dispatch", "--deadline", "2m",
@@ -201,7 +201,7 @@ struct Run {
       job.map { String(decoding: $0.body, as: UTF8.self) }?.contains("\"deadline\":\"2026-07-01T12:02:00Z\"") == true)
   }
 
-  @Test func aMessageThatCanWaitGoesToItsQueue() async {
+  @Test("A message that can wait goes to its queue") func aMessageThatCanWaitGoesToItsQueue() async {
     let input = #"{"to": "+14155550123", "text": "Hello"}"#
     for (more, queue) in [([], nil), (["--bulk"], "sms.bulk")] {
       let backend = FakeBackend(reply: .success(Self.result("accepted")))
@@ -214,18 +214,20 @@ struct Run {
     #expect(run.error.contains("--bulk is for sms.dispatch"))
   }
 
-  @Test func anOutcomeThatIsNotAcceptedIsAFailure() async {
+  @Test("An outcome that is not accepted is a failure") func anOutcomeThatIsNotAcceptedIsAFailure() async {
     let run = await Run(
       FakeBackend(reply: .success(Self.result("refused"))), input: #"{"to": "+14155550123", "text": "Hello"}"#,
       "enqueue", "sms.dispatch.v1")
     #expect(run.code == .failure)
   }
 
-  @Test(arguments: [
-    ("{", "NOT_JSON"), ("[]", "NOT_JSON"), (#"{"text": "Hello"}"#, "MISSING_FIELD: to"),
-    (#"{"to": "+14155550123"}"#, "text is missing"),
-    (#"{"to": "+14155550123", "text": "x", "deadline": "soon"}"#, "INVALID_FIELD: deadline"),
-  ])
+  @Test(
+    "A body that the worker would refuse is not sent",
+    arguments: [
+      ("{", "NOT_JSON"), ("[]", "NOT_JSON"), (#"{"text": "Hello"}"#, "MISSING_FIELD: to"),
+      (#"{"to": "+14155550123"}"#, "text is missing"),
+      (#"{"to": "+14155550123", "text": "x", "deadline": "soon"}"#, "INVALID_FIELD: deadline"),
+    ])
   func aBodyThatTheWorkerWouldRefuseIsNotSent(body: String, message: String) async {
     let backend = FakeBackend()
     let run = await Run(backend, input: body, "enqueue", "sms.dispatch")
@@ -234,7 +236,7 @@ struct Run {
     #expect(backend.jobs.withLock { $0.isEmpty })
   }
 
-  @Test func aTypeThatNobodyServesIsSaidSo() async {
+  @Test("A type that nobody serves is said so") func aTypeThatNobodyServesIsSaidSo() async {
     let run = await Run(FakeBackend(), input: "{}", "enqueue", "sms.dispach")
     #expect(run.code == .usage)
     #expect(run.error.contains("did you mean sms.dispatch?"))
@@ -242,14 +244,14 @@ struct Run {
 }
 
 @Suite struct OtherCommandTests {
-  @Test func topologyCheckFailsWithWhatIsMissing() async {
+  @Test("Topology check fails with what is missing") func topologyCheckFailsWithWhatIsMissing() async {
     let run = await Run(FakeBackend(), "topology", "check")
     #expect(run.code == .failure)
     #expect(run.output.contains("queue sms.dispatch is missing"))
     #expect(run.output.contains("countersign topology apply"))
   }
 
-  @Test func applyCountsWhatIsALot() async {
+  @Test("Apply counts what is a lot") func applyCountsWhatIsALot() async {
     let backend = FakeBackend()
     let run = await Run(backend, "topology", "apply")
     let topology = TopologyDeclaration.countersign
@@ -261,9 +263,11 @@ struct Run {
     #expect(run.code == .failure)
   }
 
-  @Test(arguments: [
-    (false, nil, ExitCode.success), (false, "nobody may", .noPermission), (true, "nobody may", .failure),
-  ])
+  @Test(
+    "A check that left users out says so",
+    arguments: [
+      (false, nil, ExitCode.success), (false, "nobody may", .noPermission), (true, "nobody may", .failure),
+    ])
   func aCheckThatLeftUsersOutSaysSo(differs: Bool, unchecked: String?, code: ExitCode) {
     let differences = differs ? [TopologyDifference("queue x is missing", remedy: .declareQueue(.init(name: "x")))] : []
     let output = TopologyCommand.Check.output(TopologyReport(differences: differences, unchecked: unchecked))
@@ -271,7 +275,7 @@ struct Run {
     #expect(output.text.contains("note: nobody may") == (unchecked != nil))
   }
 
-  @Test func aUserOfAServicesOwnIsSpelledOut() async {
+  @Test("A user of a services own is spelled out") func aUserOfAServicesOwnIsSpelledOut() async {
     let run = await Run(FakeBackend(), "topology", "user", "billing", "--like", "service")
     #expect(run.code == .success)
     let lines = run.output.split(separator: "\n")
@@ -282,16 +286,19 @@ struct Run {
     #expect(lines[1].contains(#"'^(amq\.gen-.*|countersign\.reply\.billing\..*)$'"#))
   }
 
-  @Test(arguments: [
-    ["bil.ling", "--like", "service"], ["billing", "--like", "operator"], ["billing"], ["sender", "--like", "service"],
-    ["a'b", "--like", "sender"],
-  ])
+  @Test(
+    "A user that cannot be is refused",
+    arguments: [
+      ["bil.ling", "--like", "service"], ["billing", "--like", "operator"], ["billing"],
+      ["sender", "--like", "service"],
+      ["a'b", "--like", "sender"],
+    ])
   func aUserThatCannotBeIsRefused(arguments: [String]) async {
     let run = await Run(FakeBackend(), arguments: ["topology", "user"] + arguments)
     #expect(run.code == .usage)
   }
 
-  @Test func applyListsWhatIsLittle() {
+  @Test("Apply lists what is little") func applyListsWhatIsLittle() {
     let difference = TopologyDifference(
       "queue x is missing", remedy: .declareQueue(TopologyQueue(name: "x")))
     let output = TopologyCommand.Apply.output(fixed: [difference], left: TopologyReport(differences: []))
@@ -299,7 +306,7 @@ struct Run {
     #expect(output.exitCode == .success)
   }
 
-  @Test func dropShowsFirstAndDoesItOnlyWithYes() async {
+  @Test("Drop shows first and does it only with yes") func dropShowsFirstAndDoesItOnlyWithYes() async {
     let backend = FakeBackend(dead: [DeadLettersTests.message("a")])
     let shown = await Run(backend, "dead", "drop")
     #expect(shown.code == .failure)
@@ -321,14 +328,14 @@ struct Run {
     #expect(backend.dead.left == [])
   }
 
-  @Test func aDryRunPublishesNothing() async {
+  @Test("A dry run publishes nothing") func aDryRunPublishesNothing() async {
     let backend = FakeBackend(dead: [DeadLettersTests.message("a")])
     let run = await Run(backend, "dead", "redrive", "--dry-run")
     #expect(run.output.contains("1 would be redriven"))
     #expect(backend.dead.published.isEmpty)
   }
 
-  @Test func showCoversWhatMayBeSecret() async {
+  @Test("Show covers what may be secret") func showCoversWhatMayBeSecret() async {
     let message = Message(
       headers: ["x-dead-reason": "INVALID_FIELD", "x-own": "654321"], messageID: "a", type: "sms.dispatch.v1",
       body: Array(RedactedJSONTests.body.utf8))
@@ -340,7 +347,7 @@ struct Run {
     #expect(revealed.output.contains("654321"))
   }
 
-  @Test func withoutAQueueAllAreLookedAt() async {
+  @Test("Without a queue all are looked at") func withoutAQueueAllAreLookedAt() async {
     let backend = FakeBackend(dead: [DeadLettersTests.message("a")], deadIn: "mail.relay.dead")
     let listed = await Run(backend, "dead", "list")
     #expect(listed.output.contains("mail.relay") && listed.output.contains("NOT_JSON"), "\(listed.output)")
@@ -351,28 +358,30 @@ struct Run {
     #expect(again.dead.left == ["a"])
   }
 
-  @Test func aLetterThatIsNotThereIsSaidSo() async {
+  @Test("A letter that is not there is said so") func aLetterThatIsNotThereIsSaidSo() async {
     let run = await Run(FakeBackend(), "dead", "show", "nothing")
     #expect(run.code == .failure)
     #expect(run.error.contains("there is no dead letter nothing of coordinator.commands, "))
   }
 
-  @Test func keysAreReadBackByTheirReader() async throws {
+  @Test("Keys are read back by their reader") func keysAreReadBackByTheirReader() async throws {
     let run = await Run(FakeBackend(), "keys", "generate", "--id", "k1")
     #expect(run.code == .success)
     #expect(run.output.contains("\"kid\" : \"k1\""))
   }
 
-  @Test func theDoctorSaysWhatToMend() async {
+  @Test("The doctor says what to mend") func theDoctorSaysWhatToMend() async {
     let run = await Run(FakeBackend(), "doctor")
     #expect(run.code == .failure)
     #expect(run.output.contains("FAILED  topology: queue x is missing\n        hint: countersign topology apply"))
   }
 
-  @Test(arguments: [
-    ["verify", "start"], ["verify", "strat", "x"], ["nothing"], [], ["dead", "list", "--limit", "0"],
-    ["dead", "list", "--queue", "elsewhere"], ["verify", "status", "v1", "--timeout", "soon"],
-  ])
+  @Test(
+    "Wrong arguments are said so",
+    arguments: [
+      ["verify", "start"], ["verify", "strat", "x"], ["nothing"], [], ["dead", "list", "--limit", "0"],
+      ["dead", "list", "--queue", "elsewhere"], ["verify", "status", "v1", "--timeout", "soon"],
+    ])
   func wrongArgumentsAreSaidSo(arguments: [String]) async {
     let written = Mutex("")
     let program = CountersignProgram(

@@ -19,7 +19,7 @@ struct ConsumerHostsTests {
   ]
 
   @Test("Several hosts that think they are one are a finding")
-  func oneHost() throws {
+  func severalHostsThatThinkTheyAreOneAreAFinding() throws {
     let found = ConsumerHostsCheck.findings(two, try files("{ queue: { consumers: 'oneHost' } }"))
     #expect(found.map(\.check) == ["hosts of sms.dispatch"])
     #expect(found.first?.status == .failed)
@@ -28,22 +28,22 @@ struct ConsumerHostsTests {
   }
 
   @Test("Several hosts that know of each other are told")
-  func severalHosts() throws {
+  func severalHostsThatKnowOfEachOtherAreTold() throws {
     let found = ConsumerHostsCheck.findings(two, try files("{ queue: { consumers: 'severalHosts' } }"))
     #expect(found.first { $0.check == "hosts of sms.dispatch" }?.status == .note)
     #expect(found.first?.detail.contains("2 now") == true)
   }
 
   @Test("One host is no finding, under whichever of its names")
-  func alone() throws {
+  func oneHostIsNoFindingUnderWhicheverOfItsNames() throws {
     let one = [
       ConsumerState(queue: "sms.dispatch", host: "127.0.0.1"), ConsumerState(queue: "sms.dispatch", host: "::1"),
     ]
     #expect(ConsumerHostsCheck.findings(one, try files("{}")).isEmpty)
   }
 
-  @Test("What the management API shows, also before it has collected all")
-  func decoding() throws {
+  @Test("The management API's answers are read before its statistics are complete")
+  func theManagementAPIsAnswersAreReadBeforeItsStatistics() throws {
     let json = #"""
       [{"queue": {"name": "a"}, "channel_details": {"peer_host": "10.0.0.1"}}, {"queue": {"name": "b"}, "channel_details": []}]
       """#

@@ -20,7 +20,7 @@ import Testing
       }, regions: [], prefixes: [])
   }
 
-  @Test func aBlockIsANoteThatSaysHowToLiftIt() {
+  @Test("A block is a note that says how to lift it") func aBlockIsANoteThatSaysHowToLiftIt() {
     let findings = ConversionCheck.findings(
       Self.list(blockCount: 2, [(.prefix, "+1415555", "US"), (.region, "ZZ", "ZZ")]))
     #expect(findings.map(\.status) == [.note, .note])
@@ -32,23 +32,25 @@ import Testing
     #expect(findings.first?.hint == "if they are customers: countersign conversion lift +1415555")
   }
 
-  @Test func moreThanAreShownAreCounted() {
+  @Test("More than are shown are counted") func moreThanAreShownAreCounted() {
     let blocks = (0..<12).map { (scope: ConversionScope.prefix, key: "+14155\($0)", region: "US") }
     let findings = ConversionCheck.findings(Self.list(blockCount: 30, blocks))
     #expect(findings.count == ConversionCheck.shownBlocks + 1)
     #expect(findings.last?.detail == "nothing is sent to 20 more")
   }
 
-  @Test(arguments: [
-    (true, "nothing is blocked"), (false, "nothing is blocked: conversion.enabled of the coordinator is false"),
-  ])
+  @Test(
+    "No block is one line",
+    arguments: [
+      (true, "nothing is blocked"), (false, "nothing is blocked: conversion.enabled of the coordinator is false"),
+    ])
   func noBlockIsOneLine(enabled: Bool, detail: String) {
     let findings = ConversionCheck.findings(Self.list(enabled: enabled, blockCount: 0))
     #expect(findings.map(\.status) == [.ok])
     #expect(findings.map(\.detail) == [detail])
   }
 
-  @Test func noteAndSkippedAreNoFailure() {
+  @Test("Note and skipped are no failure") func noteAndSkippedAreNoFailure() {
     let blocked = ConversionCheck.findings(Self.list(blockCount: 1, [(.prefix, "+1415555", "US")]))
     let output = DoctorCommand.output(blocked + [ConversionCheck.skipped("no answer")])
     #expect(output.exitCode == .success)

@@ -91,7 +91,7 @@ final class FakeDeadQueue: DeadQueue {
         == 1)
   }
 
-  @Test func listingLeavesEverythingWhereItIs() async throws {
+  @Test("Listing leaves everything where it is") func listingLeavesEverythingWhereItIs() async throws {
     let broker = FakeDeadQueue([Self.message("a"), Self.message("b", reason: "MAXLEN"), Self.message("c")])
     let found = try await DeadLetters(broker: broker).list(
       queue: Self.queue, filter: DeadLetterFilter(reason: "not_json"), limit: 10)
@@ -100,14 +100,18 @@ final class FakeDeadQueue: DeadQueue {
     #expect(broker.left == ["a", "b", "c"])
   }
 
-  @Test func theLimitEndsTheWalkAndSaysWhatWasNotSeen() async throws {
+  @Test("The limit ends the walk and says what was not seen") func theLimitEndsTheWalkAndSaysWhatWasNotSeen()
+    async throws
+  {
     let broker = FakeDeadQueue((1...5).map { Self.message("\($0)") })
     let found = try await DeadLetters(broker: broker).list(queue: Self.queue, filter: DeadLetterFilter(), limit: 2)
     #expect(found.letters.map(\.id) == ["1", "2"])
     #expect(found.unseen == 3)
   }
 
-  @Test func aRedriveKeepsTheIDAndLeavesTheFirstLifeBehind() async throws {
+  @Test("A redrive keeps the ID and leaves the first life behind") func aRedriveKeepsTheIDAndLeavesTheFirstLifeBehind()
+    async throws
+  {
     let broker = FakeDeadQueue([Self.message("a")])
     let outcome = try await redrive(broker)
     #expect(outcome.letters.map(\.id) == ["a"])
@@ -144,14 +148,14 @@ final class FakeDeadQueue: DeadQueue {
     #expect(revived.userID == "operator" && revived.headers["x-sender"] == .string(sender))
   }
 
-  @Test func onlyWhatMatchesIsRedriven() async throws {
+  @Test("Only what matches is redriven") func onlyWhatMatchesIsRedriven() async throws {
     let broker = FakeDeadQueue([Self.message("a"), Self.message("b"), Self.message("c")])
     _ = try await redrive(broker, DeadLetterFilter(ids: ["b"]))
     #expect(broker.published.map(\.message.messageID) == ["b"])
     #expect(broker.left == ["a", "c"])
   }
 
-  @Test func whatWasRedrivenTooOftenStays() async throws {
+  @Test("Letters redriven too often stay") func lettersRedrivenTooOftenStay() async throws {
     let broker = FakeDeadQueue([Self.message("a", redrives: 10), Self.message("b", redrives: 9)])
     let outcome = try await redrive(broker)
     #expect(outcome.worn.map(\.id) == ["a"])
@@ -160,13 +164,13 @@ final class FakeDeadQueue: DeadQueue {
     #expect(broker.published.first?.message.headers["x-redrive-count"] == 10)
   }
 
-  @Test func aMessageThatNoQueueTookIsNotRemoved() async throws {
+  @Test("A message that no queue took is not removed") func aMessageThatNoQueueTookIsNotRemoved() async throws {
     let broker = FakeDeadQueue([Self.message("a")], answer: .returned(code: 312, text: "NO_ROUTE"))
     await #expect(throws: CommandLineError.self) { try await redrive(broker) }
     #expect(broker.left == ["a"])
   }
 
-  @Test func aQueueThatIsFullLeavesTheRestForLater() async throws {
+  @Test("A queue that is full leaves the rest for later") func aQueueThatIsFullLeavesTheRestForLater() async throws {
     let broker = FakeDeadQueue([Self.message("a"), Self.message("b")], answer: .nacked)
     let error = await #expect(throws: CommandLineError.self) { try await redrive(broker) }
     #expect(error?.isRetriable == true)
@@ -174,14 +178,14 @@ final class FakeDeadQueue: DeadQueue {
     #expect(broker.published.count == 1)
   }
 
-  @Test func thereIsAPauseBetweenTwoMessagesOnly() async throws {
+  @Test("There is a pause between two messages only") func thereIsAPauseBetweenTwoMessagesOnly() async throws {
     let broker = FakeDeadQueue([Self.message("a"), Self.message("b"), Self.message("c")])
     var pauses = 0
     _ = try await redrive(broker, pause: { () throws(CommandLineError) in pauses += 1 })
     #expect(pauses == 2)
   }
 
-  @Test func droppingRemovesWhatMatches() async throws {
+  @Test("Dropping removes what matches") func droppingRemovesWhatMatches() async throws {
     let broker = FakeDeadQueue([Self.message("a"), Self.message("b", reason: "REJECTED")])
     let outcome = try await DeadLetters(broker: broker).drop(
       queue: Self.queue, filter: DeadLetterFilter(reason: "REJECTED"), limit: 10)
@@ -197,7 +201,7 @@ final class FakeDeadQueue: DeadQueue {
       queue: "sms.dispatch")
   }
 
-  @Test func theWorkersReasonGoesBeforeTheBrokers() {
+  @Test("The workers reason goes before the brokers") func theWorkersReasonGoesBeforeTheBrokers() {
     let death = FieldValue.array([.table(["reason": "delivery_limit", "time": .timestamp(1_782_907_200)])])
     #expect(letter(["x-death": death]).reason == "DELIVERY_LIMIT")
     #expect(letter(["x-death": death]).diedAt?.rfc3339 == "2026-07-01T12:00:00Z")
@@ -205,20 +209,20 @@ final class FakeDeadQueue: DeadQueue {
     #expect(letter([:]).reason == "UNKNOWN")
   }
 
-  @Test func aMessageWithoutAnIDIsNamedByItsContents() {
+  @Test("A message without an ID is named by its contents") func aMessageWithoutAnIDIsNamedByItsContents() {
     let one = letter([:], id: nil, body: "one")
     #expect(one.id == letter([:], id: nil, body: "one").id)
     #expect(one.id != letter([:], id: nil, body: "two").id)
     #expect(one.id.hasPrefix("body-"))
   }
 
-  @Test func aFilterByTypeTakesItWithOrWithoutItsVersion() {
+  @Test("A filter by type takes it with or without its version") func aFilterByTypeTakesItWithOrWithoutItsVersion() {
     #expect(DeadLetterFilter(type: "sms.dispatch").matches(letter([:])))
     #expect(DeadLetterFilter(type: "sms.dispatch.v1").matches(letter([:])))
     #expect(!DeadLetterFilter(type: "sms").matches(letter([:])))
   }
 
-  @Test func aFilterByAgeNeedsATime() throws {
+  @Test("A filter by age needs a time") func aFilterByAgeNeedsATime() throws {
     let noon = try #require(UnixTime(rfc3339: "2026-07-01T12:00:00Z"))
     let later = letter(["x-dead-at": "2026-07-01T12:00:01Z"])
     let earlier = letter(["x-dead-at": "2026-07-01T11:59:59Z"])
@@ -235,13 +239,13 @@ final class FakeDeadQueue: DeadQueue {
      "unheardOf": "4155550123", "list": ["654321"], "isFine": true, "attempts": 3}
     """
 
-  @Test func nothingThatCouldBeASecretIsShown() throws {
+  @Test("Nothing that could be a secret is shown") func nothingThatCouldBeASecretIsShown() throws {
     let shown = try #require(RedactedJSON.show(Array(Self.body.utf8), reveal: false))
     let text = "\(shown)"
     for secret in ["654321", "5550123", "Example"] { #expect(!text.contains(secret)) }
   }
 
-  @Test func whatHelpsToFindTheFaultIsShown() throws {
+  @Test("Helpful fields are shown") func helpfulFieldsAreShown() throws {
     guard case .object(let shown)? = RedactedJSON.show(Array(Self.body.utf8), reveal: false) else {
       Issue.record("not an object")
       return
@@ -253,7 +257,7 @@ final class FakeDeadQueue: DeadQueue {
     #expect(shown["isFine"] == .bool(true))
   }
 
-  @Test func allIsShownOnRequest() throws {
+  @Test("All is shown on request") func allIsShownOnRequest() throws {
     guard case .object(let shown)? = RedactedJSON.show(Array(Self.body.utf8), reveal: true) else {
       Issue.record("not an object")
       return
@@ -261,7 +265,7 @@ final class FakeDeadQueue: DeadQueue {
     #expect(shown["code"] == .integer(654_321))
   }
 
-  @Test func whatIsNotJSONIsNotShown() {
+  @Test("Bodies that are not JSON are not shown") func bodiesThatAreNotJSONAreNotShown() {
     #expect(RedactedJSON.show(Array("code 654321".utf8), reveal: false) == nil)
   }
 }

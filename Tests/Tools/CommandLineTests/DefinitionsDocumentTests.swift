@@ -6,27 +6,29 @@ import Testing
 @testable import CommandLine
 
 @Suite struct DefinitionsDocumentTests {
-  @Test func theCommittedFileIsWhatTheCodeDeclares() throws {
+  @Test("The committed file is what the code declares") func theCommittedFileIsWhatTheCodeDeclares() throws {
     let file = URL(filePath: Repository.root).appending(path: "Config/rabbitmq/definitions.json")
     let committed = try String(contentsOf: file, encoding: .utf8)
     let declared = String(decoding: try DefinitionsDocument().json(), as: UTF8.self)
     #expect(committed == declared, "run: countersign topology export > Config/rabbitmq/definitions.json")
   }
 
-  @Test func theBrokerTakesTwiceTheLargestBody() throws {
+  @Test("The broker takes twice the largest body") func theBrokerTakesTwiceTheLargestBody() throws {
     let file = URL(filePath: Repository.root).appending(path: "Config/rabbitmq/countersign.conf")
     let lines = try String(contentsOf: file, encoding: .utf8).split(separator: "\n")
     #expect(lines.contains("max_message_size = \(2 * MessageLimits.maxBodyBytes)"))
   }
 
-  @Test func noPasswordIsInIt() throws {
+  @Test("No password is in it") func noPasswordIsInIt() throws {
     let text = String(decoding: try DefinitionsDocument().json(), as: UTF8.self)
     for line in text.split(separator: "\n") where line.contains("\"password_hash\"") {
       #expect(line.contains("\"password_hash\" : \"\""))
     }
   }
 
-  @Test func everyRetryStepGoesBackToTheJobsUnderItsOwnKey() throws {
+  @Test("Every retry step goes back to the jobs under its own key") func everyRetryStepGoesBackToTheJobsUnderItsOwnKey()
+    throws
+  {
     let steps = TopologyDeclaration.countersign.policies.filter { $0.name.hasPrefix("countersign.retry.") }
     #expect(steps.count == 5)
     for step in steps {
@@ -37,7 +39,7 @@ import Testing
     #expect(steps.map { $0.definition["message-ttl"] } == [5000, 30_000, 120_000, 600_000, 3_600_000])
   }
 
-  @Test(arguments: Topology.Queues.work + Topology.Queues.accounts)
+  @Test("Every work queue dead letters under its own name", arguments: Topology.Queues.work + Topology.Queues.accounts)
   func everyWorkQueueDeadLettersUnderItsOwnName(queue: String) throws {
     let topology = TopologyDeclaration.countersign
     let policy = try #require(topology.policies.first { $0.pattern == NamePattern.names([queue]) })

@@ -17,17 +17,19 @@ struct FakeProbe: HTTPProbe {
 @Suite struct ClockCheckTests {
   static let now = UnixTime(rfc3339: "2026-11-21T12:00:00.500Z") ?? UnixTime(milliseconds: 0)
 
-  @Test(arguments: [
-    ("Sat, 21 Nov 2026 12:00:00 GMT", Finding.Status.ok), ("Sat, 21 Nov 2026 11:59:58 GMT", .ok),
-    ("Sat, 21 Nov 2026 11:59:50 GMT", .warning), ("Sat, 21 Nov 2026 12:01:00 GMT", .failed), ("yesterday", .skipped),
-  ])
+  @Test(
+    "Judges the difference",
+    arguments: [
+      ("Sat, 21 Nov 2026 12:00:00 GMT", Finding.Status.ok), ("Sat, 21 Nov 2026 11:59:58 GMT", .ok),
+      ("Sat, 21 Nov 2026 11:59:50 GMT", .warning), ("Sat, 21 Nov 2026 12:01:00 GMT", .failed), ("yesterday", .skipped),
+    ])
   func judgesTheDifference(date: String, status: Finding.Status) {
     #expect(ClockCheck.finding(date: date, now: Self.now, server: "x").status == status)
   }
 }
 
 @Suite struct QueueCheckTests {
-  @Test func aQueueThatNobodyConsumesIsAFailure() {
+  @Test("A queue that nobody consumes is a failure") func aQueueThatNobodyConsumesIsAFailure() {
     let findings = QueueCheck.findings([
       QueueState(name: "sms.dispatch", messages: 3, ready: 3, unacknowledged: 0, consumers: 0)
     ])
@@ -35,7 +37,7 @@ struct FakeProbe: HTTPProbe {
     #expect(findings.first?.detail == "no consumer; 3 messages wait")
   }
 
-  @Test func aWorkerThatIsNotUsedIsToWatch() {
+  @Test("A worker that is not used is to watch") func aWorkerThatIsNotUsedIsToWatch() {
     let findings = QueueCheck.findings([
       QueueState(name: "push.verify", messages: 0, ready: 0, unacknowledged: 0, consumers: 0),
       QueueState(name: "coordinator.commands", messages: 0, ready: 0, unacknowledged: 0, consumers: 0),
@@ -45,7 +47,8 @@ struct FakeProbe: HTTPProbe {
     #expect(findings.last?.hint?.contains("start the push-worker") == true)
   }
 
-  @Test func aQueueThatIsSwitchedOnByConfigurationMayBeUnused() {
+  @Test("A queue that is switched on by configuration may be unused")
+  func aQueueThatIsSwitchedOnByConfigurationMayBeUnused() {
     func bulk(_ ready: Int) -> Finding? {
       QueueCheck.findings([
         QueueState(name: "sms.bulk", messages: ready, ready: ready, unacknowledged: 0, consumers: 0)
@@ -56,14 +59,14 @@ struct FakeProbe: HTTPProbe {
     #expect(bulk(1)?.hint?.contains("start the sms-worker with bulk.share") == true)
   }
 
-  @Test func messagesThatAreNowhereWaitForTheirDeadQueue() {
+  @Test("Messages that are nowhere wait for their dead queue") func messagesThatAreNowhereWaitForTheirDeadQueue() {
     let findings = QueueCheck.findings([
       QueueState(name: "sms.dispatch", messages: 5, ready: 1, unacknowledged: 2, consumers: 1)
     ])
     #expect(findings.map(\.detail) == ["2 messages wait to be dead-lettered"])
   }
 
-  @Test func deadLettersAreToWatch() {
+  @Test("Dead letters are to watch") func deadLettersAreToWatch() {
     let findings = QueueCheck.findings([
       QueueState(name: "coordinator.results", messages: 0, ready: 0, unacknowledged: 0, consumers: 1),
       QueueState(name: "coordinator.results.dead", messages: 7, ready: 7, unacknowledged: 0, consumers: 0),
@@ -72,12 +75,14 @@ struct FakeProbe: HTTPProbe {
     #expect(findings.last?.check == "dead letters of coordinator.results")
   }
 
-  @Test(arguments: [("3.10.8", Finding.Status.ok), ("4.1.0", .ok), ("3.9.29", .failed), ("?", .failed)])
+  @Test(
+    "The broker has to be new enough",
+    arguments: [("3.10.8", Finding.Status.ok), ("4.1.0", .ok), ("3.9.29", .failed), ("?", .failed)])
   func theBrokerHasToBeNewEnough(version: String, status: Finding.Status) {
     #expect(BrokerCheck.version(version).status == status)
   }
 
-  @Test func usersThatWereNotComparedAreSaidSo() {
+  @Test("Users that were not compared are said so") func usersThatWereNotComparedAreSaidSo() {
     let unchecked = BrokerCheck.topology(TopologyReport(differences: [], unchecked: "nobody may"))
     #expect(unchecked.map(\.status) == [.ok, .skipped])
     let noted = BrokerCheck.topology(TopologyReport(differences: [], notes: ["user billing has the rights of service"]))
@@ -101,7 +106,7 @@ struct FakeProbe: HTTPProbe {
     try body(directory.path)
   }
 
-  @Test func saysWhichFilesAreMissingEmptyOrOpen() throws {
+  @Test("Says which files are missing empty or open") func saysWhichFilesAreMissingEmptyOrOpen() throws {
     try withFiles([
       "a.json5": """
       { // comments are allowed
@@ -119,7 +124,7 @@ struct FakeProbe: HTTPProbe {
     }
   }
 
-  @Test func aSecretThatEverybodyMayReadIsToWatch() throws {
+  @Test("A secret that everybody may read is to watch") func aSecretThatEverybodyMayReadIsToWatch() throws {
     try withFiles(["a.json5": "{ keysFile: 'keys' }", "keys": "{}"]) { directory in
       try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: "\(directory)/keys")
       let findings = FileChecks.findings(try ConfigurationFiles(directory: directory))
@@ -127,7 +132,7 @@ struct FakeProbe: HTTPProbe {
     }
   }
 
-  @Test func sealingKeysAreComparedWithTheCoordinators() throws {
+  @Test("Sealing keys are compared with the coordinators") func sealingKeysAreComparedWithTheCoordinators() throws {
     func set(_ id: String, _ letter: String) -> String {
       #"{"keys": [{"kty": "oct", "kid": "\#(id)", "alg": "A256GCM", "k": "\#(String(repeating: letter, count: 42))A"}]}"#
     }
@@ -147,7 +152,7 @@ struct FakeProbe: HTTPProbe {
     }
   }
 
-  @Test(arguments: [(1, Finding.Status.warning), (2, .ok)])
+  @Test("A ledger near its bound is to watch", arguments: [(1, Finding.Status.warning), (2, .ok)])
   func aLedgerNearItsBoundIsToWatch(bound: Int, status: Finding.Status) throws {
     try withFiles([
       "a.json5": "{ ledger: { path: 'l.sqlite', maxMegabytes: \(bound) } }",
@@ -158,14 +163,16 @@ struct FakeProbe: HTTPProbe {
     }
   }
 
-  @Test func filesThatAreAllThereAreOneLine() throws {
+  @Test("Files that are all there are one line") func filesThatAreAllThereAreOneLine() throws {
     try withFiles(["a.json5": "{ keysFile: 'keys' }", "keys": "{}"]) { directory in
       let findings = FileChecks.findings(try ConfigurationFiles(directory: directory))
       #expect(findings.map(\.status) == [.ok])
     }
   }
 
-  @Test func providersAreAskedOnceEachWithoutTheirPaths() async throws {
+  @Test("Providers are asked once each without their paths") func providersAreAskedOnceEachWithoutTheirPaths()
+    async throws
+  {
     var files: ConfigurationFiles?
     try withFiles([
       "a.json5": """
@@ -180,7 +187,7 @@ struct FakeProbe: HTTPProbe {
     #expect(findings.map(\.check) == ["provider of lane one (a.json5)", "provider of lane three (a.json5)"])
   }
 
-  @Test func providersAreTrustedAsTheirLanesTrustThem() throws {
+  @Test("Providers are trusted as their lanes trust them") func providersAreTrustedAsTheirLanesTrustThem() throws {
     var files: ConfigurationFiles?
     try withFiles([
       "a.json5": """
@@ -196,7 +203,7 @@ struct FakeProbe: HTTPProbe {
 }
 
 @Suite struct ConfigurationCheckTests {
-  @Test func eachProcessChecksItsOwnFile() async throws {
+  @Test("Each process checks its own file") func eachProcessChecksItsOwnFile() async throws {
     let directory = FileManager.default.temporaryDirectory.appending(path: "doctor-\(UInt64.random(in: 0 ... .max))")
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: directory) }
@@ -214,14 +221,14 @@ struct FakeProbe: HTTPProbe {
     #expect(findings.last?.detail == "broker.ulr: unknown key (did you mean broker.url?)")
   }
 
-  @Test func aProgramIsRunToItsEnd() async throws {
+  @Test("A program is run to its end") func aProgramIsRunToItsEnd() async throws {
     let outcome = try #require(await ChildProcess.run("/bin/sh", ["-c", "echo out; echo err >&2; exit 7"]))
     #expect(outcome.status == 7)
     #expect(outcome.output == "out\nerr\n")
     #expect(await ChildProcess.run("/nowhere/program", []) == nil)
   }
 
-  @Test func aProgramThatSaysALotIsHeardToItsEnd() async throws {
+  @Test("A program that says a lot is heard to its end") func aProgramThatSaysALotIsHeardToItsEnd() async throws {
     let outcome = try #require(await ChildProcess.run("/bin/sh", ["-c", "yes | head -c 1000000; kill -9 $$"]))
     #expect(outcome.status == 137)
     #expect(outcome.output.utf8.count == ChildProcess.maxOutput)
@@ -229,7 +236,7 @@ struct FakeProbe: HTTPProbe {
 }
 
 @Suite struct ProcessCheckTests {
-  @Test func aProcessThatIsNotReadySaysWhy() async {
+  @Test("A process that is not ready says why") func aProcessThatIsNotReadySaysWhy() async {
     let body = #"""
       {"ready": false, "checks": [{"name": "broker", "ok": false, "problem": "refused", "mend": "start the broker"},
        {"name": "db", "ok": true}]}
@@ -256,24 +263,26 @@ struct FakeProbe: HTTPProbe {
     #expect(await ProcessCheck(probe: FakeProbe(answers: [:])).lanes(name: "sms-worker", url: "http://x").isEmpty)
   }
 
-  @Test func aProcessThatIsNotThereIsAFailure() async {
+  @Test("A process that is not there is a failure") func aProcessThatIsNotThereIsAFailure() async {
     let finding = await ProcessCheck(probe: FakeProbe(answers: [:])).finding(name: "coordinator", url: "http://x")
     #expect(finding.detail == "does not answer at http://x: connection refused")
   }
 }
 
 @Suite struct HTTPAddressTests {
-  @Test(arguments: [
-    ("http://u:p%40ss@h:15672/", "http://h:15672", "u:p@ss"), ("https://h", "https://h", nil),
-    ("http://[::1]:80/x?y", "http://[::1]:80", nil),
-  ])
+  @Test(
+    "Takes an address apart",
+    arguments: [
+      ("http://u:p%40ss@h:15672/", "http://h:15672", "u:p@ss"), ("https://h", "https://h", nil),
+      ("http://[::1]:80/x?y", "http://[::1]:80", nil),
+    ])
   func takesAnAddressApart(text: String, base: String, credentials: String?) throws {
     let address = try HTTPAddress(text)
     #expect(address.base == base)
     #expect(address.credentials == credentials)
   }
 
-  @Test(arguments: ["", "h:15672", "ftp://h", "http://"])
+  @Test("Refuses what is none", arguments: ["", "h:15672", "ftp://h", "http://"])
   func refusesWhatIsNone(text: String) {
     #expect(throws: CommandLineError.self) { try parse(text) }
   }

@@ -60,7 +60,7 @@ private struct MailFixture {
     "_dmarc.example.com": ["v=DMARC1; p=reject; adkim=s; aspf=s"],
   ]
 
-  @Test func allIsWell() async throws {
+  @Test("A healthy mail set up passes all checks") func aHealthyMailSetUpPassesAllChecks() async throws {
     try await MailFixture.with { fixture in
       let findings = try await fixture.findings(Self.good)
       #expect(findings == ["Apple's": .ok, "SPF": .ok, "DKIM": .ok, "DMARC": .ok])
@@ -68,6 +68,7 @@ private struct MailFixture {
   }
 
   @Test(
+    "Faults are reported",
     arguments: [
       ("example.com", [], "SPF", Finding.Status.failed),
       ("example.com", ["v=spf1 -all", "v=spf1 ~all"], "SPF", .failed),
@@ -83,7 +84,7 @@ private struct MailFixture {
       ("_dmarc.example.com", [], "DMARC", .warning),
       ("_dmarc.example.com", ["v=DMARC1; x=y"], "DMARC", .failed),
     ] as [(String, [String], String, Finding.Status)])
-  func whatIsWrong(name: String, records: [String], check: String, status: Finding.Status) async throws {
+  func faultsAreReported(name: String, records: [String], check: String, status: Finding.Status) async throws {
     try await MailFixture.with { fixture in
       var all = Self.good
       all[name] = records
@@ -92,7 +93,7 @@ private struct MailFixture {
     }
   }
 
-  @Test func lookUpsOfWhatIsIncludedCount() async throws {
+  @Test("Look ups of what is included count") func lookUpsOfWhatIsIncludedCount() async throws {
     try await MailFixture.with { fixture in
       var all = Self.good
       all["example.com"] = ["v=spf1 include:a.example include:b.example -all"]
@@ -111,7 +112,7 @@ private struct MailFixture {
     }
   }
 
-  @Test func theRelayWantsTheSendersRegistered() async throws {
+  @Test("The relay wants the senders registered") func theRelayWantsTheSendersRegistered() async throws {
     try await MailFixture.with(registered: #""other.example""#) { fixture in
       let found = try await fixture.findings(Self.good)
       #expect(found["Apple's"] == .failed)
@@ -124,7 +125,7 @@ private struct MailFixture {
 }
 
 @Suite struct MailCommandTests {
-  @Test func sendMakesAJob() async throws {
+  @Test("Sending makes a mail job") func sendingMakesAMailJob() async throws {
     let backend = FakeBackend()
     _ = await Run(
       backend, "mail", "send", "ada@example.com", "--template", "address-verification", "--language", "fr", "--code",
@@ -139,13 +140,13 @@ private struct MailFixture {
     #expect(body.deadline.rfc3339 == "2026-07-01T12:10:00Z")
   }
 
-  @Test func sendNeedsSomethingToSay() async {
+  @Test("Send needs something to say") func sendNeedsSomethingToSay() async {
     let run = await Run(FakeBackend(), "mail", "send", "ada@example.com")
     #expect(run.code == .usage)
     #expect(run.error.contains("--template"))
   }
 
-  @Test func previewWritesTheSignedMail() async throws {
+  @Test("Preview writes the signed mail") func previewWritesTheSignedMail() async throws {
     try await MailFixture.with { fixture in
       let output = fixture.directory + "/mail.eml"
       let run = await Run(
@@ -166,6 +167,7 @@ private struct MailFixture {
   /// It checks what the worker checks: an address of unsubscription cannot add a field, and the relay would drop what
   /// it drops.
   @Test(
+    "Preview refuses what the worker refuses",
     arguments: [
       ("ada@example.org", "https://example.com/\r\nBcc: eve@example.org", "INVALID_UNSUBSCRIBE_URL"),
       ("ada@example.org", "javascript:alert(1)", "INVALID_UNSUBSCRIBE_URL"),
@@ -183,7 +185,7 @@ private struct MailFixture {
     }
   }
 
-  @Test func theSuppressionListIsShownAndLifted() async throws {
+  @Test("The suppression list is shown and lifted") func theSuppressionListIsShownAndLifted() async throws {
     try await MailFixture.with { fixture in
       let options = ["--worker-config", fixture.file]
       #expect(

@@ -26,7 +26,7 @@ import Testing
     return .object(fields)
   }
 
-  @Test func appVerifySaysWhatBecameOfThePush() async {
+  @Test("App verify says what became of the push") func appVerifySaysWhatBecameOfThePush() async {
     let backend = FakeBackend(reply: .success(Self.reply(state: "running", event: "push.accepted")))
     let run = await Run(backend, "app", "verify", "00ff", "--app", "a", "--environment", "sandbox", "--ip", "192.0.2.1")
     #expect(run.code == .success)
@@ -40,7 +40,7 @@ import Testing
     #expect(sent.last?.contains(#""operationID":"r1""#) == true)
   }
 
-  @Test func aPushThatFailedIsAFailure() async {
+  @Test("A push that failed is a failure") func aPushThatFailedIsAFailure() async {
     let failed = Self.reply(state: "failed", event: "push.refused", failure: .object(["code": .text("WRONG_TOPIC")]))
     let run = await Run(FakeBackend(reply: .success(failed)), "app", "verify", "00ff", "--json")
     #expect(run.code == .failure)
@@ -48,14 +48,14 @@ import Testing
     #expect(run.output.contains(#""code":"WRONG_TOPIC""#))
   }
 
-  @Test func withoutWaitingNothingIsAskedFor() async {
+  @Test("Without waiting nothing is asked for") func withoutWaitingNothingIsAskedFor() async {
     let backend = FakeBackend(reply: .success(Self.reply(state: "running", event: "push.queued")))
     let run = await Run(backend, "app", "verify", "00ff", "--no-wait", "--json")
     #expect(run.output == #"{"receipt":"r1","suggestedTimeout":1}"# + "\n")
     #expect(backend.sent.withLock { $0.count } == 1)
   }
 
-  @Test func theWatchLooksUntilItsTimeIsOver() async throws {
+  @Test("The watch looks until its time is over") func theWatchLooksUntilItsTimeIsOver() async throws {
     let backend = FakeBackend(reply: .success(Self.reply(state: "running", event: "push.queued")))
     var watch = OperationWatch(backend: backend)
     watch.pause = { _ in }
@@ -64,9 +64,11 @@ import Testing
     #expect(backend.sent.withLock { $0.count } == 5)
   }
 
-  @Test(arguments: [
-    ("--code", "authorizationCode"), ("--refresh-token", "refreshToken"), ("--access-token", "accessToken"),
-  ])
+  @Test(
+    "Revoke sends one token",
+    arguments: [
+      ("--code", "authorizationCode"), ("--refresh-token", "refreshToken"), ("--access-token", "accessToken"),
+    ])
   func revokeSendsOneToken(option: String, field: String) async {
     let backend = FakeBackend(reply: .success(Self.reply(state: "completed", event: "revoke.accepted")))
     let run = await Run(
@@ -84,7 +86,7 @@ import Testing
     }
   }
 
-  @Test func aRevocationWithoutItsNoticeIsAFailure() async {
+  @Test("A revocation without its notice is a failure") func aRevocationWithoutItsNoticeIsAFailure() async {
     let reply = Self.reply(
       state: "completed", event: "notice.refused",
       failure: .object(["code": .text("SENDER_NOT_REGISTERED"), "detail": .text("not registered")]))
@@ -93,16 +95,18 @@ import Testing
     #expect(run.output.contains("why: SENDER_NOT_REGISTERED (not registered)"))
   }
 
-  @Test func statusShowsTheTimeline() async {
+  @Test("Status shows the timeline") func statusShowsTheTimeline() async {
     let backend = FakeBackend(reply: .success(Self.reply(state: "running", event: "push.accepted")))
     let run = await Run(backend, "operation", "status", "o1")
     #expect(run.output.contains("running: apple.revoke for com.example.app, until 2026-07-01T13:00:00Z"))
     #expect(run.output.contains("2026-07-01T12:00:00.000Z  coordinator    started"))
   }
 
-  @Test(arguments: [
-    ["--receipt", "r", "--secret", "s"], ["--recaptcha-token", "t"], ["--recaptcha-token", "t", "--receipt", "r"],
-  ])
+  @Test(
+    "Start carries the proof",
+    arguments: [
+      ["--receipt", "r", "--secret", "s"], ["--recaptcha-token", "t"], ["--recaptcha-token", "t", "--receipt", "r"],
+    ])
   func startCarriesTheProof(options: [String]) async {
     let backend = FakeBackend(reply: .success(VerifyCommandTests.started))
     let run = await Run(backend, arguments: ["verify", "start", "+14155550123"] + options)
@@ -115,12 +119,14 @@ import Testing
     #expect(sent.hasSuffix(options.contains("--recaptcha-token") ? "20.0 seconds" : "10.0 seconds"))
   }
 
-  @Test(arguments: [
-    ["verify", "start", "+1", "--receipt", "r"], ["verify", "start", "+1", "--secret", "s"],
-    ["verify", "start", "+1", "--secret", "s", "--recaptcha-token", "t"], ["revoke"],
-    ["revoke", "--code", "a", "--refresh-token", "b"], ["revoke", "--code", "a", "--language", "fr"],
-    ["app", "verify"], ["app", "verify", "00ff", "--environment", "sandbx"], ["operation", "status"],
-  ])
+  @Test(
+    "Wrong arguments are said so",
+    arguments: [
+      ["verify", "start", "+1", "--receipt", "r"], ["verify", "start", "+1", "--secret", "s"],
+      ["verify", "start", "+1", "--secret", "s", "--recaptcha-token", "t"], ["revoke"],
+      ["revoke", "--code", "a", "--refresh-token", "b"], ["revoke", "--code", "a", "--language", "fr"],
+      ["app", "verify"], ["app", "verify", "00ff", "--environment", "sandbx"], ["operation", "status"],
+    ])
   func wrongArgumentsAreSaidSo(arguments: [String]) async {
     let backend = FakeBackend()
     let run = await Run(backend, arguments: arguments)

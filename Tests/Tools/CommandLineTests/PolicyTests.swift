@@ -12,7 +12,7 @@ import Testing
     return try #require(matching.max { $0.priority < $1.priority }, "\(queue) has no policy")
   }
 
-  @Test func everyQueueIsBoundedInMessagesAndBytes() throws {
+  @Test("Every queue is bounded in messages and bytes") func everyQueueIsBoundedInMessagesAndBytes() throws {
     for queue in topology.queues where queue.name != Topology.Queues.commandsLock {
       let definition = try policy(of: queue.name).definition
       #expect(definition["max-length"] != nil && definition["max-length-bytes"] != nil, "\(queue.name)")
@@ -20,7 +20,7 @@ import Testing
     }
   }
 
-  @Test func theLockHoldsNothingAndStays() throws {
+  @Test("The lock holds nothing and stays") func theLockHoldsNothingAndStays() throws {
     #expect(topology.queues.last == TopologyQueue(name: Topology.Queues.commandsLock, kind: .classic))
     #expect(!topology.bindings.contains { $0.queue == Topology.Queues.commandsLock })
     let definition = try policy(of: Topology.Queues.commandsLock).definition
@@ -36,7 +36,9 @@ import Testing
     }
   }
 
-  @Test(arguments: UserDeclaration.countersign + [.service("billing"), .sender("crm")])
+  @Test(
+    "Whatever a user may declare is bounded",
+    arguments: UserDeclaration.countersign + [.service("billing"), .sender("crm")])
   func whateverAUserMayDeclareIsBounded(user: UserDeclaration) throws {
     guard user.configure != NamePattern.nothing, user.name != Topology.Users.operator else { return }
     for name in Self.names(of: user.configure) {
@@ -48,12 +50,13 @@ import Testing
     }
   }
 
-  @Test func namesAreMadeOfPatterns() {
+  @Test("Names are made of patterns") func namesAreMadeOfPatterns() {
     #expect(Self.names(of: UserDeclaration.service("a").configure) == ["amq.gen-x", "countersign.reply.a.x"])
   }
 
   /// README says how much disk the broker needs.
-  @Test func allQueuesAtTheirBoundsFitOnTheDiskThatIsAskedFor() {
+  @Test("All queues at their bounds fit on the disk that is asked for")
+  func allQueuesAtTheirBoundsFitOnTheDiskThatIsAskedFor() {
     // The lock holds nothing.
     let own = Int64(topology.queues.filter { $0.kind == .quorum }.count) * PolicyDeclaration.bytesLimit
     let services = Int64(VirtualHostLimits.maxQueues - topology.queues.count) * PolicyDeclaration.servicesBytes
@@ -61,7 +64,9 @@ import Testing
     #expect(services <= 16 << 30)
   }
 
-  @Test func streamsOfServicesHaveAPolicyThatTheyUnderstand() throws {
+  @Test("Streams of services have a policy that they understand") func streamsOfServicesHaveAPolicyThatTheyUnderstand()
+    throws
+  {
     let streams = try #require(topology.policies.first { $0.name == "countersign.services.streams" })
     #expect(Set(streams.definition.keys) == ["max-length-bytes", "stream-max-segment-size-bytes"])
     #expect(streams.priority < PolicyDeclaration.priority)

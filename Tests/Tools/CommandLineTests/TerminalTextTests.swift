@@ -3,7 +3,7 @@ import Testing
 
 @testable import CommandLine
 
-@Suite("What services wrote, in an operator's terminal") struct TerminalTextTests {
+@Suite("Texts of services in an operator's terminal") struct TerminalTextTests {
   /// Writes to the clipboard in terminals that allow it (OSC 52), and turns the writing direction round.
   static let hostile = "a\u{1B}]52;c;ZXZpbA==\u{7}\u{9B}31m\u{202E}z\r\nforged line"
 

@@ -5,18 +5,20 @@ import Testing
 @Suite struct TopologyDifferencesTests {
   let declared = TopologyDeclaration.countersign
 
-  @Test func aBrokerThatHoldsAllOfItHasNoDifferences() {
+  @Test("A broker that holds all of it has no differences") func aBrokerThatHoldsAllOfItHasNoDifferences() {
     #expect(declared.differences(from: declared.asState) == [])
   }
 
-  @Test func anEmptyBrokerLacksEverythingAndAllOfItCanBeApplied() {
+  @Test("An empty broker lacks everything and all of it can be applied")
+  func anEmptyBrokerLacksEverythingAndAllOfItCanBeApplied() {
     let differences = declared.differences(from: TopologyState())
     let count = declared.exchanges.count + declared.queues.count + declared.bindings.count + declared.policies.count
     #expect(differences.count == count)
     #expect(differences.allSatisfy { $0.isFixable })
   }
 
-  @Test func policiesComeBeforeQueuesAndDeadQueuesBeforeWorkQueues() throws {
+  @Test("Policies come before queues and dead queues before work queues")
+  func policiesComeBeforeQueuesAndDeadQueuesBeforeWorkQueues() throws {
     let names = declared.differences(from: TopologyState()).map(\.description)
     let policy = try #require(names.firstIndex(of: "policy countersign.work.sms.dispatch is missing"))
     let dead = try #require(names.firstIndex(of: "queue sms.dispatch.dead is missing"))
@@ -26,7 +28,7 @@ import Testing
     #expect(policy < dead && dead < work && work < binding)
   }
 
-  @Test func aChangedPolicyNamesTheKeysThatDiffer() throws {
+  @Test("A changed policy names the keys that differ") func aChangedPolicyNamesTheKeysThatDiffer() throws {
     var state = declared.asState
     let index = try #require(state.policies.firstIndex { $0.name == "countersign.retry.5s" })
     let policy = state.policies[index]
@@ -42,7 +44,7 @@ import Testing
     #expect(differences.allSatisfy { $0.isFixable })
   }
 
-  @Test func aClassicQueueIsForAPersonToReplace() throws {
+  @Test("A classic queue is for a person to replace") func aClassicQueueIsForAPersonToReplace() throws {
     var state = declared.asState
     let index = try #require(state.queues.firstIndex { $0.name == "sms.dispatch" })
     state.queues[index] = TopologyState.Queue(
@@ -52,7 +54,7 @@ import Testing
     #expect(!differences.contains { $0.isFixable })
   }
 
-  @Test func argumentsThatNoPolicyCanChangeAreTold() throws {
+  @Test("Arguments that no policy can change are told") func argumentsThatNoPolicyCanChangeAreTold() throws {
     var state = declared.asState
     let index = try #require(state.queues.firstIndex { $0.name == "sms.dispatch" })
     state.queues[index] = TopologyState.Queue(
@@ -64,7 +66,7 @@ import Testing
       ])
   }
 
-  @Test func aStrongerPolicyOfSomebodyElseIsTold() throws {
+  @Test("A stronger policy of somebody else is told") func aStrongerPolicyOfSomebodyElseIsTold() throws {
     var state = declared.asState
     let index = try #require(state.queues.firstIndex { $0.name == "sms.dispatch" })
     state.queues[index] = TopologyState.Queue(
@@ -75,7 +77,7 @@ import Testing
       ])
   }
 
-  @Test func aBindingThatNobodyDeclaredIsTold() {
+  @Test("A binding that nobody declared is told") func aBindingThatNobodyDeclaredIsTold() {
     var state = declared.asState
     state.bindings.append(
       .init(source: "amq.topic", destination: "sms.dispatch", destinationType: "queue", routingKey: "#"))
@@ -85,7 +87,8 @@ import Testing
       ])
   }
 
-  @Test func aBindingOfAnEarlierVersionIsTakenAwayAfterItsSuccessorsHaveCome() throws {
+  @Test("A binding of an earlier version is taken away after its successors have come")
+  func aBindingOfAnEarlierVersionIsTakenAwayAfterItsSuccessorsHaveCome() throws {
     var state = declared.asState
     state.bindings.removeAll { $0.destination == "coordinator.results" }
     state.bindings.append(
@@ -101,7 +104,7 @@ import Testing
     #expect(last.remedy == .unbind(binding, propertiesKey: "%23"))
   }
 
-  @Test func aBindingThatNoVersionDeclaredIsLeftToAPerson() {
+  @Test("A binding that no version declared is left to a person") func aBindingThatNoVersionDeclaredIsLeftToAPerson() {
     var state = declared.asState
     state.bindings.append(
       .init(
@@ -110,7 +113,7 @@ import Testing
     #expect(declared.differences(from: state).map(\.isFixable) == [false])
   }
 
-  @Test func aQueueOfAServiceThatRefusesIsTold() {
+  @Test("A queue of a service that refuses is told") func aQueueOfAServiceThatRefusesIsTold() {
     var state = declared.asState
     for (name, overflow) in [("amq.gen-a", "reject-publish"), ("amq.gen-b", "drop-head"), ("theirs", "reject-publish")]
     {
@@ -129,7 +132,9 @@ import Testing
       ])
   }
 
-  @Test func anExchangeOfAnotherTypeIsForAPersonToReplace() throws {
+  @Test("An exchange of another type is for a person to replace") func anExchangeOfAnotherTypeIsForAPersonToReplace()
+    throws
+  {
     var state = declared.asState
     let index = try #require(state.exchanges.firstIndex { $0.name == "countersign.jobs" })
     state.exchanges[index] = .init(name: "countersign.jobs", type: "topic", durable: true)

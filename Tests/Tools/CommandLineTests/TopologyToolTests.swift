@@ -43,7 +43,7 @@ final class FakeManagement: ManagementTransport {
     TopologyTool(declaration: .countersign, api: ManagementAPI(transport: broker, virtualHost: virtualHost))
   }
 
-  @Test func appliesEverythingToAnEmptyBroker() async throws {
+  @Test("Applies everything to an empty broker") func appliesEverythingToAnEmptyBroker() async throws {
     let broker = FakeManagement()
     var tool = tool(broker)
     tool.includesUsers = false
@@ -68,7 +68,7 @@ final class FakeManagement: ManagementTransport {
         ]))
   }
 
-  @Test func queuesAreDeclaredWithTheirTypeOnly() async throws {
+  @Test("Queues are declared with their type only") func queuesAreDeclaredWithTheirTypeOnly() async throws {
     let broker = FakeManagement()
     _ = try await tool(broker).apply()
     let queue = try #require(broker.writes.first { $0.line == "PUT /api/queues/%2F/sms.dispatch" })
@@ -76,7 +76,7 @@ final class FakeManagement: ManagementTransport {
     #expect(body == .object(["durable": .bool(true), "arguments": .object(["x-queue-type": .text("quorum")])]))
   }
 
-  @Test func readsWhatTheBrokerSays() async throws {
+  @Test("Reads what the broker says") func readsWhatTheBrokerSays() async throws {
     let broker = FakeManagement([
       "/api/queues/%2F": """
       [{"name": "sms.dispatch", "durable": true, "type": "classic", "arguments": {}, "policy": null, "messages": 3}]
@@ -91,7 +91,8 @@ final class FakeManagement: ManagementTransport {
     #expect(found.contains { $0.hasPrefix("policy countersign.dead: pattern is x instead of") })
   }
 
-  @Test func theBindingOfAnEarlierVersionIsDeletedUnderTheNameThatTheBrokerGivesIt() async throws {
+  @Test("The binding of an earlier version is deleted under the name that the broker gives it")
+  func theBindingOfAnEarlierVersionIsDeletedUnderTheNameThatTheBrokerGivesIt() async throws {
     let broker = FakeManagement([
       "/api/bindings/%2F": """
       [{"source": "countersign.results", "vhost": "/", "destination": "coordinator.results", "destination_type": "queue",
@@ -107,10 +108,12 @@ final class FakeManagement: ManagementTransport {
     #expect(broker.writes.last?.body.isEmpty == true)
   }
 
-  @Test(arguments: [
-    (401, CommandLineError.Code.notPermitted), (403, .notPermitted), (404, .refused), (400, .refused),
-    (503, .unavailable),
-  ])
+  @Test(
+    "A refusal has its own code",
+    arguments: [
+      (401, CommandLineError.Code.notPermitted), (403, .notPermitted), (404, .refused), (400, .refused),
+      (503, .unavailable),
+    ])
   func aRefusalHasItsOwnCode(status: Int, code: CommandLineError.Code) async throws {
     let broker = FakeManagement(
       refusal: ManagementResponse(status: status, body: Array(#"{"error": "x", "reason": "because"}"#.utf8)))
@@ -118,7 +121,7 @@ final class FakeManagement: ManagementTransport {
     #expect(error?.code == code)
   }
 
-  @Test func anAdministratorsApplyMakesUsersAndRights() async throws {
+  @Test("An administrators apply makes users and rights") func anAdministratorsApplyMakesUsersAndRights() async throws {
     let broker = FakeManagement()
     _ = try await tool(broker).apply()
     let writes = broker.writes
@@ -130,7 +133,9 @@ final class FakeManagement: ManagementTransport {
     #expect(writes.contains { $0.line == "PUT /api/vhost-limits/%2F/max-queues" && $0.body == #"{"value":1000}"# })
   }
 
-  @Test func whoMayNotSeeUsersIsToldWhoMay() async throws {
+  @Test("Users without the right are told which user has it") func usersWithoutTheRightAreToldWhichUserHasIt()
+    async throws
+  {
     let broker = FakeManagement()
     broker.contents.withLock { $0.forbidden = ["/api/users"] }
     let report = try await tool(broker).check()
@@ -138,7 +143,7 @@ final class FakeManagement: ManagementTransport {
     #expect(!report.differences.contains { $0.description.contains("user") })
   }
 
-  @Test func usersAreLeftOutOnRequest() async throws {
+  @Test("Users are left out on request") func usersAreLeftOutOnRequest() async throws {
     var tool = tool(FakeManagement())
     tool.includesUsers = false
     let report = try await tool.check()
@@ -146,7 +151,7 @@ final class FakeManagement: ManagementTransport {
     #expect(!report.differences.contains { $0.description.contains("user") })
   }
 
-  @Test func readsUsersAsTheBrokerTellsThem() async throws {
+  @Test("Reads users as the broker tells them") func readsUsersAsTheBrokerTellsThem() async throws {
     let broker = FakeManagement([
       "/api/users": """
       [{"name": "a", "password_hash": "x", "tags": ["impersonator"], "limits": []},
@@ -159,7 +164,7 @@ final class FakeManagement: ManagementTransport {
     #expect(!found.contains { $0.contains("max-queues") })
   }
 
-  @Test func namesAreEscapedInPaths() {
+  @Test("Names are escaped in paths") func namesAreEscapedInPaths() {
     #expect(PercentEncoding.encode("/") == "%2F")
     #expect(PercentEncoding.encode("a b\u{e9}~x.y-z_1") == "a%20b%C3%A9~x.y-z_1")
     #expect(PercentEncoding.encode("\n") == "%0A")
@@ -167,7 +172,7 @@ final class FakeManagement: ManagementTransport {
 }
 
 @Suite struct SupportTests {
-  @Test func readsAssignmentsOfAShell() {
+  @Test("Reads assignments of a shell") func readsAssignmentsOfAShell() {
     let text = """
       # a comment=1
       export A=one
@@ -181,7 +186,7 @@ final class FakeManagement: ManagementTransport {
       EnvironmentFile.parse(text) == ["A": "one", "B": "two words", "C": "three", "D": "", "E": "a=b"])
   }
 
-  @Test func aTableHasStraightColumns() {
+  @Test("A table has straight columns") func aTableHasStraightColumns() {
     var table = TextTable("ID", "REASON")
     table.rows = [["a-long-id", "X"], ["b", ""]]
     #expect(table.text == "ID         REASON\na-long-id  X\nb")

@@ -12,11 +12,11 @@ import Testing
 
   func texts(_ state: UserState) -> [String] { found(state).map(\.description) }
 
-  @Test func usersAsDeclaredHaveNoDifferences() {
+  @Test("Users as declared have no differences") func usersAsDeclaredHaveNoDifferences() {
     #expect(found(declared.asState) == [])
   }
 
-  @Test func aMissingUserCanBeAdded() {
+  @Test("A missing user can be added") func aMissingUserCanBeAdded() {
     var state = declared.asState
     state.users.removeAll { $0.name == "gateway" }
     let differences = found(state)
@@ -24,7 +24,7 @@ import Testing
     #expect(differences.allSatisfy { $0.isFixable })
   }
 
-  @Test func rightsThatDifferAreNamedAndCanBeSet() throws {
+  @Test("Rights that differ are named and can be set") func rightsThatDifferAreNamedAndCanBeSet() throws {
     var state = declared.asState
     let index = try #require(state.permissions.firstIndex { $0.user == "service" })
     let old = state.permissions[index]
@@ -34,7 +34,7 @@ import Testing
     #expect(differences[0].description.hasPrefix("rights of user service: configure is .* instead of ^("))
   }
 
-  @Test func missingAndForeignRoutingKeysAreTold() {
+  @Test("Missing and foreign routing keys are told") func missingAndForeignRoutingKeysAreTold() {
     var state = declared.asState
     state.topicPermissions.removeAll { $0.user == "gateway" }
     state.topicPermissions.append(.init(user: "operator", exchange: "countersign.jobs", write: "x", read: "y"))
@@ -45,7 +45,7 @@ import Testing
       ])
   }
 
-  @Test func tagsThatNobodyDeclaredAreForAPerson() throws {
+  @Test("Tags that nobody declared are for a person") func tagsThatNobodyDeclaredAreForAPerson() throws {
     var state = declared.asState
     let index = try #require(state.users.firstIndex { $0.name == "service" })
     state.users[index] = .init(name: "service", tags: ["management"], limits: state.users[index].limits)
@@ -54,7 +54,7 @@ import Testing
     #expect(differences.map(\.remedy) == [.byHand("rabbitmqctl set_user_tags service")])
   }
 
-  @Test(arguments: ["service", "operator", "stranger"])
+  @Test("Nobody may speak for another", arguments: ["service", "operator", "stranger"])
   func nobodyMaySpeakForAnother(user: String) throws {
     var state = declared.asState
     let old = state.users.first { $0.name == user }
@@ -68,7 +68,8 @@ import Testing
     #expect(!differences.contains { $0.isFixable })
   }
 
-  @Test func limitsThatAreMissingCanBeSetAndOthersAreTheSitesChoice() throws {
+  @Test("Limits that are missing can be set and others are the sites choice")
+  func limitsThatAreMissingCanBeSetAndOthersAreTheSitesChoice() throws {
     var state = declared.asState
     let service = try #require(state.users.firstIndex { $0.name == "service" })
     let sender = try #require(state.users.firstIndex { $0.name == "sender" })
@@ -79,7 +80,7 @@ import Testing
       texts(state) == ["user service has no limit max-connections", "the virtual host / has no limit max-queues"])
   }
 
-  @Test func aStrangerWithRightsIsTold() {
+  @Test("A stranger with rights is told") func aStrangerWithRightsIsTold() {
     var state = declared.asState
     state.users.append(.init(name: "old"))
     state.users.append(.init(name: "idle"))
@@ -88,7 +89,7 @@ import Testing
     #expect(texts(state) == ["user old has undeclared rights: configure , write , read .*"])
   }
 
-  @Test func aServiceWithAUserOfItsOwnIsAsItShouldBe() {
+  @Test("A service with a user of its own is as it should be") func aServiceWithAUserOfItsOwnIsAsItShouldBe() {
     let state = (declared + [.service("billing"), .sender("crm")]).asState
     #expect(found(state) == [])
     #expect(
@@ -97,7 +98,7 @@ import Testing
       ])
   }
 
-  @Test func anAdministratorIsNotedAndGuestIsNot() {
+  @Test("An administrator is noted and guest is not") func anAdministratorIsNotedAndGuestIsNot() {
     var state = declared.asState
     for name in ["admin", "guest"] {
       state.users.append(.init(name: name, tags: ["administrator"]))

@@ -21,7 +21,7 @@ import Testing
     return try key.firstMatch(of: Regex(topic[keyPath: right])) != nil
   }
 
-  @Test func everyUserIsDeclaredOnce() {
+  @Test("Every user is declared once") func everyUserIsDeclaredOnce() {
     #expect(
       UserDeclaration.countersign.map(\.name) == [
         "accounts", "coordinator", "gateway", "mail-worker", "operator", "push-worker", "revocation-worker", "sender",
@@ -29,73 +29,84 @@ import Testing
       ])
   }
 
-  @Test(arguments: [
-    ("coordinator", "coordinator.commands", "sms.dispatch"),
-    ("coordinator", "coordinator.commands.lock", "coordinator.commands.dead"),
-    ("sms-worker", "sms.bulk", "coordinator.commands.lock"), ("sms-worker", "sms.dispatch", "coordinator.commands"),
-    ("sms-worker", "sms.dispatch", "sms.dispatch.dead"), ("sms-worker", "sms.dispatch", "xsms.dispatch"),
-    ("sms-worker", "sms.dispatch", "push.verify"), ("push-worker", "push.verify", "sms.dispatch"),
-    ("push-worker", "recaptcha.assess", "recaptcha.assess.dead"), ("mail-worker", "mail.relay", "sms.dispatch"),
-    ("revocation-worker", "apple.revoke", "sms.dispatch"), ("sms-worker", "sms.dispatch", "apple.revoke"),
-    ("service", "countersign.events", "sms.dispatch"), ("service", "amq.gen-abc", "coordinator.commands"),
-    ("service", "countersign.reply.service.a", "countersign.reply.sender.a"),
-    ("service", "countersign.events", "countersign.results"), ("sender", "countersign.results", "countersign.jobs"),
-    ("sender", "countersign.reply.sender.a", "countersign.reply.service.a"),
-    ("gateway", "countersign.reply.gateway.a", "countersign.reply.service.a"),
-    ("gateway", "countersign.events", "countersign.results"), ("accounts", "accounts.commands", "coordinator.commands"),
-    ("accounts", "accounts.replies", "countersign.events"), ("accounts", "accounts.operations", "amq.gen-abc"),
-    ("operator", "sms.dispatch.dead", "somebody.else"),
-  ])
+  @Test(
+    "Reads its own only",
+    arguments: [
+      ("coordinator", "coordinator.commands", "sms.dispatch"),
+      ("coordinator", "coordinator.commands.lock", "coordinator.commands.dead"),
+      ("sms-worker", "sms.bulk", "coordinator.commands.lock"), ("sms-worker", "sms.dispatch", "coordinator.commands"),
+      ("sms-worker", "sms.dispatch", "sms.dispatch.dead"), ("sms-worker", "sms.dispatch", "xsms.dispatch"),
+      ("sms-worker", "sms.dispatch", "push.verify"), ("push-worker", "push.verify", "sms.dispatch"),
+      ("push-worker", "recaptcha.assess", "recaptcha.assess.dead"), ("mail-worker", "mail.relay", "sms.dispatch"),
+      ("revocation-worker", "apple.revoke", "sms.dispatch"), ("sms-worker", "sms.dispatch", "apple.revoke"),
+      ("service", "countersign.events", "sms.dispatch"), ("service", "amq.gen-abc", "coordinator.commands"),
+      ("service", "countersign.reply.service.a", "countersign.reply.sender.a"),
+      ("service", "countersign.events", "countersign.results"), ("sender", "countersign.results", "countersign.jobs"),
+      ("sender", "countersign.reply.sender.a", "countersign.reply.service.a"),
+      ("gateway", "countersign.reply.gateway.a", "countersign.reply.service.a"),
+      ("gateway", "countersign.events", "countersign.results"),
+      ("accounts", "accounts.commands", "coordinator.commands"),
+      ("accounts", "accounts.replies", "countersign.events"), ("accounts", "accounts.operations", "amq.gen-abc"),
+      ("operator", "sms.dispatch.dead", "somebody.else"),
+    ])
   func readsItsOwnOnly(user: String, allowed: String, refused: String) throws {
     #expect(try may(user, \.read, allowed))
     #expect(try !may(user, \.read, refused))
   }
 
-  @Test(arguments: [
-    ("coordinator", "countersign.jobs", "countersign.results"), ("coordinator", "amq.default", "countersign.commands"),
-    ("sms-worker", "countersign.results", "countersign.jobs"),
-    ("sms-worker", "countersign.retry.10m", "countersign.events"),
-    ("revocation-worker", "countersign.jobs", "countersign.commands"),
-    ("revocation-worker", "countersign.results", "countersign.events"),
-    ("service", "countersign.commands", "amq.default"), ("service", "countersign.commands", "countersign.jobs"),
-    ("sender", "countersign.jobs", "countersign.results"), ("sender", "countersign.commands", "amq.default"),
-    ("gateway", "countersign.commands", "countersign.jobs"), ("gateway", "amq.gen-abc", "countersign.events"),
-    ("accounts", "countersign.commands", "countersign.results"), ("accounts", "amq.default", "accounts.commands"),
-    ("operator", "amq.default", "amq.topic"),
-  ])
+  @Test(
+    "Writes its own only",
+    arguments: [
+      ("coordinator", "countersign.jobs", "countersign.results"),
+      ("coordinator", "amq.default", "countersign.commands"),
+      ("sms-worker", "countersign.results", "countersign.jobs"),
+      ("sms-worker", "countersign.retry.10m", "countersign.events"),
+      ("revocation-worker", "countersign.jobs", "countersign.commands"),
+      ("revocation-worker", "countersign.results", "countersign.events"),
+      ("service", "countersign.commands", "amq.default"), ("service", "countersign.commands", "countersign.jobs"),
+      ("sender", "countersign.jobs", "countersign.results"), ("sender", "countersign.commands", "amq.default"),
+      ("gateway", "countersign.commands", "countersign.jobs"), ("gateway", "amq.gen-abc", "countersign.events"),
+      ("accounts", "countersign.commands", "countersign.results"), ("accounts", "amq.default", "accounts.commands"),
+      ("operator", "amq.default", "amq.topic"),
+    ])
   func writesItsOwnOnly(user: String, allowed: String, refused: String) throws {
     #expect(try may(user, \.write, allowed))
     #expect(try !may(user, \.write, refused))
   }
 
-  @Test(arguments: [
-    ("sms-worker", "countersign.results", "sms.dispatch.accepted", "push.verify.accepted"),
-    ("sms-worker", "countersign.results", "sms.bulk.accepted", "sms.bulk"),
-    ("push-worker", "countersign.results", "push.verify.accepted", "sms.bulk.accepted"),
-    ("push-worker", "countersign.results", "push.verify.refused", "sms.dispatch.refused"),
-    ("push-worker", "countersign.results", "recaptcha.assess.accepted", "xrecaptcha.assess.accepted"),
-    ("push-worker", "countersign.results", "push.verify.unknown", "push.verify"),
-    ("coordinator", "countersign.events", "verification.approved", "account.deleted"),
-    ("accounts", "countersign.events", "keys.published", "verification.approved"),
-    ("accounts", "countersign.events", "account.deleted", "accountx.deleted"),
-  ])
+  @Test(
+    "Writes its own routing keys only",
+    arguments: [
+      ("sms-worker", "countersign.results", "sms.dispatch.accepted", "push.verify.accepted"),
+      ("sms-worker", "countersign.results", "sms.bulk.accepted", "sms.bulk"),
+      ("push-worker", "countersign.results", "push.verify.accepted", "sms.bulk.accepted"),
+      ("push-worker", "countersign.results", "push.verify.refused", "sms.dispatch.refused"),
+      ("push-worker", "countersign.results", "recaptcha.assess.accepted", "xrecaptcha.assess.accepted"),
+      ("push-worker", "countersign.results", "push.verify.unknown", "push.verify"),
+      ("coordinator", "countersign.events", "verification.approved", "account.deleted"),
+      ("accounts", "countersign.events", "keys.published", "verification.approved"),
+      ("accounts", "countersign.events", "account.deleted", "accountx.deleted"),
+    ])
   func writesItsOwnRoutingKeysOnly(user: String, exchange: String, allowed: String, refused: String) throws {
     #expect(try topic(user, exchange, \.write, allowed))
     #expect(try !topic(user, exchange, \.write, refused))
   }
 
-  @Test(arguments: [
-    ("gateway", "countersign.events", "keys.published", "#"),
-    ("gateway", "countersign.events", "keys.published", "keys.*"),
-    ("gateway", "countersign.events", "keys.published", "verification.approved"),
-    ("sender", "countersign.results", "sms.delivery.*", "#"),
-  ])
+  @Test(
+    "Binds its own routing keys only",
+    arguments: [
+      ("gateway", "countersign.events", "keys.published", "#"),
+      ("gateway", "countersign.events", "keys.published", "keys.*"),
+      ("gateway", "countersign.events", "keys.published", "verification.approved"),
+      ("sender", "countersign.results", "sms.delivery.*", "#"),
+    ])
   func bindsItsOwnRoutingKeysOnly(user: String, exchange: String, allowed: String, refused: String) throws {
     #expect(try topic(user, exchange, \.read, allowed))
     #expect(try !topic(user, exchange, \.read, refused))
   }
 
-  @Test func theCoordinatorMayPublishEveryEventOfTheContract() throws {
+  @Test("The coordinator may publish every event of the contract")
+  func theCoordinatorMayPublishEveryEventOfTheContract() throws {
     let root = URL(filePath: Repository.root)
     let data = try Data(contentsOf: root.appending(path: "Config/asyncapi.json"))
     guard case .object(let contract) = try JSONDecoder().decode(JSONValue.self, from: data),
@@ -109,7 +120,9 @@ import Testing
     for event in events { #expect(try topic("coordinator", "countersign.events", \.write, String(event)), "\(event)") }
   }
 
-  @Test(arguments: UserDeclaration.countersign.map(\.name).filter { $0 != "operator" })
+  @Test(
+    "Only the operator configures the topology",
+    arguments: UserDeclaration.countersign.map(\.name).filter { $0 != "operator" })
   func onlyTheOperatorConfiguresTheTopology(user: String) throws {
     for name in TopologyDeclaration.countersign.queues.map(\.name) + ["countersign.jobs", "amq.default"] {
       #expect(try !may(user, \.configure, name))
@@ -117,12 +130,14 @@ import Testing
   }
 
   /// The most queues of the virtual host may be taken at any time.
-  @Test(arguments: UserDeclaration.countersign.filter { $0.limits == nil && $0.name != "operator" })
+  @Test(
+    "No process of ours declares a queue",
+    arguments: UserDeclaration.countersign.filter { $0.limits == nil && $0.name != "operator" })
   func noProcessOfOursDeclaresAQueue(user: UserDeclaration) {
     #expect(user.configure == NamePattern.nothing)
   }
 
-  @Test func theOperatorConfiguresAllOfIt() throws {
+  @Test("The operator configures all of it") func theOperatorConfiguresAllOfIt() throws {
     let topology = TopologyDeclaration.countersign
     for name in topology.queues.map(\.name) + topology.exchanges.map(\.name) {
       #expect(try may("operator", \.configure, name))
@@ -131,12 +146,12 @@ import Testing
     }
   }
 
-  @Test(arguments: ["service", "sender", "gateway"])
-  func whoMayConnectFromOutsideIsBounded(user: String) throws {
+  @Test("Outside users have connection limits", arguments: ["service", "sender", "gateway"])
+  func outsideUsersHaveConnectionLimits(user: String) throws {
     #expect(try #require(UserDeclaration.countersign.first { $0.name == user }).limits == .services)
   }
 
-  @Test func aFurtherServiceHasQueuesOfItsOwn() throws {
+  @Test("A further service has queues of its own") func aFurtherServiceHasQueuesOfItsOwn() throws {
     let user = UserDeclaration.service("billing")
     #expect(try "countersign.reply.billing.a".firstMatch(of: Regex(user.read)) != nil)
     #expect(try "countersign.reply.service.a".firstMatch(of: Regex(user.read)) == nil)

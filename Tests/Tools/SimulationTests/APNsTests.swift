@@ -28,7 +28,7 @@ struct APNsTests {
     #expect(answer.response.headers["apns-id"]?.isEmpty == false)
   }
 
-  @Test func pushIsTakenAndShown() async throws {
+  @Test("Push is taken and shown") func pushIsTakenAndShown() async throws {
     try await Bench.run { bench in
       try await bench.register(Self.device)
       let answer = try await bench.push(Self.device, ["apns-id": Self.pushID])
@@ -51,7 +51,7 @@ struct APNsTests {
     }
   }
 
-  @Test func pushWithoutAnIDGetsOne() async throws {
+  @Test("Push without an ID gets one") func pushWithoutAnIDGetsOne() async throws {
     try await Bench.run { bench in
       try await bench.register(Self.device)
       let answer = try await bench.push(Self.device)
@@ -63,6 +63,7 @@ struct APNsTests {
   }
 
   @Test(
+    "Wrong header is refused",
     arguments: [
       (["apns-id": "1"], "BadMessageId"), (["apns-push-type": nil], "InvalidPushType"),
       (["apns-push-type": "silent"], "InvalidPushType"), (["apns-priority": "10"], "BadPriority"),
@@ -79,7 +80,7 @@ struct APNsTests {
     }
   }
 
-  @Test func alertMayHaveAnyPriority() async throws {
+  @Test("Alert may have any priority") func alertMayHaveAnyPriority() async throws {
     try await Bench.run { bench in
       try await bench.register(Self.device)
       for priority in ["1", "5", "10", nil] {
@@ -89,14 +90,14 @@ struct APNsTests {
     }
   }
 
-  @Test func fieldThatComesTwiceIsRefused() async throws {
+  @Test("Field that comes twice is refused") func fieldThatComesTwiceIsRefused() async throws {
     try await Bench.run { bench in
       try await bench.register(Self.device)
       try expect("DuplicateHeaders", 400, try await bench.push(Self.device, ["APNS-Topic": "com.example.push"]))
     }
   }
 
-  @Test func payloadIsChecked() async throws {
+  @Test("Payload is checked") func payloadIsChecked() async throws {
     try await Bench.run { bench in
       try await bench.register(Self.device)
       let fitting = #"{"aps":{"content-available":1},"x":""# + String(repeating: "x", count: 4_058) + "\"}"
@@ -109,7 +110,9 @@ struct APNsTests {
     }
   }
 
-  @Test(arguments: ["", "zz", String(repeating: "a", count: 62), String(repeating: "a", count: 65), "not-hexadecimal"])
+  @Test(
+    "Wrong device token is refused",
+    arguments: ["", "zz", String(repeating: "a", count: 62), String(repeating: "a", count: 65), "not-hexadecimal"])
   func wrongDeviceTokenIsRefused(token: String) async throws {
     try await Bench.run { bench in
       try await bench.register(Self.device)
@@ -117,7 +120,7 @@ struct APNsTests {
     }
   }
 
-  @Test func pathAndMethodAreChecked() async throws {
+  @Test("Path and method are checked") func pathAndMethodAreChecked() async throws {
     try await Bench.run { bench in
       try await bench.register(Self.device)
       try expect("BadPath", 404, try await bench.send("POST", "/3/devices/x"))
@@ -125,7 +128,7 @@ struct APNsTests {
     }
   }
 
-  @Test func providerTokenIsChecked() async throws {
+  @Test("Provider token is checked") func providerTokenIsChecked() async throws {
     try await Bench.run { bench in
       try await bench.register(Self.device)
       let now = bench.clock.now()
@@ -146,7 +149,7 @@ struct APNsTests {
     }
   }
 
-  @Test func providerTokenAges() async throws {
+  @Test("Provider token ages") func providerTokenAges() async throws {
     try await Bench.run { bench in
       try await bench.register(Self.device)
       let token = try bench.providerToken()
@@ -158,7 +161,8 @@ struct APNsTests {
     }
   }
 
-  @Test func connectionTakesNewTokensNoSoonerThanAfterTwentyMinutes() async throws {
+  @Test("Connection takes new tokens no sooner than after twenty minutes")
+  func connectionTakesNewTokensNoSoonerThanAfterTwentyMinutes() async throws {
     try await Bench.run { bench in
       try await bench.register(Self.device)
       func push(_ token: String, connection: String) async throws -> Answer {
@@ -178,7 +182,8 @@ struct APNsTests {
     }
   }
 
-  @Test func connectionIsSpoiltByAnExpiredTokenAndKeepsItsKey() async throws {
+  @Test("Connection is spoilt by an expired token and keeps its key")
+  func connectionIsSpoiltByAnExpiredTokenAndKeepsItsKey() async throws {
     try await Bench.run { bench in
       try await bench.register(Self.device)
       func push(_ token: String, connection: String) async throws -> Answer {
@@ -197,7 +202,7 @@ struct APNsTests {
     }
   }
 
-  @Test func deviceBelongsToAnEnvironmentAndAnApp() async throws {
+  @Test("Device belongs to an environment and an app") func deviceBelongsToAnEnvironmentAndAnApp() async throws {
     try await Bench.run { bench in
       let order = #"{"deviceToken":"\#(Self.device)","environment":"sandbox","topic":"com.example.app"}"#
       #expect(try await bench.control("POST", "/devices", order).status == 201)
@@ -212,7 +217,7 @@ struct APNsTests {
     }
   }
 
-  @Test func deviceThatIsNotRegisteredGetsNothing() async throws {
+  @Test("Device that is not registered gets nothing") func deviceThatIsNotRegisteredGetsNothing() async throws {
     try await Bench.run { bench in
       try expect("BadDeviceToken", 400, try await bench.push(Self.device))
       let sandbox = ["Host": "api.sandbox.push.localhost:5707"]
@@ -231,7 +236,9 @@ struct APNsTests {
     }
   }
 
-  @Test(arguments: [("Unregistered", 410), ("TooManyRequests", 429), ("Shutdown", 503), ("InternalServerError", 500)])
+  @Test(
+    "Reason is given as often as ordered",
+    arguments: [("Unregistered", 410), ("TooManyRequests", 429), ("Shutdown", 503), ("InternalServerError", 500)])
   func reasonIsGivenAsOftenAsOrdered(reason: String, status: Int) async throws {
     try await Bench.run { bench in
       try await bench.register(Self.device)
@@ -247,7 +254,7 @@ struct APNsTests {
     }
   }
 
-  @Test func reasonThatIsNotKnownNeedsAStatus() async throws {
+  @Test("Reason that is not known needs a status") func reasonThatIsNotKnownNeedsAStatus() async throws {
     try await Bench.run { bench in
       try await bench.register(Self.device)
       let order = #"{"deviceToken":"\#(Self.device)","topic":"*","reason":"BadWeather""#
@@ -259,7 +266,9 @@ struct APNsTests {
     }
   }
 
-  @Test(arguments: [(429, "TooManyRequests"), (503, "ServiceUnavailable"), (500, "InternalServerError")])
+  @Test(
+    "Fault has apples reason",
+    arguments: [(429, "TooManyRequests"), (503, "ServiceUnavailable"), (500, "InternalServerError")])
   func faultHasApplesReason(status: Int, reason: String) async throws {
     try await Bench.run { bench in
       try await bench.register(Self.device)

@@ -30,7 +30,7 @@ struct AppleIDTests {
     #expect(try answer.decoded(Problem.self).error == error)
   }
 
-  @Test func codeBecomesTokensThatAreRevoked() async throws {
+  @Test("Code becomes tokens that are revoked") func codeBecomesTokensThatAreRevoked() async throws {
     try await Bench.run { bench in
       let code = try await bench.code()
       let answer = try await bench.appleID("token", ["code": code])
@@ -53,7 +53,7 @@ struct AppleIDTests {
     }
   }
 
-  @Test func accessTokenEndsTheGrantToo() async throws {
+  @Test("Access token ends the grant too") func accessTokenEndsTheGrantToo() async throws {
     try await Bench.run { bench in
       let tokens: Tokens = try await bench.appleID("token", ["code": try await bench.code()]).decoded()
       #expect(try await bench.appleID("revoke", ["token": tokens.accessToken]).status == 200)
@@ -62,7 +62,7 @@ struct AppleIDTests {
     }
   }
 
-  @Test func anyTokenIsRevoked() async throws {
+  @Test("Any token is revoked") func anyTokenIsRevoked() async throws {
     try await Bench.run { bench in
       for _ in 0..<2 { #expect(try await bench.appleID("revoke", ["token": "garbage"]).status == 200) }
       let shown: [ShownRevocation] = try await bench.control("GET", "/revocations?token=garbage").decoded()
@@ -72,7 +72,7 @@ struct AppleIDTests {
     }
   }
 
-  @Test func codeIsGoodOnceAndForFiveMinutes() async throws {
+  @Test("Code is good once and for five minutes") func codeIsGoodOnceAndForFiveMinutes() async throws {
     try await Bench.run { bench in
       let code = try await bench.code()
       let late = try await bench.code()
@@ -85,7 +85,7 @@ struct AppleIDTests {
     }
   }
 
-  @Test func codeIsForOneClientAndItsRedirectURI() async throws {
+  @Test("Code is for one client and its redirect URI") func codeIsForOneClientAndItsRedirectURI() async throws {
     try await Bench.run { bench in
       let uri = "https://example.com/callback"
       let app = try await bench.code()
@@ -99,7 +99,7 @@ struct AppleIDTests {
     }
   }
 
-  @Test func clientSecretIsChecked() async throws {
+  @Test("Client secret is checked") func clientSecretIsChecked() async throws {
     try await Bench.run { bench in
       let code = try await bench.code()
       for secret in [
@@ -120,6 +120,7 @@ struct AppleIDTests {
   }
 
   @Test(
+    "Wrong form is refused",
     arguments: [
       ("token", ["code": nil], "invalid_request"), ("token", ["grant_type": nil], "invalid_request"),
       ("token", ["client_id": nil], "invalid_request"), ("token", ["client_id": "com.example.other"], "invalid_client"),
@@ -132,7 +133,7 @@ struct AppleIDTests {
     }
   }
 
-  @Test(arguments: ["unauthorized_client", "invalid_scope"])
+  @Test("Code fails as ordered", arguments: ["unauthorized_client", "invalid_scope"])
   func codeFailsAsOrdered(error: String) async throws {
     try await Bench.run { bench in
       let code = try await bench.code(#","error":"\#(error)""#)
@@ -140,7 +141,7 @@ struct AppleIDTests {
     }
   }
 
-  @Test func ordersForCodesAreChecked() async throws {
+  @Test("Orders for codes are checked") func ordersForCodesAreChecked() async throws {
     try await Bench.run { bench in
       for order in [
         "{}", #"{"clientID":"com.example.other"}"#, #"{"clientID":"com.example.app","error":"bad"}"#,
@@ -152,7 +153,7 @@ struct AppleIDTests {
     }
   }
 
-  @Test func faultMayHideATokenThatWasIssued() async throws {
+  @Test("Fault may hide a token that was issued") func faultMayHideATokenThatWasIssued() async throws {
     try await Bench.run { bench in
       let code = try await bench.code()
       _ = try await bench.control("POST", "/faults", #"{"provider":"apple-token","fault":"reset","processed":true}"#)

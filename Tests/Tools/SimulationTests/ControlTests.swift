@@ -4,7 +4,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct ControlTests {
-  @Test(arguments: ["%2B14155550123", "+14155550123", "14155550123"])
+  @Test("Number is found however it is written", arguments: ["%2B14155550123", "+14155550123", "14155550123"])
   func numberIsFoundHoweverItIsWritten(_ number: String) async throws {
     try await Bench.run { bench in
       _ = try await bench.twilio()
@@ -13,7 +13,8 @@ struct ControlTests {
     }
   }
 
-  @Test func messagesComeOldestFirstAndTheOldestAreForgotten() async throws {
+  @Test("Messages come oldest first and the oldest are forgotten")
+  func messagesComeOldestFirstAndTheOldestAreForgotten() async throws {
     try await Bench.run(maxMessages: 3) { bench in
       for number in 1...5 { _ = try await bench.twilio(["To": "+1415555010\(number % 2)", "Body": String(number)]) }
       #expect(try await bench.shown().map(\.body) == ["3", "4", "5"])
@@ -27,7 +28,7 @@ struct ControlTests {
     }
   }
 
-  @Test func sameTextToTheSameNumberIsADuplicate() async throws {
+  @Test("Same text to the same number is a duplicate") func sameTextToTheSameNumberIsADuplicate() async throws {
     try await Bench.run { bench in
       for body in ["a", "b", "a"] { _ = try await bench.twilio(["Body": body]) }
       _ = try await bench.twilio(["Body": "a", "To": "+14155550199"])
@@ -37,7 +38,7 @@ struct ControlTests {
     }
   }
 
-  @Test func messagesAreCleared() async throws {
+  @Test("Messages are cleared") func messagesAreCleared() async throws {
     try await Bench.run { bench in
       _ = try await bench.twilio()
       _ = try await bench.control("DELETE", "/sms")
@@ -46,7 +47,7 @@ struct ControlTests {
     }
   }
 
-  @Test func pagesThatAreNotThereSaySo() async throws {
+  @Test("Pages that are not there say so") func pagesThatAreNotThereSaySo() async throws {
     try await Bench.run { bench in
       for (method, path, status) in [
         ("GET", "/nothing", 404), ("PUT", "/sms", 405), ("GET", "/sms?limit=0", 400), ("GET", "", 200),
@@ -58,14 +59,14 @@ struct ControlTests {
     }
   }
 
-  @Test func wrongSecretIsSaid() {
+  @Test("Wrong secret is said") func wrongSecretIsSaid() {
     var settings = SimulatorSettings()
     settings.webhookSecret = .init("whsec_short")
     let error = #expect(throws: SimulationError.self) { try Simulator(settings) }
     #expect(error?.code == .invalidSecret)
   }
 
-  @Test func portInUseIsSaid() async throws {
+  @Test("Port in use is said") func portInUseIsSaid() async throws {
     try await Bench.run { bench in
       var settings = SimulatorSettings()
       settings.port = bench.simulator.port

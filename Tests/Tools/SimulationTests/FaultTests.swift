@@ -4,7 +4,8 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct FaultTests {
-  @Test func statusWithRetryAfterHitsAsOftenAsOrdered() async throws {
+  @Test("Status with retry after hits as often as ordered") func statusWithRetryAfterHitsAsOftenAsOrdered() async throws
+  {
     try await Bench.run { bench in
       let order = try await bench.control(
         "POST", "/faults", #"{"provider":"twilio","fault":429,"count":2,"retryAfterSeconds":7}"#)
@@ -23,7 +24,7 @@ struct FaultTests {
     }
   }
 
-  @Test(arguments: [(401, 20003), (500, 20500), (503, 20503), (418, 20418)])
+  @Test("Statuses have their codes", arguments: [(401, 20003), (500, 20500), (503, 20503), (418, 20418)])
   func statusesHaveTheirCodes(status: Int, code: Int) async throws {
     try await Bench.run { bench in
       _ = try await bench.control("POST", "/faults", "{\"fault\":\"\(status)\"}")
@@ -33,7 +34,7 @@ struct FaultTests {
     }
   }
 
-  @Test(arguments: ["reset", "close"], [true, false])
+  @Test("Broken connection may hide a taken message", arguments: ["reset", "close"], [true, false])
   func brokenConnectionMayHideATakenMessage(fault: String, processed: Bool) async throws {
     try await Bench.run { bench in
       _ = try await bench.control("POST", "/faults", "{\"fault\":\"\(fault)\",\"processed\":\(processed)}")
@@ -44,7 +45,7 @@ struct FaultTests {
     }
   }
 
-  @Test func hangingRequestIsNeverAnswered() async throws {
+  @Test("Hanging request is never answered") func hangingRequestIsNeverAnswered() async throws {
     try await Bench.run { bench in
       _ = try await bench.control("POST", "/faults", #"{"fault":"hang"}"#)
       let error = await #expect(throws: TransportError.self) { try await bench.twilio(timeout: .seconds(1)) }
@@ -52,7 +53,7 @@ struct FaultTests {
     }
   }
 
-  @Test func hangingRequestMayHaveBeenCarriedOut() async throws {
+  @Test("Hanging request may have been carried out") func hangingRequestMayHaveBeenCarriedOut() async throws {
     try await Bench.run { bench in
       _ = try await bench.control("POST", "/faults", #"{"fault":"hang","processed":true}"#)
       await #expect(throws: TransportError.self) { try await bench.twilio(timeout: .seconds(1)) }
@@ -61,7 +62,7 @@ struct FaultTests {
     }
   }
 
-  @Test func latencyDelaysAndThenProcesses() async throws {
+  @Test("Latency delays and then processes") func latencyDelaysAndThenProcesses() async throws {
     try await Bench.run { bench in
       _ = try await bench.control("POST", "/faults", #"{"fault":"latency","delaySeconds":0.2}"#)
       let begin = ContinuousClock.now
@@ -72,7 +73,7 @@ struct FaultTests {
     }
   }
 
-  @Test func probabilityAndRecipientAreObeyed() async throws {
+  @Test("Probability and recipient are obeyed") func probabilityAndRecipientAreObeyed() async throws {
     let next = Mutex(0.0)
     let random: @Sendable () -> Double = { next.withLock { $0 } }
     try await Bench.run(random: random) { bench in
@@ -87,7 +88,7 @@ struct FaultTests {
     }
   }
 
-  @Test func faultsAreListedAndCleared() async throws {
+  @Test("Faults are listed and cleared") func faultsAreListedAndCleared() async throws {
     try await Bench.run { bench in
       _ = try await bench.control("POST", "/faults", #"{"fault":"500","count":5}"#)
       _ = try await bench.control("POST", "/faults", #"{"fault":"reset","provider":"webhook"}"#)
@@ -109,11 +110,13 @@ struct FaultTests {
     }
   }
 
-  @Test(arguments: [
-    "", "[]", "{}", #"{"fault":"explode"}"#, #"{"fault":200}"#, #"{"fault":"500","provider":"pigeon"}"#,
-    #"{"fault":"500","count":0}"#, #"{"fault":"500","probability":1.1}"#, #"{"fault":"latency"}"#,
-    #"{"fault":"500","delay":3}"#, #"{"fault":"500","delaySeconds":-1}"#,
-  ])
+  @Test(
+    "Wrong order is explained",
+    arguments: [
+      "", "[]", "{}", #"{"fault":"explode"}"#, #"{"fault":200}"#, #"{"fault":"500","provider":"pigeon"}"#,
+      #"{"fault":"500","count":0}"#, #"{"fault":"500","probability":1.1}"#, #"{"fault":"latency"}"#,
+      #"{"fault":"500","delay":3}"#, #"{"fault":"500","delaySeconds":-1}"#,
+    ])
   func wrongOrderIsExplained(_ order: String) async throws {
     try await Bench.run { bench in
       let answer = try await bench.control("POST", "/faults", order)

@@ -31,20 +31,22 @@ struct OtherSMSTests {
   }
 
   @Test(
+    "Vonage refuses invalid requests",
     arguments: [
       ([:], "0"), (["from": "447700900100"], "0"), (["from": "Two words"], "0"), (["from": "TwelveLetter"], "15"),
       (["from": "Ex@mple"], "15"), (["from": "1234567890123456"], "15"), (["callback": "https://example.com/a"], "0"),
       (["callback": "http://localhost/a"], "23"), (["callback": "nowhere"], "23"), (["Text": "x"], "3"),
       (["from": nil], "2"), (["api_secret": "wrong"], "4"),
     ] as [([String: String?], String)])
-  func vonageChecks(changes: [String: String?], status: String) async throws {
+  func vonageRefusesInvalidRequests(changes: [String: String?], status: String) async throws {
     try await Bench.run { bench in
       let statuses = try await vonage(bench, changes)
       #expect(statuses == [status])
     }
   }
 
-  @Test func vonageTurnsWhatIsNotGSMIntoQuestionMarks() async throws {
+  @Test("Vonage turns what is not GSM into question marks") func vonageTurnsWhatIsNotGSMIntoQuestionMarks() async throws
+  {
     try await Bench.run { bench in
       let plain = try await vonage(bench, ["text": "Ваш код €5"])
       #expect(plain == ["0"])
@@ -66,6 +68,7 @@ struct OtherSMSTests {
   }
 
   @Test(
+    "MessageBird refuses",
     arguments: [
       (["recipients": "[\"0612345678\"]"], 9, "recipient"), (["recipients": "[\"15005550001\"]"], 9, "recipient"),
       (["recipients": "[]"], 9, "recipients"), (["originator": "\"\""], 9, "originator"),
@@ -84,7 +87,9 @@ struct OtherSMSTests {
     }
   }
 
-  @Test func messageBirdTurnsWhatIsNotGSMIntoQuestionMarks() async throws {
+  @Test("MessageBird turns what is not GSM into question marks") func messageBirdTurnsWhatIsNotGSMIntoQuestionMarks()
+    async throws
+  {
     try await Bench.run { bench in
       for coding in ["plain", "unicode", "auto"] {
         let answer = try await messageBird(bench, ["body": "\"Код 5\"", "datacoding": "\"\(coding)\""])

@@ -37,7 +37,7 @@ struct SMPPSubmissionTests {
     }
   }
 
-  @Test func aGoodOneIsTaken() {
+  @Test("A good one is taken") func aGoodOneIsTaken() {
     #expect(status { _ in } == 0)
     #expect(status { $0.validity = "" } == 0)
     #expect(status { $0.message = [UInt8](repeating: 0x61, count: 160) } == 0)
@@ -45,7 +45,7 @@ struct SMPPSubmissionTests {
     #expect(status { ($0.message, $0.more) = ([], [0x04, 0x24, 0, 2, 0x61, 0x62]) } == 0)
   }
 
-  @Test func eachFieldIsLookedAt() {
+  @Test("Each field is looked at") func eachFieldIsLookedAt() {
     #expect(status { $0.serviceType = "CMT" } == 0x15)
     #expect(status { $0.esmClass = 0x03 } == 0x43)
     #expect(status { $0.priority = 4 } == 0x06)
@@ -59,7 +59,7 @@ struct SMPPSubmissionTests {
     #expect(status { $0.destination = [1, 1] + Array("0123".utf8) + [0] } == 0x0B)
   }
 
-  @Test func lengthsAreBounded() {
+  @Test("Lengths are bounded") func lengthsAreBounded() {
     #expect(status { $0.message = [] } == 0x01)
     #expect(status { $0.message = [UInt8](repeating: 0x61, count: 161) } == 0x01)
     #expect(status { ($0.dataCoding, $0.message) = (8, [UInt8](repeating: 4, count: 142)) } == 0x01)
@@ -78,14 +78,14 @@ struct SMPPSubmissionTests {
     #expect(part([6, 8, 4, 0, 7, 2, 1], 10) == 0x43)
   }
 
-  @Test func optionalParametersAreFew() {
+  @Test("Optional parameters are few") func optionalParametersAreFew() {
     #expect(status { $0.more = [0x04, 0x24, 0, 2, 0x61] } == 0xC0)
     #expect(status { $0.more = [0x02, 0x04, 0, 2, 0, 1] } == 0xC1)
     // A text in two places.
     #expect(status { $0.more = [0x04, 0x24, 0, 1, 0x61] } == 0x01)
   }
 
-  @Test func whatIsCutOffIsRefused() {
+  @Test("Truncated submissions are refused") func truncatedSubmissionsAreRefused() {
     let whole = Body().bytes
     for count in 0..<whole.count {
       #expect(throws: SMPPRefusal.self) { try SMPPSubmission(Array(whole.prefix(count))) }

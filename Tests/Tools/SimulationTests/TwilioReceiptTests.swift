@@ -38,7 +38,7 @@ struct TwilioReceiptTests {
     Dictionary(FormEncoding.decode(request.body).map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
   }
 
-  @Test func reportsAreSignedAndComeInOrder() async throws {
+  @Test("Reports are signed and come in order") func reportsAreSignedAndComeInOrder() async throws {
     try await Bench.run(localCallbacks: true) { bench in
       let receiver = try Receiver()
       let url = "http://127.0.0.1:\(receiver.server.port)/receipts/a?job=1"
@@ -56,7 +56,7 @@ struct TwilioReceiptTests {
     }
   }
 
-  @Test func theEndIsTheOneOrderedAndComesAsOften() async throws {
+  @Test("The end is the one ordered and comes as often") func theEndIsTheOneOrderedAndComesAsOften() async throws {
     try await Bench.run(localCallbacks: true) { bench in
       let receiver = try Receiver()
       let order = #"{"to":"+14155550123","status":"undelivered","errorCode":30005,"delaySeconds":0,"times":2}"#
@@ -69,7 +69,9 @@ struct TwilioReceiptTests {
     }
   }
 
-  @Test(arguments: ["{}", #"{"to":"+1","status":"lost"}"#, #"{"to":"+1","status":"delivered","times":0}"#])
+  @Test(
+    "Orders that make no sense are refused",
+    arguments: ["{}", #"{"to":"+1","status":"lost"}"#, #"{"to":"+1","status":"delivered","times":0}"#])
   func ordersThatMakeNoSenseAreRefused(order: String) async throws {
     try await Bench.run(localCallbacks: true) { bench in
       let answer = try await bench.send("POST", "/control/receipts", body: Array(order.utf8))

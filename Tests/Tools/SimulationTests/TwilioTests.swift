@@ -17,7 +17,7 @@ struct TwilioTests {
     let errorCode: Int?
   }
 
-  @Test func messageIsTaken() async throws {
+  @Test("A message is accepted with its ID") func aMessageIsAcceptedWithItsID() async throws {
     try await Bench.run { bench in
       let answer = try await bench.twilio(["Body": "Ünïcode \"quoted\" \\ \n 🙂"])
       #expect(answer.status == 201)
@@ -38,10 +38,12 @@ struct TwilioTests {
     }
   }
 
-  @Test(arguments: [
-    (160, "a", "1"), (161, "a", "2"), (306, "a", "2"), (307, "a", "3"), (80, "€", "1"), (81, "€", "2"),
-    (70, "я", "1"), (71, "я", "2"), (134, "я", "2"), (135, "я", "3"),
-  ])
+  @Test(
+    "Segments are counted",
+    arguments: [
+      (160, "a", "1"), (161, "a", "2"), (306, "a", "2"), (307, "a", "3"), (80, "€", "1"), (81, "€", "2"),
+      (70, "я", "1"), (71, "я", "2"), (134, "я", "2"), (135, "я", "3"),
+    ])
   func segmentsAreCounted(count: Int, character: String, segments: String) async throws {
     try await Bench.run { bench in
       let answer = try await bench.twilio(["Body": String(repeating: character, count: count)])
@@ -51,6 +53,7 @@ struct TwilioTests {
   }
 
   @Test(
+    "Wrong form is refused",
     arguments: [
       (["To": nil], 400, 21604), (["To": "4155550123"], 400, 21211), (["To": "+1415"], 400, 21211),
       (["To": "+15005550001"], 400, 21211), (["To": "+15005550002"], 400, 21612), (["To": "+15005550003"], 400, 21408),
@@ -81,7 +84,7 @@ struct TwilioTests {
     }
   }
 
-  @Test func addressForReportsIsTaken() async throws {
+  @Test("Address for reports is taken") func addressForReportsIsTaken() async throws {
     try await Bench.run { bench async throws in
       for url in ["https://sms.example.com/receipts/a?job=1%202", "http://203.0.113.7:8443", "https://EXAMPLE.com"] {
         #expect(try await bench.twilio(["StatusCallback": url]).status == 201)
@@ -93,7 +96,7 @@ struct TwilioTests {
     }
   }
 
-  @Test func apiKeyOfTheAccountSends() async throws {
+  @Test("API key of the account sends") func apiKeyOfTheAccountSends() async throws {
     try await Bench.run { bench async throws in
       let key = bench.settings.apiKeySID
       #expect(try await bench.twilio(username: key, token: bench.settings.apiKeySecret.reveal()).status == 201)
@@ -102,7 +105,7 @@ struct TwilioTests {
     }
   }
 
-  @Test func credentialsAreChecked() async throws {
+  @Test("Credentials are checked") func credentialsAreChecked() async throws {
     try await Bench.run { bench in
       for answer in [
         try await bench.twilio(token: "wrong"), try await bench.twilio(sid: "AC00000000000000000000000000000002"),

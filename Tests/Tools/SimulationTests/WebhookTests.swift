@@ -3,7 +3,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct WebhookTests {
-  @Test func signedWebhookIsTaken() async throws {
+  @Test("Signed webhook is taken") func signedWebhookIsTaken() async throws {
     try await Bench.run { bench in
       let answer = try await bench.webhook()
       #expect(answer.status == 202)
@@ -15,7 +15,7 @@ struct WebhookTests {
     }
   }
 
-  @Test func wrongSignatureIsRefused() async throws {
+  @Test("Wrong signature is refused") func wrongSignatureIsRefused() async throws {
     try await Bench.run { bench in
       for signature in ["v1,AAAA", "", "v2,x", "nonsense"] {
         let answer = try await bench.webhook(signature: signature)
@@ -25,7 +25,9 @@ struct WebhookTests {
     }
   }
 
-  @Test(arguments: [(Duration.seconds(299), 202), (.seconds(301), 401), (.seconds(-299), 202), (.seconds(-301), 401)])
+  @Test(
+    "Stale webhook is refused",
+    arguments: [(Duration.seconds(299), 202), (.seconds(301), 401), (.seconds(-299), 202), (.seconds(-301), 401)])
   func staleWebhookIsRefused(age: Duration, status: Int) async throws {
     try await Bench.run { bench in
       let answer = try await bench.webhook(age: age)
@@ -33,7 +35,7 @@ struct WebhookTests {
     }
   }
 
-  @Test func repeatedWebhookIsRecordedOnce() async throws {
+  @Test("Repeated webhook is recorded once") func repeatedWebhookIsRecordedOnce() async throws {
     try await Bench.run { bench in
       for _ in 0..<3 {
         let answer = try await bench.webhook()
@@ -49,7 +51,9 @@ struct WebhookTests {
     }
   }
 
-  @Test(arguments: [("+15005550004", "text", 422), ("nobody", "text", 422), ("+14155550123", "", 400)])
+  @Test(
+    "Wrong message is refused",
+    arguments: [("+15005550004", "text", 422), ("nobody", "text", 422), ("+14155550123", "", 400)])
   func wrongMessageIsRefused(to: String, text: String, status: Int) async throws {
     try await Bench.run { bench in
       let answer = try await bench.webhook(to: to, text: text)

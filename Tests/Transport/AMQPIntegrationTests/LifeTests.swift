@@ -4,7 +4,9 @@ import Testing
 extension WithBroker {
   /// Alarms, idleness, pauses, stops and limits.
   @Suite struct LifeTests {
-    @Test func aMemoryAlarmBlocksPublishersAndNothingElse() async throws {
+    @Test("A memory alarm blocks publishers and nothing else") func aMemoryAlarmBlocksPublishersAndNothingElse()
+      async throws
+    {
       try await Broker.withQueue { queue, admin in
         _ = try await admin.publish(Publication(message: Message(id: "before"), exchange: "", routingKey: queue))
         // A confirm is late long before the alarm ends.
@@ -41,7 +43,7 @@ extension WithBroker {
       }
     }
 
-    @Test func aPublisherThatIsBlockedStopsAllTheSame() async throws {
+    @Test("A publisher that is blocked stops all the same") func aPublisherThatIsBlockedStopsAllTheSame() async throws {
       try await Broker.withQueue { queue, _ in
         try await withPublisher { publisher, _ in
           try await eventually("the publisher is ready") { publisher.isReady }
@@ -63,7 +65,7 @@ extension WithBroker {
       }
     }
 
-    @Test func idleConnectionsLive() async throws {
+    @Test("Idle connections live") func idleConnectionsLive() async throws {
       try await Broker.withQueue { queue, admin in
         try await withPublisher { publisher, publisherLog in
           try await withConsumer(queue) { consumer, consumerLog in
@@ -78,7 +80,8 @@ extension WithBroker {
       }
     }
 
-    @Test func aPausedConsumerLeavesMessagesInTheQueue() async throws {
+    @Test("A paused consumer leaves messages in the queue") func aPausedConsumerLeavesMessagesInTheQueue() async throws
+    {
       try await Broker.withQueue { queue, admin in
         try await withConsumer(queue, prefetch: 2) { consumer, _ in
           try await eventually("the consumer is ready") { consumer.isReady }
@@ -104,7 +107,8 @@ extension WithBroker {
       }
     }
 
-    @Test func aStoppedConsumerHandsOutWhatHasArrivedAndReturnsTheRest() async throws {
+    @Test("A stopped consumer hands out what has arrived and returns the rest")
+    func aStoppedConsumerHandsOutWhatHasArrivedAndReturnsTheRest() async throws {
       try await Broker.withQueue { queue, admin in
         for number in 0..<20 {
           _ = try await admin.publish(Publication(message: Message(id: "\(number)"), exchange: "", routingKey: queue))
@@ -126,7 +130,9 @@ extension WithBroker {
       }
     }
 
-    @Test func whatIsOutstandingIsConfirmedBeforeAStop() async throws {
+    @Test("Outstanding publishes are confirmed before a stop") func outstandingPublishesAreConfirmedBeforeAStop()
+      async throws
+    {
       try await Broker.withQueue { queue, admin in
         let log = EventLog()
         let publisher = Publisher(
@@ -150,7 +156,7 @@ extension WithBroker {
       }
     }
 
-    @Test func waitsEndWithTheirTimeOutOrTask() async throws {
+    @Test("Waits end with their time out or task") func waitsEndWithTheirTimeOutOrTask() async throws {
       var endpoint = try Broker.endpoint()
       endpoint.port = 1
       try await withPublisherThatCannotConnect(endpoint) { publisher in
@@ -184,7 +190,9 @@ extension WithBroker {
       try await eventually("the publisher is stopped") { publisher.status.phase == .stopped }
     }
 
-    @Test func anOversizeBodyIsDeliveredWithoutBeingKept() async throws {
+    @Test("An oversize body is delivered without being kept") func anOversizeBodyIsDeliveredWithoutBeingKept()
+      async throws
+    {
       try await Broker.withQueue { queue, admin in
         for size in [10, 300_000, 20] {
           let message = Message(

@@ -46,7 +46,7 @@ extension WithBroker {
       }
     }
 
-    @Test func whatIsWrittenIntoTheLockIsThrownAway() async throws {
+    @Test("Messages in the lock queue are dropped") func messagesInTheLockQueueAreDropped() async throws {
       try await withLock { queue, lock, admin in
         try await withConsumer(queue, prefetch: 4, lock: lock) { consumer, log in
           try await eventually("it consumes") { consumer.isReady }
@@ -65,7 +65,7 @@ extension WithBroker {
       }
     }
 
-    @Test func withoutTheLockNothingIsConsumed() async throws {
+    @Test("Without the lock nothing is consumed") func withoutTheLockNothingIsConsumed() async throws {
       try await withLock { queue, lock, admin in
         try await withConsumer(queue, lock: lock) { consumer, log in
           try await eventually("it consumes") { consumer.isReady }
@@ -82,7 +82,7 @@ extension WithBroker {
       }
     }
 
-    @Test func aMissingRightIsNotASecondConsumer() async throws {
+    @Test("A missing right is not a second consumer") func aMissingRightIsNotASecondConsumer() async throws {
       try Broker.ctl("add_user", "reader", "hunter2")
       defer { #expect(throws: Never.self) { try Broker.ctl("delete_user", "reader") } }
       try await withLock { queue, lock, _ in
@@ -98,7 +98,7 @@ extension WithBroker {
       }
     }
 
-    @Test func aVirtualHostFullOfQueuesHindersNobody() async throws {
+    @Test("A virtual host full of queues hinders nobody") func aVirtualHostFullOfQueuesHindersNobody() async throws {
       try await withLock { queue, lock, admin in
         let virtualHost = try Broker.endpoint().virtualHost
         try Broker.ctl("set_vhost_limits", "-p", virtualHost, #"{"max-queues":0}"#)

@@ -60,7 +60,7 @@ extension WithBroker {
       return ids
     }
 
-    @Test func anOperatorClosesAllConnections() async throws {
+    @Test("An operator closes all connections") func anOperatorClosesAllConnections() async throws {
       try await survive { _, _ in
         for _ in 0..<3 {
           try await Task.sleep(for: .milliseconds(300))
@@ -69,7 +69,7 @@ extension WithBroker {
       }
     }
 
-    @Test func theBrokerRestarts() async throws {
+    @Test("The broker restarts") func theBrokerRestarts() async throws {
       try await survive { publisher, _ in
         try await Task.sleep(for: .milliseconds(200))
         try Broker.ctl("stop_app")
@@ -79,7 +79,7 @@ extension WithBroker {
       }
     }
 
-    @Test func theNetworkResetsConnections() async throws {
+    @Test("The network resets connections") func theNetworkResetsConnections() async throws {
       try await withProxy { proxy, endpoint in
         try await survive(endpoint: endpoint) { _, _ in
           for _ in 0..<5 {
@@ -90,7 +90,7 @@ extension WithBroker {
       }
     }
 
-    @Test func theNetworkFallsSilent() async throws {
+    @Test("The network falls silent") func theNetworkFallsSilent() async throws {
       try await withProxy { proxy, endpoint in
         try await survive(endpoint: endpoint) { publisher, consumer in
           try await Task.sleep(for: .milliseconds(200))
@@ -102,7 +102,9 @@ extension WithBroker {
       }
     }
 
-    @Test func confirmsThatAreLostMakeThePublishesGoOutAgain() async throws {
+    @Test("Confirms that are lost make the publishes go out again") func confirmsThatAreLostMakeThePublishesGoOutAgain()
+      async throws
+    {
       try await Broker.withQueue { queue, admin in
         try await withProxy { proxy, endpoint in
           try await withPublisher(endpoint: endpoint) { publisher, _ in
@@ -130,7 +132,8 @@ extension WithBroker {
       }
     }
 
-    @Test func aPublishThatIsNeverConfirmedCostsTheConnection() async throws {
+    @Test("A publish that is never confirmed costs the connection")
+    func aPublishThatIsNeverConfirmedCostsTheConnection() async throws {
       try await Broker.withQueue { queue, _ in
         try await withProxy { proxy, endpoint in
           var options = Broker.options("publisher")
@@ -149,7 +152,9 @@ extension WithBroker {
       }
     }
 
-    @Test func aPeerThatReadsNothingDoesNotHangThePublisher() async throws {
+    @Test("A peer that reads nothing does not hang the publisher") func aPeerThatReadsNothingDoesNotHangThePublisher()
+      async throws
+    {
       try await Broker.withQueue { queue, _ in
         try await withProxy { proxy, endpoint in
           // Heartbeats alone would notice as well, later: this is about the watchdog.
@@ -171,7 +176,8 @@ extension WithBroker {
       }
     }
 
-    @Test func aQueueThatIsDeletedIsConsumedAgainWhenItIsBack() async throws {
+    @Test("A queue that is deleted is consumed again when it is back")
+    func aQueueThatIsDeletedIsConsumedAgainWhenItIsBack() async throws {
       try await Broker.withQueue { queue, admin in
         try await withConsumer(queue) { consumer, log in
           try await eventually("the consumer is ready") { consumer.isReady }
@@ -186,7 +192,8 @@ extension WithBroker {
       }
     }
 
-    @Test func aConsumerThatGetsNothingFromAFullQueueIsBuiltAnew() async throws {
+    @Test("A consumer that gets nothing from a full queue is built anew")
+    func aConsumerThatGetsNothingFromAFullQueueIsBuiltAnew() async throws {
       try await Broker.withQueue { queue, admin in
         for number in 0..<10 {
           _ = try await admin.publish(Publication(message: Message(id: "\(number)"), exchange: "", routingKey: queue))
@@ -212,7 +219,9 @@ extension WithBroker {
     }
 
     /// RabbitMQ before 3.11 does so after a message hit its delivery limit.
-    @Test func aBrokerThatSendsMoreThanThePrefetchIsLeft() async throws {
+    @Test("A broker that sends more than the prefetch is left") func aBrokerThatSendsMoreThanThePrefetchIsLeft()
+      async throws
+    {
       try await Broker.withQueue { queue, admin in
         for number in 0..<20 {
           _ = try await admin.publish(Publication(message: Message(id: "\(number)"), exchange: "", routingKey: queue))
@@ -234,7 +243,9 @@ extension WithBroker {
       }
     }
 
-    @Test func connectionsThatComeAndGoLeaveNothingOpen() async throws {
+    @Test("Connections that come and go leave nothing open") func connectionsThatComeAndGoLeaveNothingOpen()
+      async throws
+    {
       func descriptors() throws -> Int { try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count }
       try await Broker.withQueue { queue, _ in
         try await withProxy { proxy, endpoint in
@@ -256,7 +267,7 @@ extension WithBroker {
       }
     }
 
-    @Test func aRequestIsSentAgainWhenItsReplyIsLost() async throws {
+    @Test("A request is sent again when its reply is lost") func aRequestIsSentAgainWhenItsReplyIsLost() async throws {
       try await Broker.withQueue { queue, _ in
         try await withProxy { proxy, endpoint in
           try await withConsumer(queue) { consumer, _ in

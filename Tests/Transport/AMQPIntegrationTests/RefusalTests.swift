@@ -14,19 +14,19 @@ extension WithBroker {
       return error
     }
 
-    @Test func aWrongPassword() async throws {
+    @Test("A wrong password is refused") func aWrongPasswordIsRefused() async throws {
       let error = try await failureToOpen { $0.password = "hunter2" }
       #expect(error?.code == .authenticationRefused)
       #expect(error?.isRetriable == false)
     }
 
-    @Test func aMissingVirtualHost() async throws {
+    @Test("A missing virtual host") func aMissingVirtualHost() async throws {
       let error = try await failureToOpen { $0.virtualHost = "no-such" }
       #expect(error?.code == .notFound)
       #expect(error?.message == "virtual host 'no-such' is missing")
     }
 
-    @Test func aVirtualHostWithoutPermission() async throws {
+    @Test("A virtual host without permission") func aVirtualHostWithoutPermission() async throws {
       try Broker.ctl("add_user", "nobody", "hunter2")
       defer { #expect(throws: Never.self) { try Broker.ctl("delete_user", "nobody") } }
       let error = try await failureToOpen {
@@ -36,7 +36,7 @@ extension WithBroker {
       #expect(error?.code == .accessRefused)
     }
 
-    @Test func aPortWhereNobodyListens() async throws {
+    @Test("A port where nobody listens") func aPortWhereNobodyListens() async throws {
       let error = try await failureToOpen {
         $0.host = "localhost"
         $0.port = 1
@@ -45,12 +45,12 @@ extension WithBroker {
       #expect(error?.message == "cannot connect to localhost:1: is the broker running, and reachable from here?")
     }
 
-    @Test func aHostNobodyKnows() async throws {
+    @Test("A host nobody knows") func aHostNobodyKnows() async throws {
       let error = try await failureToOpen { $0.host = "no-such-host.invalid" }
       #expect(error?.code == .connectFailed)
     }
 
-    @Test func aPeerThatSaysNothing() async throws {
+    @Test("A peer that says nothing") func aPeerThatSaysNothing() async throws {
       try await withProxy { proxy, endpoint in
         proxy.change { $0.isBlackHole = true }
         var options = Broker.options("black hole")
@@ -64,7 +64,9 @@ extension WithBroker {
       }
     }
 
-    @Test func aMissingQueueIsNamedAndConsumedOnceItIsThere() async throws {
+    @Test("A missing queue is named and consumed once it is there") func aMissingQueueIsNamedAndConsumedOnceItIsThere()
+      async throws
+    {
       let queue = "test.late.\(UInt64.random(in: 0...UInt64.max))"
       try await withConsumer(queue) { consumer, log in
         try await eventually("the missing queue is reported") { log.lastError != nil }
@@ -82,7 +84,7 @@ extension WithBroker {
       }
     }
 
-    @Test func whatIsWrongWithOnePublishDoesNotHurtTheOthers() async throws {
+    @Test("A bad publish does not hurt others") func aBadPublishDoesNotHurtOthers() async throws {
       try await Broker.withQueue { queue, _ in
         try await withPublisher { publisher, log in
           let batch = (0..<300).map { number in
@@ -109,7 +111,8 @@ extension WithBroker {
       }
     }
 
-    @Test func aPublicationThatClosesTheConnectionIsGivenUpAndTheOthersArrive() async throws {
+    @Test("A publication that closes the connection is given up and the others arrive")
+    func aPublicationThatClosesTheConnectionIsGivenUpAndTheOthersArrive() async throws {
       try await Broker.withQueue { queue, admin in
         try await withProxy { proxy, endpoint in
           proxy.change { $0.forbidden = Array("poisonous".utf8) }
@@ -134,7 +137,8 @@ extension WithBroker {
       }
     }
 
-    @Test func theTroubleOfTheBrokerIsNotBlamedOnWhatWasPublished() async throws {
+    @Test("The trouble of the broker is not blamed on what was published")
+    func theTroubleOfTheBrokerIsNotBlamedOnWhatWasPublished() async throws {
       try await Broker.withQueue { queue, _ in
         try await withProxy { proxy, endpoint in
           // RESOURCE_ERROR
@@ -158,7 +162,7 @@ extension WithBroker {
       }
     }
 
-    @Test func aFullQueueNacks() async throws {
+    @Test("A full queue nacks") func aFullQueueNacks() async throws {
       let arguments: [String: FieldValue] = ["x-max-length": 1, "x-overflow": "reject-publish"]
       try await Broker.withQueue(arguments: arguments) { queue, _ in
         try await withPublisher { publisher, _ in
@@ -173,7 +177,7 @@ extension WithBroker {
       }
     }
 
-    @Test func aToolSurvivesTheBrokersErrors() async throws {
+    @Test("A tool survives the brokers errors") func aToolSurvivesTheBrokersErrors() async throws {
       try await Broker.withQueue { queue, admin in
         _ = try await admin.publish(Publication(message: Message(id: "1"), exchange: "", routingKey: queue))
         let stale = try #require(try await admin.get(queue))
@@ -201,7 +205,7 @@ extension WithBroker {
       }
     }
 
-    @Test func theTopologyIsDeclaredBoundAndRemoved() async throws {
+    @Test("The topology is declared bound and removed") func theTopologyIsDeclaredBoundAndRemoved() async throws {
       try await Broker.withQueue { queue, admin in
         let exchange = queue + ".exchange"
         #expect(await admin.serverProperties["product"] == "RabbitMQ")

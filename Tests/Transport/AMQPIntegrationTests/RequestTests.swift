@@ -10,7 +10,7 @@ extension WithBroker {
       return options
     }
 
-    @Test func aMemoryAlarmMakesNoRequestLate() async throws {
+    @Test("A memory alarm makes no request late") func aMemoryAlarmMakesNoRequestLate() async throws {
       try await Broker.withQueue { queue, _ in
         try await withConsumer(queue) { consumer, _ in
           try await withPublisher { publisher, _ in
@@ -45,7 +45,8 @@ extension WithBroker {
       }
     }
 
-    @Test func aChannelThatConfirmsNothingIsNoticedAlsoWhileRequestsGoOut() async throws {
+    @Test("A channel that confirms nothing is noticed also while requests go out")
+    func aChannelThatConfirmsNothingIsNoticedAlsoWhileRequestsGoOut() async throws {
       try await Broker.withQueue { queue, _ in
         try await withProxy { proxy, endpoint in
           try await withRequestClient(endpoint: endpoint, options: impatient) { client, log in

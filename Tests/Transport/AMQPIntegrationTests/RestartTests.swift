@@ -24,7 +24,8 @@ extension WithBroker {
         !log.contains { if case .disconnected = $0 { true } else { false } }, sourceLocation: sourceLocation)
     }
 
-    @Test func afterAPauseTheUnsettledDoNotCountAgainstThePrefetch() async throws {
+    @Test("After a pause the unsettled do not count against the prefetch")
+    func afterAPauseTheUnsettledDoNotCountAgainstThePrefetch() async throws {
       try await Broker.withQueue { queue, admin in
         try await fill(queue, 20, admin)
         try await withConsumer(queue, prefetch: 4) { consumer, log in
@@ -51,7 +52,7 @@ extension WithBroker {
       }
     }
 
-    @Test func afterTheBrokersCancelTheyDoNotEither() async throws {
+    @Test("After the brokers cancel they do not either") func afterTheBrokersCancelTheyDoNotEither() async throws {
       try await Broker.withQueue { queue, admin in
         try await fill(queue, 8, admin)
         try await withProxy { proxy, endpoint in
@@ -68,7 +69,7 @@ extension WithBroker {
       }
     }
 
-    @Test func aTrialTakesOneAtATime() async throws {
+    @Test("A trial takes one at a time") func aTrialTakesOneAtATime() async throws {
       try await Broker.withQueue { queue, admin in
         try await fill(queue, 12, admin)
         try await withConsumer(queue, prefetch: 4) { consumer, log in
@@ -92,7 +93,7 @@ extension WithBroker {
       }
     }
 
-    @Test func aDeliveryLivesAsLongAsItsChannel() async throws {
+    @Test("A delivery lives as long as its channel") func aDeliveryLivesAsLongAsItsChannel() async throws {
       try await Broker.withQueue { queue, admin in
         try await fill(queue, 1, admin)
         try await withConsumer(queue) { consumer, _ in

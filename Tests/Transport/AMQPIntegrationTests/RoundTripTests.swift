@@ -3,7 +3,7 @@ import Testing
 
 extension WithBroker {
   @Suite struct RoundTripTests {
-    @Test func everyPropertySurvives() async throws {
+    @Test("Every property survives") func everyPropertySurvives() async throws {
       try await Broker.withQueue { queue, _ in
         let sent = Message(
           contentType: "application/json", contentEncoding: "identity",
@@ -31,7 +31,7 @@ extension WithBroker {
       }
     }
 
-    @Test(arguments: [0, 1, 131_064, 131_065, 262_128, 1_000_000])
+    @Test("Bodies of many frames survive", arguments: [0, 1, 131_064, 131_065, 262_128, 1_000_000])
     func bodiesOfManyFramesSurvive(_ count: Int) async throws {
       try await Broker.withQueue { queue, _ in
         let body = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31) }
@@ -48,7 +48,7 @@ extension WithBroker {
       }
     }
 
-    @Test func aBatchIsConsumedInOrderAndAcknowledged() async throws {
+    @Test("A batch is consumed in order and acknowledged") func aBatchIsConsumedInOrderAndAcknowledged() async throws {
       try await Broker.withQueue { queue, admin in
         let count = 3000
         try await withPublisher { publisher, _ in
@@ -72,7 +72,8 @@ extension WithBroker {
       }
     }
 
-    @Test func rejectedMessagesComeBackOrGoToTheDeadLetterQueue() async throws {
+    @Test("Rejected messages come back or go to the dead letter queue")
+    func rejectedMessagesComeBackOrGoToTheDeadLetterQueue() async throws {
       try await Broker.withQueue { dead, _ in
         let arguments: [String: FieldValue] = [
           "x-dead-letter-exchange": "", "x-dead-letter-routing-key": .string(dead),
@@ -94,7 +95,7 @@ extension WithBroker {
       }
     }
 
-    @Test func requestsAreAnswered() async throws {
+    @Test("Requests are answered") func requestsAreAnswered() async throws {
       try await Broker.withQueue { queue, _ in
         try await withConsumer(queue) { consumer, _ in
           try await withPublisher { publisher, _ in
@@ -118,7 +119,8 @@ extension WithBroker {
       }
     }
 
-    @Test func anUnroutableRequestAndASilentServerAreToldApart() async throws {
+    @Test("An unroutable request and a silent server are told apart")
+    func anUnroutableRequestAndASilentServerAreToldApart() async throws {
       try await Broker.withQueue { queue, _ in
         try await withRequestClient { client, _ in
           func failure(_ exchange: String, _ key: String, _ timeout: Duration) async -> AMQPError? {

@@ -82,7 +82,7 @@ extension WithBroker {
       }
     }
 
-    @Test func trustIsCheckedAndTheReasonTold() async throws {
+    @Test("Trust is checked and the reason told") func trustIsCheckedAndTheReasonTold() async throws {
       try await withListener { endpoint, files in
         let good = try await AdminConnection.open(endpoint: endpoint, options: Broker.options("tls"))
         try await good.close()
@@ -114,7 +114,7 @@ extension WithBroker {
       }
     }
 
-    @Test func messagesGoThrough() async throws {
+    @Test("Messages go through") func messagesGoThrough() async throws {
       try await withListener { endpoint, _ in
         try await Broker.withQueue { queue, _ in
           try await withPublisher(endpoint: endpoint) { publisher, _ in
@@ -139,7 +139,7 @@ extension WithBroker {
       }
     }
 
-    @Test func resetsAreSurvived() async throws {
+    @Test("Resets are survived") func resetsAreSurvived() async throws {
       try await withListener { direct, _ in
         let proxy = try Proxy(target: direct.port, seesFrames: false)
         defer { proxy.close() }
@@ -163,13 +163,13 @@ extension WithBroker {
       }
     }
 
-    @Test func oldVersionsAreRefused() async throws {
+    @Test("Old versions are refused") func oldVersionsAreRefused() async throws {
       try await withListener(versions: "'tlsv1.1'") { endpoint, _ in
         #expect(await failure(endpoint)?.code == .tlsFailed)
       }
     }
 
-    @Test func aPlainPortIsNotMistakenForATLSOne() async throws {
+    @Test("A plain port is not mistaken for ATLS one") func aPlainPortIsNotMistakenForATLSOne() async throws {
       var endpoint = try Broker.endpoint()
       endpoint.tls = TLSSettings()
       var options = Broker.options("tls")

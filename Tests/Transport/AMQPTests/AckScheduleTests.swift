@@ -10,7 +10,8 @@ struct AckScheduleTests {
     schedule.rest(finished: finished, unacknowledged: 50, limit: 100, now: start + time)
   }
 
-  @Test func whatIsFinishedWaitsForTheIntervalOrForEnough() {
+  @Test("Settled deliveries wait for the interval or for enough") func settledDeliveriesWaitForTheIntervalOrForEnough()
+  {
     var schedule = AckSchedule(gathering, prefetch: 100)
     schedule.finished(at: start)
     schedule.finished(at: start + .milliseconds(20))
@@ -20,7 +21,7 @@ struct AckScheduleTests {
   }
 
   /// Otherwise the tick that the gap asks for would do nothing, and come again at once.
-  @Test func aGapThatIsDueDoesNotWaitForMore() {
+  @Test("A gap that is due does not wait for more") func aGapThatIsDueDoesNotWaitForMore() {
     var schedule = AckSchedule(gathering, prefetch: 100)
     schedule.finished(at: start)
     schedule.flushes(at: start)
@@ -34,7 +35,7 @@ struct AckScheduleTests {
     #expect(schedule.gapDue == nil)
   }
 
-  @Test func halfOfThePrefetchBehindAGapIsDue() {
+  @Test("Half of the prefetch behind a gap is due") func halfOfThePrefetchBehindAGapIsDue() {
     var schedule = AckSchedule(gathering, prefetch: 100)
     #expect(!schedule.isGapDue(finished: 60, now: start))
     schedule.flushed(behindGap: 49, now: start)

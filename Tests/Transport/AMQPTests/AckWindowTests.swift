@@ -10,7 +10,7 @@ struct AckWindowTests {
     return window
   }
 
-  @Test func aRunFromTheStartIsAcknowledgedAtOnce() {
+  @Test("A run from the start is acknowledged at once") func aRunFromTheStartIsAcknowledgedAtOnce() {
     var window = window(10)
     for tag: UInt64 in [3, 1, 2] { #expect(window.finish(tag) == true) }
     #expect(window.flush() == AckWindow.Flush(upTo: 3))
@@ -19,7 +19,8 @@ struct AckWindowTests {
     #expect(window.flush().isEmpty)
   }
 
-  @Test func whatEarlierConsumersGotDoesNotCountAgainstThePrefetchOfTheNext() {
+  @Test("Deliveries of earlier consumers do not count against the prefetch")
+  func deliveriesOfEarlierConsumersDoNotCountAgainstThePrefetch() {
     var window = window(4)
     #expect(window.outstanding == 4)
     window.startConsumer()
@@ -41,7 +42,8 @@ struct AckWindowTests {
     #expect(window.carried == 0 && window.unacknowledged == 0)
   }
 
-  @Test func whatIsBehindAGapGoesOutAloneOnDemand() {
+  @Test("Deliveries behind a gap are acknowledged alone on demand")
+  func deliveriesBehindAGapAreAcknowledgedAloneOnDemand() {
     var window = window(5)
     window.finish(3)
     window.finish(5)
@@ -58,7 +60,7 @@ struct AckWindowTests {
     #expect(window.unacknowledged == 0)
   }
 
-  @Test func aGapThatClosesInTimeNeedsNoAckOfItsOwn() {
+  @Test("A gap that closes in time needs no ack of its own") func aGapThatClosesInTimeNeedsNoAckOfItsOwn() {
     var window = window(3)
     window.finish(2)
     #expect(window.flush().isEmpty)
@@ -66,7 +68,7 @@ struct AckWindowTests {
     #expect(window.flush() == AckWindow.Flush(upTo: 2))
   }
 
-  @Test func theTargetIsNeverARejectedDelivery() {
+  @Test("The target is never a rejected delivery") func theTargetIsNeverARejectedDelivery() {
     var window = window(4)
     window.finish(1)
     #expect(window.reject(2) == true)
@@ -78,7 +80,7 @@ struct AckWindowTests {
     #expect(window.flush() == AckWindow.Flush(upTo: 4))
   }
 
-  @Test func everythingGoesOutAtTheEnd() {
+  @Test("Everything goes out at the end") func everythingGoesOutAtTheEnd() {
     var window = window(4)
     window.finish(1)
     window.finish(3)
@@ -86,7 +88,7 @@ struct AckWindowTests {
     #expect(window.unacknowledged == 2)
   }
 
-  @Test func nothingIsSettledTwice() {
+  @Test("Nothing is settled twice") func nothingIsSettledTwice() {
     var window = window(3)
     #expect(window.finish(2) == true)
     #expect(window.finish(2) == false)
@@ -101,7 +103,7 @@ struct AckWindowTests {
     #expect(window.finish(1) == false)
   }
 
-  @Test func deliveriesCountUp() {
+  @Test("Deliveries count up") func deliveriesCountUp() {
     var window = AckWindow()
     #expect(window.deliver(2) == false)
     #expect(window.deliver(1) == true)
@@ -109,7 +111,7 @@ struct AckWindowTests {
     #expect(window.deliver(2) == true)
   }
 
-  @Test func oneSlowDeliveryDoesNotMakeItGrow() {
+  @Test("One slow delivery does not make it grow") func oneSlowDeliveryDoesNotMakeItGrow() {
     var window = window(1)
     for tag: UInt64 in 2...10_000 {
       #expect(window.deliver(tag) == true)
@@ -129,7 +131,7 @@ struct AckWindowTests {
   }
 
   /// Whatever the order: each tag is acknowledged exactly once, and never before it is finished.
-  @Test(arguments: 1...20)
+  @Test("Any order settles each once", arguments: 1...20)
   func anyOrderSettlesEachOnce(seed: UInt64) {
     var random = SplitMix(state: seed)
     var window = AckWindow()

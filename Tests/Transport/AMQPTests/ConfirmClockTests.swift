@@ -6,16 +6,16 @@ struct ConfirmClockTests {
   private let start = ContinuousClock.now
   private let clock = ConfirmClock(timeout: .seconds(30))
 
-  @Test func theOldestPublishIsLateAfterTheTimeOut() {
+  @Test("The oldest publish is late after the time out") func theOldestPublishIsLateAfterTheTimeOut() {
     #expect(clock.due(oldest: start, isBlocked: false) == start + .seconds(30))
     #expect(clock.due(oldest: nil, isBlocked: false) == nil)
   }
 
-  @Test func nothingIsLateDuringAnAlarm() {
+  @Test("Nothing is late during an alarm") func nothingIsLateDuringAnAlarm() {
     #expect(clock.due(oldest: start, isBlocked: true) == nil)
   }
 
-  @Test func theTimeCountsFromTheEndOfTheAlarm() {
+  @Test("The time counts from the end of the alarm") func theTimeCountsFromTheEndOfTheAlarm() {
     var clock = clock
     clock.start(at: start + .seconds(100))
     #expect(clock.due(oldest: start, isBlocked: false) == start + .seconds(130))

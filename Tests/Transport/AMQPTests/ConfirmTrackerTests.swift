@@ -23,7 +23,7 @@ struct ConfirmTrackerTests {
     tracker.markReturned(code: 312, text: "NO_ROUTE") { $0 == wanted }
   }
 
-  @Test func oneAndMany() {
+  @Test("Single and multiple confirms settle their tags") func singleAndMultipleConfirmsSettleTheirTags() {
     var tracker = tracker("a", "b", "c", "d")
     #expect(settle(&tracker, 2, multiple: false) == (true, ["b"]))
     #expect(tracker.count == 3)
@@ -37,7 +37,9 @@ struct ConfirmTrackerTests {
     #expect(tracker.oldest == nil)
   }
 
-  @Test(arguments: [(0, false), (0, true), (3, false), (3, true), (1, false), (1, true)] as [(UInt64, Bool)])
+  @Test(
+    "Tags that are not outstanding are noticed",
+    arguments: [(0, false), (0, true), (3, false), (3, true), (1, false), (1, true)] as [(UInt64, Bool)])
   func tagsThatAreNotOutstandingAreNoticed(tag: UInt64, multiple: Bool) {
     var tracker = tracker("a", "b")
     #expect(settle(&tracker, 1, multiple: false) == (true, ["a"]))
@@ -45,13 +47,13 @@ struct ConfirmTrackerTests {
     #expect(tracker.count == 1)
   }
 
-  @Test func aTagInsideTheSpanIsNotSettledTwice() {
+  @Test("A tag inside the span is not settled twice") func aTagInsideTheSpanIsNotSettledTwice() {
     var tracker = tracker("a", "b", "c")
     #expect(settle(&tracker, 2, multiple: false).isKnown)
     #expect(!settle(&tracker, 2, multiple: false).isKnown)
   }
 
-  @Test func theSpanCountsWhatIsConfirmedBehindAGap() {
+  @Test("The span counts what is confirmed behind a gap") func theSpanCountsWhatIsConfirmedBehindAGap() {
     var tracker = tracker("a", "b", "c")
     _ = settle(&tracker, 2, multiple: false)
     _ = settle(&tracker, 3, multiple: false)
@@ -61,7 +63,8 @@ struct ConfirmTrackerTests {
     #expect(tracker.span == 0)
   }
 
-  @Test func aReturnGoesWithTheOldestThatMatchesAndHasNone() {
+  @Test("A return goes with the oldest that matches and has none") func aReturnGoesWithTheOldestThatMatchesAndHasNone()
+  {
     var tracker = tracker("x", "y", "x")
     #expect(markReturned(&tracker, "x") == true)
     #expect(settle(&tracker, 1, multiple: false) == (true, ["x 312 NO_ROUTE"]))
@@ -71,7 +74,7 @@ struct ConfirmTrackerTests {
     #expect(settle(&tracker, 3, multiple: true) == (true, ["y", "x 312 NO_ROUTE"]))
   }
 
-  @Test func aResetGivesWhatIsOpenInOrderAndCountsAnew() {
+  @Test("A reset gives what is open in order and counts anew") func aResetGivesWhatIsOpenInOrderAndCountsAnew() {
     var tracker = tracker("a", "b", "c", "d")
     _ = settle(&tracker, 2, multiple: false)
     #expect(tracker.reset() == ["a", "c", "d"])

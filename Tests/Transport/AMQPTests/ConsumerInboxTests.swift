@@ -8,14 +8,14 @@ struct ConsumerInboxTests {
     numbers.map { Delivery(message: Message(messageID: "\($0)"), tag: DeliveryTag(epoch: 1, number: $0)) }
   }
 
-  @Test func allThatArrivedIsTakenTogether() async {
+  @Test("All that arrived is taken together") func allThatArrivedIsTakenTogether() async {
     let inbox = ConsumerInbox()
     inbox.deliver(deliveries(1...2))
     inbox.deliver(deliveries(3...3))
     #expect(await inbox.next() == deliveries(1...3))
   }
 
-  @Test func theRestIsHandedOutBeforeTheEnd() async {
+  @Test("The rest is handed out before the end") func theRestIsHandedOutBeforeTheEnd() async {
     let inbox = ConsumerInbox()
     inbox.deliver(deliveries(1...2))
     inbox.finish()
@@ -23,7 +23,7 @@ struct ConsumerInboxTests {
     #expect(await inbox.next() == nil)
   }
 
-  @Test func whatALostChannelDeliveredIsForgotten() async {
+  @Test("Deliveries of a lost channel are forgotten") func deliveriesOfALostChannelAreForgotten() async {
     let inbox = ConsumerInbox()
     inbox.deliver(deliveries(1...2))
     inbox.dropDeliveries()
@@ -31,7 +31,7 @@ struct ConsumerInboxTests {
     #expect(await inbox.next() == nil)
   }
 
-  @Test func oneWakeServesManySettlements() {
+  @Test("One wake serves many settlements") func oneWakeServesManySettlements() {
     let inbox = ConsumerInbox()
     let tags = deliveries(1...3).map(\.tag)
     #expect(inbox.settle([tags[0]], .ack))
@@ -40,14 +40,14 @@ struct ConsumerInboxTests {
     #expect(inbox.settle([tags[2]], .discard))
   }
 
-  @Test func aCancelledWaitEnds() async {
+  @Test("A canceled wait ends") func aCanceledWaitEnds() async {
     let inbox = ConsumerInbox()
     let task = Task { await inbox.next() }
     task.cancel()
     #expect(await task.value == nil)
   }
 
-  @Test func aStopIsNotTakenBack() async {
+  @Test("A stop is not taken back") func aStopIsNotTakenBack() async {
     let inbox = ConsumerInbox()
     let stopped = Latch()
     inbox.wish(.stopped, stopped)

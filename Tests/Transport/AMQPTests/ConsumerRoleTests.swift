@@ -6,7 +6,9 @@ import Testing
 struct ConsumerRoleTests {
   private let start = ContinuousClock.now
 
-  @Test(arguments: [ConsumerInbox.Wish.paused, .stopped])
+  @Test(
+    "A consumer that is not wished for is not due to be started again",
+    arguments: [ConsumerInbox.Wish.paused, .stopped])
   func aConsumerThatIsNotWishedForIsNotDueToBeStartedAgain(_ wish: ConsumerInbox.Wish) {
     let inbox = ConsumerInbox()
     let role = ConsumerRole(
@@ -17,7 +19,7 @@ struct ConsumerRoleTests {
     #expect(role.due(isBlocked: false, now: start + .seconds(1)) == nil)
   }
 
-  @Test func aConsumerThatIsWishedForAgainIsDue() {
+  @Test("A consumer that is wished for again is due") func aConsumerThatIsWishedForAgainIsDue() {
     let inbox = ConsumerInbox()
     let role = ConsumerRole(
       inbox: inbox, queue: "q", prefetch: 10, tag: "t", gathering: .acknowledgements, stallTimeout: .seconds(30))

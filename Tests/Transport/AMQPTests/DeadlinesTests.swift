@@ -13,7 +13,9 @@ private final class Count: Sendable {
 
 /// Waits that end by themselves. They are real ones: what is tested is that each is woken for.
 struct DeadlinesTests {
-  @Test(.timeLimit(.minutes(1))) func eachWaitEndsAndNoneBeforeItsTime() async {
+  @Test("Each wait ends and none before its time", .timeLimit(.minutes(1))) func eachWaitEndsAndNoneBeforeItsTime()
+    async
+  {
     let deadlines = Deadlines()
     let start = ContinuousClock.now
     // In an order in which the queue has to be woken earlier than was planned.
@@ -34,7 +36,7 @@ struct DeadlinesTests {
     #expect(early.value == 0)
   }
 
-  @Test(.timeLimit(.minutes(1))) func whatIsRemovedDoesNotEnd() async {
+  @Test("Removed deadlines do not fire", .timeLimit(.minutes(1))) func removedDeadlinesDoNotFire() async {
     let deadlines = Deadlines()
     let expired = Count()
     let key = deadlines.add(.now + .milliseconds(1)) { expired.add() }

@@ -6,7 +6,7 @@ import Testing
 struct PublishTicketTests {
   private let batch = (0..<3).map { Publication(message: Message(messageID: "\($0)"), exchange: "", routingKey: "k") }
 
-  @Test func outcomesKeepTheirPlaces() async throws {
+  @Test("Outcomes keep their places") func outcomesKeepTheirPlaces() async throws {
     let ticket = PublishTicket(batch)
     async let outcomes = ticket.wait()
     ticket.settle(2, .nacked)
@@ -16,7 +16,7 @@ struct PublishTicketTests {
     #expect(try await outcomes == [.confirmed, .returned(code: 312, text: "NO_ROUTE"), .nacked])
   }
 
-  @Test func theFirstDecisionStands() async {
+  @Test("The first decision stands") func theFirstDecisionStands() async {
     let ticket = PublishTicket(batch)
     ticket.fail(AMQPError(.timedOut, "late"))
     for position in 0..<3 { ticket.settle(position, .confirmed) }
@@ -25,7 +25,9 @@ struct PublishTicketTests {
     #expect(error?.code == .timedOut)
   }
 
-  @Test func cancellationEndsTheWaitBeforeAndAfterItBegan() async {
+  @Test("Cancellation ends the wait before and after it began") func cancellationEndsTheWaitBeforeAndAfterItBegan()
+    async
+  {
     let ticket = PublishTicket(batch)
     let task = Task { await #expect(throws: AMQPError.self) { try await ticket.wait() } }
     task.cancel()
@@ -33,7 +35,7 @@ struct PublishTicketTests {
     #expect(ticket.isDecided)
   }
 
-  @Test func whatIsNotWantedAnyMoreIsNotSent() async {
+  @Test("Canceled publishes are not sent") func canceledPublishesAreNotSent() async {
     let isWanted = Atomic(true)
     let ticket = PublishTicket(batch, isWanted: { isWanted.load(ordering: .relaxed) })
     #expect(ticket.mayBeSent())

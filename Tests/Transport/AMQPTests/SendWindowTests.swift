@@ -7,19 +7,20 @@ struct SendWindowTests {
   private let interval = Gathering.publishes.interval
   private let patient = Gathering(interval: .milliseconds(10), count: 64, isPrompt: false)
 
-  @Test func theFirstIsSentAtOnce() {
+  @Test("The first is sent at once") func theFirstIsSentAtOnce() {
     var window = SendWindow(.publishes)
     #expect(window.delay(count: 1, isConfirmed: true, now: start) == nil)
     #expect(window.delay(count: 1, isConfirmed: false, now: start) == nil)
   }
 
-  @Test func whoWaitsForEachConfirmIsNotHeldUp() {
+  @Test("Publishers that await each confirm are not delayed") func publishersThatAwaitEachConfirmAreNotDelayed() {
     var window = SendWindow(.publishes)
     window.sent(at: start)
     #expect(window.delay(count: 1, isConfirmed: true, now: start + .microseconds(1)) == nil)
   }
 
-  @Test func behindWhatIsUnconfirmedTheRestOfTheIntervalIsWaitedFor() {
+  @Test("Behind what is unconfirmed the rest of the interval is waited for")
+  func behindWhatIsUnconfirmedTheRestOfTheIntervalIsWaitedFor() {
     var window = SendWindow(.publishes)
     window.sent(at: start)
     #expect(window.delay(count: 1, isConfirmed: false, now: start) == interval)
@@ -29,7 +30,7 @@ struct SendWindowTests {
     #expect(window.delay(count: 1, isConfirmed: false, now: start + .seconds(1)) == interval)
   }
 
-  @Test func aPatientOneGathersFromTheFirstOn() {
+  @Test("A patient one gathers from the first on") func aPatientOneGathersFromTheFirstOn() {
     var window = SendWindow(patient)
     #expect(window.delay(count: 1, isConfirmed: true, now: start) == .milliseconds(10))
     #expect(window.delay(count: 3, isConfirmed: true, now: start + .milliseconds(4)) == .milliseconds(6))
@@ -39,7 +40,7 @@ struct SendWindowTests {
     #expect(window.delay(count: 1, isConfirmed: true, now: start + .seconds(1)) == .milliseconds(10))
   }
 
-  @Test func enoughIsSentAtOnce() {
+  @Test("Enough is sent at once") func enoughIsSentAtOnce() {
     var window = SendWindow(patient)
     #expect(window.delay(count: 63, isConfirmed: true, now: start) != nil)
     #expect(window.delay(count: 64, isConfirmed: true, now: start) == nil)

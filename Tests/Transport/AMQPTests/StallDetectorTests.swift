@@ -7,7 +7,7 @@ struct StallDetectorTests {
 
   private func detector() -> StallDetector { StallDetector(timeout: .seconds(30), now: start) }
 
-  @Test func nothingIsAskedBeforeTheTimeOut() {
+  @Test("Nothing is asked before the time out") func nothingIsAskedBeforeTheTimeOut() {
     var detector = detector()
     #expect(!detector.isDue(now: start + .seconds(29)))
     #expect(detector.isDue(now: start + .seconds(30)))
@@ -16,7 +16,7 @@ struct StallDetectorTests {
     #expect(detector.isDue(now: start + .seconds(50)))
   }
 
-  @Test func anEmptyQueueIsHealthy() {
+  @Test("An empty queue is healthy") func anEmptyQueueIsHealthy() {
     var detector = detector()
     for look in 1...5 {
       let now = start + .seconds(30 * look)
@@ -27,7 +27,7 @@ struct StallDetectorTests {
     }
   }
 
-  @Test func messagesAtTwoLooksWithoutADeliveryAreAStall() {
+  @Test("Messages at two looks without a delivery are a stall") func messagesAtTwoLooksWithoutADeliveryAreAStall() {
     var detector = detector()
     let first = detector.recordCheck(ready: 3, now: start + .seconds(30))
     #expect(!first)
@@ -37,7 +37,8 @@ struct StallDetectorTests {
     #expect(second)
   }
 
-  @Test func aDeliveryOrAnEmptyQueueBetweenTheLooksClearsTheSuspicion() {
+  @Test("A delivery or an empty queue between the looks clears the suspicion")
+  func aDeliveryOrAnEmptyQueueBetweenTheLooksClearsTheSuspicion() {
     var detector = detector()
     _ = detector.recordCheck(ready: 3, now: start + .seconds(30))
     detector.recordHealth(now: start + .seconds(31))

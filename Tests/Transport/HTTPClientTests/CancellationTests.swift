@@ -23,7 +23,7 @@ struct CancellationTests {
     for await _ in stream { break }
   }
 
-  @Test func cancelledUnderWay() async throws {
+  @Test("Canceled under way") func cancelledUnderWay() async throws {
     try await withSilentServer { server, transport, seen in
       let task = Task { try await failure(transport, post(server.url)) }
       await wait(seen)
@@ -34,7 +34,7 @@ struct CancellationTests {
     }
   }
 
-  @Test func cancelledBefore() async throws {
+  @Test("Canceled before") func cancelledBefore() async throws {
     try await withSilentServer { server, transport, _ in
       let task = Task {
         withUnsafeCurrentTask { $0?.cancel() }
@@ -47,7 +47,7 @@ struct CancellationTests {
     }
   }
 
-  @Test func waitingRequestsNeverLeft() async throws {
+  @Test("Waiting requests never left") func waitingRequestsNeverLeft() async throws {
     let configuration = HTTPClient.Configuration(maxConcurrent: 1, maxWaiting: 2)
     try await withSilentServer(configuration) { server, transport, seen in
       let first = Task { try await failure(transport, post(server.url)) }
@@ -69,7 +69,9 @@ struct CancellationTests {
     }
   }
 
-  @Test func tooManyWaiting() async throws {
+  @Test("More waiting requests than the limit are refused") func moreWaitingRequestsThanTheLimitAreRefused()
+    async throws
+  {
     let configuration = HTTPClient.Configuration(maxConcurrent: 1, maxWaiting: 0)
     try await withSilentServer(configuration) { server, transport, seen in
       let first = Task { try await failure(transport, post(server.url)) }
@@ -82,7 +84,7 @@ struct CancellationTests {
     }
   }
 
-  @Test func shutdownEndsEverything() async throws {
+  @Test("Shutdown ends everything") func shutdownEndsEverything() async throws {
     let configuration = HTTPClient.Configuration(maxConcurrent: 1)
     try await withSilentServer(configuration) { server, transport, seen in
       let running = Task { try await failure(transport, post(server.url)) }

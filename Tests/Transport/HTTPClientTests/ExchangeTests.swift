@@ -17,7 +17,7 @@ struct ExchangeTests {
     await server.stop()
   }
 
-  @Test func requestArrivesAsGiven() async throws {
+  @Test("Request arrives as given") func requestArrivesAsGiven() async throws {
     let seen = Mutex<HTTPServerRequest?>(nil)
     try await withServer { request in
       seen.withLock { $0 = request }
@@ -43,7 +43,7 @@ struct ExchangeTests {
     #expect(request.headers["User-Agent"] == "countersign")
   }
 
-  @Test func everyMethodIsSentWithAndWithoutABody() async throws {
+  @Test("Every method is sent with and without a body") func everyMethodIsSentWithAndWithoutABody() async throws {
     try await withServer { request in
       .respond(HTTPServerResponse(status: 200, text: "\(request.method) \(request.body.count)"))
     } test: { url, transport in
@@ -57,7 +57,7 @@ struct ExchangeTests {
     }
   }
 
-  @Test func longBodiesPassBothWays() async throws {
+  @Test("Long bodies pass both ways") func longBodiesPassBothWays() async throws {
     try await withServer {
       .respond(HTTPServerResponse(status: 200, body: $0.body))
     } test: { url, transport in
@@ -67,7 +67,7 @@ struct ExchangeTests {
     }
   }
 
-  @Test func manyAtOnceGetTheirOwnAnswers() async throws {
+  @Test("Many at once get their own answers") func manyAtOnceGetTheirOwnAnswers() async throws {
     try await withServer {
       .respond(HTTPServerResponse(status: 200, body: $0.body))
     } test: { url, transport in
@@ -83,7 +83,7 @@ struct ExchangeTests {
     }
   }
 
-  @Test func redirectsAreNotFollowed() async throws {
+  @Test("Redirects are not followed") func redirectsAreNotFollowed() async throws {
     try await withServer { _ in
       .respond(HTTPServerResponse(status: 302, headers: ["Location": "/elsewhere"]))
     } test: { url, transport in
@@ -92,7 +92,7 @@ struct ExchangeTests {
     }
   }
 
-  @Test func tooLongAnswerFails() async throws {
+  @Test("Too long answer fails") func tooLongAnswerFails() async throws {
     try await withServer { _ in
       .respond(HTTPServerResponse(status: 200, body: [UInt8](repeating: 0, count: 100)))
     } test: { url, transport in
@@ -104,13 +104,15 @@ struct ExchangeTests {
     }
   }
 
-  @Test(arguments: [
-    HTTPRequest(method: "get", url: "http://localhost/"),
-    HTTPRequest(method: "GET", url: "file:///etc/hostname"),
-    HTTPRequest(method: "GET", url: "http://localhost/a b"),
-    HTTPRequest(method: "GET", url: "http://localhost/", headers: ["X-A": "b\r\nX-C: d"]),
-    HTTPRequest(method: "GET", url: "http://localhost/", headers: ["X A": "b"]),
-  ])
+  @Test(
+    "Malformed request is refused",
+    arguments: [
+      HTTPRequest(method: "get", url: "http://localhost/"),
+      HTTPRequest(method: "GET", url: "file:///etc/hostname"),
+      HTTPRequest(method: "GET", url: "http://localhost/a b"),
+      HTTPRequest(method: "GET", url: "http://localhost/", headers: ["X-A": "b\r\nX-C: d"]),
+      HTTPRequest(method: "GET", url: "http://localhost/", headers: ["X A": "b"]),
+    ])
   func malformedRequestIsRefused(_ request: HTTPRequest) async throws {
     let transport = try HTTPClient()
     let error = try await failure(transport, request)

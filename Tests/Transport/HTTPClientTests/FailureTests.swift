@@ -10,7 +10,7 @@ struct FailureTests {
 
   init() throws { transport = try HTTPClient() }
 
-  @Test func refusedConnection() async throws {
+  @Test("Refused connection") func refusedConnection() async throws {
     let error = try await failure(transport, post("http://127.0.0.1:\(unusedPort())/secret?token=1"))
     #expect(error.kind == .connect)
     #expect(!error.requestMayHaveLeft)
@@ -19,14 +19,15 @@ struct FailureTests {
   }
 
   /// A label of more than 63 characters never reaches a name server (RFC 1035, section 2.3.4).
-  @Test func unknownHost() async throws {
+  @Test("An unknown host fails before anything is sent") func anUnknownHostFailsBeforeAnythingIsSent() async throws {
     let error = try await failure(transport, post("http://\(String(repeating: "x", count: 70)).invalid/"))
     #expect(error.kind == .resolve)
     #expect(!error.requestMayHaveLeft)
   }
 
   /// A backlog that is full: the kernel drops further SYNs.
-  @Test func connectTimeout() async throws {
+  @Test("A connect timeout fails before anything is sent") func aConnectTimeoutFailsBeforeAnythingIsSent() async throws
+  {
     let listener = RawServer.listen(backlog: 0)
     defer { close(listener) }
     var address = RawServer.loopback(port: RawServer.port(of: listener))
@@ -44,7 +45,7 @@ struct FailureTests {
     #expect(!error.requestMayHaveLeft)
   }
 
-  @Test func plainServerBehindHTTPS() async throws {
+  @Test("Plain server behind HTTPS") func plainServerBehindHTTPS() async throws {
     try await withRawServer { _, peer, _ in
       peer.write("HTTP/1.1 400 Bad Request\r\n\r\n")
     } test: { server, transport in
@@ -54,7 +55,7 @@ struct FailureTests {
     }
   }
 
-  @Test func handshakeTimeout() async throws {
+  @Test("Handshake timeout") func handshakeTimeout() async throws {
     try await withRawServer { _, peer, _ in
       peer.hang()
     } test: { server, transport in
@@ -65,7 +66,7 @@ struct FailureTests {
     }
   }
 
-  @Test func resetAfterTheRequestWasRead() async throws {
+  @Test("Reset after the request was read") func resetAfterTheRequestWasRead() async throws {
     try await withRawServer { server, peer, _ in
       _ = server.read(peer)
       peer.reset()
@@ -77,7 +78,7 @@ struct FailureTests {
     }
   }
 
-  @Test func endWithoutAnAnswer() async throws {
+  @Test("End without an answer") func endWithoutAnAnswer() async throws {
     try await withRawServer { server, peer, _ in
       _ = server.read(peer)
     } test: { server, transport in
@@ -88,7 +89,7 @@ struct FailureTests {
     }
   }
 
-  @Test func endInTheMiddleOfTheAnswer() async throws {
+  @Test("End in the middle of the answer") func endInTheMiddleOfTheAnswer() async throws {
     try await withRawServer { server, peer, _ in
       _ = server.read(peer)
       peer.write("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf")
@@ -99,7 +100,7 @@ struct FailureTests {
     }
   }
 
-  @Test func notHTTP() async throws {
+  @Test("An answer that is not HTTP is reported") func anAnswerThatIsNotHTTPIsReported() async throws {
     try await withRawServer { server, peer, _ in
       _ = server.read(peer)
       peer.write("220 smtp.example ESMTP\r\n")
@@ -109,7 +110,7 @@ struct FailureTests {
     }
   }
 
-  @Test func noFirstByte() async throws {
+  @Test("A server that never answers times out") func aServerThatNeverAnswersTimesOut() async throws {
     try await withRawServer { server, peer, _ in
       _ = server.read(peer)
       peer.hang()
@@ -122,7 +123,7 @@ struct FailureTests {
     }
   }
 
-  @Test func totalTimeoutBeforeTheFirstByte() async throws {
+  @Test("Total timeout before the first byte") func totalTimeoutBeforeTheFirstByte() async throws {
     try await withRawServer { server, peer, _ in
       _ = server.read(peer)
       peer.hang()
@@ -133,7 +134,7 @@ struct FailureTests {
     }
   }
 
-  @Test func totalTimeoutWithinTheAnswer() async throws {
+  @Test("Total timeout within the answer") func totalTimeoutWithinTheAnswer() async throws {
     try await withRawServer { server, peer, _ in
       _ = server.read(peer)
       peer.write("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf")
@@ -146,7 +147,7 @@ struct FailureTests {
     }
   }
 
-  @Test func endlessHeader() async throws {
+  @Test("An endless header is cut off") func anEndlessHeaderIsCutOff() async throws {
     try await withRawServer { server, peer, _ in
       _ = server.read(peer)
       peer.write("HTTP/1.1 200 OK\r\n")
@@ -159,7 +160,7 @@ struct FailureTests {
     }
   }
 
-  @Test func interimAnswersAreSkipped() async throws {
+  @Test("Interim answers are skipped") func interimAnswersAreSkipped() async throws {
     try await withRawServer { server, peer, _ in
       _ = server.read(peer)
       peer.write(

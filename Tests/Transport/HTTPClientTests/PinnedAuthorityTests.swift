@@ -10,7 +10,7 @@ import Testing
   .enabled(if: geteuid() == 0, "only root can give a thread a directory of authorities of its own"),
   .timeLimit(.minutes(1)))
 struct PinnedAuthorityTests {
-  @Test func ofHTTP() async throws {
+  @Test("An HTTP server of another authority is refused") func anHTTPServerOfAnotherAuthorityIsRefused() async throws {
     try await Nginx.run { nginx in
       let system = try nginx.directoryOfAuthorities()
       let refused = await http(nginx, system, caFile: nginx.otherCertificateFile)
@@ -20,7 +20,7 @@ struct PinnedAuthorityTests {
     }
   }
 
-  @Test func ofSMTP() async throws {
+  @Test("An SMTP server of another authority is refused") func anSMTPServerOfAnotherAuthorityIsRefused() async throws {
     try await Nginx.run { nginx in
       let system = try nginx.directoryOfAuthorities()
       #expect(await smtp(nginx, system, caFile: nginx.otherCertificateFile)?.kind == .untrusted)

@@ -17,7 +17,7 @@ struct PoolTests {
     }
   }
 
-  @Test func connectionIsUsedAgain() async throws {
+  @Test("Connection is used again") func connectionIsUsedAgain() async throws {
     try await withRawServer { server, peer, _ in
       while server.read(peer) { peer.write(RawServer.ok) }
     } test: { server, transport in
@@ -28,7 +28,7 @@ struct PoolTests {
   }
 
   /// libcurl by itself would send the second request again on a new connection, unseen: two SMS for one.
-  @Test(arguments: [true, false])
+  @Test("Post is never sent twice", arguments: [true, false])
   func postIsNeverSentTwice(withReset: Bool) async throws {
     let script = Self.second { peer in if withReset { peer.reset() } }
     try await withRawServer(script: script) { server, transport in
@@ -44,7 +44,7 @@ struct PoolTests {
     }
   }
 
-  @Test func idempotentRequestIsSentAgain() async throws {
+  @Test("Idempotent request is sent again") func idempotentRequestIsSentAgain() async throws {
     try await withRawServer(script: Self.second { $0.reset() }) { server, transport in
       _ = try await transport.send(post(server.url))
       #expect(try await transport.send(post(server.url, isIdempotent: true)).status == 200)
@@ -54,7 +54,7 @@ struct PoolTests {
   }
 
   /// The server closed the idle connection before: noticed when it is taken from the pool, and no error.
-  @Test(arguments: [true, false])
+  @Test("Stale connection is not used", arguments: [true, false])
   func staleConnectionIsNotUsed(withReset: Bool) async throws {
     let answered = DispatchSemaphore(value: 0)
     try await withRawServer { server, peer, number in
@@ -73,7 +73,7 @@ struct PoolTests {
     }
   }
 
-  @Test func connectionsToOneHostAreLimited() async throws {
+  @Test("Connections to one host are limited") func connectionsToOneHostAreLimited() async throws {
     let configuration = HTTPClient.Configuration(maxConcurrent: 8, maxConnectionsPerHost: 2)
     try await withRawServer(configuration) { server, peer, _ in
       while server.read(peer) { peer.write(RawServer.ok) }

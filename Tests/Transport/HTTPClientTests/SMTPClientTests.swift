@@ -20,7 +20,7 @@ struct SMTPClientTests {
     }
   }
 
-  @Test func aMessageIsTaken() async throws {
+  @Test("A message is taken") func aMessageIsTaken() async throws {
     let server = SMTPScript()
     try await server.run { client in
       let reply = try await client.send(message(), timeout: .seconds(20))
@@ -36,7 +36,7 @@ struct SMTPClientTests {
   }
 
   /// Messages that end where a piece of libcurl's ends, with dots that are doubled on the way.
-  @Test(arguments: [0, 1, 2, 3, 7], [16_384, 16_383, 16_385, 32_768])
+  @Test("No size truncates a message", arguments: [0, 1, 2, 3, 7], [16_384, 16_383, 16_385, 32_768])
   func noSizeTruncatesAMessage(dots: Int, size: Int) async throws {
     let head = "Subject: x\r\n\r\n" + String(repeating: ".\r\n", count: dots)
     let text = head + String(repeating: "x", count: size - head.utf8.count - 2) + "\r\n"
@@ -45,7 +45,7 @@ struct SMTPClientTests {
     #expect(server.journal.messages.first?.utf8.count == size + dots)
   }
 
-  @Test func aConnectionCarriesOneMessageAfterAnother() async throws {
+  @Test("A connection carries one message after another") func aConnectionCarriesOneMessageAfterAnother() async throws {
     let server = SMTPScript()
     try await server.run { client in
       for _ in 0..<5 { _ = try await client.send(message(), timeout: .seconds(20)) }
@@ -54,7 +54,7 @@ struct SMTPClientTests {
     #expect(server.journal.messages.count == 5)
   }
 
-  @Test func aLargeMessageArrivesWhole() async throws {
+  @Test("A large message arrives whole") func aLargeMessageArrivesWhole() async throws {
     let line = String(repeating: "x", count: 70) + "\r\n"
     let large = Array(("Subject: x\r\n\r\n" + String(repeating: line, count: 20_000)).utf8)
     let server = SMTPScript()
@@ -63,13 +63,15 @@ struct SMTPClientTests {
   }
 
   /// A refusal at each stage: the reply, and where it was said.
-  @Test(arguments: [
-    ("GREETING", "554 5.3.2 go away", SMTPStage.greeting), ("EHLO", "550 5.7.1 no", .hello),
-    ("MAIL", "451 4.3.0 later", .sender), ("MAIL", "550 5.7.1 no", .sender), ("RCPT", "550 5.1.1 nobody", .recipient),
-    ("RCPT", "452 4.2.2 full", .recipient), ("DATA", "451 4.3.0 later", .data), ("DOT", "451 4.3.0 later", .final),
-    ("DOT", "554-5.7.1 first line\r\n554 5.7.1 second line", .final),
-  ])
-  func refusals(verb: String, reply: String, stage: SMTPStage) async throws {
+  @Test(
+    "Refusals name their stage",
+    arguments: [
+      ("GREETING", "554 5.3.2 go away", SMTPStage.greeting), ("EHLO", "550 5.7.1 no", .hello),
+      ("MAIL", "451 4.3.0 later", .sender), ("MAIL", "550 5.7.1 no", .sender), ("RCPT", "550 5.1.1 nobody", .recipient),
+      ("RCPT", "452 4.2.2 full", .recipient), ("DATA", "451 4.3.0 later", .data), ("DOT", "451 4.3.0 later", .final),
+      ("DOT", "554-5.7.1 first line\r\n554 5.7.1 second line", .final),
+    ])
+  func refusalsNameTheirStage(verb: String, reply: String, stage: SMTPStage) async throws {
     let server = SMTPScript { asked, _ in asked == verb || verb == "EHLO" && asked == "HELO" ? .reply(reply) : nil }
     try await server.run { client in
       let failure = await failure(client, message())
@@ -80,7 +82,7 @@ struct SMTPClientTests {
     }
   }
 
-  @Test func aReplyOfSeveralLinesIsReadWhole() async throws {
+  @Test("A reply of several lines is read whole") func aReplyOfSeveralLinesIsReadWhole() async throws {
     let server = SMTPScript { verb, _ in verb == "RCPT" ? .reply("550-5.1.1 first\r\n550 5.1.1 second") : nil }
     try await server.run { client in
       #expect(await failure(client, message())?.reply?.text == "first\nsecond")
@@ -88,11 +90,13 @@ struct SMTPClientTests {
   }
 
   /// A connection that ends at each stage: only after the final dot may the server have the message.
-  @Test(arguments: [
-    ("GREETING", SMTPStage.greeting, false), ("EHLO", .hello, false), ("MAIL", .sender, false),
-    ("RCPT", .recipient, false),
-    ("DATA", .data, false), ("DOT", .final, true),
-  ])
+  @Test(
+    "Lost connections",
+    arguments: [
+      ("GREETING", SMTPStage.greeting, false), ("EHLO", .hello, false), ("MAIL", .sender, false),
+      ("RCPT", .recipient, false),
+      ("DATA", .data, false), ("DOT", .final, true),
+    ])
   func lostConnections(verb: String, stage: SMTPStage, mayBeTaken: Bool) async throws {
     let server = SMTPScript { asked, _ in asked == verb ? .close : nil }
     try await server.run { client in
@@ -104,7 +108,8 @@ struct SMTPClientTests {
     #expect(server.journal.connections == 1)
   }
 
-  @Test func aConnectionThatEndsAmidALongMessageCannotHaveTakenIt() async throws {
+  @Test("A connection that ends amid a long message cannot have taken it")
+  func aConnectionThatEndsAmidALongMessageCannotHaveTakenIt() async throws {
     let long = Array("Subject: x\r\n\r\n".utf8) + [UInt8](repeating: 120, count: 40_000_000)
     let server = SMTPScript { asked, _ in asked == "CONTENT" ? .close : nil }
     try await server.run { client in
@@ -114,7 +119,7 @@ struct SMTPClientTests {
     }
   }
 
-  @Test func silenceEndsAfterTheTimeOfTheStage() async throws {
+  @Test("Silence ends after the time of the stage") func silenceEndsAfterTheTimeOfTheStage() async throws {
     var timeouts = SMTPTimeouts()
     timeouts.command = .milliseconds(300)
     timeouts.final = .milliseconds(300)
@@ -129,14 +134,14 @@ struct SMTPClientTests {
     }
   }
 
-  @Test func theWholeTimeIsBounded() async throws {
+  @Test("The whole time is bounded") func theWholeTimeIsBounded() async throws {
     let server = SMTPScript { asked, _ in asked == "MAIL" ? .hang : nil }
     try await server.run { client in
       #expect(await failure(client, message(), timeout: .milliseconds(400))?.kind == .timedOut)
     }
   }
 
-  @Test func theWaitForAConnectionIsPartOfTheTime() async throws {
+  @Test("The wait for a connection is part of the time") func theWaitForAConnectionIsPartOfTheTime() async throws {
     let server = SMTPScript { asked, _ in asked == "MAIL" ? .hang : nil }
     try await server.run { client in
       await withTaskGroup(of: Void.self) { group in
@@ -157,7 +162,7 @@ struct SMTPClientTests {
     }
   }
 
-  @Test func cancellationEndsIt() async throws {
+  @Test("Cancellation ends it") func cancellationEndsIt() async throws {
     let server = SMTPScript { asked, _ in asked == "MAIL" ? .hang : nil }
     try await server.run { client in
       let task = Task { await failure(client, message()) }
@@ -168,7 +173,9 @@ struct SMTPClientTests {
   }
 
   /// An idle connection that the server has closed, or closes with 421 when it is used again, is no news about the message.
-  @Test(arguments: [SMTPScript.Act.close, .farewell("421 4.4.2 idle for too long")])
+  @Test(
+    "A connection that was closed meanwhile is replaced",
+    arguments: [SMTPScript.Act.close, .farewell("421 4.4.2 idle for too long")])
   func aConnectionThatWasClosedMeanwhileIsReplaced(act: SMTPScript.Act) async throws {
     let server = SMTPScript { verb, count in verb == "MAIL" && count == 2 ? act : nil }
     try await server.run { client in
@@ -179,7 +186,7 @@ struct SMTPClientTests {
     #expect(server.journal.messages.count == 2)
   }
 
-  @Test func nothingIsSentTwiceAfterTheDot() async throws {
+  @Test("Nothing is sent twice after the dot") func nothingIsSentTwiceAfterTheDot() async throws {
     let server = SMTPScript { verb, count in verb == "DOT" && count == 2 ? .close : nil }
     try await server.run { client in
       _ = try await client.send(message(), timeout: .seconds(20))
@@ -189,7 +196,7 @@ struct SMTPClientTests {
     #expect(server.journal.connections == 1)
   }
 
-  @Test func withoutSTARTTLSNothingIsSaid() async throws {
+  @Test("Without STARTTLS nothing is said") func withoutSTARTTLSNothingIsSaid() async throws {
     let server = SMTPScript()
     try await server.run(security: .starttls) { client in
       #expect(await failure(client, message())?.kind == .noTLS)
@@ -197,7 +204,7 @@ struct SMTPClientTests {
     #expect(!server.journal.commands.contains { $0.hasPrefix("MAIL") })
   }
 
-  @Test func anUnknownAuthorityIsRefused() async throws {
+  @Test("An unknown authority is refused") func anUnknownAuthorityIsRefused() async throws {
     try await Nginx.run { nginx in
       let port = try #require(UInt16(nginx.http1URL.split { ":/".contains($0) }.last ?? ""))
       let client = try SMTPClient(SMTPConfiguration(host: "localhost", port: port, security: .tls))
@@ -208,13 +215,13 @@ struct SMTPClientTests {
     }
   }
 
-  @Test func nobodyListens() async throws {
+  @Test("A closed port fails before anything is sent") func aClosedPortFailsBeforeAnythingIsSent() async throws {
     let client = try SMTPClient(SMTPConfiguration(host: "127.0.0.1", port: unusedPort(), security: .none))
     defer { client.shutdown() }
     #expect(await failure(client, message())?.kind == .connect)
   }
 
-  @Test func credentialsThatAreRefused() async throws {
+  @Test("Credentials that are refused") func credentialsThatAreRefused() async throws {
     let server = SMTPScript(extensions: ["AUTH PLAIN"]) { verb, _ in verb == "AUTH" ? .reply("535 5.7.8 no") : nil }
     try await server.run(username: "mailer") { client in
       let failure = await failure(client, message())
@@ -224,14 +231,14 @@ struct SMTPClientTests {
     }
   }
 
-  @Test func authenticationThatIsNotOffered() async throws {
+  @Test("Authentication that is not offered") func authenticationThatIsNotOffered() async throws {
     let server = SMTPScript(extensions: ["AUTH X-UNKNOWN"])
     try await server.run(username: "mailer") { client in
       #expect(await failure(client, message())?.kind == .noAuthentication)
     }
   }
 
-  @Test func internationalAddressesNeedSMTPUTF8() async throws {
+  @Test("International addresses need SMTPUTF8") func internationalAddressesNeedSMTPUTF8() async throws {
     let old = SMTPScript(extensions: ["8BITMIME"])
     try await old.run { client in
       #expect(await failure(client, message(to: "ünï@example.com"))?.kind == .noSMTPUTF8)
@@ -244,14 +251,16 @@ struct SMTPClientTests {
     #expect(new.journal.commands.contains { $0.hasPrefix("MAIL") && $0.hasSuffix("SMTPUTF8") })
   }
 
-  @Test(arguments: ["a@example.com>\r\nRCPT TO:<b@example.com", "a b@example.com", "a@example.com\n", "<a@example.com"])
+  @Test(
+    "Addresses cannot break commands",
+    arguments: ["a@example.com>\r\nRCPT TO:<b@example.com", "a b@example.com", "a@example.com\n", "<a@example.com"])
   func addressesCannotBreakCommands(address: String) async throws {
     let server = SMTPScript()
     try await server.run { client in #expect(await failure(client, message(to: address)) != nil) }
     #expect(server.journal.connections == 0)
   }
 
-  @Test func theCheckSendsNothing() async throws {
+  @Test("The check sends nothing") func theCheckSendsNothing() async throws {
     let server = SMTPScript()
     try await server.run { client in
       try await client.check(timeout: .seconds(20))
@@ -265,7 +274,7 @@ struct SMTPClientTests {
     }
   }
 
-  @Test func moreMessagesThanConnectionsWait() async throws {
+  @Test("More messages than connections wait") func moreMessagesThanConnectionsWait() async throws {
     let server = SMTPScript()
     try await server.run { client in
       try await withThrowingTaskGroup(of: Void.self) { group in

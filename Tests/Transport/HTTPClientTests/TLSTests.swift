@@ -11,7 +11,7 @@ struct TLSTests {
     return try await transport.send(request)
   }
 
-  @Test func versionIsNegotiated() async throws {
+  @Test("Version is negotiated") func versionIsNegotiated() async throws {
     try await Nginx.run { nginx in
       let once = post(nginx.http2URL)
       let repeatable = post(nginx.http2URL, isIdempotent: true)
@@ -26,7 +26,7 @@ struct TLSTests {
     }
   }
 
-  @Test func unknownAuthorityIsRefused() async throws {
+  @Test("Unknown authority is refused") func unknownAuthorityIsRefused() async throws {
     try await Nginx.run { nginx in
       let transport = try HTTPClient()
       let error = try await failure(transport, post(nginx.http2URL))
@@ -36,7 +36,7 @@ struct TLSTests {
     }
   }
 
-  @Test func otherNameIsRefused() async throws {
+  @Test("Other name is refused") func otherNameIsRefused() async throws {
     try await Nginx.run { nginx in
       let transport = try HTTPClient(.init(caFile: nginx.otherCertificateFile))
       let error = try await failure(transport, post(nginx.otherURL))
@@ -45,7 +45,7 @@ struct TLSTests {
     }
   }
 
-  @Test func clientCertificateIsShown() async throws {
+  @Test("Client certificate is shown") func clientCertificateIsShown() async throws {
     try await Nginx.run { nginx in
       var configuration = HTTPClient.Configuration(caFile: nginx.certificateFile)
       let without = try await send(post(nginx.mutualURL), configuration)
@@ -58,7 +58,7 @@ struct TLSTests {
   }
 
   /// The server ends each HTTP/2 connection with GOAWAY after 100 requests; the streams it refuses go to the next one.
-  @Test func manyStreamsOnFewConnections() async throws {
+  @Test("Many streams on few connections") func manyStreamsOnFewConnections() async throws {
     try await Nginx.run { nginx in
       let transport = try HTTPClient(
         .init(maxConcurrent: 64, maxConnectionsPerHost: 2, caFile: nginx.certificateFile, version: .http2))
@@ -82,7 +82,7 @@ struct TLSTests {
   }
 
   /// Repeatable and unrepeatable requests do not interfere: libcurl once mixed up their answers.
-  @Test(arguments: HTTPClient.Configuration.Version.allCases)
+  @Test("Every request gets its own answer", arguments: HTTPClient.Configuration.Version.allCases)
   func everyRequestGetsItsOwnAnswer(version: HTTPClient.Configuration.Version) async throws {
     try await Nginx.run { nginx in
       let transport = try HTTPClient(
@@ -106,7 +106,7 @@ struct TLSTests {
     return String(decoding: response.body, as: UTF8.self) == String(number)
   }
 
-  @Test func unreadableAuthoritiesAreSaid() {
+  @Test("Unreadable authorities are said") func unreadableAuthoritiesAreSaid() {
     let error = #expect(throws: TransportError.self) { try HTTPClient(.init(caFile: "/nonexistent/ca.pem")) }
     #expect(error?.description.contains("/nonexistent/ca.pem") == true)
   }

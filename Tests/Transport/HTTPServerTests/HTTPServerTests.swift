@@ -17,7 +17,7 @@ func withServer(
 
 @Suite(.timeLimit(.minutes(1)))
 struct HTTPServerTests {
-  @Test func requestReachesTheHandlerDecoded() async throws {
+  @Test("Request reaches the handler decoded") func requestReachesTheHandlerDecoded() async throws {
     let seen = Mutex<HTTPServerRequest?>(nil)
     try await withServer { request in
       seen.withLock { $0 = request }
@@ -41,7 +41,7 @@ struct HTTPServerTests {
     #expect(request.remoteAddress == "127.0.0.1")
   }
 
-  @Test func bodyArrivesWhole() async throws {
+  @Test("Body arrives whole") func bodyArrivesWhole() async throws {
     try await withServer(maxBodyBytes: 300_000) { request in
       .respond(HTTPServerResponse(status: 200, body: request.body))
     } test: { server in
@@ -54,7 +54,7 @@ struct HTTPServerTests {
     }
   }
 
-  @Test func chunkedBodyArrivesWhole() async throws {
+  @Test("Chunked body arrives whole") func chunkedBodyArrivesWhole() async throws {
     try await withServer { request in
       .respond(HTTPServerResponse(status: 200, body: request.body))
     } test: { server in
@@ -66,7 +66,7 @@ struct HTTPServerTests {
     }
   }
 
-  @Test func tooLongBodyNeverReachesTheHandler() async throws {
+  @Test("Too long body never reaches the handler") func tooLongBodyNeverReachesTheHandler() async throws {
     let calls = Mutex(0)
     try await withServer(maxBodyBytes: 4) { _ in
       calls.withLock { $0 += 1 }
@@ -83,7 +83,7 @@ struct HTTPServerTests {
     #expect(calls.withLock { $0 } == 0)
   }
 
-  @Test func resetAndCloseAreTellableApart() async throws {
+  @Test("Reset and close are tellable apart") func resetAndCloseAreTellableApart() async throws {
     try await withServer {
       $0.path == "/reset" ? .reset : .close
     } test: { server in
@@ -92,7 +92,7 @@ struct HTTPServerTests {
     }
   }
 
-  @Test func keptConnectionServesSeveralRequests() async throws {
+  @Test("Kept connection serves several requests") func keptConnectionServesSeveralRequests() async throws {
     let calls = Mutex(0)
     try await withServer { _ in
       let call = calls.withLock { calls in
@@ -109,7 +109,7 @@ struct HTTPServerTests {
     }
   }
 
-  @Test func slowHandlerDoesNotHoldUpOthers() async throws {
+  @Test("Slow handler does not hold up others") func slowHandlerDoesNotHoldUpOthers() async throws {
     let (gate, opener) = AsyncStream<Void>.makeStream()
     try await withServer { request in
       if request.path == "/slow" { for await _ in gate { break } }
@@ -122,7 +122,7 @@ struct HTTPServerTests {
     }
   }
 
-  @Test func manyClientsAtOnce() async throws {
+  @Test("Many clients at once") func manyClientsAtOnce() async throws {
     try await withServer { request in
       await Task.yield()
       return .respond(HTTPServerResponse(status: 200, text: request.parameter("n") ?? ""))
@@ -136,7 +136,7 @@ struct HTTPServerTests {
     }
   }
 
-  @Test func invalidAnswerBecomes500() async throws {
+  @Test("Invalid answer becomes500") func invalidAnswerBecomes500() async throws {
     try await withServer { request in
       request.path == "/header"
         ? .respond(HTTPServerResponse(status: 200, headers: ["X-Bad": "a\r\nSet-Cookie: b"]))
@@ -147,7 +147,7 @@ struct HTTPServerTests {
     }
   }
 
-  @Test func portInUseIsSaid() async throws {
+  @Test("Port in use is said") func portInUseIsSaid() async throws {
     try await withServer { _ in
       .close
     } test: { server in
@@ -159,14 +159,14 @@ struct HTTPServerTests {
     }
   }
 
-  @Test func addressOfAnotherMachineIsSaid() {
+  @Test("Address of another machine is said") func addressOfAnotherMachineIsSaid() {
     let error = #expect(throws: HTTPServerError.self) {
       _ = try HTTPServer(host: "192.0.2.1", port: 0, maxBodyBytes: 1) { _ in .close }
     }
     #expect(error?.code == .addressNotAvailable)
   }
 
-  @Test func stopLetsHandlersEndWithinTheGrace() async throws {
+  @Test("Stop lets handlers end within the grace") func stopLetsHandlersEndWithinTheGrace() async throws {
     let (started, starter) = AsyncStream<Void>.makeStream()
     let (gate, opener) = AsyncStream<Void>.makeStream()
     let server = try HTTPServer(host: "127.0.0.1", port: 0, maxBodyBytes: 1) { _ in
@@ -182,7 +182,8 @@ struct HTTPServerTests {
     #expect(await answer.body == "done")
   }
 
-  @Test func stopCancelsHandlersAfterTheGraceAndIsRepeatable() async throws {
+  @Test("Stop cancels handlers after the grace and is repeatable")
+  func stopCancelsHandlersAfterTheGraceAndIsRepeatable() async throws {
     let (started, starter) = AsyncStream<Void>.makeStream()
     let server = try HTTPServer(host: "127.0.0.1", port: 0, maxBodyBytes: 1) { _ in
       starter.yield()
@@ -196,7 +197,8 @@ struct HTTPServerTests {
     #expect(await answer.text.isEmpty)
   }
 
-  @Test func aRequestThatDoesNotEndIsEndedAndOneThatIsHandledIsNot() async throws {
+  @Test("A request that does not end is ended and one that is handled is not")
+  func aRequestThatDoesNotEndIsEndedAndOneThatIsHandledIsNot() async throws {
     let told = Mutex<[HTTPServerTurnedAway]>([])
     let server = try HTTPServer(
       host: "127.0.0.1", port: 0, maxBodyBytes: 1024,
@@ -216,7 +218,8 @@ struct HTTPServerTests {
     await server.stop()
   }
 
-  @Test func aRequestLineThatDoesNotEndIsEndedAndAnIdleConnectionIsNotLate() async throws {
+  @Test("A request line that does not end is ended and an idle connection is not late")
+  func aRequestLineThatDoesNotEndIsEndedAndAnIdleConnectionIsNotLate() async throws {
     let told = Mutex<[HTTPServerTurnedAway]>([])
     let server = try HTTPServer(
       host: "127.0.0.1", port: 0, maxBodyBytes: 1024,
@@ -236,7 +239,9 @@ struct HTTPServerTests {
     await server.stop()
   }
 
-  @Test func aClientWithTooManyConnectionsIsTurnedAway() async throws {
+  @Test("A client with too many connections is turned away") func aClientWithTooManyConnectionsIsTurnedAway()
+    async throws
+  {
     let told = Mutex<[HTTPServerTurnedAway]>([])
     let server = try HTTPServer(
       host: "127.0.0.1", port: 0, maxBodyBytes: 1024,

@@ -22,6 +22,7 @@ import Testing
   private static let benin = #"{region: "BJ", countryCode: 229, type: "mobile", length: 10, prefixes: ["014", "0190"]}"#
 
   @Test(
+    "A prefix is a range of one length",
     arguments: [
       ("+2290140000000", true), ("+2290149999999", true), ("+2290190000000", true), ("+2290190999999", true),
       ("+2290139999999", false), ("+2290150000000", false), ("+2290191000000", false), ("+2290189999999", false),
@@ -36,7 +37,7 @@ import Testing
     }
   }
 
-  @Test func anEmptyTableSaysNothing() throws {
+  @Test("An empty table says nothing") func anEmptyTableSaysNothing() throws {
     #expect(NumberOverrides.none.find("+2290140000000") == nil)
     #expect(NumberOverrides.none.date == nil)
     #expect(try Self.table("").count == 0)
@@ -44,6 +45,7 @@ import Testing
   }
 
   @Test(
+    "Malformed tables are refused",
     arguments: [
       #"{region: "001", countryCode: 881, type: "mobile", length: 10, prefixes: ["01"]}"#,
       #"{region: "BJ", countryCode: 229, type: "voip", length: 10, prefixes: ["01"]}"#,
@@ -58,12 +60,13 @@ import Testing
       #"{region: "BJ", countryCode: 229, type: "mobile", length: 10, prefixes: ["01", "014"]}"#,
       #"{region: "BJ", countryCode: 229, type: "mobile", length: 10}"#,
     ])
-  func whatIsNoTableIsRefused(range: String) {
+  func malformedTablesAreRefused(range: String) {
     #expect(throws: DecodingError.self) { try Self.table(range) }
   }
 
   /// Numbers of ranges that came into use after the metadata of Debian 12 (8.12.57, of 2022).
   @Test(
+    "The shipped table knows young numbers",
     arguments: [
       ("+2290195123456", "BJ", .mobile), ("+41681234567", "CH", .mobile), ("+213601234567", "DZ", .mobile),
       ("+251712345678", "ET", .mobile), ("+2250704812345", "CI", .mobile),
@@ -81,15 +84,17 @@ import Testing
     #expect(number == plain)
   }
 
-  @Test(arguments: ["+14155550123", "+4915123456789", "+19002345678", "+449091234567", "+442079460958", "+33820123456"])
-  func whatTheLibraryKnowsStays(text: String) throws {
+  @Test(
+    "Numbers known to the library stay",
+    arguments: ["+14155550123", "+4915123456789", "+19002345678", "+449091234567", "+442079460958", "+33820123456"])
+  func numbersKnownToTheLibraryStay(text: String) throws {
     let number = try PhoneNumber.parse(text)
     let after = number.applying(try Self.shipped.get())
     #expect(after.type == number.type)
     #expect(after.region == number.region)
   }
 
-  @Test func theShippedTableIsDated() throws {
+  @Test("The shipped table is dated") func theShippedTableIsDated() throws {
     let overrides = try Self.shipped.get()
     #expect(overrides.date?.count == 10)
     #expect(overrides.count > 1000)
@@ -97,7 +102,7 @@ import Testing
     #expect(overrides.find("+8816123456789") == nil)
   }
 
-  @Test func aPricedTypeCountsWhateverTheLibrarySays() throws {
+  @Test("A priced type counts whatever the library says") func aPricedTypeCountsWhateverTheLibrarySays() throws {
     let table = try Self.table(
       #"{region: "DE", countryCode: 49, type: "premiumRate", length: 11, prefixes: ["1512345"]}"#)
     let number = try PhoneNumber.parse("+4915123456789")
@@ -105,7 +110,7 @@ import Testing
     #expect(number.applying(table).type == .premiumRate)
   }
 
-  @Test func aLengthThatIsGoneIsImpossible() throws {
+  @Test("A length that is gone is impossible") func aLengthThatIsGoneIsImpossible() throws {
     let table = try Self.decode(
       "{date: '2026-11-22', source: 'test', ranges: [], goneLengths: [{countryCode: 49, lengths: [11]}]}")
     #expect(try PhoneNumber.parse("+4915123456789").isPossible)
@@ -116,7 +121,7 @@ import Testing
 
   /// Numbers that cost somebody, drawn by a fixed seed from libphonenumber's metadata of 2026 (9.0.43): parts of +590, +594, +248,
   /// +597, +973, +972 and others that the metadata of Debian 12 takes for possible numbers of no known use.
-  @Test func noPricedNumberIsTakenForAnother() throws {
+  @Test("No priced number is taken for another") func noPricedNumberIsTakenForAnother() throws {
     let overrides = try Self.shipped.get()
     let text = try String(contentsOfFile: Repository.fixtures + "/refused-numbers.txt", encoding: .utf8)
     let numbers = text.split(separator: "\n").filter { !$0.hasPrefix("#") }.compactMap {
@@ -133,6 +138,7 @@ import Testing
 
   /// Lengths that Mexico (2019), Zimbabwe and Benin (2024) gave up.
   @Test(
+    "No number of a length that is gone is possible",
     arguments: [
       "+5239825979190", "+5274833788762", "+26386123", "+263861234", "+26380123", "+263801234",
       "+22997123456",
@@ -144,7 +150,7 @@ import Testing
   }
 
   /// The library takes the 1 away that Mexico's mobile numbers had until 2019.
-  @Test func anOldMexicanMobileNumberIsRead() throws {
+  @Test("An old mexican mobile number is read") func anOldMexicanMobileNumberIsRead() throws {
     let number = try PhoneNumber.parse("+5215512345678").applying(try Self.shipped.get())
     #expect(number.e164 == "+525512345678")
     #expect(number.isPossible)

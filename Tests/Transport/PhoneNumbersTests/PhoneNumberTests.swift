@@ -2,11 +2,14 @@ import PhoneNumbers
 import Testing
 
 @Suite struct PhoneNumberTests {
-  @Test(arguments: [
-    ("+14155550123", "+1415•••••23"), ("+442079460958", "+44207•••••58"), ("+33612345678", "+3361•••••78"),
-    ("+491771712345678", "+49177••••••••78"), ("+298211234", "+298••••34"), ("+29052158", "+290•••58"), ("+49301", "•"),
-  ])
-  func isRedacted(text: String, redacted: String) throws {
+  @Test(
+    "A phone number is masked when printed",
+    arguments: [
+      ("+14155550123", "+1415•••••23"), ("+442079460958", "+44207•••••58"), ("+33612345678", "+3361•••••78"),
+      ("+491771712345678", "+49177••••••••78"), ("+298211234", "+298••••34"), ("+29052158", "+290•••58"),
+      ("+49301", "•"),
+    ])
+  func aPhoneNumberIsMaskedWhenPrinted(text: String, redacted: String) throws {
     let number = try PhoneNumber.parse(text)
     if redacted != "•" { #expect(number.redacted == redacted) }
     var dumped = ""
@@ -18,7 +21,7 @@ import Testing
     }
   }
 
-  @Test func equalityIsThatOfTheNumber() throws {
+  @Test("Equality is that of the number") func equalityIsThatOfTheNumber() throws {
     let one = try PhoneNumber.parse("+14155550123")
     let same = try PhoneNumber.parse("(415) 555-0123", region: "US")
     let other = try PhoneNumber.parse("+14155550124")
@@ -26,25 +29,28 @@ import Testing
     #expect(Set([one, same, other]).count == 2)
   }
 
-  @Test func theMainRegionOfACountryCode() throws {
+  @Test("The main region of a country code") func theMainRegionOfACountryCode() throws {
     #expect(try PhoneNumber.parse("+14165550123").countryCodeRegion == "US")
     #expect(try PhoneNumber.parse("+77012345678").countryCodeRegion == "RU")
     #expect(try PhoneNumber.parse("+80012345678").countryCodeRegion == "001")
   }
 
-  @Test(arguments: [
-    ("+14155550123", true), ("+2901234", true), ("+123456789012345", true), ("+1234567890123456", false),
-    ("+123456", false),
-    ("14155550123", false), ("+04155550123", false), ("+1415555012a", false), ("+1 4155550123", false), ("", false),
-    ("+", false),
-    ("+١٢٣٤٥٦٧٨٩", false),
-  ])
+  @Test(
+    "Has the form of E164",
+    arguments: [
+      ("+14155550123", true), ("+2901234", true), ("+123456789012345", true), ("+1234567890123456", false),
+      ("+123456", false),
+      ("14155550123", false), ("+04155550123", false), ("+1415555012a", false), ("+1 4155550123", false), ("", false),
+      ("+", false),
+      ("+١٢٣٤٥٦٧٨٩", false),
+    ])
   func hasTheFormOfE164(text: String, expected: Bool) {
     #expect(PhoneNumber.isE164(text) == expected)
   }
 
   /// The quick test says what the thorough one says of numbers in their canonical form.
   @Test(
+    "Possibility of E164",
     arguments: ParseTests.valid.map(\.e164) + [
       "+1415555", "+14155550123456", "+65123456789", "+15555550123", "+39021234567",
     ])
@@ -54,7 +60,7 @@ import Testing
   }
 
   /// Of numbers that are zeros alone the library makes longer ones: what it says of them is not kept for others of their length.
-  @Test func numbersOfOneLengthAreAlikeButForZeros() throws {
+  @Test("Numbers of one length are alike but for zeros") func numbersOfOneLengthAreAlikeButForZeros() throws {
     for digits in 4...11 {
       let zeros = "+39" + String(repeating: "0", count: digits)
       let others = ["1", "3", "09"].map { "+39" + $0 + String(repeating: "1", count: digits - $0.utf8.count) }
@@ -69,6 +75,7 @@ import Testing
   }
 
   @Test(
+    "Possibility of others",
     arguments: [
       ("+99912345678", Possibility.invalidCountryCode), ("+2101234567", .invalidCountryCode), ("+390000000", .possible),
       ("4155550123", nil), ("+1 4155550123", nil), ("", nil),

@@ -2,7 +2,7 @@ import Testing
 
 @testable import SMPP
 
-@Suite("What waits to be written")
+@Suite("Bytes that wait to be written")
 struct OutputBufferTests {
   private func unwritten(_ buffer: OutputBuffer) -> [UInt8] {
     var bytes: [UInt8] = []
@@ -14,7 +14,7 @@ struct OutputBufferTests {
   }
 
   @Test("A message is unsent until its first byte is written")
-  func unsent() {
+  func aMessageIsUnsentUntilItsFirstByteIsWritten() {
     var buffer = OutputBuffer()
     buffer.append([1, 2], ticket: 1)
     buffer.append([3], ticket: nil)
@@ -32,7 +32,7 @@ struct OutputBufferTests {
 
   @Test(
     "A buffer that is never empty keeps nothing that was written, and loses nothing", arguments: [1 as UInt64, 2, 3])
-  func busy(seed: UInt64) {
+  func aBufferThatIsNeverEmptyKeepsNothingThatWasWrittenAndLoses(seed: UInt64) {
     var random = SplitMix(state: seed)
     var buffer = OutputBuffer()
     var (expected, written, ticket): ([UInt8], Int, UInt64) = ([], 0, 0)
@@ -55,8 +55,8 @@ struct OutputBufferTests {
     }
   }
 
-  @Test("What a server never reads has a bound")
-  func overfull() {
+  @Test("Data that the server does not read is bounded")
+  func dataThatTheServerDoesNotReadIsBounded() {
     var buffer = OutputBuffer()
     buffer.append([UInt8](repeating: 0, count: OutputBuffer.maxBytes), ticket: 1)
     #expect(!buffer.isOverfull)

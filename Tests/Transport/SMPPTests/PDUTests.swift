@@ -5,7 +5,7 @@ import Testing
 @Suite("PDUs")
 struct PDUTests {
   @Test("A bind")
-  func bind() throws {
+  func aBind() throws {
     let bytes = try PDUWriter.write(
       .bindTransceiver(BindRequest(systemID: "esme", password: "sesame", systemType: "x")), sequence: 1)
     #expect(
@@ -15,7 +15,7 @@ struct PDUTests {
   }
 
   @Test("A message of one segment")
-  func whole() throws {
+  func aMessageOfOneSegment() throws {
     var message = Sample.message()
     message.validity = .seconds(90_061)
     message.wantsReceipt = true
@@ -29,7 +29,7 @@ struct PDUTests {
   }
 
   @Test("A segment has a user data header, and says so")
-  func part() throws {
+  func aSegmentHasAUserDataHeaderAndSaysSo() throws {
     let header = ShortMessage.Concatenation(reference: 0xAB, total: 3, number: 2)
     let bytes = try PDUWriter.write(.submit(Sample.message(.part(header, [1, 2]))), sequence: 1)
     #expect(bytes.suffix(9) == [8, 5, 0, 3, 0xAB, 3, 2, 1, 2])
@@ -38,7 +38,7 @@ struct PDUTests {
   }
 
   @Test("Further information elements stand in the header, with and without a segment's number")
-  func elements() throws {
+  func furtherInformationElementsStandInTheHeaderWithAndWithout() throws {
     let header = ShortMessage.Concatenation(reference: 1, total: 2, number: 1, elements: [0x24, 1, 1])
     let part = try PDUWriter.write(.submit(Sample.message(.part(header, [9]))), sequence: 1)
     #expect(part.suffix(11) == [10, 8, 0, 3, 1, 2, 1, 0x24, 1, 1, 9])
@@ -48,15 +48,15 @@ struct PDUTests {
   }
 
   @Test("A payload is an optional parameter, also one that is longer than libsmpp34 writes")
-  func payload() throws {
+  func aPayloadIsAnOptionalParameterAlsoOneThatIsLongerThan() throws {
     let text = [UInt8](repeating: 0x41, count: 1600)
     let bytes = try PDUWriter.write(.submit(Sample.message(.payload(text))), sequence: 1)
     #expect(bytes.suffix(1605) == [0, 0x04, 0x24, 0x06, 0x40] + text)
     #expect(bytes.prefix(4) == [0, 0, UInt8(bytes.count >> 8), UInt8(bytes.count & 0xFF)])
   }
 
-  @Test("What does not fit into its field is refused, not cut")
-  func tooLong() {
+  @Test("A value that exceeds its field is refused and not cut")
+  func aValueThatExceedsItsFieldIsRefusedAndNotCut() {
     var message = Sample.message()
     message.destination.text = String(repeating: "1", count: 21)
     #expect(throws: SMPPError.self) { try PDUWriter.write(.submit(message), sequence: 1) }
@@ -70,7 +70,7 @@ struct PDUTests {
   }
 
   @Test("A password that is longer than the protocol has room for stands whole in its place")
-  func longPassword() throws {
+  func aPasswordThatIsLongerThanTheProtocolHasRoomForStandsWhole() throws {
     let short = try PDUWriter.write(
       .bindTransceiver(BindRequest(systemID: "esme", password: "", systemType: "x")), sequence: 7)
     let long = try PDUWriter.write(
@@ -86,7 +86,7 @@ struct PDUTests {
       (.unbind, 6, 0), (.unbindResponse, 0x8000_0006, 0),
       (.genericNack(.invalidCommandID), 0x8000_0000, 3),
     ])
-  func headers(_ pdu: OutgoingPDU, _ command: UInt32, _ status: UInt32) throws {
+  func pdusWithoutFields(_ pdu: OutgoingPDU, _ command: UInt32, _ status: UInt32) throws {
     #expect(try PDUWriter.write(pdu, sequence: 7) == Sample.pdu(command, status: status, sequence: 7))
   }
 
@@ -100,7 +100,7 @@ struct PDUTests {
   // MARK: - Reading
 
   @Test("PDUs are cut out of what comes, however it is cut up")
-  func frames() throws {
+  func pdusAreCutOutOfWhatComesHoweverItIsCutUp() throws {
     let first = Sample.pdu(0x8000_0004, sequence: 1, Array("abc\0".utf8))
     let bytes = first + Sample.pdu(0x15, sequence: 2)
     for cut in 0...bytes.count {
@@ -116,7 +116,7 @@ struct PDUTests {
   }
 
   @Test("Lengths that cannot be end the connection before anything is kept", arguments: [0, 15, 0x1_1001, 0xFFFF_FFFF])
-  func badLength(_ length: UInt32) {
+  func lengthsThatCannotBeEndTheConnectionBeforeAnythingIsKept(_ length: UInt32) {
     var reader = FrameReader()
     reader.append(withUnsafeBytes(of: length.bigEndian, Array.init) + [0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 9])
     #expect(throws: FrameReader.BadLength.self) { try reader.next() }
@@ -127,8 +127,8 @@ struct PDUTests {
     CommandID.genericNack,
   ]
 
-  @Test("What a PDU says depends on its own bytes and not on those behind them", arguments: [1 as UInt64, 2, 3])
-  func garbage(seed: UInt64) {
+  @Test("A PDU is decoded from its own bytes only", arguments: [1 as UInt64, 2, 3])
+  func aPDUIsDecodedFromItsOwnBytesOnly(seed: UInt64) {
     var random = SplitMix(state: seed)
     for _ in 0..<1000 {
       // Half of them are damaged receipts, which get further than noise.
@@ -156,7 +156,7 @@ struct PDUTests {
   @Test(
     "Whatever comes, in whatever pieces: the same PDUs or the same end, and none longer than what came",
     arguments: [1 as UInt64, 2, 3])
-  func streams(seed: UInt64) {
+  func whateverComesInWhateverPiecesTheSamePDUsOrTheSameEndAndNone(seed: UInt64) {
     var random = SplitMix(state: seed)
     for _ in 0..<300 {
       var stream: [UInt8] = []
@@ -192,7 +192,7 @@ struct PDUTests {
   }
 
   @Test("A message that is written is read back as it was", arguments: [1 as UInt64, 2, 3])
-  func roundTrip(seed: UInt64) throws {
+  func aMessageThatIsWrittenIsReadBackAsItWas(seed: UInt64) throws {
     var random = SplitMix(state: seed)
     for sequence in 1...300 as ClosedRange<UInt32> {
       let isPayload = Bool.random(using: &random)
@@ -212,7 +212,7 @@ struct PDUTests {
   }
 
   @Test("A delivery that is cut short anywhere is malformed or has fewer parameters, and is never read beyond")
-  func truncated() {
+  func aDeliveryThatIsCutShortAnywhereIsMalformedOrHasFewer() {
     let body = Sample.delivery("id:1 stat:DELIVRD", parameters: [(0x001E, Array("1\0".utf8)), (0x0427, [2])])
     for length in 0..<body.count {
       let pdu = IncomingPDU(Frame(command: 5, status: .ok, sequence: 1, body: body[..<length]))
@@ -226,7 +226,7 @@ struct PDUTests {
       ([UInt8]("abc\0".utf8), "abc" as String?), ([UInt8]("abc".utf8), "abc"), ([], nil), ([0], nil),
       ([UInt8](repeating: 0x41, count: 65), nil), ([0x41, 0x0A, 0x42, 0], nil), ([0xFF, 0], nil),
     ])
-  func messageIDs(_ body: [UInt8], _ id: String?) {
+  func messageIDsOfResponses(_ body: [UInt8], _ id: String?) {
     let frame = Frame(command: 0x8000_0004, status: .ok, sequence: 1, body: body[...])
     #expect(IncomingPDU(frame) == .submitResponse(.ok, messageID: id))
   }

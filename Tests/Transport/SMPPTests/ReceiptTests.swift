@@ -30,12 +30,12 @@ struct ReceiptTests {
       ("text:id:b stat:DELIVRD", nil), ("stat:DELIVRD", nil), ("id:a", nil), ("id: stat:DELIVRD", nil),
       ("id:a stat:WHATEVER", nil), ("", nil),
     ])
-  func text(_ text: String, _ receipt: SMPPReceipt?) throws {
+  func theTextOfAReceipt(_ text: String, _ receipt: SMPPReceipt?) throws {
     #expect(try read(text) == receipt)
   }
 
   @Test("Optional parameters count before the text")
-  func parameters() throws {
+  func optionalParametersCountBeforeTheText() throws {
     let receipt = try read(
       "id:1 stat:UNDELIV err:1",
       parameters: [(0x001E, Array("two\0".utf8)), (0x0427, [2]), (0x0423, [3, 0, 9])])
@@ -46,13 +46,13 @@ struct ReceiptTests {
   }
 
   @Test("A receipt whose text is a payload")
-  func payload() throws {
+  func aReceiptWhoseTextIsAPayload() throws {
     let receipt = try read("", parameters: [(0x0424, Array("id:1 stat:DELIVRD err:000".utf8))])
     #expect(receipt?.messageID == "1")
   }
 
-  @Test("What is no receipt, although it looks like one", arguments: [0x00, 0x08, 0x10] as [UInt8])
-  func noReceipt(_ esmClass: UInt8) throws {
+  @Test("Texts that resemble a receipt are not read as one", arguments: [0x00, 0x08, 0x10] as [UInt8])
+  func textsThatResembleAReceiptAreNotReadAsOne(_ esmClass: UInt8) throws {
     #expect(try read("id:1 stat:DELIVRD", esmClass: esmClass) == nil)
   }
 
@@ -64,8 +64,9 @@ struct ReceiptTests {
       (.hexInResponses, "not-a-number", "31", "not-a-number", "31"),
       (.hexInResponses, "FFFFFFFFFFFFFFFFF", "31", "FFFFFFFFFFFFFFFFF", "31"),
     ])
-  func notation(_ notation: MessageIDNotation, _ response: String, _ receipt: String, _ first: String, _ second: String)
-  {
+  func idsInTwoNumberSystems(
+    _ notation: MessageIDNotation, _ response: String, _ receipt: String, _ first: String, _ second: String
+  ) {
     #expect(notation.ofResponse(response) == first)
     #expect(notation.ofReceipt(receipt) == second)
   }

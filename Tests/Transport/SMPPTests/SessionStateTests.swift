@@ -39,7 +39,7 @@ struct SessionStateTests {
   }
 
   @Test("Messages wait while the session comes up, and go then")
-  func waitsForBind() {
+  func messagesWaitWhileTheSessionComesUpAndGoThen() {
     var state = SessionState(Sample.bind, notation: .same, limits: Sample.limits())
     state.connecting()
     #expect(state.submit(Sample.submission(1), now: start).isEmpty)
@@ -49,7 +49,7 @@ struct SessionStateTests {
   }
 
   @Test("Without a connection messages fail at once, and surely were not taken")
-  func idle() {
+  func withoutAConnectionMessagesFailAtOnceAndSurelyWereNotTaken() {
     var state = SessionState(Sample.bind, notation: .same, limits: Sample.limits())
     let failure = failures(state.submit(Sample.submission(1), now: start))[1]
     #expect(failure?.kind == .notConnected)
@@ -57,7 +57,7 @@ struct SessionStateTests {
   }
 
   @Test("A bind that is refused ends the connection; so does one that is not answered")
-  func bindFails() {
+  func aBindThatIsRefusedEndsTheConnectionSoDoesOne() {
     var state = SessionState(Sample.bind, notation: .same, limits: Sample.limits())
     state.connecting()
     _ = state.connected(now: start)
@@ -72,7 +72,7 @@ struct SessionStateTests {
   }
 
   @Test("The window holds back what is too much, in order")
-  func window() {
+  func theWindowHoldsBackWhatIsTooMuchInOrder() {
     var state = bound()
     #expect(state.submit(Sample.submission(1), now: start) == [sent(2, 1)])
     #expect(state.submit(Sample.submission(2), now: start) == [sent(3, 2)])
@@ -86,7 +86,7 @@ struct SessionStateTests {
   }
 
   @Test("More than may wait fail, and surely were not taken")
-  func overloaded() {
+  func moreThanMayWaitFailAndSurelyWereNotTaken() {
     var state = bound(Sample.limits(window: 1, maxWaiting: 1))
     _ = state.submit(Sample.submission(1), now: start)
     _ = state.submit(Sample.submission(2), now: start)
@@ -94,7 +94,7 @@ struct SessionStateTests {
   }
 
   @Test("A connection lost in mid-window: what was written may have been taken, what was not and what waited was not")
-  func lost() {
+  func aConnectionLostInMidWindowWhatWasWrittenMayHaveBeenTakenWhat() {
     var state = bound()
     for ticket in 1...4 as ClosedRange<UInt64> { _ = state.submit(Sample.submission(ticket), now: start) }
     let failures = failures(state.lost(SMPPLink.ended, unsent: [2]))
@@ -105,7 +105,7 @@ struct SessionStateTests {
   }
 
   @Test("A message that is not answered in time may have been taken; nobody waits for its late answer")
-  func timeOut() {
+  func aMessageThatIsNotAnsweredInTimeMayHaveBeenTakenNobodyWaits() {
     var state = bound(Sample.limits(window: 1))
     _ = state.submit(Sample.submission(1, timeout: .seconds(1)), now: start)
     _ = state.submit(Sample.submission(2, timeout: .seconds(1)), now: start)
@@ -120,7 +120,7 @@ struct SessionStateTests {
   }
 
   @Test("A receipt of a message whose answer came too late is still known to be its own, the second one too")
-  func lateAnswer() throws {
+  func aReceiptOfAMessageWhoseAnswerCameTooLateIsStillKnown() throws {
     var state = bound(Sample.limits(window: 1))
     let origin = MessageOrigin(id: "job-1", correlationID: "c-1")
     var late = Sample.submission(1, timeout: .seconds(1))
@@ -144,7 +144,7 @@ struct SessionStateTests {
   }
 
   @Test("Only so many late answers are waited for")
-  func overdue() {
+  func onlySoManyLateAnswersAreWaitedFor() {
     var overdue = OverdueMessages()
     for sequence in 1...UInt32(OverdueMessages.capacity + 1) {
       overdue.insert(sequence, MessageOrigin(id: "\(sequence)"))
@@ -156,7 +156,7 @@ struct SessionStateTests {
   }
 
   @Test("A server that leaves a message unanswered and says nothing else is asked at once whether it is there")
-  func silence() {
+  func aServerThatLeavesAMessageUnansweredAndSaysNothingElseIsAsked() {
     var state = bound(Sample.limits(window: 2))
     _ = state.submit(Sample.submission(1, timeout: .seconds(1)), now: start + .milliseconds(1))
     let enquiry = SessionAction.send(.enquireLink, sequence: 3, ticket: nil)
@@ -170,7 +170,7 @@ struct SessionStateTests {
   }
 
   @Test("One that only is slow is not suspected")
-  func slow() {
+  func oneThatOnlyIsSlowIsNotSuspected() {
     var state = bound(Sample.limits(window: 2))
     _ = state.submit(Sample.submission(1, timeout: .seconds(1)), now: start + .milliseconds(1))
     _ = state.submit(Sample.submission(2, timeout: .seconds(9)), now: start + .milliseconds(1))
@@ -180,7 +180,7 @@ struct SessionStateTests {
   }
 
   @Test("A caller that gives up")
-  func cancel() {
+  func aCallerThatGivesUp() {
     var state = bound(Sample.limits(window: 1))
     _ = state.submit(Sample.submission(1), now: start)
     _ = state.submit(Sample.submission(2), now: start)
@@ -190,7 +190,7 @@ struct SessionStateTests {
   }
 
   @Test("A refusal is the message's own; the session goes on")
-  func refused() {
+  func aRefusalIsTheMessagesOwnTheSessionGoesOn() {
     var state = bound(Sample.limits(window: 1))
     _ = state.submit(Sample.submission(1), now: start)
     _ = state.submit(Sample.submission(2), now: start)
@@ -201,7 +201,7 @@ struct SessionStateTests {
   }
 
   @Test("generic_nack answers to the request whose number it has; without a number nothing can be trusted any more")
-  func nack() {
+  func genericNackAnswersToTheRequestWhoseNumberItHasWithoutANumber() {
     var state = bound()
     _ = state.submit(Sample.submission(1), now: start)
     #expect(
@@ -221,7 +221,7 @@ struct SessionStateTests {
   private let slower = IncomingPDU.submitResponse(.throttled, messageID: nil)
 
   @Test("Throttling stops the whole session for a while; the message goes again by itself, once")
-  func throttled() {
+  func throttlingStopsTheWholeSessionForAWhileTheMessageGoesAgain() {
     var state = bound()
     _ = state.submit(Sample.submission(1), now: start)
     #expect(state.received(slower, sequence: 2, now: start + .milliseconds(1)) == [.paused(Throttle.firstPause)])
@@ -235,7 +235,7 @@ struct SessionStateTests {
   }
 
   @Test("In a long pause messages are given back for another lane, patient ones wait")
-  func longPause() {
+  func inALongPauseMessagesAreGivenBackForAnotherLanePatientOnes() {
     var state = bound(Sample.limits(window: 4))
     var now = start
     _ = state.submit(Sample.submission(1, timeout: .seconds(60)), now: now)
@@ -256,8 +256,8 @@ struct SessionStateTests {
     #expect(state.tick(now: now + .seconds(2)) == [sent(sequence, 3)])
   }
 
-  @Test("What was under way when a pause began does not make it longer")
-  func onePause() {
+  @Test("Calls under way when a pause begins do not prolong it")
+  func callsUnderWayWhenAPauseBeginsDoNotProlongIt() {
     var state = bound()
     _ = state.submit(Sample.submission(1), now: start)
     _ = state.submit(Sample.submission(2), now: start)
@@ -270,7 +270,7 @@ struct SessionStateTests {
   // MARK: - Receipts
 
   @Test("A receipt is answered when it was taken over, and put off when it could not be")
-  func receiptTaken() throws {
+  func aReceiptIsAnsweredWhenItWasTakenOverAndPutOffWhenItCould() throws {
     var state = bound()
     #expect(state.received(.deliver(try receipt("a")), sequence: 7, now: start) == [delivered("a", 7)])
     #expect(
@@ -283,7 +283,7 @@ struct SessionStateTests {
   }
 
   @Test("A receipt that overtakes the response of its message is handed over behind it")
-  func receiptFirst() throws {
+  func aReceiptThatOvertakesTheResponseOfItsMessageIsHandedOver() throws {
     var state = bound()
     _ = state.submit(Sample.submission(1), now: start)
     #expect(state.received(.deliver(try receipt("a")), sequence: 7, now: start + .milliseconds(1)).isEmpty)
@@ -293,7 +293,7 @@ struct SessionStateTests {
   }
 
   @Test("A receipt of a message that was answered before is not held up by others")
-  func knownReceipt() throws {
+  func aReceiptOfAMessageThatWasAnsweredBeforeIsNotHeldUpByOthers() throws {
     var state = bound()
     _ = state.submit(Sample.submission(1), now: start)
     _ = state.received(ok("a"), sequence: 2, now: start)
@@ -302,7 +302,7 @@ struct SessionStateTests {
   }
 
   @Test("A receipt says whose message it is")
-  func origin() throws {
+  func aReceiptSaysWhoseMessageItIs() throws {
     var state = bound()
     var submission = Sample.submission(1)
     submission.origin = MessageOrigin(id: "job-1", correlationID: "c")
@@ -329,7 +329,7 @@ struct SessionStateTests {
   }
 
   @Test("More receipts than are handled at once are put off")
-  func manyReceipts() throws {
+  func moreReceiptsThanAreHandledAtOnceArePutOff() throws {
     var limits = Sample.limits()
     limits.maxReceipts = 1
     var state = bound(limits)
@@ -340,7 +340,7 @@ struct SessionStateTests {
   }
 
   @Test("A message from a phone is acknowledged and read over")
-  func fromPhone() throws {
+  func aMessageFromAPhoneIsAcknowledgedAndReadOver() throws {
     var state = bound()
     let message = try #require(Sample.delivered(Sample.delivery("STOP", esmClass: 0)))
     #expect(
@@ -351,7 +351,7 @@ struct SessionStateTests {
   // MARK: - Life
 
   @Test("A silent server is asked whether it is there; one that does not answer is left")
-  func enquire() {
+  func aSilentServerIsAskedWhetherItIsThereOneThatDoesNotAnswer() {
     var state = bound()
     #expect(state.tick(now: start + .seconds(29)).isEmpty)
     #expect(state.tick(now: start + .seconds(30)) == [.send(.enquireLink, sequence: 2, ticket: nil)])
@@ -367,7 +367,7 @@ struct SessionStateTests {
   }
 
   @Test("The server's own questions are answered")
-  func answers() {
+  func theServersOwnQuestionsAreAnswered() {
     var state = bound()
     #expect(
       state.received(.enquireLink, sequence: 9, now: start) == [.send(.enquireLinkResponse, sequence: 9, ticket: nil)])
@@ -380,7 +380,7 @@ struct SessionStateTests {
   }
 
   @Test("A stop lets what is under way be answered, then unbinds")
-  func stop() {
+  func aStopLetsWhatIsUnderWayBeAnsweredThenUnbinds() {
     var state = bound(Sample.limits(window: 1))
     _ = state.submit(Sample.submission(1), now: start)
     _ = state.submit(Sample.submission(2), now: start)
@@ -393,7 +393,7 @@ struct SessionStateTests {
   }
 
   @Test("A stop waits no longer than it may")
-  func stopCeiling() {
+  func aStopWaitsNoLongerThanItMay() {
     var state = bound()
     _ = state.submit(Sample.submission(1), now: start)
     #expect(state.stop(deadline: start + .seconds(1), now: start).isEmpty)
@@ -402,7 +402,7 @@ struct SessionStateTests {
   }
 
   @Test("A server that ends the session may answer to what is under way; what waits goes elsewhere")
-  func unbound() {
+  func aServerThatEndsTheSessionMayAnswerToWhatIsUnderWayWhatWaits() {
     var state = bound(Sample.limits(window: 1))
     _ = state.submit(Sample.submission(1), now: start)
     _ = state.submit(Sample.submission(2), now: start)

@@ -7,7 +7,7 @@ struct ThrottleTests {
   private let start = Sample.start
 
   @Test("Each request halves the window and doubles the pause; answers bring both back")
-  func throttle() {
+  func eachRequestHalvesTheWindowAndDoublesThePauseAnswersBringBoth() {
     var throttle = Throttle(window: 8)
     var now = start
     var pauses: [Duration] = []
@@ -29,7 +29,7 @@ struct ThrottleTests {
   }
 
   @Test("Pauses stay short as long as something is taken between them")
-  func shortPauses() {
+  func pausesStayShortAsLongAsSomethingIsTakenBetweenThem() {
     var throttle = Throttle(window: 8)
     for round in 1...5 {
       let now = start + .seconds(round)
@@ -49,7 +49,7 @@ struct ThrottleTests {
   }
 
   @Test("Which messages surely did not leave")
-  func unsent() {
+  func whichMessagesSurelyDidNotLeave() {
     var output = OutputBuffer()
     output.append([1, 2, 3], ticket: 1)
     output.append([4], ticket: nil)
@@ -66,7 +66,7 @@ struct ThrottleTests {
   }
 
   @Test("Old message IDs are forgotten")
-  func recent() {
+  func oldMessageIDsAreForgotten() {
     var recent = RecentIDs()
     for number in 0...RecentIDs.capacity { recent.insert(String(number), MessageOrigin(id: "job-\(number)")) }
     #expect(!recent.contains("0"))

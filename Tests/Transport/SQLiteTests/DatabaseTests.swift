@@ -48,7 +48,7 @@ func failure<T>(of operation: () async throws(DatabaseError) -> T) async -> Data
 }
 
 @Suite struct DatabaseTests {
-  @Test func readsWhatWasWritten() async throws {
+  @Test("Reads what was written") func readsWhatWasWritten() async throws {
     try await withNotes { database, _ in
       try await add("one", to: database)
       let texts = try await database.read { session throws(DatabaseError) in
@@ -58,7 +58,7 @@ func failure<T>(of operation: () async throws(DatabaseError) -> T) async -> Data
     }
   }
 
-  @Test func survivesClosingAndOpening() async throws {
+  @Test("Survives closing and opening") func survivesClosingAndOpening() async throws {
     try await withNotes { database, path in
       try await add("one", to: database)
       await database.close()
@@ -68,7 +68,7 @@ func failure<T>(of operation: () async throws(DatabaseError) -> T) async -> Data
     }
   }
 
-  @Test func aBodyThatThrowsIsUndoneAlone() async throws {
+  @Test("A body that throws is undone alone") func aBodyThatThrowsIsUndoneAlone() async throws {
     try await withNotes { database, _ in
       let results = await withTaskGroup(of: Bool.self) { group in
         for number in 0..<300 {
@@ -95,7 +95,7 @@ func failure<T>(of operation: () async throws(DatabaseError) -> T) async -> Data
   }
 
   /// Of bodies of a single change those that fail leave nothing behind, and take nothing of the others with them.
-  @Test func singleChangesThatFailAreAlone() async throws {
+  @Test("Single changes that fail are alone") func singleChangesThatFailAreAlone() async throws {
     try await withNotes { database, _ in
       let errors = await withTaskGroup(of: DatabaseError?.self) { group in
         for number in 0..<40 {
@@ -125,7 +125,7 @@ func failure<T>(of operation: () async throws(DatabaseError) -> T) async -> Data
     }
   }
 
-  @Test func aLoneBodyThatThrowsIsUndone() async throws {
+  @Test("A lone body that throws is undone") func aLoneBodyThatThrowsIsUndone() async throws {
     try await withNotes { database, _ in
       let error = await failure { () async throws(DatabaseError) in
         try await database.write { session throws(DatabaseError) in
@@ -140,7 +140,7 @@ func failure<T>(of operation: () async throws(DatabaseError) -> T) async -> Data
     }
   }
 
-  @Test func constraintsHaveCodesAndNoValues() async throws {
+  @Test("Constraints have codes and no values") func constraintsHaveCodesAndNoValues() async throws {
     try await withNotes { database, _ in
       try await add("secret", to: database)
       let unique = await failure { () async throws(DatabaseError) in try await add("secret", to: database) }
@@ -156,7 +156,7 @@ func failure<T>(of operation: () async throws(DatabaseError) -> T) async -> Data
     }
   }
 
-  @Test func aBodyMayGoOnAfterAStatementFailed() async throws {
+  @Test("A body may go on after a statement failed") func aBodyMayGoOnAfterAStatementFailed() async throws {
     try await withNotes { database, _ in
       try await add("one", to: database)
       let inserted = try await database.write { session throws(DatabaseError) in
@@ -174,7 +174,7 @@ func failure<T>(of operation: () async throws(DatabaseError) -> T) async -> Data
     }
   }
 
-  @Test func readersCannotWrite() async throws {
+  @Test("Readers cannot write") func readersCannotWrite() async throws {
     try await withNotes { database, _ in
       let error = await failure { () async throws(DatabaseError) in
         try await database.read { session throws(DatabaseError) in
@@ -185,7 +185,9 @@ func failure<T>(of operation: () async throws(DatabaseError) -> T) async -> Data
     }
   }
 
-  @Test(arguments: ["COMMIT", " begin immediate", "ROLLBACK", "savepoint x", "ATTACH 'x' AS y", "END;", "vacuum"])
+  @Test(
+    "Bodies must leave transactions alone",
+    arguments: ["COMMIT", " begin immediate", "ROLLBACK", "savepoint x", "ATTACH 'x' AS y", "END;", "vacuum"])
   func bodiesMustLeaveTransactionsAlone(sql: String) async throws {
     try await withNotes { database, _ in
       let error = await failure { () async throws(DatabaseError) in
@@ -200,7 +202,8 @@ func failure<T>(of operation: () async throws(DatabaseError) -> T) async -> Data
     }
   }
 
-  @Test(arguments: ["INSERT INTO note (text) VALUES ('a'); DELETE FROM note", "", "-- nothing"])
+  @Test(
+    "One statement at a time", arguments: ["INSERT INTO note (text) VALUES ('a'); DELETE FROM note", "", "-- nothing"])
   func oneStatementAtATime(sql: String) async throws {
     try await withNotes { database, _ in
       let error = await failure { () async throws(DatabaseError) in
@@ -210,7 +213,7 @@ func failure<T>(of operation: () async throws(DatabaseError) -> T) async -> Data
     }
   }
 
-  @Test(arguments: [[], ["a", "b"]] as [[Value]])
+  @Test("Values must fit the statement", arguments: [[], ["a", "b"]] as [[Value]])
   func valuesMustFitTheStatement(values: [Value]) async throws {
     try await withNotes { database, _ in
       let error = await failure { () async throws(DatabaseError) in
@@ -222,7 +225,7 @@ func failure<T>(of operation: () async throws(DatabaseError) -> T) async -> Data
     }
   }
 
-  @Test func wrongSQLIsTold() async throws {
+  @Test("Invalid SQL is reported") func invalidSQLIsReported() async throws {
     try await withNotes { database, _ in
       let error = await failure { () async throws(DatabaseError) in
         try await database.read { session throws(DatabaseError) in try session.query("SELECT x FROM note") { $0.int(0) }
@@ -233,7 +236,7 @@ func failure<T>(of operation: () async throws(DatabaseError) -> T) async -> Data
     }
   }
 
-  @Test func executeCountsChangedRows() async throws {
+  @Test("Execute counts changed rows") func executeCountsChangedRows() async throws {
     try await withNotes { database, _ in
       for text in ["a", "b", "c"] { try await add(text, to: database) }
       let changed = try await database.write { session throws(DatabaseError) in
@@ -247,7 +250,7 @@ func failure<T>(of operation: () async throws(DatabaseError) -> T) async -> Data
     }
   }
 
-  @Test func nestedUseOfOneStatement() async throws {
+  @Test("Nested use of one statement") func nestedUseOfOneStatement() async throws {
     try await withNotes { database, _ in
       for text in ["a", "b", "c"] { try await add(text, to: database) }
       let pairs = try await database.read { session throws(DatabaseError) in
@@ -262,7 +265,7 @@ func failure<T>(of operation: () async throws(DatabaseError) -> T) async -> Data
   }
 
   /// A body that loses the transaction of its group: the others are told to try again, and nothing of theirs is kept.
-  @Test func aLostTransactionIsEverybodys() async throws {
+  @Test("A lost transaction is everybodys") func aLostTransactionIsEverybodys() async throws {
     try await withNotes { database, _ in
       try await add("taken", to: database)
       let gate = Gate()
@@ -299,7 +302,7 @@ func failure<T>(of operation: () async throws(DatabaseError) -> T) async -> Data
     }
   }
 
-  @Test func closingRefusesWhatComesLater() async throws {
+  @Test("Closing refuses what comes later") func closingRefusesWhatComesLater() async throws {
     try await withNotes { database, _ in
       await database.close()
       let write = await failure { () async throws(DatabaseError) in try await add("x", to: database) }
@@ -309,7 +312,7 @@ func failure<T>(of operation: () async throws(DatabaseError) -> T) async -> Data
     }
   }
 
-  @Test func closingRunsWhatWaits() async throws {
+  @Test("Closing runs what waits") func closingRunsWhatWaits() async throws {
     try await withNotes { database, path in
       let written = await withTaskGroup(of: Bool.self) { group in
         for number in 0..<500 {
@@ -329,7 +332,7 @@ func failure<T>(of operation: () async throws(DatabaseError) -> T) async -> Data
     }
   }
 
-  @Test func tooManyWaitingAreRefused() async throws {
+  @Test("Too many waiting are refused") func tooManyWaitingAreRefused() async throws {
     var options = DatabaseOptions()
     options.maxBatch = 4
     options.maxWaiting = 8

@@ -4,7 +4,7 @@ import Testing
 @testable import SQLite
 
 @Suite struct OpeningTests {
-  @Test func theFilesAreForTheOwnerOnly() async throws {
+  @Test("The files are for the owner only") func theFilesAreForTheOwnerOnly() async throws {
     try await withNotes { database, path in
       try await add("x", to: database)
       for suffix in ["", "-wal", "-shm", "-turn"] {
@@ -13,7 +13,7 @@ import Testing
     }
   }
 
-  @Test func widerRightsAreTakenAway() async throws {
+  @Test("Wider rights are taken away") func widerRightsAreTakenAway() async throws {
     try await withNotes { database, path in
       await database.close()
       chmod(path, 0o644)
@@ -23,7 +23,7 @@ import Testing
     }
   }
 
-  @Test func migrationsContinueWhereTheFileIs() async throws {
+  @Test("Migrations continue where the file is") func migrationsContinueWhereTheFileIs() async throws {
     try await withNotes { database, path in
       try await add("x", to: database)
       await database.close()
@@ -40,7 +40,7 @@ import Testing
     }
   }
 
-  @Test func aNewerFileIsRefused() async throws {
+  @Test("A newer file is refused") func aNewerFileIsRefused() async throws {
     try await withNotes { database, path in
       await database.close()
       let error = await failure { () async throws(DatabaseError) in try await Database.open(path: path, migrations: [])
@@ -50,7 +50,8 @@ import Testing
     }
   }
 
-  @Test func aMigrationThatFailsLeavesTheFileAsItWas() async throws {
+  @Test("A migration that fails leaves the file as it was") func aMigrationThatFailsLeavesTheFileAsItWas() async throws
+  {
     try await withNotes { database, path in
       await database.close()
       let bad = notes + [Migration(version: 2, sql: "CREATE TABLE a (b); CREATE TABL c (d);")]
@@ -67,7 +68,7 @@ import Testing
     }
   }
 
-  @Test func foreignKeysHoldButForMigrations() async throws {
+  @Test("Foreign keys hold but for migrations") func foreignKeysHoldButForMigrations() async throws {
     let family = [
       Migration(
         version: 1,
@@ -106,7 +107,7 @@ import Testing
     }
   }
 
-  @Test func aMigrationMustNotEndTheTransaction() async throws {
+  @Test("A migration must not end the transaction") func aMigrationMustNotEndTheTransaction() async throws {
     try await withTemporaryDirectory { directory in
       let bad = [Migration(version: 1, sql: "CREATE TABLE a (b); COMMIT; CREATE TABLE c (d)")]
       let error = await failure { () async throws(DatabaseError) in
@@ -116,7 +117,7 @@ import Testing
     }
   }
 
-  @Test func versionsHaveNoGaps() async throws {
+  @Test("Versions have no gaps") func versionsHaveNoGaps() async throws {
     try await withTemporaryDirectory { directory in
       let error = await failure { () async throws(DatabaseError) in
         try await Database.open(path: "\(directory)/x.sqlite", migrations: notes + [Migration(version: 3, sql: "")])
@@ -125,7 +126,7 @@ import Testing
     }
   }
 
-  @Test func manyMayOpenAtOnce() async throws {
+  @Test("Many may open at once") func manyMayOpenAtOnce() async throws {
     try await withTemporaryDirectory { directory in
       let path = "\(directory)/notes.sqlite"
       let opened = try await withThrowingTaskGroup(of: Int.self) { group in
@@ -146,7 +147,7 @@ import Testing
     }
   }
 
-  @Test func aMissingDirectoryIsTold() async throws {
+  @Test("A missing directory is told") func aMissingDirectoryIsTold() async throws {
     try await withTemporaryDirectory { directory in
       let error = await failure { () async throws(DatabaseError) in
         try await Database.open(path: "\(directory)/none/x.sqlite", migrations: notes)
@@ -158,7 +159,7 @@ import Testing
   }
 
   /// The superuser may write everywhere but in a read-only file system, such as /proc in effect is.
-  @Test func aDirectoryThatCannotBeWrittenIsTold() async throws {
+  @Test("A directory that cannot be written is told") func aDirectoryThatCannotBeWrittenIsTold() async throws {
     try await withTemporaryDirectory { directory in
       chmod(directory, 0o500)
       let place = geteuid() == 0 ? "/proc" : directory
@@ -170,7 +171,7 @@ import Testing
     }
   }
 
-  @Test func somethingElseIsNotADatabase() async throws {
+  @Test("Something else is not a database") func somethingElseIsNotADatabase() async throws {
     try await withTemporaryDirectory { directory in
       let path = "\(directory)/x.sqlite"
       writeFile(path, Array(repeating: UInt8(ascii: "x"), count: 8192))
@@ -185,7 +186,7 @@ import Testing
     }
   }
 
-  @Test func damageIsTold() async throws {
+  @Test("A damaged file is reported") func aDamagedFileIsReported() async throws {
     try await withNotes { database, path in
       try await database.write { session throws(DatabaseError) in
         for number in 0..<2000 { try session.execute("INSERT INTO note (text) VALUES (?)", [Value("note \(number)")]) }
@@ -203,14 +204,14 @@ import Testing
     }
   }
 
-  @Test(arguments: ["", ":memory:"])
+  @Test("A database needs a file", arguments: ["", ":memory:"])
   func aDatabaseNeedsAFile(path: String) async throws {
     let error = await failure { () async throws(DatabaseError) in try await Database.open(path: path, migrations: notes)
     }
     #expect(error?.code == .misuse)
   }
 
-  @Test func aFullDiskIsToldAndMended() async throws {
+  @Test("A full disk is told and mended") func aFullDiskIsToldAndMended() async throws {
     try await withNotes { database, _ in
       let pages = try await database.write { session throws(DatabaseError) in
         try session.first("PRAGMA max_page_count = 4") { $0.int(0) }

@@ -28,7 +28,7 @@ private func writeForAWhile(
 
 @Suite(.serialized) struct SeveralProcessesTests {
   /// Two real processes on one file, each writing group after group without a pause: neither may starve, nothing may be lost.
-  @Test func twoProcessesMakeFairProgress() async throws {
+  @Test("Two processes make fair progress") func twoProcessesMakeFairProgress() async throws {
     try await withTemporaryDirectory { directory in
       let path = "\(directory)/notes.sqlite"
       let first = try await Database.open(path: path, migrations: notes)
@@ -55,7 +55,7 @@ private func writeForAWhile(
   }
 
   /// Two that write without a pause must not keep each other from copying the log: with passive checkpoints it only grows.
-  @Test func twoDatabasesInOneProcessTakeTurns() async throws {
+  @Test("Two databases in one process take turns") func twoDatabasesInOneProcessTakeTurns() async throws {
     var options = DatabaseOptions()
     options.checkpointPages = 100
     options.maxLogPages = 100_000
@@ -79,7 +79,7 @@ private func writeForAWhile(
     }
   }
 
-  @Test func whoHoldsTheFileTooLongIsNamed() async throws {
+  @Test("A process that holds the file too long is named") func aProcessThatHoldsTheFileTooLongIsNamed() async throws {
     var options = DatabaseOptions()
     options.busyTimeout = .milliseconds(50)
     try await withNotes(options) { database, path in
@@ -100,7 +100,7 @@ private func writeForAWhile(
   }
 
   /// Closing takes one time-out, not one for each group that waits.
-  @Test func closingDoesNotWaitForTheOther() async throws {
+  @Test("Closing does not wait for the other") func closingDoesNotWaitForTheOther() async throws {
     var options = DatabaseOptions()
     options.busyTimeout = .milliseconds(200)
     options.maxBatch = 1
@@ -131,7 +131,7 @@ private func writeForAWhile(
     }
   }
 
-  @Test func theLogStaysBounded() async throws {
+  @Test("The log stays bounded") func theLogStaysBounded() async throws {
     var options = DatabaseOptions(synchronous: .normal)
     options.checkpointPages = 50
     options.maxLogPages = 200

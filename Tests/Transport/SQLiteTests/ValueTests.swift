@@ -9,7 +9,7 @@ import Testing
     true, Value(nil as Int?), Value(7), Value("x"), Value([1] as [UInt8]), Value(false), Value(2.5), Value(Int64(9)),
   ]
 
-  @Test(arguments: values)
+  @Test("A value comes back as it was", arguments: values)
   func aValueComesBackAsItWas(value: Value) async throws {
     try await withNotes { database, _ in
       let back = try await database.read { session throws(DatabaseError) in
@@ -27,7 +27,7 @@ import Testing
     }
   }
 
-  @Test func optionalsAndNulls() async throws {
+  @Test("Optionals and nulls") func optionalsAndNulls() async throws {
     try await withNotes { database, _ in
       let row = try await database.read { session throws(DatabaseError) in
         try session.first("SELECT NULL, 0, 1, 'x', x'01', 1.5") { row in

@@ -32,7 +32,7 @@ struct ConfigurationTests {
     }
   }
 
-  @Test func itIsValidAndEverythingItNamesIsThere() throws {
+  @Test("It is valid and everything it names is there") func itIsValidAndEverythingItNamesIsThere() throws {
     let loaded = try MailWorkerConfiguration.load(
       file: file,
       environment: ["COUNTERSIGN_BROKER_URL": "amqp://a:b@localhost/", "COUNTERSIGN_ALLOW_NO_KEYS": "true"])
@@ -42,7 +42,7 @@ struct ConfigurationTests {
     #expect(loaded.warnings.contains { "\($0)".contains("DKIM") })
   }
 
-  @Test func itExplainsEveryKey() throws {
+  @Test("It explains every key") func itExplainsEveryKey() throws {
     let text = String(decoding: try Data(contentsOf: URL(filePath: file)), as: UTF8.self)
     let keys =
       try MailWorkerConfiguration.keys(file: file).map(\.path) + [
@@ -52,24 +52,30 @@ struct ConfigurationTests {
     #expect(unexplained.isEmpty)
   }
 
-  @Test func nothingIsWrongWithAPlainOne() { #expect(problems() == "") }
+  @Test("Nothing is wrong with a plain one") func nothingIsWrongWithAPlainOne() { #expect(problems() == "") }
 
-  @Test(arguments: [
-    (#"{from: "nobody"}"#, "must be an address"), ("", "configure at least one"),
-    (#"{from: "a@example.com", name: "a\nb"}"#, "one line"),
-    (#"{from: "a@example.com", keys: [{selector: "s", keyFile: "/nonexistent"}]}"#, "does not exist"),
-  ])
-  func senders(text: String, problem: String) { #expect(problems(senders: text).contains(problem)) }
+  @Test(
+    "Problems of senders are reported",
+    arguments: [
+      (#"{from: "nobody"}"#, "must be an address"), ("", "configure at least one"),
+      (#"{from: "a@example.com", name: "a\nb"}"#, "one line"),
+      (#"{from: "a@example.com", keys: [{selector: "s", keyFile: "/nonexistent"}]}"#, "does not exist"),
+    ])
+  func problemsOfSendersAreReported(text: String, problem: String) {
+    #expect(problems(senders: text).contains(problem))
+  }
 
-  @Test(arguments: [
-    (#"{name: "a"}"#, "host: is required"), (#"{name: "a", host: "a b"}"#, "host name"),
-    (#"{name: "a", host: "smtp.example.com", username: "u"}"#, "belong together"),
-    (#"{name: "a", host: "smtp.example.com", clientName: "x/../y"}"#, "host name"),
-    (#"{name: "a", host: "h.example"}, {name: "a", host: "h.example"}"#, "another lane"),
-  ])
-  func lanes(text: String, problem: String) { #expect(problems(lanes: text).contains(problem)) }
+  @Test(
+    "Problems of lanes are reported",
+    arguments: [
+      (#"{name: "a"}"#, "host: is required"), (#"{name: "a", host: "a b"}"#, "host name"),
+      (#"{name: "a", host: "smtp.example.com", username: "u"}"#, "belong together"),
+      (#"{name: "a", host: "smtp.example.com", clientName: "x/../y"}"#, "host name"),
+      (#"{name: "a", host: "h.example"}, {name: "a", host: "h.example"}"#, "another lane"),
+    ])
+  func problemsOfLanesAreReported(text: String, problem: String) { #expect(problems(lanes: text).contains(problem)) }
 
-  @Test func aPasswordIsNotSentInTheClear() throws {
+  @Test("A password is not sent in the clear") func aPasswordIsNotSentInTheClear() throws {
     let path = temporaryPath("password")
     try Data("sesame".utf8).write(to: URL(filePath: path))
     defer { try? FileManager.default.removeItem(atPath: path) }

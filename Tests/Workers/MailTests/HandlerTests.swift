@@ -61,7 +61,7 @@ import Testing
     return job.job
   }
 
-  @Test func aJobBecomesASignedMail() async throws {
+  @Test("A job becomes a signed mail") func aJobBecomesASignedMail() async throws {
     try await withHandler { fixture in
       let mail = try ready(fixture.handler.prepare(job(), of: message))
       let ending = await fixture.handler.perform(mail, on: "a", attempt())
@@ -76,6 +76,7 @@ import Testing
   }
 
   @Test(
+    "Addresses that are refused",
     arguments: [
       ("nobody", nil, "INVALID_RECIPIENT"), ("ada@example.org\r\nBcc: eve@example.org", nil, "INVALID_RECIPIENT"),
       ("ada@example.org\n", nil, "INVALID_RECIPIENT"),
@@ -89,12 +90,14 @@ import Testing
     }
   }
 
-  @Test(arguments: [
-    "Two\r\nlines", "a\nb", "", "a\0b", "a\u{2028}b", "a\u{200B}b",
-    // Embeddings, overrides and isolates.
-    "a\u{202A}b", "a\u{202B}b", "a\u{202C}b", "a\u{202D}b", "a\u{202E}b", "a\u{2066}b", "a\u{2067}b", "a\u{2068}b",
-    "a\u{2069}b",
-  ])
+  @Test(
+    "Subjects that are refused",
+    arguments: [
+      "Two\r\nlines", "a\nb", "", "a\0b", "a\u{2028}b", "a\u{200B}b",
+      // Embeddings, overrides and isolates.
+      "a\u{202A}b", "a\u{202B}b", "a\u{202C}b", "a\u{202D}b", "a\u{202E}b", "a\u{2066}b", "a\u{2067}b", "a\u{2068}b",
+      "a\u{2069}b",
+    ])
   func subjectsThatAreRefused(subject: String) async throws {
     try await withHandler { fixture in
       let job = job(.message(subject: subject, text: "Text", html: nil))
@@ -103,7 +106,9 @@ import Testing
   }
 
   /// Hebrew and Arabic with digits and Latin words need marks of direction.
-  @Test(arguments: ["קוד האימות שלך:\u{200F} 123456\u{200E} (Example)", "رمزك\u{061C} 123456", "א\u{200E}!"])
+  @Test(
+    "Subjects with marks of direction",
+    arguments: ["קוד האימות שלך:\u{200F} 123456\u{200E} (Example)", "رمزك\u{061C} 123456", "א\u{200E}!"])
   func subjectsWithMarksOfDirection(subject: String) async throws {
     try await withHandler { fixture in
       let mail = try ready(
@@ -112,7 +117,7 @@ import Testing
     }
   }
 
-  @Test(arguments: ["", "a\0b", "\u{1B}[31m", "a\u{202E}b", "a\u{200B}b", "a\u{E000}"])
+  @Test("Texts that are refused", arguments: ["", "a\0b", "\u{1B}[31m", "a\u{202E}b", "a\u{200B}b", "a\u{E000}"])
   func textsThatAreRefused(text: String) async throws {
     try await withHandler { fixture in
       let job = job(.message(subject: "Hi", text: text, html: nil))
@@ -120,7 +125,7 @@ import Testing
     }
   }
 
-  @Test func anUnsubscribeAddressCannotAddFields() async throws {
+  @Test("An unsubscribe address cannot add fields") func anUnsubscribeAddressCannotAddFields() async throws {
     try await withHandler { fixture in
       for url in [
         "https://example.com/\r\nX: y", "javascript:alert(1)", "http://example.com/", "mailto:a@example.com",
@@ -132,7 +137,9 @@ import Testing
   }
 
   /// The longest that is taken makes no line longer than RFC 5322, 2.1.1, allows.
-  @Test func theLongestUnsubscribeAddressFitsIntoALine() async throws {
+  @Test("The longest unsubscribe address fits into a line") func theLongestUnsubscribeAddressFitsIntoALine()
+    async throws
+  {
     try await withHandler { fixture in
       let url = "https://example.com/" + String(repeating: "x", count: MailPlainText.maxLinkBytes - 20)
       let mail = try ready(fixture.handler.prepare(job(unsubscribe: url), of: message))
@@ -144,14 +151,15 @@ import Testing
   }
 
   /// Mail that Apple's relay would drop is not sent; other recipients are not affected.
-  @Test func aSenderThatIsNotRegisteredIsRefusedForTheRelay() async throws {
+  @Test("A sender that is not registered is refused for the relay")
+  func aSenderThatIsNotRegisteredIsRefusedForTheRelay() async throws {
     try await withHandler(relay: RelayRules(registeredSources: ["other.example"])) { fixture in
       #expect(refusal(fixture.handler.prepare(job(), of: message)) == "SENDER_NOT_REGISTERED")
       #expect(refusal(fixture.handler.prepare(job(to: "ada@example.org"), of: message)) == nil)
     }
   }
 
-  @Test func theRulesOfTheRelay() throws {
+  @Test("The rules of the relay") func theRulesOfTheRelay() throws {
     let rules = RelayRules(registeredSources: ["example.com", "hello@other.example", "other.example"])
     #expect(rules.problem(with: try .example()) == nil)
     #expect(rules.problem(with: try .example(from: "hello@other.example")) == nil)
@@ -165,7 +173,9 @@ import Testing
     #expect(rules.problem(with: elsewhere)?.contains("DKIM") == true)
   }
 
-  @Test func sealedVariablesAreOpenedForTheirOwnMessageOnly() async throws {
+  @Test("Sealed variables are opened for their own message only") func sealedVariablesAreOpenedForTheirOwnMessageOnly()
+    async throws
+  {
     try await withHandler { fixture in
       let sealer = Sealer(keys: fixture.keys)
       let context = SealContext(messageType: MailRelayJob.type, messageID: "job-1", recipient: job().to)
@@ -183,7 +193,9 @@ import Testing
     }
   }
 
-  @Test func whoIsGoneIsSuppressedUntilSomebodyLiftsIt() async throws {
+  @Test("Nonexistent recipients are suppressed until lifted") func nonexistentRecipientsAreSuppressedUntilLifted()
+    async throws
+  {
     let answer: @Sendable (Int) -> Result<SMTPReply, SMTPFailure> = { count in
       count == 1 ? .failure(.refused(.recipient, 550, "5.1.1", "user not found")) : .success(.queued)
     }
@@ -208,7 +220,7 @@ import Testing
     }
   }
 
-  @Test func withoutTheListNothingIsSent() async throws {
+  @Test("Without the list nothing is sent") func withoutTheListNothingIsSent() async throws {
     try await withHandler { fixture in
       let mail = try ready(fixture.handler.prepare(job(), of: message))
       await fixture.suppressions.close()

@@ -27,14 +27,14 @@ struct KeySizeTests {
     }
   }
 
-  @Test func aKeyThatReceiversStillTakeIsWarnedOf() throws {
+  @Test("A key that receivers still take is warned of") func aKeyThatReceiversStillTakeIsWarnedOf() throws {
     let said = try said(of: Self.rsa1024)
     #expect(said.contains("warning: ") && !said.contains("error: "))
     #expect(said.contains("keyFile: is an RSA key of 1024 bits; 2048 are recommended (RFC 8301)"))
     #expect(said.contains("rsa_keygen_bits:2048"))
   }
 
-  @Test func aKeyThatNoReceiverTakesIsAnError() throws {
+  @Test("A key that no receiver takes is an error") func aKeyThatNoReceiverTakesIsAnError() throws {
     let said = try said(of: Self.rsa768)
     #expect(said.contains("error: "))
     #expect(said.contains("keyFile: is an RSA key of 768 bits, which receivers do not accept (RFC 8301)"))

@@ -37,6 +37,7 @@ import Testing
 
   /// The replies of reference: what Apple's relay and others were seen to say.
   @Test(
+    "Replies of the server are classified",
     arguments: [
       (.recipient, 550, "5.1.1", "<x@privaterelay.appleid.com>: user not found", "refused RECIPIENT_GONE suppress"),
       (.recipient, 550, "5.1.1", "inactive email address", "refused RECIPIENT_GONE suppress"),
@@ -74,7 +75,9 @@ import Testing
       (.final, 550, "5.7.1", "spam", "refused SERVER_REFUSED"),
       (.hello, 550, nil, "no", "laneDown SERVER_REFUSED"), (.data, 554, nil, "no", "refused SERVER_REFUSED"),
     ] as [(SMTPStage, Int, String?, String, String)])
-  func replies(stage: SMTPStage, code: Int, enhanced: String?, text: String, expected: String) async throws {
+  func repliesOfTheServerAreClassified(stage: SMTPStage, code: Int, enhanced: String?, text: String, expected: String)
+    async throws
+  {
     let ending = try await ending(.refused(stage, code, enhanced, text))
     #expect(word(ending) == expected)
   }
@@ -82,6 +85,7 @@ import Testing
   /// A server that the mail is submitted to may repeat what the recipient's own server says. Whoever runs that one cannot take the lane
   /// down for everybody; what is said before a recipient was named is the server's own.
   @Test(
+    "A recipients server cannot take the lane down",
     arguments: [
       (.recipient, "550 5.7.1 blocked using zen.spamhaus.org", "otherLane SENDER_BLOCKED"),
       (.final, "554 5.7.1 [HME1] failing both SPF and DKIM", "otherLane SENDER_NOT_AUTHENTICATED"),
@@ -105,7 +109,7 @@ import Testing
   }
 
   /// Servers that blame the sender without taking the lane down would otherwise be seen by nobody.
-  @Test func whatTakesNoLaneDownIsCounted() async throws {
+  @Test("Replies that take no lane down are counted") func repliesThatTakeNoLaneDownAreCounted() async throws {
     let registry = MetricsRegistry()
     let failure = SMTPFailure.refused(.recipient, 450, "4.7.25", "cannot find your hostname")
     for recipient in ["ada@example.org", "ada@example.com", "ada@gmail.com"] {
@@ -118,6 +122,7 @@ import Testing
   }
 
   @Test(
+    "Failures of the connection are classified",
     arguments: [
       (.resolve, .connect, "retry NOT_SUBMITTED"), (.connect, .connect, "retry NOT_SUBMITTED"),
       (.tls, .tls, "retry NOT_SUBMITTED"), (.untrusted, .tls, "laneDown TLS_NOT_TRUSTED"),
@@ -129,11 +134,12 @@ import Testing
       (.canceled, .final, "unknown NO_REPLY"),
       (.closed, .connect, "retry NOT_SUBMITTED"),
     ] as [(SMTPFailure.Kind, SMTPStage, String)])
-  func failures(kind: SMTPFailure.Kind, stage: SMTPStage, expected: String) async throws {
+  func failuresOfTheConnectionAreClassified(kind: SMTPFailure.Kind, stage: SMTPStage, expected: String) async throws {
     #expect(word(try await ending(SMTPFailure(kind: kind, stage: stage))) == expected)
   }
 
   @Test(
+    "Tables that are wrong",
     arguments: [
       (#"{rules: [{class: "accepted", reason: "A", detail: "d"}]}"#, "rules[0].class is not valid"),
       (

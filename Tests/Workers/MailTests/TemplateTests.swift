@@ -8,7 +8,8 @@ import Testing
     "change": "The address is now \"x\".",
   ]
 
-  @Test(arguments: ["ar", "bn", "de", "en", "es", "fr", "hi", "ja", "pt-BR", "pt-PT"])
+  @Test(
+    "Every language has every template", arguments: ["ar", "bn", "de", "en", "es", "fr", "hi", "ja", "pt-BR", "pt-PT"])
   func everyLanguageHasEveryTemplate(language: String) throws {
     let templates = try Shipped.templates()
     #expect(templates.languageTags.contains(language))
@@ -25,7 +26,7 @@ import Testing
     }
   }
 
-  @Test func aCodeStandsAloneWithoutMarks() throws {
+  @Test("A code stands alone without marks") func aCodeStandsAloneWithoutMarks() throws {
     for language in ["en", "ar"] {
       let mail = try Shipped.templates().render(
         "address-verification", languageCode: language, variables: ["code": "123456", "appName": "A"])
@@ -35,15 +36,17 @@ import Testing
   }
 
   @Test(
+    "Templates are chosen by language",
     arguments: [
       ("pt", "pt-BR"), ("pt-AO", "pt-PT"), ("de-CH", "de"), ("zh-Hant", "en"), ("??", "en"), (nil, "en"),
     ] as [(String?, String)])
-  func languages(asked: String?, given: String) throws {
+  func templatesAreChosenByLanguage(asked: String?, given: String) throws {
     let mail = try Shipped.templates().render("sign-in-link", languageCode: asked, variables: Self.variables)
     #expect(mail.html?.contains("lang=\"\(given)\"") == true)
   }
 
   @Test(
+    "Problems of templates are reported",
     arguments: [
       ("nothing", [:], "UNKNOWN_TEMPLATE"), ("sign-in-link", ["appName": "A"], "MISSING_VARIABLE"),
       ("address-verification", ["appName": "A"], "MISSING_VARIABLE"),
@@ -52,7 +55,7 @@ import Testing
       ("address-verification", ["appName": "A", "code": "<b>"], "INVALID_VARIABLE"),
       ("security-notice", ["appName": "A", "change": "x\u{202E}y"], "INVALID_VARIABLE"),
     ] as [(String, [String: String], String)])
-  func problems(name: String, variables: [String: String], code: String) throws {
+  func problemsOfTemplatesAreReported(name: String, variables: [String: String], code: String) throws {
     let templates = try Shipped.templates()
     let problem = #expect(throws: MailTemplateProblem.self) {
       try templates.render(name, languageCode: nil, variables: variables)
@@ -61,7 +64,7 @@ import Testing
     for value in variables.values where value != "A" { #expect(problem?.detail.contains(value) == false) }
   }
 
-  @Test func partsWithoutTheirVariableAreLeftOut() throws {
+  @Test("Parts without their variable are left out") func partsWithoutTheirVariableAreLeftOut() throws {
     let templates = try Shipped.templates()
     let short = try templates.render("revocation-notice", languageCode: "en", variables: ["appName": "A"])
     #expect(!short.text.contains("Contact us"))

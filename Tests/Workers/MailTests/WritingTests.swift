@@ -10,7 +10,7 @@ import Testing
 @Suite struct WritingTests {
   private func lines(_ text: String) -> [String] { text.components("\r\n") }
 
-  @Test func aPlainSubjectIsFoldedAtSpaces() {
+  @Test("A plain subject is folded at spaces") func aPlainSubjectIsFoldedAtSpaces() {
     let words = Array(repeating: "subject", count: 40).joined(separator: " ")
     let field = HeaderField.text("Subject", words)
     #expect(lines(field).allSatisfy { $0.utf8.count <= 78 })
@@ -18,11 +18,13 @@ import Testing
     #expect(field.replacing("\r\n", with: "") == "Subject: " + words)
   }
 
-  @Test(arguments: [
-    "Ünïcode", "=?UTF-8?Q?x?=", "two  spaces", " leading", String(repeating: "x", count: 100),
-    "日本語の件名です。とても長いので一行には収まりません。",
-    "emoji 👩‍👩‍👧‍👦👩‍👩‍👧‍👦👩‍👩‍👧‍👦👩‍👩‍👧‍👦👩‍👩‍👧‍👦", "e" + String(repeating: "\u{301}", count: 60),
-  ])
+  @Test(
+    "Other subjects are encoded words",
+    arguments: [
+      "Ünïcode", "=?UTF-8?Q?x?=", "two  spaces", " leading", String(repeating: "x", count: 100),
+      "日本語の件名です。とても長いので一行には収まりません。",
+      "emoji 👩‍👩‍👧‍👦👩‍👩‍👧‍👦👩‍👩‍👧‍👦👩‍👩‍👧‍👦👩‍👩‍👧‍👦", "e" + String(repeating: "\u{301}", count: 60),
+    ])
   func otherSubjectsAreEncodedWords(subject: String) throws {
     let field = HeaderField.text("Subject", subject)
     #expect(lines(field).allSatisfy { $0.utf8.count <= 78 })
@@ -38,16 +40,18 @@ import Testing
     #expect(String(decoding: decoded, as: UTF8.self) == subject)
   }
 
-  @Test(arguments: [
-    ("Example", "From: \"Example\" <a@example.com>"), ("A \"B\" \\", #"From: "A \"B\" \\" <a@example.com>"#),
-    ("Ü", "From: =?UTF-8?B?w5w=?= <a@example.com>"),
-  ])
-  func displayNames(name: String, field: String) throws {
+  @Test(
+    "Display names are encoded",
+    arguments: [
+      ("Example", "From: \"Example\" <a@example.com>"), ("A \"B\" \\", #"From: "A \"B\" \\" <a@example.com>"#),
+      ("Ü", "From: =?UTF-8?B?w5w=?= <a@example.com>"),
+    ])
+  func displayNamesAreEncoded(name: String, field: String) throws {
     let address = try #require(MailAddress("a@example.com"))
     #expect(HeaderField.address("From", address, displayName: name) == field)
   }
 
-  @Test func bodiesTravelInTheShortestWayThatKeepsThem() {
+  @Test("Bodies travel in the shortest way that keeps them") func bodiesTravelInTheShortestWayThatKeepsThem() {
     #expect(TransferEncoding.encode("Hi\n").encoding == .sevenBit)
     #expect(TransferEncoding.encode("Grüße").encoding == .quotedPrintable)
     #expect(TransferEncoding.encode(String(repeating: "日本語", count: 20)).encoding == .base64)
@@ -57,7 +61,9 @@ import Testing
     #expect(String(decoding: TransferEncoding.encode("a= \t\n").bytes, as: UTF8.self) == "a=3D =09\r\n")
   }
 
-  @Test(arguments: ["a\nb", "a\rb", "a\r\nb", "a\n\rb", "\n", "a\r", ".dot\n..dots\n", "é\rb\nc"])
+  @Test(
+    "Every line break becomes CRLF",
+    arguments: ["a\nb", "a\rb", "a\r\nb", "a\n\rb", "\n", "a\r", ".dot\n..dots\n", "é\rb\nc"])
   func everyLineBreakBecomesCRLF(text: String) {
     let bytes = TransferEncoding.encode(text).bytes
     for (index, byte) in bytes.enumerated() {
@@ -67,7 +73,7 @@ import Testing
     #expect(bytes.suffix(2).elementsEqual([13, 10]))
   }
 
-  @Test func encodedLinesAreShort() {
+  @Test("Encoded lines are short") func encodedLinesAreShort() {
     for text in [
       String(repeating: "é x", count: 500), String(repeating: "日", count: 2000), String(repeating: "=", count: 900),
     ] {
@@ -76,7 +82,7 @@ import Testing
     }
   }
 
-  @Test func theMessageIDIsTheJobs() {
+  @Test("The message ID is the jobs") func theMessageIDIsTheJobs() {
     #expect(MailMessageID.text(job, domain: "example.com") == MailMessageID.text(job, domain: "example.com"))
     for id in ["", "a b", "a>\r\nX: y", ".a", "a..b", "é", String(repeating: "a", count: 65), "job-1"] {
       let text = MailMessageID.text(MessageIdentity(sender: "sender", messageID: id), domain: "example.com")
@@ -98,7 +104,7 @@ import Testing
     return (String(decoding: bytes, as: UTF8.self), bytes)
   }
 
-  @Test func aMailHasItsFields() throws {
+  @Test("A mail has its fields") func aMailHasItsFields() throws {
     let (text, _) = try mail(MailText(subject: "Hi", text: "T", html: "<p>T</p>"), unsubscribe: "https://example.com/u")
     let head = text.components("\r\n\r\n")[0]
     for field in [
@@ -120,21 +126,21 @@ import Testing
     }
   }
 
-  @Test func theSameJobIsTheSameMail() throws {
+  @Test("The same job is the same mail") func theSameJobIsTheSameMail() throws {
     let text = MailText(subject: "Hi", text: "T", html: "<p>T</p>")
     // Without the signature before it, which says when it was made.
     let first = try mail(text).0.components("\r\nDate: ")[1]
     #expect(try mail(text).0.components("\r\nDate: ")[1] == first)
   }
 
-  @Test func noLineIsTooLong() throws {
+  @Test("No line is too long") func noLineIsTooLong() throws {
     let long = String(repeating: "wörd ", count: 5000)
     let (text, bytes) = try mail(MailText(subject: String(repeating: "wörd ", count: 60), text: long, html: long))
     #expect(lines(text).allSatisfy { $0.utf8.count <= 78 })
     #expect(bytes.allSatisfy { $0 < 0x80 })
   }
 
-  @Test func aKeyThatIsNoneIsRefused() throws {
+  @Test("A key that is none is refused") func aKeyThatIsNoneIsRefused() throws {
     let signer = try DKIMSigner()
     #expect(throws: DKIMError.self) {
       try DKIMKey(domain: "example.com", selector: "s", pem: "nothing", signer: signer)

@@ -42,7 +42,7 @@ import Testing
     }
   }
 
-  @Test func thePushIsWhatAppleAsksFor() async throws {
+  @Test("The push is what Apple asks for") func thePushIsWhatAppleAsksFor() async throws {
     let connections = FakeConnections([FakeConnection(200, headers: [(name: "apns-id", value: "given-by-apple")])])
     let outcome = try await push(connections)
     #expect(outcome.short == "accepted given-by-apple")
@@ -63,7 +63,7 @@ import Testing
     #expect(request.timeouts.total == .seconds(3))
   }
 
-  @Test func aCertificateNeedsNoToken() async throws {
+  @Test("A certificate needs no token") func aCertificateNeedsNoToken() async throws {
     let connections = FakeConnections([FakeConnection(200)])
     let outcome = try await lane(connections.pool(), credential: .certificate).push(Sample.push(), Sample.attempt())
     #expect(outcome.short == "accepted \(PushID.make(for: Sample.attempt().identity))")
@@ -71,7 +71,7 @@ import Testing
     #expect(tokens.made == 0)
   }
 
-  @Test func aRefusalCarriesWhatAppleSays() async throws {
+  @Test("A refusal carries what Apple says") func aRefusalCarriesWhatAppleSays() async throws {
     let connections = FakeConnections([
       FakeConnection(410, #"{"reason":"Unregistered","timestamp":1782900000000}"#)
     ])
@@ -82,7 +82,9 @@ import Testing
     #expect(connections.requests.count == 1)
   }
 
-  @Test func whatWasLostIsSentAgainAtOnceWithTheSameIDs() async throws {
+  @Test("Lost pushes are sent again at once with the same i ds") func lostPushesAreSentAgainAtOnceWithTheSameIDs()
+    async throws
+  {
     let answers = Mutex(0)
     let connection = FakeConnection { (_) async throws(TransportError) -> HTTPResponse in
       let number = answers.withLock { answers in
@@ -100,20 +102,20 @@ import Testing
     #expect(Set(connection.requests.compactMap { $0.headers["apns-collapse-id"] }).count == 1)
   }
 
-  @Test func aPushThatIsAlwaysLostEndsUnknown() async throws {
+  @Test("A push that is always lost ends unknown") func aPushThatIsAlwaysLostEndsUnknown() async throws {
     let connections = FakeConnections([Self.lost])
     #expect(try await push(connections).short == "unknown NO_ANSWER")
     #expect(connections.requests.count == APNsLane.maxTries)
   }
 
-  @Test func aConnectionThatNeverAnswersIsReplaced() async throws {
+  @Test("A connection that never answers is replaced") func aConnectionThatNeverAnswersIsReplaced() async throws {
     let connections = FakeConnections([silent(), FakeConnection(200)])
     #expect(try await push(connections).short.hasPrefix("accepted"))
     #expect(connections.opened.map(\.isShutDown) == [true, false])
     #expect(connections.opened.map(\.requests.count) == [1, 1])
   }
 
-  @Test func theTimeOfTheCallBoundsTheTries() async throws {
+  @Test("The time of the call bounds the tries") func theTimeOfTheCallBoundsTheTries() async throws {
     let connections = FakeConnections([silent(), silent(), silent()])
     let lane = try lane(connections.pool())
     let outcome = await lane.push(Sample.push(), Sample.attempt(timeout: .seconds(4)))
@@ -121,7 +123,9 @@ import Testing
     #expect(connections.requests.map(\.timeouts.total) == [.seconds(3), .seconds(1)])
   }
 
-  @Test func anExpiredTokenIsRenewedWithNewConnections() async throws {
+  @Test("An expired token is renewed with new connections") func anExpiredTokenIsRenewedWithNewConnections()
+    async throws
+  {
     let expired = FakeConnection(403, #"{"reason":"ExpiredProviderToken"}"#)
     let connections = FakeConnections([expired, FakeConnection(200)])
     _ = try tokens.current(now: Sample.now)
@@ -135,7 +139,8 @@ import Testing
     #expect(!expired.isShutDown)
   }
 
-  @Test func aYoungTokenThatIsCalledExpiredTakesTheLaneDown() async throws {
+  @Test("A young token that is called expired takes the lane down")
+  func aYoungTokenThatIsCalledExpiredTakesTheLaneDown() async throws {
     let connections = FakeConnections([FakeConnection(403, #"{"reason":"ExpiredProviderToken"}"#), FakeConnection(200)])
     let outcome = try await push(connections)
     #expect(outcome.short == "laneDown PROVIDER_TOKEN")
@@ -145,7 +150,8 @@ import Testing
   }
 
   /// Somebody else's push has renewed the token while this one was under way.
-  @Test func aTokenThatWasReplacedMeanwhileIsNotRenewedAgain() async throws {
+  @Test("A token that was replaced meanwhile is not renewed again")
+  func aTokenThatWasReplacedMeanwhileIsNotRenewedAgain() async throws {
     let expired = FakeConnection { [tokens, clocks] (_) async throws(TransportError) -> HTTPResponse in
       if let old = try? tokens.current(now: clocks.wall.now()) {
         clocks.advance(by: .seconds(21 * 60))
@@ -160,7 +166,7 @@ import Testing
     #expect(tokens.made == 2)
   }
 
-  @Test(arguments: [(400, "IdleTimeout"), (503, "Shutdown")])
+  @Test("A connection that close is left", arguments: [(400, "IdleTimeout"), (503, "Shutdown")])
   func aConnectionThatCloseIsLeft(status: Int, reason: String) async throws {
     let connections = FakeConnections([
       FakeConnection(status, #"{"reason":"\#(reason)"}"#), FakeConnection(200),
@@ -169,13 +175,13 @@ import Testing
     #expect(connections.opened.map(\.requests.count) == [1, 1])
   }
 
-  @Test func throttlingIsNotAnsweredAtOnce() async throws {
+  @Test("Throttling is not answered at once") func throttlingIsNotAnsweredAtOnce() async throws {
     let connections = FakeConnections([FakeConnection(429, #"{"reason":"TooManyRequests"}"#)])
     #expect(try await push(connections).short == "retry THROTTLED")
     #expect(connections.requests.count == 1)
   }
 
-  @Test func aLaneThatIsClosedSendsNothing() async throws {
+  @Test("A lane that is closed sends nothing") func aLaneThatIsClosedSendsNothing() async throws {
     let connections = FakeConnections([FakeConnection(200)])
     let pool = connections.pool()
     let lane = try lane(pool)

@@ -12,30 +12,32 @@ import Testing
   }
 
   /// All reasons that Apple documents or that public clients list.
-  @Test(arguments: [
-    (400, "BadCollapseId", "refused PUSH_REFUSED"), (400, "BadDeviceToken", "otherLane WRONG_ENVIRONMENT"),
-    (400, "BadExpirationDate", "refused PUSH_REFUSED"), (400, "BadMessageId", "refused PUSH_REFUSED"),
-    (400, "BadPriority", "refused PUSH_REFUSED"), (400, "BadTopic", "refused WRONG_TOPIC"),
-    (400, "DeviceTokenNotForTopic", "refused WRONG_TOPIC"), (400, "DuplicateHeaders", "refused PUSH_REFUSED"),
-    (400, "IdleTimeout", "retry PROVIDER_UNAVAILABLE"), (400, "InvalidPushType", "refused PUSH_REFUSED"),
-    (400, "MissingDeviceToken", "refused BAD_DEVICE_TOKEN"), (400, "MissingTopic", "refused WRONG_TOPIC"),
-    (400, "PayloadEmpty", "refused PUSH_REFUSED"), (400, "TopicDisallowed", "refused WRONG_TOPIC"),
-    (400, "TopicMismatch", "refused WRONG_TOPIC"), (403, "BadCertificate", "laneDown PROVIDER_CREDENTIALS"),
-    (403, "BadCertificateEnvironment", "laneDown PROVIDER_CREDENTIALS"),
-    (403, "BadEnvironmentKeyIdInToken", "laneDown PROVIDER_CREDENTIALS"),
-    (403, "BadEnvironmentKeyInToken", "laneDown PROVIDER_CREDENTIALS"),
-    (403, "ExpiredProviderToken", "retry PROVIDER_TOKEN"), (403, "Forbidden", "refused PUSH_REFUSED"),
-    (403, "InvalidProviderToken", "laneDown PROVIDER_CREDENTIALS"),
-    (403, "MissingProviderToken", "laneDown PROVIDER_CREDENTIALS"),
-    (403, "UnrelatedKeyIdInToken", "laneDown PROVIDER_CREDENTIALS"),
-    (404, "BadPath", "laneDown PROVIDER_CONFIGURATION"),
-    (405, "MethodNotAllowed", "laneDown PROVIDER_CONFIGURATION"), (410, "ExpiredToken", "refused UNREGISTERED"),
-    (410, "Unregistered", "refused UNREGISTERED"), (413, "PayloadTooLarge", "refused PAYLOAD_TOO_LARGE"),
-    (429, "TooManyProviderTokenUpdates", "retry PROVIDER_THROTTLED"), (429, "TooManyRequests", "retry THROTTLED"),
-    (500, "InternalServerError", "retry PROVIDER_UNAVAILABLE"),
-    (503, "ServiceUnavailable", "retry PROVIDER_UNAVAILABLE"),
-    (503, "Shutdown", "retry PROVIDER_UNAVAILABLE"),
-  ])
+  @Test(
+    "Every reason ends in its class",
+    arguments: [
+      (400, "BadCollapseId", "refused PUSH_REFUSED"), (400, "BadDeviceToken", "otherLane WRONG_ENVIRONMENT"),
+      (400, "BadExpirationDate", "refused PUSH_REFUSED"), (400, "BadMessageId", "refused PUSH_REFUSED"),
+      (400, "BadPriority", "refused PUSH_REFUSED"), (400, "BadTopic", "refused WRONG_TOPIC"),
+      (400, "DeviceTokenNotForTopic", "refused WRONG_TOPIC"), (400, "DuplicateHeaders", "refused PUSH_REFUSED"),
+      (400, "IdleTimeout", "retry PROVIDER_UNAVAILABLE"), (400, "InvalidPushType", "refused PUSH_REFUSED"),
+      (400, "MissingDeviceToken", "refused BAD_DEVICE_TOKEN"), (400, "MissingTopic", "refused WRONG_TOPIC"),
+      (400, "PayloadEmpty", "refused PUSH_REFUSED"), (400, "TopicDisallowed", "refused WRONG_TOPIC"),
+      (400, "TopicMismatch", "refused WRONG_TOPIC"), (403, "BadCertificate", "laneDown PROVIDER_CREDENTIALS"),
+      (403, "BadCertificateEnvironment", "laneDown PROVIDER_CREDENTIALS"),
+      (403, "BadEnvironmentKeyIdInToken", "laneDown PROVIDER_CREDENTIALS"),
+      (403, "BadEnvironmentKeyInToken", "laneDown PROVIDER_CREDENTIALS"),
+      (403, "ExpiredProviderToken", "retry PROVIDER_TOKEN"), (403, "Forbidden", "refused PUSH_REFUSED"),
+      (403, "InvalidProviderToken", "laneDown PROVIDER_CREDENTIALS"),
+      (403, "MissingProviderToken", "laneDown PROVIDER_CREDENTIALS"),
+      (403, "UnrelatedKeyIdInToken", "laneDown PROVIDER_CREDENTIALS"),
+      (404, "BadPath", "laneDown PROVIDER_CONFIGURATION"),
+      (405, "MethodNotAllowed", "laneDown PROVIDER_CONFIGURATION"), (410, "ExpiredToken", "refused UNREGISTERED"),
+      (410, "Unregistered", "refused UNREGISTERED"), (413, "PayloadTooLarge", "refused PAYLOAD_TOO_LARGE"),
+      (429, "TooManyProviderTokenUpdates", "retry PROVIDER_THROTTLED"), (429, "TooManyRequests", "retry THROTTLED"),
+      (500, "InternalServerError", "retry PROVIDER_UNAVAILABLE"),
+      (503, "ServiceUnavailable", "retry PROVIDER_UNAVAILABLE"),
+      (503, "Shutdown", "retry PROVIDER_UNAVAILABLE"),
+    ])
   func everyReasonEndsInItsClass(status: Int, reason: String, expected: String) throws {
     let (classification, answer) = try classify(status, #"{"reason":"\#(reason)"}"#)
     #expect(classification.short == expected)
@@ -43,13 +45,15 @@ import Testing
     #expect(classification.reason?.providerCode == reason)
   }
 
-  @Test(arguments: [
-    (400, "refused PUSH_REFUSED"), (402, "refused PUSH_REFUSED"), (401, "laneDown PROVIDER_CREDENTIALS"),
-    (403, "laneDown PROVIDER_CREDENTIALS"), (404, "laneDown PROVIDER_CONFIGURATION"),
-    (405, "laneDown PROVIDER_CONFIGURATION"), (410, "refused UNREGISTERED"), (413, "refused PAYLOAD_TOO_LARGE"),
-    (429, "retry THROTTLED"), (500, "retry PROVIDER_UNAVAILABLE"), (502, "retry PROVIDER_UNAVAILABLE"),
-    (302, "laneDown PROVIDER_CONFIGURATION"),
-  ])
+  @Test(
+    "An unknown reason falls into the class of its status",
+    arguments: [
+      (400, "refused PUSH_REFUSED"), (402, "refused PUSH_REFUSED"), (401, "laneDown PROVIDER_CREDENTIALS"),
+      (403, "laneDown PROVIDER_CREDENTIALS"), (404, "laneDown PROVIDER_CONFIGURATION"),
+      (405, "laneDown PROVIDER_CONFIGURATION"), (410, "refused UNREGISTERED"), (413, "refused PAYLOAD_TOO_LARGE"),
+      (429, "retry THROTTLED"), (500, "retry PROVIDER_UNAVAILABLE"), (502, "retry PROVIDER_UNAVAILABLE"),
+      (302, "laneDown PROVIDER_CONFIGURATION"),
+    ])
   func anUnknownReasonFallsIntoTheClassOfItsStatus(status: Int, expected: String) throws {
     #expect(try classify(status, #"{"reason":"SomethingNew"}"#).0.short == expected)
     for page in ["<html>", String(repeating: "[", count: 513)] {
@@ -58,15 +62,17 @@ import Testing
     }
   }
 
-  @Test func unregisteredHasItsTime() throws {
+  @Test("Unregistered has its time") func unregisteredHasItsTime() throws {
     let (_, answer) = try classify(410, #"{"reason":"Unregistered","timestamp":1782900000123}"#)
     #expect(answer.unregisteredAt?.rfc3339 == "2026-07-01T10:00:00.123Z")
     #expect(try classify(410, #"{"reason":"Unregistered","timestamp":-1}"#).1.unregisteredAt == nil)
     #expect(try classify(410, #"{"reason":"Unregistered","timestamp":1e300}"#).1.unregisteredAt == nil)
   }
 
-  @Test(arguments: ["a b", "a\\n", "é", String(repeating: "x", count: 65), ""])
-  func whatIsNoWordIsNotRepeated(reason: String) throws {
+  @Test(
+    "Reasons that are not words are not repeated",
+    arguments: ["a b", "a\\n", "é", String(repeating: "x", count: 65), ""])
+  func reasonsThatAreNotWordsAreNotRepeated(reason: String) throws {
     #expect(try classify(400, #"{"reason":"\#(reason)"}"#).1.reason == nil)
   }
 }

@@ -26,7 +26,7 @@ import Testing
     return state
   }
 
-  @Test func theFirstOneIsWaitedFor() {
+  @Test("The first one is waited for") func theFirstOneIsWaitedFor() {
     var state = AccessTokenState()
     #expect(step(state, after: 0) == "wait and renew")
     state.beginRenewal()
@@ -36,6 +36,7 @@ import Testing
   }
 
   @Test(
+    "It is renewed before it expires",
     arguments: [
       (0, "use 1"), (3298, "use 1"), (3299, "use 1 and renew"), (3588, "use 1 and renew"), (3589, "wait and renew"),
       (9999, "wait and renew"),
@@ -44,12 +45,14 @@ import Testing
     #expect(step(state(with: token(1, seconds: 3599)), after: seconds) == expected)
   }
 
-  @Test(arguments: [(99, "use 1"), (100, "use 1 and renew"), (190, "wait and renew")] as [(Int64, String)])
+  @Test(
+    "A short life is halved",
+    arguments: [(99, "use 1"), (100, "use 1 and renew"), (190, "wait and renew")] as [(Int64, String)])
   func aShortLifeIsHalved(seconds: Int64, expected: String) {
     #expect(step(state(with: token(1, seconds: 200)), after: seconds) == expected)
   }
 
-  @Test func aRenewalDoesNotHoldAnybodyUp() {
+  @Test("A renewal does not hold anybody up") func aRenewalDoesNotHoldAnybodyUp() {
     var state = state(with: token(1, seconds: 3599))
     state.beginRenewal()
     #expect(step(state, after: 3400) == "use 1")
@@ -59,7 +62,7 @@ import Testing
     #expect(step(state, after: 3401) == "use 2")
   }
 
-  @Test func aRenewalThatFailsIsRepeatedAfterAPause() {
+  @Test("A renewal that fails is repeated after a pause") func aRenewalThatFailsIsRepeatedAfterAPause() {
     var state = state(with: token(1, seconds: 3599))
     state.beginRenewal()
     state.failRenewal(now: Sample.moment + .seconds(3300))
@@ -68,14 +71,14 @@ import Testing
     #expect(step(state, after: 3595) == "wait and renew")
   }
 
-  @Test func withoutAnyThereIsNoPause() {
+  @Test("Without any there is no pause") func withoutAnyThereIsNoPause() {
     var state = AccessTokenState()
     state.beginRenewal()
     state.failRenewal(now: Sample.moment)
     #expect(step(state, after: 0) == "wait and renew")
   }
 
-  @Test func aRejectedTokenIsNotShownAgain() {
+  @Test("A rejected token is not shown again") func aRejectedTokenIsNotShownAgain() {
     var state = state(with: token(1, seconds: 3599))
     state.drop(token(1, seconds: 3599))
     #expect(step(state, after: 0) == "wait and renew")

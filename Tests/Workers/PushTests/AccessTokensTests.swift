@@ -66,7 +66,7 @@ final class FakeTokenSource: Sendable {
     while !condition() { await Task.yield() }
   }
 
-  @Test func allWhoComeAtOnceWaitForOneRequest() async {
+  @Test("All who come at once wait for one request") func allWhoComeAtOnceWaitForOneRequest() async {
     let found = await withTaskGroup(of: String.self) { group in
       for _ in 0..<200 { group.addTask { await current() } }
       await until { tokens.waiting == 200 }
@@ -80,7 +80,7 @@ final class FakeTokenSource: Sendable {
     #expect(tokens.failed == 0)
   }
 
-  @Test func itIsRenewedBeforeItExpiresAndNobodyWaits() async {
+  @Test("It is renewed before it expires and nobody waits") func itIsRenewedBeforeItExpiresAndNobodyWaits() async {
     async let first = current()
     await source.give(1)
     #expect(await first == "1")
@@ -92,7 +92,7 @@ final class FakeTokenSource: Sendable {
     #expect(source.count == 2)
   }
 
-  @Test func aFailureIsToldToAllWhoWait() async {
+  @Test("A failure is told to all who wait") func aFailureIsToldToAllWhoWait() async {
     let failure = AccessTokenFailure.transient(Reason("TOKEN_UNAVAILABLE", "gone"), after: .seconds(7))
     let found = await withTaskGroup(of: Classification?.self) { group in
       for _ in 0..<50 {
@@ -111,7 +111,7 @@ final class FakeTokenSource: Sendable {
     #expect(await next == "2")
   }
 
-  @Test func aRenewalThatFailsLeavesTheOldOneInUse() async {
+  @Test("A renewal that fails leaves the old one in use") func aRenewalThatFailsLeavesTheOldOneInUse() async {
     async let first = current()
     await source.give(1)
     #expect(await first == "1")
@@ -130,7 +130,7 @@ final class FakeTokenSource: Sendable {
     #expect(await last == "laneDown PROVIDER_CREDENTIALS")
   }
 
-  @Test func aRejectionByManyCostsOneRenewal() async throws {
+  @Test("A rejection by many costs one renewal") func aRejectionByManyCostsOneRenewal() async throws {
     async let first = tokens.current()
     await source.give(1)
     let rejected = try await first.get()
@@ -151,7 +151,7 @@ final class FakeTokenSource: Sendable {
     #expect(source.count == 2)
   }
 
-  @Test func whoIsCancelledLeavesTheRequestToTheOthers() async {
+  @Test("A canceled waiter leaves the request to the others") func aCanceledWaiterLeavesTheRequestToTheOthers() async {
     let impatient = Task { await current() }
     await until { tokens.waiting == 1 }
     async let patient = current()
@@ -164,7 +164,7 @@ final class FakeTokenSource: Sendable {
     #expect(source.count == 1)
   }
 
-  @Test func aTokenDoesNotPrint() async throws {
+  @Test("A token does not print") func aTokenDoesNotPrint() async throws {
     async let first = tokens.current()
     await source.give(1)
     let token = try await first.get()

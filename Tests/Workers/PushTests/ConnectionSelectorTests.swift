@@ -11,7 +11,7 @@ import Testing
     for id in ids { _ = selector.give(back: id, .taken, now: now) }
   }
 
-  @Test func aNewConnectionCarriesOnePush() {
+  @Test("A new connection carries one push") func aNewConnectionCarriesOnePush() {
     var selector = ConnectionSelector(limit: 3, width: 10)
     let firstChoice = (0..<3).map { _ in selector.take().id }
     #expect(firstChoice == [1, 2, 3])
@@ -21,7 +21,7 @@ import Testing
     #expect(selector.connections.map(\.open) == [2, 2, 2])
   }
 
-  @Test func onceItTookAPushOneConnectionIsEnough() {
+  @Test("Once it took a push one connection is enough") func onceItTookAPushOneConnectionIsEnough() {
     var selector = ConnectionSelector(limit: 3, width: 10)
     let chosen = selector.take()
     #expect(chosen == (1, true))
@@ -32,7 +32,7 @@ import Testing
     #expect(taken[10] == (2, true))
   }
 
-  @Test func aRefusalNarrowsAndAPushThatIsTakenWidens() {
+  @Test("A refusal narrows and a push that is taken widens") func aRefusalNarrowsAndAPushThatIsTakenWidens() {
     var selector = ConnectionSelector(limit: 2, width: 10)
     widened(&selector, 1)
     let firstChoice = selector.take().id
@@ -51,7 +51,7 @@ import Testing
   }
 
   /// Of 100 pushes that are refused one after the other, none narrows what the good ones go over.
-  @Test func refusalsInARowDoNotStallTheGoodOnes() {
+  @Test("Refusals in a row do not stall the good ones") func refusalsInARowDoNotStallTheGoodOnes() {
     var selector = ConnectionSelector(limit: 4, width: 10)
     widened(&selector, 4)
     for _ in 0..<100 {
@@ -72,7 +72,7 @@ import Testing
     #expect(secondChoice == Array(repeating: 1, count: 10))
   }
 
-  @Test func narrowConnectionsGetFewerOfWhatHasToWait() {
+  @Test("Narrow connections get fewer of what has to wait") func narrowConnectionsGetFewerOfWhatHasToWait() {
     var selector = ConnectionSelector(limit: 2, width: 2)
     widened(&selector, 2)
     _ = selector.take()
@@ -81,7 +81,7 @@ import Testing
     #expect(selector.connections.map(\.open) == [1, 29])
   }
 
-  @Test func aConnectionThatNeverAnswersIsGivenUp() {
+  @Test("A connection that never answers is given up") func aConnectionThatNeverAnswersIsGivenUp() {
     var selector = ConnectionSelector(limit: 1, width: 10)
     let firstChoice = selector.take()
     #expect(firstChoice == (1, true))
@@ -96,7 +96,7 @@ import Testing
     #expect(selector.connections.map(\.open) == [1])
   }
 
-  @Test func oneThatAnswersOthersIsKept() {
+  @Test("One that answers others is kept") func oneThatAnswersOthersIsKept() {
     var selector = ConnectionSelector(limit: 1, width: 10)
     widened(&selector, 1)
     _ = selector.take()
@@ -110,7 +110,7 @@ import Testing
     #expect(secondGivesUp)
   }
 
-  @Test func whatIsUselessIsGivenUp() {
+  @Test("Useless connections are closed") func uselessConnectionsAreClosed() {
     var selector = ConnectionSelector(limit: 2, width: 1)
     widened(&selector, 2)
     let id = selector.take().id

@@ -61,7 +61,7 @@ private final class FakeMemory: EnvironmentMemory {
 
   // MARK: Preparation
 
-  @Test func aJobBecomesAPush() throws {
+  @Test("A job becomes a push") func aJobBecomesAPush() throws {
     let token = Sample.deviceToken.uppercased()
     let prepared = try ready(try handler().prepare(job(token: token, environment: .sandbox), of: message))
     #expect(prepared.lanes == ["s"])
@@ -75,7 +75,8 @@ private final class FakeMemory: EnvironmentMemory {
     #expect(String(decoding: push.payload, as: UTF8.self).contains(#"{"receipt":"r","secret":"s"}"#))
   }
 
-  @Test func whatAnAppDoesNotSayIsTriedInProductionFirst() throws {
+  @Test("Unknown environments are tried in production first") func unknownEnvironmentsAreTriedInProductionFirst() throws
+  {
     let prepared = try ready(try handler().prepare(job(environment: .unknown), of: message))
     #expect(prepared.lanes == ["p", "s"])
     #expect(!prepared.job.isEnvironmentStated)
@@ -83,7 +84,7 @@ private final class FakeMemory: EnvironmentMemory {
     #expect(one.lanes == ["s"])
   }
 
-  @Test func whatCannotBePushedIsRefused() throws {
+  @Test("Unusable jobs are refused") func unusableJobsAreRefused() throws {
     func refusal(_ job: PushVerifyJob, lanes: [APNsEnvironment: String] = [.production: "p"]) throws -> String {
       guard case .refused(let reason, _) = try handler(lanes: lanes).prepare(job, of: message) else { return "-" }
       return reason.code
@@ -97,7 +98,7 @@ private final class FakeMemory: EnvironmentMemory {
     #expect(try refusal(job(secret: String(repeating: "x", count: 3900))) == "-")
   }
 
-  @Test func theSecretIsSealedForTheDevice() throws {
+  @Test("The secret is sealed for the device") func theSecretIsSealedForTheDevice() throws {
     let ring = try KeyRing(sealing: SymmetricKey(id: "k", bytes: Array(0..<32)))
     func prepare(id: String = "v1.push", recipient: String = Sample.deviceToken, keys: KeyRing?) throws -> String {
       var body = job(token: Sample.deviceToken.uppercased())
@@ -134,7 +135,8 @@ private final class FakeMemory: EnvironmentMemory {
     ])
   }
 
-  @Test func anEnvironmentIsFoundOutOnceAndRemembered() async throws {
+  @Test("An environment is found out once and remembered") func anEnvironmentIsFoundOutOnceAndRemembered() async throws
+  {
     let production = connections([(400, Self.badToken)])
     let sandbox = connections([(200, ""), (200, "")])
     let handler = try handler(production: production, sandbox: sandbox)
@@ -150,7 +152,7 @@ private final class FakeMemory: EnvironmentMemory {
     #expect(sandbox.requests.count == 2)
   }
 
-  @Test func aTokenOfNoEnvironmentIsBad() async throws {
+  @Test("A token of no environment is bad") func aTokenOfNoEnvironmentIsBad() async throws {
     let handler = try handler(
       production: connections([(400, Self.badToken)]), sandbox: connections([(400, Self.badToken)]))
     let push = Sample.push(isEnvironmentStated: false)
@@ -160,7 +162,7 @@ private final class FakeMemory: EnvironmentMemory {
     #expect(outcome.reason?.providerCode == "BadDeviceToken")
   }
 
-  @Test func aStatedEnvironmentThatIsWrongIsSaid() async throws {
+  @Test("A stated environment that is wrong is said") func aStatedEnvironmentThatIsWrongIsSaid() async throws {
     let production = connections([(400, Self.badToken)])
     let handler = try handler(production: production)
     let outcome = await handler.perform(Sample.push(), on: "p", Sample.attempt())

@@ -36,7 +36,7 @@ import Testing
   private let refused = AssessmentVerdict(
     .refused(Reason("CAPTCHA_EXPIRED", "d", providerCode: "EXPIRED"), extras: ["score": 0.0]))
 
-  @Test func environmentsAreRememberedAcrossRestarts() async throws {
+  @Test("Environments are remembered across restarts") func environmentsAreRememberedAcrossRestarts() async throws {
     try await withMemory { memory, path in
       #expect(await memory.environment(of: Sample.deviceToken, app: "a") == nil)
       await memory.remember(.sandbox, of: Sample.deviceToken, app: "a", at: now)
@@ -51,7 +51,7 @@ import Testing
     }
   }
 
-  @Test func oldEnvironmentsAreForgotten() async throws {
+  @Test("Old environments are forgotten") func oldEnvironmentsAreForgotten() async throws {
     try await withMemory { memory, _ in
       await memory.remember(.sandbox, of: "00", app: "a", at: now)
       clock.advance(by: PushMemory.purgeInterval)
@@ -61,7 +61,7 @@ import Testing
     }
   }
 
-  @Test func deviceTokensAreNotInTheFile() async throws {
+  @Test("Device tokens are not in the file") func deviceTokensAreNotInTheFile() async throws {
     try await withMemory { memory, path in
       await memory.remember(.sandbox, of: Sample.deviceToken, app: "a", at: now)
       await memory.close()
@@ -70,7 +70,7 @@ import Testing
     }
   }
 
-  @Test func aTokenBelongsToTheJobThatTookIt() async throws {
+  @Test("A token belongs to the job that took it") func aTokenBelongsToTheJobThatTookIt() async throws {
     try await withMemory { memory, _ in
       #expect(try await memory.begin(token, jobID: "1", now: now) == .fresh)
       #expect(try await memory.begin(token, jobID: "1", now: now) == .uncertain)
@@ -88,7 +88,7 @@ import Testing
     }
   }
 
-  @Test func whatWasNotAssessedIsGivenBack() async throws {
+  @Test("Unassessed tokens are released") func unassessedTokensAreReleased() async throws {
     try await withMemory { memory, _ in
       _ = try await memory.begin(token, jobID: "1", now: now)
       try await memory.release(token, jobID: "2")
@@ -98,7 +98,7 @@ import Testing
     }
   }
 
-  @Test func oldAssessmentsAreForgotten() async throws {
+  @Test("Old assessments are forgotten") func oldAssessmentsAreForgotten() async throws {
     try await withMemory { memory, _ in
       _ = try await memory.begin(token, jobID: "1", now: now)
       #expect(try await memory.begin(token, jobID: "2", now: now + PushMemory.assessmentLife) == .spent)
@@ -107,7 +107,7 @@ import Testing
     }
   }
 
-  @Test func verdictsComeBackWhole() throws {
+  @Test("Verdicts come back whole") func verdictsComeBackWhole() throws {
     for verdict in [try #require(accepted), try #require(refused)] {
       let copy = try #require(AssessmentVerdict(json: verdict.json()))
       #expect(copy == verdict)
@@ -121,7 +121,7 @@ import Testing
     #expect(AssessmentVerdict(json: Array(repeating: UInt8(ascii: "["), count: 513)) == nil)
   }
 
-  @Test func aMemoryThatIsClosedSaysSo() async throws {
+  @Test("A memory that is closed says so") func aMemoryThatIsClosedSaysSo() async throws {
     try await withMemory { memory, _ in
       await memory.close()
       await #expect(throws: AssessmentMemoryError.self) { try await memory.begin(token, jobID: "1", now: now) }

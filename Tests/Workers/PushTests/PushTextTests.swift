@@ -42,34 +42,38 @@ import Testing
     }
   }
 
-  @Test(arguments: PushPayload.Form.allCases, ["r", "a\"b\\c\n/é🔐"])
+  @Test("The apps SDK reads it", arguments: PushPayload.Form.allCases, ["r", "a\"b\\c\n/é🔐"])
   func theAppsSDKReadsIt(form: PushPayload.Form, text: String) throws {
     let payload = PushPayload(key: PushPayload.defaultKey, form: form)
     let proof = try SDK.read(payload.json(receipt: text, secret: Secret(text + "s")))
     #expect(proof == (text, text + "s"))
   }
 
-  @Test func itShowsNothing() {
+  @Test("A push shows nothing to the user") func aPushShowsNothingToTheUser() {
     let json = PushPayload(key: "own.key", form: .object).json(receipt: "r", secret: Secret("s"))
     #expect(
       String(decoding: json, as: UTF8.self)
         == #"{"aps":{"content-available":1},"own.key":{"receipt":"r","secret":"s"}}"#)
   }
 
-  @Test(arguments: [
-    ("00", "00"), ("ABCDEF0123456789", "abcdef0123456789"),
-    (String(repeating: "fF", count: 200), String(repeating: "ff", count: 200)),
-  ])
-  func deviceTokens(text: String, token: String) {
+  @Test(
+    "Valid device tokens are accepted",
+    arguments: [
+      ("00", "00"), ("ABCDEF0123456789", "abcdef0123456789"),
+      (String(repeating: "fF", count: 200), String(repeating: "ff", count: 200)),
+    ])
+  func validDeviceTokensAreAccepted(text: String, token: String) {
     #expect(APNsDeviceToken.normalized(text) == token)
   }
 
-  @Test(arguments: ["", "0", "0g", "0a ", "../x", "０a", String(repeating: "00", count: 201)])
-  func noDeviceTokens(text: String) {
+  @Test(
+    "Invalid device tokens are refused",
+    arguments: ["", "0", "0g", "0a ", "../x", "０a", String(repeating: "00", count: 201)])
+  func invalidDeviceTokensAreRefused(text: String) {
     #expect(APNsDeviceToken.normalized(text) == nil)
   }
 
-  @Test func aPushHasTheSameIDWheneverItIsTried() throws {
+  @Test("A push has the same ID whenever it is tried") func aPushHasTheSameIDWheneverItIsTried() throws {
     func id(_ jobID: String, of sender: String = "coordinator") -> String {
       PushID.make(for: MessageIdentity(sender: sender, messageID: jobID))
     }
@@ -82,7 +86,7 @@ import Testing
     }
   }
 
-  @Test func aPushDoesNotPrint() {
+  @Test("A push does not print") func aPushDoesNotPrint() {
     let push = Sample.push()
     #expect(!"\(push)\(String(reflecting: push))".contains(Sample.deviceToken))
   }

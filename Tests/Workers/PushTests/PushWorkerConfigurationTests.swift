@@ -65,7 +65,7 @@ import Testing
     }
   }
 
-  @Test func defaults() throws {
+  @Test("Values that are absent have defaults") func valuesThatAreAbsentHaveDefaults() throws {
     let (configuration, _) = try load(
       lanes: "[\(Self.apns), \(Self.enterprise)]",
       apps: #"{"com.example.app": {\#(Self.push), recaptcha: {siteKey: "k"}}}"#)
@@ -86,7 +86,7 @@ import Testing
     #expect(app.recaptcha?.rules == AssessmentRules(bundleID: "com.example.app"))
   }
 
-  @Test func everythingElse() throws {
+  @Test("All other values are read") func allOtherValuesAreRead() throws {
     let (configuration, _) = try load(
       lanes: "[\(Self.apns), \(Self.enterprise), \(Self.classic)]",
       apps: """
@@ -104,57 +104,59 @@ import Testing
     #expect(app.recaptcha?.siteKey == "")
   }
 
-  @Test(arguments: [
-    ("[]", "{a: {push}}", "lanes: is empty"), ("[apns]", "{}", "apps: is empty"),
-    (#"[{name: "x", type: "y"}]"#, "{a: {push}}", "lanes.0.type: must be one of"),
-    (
-      #"[{name: "p", type: "apns"}, {name: "p", type: "apns"}]"#, "{a: {push}}",
-      "lanes.1.name: is the name of lanes.0 too"
-    ),
-    (
-      #"[{name: "p", type: "apns"}, {name: "q", type: "apns"}]"#, "{a: {push}}",
-      "lanes.1.environment: is the environment of lanes.0 too"
-    ),
-    (#"[{name: "p", type: "apns", baseURL: "ftp://x"}]"#, "{a: {push}}", "lanes.0.baseURL"),
-    (#"[{name: "r", type: "recaptcha-enterprise"}]"#, "{a: {push}}", "lanes.0.project: is required"),
-    (
-      #"[{name: "r", type: "recaptcha-enterprise", project: "p"}]"#, "{a: {push}}",
-      "lanes.0.apiKeyFile: is missing, and so is serviceAccountFile"
-    ),
-    (
-      "[\(account), apiKeyFile: \"secret\"}]", "{a: {push}}",
-      "lanes.0.serviceAccountFile: is given with apiKeyFile: give one of them"
-    ),
-    ("[\(account), tokenURL: \"tokens\"}]", "{a: {push}}", "lanes.0.tokenURL: must be an http:// or https:// URL"),
-    (
-      #"[{name: "r", type: "recaptcha-enterprise", project: "p", serviceAccountFile: "secret"}]"#, "{a: {push}}",
-      "lanes.0.serviceAccountFile: is not the JSON of a service account's key; make a key of the account"
-    ),
-    (
-      #"[{name: "r", type: "recaptcha-enterprise", project: "p", serviceAccountFile: "none"}]"#, "{a: {push}}",
-      "none does not exist"
-    ),
-    (
-      #"[{name: "r", type: "recaptcha-enterprise", project: "p", apiKeyFile: "secret", tokenURL: "https://x/token"}]"#,
-      "{a: {push}}", "lanes.0.tokenURL: is of no use with an API key"
-    ),
-    ("[classic]", "{a: {push}}", "apps.a.push: is of no use"),
-    ("[apns]", "{a: {}}", "apps.a.push: is missing, and so is recaptcha"),
-    ("[apns]", "{a: {recaptcha: {}}}", "apps.a.recaptcha.lane"),
-    ("[enterprise]", "{a: {recaptcha: {}}}", "apps.a.recaptcha.siteKey: is required"),
-    (
-      "[enterprise]", #"{a: {recaptcha: {siteKey: "k", lane: "x"}}}"#,
-      "apps.a.recaptcha.lane: is not the name of a lane"
-    ),
-    ("[apns]", "{a: {push: {}}}", "apps.a.push.keyFile: is required"),
-    (
-      "[apns]", #"{a: {push: {teamID: "T", keyID: "K", keyFile: "bad.p8"}}}"#,
-      "apps.a.push.keyFile: holds no usable key: the key \"K\" is no private key"
-    ),
-    ("[apns]", #"{a: {push: {teamID: "T\"", keyID: "K", keyFile: "key.p8"}}}"#, "apps.a.push.teamID"),
-    ("[apns]", #"{a: {push: {certificateFile: "c"}}}"#, "apps.a.push.certificateKeyFile: is required"),
-    ("[apns]", #"{a: {push: {teamID: "T", keyID: "K", keyFile: "key.p8", payloadKey: "aps"}}}"#, "payloadKey"),
-  ])
+  @Test(
+    "Mistakes are told",
+    arguments: [
+      ("[]", "{a: {push}}", "lanes: is empty"), ("[apns]", "{}", "apps: is empty"),
+      (#"[{name: "x", type: "y"}]"#, "{a: {push}}", "lanes.0.type: must be one of"),
+      (
+        #"[{name: "p", type: "apns"}, {name: "p", type: "apns"}]"#, "{a: {push}}",
+        "lanes.1.name: is the name of lanes.0 too"
+      ),
+      (
+        #"[{name: "p", type: "apns"}, {name: "q", type: "apns"}]"#, "{a: {push}}",
+        "lanes.1.environment: is the environment of lanes.0 too"
+      ),
+      (#"[{name: "p", type: "apns", baseURL: "ftp://x"}]"#, "{a: {push}}", "lanes.0.baseURL"),
+      (#"[{name: "r", type: "recaptcha-enterprise"}]"#, "{a: {push}}", "lanes.0.project: is required"),
+      (
+        #"[{name: "r", type: "recaptcha-enterprise", project: "p"}]"#, "{a: {push}}",
+        "lanes.0.apiKeyFile: is missing, and so is serviceAccountFile"
+      ),
+      (
+        "[\(account), apiKeyFile: \"secret\"}]", "{a: {push}}",
+        "lanes.0.serviceAccountFile: is given with apiKeyFile: give one of them"
+      ),
+      ("[\(account), tokenURL: \"tokens\"}]", "{a: {push}}", "lanes.0.tokenURL: must be an http:// or https:// URL"),
+      (
+        #"[{name: "r", type: "recaptcha-enterprise", project: "p", serviceAccountFile: "secret"}]"#, "{a: {push}}",
+        "lanes.0.serviceAccountFile: is not the JSON of a service account's key; make a key of the account"
+      ),
+      (
+        #"[{name: "r", type: "recaptcha-enterprise", project: "p", serviceAccountFile: "none"}]"#, "{a: {push}}",
+        "none does not exist"
+      ),
+      (
+        #"[{name: "r", type: "recaptcha-enterprise", project: "p", apiKeyFile: "secret", tokenURL: "https://x/token"}]"#,
+        "{a: {push}}", "lanes.0.tokenURL: is of no use with an API key"
+      ),
+      ("[classic]", "{a: {push}}", "apps.a.push: is of no use"),
+      ("[apns]", "{a: {}}", "apps.a.push: is missing, and so is recaptcha"),
+      ("[apns]", "{a: {recaptcha: {}}}", "apps.a.recaptcha.lane"),
+      ("[enterprise]", "{a: {recaptcha: {}}}", "apps.a.recaptcha.siteKey: is required"),
+      (
+        "[enterprise]", #"{a: {recaptcha: {siteKey: "k", lane: "x"}}}"#,
+        "apps.a.recaptcha.lane: is not the name of a lane"
+      ),
+      ("[apns]", "{a: {push: {}}}", "apps.a.push.keyFile: is required"),
+      (
+        "[apns]", #"{a: {push: {teamID: "T", keyID: "K", keyFile: "bad.p8"}}}"#,
+        "apps.a.push.keyFile: holds no usable key: the key \"K\" is no private key"
+      ),
+      ("[apns]", #"{a: {push: {teamID: "T\"", keyID: "K", keyFile: "key.p8"}}}"#, "apps.a.push.teamID"),
+      ("[apns]", #"{a: {push: {certificateFile: "c"}}}"#, "apps.a.push.certificateKeyFile: is required"),
+      ("[apns]", #"{a: {push: {teamID: "T", keyID: "K", keyFile: "key.p8", payloadKey: "aps"}}}"#, "payloadKey"),
+    ])
   func mistakesAreTold(lanes: String, apps: String, text: String) throws {
     let names = ["apns": Self.apns, "enterprise": Self.enterprise, "classic": Self.classic]
     let lanes = names.reduce(lanes) { $0 == "[\($1.key)]" ? "[\($1.value)]" : $0 }
@@ -163,7 +165,7 @@ import Testing
     #expect(!found.contains("BEGIN") && !found.contains("sesame"))
   }
 
-  @Test func aServiceAccountTakesThePlaceOfAnAPIKey() throws {
+  @Test("A service account takes the place of an API key") func aServiceAccountTakesThePlaceOfAnAPIKey() throws {
     let app = #"{a: {recaptcha: {siteKey: "k"}}}"#
     for (more, expected) in [("", Sample.tokenURI), (#", tokenURL: "https://tokens.test/t""#, "https://tokens.test/t")]
     {
@@ -179,7 +181,8 @@ import Testing
     }
   }
 
-  @Test func tokensThatCrossTheNetworkReadableAreRefusedUnlessThatIsAllowed() throws {
+  @Test("Tokens that cross the network readable are refused unless that is allowed")
+  func tokensThatCrossTheNetworkReadableAreRefusedUnlessThatIsAllowed() throws {
     let lane = Self.account.replacing("account.json", with: "unprotected.json")
     let refused = try problems(lanes: "[\(lane)}]", apps: #"{a: {recaptcha: {siteKey: "k"}}}"#)
     #expect(refused.contains("lanes.0.serviceAccountFile: has a token_uri that is http:// to another machine"))
@@ -190,7 +193,7 @@ import Testing
     #expect(loaded.warnings.contains { $0.description.contains("lanes.0.serviceAccountFile") }, "\(loaded.warnings)")
   }
 
-  @Test func aKeyIsOneKey() throws {
+  @Test("One key ID has one key file") func oneKeyIDHasOneKeyFile() throws {
     let same = #"{a: {\#(Self.push)}, b: {push: {teamID: "TEAM123456", keyID: "KEY1234567", keyFile: "copy.p8"}}}"#
     #expect(try problems(apps: same) == "")
     let other = #"{a: {\#(Self.push)}, b: {push: {teamID: "TEAM123456", keyID: "KEY1234567", keyFile: "other.p8"}}}"#
@@ -208,7 +211,7 @@ import Testing
     try PushLanes(configuration, clocks: .system, logger: Logger(label: "test", sink: MemorySink()))
   }
 
-  @Test func appsOfOneKeyShareItsLanesAndItsToken() throws {
+  @Test("Apps of one key share its lanes and its token") func appsOfOneKeyShareItsLanesAndItsToken() throws {
     let (configuration, _) = try load(apps: "{a: {\(Self.push)}, b: {\(Self.push)}}")
     let routes = try lanes(configuration).apns
     #expect(routes.lanes.map(\.name) == ["p", "s"])
@@ -217,7 +220,7 @@ import Testing
     #expect(routes.apps["b"]?.lanes == [.production: "p", .sandbox: "s"])
   }
 
-  @Test func eachKeyHasLanesOfItsOwn() throws {
+  @Test("Each key has lanes of its own") func eachKeyHasLanesOfItsOwn() throws {
     let other = #"push: {teamID: "TEAM123456", keyID: "KEY7654321", keyFile: "key.p8"}"#
     let (configuration, _) = try load(apps: "{a: {\(Self.push)}, b: {\(other)}}")
     let routes = try lanes(configuration).apns
@@ -226,7 +229,7 @@ import Testing
     #expect(routes.apps["b"]?.lanes == [.production: "p-KEY7654321", .sandbox: "s-KEY7654321"])
   }
 
-  @Test func lanesOfOneServiceAccountShareItsToken() async throws {
+  @Test("Lanes of one service account share its token") func lanesOfOneServiceAccountShareItsToken() async throws {
     let other = Self.account.replacing(#""r""#, with: #""s""#)
     let (configuration, _) = try load(
       lanes: "[\(Self.account)}, \(other)}, \(Self.enterprise.replacing(#""r""#, with: #""k""#))]",
@@ -237,14 +240,14 @@ import Testing
     for transport in accounts.transports { await transport.shutdown() }
   }
 
-  @Test func aCertificateThatIsMissingShowsAtTheStart() throws {
+  @Test("A certificate that is missing shows at the start") func aCertificateThatIsMissingShowsAtTheStart() throws {
     let (configuration, _) = try load(
       apps: #"{a: {push: {certificateFile: "none.pem", certificateKeyFile: "none.key"}}}"#)
     let error = #expect(throws: WorkerError.self) { try lanes(configuration) }
     #expect(error?.message.contains("none.pem") == true)
   }
 
-  @Test func theWorkersAreThoseThatHaveSomethingToDo() async throws {
+  @Test("The workers are those that have something to do") func theWorkersAreThoseThatHaveSomethingToDo() async throws {
     for (lanes, apps, expected) in [
       ("[\(Self.apns)]", "{a: {\(Self.push)}}", ["push.verify"]),
       ("[\(Self.enterprise)]", #"{a: {recaptcha: {siteKey: "k"}}}"#, ["recaptcha.assess"]),
@@ -264,7 +267,7 @@ import Testing
     }
   }
 
-  @Test func theShippedFileIsValid() throws {
+  @Test("The shipped file is valid") func theShippedFileIsValid() throws {
     let text = try String(contentsOf: URL(filePath: Sample.config + "/push-worker.json5"), encoding: .utf8)
     let directory = try Directory(lanes: "[]", apps: "{}")
     try directory.write(text.replacing("secrets/AuthKey_ABC1234567.p8", with: "key.p8"), to: "worker.json5")

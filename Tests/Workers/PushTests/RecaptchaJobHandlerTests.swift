@@ -108,7 +108,7 @@ private final class FakeLane: RecaptchaLane {
     await handler.perform(try request(), on: "r", Sample.attempt(jobID)).short
   }
 
-  @Test func aTokenCountsOnce() async throws {
+  @Test("A token counts once") func aTokenCountsOnce() async throws {
     let lane = try FakeLane(good, duplicate)
     let handler = try handler(lane)
     #expect(try await perform(handler) == "accepted -")
@@ -119,7 +119,7 @@ private final class FakeLane: RecaptchaLane {
     #expect(lane.calls == 1)
   }
 
-  @Test func aRefusalIsRecordedToo() async throws {
+  @Test("A refusal is recorded too") func aRefusalIsRecordedToo() async throws {
     let handler = try handler(
       FakeLane(.assessed(RecaptchaAssessment(action: "a", score: 0.1, bundleID: Sample.app)), good))
     #expect(try await perform(handler) == "refused CAPTCHA_SCORE_TOO_LOW")
@@ -128,11 +128,11 @@ private final class FakeLane: RecaptchaLane {
     #expect(await handler.lookUp(try request(), on: "r", Sample.attempt("2")) == nil)
   }
 
-  @Test func aSomebodyElsesDuplicateIsRefused() async throws {
+  @Test("A somebody elses duplicate is refused") func aSomebodyElsesDuplicateIsRefused() async throws {
     #expect(try await perform(try handler(FakeLane(duplicate))) == "refused CAPTCHA_DUPLICATE")
   }
 
-  @Test func whatWasNotAssessedMayBeLater() async throws {
+  @Test("Unassessed tokens may be assessed later") func unassessedTokensMayBeAssessedLater() async throws {
     let handler = try handler(FakeLane(throttled, good))
     #expect(try await perform(handler) == "retry PROVIDER_THROTTLED")
     #expect(memory.owners.isEmpty)
@@ -140,7 +140,7 @@ private final class FakeLane: RecaptchaLane {
   }
 
   /// The answer was lost, and reCAPTCHA then says "duplicate" to ourselves: the user has done nothing wrong.
-  @Test func aLostAnswerIsNoDuplicate() async throws {
+  @Test("A lost answer is no duplicate") func aLostAnswerIsNoDuplicate() async throws {
     let handler = try handler(FakeLane(lost, duplicate))
     #expect(try await perform(handler) == "unknown NO_ANSWER")
     #expect(memory.owners == ["1"])
@@ -148,7 +148,8 @@ private final class FakeLane: RecaptchaLane {
     #expect(try await perform(handler, "2") == "refused CAPTCHA_DUPLICATE")
   }
 
-  @Test func aRequestThatWasLostOnItsWayIsAssessedTheNextTime() async throws {
+  @Test("A request that was lost on its way is assessed the next time")
+  func aRequestThatWasLostOnItsWayIsAssessedTheNextTime() async throws {
     let handler = try handler(FakeLane(lost, throttled, good))
     #expect(try await perform(handler) == "unknown NO_ANSWER")
     #expect(try await perform(handler) == "retry PROVIDER_THROTTLED")
@@ -157,7 +158,7 @@ private final class FakeLane: RecaptchaLane {
     #expect(try await perform(handler) == "accepted -")
   }
 
-  @Test func withoutMemoryNothingIsAssessed() async throws {
+  @Test("Without memory nothing is assessed") func withoutMemoryNothingIsAssessed() async throws {
     let lane = try FakeLane(good)
     memory.breakDown()
     let handler = try handler(lane)
@@ -166,7 +167,7 @@ private final class FakeLane: RecaptchaLane {
     #expect(await handler.lookUp(try request(), on: "r", Sample.attempt("1")) == nil)
   }
 
-  @Test func aJobIsPrepared() throws {
+  @Test("An assessment job is prepared") func anAssessmentJobIsPrepared() throws {
     let ring = try KeyRing(sealing: SymmetricKey(id: "k", bytes: Array(0..<32)))
     let handler = try handler(FakeLane(good), keys: ring)
     let message = JobMessage(messageID: "1", messageType: RecaptchaAssessJob.type, receivedAt: Sample.now)

@@ -36,7 +36,7 @@ import Testing
 
   // MARK: Enterprise
 
-  @Test func enterpriseIsAskedAsItWants() async throws {
+  @Test("Enterprise is asked as it wants") func enterpriseIsAskedAsItWants() async throws {
     let http = FakeConnection(200, "{}")
     _ = try await ask(enterprise(http))
     let request = try #require(http.requests.first)
@@ -51,7 +51,7 @@ import Testing
         + #""userInfo":{"userIds":[{"phoneNumber":"+14155550123"}]},"userIpAddress":"192.0.2.1"}}"#)
   }
 
-  @Test func enterpriseAnswers() async throws {
+  @Test("Enterprise answers") func enterpriseAnswers() async throws {
     let body = """
       {"name": "projects/p-1/assessments/1", "tokenProperties": {"valid": true, "action": "a", "hostname": "",
        "iosBundleId": "com.example.app", "createTime": "2026-07-01T12:00:00Z"}, "riskAnalysis": {"score": 0.7, "reasons": []},
@@ -63,7 +63,7 @@ import Testing
   }
 
   /// Google leaves out what is zero, false or empty.
-  @Test func whatIsLeftOutIsZero() async throws {
+  @Test("Omitted fields are zero") func omittedFieldsAreZero() async throws {
     let body =
       #"{"tokenProperties": {"valid": true}, "riskAnalysis": {}, "phoneFraudAssessment": {"smsTollFraudVerdict": {}}}"#
     #expect(
@@ -72,26 +72,28 @@ import Testing
     #expect(try read(enterprise(FakeConnection(200)), invalid) == .assessed(RecaptchaAssessment(invalidReason: "DUPE")))
   }
 
-  @Test(arguments: [
-    (400, #"{"error": {"code": 400, "status": "INVALID_ARGUMENT"}}"#, "refused PROVIDER_CONFIGURATION"),
-    (
-      400, #"{"error": {"status": "INVALID_ARGUMENT", "details": [{"reason": "API_KEY_INVALID"}]}}"#,
-      "laneDown PROVIDER_CREDENTIALS"
-    ),
-    (401, #"{"error": {"status": "UNAUTHENTICATED"}}"#, "laneDown PROVIDER_CREDENTIALS"),
-    (403, #"{"error": {"status": "PERMISSION_DENIED"}}"#, "laneDown PROVIDER_CREDENTIALS"),
-    (404, #"{"error": {"status": "NOT_FOUND"}}"#, "laneDown PROVIDER_CONFIGURATION"),
-    (429, #"{"error": {"status": "RESOURCE_EXHAUSTED"}}"#, "retry PROVIDER_THROTTLED"),
-    (500, #"{"error": {"status": "INTERNAL"}}"#, "unknown PROVIDER_ERROR"), (503, "<html>", "unknown PROVIDER_ERROR"),
-    (200, "<html>", "unknown PROVIDER_ERROR"), (200, "{}", "unknown PROVIDER_ERROR"),
-    (200, String(repeating: "[", count: 513), "unknown PROVIDER_ERROR"),
-    (302, "", "laneDown PROVIDER_CONFIGURATION"),
-  ])
+  @Test(
+    "Enterprise fails",
+    arguments: [
+      (400, #"{"error": {"code": 400, "status": "INVALID_ARGUMENT"}}"#, "refused PROVIDER_CONFIGURATION"),
+      (
+        400, #"{"error": {"status": "INVALID_ARGUMENT", "details": [{"reason": "API_KEY_INVALID"}]}}"#,
+        "laneDown PROVIDER_CREDENTIALS"
+      ),
+      (401, #"{"error": {"status": "UNAUTHENTICATED"}}"#, "laneDown PROVIDER_CREDENTIALS"),
+      (403, #"{"error": {"status": "PERMISSION_DENIED"}}"#, "laneDown PROVIDER_CREDENTIALS"),
+      (404, #"{"error": {"status": "NOT_FOUND"}}"#, "laneDown PROVIDER_CONFIGURATION"),
+      (429, #"{"error": {"status": "RESOURCE_EXHAUSTED"}}"#, "retry PROVIDER_THROTTLED"),
+      (500, #"{"error": {"status": "INTERNAL"}}"#, "unknown PROVIDER_ERROR"), (503, "<html>", "unknown PROVIDER_ERROR"),
+      (200, "<html>", "unknown PROVIDER_ERROR"), (200, "{}", "unknown PROVIDER_ERROR"),
+      (200, String(repeating: "[", count: 513), "unknown PROVIDER_ERROR"),
+      (302, "", "laneDown PROVIDER_CONFIGURATION"),
+    ])
   func enterpriseFails(status: Int, body: String, expected: String) async throws {
     #expect(try await ask(enterprise(FakeConnection(status, body))).short == expected)
   }
 
-  @Test func withoutAnAnswerItDependsOnWhatLeft() async throws {
+  @Test("Without an answer it depends on what left") func withoutAnAnswerItDependsOnWhatLeft() async throws {
     for (mayHaveLeft, expected) in [(true, "unknown NO_ANSWER"), (false, "retry NOT_CONNECTED")] {
       let http = FakeConnection { (_) async throws(TransportError) -> HTTPResponse in
         throw TransportError(kind: .other, requestMayHaveLeft: mayHaveLeft, description: "gone")
@@ -104,7 +106,7 @@ import Testing
 
   // MARK: Classic
 
-  @Test func siteverifyIsAskedAsItWants() async throws {
+  @Test("Siteverify is asked as it wants") func siteverifyIsAskedAsItWants() async throws {
     let http = FakeConnection(200, #"{"success": true}"#)
     _ = try await ask(classic(http))
     let request = try #require(http.requests.first)
@@ -114,7 +116,7 @@ import Testing
     #expect(!request.isIdempotent)
   }
 
-  @Test func siteverifyAnswers() async throws {
+  @Test("Siteverify answers") func siteverifyAnswers() async throws {
     let good = #"{"success": true, "hostname": "auth.example.com", "score": 0.4, "action": "a", "challenge_ts": "x"}"#
     #expect(
       try read(classic(FakeConnection(200)), good)
@@ -129,29 +131,33 @@ import Testing
         == .assessed(RecaptchaAssessment(invalidReason: "timeout-or-duplicate")))
   }
 
-  @Test(arguments: [
-    (200, #"{"success": false, "error-codes": ["invalid-input-secret"]}"#, "laneDown PROVIDER_CREDENTIALS"),
-    (200, "<html>", "unknown PROVIDER_ERROR"), (500, "", "unknown PROVIDER_ERROR"),
-    (200, String(repeating: "[", count: 513), "unknown PROVIDER_ERROR"),
-    (429, "", "retry PROVIDER_THROTTLED"),
-  ])
+  @Test(
+    "Siteverify fails",
+    arguments: [
+      (200, #"{"success": false, "error-codes": ["invalid-input-secret"]}"#, "laneDown PROVIDER_CREDENTIALS"),
+      (200, "<html>", "unknown PROVIDER_ERROR"), (500, "", "unknown PROVIDER_ERROR"),
+      (200, String(repeating: "[", count: 513), "unknown PROVIDER_ERROR"),
+      (429, "", "retry PROVIDER_THROTTLED"),
+    ])
   func siteverifyFails(status: Int, body: String, expected: String) async throws {
     #expect(try await ask(classic(FakeConnection(status, body))).short == expected)
   }
 
-  @Test func tokensDoNotPrint() throws {
+  @Test("Tokens do not print") func tokensDoNotPrint() throws {
     let request = try request()
     var dumped = ""
     dump(request, to: &dumped)
     #expect(!"\(request)\(String(reflecting: request))\(dumped)".contains("the-token"))
   }
 
-  @Test(arguments: ["", " ", "a b", "é", String(repeating: "x", count: RecaptchaToken.maxLength + 1)])
-  func whatCannotBeATokenIsNone(text: String) {
+  @Test(
+    "Malformed tokens are refused",
+    arguments: ["", " ", "a b", "é", String(repeating: "x", count: RecaptchaToken.maxLength + 1)])
+  func malformedTokensAreRefused(text: String) {
     #expect(RecaptchaToken(Secret(text), app: Sample.app) == nil)
   }
 
-  @Test func aTokenIsKnownByItsHash() throws {
+  @Test("A token is known by its hash") func aTokenIsKnownByItsHash() throws {
     let token = try #require(RecaptchaToken(Secret("t"), app: "a"))
     #expect(token.hash == RecaptchaToken(Secret("t"), app: "a")?.hash)
     #expect(token.hash != RecaptchaToken(Secret("t"), app: "b")?.hash)

@@ -15,7 +15,7 @@ import Testing
     }
   }
 
-  @Test func theFileIsReadAsGoogleHandsItOut() throws {
+  @Test("The file is read as Google hands it out") func theFileIsReadAsGoogleHandsItOut() throws {
     let account = try Sample.account()
     #expect(account.email == Sample.accountEmail)
     #expect(account.tokenURI == Sample.tokenURI)
@@ -24,6 +24,7 @@ import Testing
   }
 
   @Test(
+    "Faults of the file are reported",
     arguments: [
       (
         ["type": "authorized_user"],
@@ -40,25 +41,27 @@ import Testing
       (["private_key": "sesame"], "has a private_key that cannot be used: the key"),
       (["private_key": Sample.keyFile], "has a private_key that is not of type RSA"),
     ] as [([String: String?], String)])
-  func whatIsWrongIsSaid(changes: [String: String?], text: String) throws {
+  func faultsOfTheFileAreReported(changes: [String: String?], text: String) throws {
     let found = try #require(problem(Sample.accountFile(changes)))
     #expect(found.hasPrefix(text), "\(found)")
     #expect(!found.contains("sesame") && !found.contains("BEGIN"))
   }
 
-  @Test(arguments: ["", "AIzaSyD-an-API-key", "[]", "{", #"{"type": 1}"#, String(repeating: "[", count: 513)])
-  func whatIsNoSuchFileIsSaid(file: String) {
+  @Test(
+    "Other files are reported",
+    arguments: ["", "AIzaSyD-an-API-key", "[]", "{", #"{"type": 1}"#, String(repeating: "[", count: 513)])
+  func otherFilesAreReported(file: String) {
     #expect(problem(file)?.contains("make a key of the account in Google Cloud") == true)
   }
 
-  @Test func itDoesNotPrint() throws {
+  @Test("A service account does not print") func aServiceAccountDoesNotPrint() throws {
     var dumped = ""
     let account = try Sample.account()
     dump(account, to: &dumped)
     #expect(!"\(account)\(dumped)".contains("PRIVATE KEY"))
   }
 
-  @Test func anAssertionIsWhatGoogleAsksFor() throws {
+  @Test("An assertion is what Google asks for") func anAssertionIsWhatGoogleAsksFor() throws {
     let account = try Sample.account()
     let text = try ServiceAccountAssertion.sign(account, now: Sample.now)
     let assertion = try JWS.verify(text, with: account.key.verifying)

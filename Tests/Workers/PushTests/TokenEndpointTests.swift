@@ -22,7 +22,7 @@ import Testing
     return failure.classification
   }
 
-  @Test func itIsAskedAsGoogleWants() async throws {
+  @Test("It is asked as Google wants") func itIsAskedAsGoogleWants() async throws {
     let http = FakeConnection(500)
     _ = try await ask(http)
     let request = try #require(http.requests.first)
@@ -40,7 +40,7 @@ import Testing
       String(decoding: assertion.payload, as: UTF8.self).contains(#""aud":"https://oauth2.googleapis.com/token""#))
   }
 
-  @Test func aTokenLivesFromTheRequestOn() async throws {
+  @Test("A token lives from the request on") func aTokenLivesFromTheRequestOn() async throws {
     let body = #"{"access_token": "ya29.c.abc", "expires_in": 3599, "token_type": "Bearer"}"#
     let token = try await ask(FakeConnection(200, body)).get()
     #expect(token.text.reveal() == "ya29.c.abc")
@@ -48,34 +48,39 @@ import Testing
     #expect(token.expiresAt == Sample.moment + .seconds(3599))
   }
 
-  @Test func noLifeIsBelievedThatGoogleDoesNotGive() async throws {
+  @Test("No life is believed that Google does not give") func noLifeIsBelievedThatGoogleDoesNotGive() async throws {
     let body = #"{"access_token": "t", "expires_in": 1e300, "token_type": "bearer"}"#
     #expect(try await ask(FakeConnection(200, body)).get().expiresAt == Sample.moment + .seconds(12 * 3600))
   }
 
-  @Test(arguments: [
-    "", "<html>", "{}", #"{"id_token": "x.y.z"}"#, #"{"access_token": "", "expires_in": 9, "token_type": "Bearer"}"#,
-    #"{"access_token": "a b", "expires_in": 9, "token_type": "Bearer"}"#,
-    #"{"access_token": "a\nb", "expires_in": 9, "token_type": "Bearer"}"#,
-    #"{"access_token": "a", "expires_in": 0, "token_type": "Bearer"}"#,
-    #"{"access_token": "a", "token_type": "Bearer"}"#, #"{"access_token": "a", "expires_in": 9, "token_type": "mac"}"#,
-    String(repeating: "[", count: 513),
-  ])
-  func whatIsNoTokenIsAMistakeOfTheConfiguration(body: String) async throws {
+  @Test(
+    "Answers without a token are configuration errors",
+    arguments: [
+      "", "<html>", "{}", #"{"id_token": "x.y.z"}"#, #"{"access_token": "", "expires_in": 9, "token_type": "Bearer"}"#,
+      #"{"access_token": "a b", "expires_in": 9, "token_type": "Bearer"}"#,
+      #"{"access_token": "a\nb", "expires_in": 9, "token_type": "Bearer"}"#,
+      #"{"access_token": "a", "expires_in": 0, "token_type": "Bearer"}"#,
+      #"{"access_token": "a", "token_type": "Bearer"}"#,
+      #"{"access_token": "a", "expires_in": 9, "token_type": "mac"}"#,
+      String(repeating: "[", count: 513),
+    ])
+  func answersWithoutATokenAreConfigurationErrors(body: String) async throws {
     #expect(try await failure(200, body)?.short == "laneDown PROVIDER_CONFIGURATION")
   }
 
-  @Test(arguments: [
-    ("Invalid JWT Signature.", "laneDown PROVIDER_CREDENTIALS", "invalid_grant.signature"),
-    ("Invalid grant: account not found", "laneDown PROVIDER_CREDENTIALS", "invalid_grant.account"),
-    (
-      "Invalid JWT: Token must be a short-lived token (60 minutes) and in a reasonable timeframe.",
-      "laneDown PROVIDER_CREDENTIALS", "invalid_grant.time"
-    ),
-    ("Invalid JWT: Failed audience check.", "laneDown PROVIDER_CONFIGURATION", "invalid_grant.audience"),
-    ("Something new", "laneDown PROVIDER_CREDENTIALS", "invalid_grant"),
-  ])
-  func whatGoogleSaysOfAnAssertionIsToldApart(description: String, expected: String, code: String) async throws {
+  @Test(
+    "Googles errors about assertions are distinguished",
+    arguments: [
+      ("Invalid JWT Signature.", "laneDown PROVIDER_CREDENTIALS", "invalid_grant.signature"),
+      ("Invalid grant: account not found", "laneDown PROVIDER_CREDENTIALS", "invalid_grant.account"),
+      (
+        "Invalid JWT: Token must be a short-lived token (60 minutes) and in a reasonable timeframe.",
+        "laneDown PROVIDER_CREDENTIALS", "invalid_grant.time"
+      ),
+      ("Invalid JWT: Failed audience check.", "laneDown PROVIDER_CONFIGURATION", "invalid_grant.audience"),
+      ("Something new", "laneDown PROVIDER_CREDENTIALS", "invalid_grant"),
+    ])
+  func googlesErrorsAboutAssertionsAreDistinguished(description: String, expected: String, code: String) async throws {
     let body = #"{"error": "invalid_grant", "error_description": "\#(description)"}"#
     let classification = try await failure(400, body)
     #expect(classification?.short == expected)
@@ -83,22 +88,24 @@ import Testing
     #expect(classification?.reason?.detail.contains(description) == false)
   }
 
-  @Test(arguments: [
-    (400, #"{"error": "invalid_request", "error_description": "Bad Request"}"#, "laneDown PROVIDER_CONFIGURATION"),
-    (401, #"{"error": "invalid_client"}"#, "laneDown PROVIDER_CREDENTIALS"),
-    (400, #"{"error": "a_new_word"}"#, "laneDown PROVIDER_CREDENTIALS"),
-    (400, #"{"error": "internal_failure"}"#, "retry TOKEN_UNAVAILABLE"),
-    (400, #"{"error": {"code": 400}}"#, "laneDown PROVIDER_CREDENTIALS"),
-    (403, "", "laneDown PROVIDER_CREDENTIALS"), (404, "<html>", "laneDown PROVIDER_CONFIGURATION"),
-    (302, "", "laneDown PROVIDER_CONFIGURATION"), (429, "", "retry PROVIDER_THROTTLED"),
-    (500, "", "retry TOKEN_UNAVAILABLE"), (503, #"{"error": "temporarily_unavailable"}"#, "retry TOKEN_UNAVAILABLE"),
-    (204, "", "retry PROVIDER_ERROR"),
-  ])
+  @Test(
+    "Failures have their class",
+    arguments: [
+      (400, #"{"error": "invalid_request", "error_description": "Bad Request"}"#, "laneDown PROVIDER_CONFIGURATION"),
+      (401, #"{"error": "invalid_client"}"#, "laneDown PROVIDER_CREDENTIALS"),
+      (400, #"{"error": "a_new_word"}"#, "laneDown PROVIDER_CREDENTIALS"),
+      (400, #"{"error": "internal_failure"}"#, "retry TOKEN_UNAVAILABLE"),
+      (400, #"{"error": {"code": 400}}"#, "laneDown PROVIDER_CREDENTIALS"),
+      (403, "", "laneDown PROVIDER_CREDENTIALS"), (404, "<html>", "laneDown PROVIDER_CONFIGURATION"),
+      (302, "", "laneDown PROVIDER_CONFIGURATION"), (429, "", "retry PROVIDER_THROTTLED"),
+      (500, "", "retry TOKEN_UNAVAILABLE"), (503, #"{"error": "temporarily_unavailable"}"#, "retry TOKEN_UNAVAILABLE"),
+      (204, "", "retry PROVIDER_ERROR"),
+    ])
   func failuresHaveTheirClass(status: Int, body: String, expected: String) async throws {
     #expect(try await failure(status, body)?.short == expected)
   }
 
-  @Test(arguments: [429, 500, 503])
+  @Test("Retry after is obeyed", arguments: [429, 500, 503])
   func retryAfterIsObeyed(status: Int) async throws {
     guard case .retry(_, let after) = try await failure(status, "", retryAfter: "9") else {
       Issue.record("is no retry")
@@ -108,7 +115,7 @@ import Testing
   }
 
   /// Whether the request left or not: it did nothing to the job.
-  @Test(arguments: [true, false])
+  @Test("Without an answer it is asked again", arguments: [true, false])
   func withoutAnAnswerItIsAskedAgain(mayHaveLeft: Bool) async throws {
     let http = FakeConnection { (_) async throws(TransportError) -> HTTPResponse in
       throw TransportError(kind: .other, requestMayHaveLeft: mayHaveLeft, description: "gone")

@@ -20,7 +20,7 @@ import Testing
 
   // MARK: The common way
 
-  @Test func aCodeBecomesASealedTokenWhichIsRevoked() async throws {
+  @Test("A code becomes a sealed token which is revoked") func aCodeBecomesASealedTokenWhichIsRevoked() async throws {
     try await AppleBench.run { bench in
       let code = try await bench.code()
       let stage = try stage(try await bench.perform(bench.body(.authorizationCode, code)))
@@ -40,7 +40,7 @@ import Testing
     }
   }
 
-  @Test func aLongerDeadlineIsTheTokensToo() async throws {
+  @Test("A longer deadline is the tokens too") func aLongerDeadlineIsTheTokensToo() async throws {
     try await AppleBench.run { bench in
       let deadline = Samples.now + .seconds(90_000)
       let job = bench.body(.authorizationCode, try await bench.code(), deadline: deadline)
@@ -49,7 +49,9 @@ import Testing
     }
   }
 
-  @Test(arguments: [(AppleToken.Kind.refreshToken, "refresh_token"), (.accessToken, "access_token")])
+  @Test(
+    "A token is revoked at once",
+    arguments: [(AppleToken.Kind.refreshToken, "refresh_token"), (.accessToken, "access_token")])
   func aTokenIsRevokedAtOnce(kind: AppleToken.Kind, hint: String) async throws {
     try await AppleBench.run { bench in
       for _ in 0..<2 { #expect(try await bench.perform(bench.body(kind, "token")).short == "accepted") }
@@ -58,7 +60,7 @@ import Testing
     }
   }
 
-  @Test func aServicesIDIsALaneOfItsOwn() async throws {
+  @Test("A services ID is a lane of its own") func aServicesIDIsALaneOfItsOwn() async throws {
     try await AppleBench.run { bench in
       let uri = "https://example.com/signed-in"
       let code = try await bench.code(Samples.service, redirectURI: uri)
@@ -74,11 +76,13 @@ import Testing
 
   // MARK: What Apple refuses
 
-  @Test(arguments: [
-    ("invalid_request", "refused INVALID_REQUEST"), ("invalid_client", "laneDown PROVIDER_CREDENTIALS"),
-    ("invalid_grant", "refused INVALID_GRANT"), ("unauthorized_client", "laneDown CLIENT_NOT_AUTHORIZED"),
-    ("unsupported_grant_type", "laneDown UNSUPPORTED_GRANT_TYPE"), ("invalid_scope", "refused INVALID_SCOPE"),
-  ])
+  @Test(
+    "Each error ends in its class",
+    arguments: [
+      ("invalid_request", "refused INVALID_REQUEST"), ("invalid_client", "laneDown PROVIDER_CREDENTIALS"),
+      ("invalid_grant", "refused INVALID_GRANT"), ("unauthorized_client", "laneDown CLIENT_NOT_AUTHORIZED"),
+      ("unsupported_grant_type", "laneDown UNSUPPORTED_GRANT_TYPE"), ("invalid_scope", "refused INVALID_SCOPE"),
+    ])
   func eachErrorEndsInItsClass(error: String, expected: String) async throws {
     try await AppleBench.run { bench in
       let code = try await bench.code(error: error)
@@ -86,7 +90,7 @@ import Testing
     }
   }
 
-  @Test func aCodeThatWasUsedIsRefused() async throws {
+  @Test("A code that was used is refused") func aCodeThatWasUsedIsRefused() async throws {
     try await AppleBench.run { bench in
       let job = bench.body(.authorizationCode, try await bench.code())
       _ = try await bench.perform(job)
@@ -94,7 +98,9 @@ import Testing
     }
   }
 
-  @Test func aCodeThatWasUsedByATryOfUnknownEndIsLost() async throws {
+  @Test("A code that was used by a try of unknown end is lost") func aCodeThatWasUsedByATryOfUnknownEndIsLost()
+    async throws
+  {
     try await AppleBench.run { bench in
       let job = bench.body(.authorizationCode, try await bench.code())
       try await bench.fault(#"{"provider": "apple-token", "fault": "reset", "processed": true}"#)
@@ -109,7 +115,8 @@ import Testing
     }
   }
 
-  @Test func aTryOfUnknownEndThatDidNotUseTheCodeIsRepaired() async throws {
+  @Test("A try of unknown end that did not use the code is repaired")
+  func aTryOfUnknownEndThatDidNotUseTheCodeIsRepaired() async throws {
     try await AppleBench.run { bench in
       let job = bench.body(.authorizationCode, try await bench.code())
       try await bench.fault(#"{"provider": "apple-token", "fault": "503"}"#)
@@ -118,7 +125,8 @@ import Testing
     }
   }
 
-  @Test func aWrongRedirectURIIsTheJobsFaultAndNotTheClients() async throws {
+  @Test("A wrong redirect URI is the jobs fault and not the clients")
+  func aWrongRedirectURIIsTheJobsFaultAndNotTheClients() async throws {
     try await AppleBench.run { bench in
       let code = try await bench.code(Samples.service, redirectURI: "https://example.com/right")
       let job = bench.body(
@@ -127,7 +135,9 @@ import Testing
     }
   }
 
-  @Test func aClientThatAppleDoesNotKnowTakesItsLaneDown() async throws {
+  @Test("A client that Apple does not know takes its lane down") func aClientThatAppleDoesNotKnowTakesItsLaneDown()
+    async throws
+  {
     let wrong: [ClientSecret] = [
       try Samples.secret(key: Samples.otherKeyFile), try Samples.secret(keyID: "OTHERKEY01"),
       try Samples.secret(teamID: "OTHERTEAM1"), try Samples.secret(clientID: "com.example.other"),
@@ -146,7 +156,8 @@ import Testing
     }
   }
 
-  @Test func aWrongClockIsACauseThatAppleDoesNotTell() async throws {
+  @Test("A wrong clock is a cause that Apple does not tell") func aWrongClockIsACauseThatAppleDoesNotTell() async throws
+  {
     try await AppleBench.run { bench in
       let secret = try Samples.secret()
       _ = try secret.current(now: Samples.now - .seconds(600))
@@ -162,7 +173,7 @@ import Testing
     }
   }
 
-  @Test func aClientThatAppleKnowsIsUp() async throws {
+  @Test("A client that Apple knows is up") func aClientThatAppleKnowsIsUp() async throws {
     try await AppleBench.run { bench in
       #expect(await bench.handler.probe(lane: "app") == .up)
       try await bench.fault(#"{"provider": "apple-revoke", "fault": "500"}"#)
@@ -172,13 +183,15 @@ import Testing
 
   // MARK: What the network does
 
-  @Test(arguments: [
-    (#""fault": "reset""#, "unknown NO_ANSWER"), (#""fault": "reset", "processed": true"#, "unknown NO_ANSWER"),
-    (#""fault": "close""#, "unknown NO_ANSWER"), (#""fault": "hang""#, "unknown NO_ANSWER"),
-    (#""fault": "500""#, "unknown PROVIDER_ERROR"),
-    (#""fault": "429", "retryAfterSeconds": 7"#, "retry PROVIDER_THROTTLED 7"),
-    (#""fault": "503", "retryAfterSeconds": 9"#, "retry PROVIDER_ERROR 9"),
-  ])
+  @Test(
+    "A revocation without a clear answer",
+    arguments: [
+      (#""fault": "reset""#, "unknown NO_ANSWER"), (#""fault": "reset", "processed": true"#, "unknown NO_ANSWER"),
+      (#""fault": "close""#, "unknown NO_ANSWER"), (#""fault": "hang""#, "unknown NO_ANSWER"),
+      (#""fault": "500""#, "unknown PROVIDER_ERROR"),
+      (#""fault": "429", "retryAfterSeconds": 7"#, "retry PROVIDER_THROTTLED 7"),
+      (#""fault": "503", "retryAfterSeconds": 9"#, "retry PROVIDER_ERROR 9"),
+    ])
   func aRevocationWithoutAClearAnswer(fault: String, expected: String) async throws {
     try await AppleBench.run { bench in
       try await bench.fault(#"{"provider": "apple-revoke", \#(fault), "count": 10}"#)
@@ -189,7 +202,7 @@ import Testing
     }
   }
 
-  @Test func whereNobodyListensNothingHasLeft() async throws {
+  @Test("Refused connections mean that nothing left") func refusedConnectionsMeanThatNothingLeft() async throws {
     let lane = AppleLane(
       RevocationLaneContext(
         name: "app", table: try Samples.table(), http: try HTTPClient(), clock: ManualClock(Samples.now)),
@@ -201,7 +214,8 @@ import Testing
 
   // MARK: What the rules are
 
-  @Test func aRevocationIsRepeatedUntilItsDeadlineAndACodeAFewTimes() async throws {
+  @Test("A revocation is repeated until its deadline and a code a few times")
+  func aRevocationIsRepeatedUntilItsDeadlineAndACodeAFewTimes() async throws {
     try await AppleBench.run { bench in
       let code = try #require(bench.handler.prepare(bench.body(.authorizationCode, "c"), of: Samples.message()).ready)
       #expect(code.onUnknown == .resend && code.maximumUnknownResends == nil)

@@ -53,7 +53,7 @@ import Testing
       Secret("t"), for: SealContext(messageType: AppleRevokeJob.type, messageID: id, recipient: app))
   }
 
-  @Test func whatIsSealedIsOpenedWhereItBelongs() throws {
+  @Test("Sealed tokens are opened for their message only") func sealedTokensAreOpenedForTheirMessageOnly() throws {
     let handler = try handler()
     let elsewhere = Sealer(keys: try Samples.keys("stranger"))
     #expect(handler.prepare(body(.refreshToken(try sealed())), of: Samples.message()).short == "ready app")
@@ -70,7 +70,7 @@ import Testing
         == "invalid INVALID_FIELD")
   }
 
-  @Test func aClientThatNoLaneServesIsRefused() throws {
+  @Test("A client that no lane serves is refused") func aClientThatNoLaneServesIsRefused() throws {
     let handler = try handler()
     let token = AppleToken.refreshToken(SecretField(Secret("t")))
     for job in [body(token, app: "com.example.other"), body(token, clientID: "com.example.web")] {
@@ -79,7 +79,8 @@ import Testing
     #expect(handler.prepare(body(token, clientID: Samples.app), of: Samples.message()).short == "ready app")
   }
 
-  @Test func onlyASealedTokenShowsThatAMessageIsAStageOfAnotherJob() throws {
+  @Test("Only a sealed token shows that a message is a stage of another job")
+  func onlyASealedTokenShowsThatAMessageIsAStageOfAnotherJob() throws {
     let handler = try handler()
     let stage = body(.refreshToken(try sealed("job-1.revoke")))
     func job(_ body: AppleRevokeJob, _ id: String, stageOf: String?) -> String {
@@ -94,13 +95,15 @@ import Testing
     #expect(job(code, "job-1.revoke", stageOf: "job-1") == "job-1.revoke")
   }
 
-  @Test func theStageOfACodeTellsWhatTheJobBrought() throws {
+  @Test("The stage of a code tells what the job brought") func theStageOfACodeTellsWhatTheJobBrought() throws {
     let stage = body(.refreshToken(try sealed("job-1.revoke")))
     let prepared = try handler().prepare(stage, of: Samples.message("job-1.revoke", stageOf: "job-1")).ready
     #expect(prepared?.extras == ["tokenKind": "authorizationCode", "stage": "revoke"])
   }
 
-  @Test func theIDOfACodesJobLeavesRoomForThatOfItsStage() throws {
+  @Test("The ID of a codes job leaves room for that of its stage") func theIDOfACodesJobLeavesRoomForThatOfItsStage()
+    throws
+  {
     let code = AppleToken.authorizationCode(SecretField(Secret("c")))
     let handler = try handler()
     func short(_ length: Int, _ token: AppleToken) -> String {
@@ -111,7 +114,7 @@ import Testing
     #expect(short(242, .refreshToken(SecretField(Secret("t")))) == "ready app")
   }
 
-  @Test func theFormsAreThoseOfApplesDocumentation() async throws {
+  @Test("The forms are those of apples documentation") func theFormsAreThoseOfApplesDocumentation() async throws {
     let http = Canned(#"{"access_token":"a","refresh_token":"r"}"#)
     let handler = try handler(http)
     var job = body(.authorizationCode(SecretField(Secret("c+/="))))
@@ -133,7 +136,9 @@ import Testing
       ])
   }
 
-  @Test func withoutARefreshTokenTheAccessTokenIsRevoked() async throws {
+  @Test("Without a refresh token the access token is revoked") func withoutARefreshTokenTheAccessTokenIsRevoked()
+    async throws
+  {
     let handler = try handler(Canned(#"{"access_token":"a"}"#))
     let prepared = try #require(
       handler.prepare(body(.authorizationCode(SecretField(Secret("c")))), of: Samples.message()).ready)
@@ -145,9 +150,11 @@ import Testing
     #expect(next.token.kind == .accessToken && next.token.secret.isSealed)
   }
 
-  @Test(arguments: [
-    "", "{}", "<html>", #"{"refresh_token":"R"}"#.replacing("R", with: String(repeating: "r", count: 60_000)),
-  ])
+  @Test(
+    "An answer without a token that can be kept loses it",
+    arguments: [
+      "", "{}", "<html>", #"{"refresh_token":"R"}"#.replacing("R", with: String(repeating: "r", count: 60_000)),
+    ])
   func anAnswerWithoutATokenThatCanBeKeptLosesIt(answer: String) async throws {
     let handler = try handler(Canned(answer))
     let prepared = try #require(

@@ -50,7 +50,7 @@ import Testing
     }
   }
 
-  @Test func defaults() throws {
+  @Test("Values that are absent have defaults") func valuesThatAreAbsentHaveDefaults() throws {
     let loaded = try load("[{\(Self.lane)}]")
     #expect(loaded.warnings.isEmpty, "\(loaded.warnings)")
     let configuration = loaded.content
@@ -65,29 +65,36 @@ import Testing
     #expect(revoker.lanes.map(\.name) == ["app"])
   }
 
-  @Test(arguments: [
-    ("[]", "lanes: is empty"), (#"[{name: "x"}]"#, "lanes.0.keyFile: is required"),
-    ("[{\(lane)}, {\(lane)}]", "lanes.1.name: is the name of another lane too"),
-    ("[{\(lane)}, {\(lane.replacing("\"app\"", with: "\"b\""))}]", "lanes.1.apps: has an app that another lane serves"),
-    ("[{\(lane), type: \"none\"}]", "lanes.0.type: must be one of apple"),
-    ("[{\(lane.replacing("key.p8", with: "bad.p8"))}]", "lanes.0.keyFile: holds no usable key"),
-    ("[{\(lane.replacing("SIWAKEY001", with: "SIWA"))}]", "lanes.0.keyID: must be 10 letters and digits"),
-    ("[{\(lane.replacing("com.example.app", with: "a\\\"b"))}]", "lanes.0.clientID: must be letters"),
-  ])
+  @Test(
+    "Mistakes are named",
+    arguments: [
+      ("[]", "lanes: is empty"), (#"[{name: "x"}]"#, "lanes.0.keyFile: is required"),
+      ("[{\(lane)}, {\(lane)}]", "lanes.1.name: is the name of another lane too"),
+      (
+        "[{\(lane)}, {\(lane.replacing("\"app\"", with: "\"b\""))}]",
+        "lanes.1.apps: has an app that another lane serves"
+      ),
+      ("[{\(lane), type: \"none\"}]", "lanes.0.type: must be one of apple"),
+      ("[{\(lane.replacing("key.p8", with: "bad.p8"))}]", "lanes.0.keyFile: holds no usable key"),
+      ("[{\(lane.replacing("SIWAKEY001", with: "SIWA"))}]", "lanes.0.keyID: must be 10 letters and digits"),
+      ("[{\(lane.replacing("com.example.app", with: "a\\\"b"))}]", "lanes.0.clientID: must be letters"),
+    ])
   func mistakesAreNamed(lanes: String, problem: String) throws {
     #expect(try problems(lanes).contains(problem))
   }
 
-  @Test func withoutKeysNothingCanBeSealed() throws {
+  @Test("Without keys nothing can be sealed") func withoutKeysNothingCanBeSealed() throws {
     #expect(try problems("[{\(Self.lane)}]", "prefetch: 512").contains("keysFile: is missing: the token"))
   }
 
-  @Test func withoutALedgerATokenCanBeLost() throws {
+  @Test("Without a ledger a token can be lost") func withoutALedgerATokenCanBeLost() throws {
     let warnings = try load("[{\(Self.lane)}]", #"keysFile: "keys.json", ledger: {type: "none"}"#).warnings
     #expect(warnings.contains { $0.description.contains("loses the token") })
   }
 
-  @Test func theShippedFileIsValidOnceTheSecretsAreThere() throws {
+  @Test("The shipped file is valid once the secrets are there") func theShippedFileIsValidOnceTheSecretsAreThere()
+    throws
+  {
     let directory = try Directory("{}")
     let loaded = try RevocationWorkerConfiguration.load(
       file: Samples.configDirectory + "/revocation-worker.json5",
@@ -99,7 +106,7 @@ import Testing
     #expect(try TokenRevoker(loaded.content).lanes.map(\.name) == ["example-app"])
   }
 
-  @Test func theShippedFileExplainsEveryKey() throws {
+  @Test("The shipped file explains every key") func theShippedFileExplainsEveryKey() throws {
     let file = Samples.configDirectory + "/revocation-worker.json5"
     let text = String(decoding: try Data(contentsOf: URL(filePath: file)), as: UTF8.self)
     let unexplained = try RevocationWorkerConfiguration.keys(file: file).map(\.path).filter { key in

@@ -30,7 +30,7 @@ struct HTTPLaneTests {
   }
 
   @Test("Vonage and MessageBird are told where to report, at an address without a query of its own")
-  func callbacks() async throws {
+  func vonageAndMessageBirdAreToldWhereToReportAtAnAddressWithout() async throws {
     let addresses = ReportAddresses(
       publicURL: "https://sms.example.com", secret: Secret("a secret of sixteen"), maxAge: .seconds(3600))
     let attempt = Sample.attempt(String(repeating: "j", count: 200))
@@ -79,23 +79,23 @@ struct HTTPLaneTests {
       (["33"], "refused UNKNOWN_NUMBER"),
       (["999"], "refused PROVIDER_REFUSED"), ([], "unknown PROVIDER_ERROR"),
     ])
-  func parts(statuses: [String], expected: String) async throws {
+  func vonagesTruthIsInTheParts(statuses: [String], expected: String) async throws {
     let parts = statuses.enumerated().map { #"{"status":"\#($1)","message-id":"id-\#($0 + 1)"}"# }
     let http = FakeHTTP(200, #"{"message-count":"\#(parts.count)","messages":[\#(parts.joined(separator: ","))]}"#)
     #expect(await (try vonage(http)).send(Sample.message(), Sample.attempt()).short == expected)
   }
 
   @Test(
-    "What Vonage says cannot be read: nobody knows",
+    "An unreadable answer of Vonage leaves the outcome unknown",
     arguments: ["", "<html>", #"{"messages":[{}]}"#, String(repeating: "[", count: 513)])
-  func unreadable(body: String) async throws {
+  func anUnreadableAnswerOfVonageLeavesTheOutcomeUnknown(body: String) async throws {
     #expect(
       await (try vonage(FakeHTTP(200, body))).send(Sample.message(), Sample.attempt()).short == "unknown PROVIDER_ERROR"
     )
   }
 
   @Test("Vonage is told the alphabet, and a reference that it takes")
-  func vonageFields() async throws {
+  func vonageIsToldTheAlphabetAndAReferenceThatItTakes() async throws {
     let http = FakeHTTP(200, "{}")
     _ = try await vonage(http).send(Sample.message("код 123456"), Sample.attempt(String(repeating: "j", count: 41)))
     let form = try #require(http.requests.first).bodyText
@@ -124,7 +124,9 @@ struct HTTPLaneTests {
       ("aws", 400, #"{"__type": "com.amazon#ExpiredTokenException"}"#, "PROVIDER_CREDENTIALS"),
       ("aws", 400, #"{"__type": "AccessDeniedException"}"#, "cannotTell"), ("aws", 503, "", "cannotTell"),
     ])
-  func probes(provider: String, status: Int, body: String, expected: String) async throws {
+  func aLaneThatIsDownIsAskedByReadingTheAccountWhatItSays(
+    provider: String, status: Int, body: String, expected: String
+  ) async throws {
     let http = FakeHTTP(status, body)
     let lane: any SMSLane =
       switch provider {
@@ -184,14 +186,16 @@ struct HTTPLaneTests {
       (402, 25, nil, "laneDown PROVIDER_ACCOUNT"), (500, 99, nil, "unknown PROVIDER_ERROR"),
       (200, 10, "body", "refused INVALID_TEXT"), (422, 1234, nil, "refused PROVIDER_REFUSED"),
     ] as [(Int, Int, String?, String)])
-  func codes(status: Int, code: Int, parameter: String?, expected: String) async throws {
+  func messagebirdsCodesWithTheParameterThatTheyAreAbout(status: Int, code: Int, parameter: String?, expected: String)
+    async throws
+  {
     let about = parameter.map { "\"\($0)\"" } ?? "null"
     let http = FakeHTTP(status, #"{"errors":[{"code":\#(code),"description":"d","parameter":\#(about)}]}"#)
     #expect(await (try messageBird(http)).send(Sample.message(), Sample.attempt()).short == expected)
   }
 
   @Test("A message that MessageBird sends to nobody is refused")
-  func nobody() async throws {
+  func aMessageThatMessageBirdSendsToNobodyIsRefused() async throws {
     let http = FakeHTTP(201, #"{"id":"m1","recipients":{"totalSentCount":0}}"#)
     #expect(await (try messageBird(http)).send(Sample.message(), Sample.attempt()).short == "refused PROVIDER_REFUSED")
   }
@@ -227,7 +231,7 @@ struct HTTPLaneTests {
       (#"{"__type":"AccessDeniedException","Reason":"ACCOUNT_DISABLED"}"#, "laneDown PROVIDER_ACCOUNT"),
       (#"{"__type":"InvalidSignatureException"}"#, "laneDown PROVIDER_CREDENTIALS"), ("", "refused PROVIDER_REFUSED"),
     ])
-  func exceptions(body: String, expected: String) async throws {
+  func awssExceptionsWithTheirReasonsAndFields(body: String, expected: String) async throws {
     #expect(await (try aws(FakeHTTP(400, body))).send(Sample.message(), Sample.attempt()).short == expected)
   }
 
@@ -238,8 +242,8 @@ struct HTTPLaneTests {
     #expect(await (try aws(http)).send(Sample.message(), Sample.attempt()).short == "retry PROVIDER_THROTTLED")
   }
 
-  @Test("What is configured for AWS is in the request")
-  func awsFields() async throws {
+  @Test("The configuration of AWS is in the request")
+  func theConfigurationOfAWSIsInTheRequest() async throws {
     let http = FakeHTTP(200, "{}")
     let lane = try aws(http) { configuration in
       configuration.messageType = .promotional
@@ -260,7 +264,7 @@ struct HTTPLaneTests {
   // MARK: Time
 
   @Test("With less left than a provider's shortest validity nothing is sent")
-  func tooLate() async throws {
+  func withLessLeftThanAProvidersShortestValidityNothingIsSent() async throws {
     let http = FakeHTTP(200, "{}")
     let lanes: [any SMSLane] = [try vonage(http), try messageBird(http), try aws(http)]
     for (lane, seconds) in zip(lanes, [19, 0, 4]) {
@@ -271,7 +275,7 @@ struct HTTPLaneTests {
   }
 
   @Test("A validity is never longer than the provider's longest")
-  func longest() throws {
+  func aValidityIsNeverLongerThanTheProvidersLongest() throws {
     let attempt = Sample.attempt(secondsLeft: 10_000_000)
     #expect(LaneRequest.validity(of: attempt, within: VonageConfiguration.validity) == 604_800)
     #expect(LaneRequest.validity(of: attempt, within: AWSConfiguration.validity) == 259_200)
@@ -295,7 +299,7 @@ struct AWSSignerTests {
   }
 
   @Test("The signatures are those that botocore 1.35 makes")
-  func knownAnswers() {
+  func theSignaturesAreThoseThatBotocore135Makes() {
     let scope = "AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE0000001/20260701/eu-central-1/sms-voice/aws4_request, "
     #expect(
       signature(sessionToken: nil) == scope + "SignedHeaders=content-type;host;x-amz-date;x-amz-target, "

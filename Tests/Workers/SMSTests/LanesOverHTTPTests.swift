@@ -55,7 +55,7 @@ struct LanesOverHTTPTests {
   }
 
   @Test("A message that is taken")
-  func accepted() async throws {
+  func aMessageThatIsTaken() async throws {
     let requests = try await withTwilio([.json(201, #"{"sid": "SM1", "status": "queued"}"#)]) { lane in
       #expect(await lane.send(Sample.message(), attempt()).short == "accepted SM1")
     }
@@ -63,7 +63,7 @@ struct LanesOverHTTPTests {
   }
 
   @Test("A connection that ends when the request was read: unknown, and not sent again")
-  func reset() async throws {
+  func aConnectionThatEndsWhenTheRequestWasReadUnknownAndNotSent() async throws {
     let requests = try await withTwilio([.reset]) { lane in
       #expect(await lane.send(Sample.message(), attempt()).short == "unknown NO_ANSWER")
     }
@@ -80,7 +80,7 @@ struct LanesOverHTTPTests {
   }
 
   @Test("No answer in time: unknown, within the time")
-  func hang() async throws {
+  func noAnswerInTimeUnknownWithinTheTime() async throws {
     let requests = try await withTwilio([.hang]) { lane in
       let clock = ContinuousClock()
       let took = await clock.measure {
@@ -92,7 +92,7 @@ struct LanesOverHTTPTests {
   }
 
   @Test("Nobody listens: it surely was not sent")
-  func refused() async throws {
+  func nobodyListensItSurelyWasNotSent() async throws {
     let server = try HTTPServer(host: "127.0.0.1", port: 0, maxBodyBytes: 1024) { _ in .close }
     let port = server.port
     await server.stop(grace: .zero)

@@ -23,7 +23,7 @@ struct LanguageLookupTests {
       ("en\n", []), ("en-toolongsubtag", []), ("*", []), ("日本語", []),
       (String(repeating: "a-", count: 10_000), []),
     ] as [(String, [String])])
-  func chain(tag: String, expected: [String]) {
+  func chain2(tag: String, expected: [String]) {
     #expect(LanguageLookup.chain(tag) == expected)
   }
 
@@ -40,7 +40,7 @@ struct LanguageLookupTests {
       ("tl", "inyong"),
       ("tlh", "is your"), ("garbage!", "is your"), ("", "is your"),
     ])
-  func shipped(tag: String, expected: String) throws {
+  func whichOfTheShippedLanguagesSomebodyGets(tag: String, expected: String) throws {
     let text = try Shipped.templates().render(
       "verification", languageCode: tag, variables: ["code": "123456", "appName": "Example"])
     #expect(text.text.contains(expected))

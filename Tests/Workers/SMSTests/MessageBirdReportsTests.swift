@@ -38,7 +38,7 @@ struct MessageBirdReportsTests {
   }
 
   @Test("The requests that MessageBird's own libraries are tested with", arguments: MessageBirdVector.all)
-  func published(vector: MessageBirdVector) throws {
+  func theRequestsThatMessageBirdsOwnLibrariesAreTestedWith(vector: MessageBirdVector) throws {
     let signature = MessageBirdSignature(signingKey: Secret(MessageBirdVector.secret))
     let request = HTTPServerRequest(
       method: "POST", target: "/", headers: ["messagebird-signature-jwt": vector.token],
@@ -54,20 +54,20 @@ struct MessageBirdReportsTests {
   }
 
   @Test("The published example says that the message was delivered, and when")
-  func delivered() throws {
+  func thePublishedExampleSaysThatTheMessageWasDeliveredAndWhen() throws {
     #expect(
       try read(Self.query)
         == .end(.delivered, reference: "e8077d803532c0b5937c639b60216938", reason: nil, at: Self.now))
   }
 
   @Test(
-    "What was not delivered has its reason, in this system's words",
+    "An undelivered SMS has a reason of the contract",
     arguments: [
       ("delivery_failed&statusErrorCode=1", "UNKNOWN_NUMBER"), ("delivery_failed&statusErrorCode=27", "UNREACHABLE"),
       ("delivery_failed&statusErrorCode=4711", "UNDELIVERABLE"), ("delivery_failed", "UNDELIVERABLE"),
       ("expired", "UNREACHABLE"),
     ])
-  func undelivered(status: String, expected: String) throws {
+  func anUndeliveredSMSHasAReasonOfTheContract(status: String, expected: String) throws {
     guard case .end(.undelivered, "x", let reason?, nil) = try read("id=x&status=" + status) else {
       Issue.record("not undelivered")
       return
@@ -76,12 +76,12 @@ struct MessageBirdReportsTests {
   }
 
   @Test("On the way is no end", arguments: ["scheduled", "sent", "buffered", "a+word+of+tomorrow"])
-  func progress(status: String) throws {
+  func onTheWayIsNoEnd(status: String) throws {
     #expect(try read("id=x&status=" + status) == .progress)
   }
 
-  @Test("What MessageBird did not sign, or signed for another address, is refused")
-  func forged() throws {
+  @Test("Reports that MessageBird did not sign for this address are refused")
+  func reportsThatMessageBirdDidNotSignForThisAddressAreRefused() throws {
     #expect(throws: ReportRefusal.forged) { try read(Self.query, secret: "guessed") }
     #expect(throws: ReportRefusal.forged) { try read(Self.query, issuer: "Somebody") }
     #expect(throws: ReportRefusal.forged) {

@@ -129,13 +129,13 @@ struct ProviderDictionaryTests {
     (text ?? "").split(whereSeparator: \.isWhitespace).map(String.init)
   }
 
-  @Test func everyMessagingErrorOfTwilioHasARow() throws {
+  @Test("Every messaging error of Twilio has a row") func everyMessagingErrorOfTwilioHasARow() throws {
     let table = try Shipped.table("twilio")
     let without = Self.words(Self.twilio).filter { !table.rule(code: $0, status: 400).isOfCode }
     #expect(without == Self.words(Self.twilioOfOtherThings))
   }
 
-  @Test func everyReasonOfAWSHasARowOrIsGeneric() throws {
+  @Test("Every reason of AWS has a row or is generic") func everyReasonOfAWSHasARowOrIsGeneric() throws {
     let table = try Shipped.table("aws")
     for (exception, reasons) in Self.aws {
       let without = Self.words(reasons).filter { !table.rule(code: "\(exception).\($0)", status: 400).isOfCode }
@@ -146,6 +146,7 @@ struct ProviderDictionaryTests {
 
   /// A problem of the account or its setup stops the lane, with an alarm, instead of refusing message after message.
   @Test(
+    "Set up errors of Twilio stop the lane",
     arguments: [
       "21609", "21616", "21660", "21663", "21702", "21704", "21705", "21709", "21711", "30032", "30033", "30035",
       "30037",
@@ -155,26 +156,31 @@ struct ProviderDictionaryTests {
   }
 
   /// A problem of one country must not stop the lane, which may serve the others.
-  @Test(arguments: ["21606", "21612", "21657", "21659"])
+  @Test(
+    "Senders that a destination does not take are for another lane", arguments: ["21606", "21612", "21657", "21659"])
   func sendersThatADestinationDoesNotTakeAreForAnotherLane(code: String) throws {
     #expect(try Shipped.table("twilio").rule(code: code, status: 400).rule.class == .otherLane)
   }
 
-  @Test(arguments: [
-    ("30450", "BLOCKED"), ("30018", "SENDER_NOT_REGISTERED"), ("30024", "SENDER_NOT_REGISTERED"),
-    ("30032", "SENDER_NOT_REGISTERED"), ("30033", "SENDER_NOT_REGISTERED"), ("30035", "SENDER_NOT_REGISTERED"),
-    ("30038", "FILTERED"), ("30453", "UNDELIVERABLE"),
-  ])
+  @Test(
+    "Reasons of twilios reports",
+    arguments: [
+      ("30450", "BLOCKED"), ("30018", "SENDER_NOT_REGISTERED"), ("30024", "SENDER_NOT_REGISTERED"),
+      ("30032", "SENDER_NOT_REGISTERED"), ("30033", "SENDER_NOT_REGISTERED"), ("30035", "SENDER_NOT_REGISTERED"),
+      ("30038", "FILTERED"), ("30453", "UNDELIVERABLE"),
+    ])
   func reasonsOfTwiliosReports(code: String, reason: String) throws {
     #expect(try Shipped.table("twilio").rule(code: code, status: 400).rule.reason == reason)
   }
 
-  @Test(arguments: ["COUNTRY_NOT_ENABLED", "CHANNEL_NOT_ENABLED", "INTERNATIONAL_SENDING_NOT_SUPPORTED"])
-  func whatAWSDoesNotSendAnotherLaneMay(reason: String) throws {
+  @Test(
+    "Refusals of AWS allow another lane",
+    arguments: ["COUNTRY_NOT_ENABLED", "CHANNEL_NOT_ENABLED", "INTERNATIONAL_SENDING_NOT_SUPPORTED"])
+  func refusalsOfAWSAllowAnotherLane(reason: String) throws {
     #expect(try Shipped.table("aws").rule(code: "ValidationException.\(reason)", status: 400).rule.class == .otherLane)
   }
 
-  @Test(arguments: ["9.recipient", "9.recipients", "10.recipient", "10.recipients"])
+  @Test("A wrong number at MessageBird", arguments: ["9.recipient", "9.recipients", "10.recipient", "10.recipients"])
   func aWrongNumberAtMessageBird(code: String) throws {
     #expect(try Shipped.table("messagebird").rule(code: code, status: 422).rule.reason == "INVALID_NUMBER")
   }

@@ -31,19 +31,19 @@ struct ProviderTableTests {
       (502, "99999", "unknown PROVIDER_ERROR"), (504, nil, "unknown PROVIDER_ERROR"),
       (199, nil, "unknown PROVIDER_ERROR"),
     ] as [(Int, String?, String)])
-  func twilioRules(status: Int, code: String?, expected: String) throws {
+  func twiliosCodesElseTheClassOfTheStatus(status: Int, code: String?, expected: String) throws {
     let answer = ProviderAnswer(status: status, code: code)
     #expect(answer.classification(try twilio()).short == expected)
   }
 
-  @Test("What only this account cannot send is for another lane")
-  func otherLane() throws {
+  @Test("A message that only this account cannot send goes to another lane")
+  func aMessageThatOnlyThisAccountCannotSendGoesToAnotherLane() throws {
     let answer = ProviderAnswer(status: 400, code: "21612")
     #expect(answer.classification(try twilio()).short == "otherLane NOT_ROUTABLE")
   }
 
   @Test("Retry-After goes with a retry, and makes one of a 503")
-  func retryAfter() throws {
+  func retryAfterGoesWithARetryAndMakesOneOfA503() throws {
     let table = try twilio()
     func short(_ status: Int, _ code: String?) -> String {
       ProviderAnswer(status: status, code: code, retryAfter: .seconds(7)).classification(table).short
@@ -55,14 +55,14 @@ struct ProviderTableTests {
   }
 
   @Test("The provider's code goes into the reason, else the status")
-  func providerCode() throws {
+  func theProvidersCodeGoesIntoTheReasonElseTheStatus() throws {
     let table = try twilio()
     #expect(ProviderAnswer(status: 400, code: "21610").classification(table).reason?.providerCode == "21610")
     #expect(ProviderAnswer(status: 502).classification(table).reason?.providerCode == "HTTP 502")
   }
 
   @Test("An empty table still tells a refusal from what is open")
-  func emptyTable() {
+  func anEmptyTableStillTellsARefusalFromWhatIsOpen() {
     let table = ProviderTable()
     #expect(ProviderAnswer(status: 418).classification(table).short == "refused PROVIDER_REFUSED")
     #expect(ProviderAnswer(status: 500).classification(table).short == "unknown PROVIDER_ERROR")
@@ -89,7 +89,7 @@ struct ProviderTableTests {
         "receipts is of no use here"
       ),
     ])
-  func wrongFile(text: String, expected: String) throws {
+  func aFileThatIsWrongSaysWhere(text: String, expected: String) throws {
     let path = FileManager.default.temporaryDirectory.path + "/table-\(UInt64.random(in: 0 ... .max)).json5"
     try Data(text.utf8).write(to: URL(filePath: path))
     defer { try? FileManager.default.removeItem(atPath: path) }

@@ -62,7 +62,7 @@ struct ReportEndpointTests {
   }
 
   @Test("A delivered message is published for whoever asked, once for each report")
-  func delivered() async throws {
+  func aDeliveredMessageIsPublishedForWhoeverAskedOnceForEachReport() async throws {
     let sink = Self.makeSink()
     let endpoint = try endpoint(sink)
     let request = callback([("MessageSid", "SM1"), ("MessageStatus", "delivered")])
@@ -80,8 +80,8 @@ struct ReportEndpointTests {
         == SMSDeliveryReport(jobID: "v 1.sms.1", state: .delivered, lane: "twilio", reference: "SM1", at: Sample.now))
   }
 
-  @Test("What was not delivered has its reason, in this system's words")
-  func undelivered() async throws {
+  @Test("An undelivered SMS has a reason of the contract")
+  func anUndeliveredSMSHasAReasonOfTheContract() async throws {
     let sink = Self.makeSink()
     let request = callback([("ErrorCode", "30005"), ("MessageSid", "SM1"), ("MessageStatus", "undelivered")])
     #expect(await (try endpoint(sink)).answer(request).status == 204)
@@ -92,14 +92,14 @@ struct ReportEndpointTests {
   }
 
   @Test("On the way is no end", arguments: ["queued", "sending", "sent", "a word of tomorrow"])
-  func progress(status: String) async throws {
+  func onTheWayIsNoEnd(status: String) async throws {
     let sink = Self.makeSink()
     #expect(await (try endpoint(sink)).answer(callback([("MessageStatus", status)])).status == 204)
     #expect(sink.published.isEmpty && count("progress"))
   }
 
   @Test("A report that the provider did not sign, or about another message, is refused and counted")
-  func forged() async throws {
+  func aReportThatTheProviderDidNotSignOrAboutAnotherMessage() async throws {
     let fields = [(name: "MessageSid", value: "SM1"), (name: "MessageStatus", value: "delivered")]
     for request in [
       callback(fields, token: "guessed"), callback(fields, query: [("job", "v 2.sms.1")]),
@@ -129,7 +129,7 @@ struct ReportEndpointTests {
   }
 
   @Test("An address whose query is the provider's own says whom a report is about too")
-  func path() async throws {
+  func anAddressWhoseQueryIsTheProvidersOwnSaysWhomAReportIsAbout() async throws {
     for correlationID in ["v/1", nil] {
       let sink = Self.makeSink()
       let request = try query("id=R1&status=delivered", correlationID: correlationID)
@@ -144,7 +144,7 @@ struct ReportEndpointTests {
   }
 
   @Test("A signed report to an address that was not given is refused, and one to an old one")
-  func pathForged() async throws {
+  func aSignedReportToAnAddressThatWasNotGivenIsRefusedAndOne() async throws {
     let given = addresses.url(
       lane: "bird", subject: .init(job: job("a"), correlationID: nil), at: Sample.now, form: .path)
     for told in [
@@ -163,7 +163,7 @@ struct ReportEndpointTests {
   }
 
   @Test("The time that a provider names is not after now")
-  func time() async throws {
+  func theTimeThatAProviderNamesIsNotAfterNow() async throws {
     let sink = Self.makeSink()
     let request = try query("id=R1&status=delivered&statusDatetime=2036-05-03T08%3A58%3A10%2B00%3A00")
     #expect(await (try endpoint(sink)).answer(request).status == 200)
@@ -171,7 +171,7 @@ struct ReportEndpointTests {
   }
 
   @Test("A report that comes too late is refused and counted")
-  func stale() async throws {
+  func aReportThatComesTooLateIsRefusedAndCounted() async throws {
     let sink = Self.makeSink()
     let request = callback([("MessageStatus", "delivered")])
     clock.advance(by: .seconds(3601))
@@ -180,7 +180,7 @@ struct ReportEndpointTests {
   }
 
   @Test("A lane that is not there, another method, a body that is no form")
-  func misdirected() async throws {
+  func aLaneThatIsNotThereAnotherMethodABodyThatIsNoForm() async throws {
     let endpoint = try endpoint(Self.makeSink())
     #expect(await endpoint.answer(callback([], lane: "nobody")).status == 404)
     #expect(count("unknown_lane", lane: "other"))
@@ -195,7 +195,8 @@ struct ReportEndpointTests {
       Result<PublishOutcome, AMQPError>.success(.nacked), .success(.returned(code: 312, text: "NO_ROUTE")),
       .failure(AMQPError(.closed, "stopped")), .failure(AMQPError(.timedOut, "no answer")),
     ])
-  func notPublished(outcome: Result<PublishOutcome, AMQPError>) async throws {
+  func whileTheBrokerDoesNotTakeItTheProviderIsAskedToComeAgain(outcome: Result<PublishOutcome, AMQPError>) async throws
+  {
     let sink = Self.makeSink()
     switch outcome {
     case .success(let answer): sink.answer { _ in answer }
@@ -208,7 +209,7 @@ struct ReportEndpointTests {
   }
 
   @Test("Without a broker the provider is asked to come again at once, and nothing waits here")
-  func broker() async throws {
+  func withoutABrokerTheProviderIsAskedToComeAgainAtOnceAndNothing() async throws {
     let sink = Self.makeSink()
     sink.loseConnection()
     #expect(await (try endpoint(sink)).answer(callback([("MessageStatus", "delivered")])).status == 503)
@@ -216,7 +217,7 @@ struct ReportEndpointTests {
   }
 
   @Test("Jobs and correlation IDs that differ only in where one ends have addresses with codes of their own")
-  func borders() {
+  func jobsAndCorrelationIDsThatDifferOnlyInWhereOneEndsHave() {
     func code(_ jobID: String, _ correlationID: String?) -> Substring? {
       addresses.url(lane: "twilio", subject: .init(job: job(jobID), correlationID: correlationID), at: Sample.now)
         .split(separator: "&mac=").last
@@ -227,7 +228,7 @@ struct ReportEndpointTests {
   }
 
   @Test("Without a correlation ID too")
-  func bare() async throws {
+  func withoutACorrelationIDToo() async throws {
     let sink = Self.makeSink()
     let request = callback([("MessageStatus", "delivered")], correlationID: nil)
     #expect(await (try endpoint(sink)).answer(request).status == 204)

@@ -31,8 +31,8 @@ struct ReportOriginsTests {
     _ = try await ledger.settle(claim, result: [1], at: Sample.now)
   }
 
-  @Test("What the session knows comes first, then the ledger, and else nobody knows")
-  func order() async throws {
+  @Test("The session is asked first and the ledger second")
+  func theSessionIsAskedFirstAndTheLedgerSecond() async throws {
     try await withOrigins { origins, ledger in
       #expect(try await origins.subject(of: receipt()) == nil)
       try await settle(ledger, "job-1", correlationID: "c-1")
@@ -64,14 +64,14 @@ struct ReportOriginsTests {
   }
 
   @Test("A receipt that a busy ledger cannot place comes again; one that the session can does not wait for it")
-  func busy() async throws {
+  func aReceiptThatABusyLedgerCannotPlaceComesAgainOne() async throws {
     let origins = ReportOrigins(ledger: BusyLedger(), logger: ThrottledLog(Logger(label: "test", sink: NoLog())))
     await #expect(throws: LedgerError.self) { _ = try await origins.subject(of: receipt()) }
     #expect(try await origins.subject(of: receipt(jobID: "job-2"))?.job.messageID == "job-2")
   }
 
   @Test("A ledger that never can be read keeps no receipt back")
-  func broken() async throws {
+  func aLedgerThatNeverCanBeReadKeepsNoReceiptBack() async throws {
     try await withOrigins { origins, ledger in
       try await settle(ledger, "job-1", correlationID: nil)
       await ledger.close()

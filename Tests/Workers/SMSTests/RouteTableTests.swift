@@ -14,12 +14,12 @@ struct RouteTableTests {
   private func route(_ name: String, _ rules: RouteRules) -> LaneRoute { LaneRoute(FakeLane(name), rules: rules) }
 
   @Test("Without rules every lane takes everything, in the order of the configuration")
-  func plain() {
+  func withoutRulesEveryLaneTakesEverythingInTheOrder() {
     #expect(names([LaneRoute(FakeLane("a")), LaneRoute(FakeLane("b"))]) == ["a", "b"])
   }
 
   @Test("By the beginning of the number")
-  func prefixes() {
+  func byTheBeginningOfTheNumber() {
     let routes = [
       route("mobile", RouteRules(prefixes: ["+49151", "+4917"])), route("de", RouteRules(prefixes: ["+49"])),
       route("any", RouteRules()),
@@ -30,7 +30,7 @@ struct RouteTableTests {
   }
 
   @Test("By the app; a job without one takes lanes without a list")
-  func apps() {
+  func byTheAppAJobWithoutOneTakesLanesWithoutAList() {
     let routes = [route("a", RouteRules(apps: ["com.example.a", "com.example.b"])), route("any", RouteRules())]
     #expect(names(routes, app: "com.example.b") == ["a", "any"])
     #expect(names(routes, app: "com.example.c") == ["any"])
@@ -38,7 +38,7 @@ struct RouteTableTests {
   }
 
   @Test("All rules have to let it through, and the region is asked for once, if at all")
-  func together() {
+  func allRulesHaveToLetItThroughAndTheRegionIsAskedForOnceIfAtAll() {
     let rules = RouteRules(regions: ["DE"], prefixes: ["+49"], apps: ["a"])
     let routes = [route("x", rules), route("y", rules)]
     var asked = 0
@@ -57,7 +57,7 @@ struct RouteTableTests {
   }
 
   @Test("Lanes with a weight share the messages in proportion, the others stay behind as a fallback")
-  func weights() {
+  func lanesWithAWeightShareTheMessagesInProportionTheOthersStay() {
     let routes = [
       route("first", RouteRules()), route("three", RouteRules(weight: 3)), route("one", RouteRules(weight: 1)),
       route("last", RouteRules()),
@@ -73,7 +73,7 @@ struct RouteTableTests {
   }
 
   @Test("A job has the same order however often it comes back")
-  func stable() {
+  func aJobHasTheSameOrderHoweverOftenItComesBack() {
     let routes = ["a", "b", "c", "d"].map { route($0, RouteRules(weight: 1)) }
     for number in 0..<50 {
       let orders = (1...3).map { _ in names(routes, jobID: "job-\(number)") }
@@ -83,7 +83,7 @@ struct RouteTableTests {
   }
 
   @Test("Lots are between 0 and 1 and differ with the last letter")
-  func lots() {
+  func lotsAreBetween0And1AndDifferWithTheLastLetter() {
     let lots = (0..<1_000).map { Lot.uniform("job-\($0)", "lane") }
     #expect(lots.allSatisfy { $0 > 0 && $0 < 1 } && Set(lots).count == 1_000)
     #expect((0.45...0.55).contains(lots.reduce(0, +) / 1_000))

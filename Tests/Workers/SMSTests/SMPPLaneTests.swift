@@ -58,7 +58,7 @@ struct SMPPLaneTests {
   private static let long = String(repeating: "a", count: 320)
 
   @Test("A message of one segment")
-  func one() async throws {
+  func aMessageOfOneSegment() async throws {
     let session = FakeSession([.success("id-1")])
     #expect(try await lane(session).send(Sample.message("Größe {1}"), Sample.attempt()).short == "accepted id-1")
     let message = try #require(session.messages.first)
@@ -73,7 +73,7 @@ struct SMPPLaneTests {
   }
 
   @Test("A text beyond the alphabet is UCS-2, with its surrogate pairs")
-  func ucs2() async throws {
+  func aTextBeyondTheAlphabetIsUCS2WithItsSurrogatePairs() async throws {
     let session = FakeSession([.success(nil)])
     #expect(try await lane(session).send(Sample.message("あ😀"), Sample.attempt()).short == "accepted -")
     #expect(session.messages.first?.dataCoding == 8)
@@ -130,7 +130,7 @@ struct SMPPLaneTests {
   }
 
   @Test("A longer message is cut into segments; the last one's ID is its reference, and its receipt is asked for")
-  func segments() async throws {
+  func aLongerMessageIsCutIntoSegmentsTheLastOnesIDIsItsReference() async throws {
     let session = FakeSession([.success("1"), .success("2"), .success("3")])
     #expect(try await lane(session).send(Sample.message(Self.long), Sample.attempt()).short == "accepted 3")
     let parts = session.messages.compactMap { message -> (ShortMessage.Concatenation, Int)? in
@@ -148,7 +148,7 @@ struct SMPPLaneTests {
     arguments: [
       String(repeating: "€", count: 81), String(repeating: "😀", count: 36), String(repeating: "👍🏽", count: 20),
     ])
-  func cuts(_ text: String) async throws {
+  func noEscapeSequenceSurrogatePairOrGraphemeIsCutInTwo(_ text: String) async throws {
     let session = FakeSession([.success("1")])
     _ = try await lane(session).send(Sample.message(text), Sample.attempt())
     #expect(session.messages.count == 2)
@@ -171,7 +171,7 @@ struct SMPPLaneTests {
   }
 
   @Test("A longer message as a payload")
-  func payload() async throws {
+  func aLongerMessageAsAPayload() async throws {
     let session = FakeSession([.success("1")])
     #expect(try await lane(session, .payload).send(Sample.message(Self.long), Sample.attempt()).short == "accepted 1")
     #expect(session.messages.map(\.content) == [.payload([UInt8](repeating: 0x61, count: 320))])
@@ -180,7 +180,7 @@ struct SMPPLaneTests {
   }
 
   @Test("Further messages have further references")
-  func references() async throws {
+  func furtherMessagesHaveFurtherReferences() async throws {
     let session = FakeSession([.success("1")])
     let lane = try lane(session)
     for _ in 0..<2 { _ = await lane.send(Sample.message(Self.long), Sample.attempt()) }
@@ -191,7 +191,7 @@ struct SMPPLaneTests {
   }
 
   @Test("With less than a second left nothing is submitted")
-  func tooLate() async throws {
+  func withLessThanASecondLeftNothingIsSubmitted() async throws {
     let session = FakeSession([.success("1")])
     let outcome = try await lane(session).send(Sample.message(), Sample.attempt(secondsLeft: 0))
     #expect(outcome.short == "tooLate DEADLINE_TOO_NEAR")
@@ -213,7 +213,7 @@ struct SMPPLaneTests {
       // A vendor's own.
       (0x0401, "otherLane PROVIDER_REFUSED"),
     ] as [(UInt32, String)])
-  func statuses(_ code: UInt32, _ outcome: String) async throws {
+  func statuses2(_ code: UInt32, _ outcome: String) async throws {
     let session = FakeSession([status(code)])
     let classification = try await lane(session).send(Sample.message(), Sample.attempt())
     #expect(classification.short == outcome)
@@ -237,7 +237,7 @@ struct SMPPLaneTests {
   ]
 
   @Test("No answer", arguments: failures)
-  func failure(_ error: SMPPError, _ outcome: String) async throws {
+  func noAnswer(_ error: SMPPError, _ outcome: String) async throws {
     let session = FakeSession([.failure(error)])
     #expect(try await lane(session).send(Sample.message(Self.long), Sample.attempt()).short == outcome)
     #expect(session.messages.count == 1)
@@ -249,7 +249,7 @@ struct SMPPLaneTests {
       + [0x58, 0x08, 0x0B, 0x0A, 0x0E, 0x0401].map {
         SMPPError(.refused(CommandStatus(rawValue: $0)), "x")
       })
-  func partlyTaken(_ error: SMPPError) async throws {
+  func onceASegmentWasTakenTheMessageNeverGoesAgainByItself(_ error: SMPPError) async throws {
     let session = FakeSession([.success("1"), .failure(error)])
     let outcome = try await lane(session).send(Sample.message(Self.long), Sample.attempt())
     #expect(["refused PARTLY_TAKEN", "unknown PARTLY_TAKEN"].contains(outcome.short))
@@ -268,7 +268,7 @@ struct SMPPLaneTests {
   }
 
   @Test("The session tells whether the lane works")
-  func probe() async throws {
+  func theSessionTellsWhetherTheLaneWorks() async throws {
     #expect(try await lane(FakeSession(status: .bound)).probe() == .up)
     for status in [SMPPStatus.connecting, .stopped] {
       guard case .down(let reason) = try await lane(FakeSession(status: status)).probe() else {
@@ -290,7 +290,7 @@ struct SMPPLaneTests {
     "Senders",
     arguments: [("+15005550006", 1, 1, "15005550006"), ("12345", 3, 0, "12345"), ("Example", 5, 0, "Example")]
       as [(String, UInt8, UInt8, String)])
-  func senders(_ from: String, _ ton: UInt8, _ npi: UInt8, _ text: String) {
+  func senders2(_ from: String, _ ton: UInt8, _ npi: UInt8, _ text: String) {
     let addressing = SMPPAddressing(of: from)
     #expect(addressing.ton == ton)
     #expect(addressing.npi == npi)
@@ -298,14 +298,14 @@ struct SMPPLaneTests {
   }
 
   @Test(
-    "What receipts mean",
+    "Statuses of receipts map to outcomes",
     arguments: [
       (MessageState.enroute, ProviderReport.State.pending, nil), (.accepted, .pending, nil),
       (.delivered, .delivered, nil), (.unknown, .unknown, nil), (.expired, .undelivered, "UNREACHABLE"),
       (.deleted, .undelivered, "UNDELIVERABLE"), (.undeliverable, .undelivered, "UNDELIVERABLE"),
       (.rejected, .undelivered, "BLOCKED"),
     ] as [(MessageState, ProviderReport.State, String?)])
-  func receipts(_ state: MessageState, _ expected: ProviderReport.State, _ reason: String?) {
+  func statusesOfReceiptsMapToOutcomes(_ state: MessageState, _ expected: ProviderReport.State, _ reason: String?) {
     let receipt = ProviderReport(
       SMPPReceipt(
         messageID: "1", state: state, errorCode: "011", origin: MessageOrigin(id: "job-1", correlationID: "c")),

@@ -58,7 +58,7 @@ struct SMSJobHandlerTests {
   }
 
   @Test("A text is sent as it is, with its segments and encoding in the result")
-  func plainText() throws {
+  func aTextIsSentAsItIsWithItsSegmentsAndEncodingInTheResult() throws {
     let job = try job(try handler().prepare(text("Größe: 5€"), of: message))
     #expect(job.job.text.text == "Größe: 5€")
     #expect(job.job.to == "+14155550123")
@@ -71,7 +71,7 @@ struct SMSJobHandlerTests {
   }
 
   @Test(
-    "What is no phone number is refused, and not repeated",
+    "Malformed phone numbers are refused and not repeated",
     arguments: [
       "", "hello", "14085550199", "+1 415 555 0123", "+0123456789", "+123", "+141555501231234567", "+14155550123\n",
       "+999123456789",
@@ -90,12 +90,12 @@ struct SMSJobHandlerTests {
       "+4915112345678", "+5511912345678", "+919876543210", "+819012345678", "+16505553434", "+2290112345678",
       "+79161234567",
     ])
-  func validNumber(number: String) throws {
+  func numbersOfManyCountriesAreTaken(number: String) throws {
     #expect(short(try handler().prepare(text(to: number), of: message)) == "ready")
   }
 
   @Test("Texts out of bounds are refused")
-  func bounds() throws {
+  func textsOutOfBoundsAreRefused() throws {
     func outcome(_ value: String, _ limits: SMSLimits = SMSLimits()) throws -> String {
       short(try handler(limits: limits).prepare(text(value), of: message))
     }
@@ -122,7 +122,7 @@ struct SMSJobHandlerTests {
   }
 
   @Test("A text with isolates is refused, and the refusal names the usual reason")
-  func isolates() throws {
+  func aTextWithIsolatesIsRefusedAndTheRefusalNamesTheUsualReason() throws {
     guard case .refused(let reason, _) = try handler().prepare(text("Hi \u{2068}Ada\u{2069}"), of: message) else {
       Issue.record("not refused")
       return
@@ -131,7 +131,7 @@ struct SMSJobHandlerTests {
   }
 
   @Test("Only a template writes the line by which a phone fills in a code, and only for the domain of its job")
-  func domainLines() throws {
+  func onlyATemplateWritesTheLineByWhichAPhoneFillsInACodeAndOnly() throws {
     for value in [
       "Hi.\n@bank.example #123456", "@bank.example #123456", "x\r\n@bank.example #123456\r\n",
       "x\n\n  @bank.example #1 \n \n",
@@ -156,7 +156,7 @@ struct SMSJobHandlerTests {
   }
 
   @Test("A template is filled in, in the language of the job")
-  func templates() throws {
+  func aTemplateIsFilledInInTheLanguageOfTheJob() throws {
     let variables = SMSDispatchJob.Variables(
       code: SecretField(Secret("482913")), appName: "Example", domain: "example.com")
     let job = try job(try handler().prepare(template(variables), of: message))
@@ -166,14 +166,14 @@ struct SMSJobHandlerTests {
   }
 
   @Test("The name of the configuration stands in for a missing one")
-  func appName() throws {
+  func theNameOfTheConfigurationStandsInForAMissingOne() throws {
     let variables = SMSDispatchJob.Variables(code: SecretField(Secret("482913")))
     #expect(short(try handler().prepare(template(variables), of: message)) == "refused MISSING_VARIABLE")
     let job = try job(try handler(appName: "Fallback").prepare(template(variables), of: message))
     #expect(job.job.text.text.contains("für Fallback."))
   }
 
-  @Test("What is wrong with a template is said")
+  @Test("Faults of a template are named")
   func templateProblems() throws {
     let code = SecretField(Secret("482913"))
     func outcome(_ variables: SMSDispatchJob.Variables, _ name: String = "verification") throws -> String {
@@ -185,7 +185,7 @@ struct SMSJobHandlerTests {
   }
 
   @Test("A sealed code is opened for its own message only")
-  func sealed() throws {
+  func aSealedCodeIsOpenedForItsOwnMessageOnly() throws {
     let keys = try KeyRing(jwkSet: Array(#"{"keys":[\#(KeyRing.generate(kid: "k1"))]}"#.utf8))
     let other = try KeyRing(jwkSet: Array(#"{"keys":[\#(KeyRing.generate(kid: "k2"))]}"#.utf8))
     func sealed(id: String = "v.sms.1", to: String = "+14155550123") throws -> SMSDispatchJob {
@@ -205,7 +205,7 @@ struct SMSJobHandlerTests {
   }
 
   @Test("The job's lane pins one; an unknown one is refused by name of those that exist")
-  func pinnedLane() throws {
+  func theJobsLanePinsOneAnUnknownOneIsRefusedByNameOfThose() throws {
     #expect(try job(try handler().prepare(text(lane: "b"), of: message)).lanes == ["b"])
     let preparation = try handler().prepare(text(lane: "c"), of: message)
     #expect(short(preparation) == "refused UNKNOWN_LANE")
@@ -214,7 +214,7 @@ struct SMSJobHandlerTests {
   }
 
   @Test("Lanes with a list of regions serve these only")
-  func regions() throws {
+  func lanesWithAListOfRegionsServeTheseOnly() throws {
     let routes = [LaneRoute(FakeLane("eu"), regions: ["DE", "FR"]), LaneRoute(FakeLane("us"), regions: ["US"])]
     let german = try handler(routes).prepare(text(to: "+4915112345678"), of: message)
     #expect(try job(german).lanes == ["eu"])
@@ -225,7 +225,7 @@ struct SMSJobHandlerTests {
   }
 
   @Test("A pinned lane has to take such messages, unless it allows to be pinned")
-  func pinned() throws {
+  func aPinnedLaneHasToTakeSuchMessagesUnlessItAllowsToBePinned() throws {
     let eu = RouteRules(regions: ["DE"], apps: [])
     let strict = [LaneRoute(FakeLane("eu"), rules: eu), LaneRoute(FakeLane("all"))]
     func outcome(_ routes: [LaneRoute], to number: String) throws -> String {
@@ -258,7 +258,7 @@ struct SMSJobHandlerTests {
     }
   }
 
-  @Test("What is younger than the library's tables counts")
+  @Test("Characters younger than the library's tables count")
   func overriddenRecipients() throws {
     let table = """
       {"date": "2026-11-21", "source": "a test", "ranges": [
@@ -276,7 +276,7 @@ struct SMSJobHandlerTests {
   }
 
   @Test("An unknown outcome is repeated when the job says so, or when its only lane deduplicates")
-  func onUnknown() throws {
+  func anUnknownOutcomeIsRepeatedWhenTheJobSaysSoOrWhenItsOnlyLane() throws {
     #expect(try job(try handler().prepare(text(onUnknown: .resend), of: message)).onUnknown == .resend)
     let hook = FakeLane("hook", deduplicates: true)
     #expect(try job(try handler([LaneRoute(hook)]).prepare(text(onUnknown: .report), of: message)).onUnknown == .resend)
@@ -285,7 +285,7 @@ struct SMSJobHandlerTests {
   }
 
   @Test("A lane gets a long text in the form that it allows, and the result says which")
-  func textOptions() async throws {
+  func aLaneGetsALongTextInTheFormThatItAllowsAndTheResultSaysWhich() async throws {
     let plain = FakeLane("plain")
     let turkish = FakeLane("turkish")
     let ascii = FakeLane("ascii")
@@ -312,7 +312,7 @@ struct SMSJobHandlerTests {
   }
 
   @Test("The lane that the engine names gets the message")
-  func perform() async throws {
+  func theLaneThatTheEngineNamesGetsTheMessage() async throws {
     let b = FakeLane("b", found: .accepted(reference: "found"))
     let handler = try handler([LaneRoute(FakeLane("a")), LaneRoute(b)])
     let outcome = await handler.perform(Sample.message("Hi"), on: "b", Sample.attempt())

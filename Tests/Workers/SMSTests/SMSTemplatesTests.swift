@@ -20,13 +20,13 @@ struct SMSTemplatesTests {
   }
 
   @Test("Forty languages and more")
-  func count() {
+  func fortyLanguagesAndMore() {
     #expect(languages.count >= 40)
     #expect(Set(rightToLeft).isSubset(of: languages))
   }
 
   @Test("Every language, plain: one segment, code and name once", arguments: languages, ["Example", "Example App"])
-  func plain(language: String, appName: String) throws {
+  func everyLanguagePlainOneSegmentCodeAndNameOnce(language: String, appName: String) throws {
     let text = try render(language, ["code": "482913", "appName": appName])
     #expect(text.segments == 1)
     #expect(text.text.split(separator: "482913", omittingEmptySubsequences: false).count == 2)
@@ -36,7 +36,7 @@ struct SMSTemplatesTests {
   }
 
   @Test("Every language, bound to a domain: one segment, the last line exact", arguments: languages)
-  func domainBound(language: String) throws {
+  func everyLanguageBoundToADomainOneSegmentTheLastLineExact(language: String) throws {
     let text = try render(language, ["code": "482913", "appName": "Example App", "domain": "example.com"])
     #expect(text.segments == 1)
     let lines = text.text.split(separator: "\n", omittingEmptySubsequences: false)
@@ -46,7 +46,7 @@ struct SMSTemplatesTests {
   }
 
   @Test("Every language, for an Android app: one segment, its mark first, its hash last", arguments: languages)
-  func androidHash(language: String) throws {
+  func everyLanguageForAnAndroidAppOneSegmentItsMarkFirstItsHash(language: String) throws {
     let variables = ["code": "482913", "appName": "Example App", "androidHash": "FA+9qCX9VSu"]
     let text = try render(language, variables)
     #expect(text.segments == 1)
@@ -60,11 +60,11 @@ struct SMSTemplatesTests {
   }
 
   @Test(
-    "What has no other letters stays in GSM 7 bit",
+    "A text without other letters stays in GSM 7-bit",
     arguments: [
       "af", "da", "de", "en", "et", "eu", "fi", "fil", "fr", "id", "it", "ms", "nb", "nl", "pl", "sv", "sw", "uz",
     ])
-  func gsm7(language: String) throws {
+  func aTextWithoutOtherLettersStaysInGSM7Bit(language: String) throws {
     let domain = "login.accounts.example.com"
     let text = try render(language, ["code": "482913", "appName": "A Rather Long Name", "domain": domain])
     #expect(text.encoding == .gsm7)
@@ -94,9 +94,9 @@ struct SMSTemplatesTests {
   }
 
   @Test(
-    "Where it is written from right to left, the name is isolated, so that its direction does not leak",
+    "The name is isolated in right-to-left texts",
     arguments: rightToLeft)
-  func isolates(language: String) throws {
+  func theNameIsIsolatedInRightToLeftTexts(language: String) throws {
     #expect(try render(language, ["code": "482913", "appName": "Yahoo!"]).text.contains("\u{2068}Yahoo!\u{2069}"))
   }
 
@@ -150,7 +150,7 @@ struct SMSTemplatesTests {
   @Test(
     "Names that people have are allowed",
     arguments: ["Müller & Söhne", "Café{}", "नमस्ते", "క్‌ష", "Ünïcödé", "AT&T", "👩‍👧 Club", "日本アプリ", "متجر", "O'Neill, Inc."])
-  func names(name: String) throws {
+  func namesThatPeopleHaveAreAllowed(name: String) throws {
     #expect(try render("en", ["code": "482913", "appName": name]).text.contains(name))
   }
 
@@ -179,7 +179,7 @@ struct TemplateFileTests {
   }
 
   @Test("Each says the file, the place and what to mend")
-  func problems() {
+  func eachSaysTheFileThePlaceAndWhatToMend() {
     #expect(problem([file("en")]) == nil)
     #expect(problem([file("en"), file("de", aliases: ["EN"])]) == "de.json: another file already serves 'EN'")
     #expect(problem([file("e n")])?.contains("is not a language tag") == true)
@@ -196,7 +196,7 @@ struct TemplateFileTests {
   }
 
   @Test("A directory that is not there is an error that names the key")
-  func noDirectory() {
+  func aDirectoryThatIsNotThereIsAnErrorThatNamesTheKey() {
     let error = #expect(throws: WorkerError.self) {
       try SMSTemplates(directory: "/nonexistent/templates", defaultLanguage: "en")
     }

@@ -70,7 +70,7 @@ struct SMSTextTests {
   ]
 
   @Test("Table", arguments: cases)
-  func table(_ expected: TextCase) {
+  func table2(_ expected: TextCase) {
     let text = SMSText(expected.text)
     #expect(text.encoding == expected.encoding)
     #expect(text.units == expected.units)
@@ -80,33 +80,33 @@ struct SMSTextTests {
   }
 
   @Test("The basic table has 127 characters beside escape, the extension table 10")
-  func alphabetSize() {
+  func theBasicTableHas127CharactersBesideEscapeTheExtensionTable10() {
     #expect(Set(GSMAlphabet.basic.unicodeScalars).count == 127)
     #expect(GSMAlphabet.basic.unicodeScalars.count == 127)
     #expect(Set(GSMAlphabet.extended.unicodeScalars).count == 10)
   }
 
   @Test("A composed text is sent composed")
-  func composition() {
+  func aComposedTextIsSentComposed() {
     #expect(SMSText("e\u{301}").text.unicodeScalars.elementsEqual("\u{E9}".unicodeScalars))
     #expect(SMSText("o\u{301}").text.unicodeScalars.elementsEqual("o\u{301}".unicodeScalars))
   }
 
   @Test("Euro signs never leave half of their escape behind")
-  func escapePairs() {
+  func euroSignsNeverLeaveHalfOfTheirEscapeBehind() {
     let parts = SMSText("a" + times(80, "€")).parts()
     #expect(parts.map(\.count) == [77, 4])
     #expect(SMSText(times(81, "€")).parts().map(\.count) == [76, 5])
   }
 
   @Test("Emoji are not cut, whatever stands before them")
-  func surrogates() {
+  func emojiAreNotCutWhateverStandsBeforeThem() {
     #expect(SMSText(times(36, "😀")).parts().map(\.utf16.count) == [66, 6])
     #expect(SMSText("a" + times(36, "😀")).parts().map(\.utf16.count) == [67, 6])
   }
 
   @Test("Clusters stay whole: family emoji, flag, Devanagari syllable, CR LF")
-  func clusters() {
+  func clustersStayWholeFamilyEmojiFlagDevanagariSyllableCRLF() {
     for cluster in ["👨‍👩‍👧‍👦", "🇧🇷", "क्षि", "👍🏽", "\r\n"] {
       for lead in 60...70 {
         let parts = SMSText(times(lead, "あ") + cluster + times(20, "い")).parts()

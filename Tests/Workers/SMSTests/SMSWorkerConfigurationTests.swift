@@ -62,7 +62,7 @@ struct SMSWorkerConfigurationTests {
   }
 
   @Test("Defaults")
-  func defaults() throws {
+  func defaults2() throws {
     let loaded = try load("[{\(Self.twilio)}, {\(Self.webhook)}]")
     let configuration = loaded.content
     #expect(loaded.warnings.isEmpty, "\(loaded.warnings)")
@@ -82,7 +82,7 @@ struct SMSWorkerConfigurationTests {
   }
 
   @Test("Every key of a lane is read")
-  func laneKeys() throws {
+  func everyKeyOfALaneIsRead() throws {
     let more =
       #"concurrency: 7, ratePerSecond: 2.5, burst: 3, timeoutSeconds: 1.5, breakerThreshold: 0, regions: ["DE", "FR"],"#
       + #" prefixes: ["+49", "+33"], apps: ["com.example.app"], weight: 2.5"#
@@ -98,7 +98,7 @@ struct SMSWorkerConfigurationTests {
   }
 
   @Test("Regions and types of number are read, and nothing is sent where none is named")
-  func recipients() throws {
+  func regionsAndTypesOfNumberAreReadAndNothingIsSentWhereNone() throws {
     let loaded = try load("[{\(Self.twilio)}]").content.recipients
     #expect(loaded.regions == RegionRules(allowed: ["US"], refusedTypes: [.fixedLine, .voip]))
     let rest = #"numberOverrides: "\#(Shipped.config)/number-overrides.json5""#
@@ -140,8 +140,8 @@ struct SMSWorkerConfigurationTests {
     #expect(lanes[0].nationalShiftTables)
   }
 
-  @Test("What signs their reports")
-  func signatures() throws {
+  @Test("Signing keys of delivery reports are read")
+  func signingKeysOfDeliveryReportsAreRead() throws {
     let vonage = Self.others[0] + #", signatureSecretFile: "password", signatureMethod: "sha512""#
     let lanes = try load("[{\(vonage)}, {\(Self.others[1]), signingKeyFile: \"password\"}]").content.lanes
     let configured = try #require(lanes[0].provider as? VonageProvider)
@@ -153,7 +153,7 @@ struct SMSWorkerConfigurationTests {
   }
 
   @Test("Messages that can wait are taken when they have a share")
-  func bulk() throws {
+  func messagesThatCanWaitAreTakenWhenTheyHaveAShare() throws {
     #expect(try load("[{\(Self.twilio)}]").content.bulk == nil)
     #expect(try load("[{\(Self.twilio)}]", "bulk: {share: 0, prefetch: 9}").content.bulk == nil)
     let bulk = try #require(try load("[{\(Self.twilio)}]", "bulk: {share: 0.25}").content.bulk)
@@ -167,7 +167,7 @@ struct SMSWorkerConfigurationTests {
   @Test(
     "A lane that is split is the lane as configured, and neither part is empty",
     arguments: [(2, 0.01, 1), (2, 0.5, 1), (10, 0.25, 2), (64, 0.25, 16), (3, 0.5, 1), (1, 0.5, 1)])
-  func split(concurrency: Int, share: Double, expected: Int) {
+  func aLaneThatIsSplitIsTheLaneAsConfiguredAndNeitherPartIsEmpty(concurrency: Int, share: Double, expected: Int) {
     let lane = LaneConfiguration(name: "t", concurrency: concurrency, rate: LaneRate(perSecond: 20, burst: 8))
     let (part, rest) = lane.split(share)
     #expect(part.concurrency == expected && rest.concurrency >= 1)
@@ -180,13 +180,13 @@ struct SMSWorkerConfigurationTests {
   }
 
   @Test("A variable of the environment reaches into a lane")
-  func environment() throws {
+  func aVariableOfTheEnvironmentReachesIntoALane() throws {
     let loaded = try load("[{\(Self.twilio)}]", "", ["COUNTERSIGN_LANES_0_CONCURRENCY": "9"])
     #expect(loaded.content.lanes[0].lane.concurrency == 9)
   }
 
   @Test(
-    "What is wrong is said with its key, and how to mend it",
+    "A problem is reported with its key and a hint",
     arguments: [
       ("[]", "lanes: is empty: configure at least one lane"),
       ("[{\(twilio)}, {\(twilio)}]", "lanes.1.name: is the name of lanes.0 too: give each lane its own"),
@@ -277,7 +277,7 @@ struct SMSWorkerConfigurationTests {
         "lanes.0.addressing.fromTON: must be a whole number from 0 to 255"
       ),
     ])
-  func wrongLanes(lanes: String, expected: String) throws {
+  func aProblemIsReportedWithItsKeyAndAHint(lanes: String, expected: String) throws {
     let text = try problems(lanes)
     #expect(text.contains(expected), "\(text)")
     #expect(!text.contains("sesame"))
@@ -294,13 +294,13 @@ struct SMSWorkerConfigurationTests {
       ("ledger: {type: \"postgres\"}", "ledger.type: must be one of sqlite, none"),
       ("templates: {appName: \"a\\nb\"}", "templates.appName: must be 1 to 64 printable characters"),
     ])
-  func wrongRest(rest: String, expected: String) throws {
+  func keysOutsideOfTheLanes(rest: String, expected: String) throws {
     let text = try problems("[{\(Self.twilio)}]", rest)
     #expect(text.contains(expected), "\(text)")
   }
 
   @Test("Without TLS: allowed to this machine, to another only where the configuration says so")
-  func unprotected() throws {
+  func withoutTLSAllowedToThisMachineToAnotherOnly() throws {
     for url in [
       "http://127.0.0.1:5700", "http://127.8.0.1", "http://localhost/", "http://[::1]:80/x", "https://example.com",
     ] {
@@ -347,7 +347,7 @@ struct SMSWorkerConfigurationTests {
   }
 
   @Test("An SMPP lane")
-  func smppLane() throws {
+  func anSMPPLane() throws {
     let loaded = try load("[{\(Self.operatorLane), systemID: \"esme\", tls: false}]")
     #expect(loaded.warnings.isEmpty)
     let smpp = try #require(loaded.content.lanes[0].provider as? SMPPProvider)
@@ -383,7 +383,7 @@ struct SMSWorkerConfigurationTests {
   }
 
   @Test("A worker that could open no secret does not start unless it is told to")
-  func withoutKeys() throws {
+  func aWorkerThatCouldOpenNoSecretDoesNotStartUnlessItIsToldTo() throws {
     #expect(throws: ConfigurationError.self) {
       try load("[{\(Self.twilio)}]", "", ["COUNTERSIGN_ALLOW_NO_KEYS": "false"])
     }
@@ -403,7 +403,7 @@ struct ShippedConfigurationTests {
   private let file = Shipped.config + "/sms-worker.json5"
 
   @Test("It is valid, once the secrets are there, and everything it names is in the repository")
-  func isValid() throws {
+  func itIsValidOnceTheSecretsAreThereAndEverythingItNames() throws {
     let secret = FileManager.default.temporaryDirectory.path + "/sms-password-\(UInt64.random(in: 0 ... .max))"
     try Data("sesame".utf8).write(to: URL(filePath: secret))
     try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: secret)

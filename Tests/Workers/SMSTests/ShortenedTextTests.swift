@@ -12,7 +12,7 @@ struct NationalTablesTests {
   @Test(
     "Every table has 128 places, no character twice in a basic one, and the ten of the default extension in a single one"
   )
-  func tables() {
+  func everyTableHas128PlacesNoCharacterTwiceInABasicOneAndTheTen() {
     for language in NationalLanguage.allCases {
       let single = NationalTables.single(language).unicodeScalars
       #expect(single.count == 128, "\(language)")
@@ -41,13 +41,13 @@ struct NationalTablesTests {
       ("ਾ", NationalShift(locking: .punjabi, single: nil), [0x50]),
       ("اے۔", NationalShift(locking: .urdu, single: .urdu), [0x00, 0x5B, 0x1B, 0x3F]),
     ] as [(String, NationalShift, [UInt8])])
-  func places(text: String, shift: NationalShift, octets: [UInt8]) throws {
+  func placesThatTheStandardNames(text: String, shift: NationalShift, octets: [UInt8]) throws {
     let text = try #require(SMSText(text, shift))
     #expect(text.octets(of: text.text) == octets)
   }
 
   @Test("The header takes its share of a segment: 155 and 149 septets with one table, 152 and 146 with two")
-  func limits() {
+  func theHeaderTakesItsShareOfASegment155And149SeptetsWithOneTable() {
     let one = NationalShift(locking: nil, single: .turkish)
     #expect([one.singleLimit, one.partLimit] == [155, 149])
     #expect(one.informationElements == [0x24, 1, 1])
@@ -57,9 +57,9 @@ struct NationalTablesTests {
   }
 
   @Test(
-    "Where one segment ends, with one table and with two",
+    "Segments end at the limit of their tables",
     arguments: [(139, 1), (140, 2)])
-  func boundary(letters: Int, segments: Int) throws {
+  func segmentsEndAtTheLimitOfTheirTables(letters: Int, segments: Int) throws {
     // 8 letters of the single shift table are 16 septets.
     let text = try #require(SMSText(times(letters, "a") + times(8, "ş"), NationalShift(locking: nil, single: .turkish)))
     #expect(text.units == letters + 16)
@@ -68,7 +68,7 @@ struct NationalTablesTests {
   }
 
   @Test("An escape pair of a national table is not cut")
-  func escapePairs() throws {
+  func anEscapePairOfANationalTableIsNotCut() throws {
     let text = try #require(SMSText(times(100, "ş"), NationalShift(locking: nil, single: .turkish)))
     #expect(text.parts().map(\.count) == [74, 26])
     #expect(text.parts().allSatisfy { text.octets(of: $0).count <= text.partLimit })
@@ -84,7 +84,7 @@ struct NationalTablesTests {
       (times(4, "ನಿಮ್ಮ ಪರಿಶೀಲನಾ ಕೋಡ್ "), .kannada),
       (times(6, "آپ کا تصدیقی کوڈ "), .urdu),
     ])
-  func languages(text: String, language: NationalLanguage) throws {
+  func theShortestFormIsFoundWhateverTheLanguage(text: String, language: NationalLanguage) throws {
     let national = try #require(SMSText(text).withNationalTables())
     #expect(national.shift?.language == language)
     #expect(national.segments < SMSText(text).segments)
@@ -92,7 +92,7 @@ struct NationalTablesTests {
   }
 
   @Test("A webhook says which tables the text needs")
-  func webhook() throws {
+  func aWebhookSaysWhichTablesTheTextNeeds() throws {
     func payload(_ text: SMSText) throws -> String {
       let message = OutgoingSMS(to: "+14155550123", text: text, languageCode: nil)
       return String(decoding: try WebhookPayload(message, from: nil, Sample.attempt()).json(), as: UTF8.self)
@@ -110,7 +110,7 @@ struct NationalTablesTests {
   }
 
   @Test("Other scripts have no tables", arguments: ["проверка", "あ", "رمز التحقق ٤", "Ğ and あ"])
-  func noTable(text: String) {
+  func otherScriptsHaveNoTables(text: String) {
     #expect(SMSText(text).withNationalTables() == nil)
   }
 }
@@ -124,7 +124,7 @@ struct ShortenedTextTests {
   }
 
   @Test("Nothing is done where nothing is allowed, or where it saves nothing")
-  func unchanged() throws {
+  func nothingIsDoneWhereNothingIsAllowedOrWhereItSavesNothing() throws {
     let everything = TextOptions(nationalShiftTables: true, transliteration: try table())
     #expect(SMSText(long).segments == 2)
     #expect(SMSText(long).shortened(.none) == SMSText(long))
@@ -145,7 +145,7 @@ struct ShortenedTextTests {
   }
 
   @Test("National tables keep the spelling, so they go before other letters, unless those spare more")
-  func order() throws {
+  func nationalTablesKeepTheSpellingSoTheyGoBeforeOtherLetters() throws {
     let both = TextOptions(nationalShiftTables: true, transliteration: try table())
     let few = SMSText(times(3, "Doğrulama kodunuzu kimseyle paylaşmayın. "))
     #expect(few.shortened(both).shift?.language == .turkish)
@@ -161,7 +161,7 @@ struct ShortenedTextTests {
   }
 
   @Test("A part in octets: septets for GSM 7 bit, UTF-16 for UCS-2")
-  func octets() {
+  func aPartInOctetsSeptetsForGSM7BitUTF16ForUCS2() {
     let gsm = SMSText("@A€\u{0C}à")
     #expect(gsm.octets(of: gsm.text) == [0x00, 0x41, 0x1B, 0x65, 0x1B, 0x0A, 0x7F])
     #expect(SMSText("Æ !").octets(of: "Æ !") == [0x1C, 0x20, 0x21])
@@ -175,7 +175,7 @@ struct ShortenedTextTests {
   @Test(
     "A table that is wrong says what to mend",
     arguments: [(["ab": "a"], "'ab' is not one character"), (["ç": "ć"], "the replacement of 'ç' is not in the GSM")])
-  func wrongTable(table: [String: String], expected: String) {
+  func aTableThatIsWrongSaysWhatToMend(table: [String: String], expected: String) {
     let error = #expect(throws: WorkerError.self) { try Transliteration(table) }
     #expect(error?.message.contains(expected) == true)
   }

@@ -7,7 +7,7 @@ import Testing
 @Suite("Template linter")
 struct TemplateLinterTests {
   @Test("The files that are shipped have nothing to mend")
-  func shipped() throws {
+  func theFilesThatAreShippedHaveNothingToMend() throws {
     let report = try TemplateLinter().check(directory: Shipped.config + "/templates/sms")
     #expect(report.findings.map(\.description) == [])
     #expect(report.files >= 40)
@@ -25,7 +25,7 @@ struct TemplateLinterTests {
       "{appName} z.B. {code}",
       "क्\u{200D}ष {appName} {code}", "{code}\n{appName}",
     ])
-  func right(wording: String) {
+  func aWordingThatIsRight(wording: String) {
     #expect(WordingLinter.problems(wording, isDomainBound: false) == [])
   }
 
@@ -64,13 +64,13 @@ struct TemplateLinterTests {
       ("رمز \u{2069}{appName}\u{2068} هو {code}.", "has isolates that do not come in pairs"),
       ("رمز \u{202A}{appName}\u{202C} هو {code}.", "has the direction mark U+202A: only isolates"),
     ])
-  func wrong(wording: String, expected: String) {
+  func aWordingThatIsWrongAndWhatIsSaidOfIt(wording: String, expected: String) {
     let problems = WordingLinter.problems(wording, isDomainBound: false)
     #expect(problems.contains { $0.contains(expected) }, "\(problems)")
   }
 
   @Test("A last line takes its room")
-  func lastLine() {
+  func aLastLineTakesItsRoom() {
     let wording = "{code} {appName} " + String(repeating: "длин ", count: 8)
     #expect(WordingLinter.problems(wording, isDomainBound: false) == [])
     #expect(WordingLinter.problems(wording + "длин длин длин ", isDomainBound: true).count == 1)
@@ -91,7 +91,7 @@ struct TemplateLinterTests {
   }
 
   @Test("Each finding says file and place, and one wrong file hides no other")
-  func places() throws {
+  func eachFindingSaysFileAndPlaceAndOneWrongFileHidesNoOther() throws {
     let findings = try check([
       "en": file("en", "{code} {appName}"), "de": file("de", "{code}", "{code} {appName} x.yz"), "fr": "{",
       "it": file("es", "{code} {appName}"), "pl": file("pl", "{cod} {appName}"),
@@ -105,12 +105,12 @@ struct TemplateLinterTests {
   }
 
   @Test("Files that do not go together")
-  func together() throws {
+  func filesThatDoNotGoTogether() throws {
     #expect(try check(["de": file("de", "{code} {appName}")])[0].contains("templates.defaultLanguage is 'en'"))
   }
 
   @Test("A name that needs a shorter wording")
-  func longName() throws {
+  func aNameThatNeedsAShorterWording() throws {
     let files = ["en": file("en", "{code} — {appName}", "{code} — {appName}")]
     #expect(try check(files) == [])
     let findings = try check(files, appName: String(repeating: "x", count: 64))
@@ -120,7 +120,7 @@ struct TemplateLinterTests {
   }
 
   @Test("Without files there is nothing to say")
-  func empty() {
+  func withoutFilesThereIsNothingToSay() {
     let error = #expect(throws: WorkerError.self) { try TemplateLinter().check(directory: "/nonexistent") }
     #expect(error?.code == .unreadable)
     #expect(throws: SMSTemplateProblem.self) { try TemplateLinter(appName: "a\nb") }

@@ -121,8 +121,8 @@ struct TwilioDescriptionTests {
       contentType: sent.header("Content-Type"), fields: FormEncoding.decode(sent.body ?? []))
   }
 
-  @Test("What the lane sends is as described, with each sender, and with an address for reports")
-  func described() async throws {
+  @Test("Requests match the documentation for each sender and address")
+  func requestsMatchTheDocumentationForEachSenderAndAddress() async throws {
     let description = try TwilioDescription.read()
     let callbacks = ReportAddresses(
       publicURL: "https://sms.example.com", secret: Secret("a secret of sixteen"), maxAge: .seconds(60))
@@ -141,7 +141,7 @@ struct TwilioDescriptionTests {
   }
 
   @Test("The check finds what is not as described")
-  func checks() async throws {
+  func theCheckFindsWhatIsNotAsDescribed() async throws {
     let description = try TwilioDescription.read()
     let good = try await request(.number("+15005550006"))
     func problems(_ change: (inout SentRequest) -> Void) -> [String] {

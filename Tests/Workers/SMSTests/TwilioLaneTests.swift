@@ -22,7 +22,7 @@ struct TwilioLaneTests {
   }
 
   @Test("Twilio is told where to report on this message")
-  func callback() async throws {
+  func twilioIsToldWhereToReportOnThisMessage() async throws {
     let http = FakeHTTP(201, #"{"sid": "SM1", "status": "queued"}"#)
     let addresses = ReportAddresses(
       publicURL: "https://sms.example.com", secret: Secret("a secret of sixteen"), maxAge: .seconds(60))
@@ -39,7 +39,7 @@ struct TwilioLaneTests {
   }
 
   @Test("The request is the one of the Messages API")
-  func request() async throws {
+  func theRequestIsTheOneOfTheMessagesAPI() async throws {
     let http = FakeHTTP(201, #"{"sid": "SM1", "status": "queued"}"#)
     let outcome = try await lane(http).send(Sample.message("Né à 5€ & co\n@a.example #1"), Sample.attempt())
     #expect(outcome.short == "accepted SM1")
@@ -56,7 +56,7 @@ struct TwilioLaneTests {
   }
 
   @Test("An API key and a messaging service take the places of account and number")
-  func alternatives() async throws {
+  func anAPIKeyAndAMessagingServiceTakeThePlacesOfAccountAndNumber() async throws {
     let http = FakeHTTP(201, "{}")
     _ = try await lane(http, sender: .messagingService("MG1"), username: "SK1").send(Sample.message(), Sample.attempt())
     let request = try #require(http.requests.first)
@@ -68,14 +68,14 @@ struct TwilioLaneTests {
   @Test(
     "ValidityPeriod is what is left, within Twilio's limits",
     arguments: [(1, 1), (300, 300), (36_000, 36_000), (90_000, 36_000)])
-  func validity(secondsLeft: Int, expected: Int) async throws {
+  func validityperiodIsWhatIsLeftWithinTwiliosLimits(secondsLeft: Int, expected: Int) async throws {
     let http = FakeHTTP(201, "{}")
     _ = try await lane(http).send(Sample.message(), Sample.attempt(secondsLeft: secondsLeft))
     #expect(http.requests.first?.bodyText.hasSuffix("ValidityPeriod=\(expected)") == true)
   }
 
   @Test("With too little left nothing is sent", arguments: [0, -10])
-  func tooLate(secondsLeft: Int) async throws {
+  func withTooLittleLeftNothingIsSent(secondsLeft: Int) async throws {
     let http = FakeHTTP(201, "{}")
     let outcome = try await lane(http).send(Sample.message(), Sample.attempt(secondsLeft: secondsLeft))
     #expect(outcome.short == "tooLate DEADLINE_TOO_NEAR")
@@ -96,21 +96,21 @@ struct TwilioLaneTests {
       (500, #"{"code": 30002, "status": 500}"#, "laneDown PROVIDER_ACCOUNT"),
       (400, #"{"code": "21211"}"#, "refused PROVIDER_REFUSED"),
     ])
-  func answers(status: Int, body: String, expected: String) async throws {
+  func answers2(status: Int, body: String, expected: String) async throws {
     let outcome = try await lane(FakeHTTP(status, body)).send(Sample.message(), Sample.attempt())
     #expect(outcome.short == expected)
     #expect(outcome.reason?.description.contains("4155550123") != true)
   }
 
   @Test("Retry-After as seconds and as date", arguments: [("9", 9), ("Wed, 01 Jul 2026 12:00:30 GMT", 30)])
-  func throttled(value: String, seconds: Int) async throws {
+  func retryAfterAsSecondsAndAsDate(value: String, seconds: Int) async throws {
     let http = FakeHTTP(429, #"{"code": 20429}"#, headers: [(name: "retry-after", value: value)])
     let outcome = try await lane(http).send(Sample.message(), Sample.attempt())
     #expect(outcome.short == "retry PROVIDER_THROTTLED \(seconds)")
   }
 
   @Test("Without an answer it depends on whether the request can have left", arguments: [true, false])
-  func noAnswer(mayHaveLeft: Bool) async throws {
+  func withoutAnAnswerItDependsOnWhetherTheRequestCanHaveLeft(mayHaveLeft: Bool) async throws {
     let http = FakeHTTP { () throws(TransportError) -> HTTPResponse in
       throw TransportError(kind: .other, requestMayHaveLeft: mayHaveLeft, description: "gone")
     }
@@ -125,7 +125,9 @@ struct TwilioLaneTests {
       (200, #"{"status": "active"}"#, nil), (200, "<html>", nil),
       (200, String(repeating: "[", count: 513), nil), (403, "", nil), (404, "", nil), (500, "", nil),
     ] as [(Int, String, String?)])
-  func probe(status: Int, body: String, reason: String?) async throws {
+  func aLaneThatIsDownIsAskedThroughItsAccountWhichCostsNoMessage(status: Int, body: String, reason: String?)
+    async throws
+  {
     let http = FakeHTTP(status, body)
     let result = try await lane(http).probe()
     if case .down(let why) = result {
@@ -140,7 +142,7 @@ struct TwilioLaneTests {
   }
 
   @Test("The password and the message do not print")
-  func redaction() throws {
+  func thePasswordAndTheMessageDoNotPrint() throws {
     let lane = try lane(FakeHTTP(201))
     for text in ["\(lane)", String(reflecting: lane), "\(Sample.message())", String(reflecting: Sample.message())] {
       #expect(

@@ -13,13 +13,13 @@ struct TwilioSignatureTests {
   ]
 
   @Test("The published example, whatever the order of the fields")
-  func published() {
+  func thePublishedExampleWhateverTheOrderOfTheFields() {
     #expect(signature.isValid("RSOYDt4T1cUTdK1PDd93/VVr8B8=", url: url, fields: fields))
     #expect(signature.isValid("RSOYDt4T1cUTdK1PDd93/VVr8B8=", url: url, fields: fields.reversed()))
   }
 
   @Test("The published example with names that begin alike, and a value that comes twice")
-  func repeated() {
+  func thePublishedExampleWithNamesThatBeginAlikeAndAValueThatComes() {
     let fields = [
       (name: "Sid", value: "CA123"), (name: "SidAccount", value: "AC123"), (name: "Digits", value: "5678"),
       (name: "Digits", value: "1234"), (name: "Digits", value: "1234"),
@@ -36,12 +36,12 @@ struct TwilioSignatureTests {
       ("https://mycompany.com/myapp.php?foo=1&bar=3", false),
       ("https://mycompany.org/myapp.php?foo=1&bar=2", false),
     ])
-  func ports(url: String, isValid: Bool) {
+  func withThePortAndWithoutIt(url: String, isValid: Bool) {
     #expect(signature.isValid("RSOYDt4T1cUTdK1PDd93/VVr8B8=", url: url, fields: fields) == isValid)
   }
 
   @Test("Twilio may have added the port")
-  func added() {
+  func twilioMayHaveAddedThePort() {
     // Computed apart from this code, for the address with :443.
     let made = "kvajT1Ptam85bY51eRf/AJRuM3w="
     #expect(signature.isValid(made, url: "https://mycompany.com:443/myapp.php?foo=1&bar=2", fields: fields))
@@ -49,7 +49,7 @@ struct TwilioSignatureTests {
   }
 
   @Test("Another value, another token, no base64", arguments: ["", "FAIL", "RSOYDt4T1cUTdK1PDd93/VVr8B9=", "?"])
-  func wrong(text: String) {
+  func anotherValueAnotherTokenNoBase64(text: String) {
     #expect(!signature.isValid(text, url: url, fields: fields))
     #expect(!signature.isValid("RSOYDt4T1cUTdK1PDd93/VVr8B8=", url: url, fields: fields.dropLast()))
     #expect(

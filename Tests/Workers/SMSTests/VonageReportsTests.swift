@@ -85,21 +85,21 @@ struct VonageReportsTests {
           + "1004eec3fcf9550572ee8"
       ),
     ])
-  func published(method: VonageSignature.Method, expected: String) {
+  func theSignaturesThatVonagesOwnLibrariesAreTestedWith(method: VonageSignature.Method, expected: String) {
     // vonage-python-sdk, test_signature.py: the secret and these parameters, in whatever order.
     let signature = VonageSignature(apiKey: "", secret: Secret("secret"), method: method)
     let fields = [(name: "timestamp", value: "1461605396"), (name: "b", value: "2"), (name: "a", value: "1")]
     #expect(signature.code(of: fields) == expected)
   }
 
-  @Test("What would end a value is signed as an underscore")
-  func escaped() {
+  @Test("Separators within a value are signed as underscores")
+  func separatorsWithinAValueAreSignedAsUnderscores() {
     let signature = VonageSignature(apiKey: "", secret: Secret("s"), method: .sha256)
     #expect(signature.code(of: [(name: "to", value: "a&b=c")]) == signature.code(of: [(name: "to", value: "a_b_c")]))
   }
 
   @Test("In the query, as a form, as JSON, as JSON with a token")
-  func forms() throws {
+  func inTheQueryAsAFormAsJSONAsJSONWithAToken() throws {
     let fields = Self.signed()
     let unsigned = Self.json(Self.example)
     for request in [
@@ -115,7 +115,7 @@ struct VonageReportsTests {
   }
 
   @Test("The Messages API's words, of an account that is set to it")
-  func messagesAPI() throws {
+  func theMessagesAPIsWordsOfAnAccountThatIsSetToIt() throws {
     let body = Array(
       #"{"message_uuid":"u-1","to":"447700900000","timestamp":"2018-10-25T12:10:20Z","status":"undeliverable","usage":{"price":"0.1"}}"#
         .utf8)
@@ -128,12 +128,12 @@ struct VonageReportsTests {
   }
 
   @Test(
-    "What was not delivered has its reason, in this system's words",
+    "An undelivered SMS has a reason of the contract",
     arguments: [
       ("failed", "3", "UNKNOWN_NUMBER"), ("failed", "6", "FILTERED"), ("rejected", "9", "OPTED_OUT"),
       ("failed", "1", "UNDELIVERABLE"), ("expired", "99", "UNREACHABLE"), ("rejected", "4711", "BLOCKED"),
     ])
-  func undelivered(status: String, code: String, expected: String) throws {
+  func anUndeliveredSMSHasAReasonOfTheContract(status: String, code: String, expected: String) throws {
     let request = Self.query(Self.signed(["status": status, "err-code": code]))
     guard case .end(.undelivered, _, let reason?, _) = try read(request) else {
       Issue.record("not undelivered")
@@ -143,12 +143,12 @@ struct VonageReportsTests {
   }
 
   @Test("On the way is no end", arguments: ["accepted", "buffered", "unknown", "a word of tomorrow"])
-  func progress(status: String) throws {
+  func onTheWayIsNoEnd(status: String) throws {
     #expect(try read(Self.query(Self.signed(["status": status]))) == .progress)
   }
 
-  @Test("What Vonage did not sign, or signed for somebody else, is refused")
-  func forged() throws {
+  @Test("Reports that Vonage did not sign for this account are refused")
+  func reportsThatVonageDidNotSignForThisAccountAreRefused() throws {
     let body = Self.json(Self.example)
     var changed = Self.signed()
     changed[7].value = "failed"
@@ -175,7 +175,7 @@ struct VonageReportsTests {
   }
 
   @Test("A signature of another time is stale, one of the day that Vonage keeps trying is not")
-  func stale() throws {
+  func aSignatureOfAnotherTimeIsStaleOneOfTheDayThatVonage() throws {
     let body = Self.json(Self.example)
     let token = Self.posted("application/json", body, token: try Self.token(body))
     for request in [Self.query(Self.signed()), token] {
@@ -186,7 +186,7 @@ struct VonageReportsTests {
   }
 
   @Test("A body that cannot be read")
-  func malformed() throws {
+  func aBodyThatCannotBeRead() throws {
     for body in ["[]", String(repeating: "[", count: 513)] {
       #expect(throws: ReportRefusal.malformed) { try read(Self.posted("application/json", Array(body.utf8))) }
     }

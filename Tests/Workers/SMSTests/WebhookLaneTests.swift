@@ -15,13 +15,13 @@ struct WebhookSignerTests {
   private let body = Array(#"{"test": 2432232314}"#.utf8)
 
   @Test("The example of the specification's libraries")
-  func knownAnswer() throws {
+  func theExampleOfTheSpecificationsLibraries() throws {
     let signature = try WebhookSigner(Secret(oldSecret)).signature(id: id, timestamp: "1614265330", body: body)
     #expect(signature == "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=")
   }
 
   @Test("Several secrets give several signatures, in their order")
-  func rotation() throws {
+  func severalSecretsGiveSeveralSignaturesInTheirOrder() throws {
     let signer = try WebhookSigner(Secret("\(newSecret)\n\(oldSecret)\n"))
     #expect(
       signer.signature(id: id, timestamp: "1614265330", body: body)
@@ -29,7 +29,7 @@ struct WebhookSignerTests {
   }
 
   @Test(
-    "What is no secret is refused and not shown",
+    "Malformed secrets are refused and not shown",
     arguments: [
       "", "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "whsec_", "whsec_c2hvcnQ=", "whsec_!!!!r8GKYqrTwjUPD8ILPZIo2LaLaSw",
       "whsec_" + String(repeating: "AAAA", count: 22), String(repeating: oldSecret + " ", count: 5),
@@ -65,7 +65,7 @@ struct WebhookLaneTests {
   }
 
   @Test("Payload and headers are as documented, and the signature is over the bytes that are sent")
-  func request() async throws {
+  func payloadAndHeadersAreAsDocumentedAndTheSignatureIsOver() async throws {
     let http = FakeHTTP(200)
     _ = try await lane(http, from: "Example").send(Sample.message("código 482913"), Sample.attempt("v.sms.1"))
     let request = try #require(http.requests.first)
@@ -110,14 +110,14 @@ struct WebhookLaneTests {
       (500, "", "unknown PROVIDER_ERROR"),
       (503, "", "unknown PROVIDER_ERROR"), (504, "", "unknown PROVIDER_ERROR"),
     ])
-  func answers(status: Int, body: String, expected: String) async throws {
+  func answers2(status: Int, body: String, expected: String) async throws {
     #expect(try await lane(FakeHTTP(status, body)).send(Sample.message(), Sample.attempt()).short == expected)
   }
 
   @Test(
     "Retry-After",
     arguments: [(429, "retry PROVIDER_THROTTLED 3"), (503, "retry PROVIDER_ERROR 3"), (500, "unknown PROVIDER_ERROR")])
-  func retryAfter(status: Int, expected: String) async throws {
+  func retryAfter2(status: Int, expected: String) async throws {
     let http = FakeHTTP(status, headers: [(name: "Retry-After", value: "3")])
     #expect(try await lane(http).send(Sample.message(), Sample.attempt()).short == expected)
   }
@@ -127,7 +127,7 @@ struct WebhookLaneTests {
     arguments: [
       "A.1700000000.{\"to\":\"+14155550199\"}", "a\r\nx: y", "", "ä", "a b", String(repeating: "x", count: 255),
     ])
-  func hostileIDs(id: String) async throws {
+  func nothingThatASenderPutsIntoAnIDMovesTheBordersOfWhatIsSigned(id: String) async throws {
     let http = FakeHTTP(200)
     #expect(try await lane(http).send(Sample.message(), Sample.attempt(id)).short == "accepted -")
     let sent = try #require(http.requests.first?.header("webhook-id"))
@@ -136,7 +136,7 @@ struct WebhookLaneTests {
   }
 
   @Test("A receiver that deduplicates is asked again under the same ID; another one never")
-  func lookUp() async throws {
+  func aReceiverThatDeduplicatesIsAskedAgainUnderTheSameIDAnother() async throws {
     let http = FakeHTTP(200, #"{"reference": "m-1"}"#)
     #expect(
       try await lane(http, deduplicates: true).lookUp(Sample.message(), Sample.attempt())?.short == "accepted m-1")
@@ -149,7 +149,7 @@ struct WebhookLaneTests {
   }
 
   @Test("The secret does not print")
-  func redaction() throws {
+  func theSecretDoesNotPrint() throws {
     let lane = try lane(FakeHTTP(200))
     var dumped = ""
     dump(lane, to: &dumped)

@@ -9,11 +9,13 @@ import Testing
 
 /// Calls that take too long, slots, and rates.
 @Suite struct CallTimeTests {
-  @Test func aCallThatHangsIsCancelledAndMaySayHowItEnded() async throws {
+  @Test("A call that hangs is canceled and may say how it ended") func aCallThatHangsIsCanceledAndMaySayHowItEnded()
+    async throws
+  {
     try await withWorker(lanes: [LaneConfiguration(name: "a", callTimeout: .seconds(3))]) { worker in
       worker.handler.onCall { _, attempt in
         #expect(attempt.timeout == .seconds(3))
-        await suspendUntilCancelled()
+        await suspendUntilCanceled()
         return .refused(Reason("CANCELED", "The call was canceled."))
       }
       let number = worker.deliver(try job())
@@ -24,7 +26,9 @@ import Testing
     }
   }
 
-  @Test func aCallThatIgnoresItsCancellationIsAbandoned() async throws {
+  @Test("A call that ignores its cancellation is abandoned") func aCallThatIgnoresItsCancellationIsAbandoned()
+    async throws
+  {
     let gate = Gate()
     try await withWorker(lanes: [LaneConfiguration(name: "a", callTimeout: .seconds(3))]) { worker in
       worker.handler.onCall { _, _ in
@@ -41,7 +45,7 @@ import Testing
     }
   }
 
-  @Test func noMoreCallsAtOnceThanTheLaneAllows() async throws {
+  @Test("No more calls at once than the lane allows") func noMoreCallsAtOnceThanTheLaneAllows() async throws {
     let gate = Gate()
     try await withWorker(lanes: [LaneConfiguration(name: "a", concurrency: 2)]) { worker in
       worker.handler.onCall { _, _ in
@@ -57,7 +61,9 @@ import Testing
     }
   }
 
-  @Test func aBacklogWaitsForItsLaneThoughThereIsAnother() async throws {
+  @Test("A backlog waits for its lane though there is another") func aBacklogWaitsForItsLaneThoughThereIsAnother()
+    async throws
+  {
     let gate = Gate()
     let lanes = ["a", "b"].map { LaneConfiguration(name: $0, concurrency: 1) }
     try await withWorker(lanes: lanes) { worker in
@@ -73,7 +79,7 @@ import Testing
     }
   }
 
-  @Test func theRateIsKept() async throws {
+  @Test("The rate of a lane is kept") func theRateOfALaneIsKept() async throws {
     let lane = LaneConfiguration(name: "a", rate: LaneRate(perSecond: 10, burst: 1))
     try await withWorker(lanes: [lane]) { worker in
       for number in 1...4 { worker.deliver(try job("job-\(number)")) }
@@ -88,7 +94,7 @@ import Testing
     }
   }
 
-  @Test func aSlowLaneDoesNotHoldUpTheJobsOfAnother() async throws {
+  @Test("A slow lane does not hold up the jobs of another") func aSlowLaneDoesNotHoldUpTheJobsOfAnother() async throws {
     let gate = Gate()
     let lanes = [LaneConfiguration(name: "a", concurrency: 1), LaneConfiguration(name: "b")]
     try await withWorker(lanes: lanes) { worker in
@@ -108,7 +114,7 @@ import Testing
     }
   }
 
-  @Test func moreThanTheBoundIsNotTaken() async throws {
+  @Test("More than the bound is not taken") func moreThanTheBoundIsNotTaken() async throws {
     let gate = Gate()
     var options = WorkerHarness.options
     options.maximumInFlight = 3
@@ -160,7 +166,7 @@ final class Gate: Sendable {
 }
 
 /// Suspends until the task is canceled.
-func suspendUntilCancelled() async {
+func suspendUntilCanceled() async {
   let gate = Gate()
   await withTaskCancellationHandler {
     await gate.wait()

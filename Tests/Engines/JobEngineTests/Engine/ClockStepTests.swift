@@ -10,7 +10,9 @@ import Testing
 @Suite struct ClockStepTests {
   static let steps: [Duration] = [.seconds(60), .seconds(-60), .seconds(3600), .seconds(-3600)]
 
-  @Test(arguments: steps) func callsUnderWayEndAsTheyWouldHave(step: Duration) async throws {
+  @Test("Calls under way end as they would have", arguments: steps) func callsUnderWayEndAsTheyWouldHave(step: Duration)
+    async throws
+  {
     let gate = Gate()
     try await withWorker { worker in
       worker.handler.onCall { _, _ in
@@ -34,7 +36,9 @@ import Testing
     }
   }
 
-  @Test(arguments: steps) func aCallThatHangsEndsInItsTime(step: Duration) async throws {
+  @Test("A call that hangs ends in its time", arguments: steps) func aCallThatHangsEndsInItsTime(step: Duration)
+    async throws
+  {
     try await withWorker(lanes: [LaneConfiguration(name: "a", callTimeout: .seconds(3))]) { worker in
       worker.handler.onCall { _, _ in
         await suspendUntilCancelled()
@@ -48,7 +52,9 @@ import Testing
     }
   }
 
-  @Test(arguments: steps) func aLaneThatIsDownIsProbedInItsTime(step: Duration) async throws {
+  @Test("A lane that is down is probed in its time", arguments: steps) func aLaneThatIsDownIsProbedInItsTime(
+    step: Duration
+  ) async throws {
     try await withWorker { worker in
       worker.handler.onCall { _, _ in .laneDown(Reason("ACCOUNT_SUSPENDED", "The account is suspended.")) }
       worker.handler.onProbe(.up)
@@ -62,7 +68,9 @@ import Testing
     }
   }
 
-  @Test(arguments: steps) func aPauseForTheLedgerEndsInItsTime(step: Duration) async throws {
+  @Test("A pause for the ledger ends in its time", arguments: steps) func aPauseForTheLedgerEndsInItsTime(
+    step: Duration
+  ) async throws {
     let ledger = MemoryLedger()
     try await withWorker(ledger: ledger) { worker in
       ledger.fail([.claim])
@@ -77,7 +85,8 @@ import Testing
     }
   }
 
-  @Test(arguments: steps) func aResultThatWasNotTakenIsPublishedAgainInItsTime(step: Duration) async throws {
+  @Test("A result that was not taken is published again in its time", arguments: steps)
+  func aResultThatWasNotTakenIsPublishedAgainInItsTime(step: Duration) async throws {
     try await withWorker { worker in
       worker.sink.answer { _ in .nacked }
       let number = worker.deliver(try job())
@@ -92,7 +101,9 @@ import Testing
     }
   }
 
-  @Test(arguments: steps) func aCopyOfAJobUnderWayIsHeld(step: Duration) async throws {
+  @Test("A copy of a job under way is held", arguments: steps) func aCopyOfAJobUnderWayIsHeld(step: Duration)
+    async throws
+  {
     let gate = Gate()
     try await withWorker { worker in
       worker.handler.onCall { _, _ in
@@ -112,7 +123,9 @@ import Testing
     }
   }
 
-  @Test(arguments: steps) func aRateIsKept(step: Duration) async throws {
+  @Test("A rate is kept when the clock steps", arguments: steps) func aRateIsKeptWhenTheClockSteps(step: Duration)
+    async throws
+  {
     let lane = LaneConfiguration(name: "a", rate: LaneRate(perSecond: 1, burst: 2))
     try await withWorker(lanes: [lane]) { worker in
       for number in 1...5 { worker.deliver(try job("job-\(number)", deadline: start + .seconds(7200))) }
@@ -128,7 +141,9 @@ import Testing
     }
   }
 
-  @Test(arguments: steps) func anErrorThatRepeatsIsToldOnceASecond(step: Duration) {
+  @Test("An error that repeats is told once a second", arguments: steps) func anErrorThatRepeatsIsToldOnceASecond(
+    step: Duration
+  ) {
     let (clocks, sink) = (ManualClocks(start), MemorySink())
     let log = ThrottledLog(Logger(label: "test", sink: sink), clock: clocks.monotonic)
     log.error("it fails", [:])

@@ -30,7 +30,8 @@ import Testing
     }
   }
 
-  @Test func aJobThatThreeWorkersDiedOfIsBuriedUnreadAndItsSenderToldUnknown() async throws {
+  @Test("A job that three workers died of is buried unread and its sender told unknown")
+  func aJobThatThreeWorkersDiedOfIsBuriedUnreadAndItsSenderToldUnknown() async throws {
     try await withTemporaryDirectory { directory in
       let path = directory + "/marks.sqlite"
       let culprit = try job("culprit", replyTo: "amq.gen-sender")
@@ -51,7 +52,8 @@ import Testing
     }
   }
 
-  @Test func withoutALedgerAJobThatOnlyWaitedBesideACulpritIsNotCountedAsBegunAgain() async throws {
+  @Test("Without a ledger a job that only waited beside a culprit is not counted as begun again")
+  func withoutALedgerAJobThatOnlyWaitedBesideACulpritIsNotCountedAsBegunAgain() async throws {
     try await withTemporaryDirectory { directory in
       let path = directory + "/marks.sqlite"
       try await withWorker(ledger: NoLedger(), marks: try await Self.marks(path)) { worker in
@@ -70,7 +72,9 @@ import Testing
     }
   }
 
-  @Test func withoutAnyFileTheTwentiethDeliveryIsTheLast() async throws {
+  @Test("Without any file the twentieth delivery is the last") func withoutAnyFileTheTwentiethDeliveryIsTheLast()
+    async throws
+  {
     try await withWorker(ledger: NoLedger()) { worker in
       try await worker.process(job("last", headers: ["x-delivery-count": 19]), isRedelivered: true)
       #expect(worker.published(to: Topology.Exchanges.dead).map(\.message.messageID) == ["last"])
@@ -79,7 +83,7 @@ import Testing
     }
   }
 
-  @Test func whatIsHandedBackKeepsItsMark() async throws {
+  @Test("Handed back messages keep their mark") func handedBackMessagesKeepTheirMark() async throws {
     try await withTemporaryDirectory { directory in
       let path = directory + "/marks.sqlite"
       let message = try job("back")
@@ -97,7 +101,9 @@ import Testing
     }
   }
 
-  @Test func firstDeliveriesAreCarriedOutBetweenTwoTrials() async throws {
+  @Test("First deliveries are carried out between two trials") func firstDeliveriesAreCarriedOutBetweenTwoTrials()
+    async throws
+  {
     try await withTemporaryDirectory { directory in
       let path = directory + "/marks.sqlite"
       let suspects = try ["suspect-1", "suspect-2"].map { try job($0) }
@@ -131,19 +137,19 @@ import Testing
     }
   }
 
-  @Test(arguments: [([1], 4), ([64], 4), ([65], 5), ([64, 512], 36)])
+  @Test("As many redelivered jobs as slots", arguments: [([1], 4), ([64], 4), ([65], 5), ([64, 512], 36)])
   func asManyRedeliveredJobsAsSlots(concurrency: [Int], groups: Int) {
     let lanes = concurrency.map { LaneConfiguration(name: "a", concurrency: $0) }
     #expect(MarkedJobs.groupsAtOnce(lanes) == groups)
   }
 
-  @Test func theSlowestCallIsWaitedForBeforeATrial() {
+  @Test("The slowest call is waited for before a trial") func theSlowestCallIsWaitedForBeforeATrial() {
     let lanes = [LaneConfiguration(name: "a"), LaneConfiguration(name: "b", callTimeout: .seconds(120))]
     #expect(MarkedJobs.quietPatience([lanes[0]], JobRules()) == .seconds(90))
     #expect(MarkedJobs.quietPatience(lanes, JobRules()) == .seconds(200))
   }
 
-  @Test func whatHasEndedIsWaitedForByNoTrial() async throws {
+  @Test("Trials do not wait for ended work") func trialsDoNotWaitForEndedWork() async throws {
     try await withTemporaryDirectory { directory in
       let gate = TrialGate()
       let marks = try await Self.marks(directory + "/marks.sqlite", gate: gate)

@@ -41,7 +41,9 @@ import Testing
     Case("INVALID_FIELD") { $0.headers["x-causation-id"] = .bytes([0xFF]) },
   ]
 
-  @Test(arguments: cases) func theReasonIsOnTheDeadLetter(_ example: Case) async throws {
+  @Test("The reason is on the dead letter", arguments: cases) func theReasonIsOnTheDeadLetter(_ example: Case)
+    async throws
+  {
     try await withWorker { worker in
       var message = try job(replyTo: "amq.gen-reply-queue")
       message.userID = "somebody"
@@ -79,7 +81,9 @@ import Testing
     }
   }
 
-  @Test func whatTheHandlerFindsInvalidIsADeadLetterToo() async throws {
+  @Test("Jobs that the handler finds invalid are dead letters") func jobsThatTheHandlerFindsInvalidAreDeadLetters()
+    async throws
+  {
     try await withWorker { worker in
       worker.handler.onPrepare { _ in .invalid(ContractProblem(.unknownKey, field: "variables.code", "is sealed")) }
       try await worker.process(job())
@@ -88,7 +92,7 @@ import Testing
     }
   }
 
-  @Test func nobodyIsToldWhenNobodyAsked() async throws {
+  @Test("Nobody is told when nobody asked") func nobodyIsToldWhenNobodyAsked() async throws {
     try await withWorker { worker in
       var message = try job()
       message.type = "other"
@@ -98,7 +102,7 @@ import Testing
     }
   }
 
-  @Test func anOversizeMessageIsLeftToTheBroker() async throws {
+  @Test("An oversize message is left to the broker") func anOversizeMessageIsLeftToTheBroker() async throws {
     try await withWorker { worker in
       var message = try job(replyTo: "amq.gen-reply-queue")
       message.body = []
@@ -109,7 +113,9 @@ import Testing
     }
   }
 
-  @Test func aDeadLetterThatNoQueueTakesIsLeftToTheBroker() async throws {
+  @Test("A dead letter that no queue takes is left to the broker") func aDeadLetterThatNoQueueTakesIsLeftToTheBroker()
+    async throws
+  {
     try await withWorker { worker in
       worker.sink.answer {
         $0.exchange == Topology.Exchanges.dead ? .returned(code: 312, text: "NO_ROUTE") : .confirmed
@@ -122,7 +128,7 @@ import Testing
     }
   }
 
-  @Test func noLogOfADeadLetterHasItsBody() async throws {
+  @Test("No log of a dead letter has its body") func noLogOfADeadLetterHasItsBody() async throws {
     try await withWorker { worker in
       var message = try job()
       message.body = Array(#"{"code":"123456"}"#.utf8)
@@ -135,7 +141,8 @@ import Testing
 }
 
 extension DeadLetterTests {
-  @Test func aMessageWhoseCorrelationIsNoTextIsAnsweredWithoutOne() async throws {
+  @Test("A message whose correlation is no text is answered without one")
+  func aMessageWhoseCorrelationIsNoTextIsAnsweredWithoutOne() async throws {
     try await withWorker { worker in
       var message = try job(replyTo: "amq.gen-reply-queue")
       message.correlationID = nil
@@ -148,7 +155,9 @@ extension DeadLetterTests {
     }
   }
 
-  @Test(arguments: [nil, "reply\nqueue"]) func whoNamesNoProperQueueIsNotAnswered(address: String?) async throws {
+  @Test("Improper reply queues get no answer", arguments: [nil, "reply\nqueue"]) func improperReplyQueuesGetNoAnswer(
+    address: String?
+  ) async throws {
     try await withWorker { worker in
       var message = try job(replyTo: address)
       if address == nil { message.malformedProperties = ["reply_to"] }
@@ -161,7 +170,8 @@ extension DeadLetterTests {
   }
 
   /// The sink refuses what AMQP refuses: such headers could go neither to the dead letters nor to a retry.
-  @Test func headersThatCannotBePublishedAgainAreBuriedWithoutThem() async throws {
+  @Test("Headers that cannot be published again are buried without them")
+  func headersThatCannotBePublishedAgainAreBuriedWithoutThem() async throws {
     try await withWorker { worker in
       var deep = FieldValue.null
       for _ in 0..<16 { deep = .array([deep]) }

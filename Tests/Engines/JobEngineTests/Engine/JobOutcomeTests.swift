@@ -12,7 +12,8 @@ import Testing
   private let timedOut = Reason("TIMED_OUT", "No answer came.")
   private let badNumber = Reason("INVALID_NUMBER", "No such number.", providerCode: "21211")
 
-  @Test func anAcceptedJobIsReportedToAllAndThenAcknowledged() async throws {
+  @Test("An accepted job is reported to all and then acknowledged")
+  func anAcceptedJobIsReportedToAllAndThenAcknowledged() async throws {
     try await withWorker { worker in
       worker.handler.onCall { _, _ in .accepted(reference: "SM1", extras: ["segments": 2]) }
       let trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
@@ -51,7 +52,9 @@ import Testing
     }
   }
 
-  @Test func aRefusedJobIsReportedWithTheProvidersReason() async throws {
+  @Test("A refused job is reported with the providers reason") func aRefusedJobIsReportedWithTheProvidersReason()
+    async throws
+  {
     try await withWorker { worker in
       worker.handler.onCall { [badNumber] _, _ in .refused(badNumber, extras: ["suppress": true]) }
       try await worker.process(job())
@@ -65,7 +68,7 @@ import Testing
     }
   }
 
-  @Test func aHandlersRefusalNeedsNoCall() async throws {
+  @Test("A handlers refusal needs no call") func aHandlersRefusalNeedsNoCall() async throws {
     try await withWorker { worker in
       worker.handler.onPrepare { [badNumber] _ in .refused(badNumber) }
       try await worker.process(job())
@@ -75,14 +78,14 @@ import Testing
     }
   }
 
-  @Test func aJobForLanesOfOthersIsRefused() async throws {
+  @Test("A job for lanes of others is refused") func aJobForLanesOfOthersIsRefused() async throws {
     try await withWorker { worker in
       try await worker.process(job(lanes: ["elsewhere"]))
       #expect(try worker.result().reason?.code == "UNKNOWN_LANE")
     }
   }
 
-  @Test func aJobPastItsDeadlineExpiresWithoutACall() async throws {
+  @Test("A job past its deadline expires without a call") func aJobPastItsDeadlineExpiresWithoutACall() async throws {
     try await withWorker { worker in
       try await worker.process(
         job(deadline: start, headers: [MessageHeader.lastError: .string(timedOut.description)]))
@@ -93,7 +96,8 @@ import Testing
     }
   }
 
-  @Test func aRetryIsConfirmedInItsStepBeforeTheJobIsAcknowledged() async throws {
+  @Test("A retry is confirmed in its step before the job is acknowledged")
+  func aRetryIsConfirmedInItsStepBeforeTheJobIsAcknowledged() async throws {
     try await withWorker { worker in
       worker.handler.onCall { [noRoute] _, _ in .retry(noRoute) }
       let number = try await worker.process(job(replyTo: "amq.gen-reply-queue"))
@@ -115,7 +119,8 @@ import Testing
   }
 
   /// Only where the provider reports by nothing else: the index would cost the others for nothing.
-  @Test func aJobIsFoundByItsReferenceWhereItsLaneWantsThat() async throws {
+  @Test("A job is found by its reference where its lane wants that")
+  func aJobIsFoundByItsReferenceWhereItsLaneWantsThat() async throws {
     for lanes in [[], ["a"], ["b"]] as [Set<String>] {
       var options = WorkerHarness.options
       options.matchedLanes = lanes
@@ -133,7 +138,7 @@ import Testing
   }
 
   /// A type of job may have a second queue. The job comes back to it and dies from it, and its result names it; the type is the same.
-  @Test func aJobOfASecondQueueComesBackToIt() async throws {
+  @Test("A job of a second queue comes back to it") func aJobOfASecondQueueComesBackToIt() async throws {
     var options = WorkerHarness.options
     options.queue = "test.bulk"
     try await withWorker(options: options) { worker in
@@ -156,7 +161,7 @@ import Testing
     }
   }
 
-  @Test func theSecondAttemptIsTheOneThatCounts() async throws {
+  @Test("The second attempt is the one that counts") func theSecondAttemptIsTheOneThatCounts() async throws {
     try await withWorker { worker in
       worker.handler.onCall { [noRoute] _, attempt in attempt.number == 1 ? .retry(noRoute) : .accepted(reference: "x")
       }
@@ -172,7 +177,7 @@ import Testing
     }
   }
 
-  @Test func theSecondLaneIsTakenAtOnce() async throws {
+  @Test("The second lane is taken at once") func theSecondLaneIsTakenAtOnce() async throws {
     try await withWorker(lanes: [LaneConfiguration(name: "a"), LaneConfiguration(name: "b")]) { worker in
       worker.handler.onCall { [noRoute] lane, _ in lane == "a" ? .retry(noRoute) : .accepted(reference: lane) }
       try await worker.process(job(lanes: ["a", "b"]))
@@ -184,7 +189,9 @@ import Testing
     }
   }
 
-  @Test func retryAfterPastTheDeadlineExpiresWithThatReason() async throws {
+  @Test("Retry after past the deadline expires with that reason") func retryAfterPastTheDeadlineExpiresWithThatReason()
+    async throws
+  {
     try await withWorker { worker in
       worker.handler.onCall { [noRoute] _, _ in .retry(noRoute, after: .seconds(900)) }
       try await worker.process(job())
@@ -193,7 +200,8 @@ import Testing
     }
   }
 
-  @Test func anUnknownOutcomeIsReportedAndNotRepeated() async throws {
+  @Test("An unknown outcome is reported and not repeated") func anUnknownOutcomeIsReportedAndNotRepeated() async throws
+  {
     try await withWorker { worker in
       worker.handler.onCall { [timedOut] _, _ in .unknown(timedOut) }
       try await worker.process(job())
@@ -202,7 +210,7 @@ import Testing
     }
   }
 
-  @Test func resendsAreBounded() async throws {
+  @Test("Resends are bounded") func resendsAreBounded() async throws {
     try await withWorker { worker in
       worker.handler.onCall { [timedOut] _, _ in .unknown(timedOut) }
       var message = try job(onUnknown: .resend)
@@ -218,7 +226,7 @@ import Testing
     }
   }
 
-  @Test func aLookUpTurnsUnknownIntoAnAnswer() async throws {
+  @Test("A look up turns unknown into an answer") func aLookUpTurnsUnknownIntoAnAnswer() async throws {
     try await withWorker { worker in
       worker.handler.onCall { [timedOut] _, _ in .unknown(timedOut) }
       worker.handler.onLookUp { _, _ in .accepted(reference: "found") }

@@ -9,7 +9,7 @@ import Testing
 
 /// The ledger stays small, and what it cannot read circulates no longer.
 @Suite struct LedgerPurgeTests {
-  @Test(arguments: ["{}", "\u{7F}of a version to come", ""])
+  @Test("A record that cannot be read is a dead letter", arguments: ["{}", "\u{7F}of a version to come", ""])
   func aRecordThatCannotBeReadIsADeadLetter(record: String) async throws {
     let ledger = MemoryLedger()
     let claim = LedgerClaim(messageID: "job-1", token: 7, lane: "a", now: start, leaseUntil: start + .seconds(20))
@@ -27,7 +27,9 @@ import Testing
     }
   }
 
-  @Test func jobsAreForgottenSomeTimeAfterTheirDeadline() async throws {
+  @Test("Jobs are forgotten some time after their deadline") func jobsAreForgottenSomeTimeAfterTheirDeadline()
+    async throws
+  {
     var options = WorkerHarness.options
     options.retention = .seconds(3600)
     let longest = options.longestDeadline
@@ -45,7 +47,7 @@ import Testing
     }
   }
 
-  @Test func theFileIsBounded() async throws {
+  @Test("The file is bounded") func theFileIsBounded() async throws {
     try await withTemporaryDirectory { directory in
       let ledger = try await SQLiteLedger.open(path: "\(directory)/ledger.sqlite", options: .init(synchronous: .normal))
       for number in 0..<3000 {

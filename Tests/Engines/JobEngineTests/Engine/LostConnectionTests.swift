@@ -14,7 +14,8 @@ import Testing
     try await eventually("nothing is in flight") { worker.worker.jobsInFlight == 0 }
   }
 
-  @Test func aRetryOfAJobThatIsDeliveredAgainIsNotPublished() async throws {
+  @Test("A retry of a job that is delivered again is not published")
+  func aRetryOfAJobThatIsDeliveredAgainIsNotPublished() async throws {
     let gate = Gate()
     try await withWorker { worker in
       worker.handler.onCall { [busy] _, _ in
@@ -34,7 +35,9 @@ import Testing
     }
   }
 
-  @Test func aRetryThatTheBrokerHasNotTakenIsNotTriedAgain() async throws {
+  @Test("A retry that the broker has not taken is not tried again") func aRetryThatTheBrokerHasNotTakenIsNotTriedAgain()
+    async throws
+  {
     try await withWorker { worker in
       worker.handler.onCall { [busy] _, _ in .retry(busy) }
       worker.sink.answer { _ in .nacked }
@@ -47,7 +50,7 @@ import Testing
     }
   }
 
-  @Test func aJobThatAnotherHoldsIsNotPutOff() async throws {
+  @Test("A job that another holds is not put off") func aJobThatAnotherHoldsIsNotPutOff() async throws {
     let ledger = MemoryLedger()
     _ = try await ledger.claim(
       LedgerClaim(
@@ -69,7 +72,7 @@ import Testing
     }
   }
 
-  @Test func aDeadLetterIsNotBuriedTwice() async throws {
+  @Test("A dead letter is not buried twice") func aDeadLetterIsNotBuriedTwice() async throws {
     try await withWorker { worker in
       worker.sink.answer { _ in .nacked }
       worker.deliver(Message(messageID: "broken", body: Array("no JSON".utf8)))
@@ -83,7 +86,8 @@ import Testing
     }
   }
 
-  @Test func withoutALedgersMemoryAStopHandsNothingBackThatTheBrokerHas() async throws {
+  @Test("Without a ledgers memory a stop hands nothing back that the broker has")
+  func withoutALedgersMemoryAStopHandsNothingBackThatTheBrokerHas() async throws {
     let gate = Gate()
     try await withWorker(lanes: [LaneConfiguration(name: "a", concurrency: 1)], ledger: NoLedger()) { worker in
       worker.handler.onCall { _, _ in

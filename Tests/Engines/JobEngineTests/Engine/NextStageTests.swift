@@ -17,7 +17,8 @@ import Testing
     }
   }
 
-  @Test func itIsRecordedThenConfirmedThenAcknowledged() async throws {
+  @Test("It is recorded then confirmed then acknowledged") func itIsRecordedThenConfirmedThenAcknowledged() async throws
+  {
     try await withWorker { worker in
       yielding(worker)
       let number = try await worker.process(job(replyTo: "amq.gen-requester"))
@@ -38,7 +39,7 @@ import Testing
     }
   }
 
-  @Test func itsResultIsThatOfTheJob() async throws {
+  @Test("Its result is that of the job") func itsResultIsThatOfTheJob() async throws {
     try await withWorker { worker in
       yielding(worker)
       try await worker.process(job(replyTo: "amq.gen-requester"))
@@ -54,7 +55,8 @@ import Testing
     }
   }
 
-  @Test func aWorkerThatDiesBeforeItIsConfirmedLeavesItInTheLedger() async throws {
+  @Test("A worker that dies before it is confirmed leaves it in the ledger")
+  func aWorkerThatDiesBeforeItIsConfirmedLeavesItInTheLedger() async throws {
     let ledger = MemoryLedger()
     try await withWorker(ledger: ledger) { worker in
       yielding(worker)
@@ -70,7 +72,8 @@ import Testing
     }
   }
 
-  @Test func aWorkerThatDiesBeforeTheAcknowledgementPublishesTheSameAgain() async throws {
+  @Test("A worker that dies before the acknowledgement publishes the same again")
+  func aWorkerThatDiesBeforeTheAcknowledgementPublishesTheSameAgain() async throws {
     try await withWorker { worker in
       yielding(worker)
       try await worker.process(job())
@@ -85,7 +88,8 @@ import Testing
     }
   }
 
-  @Test func withoutTheLedgerItIsPublishedAllTheSameAndNotGivenUp() async throws {
+  @Test("Without the ledger it is published all the same and not given up")
+  func withoutTheLedgerItIsPublishedAllTheSameAndNotGivenUp() async throws {
     let ledger = MemoryLedger()
     try await withWorker(ledger: ledger) { worker in
       yielding(worker)
@@ -103,7 +107,7 @@ import Testing
     }
   }
 
-  @Test func aYieldThatAnotherTookForLostIsNot() async throws {
+  @Test("A yield that another took for lost is not") func aYieldThatAnotherTookForLostIsNot() async throws {
     let ledger = MemoryLedger()
     try await withWorker(ledger: ledger) { worker in
       worker.handler.onCall { [stage, lost] _, attempt in
@@ -120,7 +124,7 @@ import Testing
     }
   }
 
-  @Test func theCallAfterOneOfUnknownEndKnowsThat() async throws {
+  @Test("The call after one of unknown end knows that") func theCallAfterOneOfUnknownEndKnowsThat() async throws {
     let ledger = MemoryLedger()
     _ = try await ledger.claim(
       LedgerClaim(
@@ -138,7 +142,7 @@ import Testing
     }
   }
 
-  @Test func aRecordIsReadAsWhatItIs() throws {
+  @Test("A record is read as what it is") func aRecordIsReadAsWhatItIs() throws {
     let odd = NextStage(messageID: "a\n\"b", body: Array(#"{"jobID":"x"}"#.utf8))
     #expect(try RecordedEnding(RecordedEnding.stage(odd).record(of: "job-1"), of: "job-1") == .stage(odd))
     let before = #"{"nextStage": {"messageID": "job-1.next", "body": "{}"}}"#

@@ -12,7 +12,7 @@ import Testing
   /// More than the failures in a row that take a lane down.
   private let many = 1...25
 
-  @Test(arguments: [Classification.NotCalled.tooLate, .impossible, .busy])
+  @Test("Many in a row leave the lane up", arguments: [Classification.NotCalled.tooLate, .impossible, .busy])
   func manyInARowLeaveTheLaneUp(why: Classification.NotCalled) async throws {
     try await withWorker { worker in
       worker.handler.onCall { [late] _, _ in .notCalled(late, why) }
@@ -26,7 +26,7 @@ import Testing
     }
   }
 
-  @Test func aJobThatIsTooLateForAllLanesIsExpired() async throws {
+  @Test("A job that is too late for all lanes is expired") func aJobThatIsTooLateForAllLanesIsExpired() async throws {
     try await withWorker { worker in
       worker.handler.onCall { [late] _, _ in .notCalled(late, .tooLate) }
       try await worker.process(job())
@@ -37,7 +37,9 @@ import Testing
     }
   }
 
-  @Test func aJobThatIsTooLateForOneLaneTakesTheNext() async throws {
+  @Test("A job that is too late for one lane takes the next") func aJobThatIsTooLateForOneLaneTakesTheNext()
+    async throws
+  {
     try await withWorker(lanes: [LaneConfiguration(name: "a"), LaneConfiguration(name: "b")]) { worker in
       worker.handler.onCall { [late] lane, _ in lane == "a" ? .notCalled(late, .tooLate) : .accepted(reference: "SM1") }
       try await worker.process(job(lanes: ["a", "b"]))
@@ -46,7 +48,8 @@ import Testing
     }
   }
 
-  @Test func aJobThatIsTooLateForOneLaneWaitsForAnotherThatIsDown() async throws {
+  @Test("A job that is too late for one lane waits for another that is down")
+  func aJobThatIsTooLateForOneLaneWaitsForAnotherThatIsDown() async throws {
     try await withWorker(lanes: [LaneConfiguration(name: "a"), LaneConfiguration(name: "b")]) { worker in
       worker.handler.onCall { [late] lane, _ in lane == "a" ? .notCalled(late, .tooLate) : .laneDown(late) }
       try await worker.process(job(lanes: ["a", "b"]))
@@ -54,7 +57,7 @@ import Testing
     }
   }
 
-  @Test func aJobThatNoLaneCanSayIsRefused() async throws {
+  @Test("A job that no lane can say is refused") func aJobThatNoLaneCanSayIsRefused() async throws {
     try await withWorker { worker in
       worker.handler.onCall { [late] _, _ in .notCalled(late, .impossible) }
       try await worker.process(job())
@@ -63,7 +66,7 @@ import Testing
     }
   }
 
-  @Test func aJobWithoutRoomWaitsUncounted() async throws {
+  @Test("A job without room waits uncounted") func aJobWithoutRoomWaitsUncounted() async throws {
     try await withWorker { worker in
       worker.handler.onCall { [late] _, _ in .notCalled(late, .busy) }
       try await worker.process(job())
@@ -73,7 +76,7 @@ import Testing
     }
   }
 
-  @Test func aTrialThatWasNoCallProvesNothing() async throws {
+  @Test("A trial that was no call proves nothing") func aTrialThatWasNoCallProvesNothing() async throws {
     try await withWorker { worker in
       worker.handler.onCall { [late] _, _ in .laneDown(late) }
       try await worker.process(job("first"))
@@ -88,7 +91,7 @@ import Testing
     }
   }
 
-  @Test func aTransportSaysWhetherItCalled() {
+  @Test("A transport says whether it called") func aTransportSaysWhetherItCalled() {
     func classification(_ kind: TransportError.Kind, mayHaveLeft: Bool = false) -> Classification {
       TransportError(kind: kind, requestMayHaveLeft: mayHaveLeft, description: "test").classification
     }

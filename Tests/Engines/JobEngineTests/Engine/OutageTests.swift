@@ -10,7 +10,8 @@ import Testing
 @Suite struct OutageTests {
   private let suspended = Reason("ACCOUNT_SUSPENDED", "The account is suspended.")
 
-  @Test func whenNoLaneIsLeftTheConsumerPausesUntilAProbeSucceeds() async throws {
+  @Test("When no lane is left the consumer pauses until a probe succeeds")
+  func whenNoLaneIsLeftTheConsumerPausesUntilAProbeSucceeds() async throws {
     try await withWorker { worker in
       worker.handler.onCall { [suspended] _, _ in .laneDown(suspended) }
       worker.handler.onProbe(.down(suspended))
@@ -35,7 +36,9 @@ import Testing
     }
   }
 
-  @Test func aJobIsTheTrialWhereTheProviderCannotTell() async throws {
+  @Test("A job is the trial where the provider cannot tell") func aJobIsTheTrialWhereTheProviderCannotTell()
+    async throws
+  {
     try await withWorker { worker in
       worker.handler.onCall { [suspended] _, _ in .laneDown(suspended) }
       try await worker.process(job())
@@ -50,7 +53,7 @@ import Testing
     }
   }
 
-  @Test func aTrialThatFailsCostsNoOtherJobADelay() async throws {
+  @Test("A trial that fails costs no other job a delay") func aTrialThatFailsCostsNoOtherJobADelay() async throws {
     try await withWorker { worker in
       worker.handler.onCall { [suspended] _, _ in .laneDown(suspended) }
       try await worker.process(job("first"))
@@ -66,7 +69,7 @@ import Testing
     }
   }
 
-  @Test func whileOneLaneIsDownTheOtherServes() async throws {
+  @Test("While one lane is down the other serves") func whileOneLaneIsDownTheOtherServes() async throws {
     try await withWorker(lanes: [LaneConfiguration(name: "a"), LaneConfiguration(name: "b")]) { worker in
       worker.handler.onCall { [suspended] lane, _ in lane == "a" ? .laneDown(suspended) : .accepted(reference: lane) }
       for number in 1...3 { try await worker.process(job("job-\(number)", lanes: ["a", "b"])) }
@@ -78,7 +81,8 @@ import Testing
     }
   }
 
-  @Test func aLedgerThatCannotClaimMakesNoCallAndPausesTheWorker() async throws {
+  @Test("A ledger that cannot claim makes no call and pauses the worker")
+  func aLedgerThatCannotClaimMakesNoCallAndPausesTheWorker() async throws {
     let ledger = MemoryLedger()
     try await withWorker(ledger: ledger) { worker in
       ledger.fail([.claim])
@@ -99,7 +103,8 @@ import Testing
     }
   }
 
-  @Test func anEffectThatCannotBeRecordedIsReportedOnceAndNotRepeated() async throws {
+  @Test("An effect that cannot be recorded is reported once and not repeated")
+  func anEffectThatCannotBeRecordedIsReportedOnceAndNotRepeated() async throws {
     let ledger = MemoryLedger()
     try await withWorker(ledger: ledger) { worker in
       ledger.fail([.settle])
@@ -111,7 +116,9 @@ import Testing
     }
   }
 
-  @Test(arguments: [PublishOutcome.returned(code: 312, text: "NO_ROUTE"), .nacked])
+  @Test(
+    "A result that the broker does not take keeps the job and the worker goes on",
+    arguments: [PublishOutcome.returned(code: 312, text: "NO_ROUTE"), .nacked])
   func aResultThatTheBrokerDoesNotTakeKeepsTheJobAndTheWorkerGoesOn(outcome: PublishOutcome) async throws {
     try await withWorker { worker in
       worker.sink.answer { $0.message.messageID == "job-1.result" ? outcome : .confirmed }
@@ -127,7 +134,8 @@ import Testing
     }
   }
 
-  @Test func aResultThatIsNeverTakenComesBackThroughADelayStep() async throws {
+  @Test("A result that is never taken comes back through a delay step")
+  func aResultThatIsNeverTakenComesBackThroughADelayStep() async throws {
     try await withWorker { worker in
       worker.sink.answer { $0.exchange == Topology.Exchanges.results ? .nacked : .confirmed }
       let number = worker.deliver(try job())
@@ -142,7 +150,7 @@ import Testing
     }
   }
 
-  @Test func aRequesterThatIsGoneIsNoError() async throws {
+  @Test("A requester that is gone is no error") func aRequesterThatIsGoneIsNoError() async throws {
     try await withWorker { worker in
       worker.sink.answer { $0.exchange.isEmpty ? .returned(code: 312, text: "NO_ROUTE") : .confirmed }
       let number = try await worker.process(job(replyTo: "amq.rabbitmq.reply-to.g1h2"))
@@ -152,7 +160,9 @@ import Testing
     }
   }
 
-  @Test func aJobTooLargeForADelayStepIsLeftToTheBroker() async throws {
+  @Test("A job too large for a delay step is left to the broker") func aJobTooLargeForADelayStepIsLeftToTheBroker()
+    async throws
+  {
     try await withWorker { worker in
       worker.handler.onCall { [suspended] _, _ in .retry(suspended) }
       worker.sink.fail(AMQPError(.tooLarge, "the headers are too large"))
@@ -161,7 +171,8 @@ import Testing
     }
   }
 
-  @Test func aDelayStepThatIsMissingLeavesTheJobToTheBroker() async throws {
+  @Test("A delay step that is missing leaves the job to the broker")
+  func aDelayStepThatIsMissingLeavesTheJobToTheBroker() async throws {
     try await withWorker { worker in
       worker.handler.onCall { [suspended] _, _ in .retry(suspended) }
       worker.sink.answer { _ in .returned(code: 404, text: "no exchange") }

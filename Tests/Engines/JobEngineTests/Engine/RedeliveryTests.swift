@@ -8,7 +8,8 @@ import Testing
 
 /// The same message more than once: after a crash, after the loss of the broker, from a sender that repeats himself.
 @Suite struct RedeliveryTests {
-  @Test func aSettledJobIsAnsweredWithItsRecordedResultAndNoCall() async throws {
+  @Test("A settled job is answered with its recorded result and no call")
+  func aSettledJobIsAnsweredWithItsRecordedResultAndNoCall() async throws {
     try await withWorker { worker in
       try await worker.process(job())
       worker.clocks.advance(by: .seconds(60))
@@ -24,7 +25,9 @@ import Testing
     }
   }
 
-  @Test func aJobThatAnotherHoldsIsLookedAtAgainUncounted() async throws {
+  @Test("A job that another holds is looked at again uncounted") func aJobThatAnotherHoldsIsLookedAtAgainUncounted()
+    async throws
+  {
     let ledger = MemoryLedger()
     _ = try await ledger.claim(
       LedgerClaim(
@@ -38,7 +41,7 @@ import Testing
     }
   }
 
-  @Test(arguments: [OnUnknown.report, .resend])
+  @Test("A job whose worker died in the call goes by its rule", arguments: [OnUnknown.report, .resend])
   func aJobWhoseWorkerDiedInTheCallGoesByItsRule(rule: OnUnknown) async throws {
     let ledger = MemoryLedger()
     _ = try await ledger.claim(
@@ -54,7 +57,9 @@ import Testing
     }
   }
 
-  @Test func whatWasSettledWhenTheBrokerWentAwayIsPublishedAfterwards() async throws {
+  @Test("Jobs settled during an outage are published after it") func jobsSettledDuringAnOutageArePublishedAfterIt()
+    async throws
+  {
     let ledger = MemoryLedger()
     try await withWorker(ledger: ledger) { worker in
       worker.sink.fail(AMQPError(.closed, "the publisher was stopped"))
@@ -69,7 +74,9 @@ import Testing
     }
   }
 
-  @Test func withoutALedgerARedeliveredJobCountsAsBegun() async throws {
+  @Test("Without a ledger a redelivered job counts as begun") func withoutALedgerARedeliveredJobCountsAsBegun()
+    async throws
+  {
     try await withWorker(ledger: NoLedger()) { worker in
       try await worker.process(job("fresh"))
       try await worker.process(job("again"), isRedelivered: true)
@@ -82,7 +89,8 @@ import Testing
     }
   }
 
-  @Test func withoutALedgerResendsAreBoundedByTheBrokersCount() async throws {
+  @Test("Without a ledger resends are bounded by the brokers count")
+  func withoutALedgerResendsAreBoundedByTheBrokersCount() async throws {
     try await withWorker(ledger: NoLedger()) { worker in
       try await worker.process(
         job("second", onUnknown: .resend, headers: ["x-delivery-count": 2]), isRedelivered: true)

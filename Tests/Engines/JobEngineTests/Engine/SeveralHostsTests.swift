@@ -14,7 +14,8 @@ import Testing
     return options
   }
 
-  @Test(arguments: [OnUnknown.report, .resend]) func aRedeliveryWithoutARowGoesByItsRule(rule: OnUnknown) async throws {
+  @Test("A redelivery without a row goes by its rule", arguments: [OnUnknown.report, .resend])
+  func aRedeliveryWithoutARowGoesByItsRule(rule: OnUnknown) async throws {
     try await withWorker(options: options) { worker in
       try await worker.process(job(onUnknown: rule), isRedelivered: true)
       #expect(try worker.result().outcome == (rule == .resend ? .accepted : .unknown))
@@ -26,7 +27,9 @@ import Testing
     }
   }
 
-  @Test func aFirstDeliveryAndWhatTheLedgerKnowsAreAsEver() async throws {
+  @Test("A first delivery and what the ledger knows are as ever") func aFirstDeliveryAndWhatTheLedgerKnowsAreAsEver()
+    async throws
+  {
     try await withWorker(options: options) { worker in
       try await worker.process(job())
       try await worker.process(job(), isRedelivered: true)
@@ -38,7 +41,7 @@ import Testing
     }
   }
 
-  @Test func aDelayBeforeTheClaimDoesNotMakeItNew() async throws {
+  @Test("A delay before the claim does not make it new") func aDelayBeforeTheClaimDoesNotMakeItNew() async throws {
     let lanes = [LaneConfiguration(name: "a", concurrency: 1)]
     let ledger = MemoryLedger()
     ledger.fail([.claim])
@@ -56,7 +59,7 @@ import Testing
     }
   }
 
-  @Test func aJobThatEndedWithoutACallIsUnknownToo() async throws {
+  @Test("A job that ended without a call is unknown too") func aJobThatEndedWithoutACallIsUnknownToo() async throws {
     try await withWorker(options: options) { worker in
       try await worker.process(job(deadline: start - .seconds(1)), isRedelivered: true)
       #expect(try worker.result().outcome == .unknown)
@@ -88,7 +91,7 @@ import Testing
     }
   }
 
-  @Test func whatIsTakenAheadIsBounded() {
+  @Test("Prefetch is bounded") func prefetchIsBounded() {
     #expect(load([:]) == "48")
     #expect(load(["COUNTERSIGN_QUEUE_CONSUMERS": "severalHosts"]) == "32")
     #expect(load(["COUNTERSIGN_QUEUE_CONSUMERS": "severalHosts", "COUNTERSIGN_PREFETCH": "32"]) == "32")

@@ -8,7 +8,7 @@ import Testing
 
 /// Stopping: what has begun is finished, what has not goes back, nothing is lost.
 @Suite struct StopTests {
-  @Test func whatHasBegunIsFinishedAndWhatHasNotIsHandedBack() async throws {
+  @Test("Begun jobs are finished and others handed back") func begunJobsAreFinishedAndOthersHandedBack() async throws {
     let gate = Gate()
     try await withWorker(lanes: [LaneConfiguration(name: "a", concurrency: 1)]) { worker in
       worker.handler.onCall { _, _ in
@@ -33,7 +33,8 @@ import Testing
     }
   }
 
-  @Test func withoutALedgersMemoryItIsHandedBackAsANewMessage() async throws {
+  @Test("Without a ledgers memory it is handed back as a new message")
+  func withoutALedgersMemoryItIsHandedBackAsANewMessage() async throws {
     let gate = Gate()
     try await withWorker(
       lanes: [LaneConfiguration(name: "a", concurrency: 1)], ledger: NoLedger()
@@ -55,7 +56,8 @@ import Testing
     }
   }
 
-  @Test func withoutALedgersMemoryWhatWasBegunDoesNotGoBackAsNew() async throws {
+  @Test("Without a ledgers memory what was begun does not go back as new")
+  func withoutALedgersMemoryWhatWasBegunDoesNotGoBackAsNew() async throws {
     try await withWorker(ledger: NoLedger()) { worker in
       worker.sink.answer { $0.exchange == Topology.Exchanges.results ? .nacked : .confirmed }
       let number = worker.deliver(try job())
@@ -66,7 +68,8 @@ import Testing
     }
   }
 
-  @Test func aResultThatCannotBePublishedDoesNotKeepAStopFromEnding() async throws {
+  @Test("A result that cannot be published does not keep a stop from ending")
+  func aResultThatCannotBePublishedDoesNotKeepAStopFromEnding() async throws {
     try await withWorker { worker in
       worker.sink.answer { _ in .nacked }
       let number = worker.deliver(try job())
@@ -77,14 +80,14 @@ import Testing
     }
   }
 
-  @Test func cancellingItsTaskEndsIt() async throws {
+  @Test("Canceling its task ends it") func cancelingItsTaskEndsIt() async throws {
     let journal = Journal()
     let harness = WorkerHarness(
       lanes: [LaneConfiguration(name: "a")], ledger: MemoryLedger(journal), journal: journal,
       clocks: ManualClocks(start),
       options: WorkerHarness.options)
     harness.handler.onCall { _, _ in
-      await suspendUntilCancelled()
+      await suspendUntilCanceled()
       return .unknown(Reason("CANCELED", "The call was canceled."))
     }
     let run = Task { await harness.worker.run() }
@@ -95,7 +98,7 @@ import Testing
     #expect(harness.journal.contains(.sourceClosed) && harness.journal.contains(.settled("job-1")))
   }
 
-  @Test func stoppedBeforeItRanItDoesNotRun() async throws {
+  @Test("Stopped before it ran it does not run") func stoppedBeforeItRanItDoesNotRun() async throws {
     let journal = Journal()
     let harness = WorkerHarness(
       lanes: [LaneConfiguration(name: "a")], ledger: MemoryLedger(journal), journal: journal,

@@ -16,14 +16,16 @@ import Testing
       redeliveries: redeliveries)
   }
 
-  @Test(arguments: LedgerKind.allCases) func aNewJobIsClaimed(_ kind: LedgerKind) async throws {
+  @Test("A new job is claimed", arguments: LedgerKind.allCases) func aNewJobIsClaimed(_ kind: LedgerKind) async throws {
     try await kind.withTwo { (ledger, _) async throws in
       #expect(try await ledger.claim(claim()) == .claimed(unknownCalls: 0))
       #expect(try await ledger.claim(claim("job-2", token: 2)) == .claimed(unknownCalls: 0))
     }
   }
 
-  @Test(arguments: LedgerKind.allCases) func aReleasedJobIsClaimedAnew(_ kind: LedgerKind) async throws {
+  @Test("A released job is claimed anew", arguments: LedgerKind.allCases) func aReleasedJobIsClaimedAnew(
+    _ kind: LedgerKind
+  ) async throws {
     try await kind.withTwo { (ledger, other) async throws in
       _ = try await ledger.claim(claim())
       try await ledger.release(claim())
@@ -31,7 +33,9 @@ import Testing
     }
   }
 
-  @Test(arguments: LedgerKind.allCases) func theFirstResultIsRecorded(_ kind: LedgerKind) async throws {
+  @Test("The first result is recorded", arguments: LedgerKind.allCases) func theFirstResultIsRecorded(
+    _ kind: LedgerKind
+  ) async throws {
     try await kind.withTwo { (ledger, _) async throws in
       _ = try await ledger.claim(claim())
       #expect(try await ledger.settle(claim(), result: [1], at: start) == nil)
@@ -39,8 +43,8 @@ import Testing
     }
   }
 
-  @Test(arguments: LedgerKind.allCases) func aJobThatMayHaveBegunElsewhereCountsAsBegun(_ kind: LedgerKind) async throws
-  {
+  @Test("A job that may have begun elsewhere counts as begun", arguments: LedgerKind.allCases)
+  func aJobThatMayHaveBegunElsewhereCountsAsBegun(_ kind: LedgerKind) async throws {
     try await kind.withTwo { (ledger, other) async throws in
       #expect(try await ledger.claim(claim(redeliveries: 2)) == .abandoned(lane: nil, unknownCalls: 2))
       try await ledger.release(claim())
@@ -51,7 +55,9 @@ import Testing
     }
   }
 
-  @Test(arguments: remembering) func aSettledJobAnswersWithItsResult(_ kind: LedgerKind) async throws {
+  @Test("A settled job answers with its result", arguments: remembering) func aSettledJobAnswersWithItsResult(
+    _ kind: LedgerKind
+  ) async throws {
     try await kind.withTwo { (ledger, other) async throws in
       _ = try await ledger.claim(claim())
       _ = try await ledger.settle(claim(), result: [1, 2, 3], at: start)
@@ -59,7 +65,9 @@ import Testing
     }
   }
 
-  @Test(arguments: remembering) func aClaimHoldsWhileItsLeaseRuns(_ kind: LedgerKind) async throws {
+  @Test("A claim holds while its lease runs", arguments: remembering) func aClaimHoldsWhileItsLeaseRuns(
+    _ kind: LedgerKind
+  ) async throws {
     try await kind.withTwo { (ledger, other) async throws in
       _ = try await ledger.claim(claim())
       let early = start + lease - .milliseconds(1)
@@ -68,7 +76,9 @@ import Testing
     }
   }
 
-  @Test(arguments: remembering) func aClaimThatRanOutIsTakenOverOnce(_ kind: LedgerKind) async throws {
+  @Test("A claim that ran out is taken over once", arguments: remembering) func aClaimThatRanOutIsTakenOverOnce(
+    _ kind: LedgerKind
+  ) async throws {
     try await kind.withTwo { (ledger, other) async throws in
       _ = try await ledger.claim(claim(lane: "twilio"))
       let late = start + lease
@@ -79,7 +89,9 @@ import Testing
     }
   }
 
-  @Test(arguments: remembering) func aStepForthDoesNotEndALease(_ kind: LedgerKind) async throws {
+  @Test("A step forth does not end a lease", arguments: remembering) func aStepForthDoesNotEndALease(_ kind: LedgerKind)
+    async throws
+  {
     try await kind.withTwo { (ledger, other) async throws in
       _ = try await ledger.claim(claim())
       var copy = claim(token: 2, at: start + .seconds(3600))
@@ -88,7 +100,8 @@ import Testing
     }
   }
 
-  @Test(arguments: remembering) func afterAStepBackALeaseRunsForItsLengthAtMost(_ kind: LedgerKind) async throws {
+  @Test("After a step back a lease runs for its length at most", arguments: remembering)
+  func afterAStepBackALeaseRunsForItsLengthAtMost(_ kind: LedgerKind) async throws {
     try await kind.withTwo { (ledger, other) async throws in
       _ = try await ledger.claim(claim())
       let back = start - .seconds(3600)
@@ -98,7 +111,9 @@ import Testing
     }
   }
 
-  @Test(arguments: remembering) func ofManyClaimantsOneGetsTheJob(_ kind: LedgerKind) async throws {
+  @Test("Of many claimants one gets the job", arguments: remembering) func ofManyClaimantsOneGetsTheJob(
+    _ kind: LedgerKind
+  ) async throws {
     try await kind.withTwo { (ledger, other) async throws in
       _ = try await ledger.claim(claim(token: 1))
       for (round, now) in [start + lease, start + lease * 2].enumerated() {
@@ -115,7 +130,9 @@ import Testing
     }
   }
 
-  @Test(arguments: remembering) func aPostponedJobKeepsItsCount(_ kind: LedgerKind) async throws {
+  @Test("A postponed job keeps its count", arguments: remembering) func aPostponedJobKeepsItsCount(_ kind: LedgerKind)
+    async throws
+  {
     try await kind.withTwo { (ledger, other) async throws in
       _ = try await ledger.claim(claim())
       try await ledger.postpone(claim())
@@ -125,7 +142,9 @@ import Testing
     }
   }
 
-  @Test(arguments: remembering) func onlyItsOwnClaimIsGivenBack(_ kind: LedgerKind) async throws {
+  @Test("Only its own claim is given back", arguments: remembering) func onlyItsOwnClaimIsGivenBack(_ kind: LedgerKind)
+    async throws
+  {
     try await kind.withTwo { (ledger, other) async throws in
       _ = try await ledger.claim(claim(token: 1))
       let late = start + lease
@@ -136,7 +155,7 @@ import Testing
     }
   }
 
-  @Test(arguments: remembering) func theFirstResultStands(_ kind: LedgerKind) async throws {
+  @Test("The first result stands", arguments: remembering) func theFirstResultStands(_ kind: LedgerKind) async throws {
     try await kind.withTwo { (ledger, other) async throws in
       _ = try await ledger.claim(claim(token: 1))
       let late = start + lease
@@ -149,14 +168,18 @@ import Testing
     }
   }
 
-  @Test(arguments: remembering) func aResultWithoutAClaimIsRecorded(_ kind: LedgerKind) async throws {
+  @Test("A result without a claim is recorded", arguments: remembering) func aResultWithoutAClaimIsRecorded(
+    _ kind: LedgerKind
+  ) async throws {
     try await kind.withTwo { (ledger, _) async throws in
       #expect(try await ledger.settle(claim(), result: [5], at: start) == nil)
       #expect(try await ledger.claim(claim(token: 2)) == .settled(result: [5]))
     }
   }
 
-  @Test(arguments: remembering) func oldJobsAreForgottenInBoundedSteps(_ kind: LedgerKind) async throws {
+  @Test("Old jobs are forgotten in bounded steps", arguments: remembering) func oldJobsAreForgottenInBoundedSteps(
+    _ kind: LedgerKind
+  ) async throws {
     try await kind.withTwo { (ledger, _) async throws in
       for number in 0..<10 {
         var claim = claim("job-\(number)", token: Int64(number))

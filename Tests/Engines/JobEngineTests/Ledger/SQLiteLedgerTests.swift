@@ -6,7 +6,7 @@ import Testing
 @testable import JobEngine
 
 @Suite struct SQLiteLedgerTests {
-  @Test func whatWasClaimedBeforeACrashIsKnownAfterIt() async throws {
+  @Test("Claims survive a crash") func claimsSurviveACrash() async throws {
     try await withTemporaryDirectory { directory in
       let path = "\(directory)/ledger.sqlite"
       func claim(_ id: String, _ token: Int64, at now: UnixTime) -> LedgerClaim {
@@ -27,7 +27,9 @@ import Testing
     }
   }
 
-  @Test func aSettledJobIsFoundByWhatItsProviderCallsIt() async throws {
+  @Test("A settled job is found by what its provider calls it") func aSettledJobIsFoundByWhatItsProviderCallsIt()
+    async throws
+  {
     try await withTemporaryDirectory { directory in
       let path = "\(directory)/ledger.sqlite"
       func claim(_ id: String, _ match: LedgerMatch? = nil) -> LedgerClaim {
@@ -63,7 +65,7 @@ import Testing
     }
   }
 
-  @Test func aLedgerOfTheFirstVersionGoesOn() async throws {
+  @Test("A ledger of the first version goes on") func aLedgerOfTheFirstVersionGoesOn() async throws {
     try await withTemporaryDirectory { directory in
       let path = "\(directory)/ledger.sqlite"
       let old = try await Database.open(path: path, migrations: Array(LedgerSchema.migrations.prefix(1)))
@@ -88,7 +90,7 @@ import Testing
     }
   }
 
-  @Test func aLedgerOfTheSecondVersionGoesOn() async throws {
+  @Test("A ledger of the second version goes on") func aLedgerOfTheSecondVersionGoesOn() async throws {
     try await withTemporaryDirectory { directory in
       let path = "\(directory)/ledger.sqlite"
       let result = JobResult(jobID: "ended", outcome: .accepted, attempts: 1, startedAt: start, finishedAt: start)
@@ -117,7 +119,7 @@ import Testing
     }
   }
 
-  @Test func theFileShrinksWhenJobsAreForgotten() async throws {
+  @Test("The file shrinks when jobs are forgotten") func theFileShrinksWhenJobsAreForgotten() async throws {
     try await withTemporaryDirectory { directory in
       let ledger = try await SQLiteLedger.open(path: "\(directory)/ledger.sqlite", options: .init(synchronous: .normal))
       for number in 0..<200 {
@@ -142,7 +144,7 @@ import Testing
     }
   }
 
-  @Test func aClosedLedgerSaysSo() async throws {
+  @Test("A closed ledger says so") func aClosedLedgerSaysSo() async throws {
     try await withTemporaryDirectory { directory in
       let ledger = try await SQLiteLedger.open(path: "\(directory)/ledger.sqlite")
       await ledger.close()
@@ -152,7 +154,7 @@ import Testing
     }
   }
 
-  @Test func aMissingDirectoryIsNamed() async throws {
+  @Test("A missing directory is named") func aMissingDirectoryIsNamed() async throws {
     do {
       _ = try await SQLiteLedger.open(path: "/nonexistent/ledger.sqlite")
       Issue.record("opened a file in a directory that is missing")

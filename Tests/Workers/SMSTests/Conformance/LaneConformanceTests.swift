@@ -60,14 +60,14 @@ struct LaneConformanceTests {
   @Test(
     "Accepted, with the provider's reference; the request is one that the provider takes",
     arguments: ProviderUnderTest.all)
-  func accepted(provider: ProviderUnderTest) async throws {
+  func acceptedWithTheProvidersReferenceTheRequestIsOne(provider: ProviderUnderTest) async throws {
     let seen = try await send(provider, [.answer(provider.accepted)])
     #expect(seen.outcomes.map(\.short) == ["accepted \(provider.reference)"])
     #expect(seen.requests == [nil])
   }
 
   @Test("Refused, with the provider's code and none of its words", arguments: ProviderUnderTest.all)
-  func refused(provider: ProviderUnderTest) async throws {
+  func refusedWithTheProvidersCodeAndNoneOfItsWords(provider: ProviderUnderTest) async throws {
     let seen = try await send(provider, [.answer(provider.refused)])
     guard case .refused(let reason, _) = seen.outcomes[0] else {
       Issue.record("\(seen.outcomes[0].short) instead of refused")
@@ -78,7 +78,7 @@ struct LaneConformanceTests {
   }
 
   @Test("Throttled: it surely was not sent, and may be later", arguments: ProviderUnderTest.all)
-  func throttled(provider: ProviderUnderTest) async throws {
+  func throttledItSurelyWasNotSentAndMayBeLater(provider: ProviderUnderTest) async throws {
     let seen = try await send(provider, [.answer(provider.throttled)])
     let wait = provider.throttled.headers["Retry-After"].map { " \($0)" } ?? ""
     #expect(seen.outcomes.map(\.short) == ["retry PROVIDER_THROTTLED\(wait)"])
@@ -91,7 +91,7 @@ struct LaneConformanceTests {
   }
 
   @Test("An error of the provider's own leaves open what happened", arguments: ProviderUnderTest.all)
-  func failed(provider: ProviderUnderTest) async throws {
+  func anErrorOfTheProvidersOwnLeavesOpenWhatHappened(provider: ProviderUnderTest) async throws {
     let page = HTTPServerResponse(status: 502, contentType: "text/html", text: "<html>Bad Gateway</html>")
     let seen = try await send(provider, [.answer(provider.failed), .answer(page)])
     #expect(seen.outcomes.map(\.short) == ["unknown PROVIDER_ERROR", "unknown PROVIDER_ERROR"])
@@ -99,7 +99,7 @@ struct LaneConformanceTests {
   }
 
   @Test("503 with Retry-After was not processed", arguments: ProviderUnderTest.all)
-  func unavailable(provider: ProviderUnderTest) async throws {
+  func case503WithRetryAfterWasNotProcessed(provider: ProviderUnderTest) async throws {
     let answer = HTTPServerResponse(status: 503, headers: ["Retry-After": "9"])
     let seen = try await send(provider, [.answer(answer)])
     #expect(seen.outcomes.map(\.short) == ["retry PROVIDER_ERROR 9"])
@@ -107,7 +107,7 @@ struct LaneConformanceTests {
 
   @Test(
     "A connection that ends when the request was read: unknown, and not sent again", arguments: ProviderUnderTest.all)
-  func cutOff(provider: ProviderUnderTest) async throws {
+  func aConnectionThatEndsWhenTheRequestWasReadUnknownAndNotSent(provider: ProviderUnderTest) async throws {
     // Also on a connection that has served before, where transports like to try again by themselves.
     for replies: [Reply] in [
       [.reset], [.close], [.answer(provider.accepted), .reset], [.answer(provider.accepted), .close],
@@ -119,14 +119,14 @@ struct LaneConformanceTests {
   }
 
   @Test("No answer in time: unknown, within the time, and not sent again", arguments: ProviderUnderTest.all)
-  func noAnswer(provider: ProviderUnderTest) async throws {
+  func noAnswerInTimeUnknownWithinTheTimeAndNotSentAgain(provider: ProviderUnderTest) async throws {
     let seen = try await send(provider, [.hang], timeout: .milliseconds(300))
     #expect(seen.outcomes.map(\.short) == ["unknown NO_ANSWER"])
     #expect(seen.requests.count == 1)
   }
 
   @Test("Nobody listens: it surely was not sent", arguments: ProviderUnderTest.all)
-  func down(provider: ProviderUnderTest) async throws {
+  func nobodyListensItSurelyWasNotSent(provider: ProviderUnderTest) async throws {
     let port = try RefusingPort()
     let http = try HTTPClient()
     let lane = try provider.lane(port.number, http)
@@ -137,7 +137,7 @@ struct LaneConformanceTests {
   }
 
   @Test("A redirect is not followed: the address is wrong", arguments: ProviderUnderTest.all)
-  func redirect(provider: ProviderUnderTest) async throws {
+  func aRedirectIsNotFollowedTheAddressIsWrong(provider: ProviderUnderTest) async throws {
     let answer = HTTPServerResponse(status: 302, headers: ["Location": "/elsewhere"])
     let seen = try await send(provider, [.answer(answer)])
     #expect(seen.outcomes.map(\.short) == ["laneDown PROVIDER_CONFIGURATION"])

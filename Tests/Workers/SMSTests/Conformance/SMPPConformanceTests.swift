@@ -50,21 +50,21 @@ struct SMPPConformanceTests {
   }
 
   @Test("Accepted, with the provider's reference")
-  func accepted() async throws {
+  func acceptedWithTheProvidersReference() async throws {
     let seen = try await send([.accept("R1")])
     #expect(seen.outcomes == ["accepted R1"])
     #expect(seen.submissions == 1)
   }
 
   @Test("Refused, with the provider's code")
-  func refused() async throws {
+  func refusedWithTheProvidersCode() async throws {
     let seen = try await send([.status(0x0B)])
     #expect(seen.outcomes == ["refused INVALID_NUMBER"])
     #expect(seen.submissions == 1)
   }
 
   @Test("Throttled: it surely was not sent, and may be later", arguments: [0x58, 0x14] as [UInt32])
-  func throttled(status: UInt32) async throws {
+  func throttledItSurelyWasNotSentAndMayBeLater(status: UInt32) async throws {
     let seen = try await send([.status(status)], timeout: .milliseconds(500))
     #expect(seen.outcomes.allSatisfy { $0.hasPrefix("retry PROVIDER_THROTTLED") })
   }
@@ -77,14 +77,14 @@ struct SMPPConformanceTests {
   }
 
   @Test("An error of the provider's own leaves open what happened")
-  func failed() async throws {
+  func anErrorOfTheProvidersOwnLeavesOpenWhatHappened() async throws {
     let seen = try await send([.status(0x08), .status(0xFF)])
     #expect(seen.outcomes == ["unknown PROVIDER_ERROR", "unknown PROVIDER_ERROR"])
     #expect(seen.submissions == 2)
   }
 
   @Test("A connection that ends when the submission was read: unknown, and not sent again")
-  func cutOff() async throws {
+  func aConnectionThatEndsWhenTheSubmissionWasReadUnknownAndNotSent() async throws {
     for replies: [ScriptedSMSC.Reply] in [[.reset], [.close], [.accept("R1"), .reset], [.accept("R1"), .close]] {
       let seen = try await send(replies)
       #expect(seen.outcomes.last == "unknown NO_ANSWER")
@@ -93,14 +93,14 @@ struct SMPPConformanceTests {
   }
 
   @Test("No answer in time: unknown, within the time, and not sent again")
-  func noAnswer() async throws {
+  func noAnswerInTimeUnknownWithinTheTimeAndNotSentAgain() async throws {
     let seen = try await send([.hang], timeout: .seconds(1))
     #expect(seen.outcomes == ["unknown NO_ANSWER"])
     #expect(seen.submissions == 1)
   }
 
   @Test("Nobody listens: it surely was not sent")
-  func down() async throws {
+  func nobodyListensItSurelyWasNotSent() async throws {
     let port = try RefusingPort()
     let outcomes = try await send(1, to: port.number, .seconds(5))
     #expect(outcomes == ["retry NOT_CONNECTED"])

@@ -67,7 +67,7 @@ struct SimulatedAWSTests {
   }
 
   @Test("A message is taken and shown")
-  func taken() async throws {
+  func aMessageIsTakenAndShown() async throws {
     let sent = try await send(Given())
     #expect(sent.outcome.hasPrefix("accepted "))
     // A UUID.
@@ -76,7 +76,7 @@ struct SimulatedAWSTests {
   }
 
   @Test("A session token is asked for, and only the right one is taken")
-  func sessionToken() async throws {
+  func aSessionTokenIsAskedForAndOnlyTheRightOneIsTaken() async throws {
     func outcome(_ token: String?) async throws -> String? {
       var given = Given()
       given.sessionToken = token
@@ -89,7 +89,7 @@ struct SimulatedAWSTests {
   }
 
   @Test("Credentials, region and clock that are wrong take the lane down")
-  func credentials() async throws {
+  func credentialsRegionAndClockThatAreWrongTakeTheLaneDown() async throws {
     let cases: [(String, @Sendable (inout Given) -> Void)] = [
       ("UnrecognizedClientException", { $0.accessKeyID = "AKIDANOTHER0000001" }),
       ("InvalidSignatureException", { $0.secretKey = "another" }),
@@ -108,7 +108,7 @@ struct SimulatedAWSTests {
   }
 
   @Test("A request that is changed on its way is not the one that was signed")
-  func changed() async throws {
+  func aRequestThatIsChangedOnItsWayIsNotTheOneThatWasSigned() async throws {
     let changes: [(String, @Sendable (inout HTTPRequest) -> Void)] = [
       ("InvalidSignatureException", { $0.body = ($0.body ?? []) + [0x20] }),
       ("InvalidSignatureException", { $0.headers.add(name: "X-Amz-Unsigned", value: "1") }),
@@ -131,8 +131,8 @@ struct SimulatedAWSTests {
     }
   }
 
-  @Test("What AWS refuses, in the classes of the table")
-  func refusals() async throws {
+  @Test("Refusals of AWS are classified by the table")
+  func refusalsOfAWSAreClassifiedByTheTable() async throws {
     let cases: [(String, @Sendable (inout Given) -> Void)] = [
       ("laneDown PROVIDER_CONFIGURATION", { $0.from = "Nobody" }),
       ("refused INVALID_NUMBER", { $0.to = "+15005550001" }),
@@ -156,7 +156,7 @@ struct SimulatedAWSTests {
       ("429", "retry PROVIDER_THROTTLED"), ("500", "unknown PROVIDER_ERROR"), ("reset", "unknown NO_ANSWER"),
       ("close", "unknown NO_ANSWER"),
     ])
-  func faults(fault: String, outcome: String) async throws {
+  func itFailsOnDemand(fault: String, outcome: String) async throws {
     var given = Given()
     given.fault = fault
     let sent = try await send(given)

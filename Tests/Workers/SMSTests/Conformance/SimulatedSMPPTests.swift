@@ -91,7 +91,7 @@ struct SimulatedSMPPTests {
   }
 
   @Test("A message is taken, shown, and reported on")
-  func taken() async throws {
+  func aMessageIsTakenShownAndReportedOn() async throws {
     var given = Given()
     given.wantsReceipts = true
     let seen = try await send(given, receipts: 1)
@@ -107,7 +107,9 @@ struct SimulatedSMPPTests {
   @Test(
     "Texts arrive as they were written, in whatever alphabet and however they are cut",
     arguments: [SMPPLaneConfiguration.LongMessages.udh, .payload])
-  func texts(longMessages: SMPPLaneConfiguration.LongMessages) async throws {
+  func textsArriveAsTheyWereWrittenInWhateverAlphabetAndHoweverThey(longMessages: SMPPLaneConfiguration.LongMessages)
+    async throws
+  {
     var given = Given()
     given.longMessages = longMessages
     given.texts = [
@@ -119,7 +121,7 @@ struct SimulatedSMPPTests {
   }
 
   @Test("A bind with anything wrong is refused")
-  func binds() async throws {
+  func aBindWithAnythingWrongIsRefused() async throws {
     let cases: [(String, @Sendable (inout Given) -> Void)] = [
       ("0x0000000F", { $0.systemID = "another" }), ("0x0000000E", { $0.password = "wrong" }),
     ]
@@ -134,7 +136,7 @@ struct SimulatedSMPPTests {
   }
 
   @Test("A submission with anything wrong is refused")
-  func submissions() async throws {
+  func aSubmissionWithAnythingWrongIsRefused() async throws {
     let cases: [(String, @Sendable (inout Given) -> Void)] = [
       ("0x00000048", { $0.source = .init(ton: 0, npi: 0, text: "Example") }),
       ("0x00000049", { $0.source = .init(ton: 1, npi: 0, text: "15005550006") }),
@@ -157,7 +159,7 @@ struct SimulatedSMPPTests {
       ("400", "refused PROVIDER_REFUSED"), ("500", "unknown PROVIDER_ERROR"), ("close", "unknown NO_ANSWER"),
       ("reset", "unknown NO_ANSWER"),
     ])
-  func faults(fault: String, outcome: String) async throws {
+  func itFailsOnDemand(fault: String, outcome: String) async throws {
     var given = Given()
     given.fault = fault
     let seen = try await send(given)
@@ -166,7 +168,7 @@ struct SimulatedSMPPTests {
   }
 
   @Test("More than the account may send is throttled, and comes through later")
-  func throttling() async throws {
+  func moreThanTheAccountMaySendIsThrottledAndComesThroughLater() async throws {
     var given = Given()
     given.fault = "429"
     let seen = try await send(given)
