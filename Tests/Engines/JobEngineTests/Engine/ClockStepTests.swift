@@ -41,7 +41,7 @@ import Testing
   {
     try await withWorker(lanes: [LaneConfiguration(name: "a", callTimeout: .seconds(3))]) { worker in
       worker.handler.onCall { _, _ in
-        await suspendUntilCancelled()
+        await suspendUntilCanceled()
         return .refused(Reason("CANCELED", "The call was canceled."))
       }
       let number = worker.deliver(try job())
