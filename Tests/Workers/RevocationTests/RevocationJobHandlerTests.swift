@@ -163,7 +163,8 @@ import Testing
       _ = try secret.current(now: Samples.now - .seconds(600))
       let lane = AppleLane(
         RevocationLaneContext(
-          name: "late", table: try Samples.table(), http: bench.http, clock: ManualClock(Samples.now - .seconds(600))),
+          name: "late", table: try Samples.table(), http: bench.http, clock: ManualClock(Samples.now - .seconds(600)),
+          probeTimeout: Samples.patience),
         clientID: Samples.app, baseURL: bench.simulator.url, secret: secret)
       guard case .down(let reason) = await lane.probe() else {
         Issue.record("the lane is up")

@@ -41,6 +41,8 @@ struct RevocationLaneContext: Sendable {
   let table: ProviderTable
   let http: any HTTPCaller
   let clock: any WallClock
+  /// Maximum time for the answer to a probe.
+  var probeTimeout: Duration = .seconds(5)
 }
 
 /// The holder of a token, and the app it uses.

@@ -33,8 +33,9 @@ struct AppleBench {
     let keys = try Samples.keys("key")
     func lane(_ name: String, _ clientID: String) throws -> AppleLane {
       AppleLane(
-        RevocationLaneContext(name: name, table: table, http: http, clock: clock), clientID: clientID,
-        baseURL: simulator.url + "/", secret: try secret ?? Samples.secret(clientID: clientID))
+        RevocationLaneContext(
+          name: name, table: table, http: http, clock: clock, probeTimeout: Samples.patience),
+        clientID: clientID, baseURL: simulator.url + "/", secret: try secret ?? Samples.secret(clientID: clientID))
     }
     let handler = RevocationJobHandler(
       lanes: [try lane("app", Samples.app), try lane("web", Samples.service)],

@@ -15,6 +15,7 @@ struct AppleLane: RevocationLane, HTTPProviderAPI {
   let table: ProviderTable
   let http: any HTTPCaller
   let clock: any WallClock
+  private let probeTimeout: Duration
   private let tokenURL: String
   private let revokeURL: String
 
@@ -32,6 +33,7 @@ struct AppleLane: RevocationLane, HTTPProviderAPI {
     table = context.table
     http = context.http
     clock = context.clock
+    probeTimeout = context.probeTimeout
     self.clientID = clientID
     self.secret = secret
     tokenURL = "\(base)/auth/token"
@@ -52,7 +54,7 @@ struct AppleLane: RevocationLane, HTTPProviderAPI {
     let call = RevocationCall(step: .revoke(token: Secret("countersign-probe"), hint: "access_token"))
     let now = clock.now()
     let attempt = JobAttempt(
-      jobID: "probe", deadline: now + Self.probeTimeout, timeout: Self.probeTimeout, startedAt: now)
+      jobID: "probe", deadline: now + probeTimeout, timeout: probeTimeout, startedAt: now)
     let classification = await http.perform(self, call, attempt).classification
     if Self.refusesClient(classification) { secret.discard() }
     switch classification {
@@ -63,8 +65,6 @@ struct AppleLane: RevocationLane, HTTPProviderAPI {
     case .lost, .continued, .notCalled: return .cannotTell
     }
   }
-
-  private static let probeTimeout: Duration = .seconds(5)
 
   func request(_ call: RevocationCall, _ attempt: JobAttempt) -> PreparedRequest<HTTPRequest> {
     let secret: Secret
