@@ -109,3 +109,101 @@ public enum JWE {
     }
   }
 }
+
+extension JWE {
+  /// The parts of a compact form (RFC 7516, section 7.1), decoded.
+  struct Parts {
+    /// The header's JSON.
+    let header: [UInt8]
+    /// The header as it stands in the text, which the tag covers.
+    let authenticated: [UInt8]
+    let iv: [UInt8]
+    let ciphertext: [UInt8]
+    let tag: [UInt8]
+
+    init(_ text: [UInt8]) throws(JOSEError) {
+      let parts = text.split(separator: JWE.dot, maxSplits: 5, omittingEmptySubsequences: false)
+      guard parts.count == 5 else {
+        throw JOSEError(.malformed, "the sealed text has \(parts.count) parts instead of 5")
+      }
+      guard parts[1].isEmpty else {
+        throw JOSEError(.unsupportedAlgorithm, "the sealed text has an encrypted key, which alg dir has not")
+      }
+      authenticated = Array(parts[0])
+      header = try Self.decode(parts[0], "header", upTo: JWE.maxHeaderBytes)
+      iv = try Self.decode(parts[2], "IV", count: AESGCM.ivLength)
+      ciphertext = try Self.decode(parts[3], "ciphertext", upTo: JWE.maxPlaintextBytes)
+      tag = try Self.decode(parts[4], "tag", count: AESGCM.tagLength)
+    }
+
+    private static func decode(_ part: ArraySlice<UInt8>, _ name: String, upTo limit: Int) throws(JOSEError) -> [UInt8]
+    {
+      guard let bytes = Base64URL.decode(part) else {
+        throw JOSEError(.malformed, "the sealed text's \(name) is not base64url")
+      }
+      guard bytes.count <= limit else {
+        throw JOSEError(.tooLarge, "the sealed text's \(name) has more than \(limit) bytes")
+      }
+      return bytes
+    }
+
+    private static func decode(_ part: ArraySlice<UInt8>, _ name: String, count: Int) throws(JOSEError) -> [UInt8] {
+      let bytes = try decode(part, name, upTo: count)
+      guard bytes.count == count else {
+        throw JOSEError(.malformed, "the sealed text's \(name) has \(bytes.count) bytes instead of \(count)")
+      }
+      return bytes
+    }
+  }
+}
+
+/// The protected header of a JWE (RFC 7516, section 4): a flat JSON object.
+enum JWEHeader {
+  /// Members that the format itself gives a meaning: a caller cannot set them.
+  private static let reserved: Set<String> = ["alg", "enc", "kid", "zip", "crit"]
+
+  /// Name of the format in errors.
+  private static let text = "sealed text"
+
+  /// - Throws: ``JOSEError/Code/malformed`` when a member's name is reserved.
+  static func encode(_ members: [String: String], keyID: String) throws(JOSEError) -> [UInt8] {
+    var json: [UInt8] = []
+    json.reserveCapacity(256)
+    json.append(contentsOf: #"{"alg":""#.utf8)
+    json.append(contentsOf: JWE.algorithm.utf8)
+    json.append(contentsOf: #"","enc":""#.utf8)
+    json.append(contentsOf: JWE.encryption.utf8)
+    json.append(contentsOf: #"","kid":"#.utf8)
+    JSONString.append(keyID, to: &json)
+    for name in members.keys.sorted() {
+      guard !reserved.contains(name), let value = members[name] else {
+        throw JOSEError(.malformed, "the header member \"\(JOSEError.printable(name))\" is reserved")
+      }
+      json.append(UInt8(ascii: ","))
+      JSONString.append(name, to: &json)
+      json.append(UInt8(ascii: ":"))
+      JSONString.append(value, to: &json)
+    }
+    json.append(UInt8(ascii: "}"))
+    return json
+  }
+
+  /// Members that are not strings are left out, but those that change how the text is to be read are refused.
+  /// - Throws: ``JOSEError/Code/malformed``, ``JOSEError/Code/unsupportedAlgorithm``.
+  static func decode(_ json: [UInt8]) throws(JOSEError) -> [String: String] {
+    let (header, others) = try HeaderJSON.members(of: json, in: text)
+    for name in ["zip", "crit"] where header[name] != nil || others.contains(name) {
+      throw JOSEError(.unsupportedAlgorithm, "the header of the \(text) has \"\(name)\", which is not taken here")
+    }
+    try require("alg", JWE.algorithm, of: header)
+    try require("enc", JWE.encryption, of: header)
+    return header
+  }
+
+  private static func require(_ name: String, _ value: String, of header: [String: String]) throws(JOSEError) {
+    guard header[name] == value else {
+      let found = JOSEError.printable(header[name] ?? "nothing")
+      throw JOSEError(.unsupportedAlgorithm, "the sealed text's \(name) is \(found) instead of \(value)")
+    }
+  }
+}

@@ -67,3 +67,96 @@ public enum JWS {
     return (header, parts.payload)
   }
 }
+
+/// Signature algorithm of a JWS (RFC 7518, section 3.1). The key decides it, never the text that is verified.
+public enum SignatureAlgorithm: String, Sendable, Hashable {
+  /// ECDSA on the curve P-256 with SHA-256.
+  case es256 = "ES256"
+  /// RSASSA-PKCS1-v1_5 with SHA-256.
+  case rs256 = "RS256"
+
+  /// The shortest RSA key in bits that is taken (RFC 7518, section 3.3).
+  public static let minRSABits = 2048
+  /// The longest one: longer ones take so long that a text to verify could be used to keep a processor busy.
+  public static let maxRSABits = 8192
+}
+
+extension JWS {
+  /// The parts of a compact form (RFC 7515, section 7.1), decoded.
+  struct Parts {
+    /// The header's JSON.
+    let header: [UInt8]
+    let payload: [UInt8]
+    let signature: [UInt8]
+    /// Header and payload as they stand in the text, which the signature covers.
+    let signed: [UInt8]
+
+    init(_ text: [UInt8]) throws(JOSEError) {
+      let parts = text.split(separator: JWE.dot, maxSplits: 3, omittingEmptySubsequences: false)
+      guard parts.count == 3 else {
+        throw JOSEError(.malformed, "the signed text has \(parts.count) parts instead of 3")
+      }
+      header = try Self.decode(parts[0], "header", upTo: JWS.maxHeaderBytes)
+      payload = try Self.decode(parts[1], "payload", upTo: JWS.maxPayloadBytes)
+      signature = try Self.decode(parts[2], "signature", upTo: SignatureAlgorithm.maxRSABits / 8)
+      signed = Array(text[..<parts[1].endIndex])
+    }
+
+    private static func decode(_ part: ArraySlice<UInt8>, _ name: String, upTo limit: Int) throws(JOSEError) -> [UInt8]
+    {
+      guard let bytes = Base64URL.decode(part) else {
+        throw JOSEError(.malformed, "the signed text's \(name) is not base64url")
+      }
+      guard bytes.count <= limit else {
+        throw JOSEError(.tooLarge, "the signed text's \(name) has more than \(limit) bytes")
+      }
+      return bytes
+    }
+  }
+}
+
+/// The protected header of a JWS (RFC 7515, section 4): a flat JSON object.
+enum JWSHeader {
+  /// Members that the format itself gives a meaning, or that would name a key to trust: a caller cannot set them.
+  private static let reserved: Set<String> = [
+    "alg", "kid", "crit", "b64", "jku", "jwk", "x5u", "x5c", "x5t", "x5t#S256",
+  ]
+
+  /// - Throws: ``JOSEError/Code/malformed`` when a member's name is reserved.
+  static func encode(
+    _ members: [String: String], algorithm: String, keyID: String?
+  ) throws(JOSEError) -> [UInt8] {
+    var json = Array(#"{"alg":"\#(algorithm)""#.utf8)
+    if let keyID { append("kid", keyID, to: &json) }
+    for name in members.keys.sorted() {
+      guard !reserved.contains(name), let value = members[name] else {
+        throw JOSEError(.malformed, "the header member \"\(JOSEError.printable(name))\" is reserved")
+      }
+      append(name, value, to: &json)
+    }
+    json.append(UInt8(ascii: "}"))
+    return json
+  }
+
+  /// Members that are not strings are left out, but those that change how the text is to be read are refused.
+  /// - Throws: ``JOSEError/Code/malformed``, ``JOSEError/Code/unsupportedAlgorithm``.
+  static func decode(_ json: [UInt8], algorithms: [String]) throws(JOSEError) -> [String: String] {
+    let (header, others) = try HeaderJSON.members(of: json, in: "signed text")
+    for name in ["crit", "b64"] where header[name] != nil || others.contains(name) {
+      throw JOSEError(.unsupportedAlgorithm, "the header of the signed text has \"\(name)\", which is not taken here")
+    }
+    guard let algorithm = header["alg"], algorithms.contains(algorithm) else {
+      let found = JOSEError.printable(header["alg"] ?? "nothing")
+      let wanted = algorithms.joined(separator: ", ")
+      throw JOSEError(.unsupportedAlgorithm, "the signed text's alg is \(found) instead of the key's, \(wanted)")
+    }
+    return header
+  }
+
+  private static func append(_ name: String, _ value: String, to json: inout [UInt8]) {
+    json.append(UInt8(ascii: ","))
+    JSONString.append(name, to: &json)
+    json.append(UInt8(ascii: ":"))
+    JSONString.append(value, to: &json)
+  }
+}

@@ -1,4 +1,6 @@
 internal import CountersignCOpenSSL
+internal import CountersignEncoding
+internal import FoundationEssentials
 
 /// A secret key with its name. Its bytes are erased when the last copy goes away, and never printed.
 public struct SymmetricKey: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
@@ -52,5 +54,64 @@ extension SymmetricKey {
       OPENSSL_cleanse(buffer.baseAddress, buffer.count)
       buffer.deallocate()
     }
+  }
+}
+
+/// A set of keys as JSON (RFC 7517, section 5).
+struct JWKSet: Codable {
+  var keys: [JWK]
+}
+
+extension JWKSet {
+  /// - Throws: ``JOSEError/Code/badKey``, saying where it is wrong; what stands there may be a secret and is not repeated.
+  init(json: [UInt8]) throws(JOSEError) {
+    do {
+      self = try JSONReader(maxBytes: KeyRing.maxSetBytes).decode(JWKSet.self, from: json)
+    } catch {
+      let form = "{\"keys\": [{\"kty\": \"oct\", \"kid\": \"…\", \"k\": \"…\"}]}"
+      throw JOSEError(.badKey, "the JWK set is not of the form \(form)\(Self.place(of: error))")
+    }
+  }
+
+  private static func place(of error: any Error) -> String {
+    let context: DecodingError.Context
+    switch error as? DecodingError {
+    case .keyNotFound(let key, let found): return ": \(path(found.codingPath + [key])) is missing"
+    case .typeMismatch(_, let found), .valueNotFound(_, let found): context = found
+    default: return ": it is no JSON"
+    }
+    return context.codingPath.isEmpty ? "" : ": \(path(context.codingPath)) is of the wrong type"
+  }
+
+  private static func path(_ keys: [any CodingKey]) -> String {
+    keys.map { $0.intValue.map { "[\($0)]" } ?? "." + JOSEError.printable($0.stringValue) }.joined().trimmingPrefix(".")
+      .description
+  }
+}
+
+/// A key as JSON (RFC 7517, section 4; RFC 7518, section 6.4).
+struct JWK: Codable {
+  var kty: String
+  var kid: String?
+  var use: String?
+  var alg: String?
+  var k: String?
+
+  /// - Parameter index: the place in the set, which names a key without an ID.
+  /// - Throws: ``JOSEError/Code/badKey``.
+  func symmetricKey(at index: Int) throws(JOSEError) -> SymmetricKey {
+    guard let kid else { throw JOSEError(.badKey, "key \(index + 1) of the JWK set has no kid") }
+    let name = JOSEError.printable(kid)
+    func refuse(_ reason: String) -> JOSEError {
+      JOSEError(.badKey, "key \"\(name)\" of the JWK set \(reason)", keyID: name)
+    }
+    guard kty == "oct" else { throw refuse("has kty \"\(JOSEError.printable(kty))\" instead of \"oct\"") }
+    // "dir" is what a JWE's alg says when the key itself encrypts; other tools write it here as well.
+    guard alg == nil || alg == JWE.encryption || alg == JWE.algorithm else {
+      throw refuse("has alg \"\(JOSEError.printable(alg ?? ""))\" instead of \"\(JWE.encryption)\"")
+    }
+    guard use == nil || use == "enc" else { throw refuse("is not for encryption: its use is not \"enc\"") }
+    guard let bytes = k.flatMap(Base64URL.decode) else { throw refuse("has no k in base64url") }
+    return try SymmetricKey(id: kid, bytes: bytes)
   }
 }

@@ -119,3 +119,101 @@ public final class MetricsRegistry: Sendable {
     text += "# HELP \(name) \(MetricText.escapedHelp(help))\n# TYPE \(name) \(type)\n"
   }
 }
+
+/// A metric with labels: one series for each set of label values.
+public final class MetricFamily<Series: MetricSeries>: Sendable {
+  /// The metric's name.
+  public let name: String
+  /// The names of its labels.
+  public let labels: [String]
+  let help: String
+  private let make: @Sendable () -> Series
+  private let series = Mutex<[[String]: Series]>([:])
+
+  /// The label value of the series that takes what does not fit, see ``MetricsRegistry/maxSeries``.
+  public static var overflowValue: String { "other" }
+
+  init(name: String, help: String, labels: [String], make: @escaping @Sendable () -> Series) {
+    self.name = name
+    self.help = help
+    self.labels = labels
+    self.make = make
+  }
+
+  /// The series of these label values; it is made when there is none. Hot paths keep it instead of asking again.
+  ///
+  /// - Parameter values: one for each label, in the order of `labels`. A label's values must be few: never an ID or a
+  ///   phone number. When there are ``MetricsRegistry/maxSeries`` series, new values go to one whose values are all `other`.
+  public func with(_ values: String...) -> Series {
+    precondition(values.count == labels.count, "\(name) has the labels \(labels)")
+    return series.withLock { series in
+      if let known = series[values] { return known }
+      let isFull = series.count >= MetricsRegistry.maxSeries
+      let key = isFull ? labels.map { _ in Self.overflowValue } : values
+      if let known = series[key] { return known }
+      let new = make()
+      series[key] = new
+      return new
+    }
+  }
+
+  func sorted() -> [(values: [String], series: Series)] {
+    series.withLock { $0 }
+      .sorted { $0.key.lexicographicallyPrecedes($1.key) }
+      .map { (values: $0.key, series: $0.value) }
+  }
+}
+
+/// Pieces of the Prometheus text format, version 0.0.4.
+enum MetricText {
+  static func number(_ value: Double) -> String {
+    if value.isNaN { return "NaN" }
+    if value.isInfinite { return value < 0 ? "-Inf" : "+Inf" }
+    if let whole = Int64(exactly: value) { return String(whole) }
+    return String(value)
+  }
+
+  static func escapedHelp(_ text: String) -> String {
+    escaped(text, quotes: false)
+  }
+
+  static func escapedLabel(_ text: String) -> String {
+    escaped(text, quotes: true)
+  }
+
+  private static func escaped(_ text: String, quotes: Bool) -> String {
+    var result = ""
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "\\": result += "\\\\"
+      case "\n": result += "\\n"
+      case "\"" where quotes: result += "\\\""
+      default: result.unicodeScalars.append(scalar)
+      }
+    }
+    return result
+  }
+
+  /// `[a-zA-Z_][a-zA-Z0-9_]*`; a metric's name may also hold colons, which are reserved for recording rules.
+  static func isName(_ text: String) -> Bool {
+    guard let first = text.utf8.first, !(0x30...0x39).contains(first) else { return false }
+    return text.utf8.allSatisfy {
+      (0x30...0x39).contains($0) || (0x41...0x5A).contains($0) || (0x61...0x7A).contains($0) || $0 == 0x5F
+    }
+  }
+}
+
+/// The labels of a series as they are written: `{lane="twilio"}`, or nothing.
+struct LabelText {
+  private let pairs: String
+
+  init(names: [String], values: [String]) {
+    pairs = zip(names, values).map { "\($0)=\"\(MetricText.escapedLabel($1))\"" }.joined(separator: ",")
+  }
+
+  var text: String { pairs.isEmpty ? "" : "{\(pairs)}" }
+
+  func adding(_ name: String, _ value: String) -> String {
+    pairs.isEmpty ? "{\(name)=\"\(value)\"}" : "{\(pairs),\(name)=\"\(value)\"}"
+  }
+}
