@@ -28,7 +28,7 @@ public final class CrashMarks: Sendable {
   private let window: Window
   private let trialPatience: TrialPatience
   private let clock: any WallClock
-  private let log: Logger
+  private let logger: Logger
   private let found: Counter
   private let failures: Counter
   private let suspects: Gauge
@@ -40,18 +40,18 @@ public final class CrashMarks: Sendable {
   ///   - gate: gate of the process, except in tests.
   ///   - trial: maximum durations of a trial.
   ///   - clock: clock for the time of marks.
-  ///   - log: logger of crashes and faults.
+  ///   - logger: logger of crashes and faults.
   ///   - metrics: registry of the counters.
   public init(
     queue: String, store: (any MarkStore)?, stepsAtOnce: Int, gate: TrialGate = .process,
-    trial: TrialPatience = TrialPatience(), clock: any WallClock, log: Logger, metrics: MetricsRegistry
+    trial: TrialPatience = TrialPatience(), clock: any WallClock, logger: Logger, metrics: MetricsRegistry
   ) {
     self.queue = queue
     self.store = store
     self.gate = gate
     trialPatience = trial
     self.clock = clock
-    self.log = log
+    self.logger = logger
     window = Window(stepsAtOnce)
     found = metrics.counter(
       "countersign_crash_marks_found_total",
@@ -68,9 +68,10 @@ public final class CrashMarks: Sendable {
   }
 
   /// Marks without a store, which process one message at a time.
-  public static func none(queue: String, clock: any WallClock, log: Logger) -> CrashMarks {
+  public static func none(queue: String, clock: any WallClock, logger: Logger) -> CrashMarks {
     CrashMarks(
-      queue: queue, store: nil, stepsAtOnce: 1, gate: TrialGate(), clock: clock, log: log, metrics: MetricsRegistry())
+      queue: queue, store: nil, stepsAtOnce: 1, gate: TrialGate(), clock: clock, logger: logger,
+      metrics: MetricsRegistry())
   }
 
   /// Processes redelivered messages, each under its mark. Returns when all are begun.
@@ -166,9 +167,9 @@ extension CrashMarks {
     let count = standings.count { $0.isFound }
     guard count > 0 else { return }
     found.increment(by: UInt64(count))
-    log.warning("messages come again that a process was working on when it died", [.queue: queue, .count: count])
+    logger.warning("messages come again that a process was working on when it died", [.queue: queue, .count: count])
     for (delivery, standing) in zip(deliveries, standings) where standing.isFound && standing.deaths > 0 {
-      log.error(
+      logger.error(
         "a process died while it worked on this message alone",
         [.queue: queue, .messageID: delivery.message.messageID, "deaths": standing.deaths])
     }
@@ -206,7 +207,7 @@ extension CrashMarks {
       try await body(store)
     } catch {
       failures.increment()
-      log.error(
+      logger.error(
         "marks of redelivered messages cannot be kept; a crash may cost innocent messages now",
         [.queue: queue, .error: error.description])
     }

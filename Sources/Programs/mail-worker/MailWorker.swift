@@ -9,11 +9,11 @@ import ServiceRuntime
       name: "mail-worker",
       summary: "Sends mail: takes jobs from the queue mail.relay, signs each and submits it to a mail server.")
     await ProcessMain.run(process) { (configuration: MailWorkerConfiguration, context: ServiceContext) in
-      let relay = try await MailRelay(configuration, logger: context.log, metrics: context.metrics)
+      let relay = try await MailRelay(configuration, logger: context.logger, metrics: context.metrics)
       return [
         try await WorkerService(
           handler: relay.handler, lanes: relay.lanes, settings: configuration.worker, common: configuration.common,
-          context: context, adjust: { $0.rules.minimumCallTime = configuration.minimumValidity },
+          context: context, adjust: { $0.rules.minCallTime = configuration.minValidity },
           finish: relay.shutdown)
       ]
     }

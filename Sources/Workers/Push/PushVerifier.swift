@@ -21,13 +21,13 @@ public final class PushVerifier: Sendable {
   /// - Throws: when certificates or the memory's file cannot be used.
   public init(_ configuration: PushWorkerConfiguration, _ context: ServiceContext) async throws {
     let keys = if let keys = configuration.common.keys { keys } else { try KeyRing(sealing: nil) }
-    let lanes = try PushLanes(configuration, clocks: context.clocks, logger: context.log)
+    let lanes = try PushLanes(configuration, clocks: context.clocks, logger: context.logger)
     let (routes, accounts) = (lanes.apns, lanes.recaptcha)
     let memory = try await Self.openMemory(configuration.memory, context)
     push = (PushJobHandler(apps: routes.apps, lanes: routes.lanes, keys: keys, memory: memory), routes.configurations)
     recaptcha = (
       RecaptchaJobHandler(
-        apps: accounts.apps, lanes: accounts.lanes, keys: keys, memory: memory, logger: context.log),
+        apps: accounts.apps, lanes: accounts.lanes, keys: keys, memory: memory, logger: context.logger),
       accounts.configurations
     )
     self.lanes = lanes
@@ -52,8 +52,8 @@ public final class PushVerifier: Sendable {
     if !recaptcha.lanes.isEmpty {
       services.append(
         try await WorkerService(
-          handler: recaptcha.handler, lanes: recaptcha.lanes, settings: configuration.worker,
-          common: configuration.common, context: context, prefix: "recaptcha.", finish: finished))
+          handler: recaptcha.handler, queue: WorkerQueue(prefix: "recaptcha."), lanes: recaptcha.lanes,
+          settings: configuration.worker, common: configuration.common, context: context, finish: finished))
     }
     running.withLock { [count = services.count] in $0 = count }
     return services
@@ -80,7 +80,7 @@ public final class PushVerifier: Sendable {
   private static func openMemory(_ settings: PushMemorySettings, _ context: ServiceContext) async throws -> PushMemory {
     do throws(DatabaseError) {
       return try await PushMemory.open(
-        path: settings.path, environmentLife: settings.environmentLife, logger: context.log,
+        path: settings.path, environmentLife: settings.environmentLife, logger: context.logger,
         clock: context.clocks.monotonic)
     } catch {
       throw WorkerError(.storeUnavailable, "memory.path: \(error.message)")

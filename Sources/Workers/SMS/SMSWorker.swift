@@ -24,7 +24,7 @@ public enum SMSWorker {
   ) async throws -> [any Service] {
     let forwarder = try await ReportForwarder(for: configuration, context)
     let dispatcher = try SMSDispatcher(
-      configuration, keys: configuration.common.keys, sink: forwarder, logger: context.log, clock: context.clock)
+      configuration, keys: configuration.common.keys, sink: forwarder, logger: context.logger, clock: context.clock)
     let jobs = try await jobs(dispatcher, configuration, context)
     let reports = try configuration.reports.taking.map { taking throws(StartError) in
       try ReportService(taking, readers: dispatcher.reportReaders, configuration.common.broker, context)
@@ -42,7 +42,7 @@ public enum SMSWorker {
       handler: dispatcher.handler, lanes: dispatcher.lanes, settings: configuration.worker,
       common: configuration.common, context: context,
       adjust: {
-        $0.rules.minimumCallTime = configuration.minimumValidity
+        $0.rules.minCallTime = configuration.minValidity
         $0.matchedLanes = configuration.lanesMatchedByReference
       }, finish: { if configuration.bulk == nil { await dispatcher.shutdown() } })
     guard let bulk = try await bulk(dispatcher, configuration, context) else { return codes }
@@ -55,11 +55,11 @@ public enum SMSWorker {
   ) async throws -> WorkerService<SMSJobHandler>? {
     guard let bulk = configuration.bulk else { return nil }
     return try await WorkerService(
-      handler: dispatcher.handler, queue: Topology.Queues.smsBulk, lanes: dispatcher.bulkLanes,
-      settings: configuration.worker, prefetch: bulk.prefetch, common: configuration.common, context: context,
-      prefix: "bulk.",
+      handler: dispatcher.handler,
+      queue: WorkerQueue(name: Topology.Queues.smsBulk, prefetch: bulk.prefetch, prefix: "bulk."),
+      lanes: dispatcher.bulkLanes, settings: configuration.worker, common: configuration.common, context: context,
       adjust: {
-        $0.rules.minimumCallTime = configuration.minimumValidity
+        $0.rules.minCallTime = configuration.minValidity
         $0.matchedLanes = configuration.lanesMatchedByReference
         // A backlog waits here instead of circling through retry delays.
         $0.rules.sharedSlotWait = .seconds(20)

@@ -24,7 +24,7 @@ struct CrashTests {
       let marks = CrashMarks(
         queue: Topology.Queues.commands, store: DyingStore(store), stepsAtOnce: 1, gate: TrialGate(),
         clock: bench.clock,
-        log: Logger(label: "test", sink: bench.logs), metrics: bench.registry)
+        logger: Logger(label: "test", sink: bench.logs), metrics: bench.registry)
       await withTaskGroup(of: Void.self) { group in
         await marks.admit([delivery], spawn: { work in group.addTask { await work() } }) { step in
           #expect(step.treatment == (time == 0 ? .group : .alone))
@@ -37,7 +37,7 @@ struct CrashTests {
   static func marks(_ bench: Bench) throws -> CrashMarks {
     CrashMarks(
       queue: Topology.Queues.commands, store: try SQLiteMarkStore(in: bench.database), stepsAtOnce: 1,
-      gate: TrialGate(), clock: bench.clock, log: Logger(label: "test", sink: bench.logs), metrics: bench.registry)
+      gate: TrialGate(), clock: bench.clock, logger: Logger(label: "test", sink: bench.logs), metrics: bench.registry)
   }
 
   @Test("A command that three processes died of is buried unread and answered, and the others are carried out")
@@ -82,7 +82,7 @@ struct CrashTests {
       let store = DyingStore(try SQLiteMarkStore(in: bench.database))
       let marks = CrashMarks(
         queue: Topology.Queues.commands, store: store, stepsAtOnce: 1, gate: TrialGate(), clock: bench.clock,
-        log: Logger(label: "test", sink: bench.logs), metrics: bench.registry)
+        logger: Logger(label: "test", sink: bench.logs), metrics: bench.registry)
       let commands = try (0..<20).map {
         try bench.commandMessage(StartVerification(phoneNumber: "+141555501\($0 + 10)", app: Bench.app))
       }

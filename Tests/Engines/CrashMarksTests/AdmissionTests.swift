@@ -137,7 +137,7 @@ private final class Tally: Sendable {
     CrashMarks(
       queue: "q", store: store, stepsAtOnce: atOnce, gate: gate, trial: TrialPatience(quiet: quiet, alone: patience),
       clock: ManualClock(),
-      log: Logger(label: "test", sink: logs), metrics: registry)
+      logger: Logger(label: "test", sink: logs), metrics: registry)
   }
 
   private static func delivery(_ number: Int, count: Int = 1) -> Delivery {

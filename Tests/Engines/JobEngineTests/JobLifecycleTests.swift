@@ -495,7 +495,7 @@ import Testing
   @Test("A job that is harmless however often is sent again until its deadline")
   func aJobThatIsHarmlessHoweverOftenIsSentAgainUntilItsDeadline() {
     var facts = facts(onUnknown: .resend, unknownCalls: 1000)
-    facts.maximumUnknownResends = .max
+    facts.maxUnknownResends = .max
     var life = calling(facts)
     _ = life.handle(.classified(.unknown(timedOut)), now: start)
     #expect(life.handle(.lookedUp(nil), now: start) == .postpone)

@@ -48,7 +48,7 @@ import Testing
   }
 
   @Test("Waits are bounded") func waitsAreBounded() throws {
-    var lane = LaneState(LaneConfiguration(name: "a", concurrency: 1, maximumWaiting: 1), now: begin)
+    var lane = LaneState(LaneConfiguration(name: "a", concurrency: 1, maxWaiting: 1), now: begin)
     _ = try grant(&lane)
     #expect(lane.acquire(ticket: 1, giveUpAt: far, now: begin) == nil)
     #expect(lane.acquire(ticket: 2, giveUpAt: far, now: begin) == .busy)

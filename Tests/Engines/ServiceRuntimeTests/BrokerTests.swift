@@ -13,7 +13,7 @@ import Testing
 
   private func context() -> ServiceContext {
     ServiceContext(
-      name: "worker", instance: "worker@host/1", log: Logger(label: "worker", sink: sink), clocks: clocks.clocks)
+      name: "worker", instance: "worker@host/1", logger: Logger(label: "worker", sink: sink), clocks: clocks.clocks)
   }
 
   @Test("The password file goes before the URL") func thePasswordFileGoesBeforeTheURL() throws {

@@ -116,7 +116,7 @@ private struct Failure: ExitingError {
 @Suite struct ServiceGroupTests {
   private let journal = Journal()
   private let sink = MemorySink()
-  private var log: Logger { Logger(label: "test", level: .debug, sink: sink) }
+  private var logger: Logger { Logger(label: "test", level: .debug, sink: sink) }
 
   /// Sleeps for ever, that is until the group has ended.
   private static let never: @Sendable (Duration) async throws -> Void = { _ in
@@ -126,7 +126,7 @@ private struct Failure: ExitingError {
   @Test("Services stop in reverse order each after the other") func servicesStopInReverseOrderEachAfterTheOther() async
   {
     let group = ServiceGroup(
-      [Probe("a", journal), Probe("b", journal)], log: log, onStopping: { [journal] in journal.note("stopping") },
+      [Probe("a", journal), Probe("b", journal)], logger: logger, onStopping: { [journal] in journal.note("stopping") },
       sleep: Self.never)
     group.stop()
     group.stop()
@@ -138,14 +138,15 @@ private struct Failure: ExitingError {
   @Test("A service that fails stops the others with its exit code")
   func aServiceThatFailsStopsTheOthersWithItsExitCode() async {
     let group = ServiceGroup(
-      [Probe("a", journal), Probe("b", journal, .fails(Failure()))], log: log, sleep: Self.never)
+      [Probe("a", journal), Probe("b", journal, .fails(Failure()))], logger: logger, sleep: Self.never)
     #expect(await group.run() == .unavailable)
     #expect(journal.lines.contains("a ends"))
     #expect(sink.lines().contains { $0.contains("service failed service=b error=\"no provider\"") })
   }
 
   @Test("A service that ends by itself is a fault") func aServiceThatEndsByItselfIsAFault() async {
-    let group = ServiceGroup([Probe("a", journal), Probe("b", journal, .endsByItself)], log: log, sleep: Self.never)
+    let group = ServiceGroup(
+      [Probe("a", journal), Probe("b", journal, .endsByItself)], logger: logger, sleep: Self.never)
     #expect(await group.run() == .internalError)
     #expect(journal.lines.contains("a ends"))
   }
@@ -153,7 +154,7 @@ private struct Failure: ExitingError {
   @Test("After the ceiling what is left is canceled") func afterTheCeilingWhatIsLeftIsCanceled() async {
     let sleeps = Mutex(0)
     let group = ServiceGroup(
-      [Probe("a", journal, .ignoresStop), Probe("b", journal)], log: log, ceiling: .seconds(7),
+      [Probe("a", journal, .ignoresStop), Probe("b", journal)], logger: logger, ceiling: .seconds(7),
       sleep: {
         #expect($0 == .seconds(7) || $0 == ServiceGroup.graceAfterCancellation)
         let isFirst = sleeps.withLock { count in
@@ -169,7 +170,7 @@ private struct Failure: ExitingError {
 
   @Test("Services that still run are abandoned") func servicesThatStillRunAreAbandoned() async {
     let group = ServiceGroup(
-      [Probe("a", journal, .ignoresStopAndCancellation)], log: log,
+      [Probe("a", journal, .ignoresStopAndCancellation)], logger: logger,
       abandon: { [journal] code in
         #expect(code == .temporaryFailure)
         journal.note("abandoned")

@@ -71,7 +71,7 @@ import Testing
       let text = String(decoding: sent.content, as: UTF8.self)
       #expect(
         text.hasPrefix("DKIM-Signature: ")
-          && text.contains("Message-ID: <\(MailMessageID.text(attempt().identity, domain: "example.com"))>"))
+          && text.contains("Message-ID: <\(MailMessageID.text(attempt().job, domain: "example.com"))>"))
     }
   }
 

@@ -83,7 +83,9 @@ extension SMTPFailure {
 let time = UnixTime(seconds: 1_782_907_200)
 
 func attempt(_ jobID: String = "job-1") -> JobAttempt {
-  JobAttempt(jobID: jobID, deadline: time + .seconds(600), timeout: .seconds(30), startedAt: time)
+  JobAttempt(
+    job: MessageIdentity(sender: SenderRule.unnamed, messageID: jobID), deadline: time + .seconds(600),
+    timeout: .seconds(30), startedAt: time)
 }
 
 func temporaryPath(_ name: String) -> String {

@@ -51,7 +51,7 @@ import Testing
     #expect(request.method == "POST")
     #expect(request.url == "https://apns.test/3/device/\(Sample.deviceToken)")
     #expect(request.body == Array("{}".utf8))
-    let id = PushID.make(for: Sample.attempt().identity)
+    let id = PushID.make(for: Sample.attempt().job)
     let expected = [
       "apns-topic": Sample.app, "apns-push-type": "background", "apns-priority": "5", "apns-expiration": "1782907260",
       "apns-id": id, "apns-collapse-id": id, "content-type": "application/json",
@@ -66,7 +66,7 @@ import Testing
   @Test("A certificate needs no token") func aCertificateNeedsNoToken() async throws {
     let connections = FakeConnections([FakeConnection(200)])
     let outcome = try await lane(connections.pool(), credential: .certificate).push(Sample.push(), Sample.attempt())
-    #expect(outcome.short == "accepted \(PushID.make(for: Sample.attempt().identity))")
+    #expect(outcome.short == "accepted \(PushID.make(for: Sample.attempt().job))")
     #expect(connections.requests.first?.headers["authorization"] == nil)
     #expect(tokens.made == 0)
   }

@@ -258,7 +258,7 @@ import Testing
     ] {
       let (configuration, directory) = try load(lanes: lanes, apps: apps)
       let context = ServiceContext(
-        name: "push-worker", instance: "test", log: Logger(label: "test", sink: MemorySink()))
+        name: "push-worker", instance: "test", logger: Logger(label: "test", sink: MemorySink()))
       let verifier = try await PushVerifier(configuration, context)
       let services = try await verifier.services(configuration, context)
       #expect(services.map(\.name) == expected)

@@ -1,4 +1,5 @@
 import CountersignCryptography
+import CountersignMessages
 import CountersignTelemetry
 import HTTPClient
 import JobEngine
@@ -66,7 +67,9 @@ enum Sample {
   }
 
   static func attempt(_ jobID: String = "v1.push", timeout: Duration = .seconds(10)) -> JobAttempt {
-    JobAttempt(jobID: jobID, deadline: deadline, timeout: timeout, startedAt: now)
+    JobAttempt(
+      job: MessageIdentity(sender: SenderRule.unnamed, messageID: jobID), deadline: deadline, timeout: timeout,
+      startedAt: now)
   }
 }
 

@@ -40,17 +40,17 @@ import Testing
   @Test("A client that is refused names the likely causes") func aClientThatIsRefusedNamesTheLikelyCauses() throws {
     let detail = answer(400, #"{"error":"invalid_client"}"#).classification(try Samples.table()).detail
     for cause in ["keyID", "keyFile", "teamID", "clientID", "clock", "redirectURI"] { #expect(detail.contains(cause)) }
-    #expect(detail.utf8.count <= Reason.maximumDetailBytes)
+    #expect(detail.utf8.count <= Reason.maxDetailBytes)
   }
 
   @Test("No text of the table is cut") func noTextOfTheTableIsCut() throws {
     for error in ["invalid_request", "invalid_grant", "unauthorized_client", "unsupported_grant_type", "invalid_scope"]
     {
       let classification = answer(400, #"{"error":"\#(error)"}"#).classification(try Samples.table())
-      #expect(classification.detail.utf8.count <= Reason.maximumDetailBytes)
+      #expect(classification.detail.utf8.count <= Reason.maxDetailBytes)
     }
     for reason in [Reason.lost, .notConfirmed, .redirectMismatch, .unknownClient] {
-      #expect(reason.detail.utf8.count <= Reason.maximumDetailBytes)
+      #expect(reason.detail.utf8.count <= Reason.maxDetailBytes)
     }
   }
 

@@ -219,11 +219,11 @@ import Testing
   func aRevocationIsRepeatedUntilItsDeadlineAndACodeAFewTimes() async throws {
     try await AppleBench.run { bench in
       let code = try #require(bench.handler.prepare(bench.body(.authorizationCode, "c"), of: Samples.message()).ready)
-      #expect(code.onUnknown == .resend && code.maximumUnknownResends == nil)
+      #expect(code.onUnknown == .resend && code.maxUnknownResends == nil)
       #expect(code.unknownReason?.code == "LOST")
       #expect(code.extras == ["tokenKind": "authorizationCode", "stage": "exchange"])
       let token = try #require(bench.handler.prepare(bench.body(.accessToken, "t"), of: Samples.message()).ready)
-      #expect(token.onUnknown == .resend && token.maximumUnknownResends == .max)
+      #expect(token.onUnknown == .resend && token.maxUnknownResends == .max)
       #expect(token.unknownReason?.code == "NOT_CONFIRMED")
       #expect(token.extras == ["tokenKind": "accessToken", "stage": "revoke"])
     }

@@ -21,7 +21,8 @@ struct ExampleProviderTests {
   private let message = JobMessage(
     messageID: "v.sms.1", messageType: SMSDispatchJob.type, receivedAt: now)
   private let attempt = JobAttempt(
-    jobID: "v.sms.1", sender: "coordinator", correlationID: "v", deadline: now + .seconds(300), timeout: .seconds(8),
+    job: MessageIdentity(sender: "coordinator", messageID: "v.sms.1"), correlationID: "v",
+    deadline: now + .seconds(300), timeout: .seconds(8),
     startedAt: now)
 
   @Test("It is used through configuration, sends over HTTP, and its delivery report is published")

@@ -53,7 +53,7 @@ struct HTTPLaneTests {
         method: "GET", target: String(url.dropFirst("https://sms.example.com".count)) + "?a=1")
       #expect(ReportAddresses.lane(of: request) == lane)
       let resolution = try addresses.resolve(request, lane: lane, now: Sample.now)
-      #expect(resolution.subject.job == attempt.identity && resolution.subject.correlationID == nil)
+      #expect(resolution.subject.job == attempt.job && resolution.subject.correlationID == nil)
       #expect(resolution.url == url + "?a=1")
     }
   }

@@ -1,3 +1,4 @@
+import CountersignMessages
 import CountersignTelemetry
 import HTTPClient
 import HTTPServer
@@ -51,7 +52,9 @@ struct LanesOverHTTPTests {
   }
 
   private func attempt(timeout: Duration = .seconds(10)) -> JobAttempt {
-    JobAttempt(jobID: "job-1", deadline: Sample.now + .seconds(300), timeout: timeout, startedAt: Sample.now)
+    JobAttempt(
+      job: MessageIdentity(sender: SenderRule.unnamed, messageID: "job-1"), deadline: Sample.now + .seconds(300),
+      timeout: timeout, startedAt: Sample.now)
   }
 
   @Test("A message that is taken")

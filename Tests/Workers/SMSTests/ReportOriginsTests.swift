@@ -26,7 +26,7 @@ struct ReportOriginsTests {
 
   private func settle(_ ledger: any Ledger, _ id: String, correlationID: String?) async throws {
     var claim = LedgerClaim(
-      messageID: id, token: 1, lane: "s", now: Sample.now, leaseUntil: Sample.now + .seconds(20))
+      messageID: id, token: 1, lane: "s", times: .init(now: Sample.now, leaseUntil: Sample.now + .seconds(20)))
     claim.match = LedgerMatch(lane: "s", reference: "m1", correlationID: correlationID)
     _ = try await ledger.settle(claim, result: [1], at: Sample.now)
   }

@@ -73,7 +73,7 @@ struct SMSWorkerConfigurationTests {
     #expect(configuration.worker.ledger.retention == .seconds(6 * 3600))
     #expect(configuration.templates.directory.hasSuffix("/templates/sms"))
     #expect(configuration.limits == SMSLimits())
-    #expect(configuration.minimumValidity == .seconds(5))
+    #expect(configuration.minValidity == .seconds(5))
     #expect(configuration.worker.maxUnknownResends == 2)
     #expect(configuration.lanes.map(\.lane) == [LaneConfiguration(name: "t"), LaneConfiguration(name: "w")])
     let twilio = try #require(configuration.lanes[0].provider as? TwilioProvider)

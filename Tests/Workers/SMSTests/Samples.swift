@@ -1,3 +1,4 @@
+import CountersignMessages
 import CountersignTelemetry
 import JobEngine
 
@@ -8,7 +9,9 @@ enum Sample {
   static let now = UnixTime(seconds: 1_782_907_200)
 
   static func attempt(_ jobID: String = "job-1", secondsLeft: Int = 300) -> JobAttempt {
-    JobAttempt(jobID: jobID, deadline: now + .seconds(secondsLeft), timeout: .seconds(8), startedAt: now)
+    JobAttempt(
+      job: MessageIdentity(sender: SenderRule.unnamed, messageID: jobID), deadline: now + .seconds(secondsLeft),
+      timeout: .seconds(8), startedAt: now)
   }
 
   static func message(_ text: String = "482913 is your code") -> OutgoingSMS {

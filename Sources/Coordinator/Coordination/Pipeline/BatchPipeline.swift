@@ -44,7 +44,7 @@ final class BatchPipeline<Work: BatchWork>: Sendable {
     self.logger = logger
     self.metrics = metrics
     self.held = held
-    self.marks = marks ?? .none(queue: work.queue, clock: clock, log: logger)
+    self.marks = marks ?? .none(queue: work.queue, clock: clock, logger: logger)
   }
 
   /// Serves until ``stop()``, and returns when all taken deliveries are published and acknowledged.

@@ -41,12 +41,13 @@ public enum CoordinatorServices {
       receipts: kit.receipts, assessments: assessments, revocations: kit.revocations)
     let results = ResultWork(
       handler: ResultHandler(rules), deliveries: DeliveryReportHandler(rules), operations: reports,
-      origin: ResultOrigin(user: parts.author.userID), metrics: parts.metrics, logger: context.log, clock: context.clock
+      origin: ResultOrigin(user: parts.author.userID), metrics: parts.metrics, logger: context.logger,
+      clock: context.clock
     )
     let relay = parts.relay(reports)
     try await relay.takeOver()
     return [
-      DatabaseService(parts.database, parts.owner, relay: relay, log: context.log),
+      DatabaseService(parts.database, parts.owner, relay: relay, log: context.logger),
       PublisherService(publisher: parts.publisher),
       MaintenanceService(parts.maintenance(relay, parts.operations(assessments, kit.revocations))),
       TurnService(turn: parts.turn, results: parts.results),
@@ -108,14 +109,14 @@ public enum CoordinatorServices {
       owner = try await CoordinatorServices.claim(configuration, turn, context)
       database = try await CoordinatorServices.open(configuration)
       outbox = Outbox(
-        sink: publisher, database: database, clock: context.clock, author: author, logger: context.log,
+        sink: publisher, database: database, clock: context.clock, author: author, logger: context.logger,
         metrics: metrics)
       held = HeldJobs(
-        database: database, outbox: outbox, clock: context.clock, metrics: metrics, logger: context.log)
+        database: database, outbox: outbox, clock: context.clock, metrics: metrics, logger: context.logger)
       conversions = ConversionKeeper(
         configuration.rules, metrics: metrics.conversion, startedAt: context.clock.now())
       var loader = ConversionLoader(database: database, rules: configuration.rules, clock: context.clock)
-      loader.onSkipped = { [metrics, log = context.log] table, count in
+      loader.onSkipped = { [metrics, log = context.logger] table, count in
         metrics.skippedRows.with(table).increment(by: UInt64(count))
         log.error("rows that cannot be read are not counted for the conversion", ["table": "\(table)", .count: count])
       }
@@ -126,7 +127,7 @@ public enum CoordinatorServices {
 
     func relay(_ reports: OperationReportHandler) -> OutboxRelay {
       OutboxRelay(
-        outbox: outbox, database: database, clock: context.clock, logger: context.log, metrics: metrics,
+        outbox: outbox, database: database, clock: context.clock, logger: context.logger, metrics: metrics,
         dropped: DroppedJobs(
           database: database, retention: configuration.rules.retention, conversions: conversions, metrics: metrics,
           messages: ResultHandler(configuration.rules), operations: reports))
@@ -135,18 +136,18 @@ public enum CoordinatorServices {
     func operations(_ assessments: AssessmentHandler, _ revocations: RevocationHandler) -> OperationSweeper {
       OperationSweeper(
         database: database, rules: configuration.rules, assessments: assessments, revocations: revocations,
-        clock: context.clock, metrics: metrics, logger: context.log)
+        clock: context.clock, metrics: metrics, logger: context.logger)
     }
 
     func maintenance(_ relay: OutboxRelay, _ operations: OperationSweeper) -> MaintenanceLoop {
       MaintenanceLoop(
         sweeper: DeadlineSweeper(
           database: database, rules: configuration.rules, clock: context.clock, metrics: metrics,
-          conversions: conversions, logger: context.log),
+          conversions: conversions, logger: context.logger),
         purger: Purger(
           database: database, inboxRetention: configuration.rules.inboxRetention, clock: context.clock),
         relay: relay, operations: operations, held: held, conversions: conversionSweeper,
-        interval: configuration.maintenanceInterval, health: health, metrics: metrics, logger: context.log)
+        interval: configuration.maintenanceInterval, health: health, metrics: metrics, logger: context.logger)
     }
 
     /// Without a file nothing can change.
@@ -155,7 +156,7 @@ public enum CoordinatorServices {
       return [
         FictionalNumbersService(
           FictionalNumbersReader(
-            file: file, environment: ProcessInfo.processInfo.environment, numbers: fictional, log: context.log,
+            file: file, environment: ProcessInfo.processInfo.environment, numbers: fictional, log: context.logger,
             metrics: context.metrics))
       ]
     }
@@ -163,7 +164,7 @@ public enum CoordinatorServices {
     private var conversionSweeper: ConversionSweeper {
       ConversionSweeper(
         database: database, conversions: conversions, rules: configuration.rules, clock: context.clock,
-        metrics: metrics, logger: context.log,
+        metrics: metrics, logger: context.logger,
         longestSilence: max(ConversionOutages.longestSilence, configuration.maintenanceInterval * 3)
       ) { [publisher, commands, health] in publisher.isReady && commands.isReady && !health.keepsCommandsWaiting }
     }
@@ -171,12 +172,12 @@ public enum CoordinatorServices {
     func pipeline<Work: BatchWork>(_ consumer: Consumer, _ work: Work) throws -> BatchPipeline<Work> {
       BatchPipeline(
         source: consumer, work: work, database: database, outbox: outbox, rules: configuration.rules,
-        clock: context.clock, author: author, logger: context.log, metrics: metrics, health: health,
+        clock: context.clock, author: author, logger: context.logger, metrics: metrics, health: health,
         conversions: conversions, held: held,
         // One at a time, as batches are.
         marks: CrashMarks(
           queue: work.queue, store: try SQLiteMarkStore(in: database), stepsAtOnce: 1, clock: context.clock,
-          log: context.log,
+          logger: context.logger,
           metrics: context.metrics))
     }
   }
@@ -185,7 +186,7 @@ public enum CoordinatorServices {
     _ configuration: CoordinatorConfiguration, _ turn: Turn, _ context: ServiceContext
   ) async throws -> FileOwner {
     do {
-      return try await turn.claim(configuration.databasePath, log: context.log)
+      return try await turn.claim(configuration.databasePath, log: context.logger)
     } catch let error as DatabaseError {
       throw startError(error)
     }

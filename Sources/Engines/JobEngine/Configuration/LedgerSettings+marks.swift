@@ -7,12 +7,12 @@ extension LedgerSettings {
   ///
   /// - Returns: `nil` when no file can be kept. A crash may then cost innocent jobs, and the twentieth delivery of a
   ///   job is its last.
-  func openMarks(in ledger: any Ledger, log: Logger) async -> (any MarkStore)? {
+  func openMarks(in ledger: any Ledger, logger: Logger) async -> (any MarkStore)? {
     do {
       if let ledger = ledger as? SQLiteLedger { return try ledger.markStore() }
       return try await SQLiteMarkStore.open(path: path + "-marks")
     } catch {
-      log.warning(
+      logger.warning(
         "marks of redelivered jobs cannot be kept; the twentieth delivery of a job is its last",
         [.error: "\(error)", .hint: "let ledger.path lead into a directory that this user may write to"])
       return nil

@@ -24,7 +24,7 @@ public struct LedgerSettings: Sendable, Hashable {
   /// Time for which a result is kept after the deadline of its job, for a redelivered job.
   public let retention: Duration
   /// Maximum size of the file in bytes.
-  public let maximumBytes: Int64
+  public let maxBytes: Int64
 
   /// Reads the section. Problems are reported to it.
   ///
@@ -41,7 +41,7 @@ public struct LedgerSettings: Sendable, Hashable {
         * section.integer(
           "retentionHours", default: 6, in: 2...8760,
           "How long a result is kept after the deadline of its job, for a job delivered again."))
-    maximumBytes =
+    maxBytes =
       1_048_576
       * Int64(
         section.integer(

@@ -20,6 +20,6 @@ extension PreparedJob {
   func replacingJob(with call: any HandlerCall) -> PreparedJob<any HandlerCall> {
     PreparedJob<any HandlerCall>(
       call, lanes: lanes, deadline: deadline, onUnknown: onUnknown, extras: extras,
-      maximumUnknownResends: maximumUnknownResends, unknownReason: unknownReason)
+      maxUnknownResends: maxUnknownResends, unknownReason: unknownReason)
   }
 }

@@ -4,15 +4,15 @@ import CountersignTelemetry
 
 /// Processes deliveries: reads each, and runs or buries it.
 struct JobProcessor: Sendable {
-  let parts: WorkerParts
+  let context: WorkerContext
 
   /// Processes one delivery to its end: acknowledged, or handed back.
   func process(_ delivery: Delivery) async {
-    if parts.isDraining { return await handBack(delivery) }
-    let now = parts.clock.now()
+    if context.isDraining { return await handBack(delivery) }
+    let now = context.clock.now()
     do throws(ContractProblem) {
-      let incoming = try parts.read(delivery, now)
-      var run = JobRun(parts: parts, delivery: delivery, incoming: incoming, startedAt: now)
+      let incoming = try context.read(delivery, now)
+      var run = JobRun(context: context, delivery: delivery, incoming: incoming, startedAt: now)
       await run.run()
     } catch {
       await bury(delivery, error)
@@ -22,10 +22,10 @@ struct JobProcessor: Sendable {
   /// Hands a delivery back.
   /// - Parameter wasBegun: whether the next delivery must not count as the first one.
   func handBack(_ delivery: Delivery, wasBegun: Bool = false) async {
-    parts.metrics.handedBack.increment()
+    context.metrics.handedBack.increment()
     // Where a redelivered job counts as begun, an unbegun one goes back as a new message.
-    if !wasBegun, parts.countsRedeliveries, await delayUnbegun(delivery) { return parts.source.ack(delivery.tag) }
-    parts.source.reject(delivery.tag, requeue: true)
+    if !wasBegun, context.countsRedeliveries, await delayUnbegun(delivery) { return context.source.ack(delivery.tag) }
+    context.source.reject(delivery.tag, requeue: true)
   }
 
   /// Returns `false` when the message cannot be read or published, and goes back as it is.
@@ -36,39 +36,41 @@ struct JobProcessor: Sendable {
     let delay = JobDelay(
       step: .fiveSeconds, countsAttempt: false, reason: .workerStopped,
       notBefore: WorkerHeader.notBefore(delivery.message), unknownCalls: WorkerHeader.unknownCalls(delivery.message))
-    let publication = parts.delays.publication(
-      delay, delivery.message, job: job, sender: parts.senders.sender(of: delivery.message),
-      startedAt: parts.clock.now(),
-      redeliveries: parts.options.hasOtherHosts ? WorkerHeader.redeliveries(delivery) : 0)
-    return await parts.courier.deliver(
-      Consignment(publication), jobID: job.messageID, isWanted: parts.isLive(delivery)) == .confirmed
+    let publication = context.delays.publication(
+      delay, delivery.message, job: job, sender: context.senders.sender(of: delivery.message),
+      startedAt: context.clock.now(),
+      redeliveries: context.options.hasOtherHosts ? WorkerHeader.redeliveries(delivery) : 0)
+    return await context.publisher.deliver(
+      JobPublications(publication), jobID: job.messageID, isWanted: context.isLive(delivery)) == .confirmed
   }
 
   /// Moves a message to the dead letters that breaks the contract, or whose recorded end is unreadable, and notifies
   /// its sender.
   func bury(_ delivery: Delivery, _ problem: ContractProblem, tellsSender: Bool = true) async {
-    let now = parts.clock.now()
+    let now = context.clock.now()
     let id = delivery.message.messageID ?? ""
-    parts.metrics.dead(problem)
-    parts.alarms.warning(
+    context.metrics.dead(problem)
+    context.alarms.warning(
       "message is a dead letter",
-      [.jobID: id, .queue: parts.options.queue, .reason: problem.code.rawValue, .error: problem.description])
-    let sender = parts.senders.sender(of: delivery.message)
-    let refusal = tellsSender ? parts.results.refusal(of: delivery.message, problem, sender: sender, now: now) : nil
-    let isLive = parts.isLive(delivery)
+      [.jobID: id, .queue: context.options.queue, .reason: problem.code.rawValue, .error: problem.description])
+    let sender = context.senders.sender(of: delivery.message)
+    let refusal = tellsSender ? context.results.refusal(of: delivery.message, problem, sender: sender, now: now) : nil
+    let isLive = context.isLive(delivery)
     if delivery.isOversize {
       // Its body was not kept, so the broker itself has to move it.
-      if let refusal { _ = await parts.courier.deliver(Consignment(copy: refusal), jobID: id, isWanted: isLive) }
-      return parts.source.reject(delivery.tag, requeue: false)
+      if let refusal {
+        _ = await context.publisher.deliver(JobPublications(copy: refusal), jobID: id, isWanted: isLive)
+      }
+      return context.source.reject(delivery.tag, requeue: false)
     }
-    let publication = parts.deadLetters.publication(
+    let publication = context.deadLetters.publication(
       delivery.message, problem.code.rawValue, problem.description, sender: sender, now: now)
-    switch await parts.courier.deliver(Consignment(publication, copy: refusal), jobID: id, isWanted: isLive) {
-    case .confirmed: parts.source.ack(delivery.tag)
+    switch await context.publisher.deliver(JobPublications(publication, copy: refusal), jobID: id, isWanted: isLive) {
+    case .confirmed: context.source.ack(delivery.tag)
     // The broker's own dead-lettering has other ways; it only cannot state the reason.
-    case .undeliverable, .tooLarge: parts.source.reject(delivery.tag, requeue: false)
-    case .stopped: parts.source.reject(delivery.tag, requeue: true)
-    case .unwanted: parts.metrics.leftToRedelivery.increment()
+    case .undeliverable, .tooLarge: context.source.reject(delivery.tag, requeue: false)
+    case .stopped: context.source.reject(delivery.tag, requeue: true)
+    case .unwanted: context.metrics.leftToRedelivery.increment()
     }
   }
 }

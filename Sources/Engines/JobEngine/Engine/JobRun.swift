@@ -9,7 +9,7 @@ struct JobRun {
   /// Maximum time of a look-up; included in `JobRules.leaseMargin`.
   static let lookUpTimeout: Duration = .seconds(5)
 
-  let parts: WorkerParts
+  let context: WorkerContext
   let delivery: Delivery
   let envelope: Envelope
   /// The user that sent the job.
@@ -30,8 +30,8 @@ struct JobRun {
   /// Whether the ledger has it.
   private var isRecorded = false
 
-  init(parts: WorkerParts, delivery: Delivery, incoming: IncomingJob, startedAt: UnixTime) {
-    self.parts = parts
+  init(context: WorkerContext, delivery: Delivery, incoming: IncomingJob, startedAt: UnixTime) {
+    self.context = context
     self.delivery = delivery
     self.startedAt = startedAt
     envelope = incoming.envelope
@@ -39,7 +39,7 @@ struct JobRun {
     var reported = incoming.envelope
     reported.messageID = incoming.jobID
     self.reported = reported
-    redeliveries = parts.countsRedeliveries ? WorkerHeader.redeliveries(delivery) : 0
+    redeliveries = context.countsRedeliveries ? WorkerHeader.redeliveries(delivery) : 0
     let message = delivery.message
     var facts = JobFacts(
       lanes: [], deadline: startedAt, onUnknown: .report, attempt: envelope.attempt,
@@ -51,9 +51,9 @@ struct JobRun {
       extras = prepared.extras
       facts.deadline = prepared.deadline
       facts.onUnknown = prepared.onUnknown
-      facts.maximumUnknownResends = prepared.maximumUnknownResends
+      facts.maxUnknownResends = prepared.maxUnknownResends
       facts.unknownReason = prepared.unknownReason
-      facts.lanes = prepared.lanes.filter { parts.lanes[$0] != nil }
+      facts.lanes = prepared.lanes.filter { context.lanes[$0] != nil }
       if facts.lanes.isEmpty { facts.refusal = JobFacts.Refusal(reason: .unknownLanes(prepared.lanes)) }
     case .refused(let refusal):
       call = nil
@@ -62,17 +62,17 @@ struct JobRun {
     }
     deadline = facts.deadline
     life = JobLifecycle(
-      facts, rules: parts.options.rules,
-      callTimeouts: facts.lanes.compactMap { parts.lanes[$0]?.configuration.callTimeout })
+      facts, rules: context.options.rules,
+      callTimeouts: facts.lanes.compactMap { context.lanes[$0]?.configuration.callTimeout })
   }
 
   /// Runs the job to its end.
   mutating func run() async {
-    var action = life.begin(now: parts.clock.now())
+    var action = life.begin(now: context.clock.now())
     while true {
       freeSlot(before: action)
       guard let event = await carryOut(action) else { return }
-      action = life.handle(event, now: parts.clock.now())
+      action = life.handle(event, now: context.clock.now())
     }
   }
 
@@ -94,14 +94,14 @@ struct JobRun {
       await put(off: delay)
       return nil
     case .handBack(let wasBegun):
-      await JobProcessor(parts: parts).handBack(delivery, wasBegun: wasBegun)
+      await JobProcessor(context: context).handBack(delivery, wasBegun: wasBegun)
       return nil
     case .acknowledge:
-      parts.source.ack(delivery.tag)
+      context.source.ack(delivery.tag)
       return nil
     case .bury:
       // Its sender is not notified: its end is certain, but not its outcome.
-      await JobProcessor(parts: parts).bury(delivery, RecordReader.damaged, tellsSender: false)
+      await JobProcessor(context: context).bury(delivery, RecordReader.damaged, tellsSender: false)
       return nil
     }
   }
@@ -113,7 +113,7 @@ struct JobRun {
     case .claim(.some, _), .perform, .lookUp: return
     case .claim(nil, _), .acquire, .release, .postpone, .settle, .settleStage, .publish, .delay, .handBack,
       .acknowledge, .bury:
-      lane.finish(grant, .unused, now: parts.monotonic.now())
+      lane.finish(grant, .unused, now: context.monotonic.now())
       slot = nil
     }
   }
@@ -123,13 +123,13 @@ struct JobRun {
 
 extension JobRun {
   private mutating func acquire(_ name: String, _ patience: Duration) async -> JobLifecycle.Event {
-    guard let lane = parts.lanes[name] else { return .slotBusy }
-    let now = parts.monotonic.now()
+    guard let lane = context.lanes[name] else { return .slotBusy }
+    let now = context.monotonic.now()
     switch await lane.acquire(giveUpAt: now + patience, now: now) {
     case .granted(let grant):
       slot = (lane, grant)
       return .slotGranted
-    case .down(let reason, let until): return .slotDenied(reason, after: max(.zero, until - parts.monotonic.now()))
+    case .down(let reason, let until): return .slotDenied(reason, after: max(.zero, until - context.monotonic.now()))
     case .busy: return .slotBusy
     case .stopping: return .stopping
     }
@@ -137,12 +137,12 @@ extension JobRun {
 
   private mutating func perform(_ name: String, _ timeout: Duration) async -> JobLifecycle.Event {
     guard let call else { return .classified(.refused(.noLane)) }
-    let began = parts.monotonic.now()
+    let began = context.monotonic.now()
     let attempt = attempt(timeout: timeout)
-    let classification = await parts.callGuard.run(timeout: timeout, abandoned: .unknown(.callTimedOut)) {
+    let classification = await context.callGuard.run(timeout: timeout, abandoned: .unknown(.callTimedOut)) {
       await call.perform(on: name, attempt)
     }
-    let now = parts.monotonic.now()
+    let now = context.monotonic.now()
     if let (lane, grant) = slot {
       lane.finish(grant, CallReport(classification), now: now)
       slot = nil
@@ -154,7 +154,7 @@ extension JobRun {
   private func lookUp(_ name: String) async -> JobLifecycle.Event {
     guard let call else { return .lookedUp(nil) }
     let attempt = attempt(timeout: Self.lookUpTimeout)
-    let answer = await parts.callGuard.run(timeout: Self.lookUpTimeout, abandoned: Classification?.none) {
+    let answer = await context.callGuard.run(timeout: Self.lookUpTimeout, abandoned: Classification?.none) {
       await call.lookUp(on: name, attempt)
     }
     return .lookedUp(answer)
@@ -162,13 +162,13 @@ extension JobRun {
 
   private func attempt(timeout: Duration) -> JobAttempt {
     JobAttempt(
-      jobID: envelope.messageID, sender: sender, correlationID: envelope.correlationID, number: envelope.attempt,
-      deadline: deadline, timeout: timeout, startedAt: parts.clock.now(), unknownCalls: life.unknownCalls,
-      trace: envelope.trace)
+      job: MessageIdentity(sender: sender, messageID: envelope.messageID), correlationID: envelope.correlationID,
+      number: envelope.attempt, deadline: deadline, timeout: timeout, startedAt: context.clock.now(),
+      unknownCalls: life.unknownCalls, trace: envelope.trace)
   }
 
   private func report(_ classification: Classification, _ lane: String, took: Duration) {
-    let metrics = parts.metrics.lanes[lane]
+    let metrics = context.metrics.lanes[lane]
     metrics?.calls.observe(took)
     let reason: Reason
     switch classification {
@@ -180,7 +180,7 @@ extension JobRun {
       reason = why
       metrics?.retries.increment()
     }
-    parts.log.debug(
+    context.logger.debug(
       "provider did not accept", [.jobID: envelope.messageID, .lane: lane, .reason: reason.description])
   }
 }
@@ -189,27 +189,28 @@ extension JobRun {
 
 extension JobRun {
   private mutating func claim(_ lane: String, _ timeout: Duration) async -> JobLifecycle.Event {
-    let (now, began) = (parts.clock.now(), parts.monotonic.now())
+    let (now, began) = (context.clock.now(), context.monotonic.now())
     let claim = LedgerClaim(
       messageID: envelope.messageID,
       key: MessageIdentity(sender: sender, messageID: envelope.messageID).key(ofJob: envelope.type),
-      token: parts.tokens.next(), lane: lane, now: now,
-      judgedAt: parts.leaseClock.now(), leaseUntil: now + timeout + parts.options.rules.leaseMargin,
-      keepUntil: keepUntil(now),
+      token: context.tokens.next(), lane: lane,
+      times: LedgerClaim.Times(
+        now: now, judgedAt: context.leaseClock.now(),
+        leaseUntil: now + timeout + context.options.rules.leaseMargin, keepUntil: keepUntil(now)),
       // A second claim of the same delivery is not a redelivery.
       redeliveries: self.claim == nil ? redeliveries : 0)
     self.claim = claim
     do throws(LedgerError) {
-      let answer = try await parts.ledger.claim(claim)
-      parts.ledgerSucceeded()
+      let answer = try await context.ledger.claim(claim)
+      context.ledgerSucceeded()
       // From now on the count of unknown calls includes it.
       if case .abandoned = answer { redeliveries = 0 }
-      parts.metrics.ledgerTime.observe(parts.monotonic.now() - began)
+      context.metrics.ledgerTime.observe(context.monotonic.now() - began)
       return .claimAnswered(answer)
     } catch {
-      parts.metrics.ledgerFailures.increment()
-      parts.ledgerFailed(now: parts.monotonic.now())
-      parts.alarms.error(
+      context.metrics.ledgerFailures.increment()
+      context.ledgerFailed(now: context.monotonic.now())
+      context.alarms.error(
         "ledger cannot be written; the job waits", [.jobID: envelope.messageID, .error: error.description])
       return .ledgerFailed
     }
@@ -221,36 +222,36 @@ extension JobRun {
   ) async -> JobLifecycle.Event {
     guard let claim else { return done }
     do throws(LedgerError) {
-      try await body(parts.ledger, claim)
+      try await body(context.ledger, claim)
       return done
     } catch {
-      parts.metrics.ledgerFailures.increment()
-      parts.alarms.error(
+      context.metrics.ledgerFailures.increment()
+      context.alarms.error(
         "claim cannot be given back; it runs out by itself", [.jobID: claim.messageID, .error: error.description])
       return .ledgerFailed
     }
   }
 
   private mutating func settle(_ ending: JobEnding) async -> JobLifecycle.Event {
-    let result = parts.results.result(
-      of: ending, job: reported, extras: extras, startedAt: startedAt, finishedAt: parts.clock.now())
+    let result = context.results.result(
+      of: ending, job: reported, extras: extras, startedAt: startedAt, finishedAt: context.clock.now())
     let match = match(ending)
     claim?.match = match
     if match != nil {
-      let (least, planned) = (parts.clock.now() + parts.options.matchedRetention, claim?.keepUntil)
-      claim?.keepUntil = max(least, planned ?? least)
+      let (least, planned) = (context.clock.now() + context.options.matchedRetention, claim?.times.keepUntil)
+      claim?.times.keepUntil = max(least, planned ?? least)
     }
     return await settle(.result(result))
   }
 
   /// Time until which a copy of the job could arrive and do harm: one that arrives after the deadline makes no call.
   private func keepUntil(_ now: UnixTime) -> UnixTime {
-    min(max(deadline, now), now + parts.options.longestDeadline) + parts.options.retention
+    min(max(deadline, now), now + context.options.longestDeadline) + context.options.retention
   }
 
   private func match(_ ending: JobEnding) -> LedgerMatch? {
     guard ending.outcome == .accepted, let lane = ending.lane, let reference = ending.reference,
-      parts.options.matchedLanes.contains(lane)
+      context.options.matchedLanes.contains(lane)
     else { return nil }
     return LedgerMatch(lane: lane, reference: reference, correlationID: reported.correlationID)
   }
@@ -258,20 +259,20 @@ extension JobRun {
   private mutating func settle(_ ending: RecordedEnding) async -> JobLifecycle.Event {
     ended = ending
     let record = ending.record(of: envelope.messageID)
-    let (now, began) = (parts.clock.now(), parts.monotonic.now())
+    let (now, began) = (context.clock.now(), context.monotonic.now())
     guard let claim else { return .ledgerFailed }
     for wait in Self.settleWaits + [.zero] {
       do throws(LedgerError) {
-        let standing = try await parts.ledger.settle(claim, result: record, at: now)
-        isRecorded = standing == nil && parts.ledger.remembers
-        parts.metrics.ledgerTime.observe(parts.monotonic.now() - began)
+        let standing = try await context.ledger.settle(claim, result: record, at: now)
+        isRecorded = standing == nil && context.ledger.remembers
+        context.metrics.ledgerTime.observe(context.monotonic.now() - began)
         return .settled(standing: standing)
       } catch {
-        parts.metrics.ledgerFailures.increment()
-        parts.log.error(
+        context.metrics.ledgerFailures.increment()
+        context.logger.error(
           "result cannot be recorded", [.jobID: envelope.messageID, .outcome: ending.text, .error: error.description])
       }
-      if wait > .zero { _ = await parts.timers.sleep(until: parts.monotonic.now() + wait) }
+      if wait > .zero { _ = await context.timers.sleep(until: context.monotonic.now() + wait) }
     }
     return .ledgerFailed
   }
@@ -284,8 +285,8 @@ extension JobRun {
     let standing = standing(recorded)
     guard let ending = standing ?? ended else { return .unreadable }
     // An unrecorded end exists here only, so it is not given up.
-    let delivered = await parts.courier.deliver(
-      consignment(ending), jobID: envelope.messageID, givesUp: standing != nil || isRecorded)
+    let delivered = await context.publisher.deliver(
+      publications(ending), jobID: envelope.messageID, givesUp: standing != nil || isRecorded)
     switch delivered {
     case .confirmed:
       count(isRepeated: standing != nil)
@@ -296,10 +297,10 @@ extension JobRun {
   }
 
   private func count(isRepeated: Bool) {
-    if isRepeated { return parts.metrics.republished.increment() }
+    if isRepeated { return context.metrics.republished.increment() }
     switch ended {
-    case .result(let result): parts.metrics.ended(result.outcome, lane: result.lane)
-    case .stage: parts.metrics.continued.increment()
+    case .result(let result): context.metrics.ended(result.outcome, lane: result.lane)
+    case .stage: context.metrics.continued.increment()
     case nil: return
     }
   }
@@ -313,44 +314,44 @@ extension JobRun {
       if case .stage = ended, case .result = ending { return nil }
       return ending
     } catch {
-      parts.log.error(
+      context.logger.error(
         "recorded result cannot be read", [.jobID: envelope.messageID, .error: error.description])
       return nil
     }
   }
 
-  private func consignment(_ ending: RecordedEnding) -> Consignment {
-    let now = parts.clock.now()
+  private func publications(_ ending: RecordedEnding) -> JobPublications {
+    let now = context.clock.now()
     switch ending {
     case .result(let result):
-      let (publication, copy) = parts.results.publications(result, job: reported, sender: sender, now: now)
-      return Consignment(publication, copy: copy)
+      let (publication, copy) = context.results.publications(result, job: reported, sender: sender, now: now)
+      return JobPublications(publication, copy: copy)
     case .stage(let stage):
-      return Consignment(
-        parts.stages.publication(
+      return JobPublications(
+        context.stages.publication(
           stage, job: envelope, sender: sender, jobID: reported.messageID, startedAt: startedAt, now: now))
     }
   }
 
   private func put(off delay: JobDelay) async {
-    let publication = parts.delays.publication(
+    let publication = context.delays.publication(
       delay, delivery.message, job: envelope, sender: sender, startedAt: startedAt,
-      redeliveries: parts.options.hasOtherHosts ? redeliveries : 0)
-    switch await parts.courier.deliver(
-      Consignment(publication), jobID: envelope.messageID, isWanted: parts.isLive(delivery))
+      redeliveries: context.options.hasOtherHosts ? redeliveries : 0)
+    switch await context.publisher.deliver(
+      JobPublications(publication), jobID: envelope.messageID, isWanted: context.isLive(delivery))
     {
     case .confirmed:
-      parts.metrics.delayed(delay)
-      parts.log.debug(
+      context.metrics.delayed(delay)
+      context.logger.debug(
         "job is put off",
         [.jobID: envelope.messageID, .retryIn: delay.step.delay, .reason: delay.reason.description])
-      parts.source.ack(delivery.tag)
+      context.source.ack(delivery.tag)
     // The broker has it, and delivers it again.
-    case .unwanted: parts.metrics.leftToRedelivery.increment()
+    case .unwanted: context.metrics.leftToRedelivery.increment()
     // It is in no delay queue, so it is not acknowledged: the broker delivers it again.
-    case .undeliverable, .stopped: parts.source.reject(delivery.tag, requeue: true)
+    case .undeliverable, .stopped: context.source.reject(delivery.tag, requeue: true)
     // Its headers leave no room for ours: another delivery would only repeat the call.
-    case .tooLarge: parts.source.reject(delivery.tag, requeue: false)
+    case .tooLarge: context.source.reject(delivery.tag, requeue: false)
     }
   }
 }

@@ -1,6 +1,6 @@
-public import CountersignAMQP
+import CountersignAMQP
 import CountersignConcurrency
-public import CountersignTelemetry
+import CountersignTelemetry
 public import CrashMarks
 public import ServiceRuntime
 import Synchronization
@@ -20,7 +20,7 @@ public final class JobWorker<Handler: JobHandler>: Service {
 
   public var name: String { "worker" }
 
-  let parts: WorkerParts
+  let context: WorkerContext
   private let sink: any MessageSink
   private let ticker: any Ticker
   private let inFlight: InFlight
@@ -34,42 +34,35 @@ public final class JobWorker<Handler: JobHandler>: Service {
   ///   - options: names and limits of the worker.
   ///   - lanes: its lanes, at least one, with unique names.
   ///   - ledger: its record of calls. `run` closes it at its end.
-  ///   - source: queue of the jobs.
-  ///   - sink: publisher of results, retries and dead letters.
-  ///   - clocks: the time of day, and monotonic time.
-  ///   - log: its logger.
-  ///   - metrics: registry of its metrics.
+  ///   - broker: its two ends at the broker.
+  ///   - instruments: its clocks, logger and metrics.
   ///   - markStore: store of the marks of redelivered jobs; `run` closes it at its end. `nil`: nothing outlives the
   ///     process, and the twentieth delivery of a job is its last.
   public convenience init(
     handler: Handler, options: JobWorkerOptions, lanes: [LaneConfiguration], ledger: any Ledger,
-    source: any MessageSource, sink: any MessageSink, clocks: Clocks = .system, log: Logger,
-    metrics: MetricsRegistry, markStore: (any MarkStore)? = nil
+    broker: WorkerBroker, instruments: WorkerInstruments, markStore: (any MarkStore)? = nil
   ) {
+    let marks = CrashMarks(
+      queue: options.queue, store: markStore, stepsAtOnce: MarkedJobs.groupsAtOnce(lanes),
+      trial: TrialPatience(quiet: .lasting(MarkedJobs.quietPatience(lanes, options.rules))),
+      clock: instruments.clocks.wall, logger: instruments.logger, metrics: instruments.metrics)
     self.init(
-      handler: handler, options: options, lanes: lanes, ledger: ledger, source: source, sink: sink, clocks: clocks,
-      log: log, metrics: metrics, ticker: SystemTicker(),
-      marks: CrashMarks(
-        queue: options.queue, store: markStore, stepsAtOnce: MarkedJobs.groupsAtOnce(lanes),
-        trial: TrialPatience(quiet: .lasting(MarkedJobs.quietPatience(lanes, options.rules))), clock: clocks.wall,
-        log: log,
-        metrics: metrics))
+      handler: handler, options: options, lanes: lanes, ledger: ledger, broker: broker, instruments: instruments,
+      ticker: SystemTicker(), marks: marks)
   }
 
   init(
     handler: Handler, options: JobWorkerOptions, lanes: [LaneConfiguration], ledger: any Ledger,
-    source: any MessageSource, sink: any MessageSink, clocks: Clocks, log: Logger, metrics: MetricsRegistry,
-    ticker: any Ticker, marks: CrashMarks
+    broker: WorkerBroker, instruments: WorkerInstruments, ticker: any Ticker, marks: CrashMarks
   ) {
     precondition(!lanes.isEmpty, "A worker needs at least one lane.")
-    self.sink = sink
+    sink = broker.sink
     self.ticker = ticker
     self.marks = marks
-    inFlight = InFlight(limit: options.maximumInFlight, onBegin: ticker.wake)
-    parts = WorkerParts(
-      handler: handler, options: options, lanes: lanes, ledger: ledger, source: source, sink: sink, clocks: clocks,
-      log: log, registry: metrics)
-    pulse = WorkerPulse(parts: parts, inFlight: inFlight)
+    inFlight = InFlight(limit: options.maxInFlight, onBegin: ticker.wake)
+    context = WorkerContext(
+      handler: handler, options: options, lanes: lanes, ledger: ledger, broker: broker, instruments: instruments)
+    pulse = WorkerPulse(context: context, inFlight: inFlight)
   }
 
   /// Consumes jobs until `stop`, then ends when everything is settled and closed.
@@ -80,38 +73,38 @@ public final class JobWorker<Handler: JobHandler>: Service {
     await withTaskCancellationHandler {
       await work()
     } onCancel: {
-      parts.startDraining()
+      context.startDraining()
       // Cancellation handlers cannot wait, and nothing else would wake the consumer loop.
-      Task { [parts, sink] in
+      Task { [context, sink] in
         await sink.stopPromptly()
-        await parts.source.stopConsuming()
+        await context.source.stopConsuming()
       }
     }
     // Before the ledger, which may hold them.
     await marks.release()
-    await parts.ledger.close()
+    await context.ledger.close()
     finish()
   }
 
   /// Stops: consumes no further jobs, finishes begun ones, hands back the rest, flushes, closes. Suspends until that is
   /// done.
   public func stop() async {
-    parts.startDraining()
+    context.startDraining()
     ticker.wake()
     let isRunning = phase.withLock { phase in
       if phase == .idle { phase = .finished }
       return phase == .running
     }
     guard isRunning else { return }
-    await parts.source.stopConsuming()
+    await context.source.stopConsuming()
     let sink = sink
     // Unpublishable results would prevent a stop; after the timeout they are left to the next delivery.
-    let limit = parts.timers.schedule(at: parts.monotonic.now() + parts.options.drainTimeout) {
+    let limit = context.timers.schedule(at: context.monotonic.now() + context.options.drainTimeout) {
       // The timer's action cannot wait for the flush.
       Task { await sink.stopPromptly() }
     }
     await finished.waitIgnoringCancellation()
-    parts.timers.cancel(limit)
+    context.timers.cancel(limit)
   }
 
   /// Adds the worker's checks: `jobs` fails while none can be served or the worker stops, `ledger` while it cannot be
@@ -126,25 +119,25 @@ public final class JobWorker<Handler: JobHandler>: Service {
     health.register(prefix + "ledger") { pulse.ledgerHealth }
   }
 
-  /// Jobs taken up and not yet acknowledged.
+  /// Jobs begun and not yet acknowledged.
   public var jobsInFlight: Int { inFlight.count }
 
   private func work() async {
-    let parts = parts
+    let context = context
     let sink = sink
     await withTaskGroup(of: Void.self) { group in
-      group.addTask { await parts.source.run() }
+      group.addTask { await context.source.run() }
       group.addTask { await sink.run() }
       group.addTask { await self.tick() }
       group.addTask {
-        var purge = LedgerPurge(parts: parts)
+        var purge = LedgerPurge(context: context)
         await purge.run()
       }
       await consume()
       // Also when the source has ended by itself.
-      parts.startDraining()
+      context.startDraining()
       await sink.stopPromptly()
-      await parts.source.close()
+      await context.source.close()
       // Only the ticking is left.
       group.cancelAll()
     }
@@ -153,8 +146,8 @@ public final class JobWorker<Handler: JobHandler>: Service {
   /// Runs one child task for each job. Returns when the source has ended and all jobs have.
   private func consume() async {
     let inFlight = inFlight
-    let jobs = MarkedJobs(marks: marks, processor: JobProcessor(parts: parts), inFlight: inFlight)
-    let source = parts.source
+    let jobs = MarkedJobs(marks: marks, processor: JobProcessor(context: context), inFlight: inFlight)
+    let source = context.source
     await withDiscardingTaskGroup { group in
       while let batch = await source.next() {
         inFlight.begin(batch.count)

@@ -10,7 +10,7 @@ public struct JobWorkerOptions: Sendable, Hashable {
   /// Limits for the life of a job.
   public var rules = JobRules()
   /// Maximum jobs in flight: also bounds the redeliveries after a reconnect, for which twice the prefetch leaves room.
-  public var maximumInFlight = 2048
+  public var maxInFlight = 2048
   /// Time for which the ledger remembers a job after its deadline, when no call may follow: covers the longest retry
   /// delay (1 h), after which a copy may return, and an absence of the broker or a host.
   public var retention: Duration = .seconds(6 * 3600)
@@ -19,7 +19,7 @@ public struct JobWorkerOptions: Sendable, Hashable {
   /// Minimum time for which the ledger remembers a job of `matchedLanes`: networks report up to three days later.
   public var matchedRetention: Duration = .seconds(72 * 3600)
   /// Size of the ledger's file in bytes above which the oldest ended jobs are forgotten early.
-  public var maximumLedgerBytes: Int64 = 8 << 30
+  public var maxLedgerBytes: Int64 = 8 << 30
   /// Lanes whose accepted jobs are found by the provider's own ID, because their providers report by nothing else.
   public var matchedLanes: Set<String> = []
   /// Whether workers of other hosts, with ledgers of their own, consume the same queue.

@@ -8,7 +8,7 @@ struct LedgerPurge: Sendable {
   /// Pause between rounds.
   static let interval: Duration = .seconds(30)
   /// Transactions in one round: 13,000 jobs a second, three times the fastest rate of one worker.
-  static let maximumBatches = 400
+  static let maxBatches = 400
   /// Free space is kept for further jobs; free space beyond this fraction of the file, and beyond these bytes, is
   /// returned.
   static let spareShare: Int64 = 4
@@ -18,37 +18,37 @@ struct LedgerPurge: Sendable {
   /// Size to which a file above its bound is reduced, in tenths of the bound.
   static let targetTenths: Int64 = 9
 
-  let parts: WorkerParts
+  let context: WorkerContext
   /// Start of the next round: a bounded round does not begin again with the rows it has seen.
   private var next: Int64 = 0
 
-  init(parts: WorkerParts) {
-    self.parts = parts
+  init(context: WorkerContext) {
+    self.context = context
   }
 
   /// Runs until the worker stops.
   mutating func run() async {
-    while await parts.timers.sleep(until: parts.monotonic.now() + Self.interval) {
+    while await context.timers.sleep(until: context.monotonic.now() + Self.interval) {
       do throws(LedgerError) {
         try await round()
       } catch {
-        parts.alarms.warning("ledger cannot be purged", [.error: error.description])
+        context.alarms.warning("ledger cannot be purged", [.error: error.description])
       }
     }
   }
 
   private mutating func round() async throws(LedgerError) {
     try await purge()
-    guard var size = try await parts.ledger.size() else { return }
-    if size.usedBytes > parts.options.maximumLedgerBytes { size = try await forgetOldest(size) }
+    guard var size = try await context.ledger.size() else { return }
+    if size.usedBytes > context.options.maxLedgerBytes { size = try await forgetOldest(size) }
     if size.freeBytes > max(size.fileBytes / Self.spareShare, Self.spareBytes) { size = try await shrink(size) }
-    parts.metrics.ledger(size, now: parts.clock.now())
+    context.metrics.ledger(size, now: context.clock.now())
   }
 
   private mutating func purge() async throws(LedgerError) {
-    let now = parts.clock.now()
-    for _ in 0..<Self.maximumBatches where !parts.isDraining {
-      let step = try await parts.ledger.purge(at: now, from: next, limit: Self.batch)
+    let now = context.clock.now()
+    for _ in 0..<Self.maxBatches where !context.isDraining {
+      let step = try await context.ledger.purge(at: now, from: next, limit: Self.batch)
       next = step.next ?? 0
       if step.next == nil { return }
     }
@@ -59,15 +59,15 @@ struct LedgerPurge: Sendable {
   private func forgetOldest(_ size: LedgerSize) async throws(LedgerError) -> LedgerSize {
     var size = size
     var forgotten = 0
-    let target = parts.options.maximumLedgerBytes / 10 * Self.targetTenths
-    for _ in 0..<Self.maximumBatches where !parts.isDraining && size.usedBytes > target {
-      let count = try await parts.ledger.forgetOldest(limit: Self.batch)
+    let target = context.options.maxLedgerBytes / 10 * Self.targetTenths
+    for _ in 0..<Self.maxBatches where !context.isDraining && size.usedBytes > target {
+      let count = try await context.ledger.forgetOldest(limit: Self.batch)
       forgotten += count
-      guard count > 0, let now = try await parts.ledger.size() else { break }
+      guard count > 0, let now = try await context.ledger.size() else { break }
       size = now
     }
-    parts.metrics.ledgerForgotten.increment(by: UInt64(forgotten))
-    parts.alarms.error(
+    context.metrics.ledgerForgotten.increment(by: UInt64(forgotten))
+    context.alarms.error(
       "the ledger has reached its bound; the oldest jobs are forgotten before their time",
       [.count: forgotten, .hint: "raise ledger.maxMegabytes, or lower ledger.retentionHours"])
     return size
@@ -75,10 +75,10 @@ struct LedgerPurge: Sendable {
 
   private func shrink(_ size: LedgerSize) async throws(LedgerError) -> LedgerSize {
     var size = size
-    for _ in 0..<Self.maximumBatches
-    where !parts.isDraining && size.freeBytes > max(size.fileBytes / Self.spareShare, Self.spareBytes) / 2 {
-      try await parts.ledger.shrink(pages: Self.shrinkPages)
-      guard let now = try await parts.ledger.size(), now.fileBytes < size.fileBytes else { break }
+    for _ in 0..<Self.maxBatches
+    where !context.isDraining && size.freeBytes > max(size.fileBytes / Self.spareShare, Self.spareBytes) / 2 {
+      try await context.ledger.shrink(pages: Self.shrinkPages)
+      guard let now = try await context.ledger.size(), now.fileBytes < size.fileBytes else { break }
       size = now
     }
     return size

@@ -16,7 +16,7 @@ struct MarkedJobs: Sendable {
   /// Maximum time of the jobs in progress before one can be alone: they wait for a slot, are called, and are settled.
   static func quietPatience(_ lanes: [LaneConfiguration], _ rules: JobRules) -> Duration {
     let longestCall = lanes.map(\.callTimeout).max() ?? .zero
-    return max(CrashMarks.quietPatience, rules.maximumSlotWait + longestCall + .seconds(20))
+    return max(CrashMarks.quietPatience, rules.maxSlotWait + longestCall + .seconds(20))
   }
 
   /// Processes the redelivered jobs of a batch.
@@ -38,7 +38,7 @@ struct MarkedJobs: Sendable {
 
   /// - Returns: the deliveries that went back to the queue, by us or with their channel.
   private func workOff(_ step: MarkedStep) async -> Set<DeliveryTag> {
-    let notes = processor.parts.requeueNotes
+    let notes = processor.context.requeueTracker
     let tags = step.deliveries.map(\.tag)
     notes.watch(tags)
     await withDiscardingTaskGroup { group in
@@ -56,7 +56,7 @@ struct MarkedJobs: Sendable {
     switch treatment {
     case .group, .alone: await processor.process(delivery)
     case .bury: await processor.bury(delivery, .crashed)
-    case .leave: processor.parts.source.reject(delivery.tag, requeue: false)
+    case .leave: processor.context.source.reject(delivery.tag, requeue: false)
     }
   }
 }

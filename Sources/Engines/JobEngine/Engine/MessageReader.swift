@@ -5,7 +5,7 @@ import CountersignTelemetry
 /// Reads a delivery: the envelope, the JSON, and the handler's preparation.
 struct MessageReader<Handler: JobHandler>: Sendable {
   /// The ID of the result is the job's with a suffix, and has to be a short string of AMQP as well.
-  static var maximumMessageIDBytes: Int {
+  static var maxMessageIDBytes: Int {
     MessageLimits.maxShortStringBytes - JobResult.messageID(jobID: "").utf8.count
   }
 
@@ -21,9 +21,9 @@ struct MessageReader<Handler: JobHandler>: Sendable {
     try envelope.expect([Handler.Body.type])
     let sender = senders.sender(of: envelope)
     try ReplyAddress.check(envelope.replyTo, of: sender)
-    guard envelope.messageID.utf8.count <= Self.maximumMessageIDBytes else {
+    guard envelope.messageID.utf8.count <= Self.maxMessageIDBytes else {
       throw ContractProblem(
-        .invalidField, field: "message_id", "is longer than \(Self.maximumMessageIDBytes) bytes")
+        .invalidField, field: "message_id", "is longer than \(Self.maxMessageIDBytes) bytes")
     }
     let body = try Handler.Body(json: delivery.message.body)
     let message = JobMessage(

@@ -29,27 +29,27 @@ final class WorkerPulse: Sendable {
     var down: Set<String> = []
   }
 
-  private let parts: WorkerParts
+  private let context: WorkerContext
   private let inFlight: InFlight
   private let state = Mutex(State())
 
-  init(parts: WorkerParts, inFlight: InFlight) {
-    self.parts = parts
+  init(context: WorkerContext, inFlight: InFlight) {
+    self.context = context
     self.inFlight = inFlight
   }
 
   /// Runs one tick.
   /// - Returns: work that takes longer than a tick may.
   func beat() -> [@Sendable () async -> Void] {
-    let now = parts.monotonic.now()
-    parts.timers.fire(now: now)
+    let now = context.monotonic.now()
+    context.timers.fire(now: now)
     var tasks: [@Sendable () async -> Void] = []
-    for lane in parts.lanes.values {
+    for lane in context.lanes.values {
       lane.advance(now: now)
       if lane.startProbeIfDue(now: now) { tasks.append { await self.probe(lane) } }
       report(lane)
     }
-    parts.metrics.inFlight.set(Double(inFlight.count))
+    context.metrics.inFlight.set(Double(inFlight.count))
     if let task = switchConsuming(now: now) { tasks.append(task) }
     return tasks
   }
@@ -60,11 +60,11 @@ final class WorkerPulse: Sendable {
   /// Maximum time until the next tick: short while work is in progress, otherwise until something is due. A job that
   /// begins wakes the ticker.
   var pause: Duration {
-    if inFlight.count > 0 || parts.isDraining || state.withLock({ $0.isSwitching }) { return .zero }
-    let now = parts.monotonic.now()
+    if inFlight.count > 0 || context.isDraining || state.withLock({ $0.isSwitching }) { return .zero }
+    let now = context.monotonic.now()
     var due = now + Self.longestPause
-    if let timer = parts.timers.earliest { due = min(due, timer) }
-    for lane in parts.lanes.values {
+    if let timer = context.timers.earliest { due = min(due, timer) }
+    for lane in context.lanes.values {
       switch lane.read({ $0.condition }) {
       case .up, .halfOpen: break
       case .down(_, let probeAt): due = min(due, probeAt)
@@ -76,33 +76,34 @@ final class WorkerPulse: Sendable {
 
   /// Whether jobs can be served.
   var jobsHealth: HealthState {
-    if parts.isDraining { return .failing("the worker is stopping") }
+    if context.isDraining { return .failing("the worker is stopping") }
     guard case .none(let outage) = state.withLock({ $0.serving }) else { return .ok }
     return .failing(
-      "no job can be served: \(outage)", mend: "jobs stay in \(parts.options.queue) and are taken again by themselves")
+      "no job can be served: \(outage)", mend: "jobs stay in \(context.options.queue) and are taken again by themselves"
+    )
   }
 
   /// Whether begun and ended jobs can be recorded.
   var ledgerHealth: HealthState {
-    guard parts.isLedgerFailing else { return .ok }
+    guard context.isLedgerFailing else { return .ok }
     return .failing(
       "the ledger cannot be written", mend: "see the log for the reason; free space, or fix the file's permissions")
   }
 
   private func probe(_ lane: Lane) async {
-    let probe = parts.probe
+    let probe = context.probe
     let name = lane.name
-    let result = await parts.callGuard.run(
+    let result = await context.callGuard.run(
       timeout: lane.configuration.callTimeout, abandoned: ProbeResult.down(.callTimedOut)
     ) {
       await TrialGate.process.aside { await probe(name) }
     }
-    lane.probed(result, now: parts.monotonic.now())
+    lane.probed(result, now: context.monotonic.now())
   }
 
   private func report(_ lane: Lane) {
     let (isUp, reason, calls, waiting) = lane.read { ($0.isUp, $0.reason, $0.inFlight, $0.waiting) }
-    let metrics = parts.metrics.lanes[lane.name]
+    let metrics = context.metrics.lanes[lane.name]
     metrics?.isUp.set(isUp ? 1 : 0)
     metrics?.inFlight.set(Double(calls))
     metrics?.waiting.set(Double(waiting))
@@ -111,18 +112,18 @@ final class WorkerPulse: Sendable {
     }
     guard changed else { return }
     if isUp {
-      parts.log.info("lane is up", [.lane: lane.name, .queue: parts.options.queue])
+      context.logger.info("lane is up", [.lane: lane.name, .queue: context.options.queue])
     } else {
-      parts.log.error(
-        "lane is down", [.lane: lane.name, .queue: parts.options.queue, .reason: reason?.description])
+      context.logger.error(
+        "lane is down", [.lane: lane.name, .queue: context.options.queue, .reason: reason?.description])
     }
   }
 
   /// Pauses the consumer when no job can be served, takes jobs one by one while a failed part is tried again, and
   /// resumes when that has worked. The broker's answer may take long, so it is awaited elsewhere.
   private func switchConsuming(now: MonotonicTime) -> (@Sendable () async -> Void)? {
-    if parts.isDraining { return nil }
-    let serving = parts.serving(now: now)
+    if context.isDraining { return nil }
+    let serving = context.serving(now: now)
     let wanted = Consuming(serving)
     let isChange = state.withLock { state in
       state.serving = serving
@@ -134,25 +135,25 @@ final class WorkerPulse: Sendable {
     guard isChange else { return nil }
     switch serving {
     case .none(let outage):
-      parts.log.error(
-        "no job can be served; the consumer pauses", [.queue: parts.options.queue, .reason: outage.description])
+      context.logger.error(
+        "no job can be served; the consumer pauses", [.queue: context.options.queue, .reason: outage.description])
     case .oneByOne(let reason):
-      parts.log.info(
+      context.logger.info(
         "one job at a time is tried; the others stay in the queue",
-        [.queue: parts.options.queue, .reason: reason.description])
+        [.queue: context.options.queue, .reason: reason.description])
     case .all:
-      parts.log.info("jobs can be served again; the consumer resumes", [.queue: parts.options.queue])
+      context.logger.info("jobs can be served again; the consumer resumes", [.queue: context.options.queue])
     }
     return { await self.switchConsumer(to: wanted) }
   }
 
   private func switchConsumer(to wanted: Consuming) async {
     switch wanted {
-    case .on: await parts.source.resume()
-    case .oneByOne: await parts.source.resumeOneByOne()
-    case .paused: await parts.source.pause()
+    case .on: await context.source.resume()
+    case .oneByOne: await context.source.resumeOneByOne()
+    case .paused: await context.source.pause()
     }
-    parts.metrics.isPaused.set(wanted == .on ? 0 : 1)
+    context.metrics.isPaused.set(wanted == .on ? 0 : 1)
     state.withLock { $0.isSwitching = false }
   }
 }

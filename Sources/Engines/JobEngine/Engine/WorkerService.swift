@@ -11,29 +11,27 @@ public struct WorkerService<Handler: JobHandler>: Service {
 
   /// - Parameters:
   ///   - handler: reads the jobs and calls the providers.
-  ///   - queue: queue of the jobs, also after a delay; `nil` for the queue named like their type.
+  ///   - queue: the queue that it consumes.
   ///   - lanes: its lanes, at least one.
   ///   - settings: prefetch, ledger, repetitions.
-  ///   - prefetch: jobs taken from this queue ahead; `nil` for that of the settings.
   ///   - common: broker and maximum duration of a stop.
   ///   - context: components shared by the services of the process.
-  ///   - prefix: distinguishes the connections and checks of several workers of one process: `recaptcha.`.
   ///   - adjust: changes the options, such as the limits for a job's life.
   ///   - finish: called when the last job has ended: closes the handler's resources.
   /// - Throws: a hint for the operator about the ledger's file.
   public init(
-    handler: Handler, queue: String? = nil, lanes: [LaneConfiguration], settings: WorkerSettings,
-    prefetch: Int? = nil, common: CommonConfiguration, context: ServiceContext, prefix: String = "",
+    handler: Handler, queue: WorkerQueue = WorkerQueue(), lanes: [LaneConfiguration], settings: WorkerSettings,
+    common: CommonConfiguration, context: ServiceContext,
     adjust: (inout JobWorkerOptions) -> Void = { _ in },
     finish: @escaping @Sendable () async -> Void = {}
   ) async throws(WorkerError) {
-    let queue = queue ?? Handler.Body.type.name
-    let prefetch = settings.bounded(prefetch ?? settings.prefetch(for: lanes), for: lanes)
-    name = queue
+    let prefix = queue.prefix
+    let prefetch = settings.bounded(queue.prefetch ?? settings.prefetch(for: lanes), for: lanes)
+    name = queue.name ?? Handler.Body.type.name
     self.finish = finish
     let broker = BrokerConnectionSettings(common.broker, context)
     let consumer = Consumer(
-      endpoint: broker.endpoint, options: broker.options(prefix + "consumer"), queue: queue,
+      endpoint: broker.endpoint, options: broker.options(prefix + "consumer"), queue: name,
       prefetch: prefetch, gathering: .workerAcknowledgements,
       onEvent: broker.observer(prefix + "consumer"))
     let publisher = Publisher(
@@ -42,21 +40,21 @@ public struct WorkerService<Handler: JobHandler>: Service {
     broker.watch(prefix + "consumer") { consumer.status }
     broker.watch(prefix + "publisher") { publisher.status }
     var options = JobWorkerOptions(
-      queue: queue, author: Author(appID: context.name, userID: broker.endpoint.username))
-    options.rules.maximumUnknownResends = settings.maxUnknownResends
+      queue: name, author: Author(appID: context.name, userID: broker.endpoint.username))
+    options.rules.maxUnknownResends = settings.maxUnknownResends
     // After a reconnect the broker redelivers jobs that are still in flight.
-    options.maximumInFlight = 2 * prefetch
+    options.maxInFlight = 2 * prefetch
     options.hasOtherHosts = settings.consumers == .severalHosts && settings.ledger.kind != .none
     options.retention = settings.ledger.retention
-    options.maximumLedgerBytes = settings.ledger.maximumBytes
+    options.maxLedgerBytes = settings.ledger.maxBytes
     // The rest of the ceiling is for closing.
     options.drainTimeout = common.stopCeiling * 3 / 4
     adjust(&options)
     let ledger = try await settings.ledger.open()
     worker = JobWorker(
-      handler: handler, options: options, lanes: lanes, ledger: ledger, source: consumer,
-      sink: publisher, clocks: context.clocks, log: context.log, metrics: context.metrics,
-      markStore: await settings.ledger.openMarks(in: ledger, log: context.log))
+      handler: handler, options: options, lanes: lanes, ledger: ledger,
+      broker: WorkerBroker(source: consumer, sink: publisher), instruments: WorkerInstruments(context),
+      markStore: await settings.ledger.openMarks(in: ledger, logger: context.logger))
     worker.register(in: context.health, prefix: prefix)
   }
 
@@ -66,4 +64,24 @@ public struct WorkerService<Handler: JobHandler>: Service {
   }
 
   public func stop() async { await worker.stop() }
+}
+
+/// The queue that a ``WorkerService`` consumes.
+public struct WorkerQueue: Sendable {
+  /// Name of the queue, where its jobs return after a delay; `nil` for the queue named like their type.
+  public var name: String?
+  /// Number of jobs taken ahead; `nil` for that of the settings.
+  public var prefetch: Int?
+  /// Distinguishes the connections and checks of several workers of one process: `recaptcha.`.
+  public var prefix: String
+
+  /// - Parameters:
+  ///   - name: name of the queue; `nil` for the queue named like the type of its jobs.
+  ///   - prefetch: number of jobs taken ahead; `nil` for that of the settings.
+  ///   - prefix: distinguishes the connections and checks of several workers of one process.
+  public init(name: String? = nil, prefetch: Int? = nil, prefix: String = "") {
+    self.name = name
+    self.prefetch = prefetch
+    self.prefix = prefix
+  }
 }

@@ -3,10 +3,9 @@ public import CountersignTelemetry
 
 /// One call of a provider, as its handler sees it.
 public struct JobAttempt: Sendable {
-  /// The job's message ID: a reference or idempotency key for providers that accept one. The same on every attempt.
-  public var jobID: String
-  /// The user of the broker that sent the job. Another one may use the same ID for another job.
-  public var sender: String
+  /// Sender and message ID of the job. The ID is the same on every attempt, but another sender may use it for another
+  /// job.
+  public var job: MessageIdentity
   /// The sender's correlation ID; the verification ID, for the coordinator's jobs.
   public var correlationID: String?
   /// The number of this attempt, from 1.
@@ -23,8 +22,7 @@ public struct JobAttempt: Sendable {
   public var trace: TraceContext?
 
   /// - Parameters:
-  ///   - jobID: the job's message ID.
-  ///   - sender: the user of the broker that sent the job.
+  ///   - job: sender and message ID of the job.
   ///   - correlationID: the sender's correlation ID.
   ///   - number: the number of this attempt, from 1.
   ///   - deadline: time after which the job is worthless.
@@ -33,12 +31,10 @@ public struct JobAttempt: Sendable {
   ///   - unknownCalls: earlier calls with an unknown end.
   ///   - trace: the trace that the job belongs to.
   public init(
-    jobID: String, sender: String = SenderRule.unnamed, correlationID: String? = nil, number: Int = 1,
-    deadline: UnixTime, timeout: Duration,
+    job: MessageIdentity, correlationID: String? = nil, number: Int = 1, deadline: UnixTime, timeout: Duration,
     startedAt: UnixTime, unknownCalls: Int = 0, trace: TraceContext? = nil
   ) {
-    self.jobID = jobID
-    self.sender = sender
+    self.job = job
     self.correlationID = correlationID
     self.number = number
     self.deadline = deadline
@@ -50,6 +46,6 @@ public struct JobAttempt: Sendable {
 }
 
 extension JobAttempt {
-  /// Sender and ID of the job.
-  public var identity: MessageIdentity { MessageIdentity(sender: sender, messageID: jobID) }
+  /// The job's message ID: a reference or idempotency key for providers that accept one.
+  public var jobID: String { job.messageID }
 }

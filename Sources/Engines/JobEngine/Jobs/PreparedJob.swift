@@ -16,7 +16,7 @@ public struct PreparedJob<Job: Sendable>: Sendable {
 
   /// Maximum repetitions when its outcome is unknown and `onUnknown` is `resend`. `nil`: the worker's configuration;
   /// `Int.max` for a job that is harmless to repeat: until the deadline.
-  public var maximumUnknownResends: Int?
+  public var maxUnknownResends: Int?
   /// Reason in a result with an unknown outcome: the loss, and the remedy. `nil`: the reason of the last call.
   public var unknownReason: Reason?
 
@@ -26,18 +26,18 @@ public struct PreparedJob<Job: Sendable>: Sendable {
   ///   - deadline: time after which the job is worthless.
   ///   - onUnknown: action when it is unknown whether the job was carried out.
   ///   - extras: fields that the type adds to every result of this job.
-  ///   - maximumUnknownResends: maximum repetitions when its outcome is unknown; `nil` for the worker's configuration.
+  ///   - maxUnknownResends: maximum repetitions when its outcome is unknown; `nil` for the worker's configuration.
   ///   - unknownReason: reason in a result with an unknown outcome; `nil` for the reason of the last call.
   public init(
     _ job: Job, lanes: [String], deadline: UnixTime, onUnknown: OnUnknown = .report, extras: ResultExtras = [:],
-    maximumUnknownResends: Int? = nil, unknownReason: Reason? = nil
+    maxUnknownResends: Int? = nil, unknownReason: Reason? = nil
   ) {
     self.job = job
     self.lanes = lanes
     self.deadline = deadline
     self.onUnknown = onUnknown
     self.extras = extras
-    self.maximumUnknownResends = maximumUnknownResends
+    self.maxUnknownResends = maxUnknownResends
     self.unknownReason = unknownReason
   }
 }

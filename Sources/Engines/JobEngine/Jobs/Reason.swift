@@ -11,7 +11,7 @@ public struct Reason: Sendable, Hashable, CustomStringConvertible {
 
   /// - Parameters:
   ///   - code: code for callers, such as `INVALID_NUMBER`.
-  ///   - detail: one sentence for people; truncated to `Reason.maximumDetailBytes` when it is published.
+  ///   - detail: one sentence for people; truncated to `Reason.maxDetailBytes` when it is published.
   ///   - providerCode: the provider's own code, if any.
   public init(_ code: String, _ detail: String, providerCode: String? = nil) {
     self.code = code
@@ -21,7 +21,7 @@ public struct Reason: Sendable, Hashable, CustomStringConvertible {
 
   /// The longest text of a reason in a result or a header, in bytes of UTF-8. All headers of a message have to fit into
   /// one frame.
-  public static let maximumDetailBytes = 512
+  public static let maxDetailBytes = 512
 
   public var description: String {
     if let providerCode { "\(code) (\(providerCode)): \(detail)" } else { "\(code): \(detail)" }

@@ -15,7 +15,7 @@ public struct LaneConfiguration: Sendable, Hashable {
 
   /// Maximum jobs that wait for a slot; further ones take a retry delay of 5 s, uncounted. `nil`: bounded by the
   /// prefetch, and by the time that a job may wait (`JobRules.sharedSlotWait`).
-  public var maximumWaiting: Int?
+  public var maxWaiting: Int?
 
   /// - Parameters:
   ///   - name: the lane's name.
@@ -24,18 +24,18 @@ public struct LaneConfiguration: Sendable, Hashable {
   ///   - callTimeout: maximum duration of a call; more than zero.
   ///   - breakerThreshold: consecutive failed calls after which the lane counts as down; 0 never.
   ///   - probeDelay: shortest and longest time between probes of a lane that is down; more than zero.
-  ///   - maximumWaiting: maximum jobs that wait for a slot, 0 or more; `nil` as described at the property.
+  ///   - maxWaiting: maximum jobs that wait for a slot, 0 or more; `nil` as described at the property.
   public init(
     name: String, concurrency: Int = 64, rate: LaneRate? = nil, callTimeout: Duration = .seconds(10),
     breakerThreshold: Int = 20, probeDelay: ClosedRange<Duration> = .seconds(1) ... .seconds(60),
-    maximumWaiting: Int? = nil
+    maxWaiting: Int? = nil
   ) {
     precondition(concurrency >= 1, "A lane needs at least one slot.")
     precondition(callTimeout > .zero, "A call needs some time.")
     precondition(breakerThreshold >= 0, "A breaker's threshold is not negative.")
     precondition(probeDelay.lowerBound > .zero, "A lane that is down has to be left alone for some time.")
-    precondition(maximumWaiting ?? 0 >= 0, "A number of waiting jobs is not negative.")
-    self.maximumWaiting = maximumWaiting
+    precondition(maxWaiting ?? 0 >= 0, "A number of waiting jobs is not negative.")
+    self.maxWaiting = maxWaiting
     self.name = name
     self.concurrency = concurrency
     self.rate = rate

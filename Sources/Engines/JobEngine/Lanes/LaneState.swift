@@ -84,7 +84,7 @@ struct LaneState: Sendable {
     case .up, .halfOpen: break
     }
     if waiters.isEmpty, let grant = grant(now) { return .granted(grant) }
-    if let bound = configuration.maximumWaiting, waiters.count >= bound { return .busy }
+    if let bound = configuration.maxWaiting, waiters.count >= bound { return .busy }
     if let ticket { waiters.append(Waiter(ticket: ticket, giveUpAt: giveUpAt)) }
     return nil
   }

@@ -10,14 +10,8 @@ public struct LedgerClaim: Sendable, Hashable {
   public var token: Int64
   /// The lane that the call takes.
   public var lane: String
-  /// Time of the claim.
-  public var now: UnixTime
-  /// The time by which the expiry of another claim's lease is judged: `now`, unless the clock has just been adjusted.
-  public var judgedAt: UnixTime
-  /// Time until which no other worker may take the job: the end of the call, with a margin.
-  public var leaseUntil: UnixTime
-  /// Time until which the job is remembered: as long as it could be delivered again.
-  public var keepUntil: UnixTime
+  /// Time of the claim, and the times until which it holds.
+  public var times: Times
   /// Number of times the message may have been begun without this ledger's knowledge: by a worker of another host, or
   /// with a ledger that does not remember. Without a record, the job then counts as begun.
   public var redeliveries: Int
@@ -29,24 +23,43 @@ public struct LedgerClaim: Sendable, Hashable {
   ///   - key: the job: its sender, type and message ID; `nil` for the message ID.
   ///   - token: distinguishes this claim from every other one.
   ///   - lane: the lane that the call takes.
-  ///   - now: time of the claim.
-  ///   - judgedAt: the time by which another claim's lease is judged; `nil` for `now`.
-  ///   - leaseUntil: time until which no other worker may take the job; after `now`.
-  ///   - keepUntil: time until which the job is remembered; `nil` for two days from `now`.
+  ///   - times: time of the claim, and the times until which it holds.
   ///   - redeliveries: number of times the message may have been begun elsewhere.
   public init(
-    messageID: String, key: String? = nil, token: Int64, lane: String, now: UnixTime, judgedAt: UnixTime? = nil,
-    leaseUntil: UnixTime, keepUntil: UnixTime? = nil, redeliveries: Int = 0
+    messageID: String, key: String? = nil, token: Int64, lane: String, times: Times, redeliveries: Int = 0
   ) {
     self.messageID = messageID
     self.key = key ?? messageID
     self.token = token
     self.lane = lane
-    self.now = now
-    self.judgedAt = judgedAt ?? now
-    self.leaseUntil = leaseUntil
-    self.keepUntil = keepUntil ?? now + .seconds(48 * 3600)
+    self.times = times
     self.redeliveries = redeliveries
+  }
+}
+
+extension LedgerClaim {
+  /// Times of a claim.
+  public struct Times: Sendable, Hashable {
+    /// Time of the claim.
+    public var now: UnixTime
+    /// The time by which the expiry of another claim's lease is judged: `now`, unless the clock has just been adjusted.
+    public var judgedAt: UnixTime
+    /// Time until which no other worker may take the job: the end of the call, with a margin.
+    public var leaseUntil: UnixTime
+    /// Time until which the job is remembered: as long as it could be delivered again.
+    public var keepUntil: UnixTime
+
+    /// - Parameters:
+    ///   - now: time of the claim.
+    ///   - judgedAt: the time by which another claim's lease is judged; `nil` for `now`.
+    ///   - leaseUntil: time until which no other worker may take the job; after `now`.
+    ///   - keepUntil: time until which the job is remembered; `nil` for two days from `now`.
+    public init(now: UnixTime, judgedAt: UnixTime? = nil, leaseUntil: UnixTime, keepUntil: UnixTime? = nil) {
+      self.now = now
+      self.judgedAt = judgedAt ?? now
+      self.leaseUntil = leaseUntil
+      self.keepUntil = keepUntil ?? now + .seconds(48 * 3600)
+    }
   }
 }
 

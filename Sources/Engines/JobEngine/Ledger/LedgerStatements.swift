@@ -32,9 +32,9 @@ enum LedgerStatements {
     case .open where row.token == claim.token:
       // The same claim again: an earlier attempt was committed although it seemed to fail.
       return .claimed(unknownCalls: row.unknownCalls)
-    case .open where row.writtenAt - claim.now > LeaseClock.tolerance:
+    case .open where row.writtenAt - claim.times.now > LeaseClock.tolerance:
       return .held(until: try shorten(row, claim, session))
-    case .open where row.leaseUntil > claim.judgedAt: return .held(until: row.leaseUntil)
+    case .open where row.leaseUntil > claim.times.judgedAt: return .held(until: row.leaseUntil)
     case .open:
       try takeOver(claim, unknownCalls: row.unknownCalls + 1, session)
       return .abandoned(lane: row.lane.isEmpty ? nil : row.lane, unknownCalls: row.unknownCalls + 1)
@@ -67,7 +67,8 @@ enum LedgerStatements {
       WHERE key = ? AND state <> 2
       """,
       [
-        .blob(result), .integer(time.milliseconds), .integer(claim.keepUntil.milliseconds), Value(claim.match?.key),
+        .blob(result), .integer(time.milliseconds), .integer(claim.times.keepUntil.milliseconds),
+        Value(claim.match?.key),
         Value(claim.match?.correlationID), .text(claim.key),
       ])
     if updated == 1 { return nil }
@@ -81,11 +82,11 @@ enum LedgerStatements {
   private static func shorten(
     _ row: JobRow, _ claim: LedgerClaim, _ session: Session
   ) throws(DatabaseError) -> UnixTime {
-    let leaseUntil = claim.now + (row.leaseUntil - row.writtenAt)
+    let leaseUntil = claim.times.now + (row.leaseUntil - row.writtenAt)
     try session.execute(
       "UPDATE job SET lease_until = ?, written_at = ? WHERE key = ? AND token = ? AND state = 1",
       [
-        .integer(leaseUntil.milliseconds), .integer(claim.now.milliseconds), .text(claim.key),
+        .integer(leaseUntil.milliseconds), .integer(claim.times.now.milliseconds), .text(claim.key),
         .integer(row.token),
       ])
     return leaseUntil
@@ -113,8 +114,8 @@ enum LedgerStatements {
       """,
       [
         .text(claim.key), .integer(state.rawValue), .integer(claim.token), .text(claim.lane),
-        .integer(claim.leaseUntil.milliseconds), .integer(Int64(state == .open ? claim.redeliveries : 0)),
-        .integer(claim.now.milliseconds), .integer(claim.keepUntil.milliseconds), Value(result),
+        .integer(claim.times.leaseUntil.milliseconds), .integer(Int64(state == .open ? claim.redeliveries : 0)),
+        .integer(claim.times.now.milliseconds), .integer(claim.times.keepUntil.milliseconds), Value(result),
         Value(claim.match?.key),
         Value(claim.match?.correlationID),
       ]) == 1
@@ -152,8 +153,9 @@ enum LedgerStatements {
       WHERE key = ?
       """,
       [
-        .integer(claim.token), .text(claim.lane), .integer(claim.leaseUntil.milliseconds),
-        .integer(Int64(unknownCalls)), .integer(claim.now.milliseconds), .integer(claim.keepUntil.milliseconds),
+        .integer(claim.token), .text(claim.lane), .integer(claim.times.leaseUntil.milliseconds),
+        .integer(Int64(unknownCalls)), .integer(claim.times.now.milliseconds),
+        .integer(claim.times.keepUntil.milliseconds),
         .text(claim.key),
       ])
   }

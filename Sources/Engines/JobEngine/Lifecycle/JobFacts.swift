@@ -16,7 +16,7 @@ struct JobFacts: Sendable {
   /// Calls of earlier attempts with an unknown end, as the message's own header counts them.
   var unknownCalls = 0
   /// Maximum repetitions when its outcome is unknown; `nil` for that of the rules.
-  var maximumUnknownResends: Int?
+  var maxUnknownResends: Int?
   /// Reason in a result with an unknown outcome; `nil` for the reason of the last call.
   var unknownReason: Reason?
   /// A job that is refused without a call.

@@ -192,13 +192,13 @@ extension JobLifecycle {
   private var lane: String { facts.lanes[laneIndex] }
 
   /// The last moment at which a call may begin.
-  private var latestCall: UnixTime { facts.deadline - rules.minimumCallTime }
+  private var latestCall: UnixTime { facts.deadline - rules.minCallTime }
 
   private func isTooLate(_ now: UnixTime) -> Bool { now > latestCall }
 
   private mutating func acquire(_ now: UnixTime) -> Action {
     state = .acquiring
-    return .acquire(lane: lane, patience: min(rules.maximumSlotWait, latestCall + .milliseconds(1) - now))
+    return .acquire(lane: lane, patience: min(rules.maxSlotWait, latestCall + .milliseconds(1) - now))
   }
 
   private mutating func claimForCall(_ now: UnixTime) -> Action {
@@ -309,7 +309,7 @@ extension JobLifecycle {
       reason = callReason
       unknownCalls += 1
     }
-    let mayResend = facts.onUnknown == .resend && unknownCalls <= maximumUnknownResends && !isTooLate(now)
+    let mayResend = facts.onUnknown == .resend && unknownCalls <= maxUnknownResends && !isTooLate(now)
     guard mayResend else { return settle(ending(.unknown, unknownReason(reason), lane: lane)) }
     if case .abandoned = unknown { return perform(timeout, now) }
     guard RetryStep.fitting(RetryStep.after(attempt: facts.attempt), now: now, latest: latestCall) != nil else {
@@ -319,7 +319,7 @@ extension JobLifecycle {
     return .postpone
   }
 
-  private var maximumUnknownResends: Int { facts.maximumUnknownResends ?? rules.maximumUnknownResends }
+  private var maxUnknownResends: Int { facts.maxUnknownResends ?? rules.maxUnknownResends }
 
   /// The job's own reason for an unknown outcome, with the provider's statement.
   private func unknownReason(_ reason: Reason) -> Reason {
@@ -367,7 +367,7 @@ extension JobLifecycle {
     return retryLater(reason, wanted: nil, backOff: .atLeast(down?.after ?? .zero), counted: false, now)
   }
 
-  private enum Wanted {
+  private enum WantedDelay {
     case backOff(Int)
     case atLeast(Duration)
 
@@ -380,7 +380,7 @@ extension JobLifecycle {
   }
 
   private mutating func retryLater(
-    _ reason: Reason, wanted: Duration?, backOff: Wanted, counted: Bool, _ now: UnixTime
+    _ reason: Reason, wanted: Duration?, backOff: WantedDelay, counted: Bool, _ now: UnixTime
   ) -> Action {
     var delay = JobDelay(step: backOff.step, countsAttempt: counted, reason: reason, unknownCalls: unknownCalls)
     if let wanted {

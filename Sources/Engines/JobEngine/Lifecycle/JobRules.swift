@@ -1,11 +1,11 @@
 /// Limits for the life of a job.
 public struct JobRules: Sendable, Hashable {
   /// Maximum repetitions of a job whose outcome is unknown when its rule is `resend`.
-  public var maximumUnknownResends = 2
+  public var maxUnknownResends = 2
   /// Minimum time left before the deadline for a call to begin.
-  public var minimumCallTime: Duration = .seconds(1)
+  public var minCallTime: Duration = .seconds(1)
   /// Maximum wait of a job for a slot before it takes a retry delay instead.
-  public var maximumSlotWait: Duration = .seconds(60)
+  public var maxSlotWait: Duration = .seconds(60)
   /// The same where the worker has several lanes: long enough to serve a backlog of a working lane, so that it does not
   /// circulate through the retry delay; short enough that a hanging lane does not block the jobs of the others.
   public var sharedSlotWait: Duration = .seconds(2)

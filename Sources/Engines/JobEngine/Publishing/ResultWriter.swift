@@ -23,7 +23,7 @@ struct ResultWriter: Sendable {
     guard Self.mayBeTooLarge(result), result.fastJSON.count > MessageLimits.maxBodyBytes else { return result }
     // It is larger than a message may be: only a handler's extras can be the cause.
     result.extras = [:]
-    result.reference = result.reference?.cut(toBytes: Self.maximumReferenceBytes)
+    result.reference = result.reference?.cut(toBytes: Self.maxReferenceBytes)
     return result
   }
 
@@ -81,7 +81,7 @@ struct ResultWriter: Sendable {
     ).message(body: body)
   }
 
-  private static let maximumReferenceBytes = 255
+  private static let maxReferenceBytes = 255
 }
 
 extension JobResult.Reason {

@@ -35,7 +35,7 @@ public struct BrokerConnectionSettings: Sendable {
 
   /// An observer that logs and counts the events of one connection.
   public func observer(_ role: String) -> @Sendable (ConnectionEvent) -> Void {
-    let log = context.log.with(["connection": role, "broker": endpoint.description])
+    let logger = context.logger.with(["connection": role, "broker": endpoint.description])
     let connected = context.metrics.gauge(
       "countersign_broker_connected", "Whether a connection to the broker is up.", labels: ["connection"]
     ).with(role)
@@ -57,7 +57,7 @@ public struct BrokerConnectionSettings: Sendable {
       case .publicationGivenUp: givenUp.increment()
       default: break
       }
-      BrokerEventLog.write(event, isRepeated: repeats.isRepeated(event), to: log)
+      BrokerEventLog.write(event, isRepeated: repeats.isRepeated(event), to: logger)
     }
   }
 

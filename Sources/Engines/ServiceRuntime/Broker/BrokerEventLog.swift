@@ -4,33 +4,33 @@ import CountersignTelemetry
 /// Logs events of a connection, with constant messages and with hints for an operator.
 enum BrokerEventLog {
   /// - Parameter isRepeated: whether the same was logged a moment ago; it is only worth a debug line then.
-  static func write(_ event: ConnectionEvent, isRepeated: Bool = false, to log: Logger) {
+  static func write(_ event: ConnectionEvent, isRepeated: Bool = false, to logger: Logger) {
     switch event {
     case .connected:
-      log.info("connected to the broker")
+      logger.info("connected to the broker")
     case .disconnected(let error, let retryIn):
       let advice = advice(error)
-      log.log(
+      logger.log(
         isRepeated ? .debug : advice.level, advice.message,
         [.error: error.description, .hint: advice.mend, .retryIn: retryIn])
     case .channelReopened(let error):
-      log.warning("the broker closed the channel; it is opened again", [.error: error.description])
+      logger.warning("the broker closed the channel; it is opened again", [.error: error.description])
     case .blocked(let reason):
-      log.warning(
+      logger.warning(
         "the broker takes no messages for now",
         [.reason: reason, .hint: "free memory or disk on the broker's machine; see rabbitmqctl status"])
     case .unblocked:
-      log.info("the broker takes messages again")
+      logger.info("the broker takes messages again")
     case .consumerCanceled(let queue):
-      log.warning("the broker canceled the consumer; it is started again", [.queue: queue])
+      logger.warning("the broker canceled the consumer; it is started again", [.queue: queue])
     case .consumerStalled(let queue):
-      log.warning("the queue has messages and delivers none; connecting anew", [.queue: queue])
+      logger.warning("the queue has messages and delivers none; connecting anew", [.queue: queue])
     case .publicationGivenUp(let error):
-      log.error(
+      logger.error(
         "a publication was given up: the broker closes the connection each time it is sent",
         [.error: error.description, .hint: "see the broker's log for its objection"])
     case .stopped:
-      log.info("connection to the broker closed")
+      logger.info("connection to the broker closed")
     }
   }
 

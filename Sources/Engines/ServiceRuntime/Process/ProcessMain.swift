@@ -56,27 +56,27 @@ public enum ProcessMain {
     _ makeServices: @Sendable (Content, ServiceContext) async throws -> [any Service]
   ) async throws -> ExitCode {
     let common = loaded.content.common
-    let log = Logger(label: process.name, level: common.logLevel, format: common.logFormat)
+    let logger = Logger(label: process.name, level: common.logLevel, format: common.logFormat)
     for warning in loaded.warnings {
-      log.warning("configuration warning", ["place": warning.place, .hint: warning.text])
+      logger.warning("configuration warning", ["place": warning.place, .hint: warning.text])
     }
     let context = ServiceContext(
-      name: process.name, instance: instanceName(process.name), log: log, configurationFile: loaded.file)
+      name: process.name, instance: instanceName(process.name), logger: logger, configurationFile: loaded.file)
     ProcessMetrics.register(in: context.metrics, process: process)
     let health = try HealthService(common.http, health: context.health, metrics: context.metrics)
     let services: [any Service] = [health] + (try await makeServices(loaded.content, context))
     let group = ServiceGroup(
-      services, log: log, ceiling: common.stopCeiling, onStopping: { context.health.setStopping() })
+      services, logger: logger, ceiling: common.stopCeiling, onStopping: { context.health.setStopping() })
     let signals = try StopSignals(
       onFirst: { number in
-        log.info("signal received, stopping", ["signal": number])
+        logger.info("signal received, stopping", ["signal": number])
         group.stop()
       },
       onSecond: { number in
-        log.error("second signal received, ending at once", ["signal": number])
+        logger.error("second signal received, ending at once", ["signal": number])
         ProcessExit.now(.signal(number))
       })
-    log.info(
+    logger.info(
       "started",
       [
         "version": process.version, "instance": context.instance, "config": loaded.file,
@@ -84,7 +84,7 @@ public enum ProcessMain {
       ])
     context.health.setRunning()
     let code = await group.run()
-    withExtendedLifetime(signals) { log.info("stopped", ["exit.code": code.rawValue]) }
+    withExtendedLifetime(signals) { logger.info("stopped", ["exit.code": code.rawValue]) }
     return code
   }
 

@@ -3,7 +3,7 @@ public import CountersignTelemetry
 /// Components shared by the services of a process.
 public struct ServiceContext: Sendable {
   /// The process's log.
-  public let log: Logger
+  public let logger: Logger
   /// The process's metrics.
   public let metrics: MetricsRegistry
   /// The checks that decide whether the process is ready.
@@ -19,13 +19,13 @@ public struct ServiceContext: Sendable {
   public let configurationFile: String?
 
   public init(
-    name: String, instance: String, log: Logger, metrics: MetricsRegistry = MetricsRegistry(),
+    name: String, instance: String, logger: Logger, metrics: MetricsRegistry = MetricsRegistry(),
     health: HealthRegistry = HealthRegistry(), clocks: Clocks = .system, configurationFile: String? = nil
   ) {
     self.name = name
     self.configurationFile = configurationFile
     self.instance = instance
-    self.log = log
+    self.logger = logger
     self.metrics = metrics
     self.health = health
     self.clocks = clocks

@@ -15,7 +15,7 @@ public final class ServiceGroup: Sendable {
   public static let graceAfterCancellation = Duration.seconds(2)
 
   private let services: [any Service]
-  private let log: Logger
+  private let logger: Logger
   private let ceiling: Duration
   private let sleep: @Sendable (Duration) async throws -> Void
   private let abandon: @Sendable (ExitCode) -> Void
@@ -25,19 +25,19 @@ public final class ServiceGroup: Sendable {
 
   /// - Parameters:
   ///   - services: in the order in which they start.
-  ///   - log: logger of starts, stops and failures.
+  ///   - logger: logger of starts, stops and failures.
   ///   - ceiling: maximum duration of the stop of all services together.
   ///   - onStopping: called once when the stop begins, before any service is asked: the place to become "not ready".
   ///   - abandon: ends the process when a service does not end even after cancellation.
   ///   - sleep: waits; a parameter for tests.
   public init(
-    _ services: [any Service], log: Logger, ceiling: Duration = .seconds(20),
+    _ services: [any Service], logger: Logger, ceiling: Duration = .seconds(20),
     onStopping: @escaping @Sendable () -> Void = {},
     abandon: @escaping @Sendable (ExitCode) -> Void = { ProcessExit.now($0) },
     sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
   ) {
     self.services = services
-    self.log = log
+    self.logger = logger
     self.ceiling = ceiling
     self.onStopping = onStopping
     self.abandon = abandon
@@ -57,7 +57,7 @@ public final class ServiceGroup: Sendable {
     let ended = services.map { _ in Latch() }
     await withTaskGroup(of: Void.self) { group in
       for (service, end) in zip(services, ended) {
-        log.debug("service started", [.service: service.name])
+        logger.debug("service started", [.service: service.name])
         group.addTask { await self.run(service, end) }
       }
       group.addTask { await self.stopWhenRequested(ended) }
@@ -89,12 +89,12 @@ public final class ServiceGroup: Sendable {
     do {
       try await service.run()
       guard !stopRequested.isOpen else { return }
-      log.error("service ended without a request to stop", [.service: service.name])
+      logger.error("service ended without a request to stop", [.service: service.name])
       end(with: .internalError)
     } catch {
       let isExpected = error is CancellationError && stopRequested.isOpen
       guard !isExpected else { return }
-      log.error("service failed", [.service: service.name, .error: Self.text(error)])
+      logger.error("service failed", [.service: service.name, .error: Self.text(error)])
       end(with: (error as? any ExitingError)?.exitCode ?? .internalError)
     }
   }
@@ -108,9 +108,9 @@ public final class ServiceGroup: Sendable {
   private func stopWhenRequested(_ ended: [Latch]) async {
     await stopRequested.waitIgnoringCancellation()
     onStopping()
-    log.info("stopping")
+    logger.info("stopping")
     for (service, ended) in zip(services, ended).reversed() {
-      log.debug("service stopping", [.service: service.name])
+      logger.debug("service stopping", [.service: service.name])
       await service.stop()
       await ended.waitIgnoringCancellation()
     }
@@ -120,11 +120,11 @@ public final class ServiceGroup: Sendable {
     await stopRequested.waitIgnoringCancellation()
     do {
       try await sleep(ceiling)
-      log.error("stop took too long; the rest is canceled", [.duration: ceiling])
+      logger.error("stop took too long; the rest is canceled", [.duration: ceiling])
       exitCode.withLock { $0 = $0 ?? .temporaryFailure }
       isOver.open()
       try await sleep(Self.graceAfterCancellation)
-      log.error("services did not end even when canceled; the process is ended")
+      logger.error("services did not end even when canceled; the process is ended")
       abandon(.temporaryFailure)
     } catch {
       // Canceled: everything has ended in time.

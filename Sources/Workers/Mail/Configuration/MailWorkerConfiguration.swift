@@ -8,7 +8,7 @@ public struct MailWorkerConfiguration: ProcessConfiguration {
   /// Prefetch, ledger, repetitions.
   public let worker: WorkerSettings
   /// Minimum time until the deadline; with less, nothing is sent.
-  public let minimumValidity: Duration
+  public let minValidity: Duration
   /// Templates of the texts.
   public let templates: MailTemplateSettings
   /// The file of the suppression list.
@@ -29,7 +29,7 @@ public struct MailWorkerConfiguration: ProcessConfiguration {
     common = CommonConfiguration(section, defaultHTTPPort: 8084)
     WorkerSettings.checkKeys(common, section)
     worker = WorkerSettings(section, ledgerPath: "mail-ledger.sqlite")
-    minimumValidity = section.seconds(
+    minValidity = section.seconds(
       "minimumValiditySeconds", default: .seconds(10), in: .seconds(1) ... .seconds(3600),
       "With less time left until the deadline nothing is sent.")
     templates = MailTemplateSettings(section.section("templates"))

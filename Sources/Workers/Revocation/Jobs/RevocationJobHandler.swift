@@ -61,7 +61,7 @@ public struct RevocationJobHandler: JobHandler {
         job, lanes: [lane], deadline: body.deadline, onUnknown: .resend, extras: extras,
         // A revocation is harmless however often it is repeated. A code is tried again because it may not have been
         // used.
-        maximumUnknownResends: stage == .revoke ? .max : nil,
+        maxUnknownResends: stage == .revoke ? .max : nil,
         unknownReason: stage == .revoke ? .notConfirmed : .lost))
   }
 

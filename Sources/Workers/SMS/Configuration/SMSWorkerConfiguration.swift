@@ -16,7 +16,7 @@ public struct SMSWorkerConfiguration: ProcessConfiguration {
   /// Rules for the numbers that get messages.
   public let recipients: RecipientRules
   /// Minimum time until the deadline; with less nothing is sent, because it would arrive too late.
-  public let minimumValidity: Duration
+  public let minValidity: Duration
   /// Rules for the providers' answers.
   let tables: ProviderTables
   /// Delivery reports over HTTP.
@@ -59,7 +59,7 @@ public struct SMSWorkerConfiguration: ProcessConfiguration {
         "Whether a job's own text may end with a line that binds a code to a domain (@example.com #482913)."))
     recipients = RecipientRules(
       regions: RegionRules(section.section("regions"), mustNameSome: true), overrides: NumberOverrides.read(section))
-    minimumValidity = section.seconds(
+    minValidity = section.seconds(
       "minimumValiditySeconds", default: .seconds(5), in: .seconds(1) ... .seconds(3600),
       "With less time left until the deadline nothing is sent: it would not arrive in time.")
     tables = ProviderTables(section, providers.map { $0.table })

@@ -154,7 +154,7 @@ extension ReportAddresses {
   ///   - form: part of the address that names the job; `.path` if the provider reports in the query.
   public func url(lane: String, of attempt: JobAttempt, form: Form) -> String {
     url(
-      lane: lane, subject: Subject(job: attempt.identity, correlationID: attempt.correlationID), at: attempt.startedAt,
+      lane: lane, subject: Subject(job: attempt.job, correlationID: attempt.correlationID), at: attempt.startedAt,
       form: form)
   }
 }

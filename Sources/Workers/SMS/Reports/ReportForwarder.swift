@@ -20,7 +20,7 @@ struct ReportForwarder: Service, ProviderReportSink {
     for configuration: SMSWorkerConfiguration, _ context: ServiceContext
   ) async throws(WorkerError) {
     guard !configuration.lanesMatchedByReference.isEmpty else { return nil }
-    let logger = ThrottledLog(context.log, clock: context.clocks.monotonic)
+    let logger = ThrottledLog(context.logger, clock: context.clocks.monotonic)
     origins = ReportOrigins(ledger: try await configuration.worker.ledger.open(), logger: logger)
     let broker = BrokerConnectionSettings(configuration.common.broker, context)
     let connection = Publisher(

@@ -32,7 +32,7 @@ struct ReportService: Service {
       addresses: settings.addresses, readers: readers,
       publisher: ReportPublisher(
         sink: publisher, author: Author(appID: context.name, userID: broker.endpoint.username),
-        logger: ThrottledLog(context.log, clock: context.clocks.monotonic)),
+        logger: ThrottledLog(context.logger, clock: context.clocks.monotonic)),
       metrics: ReportMetrics(context.metrics), clock: context.clock)
     let limits = HTTPServerLimits(
       connections: Self.maxConnections, connectionsPerClient: settings.connectionsPerClient,
@@ -46,7 +46,7 @@ struct ReportService: Service {
       }
       return await endpoint.answer(request)
     }
-    context.log.info("takes delivery reports", ["http": "\(settings.listen.host):\(listener.port)"])
+    context.logger.info("takes delivery reports", ["http": "\(settings.listen.host):\(listener.port)"])
   }
 
   func run() async { await publisher.run() }

@@ -117,7 +117,7 @@ import Testing
   @Test("More than the bound is not taken") func moreThanTheBoundIsNotTaken() async throws {
     let gate = Gate()
     var options = WorkerHarness.options
-    options.maximumInFlight = 3
+    options.maxInFlight = 3
     try await withWorker(options: options) { worker in
       worker.handler.onCall { _, _ in
         await gate.wait()

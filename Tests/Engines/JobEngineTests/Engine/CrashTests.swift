@@ -15,7 +15,7 @@ import Testing
   private static func marks(_ path: String, gate: TrialGate = TrialGate()) async throws -> CrashMarks {
     CrashMarks(
       queue: "test.job", store: try await SQLiteMarkStore.open(path: path), stepsAtOnce: 4, gate: gate,
-      clock: ManualClock(start), log: Logger(label: "marks", sink: MemorySink()), metrics: MetricsRegistry())
+      clock: ManualClock(start), logger: Logger(label: "marks", sink: MemorySink()), metrics: MetricsRegistry())
   }
 
   /// As a worker that dies while it works on a job for the first redelivery, and then on the job alone so many times.

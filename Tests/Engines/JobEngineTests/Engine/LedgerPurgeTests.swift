@@ -12,7 +12,8 @@ import Testing
   @Test("A record that cannot be read is a dead letter", arguments: ["{}", "\u{7F}of a version to come", ""])
   func aRecordThatCannotBeReadIsADeadLetter(record: String) async throws {
     let ledger = MemoryLedger()
-    let claim = LedgerClaim(messageID: "job-1", token: 7, lane: "a", now: start, leaseUntil: start + .seconds(20))
+    let claim = LedgerClaim(
+      messageID: "job-1", token: 7, lane: "a", times: .init(now: start, leaseUntil: start + .seconds(20)))
     _ = try await ledger.settle(claim, result: Array(record.utf8), at: start)
     try await withWorker(ledger: ledger) { worker in
       // After its deadline as well as before.
@@ -52,12 +53,12 @@ import Testing
       let ledger = try await SQLiteLedger.open(path: "\(directory)/ledger.sqlite", options: .init(synchronous: .normal))
       for number in 0..<3000 {
         let claim = LedgerClaim(
-          messageID: "job-\(number)", token: 1, lane: "a", now: start, leaseUntil: start + .seconds(20))
+          messageID: "job-\(number)", token: 1, lane: "a", times: .init(now: start, leaseUntil: start + .seconds(20)))
         _ = try await ledger.settle(claim, result: Array(repeating: 1, count: 400), at: start)
       }
       var options = WorkerHarness.options
       let bound: Int64 = 1_000_000
-      options.maximumLedgerBytes = bound
+      options.maxLedgerBytes = bound
       try await withWorker(ledger: ledger, options: options) { worker in
         #expect(try await ledger.size()?.usedBytes ?? 0 > bound)
         // The purge may begin to wait only after the clock has moved.

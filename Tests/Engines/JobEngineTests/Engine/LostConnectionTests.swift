@@ -54,7 +54,7 @@ import Testing
     let ledger = MemoryLedger()
     _ = try await ledger.claim(
       LedgerClaim(
-        messageID: "job-1", token: 7, lane: "a", now: start, leaseUntil: start + .seconds(20)))
+        messageID: "job-1", token: 7, lane: "a", times: .init(now: start, leaseUntil: start + .seconds(20))))
     try await withWorker(lanes: [LaneConfiguration(name: "a", concurrency: 1)], ledger: ledger) { worker in
       let gate = Gate()
       worker.handler.onCall { _, _ in

@@ -97,7 +97,7 @@ import Testing
       worker.sink.answer { _ in .nacked }
       let number = worker.deliver(try job())
       try await worker.advance(.seconds(30), until: "it was tried more often than others") {
-        worker.sink.tries > Courier.maximumTries + 5
+        worker.sink.tries > ReliablePublisher.maxTries + 5
       }
       #expect(!worker.wasSettled(number))
       worker.sink.answer { _ in .confirmed }
@@ -113,7 +113,7 @@ import Testing
       worker.handler.onCall { [stage, lost] _, attempt in
         // Meanwhile another worker took this one for dead, asked again, and got the answer that the code was used.
         let claim = LedgerClaim(
-          messageID: "job-1", token: 7, lane: "a", now: start, leaseUntil: start + .seconds(20))
+          messageID: "job-1", token: 7, lane: "a", times: .init(now: start, leaseUntil: start + .seconds(20)))
         let ending = JobResult(
           jobID: "job-1", outcome: .unknown, reason: .init(lost), attempts: 1, startedAt: start, finishedAt: start)
         _ = try? await ledger.settle(claim, result: ending.fastJSON, at: start)
@@ -128,8 +128,8 @@ import Testing
     let ledger = MemoryLedger()
     _ = try await ledger.claim(
       LedgerClaim(
-        messageID: "job-1", token: 7, lane: "a", now: start - .seconds(30),
-        leaseUntil: start - .seconds(10)))
+        messageID: "job-1", token: 7, lane: "a",
+        times: .init(now: start - .seconds(30), leaseUntil: start - .seconds(10))))
     try await withWorker(ledger: ledger) { worker in
       worker.handler.onCall { [lost] _, attempt in
         attempt.unknownCalls == 1 ? .lost(lost, extras: ["stage": "exchange"]) : .accepted(reference: nil)

@@ -31,7 +31,7 @@ import Testing
     let ledger = MemoryLedger()
     _ = try await ledger.claim(
       LedgerClaim(
-        messageID: "job-1", token: 7, lane: "a", now: start, leaseUntil: start + .seconds(20)))
+        messageID: "job-1", token: 7, lane: "a", times: .init(now: start, leaseUntil: start + .seconds(20))))
     try await withWorker(ledger: ledger) { worker in
       try await worker.process(job(), isRedelivered: true)
       let delayed = try worker.delayed()
@@ -46,8 +46,8 @@ import Testing
     let ledger = MemoryLedger()
     _ = try await ledger.claim(
       LedgerClaim(
-        messageID: "job-1", token: 7, lane: "a", now: start - .seconds(30),
-        leaseUntil: start - .seconds(10)))
+        messageID: "job-1", token: 7, lane: "a",
+        times: .init(now: start - .seconds(30), leaseUntil: start - .seconds(10))))
     try await withWorker(ledger: ledger) { worker in
       try await worker.process(job(onUnknown: rule), isRedelivered: true)
       let result = try worker.result()

@@ -12,7 +12,7 @@ import Testing
     _ id: String = "job-1", token: Int64 = 1, at now: UnixTime = start, redeliveries: Int = 0, lane: String = "a"
   ) -> LedgerClaim {
     LedgerClaim(
-      messageID: id, token: token, lane: lane, now: now, leaseUntil: now + lease,
+      messageID: id, token: token, lane: lane, times: .init(now: now, leaseUntil: now + lease),
       redeliveries: redeliveries)
   }
 
@@ -95,7 +95,7 @@ import Testing
     try await kind.withTwo { (ledger, other) async throws in
       _ = try await ledger.claim(claim())
       var copy = claim(token: 2, at: start + .seconds(3600))
-      copy.judgedAt = start + .seconds(1)
+      copy.times.judgedAt = start + .seconds(1)
       #expect(try await other.claim(copy) == .held(until: start + lease))
     }
   }
@@ -184,9 +184,9 @@ import Testing
       for number in 0..<10 {
         var claim = claim("job-\(number)", token: Int64(number))
         // One that has to stay for long stands before the others.
-        claim.keepUntil = start + (number == 1 ? .seconds(600) : .seconds(number))
+        claim.times.keepUntil = start + (number == 1 ? .seconds(600) : .seconds(number))
         _ = try await ledger.claim(claim)
-        _ = try await ledger.settle(claim, result: [1], at: claim.now)
+        _ = try await ledger.settle(claim, result: [1], at: claim.times.now)
       }
       let now = start + .seconds(7)
       var (first, forgotten) = (Int64(0), [Int]())

@@ -10,7 +10,7 @@ import Testing
     try await withTemporaryDirectory { directory in
       let path = "\(directory)/ledger.sqlite"
       func claim(_ id: String, _ token: Int64, at now: UnixTime) -> LedgerClaim {
-        LedgerClaim(messageID: id, token: token, lane: "a", now: now, leaseUntil: now + .seconds(20))
+        LedgerClaim(messageID: id, token: token, lane: "a", times: .init(now: now, leaseUntil: now + .seconds(20)))
       }
       let before = try await SQLiteLedger.open(path: path)
       _ = try await before.claim(claim("begun", 1, at: start))
@@ -34,7 +34,7 @@ import Testing
       let path = "\(directory)/ledger.sqlite"
       func claim(_ id: String, _ match: LedgerMatch? = nil) -> LedgerClaim {
         var claim = LedgerClaim(
-          messageID: id, token: 1, lane: "a", now: start, leaseUntil: start + .seconds(20))
+          messageID: id, token: 1, lane: "a", times: .init(now: start, leaseUntil: start + .seconds(20)))
         claim.match = match
         return claim
       }
@@ -77,7 +77,7 @@ import Testing
       await old.close()
       let ledger = try await SQLiteLedger.open(path: path)
       var claim = LedgerClaim(
-        messageID: "ended", token: 2, lane: "a", now: start, leaseUntil: start + .seconds(20))
+        messageID: "ended", token: 2, lane: "a", times: .init(now: start, leaseUntil: start + .seconds(20)))
       #expect(try await ledger.claim(claim) == .settled(result: [9]))
       claim.key = "service\u{1F}test.job\u{1F}ended"
       #expect(try await ledger.claim(claim) == .settled(result: [9]), "by its ID, whoever sent it")
@@ -108,7 +108,7 @@ import Testing
       await old.close()
       let ledger = try await SQLiteLedger.open(path: path)
       func claim(_ id: String) -> LedgerClaim {
-        LedgerClaim(messageID: id, token: 2, lane: "a", now: start, leaseUntil: start + .seconds(20))
+        LedgerClaim(messageID: id, token: 2, lane: "a", times: .init(now: start, leaseUntil: start + .seconds(20)))
       }
       #expect(try await ledger.claim(claim("begun")) == .held(until: start + .seconds(20)))
       #expect(try await ledger.claim(claim("ended")) == .settled(result: result.fastJSON))
@@ -124,10 +124,11 @@ import Testing
       let ledger = try await SQLiteLedger.open(path: "\(directory)/ledger.sqlite", options: .init(synchronous: .normal))
       for number in 0..<200 {
         let claim = LedgerClaim(
-          messageID: "job-\(number)", token: 1, lane: "a", now: start, leaseUntil: start + .seconds(20))
+          messageID: "job-\(number)", token: 1, lane: "a", times: .init(now: start, leaseUntil: start + .seconds(20)))
         _ = try await ledger.settle(claim, result: Array(repeating: 1, count: 4000), at: start)
       }
-      let open = LedgerClaim(messageID: "open", token: 1, lane: "a", now: start, leaseUntil: start + .seconds(20))
+      let open = LedgerClaim(
+        messageID: "open", token: 1, lane: "a", times: .init(now: start, leaseUntil: start + .seconds(20)))
       _ = try await ledger.claim(open)
       let full = try #require(try await ledger.size())
       #expect(full.oldest == start)
@@ -149,7 +150,7 @@ import Testing
       let ledger = try await SQLiteLedger.open(path: "\(directory)/ledger.sqlite")
       await ledger.close()
       let claim = LedgerClaim(
-        messageID: "a", token: 1, lane: "a", now: start, leaseUntil: start + .seconds(1))
+        messageID: "a", token: 1, lane: "a", times: .init(now: start, leaseUntil: start + .seconds(1)))
       await #expect(throws: LedgerError.self) { try await ledger.claim(claim) }
     }
   }

@@ -50,9 +50,9 @@ final class MemoryLedger: Ledger {
       let key = state.key(of: claim)
       guard var row = state.rows[key] else {
         state.rows[state.key(of: claim)] = Row(
-          state: .open, token: claim.token, lane: claim.lane, leaseUntil: claim.leaseUntil,
+          state: .open, token: claim.token, lane: claim.lane, leaseUntil: claim.times.leaseUntil,
           unknownCalls: claim.redeliveries,
-          writtenAt: claim.now, keepUntil: claim.keepUntil)
+          writtenAt: claim.times.now, keepUntil: claim.times.keepUntil)
         state.order.append(state.key(of: claim))
         journal.add(.claimed(claim.messageID))
         let calls = claim.redeliveries
@@ -62,21 +62,21 @@ final class MemoryLedger: Ledger {
       switch row.state {
       case .settled: return .settled(result: row.result)
       case .open where row.token == claim.token: return .claimed(unknownCalls: row.unknownCalls)
-      case .open where row.writtenAt - claim.now > LeaseClock.tolerance:
-        row.leaseUntil = claim.now + (row.leaseUntil - row.writtenAt)
-        row.writtenAt = claim.now
+      case .open where row.writtenAt - claim.times.now > LeaseClock.tolerance:
+        row.leaseUntil = claim.times.now + (row.leaseUntil - row.writtenAt)
+        row.writtenAt = claim.times.now
         state.rows[state.key(of: claim)] = row
         return .held(until: row.leaseUntil)
-      case .open where row.leaseUntil > claim.judgedAt: return .held(until: row.leaseUntil)
+      case .open where row.leaseUntil > claim.times.judgedAt: return .held(until: row.leaseUntil)
       case .open: row.unknownCalls += 1
       case .idle: break
       }
       row.state = .open
       row.token = claim.token
       row.lane = claim.lane
-      row.leaseUntil = claim.leaseUntil
-      row.writtenAt = claim.now
-      row.keepUntil = claim.keepUntil
+      row.leaseUntil = claim.times.leaseUntil
+      row.writtenAt = claim.times.now
+      row.keepUntil = claim.times.keepUntil
       state.rows[state.key(of: claim)] = row
       return before.state == .open
         ? .abandoned(lane: before.lane, unknownCalls: row.unknownCalls) : .claimed(unknownCalls: row.unknownCalls)
@@ -112,8 +112,8 @@ final class MemoryLedger: Ledger {
       }
       if state.rows[state.key(of: claim)] == nil { state.order.append(state.key(of: claim)) }
       state.rows[state.key(of: claim)] = Row(
-        state: .settled, token: claim.token, lane: claim.lane, leaseUntil: claim.leaseUntil, unknownCalls: 0,
-        writtenAt: time, keepUntil: claim.keepUntil, result: result)
+        state: .settled, token: claim.token, lane: claim.lane, leaseUntil: claim.times.leaseUntil, unknownCalls: 0,
+        writtenAt: time, keepUntil: claim.times.keepUntil, result: result)
       state.matches[claim.messageID] = claim.match
       journal.add(.settled(claim.messageID))
       return nil

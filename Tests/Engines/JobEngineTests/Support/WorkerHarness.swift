@@ -32,11 +32,14 @@ struct WorkerHarness: Sendable {
     handler = TestHandler(journal)
     logs = MemorySink()
     worker = JobWorker(
-      handler: handler, options: options, lanes: lanes, ledger: ledger, source: source, sink: sink,
-      clocks: clocks.clocks,
-      log: Logger(label: "worker", level: .debug, sink: logs, clock: clocks.wall), metrics: registry, ticker: ticker,
+      handler: handler, options: options, lanes: lanes, ledger: ledger,
+      broker: WorkerBroker(source: source, sink: sink),
+      instruments: WorkerInstruments(
+        clocks: clocks.clocks, logger: Logger(label: "worker", level: .debug, sink: logs, clock: clocks.wall),
+        metrics: registry),
+      ticker: ticker,
       marks: marks
-        ?? CrashMarks.none(queue: options.queue, clock: clocks.wall, log: Logger(label: "worker", sink: logs)))
+        ?? CrashMarks.none(queue: options.queue, clock: clocks.wall, logger: Logger(label: "worker", sink: logs)))
     worker.register(in: health)
     health.setRunning()
   }

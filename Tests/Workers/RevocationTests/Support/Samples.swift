@@ -60,7 +60,8 @@ enum Samples {
 
   static func attempt(_ id: String = "job-1", unknownCalls: Int = 0, timeout: Duration = patience) -> JobAttempt {
     JobAttempt(
-      jobID: id, deadline: now + .seconds(300), timeout: timeout, startedAt: now, unknownCalls: unknownCalls)
+      job: MessageIdentity(sender: SenderRule.unnamed, messageID: id), deadline: now + .seconds(300), timeout: timeout,
+      startedAt: now, unknownCalls: unknownCalls)
   }
 }
 

@@ -1,3 +1,4 @@
+import CountersignMessages
 import CountersignTelemetry
 import HTTPClient
 import HTTPServer
@@ -54,7 +55,9 @@ struct LaneConformanceTests {
   private enum ProviderSample { static let text = "482913 is your code" }
 
   private func attempt(_ timeout: Duration) -> JobAttempt {
-    JobAttempt(jobID: "job-1", deadline: Sample.now + .seconds(300), timeout: timeout, startedAt: Sample.now)
+    JobAttempt(
+      job: MessageIdentity(sender: SenderRule.unnamed, messageID: "job-1"), deadline: Sample.now + .seconds(300),
+      timeout: timeout, startedAt: Sample.now)
   }
 
   @Test(

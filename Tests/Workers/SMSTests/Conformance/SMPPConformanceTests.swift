@@ -1,3 +1,4 @@
+import CountersignMessages
 import CountersignTelemetry
 import JobEngine
 import SMPP
@@ -41,7 +42,8 @@ struct SMPPConformanceTests {
     var outcomes: [String] = []
     for _ in 0..<count {
       let attempt = JobAttempt(
-        jobID: "job-1", deadline: Sample.now + .seconds(300), timeout: timeout, startedAt: Sample.now)
+        job: MessageIdentity(sender: SenderRule.unnamed, messageID: "job-1"), deadline: Sample.now + .seconds(300),
+        timeout: timeout, startedAt: Sample.now)
       outcomes.append(await lane.send(Sample.message(), attempt).short)
     }
     session.stop(ceiling: .zero)

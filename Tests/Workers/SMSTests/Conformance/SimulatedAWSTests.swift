@@ -1,3 +1,4 @@
+import CountersignMessages
 import CountersignTelemetry
 import HTTPClient
 import JobEngine
@@ -58,7 +59,9 @@ struct SimulatedAWSTests {
     let message = OutgoingSMS(to: given.to, text: SMSText(given.text), languageCode: "en")
     let outcome = await lane.send(
       message,
-      JobAttempt(jobID: "job-1", deadline: Sample.now + .seconds(300), timeout: timeout, startedAt: Sample.now))
+      JobAttempt(
+        job: MessageIdentity(sender: SenderRule.unnamed, messageID: "job-1"), deadline: Sample.now + .seconds(300),
+        timeout: timeout, startedAt: Sample.now))
     let shown = try await http.send(HTTPRequest(method: "GET", url: simulator.url + "/control/sms"))
     let received = String(decoding: shown.body, as: UTF8.self).split(separator: "\"provider\":\"aws\"").count - 1
     await http.shutdown()

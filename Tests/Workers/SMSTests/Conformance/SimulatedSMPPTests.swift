@@ -1,3 +1,4 @@
+import CountersignMessages
 import CountersignTelemetry
 import HTTPClient
 import JobEngine
@@ -71,7 +72,8 @@ struct SimulatedSMPPTests {
       let outcome = await lane.send(
         OutgoingSMS(to: given.to, text: SMSText(text), languageCode: "en"),
         JobAttempt(
-          jobID: "job-1", deadline: Sample.now + .seconds(300), timeout: .seconds(10), startedAt: Sample.now))
+          job: MessageIdentity(sender: SenderRule.unnamed, messageID: "job-1"), deadline: Sample.now + .seconds(300),
+          timeout: .seconds(10), startedAt: Sample.now))
       seen.outcomes.append(outcome.short)
       seen.codes.append(outcome.reason?.providerCode)
     }

@@ -60,7 +60,7 @@ struct SMTPLane: MailLane, ProviderAPI {
 
   func request(_ mail: OutgoingMail, _ attempt: JobAttempt) -> PreparedRequest<SMTPMessage> {
     do {
-      let content = try writer.write(mail, job: attempt.identity, date: attempt.startedAt)
+      let content = try writer.write(mail, job: attempt.job, date: attempt.startedAt)
       return .request(
         SMTPMessage(sender: mail.sender.envelope.text, recipient: mail.to.text, content: content))
     } catch {

@@ -34,7 +34,7 @@ struct APNsLane: Sendable {
   /// Sends a push, again if an answer is missing.
   func push(_ push: SilentPush, _ attempt: JobAttempt) async -> Classification {
     let end = clocks.monotonic.now() + attempt.timeout
-    let id = PushID.make(for: attempt.identity)
+    let id = PushID.make(for: attempt.job)
     var tries = 0
     while true {
       tries += 1

@@ -1,5 +1,6 @@
 import CountersignCryptography
 import CountersignEncoding
+import CountersignMessages
 import CountersignTelemetry
 import HTTPClient
 import JobEngine
@@ -54,7 +55,8 @@ struct AppleLane: RevocationLane, HTTPProviderAPI {
     let call = RevocationCall(step: .revoke(token: Secret("countersign-probe"), hint: "access_token"))
     let now = clock.now()
     let attempt = JobAttempt(
-      jobID: "probe", deadline: now + probeTimeout, timeout: probeTimeout, startedAt: now)
+      job: MessageIdentity(sender: SenderRule.unnamed, messageID: "probe"), deadline: now + probeTimeout,
+      timeout: probeTimeout, startedAt: now)
     let classification = await http.perform(self, call, attempt).classification
     if Self.refusesClient(classification) { secret.discard() }
     switch classification {

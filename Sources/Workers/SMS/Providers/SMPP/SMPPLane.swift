@@ -31,7 +31,7 @@ struct SMPPLane: SMSLane {
     guard validity >= .seconds(1) else { return .notCalled(Self.tooLate, .tooLate) }
     let segments = configuration.segments(of: message, validity: validity, reference: references.next())
     let end = ContinuousClock.Instant.now + attempt.timeout
-    let origin = MessageOrigin(id: attempt.identity.key, correlationID: attempt.correlationID)
+    let origin = MessageOrigin(id: attempt.job.key, correlationID: attempt.correlationID)
     var reference: String?
     for (taken, segment) in segments.enumerated() {
       let left = ContinuousClock.Instant.now.duration(to: end)

@@ -79,6 +79,6 @@ enum WebhookID {
   private static let bytes = 24
 
   static func make(for attempt: JobAttempt) -> String {
-    "msg_" + Base64URL.encode(Array(SHA256.hash(Array(attempt.identity.key.utf8)).prefix(bytes)))
+    "msg_" + Base64URL.encode(Array(SHA256.hash(Array(attempt.job.key.utf8)).prefix(bytes)))
   }
 }

@@ -4,20 +4,20 @@ import CountersignTelemetry
 import Synchronization
 
 /// Components shared by all jobs of a worker.
-final class WorkerParts: Sendable {
+final class WorkerContext: Sendable {
   let options: JobWorkerOptions
   let lanes: [String: Lane]
   let ledger: any Ledger
-  var source: any MessageSource { requeueNotes }
-  let requeueNotes: RequeueNotes
-  let courier: Courier
+  var source: any MessageSource { requeueTracker }
+  let requeueTracker: RequeueTracker
+  let publisher: ReliablePublisher
   let callGuard: CallGuard
   let timers: Timers
   /// Time of day, for deadlines, leases and messages.
   let clock: any WallClock
   /// Monotonic time, for waits and measurements.
   let monotonic: any MonotonicClock
-  let log: Logger
+  let logger: Logger
   let alarms: ThrottledLog
   let metrics: WorkerMetrics
   /// Reads a delivery; throws a breach of the contract.
@@ -37,27 +37,29 @@ final class WorkerParts: Sendable {
 
   init<Handler: JobHandler>(
     handler: Handler, options: JobWorkerOptions, lanes: [LaneConfiguration], ledger: any Ledger,
-    source: any MessageSource, sink: any MessageSink, clocks: Clocks, log: Logger, registry: MetricsRegistry
+    broker: WorkerBroker, instruments: WorkerInstruments
   ) {
+    let (clocks, logger) = (instruments.clocks, instruments.logger)
     let now = clocks.monotonic.now()
     var options = options
     if lanes.count > 1 {
-      options.rules.maximumSlotWait = min(options.rules.maximumSlotWait, options.rules.sharedSlotWait)
+      options.rules.maxSlotWait = min(options.rules.maxSlotWait, options.rules.sharedSlotWait)
     }
     self.options = options
     self.lanes = Dictionary(
       uniqueKeysWithValues: lanes.map { ($0.name, Lane($0, now: now)) })
     self.ledger = ledger
-    requeueNotes = RequeueNotes(source)
+    requeueTracker = RequeueTracker(broker.source)
     clock = clocks.wall
     monotonic = clocks.monotonic
     leaseClock = LeaseClock(
       clocks, longestLease: options.rules.leaseMargin + (lanes.map(\.callTimeout).max() ?? .zero))
-    self.log = log
+    self.logger = logger
     timers = Timers()
-    alarms = ThrottledLog(log, clock: clocks.monotonic)
-    metrics = WorkerMetrics(registry, queue: options.queue, lanes: lanes.map(\.name))
-    courier = Courier(sink: sink, timers: timers, clock: clocks.monotonic, log: alarms, metrics: metrics)
+    alarms = ThrottledLog(logger, clock: clocks.monotonic)
+    metrics = WorkerMetrics(instruments.metrics, queue: options.queue, lanes: lanes.map(\.name))
+    publisher = ReliablePublisher(
+      sink: broker.sink, timers: timers, clock: clocks.monotonic, logger: alarms, metrics: metrics)
     callGuard = CallGuard(timers: timers, clock: clocks.monotonic)
     senders = .queue(consumedBy: options.author.userID)
     let reader = MessageReader(handler: handler, senders: senders)

@@ -1,9 +1,9 @@
 import CountersignAMQP
 
 /// The publications of one job: a message that must arrive, and perhaps a copy that need not.
-struct Consignment: Sendable {
+struct JobPublications: Sendable {
   /// Maximum attempts of a copy: its requester may be gone.
-  static let maximumCopyTries = 3
+  static let maxCopyTries = 3
 
   private(set) var essential: Publication?
   private(set) var copy: Publication?
@@ -32,7 +32,7 @@ struct Consignment: Sendable {
     if essential != nil, let outcome = outcomes.popFirst() {
       if outcome == .confirmed { essential = nil } else { failure = outcome }
     }
-    if copy != nil, tries >= Self.maximumCopyTries || Self.isOver(outcomes.first) { copy = nil }
+    if copy != nil, tries >= Self.maxCopyTries || Self.isOver(outcomes.first) { copy = nil }
     return failure
   }
 

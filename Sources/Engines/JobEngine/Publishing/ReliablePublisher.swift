@@ -3,7 +3,7 @@ import CountersignConcurrency
 import CountersignTelemetry
 
 /// Publishes messages that must arrive: retries with backoff while the broker returns or refuses them.
-struct Courier: Sendable {
+struct ReliablePublisher: Sendable {
   enum Delivered: Sendable, Hashable {
     /// The broker has taken responsibility.
     case confirmed
@@ -18,33 +18,33 @@ struct Courier: Sendable {
   }
 
   /// Maximum attempts of one publication; with backoff they take about seven minutes.
-  static let maximumTries = 20
+  static let maxTries = 20
   /// Delay between attempts: doubled from the shortest to the longest.
   static let delay: ClosedRange<Duration> = .milliseconds(500) ... .seconds(30)
 
   let sink: any MessageSink
   let timers: Timers
   let clock: any MonotonicClock
-  let log: ThrottledLog
+  let logger: ThrottledLog
   let metrics: WorkerMetrics
 
   /// Publishes, and suspends until the broker has taken it or it is given up.
   /// - Parameters:
-  ///   - consignment: the messages.
+  ///   - publications: the messages.
   ///   - jobID: the job, for the log.
   ///   - givesUp: `false` continues until the worker stops.
   ///   - isWanted: asked before each attempt. A message that replaces a delivery is unwanted once the broker has that
   ///     again: there would be two.
   func deliver(
-    _ consignment: Consignment, jobID: String, givesUp: Bool = true, isWanted: (@Sendable () -> Bool)? = nil
+    _ publications: JobPublications, jobID: String, givesUp: Bool = true, isWanted: (@Sendable () -> Bool)? = nil
   ) async -> Delivered {
-    var consignment = consignment
+    var publications = publications
     while true {
       guard isWanted?() ?? true else { return .unwanted }
       let outcomes: [PublishOutcome]
       do throws(AMQPError) {
         // A result waits for the broker however long it is away: the ledger has it, and stopping ends the wait.
-        outcomes = try await sink.publish(consignment.batch, timeout: nil, isWanted: isWanted)
+        outcomes = try await sink.publish(publications.batch, timeout: nil, isWanted: isWanted)
       } catch {
         if error.code == .closed || error.code == .canceled { return .stopped }
         if error.code == .unwanted { return .unwanted }
@@ -52,19 +52,19 @@ struct Courier: Sendable {
         if error.code == .tooLarge { return .tooLarge }
         outcomes = []
       }
-      if let failure = consignment.take(outcomes) { report(failure, consignment.essential, jobID) }
-      if consignment.batch.isEmpty { return .confirmed }
-      if givesUp, consignment.essential != nil, consignment.tries >= Self.maximumTries { return .undeliverable }
-      let pause = Backoff(Self.delay, jitter: .half).delay(after: consignment.tries, random: .random(in: 0..<1))
+      if let failure = publications.take(outcomes) { report(failure, publications.essential, jobID) }
+      if publications.batch.isEmpty { return .confirmed }
+      if givesUp, publications.essential != nil, publications.tries >= Self.maxTries { return .undeliverable }
+      let pause = Backoff(Self.delay, jitter: .half).delay(after: publications.tries, random: .random(in: 0..<1))
       guard await timers.sleep(until: clock.now() + pause) else {
-        return consignment.essential == nil ? .confirmed : .stopped
+        return publications.essential == nil ? .confirmed : .stopped
       }
     }
   }
 
   private func report(_ error: AMQPError, _ jobID: String) {
     metrics.publishFailures.increment()
-    log.error("publish failed", [.jobID: jobID, .error: error.description])
+    logger.error("publish failed", [.jobID: jobID, .error: error.description])
   }
 
   private func report(_ failure: PublishOutcome, _ publication: Publication?, _ jobID: String) {
@@ -75,7 +75,7 @@ struct Courier: Sendable {
     case .nacked: why = "refused: a queue is full or without a leader"
     case .confirmed: return
     }
-    log.error(
+    logger.error(
       "the broker did not take a message; trying again",
       [
         .jobID: jobID, .exchange: publication?.exchange, .routingKey: publication?.routingKey, .error: why,

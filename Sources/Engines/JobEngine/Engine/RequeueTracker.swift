@@ -2,7 +2,7 @@ import CountersignAMQP
 import Synchronization
 
 /// A source that records which of the watched deliveries were given back to the queue.
-final class RequeueNotes: MessageSource {
+final class RequeueTracker: MessageSource {
   private struct State {
     var watched: Set<DeliveryTag> = []
     var requeued: Set<DeliveryTag> = []
