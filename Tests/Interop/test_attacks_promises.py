@@ -70,7 +70,7 @@ class PlaintextTest(unittest.TestCase):
                 "_" + letter if letter.isupper() else "_" if letter == "." else letter for letter in key).upper()
             allowed = run(**{variable: "true"})
             self.assertEqual(allowed.returncode, 0, allowed.stdout + allowed.stderr)
-            self.assertIn("cross the network readable", allowed.stderr)
+            self.assertIn("cross the network unencrypted", allowed.stderr)
 
     def test_broker(self):
         for name in ["coordinator", "sms-worker", "push-worker", "mail-worker", "revocation-worker"]:

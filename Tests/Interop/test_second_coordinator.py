@@ -50,7 +50,7 @@ class SecondCoordinatorTest(unittest.TestCase):
 
     def test_with_a_database_of_its_own(self):
         self.second.start()
-        line = self.second.line("another process has the queue for itself")
+        line = self.second.line("another process consumes the queue exclusively")
         self.assertIn("coordinator.commands", line)
         self.assertIn("only one may run at a time", line)
         # A quarter of them came to the wrong one when both consumed.

@@ -20,7 +20,7 @@ struct AsymmetricJWK: Decodable {
     do {
       self = try JSONReader(maxBytes: SigningKey.maxFileBytes).decode(AsymmetricJWK.self, from: json)
     } catch {
-      throw JOSEError(.badKey, "the key is no JSON Web Key, or one of its members is not text")
+      throw JOSEError(.badKey, "the key is not a JSON Web Key, or one of its members is not text")
     }
   }
 
@@ -41,7 +41,7 @@ struct AsymmetricJWK: Decodable {
   }
 
   private func ec(_ part: PKey.Part) throws(JOSEError) -> PKey {
-    guard crv == "P-256" else { throw refuse("is on another curve than P-256, which ES256 needs") }
+    guard crv == "P-256" else { throw refuse("is not on the curve P-256, which ES256 requires") }
     let point = try number("x", x, count: Self.coordinateLength) + number("y", y, count: Self.coordinateLength)
     let parameters = KeyParameters()
     parameters.add("group", text: "P-256")
@@ -122,7 +122,7 @@ final class KeyParameters {
       EVP_PKEY_fromdata(context, &pointer, part.selection, &parameters) == 1, let pointer
     else {
       OpenSSL.drainErrors()
-      throw JOSEError(.badKey, "the numbers of \(name) do not belong together")
+      throw JOSEError(.badKey, "the numbers of \(name) do not match")
     }
     return PKey(pointer)
   }

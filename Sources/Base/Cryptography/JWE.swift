@@ -127,7 +127,7 @@ extension JWE {
         throw JOSEError(.malformed, "the sealed text has \(parts.count) parts instead of 5")
       }
       guard parts[1].isEmpty else {
-        throw JOSEError(.unsupportedAlgorithm, "the sealed text has an encrypted key, which alg dir has not")
+        throw JOSEError(.unsupportedAlgorithm, "the sealed text has an encrypted key, which alg dir does not allow")
       }
       authenticated = Array(parts[0])
       header = try Self.decode(parts[0], "header", upTo: JWE.maxHeaderBytes)
@@ -193,7 +193,7 @@ enum JWEHeader {
   static func decode(_ json: [UInt8]) throws(JOSEError) -> [String: String] {
     let (header, others) = try HeaderJSON.members(of: json, in: text)
     for name in ["zip", "crit"] where header[name] != nil || others.contains(name) {
-      throw JOSEError(.unsupportedAlgorithm, "the header of the \(text) has \"\(name)\", which is not taken here")
+      throw JOSEError(.unsupportedAlgorithm, "the header of the \(text) has \"\(name)\", which is not supported")
     }
     try require("alg", JWE.algorithm, of: header)
     try require("enc", JWE.encryption, of: header)

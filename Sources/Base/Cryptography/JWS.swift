@@ -143,7 +143,7 @@ enum JWSHeader {
   static func decode(_ json: [UInt8], algorithms: [String]) throws(JOSEError) -> [String: String] {
     let (header, others) = try HeaderJSON.members(of: json, in: "signed text")
     for name in ["crit", "b64"] where header[name] != nil || others.contains(name) {
-      throw JOSEError(.unsupportedAlgorithm, "the header of the signed text has \"\(name)\", which is not taken here")
+      throw JOSEError(.unsupportedAlgorithm, "the header of the signed text has \"\(name)\", which is not supported")
     }
     guard let algorithm = header["alg"], algorithms.contains(algorithm) else {
       let found = JOSEError.printable(header["alg"] ?? "nothing")

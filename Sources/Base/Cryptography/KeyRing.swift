@@ -82,7 +82,7 @@ extension KeyRing {
     }
     guard set.keys.count < maxKeys else {
       throw JOSEError(
-        .badKey, "the set has \(maxKeys) keys already: take out those that nothing is sealed with any more")
+        .badKey, "the set has \(maxKeys) keys already: remove those that are no longer used")
     }
     set.keys.insert(try makeJWK(kid: kid), at: 0)
     return try encode(set)

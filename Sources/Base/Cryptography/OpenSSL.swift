@@ -19,7 +19,7 @@ enum OpenSSL {
 
   /// Reason for stopping the process in a non-throwing operation: it cannot continue, and it fails at the first call or never.
   static let missing: StaticString =
-    "OpenSSL lacks AES-256-GCM or SHA-256: see that OPENSSL_CONF does not switch its default provider off"
+    "OpenSSL lacks AES-256-GCM or SHA-256: check that OPENSSL_CONF does not disable its default provider"
 
   /// Takes what this thread's operations left in its queue of errors, which would be taken for the next one's.
   /// - Returns: the oldest, in OpenSSL's words; they have no data of ours.

@@ -41,7 +41,7 @@ final class PKey: @unchecked Sendable {
     guard let pointer = Self.decode(file, part) else {
       let kind = part == .private ? "private" : "public"
       let reason = OpenSSL.drainErrors().map { ": \($0)" } ?? ""
-      throw JOSEError(.badKey, "\(name) is no \(kind) key in PEM or DER without a password\(reason)")
+      throw JOSEError(.badKey, "\(name) is not a \(kind) key in PEM or DER without a password\(reason)")
     }
     OpenSSL.drainErrors()
     self.init(pointer)
@@ -55,14 +55,14 @@ final class PKey: @unchecked Sendable {
     let isSound =
       EVP_PKEY_public_check_quick(context) == 1 && (part == .public || EVP_PKEY_pairwise_check(context) == 1)
     OpenSSL.drainErrors()
-    guard isSound else { throw JOSEError(.badKey, "the numbers of \(name) do not belong together") }
+    guard isSound else { throw JOSEError(.badKey, "the numbers of \(name) do not match") }
   }
 
   /// The one algorithm that a key is for.
   /// - Throws: ``JOSEError/Code/badKey`` when there is none here.
   func algorithm(name: String) throws(JOSEError) -> SignatureAlgorithm {
     if EVP_PKEY_is_a(pointer, "EC") == 1 {
-      guard isOnP256 else { throw JOSEError(.badKey, "\(name) is on another curve than P-256, which ES256 needs") }
+      guard isOnP256 else { throw JOSEError(.badKey, "\(name) is not on the curve P-256, which ES256 requires") }
       return .es256
     }
     guard EVP_PKEY_is_a(pointer, "RSA") == 1 else {

@@ -66,11 +66,11 @@ extension ClientError {
   static func broker(_ error: AMQPError, _ routingKey: String, _ status: ConnectionStatus?) -> ClientError {
     switch error.code {
     case .timedOut:
-      let connection = status.map { "; the connection is \($0)" } ?? ""
+      let connection = status.map { "; connection: \($0)" } ?? ""
       return ClientError(.noAnswer, "no answer to \(routingKey) in time\(connection)")
     case .notFound:
-      return ClientError(.unroutable, "nothing on the broker takes \(routingKey): run countersign topology apply")
-    case .nacked: return ClientError(.brokerBusy, "the broker takes no more \(routingKey) for now")
+      return ClientError(.unroutable, "no queue of the broker accepts \(routingKey): run countersign topology apply")
+    case .nacked: return ClientError(.brokerBusy, "the broker accepts no more \(routingKey) for now")
     case .closed, .canceled: return ClientError(.closed, error.message)
     default: return ClientError(.broker(error), error.description)
     }

@@ -62,7 +62,7 @@ public final class CrashMarks: Sendable {
       labels: ["queue"]
     ).with(queue)
     suspects = metrics.gauge(
-      "countersign_crash_suspects", "Redelivered messages that are worked on one at a time, and are not over.",
+      "countersign_crash_suspects", "Redelivered messages that are being processed one at a time.",
       labels: ["queue"]
     ).with(queue)
   }
@@ -167,7 +167,8 @@ extension CrashMarks {
     let count = standings.count { $0.isFound }
     guard count > 0 else { return }
     found.increment(by: UInt64(count))
-    logger.warning("messages come again that a process was working on when it died", [.queue: queue, .count: count])
+    logger.warning(
+      "messages are redelivered that a process was working on when it died", [.queue: queue, .count: count])
     for (delivery, standing) in zip(deliveries, standings) where standing.isFound && standing.deaths > 0 {
       logger.error(
         "a process died while it worked on this message alone",
@@ -208,7 +209,7 @@ extension CrashMarks {
     } catch {
       failures.increment()
       logger.error(
-        "marks of redelivered messages cannot be kept; a crash may cost innocent messages now",
+        "marks of redelivered messages cannot be stored; a crash may now cost messages that did not cause it",
         [.queue: queue, .error: error.description])
     }
   }

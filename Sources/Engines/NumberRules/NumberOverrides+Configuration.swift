@@ -11,7 +11,7 @@ extension NumberOverrides {
   /// - Parameter section: the top of the configuration. Problems are reported to it.
   public static func read(_ section: ConfigurationSection) -> NumberOverrides {
     let key = "numberOverrides"
-    let help = "The table of what is younger than libphonenumber's metadata; none if absent."
+    let help = "The table of changes newer than libphonenumber's metadata; none if absent."
     guard let path = section.path(key, help) else { return .none }
     do {
       let data = try Data(contentsOf: URL(filePath: path))

@@ -25,7 +25,7 @@ extension RegionRules {
   private static func types(_ section: ConfigurationSection) -> Set<NumberType> {
     let names = section.strings(
       "refusedTypes", default: ["fixedLine", "voip"],
-      "Types of number that get no message, beside those that never do.")
+      "Types of number that get no message, in addition to those that never do.")
     let valid = NumberType.allCases.map(\.rawValue)
     return Set(
       names.compactMap { name in

@@ -148,7 +148,7 @@ func withRunningPublisher<T: Sendable>(
 func publishAll(_ batch: [Publication], with publisher: Publisher) async throws {
   for outcome in try await publisher.publish(batch) {
     guard case .confirmed = outcome else {
-      throw BenchmarkError("the broker did not take a message: \(outcome); is the topology applied?")
+      throw BenchmarkError("the broker did not accept a message: \(outcome); is the topology applied?")
     }
   }
 }

@@ -89,21 +89,22 @@ public final class PushVerifier: Sendable {
 
   private static func register(_ tokens: [AccessTokens], in metrics: MetricsRegistry) {
     metrics.counter(
-      "countersign_push_access_tokens_total", "Access tokens got from Google for service accounts; each lasts an hour."
+      "countersign_push_access_tokens_total",
+      "Access tokens obtained from Google for service accounts; each is valid for an hour."
     ) { Double(tokens.reduce(0) { $0 + $1.given }) }
     metrics.counter(
-      "countersign_push_access_token_failures_total", "Requests for access tokens that brought none."
+      "countersign_push_access_token_failures_total", "Failed requests for access tokens."
     ) { Double(tokens.reduce(0) { $0 + $1.failed }) }
   }
 
   private static func register(_ routes: APNsRoutes, in metrics: MetricsRegistry) {
     let (pools, tokens) = (routes.lanes.map(\.pool), routes.tokens)
     metrics.counter(
-      "countersign_push_provider_tokens_total", "Provider tokens made; Apple wants at most one in 20 minutes for a key."
+      "countersign_push_provider_tokens_total", "Provider tokens created; Apple allows one per key in 20 minutes."
     ) { Double(tokens.reduce(0) { $0 + $1.made }) }
     metrics.counter(
       "countersign_push_connections_given_up_total",
-      "Connections to APNs that were silent, or had shown an expired token."
+      "Connections to APNs that were given up: they were silent, or had presented an expired token."
     ) { Double(pools.reduce(0) { $0 + $1.givenUp }) }
     metrics.gauge("countersign_push_connections", "Connections to APNs.") {
       Double(pools.reduce(0) { $0 + $1.count })

@@ -44,10 +44,10 @@ enum OtherKey {
   @Test(
     "A file that is no usable key is told",
     arguments: [
-      ("", "no private key"), ("hello", "no private key"), (RFC7515.publicKey, "no private key"),
-      (BadKeys.underPassword, "without a password"), (BadKeys.p384, "another curve than P-256"),
+      ("", "not a private key"), ("hello", "not a private key"), (RFC7515.publicKey, "not a private key"),
+      (BadKeys.underPassword, "without a password"), (BadKeys.p384, "not on the curve P-256"),
       (BadKeys.rsa1024, "1024 bits instead of 2048 to 8192"), (BadKeys.ed25519, "neither of type EC nor of type RSA"),
-      (String(RFC7515.p8.dropLast(60)), "no private key"),
+      (String(RFC7515.p8.dropLast(60)), "not a private key"),
     ])
   func aFileThatIsNoUsableKeyIsTold(file: String, text: String) {
     do throws(JOSEError) {
@@ -63,17 +63,18 @@ enum OtherKey {
   @Test(
     "A JWK that is no usable key is told",
     arguments: [
-      ("", "no JSON Web Key"), (String(repeating: "[", count: 513), "no JSON Web Key"), ("[]", "no JSON Web Key"),
-      ("{}", "no JSON Web Key"),
-      (#"{"kty":"oct","k":"AA"}"#, "kty \"oct\""), (#"{"kty":"EC","crv":"P-384"}"#, "another curve"),
+      ("", "not a JSON Web Key"), (String(repeating: "[", count: 513), "not a JSON Web Key"),
+      ("[]", "not a JSON Web Key"),
+      ("{}", "not a JSON Web Key"),
+      (#"{"kty":"oct","k":"AA"}"#, "kty \"oct\""), (#"{"kty":"EC","crv":"P-384"}"#, "not on the curve"),
       (#"{"kty":"EC","crv":"P-256"}"#, "no x"), (#"{"kty":"EC","crv":"P-256","x":"AA"}"#, "1 bytes in its x"),
       (#"{"kty":"RSA","n":"AQ"}"#, "no e"), (#"{"kty":"EC","use":"enc"}"#, "not for signatures"),
       (#"{"kty":"EC","kid":"a","use":"enc"}"#, "the key \"a\""),
-      (RFC7515.ecKey.replacing(#""d":"j"#, with: #""d":"k"#), "do not belong together"),
-      (RFC7515.ecKey.replacing(#""x":"f"#, with: #""x":"g"#), "do not belong together"),
+      (RFC7515.ecKey.replacing(#""d":"j"#, with: #""d":"k"#), "do not match"),
+      (RFC7515.ecKey.replacing(#""x":"f"#, with: #""x":"g"#), "do not match"),
       (RFC7515.ecKey.replacing(#"{"kty""#, with: #"{"alg":"RS256","kty""#), "alg \"RS256\" instead of \"ES256\""),
       (RFC7515.rsaKey.replacing(/,"p":"[^"]*"/, with: ""), "no p"),
-      (RFC7515.rsaKey.replacing(#""n":"o"#, with: #""n":"p"#), "do not belong together"),
+      (RFC7515.rsaKey.replacing(#""n":"o"#, with: #""n":"p"#), "do not match"),
     ])
   func aJWKThatIsNoUsableKeyIsTold(json: String, text: String) {
     do throws(JOSEError) {

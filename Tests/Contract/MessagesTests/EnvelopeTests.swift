@@ -167,7 +167,7 @@ import Testing
     other.type = MessageType("sms.dispatch", version: 2)
     #expect(
       throws: ContractProblem(
-        .unknownVersion, field: "type", "has a version that is not known here; known are sms.dispatch.v1")
+        .unknownVersion, field: "type", "has an unsupported version; supported are sms.dispatch.v1")
     ) {
       try other.expect(known)
     }

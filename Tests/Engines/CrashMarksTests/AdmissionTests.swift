@@ -395,6 +395,6 @@ private final class Tally: Sendable {
       return []
     }
     #expect(count.value == 2)
-    #expect(logs.events.contains { $0.message.hasPrefix("marks of redelivered messages cannot be kept") })
+    #expect(logs.events.contains { $0.message.hasPrefix("marks of redelivered messages cannot be stored") })
   }
 }

@@ -75,7 +75,7 @@ import Testing
       backend, input: " t\n", "revoke", option, "-", "--client-id", "c", "--redirect-uri", "https://example.com/",
       "--notify", "a@b", "--language", "fr", "--template", "x")
     #expect(run.code == .success)
-    #expect(run.output.contains("operation ID  o1\nthe token was given before"))
+    #expect(run.output.contains("operation ID  o1\nthe token was submitted before"))
     #expect(run.output.contains("completed (REVOKED_AND_NOTIFIED): apple.revoke for com.example.app"))
     let sent = backend.sent.withLock { $0.first } ?? ""
     for part in [

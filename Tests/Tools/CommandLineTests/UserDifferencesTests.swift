@@ -63,7 +63,7 @@ import Testing
     let differences = found(state)
     #expect(
       differences.map(\.description) == [
-        "user \(user) has the tag impersonator, with which it speaks for any other user"
+        "user \(user) has the tag impersonator, which lets it publish as any other user"
       ])
     #expect(!differences.contains { $0.isFixable })
   }

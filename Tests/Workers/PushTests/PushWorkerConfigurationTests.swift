@@ -138,9 +138,9 @@ import Testing
       ),
       (
         #"[{name: "r", type: "recaptcha-enterprise", project: "p", apiKeyFile: "secret", tokenURL: "https://x/token"}]"#,
-        "{a: {push}}", "lanes.0.tokenURL: is of no use with an API key"
+        "{a: {push}}", "lanes.0.tokenURL: has no effect with an API key"
       ),
-      ("[classic]", "{a: {push}}", "apps.a.push: is of no use"),
+      ("[classic]", "{a: {push}}", "apps.a.push: has no effect"),
       ("[apns]", "{a: {}}", "apps.a.push: is missing, and so is recaptcha"),
       ("[apns]", "{a: {recaptcha: {}}}", "apps.a.recaptcha.lane"),
       ("[enterprise]", "{a: {recaptcha: {}}}", "apps.a.recaptcha.siteKey: is required"),
@@ -151,7 +151,7 @@ import Testing
       ("[apns]", "{a: {push: {}}}", "apps.a.push.keyFile: is required"),
       (
         "[apns]", #"{a: {push: {teamID: "T", keyID: "K", keyFile: "bad.p8"}}}"#,
-        "apps.a.push.keyFile: holds no usable key: the key \"K\" is no private key"
+        "apps.a.push.keyFile: holds no usable key: the key \"K\" is not a private key"
       ),
       ("[apns]", #"{a: {push: {teamID: "T\"", keyID: "K", keyFile: "key.p8"}}}"#, "apps.a.push.teamID"),
       ("[apns]", #"{a: {push: {certificateFile: "c"}}}"#, "apps.a.push.certificateKeyFile: is required"),
@@ -202,7 +202,7 @@ import Testing
     let error = #expect(throws: ConfigurationError.self) {
       try PushWorkerConfiguration.load(file: directory.path + "/worker.json5", environment: [:])
     }
-    #expect(error?.description.contains("apps.b.push: names the key of another app") == true)
+    #expect(error?.description.contains("apps.b.push: names a key that another app reads") == true)
   }
 
   // MARK: Wiring

@@ -86,7 +86,7 @@ struct ProviderTableTests {
       ("{}", "codes is missing"),
       (
         #"{codes: {"1": {class: "retry", reason: "X", detail: "y"}}, statuses: {"4xx": {class: "retry", reason: "X", detail: "y"}}, receipts: {}}"#,
-        "receipts is of no use here"
+        "receipts has no effect"
       ),
     ])
   func aFileThatIsWrongSaysWhere(text: String, expected: String) throws {

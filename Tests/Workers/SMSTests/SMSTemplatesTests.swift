@@ -188,7 +188,7 @@ struct TemplateFileTests {
     #expect(
       problem([file("en", plain: ["{code}", "{cod}"])])
         == "en.json: templates.verification.plain[1]: uses {cod}; known are {code}, {appName} and {domain}")
-    #expect(problem([file("en", plain: ["{code"])])?.hasSuffix("has a { without its }") == true)
+    #expect(problem([file("en", plain: ["{code"])])?.hasSuffix("has a { without a }") == true)
     #expect(problem([file("en", plain: ["hello"])])?.hasSuffix("does not contain {code}") == true)
     #expect(
       problem([file("en", plain: ["{code}\t"])])?.hasSuffix("has a control character other than a line feed") == true)

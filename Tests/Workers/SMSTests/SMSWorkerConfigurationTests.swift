@@ -208,7 +208,7 @@ struct SMSWorkerConfigurationTests {
       ("[{\(others[2]), messageType: \"bulk\"}]", "lanes.0.messageType: must be one of transactional, promotional"),
       (
         "[{\(twilio), messagingServiceSID: \"MG1\"}]",
-        "lanes.0.from: stands beside messagingServiceSID: keep one of them"
+        "lanes.0.from: is given together with messagingServiceSID: keep one of them"
       ),
       (
         #"[{name: "t", type: "twilio", accountSID: "AC1", passwordFile: "password"}]"#,
@@ -373,7 +373,7 @@ struct SMSWorkerConfigurationTests {
   func unprotectedSMPP() throws {
     let lane = #"name: "s", type: "smpp", host: "smsc.example.net", systemID: "e", passwordFile: "password", from: "E""#
     let said = try problems("[{\(lane), tls: false}]")
-    #expect(said.contains("lanes.0.tls: is false with another machine"))
+    #expect(said.contains("lanes.0.tls: is false for a server on another machine"))
     #expect(said.contains("set lanes.0.allowPlaintext to true"))
     #expect(try problems("[{\(lane.replacing("smsc.", with: "127.")), tls: false}]").contains("lanes.0.tls"))
     #expect(try load("[{\(lane), tls: false, allowPlaintext: true}]").warnings.count == 1)

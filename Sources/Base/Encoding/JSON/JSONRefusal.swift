@@ -23,7 +23,7 @@ extension JSONRefusal: CustomStringConvertible {
     case .byteOrderMark: "starts with a byte order mark; it must be UTF-8 without one"
     case .nulByte: "holds a NUL byte; it must be UTF-8"
     case .tooDeep: "nests deeper than \(JSONReader.maxDepth) levels"
-    case .malformedEscape: "has an escape sequence in a string that JSON does not know"
+    case .malformedEscape: "has an invalid escape sequence in a string"
     }
   }
 }

@@ -24,7 +24,7 @@ extension Envelope {
     }
     guard let messageID = message.messageID, !messageID.isEmpty else {
       throw ContractProblem(
-        .missingMessageID, field: "message_id", "is missing: give every message an ID of its own")
+        .missingMessageID, field: "message_id", "is missing: give each message an ID of its own")
     }
     self.init(
       type: type, messageID: messageID, correlationID: message.correlationID,

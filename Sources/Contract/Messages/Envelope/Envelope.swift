@@ -88,7 +88,7 @@ public struct Envelope: Sendable, Hashable {
     let isVersion = types.contains { $0.name == type.name }
     throw ContractProblem(
       isVersion ? .unknownVersion : .unknownType, field: "type",
-      isVersion ? "has a version that is not known here; known are \(expected)" : "must be one of \(expected)")
+      isVersion ? "has an unsupported version; supported are \(expected)" : "must be one of \(expected)")
   }
 }
 

@@ -20,11 +20,12 @@ extension LaneConfiguration {
       "name", name.isEmpty || Self.isName(name), "must be 1 to \(Self.maxNameLength) letters, digits or hyphens")
     self.init(
       name: name,
-      concurrency: section.integer("concurrency", default: concurrency, in: range, "Calls under way at once."),
+      concurrency: section.integer(
+        "concurrency", default: concurrency, in: range, "Maximum number of concurrent calls."),
       rate: Self.rate(section),
       callTimeout: section.seconds(
         "timeoutSeconds", default: timeout, in: .milliseconds(100)...longestTimeout,
-        "How long one call may take in all."),
+        "Maximum duration of one call."),
       breakerThreshold: section.integer(
         "breakerThreshold", default: 20, in: 0...10_000, "Failed calls in a row after which the lane is down; 0: never."
       ))
@@ -32,9 +33,9 @@ extension LaneConfiguration {
 
   private static func rate(_ section: ConfigurationSection) -> LaneRate? {
     let perSecond = section.number(
-      "ratePerSecond", default: 0, in: 0...1_000_000, "Calls a second in the mean; 0: as many as concurrency allows.")
+      "ratePerSecond", default: 0, in: 0...1_000_000, "Average calls per second; 0: as many as concurrency allows.")
     let burst = section.integer(
-      "burst", default: 1, in: 1...10_000, "Calls at once after a pause, within ratePerSecond.")
+      "burst", default: 1, in: 1...10_000, "Maximum burst after a pause, with ratePerSecond.")
     return perSecond > 0 ? LaneRate(perSecond: perSecond, burst: burst) : nil
   }
 

@@ -13,8 +13,8 @@ extension LedgerSettings {
       return try await SQLiteMarkStore.open(path: path + "-marks")
     } catch {
       logger.warning(
-        "marks of redelivered jobs cannot be kept; the twentieth delivery of a job is its last",
-        [.error: "\(error)", .hint: "let ledger.path lead into a directory that this user may write to"])
+        "marks of redelivered jobs cannot be stored; the twentieth delivery of a job is its last",
+        [.error: "\(error)", .hint: "set ledger.path to a file in a directory that this user may write to"])
       return nil
     }
   }

@@ -46,6 +46,6 @@ public struct LedgerSettings: Sendable, Hashable {
       * Int64(
         section.integer(
           "maxMegabytes", default: 8192, in: 64...1_048_576,
-          "How many MiB the file may hold; then the oldest results are forgotten before their time."))
+          "Maximum size of the file in MiB; beyond it the oldest results are forgotten early."))
   }
 }

@@ -55,7 +55,7 @@ public struct WorkerSettings: Sendable, Hashable {
     // An invalid file has been reported already.
     section.check(
       "keysFile", isAllowed || common.keys != nil || section.isGiven("keysFile"),
-      "is missing: name the file with the coordinator's keys, because it seals every secret; or set allowNoKeys to true where all that send jobs here send them in the clear"
+      "is missing: name the file with the coordinator's keys, because it seals every secret; or set allowNoKeys to true if every sender of jobs sends secrets in the clear"
     )
   }
 
@@ -79,7 +79,7 @@ public struct WorkerSettings: Sendable, Hashable {
     guard consumers == .severalHosts, let prefetch, prefetch > most else { return }
     section.problem(
       "prefetch",
-      "may be \(most) at most with queue.consumers severalHosts, twice the sum of the lanes' concurrency: what is taken ahead when a connection is lost counts as begun"
+      "must be at most \(most) with queue.consumers severalHosts, twice the sum of the lanes' concurrency: jobs taken ahead count as begun when a connection is lost"
     )
   }
 

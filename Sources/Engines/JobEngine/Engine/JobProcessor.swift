@@ -51,7 +51,7 @@ struct JobProcessor: Sendable {
     let id = delivery.message.messageID ?? ""
     context.metrics.dead(problem)
     context.alarms.warning(
-      "message is a dead letter",
+      "message became a dead letter",
       [.jobID: id, .queue: context.options.queue, .reason: problem.code.rawValue, .error: problem.description])
     let sender = context.senders.sender(of: delivery.message)
     let refusal = tellsSender ? context.results.refusal(of: delivery.message, problem, sender: sender, now: now) : nil

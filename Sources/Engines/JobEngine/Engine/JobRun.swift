@@ -181,7 +181,7 @@ extension JobRun {
       metrics?.retries.increment()
     }
     context.logger.debug(
-      "provider did not accept", [.jobID: envelope.messageID, .lane: lane, .reason: reason.description])
+      "provider did not accept the job", [.jobID: envelope.messageID, .lane: lane, .reason: reason.description])
   }
 }
 
@@ -227,7 +227,7 @@ extension JobRun {
     } catch {
       context.metrics.ledgerFailures.increment()
       context.alarms.error(
-        "claim cannot be given back; it runs out by itself", [.jobID: claim.messageID, .error: error.description])
+        "claim cannot be released; it expires by itself", [.jobID: claim.messageID, .error: error.description])
       return .ledgerFailed
     }
   }
@@ -343,7 +343,7 @@ extension JobRun {
     case .confirmed:
       context.metrics.delayed(delay)
       context.logger.debug(
-        "job is put off",
+        "job is delayed",
         [.jobID: envelope.messageID, .retryIn: delay.step.delay, .reason: delay.reason.description])
       context.source.ack(delivery.tag)
     // The broker has it, and delivers it again.

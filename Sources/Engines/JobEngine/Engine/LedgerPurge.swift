@@ -68,7 +68,7 @@ struct LedgerPurge: Sendable {
     }
     context.metrics.ledgerForgotten.increment(by: UInt64(forgotten))
     context.alarms.error(
-      "the ledger has reached its bound; the oldest jobs are forgotten before their time",
+      "the ledger has reached its size limit; the oldest jobs are forgotten early",
       [.count: forgotten, .hint: "raise ledger.maxMegabytes, or lower ledger.retentionHours"])
     return size
   }

@@ -79,7 +79,8 @@ final class WorkerPulse: Sendable {
     if context.isDraining { return .failing("the worker is stopping") }
     guard case .none(let outage) = state.withLock({ $0.serving }) else { return .ok }
     return .failing(
-      "no job can be served: \(outage)", mend: "jobs stay in \(context.options.queue) and are taken again by themselves"
+      "no job can be served: \(outage)",
+      mend: "jobs stay in \(context.options.queue) and are consumed again automatically"
     )
   }
 

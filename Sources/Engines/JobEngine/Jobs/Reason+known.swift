@@ -6,13 +6,14 @@ extension Reason {
 
   /// An earlier attempt began and its end is unknown.
   static let attemptLost = Reason(
-    "ATTEMPT_LOST", "A worker began this job and did not live to record how it ended; it may have been carried out.")
+    "ATTEMPT_LOST",
+    "A worker began this job and crashed before it recorded the outcome; the job may have been carried out.")
 
   /// The provider call was ended by the engine, because the handler did not end it in time.
   static let callTimedOut = Reason("CALL_TIMED_OUT", "The provider did not answer in time.")
 
   /// All slots of the lane stayed taken.
-  static let laneBusy = Reason("LANE_BUSY", "All slots of the lane stayed taken for too long.")
+  static let laneBusy = Reason("LANE_BUSY", "All slots of the lane were busy for too long.")
 
   /// The ledger could not be written, so the job was not begun.
   static let ledgerUnavailable = Reason("LEDGER_UNAVAILABLE", "The ledger could not be written; the job was not begun.")
@@ -22,7 +23,7 @@ extension Reason {
 
   /// The result was recorded but could not be published.
   static let resultUndeliverable = Reason(
-    "RESULT_UNDELIVERABLE", "The result is recorded in the ledger and could not be published yet.")
+    "RESULT_UNDELIVERABLE", "The result is recorded in the ledger but could not be published yet.")
 
   /// The worker stopped before it could begin the job.
   static let workerStopped = Reason("WORKER_STOPPED", "The worker stopped before it could begin the job.")

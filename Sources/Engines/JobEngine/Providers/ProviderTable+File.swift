@@ -111,9 +111,9 @@ extension ProviderTable {
   /// A missing section would leave every answer to the fallback.
   private static func problem(count: Int?, isExpected: Bool) -> String? {
     switch (isExpected, count) {
-    case (true, nil): "is missing: the table that is shipped shows what belongs there"
-    case (true, 0): "is empty: the table that is shipped shows what belongs there"
-    case (false, .some): "is of no use here: this provider's answers have no such thing, so take it out"
+    case (true, nil): "is missing: the shipped table shows what belongs there"
+    case (true, 0): "is empty: the shipped table shows what belongs there"
+    case (false, .some): "has no effect: this provider's answers have no such field, so remove it"
     default: nil
     }
   }

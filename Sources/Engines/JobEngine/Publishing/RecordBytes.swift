@@ -78,7 +78,7 @@ struct RecordReader {
 
   static let damaged = ContractProblem(
     .unreadableRecord,
-    "ended before, and the ledger's record of how cannot be read: a newer version wrote it, or it is damaged")
+    "ended before, but the ledger's record of its outcome cannot be read: a newer version wrote it, or it is damaged")
 }
 
 extension ContractProblem.Code {

@@ -76,7 +76,7 @@ struct ReliablePublisher: Sendable {
     case .confirmed: return
     }
     logger.error(
-      "the broker did not take a message; trying again",
+      "the broker did not accept a message; trying again",
       [
         .jobID: jobID, .exchange: publication?.exchange, .routingKey: publication?.routingKey, .error: why,
         .hint: "check the topology: countersign topology check",

@@ -38,7 +38,7 @@ struct WorkerMetrics: Sendable {
     let jobs = registry.counter(
       "countersign_jobs_total", "Jobs that ended, by outcome.", labels: ["type", "lane", "outcome"])
     let calls = registry.histogram(
-      "countersign_provider_call_seconds", "How long calls of providers took.", labels: ["type", "lane"])
+      "countersign_provider_call_seconds", "Duration of calls to providers.", labels: ["type", "lane"])
     let retries = registry.counter(
       "countersign_provider_retries_total", "Calls after which the job has to be tried again.",
       labels: ["type", "lane"])
@@ -65,31 +65,31 @@ struct WorkerMetrics: Sendable {
     self.queue = queue
     laneless = outcomes("")
     inFlight = registry.gauge(
-      "countersign_jobs_in_flight", "Jobs taken up and not yet acknowledged.", labels: ["type"]
+      "countersign_jobs_in_flight", "Jobs begun and not yet acknowledged.", labels: ["type"]
     ).with(queue)
     delays = registry.counter(
-      "countersign_job_delays_total", "Jobs put into a delay step, by why.", labels: ["type", "step", "reason"])
+      "countersign_job_delays_total", "Delayed jobs, by reason.", labels: ["type", "step", "reason"])
     deadLetters = registry.counter(
-      "countersign_dead_letters_total", "Messages that broke the contract, by how.", labels: ["type", "reason"])
-    continued = registry.counter("countersign_jobs_continued_total", "Jobs that went on as another message.")
+      "countersign_dead_letters_total", "Messages that broke the contract, by problem.", labels: ["type", "reason"])
+    continued = registry.counter("countersign_jobs_continued_total", "Jobs that continued as another message.")
     republished = registry.counter(
       "countersign_results_republished_total", "Results published again for a job that was delivered again.")
-    handedBack = registry.counter("countersign_jobs_handed_back_total", "Jobs given back to the queue unbegun.")
+    handedBack = registry.counter("countersign_jobs_handed_back_total", "Jobs returned to the queue before they began.")
     leftToRedelivery = registry.counter(
       "countersign_jobs_left_to_redelivery_total",
-      "Jobs that were to be put off or buried when their connection was lost: the broker delivers them again.")
+      "Jobs that were to be delayed or dead-lettered when their connection was lost; the broker redelivers them.")
     publishFailures = registry.counter(
       "countersign_publish_failures_total", "Messages that the broker returned or refused.")
-    ledgerFailures = registry.counter("countersign_ledger_failures_total", "Writes of the ledger that failed.")
+    ledgerFailures = registry.counter("countersign_ledger_failures_total", "Failed writes to the ledger.")
     ledgerTime = registry.histogram(
-      "countersign_ledger_write_seconds", "How long a job waits for a write of the ledger.")
+      "countersign_ledger_write_seconds", "How long a job waits for a write to the ledger.")
     ledgerForgotten = registry.counter(
       "countersign_ledger_forgotten_early_total",
-      "Jobs forgotten before their time because the ledger reached its bound.")
+      "Jobs forgotten early because the ledger reached its size limit.")
     ledgerFileBytes = registry.gauge("countersign_ledger_file_bytes", "Size of the ledger's file.")
     ledgerUsedBytes = registry.gauge(
       "countersign_ledger_used_bytes",
-      "How much of the ledger's file holds something; the rest is used before it grows.")
+      "Used part of the ledger's file; the rest is filled before the file grows.")
     ledgerOldest = registry.gauge(
       "countersign_ledger_oldest_seconds", "Age of the oldest job that the ledger remembers.")
     isPaused = registry.gauge(

@@ -14,17 +14,17 @@ enum BrokerEventLog {
         isRepeated ? .debug : advice.level, advice.message,
         [.error: error.description, .hint: advice.mend, .retryIn: retryIn])
     case .channelReopened(let error):
-      logger.warning("the broker closed the channel; it is opened again", [.error: error.description])
+      logger.warning("the broker closed the channel; reopening it", [.error: error.description])
     case .blocked(let reason):
       logger.warning(
-        "the broker takes no messages for now",
+        "the broker accepts no messages for now",
         [.reason: reason, .hint: "free memory or disk on the broker's machine; see rabbitmqctl status"])
     case .unblocked:
-      logger.info("the broker takes messages again")
+      logger.info("the broker accepts messages again")
     case .consumerCanceled(let queue):
-      logger.warning("the broker canceled the consumer; it is started again", [.queue: queue])
+      logger.warning("the broker canceled the consumer; restarting it", [.queue: queue])
     case .consumerStalled(let queue):
-      logger.warning("the queue has messages and delivers none; connecting anew", [.queue: queue])
+      logger.warning("the queue has messages but delivers none; reconnecting", [.queue: queue])
     case .publicationGivenUp(let error):
       logger.error(
         "a publication was given up: the broker closes the connection each time it is sent",
@@ -53,7 +53,7 @@ enum BrokerEventLog {
         mend: "correct broker.passwordFile, or set the password with rabbitmqctl change_password")
     case .accessRefused:
       Advice(
-        level: .error, message: "the broker refuses the user a right; trying again",
+        level: .error, message: "the broker denies the user a permission; trying again",
         mend:
           "run countersign topology check; an administrator's countersign topology apply gives the rights that are declared"
       )
@@ -63,17 +63,17 @@ enum BrokerEventLog {
         mend: "run countersign topology apply")
     case .preconditionFailed:
       Advice(
-        level: .error, message: "something on the broker is not as it should be; trying again",
+        level: .error, message: "something on the broker is declared differently; trying again",
         mend: "run countersign topology check")
     case .resourceLocked:
       Advice(
-        level: .warning, message: "another process has the queue for itself; waiting until it ends",
+        level: .warning, message: "another process consumes the queue exclusively; waiting until it ends",
         mend:
           "only one may run at a time: end one of the two (rabbitmqctl list_consumers shows the other's host); this one takes over by itself. After a cut it may be its own earlier connection, until the broker misses two heartbeats of it"
       )
     case .tlsFailed:
       Advice(
-        level: .error, message: "no encrypted connection to the broker; trying again",
+        level: .error, message: "the TLS connection to the broker failed; trying again",
         mend: "correct broker.tls.caFile, or the broker's certificate")
     default:
       Advice(level: .warning, message: "the connection to the broker was lost; trying again", mend: nil)

@@ -12,7 +12,7 @@ public struct BrokerConfiguration: Sendable {
     let url = section.string(
       "url", "The broker's address, amqp://user@host:5672/vhost or amqps://user@host:5671/vhost.")
     let password = section.secretFile(
-      "passwordFile", "The file with the password of the user in the URL; goes before a password in the URL.")
+      "passwordFile", "The file with the password of the user in the URL; takes precedence over a password in the URL.")
     heartbeat = section.seconds(
       "heartbeatSeconds", default: .seconds(20), in: .seconds(1)...(.seconds(600)),
       "How long an idle connection may be silent before heartbeats are sent; two missed ones end it.")
@@ -30,7 +30,7 @@ public struct BrokerConfiguration: Sendable {
       keyFile = section.path("keyFile", "The key of the client's certificate, PEM.")
       if (certificateFile == nil) != (keyFile == nil) {
         let missing = certificateFile == nil ? "certificateFile" : "keyFile"
-        section.problem(missing, "is required beside the other one of the pair: give both or none")
+        section.problem(missing, "is required together with the other one of the pair: give both or neither")
       }
     }
 
@@ -48,7 +48,7 @@ public struct BrokerConfiguration: Sendable {
       if endpoint.username.isEmpty {
         section.problem(
           "url",
-          "names no user, whose name the messages carry: write amqps://user@host also where a client certificate logs in"
+          "names no user, but each message carries its name: write amqps://user@host, even with a client certificate"
         )
       }
       if endpoint.tls != nil {

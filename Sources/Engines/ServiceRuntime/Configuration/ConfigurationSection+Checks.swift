@@ -29,7 +29,7 @@ extension ConfigurationSection {
   public func checkPlaintext(_ key: String, _ isPlain: Bool, _ text: String, crossing: String, remedy: String) {
     let isAllowed = allowsPlaintext()
     guard isPlain else { return }
-    let fact = "\(text): \(crossing) cross the network readable"
+    let fact = "\(text): \(crossing) cross the network unencrypted"
     if isAllowed {
       warning(key, "\(fact); \(remedy)")
     } else {
@@ -41,7 +41,7 @@ extension ConfigurationSection {
   private func allowsPlaintext() -> Bool {
     bool(
       "allowPlaintext", default: false,
-      "Whether what is configured here may go to another machine without TLS, readable for the network.")
+      "Whether this connection may go to another machine without TLS, readable on the network.")
   }
 
   private func check(url: String, at key: String, crossing: String) {

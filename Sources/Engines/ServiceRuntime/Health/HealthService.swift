@@ -54,7 +54,7 @@ public final class HealthService: Service {
     case "/metrics":
       return HTTPServerResponse(
         status: 200, contentType: "text/plain; version=0.0.4; charset=utf-8", text: metrics.render())
-    default: return HTTPServerResponse(status: 404, text: "there are /livez, /readyz and /metrics\n")
+    default: return HTTPServerResponse(status: 404, text: "available: /livez, /readyz and /metrics\n")
     }
   }
 

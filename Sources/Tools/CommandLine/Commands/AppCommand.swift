@@ -8,7 +8,7 @@ enum AppCommand {
   /// `countersign app verify`.
   enum Verify: OperatorCommand {
     static let syntax = CommandSyntax(
-      "verify", "Gets a receipt, has its secret pushed to a device, and shows the outcome of the push.",
+      "verify", "Requests a receipt whose secret is pushed to a device, and shows the outcome of the push.",
       discussion: """
         The device gets the secret, which completes:
           countersign verify start NUMBER --app APP --receipt RECEIPT --secret SECRET

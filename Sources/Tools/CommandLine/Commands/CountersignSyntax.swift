@@ -1,7 +1,7 @@
 /// The commands of `countersign`, in the order of the help.
 enum CountersignSyntax {
   static let program = CommandEntry(
-    "countersign", "Verifies phone numbers and apps, revokes tokens, and looks after the queues behind it.",
+    "countersign", "Verifies phone numbers and apps, revokes tokens, and manages the queues behind it.",
     discussion: """
       The broker and its user come from the options, else from the environment, else from the configuration file. Where neither
       options nor environment name an installation, .run/stack.env of the development stack takes the place of all three:

@@ -5,7 +5,7 @@ import ServiceRuntime
 /// `countersign dead`.
 enum DeadCommand {
   static let group = CommandEntry(
-    "dead", "Looks after messages that could not be processed.", options: Selection.self,
+    "dead", "Manages messages that could not be processed.", options: Selection.self,
     [CommandEntry(List.self), CommandEntry(Show.self), CommandEntry(Redrive.self), CommandEntry(Drop.self)])
 
   /// The dead letters that a command is about.

@@ -6,7 +6,7 @@ import ServiceRuntime
 /// `countersign enqueue`.
 enum EnqueueCommand: OperatorCommand {
   static let syntax = CommandSyntax(
-    "enqueue", "Gives a job to its worker and waits for the result.",
+    "enqueue", "Sends a job to its worker and waits for the result.",
     discussion: """
       Example:
         echo '{"to": "+14155550123", "text": "Hello"}' | countersign enqueue sms.dispatch --deadline 2m
@@ -65,7 +65,8 @@ enum EnqueueCommand: OperatorCommand {
   private static func withDeadline(_ body: [UInt8], _ deadline: UnixTime) throws(CommandLineError) -> [UInt8] {
     guard body.count <= MessageLimits.maxBodyBytes else {
       throw CommandLineError(
-        .badInput, "BODY_TOO_LARGE: the body has \(body.count) bytes; at most \(MessageLimits.maxBodyBytes) are taken")
+        .badInput,
+        "BODY_TOO_LARGE: the body has \(body.count) bytes; at most \(MessageLimits.maxBodyBytes) are accepted")
     }
     // A body that is not JSON goes on unchanged, to be refused with its reason.
     guard case .object(var object)? = try? JSONReader.commandLine.decode(JSONValue.self, from: body),

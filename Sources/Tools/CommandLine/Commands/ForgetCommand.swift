@@ -4,7 +4,7 @@ import ServiceRuntime
 /// `countersign forget`.
 enum ForgetCommand: OperatorCommand {
   static let syntax = CommandSyntax(
-    "forget", "Has the coordinator erase everything it holds about a phone number.",
+    "forget", "Erases everything the coordinator holds about a phone number.",
     discussion: """
       A verification in progress is canceled first. Reports how much was erased, and where other copies may be.
       """,

@@ -6,7 +6,7 @@ import ServiceRuntime
 /// `countersign keys`.
 enum KeysCommand {
   static let group = CommandEntry(
-    "keys", "Looks after the keys that seal codes inside messages.", [CommandEntry(Generate.self)])
+    "keys", "Manages the keys that seal codes inside messages.", [CommandEntry(Generate.self)])
 
   /// `countersign keys generate`.
   enum Generate: OperatorCommand {

@@ -8,7 +8,7 @@ import ServiceRuntime
 /// `countersign mail`.
 enum MailCommand {
   static let group = CommandEntry(
-    "mail", "Sends mail, previews it, and looks after the list of suppressed addresses.",
+    "mail", "Sends and previews mail, and manages the list of suppressed addresses.",
     options: WorkerOptions.self,
     [
       CommandEntry(Send.self), CommandEntry(Preview.self),
@@ -59,7 +59,7 @@ extension MailCommand {
   /// `countersign mail send`.
   enum Send: OperatorCommand {
     static let syntax = CommandSyntax(
-      "send", "Gives a mail to the mail-worker and waits for the result.",
+      "send", "Sends a mail through the mail-worker and waits for the result.",
       discussion: """
         Example:
           countersign mail send ada@example.com --template address-verification --language fr --code 123456

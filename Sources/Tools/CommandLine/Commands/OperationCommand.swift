@@ -5,7 +5,7 @@ import ServiceRuntime
 /// `countersign operation`.
 enum OperationCommand {
   static let group = CommandEntry(
-    "operation", "Looks after revocations and pushes.", [CommandEntry(Status.self)])
+    "operation", "Shows revocations and pushes.", [CommandEntry(Status.self)])
 
   /// `countersign operation status`.
   enum Status: OperatorCommand {

@@ -19,7 +19,7 @@ protocol OperatorBackend: Sendable {
   /// Sends a command to the coordinator under the operator's user, and waits for its reply.
   func sendAsOperator<C: Command>(_ command: C, timeout: Duration) async throws(CommandLineError) -> C.Reply
 
-  /// Gives a job to its worker and waits for the result.
+  /// Sends a job to its worker and waits for the result.
   func enqueue(_ job: EnqueuedJob, timeout: Duration) async throws(CommandLineError) -> JobResult
 
   /// Reads the configuration of the mail-worker.

@@ -79,7 +79,7 @@ public enum InputFile {
       throw CommandLineError(.noInput, "cannot read \(path): does it exist, and may you read it?")
     }
     guard data.count <= limit else {
-      throw CommandLineError(.noInput, "\(path) has \(data.count) bytes; at most \(limit) are taken")
+      throw CommandLineError(.noInput, "\(path) has \(data.count) bytes; at most \(limit) are accepted")
     }
     return Array(data)
   }

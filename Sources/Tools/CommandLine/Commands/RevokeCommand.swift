@@ -74,6 +74,6 @@ enum RevokeCommand: OperatorCommand {
 
   private static func text(_ reply: OperationStarted) -> String {
     "operation ID  \(reply.operationID)"
-      + (reply.repeated ? "\nthe token was given before: this is the operation of that time" : "")
+      + (reply.repeated ? "\nthe token was submitted before: this is the earlier operation" : "")
   }
 }

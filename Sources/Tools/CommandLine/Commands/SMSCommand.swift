@@ -4,7 +4,7 @@ import ServiceRuntime
 
 /// `countersign sms`.
 enum SMSCommand {
-  static let group = CommandEntry("sms", "Looks at texts of short messages.", [CommandEntry(Preview.self)])
+  static let group = CommandEntry("sms", "Previews the texts of short messages.", [CommandEntry(Preview.self)])
 
   /// `countersign sms preview`.
   enum Preview: OperatorCommand {

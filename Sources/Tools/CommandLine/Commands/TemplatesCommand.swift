@@ -5,7 +5,7 @@ import ServiceRuntime
 /// `countersign templates`.
 enum TemplatesCommand {
   static let group = CommandEntry(
-    "templates", "Looks after the texts of verification messages.", [CommandEntry(Check.self)])
+    "templates", "Checks the texts of verification messages.", [CommandEntry(Check.self)])
 
   static let defaultDirectory = "Config/templates/sms"
 

@@ -129,7 +129,7 @@ extension TopologyCommand {
   /// `countersign topology export`, which makes `Config/rabbitmq/definitions.json`.
   enum Export: OperatorCommand {
     static let syntax = CommandSyntax(
-      "export", "Prints topology and users as a document that rabbitmqctl import_definitions takes.",
+      "export", "Prints topology and users as a document for rabbitmqctl import_definitions.",
       options: NoOptions.self)
 
     static func run(_ options: NoOptions, in context: CommandContext) async throws -> CommandOutput {

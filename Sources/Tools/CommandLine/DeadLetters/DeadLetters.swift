@@ -124,7 +124,7 @@ struct DeadLetters {
         .refused, "the broker could not route to \(letter.queue) (\(code) \(text)): run countersign topology apply")
     case .nacked:
       throw CommandLineError(
-        .unavailable, "the queue \(letter.queue) takes no message now: it is full; try again later")
+        .unavailable, "the queue \(letter.queue) accepts no message now: it is full; try again later")
     }
   }
 

@@ -17,13 +17,13 @@ enum BrokerCheck {
     if memory {
       findings.append(
         Finding(
-          "broker \(node)", .failed, "is short of memory and takes no messages",
+          "broker \(node)", .failed, "is short of memory and accepts no messages",
           hint: "rabbitmq-diagnostics memory_breakdown; shorten the longest queues or give it more"))
     }
     if disk {
       findings.append(
         Finding(
-          "broker \(node)", .failed, "is short of disk and takes no messages", hint: "make room on its disk"))
+          "broker \(node)", .failed, "is short of disk space and accepts no messages", hint: "free space on its disk"))
     }
     return findings
   }

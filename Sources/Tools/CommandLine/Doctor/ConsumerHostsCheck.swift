@@ -59,7 +59,7 @@ enum ConsumerHostsCheck {
     guard hosts > 1 else { return nil }
     return Finding(
       check, configured == nil ? .warning : .failed,
-      "workers of \(hosts) hosts take its jobs, each with its own ledger: a lost connection makes them carry out jobs twice",
+      "workers of \(hosts) hosts consume its jobs, each with its own ledger: a lost connection makes them carry out jobs twice",
       hint:
         "set queue.consumers to severalHosts in the configuration of each, or consume the queue from one host only"
     )

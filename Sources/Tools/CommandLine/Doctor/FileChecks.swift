@@ -49,7 +49,7 @@ enum FileChecks {
     guard Double(size) >= Double(bound) * 1_048_576 * 0.9 else { return nil }
     return Finding(
       check, .warning,
-      "the ledger has \(size >> 20) of at most \(bound) MiB: at the bound the oldest results are forgotten",
+      "the ledger has \(size >> 20) of at most \(bound) MiB: at the limit the oldest results are forgotten",
       hint: "raise ledger.maxMegabytes, or lower ledger.retentionHours")
   }
 

@@ -30,7 +30,7 @@ extension LiveBackend {
       let outcome = await Self.probePublishing(connection)
       await Self.close(connection)
       switch outcome {
-      case .success: return [Finding(check, .ok, "\(endpoint) takes commands")]
+      case .success: return [Finding(check, .ok, "\(endpoint) accepts commands")]
       case .failure(let error):
         return [Finding(check, .failed, error.description, hint: Self.hint(error.code, user: endpoint.username))]
       }

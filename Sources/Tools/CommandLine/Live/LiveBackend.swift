@@ -75,7 +75,7 @@ struct LiveBackend: OperatorBackend {
     case .success(let state):
       guard state.consumerCount == 0 else { return }
       throw CommandLineError(
-        .refused, "no worker takes messages from \(queue), so this one was not sent: set bulk.share of an sms-worker")
+        .refused, "no worker consumes \(queue), so this message was not sent: set bulk.share of an sms-worker")
     }
   }
 

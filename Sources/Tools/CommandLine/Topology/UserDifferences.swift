@@ -139,7 +139,7 @@ struct UserDifferences {
   private func impersonators() -> [TopologyDifference] {
     state.users.filter { $0.tags.contains(Self.impersonator) }.map { user in
       TopologyDifference(
-        "user \(user.name) has the tag impersonator, with which it speaks for any other user",
+        "user \(user.name) has the tag impersonator, which lets it publish as any other user",
         remedy: .byHand(RabbitMQCtl.tags(of: user.name, user.tags.filter { $0 != Self.impersonator })))
     }
   }

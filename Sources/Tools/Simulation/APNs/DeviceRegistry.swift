@@ -125,7 +125,7 @@ struct DeviceOrder: ControlOrder {
     guard let reason else { return nil }
     let given = try Self.within(status, 400...599, "status")
     guard let status = given ?? APNsReason.statuses[reason] else {
-      throw ControlProblem("reason \(reason) is none that is known; give its status too")
+      throw ControlProblem("reason \(reason) is not known; give its status too")
     }
     return APNsReason(name: reason, status: status, since: timestamp.map { UnixTime(milliseconds: $0) })
   }

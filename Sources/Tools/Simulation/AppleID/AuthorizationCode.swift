@@ -60,7 +60,7 @@ struct CodeOrder: ControlOrder {
   private let error: String?
 
   func code(clients: Set<String>, now: UnixTime) throws(ControlProblem) -> AuthorizationCode {
-    guard clients.contains(clientID) else { throw ControlProblem("clientID is none that the simulator knows") }
+    guard clients.contains(clientID) else { throw ControlProblem("clientID is not known to the simulator") }
     if let error, !AppleIDError.names.contains(error) {
       throw ControlProblem("error must be one of \(AppleIDError.names.sorted().joined(separator: ", "))")
     }

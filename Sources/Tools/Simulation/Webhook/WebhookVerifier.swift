@@ -42,7 +42,7 @@ struct WebhookVerifier: Sendable {
     let expected = secrets.map { Array("v1,\(Base64.encode(HMACSHA256.authenticate(signed, key: $0)))".utf8) }
     let given = signatures.split(separator: " ").prefix(Self.maxSignatures).map { Array($0.utf8) }
     let isSigned = given.contains { one in expected.contains { constantTimeEquals($0, one) } }
-    guard isSigned else { throw .unauthorized("no signature fits") }
+    guard isSigned else { throw .unauthorized("no signature matches") }
     return id
   }
 }

@@ -87,7 +87,7 @@ public struct MailTemplateSettings: Sendable {
       "directory", default: "templates/mail",
       "The directory with a <language>.json for each language, and layout.html.")
     let language = section.string(
-      "defaultLanguage", default: "en", "The language of recipients whose own has no file.")
+      "defaultLanguage", default: "en", "The language for recipients whose own has no file.")
     appName = section.optionalString("appName", "The app name for jobs without variables.appName.")
     if let appName, let problem = MailVariable.appName.problem(with: appName) { section.problem("appName", problem) }
     do {

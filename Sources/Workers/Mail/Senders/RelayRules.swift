@@ -49,7 +49,8 @@ extension RelayRules {
   /// Reads the section `relay`.
   init(_ section: ConfigurationSection) {
     let domains = section.strings(
-      "domains", default: Self.appleDomains.sorted(), "Domains of relay addresses, which ask more of senders.")
+      "domains", default: Self.appleDomains.sorted(),
+      "Domains of relay addresses, which have stricter rules for senders.")
     let sources = section.strings(
       "registeredSources", default: [],
       "Addresses and domains that are registered with Apple (Certificates, Identifiers & Profiles > Services > Sign in with Apple for Email Communication)."

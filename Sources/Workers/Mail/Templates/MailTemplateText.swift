@@ -26,7 +26,7 @@ struct MailTemplateText: Sendable, Hashable {
     var pieces: [Piece] = []
     var rest = source[...]
     while let open = rest.firstIndex(of: "{") {
-      guard let close = rest[open...].firstIndex(of: "}") else { throw Problem(message: "has a { without its }") }
+      guard let close = rest[open...].firstIndex(of: "}") else { throw Problem(message: "has a { without a }") }
       let name = String(rest[rest.index(after: open)..<close])
       guard let variable = MailVariable(rawValue: name) else {
         let known = MailVariable.allCases.map { "{\($0.rawValue)}" }.joined(separator: ", ")

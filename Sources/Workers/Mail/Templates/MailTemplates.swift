@@ -134,7 +134,8 @@ extension MailTemplates {
       throw WorkerError(.invalidTemplate, "\(path): \(DecodingText.describe(error))")
     }
     guard name == file.language + ".json" else {
-      throw WorkerError(.invalidTemplate, "\(path): language is '\(file.language)', the file's name says otherwise")
+      throw WorkerError(
+        .invalidTemplate, "\(path): language is '\(file.language)', which does not match the file's name")
     }
     return file
   }

@@ -17,6 +17,6 @@ struct AppSettings: Sendable {
       section.problem("push", "is missing, and so is recaptcha: give one of them or both")
     }
     let hasLane = lanes.contains { $0.provider is APNsProvider }
-    section.check("push", push == nil || hasLane, "is of no use: lanes has none of type apns")
+    section.check("push", push == nil || hasLane, "has no effect: lanes has none of type apns")
   }
 }

@@ -30,7 +30,7 @@ public struct PushWorkerConfiguration: ProcessConfiguration {
       60
         * section.integer(
           "providerTokenMinutes", default: 50, in: 20...59,
-          "The age at which a provider token is renewed; Apple wants it between 20 and 60 minutes."))
+          "The age at which a provider token is renewed; Apple requires 20 to 60 minutes."))
     lanes = Self.lanes(section)
     apps = Self.apps(section, lanes)
     worker.checkPrefetch(for: lanes.map(\.lane), section)
@@ -74,7 +74,7 @@ public struct PushWorkerConfiguration: ProcessConfiguration {
       guard case .key(let key)? = app.push?.credential else { continue }
       let text = key.text.reveal()
       let known = texts.updateValue(text, forKey: "\(key.teamID).\(key.keyID)")
-      section.check("push", known == nil || known == text, "names the key of another app and has another file of it")
+      section.check("push", known == nil || known == text, "names a key that another app reads from another file")
     }
   }
 }

@@ -155,5 +155,5 @@ final class AccessTokens: Sendable {
   }
 
   private static let canceled = AccessTokenFailure.transient(
-    Reason("TOKEN_UNAVAILABLE", "Google did not give an access token in time."), after: nil)
+    Reason("TOKEN_UNAVAILABLE", "Google did not issue an access token in time."), after: nil)
 }

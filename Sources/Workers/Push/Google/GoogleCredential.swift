@@ -16,7 +16,7 @@ enum GoogleCredential: Sendable {
     let tokenURL = section.optionalURL(
       "tokenURL", crossing: "assertions and access tokens",
       "Address of access tokens for the service account; the token_uri of its file unless given.")
-    section.check("tokenURL", tokenURL == nil || apiKey == nil || file != nil, "is of no use with an API key")
+    section.check("tokenURL", tokenURL == nil || apiKey == nil || file != nil, "has no effect with an API key")
     switch (apiKey, file) {
     case (let key?, nil): self = .apiKey(key)
     case (nil, let file?): self = Self.account(file, tokenURL: tokenURL, section)

@@ -53,7 +53,7 @@ struct TokenAnswer: Sendable {
     }
     guard (1...Self.maxTokenLength).contains(text.utf8.count), text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }),
       body?.tokenType?.lowercased() == "bearer", let seconds = body?.expiresIn, seconds > 0
-    else { return .failure(Self.unreadable("holds no bearer token with its life; check tokenURL")) }
+    else { return .failure(Self.unreadable("holds no bearer token with a lifetime; check tokenURL")) }
     let life = Duration.seconds(min(seconds, Self.longestLifeSeconds))
     return .success(AccessToken(text: Secret(text), number: number, expiresAt: now + life))
   }
@@ -65,7 +65,7 @@ struct TokenAnswer: Sendable {
     case .unknown(let reason), .lost(let reason, _), .notCalled(let reason, _):
       return .transient(reason, after: response.retryAfter)
     case .laneDown(let reason), .refused(let reason, _), .otherLane(let reason, _): return .permanent(reason)
-    case .accepted, .continued: return Self.unreadable("is not one")
+    case .accepted, .continued: return Self.unreadable("is not a token")
     }
   }
 

@@ -92,7 +92,7 @@ public struct PushJobHandler: JobHandler {
 
   private static func badToken(_ providerCode: String?) -> Reason {
     Reason(
-      "BAD_DEVICE_TOKEN", "No push service knows the device token: it is not one of this app.",
+      "BAD_DEVICE_TOKEN", "No push service accepts the device token: it does not belong to this app.",
       providerCode: providerCode)
   }
 }

@@ -55,7 +55,7 @@ struct PushLaneSettings: Sendable {
   /// Reads one entry. Problems are reported to the section.
   init(_ section: ConfigurationSection) {
     lane = LaneConfiguration(section)
-    caFile = section.path("caFile", "Certificates (PEM) that the provider's must come from; the system's if absent.")
+    caFile = section.path("caFile", "Certificates to trust (PEM); the system's if absent.")
     let names = PushProviders.all.map { $0.typeName }.joined(separator: ", ")
     let text = section.string("type", "The provider: one of \(names).")
     provider = PushProviders.all.first { $0.typeName == text }?.init(section)

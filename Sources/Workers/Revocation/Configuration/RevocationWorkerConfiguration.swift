@@ -24,7 +24,7 @@ public struct RevocationWorkerConfiguration: ProcessConfiguration {
       3600
         * section.integer(
           "persistenceHours", default: 24, in: 1...720,
-          "How long the token of an exchanged code is revoked, when the job's deadline is earlier."))
+          "How long the token of an exchanged code is still revoked after an earlier deadline of the job."))
     tables = ProviderTables(section, RevocationProviders.all.map { $0.table })
     lanes = Self.lanes(section)
     worker.checkPrefetch(for: lanes.map(\.lane), section)
@@ -37,7 +37,7 @@ public struct RevocationWorkerConfiguration: ProcessConfiguration {
     if worker.ledger.kind == .none {
       section.warning(
         "ledger.type",
-        "is none: a worker that dies between Apple's answer and the broker's confirmation loses the token")
+        "is none: a worker that crashes between Apple's answer and the broker's confirmation loses the token")
     }
   }
 
@@ -73,7 +73,7 @@ struct RevocationLaneSettings: Sendable {
   /// Reads one entry. Problems are reported to the section.
   init(_ section: ConfigurationSection) {
     lane = LaneConfiguration(section)
-    caFile = section.path("caFile", "Certificates (PEM) that the provider's must come from; the system's if absent.")
+    caFile = section.path("caFile", "Certificates to trust (PEM); the system's if absent.")
     let all = RevocationProviders.all
     let names = all.map { $0.typeName }.joined(separator: ", ")
     let text = section.string("type", default: all.first?.typeName ?? "", "The provider: one of \(names).")

@@ -30,20 +30,20 @@ extension Reason {
   static let lost = Reason(
     "LOST",
     "The exchange of the authorization code ended unknown or without a usable token, so the code may be used up and a token "
-      + "may live that this system does not know. The user has to sign in with Apple again for another code, or stop using "
+      + "may exist that this system does not know. The user has to sign in with Apple again for another code, or stop using "
       + "Apple ID with this app: Settings > Apple Account > Sign in with Apple.")
 
   /// Apple did not confirm the revocation in any of the calls.
   static let notConfirmed = Reason(
     "NOT_CONFIRMED",
-    "Apple was asked to revoke the token and did not confirm it before the deadline. Revoke it again: it is harmless twice."
+    "Apple was asked to revoke the token and did not confirm it before the deadline. Revoking it again is harmless."
   )
 
   /// The redirect URI is the only possible reason.
   static let redirectMismatch = Reason(
     "REDIRECT_URI_MISMATCH",
-    "Apple takes the client and refuses the code with this redirectURI: it must be the one of the authorization request, and "
-      + "absent for a code that an app got.", providerCode: AppleError.invalidClient)
+    "Apple accepts the client and refuses the code with this redirectURI: it must be the one of the authorization request, and "
+      + "absent for a code that was issued to an app.", providerCode: AppleError.invalidClient)
 
   static let unknownClient = Reason(
     "UNKNOWN_CLIENT",

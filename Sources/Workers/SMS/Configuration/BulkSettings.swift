@@ -15,7 +15,7 @@ public struct BulkSettings: Sendable, Hashable {
   init?(_ section: ConfigurationSection, lanes: [LaneConfiguration]) {
     share = section.number(
       "share", default: 0, in: 0...Self.maxShare,
-      "The share of each lane's concurrency and rate for messages of the queue sms.bulk; 0: the worker takes none.")
+      "The share of each lane's concurrency and rate for messages of the queue sms.bulk; 0: the worker consumes none.")
     prefetch = section.integer(
       "prefetch", default: 64, in: 1...65_535, "Messages taken from the queue sms.bulk ahead.")
     guard share > 0 else { return nil }

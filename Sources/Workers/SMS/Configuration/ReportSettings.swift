@@ -31,12 +31,12 @@ struct ReportSettings: Sendable {
   init(_ section: ConfigurationSection, health: CommonConfiguration.HTTPConfiguration) {
     let url = section.optionalString(
       "publicURL",
-      "What providers reach this worker's port for reports by, without /receipts/, such as https://sms.example.com; absent: no reports."
+      "The public address of this worker's port for reports, without /receipts/, such as https://sms.example.com; absent: no reports."
     )
     let secret = section.secretFile(
       "secretFile", "A secret of at least 16 characters, the same for all workers: signs the addresses of the reports.")
     let maxAge = section.integer(
-      "maxAgeHours", default: 96, in: 1...720, "How long after a message was sent reports on it are believed.")
+      "maxAgeHours", default: 96, in: 1...720, "How long after a message was sent reports on it are accepted.")
     let listen = CommonConfiguration.HTTPConfiguration(
       host: section.string(
         "host", default: "127.0.0.1", "The address on which reports are taken; 0.0.0.0 for all."),
@@ -54,7 +54,7 @@ struct ReportSettings: Sendable {
     Self.check(url, section)
     section.check(
       "port", listen.port == 0 || listen.port != health.port || listen.host != health.host,
-      "is the port of health and metrics too (http.port): strangers may reach this one, so give it another")
+      "is also the port of health and metrics (http.port): this one may be reached from outside, so give it another")
     guard let secret else {
       section.problem("secretFile", "is required beside publicURL: name a file with a secret of 16 characters or more")
       taking = nil

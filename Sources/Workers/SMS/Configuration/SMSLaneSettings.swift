@@ -27,15 +27,15 @@ public struct SMSLaneSettings: Sendable {
       weight: Self.weight(section))
     allowsPinned = section.bool(
       "allowPinned", default: false,
-      "Whether a job that names this lane gets it although regions, prefixes or apps say no.")
-    caFile = section.path("caFile", "Certificates (PEM) that the provider's must come from; the system's if absent.")
+      "Whether a job that names this lane may use it even if regions, prefixes or apps exclude it.")
+    caFile = section.path("caFile", "Certificates to trust (PEM); the system's if absent.")
     provider = Self.provider(section, providers)
     transliterate = section.bool(
       "transliterate", default: false,
-      "Whether characters may be replaced, by the table, where that spares segments.")
+      "Whether characters may be replaced by the table where that saves segments.")
     nationalShiftTables = section.bool(
       "nationalShiftTables", default: false,
-      "Whether the provider takes national language tables, to be used where that spares segments.")
+      "Whether the provider takes national language tables, to be used where that saves segments.")
     section.check(
       "nationalShiftTables", !nationalShiftTables || provider?.takesNationalShiftTables ?? true,
       "is not possible with this type (smpp: with payload): the provider chooses the encoding by itself")
@@ -62,14 +62,14 @@ public struct SMSLaneSettings: Sendable {
 
   private static func regions(_ section: ConfigurationSection) -> Set<String> {
     let regions = section.strings(
-      "regions", default: [], "Regions (ISO 3166-1, such as DE) whose numbers go this way; all if empty.")
+      "regions", default: [], "Regions (ISO 3166-1, such as DE) whose numbers use this lane; all if empty.")
     section.checkRegions("regions", regions)
     return Set(regions)
   }
 
   private static func prefixes(_ section: ConfigurationSection) -> [String] {
     let prefixes = section.strings(
-      "prefixes", default: [], "Beginnings of the numbers that go this way, such as +49151; all if empty.")
+      "prefixes", default: [], "Prefixes of the numbers that use this lane, such as +49151; all if empty.")
     section.check(
       "prefixes",
       prefixes.allSatisfy { $0.hasPrefix("+") && String($0.dropFirst()).isMatched(by: \.isDigit, length: 1...15) },
@@ -78,13 +78,13 @@ public struct SMSLaneSettings: Sendable {
   }
 
   private static func apps(_ section: ConfigurationSection) -> Set<String> {
-    Set(section.strings("apps", default: [], "The apps whose messages go this way; all if empty."))
+    Set(section.strings("apps", default: [], "The apps whose messages use this lane; all if empty."))
   }
 
   private static func weight(_ section: ConfigurationSection) -> Double? {
     let weight = section.number(
       "weight", default: 0, in: 0...1_000_000,
-      "The share among the lanes with a weight that stand beside each other; 0: the lane keeps its place.")
+      "The share among adjacent lanes with a weight; 0: the lane keeps its place.")
     return weight > 0 ? weight : nil
   }
 }

@@ -87,7 +87,7 @@ public struct SMSWorkerConfiguration: ProcessConfiguration {
   private static func lanes(
     _ section: ConfigurationSection, _ providers: [any SMSProvider.Type]
   ) -> [SMSLaneSettings] {
-    let sections = section.sections("lanes", "The ways out, in the order in which they are tried.")
+    let sections = section.sections("lanes", "The lanes in the order in which they are tried.")
     section.check("lanes", !sections.isEmpty, "is empty: configure at least one lane, as Config/sms-worker.json5 shows")
     section.check("lanes", sections.count <= maxLanes, "has more than \(maxLanes) entries")
     var owners: [String: Int] = [:]

@@ -17,7 +17,7 @@ public struct TemplateSettings: Sendable {
       "directory", default: "templates/sms", "The directory with a <language>.json for each language.")
     defaultLanguage = section.string(
       "defaultLanguage", default: "en", "The language for jobs whose own has no file.")
-    appName = section.optionalString("appName", "The name for jobs that bring no variables.appName.")
+    appName = section.optionalString("appName", "The name for jobs without variables.appName.")
     templates = Self.read(directory, defaultLanguage, section)
     if let appName, let problem = TemplateVariable.appName.problem(with: appName) {
       section.problem("appName", problem)

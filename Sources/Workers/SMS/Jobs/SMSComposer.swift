@@ -84,7 +84,7 @@ struct SMSComposer: Sendable {
       return .refused(
         Reason(
           "INVALID_TEXT",
-          "The text has characters that are not drawn or change the order of others: \(PrintedText.refused)."
+          "The text has characters that are invisible or change the order of others: \(PrintedText.refused)."
         ))
     }
     return bounded(SMSText(text))

@@ -93,14 +93,14 @@ public struct SMSJobHandler: JobHandler {
   }
 
   private static let noRoute = Reason(
-    "NO_ROUTE", "No lane of this worker takes messages to this number, or of this app.")
+    "NO_ROUTE", "No lane of this worker accepts messages to this number, or of this app.")
 
   private static let laneNotAllowed = Reason(
-    "LANE_NOT_ALLOWED", "The lane that the job asks for does not take messages to this number, or of this app.")
+    "LANE_NOT_ALLOWED", "The lane that the job asks for does not accept messages to this number, or of this app.")
 
   private var unknownLane: Reason {
     let known = routes.map(\.lane.name).joined(separator: ", ")
-    return Reason("UNKNOWN_LANE", "This worker has no lane of the name that the job asks for; it has: \(known).")
+    return Reason("UNKNOWN_LANE", "This worker has no lane with the name that the job asks for; it has: \(known).")
   }
 
   public func perform(_ job: OutgoingSMS, on lane: String, _ attempt: JobAttempt) async -> Classification {

@@ -9,7 +9,8 @@ enum DirectionLinter {
     var problems = marks(scalars, isRightToLeft)
     if isRightToLeft {
       if let first = firstStrong(scalars), !first.isRightToLeftLetter {
-        problems.append("begins with a letter of the other direction, which turns the whole line: put it in isolates")
+        problems.append(
+          "begins with a letter of the other direction, which reverses the whole line: put it in isolates")
       }
       if !isIsolated(scalars) {
         problems.append("must have {appName} between \\u2068 and \\u2069, so that its direction does not leak")

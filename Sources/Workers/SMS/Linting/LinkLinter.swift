@@ -11,7 +11,7 @@ enum LinkLinter {
     if ["://", "www.", "http", "hxxp"].contains(where: lower.contains) { problems.append("has a link") }
     if let place = scalars.indices.first(where: { isDomain(scalars, $0) }) {
       problems.append(
-        "has '\(readable(word(scalars, place)))', of which phones make a link: put a space behind the full stop, or leave the domain out"
+        "has '\(readable(word(scalars, place)))', which phones turn into a link: put a space after the full stop, or omit the domain"
       )
     }
     if scalars.contains(where: { ["@", "\u{FF20}", "\u{FE6B}"].contains($0) }) {

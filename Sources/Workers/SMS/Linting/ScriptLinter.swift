@@ -52,7 +52,7 @@ enum ScriptLinter {
     let stranger = words.first { word in
       word.scripts.count == 1 && !word.scripts.contains(main) && !word.scripts.contains(.latin)
     }
-    return stranger.map { ["has '\($0.text)', a word of another script than the rest"] } ?? []
+    return stranger.map { ["has '\($0.text)', a word in another script than the rest"] } ?? []
   }
 
   /// Whether a letter or digit is another one in disguise: full-width, mathematical, in a circle.

@@ -109,8 +109,8 @@ extension ConfigurationSection {
 
   /// Reads `from` where it is required.
   public func requiredFrom() -> String {
-    if let from = from("Who the message is from: a number, a short code or an alphanumeric sender ID.") { return from }
-    problem("from", "is required: who the message is from")
+    if let from = from("The sender: a number, a short code or an alphanumeric sender ID.") { return from }
+    problem("from", "is required: the sender of the messages")
     return ""
   }
 

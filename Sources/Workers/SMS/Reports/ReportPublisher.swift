@@ -22,7 +22,7 @@ struct ReportPublisher: Sendable {
       let outcomes = try await sink.publish([try publication(report, now)], timeout: Self.timeout)
       guard outcomes == [.confirmed] else {
         logger.error(
-          "the broker did not take a delivery report",
+          "the broker did not accept a delivery report",
           [.routingKey: report.delivery.routingKey, .hint: "check the topology: countersign topology check"])
         return false
       }
@@ -55,7 +55,7 @@ struct ReportMetrics: Sendable {
   init(_ registry: MetricsRegistry) {
     reports = registry.counter(
       "countersign_sms_receipts_total",
-      "Delivery reports of providers: delivered, undelivered, progress, forged, stale, malformed, unknown_lane, unpublished (it comes again).",
+      "Delivery reports of providers: delivered, undelivered, progress, forged, stale, malformed, unknown_lane, unpublished (the provider repeats it).",
       labels: ["lane", "kind"])
   }
 

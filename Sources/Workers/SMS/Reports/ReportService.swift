@@ -46,7 +46,7 @@ struct ReportService: Service {
       }
       return await endpoint.answer(request)
     }
-    context.logger.info("takes delivery reports", ["http": "\(settings.listen.host):\(listener.port)"])
+    context.logger.info("accepting delivery reports", ["http": "\(settings.listen.host):\(listener.port)"])
   }
 
   func run() async { await publisher.run() }

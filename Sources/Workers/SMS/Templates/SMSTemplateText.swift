@@ -27,7 +27,7 @@ struct SMSTemplateText: Sendable, Hashable {
     var pieces: [Piece] = []
     var rest = source[...]
     while let open = rest.firstIndex(of: "{") {
-      guard let close = rest[open...].firstIndex(of: "}") else { throw Problem("has a { without its }") }
+      guard let close = rest[open...].firstIndex(of: "}") else { throw Problem("has a { without a }") }
       let name = String(rest[rest.index(after: open)..<close])
       guard let variable = TemplateVariable(rawValue: name), variable != .androidHash else {
         throw Problem("uses {\(name)}; known are {code}, {appName} and {domain}")

@@ -42,7 +42,7 @@ extension SMSTemplates {
     }
     guard name == file.language + ".json" else {
       throw WorkerError(
-        .invalidTemplate, "\(path): language is '\(file.language)', the file's name says otherwise")
+        .invalidTemplate, "\(path): language is '\(file.language)', which does not match the file's name")
     }
     return file
   }

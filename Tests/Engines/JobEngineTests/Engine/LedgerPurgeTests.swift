@@ -65,7 +65,7 @@ import Testing
         try await worker.advance(LedgerPurge.interval, until: "it was told") {
           worker.registry.render().contains("countersign_ledger_used_bytes")
             && worker.logs.events.contains {
-              $0.message.hasPrefix("the ledger has reached its bound")
+              $0.message.hasPrefix("the ledger has reached its size limit")
             }
         }
         #expect(try await ledger.size()?.usedBytes ?? .max <= bound)

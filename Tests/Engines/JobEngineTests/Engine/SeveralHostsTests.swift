@@ -95,7 +95,7 @@ import Testing
     #expect(load([:]) == "48")
     #expect(load(["COUNTERSIGN_QUEUE_CONSUMERS": "severalHosts"]) == "32")
     #expect(load(["COUNTERSIGN_QUEUE_CONSUMERS": "severalHosts", "COUNTERSIGN_PREFETCH": "32"]) == "32")
-    #expect(load(["COUNTERSIGN_QUEUE_CONSUMERS": "severalHosts", "COUNTERSIGN_PREFETCH": "33"]).contains("32 at most"))
+    #expect(load(["COUNTERSIGN_QUEUE_CONSUMERS": "severalHosts", "COUNTERSIGN_PREFETCH": "33"]).contains("at most 32"))
     #expect(load(["COUNTERSIGN_QUEUE_CONSUMERS": "many"]).contains("severalHosts"))
   }
 }

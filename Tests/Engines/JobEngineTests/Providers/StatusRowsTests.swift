@@ -29,7 +29,7 @@ struct StatusRowsTests {
     407 laneDown PROVIDER_CONFIGURATION A proxy wants credentials.
     408 unknown PROVIDER_ERROR The request timed out on the way.
     425 retry PROVIDER_THROTTLED The request came too early.
-    429 retry PROVIDER_THROTTLED Apple takes no more requests at the moment.
+    429 retry PROVIDER_THROTTLED Apple accepts no more requests at the moment.
     4xx refused PROVIDER_REFUSED Apple refuses the request and gives no reason.
     5xx unknown PROVIDER_ERROR Apple failed and does not say whether the request was carried out.
     """,
@@ -41,7 +41,7 @@ struct StatusRowsTests {
     405 laneDown PROVIDER_CONFIGURATION This is not AWS End User Messaging: check baseURL.
     407 laneDown PROVIDER_CONFIGURATION A proxy wants credentials.
     408 unknown PROVIDER_ERROR The request timed out on the way.
-    429 retry PROVIDER_THROTTLED AWS takes no more requests at the moment.
+    429 retry PROVIDER_THROTTLED AWS accepts no more requests at the moment.
     4xx refused PROVIDER_REFUSED AWS refused the message.
     5xx unknown PROVIDER_ERROR AWS failed and does not say whether the message was taken.
     """,
@@ -64,7 +64,7 @@ struct StatusRowsTests {
     407 laneDown PROVIDER_CONFIGURATION A proxy wants credentials.
     408 unknown PROVIDER_ERROR The request timed out on the way.
     425 retry PROVIDER_THROTTLED The request came too early.
-    429 retry PROVIDER_THROTTLED MessageBird takes no more requests at the moment.
+    429 retry PROVIDER_THROTTLED MessageBird accepts no more requests at the moment.
     4xx refused PROVIDER_REFUSED MessageBird refused the message.
     5xx unknown PROVIDER_ERROR MessageBird failed and does not say whether the message was taken.
     """,
@@ -75,7 +75,7 @@ struct StatusRowsTests {
     404 laneDown PROVIDER_CONFIGURATION There is no reCAPTCHA at this address: check baseURL and project.
     405 laneDown PROVIDER_CONFIGURATION There is no reCAPTCHA at this address: check baseURL.
     408 unknown PROVIDER_ERROR The request timed out on the way.
-    429 retry PROVIDER_THROTTLED reCAPTCHA takes no more requests at the moment.
+    429 retry PROVIDER_THROTTLED reCAPTCHA accepts no more requests at the moment.
     4xx refused CAPTCHA_INVALID reCAPTCHA does not accept the token.
     5xx unknown PROVIDER_ERROR reCAPTCHA failed and does not say whether it assessed the token.
     """,
@@ -89,7 +89,7 @@ struct StatusRowsTests {
     407 laneDown PROVIDER_CONFIGURATION A proxy wants credentials.
     408 unknown PROVIDER_ERROR The request timed out on the way.
     425 retry PROVIDER_THROTTLED The request came too early.
-    429 retry PROVIDER_THROTTLED Twilio takes no more requests at the moment.
+    429 retry PROVIDER_THROTTLED Twilio accepts no more requests at the moment.
     4xx refused PROVIDER_REFUSED Twilio refused the message.
     5xx unknown PROVIDER_ERROR Twilio failed and does not say whether the message was taken.
     """,
@@ -102,9 +102,9 @@ struct StatusRowsTests {
     405 laneDown PROVIDER_CONFIGURATION This is not the SMS API: check baseURL.
     407 laneDown PROVIDER_CONFIGURATION A proxy wants credentials.
     408 unknown PROVIDER_ERROR The request timed out on the way.
-    420 retry PROVIDER_THROTTLED Vonage takes no more requests at the moment.
+    420 retry PROVIDER_THROTTLED Vonage accepts no more requests at the moment.
     425 retry PROVIDER_THROTTLED The request came too early.
-    429 retry PROVIDER_THROTTLED Vonage takes no more requests at the moment.
+    429 retry PROVIDER_THROTTLED Vonage accepts no more requests at the moment.
     4xx refused PROVIDER_REFUSED Vonage refused the message.
     5xx unknown PROVIDER_ERROR Vonage failed and does not say whether the message was taken.
     """,
@@ -118,7 +118,7 @@ struct StatusRowsTests {
     408 unknown PROVIDER_ERROR The request timed out on the way.
     410 refused PROVIDER_REFUSED The receiver no longer takes messages.
     425 retry PROVIDER_THROTTLED The request came too early.
-    429 retry PROVIDER_THROTTLED The receiver takes no more requests at the moment.
+    429 retry PROVIDER_THROTTLED The receiver accepts no more requests at the moment.
     4xx refused PROVIDER_REFUSED The receiver refused the message.
     5xx unknown PROVIDER_ERROR The receiver failed and does not say whether it took the message.
     """,

@@ -36,11 +36,11 @@ struct ReplyTable: Sendable {
     }
     guard !rules.isEmpty else {
       throw WorkerError(
-        .invalidTable, "\(path): rules is empty: the table that is shipped shows what belongs there")
+        .invalidTable, "\(path): rules is empty: the shipped table shows what belongs there")
     }
     guard !receivers.isEmpty else {
       throw WorkerError(
-        .invalidTable, "\(path): receivers is empty: the table that is shipped shows what belongs there")
+        .invalidTable, "\(path): receivers is empty: the shipped table shows what belongs there")
     }
     if let wrong = receivers.first(where: { !MailAddress.isDomain($0) || $0 != $0.lowercased() }) {
       throw WorkerError(.invalidTable, "\(path): receivers must be domains in lower case, and \(wrong) is not")
@@ -94,7 +94,7 @@ struct ReplyTable: Sendable {
     return ReplyRule(
       stages: nil, codes: nil, enhanced: nil, texts: nil, class: isPermanent ? .refused : .retry,
       reason: isPermanent ? "SERVER_REFUSED" : "SERVER_BUSY",
-      detail: isPermanent ? "The mail server refused the message." : "The mail server does not take it now.",
+      detail: isPermanent ? "The mail server refused the message." : "The mail server does not accept the message now.",
       suppress: nil, delaySeconds: nil)
   }
 }

@@ -75,7 +75,7 @@ struct SMTPLane: MailLane, ProviderAPI {
       if let reply = failure.reply { return refusal(reply, failure.stage, mail.to) }
       if failure.messageMayBeTaken {
         return .unknown(
-          Reason("NO_REPLY", "The mail server got the message and did not say whether it took it: \(failure)"))
+          Reason("NO_REPLY", "The mail server received the message and did not say whether it accepted it: \(failure)"))
       }
       return Self.withoutReply(failure)
     }
@@ -91,12 +91,12 @@ struct SMTPLane: MailLane, ProviderAPI {
       .laneDown(Reason("MAIL_CREDENTIALS", "The mail server offers no authentication for this account: \(failure)"))
     case .noSMTPUTF8: .otherLane(notInternational)
     case .refused, .resolve, .connect, .tls, .lost, .timedOut, .canceled, .closed, .other:
-      .retry(Reason("NOT_SUBMITTED", "The mail server did not get the message: \(failure)"))
+      .retry(Reason("NOT_SUBMITTED", "The mail server did not receive the message: \(failure)"))
     }
   }
 
   private static let notInternational = Reason(
-    "SMTPUTF8_NOT_OFFERED", "The address is not ASCII, and the mail server takes no such address.")
+    "SMTPUTF8_NOT_OFFERED", "The address is not ASCII, and the mail server does not support such addresses.")
 
   private func refusal(_ reply: SMTPReply, _ stage: SMTPStage, _ recipient: MailAddress) -> Classification {
     let rule = table.rule(stage, reply, recipient: recipient)
@@ -143,7 +143,7 @@ struct MailMetrics: Sendable {
   init(_ registry: MetricsRegistry) {
     downgraded = registry.counter(
       "countersign_mail_replies_downgraded_total",
-      "Replies that blame this sender, from servers whose word takes no lane down: the recipient's own may have said it.",
+      "Replies that blame this sender but take no lane down, because the recipient's own server may have sent them.",
       labels: ["lane", "reason"])
   }
 

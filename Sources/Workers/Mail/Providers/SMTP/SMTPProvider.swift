@@ -17,7 +17,7 @@ struct SMTPProvider: MailProvider {
       "must be a host name or address")
     let security = section.word(
       "security", default: SMTPConfiguration.Security.starttls,
-      "starttls: TLS by STARTTLS or nothing; tls: from the first byte; none.")
+      "starttls: TLS by STARTTLS, required; tls: from the first byte; none.")
     let port = section.integer(
       "port", default: security == .tls ? 465 : 587, in: 1...65_535, "587 for STARTTLS, 465 for TLS.")
     let clientName = section.string(
@@ -26,7 +26,7 @@ struct SMTPProvider: MailProvider {
       "clientName",
       clientName.isMatched(by: { $0.isLetterOrDigit || "-.:[]".unicodeScalars.contains($0) }, length: 1...253),
       "must be a host name")
-    let username = section.optionalString("username", "The account, when the server wants one.")
+    let username = section.optionalString("username", "The account, if the server requires one.")
     let password = section.secretFile("passwordFile", "Its password.")
     section.check("passwordFile", (username == nil) == (password == nil), "and username belong together")
     let isPlain = security == .none && !host.isEmpty && !LocalHost.contains(host)
@@ -38,11 +38,11 @@ struct SMTPProvider: MailProvider {
     smtp = SMTPConfiguration(
       host: host, port: UInt16(port), security: security, clientName: clientName, username: username,
       password: password?.reveal(),
-      caFile: section.path("caFile", "Certificates (PEM) that the server's must come from; the system's if absent."),
+      caFile: section.path("caFile", "Certificates to trust (PEM); the system's if absent."),
       maxConnections: min(max(lane.concurrency, 1), MailLaneSettings.connections.upperBound),
       maxIdle: section.seconds(
         "idleSeconds", default: .seconds(60), in: .seconds(1) ... .seconds(600),
-        "How long an unused connection may be used again."))
+        "How long an idle connection is kept for reuse."))
   }
 
   func makeLane(_ context: MailLaneContext) throws(WorkerError) -> any MailLane {

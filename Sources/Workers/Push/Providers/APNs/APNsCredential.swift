@@ -30,7 +30,7 @@ enum APNsCredential: Sendable {
     case (let file?, let key?): self = .certificate(Certificate(certificateFile: file, keyFile: key))
     case (_?, nil), (nil, _?):
       let missing = certificateFile == nil ? "certificateFile" : "certificateKeyFile"
-      section.problem(missing, "is required with the other one of the pair: give both or none")
+      section.problem(missing, "is required together with the other one of the pair: give both or neither")
       self = .invalid
     }
   }

@@ -135,7 +135,7 @@ struct APNsLane: Sendable {
         .laneDown(
           Reason(
             "PROVIDER_TOKEN",
-            "Apple calls a provider token expired that is younger than 20 minutes: check the clock of this machine.",
+            "Apple reports a provider token younger than 20 minutes as expired: check the clock of this machine.",
             providerCode: APNsAnswer.Reason.expiredProviderToken)))
     }
   }

@@ -31,7 +31,7 @@ struct AssessmentRules: Sendable, Hashable {
 
   private func refusal(_ assessment: RecaptchaAssessment, _ expectedAction: String) -> Reason? {
     if hasScores, assessment.action != expectedAction {
-      return Reason("CAPTCHA_ACTION_MISMATCH", "The token was made for another action than the one that is asked for.")
+      return Reason("CAPTCHA_ACTION_MISMATCH", "The token was made for another action than the requested one.")
     }
     if !isBound(assessment) {
       return Reason("CAPTCHA_APP_MISMATCH", "The token was made by another app, or on a page of another host.")

@@ -68,11 +68,12 @@ struct EnterpriseLane: RecaptchaLane, RecaptchaAPI {
   }
 
   private static let tooLate = Reason(
-    "TOKEN_UNAVAILABLE", "Google gave an access token too late for the assessment.")
+    "TOKEN_UNAVAILABLE", "Google issued an access token too late for the assessment.")
 
   func request(_ call: AssessmentCall, _ attempt: JobAttempt) -> PreparedRequest<HTTPRequest> {
     guard let body = try? Self.encoder.encode(Question(event: Event(call.request, call.app.siteKey))) else {
-      return .impossible(.refused(Reason("CAPTCHA_INVALID", "The assessment cannot be asked for in JSON.")))
+      return .impossible(
+        .refused(Reason("CAPTCHA_INVALID", "The request for the assessment cannot be written as JSON.")))
     }
     var headers = HTTPHeaders([
       (name: "Content-Type", value: "application/json"), (name: "Accept", value: "application/json"),

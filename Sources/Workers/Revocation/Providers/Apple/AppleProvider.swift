@@ -50,7 +50,7 @@ struct AppleProvider: RevocationProvider {
     guard !text.isEmpty else { return nil }
     do {
       let key = try SigningKey(file: Array(text.reveal().utf8), id: id)
-      section.check("keyFile", key.algorithm == .es256, "must be a P-256 key: Apple takes ES256 only")
+      section.check("keyFile", key.algorithm == .es256, "must be a P-256 key: Apple accepts ES256 only")
       return key
     } catch {
       section.problem("keyFile", "holds no usable key: \(error.message)")

@@ -24,12 +24,12 @@ struct AWSProvider: SMSProvider {
       baseURL: baseURL,
       from: section.string("originationIdentity", "A number, a sender ID or a pool, as its ID or its ARN."))
     configuration.messageType =
-      section.word("messageType", default: Kind.transactional, "What carriers take it for.").messageType
+      section.word("messageType", default: Kind.transactional, "The type of message, for carriers.").messageType
     configuration.configurationSet = section.optionalString(
       "configurationSet", "The configuration set, which says where events go.")
     configuration.protectConfigurationID = section.optionalString(
-      "protectConfigurationID", "The protect configuration, which says where may be sent to.")
-    configuration.maxPrice = section.optionalString("maxPrice", "The most that a part may cost, in US dollars: 0.10.")
+      "protectConfigurationID", "The protect configuration, which limits the destinations.")
+    configuration.maxPrice = section.optionalString("maxPrice", "The maximum price of a part, in US dollars: 0.10.")
     self.configuration = configuration
     Self.check(
       section, region: region, accessKeyID: accessKeyID, from: configuration.from, maxPrice: configuration.maxPrice)

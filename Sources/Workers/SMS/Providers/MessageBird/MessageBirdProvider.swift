@@ -14,11 +14,11 @@ struct MessageBirdProvider: SMSProvider {
 
   init(_ section: ConfigurationSection) {
     let baseURL = section.baseURL(
-      default: "https://rest.messagebird.com", "Where MessageBird is, without the path of the API.")
+      default: "https://rest.messagebird.com", "Address of MessageBird, without the path of the API.")
     accessKey = section.requiredSecretFile("accessKeyFile", "The account's live access key.")
     configuration = MessageBirdConfiguration(baseURL: baseURL, from: section.requiredFrom())
     signature = section.secretFile(
-      "signingKeyFile", "The account's signing key, which signs status reports; absent: none are asked for."
+      "signingKeyFile", "The account's signing key, which signs status reports; absent: none are requested."
     ).map { MessageBirdSignature(signingKey: $0) }
   }
 

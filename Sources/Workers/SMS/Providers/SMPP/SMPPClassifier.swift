@@ -30,7 +30,7 @@ struct SMPPClassifier: Sendable {
 
   private static func partly(_ reason: Reason, _ taken: Int, _ total: Int) -> Reason {
     Reason(
-      "PARTLY_TAKEN", "\(taken) of \(total) segments were taken; then: \(reason.code): \(reason.detail)",
+      "PARTLY_TAKEN", "\(taken) of \(total) segments were accepted; then: \(reason.code): \(reason.detail)",
       providerCode: reason.providerCode)
   }
 
@@ -70,7 +70,7 @@ struct SMPPClassifier: Sendable {
     case .bindRefused(let status): bindRefused(status)
     case .throttled(let pause):
       Verdict(
-        .retry, Reason("PROVIDER_THROTTLED", "The server takes no more messages at the moment."), retryAfter: pause)
+        .retry, Reason("PROVIDER_THROTTLED", "The server accepts no more messages at the moment."), retryAfter: pause)
     case .invalidMessage:
       Verdict(.refused, Reason("INVALID_MESSAGE", "The message cannot be written as SMPP: \(error.description)"))
     case .notConnected, .tls, .timedOut, .connectionLost, .overloaded, .protocolViolation, .canceled, .closed:
@@ -92,7 +92,7 @@ struct SMPPClassifier: Sendable {
   private func bindRefused(_ status: CommandStatus) -> Verdict {
     if let rule = rule(status), rule.class == .laneDown { return Verdict(rule, status) }
     return Verdict(
-      .retry, Reason("NOT_CONNECTED", "The server does not let this account in.", providerCode: status.description))
+      .retry, Reason("NOT_CONNECTED", "The server does not admit this account.", providerCode: status.description))
   }
 
   private func rule(_ status: CommandStatus) -> ProviderRule? {

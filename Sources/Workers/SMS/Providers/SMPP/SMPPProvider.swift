@@ -25,11 +25,12 @@ struct SMPPProvider: SMSProvider {
     isEncrypted = section.bool("tls", default: true, "Whether the connection is encrypted (TLS 1.2 or newer).")
     systemID = section.string("systemID", "The name of the account.")
     password = section.requiredSecretFile("passwordFile", "The account's password.")
-    systemType = section.string("systemType", default: "", "What some servers want to know in addition.")
-    window = section.integer("window", default: 10, in: 1...10_000, "Messages under way at once on the session.")
+    systemType = section.string("systemType", default: "", "The system_type, which some servers require.")
+    window = section.integer(
+      "window", default: 10, in: 1...10_000, "Maximum number of unanswered messages on the session.")
     enquireInterval = section.seconds(
       "enquireSeconds", default: .seconds(30), in: .seconds(1) ... .seconds(3600),
-      "After so long a silence the server is asked whether it is there.")
+      "The silence after which the server is probed with enquire_link.")
     messageIDs = section.word(
       "messageIDs", default: .same, "How the server writes message IDs in receipts, compared with its responses.")
     lane = Self.lane(section)
@@ -75,8 +76,8 @@ struct SMPPProvider: SMSProvider {
   private static let connectTimeout: Duration = .seconds(3)
 
   private static func lane(_ section: ConfigurationSection) -> SMPPLaneConfiguration {
-    let from = section.from("Who the message is from: a number, a short code or an alphanumeric sender ID.")
-    if from == nil { section.problem("from", "is required: who the message is from") }
+    let from = section.from("The sender: a number, a short code or an alphanumeric sender ID.")
+    if from == nil { section.problem("from", "is required: the sender of the messages") }
     let addressing = section.section("addressing")
     let defaults = SMPPAddressing(of: from ?? "")
     func part(_ key: String, _ fallback: UInt8, _ help: String) -> UInt8 {
@@ -89,12 +90,12 @@ struct SMPPProvider: SMSProvider {
       destinationTON: part("toTON", 1, "Type of number of recipients."),
       destinationNPI: part("toNPI", 1, "Numbering plan of recipients."),
       longMessages: section.word(
-        "encodingOfLongMessages", default: .udh, "How a message goes that is longer than one segment."),
+        "encodingOfLongMessages", default: .udh, "How a message longer than one segment is sent."),
       wantsReceipts: section.bool(
-        "receipts", default: true, "Whether the server is asked to report what became of a message."),
+        "receipts", default: true, "Whether delivery reports are requested."),
       alphabet: section.word(
         "defaultAlphabet", default: SMPPAlphabet.gsm7,
-        "What the server reads data_coding 0 as: gsm7, latin1 or ascii."))
+        "The encoding that the server assumes for data_coding 0: gsm7, latin1 or ascii."))
   }
 
   private func check(_ section: ConfigurationSection) {
@@ -107,7 +108,7 @@ struct SMPPProvider: SMSProvider {
       "systemType", systemType.utf8.count <= BindRequest.maxSystemType,
       "is longer than the \(BindRequest.maxSystemType) bytes that SMPP allows")
     section.checkPlaintext(
-      "tls", !isEncrypted && !host.isEmpty && !LocalHost.contains(host), "is false with another machine",
+      "tls", !isEncrypted && !host.isEmpty && !LocalHost.contains(host), "is false for a server on another machine",
       crossing: "password, codes and phone numbers", remedy: "set it to true")
   }
 }
@@ -122,7 +123,7 @@ extension SMPPProvider {
     if (BindRequest.maxPassword + 1...BindRequest.maxLongPassword).contains(count) {
       section.warning(
         "passwordFile",
-        "holds a password of \(count) bytes; SMPP 3.4 has room for \(BindRequest.maxPassword), so ask the server's operator whether it takes more"
+        "holds a password of \(count) bytes; SMPP 3.4 allows \(BindRequest.maxPassword): ask the server's operator whether it accepts more"
       )
     }
   }

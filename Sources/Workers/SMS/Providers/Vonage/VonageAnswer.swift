@@ -38,7 +38,7 @@ struct VonageAnswer: Sendable {
     if failed.count < parts.count {
       return .unknown(
         Reason(
-          "PARTLY_SENT", "The provider took \(parts.count - failed.count) of \(parts.count) parts of the message.",
+          "PARTLY_SENT", "The provider accepted \(parts.count - failed.count) of \(parts.count) parts of the message.",
           providerCode: first.status))
     }
     return classification(failed, table)

@@ -14,12 +14,12 @@ struct WebhookProvider: SMSProvider {
   let receiverDeduplicates: Bool
 
   init(_ section: ConfigurationSection) {
-    url = section.baseURL(default: nil, "The whole address that takes the messages.")
-    from = section.from("Who the message is from, for the payload.")
+    url = section.baseURL(default: nil, "The complete address that receives the messages.")
+    from = section.from("The sender, for the payload.")
     signer = Self.signer(section)
     receiverDeduplicates = section.bool(
       "receiverDeduplicates", default: false,
-      "Whether the receiver promises one message for one webhook-id; then a call without an answer is repeated.")
+      "Whether the receiver sends one message per webhook-id; then a call without an answer is repeated.")
   }
 
   /// The payload says which tables the text needs.
@@ -34,7 +34,8 @@ struct WebhookProvider: SMSProvider {
   }
 
   private static func signer(_ section: ConfigurationSection) -> WebhookSigner? {
-    let secrets = section.requiredSecretFile("secretFile", "One to four secrets whsec_…, one a line; all of them sign.")
+    let secrets = section.requiredSecretFile(
+      "secretFile", "One to four secrets whsec_…, one a line; each of them signs.")
     guard !secrets.isEmpty else { return nil }
     do {
       return try WebhookSigner(secrets)
