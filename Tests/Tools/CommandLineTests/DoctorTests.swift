@@ -124,6 +124,16 @@ struct FakeProbe: HTTPProbe {
     }
   }
 
+  @Test("A database in a directory that does not exist may be elsewhere by the environment of its process")
+  func aDatabaseMayBeElsewhereByTheEnvironmentOfItsProcess() throws {
+    try withFiles(["a.json5": "{ database: { path: 'gone/data.sqlite' } }"]) { directory in
+      let findings = FileChecks.findings(try ConfigurationFiles(directory: directory))
+      #expect(findings.map(\.check) == ["a.json5: database.path"])
+      #expect(findings.first?.status == .failed)
+      #expect(findings.first?.hint?.contains("mkdir -p \(directory)/gone; if the process takes the path") == true)
+    }
+  }
+
   @Test("A secret that everybody may read is to watch") func aSecretThatEverybodyMayReadIsToWatch() throws {
     try withFiles(["a.json5": "{ keysFile: 'keys' }", "keys": "{}"]) { directory in
       try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: "\(directory)/keys")

@@ -75,10 +75,12 @@ enum FileChecks {
   private static func database(_ check: String, _ path: String) -> Finding {
     let directory = String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)])
     guard FileFacts(directory) != nil else {
-      return Finding(check, .failed, "the directory \(directory) does not exist", hint: "mkdir -p \(directory)")
+      return Finding(
+        check, .failed, "the directory \(directory) does not exist",
+        hint: "mkdir -p \(directory); if the process takes the path from its environment, name that path here too")
     }
     if let free = FileFacts.freeBytes(directory), free < minFree {
-      return Finding(check, .warning, "only \(free >> 20) MiB are free on its disk", hint: "make room")
+      return Finding(check, .warning, "only \(free >> 20) MiB are free on its disk", hint: "free space on it")
     }
     guard FileFacts(path) != nil else {
       return Finding(check, .ok, "\(path) does not exist yet: its process creates it")
