@@ -1,6 +1,5 @@
 """The pages: what they name is there, their tables are those of Config/asyncapi.json, and their examples run as they are printed."""
 
-import datetime
 import json
 import os
 import re
@@ -196,6 +195,24 @@ class FormTest(unittest.TestCase):
 FOREIGN_TYPES = {"FoundationEssentials", "LoadCredential"}
 
 
+class CommandsTest(unittest.TestCase):
+    """What a page tells people to type or to change."""
+
+    def test_files_of_secrets_are_made_for_their_owner_only(self):
+        made = [(page, span) for page, span in spans() if re.search(r"(keys generate|openssl rand)\b.*>", span, re.S)]
+        self.assertGreater(len(made), 4)
+        self.assertEqual([(page, span) for page, span in made if not re.match(r"\(umask\s077;\s", span)], [])
+
+    def test_the_files_that_a_stand_in_is_wired_in(self):
+        simulation = ROOT / "Sources/Tools/Simulation"
+        # Those that name another provider, but for its own folder.
+        wired = {str(path.relative_to(simulation)) for path in files("Sources/Tools/Simulation")
+                 if "messagebird" in path.read_text().lower() and "MessageBird" not in path.parts}
+        page = text("docs/adding-a-provider.md").split("A stand-in is optional.")[1].split("\n\n")[0]
+        self.assertEqual({span for span in code(page) if span.endswith(".swift")}, wired)
+        self.assertEqual([span for span in code(page) if span.endswith(".json5") and not (ROOT / span).exists()], [])
+
+
 class MessagesTest(unittest.TestCase):
     """docs/messages.md says of messages what Config/asyncapi.json says."""
 
@@ -328,7 +345,7 @@ class ExamplesTest(unittest.TestCase):
         answers = []
         channel.basic_consume("amq.rabbitmq.reply-to", auto_ack=True,
                               on_message_callback=lambda _channel, _method, properties, body: answers.append(json.loads(body)))
-        names = {"datetime": datetime, "json": json, "pika": pika, "time": time, "uuid": uuid, "channel": channel}
+        names = {"json": json, "pika": pika, "time": time, "uuid": uuid, "channel": channel}
         exec(compile(block(MESSAGES, "python"), MESSAGES, "exec"), names)
         deadline = time.monotonic() + PATIENCE_SECONDS
         while not answers and time.monotonic() < deadline:

@@ -26,6 +26,27 @@ struct BrokerPageTests {
     #expect(Set(told) == Set(declared))
   }
 
+  @Test("Writers of each exchange are the users with the right to")
+  func writersOfEachExchangeAreTheUsersWithTheRightTo() throws {
+    let groups = [
+      "services": ["service", "sender"],
+      "workers": ["sms-worker", "push-worker", "mail-worker", "revocation-worker"],
+      // It moves messages itself.
+      "broker": [],
+    ]
+    page.expect("`operator` may write to all of them.")
+    for row in try page.table("| exchange | type | writers | routing key |") {
+      let words = row[2].split(separator: ",").map { String($0).trimming { " `".contains($0) } }
+      let told = Set(words.flatMap { groups[$0] ?? [$0] }).union(["operator"])
+      let exchange = try #require(Page.code(in: row[0]).first).replacing("<delay>", with: "5s")
+      #expect(topology.exchanges.contains { $0.name == exchange }, "\(exchange)")
+      let writers = try UserDeclaration.countersign.filter { user in
+        try exchange.firstMatch(of: Regex(user.write)) != nil
+      }
+      #expect(told == Set(writers.map(\.name)), "\(exchange)")
+    }
+  }
+
   @Test("Its queues are those that are declared")
   func itsQueuesAreThoseThatAreDeclared() throws {
     let told = try page.table("| queue | bound to | consumer |").flatMap { row in

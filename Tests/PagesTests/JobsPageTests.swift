@@ -1,4 +1,5 @@
 import CountersignMessages
+import ServiceRuntime
 import Testing
 
 @testable import CommandLine
@@ -23,6 +24,11 @@ struct JobsPageTests {
     for file in ["sms-worker", "push-worker", "revocation-worker", "mail-worker"] {
       try Page("Config/\(file).json5").expect("retentionHours: \(options.retention.hours)")
     }
+  }
+
+  @Test("A stop ends as long after its ceiling as canceled services have")
+  func aStopEndsAsLongAfterItsCeilingAsCanceledServicesHave() {
+    page.expect("within \(word(ServiceGroup.graceAfterCancellation.seconds)) seconds of it")
   }
 
   @Test("Times and counts of the search for a message that crashes the process")

@@ -74,6 +74,18 @@ struct ConfigurationTests {
     #expect(loaded.warnings.count == 2)
   }
 
+  @Test("The annotated file explains every key") func theAnnotatedFileExplainsEveryKey() throws {
+    let file = Repository.config + "/coordinator.json5"
+    let text = try String(contentsOf: URL(filePath: file), encoding: .utf8)
+    let everyKey = FileManager.default.temporaryDirectory.path + "/coordinator-keys-\(UUID().uuidString).json5"
+    try Data("{apps: {a: {}}}".utf8).write(to: URL(filePath: everyKey))
+    defer { try? FileManager.default.removeItem(atPath: everyKey) }
+    let keys = try CoordinatorConfiguration.keys(file: everyKey).map(\.path)
+    #expect(keys.contains { $0.hasSuffix(".recaptchaAction") } && keys.contains("limits.wrongCodesPerDay"))
+    let unexplained = keys.filter { key in !text.contains("\(key.split(separator: ".").last ?? ""):") }
+    #expect(unexplained.isEmpty)
+  }
+
   @Test("Every key of the annotated file is known, and shows the default")
   func everyKeyOfTheAnnotatedFileIsKnownAndShowsTheDefault() throws {
     let path = Repository.config + "/coordinator.json5"

@@ -267,6 +267,16 @@ import Testing
     }
   }
 
+  @Test("The shipped file explains every key") func theShippedFileExplainsEveryKey() throws {
+    let text = try String(contentsOf: URL(filePath: Sample.config + "/push-worker.json5"), encoding: .utf8)
+    let lanes = PushProviders.all.map { #"{type: "\#($0.typeName)"}"# }.joined(separator: ", ")
+    let directory = try Directory(lanes: "[\(lanes)]", apps: "{a: {push: {}, recaptcha: {}}}")
+    let keys = try PushWorkerConfiguration.keys(file: directory.path + "/worker.json5").map(\.path)
+    #expect(keys.contains("apps.a.push.teamID") && keys.contains { $0.hasSuffix(".serviceAccountFile") })
+    let unexplained = keys.filter { key in !text.contains("\(key.split(separator: ".").last ?? ""):") }
+    #expect(unexplained.isEmpty)
+  }
+
   @Test("The shipped file is valid") func theShippedFileIsValid() throws {
     let text = try String(contentsOf: URL(filePath: Sample.config + "/push-worker.json5"), encoding: .utf8)
     let directory = try Directory(lanes: "[]", apps: "{}")
