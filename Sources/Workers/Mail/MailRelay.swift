@@ -18,22 +18,21 @@ public struct MailRelay: Sendable {
   ///   - configuration: checked configuration.
   ///   - logger: log for problems besides those of jobs.
   ///   - metrics: registry of the metrics.
+  ///   - clock: time of day, for dates in providers' answers.
   /// - Throws: a problem that the operator has to fix: keys, certificates, the file of the suppression list.
   public init(
-    _ configuration: MailWorkerConfiguration, logger: Logger, metrics: MetricsRegistry
+    _ configuration: MailWorkerConfiguration, logger: Logger, metrics: MetricsRegistry,
+    clock: any WallClock = SystemClock()
   ) async throws(WorkerError) {
-    guard let replies = configuration.replies else {
-      throw WorkerError(.invalidConfiguration, "providersDirectory: smtp.json5 has problems")
-    }
     let signer = try Self.signer()
     let writer = MailWriter(signer: signer)
-    let mailMetrics = MailMetrics(metrics)
     var ways: [any MailLane] = []
     for entry in configuration.lanes {
       guard let provider = entry.provider else { continue }
       ways.append(
-        try provider.makeLane(
-          MailLaneContext(name: entry.lane.name, writer: writer, replies: replies, metrics: mailMetrics)))
+        try configuration.tables.makeLane(
+          provider,
+          MailLaneContext(name: entry.lane.name, writer: writer, clock: clock, logger: logger, metrics: metrics)))
     }
     self.ways = ways
     self.lanes = configuration.lanes.map(\.lane)
@@ -44,7 +43,7 @@ public struct MailRelay: Sendable {
 
   /// Closes the connections and the file of the suppression list.
   public func shutdown() async {
-    for way in ways { way.shutdown() }
+    for way in ways { await way.shutdown() }
     await suppressions.close()
   }
 

@@ -22,7 +22,7 @@ public final class PushVerifier: Sendable {
   public init(_ configuration: PushWorkerConfiguration, _ context: ServiceContext) async throws {
     let keys = if let keys = configuration.common.keys { keys } else { try KeyRing(sealing: nil) }
     let lanes = try PushLanes(configuration, clocks: context.clocks, logger: context.logger)
-    let (routes, accounts) = (lanes.apns, lanes.recaptcha)
+    let (routes, accounts) = (lanes.pushing, lanes.recaptcha)
     let memory = try await Self.openMemory(configuration.memory, context)
     push = (PushJobHandler(apps: routes.apps, lanes: routes.lanes, keys: keys, memory: memory), routes.configurations)
     recaptcha = (
@@ -32,8 +32,7 @@ public final class PushVerifier: Sendable {
     )
     self.lanes = lanes
     self.memory = memory
-    Self.register(routes, in: context.metrics)
-    Self.register(accounts.tokens, in: context.metrics)
+    for provider in configuration.providers { provider.register(lanes, in: context.metrics) }
   }
 
   /// The workers of the process: those with at least one lane.
@@ -71,7 +70,7 @@ public final class PushVerifier: Sendable {
 
   /// Ends the connections, and closes the memory.
   func shutdown() async {
-    for lane in lanes.apns.lanes { await lane.pool.shutdown() }
+    for lane in lanes.pushing.lanes { await lane.shutdown() }
     for transport in lanes.recaptcha.transports { await transport.shutdown() }
     for tokens in lanes.recaptcha.tokens { await tokens.shutdown() }
     await memory.close()
@@ -84,30 +83,6 @@ public final class PushVerifier: Sendable {
         clock: context.clocks.monotonic)
     } catch {
       throw WorkerError(.storeUnavailable, "memory.path: \(error.message)")
-    }
-  }
-
-  private static func register(_ tokens: [AccessTokens], in metrics: MetricsRegistry) {
-    metrics.counter(
-      "countersign_push_access_tokens_total",
-      "Access tokens obtained from Google for service accounts; each is valid for an hour."
-    ) { Double(tokens.reduce(0) { $0 + $1.given }) }
-    metrics.counter(
-      "countersign_push_access_token_failures_total", "Failed requests for access tokens."
-    ) { Double(tokens.reduce(0) { $0 + $1.failed }) }
-  }
-
-  private static func register(_ routes: APNsRoutes, in metrics: MetricsRegistry) {
-    let (pools, tokens) = (routes.lanes.map(\.pool), routes.tokens)
-    metrics.counter(
-      "countersign_push_provider_tokens_total", "Provider tokens created; Apple allows one per key in 20 minutes."
-    ) { Double(tokens.reduce(0) { $0 + $1.made }) }
-    metrics.counter(
-      "countersign_push_connections_given_up_total",
-      "Connections to APNs that were given up: they were silent, or had presented an expired token."
-    ) { Double(pools.reduce(0) { $0 + $1.givenUp }) }
-    metrics.gauge("countersign_push_connections", "Connections to APNs.") {
-      Double(pools.reduce(0) { $0 + $1.count })
     }
   }
 }

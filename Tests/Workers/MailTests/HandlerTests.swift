@@ -32,7 +32,7 @@ import Testing
       lanes: [
         SMTPLane(
           name: "a", submitter: submitter, writer: MailWriter(signer: signer), table: try Shipped.table(),
-          metrics: MailMetrics(MetricsRegistry()))
+          metrics: SMTPMetrics(MetricsRegistry()))
       ],
       policy: MailPolicy(
         senders: try senders ?? [.example(signer: signer)], relay: relay,

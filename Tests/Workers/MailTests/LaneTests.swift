@@ -16,7 +16,7 @@ import Testing
   ) async throws -> Classification {
     let lane = SMTPLane(
       name: "a", submitter: FakeSubmitter { _ in .failure(failure) }, writer: MailWriter(signer: try DKIMSigner()),
-      table: try Shipped.table(), metrics: MailMetrics(registry))
+      table: try Shipped.table(), metrics: SMTPMetrics(registry))
     let mail = OutgoingMail(
       to: try #require(MailAddress(recipient)), sender: try .example(), text: MailText(subject: "s", text: "t"))
     return await lane.send(mail, attempt())

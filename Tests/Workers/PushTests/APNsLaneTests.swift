@@ -19,7 +19,7 @@ import Testing
   }
 
   private func lane(
-    _ pool: ConnectionPool, environment: APNsEnvironment = .production, credential: APNsLane.Credential? = nil
+    _ pool: ConnectionPool, environment: DeviceEnvironment = .production, credential: APNsLane.Credential? = nil
   ) throws -> APNsLane {
     APNsLane(
       name: "apns", api: try Sample.apnsAPI(environment, clock: clocks.wall), credential: credential ?? .tokens(tokens),

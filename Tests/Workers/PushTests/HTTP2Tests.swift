@@ -20,12 +20,12 @@ struct HTTP2Tests {
     clientCertificate: Bool = false
   ) throws -> APNsLane {
     var transport = HTTPClient.Configuration(
-      maxConcurrent: APNsRoutes.width, maxConnectionsPerHost: 1, caFile: front.certificateFile, version: .http2)
+      maxConcurrent: APNsAccount.width, maxConnectionsPerHost: 1, caFile: front.certificateFile, version: .http2)
     if clientCertificate {
       transport.clientCertificateFile = front.certificateFile
       transport.clientKeyFile = front.keyFile
     }
-    let selector = ConnectionSelector(limit: connections, width: APNsRoutes.width)
+    let selector = ConnectionSelector(limit: connections, width: APNsAccount.width)
     return APNsLane(
       name: "apns", api: try Sample.apnsAPI(baseURL: url, answerTimeout: answerTimeout, clock: SystemClock()),
       credential: clientCertificate ? .certificate : .tokens(tokens),

@@ -10,13 +10,13 @@ import Testing
 
 /// Keeps environments in memory.
 private final class FakeMemory: EnvironmentMemory {
-  let known = Mutex<[String: APNsEnvironment]>([:])
+  let known = Mutex<[String: DeviceEnvironment]>([:])
 
-  func environment(of deviceToken: String, app: String) async -> APNsEnvironment? {
+  func environment(of deviceToken: String, app: String) async -> DeviceEnvironment? {
     known.withLock { $0["\(app) \(deviceToken)"] }
   }
 
-  func remember(_ environment: APNsEnvironment, of deviceToken: String, app: String, at now: UnixTime) async {
+  func remember(_ environment: DeviceEnvironment, of deviceToken: String, app: String, at now: UnixTime) async {
     known.withLock { $0["\(app) \(deviceToken)"] = environment }
   }
 }
@@ -28,10 +28,10 @@ private final class FakeMemory: EnvironmentMemory {
 
   private func handler(
     production: FakeConnections = FakeConnections([]), sandbox: FakeConnections = FakeConnections([]),
-    keys: KeyRing? = nil, lanes: [APNsEnvironment: String] = [.production: "p", .sandbox: "s"],
+    keys: KeyRing? = nil, lanes: [DeviceEnvironment: String] = [.production: "p", .sandbox: "s"],
     payload: PushPayload = PushPayload(key: PushPayload.defaultKey, form: .object)
   ) throws -> PushJobHandler {
-    func lane(_ name: String, _ environment: APNsEnvironment, _ connections: FakeConnections) throws -> APNsLane {
+    func lane(_ name: String, _ environment: DeviceEnvironment, _ connections: FakeConnections) throws -> APNsLane {
       APNsLane(
         name: name, api: try Sample.apnsAPI(environment, clock: ManualClock(Sample.now)), credential: .certificate,
         pool: connections.pool(limit: 9), clocks: ManualClocks(Sample.now).clocks)
@@ -85,7 +85,7 @@ private final class FakeMemory: EnvironmentMemory {
   }
 
   @Test("Unusable jobs are refused") func unusableJobsAreRefused() throws {
-    func refusal(_ job: PushVerifyJob, lanes: [APNsEnvironment: String] = [.production: "p"]) throws -> String {
+    func refusal(_ job: PushVerifyJob, lanes: [DeviceEnvironment: String] = [.production: "p"]) throws -> String {
       guard case .refused(let reason, _) = try handler(lanes: lanes).prepare(job, of: message) else { return "-" }
       return reason.code
     }

@@ -1,3 +1,4 @@
+import CountersignConcurrency
 import CountersignMessages
 import CountersignTelemetry
 import FoundationEssentials
@@ -211,9 +212,35 @@ import Testing
     try PushLanes(configuration, clocks: .system, logger: Logger(label: "test", sink: MemorySink()))
   }
 
+  @Test("A push service that is only in the registry gets pushes and probes, and closes with the worker")
+  func aPushServiceThatIsOnlyInTheRegistryGetsPushesAndProbes() async throws {
+    let directory = try Directory(lanes: #"[{name: "e", type: "example"}]"#, apps: "{a: {\(Self.push)}}")
+    let providers = PushProviders.all + [ExamplePushProvider.self]
+    let loaded = try PushWorkerConfiguration.load(file: directory.path + "/worker.json5", environment: [:]) {
+      PushWorkerConfiguration($0, providers: providers)
+    }
+    let context = ServiceContext(
+      name: "push-worker", instance: "test", logger: Logger(label: "test", sink: MemorySink()))
+    let verifier = try await PushVerifier(loaded.content, context)
+    let job = PushVerifyJob(
+      app: "a", deviceToken: Sample.deviceToken, environment: .unknown, receipt: "r", secret: SecretField(Secret("s")),
+      deadline: Sample.deadline)
+    let message = JobMessage(messageID: "v1.push", messageType: PushVerifyJob.type, receivedAt: Sample.now)
+    guard case .ready(let prepared) = verifier.push.handler.prepare(job, of: message) else {
+      Issue.record("the job was refused")
+      return
+    }
+    #expect(prepared.lanes == ["e"])
+    let outcome = await verifier.push.handler.perform(prepared.job, on: "e", Sample.attempt())
+    #expect(outcome == .accepted(reference: Sample.deviceToken))
+    #expect(await verifier.push.handler.probe(lane: "e") == .up)
+    await verifier.shutdown()
+    #expect(context.metrics.render().contains("example_closed 1\n"))
+  }
+
   @Test("Apps of one key share its lanes and its token") func appsOfOneKeyShareItsLanesAndItsToken() throws {
     let (configuration, _) = try load(apps: "{a: {\(Self.push)}, b: {\(Self.push)}}")
-    let routes = try lanes(configuration).apns
+    let routes = try lanes(configuration).pushing
     #expect(routes.lanes.map(\.name) == ["p", "s"])
     #expect(routes.configurations.map(\.name) == ["p", "s"])
     #expect(routes.tokens.count == 1)
@@ -223,7 +250,7 @@ import Testing
   @Test("Each key has lanes of its own") func eachKeyHasLanesOfItsOwn() throws {
     let other = #"push: {teamID: "TEAM123456", keyID: "KEY7654321", keyFile: "key.p8"}"#
     let (configuration, _) = try load(apps: "{a: {\(Self.push)}, b: {\(other)}}")
-    let routes = try lanes(configuration).apns
+    let routes = try lanes(configuration).pushing
     #expect(routes.lanes.map(\.name) == ["p-KEY1234567", "p-KEY7654321", "s-KEY1234567", "s-KEY7654321"])
     #expect(routes.tokens.count == 2)
     #expect(routes.apps["b"]?.lanes == [.production: "p-KEY7654321", .sandbox: "s-KEY7654321"])
@@ -287,4 +314,36 @@ import Testing
     #expect(loaded.warnings.isEmpty, "\(loaded.warnings)")
     #expect(loaded.content.apps.map(\.bundleID) == ["com.example.app"])
   }
+}
+
+/// A push service that the worker does not ship.
+private struct ExamplePushProvider: PushProvider {
+  static let typeName = "example"
+  static let tables: [ProviderTables.Source] = []
+  static let pushes = true
+
+  init(_ section: ConfigurationSection) {}
+
+  func makeLanes(_ entry: PushLaneSettings, _ context: PushLaneContext, in lanes: inout PushLanes) {
+    lanes.pushing.add(ExamplePushLane(name: entry.lane.name), entry.lane, apps: context.apps.map(\.bundleID))
+  }
+
+  static func register(_ lanes: PushLanes, in metrics: MetricsRegistry) {
+    let lanes = lanes.pushing.lanes.compactMap { $0 as? ExamplePushLane }
+    metrics.gauge("example_closed", "Lanes that were closed.") { Double(lanes.count { $0.isClosed.isOpen }) }
+  }
+}
+
+private struct ExamplePushLane: PushLane {
+  let name: String
+  let environment = DeviceEnvironment.production
+  let isClosed = Latch()
+
+  func push(_ push: SilentPush, _ attempt: JobAttempt) async -> Classification {
+    .accepted(reference: push.deviceToken)
+  }
+
+  func probe() async -> ProbeResult { .up }
+
+  func shutdown() async { isClosed.open() }
 }

@@ -52,7 +52,7 @@ enum Sample {
   }
 
   static func apnsAPI(
-    _ environment: APNsEnvironment = .production, baseURL: String = "https://apns.test",
+    _ environment: DeviceEnvironment = .production, baseURL: String = "https://apns.test",
     answerTimeout: Duration = .seconds(3), clock: any WallClock
   ) throws(WorkerError) -> APNsAPI {
     APNsAPI(

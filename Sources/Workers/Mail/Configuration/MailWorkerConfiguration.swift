@@ -19,13 +19,15 @@ public struct MailWorkerConfiguration: ProcessConfiguration {
   public let senders: [SenderSettings]
   /// Lanes in the order in which they are tried.
   public let lanes: [MailLaneSettings]
-  /// The meaning of servers' replies; `nil` for a file with a problem, which was reported.
-  let replies: ReplyTable?
+  /// The meaning of the providers' answers.
+  let tables: MailTables
 
   /// Maximum number of lanes of one worker; each has connections and metrics of its own.
   static let maxLanes = 16
 
-  public init(_ section: ConfigurationSection) {
+  public init(_ section: ConfigurationSection) { self.init(section, providers: MailProviders.all) }
+
+  init(_ section: ConfigurationSection, providers: [any MailProvider.Type]) {
     common = CommonConfiguration(section, defaultHTTPPort: 8084)
     WorkerSettings.checkKeys(common, section)
     worker = WorkerSettings(section, ledgerPath: "mail-ledger.sqlite")
@@ -37,8 +39,9 @@ public struct MailWorkerConfiguration: ProcessConfiguration {
       "path", default: "mail-suppressions.sqlite", "The file of the addresses that get no mail.")
     relay = RelayRules(section.section("relay"))
     senders = Self.senders(section)
-    replies = Self.replies(section)
-    lanes = Self.lanes(section)
+    let directory = ProviderTables.directory(section, files: providers.map { $0.tableFile })
+    lanes = Self.lanes(section, providers)
+    tables = MailTables(section, directory: directory, lanes.compactMap(\.provider))
     worker.checkPrefetch(for: lanes.map(\.lane), section)
     for (index, sender) in senders.enumerated() { sender.warn(of: relay, section, "senders.\(index)") }
   }
@@ -49,28 +52,19 @@ public struct MailWorkerConfiguration: ProcessConfiguration {
     return sections.map(SenderSettings.init)
   }
 
-  private static func lanes(_ section: ConfigurationSection) -> [MailLaneSettings] {
+  private static func lanes(
+    _ section: ConfigurationSection, _ providers: [any MailProvider.Type]
+  ) -> [MailLaneSettings] {
     let sections = section.sections("lanes", "The lanes in the order in which they are tried.")
     section.check(
       "lanes", !sections.isEmpty, "is empty: configure at least one lane, as Config/mail-worker.json5 shows")
     section.check("lanes", sections.count <= maxLanes, "has more than \(maxLanes) entries")
     var names: Set<String> = []
     return sections.map { entry in
-      let lane = MailLaneSettings(entry)
+      let lane = MailLaneSettings(entry, providers: providers)
       entry.check(
         "name", lane.lane.name.isEmpty || names.insert(lane.lane.name).inserted, "is the name of another lane too")
       return lane
-    }
-  }
-
-  /// Reads the table with the configuration, so that `--check` finds its problems.
-  private static func replies(_ section: ConfigurationSection) -> ReplyTable? {
-    let directory = ProviderTables.directory(section, files: [ReplyTable.fileName])
-    do {
-      return try ReplyTable(file: "\(directory)/\(ReplyTable.fileName)")
-    } catch {
-      section.problem("providersDirectory", error.message)
-      return nil
     }
   }
 }

@@ -4,10 +4,19 @@ import ServiceRuntime
 
 /// A provider of the mail-worker: one `type` of the entries of `lanes`. An instance holds the keys of one entry.
 ///
-/// A provider is a folder next to this file, and a line in ``MailProviders/all``.
+/// A provider is a folder next to this file, a line in ``MailProviders/all``, and its table in `Config/providers/`.
 protocol MailProvider: Sendable {
   /// `type` of the provider's lanes in the configuration.
   static var typeName: String { get }
+
+  /// The meaning of the provider's answers, which is data; for one that speaks HTTP, a `ProviderTable`.
+  associatedtype Table: Sendable
+
+  /// Name of the table's file in `providersDirectory`.
+  static var tableFile: String { get }
+
+  /// Reads the table.
+  static func readTable(_ path: String) throws(WorkerError) -> Table
 
   /// Reads the provider's own keys of an entry. Problems are reported to the section, so reading cannot fail.
   ///
@@ -19,7 +28,7 @@ protocol MailProvider: Sendable {
   /// Makes the lane.
   ///
   /// - Throws: when a file of certificates cannot be used.
-  func makeLane(_ context: MailLaneContext) throws(WorkerError) -> any MailLane
+  func makeLane(_ context: MailLaneContext, _ table: Table) throws(WorkerError) -> any MailLane
 
   /// Connects to the provider and authenticates, without sending a mail.
   ///
@@ -37,9 +46,11 @@ enum MailProviders {
 struct MailLaneContext: Sendable {
   /// Name of the lane.
   let name: String
+  /// Writes and signs mail.
   let writer: MailWriter
-  let replies: ReplyTable
-  let metrics: MailMetrics
+  let clock: any WallClock
+  let logger: Logger
+  let metrics: MetricsRegistry
 }
 
 /// One way out for mail.
@@ -54,7 +65,7 @@ protocol MailLane: Sendable {
   func probe() async -> ProbeResult
 
   /// Closes the connections.
-  func shutdown()
+  func shutdown() async
 }
 
 /// One entry of `lanes`.
@@ -68,10 +79,13 @@ public struct MailLaneSettings: Sendable {
   static let connections = 1...256
 
   /// Reads one entry. Problems are reported to the section.
-  init(_ section: ConfigurationSection) {
+  ///
+  /// - Parameters:
+  ///   - section: section of the entry.
+  ///   - all: registry of the providers; the first one is the default.
+  init(_ section: ConfigurationSection, providers all: [any MailProvider.Type]) {
     lane = LaneConfiguration(
       section, concurrency: 16, in: Self.connections, timeout: .seconds(600), longestTimeout: .seconds(1200))
-    let all = MailProviders.all
     let names = all.map { $0.typeName }.joined(separator: ", ")
     let text = section.string("type", default: all.first?.typeName ?? "", "The provider: one of \(names).")
     provider = all.first { $0.typeName == text }?.init(section, lane)

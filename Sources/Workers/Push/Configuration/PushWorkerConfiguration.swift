@@ -10,6 +10,8 @@ public struct PushWorkerConfiguration: ProcessConfiguration {
   public let worker: WorkerSettings
   let memory: PushMemorySettings
   let tables: ProviderTables
+  /// Registry of the providers that lanes can be configured for.
+  let providers: [any PushProvider.Type]
   /// Age at which a provider token is renewed.
   let tokenLife: Duration
   let lanes: [PushLaneSettings]
@@ -20,23 +22,28 @@ public struct PushWorkerConfiguration: ProcessConfiguration {
   /// Maximum number of apps of one worker.
   static let maxApps = 1000
 
-  public init(_ section: ConfigurationSection) {
+  public init(_ section: ConfigurationSection) { self.init(section, providers: PushProviders.all) }
+
+  init(_ section: ConfigurationSection, providers: [any PushProvider.Type]) {
+    self.providers = providers
     common = CommonConfiguration(section, defaultHTTPPort: 8082)
     WorkerSettings.checkKeys(common, section)
     worker = WorkerSettings(section, ledgerPath: "push-ledger.sqlite")
     memory = PushMemorySettings(section.section("memory"))
-    tables = ProviderTables(section, PushProviders.all.flatMap { $0.tables })
+    tables = ProviderTables(section, providers.flatMap { $0.tables })
     tokenLife = .seconds(
       60
         * section.integer(
           "providerTokenMinutes", default: 50, in: 20...59,
           "The age at which a provider token is renewed; Apple requires 20 to 60 minutes."))
-    lanes = Self.lanes(section)
-    apps = Self.apps(section, lanes)
+    lanes = Self.lanes(section, providers)
+    apps = Self.apps(section, lanes, providers)
     worker.checkPrefetch(for: lanes.map(\.lane), section)
   }
 
-  private static func lanes(_ section: ConfigurationSection) -> [PushLaneSettings] {
+  private static func lanes(
+    _ section: ConfigurationSection, _ providers: [any PushProvider.Type]
+  ) -> [PushLaneSettings] {
     let sections = section.sections("lanes", "The lanes to Apple's push services and to reCAPTCHA.")
     section.check(
       "lanes", !sections.isEmpty, "is empty: configure at least one lane, as Config/push-worker.json5 shows")
@@ -44,7 +51,7 @@ public struct PushWorkerConfiguration: ProcessConfiguration {
     var names: [String: Int] = [:]
     var uniqueValues: [String: Int] = [:]
     return sections.enumerated().map { index, entry in
-      let lane = PushLaneSettings(entry)
+      let lane = PushLaneSettings(entry, providers: providers)
       if let owner = names.updateValue(index, forKey: lane.lane.name), !lane.lane.name.isEmpty {
         entry.problem("name", "is the name of lanes.\(owner) too: give each lane its own")
       }
@@ -57,12 +64,14 @@ public struct PushWorkerConfiguration: ProcessConfiguration {
     }
   }
 
-  private static func apps(_ section: ConfigurationSection, _ lanes: [PushLaneSettings]) -> [AppSettings] {
+  private static func apps(
+    _ section: ConfigurationSection, _ lanes: [PushLaneSettings], _ providers: [any PushProvider.Type]
+  ) -> [AppSettings] {
     let sections = section.namedSections(
       "apps", "The apps by bundle ID, with the keys for pushes and for assessments.")
     section.check("apps", !sections.isEmpty, "is empty: configure at least one app, as Config/push-worker.json5 shows")
     section.check("apps", sections.count <= maxApps, "has more than \(maxApps) entries")
-    let apps = sections.map { AppSettings(bundleID: $0.name, $0.section, lanes: lanes) }
+    let apps = sections.map { AppSettings(bundleID: $0.name, $0.section, lanes: lanes, providers: providers) }
     checkKeys(apps, sections.map(\.section))
     return apps
   }

@@ -13,7 +13,7 @@ public struct PushJobHandler: JobHandler {
   public typealias Job = SilentPush
 
   private let apps: [String: PushApp]
-  private let lanes: [String: APNsLane]
+  private let lanes: [String: any PushLane]
   private let keys: KeyRing
   private let memory: any EnvironmentMemory
 
@@ -22,7 +22,7 @@ public struct PushJobHandler: JobHandler {
   ///   - lanes: lanes with different names.
   ///   - keys: keys of sealed secrets; without any, a sealed secret is a dead letter.
   ///   - memory: memory of environments.
-  init(apps: [String: PushApp], lanes: [APNsLane], keys: KeyRing, memory: any EnvironmentMemory) {
+  init(apps: [String: PushApp], lanes: [any PushLane], keys: KeyRing, memory: any EnvironmentMemory) {
     self.apps = apps
     self.lanes = Dictionary(lanes.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
     self.keys = keys
@@ -68,9 +68,11 @@ public struct PushJobHandler: JobHandler {
     }
   }
 
+  public func probe(lane: String) async -> ProbeResult { await lanes[lane]?.probe() ?? .cannotTell }
+
   private static func lanes(of app: PushApp, for environment: PushEnvironment) -> [String] {
-    guard let stated = APNsEnvironment(environment) else {
-      return [APNsEnvironment.production, .sandbox].compactMap { app.lanes[$0] }
+    guard let stated = DeviceEnvironment(environment) else {
+      return [DeviceEnvironment.production, .sandbox].compactMap { app.lanes[$0] }
     }
     return app.lanes[stated].map { [$0] } ?? []
   }
@@ -103,7 +105,7 @@ public struct PushApp: Sendable {
   let topic: String
   let payload: PushPayload
   /// Lanes to the configured push services.
-  let lanes: [APNsEnvironment: String]
+  var lanes: [DeviceEnvironment: String] = [:]
 }
 
 /// A push that was checked and is ready to be sent.

@@ -43,8 +43,8 @@ struct AssessmentMemoryError: Error, Sendable, CustomStringConvertible {
 /// Memory of the push service each device token belongs to, for apps that do not state it.
 protocol EnvironmentMemory: Sendable {
   /// - Returns: `nil` if it is unknown or cannot be read: it is found out again then.
-  func environment(of deviceToken: String, app: String) async -> APNsEnvironment?
+  func environment(of deviceToken: String, app: String) async -> DeviceEnvironment?
 
   /// Remembers the environment. A failure costs another try the next time.
-  func remember(_ environment: APNsEnvironment, of deviceToken: String, app: String, at now: UnixTime) async
+  func remember(_ environment: DeviceEnvironment, of deviceToken: String, app: String, at now: UnixTime) async
 }

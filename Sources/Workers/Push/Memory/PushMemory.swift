@@ -61,7 +61,7 @@ final class PushMemory: Sendable {
 }
 
 extension PushMemory: EnvironmentMemory {
-  func environment(of deviceToken: String, app: String) async -> APNsEnvironment? {
+  func environment(of deviceToken: String, app: String) async -> DeviceEnvironment? {
     let key = Self.key(deviceToken, app)
     do throws(DatabaseError) {
       return try await database.read { session throws(DatabaseError) in
@@ -73,7 +73,7 @@ extension PushMemory: EnvironmentMemory {
     }
   }
 
-  func remember(_ environment: APNsEnvironment, of deviceToken: String, app: String, at now: UnixTime) async {
+  func remember(_ environment: DeviceEnvironment, of deviceToken: String, app: String, at now: UnixTime) async {
     let key = Self.key(deviceToken, app)
     do throws(DatabaseError) {
       try await database.write { session throws(DatabaseError) in

@@ -3,15 +3,15 @@ import SQLite
 
 /// Statements of the memory, inside a transaction.
 enum PushMemoryStatements {
-  static func environment(_ token: [UInt8], _ session: Session) throws(DatabaseError) -> APNsEnvironment? {
+  static func environment(_ token: [UInt8], _ session: Session) throws(DatabaseError) -> DeviceEnvironment? {
     let word = try session.first("SELECT environment FROM environment WHERE token = ?", [.blob(token)]) { row in
       row.text(0)
     }
-    return word.flatMap(APNsEnvironment.init(rawValue:))
+    return word.flatMap(DeviceEnvironment.init(rawValue:))
   }
 
   static func remember(
-    _ environment: APNsEnvironment, _ token: [UInt8], _ now: UnixTime, _ session: Session
+    _ environment: DeviceEnvironment, _ token: [UInt8], _ now: UnixTime, _ session: Session
   ) throws(DatabaseError) {
     try session.execute(
       """

@@ -5,13 +5,17 @@ import ServiceRuntime
 
 /// A provider of the push-worker: one `type` of the entries of `lanes`. An instance holds the keys of one entry.
 ///
-/// A provider is a folder next to this file, a line in ``PushProviders/all``, and its tables in `Config/providers/`.
+/// A provider is a folder next to this file, a line in ``PushProviders/all``, and its tables in `Config/providers/`. It
+/// makes lanes of one of two kinds: those that push, ``PushLane``, and those that assess, ``RecaptchaLane``.
 protocol PushProvider: Sendable {
   /// `type` of the provider's lanes in the configuration.
   static var typeName: String { get }
 
   /// Tables of the provider's answers.
   static var tables: [ProviderTables.Source] { get }
+
+  /// Whether its lanes push to devices. The default is `false`.
+  static var pushes: Bool { get }
 
   /// Reads the provider's own keys of an entry. Problems are reported to the section, so reading cannot fail.
   init(_ section: ConfigurationSection)
@@ -29,10 +33,21 @@ protocol PushProvider: Sendable {
   func makeLanes(
     _ entry: PushLaneSettings, _ context: PushLaneContext, in lanes: inout PushLanes
   ) throws(WorkerError)
+
+  /// Registers the provider's own metrics, whether it has lanes or not. The default is to have none.
+  ///
+  /// - Parameters:
+  ///   - lanes: lanes of all providers.
+  ///   - metrics: registry of the metrics.
+  static func register(_ lanes: PushLanes, in metrics: MetricsRegistry)
 }
 
 extension PushProvider {
+  static var pushes: Bool { false }
+
   var uniqueKey: (key: String, value: String)? { nil }
+
+  static func register(_ lanes: PushLanes, in metrics: MetricsRegistry) {}
 }
 
 /// Registry of the providers that the worker ships with.
@@ -53,12 +68,16 @@ struct PushLaneSettings: Sendable {
   let provider: (any PushProvider)?
 
   /// Reads one entry. Problems are reported to the section.
-  init(_ section: ConfigurationSection) {
+  ///
+  /// - Parameters:
+  ///   - section: section of the entry.
+  ///   - providers: registry of the providers.
+  init(_ section: ConfigurationSection, providers: [any PushProvider.Type]) {
     lane = LaneConfiguration(section)
     caFile = section.path("caFile", "Certificates to trust (PEM); the system's if absent.")
-    let names = PushProviders.all.map { $0.typeName }.joined(separator: ", ")
+    let names = providers.map { $0.typeName }.joined(separator: ", ")
     let text = section.string("type", "The provider: one of \(names).")
-    provider = PushProviders.all.first { $0.typeName == text }?.init(section)
+    provider = providers.first { $0.typeName == text }?.init(section)
     if provider == nil, !text.isEmpty { section.problem("type", "must be one of \(names)") }
   }
 
@@ -79,6 +98,10 @@ struct PushLaneSettings: Sendable {
 
 /// Parts of the worker that providers make lanes from.
 struct PushLaneContext: Sendable {
+  /// Apps of the configuration.
+  let apps: [AppSettings]
+  /// Age at which a token that the worker signs is renewed.
+  let tokenLife: Duration
   let tables: ProviderTables
   let clocks: Clocks
   let logger: Logger
@@ -87,15 +110,17 @@ struct PushLaneContext: Sendable {
 /// The lanes of a worker, by the jobs they serve.
 struct PushLanes: Sendable {
   /// Lanes for `push.verify`.
-  var apns: APNsRoutes
+  var pushing: PushRoutes
   /// Lanes for `recaptcha.assess`.
   var recaptcha: RecaptchaAccounts
 
   /// - Throws: when a file of certificates cannot be used.
   init(_ configuration: PushWorkerConfiguration, clocks: Clocks, logger: Logger) throws(WorkerError) {
-    apns = APNsRoutes(configuration.apps, tokenLife: configuration.tokenLife)
+    pushing = PushRoutes(configuration.apps)
     recaptcha = RecaptchaAccounts(configuration.apps)
-    let context = PushLaneContext(tables: configuration.tables, clocks: clocks, logger: logger)
+    let context = PushLaneContext(
+      apps: configuration.apps, tokenLife: configuration.tokenLife, tables: configuration.tables, clocks: clocks,
+      logger: logger)
     for entry in configuration.lanes { try entry.provider?.makeLanes(entry, context, in: &self) }
   }
 }

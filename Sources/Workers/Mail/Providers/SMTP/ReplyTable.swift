@@ -9,8 +9,6 @@ struct ReplyTable: Sendable {
   /// Domains in lower case whose servers are trusted in what they say about the sender.
   private let receivers: Set<String>
 
-  /// Name of the file in `providersDirectory`.
-  static let fileName = "smtp.json5"
   /// Maximum size of the file.
   private static let maxFileBytes = 1024 * 1024
 

@@ -25,7 +25,7 @@ struct SMTPLane: MailLane, ProviderAPI {
   let submitter: any MailSubmitter
   let writer: MailWriter
   let table: ReplyTable
-  let metrics: MailMetrics
+  let metrics: SMTPMetrics
 
   /// Maximum time of a probe.
   static let checkTimeout = Duration.seconds(15)
@@ -137,7 +137,7 @@ extension String {
 }
 
 /// Metrics of a mail-worker besides those of its jobs.
-struct MailMetrics: Sendable {
+struct SMTPMetrics: Sendable {
   private let downgraded: MetricFamily<Counter>
 
   init(_ registry: MetricsRegistry) {

@@ -6,6 +6,9 @@ import ServiceRuntime
 /// Lanes of type `smtp`: servers that mail is submitted to.
 struct SMTPProvider: MailProvider {
   static let typeName = "smtp"
+  static let tableFile = "smtp.json5"
+
+  static func readTable(_ path: String) throws(WorkerError) -> ReplyTable { try ReplyTable(file: path) }
 
   let smtp: SMTPConfiguration
 
@@ -45,10 +48,10 @@ struct SMTPProvider: MailProvider {
         "How long an idle connection is kept for reuse."))
   }
 
-  func makeLane(_ context: MailLaneContext) throws(WorkerError) -> any MailLane {
+  func makeLane(_ context: MailLaneContext, _ table: ReplyTable) throws(WorkerError) -> any MailLane {
     SMTPLane(
-      name: context.name, submitter: try client(context.name), writer: context.writer, table: context.replies,
-      metrics: context.metrics)
+      name: context.name, submitter: try client(context.name), writer: context.writer, table: table,
+      metrics: SMTPMetrics(context.metrics))
   }
 
   func check(name: String, timeout: Duration) async -> String? {

@@ -6,24 +6,12 @@ import FoundationEssentials
 import HTTPClient
 import JobEngine
 
-/// One of Apple's two push services. Each device token belongs to one of them.
-enum APNsEnvironment: String, Sendable, Hashable, CaseIterable {
-  case production, sandbox
-
-  /// Apple's address of the service.
+extension DeviceEnvironment {
+  /// Apple's address of the push service: each of its two serves one environment.
   var host: String {
     switch self {
     case .production: "https://api.push.apple.com"
     case .sandbox: "https://api.sandbox.push.apple.com"
-    }
-  }
-
-  /// - Returns: `nil` for a job that does not state the environment.
-  init?(_ environment: PushEnvironment) {
-    switch environment {
-    case .production: self = .production
-    case .sandbox: self = .sandbox
-    case .unknown: return nil
     }
   }
 }
@@ -42,7 +30,7 @@ struct APNsAPI: HTTPProviderAPI {
   /// Largest response that is read; one of APNs has at most some hundred bytes.
   private static let maxResponseBytes = 16 * 1024
 
-  let environment: APNsEnvironment
+  let environment: DeviceEnvironment
   /// Address without a slash at its end.
   let baseURL: String
   /// Maximum time one try may take.

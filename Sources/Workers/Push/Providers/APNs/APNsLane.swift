@@ -9,7 +9,7 @@ import JobEngine
 /// Pushing the same receipt and secret twice is harmless: the device keeps one push (`apns-collapse-id`), and the app
 /// takes either. A push without a clear answer is therefore sent again at once, on another connection, while its time
 /// lasts.
-struct APNsLane: Sendable {
+struct APNsLane: PushLane {
   /// Proof of the sender's identity.
   enum Credential: Sendable {
     /// A token signed with the team's key.
@@ -29,7 +29,9 @@ struct APNsLane: Sendable {
   let pool: ConnectionPool
   let clocks: Clocks
 
-  var environment: APNsEnvironment { api.environment }
+  var environment: DeviceEnvironment { api.environment }
+
+  func shutdown() async { await pool.shutdown() }
 
   /// Sends a push, again if an answer is missing.
   func push(_ push: SilentPush, _ attempt: JobAttempt) async -> Classification {

@@ -1,3 +1,4 @@
+import CountersignTelemetry
 import JobEngine
 import ServiceRuntime
 
@@ -6,8 +7,9 @@ struct APNsProvider: PushProvider, Hashable {
   static let typeName = "apns"
   static let table = ProviderTables.Source("apns")
   static let tables = [table]
+  static let pushes = true
 
-  let environment: APNsEnvironment
+  let environment: DeviceEnvironment
   let baseURL: String
   /// Maximum number of connections.
   let connections: Int
@@ -32,6 +34,23 @@ struct APNsProvider: PushProvider, Hashable {
   func makeLanes(
     _ entry: PushLaneSettings, _ context: PushLaneContext, in lanes: inout PushLanes
   ) throws(WorkerError) {
-    try lanes.apns.add(self, entry, table: context.tables[Self.table], clocks: context.clocks)
+    for account in APNsAccount.all(context.apps) {
+      let lane = try account.lane(self, entry, context, tokens: lanes.pushing.tokens(of: account.identity))
+      lanes.pushing.add(lane, account.configuration(entry), apps: account.apps)
+    }
+  }
+
+  static func register(_ lanes: PushLanes, in metrics: MetricsRegistry) {
+    let (pools, tokens) = (lanes.pushing.pools, lanes.pushing.tokens)
+    metrics.counter(
+      "countersign_push_provider_tokens_total", "Provider tokens created; Apple allows one per key in 20 minutes."
+    ) { Double(tokens.reduce(0) { $0 + $1.made }) }
+    metrics.counter(
+      "countersign_push_connections_given_up_total",
+      "Connections to APNs that were given up: they were silent, or had presented an expired token."
+    ) { Double(pools.reduce(0) { $0 + $1.givenUp }) }
+    metrics.gauge("countersign_push_connections", "Connections to APNs.") {
+      Double(pools.reduce(0) { $0 + $1.count })
+    }
   }
 }

@@ -24,6 +24,8 @@ final class ProviderTokens: Sendable {
 
   /// Apple's ID of the team, ten characters.
   let teamID: String
+  /// Apple's ID of the key.
+  var keyID: String? { key.id }
   private let key: SigningKey
   private let life: Duration
   private let state = Mutex<(token: ProviderToken?, made: Int)>((nil, 0))

@@ -50,6 +50,17 @@ struct EnterpriseProvider: RecaptchaProvider {
       table: context.tables[RecaptchaTables.assessments], http: http, clocks: context.clocks)
     lanes.recaptcha.add(lane, entry)
   }
+
+  static func register(_ lanes: PushLanes, in metrics: MetricsRegistry) {
+    let tokens = lanes.recaptcha.tokens
+    metrics.counter(
+      "countersign_push_access_tokens_total",
+      "Access tokens obtained from Google for service accounts; each is valid for an hour."
+    ) { Double(tokens.reduce(0) { $0 + $1.given }) }
+    metrics.counter(
+      "countersign_push_access_token_failures_total", "Failed requests for access tokens."
+    ) { Double(tokens.reduce(0) { $0 + $1.failed }) }
+  }
 }
 
 /// Lanes of type `recaptcha-v3`: the classic reCAPTCHA with scores.
