@@ -25,7 +25,7 @@ struct SMSDispatcher: Sendable {
   ///   - clock: time of day.
   /// - Throws: when certificates cannot be used; the message names the lane.
   init(
-    _ configuration: SMSWorkerConfiguration, keys: KeyRing?, sink: (any ProviderReportSink)? = nil,
+    _ configuration: SMSWorkerConfiguration, keys: KeyRing?, sink: (any SessionReportSink)? = nil,
     logger: Logger? = nil, clock: any WallClock = SystemClock()
   ) throws(WorkerError) {
     guard let templates = configuration.templates.templates else {

@@ -17,8 +17,8 @@ struct ReportOriginsTests {
     await ledger.close()
   }
 
-  private func receipt(jobID: String? = nil, reference: String = "m1") -> ProviderReport {
-    var receipt = ProviderReport(lane: "s", reference: reference, state: .delivered, at: Sample.now)
+  private func receipt(jobID: String? = nil, reference: String = "m1") -> SessionReport {
+    var receipt = SessionReport(lane: "s", reference: reference, state: .delivered, at: Sample.now)
     receipt.job = jobID.map { MessageIdentity(key: $0) }
     receipt.correlationID = jobID.map { "c-" + $0 }
     return receipt

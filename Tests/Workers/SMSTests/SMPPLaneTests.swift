@@ -300,13 +300,13 @@ struct SMPPLaneTests {
   @Test(
     "Statuses of receipts map to outcomes",
     arguments: [
-      (MessageState.enroute, ProviderReport.State.pending, nil), (.accepted, .pending, nil),
+      (MessageState.enroute, SessionReport.State.pending, nil), (.accepted, .pending, nil),
       (.delivered, .delivered, nil), (.unknown, .unknown, nil), (.expired, .undelivered, "UNREACHABLE"),
       (.deleted, .undelivered, "UNDELIVERABLE"), (.undeliverable, .undelivered, "UNDELIVERABLE"),
       (.rejected, .undelivered, "BLOCKED"),
-    ] as [(MessageState, ProviderReport.State, String?)])
-  func statusesOfReceiptsMapToOutcomes(_ state: MessageState, _ expected: ProviderReport.State, _ reason: String?) {
-    let receipt = ProviderReport(
+    ] as [(MessageState, SessionReport.State, String?)])
+  func statusesOfReceiptsMapToOutcomes(_ state: MessageState, _ expected: SessionReport.State, _ reason: String?) {
+    let receipt = SessionReport(
       SMPPReceipt(
         messageID: "1", state: state, errorCode: "011", origin: MessageOrigin(id: "job-1", correlationID: "c")),
       lane: "smpp", at: Sample.now)

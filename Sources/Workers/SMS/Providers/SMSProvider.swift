@@ -60,7 +60,7 @@ public struct SMSLaneContext: Sendable {
   /// Addresses for delivery reports over HTTP; `nil` if the worker takes none.
   public var reportAddresses: ReportAddresses?
   /// Receiver of delivery reports that arrive on the lane's own connection; `nil` if the worker takes none.
-  public var reportSink: (any ProviderReportSink)?
+  public var reportSink: (any SessionReportSink)?
   /// Log for events of the lane's own connection.
   public var logger: Logger?
 

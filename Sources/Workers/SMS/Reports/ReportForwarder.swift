@@ -6,7 +6,7 @@ import JobEngine
 import ServiceRuntime
 
 /// Publishes the delivery reports that arrive on providers' own connections, on a broker connection of its own.
-struct ReportForwarder: Service, ProviderReportSink {
+struct ReportForwarder: Service, SessionReportSink {
   let name = "smpp.receipts"
   private let connection: Publisher
   private let publisher: ReportPublisher
@@ -40,11 +40,11 @@ struct ReportForwarder: Service, ProviderReportSink {
 
   func stop() async { await connection.stopPromptly() }
 
-  func take(_ report: ProviderReport) async -> Bool {
+  func take(_ report: SessionReport) async -> Bool {
     await TrialGate.process.aside { await forward(report) }
   }
 
-  private func forward(_ report: ProviderReport) async -> Bool {
+  private func forward(_ report: SessionReport) async -> Bool {
     let state: SMSDeliveryReport.State
     switch report.state {
     case .delivered: state = .delivered
@@ -82,7 +82,7 @@ struct ReportOrigins: Sendable {
 
   /// - Returns: `nil` if neither knows the message. A ledger that is broken for good counts as not knowing it.
   /// - Throws: when the ledger may answer later, so that the provider reports again.
-  func subject(of report: ProviderReport) async throws(LedgerError) -> ReportAddresses.Subject? {
+  func subject(of report: SessionReport) async throws(LedgerError) -> ReportAddresses.Subject? {
     if let job = report.job {
       return ReportAddresses.Subject(job: job, correlationID: report.correlationID)
     }

@@ -47,7 +47,7 @@ struct SMPPProvider: SMSProvider {
       self.session(caFile: context.caFile),
       onReceipt: { receipt in
         // A report without a receiver need not be repeated.
-        await context.reportSink?.take(ProviderReport(receipt, lane: context.name, at: context.clock.now())) ?? true
+        await context.reportSink?.take(SessionReport(receipt, lane: context.name, at: context.clock.now())) ?? true
       },
       onEvent: { [events = context.logger.map { SMPPEventLog(logger: $0, lane: context.name) }] in events?.write($0) })
     return SMSProviderLane(

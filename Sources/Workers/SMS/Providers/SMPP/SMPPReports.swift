@@ -3,7 +3,7 @@ import CountersignTelemetry
 import JobEngine
 import SMPP
 
-extension ProviderReport {
+extension SessionReport {
   /// - Parameters:
   ///   - receipt: delivery report of an SMPP server.
   ///   - lane: lane of the session that it arrived on.
@@ -18,7 +18,7 @@ extension ProviderReport {
   }
 }
 
-extension ProviderReport.State {
+extension SessionReport.State {
   fileprivate init(_ state: MessageState) {
     switch state {
     case .enroute, .accepted: self = .pending

@@ -2,11 +2,11 @@ public import CountersignMessages
 public import CountersignTelemetry
 public import JobEngine
 
-/// A delivery report that arrived on a provider's own connection: how far a message has come on its way to the phone.
+/// A delivery report that arrived on the lane's own connection: how far a message has come on its way to the phone.
 ///
 /// A report may be repeated, may overtake an earlier one or the answer to the call that sent the message, and may
 /// arrive at another worker than the one that sent it.
-public struct ProviderReport: Sendable, Hashable {
+public struct SessionReport: Sendable, Hashable {
   /// Progress of a message.
   public enum State: String, Sendable, Hashable, CaseIterable {
     /// On its way: accepted, buffered or forwarded. Another report may follow.
@@ -55,10 +55,10 @@ public struct ProviderReport: Sendable, Hashable {
 }
 
 /// Receiver of the delivery reports of all lanes that have a connection of their own.
-public protocol ProviderReportSink: Sendable {
+public protocol SessionReportSink: Sendable {
   /// Takes responsibility for a report, for instance by publishing it. The lane acknowledges the report to its provider
   /// only after `true`.
   ///
   /// - Returns: `false` if the provider has to send the report again later.
-  func take(_ report: ProviderReport) async -> Bool
+  func take(_ report: SessionReport) async -> Bool
 }
