@@ -139,3 +139,127 @@ extension VerificationAction.Announcement {
     }
   }
 }
+
+/// Counts of a transaction for the metrics, added when it is committed.
+struct Tally: Sendable, Hashable {
+  var announcements: [VerificationAction.Announcement] = []
+  var refusals: [LimitRefusal.Scope] = []
+  var reports: [JobReport.Outcome] = []
+  var proofs: [ProofCount] = []
+  var operations: [OperationCount] = []
+  /// Wrong codes, of real numbers and of fictional ones.
+  var wrongCodes = WrongCodes()
+
+  /// Counts the announcements of a verification: once, however many handles its code has. Events of single handles are
+  /// not counted while the code stays valid.
+  mutating func note(_ actions: [VerificationAction], on verification: PhoneVerification) {
+    var hasEnded = false
+    for case .announce(let announcement, to: let handle) in actions {
+      switch announcement {
+      case .sent, .delivered, .undelivered: announcements.append(announcement)
+      case .started where handle == PhoneVerification.firstHandle && verification.handles.isEmpty:
+        announcements.append(announcement)
+      case .started: break
+      case .approved, .failed, .expired, .canceled:
+        if !verification.state.isLive, !hasEnded { announcements.append(announcement) }
+        hasEnded = true
+      }
+    }
+  }
+
+  mutating func add(_ other: Tally) {
+    announcements += other.announcements
+    refusals += other.refusals
+    reports += other.reports
+    proofs += other.proofs
+    operations += other.operations
+    wrongCodes.add(other.wrongCodes)
+  }
+}
+
+/// Numbers of wrong codes.
+struct WrongCodes: Sendable, Hashable {
+  var real = 0
+  var fictional = 0
+
+  mutating func add(_ other: WrongCodes) {
+    real += other.real
+    fictional += other.fictional
+  }
+}
+
+/// Outcome of a proof, for the metrics.
+struct ProofCount: Sendable, Hashable {
+  var method: AppVerified.Method
+  /// A word in lower case.
+  var outcome: String
+
+  init(_ method: AppVerified.Method, _ outcome: String) {
+    self.method = method
+    self.outcome = outcome
+  }
+}
+
+extension ProofCount {
+  /// Counts a refusal.
+  init(_ refusal: ProofRefusal) {
+    switch refusal {
+    case .unknownReceipt: self.init(.push, "unknown_receipt")
+    case .wrongSecret: self.init(.push, "wrong_secret")
+    case .otherApp: self.init(.push, "other_app")
+    case .expired: self.init(.push, "expired")
+    case .revoked: self.init(.push, "revoked")
+    case .missingSecret: self.init(.push, "missing_secret")
+    case .captchaReplayed: self.init(.recaptcha, "replayed")
+    case .captchaRefused: self.init(.recaptcha, "refused")
+    case .captchaUndecided: self.init(.recaptcha, "undecided")
+    }
+  }
+}
+
+/// A change of an operation, for the metrics.
+struct OperationCount: Sendable, Hashable {
+  var kind: OperationKind
+  /// Its ending in capitals; `STARTED` at its beginning.
+  var ending: String
+}
+
+/// Metrics of the conversion. Regions are a label, being few; prefixes are not.
+struct ConversionMetrics: Sendable {
+  /// The series of one region.
+  struct Region: Sendable {
+    let sent: Counter
+    let verified: Counter
+  }
+
+  let blocks: MetricFamily<Gauge>
+  let blocked: MetricFamily<Counter>
+  private let sent: MetricFamily<Counter>
+  private let verified: MetricFamily<Counter>
+
+  init(_ registry: MetricsRegistry) {
+    sent = registry.counter(
+      "countersign_conversion_sent_total", "Verifications that ended after a message was sent, by region.",
+      labels: ["region"])
+    verified = registry.counter(
+      "countersign_conversion_verified_total", "Those among them whose code came back, by region.", labels: ["region"])
+    blocks = registry.gauge(
+      "countersign_conversion_blocks", "Prefixes and regions that nothing is sent to, because too few codes came back.",
+      labels: ["scope"])
+    blocked = registry.counter(
+      "countersign_conversion_blocked_total", "Prefixes and regions that were blocked.", labels: ["scope"])
+  }
+
+  /// - Parameter series: the series known so far; asking the family for each verification would be slower.
+  func count(_ ending: ConversionEnding, _ series: inout [String: Region]) {
+    let known: Region
+    if let found = series[ending.region] {
+      known = found
+    } else {
+      known = Region(sent: sent.with(ending.region), verified: verified.with(ending.region))
+      if series.count < MetricsRegistry.maxSeries { series[ending.region] = known }
+    }
+    known.sent.increment()
+    if ending.outcome == .verified { known.verified.increment() }
+  }
+}

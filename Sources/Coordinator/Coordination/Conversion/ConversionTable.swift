@@ -96,3 +96,119 @@ struct ConversionTable: Sendable {
     for item in order.prefix(entries.count - kept) { entries[item.key] = nil }
   }
 }
+
+/// Askers whose codes did not come back, within the window of one region.
+///
+/// A region is closed to everyone, so one asker must not be able to close it: of each known asker a fixed share counts.
+/// All verifications of unknown askers count, because a service says nothing about its clients: otherwise, pumping
+/// through such a service would go unnoticed. Prefixes are closed regardless of the asker: they are ten thousand
+/// numbers, and pumping stays within few of them.
+struct ConversionSources: Sendable, Hashable {
+  /// Verifications of one asker that count: a fortieth of the default minimum that closes a region.
+  static let share = 5
+  /// Distinguished askers; beyond that, all count. With their hashes about 50 KB for a region.
+  static let capacity = 1_024
+
+  private var counts: [[UInt8]: Int] = [:]
+  /// The slot in which counting began.
+  private var begin: Int64 = 0
+
+  /// Adds a verification of an asker.
+  /// - Returns: whether it counts.
+  mutating func admit(_ source: [UInt8], now: Int64) -> Bool {
+    guard !source.isEmpty else { return true }
+    if now - begin >= ConversionWindow.slotCount || now < begin { (counts, begin) = ([:], now) }
+    guard let count = counts[source] else {
+      if counts.count < Self.capacity { counts[source] = 1 }
+      return true
+    }
+    counts[source] = count + 1
+    return count < Self.share
+  }
+
+  /// Removes one.
+  /// - Returns: whether it had counted.
+  mutating func withdraw(_ source: [UInt8]) -> Bool {
+    guard let count = counts[source], count > 0 else { return true }
+    counts[source] = count - 1
+    return count <= Self.share
+  }
+}
+
+/// Number of codes that came back recently, counted in ``slotCount`` slots.
+///
+/// A slot expires as a whole. So a window is up to one twelfth shorter than configured, and has at most twelve entries
+/// however much is counted.
+struct ConversionWindow: Sendable, Hashable {
+  /// Slots of a window.
+  static let slotCount: Int64 = 12
+
+  private struct Slot: Sendable, Hashable {
+    /// Time since 1970 in lengths of a slot.
+    var number: Int64
+    var counts: ConversionCounts
+  }
+
+  /// Oldest first.
+  private var slots: [Slot] = []
+
+  /// Counts a verification that ended in a slot. The slots may come in any order.
+  /// - Parameter now: the counter's current slot. A slot further ahead than the next one was counted by a clock that
+  ///   has been set back, and is dropped: otherwise it would push out the current ones.
+  mutating func count(isVerified: Bool, in number: Int64, now: Int64) {
+    if let last = slots.last, last.number > now + 1 { slots.removeAll { $0.number > now + 1 } }
+    var index = slots.count
+    while index > 0, slots[index - 1].number > number { index -= 1 }
+    if index > 0, slots[index - 1].number == number {
+      slots[index - 1].counts.add(isVerified: isVerified)
+    } else {
+      var slot = Slot(number: number, counts: ConversionCounts())
+      slot.counts.add(isVerified: isVerified)
+      slots.insert(slot, at: index)
+      forget(before: slots[slots.count - 1].number)
+    }
+  }
+
+  /// Uncounts a verification in a slot that still exists.
+  mutating func withdraw(isVerified: Bool, in number: Int64) {
+    guard let index = slots.firstIndex(where: { $0.number == number }) else { return }
+    slots[index].counts.withdraw(isVerified: isVerified)
+  }
+
+  /// Sums the slots of the window that ends with this one.
+  func counts(at number: Int64) -> ConversionCounts {
+    var sum = ConversionCounts()
+    for slot in slots where slot.number > number - Self.slotCount { sum += slot.counts }
+    return sum
+  }
+
+  private mutating func forget(before newest: Int64) {
+    guard let oldest = slots.first, oldest.number <= newest - Self.slotCount else { return }
+    slots.removeAll { $0.number <= newest - Self.slotCount }
+  }
+}
+
+/// Number of codes that were sent, and of those that came back.
+struct ConversionCounts: Sendable, Hashable {
+  /// Verifications that have ended and for which an SMS was sent that no provider reports as undelivered.
+  var sent = 0
+  /// Those among them that were approved.
+  var verified = 0
+
+  mutating func add(isVerified: Bool) {
+    sent += 1
+    if isVerified { verified += 1 }
+  }
+
+  /// Undoes ``add(isVerified:)``; a verification that was never added changes nothing.
+  mutating func withdraw(isVerified: Bool) {
+    guard isVerified ? verified > 0 : sent > verified else { return }
+    sent -= 1
+    if isVerified { verified -= 1 }
+  }
+
+  static func += (left: inout ConversionCounts, right: ConversionCounts) {
+    left.sent += right.sent
+    left.verified += right.verified
+  }
+}

@@ -1,4 +1,7 @@
+import CountersignAMQP
+import CountersignMessages
 import CountersignTelemetry
+import SQLite
 
 /// A message that the coordinator publishes.
 struct OutgoingMessage: Sendable, Hashable {
@@ -26,4 +29,135 @@ struct OutgoingMessage: Sendable, Hashable {
   /// Time after which it is useless and no longer published; never, if absent.
   var discardAfter: UnixTime?
   var body: [UInt8]
+}
+
+extension OutgoingMessage {
+  /// A job that is kept until a queue takes it.
+  /// - Parameters:
+  ///   - correlationID: the operation.
+  ///   - deadline: time after which the job is useless.
+  static func job(
+    _ type: MessageType, _ name: JobName, correlationID: String, causationID: String?, trace: TraceContext?,
+    deadline: UnixTime, body: [UInt8], at now: UnixTime
+  ) -> OutgoingMessage {
+    OutgoingMessage(
+      duty: .kept, exchange: Topology.Exchanges.jobs, routingKey: type.name, type: type.text, messageID: name.text,
+      correlationID: correlationID, causationID: causationID, traceparent: trace?.child().traceparent, timestamp: now,
+      discardAfter: deadline, body: body)
+  }
+
+  /// An event.
+  /// - Parameters:
+  ///   - id: unique ID: an event of one operation is published once.
+  ///   - correlationID: the operation.
+  static func event<Body: Event>(
+    _ body: Body, id: String, correlationID: String, cause: Envelope?, at now: UnixTime
+  ) throws(ContractProblem) -> OutgoingMessage {
+    OutgoingMessage(
+      duty: .optional, exchange: Topology.Exchanges.events, routingKey: Body.routingKey, type: Body.type.text,
+      messageID: id, correlationID: correlationID, causationID: cause?.messageID,
+      traceparent: cause?.trace?.child().traceparent, timestamp: now, discardAfter: nil, body: try body.json())
+  }
+}
+
+extension CoordinatorTransaction {
+  /// Publishes an event through the outbox.
+  func enqueue<Body: Event>(
+    _ event: Body, id: String, correlationID: String, cause: Envelope?
+  ) throws(DatabaseError) {
+    do throws(ContractProblem) {
+      enqueue(try OutgoingMessage.event(event, id: id, correlationID: correlationID, cause: cause, at: now))
+    } catch {
+      throw DatabaseError(.content, "an event cannot be written: \(error)")
+    }
+  }
+}
+
+extension CommandAnswer {
+  /// A body that cannot be written undoes the batch, like a failure of the database.
+  static func written(_ body: some MessageBody) throws(DatabaseError) -> CommandAnswer {
+    do throws(ContractProblem) {
+      return try CommandAnswer(body)
+    } catch {
+      throw DatabaseError(.content, "a reply cannot be written: \(error)")
+    }
+  }
+}
+
+/// IDs of jobs: `<owner>.<kind>.<number>`, always the same for a job, so that it is carried out once.
+struct JobName: Sendable, Hashable {
+  enum Kind: String, Sendable {
+    case push, captcha, revoke, notice
+  }
+
+  var owner: String
+  var kind: Kind
+
+  init(_ owner: String, _ kind: Kind) {
+    self.owner = owner
+    self.kind = kind
+  }
+
+  /// The `message_id`. Each operation has one job of a kind.
+  var text: String { owner + suffix }
+
+  private var suffix: String { ".\(kind.rawValue).1" }
+
+  /// - Returns: `nil` for the job of another service.
+  init?(parsing text: String, _ kind: Kind) {
+    self.init("", kind)
+    guard text.hasSuffix(suffix) else { return nil }
+    owner = String(text.dropLast(suffix.count))
+    guard !owner.isEmpty, owner.utf8.count <= VerificationID.maxLength else { return nil }
+  }
+}
+
+extension OutgoingMessage {
+  /// The publication of the message.
+  ///
+  /// - Parameter author: the sender.
+  func publication(by author: Author) -> Publication {
+    var envelope = Envelope(
+      type: MessageType(parsing: type) ?? MessageType(type), messageID: messageID, correlationID: correlationID,
+      timestamp: timestamp, appID: author.appID, userID: author.userID,
+      trace: traceparent.flatMap(TraceContext.init(traceparent:)))
+    envelope.causationID = causationID
+    return Publication(
+      message: envelope.message(body: body), exchange: exchange, routingKey: routingKey, mandatory: duty != .optional)
+  }
+}
+
+extension OutgoingMessage {
+  /// The dead letter of a message that AMQP has no room for. Fields that are too long for AMQP are left out.
+  ///
+  /// - Parameters:
+  ///   - error: the reason it cannot be published.
+  ///   - author: the process that gives it up.
+  func burial(_ error: AMQPError, by author: Author, at now: UnixTime) -> Publication {
+    // A job lies among the dead letters of its queue; a reply or an event has no such queue, and lies with the
+    // commands.
+    let isJob = exchange == Topology.Exchanges.jobs && Topology.Queues.jobs.contains(routingKey)
+    let queue = isJob ? routingKey : Topology.Queues.commands
+    var headers: [String: FieldValue] = [
+      MessageHeader.deadReason: .string(Self.unpublishable),
+      MessageHeader.lastError: .string(MessageHeader.bounded(error.description)),
+      MessageHeader.deadQueue: .string(queue),
+      MessageHeader.deadAt: .string(now.rfc3339),
+    ]
+    if let causationID { headers[MessageHeader.causationID] = .string(MessageHeader.bounded(causationID)) }
+    let message = Message(
+      contentType: Envelope.contentType, headers: headers, isPersistent: true,
+      correlationID: correlationID.flatMap(Self.fitting), messageID: Self.fitting(messageID) ?? MessageID.make(),
+      timestamp: UInt64(clamping: timestamp.seconds), type: Self.fitting(type), userID: author.userID,
+      appID: author.appID,
+      body: body.count <= MessageLimits.maxBodyBytes ? body : [])
+    return Publication(message: message, exchange: Topology.Exchanges.dead, routingKey: queue)
+  }
+
+  /// The reason on the dead letter.
+  static let unpublishable = "UNPUBLISHABLE"
+
+  private static func fitting(_ text: String) -> String? {
+    text.utf8.count <= MessageLimits.maxShortStringBytes ? text : nil
+  }
 }

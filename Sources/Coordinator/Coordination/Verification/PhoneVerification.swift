@@ -143,3 +143,84 @@ public struct PhoneVerification: Sendable, Hashable, Codable {
     isResendDue(at: now, under: policy) && createdAt + policy.maximumLifetime < now + policy.shortestResend
   }
 }
+
+/// State of a phone verification.
+///
+/// ```
+/// pending ──> sending ──> sent ──┬──> approved
+///    │           │          │    ├──> failed     (too many wrong codes, or no SMS could be sent)
+///    └───────────┴──────────┴────┼──> expired
+///                                └──> canceled
+/// ```
+public enum VerificationState: String, Sendable, Codable, CaseIterable {
+  /// Begun; no SMS was requested. A fictional number stays here until it ends.
+  case pending
+  /// An SMS was requested, and none is known to have been accepted by a provider.
+  case sending
+  /// A provider accepted an SMS.
+  case sent
+  /// The code came back in time. It is used up.
+  case approved
+  /// No SMS could be sent, or there were too many wrong codes.
+  case failed
+  /// The deadline passed.
+  case expired
+  /// The requester canceled it.
+  case canceled
+
+  /// Whether a code can still be checked; the other states are final.
+  public var isLive: Bool {
+    switch self {
+    case .pending, .sending, .sent: true
+    case .approved, .failed, .expired, .canceled: false
+    }
+  }
+}
+
+/// Reason that a verification failed.
+public struct VerificationFailure: Sendable, Hashable, Codable {
+  /// A short name in capitals: ``tooManyAttempts``, ``notSentInTime``, or a worker's reason.
+  public var code: String
+  /// Explanation for people, without secrets.
+  public var detail: String?
+
+  public init(code: String, detail: String? = nil) {
+    self.code = code
+    self.detail = detail
+  }
+
+  /// Wrong codes used up all allowed checks.
+  public static let tooManyAttempts = VerificationFailure(
+    code: "TOO_MANY_ATTEMPTS", detail: "the code was wrong too often")
+
+  /// No provider accepted the SMS while its code was valid.
+  public static let notSentInTime = VerificationFailure(
+    code: "NOT_SENT_IN_TIME", detail: "no provider took the message while the code was valid")
+
+  /// The pepper or the fixed code of the verification is no longer configured.
+  public static let codeLost = VerificationFailure(
+    code: "CODE_LOST", detail: "the configuration that the code was made with has changed")
+}
+
+/// Key with at most one live verification.
+struct VerificationKey: Sendable, Hashable {
+  /// E.164.
+  var phoneNumber: String
+  var app: String
+  var purpose: VerificationPurpose
+  /// Subject, if the purpose has one.
+  var subject: String?
+  /// Whether the number is a fictional one. Each requester has a verification of its own there: without an SMS there is
+  /// no shared code, and concurrent tests must not end each other's.
+  var isTestNumber = false
+  /// Requester, where it distinguishes verifications; empty for a real number.
+  var requester: [UInt8] = []
+}
+
+extension PhoneVerification {
+  var key: VerificationKey {
+    VerificationKey(
+      phoneNumber: phoneNumber, app: app, purpose: purpose, subject: subject, isTestNumber: isTestNumber,
+      requester: isTestNumber ? requester : [])
+  }
+}

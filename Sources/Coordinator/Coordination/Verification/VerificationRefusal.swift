@@ -1,4 +1,4 @@
-/// Reason that a check or a cancellation is refused. `APIError+refusals.swift` maps it to an error code.
+/// Reason that a check or a cancellation is refused. `APIError.init(_:)` maps it to an error code.
 public enum VerificationRefusal: Sendable, Hashable {
   /// The code is wrong, and further attempts are allowed.
   case wrongCode(checksLeft: Int)

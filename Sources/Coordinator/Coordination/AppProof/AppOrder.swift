@@ -1,0 +1,91 @@
+import CountersignCryptography
+import CountersignMessages
+import CountersignTelemetry
+
+/// A validated `app.verify` request, with its new proof.
+struct AppOrder: Sendable {
+  var proof: AppProof
+  var address: ClientAddress?
+  /// The body of the push, its secret sealed.
+  var job: [UInt8]
+}
+
+/// Parses `app.verify`, and does all work that needs no transaction.
+struct AppPreparer: Sendable {
+  private let rules: CoordinatorRules
+  private let keeper: ProofKeeper
+  private let jobs: ProofJobMaker
+
+  init(_ rules: CoordinatorRules, keeper: ProofKeeper, jobs: ProofJobMaker) {
+    self.rules = rules
+    self.keeper = keeper
+    self.jobs = jobs
+  }
+
+  /// - Throws: the error for the requester.
+  func order(_ command: VerifyApp, _ envelope: Envelope, at now: UnixTime) throws(APIError) -> AppOrder {
+    guard envelope.replyTo != nil else { throw .missingReplyTo }
+    guard !command.app.isEmpty else { throw .missingApp }
+    guard let app = rules.apps[command.app] else { throw .unknownApp }
+    switch app.verification {
+    case .off: throw .appNotVerified
+    case .recaptcha: throw .pushNotOffered
+    case .push, .audit, .trusted: break
+    }
+    let token = try Self.token(command.deviceToken)
+    let address = try ClientAddress(of: command.client)
+    let secret = ProofKeeper.makeSecret()
+    let hash = keeper.hash(deviceToken: token, app: app.id)
+    let proof = proof(app, hash, command.environment ?? .unknown, secret, at: now)
+    do {
+      let job = try jobs.push(secret, of: proof, to: token, deadline: now + rules.proof.pushDeadline)
+      return AppOrder(proof: proof, address: address, job: job)
+    } catch {
+      throw APIError(.internalError, "the secret cannot be sealed: check 'keysFile' of the coordinator")
+    }
+  }
+
+  private func proof(
+    _ app: AppProfile, _ token: TokenHash, _ environment: PushEnvironment, _ secret: Secret, at now: UnixTime
+  ) -> AppProof {
+    let receipt = VerificationID.make(at: now)
+    return AppProof(
+      receipt: receipt, app: app.id, tokenHash: token.current, earlierTokenHash: token.earlier,
+      environment: environment,
+      secret: keeper.keep(secret, receipt: receipt, app: app.id, tokenHash: token.current), at: now,
+      under: rules.proof)
+  }
+
+  /// The digits in lower case: apps send them in upper case, and Apple accepts both.
+  private static func token(_ text: String) throws(APIError) -> String {
+    guard !text.isEmpty else { throw .missingDeviceToken }
+    let isToken =
+      text.utf8.count <= maxTokenLength && text.utf8.count.isMultiple(of: 2) && text.utf8.allSatisfy(isDigit)
+    guard isToken else { throw .malformedDeviceToken }
+    return text.lowercased()
+  }
+
+  private static func isDigit(_ byte: UInt8) -> Bool {
+    (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+      || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte | 0x20)
+  }
+
+  /// Apple says that tokens are of variable length; they have 64 digits today, and 100 bytes were announced.
+  private static let maxTokenLength = 400
+}
+
+extension ClientAddress {
+  /// The network of a command's client, if the command names one.
+  init?(of client: StartVerification.Client?) throws(APIError) {
+    guard let text = client?.ip, !text.isEmpty else { return nil }
+    guard let address = ClientAddress(text) else {
+      throw APIError(.invalidArgument, "client.ip must be an IPv4 or IPv6 address", field: "client.ip")
+    }
+    self = address
+  }
+
+  /// - Parameter network: a value of ``network``.
+  init(network: String) {
+    self.network = network
+  }
+}

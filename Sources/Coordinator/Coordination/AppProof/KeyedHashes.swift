@@ -1,0 +1,103 @@
+import CountersignCryptography
+import CountersignEncoding
+import CountersignTelemetry
+
+/// Makes and compares the secrets of pushes, and hashes the tokens that must not be stored. All hashes are keyed with
+/// the pepper, so the database alone reveals nothing.
+struct ProofKeeper: Sendable {
+  static let digestLength = 32
+  private static let secretBytes = 32
+
+  let current: Pepper
+  let previous: Pepper?
+  private let decoy: SecretAtRest
+  /// Makes the names of counted subjects.
+  let subjects: SubjectKeeper
+
+  /// - Parameters:
+  ///   - current: pepper of new hashes.
+  ///   - previous: pepper of secrets made before the last change.
+  init(current: Pepper, previous: Pepper? = nil) {
+    self.current = current
+    self.previous = previous
+    subjects = SubjectKeeper(current: current, previous: previous)
+    decoy = SecretAtRest(pepperID: current.id, digest: [UInt8](repeating: 0, count: Self.digestLength))
+  }
+
+  // MARK: Secrets
+
+  /// Makes a new secret: 256 random bits, base64url.
+  static func makeSecret() -> Secret {
+    Secret(Base64URL.encode(SecureRandom.bytes(secretBytes)))
+  }
+
+  /// The stored form of a secret, bound to its receipt, its app and its device.
+  func keep(_ secret: Secret, receipt: String, app: String, tokenHash: [UInt8]) -> SecretAtRest {
+    SecretAtRest(
+      pepperID: current.id, digest: Self.digest(current, secret, receipt: receipt, app: app, tokenHash: tokenHash))
+  }
+
+  /// Whether a secret is that of a receipt. Takes the same time for a right and a wrong one.
+  func matches(_ secret: Secret, _ proof: AppProof) -> Bool {
+    // With an unknown pepper the digest cannot match; the work is the same.
+    let pepper = proof.secret.pepperID == previous?.id ? previous ?? current : current
+    let digest = Self.digest(pepper, secret, receipt: proof.receipt, app: proof.app, tokenHash: proof.tokenHash)
+    return constantTimeEquals(digest, proof.secret.digest)
+  }
+
+  /// Does the work of ``matches(_:_:)`` when there is nothing to compare with, so that timing does not reveal which
+  /// receipts exist.
+  func matchNothing(_ secret: Secret) {
+    let digest = Self.digest(current, secret, receipt: "", app: "", tokenHash: decoy.digest)
+    _ = constantTimeEquals(digest, decoy.digest)
+  }
+
+  private static func digest(
+    _ pepper: Pepper, _ secret: Secret, receipt: String, app: String, tokenHash: [UInt8]
+  ) -> [UInt8] {
+    let parts = [Array(receipt.utf8), Array(app.utf8), tokenHash, Array(secret.reveal().utf8)]
+    return pepper.key.authenticate(CodeKeeper.framed("countersign app secret", parts))
+  }
+
+  // MARK: Tokens
+
+  /// Hash of a device token of an app.
+  /// - Parameter token: in lower case.
+  func hash(deviceToken token: String, app: String) -> TokenHash {
+    hash("countersign device token", app, token)
+  }
+
+  /// Hash of a reCAPTCHA token.
+  func hash(captchaToken token: Secret, app: String) -> TokenHash {
+    hash("countersign captcha token", app, token.reveal())
+  }
+
+  /// Hash of a token of Sign in with Apple.
+  func hash(appleToken token: Secret, app: String) -> TokenHash {
+    hash("countersign apple token", app, token.reveal())
+  }
+
+  private func hash(_ label: StaticString, _ app: String, _ token: String) -> TokenHash {
+    let bytes = CodeKeeper.framed(label, [Array(app.utf8), Array(token.utf8)])
+    return TokenHash(current.key.authenticate(bytes), earlier: previous?.key.authenticate(bytes))
+  }
+}
+
+/// A secret at rest, for comparison only: a hash under the pepper, and the ID of that pepper.
+struct SecretAtRest: Sendable, Hashable {
+  /// See ``Pepper/id``.
+  var pepperID: [UInt8]
+  /// HMAC-SHA-256 of the secret and of everything it is bound to.
+  var digest: [UInt8]
+}
+
+extension SecretAtRest {
+  /// Blob for the database.
+  var blob: [UInt8] { pepperID + digest }
+
+  /// - Parameter blob: a value of ``blob``. `nil` when its length is wrong.
+  init?(blob: [UInt8]) {
+    guard blob.count == Pepper.idLength + ProofKeeper.digestLength else { return nil }
+    self.init(pepperID: Array(blob[..<Pepper.idLength]), digest: Array(blob[Pepper.idLength...]))
+  }
+}

@@ -1,0 +1,119 @@
+import CountersignMessages
+import CountersignTelemetry
+
+/// A reCAPTCHA token that a worker has to judge before its request goes on.
+///
+/// ```
+/// pending ──┬──> passed
+///           ├──> refused
+///           └──> undecided   (not judged in time)
+/// ```
+///
+/// A plain value without I/O. It holds the waiting request, so a restart loses nothing; of the token it holds only the
+/// hash, which reveals a second use.
+struct Assessment: Sendable, Hashable {
+  enum State: String, Sendable, CaseIterable {
+    case pending, passed, refused, undecided
+  }
+
+  /// See ``VerificationID``.
+  let id: String
+  /// The `message_id` of the command.
+  let messageID: String
+  let tokenHash: [UInt8]
+  /// The verification that goes on without the outcome, when the app is only audited.
+  let verificationID: String?
+  let createdAt: UnixTime
+  let expiresAt: UnixTime
+  /// The waiting command.
+  var command: WaitingStart
+  var state: State
+
+  init(
+    id: String, messageID: String, tokenHash: [UInt8], verificationID: String?, command: WaitingStart,
+    createdAt: UnixTime, expiresAt: UnixTime, state: State = .pending
+  ) {
+    self.id = id
+    self.messageID = messageID
+    self.tokenHash = tokenHash
+    self.verificationID = verificationID
+    self.command = command
+    self.createdAt = createdAt
+    self.expiresAt = expiresAt
+    self.state = state
+  }
+
+  /// A copy without personal data: number, network, reply address.
+  var withoutCommand: Assessment {
+    var copy = self
+    copy.command = WaitingStart(app: command.app, phoneNumber: "", fingerprint: [])
+    return copy
+  }
+
+  /// The action to take after an event.
+  enum Action: Sendable, Hashable {
+    /// Go on with the waiting command: the token passed.
+    case proceed
+    /// Answer the waiting command.
+    case refuse(ProofRefusal)
+    /// Write the outcome into the verification's timeline: no command waits.
+    case record
+  }
+
+  /// Applies the worker's report. A second or late report changes nothing.
+  mutating func apply(_ report: JobReport) -> Action? {
+    guard state == .pending else { return nil }
+    let refusal: ProofRefusal?
+    switch report.outcome {
+    case .accepted:
+      state = .passed
+      refusal = nil
+    case .refused:
+      state = .refused
+      refusal = .captchaRefused(report.reason ?? VerificationFailure(code: "CAPTCHA_INVALID"))
+    case .expired, .unknown:
+      state = .undecided
+      refusal = .captchaUndecided(report.reason ?? VerificationFailure(code: report.outcome.rawValue.uppercased()))
+    }
+    guard verificationID == nil else { return .record }
+    return refusal.map { .refuse($0) } ?? .proceed
+  }
+
+  /// Ends the assessment once its deadline has passed.
+  mutating func applyDeadline(at now: UnixTime) -> Action? {
+    guard state == .pending, now >= expiresAt else { return nil }
+    state = .undecided
+    return verificationID == nil ? .refuse(.captchaUndecided(.notAssessedInTime)) : .record
+  }
+}
+
+extension VerificationFailure {
+  static let notAssessedInTime = VerificationFailure(
+    code: "NOT_ASSESSED_IN_TIME", detail: "no worker judged the reCAPTCHA token in time")
+}
+
+/// A start that waits for its proof, with everything needed to resume it as if it had just arrived.
+struct WaitingStart: Sendable, Hashable, Codable {
+  var app: String
+  /// E.164.
+  var phoneNumber: String
+  var languageCode: String?
+  /// See ``ClientAddress/network``.
+  var network: String?
+  /// See ``CommandRequest/Order-swift.enum/fingerprint``.
+  var fingerprint: [UInt8]
+  /// The receipt of a push that did not arrive, if the app reported it.
+  var receipt: String?
+  /// See ``PhoneVerification/askedLate``; absent in rows of earlier versions.
+  var askedLate: Bool?
+  /// Absent in rows of earlier versions.
+  var purpose: VerificationPurpose?
+  var subject: String?
+  /// See ``Requester/hash``; absent in rows of earlier versions, and for an unnamed requester.
+  var requester: [UInt8]?
+  /// The broker's user that sent it; absent in rows before version 10, whose command is identified by its ID alone.
+  var sender: String?
+  var replyTo: String?
+  var correlationID: String?
+  var traceparent: String?
+}

@@ -1,0 +1,158 @@
+import CountersignTelemetry
+
+/// Storage of counts while a batch is processed.
+protocol UsageStore {
+  associatedtype Failure: Error
+  /// The counts of a subject; empty when there are none.
+  mutating func usage(of subject: LimitSubject) throws(Failure) -> UsageRecord
+  mutating func set(_ usage: UsageRecord, of subject: LimitSubject)
+}
+
+/// Decides whether one more is allowed, and counts it.
+struct LimitBook: Sendable {
+  struct Check {
+    var scope: LimitRefusal.Scope
+    var subject: LimitSubject
+    var rule: LimitRule
+  }
+
+  let limits: Limits
+  let subjects: SubjectKeeper
+
+  init(_ limits: Limits, subjects: SubjectKeeper) {
+    self.limits = limits
+    self.subjects = subjects
+  }
+
+  /// Counts an SMS against every limit that applies, or against none when one of them is reached.
+  ///
+  /// - Returns: the reached limit that lasts longest; `nil` when the SMS may go.
+  func admit<Store: UsageStore>(
+    _ send: LimitedSend, at now: UnixTime, in store: inout Store
+  ) throws(Store.Failure) -> LimitRefusal? {
+    try admit(checks(of: send), at: now, in: &store)
+  }
+
+  /// Counts one more against every limit, or against none when one of them is reached.
+  func admit<Store: UsageStore>(
+    _ checks: [Check], at now: UnixTime, in store: inout Store
+  ) throws(Store.Failure) -> LimitRefusal? {
+    if let refusal = try refusal(checks, at: now, in: &store) { return refusal }
+    try count(checks, at: now, in: &store)
+    return nil
+  }
+
+  /// The reached limit that lasts longest. Counts nothing.
+  func refusal<Store: UsageStore>(
+    _ checks: [Check], at now: UnixTime, in store: inout Store
+  ) throws(Store.Failure) -> LimitRefusal? {
+    var refusal: LimitRefusal?
+    for check in checks {
+      guard let wait = try store.usage(of: check.subject).window(check.rule).wait(at: now, check.rule) else { continue }
+      if wait > refusal?.wait ?? .zero {
+        refusal = LimitRefusal(scope: check.scope, limit: check.rule.limit, wait: wait)
+      }
+    }
+    return refusal
+  }
+
+  /// Counts one more, whether or not a limit is reached.
+  func count<Store: UsageStore>(
+    _ checks: [Check], at now: UnixTime, in store: inout Store
+  ) throws(Store.Failure) {
+    for check in checks {
+      var usage = try store.usage(of: check.subject)
+      usage.record(check.rule, at: now)
+      store.set(usage, of: check.subject)
+    }
+  }
+}
+
+extension LimitBook {
+  /// The limit that an SMS would exceed, without counting it: a request that will be refused spends nothing.
+  func refusal<Store: UsageStore>(
+    of send: LimitedSend, at now: UnixTime, in store: inout Store
+  ) throws(Store.Failure) -> LimitRefusal? {
+    try refusal(checks(of: send), at: now, in: &store)
+  }
+
+  func checks(of send: LimitedSend) -> [Check] {
+    number(send) + prefix(send)
+      + [
+        Check(
+          scope: .country, subject: .region(send.region),
+          rule: LimitRule(daily: .sendsDay, limit: limits.budget(of: send.region))),
+        Check(scope: .total, subject: .everybody, rule: LimitRule(daily: .sendsDay, limit: limits.sendsPerDay)),
+      ] + asker(send)
+  }
+
+  private func number(_ send: LimitedSend) -> [Check] {
+    let number = subjects.subject(.number, send.number)
+    return [
+      Check(
+        scope: .numberShort, subject: number,
+        rule: LimitRule(sliding: .sendsShort, limit: limits.sendsPerNumberPer10Minutes, window: Self.tenMinutes)),
+      Check(
+        scope: .numberDay, subject: number,
+        rule: LimitRule(sliding: .sendsDay, limit: limits.sendsPerNumberPerDay, window: Self.day)),
+    ]
+  }
+
+  private func prefix(_ send: LimitedSend) -> [Check] {
+    let prefix = subjects.subject(.prefix, send.prefix)
+    var checks = [
+      Check(
+        scope: .prefix, subject: prefix,
+        rule: LimitRule(sliding: .sendsShort, limit: limits.sendsPerPrefixPer10Minutes, window: Self.tenMinutes))
+    ]
+    if send.isUnknownType {
+      let limit = limits.sendsToUnknownTypePerPrefixPer10Minutes
+      checks.append(
+        Check(
+          scope: .unknownType, subject: prefix,
+          rule: LimitRule(sliding: .unknownType, limit: limit, window: Self.tenMinutes)))
+    }
+    return checks
+  }
+
+  private func asker(_ send: LimitedSend) -> [Check] {
+    var checks: [Check] = []
+    if let address = send.address {
+      checks.append(
+        Check(
+          scope: .address, subject: subjects.subject(.address, address.network),
+          rule: LimitRule(sliding: .sendsShort, limit: limits.sendsPerAddressPerHour, window: Self.hour)))
+    }
+    if let device = send.device {
+      checks.append(
+        Check(
+          scope: .deviceSends, subject: subjects.device(device),
+          rule: LimitRule(sliding: .sendsDay, limit: limits.sendsPerDevicePerDay, window: Self.day)))
+    }
+    return checks
+  }
+
+  static let tenMinutes = Duration.seconds(600)
+  static let hour = Duration.seconds(3600)
+  static let day = Duration.seconds(86_400)
+}
+
+/// A requested SMS, as the limits see it.
+struct LimitedSend: Sendable, Hashable {
+  /// E.164.
+  var number: String
+  /// The region of the number, or its calling code if it has none.
+  var region: String
+  /// Whether the type of the number is unknown: possible, but not in the metadata.
+  var isUnknownType: Bool
+  /// Address of the client, if the service states it.
+  var address: ClientAddress?
+  /// The device that proved its app, if any.
+  var device: TokenHash?
+
+  /// The number without its last four digits: the shared part of an artificially inflated block of numbers.
+  var prefix: String { Self.prefix(of: number) }
+
+  /// The prefix of a number.
+  static func prefix(of number: String) -> String { String(number.dropLast(4)) }
+}

@@ -1,0 +1,110 @@
+import CountersignTelemetry
+import SQLite
+
+/// Runs the periodic tasks once a second: ends due rows, publishes leftovers, deletes old rows.
+final class MaintenanceLoop: Sendable {
+  private let sweeper: DeadlineSweeper
+  private let purger: Purger
+  private let relay: OutboxRelay
+  private let operations: OperationSweeper
+  private let held: HeldJobs
+  private let conversions: ConversionSweeper
+  private let interval: Duration
+  private let health: StorageHealth
+  private let metrics: CoordinatorMetrics
+  private let logger: Logger
+
+  /// Maximum transactions of one kind in a row; the rest waits for the next round, so that commands are not delayed.
+  static let maxRounds = 16
+
+  init(
+    sweeper: DeadlineSweeper, purger: Purger, relay: OutboxRelay, operations: OperationSweeper, held: HeldJobs,
+    conversions: ConversionSweeper, interval: Duration, health: StorageHealth,
+    metrics: CoordinatorMetrics, logger: Logger
+  ) {
+    self.operations = operations
+    self.held = held
+    self.conversions = conversions
+    self.sweeper = sweeper
+    self.purger = purger
+    self.relay = relay
+    self.interval = interval
+    self.health = health
+    self.metrics = metrics
+    self.logger = logger
+  }
+
+  /// Runs until the task is canceled.
+  func run() async {
+    await withTaskGroup(of: Void.self) { group in
+      // Separate, because it waits for an absent broker; deadlines and deletions do not.
+      group.addTask { await self.repeating { await self.publishLeftovers() } }
+      group.addTask { await self.repeating { await self.tidy() } }
+    }
+  }
+
+  private func repeating(_ round: @Sendable () async -> Void) async {
+    while !Task.isCancelled {
+      await round()
+      do { try await Task.sleep(for: interval) } catch { return }
+    }
+  }
+
+  func publishLeftovers() async {
+    await attempt(.publishLeftovers) { try await self.relay.relay() }
+    await attempt(.releaseHeldJobs) { try await self.held.releaseOverdue() }
+  }
+
+  /// Runs one round. A part that fails is reported, and does not prevent the others. The deadlines are processed in a
+  /// transaction that writes whether or not one is due, which shows whether the database accepts writes when no command
+  /// arrives.
+  func tidy() async {
+    await attempt(.noteOutages) {
+      try await self.conversions.listen()
+      return false
+    }
+    await attempt(.endVerifications) { try await self.sweeper.sweep() }
+    await attempt(.storeBlocks) { try await self.conversions.sweep() }
+    await attempt(.endOperations) { try await self.operations.sweep() }
+    await attempt(.purgeReplies) { try await self.purger.purgeInbox() }
+    await attempt(.purgeCounts) { try await self.purger.purgeUsage() }
+    await attempt(.purgeOutbox) {
+      try await self.relay.deleteConfirmed()
+      return false
+    }
+  }
+
+  private func attempt(_ part: MaintenancePart, _ step: @Sendable () async throws -> Bool) async {
+    for _ in 0..<Self.maxRounds where !Task.isCancelled {
+      do {
+        let isMore = try await step()
+        health.succeeded(part.rawValue)
+        guard isMore else { return }
+      } catch {
+        guard !Task.isCancelled else { return }
+        return note(error, part)
+      }
+    }
+  }
+
+  /// The broker's absence is not a fault of the database; its connections report it.
+  private func note(_ error: any Error, _ part: MaintenancePart) {
+    metrics.maintenanceFailures.with(part.rawValue).increment()
+    if let error = error as? DatabaseError { health.failed(error, part.rawValue) }
+    logger.error(
+      "a part of the maintenance failed and is tried again", ["part": "\(part.rawValue)", .error: "\(error)"])
+  }
+}
+
+/// A part of the maintenance. The word is its label in the metrics, and its name in `/readyz`.
+enum MaintenancePart: String, Sendable, CaseIterable {
+  case publishLeftovers = "publish_leftovers"
+  case releaseHeldJobs = "release_held_jobs"
+  case noteOutages = "note_outages"
+  case endVerifications = "end_verifications"
+  case storeBlocks = "store_blocks"
+  case endOperations = "end_operations"
+  case purgeReplies = "purge_replies"
+  case purgeCounts = "purge_counts"
+  case purgeOutbox = "purge_outbox"
+}

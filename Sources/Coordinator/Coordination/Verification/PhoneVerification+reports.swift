@@ -1,0 +1,115 @@
+import CountersignTelemetry
+
+extension PhoneVerification {
+  /// Applies a provider's delivery report on an SMS that it accepted.
+  ///
+  /// Such reports repeat, overtake each other and overtake the worker's own. The order `undelivered`, `delivered`
+  /// decides: an SMS that arrived stays delivered. A report on an SMS without a worker's report proves that it was
+  /// accepted. It is announced even after the end of the verification, because it is about the SMS: most codes are
+  /// typed in before the provider reports.
+  mutating func finishDelivery(_ report: DeliveryReport, at now: UnixTime) -> [VerificationAction] {
+    let index = report.number - 1
+    guard messages.indices.contains(index), messages[index].mayBecome(delivered: report.isDelivered) else { return [] }
+    var actions: [VerificationAction] = []
+    if messages[index] == .outstanding, state == .sending {
+      state = .sent
+      actions.append(.announce(.sent, to: asker(ofMessage: report.number)))
+    }
+    messages[index] = report.isDelivered ? .delivered : .undelivered
+    timeline.append(entry(report, at: now))
+    return actions + [
+      .announce(report.isDelivered ? .delivered : .undelivered, to: asker(ofMessage: report.number))
+    ]
+  }
+
+  private func entry(_ report: DeliveryReport, at now: UnixTime) -> TimelineEntry {
+    var entry = TimelineEntry(at: now, kind: report.isDelivered ? .smsDelivered : .smsUndelivered, job: report.number)
+    entry.lane = report.lane
+    entry.reference = report.reference
+    entry.reason = report.reason?.code
+    entry.detail = report.reason?.detail
+    entry.handle = handles.askers[report.number]
+    return entry
+  }
+}
+
+extension PhoneVerification.MessageProgress {
+  /// Whether a provider's report is new.
+  fileprivate func mayBecome(delivered isDelivered: Bool) -> Bool {
+    switch self {
+    case .outstanding, .accepted, .unknown: true
+    case .undelivered: isDelivered
+    // An SMS that was never sent cannot arrive: a report on it is about something else.
+    case .delivered, .refused, .expired: false
+    }
+  }
+}
+
+/// A worker's report on one SMS of a verification.
+public struct JobReport: Sendable, Hashable {
+  /// Outcome of the SMS.
+  public enum Outcome: String, Sendable, Codable {
+    /// A provider accepted it.
+    case accepted
+    /// It will never be sent.
+    case refused
+    /// Its deadline passed before it could be sent.
+    case expired
+    /// It may or may not have been sent.
+    case unknown
+  }
+
+  /// Number of the SMS within its verification, from 1.
+  public var number: Int
+  public var outcome: Outcome
+  /// Lane of the SMS, such as `twilio-eu`.
+  public var lane: String?
+  /// The worker process that sent it.
+  public var worker: String?
+  /// The provider's own ID of the SMS.
+  public var reference: String?
+  /// Reason that it was not accepted.
+  public var reason: VerificationFailure?
+  /// Number of attempts.
+  public var attempts: Int?
+  /// Number of segments.
+  public var segments: Int?
+
+  public init(
+    number: Int, outcome: Outcome, lane: String? = nil, worker: String? = nil, reference: String? = nil,
+    reason: VerificationFailure? = nil, attempts: Int? = nil, segments: Int? = nil
+  ) {
+    self.number = number
+    self.outcome = outcome
+    self.lane = lane
+    self.worker = worker
+    self.reference = reference
+    self.reason = reason
+    self.attempts = attempts
+    self.segments = segments
+  }
+}
+
+/// A provider's later report on an SMS that it accepted.
+public struct DeliveryReport: Sendable, Hashable {
+  /// Number of the SMS within its verification, from 1.
+  public var number: Int
+  /// Whether it reached the handset.
+  public var isDelivered: Bool
+  /// Lane of the SMS, such as `twilio-eu`.
+  public var lane: String?
+  /// The provider's own ID of the SMS.
+  public var reference: String?
+  /// Reason that it was not delivered.
+  public var reason: VerificationFailure?
+
+  public init(
+    number: Int, isDelivered: Bool, lane: String? = nil, reference: String? = nil, reason: VerificationFailure? = nil
+  ) {
+    self.number = number
+    self.isDelivered = isDelivered
+    self.lane = lane
+    self.reference = reference
+    self.reason = reason
+  }
+}

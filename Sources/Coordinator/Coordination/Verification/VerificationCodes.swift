@@ -1,0 +1,169 @@
+import CountersignCryptography
+
+/// Makes codes, recreates them, and compares them.
+///
+/// The code is expanded from a random seed: `HMAC-SHA-256(pepper, "code" ‖ verification ID ‖ seed ‖ counter)` gives
+/// four 64-bit numbers; those beyond the largest multiple of 10^length are skipped, so that every code is equally
+/// likely, and the first remaining one gives the digits.
+public struct CodeKeeper: Sendable {
+  static let seedLength = 32
+  static let digestLength = 32
+
+  let current: Pepper
+  let previous: Pepper?
+  private let length: Int
+  private let decoy: CodeAtRest
+  private static let decoyID = "AAAAAAAAAAAAAAAAAAAAAA"
+
+  /// - Parameters:
+  ///   - current: pepper of new codes.
+  ///   - previous: pepper of codes made before the last change.
+  ///   - length: digits of a code, 4 to 10.
+  public init(current: Pepper, previous: Pepper? = nil, length: Int = 6) {
+    self.current = current
+    self.previous = previous
+    self.length = length
+    let none = [UInt8](repeating: 0, count: Self.digestLength)
+    decoy = CodeAtRest(pepperID: current.id, seed: none, digest: none)
+  }
+
+  /// Makes a new random code.
+  ///
+  /// - Parameters:
+  ///   - id: the verification it is for.
+  ///   - seed: 32 bytes of the system's cryptographic generator.
+  public func makeCode(
+    for id: String, seed: [UInt8]
+  ) -> (code: String, atRest: CodeAtRest) {
+    let code = Self.expand(current, id: id, seed: seed, length: length)
+    return (code, CodeAtRest(pepperID: current.id, seed: seed, digest: Self.digest(current, id: id, code: code)))
+  }
+
+  /// The fixed code of a fictional number, for storing with a verification.
+  public func keep(fixedCode code: String, for id: String) -> CodeAtRest {
+    CodeAtRest(pepperID: current.id, seed: [], digest: Self.digest(current, id: id, code: code))
+  }
+
+  /// Recreates an earlier code for sending it again.
+  ///
+  /// - Returns: `nil` when its pepper is gone, or the length of codes has changed since.
+  public func code(of atRest: CodeAtRest, for id: String) -> String? {
+    guard let pepper = pepper(atRest.pepperID), !atRest.seed.isEmpty else { return nil }
+    let code = Self.expand(pepper, id: id, seed: atRest.seed, length: length)
+    return constantTimeEquals(Self.digest(pepper, id: id, code: code), atRest.digest) ? code : nil
+  }
+
+  /// Whether the pepper of a code is still configured.
+  public func knowsPepper(of atRest: CodeAtRest) -> Bool {
+    pepper(atRest.pepperID) != nil
+  }
+
+  /// Whether a code is the right one. Takes the same time for a right and a wrong one.
+  public func matches(_ candidate: String, _ atRest: CodeAtRest, for id: String) -> Bool {
+    // With an unknown pepper the digest cannot match; the work is the same.
+    let pepper = pepper(atRest.pepperID) ?? current
+    return constantTimeEquals(Self.digest(pepper, id: id, code: candidate), atRest.digest)
+  }
+
+  /// Does the work of ``matches(_:_:for:)`` when there is nothing to compare with, so that timing does not reveal which
+  /// verification IDs exist.
+  public func matchNothing(_ candidate: String) {
+    _ = matches(candidate, decoy, for: Self.decoyID)
+  }
+
+  private func pepper(_ id: [UInt8]) -> Pepper? {
+    if id == current.id { return current }
+    if let previous, id == previous.id { return previous }
+    return nil
+  }
+
+  private static func digest(_ pepper: Pepper, id: String, code: String) -> [UInt8] {
+    pepper.key.authenticate(framed("countersign check", [Array(id.utf8), Array(code.utf8)]))
+  }
+
+  private static func expand(_ pepper: Pepper, id: String, seed: [UInt8], length: Int) -> String {
+    let range = (0..<length).reduce(UInt64(1)) { product, _ in product * 10 }
+    let limit = UInt64.max - (UInt64.max % range + 1) % range
+    var counter: UInt8 = 0
+    while true {
+      let block = pepper.key.authenticate(framed("countersign code", [Array(id.utf8), seed, [counter]]))
+      for start in stride(from: 0, to: block.count, by: 8) {
+        let number = block[start..<start + 8].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        guard number <= limit else { continue }
+        let digits = String(number % range)
+        return String(repeating: "0", count: length - digits.count) + digits
+      }
+      counter &+= 1
+    }
+  }
+
+  /// Concatenates the parts, each after its length, so that no two lists of parts give the same bytes.
+  static func framed(_ label: StaticString, _ parts: [[UInt8]]) -> [UInt8] {
+    var bytes = Array(label.description.utf8)
+    for part in parts {
+      bytes.append(UInt8(truncatingIfNeeded: part.count >> 8))
+      bytes.append(UInt8(truncatingIfNeeded: part.count))
+      bytes.append(contentsOf: part)
+    }
+    return bytes
+  }
+}
+
+/// A code at rest: enough to compare and resend it, not enough to read it.
+///
+/// A digest alone would do for comparing, but the same code has to be sent again while it is valid, so a random seed is
+/// stored next to it: the pepper and the seed together yield the code, the database alone does not.
+public struct CodeAtRest: Sendable, Hashable, Codable {
+  /// The pepper it was made with; see ``Pepper/id``.
+  public var pepperID: [UInt8]
+  /// 256 random bits; empty for the fixed code of a fictional number, which the configuration has.
+  public var seed: [UInt8]
+  /// HMAC-SHA-256 of verification ID and code under the pepper.
+  public var digest: [UInt8]
+
+  public init(pepperID: [UInt8], seed: [UInt8], digest: [UInt8]) {
+    self.pepperID = pepperID
+    self.seed = seed
+    self.digest = digest
+  }
+}
+
+extension CodeAtRest {
+  /// Blob for the database: pepper ID, digest, seed.
+  var blob: [UInt8] { pepperID + digest + seed }
+
+  /// - Parameter blob: a value of ``blob``. `nil` when its length is wrong.
+  init?(blob: [UInt8]) {
+    let digestEnd = Pepper.idLength + CodeKeeper.digestLength
+    guard blob.count == digestEnd || blob.count == digestEnd + CodeKeeper.seedLength else { return nil }
+    pepperID = Array(blob[..<Pepper.idLength])
+    digest = Array(blob[Pepper.idLength..<digestEnd])
+    seed = Array(blob[digestEnd...])
+  }
+}
+
+/// The secret for making and comparing codes. It is not in the database.
+public struct Pepper: Sendable, CustomStringConvertible, CustomReflectable {
+  /// The shortest pepper that is accepted.
+  public static let minimumLength = 16
+  static let idLength = 4
+
+  /// Distinguishes peppers without revealing anything else.
+  public let id: [UInt8]
+  let key: HMACSHA256Key
+
+  /// - Parameter bytes: at least ``minimumLength`` random bytes.
+  public init(_ bytes: [UInt8]) throws(CoordinationError) {
+    guard bytes.count >= Self.minimumLength else {
+      throw CoordinationError(
+        .configuration,
+        "the pepper has \(bytes.count) bytes and needs \(Self.minimumLength) or more: make one with 'openssl rand -base64 32'"
+      )
+    }
+    key = HMACSHA256Key(bytes)
+    id = Array(SHA256.hash(Array("countersign pepper id\0".utf8) + bytes)[..<Self.idLength])
+  }
+
+  public var description: String { "Pepper(<redacted>)" }
+  public var customMirror: Mirror { Mirror(self, children: []) }
+}

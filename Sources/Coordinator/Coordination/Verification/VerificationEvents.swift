@@ -1,0 +1,175 @@
+import CountersignMessages
+import CountersignTelemetry
+
+/// Makes the events about a verification.
+struct AnnouncementMaker: Sendable {
+  let codeLength: Int
+
+  /// - Parameters:
+  ///   - handle: the handle whose holder is notified.
+  ///   - news: the report about an SMS, for events that need one.
+  ///   - cause: the `message_id` of the message that led to it.
+  func message(
+    _ announcement: VerificationAction.Announcement, of verification: PhoneVerification,
+    to handle: Int = PhoneVerification.firstHandle, news: MessageNews? = nil, cause: Envelope?, at now: UnixTime
+  ) throws(ContractProblem) -> OutgoingMessage {
+    let asked = AskedVerification(verification: verification, handle: handle)
+    let (type, body) = try content(announcement, of: asked, news: news, at: now)
+    let suffix =
+      news.map { announcement.isAboutMessage ? ".\($0.number)" : "" }
+      ?? again(announcement, verification.reopenings(of: handle))
+    return OutgoingMessage(
+      duty: .optional, exchange: Topology.Exchanges.events, routingKey: type.name, type: type.text,
+      messageID: "\(asked.id).\(announcement.rawValue)\(suffix)", correlationID: asked.id,
+      causationID: cause?.messageID, traceparent: cause?.trace?.child().traceparent, timestamp: now,
+      discardAfter: nil, body: body)
+  }
+
+  /// Suffix that distinguishes the events about a handle that was canceled and requested again: it begins, and may be
+  /// canceled, more than once.
+  private func again(_ announcement: VerificationAction.Announcement, _ reopenings: Int) -> String {
+    guard reopenings > 0, announcement == .started || announcement == .canceled else { return "" }
+    return ".\(reopenings + 1)"
+  }
+
+  private func content(
+    _ announcement: VerificationAction.Announcement, of asked: AskedVerification, news: MessageNews?, at now: UnixTime
+  ) throws(ContractProblem) -> (MessageType, [UInt8]) {
+    let verification = asked.verification
+    let (id, app, number) = (asked.id, verification.app, verification.phoneNumber)
+    let purpose = verification.purpose.unlessSignIn
+    switch announcement {
+    case .started:
+      let body = VerificationStarted(asked, codeLength: codeLength, resent: false, at: now)
+      return (VerificationStarted.type, body.fastJSON)
+    case .sent:
+      let body = VerificationSent(
+        verificationID: id, app: app, phoneNumber: number, sentAt: now, job: news?.number ?? 1, lane: news?.lane,
+        reference: news?.reference, purpose: purpose)
+      return (VerificationSent.type, body.fastJSON)
+    case .delivered:
+      return try encode(
+        VerificationDelivered(
+          verificationID: id, app: app, phoneNumber: number, deliveredAt: now, job: news?.number ?? 1,
+          lane: news?.lane, reference: news?.reference, purpose: purpose))
+    case .undelivered:
+      var body = VerificationUndelivered(
+        verificationID: id, app: app, phoneNumber: number, undeliveredAt: now, job: news?.number ?? 1,
+        lane: news?.lane, reference: news?.reference,
+        reason: news?.reason.map { .init(code: $0.code, detail: $0.detail) })
+      body.purpose = purpose
+      return try encode(body)
+    case .approved:
+      return (VerificationApproved.type, VerificationApproved(asked, at: now).fastJSON)
+    case .failed:
+      let failure = verification.failure(of: asked.handle) ?? .notSentInTime
+      return try encode(
+        VerificationFailed(
+          verificationID: id, app: app, phoneNumber: number, failedAt: now,
+          failure: .init(code: failure.code, detail: failure.detail), purpose: purpose))
+    case .expired:
+      return try encode(
+        VerificationExpired(verificationID: id, app: app, phoneNumber: number, expiredAt: now, purpose: purpose))
+    case .canceled:
+      return try encode(VerificationCanceled(asked, at: now))
+    }
+  }
+
+  private func encode<Body: MessageBody>(_ body: Body) throws(ContractProblem) -> (MessageType, [UInt8]) {
+    (Body.type, try body.json())
+  }
+}
+
+/// Report about one SMS, as far as events need it.
+struct MessageNews: Sendable, Hashable {
+  /// Number of the SMS within its verification, from 1.
+  var number: Int
+  var lane: String?
+  /// The provider's own ID of the SMS.
+  var reference: String?
+  var reason: VerificationFailure?
+
+  init(_ report: JobReport) {
+    (number, lane, reference, reason) = (report.number, report.lane, report.reference, report.reason)
+  }
+
+  init(_ report: DeliveryReport) {
+    (number, lane, reference, reason) = (report.number, report.lane, report.reference, report.reason)
+  }
+}
+
+extension VerificationAction.Announcement {
+  /// Whether the event may be made once for each SMS.
+  var isAboutMessage: Bool {
+    switch self {
+    case .sent, .delivered, .undelivered: true
+    case .started, .approved, .failed, .expired, .canceled: false
+    }
+  }
+}
+
+/// A verification together with the handle that the command names.
+struct AskedVerification: Sendable, Hashable {
+  var verification: PhoneVerification
+  var handle = PhoneVerification.firstHandle
+  /// Time for which a limit forbids sending the code again.
+  var wait: Duration?
+
+  /// The verification's ID for the requester.
+  var id: String { verification.id(of: handle) }
+}
+
+extension VerificationStarted {
+  init(_ asked: AskedVerification, codeLength: Int, resent: Bool, at now: UnixTime) {
+    let verification = asked.verification
+    let wait = (asked.wait ?? verification.resendAfter - now).wholeMilliseconds
+    self.init(
+      verificationID: asked.id, app: verification.app, phoneNumber: verification.phoneNumber,
+      codeLength: verification.isTestNumber ? AppProfile.fictionalCodeLength : codeLength,
+      expiresAt: verification.expiresAt, resendAfter: Int(max(0, (wait + 999) / 1000)), resent: resent,
+      testNumber: verification.isTestNumber)
+    purpose = verification.purpose.unlessSignIn
+  }
+}
+
+extension VerificationApproved {
+  init(_ asked: AskedVerification, at now: UnixTime) {
+    let verification = asked.verification
+    self.init(
+      verificationID: asked.id, app: verification.app, phoneNumber: verification.phoneNumber,
+      approvedAt: verification.endedAt ?? now, purpose: verification.purpose, subject: verification.subject,
+      testNumber: verification.isTestNumber)
+  }
+}
+
+extension VerificationCanceled {
+  init(_ asked: AskedVerification, at now: UnixTime) {
+    let verification = asked.verification
+    self.init(
+      verificationID: asked.id, app: verification.app, phoneNumber: verification.phoneNumber,
+      canceledAt: verification.endedAt ?? now, purpose: verification.purpose.unlessSignIn)
+  }
+}
+
+extension VerificationStatus {
+  init(_ asked: AskedVerification) {
+    let verification = asked.verification
+    let view = verification.view(through: asked.handle)
+    self.init(
+      verificationID: asked.id, app: verification.app, phoneNumber: verification.phoneNumber,
+      state: State(rawValue: view.state.rawValue), expiresAt: view.expiresAt,
+      failure: view.failure.map { Failure(code: $0.code, detail: $0.detail) },
+      timeline: view.timeline.map(Entry.init), purpose: verification.purpose.unlessSignIn)
+  }
+}
+
+extension VerificationStatus.Entry {
+  init(_ entry: TimelineEntry) {
+    self.init(
+      at: entry.at, event: entry.kind.rawValue, job: entry.job, lane: entry.lane, reference: entry.reference,
+      reason: entry.reason, detail: entry.detail)
+    worker = entry.worker
+    attempts = entry.attempts
+    segments = entry.segments
+  }
+}

@@ -1,0 +1,135 @@
+import CountersignMessages
+import CountersignTelemetry
+import SQLite
+
+// Commands about a started verification, addressed by the ID of one of its handles.
+extension CommandHandler {
+  func check(
+    _ order: CheckOrder, _ request: CommandRequest, _ tally: inout Tally, in transaction: CoordinatorTransaction
+  ) throws(DatabaseError) -> CommandAnswer {
+    guard let before = try find(order.verificationID, in: transaction) else {
+      keeper.matchNothing(order.code)
+      return CommandAnswer(.unknownVerification)
+    }
+    if let field = order.difference(from: before.verification) {
+      keeper.matchNothing(order.code)
+      return CommandAnswer(.otherVerification(field))
+    }
+    let now = transaction.now
+    let limited = LimitedCheck(order, before)
+    var asked = before
+    var actions = asked.verification.apply(.checkRequested, through: asked.handle, at: now, under: rules.policy)
+    if actions == [.compareCode] {
+      if let refusal = try admit(limited, in: transaction) {
+        keeper.matchNothing(order.code)
+        tally.refusals.append(refusal.scope)
+        return CommandAnswer(APIError(refusal))
+      }
+      let event = compare(order.code, with: asked.verification)
+      if event == .codeCompared(matches: false) { try countWrong(limited, &tally, in: transaction) }
+      actions = asked.verification.apply(event, through: asked.handle, at: now, under: rules.policy)
+      if event == .codeLost { actions.append(.refuse(.notSent(.codeLost))) }
+    } else {
+      keeper.matchNothing(order.code)
+    }
+    if asked != before { transaction.set(asked.verification) }
+    return try answer(actions, on: asked, nil, request, &tally, in: transaction)
+  }
+
+  /// - Parameter check: `nil` for a check that no limit counts.
+  private func admit(
+    _ check: LimitedCheck?, in transaction: CoordinatorTransaction
+  ) throws(DatabaseError) -> LimitRefusal? {
+    guard let check else { return nil }
+    var store = transaction
+    return try book.admitCheck(check, at: transaction.now, in: &store)
+  }
+
+  private func countWrong(
+    _ check: LimitedCheck?, _ tally: inout Tally, in transaction: CoordinatorTransaction
+  ) throws(DatabaseError) {
+    guard let check else { return }
+    if check.isFictional { tally.wrongCodes.fictional += 1 } else { tally.wrongCodes.real += 1 }
+    var store = transaction
+    try book.countWrong(check, at: transaction.now, in: &store)
+  }
+
+  private func compare(_ code: String, with verification: PhoneVerification) -> VerificationEvent {
+    let matches = keeper.matches(code, verification.code, for: verification.id)
+    return keeper.knowsPepper(of: verification.code) ? .codeCompared(matches: matches) : .codeLost
+  }
+
+  func cancel(
+    _ id: String, _ request: CommandRequest, _ tally: inout Tally, in transaction: CoordinatorTransaction
+  ) throws(DatabaseError) -> CommandAnswer {
+    guard let before = try find(id, in: transaction) else { return CommandAnswer(.unknownVerification) }
+    var asked = before
+    let actions = asked.verification.apply(
+      .cancelRequested, through: asked.handle, at: transaction.now, under: rules.policy)
+    if asked != before { transaction.set(asked.verification) }
+    return try answer(actions, on: asked, nil, request, &tally, in: transaction)
+  }
+
+  func status(_ id: String, in transaction: CoordinatorTransaction) throws(DatabaseError) -> CommandAnswer {
+    guard var asked = try find(id, in: transaction) else { return CommandAnswer(.unknownVerification) }
+    // An expiry that the sweeper has not processed yet is shown here, and stored by the sweeper.
+    _ = asked.verification.apply(.deadlinePassed, at: transaction.now, under: rules.policy)
+    return try Self.answer(VerificationStatus(asked))
+  }
+
+  private func find(
+    _ id: String, in transaction: CoordinatorTransaction
+  ) throws(DatabaseError) -> AskedVerification? {
+    guard !id.isEmpty, id.utf8.count <= VerificationID.maxLength, let found = try transaction.found(id) else {
+      return nil
+    }
+    return AskedVerification(verification: found.verification, handle: found.handle)
+  }
+}
+
+extension LimitedCheck {
+  /// - Returns: `nil` for a used code. Comparing with it reveals nothing, and the verification bounds it.
+  fileprivate init?(_ order: CheckOrder, _ asked: AskedVerification) {
+    let verification = asked.verification
+    guard verification.state.isLive else { return nil }
+    let isFirst = asked.handle == PhoneVerification.firstHandle
+    let before = isFirst ? verification.checks : verification.handles.checks
+    self.init(
+      app: verification.app, number: verification.phoneNumber, address: order.address,
+      isFictional: verification.isTestNumber, isFirstHandle: isFirst, isFirstCode: before == 0)
+  }
+}
+
+/// Text that people type as a code.
+public enum CodeText {
+  /// The longest text that is considered.
+  public static let maxLength = 64
+
+  /// The digits of a code: spaces and hyphens are left out, and digits of any script become ASCII ones, since a phone
+  /// set to Arabic or Bengali may offer those.
+  ///
+  /// - Returns: `nil` when the text contains anything else, or is empty.
+  public static func digits(_ text: String) -> String? {
+    guard !text.isEmpty, text.utf8.count <= maxLength else { return nil }
+    var result = ""
+    for scalar in text.unicodeScalars {
+      if let digit = digit(scalar) {
+        result.append(digit)
+      } else if !isFiller(scalar) {
+        return nil
+      }
+    }
+    return result.isEmpty ? nil : result
+  }
+
+  private static func digit(_ scalar: Unicode.Scalar) -> String? {
+    guard scalar.properties.numericType == .decimal, let value = scalar.properties.numericValue else { return nil }
+    return String(Int(value))
+  }
+
+  private static func isFiller(_ scalar: Unicode.Scalar) -> Bool {
+    scalar.properties.isWhitespace || scalar == "-" || scalar == "\u{2010}" || scalar == "\u{2011}"
+      // Marks of writing direction come along when a code is pasted from a right-to-left message.
+      || scalar == "\u{200E}" || scalar == "\u{200F}"
+  }
+}
