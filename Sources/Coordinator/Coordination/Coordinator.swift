@@ -26,32 +26,23 @@ public enum CoordinatorServices {
     }
     let parts = try await Parts(configuration, context)
     let rules = configuration.rules
-    let jobs = SMSJobMaker(sealer: Sealer(keys: keys), onUnknown: rules.onUnknown)
-    let keeper = CodeKeeper(
-      current: pepper, previous: configuration.previousPepper, length: rules.policy.codeLength)
-    let kit = OperationKit(
-      rules, keeper: ProofKeeper(current: pepper, previous: configuration.previousPepper), sealer: Sealer(keys: keys))
     let fictional = FictionalNumbers(rules)
-    let preparer = CommandPreparer(
-      rules, keeper: keeper, jobs: jobs, keys: keys, operations: kit, conversions: parts.conversions,
-      fictional: fictional)
-    let handler = CommandHandler(
-      rules, keeper: keeper, jobs: jobs, operations: kit, conversions: parts.conversions)
-    let assessments = AssessmentHandler(preparer: preparer, commands: handler)
-    let commands = CommandWork(preparer: preparer, handler: handler, metrics: parts.metrics, user: parts.author.userID)
-    let reports = OperationReportHandler(
-      receipts: kit.receipts, assessments: assessments, revocations: kit.revocations)
+    let secrets = Flows.Secrets(
+      codes: CodeKeeper(current: pepper, previous: configuration.previousPepper, length: rules.policy.codeLength),
+      hashes: ProofKeeper(current: pepper, previous: configuration.previousPepper), keys: keys)
+    let flows = Flows(rules, secrets, conversions: parts.conversions, fictional: fictional)
+    let commands = CommandWork(
+      preparer: flows.decoder, handler: flows.commands, metrics: parts.metrics, user: parts.author.userID)
     let results = ResultWork(
-      handler: ResultHandler(rules), deliveries: DeliveryReportHandler(rules), operations: reports,
-      origin: ResultOrigin(user: parts.author.userID), metrics: parts.metrics, logger: context.logger,
-      clock: context.clock
+      handler: ResultHandler(rules), deliveries: DeliveryReportHandler(rules), operations: flows.reports,
+      origin: ResultOrigin(user: parts.author.userID), metrics: parts.metrics, logger: context.logger, clock: context.clock
     )
-    let relay = parts.relay(reports)
+    let relay = parts.relay(flows.reports)
     try await relay.takeOver()
     return [
       DatabaseService(parts.database, parts.owner, relay: relay, log: context.logger),
       PublisherService(publisher: parts.publisher),
-      MaintenanceService(parts.maintenance(relay, parts.operations(assessments, kit.revocations))),
+      MaintenanceService(parts.maintenance(relay, parts.operations(flows))),
       TurnService(turn: parts.turn, results: parts.results),
       PipelineService(name: "results", pipeline: try parts.pipeline(parts.results, results)),
       PipelineService(name: "commands", pipeline: try parts.pipeline(parts.commands, commands)),
@@ -135,9 +126,9 @@ public enum CoordinatorServices {
           messages: ResultHandler(configuration.rules), operations: reports))
     }
 
-    func operations(_ assessments: AssessmentHandler, _ revocations: RevocationHandler) -> OperationSweeper {
+    func operations(_ flows: Flows) -> OperationSweeper {
       OperationSweeper(
-        database: database, rules: configuration.rules, assessments: assessments, revocations: revocations,
+        database: database, rules: configuration.rules, assessments: flows.assessments, revocations: flows.revocations,
         clock: context.clock, metrics: metrics, logger: context.logger)
     }
 
@@ -179,7 +170,7 @@ public enum CoordinatorServices {
         // One at a time, as batches are.
         marks: CrashMarks(
           queue: work.queue, store: try SQLiteMarkStore(in: database), stepsAtOnce: 1, clock: context.clock,
-          logger: context.logger,
+          log: context.logger,
           metrics: context.metrics))
     }
   }

@@ -99,7 +99,7 @@ struct CoordinatorMetrics: Sendable {
   private static let realNumber = "real"
   private static let fictionalNumber = "fictional"
 
-  func count(_ tally: Tally) {
+  func count(_ tally: TransactionCounts) {
     for announcement in tally.announcements {
       verifications.with(announcement.rawValue).increment()
       liveVerifications.add(announcement.changeOfLive)
@@ -141,7 +141,7 @@ extension VerificationAction.Announcement {
 }
 
 /// Counts of a transaction for the metrics, added when it is committed.
-struct Tally: Sendable, Hashable {
+struct TransactionCounts: Sendable, Hashable {
   var announcements: [VerificationAction.Announcement] = []
   var refusals: [LimitRefusal.Scope] = []
   var reports: [JobReport.Outcome] = []
@@ -167,7 +167,7 @@ struct Tally: Sendable, Hashable {
     }
   }
 
-  mutating func add(_ other: Tally) {
+  mutating func add(_ other: TransactionCounts) {
     announcements += other.announcements
     refusals += other.refusals
     reports += other.reports
@@ -197,23 +197,6 @@ struct ProofCount: Sendable, Hashable {
   init(_ method: AppVerified.Method, _ outcome: String) {
     self.method = method
     self.outcome = outcome
-  }
-}
-
-extension ProofCount {
-  /// Counts a refusal.
-  init(_ refusal: ProofRefusal) {
-    switch refusal {
-    case .unknownReceipt: self.init(.push, "unknown_receipt")
-    case .wrongSecret: self.init(.push, "wrong_secret")
-    case .otherApp: self.init(.push, "other_app")
-    case .expired: self.init(.push, "expired")
-    case .revoked: self.init(.push, "revoked")
-    case .missingSecret: self.init(.push, "missing_secret")
-    case .captchaReplayed: self.init(.recaptcha, "replayed")
-    case .captchaRefused: self.init(.recaptcha, "refused")
-    case .captchaUndecided: self.init(.recaptcha, "undecided")
-    }
   }
 }
 

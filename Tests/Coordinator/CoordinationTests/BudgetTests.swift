@@ -124,8 +124,8 @@ struct BudgetTests {
   @Test("A pepper is changed: the same device, token and revocation are known again")
   func pepperChanged() throws {
     let (old, new) = (try Pepper([UInt8](repeating: 1, count: 32)), try Pepper([UInt8](repeating: 2, count: 32)))
-    let before = ProofKeeper(current: old)
-    let after = ProofKeeper(current: new, previous: old)
+    let before = KeyedHashes(current: old)
+    let after = KeyedHashes(current: new, previous: old)
     #expect(after.hash(deviceToken: "aa", app: "a").earlier == before.hash(deviceToken: "aa", app: "a").current)
     #expect(after.hash(deviceToken: "aa", app: "a").current != before.hash(deviceToken: "aa", app: "a").current)
     #expect(after.hash(appleToken: Secret("t"), app: "a").all.count == 2)

@@ -19,7 +19,7 @@ struct CheckLimitTests {
 
   /// Gives wrong codes back until one is refused.
   func exhaust(
-    _ book: LimitBook, _ store: inout MemoryUsage, _ make: (Int) -> LimitedCheck
+    _ limits: RateLimits, _ store: inout MemoryUsage, _ make: (Int) -> LimitedCheck
   ) -> (compared: Int, refusal: LimitRefusal?) {
     for index in 0..<20_000 {
       if let refusal = book.admitCheck(make(index), at: begin, in: &store) { return (index, refusal) }
@@ -30,7 +30,7 @@ struct CheckLimitTests {
 
   @Test("Ten checks for a number within an hour")
   func tenChecksForANumberWithinAnHour() throws {
-    let book = try LimitBook(Limits())
+    let book = try RateLimits(Limits())
     var store = MemoryUsage()
     for index in 0..<10 { #expect(book.admitCheck(check(), at: begin + .seconds(index), in: &store) == nil) }
     let refusal = book.admitCheck(check(), at: begin + .seconds(10), in: &store)
@@ -40,7 +40,7 @@ struct CheckLimitTests {
 
   @Test("An address has thirty wrong codes an hour over all numbers, and right ones use up none")
   func anAddressHasThirtyWrongCodesAnHourOverAllNumbersAndRightOnes() throws {
-    let book = try LimitBook(Limits())
+    let book = try RateLimits(Limits())
     var store = MemoryUsage()
     let (compared, refusal) = exhaust(book, &store) { check("+1415555\(1000 + $0)", ip: "192.0.2.1", first: true) }
     #expect(compared == 30 && refusal?.scope == .addressWrongCodes)
@@ -54,7 +54,7 @@ struct CheckLimitTests {
 
   @Test("An app has a budget, and all have one, of which the first code of a verification is free")
   func anAppHasABudgetAndAllHaveOneOfWhichTheFirstCode() throws {
-    let book = try LimitBook(Limits())
+    let book = try RateLimits(Limits())
     var store = MemoryUsage()
     let (compared, refusal) = exhaust(book, &store) { check("+1415\(1_000_000 + $0)") }
     #expect(compared == 2_000 && refusal?.scope == .appWrongCodes)
@@ -67,7 +67,7 @@ struct CheckLimitTests {
 
   @Test("Codes by later handles use up nothing of the first's")
   func codesByLaterHandlesUseUpNothingOfTheFirsts() throws {
-    let book = try LimitBook(Limits())
+    let book = try RateLimits(Limits())
     var store = MemoryUsage()
     let (compared, refusal) = exhaust(book, &store) { _ in check(ip: "192.0.2.1", firstHandle: false) }
     #expect(compared == 10 && refusal?.scope == .checks)
@@ -77,7 +77,7 @@ struct CheckLimitTests {
 
   @Test("A fictional number has ten wrong codes an hour and thirty a day, and any number of right ones")
   func aFictionalNumberHasTenWrongCodesAnHourAndThirtyADayAndAny() throws {
-    let book = try LimitBook(Limits())
+    let book = try RateLimits(Limits())
     var store = MemoryUsage()
     for _ in 0..<1_000 { #expect(book.admitCheck(check(fictional: true), at: begin, in: &store) == nil) }
     let (compared, refusal) = exhaust(book, &store) { _ in check(fictional: true) }
@@ -93,7 +93,7 @@ struct CheckLimitTests {
 
   @Test("Neither number nor address nor device is in the names under which is counted")
   func neitherNumberNorAddressNorDeviceIsInTheNamesUnder() throws {
-    let book = try LimitBook(Limits())
+    let book = try RateLimits(Limits())
     var store = MemoryUsage()
     let send = LimitedSend(
       number: "+14155550123", region: "US", isUnknownType: true, address: ClientAddress("192.0.2.1"),
@@ -110,8 +110,8 @@ struct CheckLimitTests {
   @Test("Counts made under the former pepper still count")
   func countsMadeUnderTheFormerPepperStillCount() throws {
     let (old, new) = (try Pepper([UInt8](repeating: 1, count: 32)), try Pepper([UInt8](repeating: 2, count: 32)))
-    let before = LimitBook(Limits(), subjects: SubjectKeeper(current: old))
-    let after = LimitBook(Limits(), subjects: SubjectKeeper(current: new, previous: old))
+    let before = RateLimits(Limits(), subjects: LimitSubjects(current: old))
+    let after = RateLimits(Limits(), subjects: LimitSubjects(current: new, previous: old))
     var store = MemoryUsage()
     for _ in 0..<10 { #expect(before.admitCheck(check(), at: begin, in: &store) == nil) }
     #expect(after.admitCheck(check(), at: begin, in: &store)?.scope == .checks)

@@ -5,8 +5,8 @@ import Testing
 
 @Suite("Codes")
 struct CodeKeeperTests {
-  private func keeper(length: Int = 6, pepper: UInt8 = 1) throws -> CodeKeeper {
-    CodeKeeper(current: try Pepper([UInt8](repeating: pepper, count: 32)), length: length)
+  private func keeper(length: Int = 6, pepper: UInt8 = 1) throws -> VerificationCodes {
+    VerificationCodes(current: try Pepper([UInt8](repeating: pepper, count: 32)), length: length)
   }
 
   @Test("The same seed gives the same code, and only for its verification and its pepper")

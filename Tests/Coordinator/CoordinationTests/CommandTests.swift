@@ -466,14 +466,14 @@ struct CommandTests {
     try await Bench.with { bench in
       let id = try await bench.start().verificationID
       let code = try #require(try bench.jobs().first?.code)
-      let stranger = CodeKeeper(current: try Pepper(SecureRandom.bytes(32)))
+      let stranger = VerificationCodes(current: try Pepper(SecureRandom.bytes(32)))
       let check = CheckVerification(verificationID: id, code: SecretField(Secret(code)))
       #expect(try await bench.error(check, keeper: stranger).code == .sessionExpired)
       #expect(bench.events() == ["verification.failed"])
     }
     let old = try Pepper(SecureRandom.bytes(32))
-    let before = CodeKeeper(current: old)
-    let after = CodeKeeper(current: try Pepper(SecureRandom.bytes(32)), previous: old)
+    let before = VerificationCodes(current: old)
+    let after = VerificationCodes(current: try Pepper(SecureRandom.bytes(32)), previous: old)
     let (code, atRest) = before.makeCode(for: "id", seed: SecureRandom.bytes(32))
     #expect(after.code(of: atRest, for: "id") == code)
     #expect(after.matches(code, atRest, for: "id"))

@@ -17,7 +17,7 @@ struct CoordinatorMetricsTests {
     for number in ["real", "fictional"] {
       #expect(lines.contains(#"countersign_wrong_codes_total{number="\#(number)"} 0"#))
     }
-    var tally = Tally()
+    var tally = TransactionCounts()
     tally.refusals = [.total]
     tally.wrongCodes.real = 2
     metrics.count(tally)

@@ -15,9 +15,9 @@ struct MemoryUsage: UsageStore {
   }
 }
 
-extension LimitBook {
+extension RateLimits {
   init(_ limits: Limits) throws {
-    self.init(limits, subjects: SubjectKeeper(current: try Pepper([UInt8](repeating: 7, count: 32))))
+    self.init(limits, subjects: LimitSubjects(current: try Pepper([UInt8](repeating: 7, count: 32))))
   }
 }
 
@@ -33,7 +33,7 @@ struct LimitTests {
 
   @Test("Five messages to a number within ten minutes, and the wait is exact")
   func fiveMessagesToANumberWithinTenMinutesAndTheWaitIsExact() throws {
-    let book = try LimitBook(Limits())
+    let book = try RateLimits(Limits())
     var store = MemoryUsage()
     for seconds in [0, 30, 90, 210, 330] {
       #expect(book.admit(send(), at: begin + .seconds(seconds), in: &store) == nil)
@@ -46,7 +46,7 @@ struct LimitTests {
 
   @Test("Ten messages to a number within a day")
   func perNumberPerDay() throws {
-    let book = try LimitBook(Limits())
+    let book = try RateLimits(Limits())
     var store = MemoryUsage()
     for index in 0..<10 {
       #expect(book.admit(send(), at: begin + .seconds(index * 700), in: &store) == nil)
@@ -57,7 +57,7 @@ struct LimitTests {
 
   @Test("Refused commands are not counted anywhere")
   func refusedIsNotCounted() throws {
-    let book = try LimitBook(Limits())
+    let book = try RateLimits(Limits())
     var store = MemoryUsage()
     for _ in 0..<5 { _ = book.admit(send(), at: begin, in: &store) }
     let before = store.texts
@@ -67,7 +67,7 @@ struct LimitTests {
 
   @Test("Twenty messages to a prefix, five where the type is unknown")
   func twentyMessagesToAPrefixFiveWhereTheTypeIsUnknown() throws {
-    let book = try LimitBook(Limits())
+    let book = try RateLimits(Limits())
     var store = MemoryUsage()
     for index in 0..<20 {
       #expect(book.admit(send("+1415555\(1000 + index)"), at: begin, in: &store) == nil)
@@ -83,7 +83,7 @@ struct LimitTests {
 
   @Test("Thirty messages to an address within an hour; an IPv6 /64 is one address")
   func thirtyMessagesToAnAddressWithinAnHourAnIPv664IsOneAddress() throws {
-    let book = try LimitBook(Limits())
+    let book = try RateLimits(Limits())
     var store = MemoryUsage()
     for index in 0..<30 {
       #expect(
@@ -98,7 +98,7 @@ struct LimitTests {
   func aCountrysBudgetLastsUntilMidnightUTC() throws {
     var limits = Limits()
     limits.countryBudgets = ["FR": 2]
-    let book = try LimitBook(limits)
+    let book = try RateLimits(limits)
     var store = MemoryUsage()
     for index in 0..<2 {
       #expect(book.admit(send("+3361\(index)345678", region: "FR"), at: begin, in: &store) == nil)
@@ -114,12 +114,12 @@ struct LimitTests {
     var limits = Limits()
     limits.sendsPerDay = 0
     var store = MemoryUsage()
-    #expect(try LimitBook(limits).admit(send(), at: begin, in: &store)?.scope == .total)
+    #expect(try RateLimits(limits).admit(send(), at: begin, in: &store)?.scope == .total)
   }
 
   @Test("A clock that was ahead for a while uses up no more than the budget of its day")
   func aClockThatWasAheadForAWhileUsesUpNoMoreThanTheBudgetOfItsDay() throws {
-    let book = try LimitBook(Limits())
+    let book = try RateLimits(Limits())
     for ahead in [Duration.seconds(13 * 3600), .seconds(10 * 86_400)] {
       var store = MemoryUsage()
       // Ten a day for a number; the clock is ahead for the first nine.

@@ -10,7 +10,7 @@ import Testing
 @testable import Coordination
 
 /// Carries out nothing: the body of a message says what happens to it.
-private struct ScriptedWork: BatchWork {
+private struct ScriptedWork: BatchQueue {
   typealias Prepared = String
 
   let queue = "coordinator.commands"
@@ -204,7 +204,7 @@ struct PipelineTests {
       try await bench.run("DROP TABLE inbox")
       let (source, pipeline) = make([["a"]], bench)
       let running = Task { await pipeline.run() }
-      let rounds = BatchStore<ScriptedWork>.maxDoubtfulRounds * 2
+      let rounds = BatchCommit<ScriptedWork>.maxDoubtfulRounds * 2
       while bench.logs.events.filter({ "\($0.message)".contains("tried again") }).count < rounds { await Task.yield() }
       running.cancel()
       await running.value

@@ -12,7 +12,7 @@ struct PurgerTests {
 
   /// As the maintenance does once a second.
   private func round(_ step: () async throws -> Bool) async throws {
-    for _ in 0..<MaintenanceLoop.maxRounds where try await !step() { return }
+    for _ in 0..<Maintenance.maxRounds where try await !step() { return }
   }
 
   // MARK: Counts

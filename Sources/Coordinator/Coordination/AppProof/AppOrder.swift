@@ -11,12 +11,12 @@ struct AppOrder: Sendable {
 }
 
 /// Parses `app.verify`, and does all work that needs no transaction.
-struct AppPreparer: Sendable {
+struct AppOrderDecoder: Sendable {
   private let rules: CoordinatorRules
-  private let keeper: ProofKeeper
-  private let jobs: ProofJobMaker
+  private let keeper: KeyedHashes
+  private let jobs: ProofJobs
 
-  init(_ rules: CoordinatorRules, keeper: ProofKeeper, jobs: ProofJobMaker) {
+  init(_ rules: CoordinatorRules, keeper: KeyedHashes, jobs: ProofJobs) {
     self.rules = rules
     self.keeper = keeper
     self.jobs = jobs
@@ -34,7 +34,7 @@ struct AppPreparer: Sendable {
     }
     let token = try Self.token(command.deviceToken)
     let address = try ClientAddress(of: command.client)
-    let secret = ProofKeeper.makeSecret()
+    let secret = KeyedHashes.makeSecret()
     let hash = keeper.hash(deviceToken: token, app: app.id)
     let proof = proof(app, hash, command.environment ?? .unknown, secret, at: now)
     do {
@@ -72,20 +72,4 @@ struct AppPreparer: Sendable {
 
   /// Apple says that tokens are of variable length; they have 64 digits today, and 100 bytes were announced.
   private static let maxTokenLength = 400
-}
-
-extension ClientAddress {
-  /// The network of a command's client, if the command names one.
-  init?(of client: StartVerification.Client?) throws(APIError) {
-    guard let text = client?.ip, !text.isEmpty else { return nil }
-    guard let address = ClientAddress(text) else {
-      throw APIError(.invalidArgument, "client.ip must be an IPv4 or IPv6 address", field: "client.ip")
-    }
-    self = address
-  }
-
-  /// - Parameter network: a value of ``network``.
-  init(network: String) {
-    self.network = network
-  }
 }

@@ -3,22 +3,22 @@ import CountersignTelemetry
 import SQLite
 
 /// Handles receipts of apps: issues them, applies reports on pushes, judges returned secrets.
-struct AppHandler: Sendable {
+struct AppProofService: Sendable {
   private let rules: CoordinatorRules
-  private let keeper: ProofKeeper
-  private let book: LimitBook
+  private let keeper: KeyedHashes
+  private let limits: RateLimits
 
-  init(_ rules: CoordinatorRules, keeper: ProofKeeper) {
+  init(_ rules: CoordinatorRules, keeper: KeyedHashes, limits: RateLimits) {
     self.rules = rules
     self.keeper = keeper
-    book = LimitBook(rules.limits, subjects: keeper.subjects)
+    self.book = book
   }
 
   // MARK: Receipts
 
   /// Issues a receipt. Its push is held until the reply is out.
   func issue(
-    _ order: AppOrder, _ request: CommandRequest, _ tally: inout Tally, in transaction: CoordinatorTransaction
+    _ order: AppOrder, _ request: CommandRequest, _ tally: inout TransactionCounts, in transaction: CoordinatorTransaction
   ) throws(DatabaseError) -> CommandAnswer {
     let now = transaction.now
     var proof = order.proof
@@ -52,7 +52,7 @@ struct AppHandler: Sendable {
   /// Judges a receipt and its secret.
   /// - Returns: the established facts about the request, or the refusal.
   func judge(
-    receipt: String, secret: Secret, for app: AppProfile, cause: Envelope, _ tally: inout Tally,
+    receipt: String, secret: Secret, for app: AppProfile, cause: Envelope, _ tally: inout TransactionCounts,
     in transaction: CoordinatorTransaction
   ) throws(DatabaseError) -> Result<ProofNotes, ProofRefusalError> {
     guard var stored = try transaction.appProof(receipt) else {
@@ -97,7 +97,7 @@ struct AppHandler: Sendable {
 
   /// Applies a worker's report to its receipt. A report on a deleted receipt changes nothing.
   func handle(
-    _ report: PushReport, on receipt: String, cause: Envelope, _ tally: inout Tally,
+    _ report: PushReport, on receipt: String, cause: Envelope, _ tally: inout TransactionCounts,
     in transaction: CoordinatorTransaction
   ) throws(DatabaseError) {
     guard var stored = try transaction.appProof(receipt) else { return }
@@ -110,7 +110,7 @@ struct AppHandler: Sendable {
   }
 
   private func perform(
-    _ actions: [AppProofAction], on proof: AppProof, cause: Envelope, _ tally: inout Tally,
+    _ actions: [AppProofAction], on proof: AppProof, cause: Envelope, _ tally: inout TransactionCounts,
     in transaction: CoordinatorTransaction
   ) throws(DatabaseError) {
     let now = transaction.now
@@ -179,5 +179,22 @@ extension TimelineEntry.Kind {
     case .pushQueued, .pushAccepted, .pushRefused, .pushExpired, .pushUnknown: true
     default: false
     }
+  }
+}
+
+extension OperationStatus {
+  init(_ proof: AppProof) {
+    let state: State =
+      switch proof.state {
+      case .waiting, .delivered: .running
+      case .undelivered: .failed
+      case .proven: .completed
+      case .expired: .expired
+      case .revoked: .revoked
+      }
+    self.init(
+      operationID: proof.receipt, kind: .appVerification, app: proof.app, state: state,
+      failure: proof.failure.map { .init(code: $0.code, detail: $0.detail) }, startedAt: proof.createdAt,
+      expiresAt: proof.expiresAt, timeline: proof.timeline.entries.map(VerificationStatus.Entry.init))
   }
 }

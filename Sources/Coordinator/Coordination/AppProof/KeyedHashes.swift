@@ -4,7 +4,7 @@ import CountersignTelemetry
 
 /// Makes and compares the secrets of pushes, and hashes the tokens that must not be stored. All hashes are keyed with
 /// the pepper, so the database alone reveals nothing.
-struct ProofKeeper: Sendable {
+struct KeyedHashes: Sendable {
   static let digestLength = 32
   private static let secretBytes = 32
 
@@ -12,7 +12,7 @@ struct ProofKeeper: Sendable {
   let previous: Pepper?
   private let decoy: SecretAtRest
   /// Makes the names of counted subjects.
-  let subjects: SubjectKeeper
+  let subjects: LimitSubjects
 
   /// - Parameters:
   ///   - current: pepper of new hashes.
@@ -20,7 +20,7 @@ struct ProofKeeper: Sendable {
   init(current: Pepper, previous: Pepper? = nil) {
     self.current = current
     self.previous = previous
-    subjects = SubjectKeeper(current: current, previous: previous)
+    subjects = LimitSubjects(current: current, previous: previous)
     decoy = SecretAtRest(pepperID: current.id, digest: [UInt8](repeating: 0, count: Self.digestLength))
   }
 
@@ -56,7 +56,7 @@ struct ProofKeeper: Sendable {
     _ pepper: Pepper, _ secret: Secret, receipt: String, app: String, tokenHash: [UInt8]
   ) -> [UInt8] {
     let parts = [Array(receipt.utf8), Array(app.utf8), tokenHash, Array(secret.reveal().utf8)]
-    return pepper.key.authenticate(CodeKeeper.framed("countersign app secret", parts))
+    return pepper.key.authenticate(VerificationCodes.framed("countersign app secret", parts))
   }
 
   // MARK: Tokens
@@ -78,7 +78,7 @@ struct ProofKeeper: Sendable {
   }
 
   private func hash(_ label: StaticString, _ app: String, _ token: String) -> TokenHash {
-    let bytes = CodeKeeper.framed(label, [Array(app.utf8), Array(token.utf8)])
+    let bytes = VerificationCodes.framed(label, [Array(app.utf8), Array(token.utf8)])
     return TokenHash(current.key.authenticate(bytes), earlier: previous?.key.authenticate(bytes))
   }
 }
@@ -97,7 +97,7 @@ extension SecretAtRest {
 
   /// - Parameter blob: a value of ``blob``. `nil` when its length is wrong.
   init?(blob: [UInt8]) {
-    guard blob.count == Pepper.idLength + ProofKeeper.digestLength else { return nil }
+    guard blob.count == Pepper.idLength + KeyedHashes.digestLength else { return nil }
     self.init(pepperID: Array(blob[..<Pepper.idLength]), digest: Array(blob[Pepper.idLength...]))
   }
 }

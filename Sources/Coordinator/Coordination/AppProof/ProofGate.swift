@@ -7,27 +7,27 @@ import SQLite
 /// Decides by its proof of the app whether a start may go on.
 struct ProofGate: Sendable {
   private let rules: CoordinatorRules
-  private let receipts: AppHandler
-  private let jobs: ProofJobMaker
-  private let keeper: CodeKeeper
-  private let book: LimitBook
-  private let conversions: ConversionKeeper
+  private let receipts: AppProofService
+  private let jobs: ProofJobs
+  private let keeper: VerificationCodes
+  private let limits: RateLimits
+  private let conversions: ConversionMonitor
 
   init(
-    _ rules: CoordinatorRules, receipts: AppHandler, jobs: ProofJobMaker, keeper: CodeKeeper, subjects: SubjectKeeper,
-    conversions: ConversionKeeper
+    _ rules: CoordinatorRules, receipts: AppProofService, jobs: ProofJobs, keeper: VerificationCodes, limits: RateLimits,
+    conversions: ConversionMonitor
   ) {
     self.rules = rules
     self.receipts = receipts
     self.jobs = jobs
     self.keeper = keeper
-    book = LimitBook(rules.limits, subjects: subjects)
+    self.book = book
     self.conversions = conversions
   }
 
   /// - Returns: the verdict. For an audited app it is never a refusal, and never has to be waited for.
   func judge(
-    _ proof: ProofOrder, _ order: StartOrder, _ request: CommandRequest, _ tally: inout Tally,
+    _ proof: ProofOrder, _ order: StartOrder, _ request: CommandRequest, _ tally: inout TransactionCounts,
     in transaction: CoordinatorTransaction
   ) throws(DatabaseError) -> ProofVerdict {
     switch proof.evidence {
@@ -52,7 +52,7 @@ struct ProofGate: Sendable {
   }
 
   private func refuse(
-    _ refusal: ProofRefusal, _ proof: ProofOrder, _ tally: inout Tally, at now: UnixTime
+    _ refusal: ProofRefusal, _ proof: ProofOrder, _ tally: inout TransactionCounts, at now: UnixTime
   ) -> ProofVerdict {
     tally.proofs.append(ProofCount(refusal))
     let error = APIError(refusal)
@@ -65,7 +65,7 @@ struct ProofGate: Sendable {
 
   private func judge(
     _ captcha: CaptchaEvidence, _ proof: ProofOrder, _ order: StartOrder, _ request: CommandRequest,
-    _ tally: inout Tally, in transaction: CoordinatorTransaction
+    _ tally: inout TransactionCounts, in transaction: CoordinatorTransaction
   ) throws(DatabaseError) -> ProofVerdict {
     if try listen(request, in: transaction) { return .deferred }
     if try transaction.hasSeenCaptcha(captcha.hash) {
@@ -140,18 +140,6 @@ struct ProofGate: Sendable {
   ) throws(DatabaseError) -> ProofNotes {
     let push = try receipts.pushEntries(of: captcha.receipt, app: order.app, in: transaction)
     return ProofNotes(entries: push + [TimelineEntry(at: transaction.now, captcha)])
-  }
-}
-
-extension WaitingStart {
-  init(_ order: StartOrder, _ captcha: CaptchaEvidence, _ request: CommandRequest) {
-    self.init(
-      app: order.app.id, phoneNumber: order.number.e164, languageCode: order.languageCode,
-      network: order.address?.network, fingerprint: request.fingerprint, receipt: captcha.receipt,
-      askedLate: order.fresh.verification.askedLate, purpose: order.key.purpose, subject: order.key.subject,
-      requester: order.claim.requester(device: nil).stored, sender: request.envelope.identity.sender,
-      replyTo: request.envelope.replyTo, correlationID: request.envelope.correlationID,
-      traceparent: request.envelope.trace?.traceparent)
   }
 }
 

@@ -2,7 +2,7 @@ import CountersignMessages
 import CountersignTelemetry
 
 /// Makes the jobs that push a secret and that assess a reCAPTCHA token.
-struct ProofJobMaker: Sendable {
+struct ProofJobs: Sendable {
   private let sealer: Sealer
 
   init(sealer: Sealer) {

@@ -65,11 +65,11 @@ struct ProofNotes: Sendable {
 }
 
 /// Parses proofs and checks them against the configuration. Does no I/O.
-struct ProofPreparer: Sendable {
-  private let keeper: ProofKeeper
+struct ProofDecoder: Sendable {
+  private let keeper: KeyedHashes
   private let keys: KeyRing
 
-  init(keeper: ProofKeeper, keys: KeyRing) {
+  init(keeper: KeyedHashes, keys: KeyRing) {
     self.keeper = keeper
     self.keys = keys
   }

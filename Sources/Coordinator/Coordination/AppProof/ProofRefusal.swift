@@ -117,3 +117,20 @@ extension APIError {
       field: "deviceToken", reason: failure.code)
   }
 }
+
+extension ProofCount {
+  /// Counts a refusal.
+  init(_ refusal: ProofRefusal) {
+    switch refusal {
+    case .unknownReceipt: self.init(.push, "unknown_receipt")
+    case .wrongSecret: self.init(.push, "wrong_secret")
+    case .otherApp: self.init(.push, "other_app")
+    case .expired: self.init(.push, "expired")
+    case .revoked: self.init(.push, "revoked")
+    case .missingSecret: self.init(.push, "missing_secret")
+    case .captchaReplayed: self.init(.recaptcha, "replayed")
+    case .captchaRefused: self.init(.recaptcha, "refused")
+    case .captchaUndecided: self.init(.recaptcha, "undecided")
+    }
+  }
+}

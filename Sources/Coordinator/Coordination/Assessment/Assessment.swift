@@ -1,5 +1,6 @@
 import CountersignMessages
 import CountersignTelemetry
+import PhoneNumbers
 
 /// A reCAPTCHA token that a worker has to judge before its request goes on.
 ///
@@ -116,4 +117,16 @@ struct WaitingStart: Sendable, Hashable, Codable {
   var replyTo: String?
   var correlationID: String?
   var traceparent: String?
+}
+
+extension WaitingStart {
+  init(_ order: StartOrder, _ captcha: CaptchaEvidence, _ request: CommandRequest) {
+    self.init(
+      app: order.app.id, phoneNumber: order.number.e164, languageCode: order.languageCode,
+      network: order.address?.network, fingerprint: request.fingerprint, receipt: captcha.receipt,
+      askedLate: order.fresh.verification.askedLate, purpose: order.key.purpose, subject: order.key.subject,
+      requester: order.claim.requester(device: nil).stored, sender: request.envelope.identity.sender,
+      replyTo: request.envelope.replyTo, correlationID: request.envelope.correlationID,
+      traceparent: request.envelope.trace?.traceparent)
+  }
 }

@@ -3,18 +3,18 @@ import CountersignTelemetry
 import SQLite
 
 /// Ends assessments, by a worker's report or at their deadline, and goes on with the waiting command or answers it.
-struct AssessmentHandler: Sendable {
-  private let preparer: CommandPreparer
-  private let commands: CommandHandler
+struct AssessmentService: Sendable {
+  private let starts: StartDecoder
+  private let verifications: VerificationService
 
-  init(preparer: CommandPreparer, commands: CommandHandler) {
-    self.preparer = preparer
-    self.commands = commands
+  init(starts: StartDecoder, verifications: VerificationService) {
+    self.starts = starts
+    self.verifications = verifications
   }
 
   /// Applies a worker's report. A report on an assessment that is over or deleted changes nothing.
   func handle(
-    _ report: JobReport, score: Double?, on id: String, cause: Envelope, _ tally: inout Tally,
+    _ report: JobReport, score: Double?, on id: String, cause: Envelope, _ tally: inout TransactionCounts,
     in transaction: CoordinatorTransaction
   ) throws(DatabaseError) {
     guard var stored = try transaction.assessment(id), let action = stored.content.apply(report) else { return }
@@ -33,7 +33,7 @@ struct AssessmentHandler: Sendable {
 
   /// Ends an assessment whose deadline has passed.
   func expire(
-    _ stored: Stored<Assessment>, _ tally: inout Tally, in transaction: CoordinatorTransaction
+    _ stored: Stored<Assessment>, _ tally: inout TransactionCounts, in transaction: CoordinatorTransaction
   ) throws(DatabaseError) {
     var stored = stored
     guard let action = stored.content.applyDeadline(at: transaction.now) else { return }
@@ -43,7 +43,7 @@ struct AssessmentHandler: Sendable {
   }
 
   private func perform(
-    _ action: Assessment.Action, on assessment: Assessment, _ captcha: AssessedCaptcha, _ tally: inout Tally,
+    _ action: Assessment.Action, on assessment: Assessment, _ captcha: AssessedCaptcha, _ tally: inout TransactionCounts,
     in transaction: CoordinatorTransaction
   ) throws(DatabaseError) {
     switch action {
@@ -58,21 +58,22 @@ struct AssessmentHandler: Sendable {
     }
   }
 
-  /// Goes on with the start as if it had just arrived, except that its proof is known.
+  /// Goes on with the start as if it had just arrived, except that its proof is known. It has its place in the inbox,
+  /// and its age is that of its assessment.
   private func proceed(
-    _ assessment: Assessment, _ captcha: AssessedCaptcha, _ tally: inout Tally, in transaction: CoordinatorTransaction
+    _ assessment: Assessment, _ captcha: AssessedCaptcha, _ tally: inout TransactionCounts, in transaction: CoordinatorTransaction
   ) throws(DatabaseError) {
     let order: StartOrder
     do throws(APIError) {
-      order = try preparer.resume(assessment.command, proof: captcha, at: transaction.now)
+      order = try starts.resume(assessment.command, proof: captcha, at: transaction.now)
     } catch {
       return try answer(CommandAnswer(error), assessment, in: transaction)
     }
     let request = CommandRequest(
       envelope: assessment.envelope, fingerprint: assessment.command.fingerprint, order: .start(order))
-    let outcome = try commands.resume(order, request, in: transaction)
-    tally.add(outcome.tally)
-    if let result = outcome.answer { try answer(result, assessment, in: transaction) }
+    if let result = try verifications.startProven(order, request, &tally, in: transaction) {
+      try answer(result, assessment, in: transaction)
+    }
   }
 
   /// Publishes the reply and records it for a redelivery of the command: its token is used up, so the same ID cannot

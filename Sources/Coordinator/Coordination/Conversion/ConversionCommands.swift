@@ -3,7 +3,7 @@ import CountersignTelemetry
 import SQLite
 
 /// Answers the operators' commands about the conversion.
-struct ConversionHandler: Sendable {
+struct ConversionCommands: Sendable {
   private let policy: ConversionPolicy
 
   init(_ rules: CoordinatorRules) {

@@ -17,7 +17,7 @@ struct ConversionEnding: Sendable, Hashable {
   var outcome: Outcome
   var createdAt: UnixTime
   var endedAt: UnixTime
-  /// Asker, as ``SubjectKeeper/source(of:)`` distinguishes askers; empty for an unnamed one.
+  /// Asker, as ``LimitSubjects/source(of:)`` distinguishes askers; empty for an unnamed one.
   var source: [UInt8] = []
 }
 

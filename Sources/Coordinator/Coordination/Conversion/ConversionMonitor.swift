@@ -11,7 +11,7 @@ import Synchronization
 /// from the same verifications.
 ///
 /// Counting follows the commit: endings of an undone transaction must not count.
-final class ConversionKeeper: Sendable {
+final class ConversionMonitor: Sendable {
   private struct State {
     var guarding: ConversionGuard
     /// Blocks that are not in the database yet.

@@ -91,7 +91,7 @@ struct ConversionLoader: Sendable {
   static let maxRows = 256 * pageRows
 
   /// - Throws: when the database cannot be read or written.
-  func load(_ conversions: ConversionKeeper) async throws(DatabaseError) {
+  func load(_ conversions: ConversionMonitor) async throws(DatabaseError) {
     let (blocks, outages) = try await database.read { session throws(DatabaseError) in
       (try CoordinatorTransaction.conversionBlocks(session), try CoordinatorTransaction.conversionOutages(session))
     }

@@ -5,7 +5,7 @@ import SQLite
 /// Stores and announces new blocks, and deletes blocks that no longer matter.
 final class ConversionSweeper: Sendable {
   private let database: Database
-  private let conversions: ConversionKeeper
+  private let conversions: ConversionMonitor
   private let rules: CoordinatorRules
   private let clock: any WallClock
   private let metrics: CoordinatorMetrics
@@ -18,7 +18,7 @@ final class ConversionSweeper: Sendable {
   ///   - areCommandsTaken: whether commands can be sent and carried out at present: the broker accepts and delivers
   ///     messages, and the database takes their changes.
   init(
-    database: Database, conversions: ConversionKeeper, rules: CoordinatorRules, clock: any WallClock,
+    database: Database, conversions: ConversionMonitor, rules: CoordinatorRules, clock: any WallClock,
     metrics: CoordinatorMetrics, logger: Logger, longestSilence: Duration = ConversionOutages.longestSilence,
     areCommandsTaken: @escaping @Sendable () -> Bool
   ) {

@@ -5,19 +5,19 @@ import SQLite
 /// Erases the coordinator's data about a number: `number.forget`.
 struct NumberEraser: Sendable {
   private let rules: CoordinatorRules
-  private let subjects: SubjectKeeper
-  private let announcements: AnnouncementMaker
+  private let subjects: LimitSubjects
+  private let announcements: VerificationEvents
 
-  init(_ rules: CoordinatorRules, subjects: SubjectKeeper) {
+  init(_ rules: CoordinatorRules, subjects: LimitSubjects) {
     self.rules = rules
     self.subjects = subjects
-    announcements = AnnouncementMaker(codeLength: rules.policy.codeLength)
+    announcements = VerificationEvents(codeLength: rules.policy.codeLength)
   }
 
   /// - Returns: an answer that is not recorded: it has nothing to repeat, and neither the number nor its hash may be
   ///   kept.
   func forget(
-    _ number: String, _ request: CommandRequest, _ tally: inout Tally, in transaction: CoordinatorTransaction
+    _ number: String, _ request: CommandRequest, _ tally: inout TransactionCounts, in transaction: CoordinatorTransaction
   ) throws(DatabaseError) -> CommandAnswer {
     let all = try transaction.verifications(ofNumber: number)
     var canceled = 0
@@ -37,7 +37,7 @@ struct NumberEraser: Sendable {
   }
 
   private func cancel(
-    _ verification: inout PhoneVerification, _ request: CommandRequest, _ tally: inout Tally,
+    _ verification: inout PhoneVerification, _ request: CommandRequest, _ tally: inout TransactionCounts,
     in transaction: CoordinatorTransaction
   ) throws(DatabaseError) {
     for handle in verification.openHandles {

@@ -1,4 +1,5 @@
 import CountersignEncoding
+import CountersignMessages
 
 #if canImport(Glibc)
   import Glibc
@@ -33,5 +34,21 @@ struct ClientAddress: Sendable, Hashable {
 
   private static func dotted(_ bytes: some Collection<UInt8>) -> String {
     bytes.map(String.init).joined(separator: ".")
+  }
+}
+
+extension ClientAddress {
+  /// The network of a command's client, if the command names one.
+  init?(of client: StartVerification.Client?) throws(APIError) {
+    guard let text = client?.ip, !text.isEmpty else { return nil }
+    guard let address = ClientAddress(text) else {
+      throw APIError(.invalidArgument, "client.ip must be an IPv4 or IPv6 address", field: "client.ip")
+    }
+    self = address
+  }
+
+  /// - Parameter network: a value of ``network``.
+  init(network: String) {
+    self.network = network
   }
 }

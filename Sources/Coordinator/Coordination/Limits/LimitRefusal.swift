@@ -1,3 +1,4 @@
+import CountersignMessages
 import CountersignTelemetry
 
 /// A reached limit, and how long it will last.
@@ -118,5 +119,15 @@ extension LimitRefusal.Scope {
     case .appWrongCodes, .totalWrongCodes: "WRONG_CODES_USED_UP"
     default: nil
     }
+  }
+}
+
+extension APIError {
+  /// Answers a command that reached a limit: budgets are a matter of quota, the others of trying too often.
+  init(_ refusal: LimitRefusal) {
+    self.init(
+      refusal.scope.isBudget ? .quotaExceeded : .tooManyAttempts,
+      "\(refusal.text): try again in \(refusal.waitSeconds) s", field: refusal.scope.field,
+      retryAfter: refusal.waitSeconds, reason: refusal.scope.reason)
   }
 }

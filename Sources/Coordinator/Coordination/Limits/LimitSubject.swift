@@ -11,7 +11,7 @@ struct LimitSubject: Sendable, Hashable {
 
 /// Makes the names under which numbers, prefixes, addresses and devices are counted. Counts are only looked up, never
 /// listed, so only a keyed hash of the subject is stored, and the database alone does not reveal who asked.
-struct SubjectKeeper: Sendable {
+struct LimitSubjects: Sendable {
   enum Kind: String, Sendable, CaseIterable {
     case number = "n"
     case prefix = "p"
@@ -71,7 +71,7 @@ struct SubjectKeeper: Sendable {
 
   private static func hash(_ pepper: Pepper, _ kind: Kind, _ value: String) -> [UInt8] {
     let parts = [Array(kind.rawValue.utf8), Array(value.utf8)]
-    return Array(pepper.key.authenticate(CodeKeeper.framed("countersign subject", parts))[..<bytes])
+    return Array(pepper.key.authenticate(VerificationCodes.framed("countersign subject", parts))[..<bytes])
   }
 
   private static func key(ofDevice hash: [UInt8]) -> String {

@@ -16,7 +16,7 @@ struct LimitedCheck: Sendable, Hashable {
   var isFirstCode: Bool
 }
 
-extension LimitBook {
+extension RateLimits {
   /// Counts a check, and decides whether the code may be compared. Only a code that was compared and is wrong enters
   /// the budgets of wrong codes: see ``countWrong(_:at:in:)``.
   ///

@@ -1,6 +1,6 @@
 import CountersignTelemetry
 
-extension LimitBook {
+extension RateLimits {
   /// Counts a receipt for the device, the address, the app, and in total.
   func admitReceipt<Store: UsageStore>(
     ofToken token: TokenHash, app: String, from address: ClientAddress?, at now: UnixTime, in store: inout Store

@@ -9,7 +9,7 @@ protocol UsageStore {
 }
 
 /// Decides whether one more is allowed, and counts it.
-struct LimitBook: Sendable {
+struct RateLimits: Sendable {
   struct Check {
     var scope: LimitRefusal.Scope
     var subject: LimitSubject
@@ -17,9 +17,9 @@ struct LimitBook: Sendable {
   }
 
   let limits: Limits
-  let subjects: SubjectKeeper
+  let subjects: LimitSubjects
 
-  init(_ limits: Limits, subjects: SubjectKeeper) {
+  init(_ limits: Limits, subjects: LimitSubjects) {
     self.limits = limits
     self.subjects = subjects
   }
@@ -68,7 +68,7 @@ struct LimitBook: Sendable {
   }
 }
 
-extension LimitBook {
+extension RateLimits {
   /// The limit that an SMS would exceed, without counting it: a request that will be refused spends nothing.
   func refusal<Store: UsageStore>(
     of send: LimitedSend, at now: UnixTime, in store: inout Store

@@ -6,10 +6,10 @@ import SQLite
 struct DroppedJobs: Sendable {
   let database: Database
   let retention: Duration
-  let conversions: ConversionKeeper
+  let conversions: ConversionMonitor
   let metrics: CoordinatorMetrics
   let messages: ResultHandler
-  let operations: OperationReportHandler
+  let operations: OperationReports
 
   /// Removes jobs from a row of the outbox, and the row once it is empty.
   /// - Parameters:
@@ -34,7 +34,7 @@ struct DroppedJobs: Sendable {
   ) async throws(DatabaseError) {
     let (tally, changes, new) = try await database.write { [self] session throws(DatabaseError) in
       let transaction = CoordinatorTransaction(session, at: now, retention: retention)
-      var tally = Tally()
+      var tally = TransactionCounts()
       if isTold {
         for job in jobs { tally.add(try tell(job, in: transaction)) }
       }
@@ -53,17 +53,17 @@ struct DroppedJobs: Sendable {
     metrics.outboxMessages.add(Double(new - jobs.count))
   }
 
-  private func tell(_ job: OutgoingMessage, in transaction: CoordinatorTransaction) throws(DatabaseError) -> Tally {
-    guard let type = MessageType(parsing: job.type) else { return Tally() }
+  private func tell(_ job: OutgoingMessage, in transaction: CoordinatorTransaction) throws(DatabaseError) -> TransactionCounts {
+    guard let type = MessageType(parsing: job.type) else { return TransactionCounts() }
     let cause = Envelope(
       type: JobResult.type(ofJob: type), messageID: job.messageID, correlationID: job.correlationID,
       trace: job.traceparent.flatMap(TraceContext.init(traceparent:)))
-    if cause.type == ResultHandler.type, let name = SMSJobMaker.parse(jobID: job.messageID) {
+    if cause.type == ResultHandler.type, let name = SMSJobs.parse(jobID: job.messageID) {
       let report = JobReport(number: name.message, outcome: .expired, reason: .notTaken)
       return try messages.handle(
         ResultReport(envelope: cause, verificationID: name.verificationID, report: report), in: transaction)
     }
-    guard let report = OperationReport(ofDropped: job.messageID, cause) else { return Tally() }
+    guard let report = OperationReport(ofDropped: job.messageID, cause) else { return TransactionCounts() }
     return try operations.handle(report, in: transaction)
   }
 }
@@ -71,7 +71,7 @@ struct DroppedJobs: Sendable {
 extension OperationReport {
   /// The report on a job that no worker has seen; `nil` when no owner waits for it.
   fileprivate init?(ofDropped jobID: String, _ cause: Envelope) {
-    guard let kind = OperationReportHandler.kinds[cause.type], let name = JobName(parsing: jobID, kind) else {
+    guard let kind = OperationReports.kinds[cause.type], let name = JobName(parsing: jobID, kind) else {
       return nil
     }
     self.init(

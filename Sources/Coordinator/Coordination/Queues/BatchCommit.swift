@@ -6,13 +6,13 @@ import SQLite
 ///
 /// A faulty message is given up, and the others are stored without it. A faulty database affects every message, so none
 /// is given up: the batch waits, no other is taken, and readiness reports the cause. The broker keeps the messages.
-struct BatchStore<Work: BatchWork>: Sendable {
+struct BatchCommit<Work: BatchQueue>: Sendable {
   let work: Work
   let database: Database
   let outbox: Outbox
   let clock: any WallClock
   let retention: Duration
-  let conversions: ConversionKeeper
+  let conversions: ConversionMonitor
   let health: StorageHealth
   let metrics: CoordinatorMetrics
   let logger: Logger

@@ -9,10 +9,10 @@ import SQLite
 /// The order makes a crash harmless. Before the commit nothing has happened, and the broker delivers again. After it,
 /// the outbox holds the messages to publish, and a redelivered command finds its reply in the inbox. While one batch is
 /// being published, the next one is already processed.
-final class BatchPipeline<Work: BatchWork>: Sendable {
+final class BatchPipeline<Work: BatchQueue>: Sendable {
   let source: any MessageSource
   let work: Work
-  private let store: BatchStore<Work>
+  private let store: BatchCommit<Work>
   private let outbox: Outbox
   private let clock: any WallClock
   private let author: Author
@@ -28,12 +28,12 @@ final class BatchPipeline<Work: BatchWork>: Sendable {
   init(
     source: any MessageSource, work: Work, database: Database, outbox: Outbox, rules: CoordinatorRules,
     clock: any WallClock, author: Author, logger: Logger, metrics: CoordinatorMetrics, health: StorageHealth,
-    conversions: ConversionKeeper, held: HeldJobs? = nil, marks: CrashMarks? = nil,
+    conversions: ConversionMonitor, held: HeldJobs? = nil, marks: CrashMarks? = nil,
     retryDelays: ClosedRange<Duration> = .milliseconds(100)...(.seconds(5))
   ) {
     self.source = source
     self.work = work
-    store = BatchStore(
+    store = BatchCommit(
       work: work, database: database, outbox: outbox, clock: clock, retention: rules.retention,
       conversions: conversions,
       health: health, metrics: metrics, logger: logger, retryDelays: retryDelays)

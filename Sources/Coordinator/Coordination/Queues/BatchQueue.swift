@@ -5,7 +5,7 @@ import CrashMarks
 import SQLite
 
 /// Handles the deliveries of one queue.
-protocol BatchWork: Sendable {
+protocol BatchQueue: Sendable {
   associatedtype Prepared: Sendable
 
   /// The queue, for dead letters and metrics.
@@ -34,7 +34,7 @@ protocol BatchWork: Sendable {
   func count(_ conclusion: Conclusion, took: Duration)
 }
 
-extension BatchWork {
+extension BatchQueue {
   func prepareAgain(_ delivery: Delivery, at now: UnixTime) -> PreparedDelivery<Prepared> { prepare(delivery, at: now) }
 }
 
@@ -54,7 +54,7 @@ struct Conclusion: Sendable {
   var reply: OutgoingMessage?
   /// Reason to dead-letter the delivery, if any.
   var dead: DeadReason?
-  var tally = Tally()
+  var tally = TransactionCounts()
   /// The command whose jobs go out after its reply; see ``HeldJobs``.
   var holder: String?
   /// Label of the metrics.

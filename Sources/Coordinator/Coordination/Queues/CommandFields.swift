@@ -5,7 +5,7 @@ enum CommandFields {
   /// The claim of a start.
   /// - Parameter address: the client's address, if any.
   static func claim(
-    of command: StartVerification, at address: ClientAddress?, _ keeper: ProofKeeper
+    of command: StartVerification, at address: ClientAddress?, _ keeper: KeyedHashes
   ) throws(APIError) -> RequesterClaim {
     let name = try text(command.requester, "requester", max: StartVerification.maxRequesterBytes)
     let instance = try text(

@@ -4,16 +4,16 @@ import CountersignTelemetry
 import SQLite
 
 /// Handles the queue of the commands.
-struct CommandWork: BatchWork {
+struct CommandQueue: BatchQueue {
   typealias Prepared = CommandRequest
 
-  private let preparer: CommandPreparer
+  private let preparer: CommandDecoder
   private let handler: CommandHandler
   private let metrics: CoordinatorMetrics
   private let senders: SenderRule
 
   /// - Parameter user: the coordinator's own user of the broker, which consumes the queue.
-  init(preparer: CommandPreparer, handler: CommandHandler, metrics: CoordinatorMetrics, user: String) {
+  init(preparer: CommandDecoder, handler: CommandHandler, metrics: CoordinatorMetrics, user: String) {
     senders = .queue(consumedBy: user)
     self.preparer = preparer
     self.handler = handler
@@ -36,7 +36,7 @@ struct CommandWork: BatchWork {
     var envelope: Envelope
     do throws(ContractProblem) {
       envelope = try Envelope(delivery)
-      try envelope.expect(CommandPreparer.types)
+      try envelope.expect(CommandDecoder.types)
       envelope = envelope.resolved(sender: senders.sender(of: envelope))
       try ReplyAddress.check(envelope.replyTo, of: envelope.identity.sender)
     } catch {

@@ -18,14 +18,14 @@ struct DueSweep: Sendable {
 
   /// Result of a transaction.
   struct Swept: Sendable {
-    var tally = Tally()
+    var tally = TransactionCounts()
     var messages = 0
     var changes = ConversionChanges()
     fileprivate var rows = 0
   }
 
   /// Processes the row of a key.
-  typealias Step = @Sendable (String, inout Tally, CoordinatorTransaction) throws(DatabaseError) -> Void
+  typealias Step = @Sendable (String, inout TransactionCounts, CoordinatorTransaction) throws(DatabaseError) -> Void
 
   /// Processes the rows that have been due longest.
   /// - Parameters:

@@ -2,8 +2,8 @@ import CountersignTelemetry
 import SQLite
 
 /// Runs the periodic tasks once a second: ends due rows, publishes leftovers, deletes old rows.
-final class MaintenanceLoop: Sendable {
-  private let sweeper: DeadlineSweeper
+final class Maintenance: Sendable {
+  private let sweeper: VerificationSweeper
   private let purger: Purger
   private let relay: OutboxRelay
   private let operations: OperationSweeper
@@ -18,7 +18,7 @@ final class MaintenanceLoop: Sendable {
   static let maxRounds = 16
 
   init(
-    sweeper: DeadlineSweeper, purger: Purger, relay: OutboxRelay, operations: OperationSweeper, held: HeldJobs,
+    sweeper: VerificationSweeper, purger: Purger, relay: OutboxRelay, operations: OperationSweeper, held: HeldJobs,
     conversions: ConversionSweeper, interval: Duration, health: StorageHealth,
     metrics: CoordinatorMetrics, logger: Logger
   ) {

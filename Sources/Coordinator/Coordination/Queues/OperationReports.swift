@@ -2,12 +2,12 @@ import CountersignMessages
 import SQLite
 
 /// Applies reports of workers to their receipts, assessments and revocations.
-struct OperationReportHandler: Sendable {
-  private let receipts: AppHandler
-  private let assessments: AssessmentHandler
-  private let revocations: RevocationHandler
+struct OperationReports: Sendable {
+  private let receipts: AppProofService
+  private let assessments: AssessmentService
+  private let revocations: RevocationService
 
-  init(receipts: AppHandler, assessments: AssessmentHandler, revocations: RevocationHandler) {
+  init(receipts: AppProofService, assessments: AssessmentService, revocations: RevocationService) {
     self.receipts = receipts
     self.assessments = assessments
     self.revocations = revocations
@@ -49,8 +49,8 @@ struct OperationReportHandler: Sendable {
   /// Bytes. Instructions for a user whose token cannot be revoked take a few sentences.
   private static let maxText = 1024
 
-  func handle(_ report: OperationReport, in transaction: CoordinatorTransaction) throws(DatabaseError) -> Tally {
-    var tally = Tally()
+  func handle(_ report: OperationReport, in transaction: CoordinatorTransaction) throws(DatabaseError) -> TransactionCounts {
+    var tally = TransactionCounts()
     switch report.kind {
     case .push:
       let push = PushReport(report: report.report, environment: report.environment)

@@ -5,14 +5,14 @@ import SQLite
 final class OperationSweeper: Sendable {
   private let database: Database
   private let rules: CoordinatorRules
-  private let assessments: AssessmentHandler
-  private let revocations: RevocationHandler
+  private let assessments: AssessmentService
+  private let revocations: RevocationService
   private let clock: any WallClock
   private let metrics: CoordinatorMetrics
   private let logger: Logger
 
   init(
-    database: Database, rules: CoordinatorRules, assessments: AssessmentHandler, revocations: RevocationHandler,
+    database: Database, rules: CoordinatorRules, assessments: AssessmentService, revocations: RevocationService,
     clock: any WallClock, metrics: CoordinatorMetrics, logger: Logger
   ) {
     self.database = database
@@ -80,7 +80,7 @@ final class OperationSweeper: Sendable {
   }
 
   private func endAssessment(
-    _ id: String, _ tally: inout Tally, in transaction: CoordinatorTransaction
+    _ id: String, _ tally: inout TransactionCounts, in transaction: CoordinatorTransaction
   ) throws(DatabaseError) {
     guard let stored = try transaction.assessment(id) else { return }
     guard stored.content.state == .pending else { return try transaction.delete(assessment: id) }
@@ -88,7 +88,7 @@ final class OperationSweeper: Sendable {
   }
 
   private func endRevocation(
-    _ id: String, _ tally: inout Tally, in transaction: CoordinatorTransaction
+    _ id: String, _ tally: inout TransactionCounts, in transaction: CoordinatorTransaction
   ) throws(DatabaseError) {
     guard let stored = try transaction.revocation(id) else { return }
     guard stored.content.state.isLive else { return try transaction.delete(revocation: id) }

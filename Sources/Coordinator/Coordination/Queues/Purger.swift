@@ -133,7 +133,7 @@ struct UsageWalk: Sendable, Hashable {
   /// ten.
   static let rounds = 60
   /// Maximum pages in a round. It covers 16,384 new subjects a second, more than some thousand starts bring.
-  static let maxPages = MaintenanceLoop.maxRounds
+  static let maxPages = Maintenance.maxRounds
 
   /// The last subject that was visited; empty at the beginning.
   private(set) var subject = ""

@@ -5,7 +5,7 @@ import SQLite
 import Synchronization
 
 /// Handles the queue of the results.
-struct ResultWork: BatchWork {
+struct ResultQueue: BatchQueue {
   /// A parsed report, by its subject.
   enum Prepared: Sendable {
     case message(ResultReport)
@@ -15,13 +15,13 @@ struct ResultWork: BatchWork {
 
   private let handler: ResultHandler
   private let deliveries: DeliveryReportHandler
-  private let operations: OperationReportHandler
+  private let operations: OperationReports
   private let metrics: CoordinatorMetrics
   private let foreign: ForeignResults
   private let origin: ResultOrigin
 
   init(
-    handler: ResultHandler, deliveries: DeliveryReportHandler, operations: OperationReportHandler,
+    handler: ResultHandler, deliveries: DeliveryReportHandler, operations: OperationReports,
     origin: ResultOrigin, metrics: CoordinatorMetrics, logger: Logger, clock: any WallClock
   ) {
     self.origin = origin

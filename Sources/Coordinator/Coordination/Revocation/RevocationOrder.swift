@@ -12,13 +12,13 @@ struct RevocationOrder: Sendable {
 }
 
 /// Parses `revocation.start`, and does all work that needs no transaction.
-struct RevocationPreparer: Sendable {
+struct RevocationDecoder: Sendable {
   private let rules: CoordinatorRules
-  private let keeper: ProofKeeper
-  private let jobs: RevocationJobMaker
+  private let keeper: KeyedHashes
+  private let jobs: RevocationJobs
   private let keys: KeyRing
 
-  init(_ rules: CoordinatorRules, keeper: ProofKeeper, jobs: RevocationJobMaker, keys: KeyRing) {
+  init(_ rules: CoordinatorRules, keeper: KeyedHashes, jobs: RevocationJobs, keys: KeyRing) {
     self.rules = rules
     self.keeper = keeper
     self.jobs = jobs
@@ -97,7 +97,7 @@ struct RevocationPreparer: Sendable {
 }
 
 /// Makes the jobs of a revocation.
-struct RevocationJobMaker: Sendable {
+struct RevocationJobs: Sendable {
   private let sealer: Sealer
 
   init(sealer: Sealer) {

@@ -3,15 +3,15 @@ import CountersignTelemetry
 import SQLite
 
 /// Handles revocations: starts them, applies workers' reports, and gives them up when none arrives.
-struct RevocationHandler: Sendable {
+struct RevocationService: Sendable {
   private let rules: CoordinatorRules
-  private let jobs: RevocationJobMaker
-  private let book: LimitBook
+  private let jobs: RevocationJobs
+  private let limits: RateLimits
 
-  init(_ rules: CoordinatorRules, jobs: RevocationJobMaker, subjects: SubjectKeeper) {
+  init(_ rules: CoordinatorRules, jobs: RevocationJobs, limits: RateLimits) {
     self.rules = rules
     self.jobs = jobs
-    book = LimitBook(rules.limits, subjects: subjects)
+    self.book = book
   }
 
   /// The worker that reports.
@@ -20,7 +20,7 @@ struct RevocationHandler: Sendable {
   }
 
   func start(
-    _ order: RevocationOrder, _ request: CommandRequest, _ tally: inout Tally, in transaction: CoordinatorTransaction
+    _ order: RevocationOrder, _ request: CommandRequest, _ tally: inout TransactionCounts, in transaction: CoordinatorTransaction
   ) throws(DatabaseError) -> CommandAnswer {
     if let known = try transaction.revocation(ofToken: order.token)?.content, known.isGoodForAll {
       return try .written(OperationStarted(known, repeated: true))
@@ -41,7 +41,7 @@ struct RevocationHandler: Sendable {
 
   /// Applies a worker's report. A report on a deleted revocation changes nothing.
   func handle(
-    _ report: JobReport, _ stage: Stage, on id: String, cause: Envelope, _ tally: inout Tally,
+    _ report: JobReport, _ stage: Stage, on id: String, cause: Envelope, _ tally: inout TransactionCounts,
     in transaction: CoordinatorTransaction
   ) throws(DatabaseError) {
     guard let stored = try transaction.revocation(id) else { return }
@@ -55,13 +55,13 @@ struct RevocationHandler: Sendable {
 
   /// Ends a revocation whose workers no longer report.
   func expire(
-    _ stored: Stored<Revocation>, _ tally: inout Tally, in transaction: CoordinatorTransaction
+    _ stored: Stored<Revocation>, _ tally: inout TransactionCounts, in transaction: CoordinatorTransaction
   ) throws(DatabaseError) {
     try apply(.deadlinePassed, to: stored, cause: nil, &tally, in: transaction)
   }
 
   private func apply(
-    _ event: RevocationEvent, to stored: Stored<Revocation>, cause: Envelope?, _ tally: inout Tally,
+    _ event: RevocationEvent, to stored: Stored<Revocation>, cause: Envelope?, _ tally: inout TransactionCounts,
     in transaction: CoordinatorTransaction
   ) throws(DatabaseError) {
     var stored = stored
@@ -75,7 +75,7 @@ struct RevocationHandler: Sendable {
   // MARK: Actions
 
   private func perform(
-    _ actions: [RevocationAction], on revocation: Revocation, job: [UInt8]?, cause: Envelope?, _ tally: inout Tally,
+    _ actions: [RevocationAction], on revocation: Revocation, job: [UInt8]?, cause: Envelope?, _ tally: inout TransactionCounts,
     in transaction: CoordinatorTransaction
   ) throws(DatabaseError) {
     for action in actions {
@@ -129,7 +129,7 @@ struct RevocationHandler: Sendable {
     try transaction.enqueue(event, id: "\(revocation.id).\(name)", correlationID: revocation.id, cause: cause)
   }
 
-  private func count(_ revocation: Revocation, _ tally: inout Tally) {
+  private func count(_ revocation: Revocation, _ tally: inout TransactionCounts) {
     tally.operations.append(
       OperationCount(kind: .appleRevocation, ending: revocation.ending?.rawValue ?? OperationEnding.unknown.rawValue))
   }
@@ -158,5 +158,21 @@ extension OperationFailed {
       operationID: revocation.id, kind: .appleRevocation, app: revocation.app, failedAt: revocation.endedAt ?? now,
       ending: revocation.ending ?? .unknown,
       failure: .init(code: revocation.failure?.code ?? "UNKNOWN", detail: revocation.failure?.detail))
+  }
+}
+
+extension OperationStatus {
+  init(_ revocation: Revocation) {
+    let state: State =
+      switch revocation.state {
+      case .revoking, .notifying: .running
+      case .completed: .completed
+      case .failed: .failed
+      }
+    self.init(
+      operationID: revocation.id, kind: .appleRevocation, app: revocation.app, state: state,
+      failure: revocation.failure.map { .init(code: $0.code, detail: $0.detail) }, startedAt: revocation.createdAt,
+      expiresAt: revocation.expiresAt, timeline: revocation.timeline.entries.map(VerificationStatus.Entry.init))
+    ending = revocation.ending
   }
 }

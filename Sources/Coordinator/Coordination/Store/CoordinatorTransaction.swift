@@ -40,7 +40,7 @@ final class CoordinatorTransaction: UsageStore {
   /// `nil` before the first look.
   var knowsInboxWithoutSender: Bool?
   private var outgoing: [OutgoingMessage] = []
-  /// Changes for ``ConversionKeeper``, applied after the commit. Complete after ``flush(forRelay:)``.
+  /// Changes for ``ConversionMonitor``, applied after the commit. Complete after ``flush(forRelay:)``.
   var changes = ConversionChanges()
 
   init(_ session: Session, at now: UnixTime, retention: Duration) {

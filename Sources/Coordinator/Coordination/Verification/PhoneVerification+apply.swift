@@ -31,7 +31,7 @@ extension PhoneVerification {
     }
   }
 
-  // MARK: Messages
+  // MARK: Starts
 
   private mutating func start(at now: UnixTime, under policy: VerificationPolicy) -> [VerificationAction] {
     guard timeline.isEmpty else { return [] }
@@ -39,13 +39,6 @@ extension PhoneVerification {
     guard !isTestNumber else { return [.announce(.started), .answerStarted(resent: false)] }
     let send = queueMessage(for: Self.firstHandle, at: now, under: policy)
     return [.announce(.started), send, .answerStarted(resent: false)]
-  }
-
-  private mutating func startAgain(
-    _ handle: Int, in languageCode: String?, at now: UnixTime, under policy: VerificationPolicy
-  ) -> [VerificationAction] {
-    guard isResendDue(at: now, under: policy) else { return [.answerStarted(resent: false)] }
-    return [sendAgain(for: handle, in: languageCode, at: now, under: policy), .answerStarted(resent: true)]
   }
 
   /// Its holder is notified like the first: whether the code was sent to others before is not its business.
@@ -77,54 +70,6 @@ extension PhoneVerification {
     return actions + [.answerStarted(resent: isDue)]
   }
 
-  private mutating func sendAgain(
-    for handle: Int, in languageCode: String?, at now: UnixTime, under policy: VerificationPolicy
-  ) -> VerificationAction {
-    if let languageCode { self.languageCode = languageCode }
-    // The code is sent again, so it has to stay valid long enough to be typed in.
-    expiresAt = min(createdAt + policy.maximumLifetime, max(expiresAt, now + policy.lifetime))
-    return queueMessage(for: handle, at: now, under: policy)
-  }
-
-  private mutating func queueMessage(
-    for handle: Int, at now: UnixTime, under policy: VerificationPolicy
-  ) -> VerificationAction {
-    messages.append(.outstanding)
-    if state == .pending { state = .sending }
-    resendAfter = now + policy.gap(afterMessage: messages.count)
-    if handle != Self.firstHandle { handles.askers[messages.count] = handle }
-    note(.smsQueued, job: messages.count, of: handle, at: now)
-    return .sendMessage(number: messages.count)
-  }
-
-  private mutating func finishMessage(_ report: JobReport, at now: UnixTime) -> [VerificationAction] {
-    let index = report.number - 1
-    guard messages.indices.contains(index), messages[index].takes(report.outcome) else { return [] }
-    messages[index] = MessageProgress(report.outcome)
-    note(report, at: now)
-    // Events after the end appear in the timeline, without notifications or changes.
-    guard state.isLive else { return [] }
-    switch report.outcome {
-    case .accepted:
-      state = .sent
-      let asker = asker(ofMessage: report.number)
-      return isOpen(asker) ? [.announce(.sent, to: asker)] : []
-    case .unknown:
-      return []
-    case .refused:
-      return failUnlessOneMayArrive(report.reason ?? VerificationFailure(code: "REFUSED"), at: now)
-    case .expired:
-      return failUnlessOneMayArrive(report.reason ?? .notSentInTime, at: now)
-    }
-  }
-
-  private mutating func failUnlessOneMayArrive(
-    _ reason: VerificationFailure, at now: UnixTime
-  ) -> [VerificationAction] {
-    guard !messages.contains(where: \.mayArrive) else { return [] }
-    return fail(reason, at: now)
-  }
-
   // MARK: Timeline
 
   mutating func note(
@@ -134,50 +79,6 @@ extension PhoneVerification {
     if kind == .failed { entry.reason = failure?.code }
     if handle != Self.firstHandle { entry.handle = handle }
     timeline.append(entry)
-  }
-
-  private mutating func note(_ report: JobReport, at now: UnixTime) {
-    var entry = TimelineEntry(at: now, kind: .init(report.outcome), job: report.number)
-    entry.lane = report.lane
-    entry.worker = report.worker
-    entry.reference = report.reference
-    entry.reason = report.reason?.code
-    entry.detail = report.reason?.detail
-    entry.attempts = report.attempts
-    entry.segments = report.segments
-    entry.handle = handles.askers[report.number]
-    timeline.append(entry)
-  }
-}
-
-extension PhoneVerification.MessageProgress {
-  /// Whether a report is new. Where workers of several hosts have ledgers of their own, one may report an unknown
-  /// outcome for an SMS that another has sent: a known outcome replaces it, never the reverse.
-  func takes(_ outcome: JobReport.Outcome) -> Bool {
-    switch (self, outcome) {
-    case (.outstanding, _), (.unknown, .accepted), (.unknown, .refused): true
-    default: false
-    }
-  }
-
-  init(_ outcome: JobReport.Outcome) {
-    switch outcome {
-    case .accepted: self = .accepted
-    case .refused: self = .refused
-    case .expired: self = .expired
-    case .unknown: self = .unknown
-    }
-  }
-}
-
-extension TimelineEntry.Kind {
-  fileprivate init(_ outcome: JobReport.Outcome) {
-    switch outcome {
-    case .accepted: self = .smsAccepted
-    case .refused: self = .smsRefused
-    case .expired: self = .smsExpired
-    case .unknown: self = .smsUnknown
-    }
   }
 }
 

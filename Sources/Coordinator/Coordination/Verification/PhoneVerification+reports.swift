@@ -1,6 +1,48 @@
 import CountersignTelemetry
 
+// Reports on its SMS: of workers, then of providers.
 extension PhoneVerification {
+  mutating func finishMessage(_ report: JobReport, at now: UnixTime) -> [VerificationAction] {
+    let index = report.number - 1
+    guard messages.indices.contains(index), messages[index].takes(report.outcome) else { return [] }
+    messages[index] = MessageProgress(report.outcome)
+    note(report, at: now)
+    // Events after the end appear in the timeline, without notifications or changes.
+    guard state.isLive else { return [] }
+    switch report.outcome {
+    case .accepted:
+      state = .sent
+      let asker = asker(ofMessage: report.number)
+      return isOpen(asker) ? [.announce(.sent, to: asker)] : []
+    case .unknown:
+      return []
+    case .refused:
+      return failUnlessOneMayArrive(report.reason ?? VerificationFailure(code: "REFUSED"), at: now)
+    case .expired:
+      return failUnlessOneMayArrive(report.reason ?? .notSentInTime, at: now)
+    }
+  }
+
+  private mutating func failUnlessOneMayArrive(
+    _ reason: VerificationFailure, at now: UnixTime
+  ) -> [VerificationAction] {
+    guard !messages.contains(where: \.mayArrive) else { return [] }
+    return fail(reason, at: now)
+  }
+
+  private mutating func note(_ report: JobReport, at now: UnixTime) {
+    var entry = TimelineEntry(at: now, kind: .init(report.outcome), job: report.number)
+    entry.lane = report.lane
+    entry.worker = report.worker
+    entry.reference = report.reference
+    entry.reason = report.reason?.code
+    entry.detail = report.reason?.detail
+    entry.attempts = report.attempts
+    entry.segments = report.segments
+    entry.handle = handles.askers[report.number]
+    timeline.append(entry)
+  }
+
   /// Applies a provider's delivery report on an SMS that it accepted.
   ///
   /// Such reports repeat, overtake each other and overtake the worker's own. The order `undelivered`, `delivered`
@@ -41,6 +83,37 @@ extension PhoneVerification.MessageProgress {
     case .undelivered: isDelivered
     // An SMS that was never sent cannot arrive: a report on it is about something else.
     case .delivered, .refused, .expired: false
+    }
+  }
+}
+
+extension PhoneVerification.MessageProgress {
+  /// Whether a report is new. Where workers of several hosts have ledgers of their own, one may report an unknown
+  /// outcome for an SMS that another has sent: a known outcome replaces it, never the reverse.
+  func takes(_ outcome: JobReport.Outcome) -> Bool {
+    switch (self, outcome) {
+    case (.outstanding, _), (.unknown, .accepted), (.unknown, .refused): true
+    default: false
+    }
+  }
+
+  init(_ outcome: JobReport.Outcome) {
+    switch outcome {
+    case .accepted: self = .accepted
+    case .refused: self = .refused
+    case .expired: self = .expired
+    case .unknown: self = .unknown
+    }
+  }
+}
+
+extension TimelineEntry.Kind {
+  fileprivate init(_ outcome: JobReport.Outcome) {
+    switch outcome {
+    case .accepted: self = .smsAccepted
+    case .refused: self = .smsRefused
+    case .expired: self = .smsExpired
+    case .unknown: self = .smsUnknown
     }
   }
 }

@@ -27,7 +27,7 @@ public struct PhoneVerification: Sendable, Hashable, Codable {
 
   /// Hash of the requester under the pepper; empty for an unnamed one.
   public internal(set) var requester: [UInt8]
-  /// Hash of the asker, in a form that askers cannot choose; see ``SubjectKeeper/source(of:)``. Empty for an unnamed
+  /// Hash of the asker, in a form that askers cannot choose; see ``LimitSubjects/source(of:)``. Empty for an unnamed
   /// one.
   public internal(set) var source: [UInt8]
   public internal(set) var state: VerificationState
@@ -127,20 +127,6 @@ public struct PhoneVerification: Sendable, Hashable, Codable {
   /// Whether a code can be checked at this time.
   public func isLive(at now: UnixTime) -> Bool {
     state.isLive && now < expiresAt
-  }
-
-  /// Whether a request at this time sends another SMS.
-  public func isResendDue(at now: UnixTime, under policy: VerificationPolicy) -> Bool {
-    isLive(at: now) && !isTestNumber && messages.count < VerificationPolicy.maxMessages && isGapOver(at: now, policy)
-  }
-
-  /// A gap longer than the configured ones results from a clock that has been set back, and is not waited for.
-  private func isGapOver(at now: UnixTime, _ policy: VerificationPolicy) -> Bool {
-    now >= resendAfter || resendAfter - now > policy.gap(afterMessage: messages.count)
-  }
-  /// Whether its code could be sent again at this time, but would expire before it was typed in.
-  public func isTooOldToResend(at now: UnixTime, under policy: VerificationPolicy) -> Bool {
-    isResendDue(at: now, under: policy) && createdAt + policy.maximumLifetime < now + policy.shortestResend
   }
 }
 

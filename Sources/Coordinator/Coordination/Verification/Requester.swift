@@ -40,7 +40,7 @@ struct RequesterClaim: Sendable, Hashable {
   }
 }
 
-extension ProofKeeper {
+extension KeyedHashes {
   /// Hash of a requester that its service names.
   func requester(named name: String, app: String) -> Requester {
     requester("countersign requester", [Array(app.utf8), Array(name.utf8)])
@@ -52,7 +52,7 @@ extension ProofKeeper {
   }
 
   private func requester(_ label: StaticString, _ parts: [[UInt8]]) -> Requester {
-    let bytes = CodeKeeper.framed(label, parts)
+    let bytes = VerificationCodes.framed(label, parts)
     return Requester(
       hash: current.key.authenticate(bytes), formerHash: previous.map { $0.key.authenticate(bytes) })
   }

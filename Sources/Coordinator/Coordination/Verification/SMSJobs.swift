@@ -3,7 +3,7 @@ import CountersignMessages
 import CountersignTelemetry
 
 /// Makes the jobs that send a verification's code.
-struct SMSJobMaker: Sendable {
+struct SMSJobs: Sendable {
   private let sealer: Sealer
   private let onUnknown: OnUnknown
 

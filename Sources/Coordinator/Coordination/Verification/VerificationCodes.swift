@@ -5,7 +5,7 @@ import CountersignCryptography
 /// The code is expanded from a random seed: `HMAC-SHA-256(pepper, "code" ‖ verification ID ‖ seed ‖ counter)` gives
 /// four 64-bit numbers; those beyond the largest multiple of 10^length are skipped, so that every code is equally
 /// likely, and the first remaining one gives the digits.
-public struct CodeKeeper: Sendable {
+public struct VerificationCodes: Sendable {
   static let seedLength = 32
   static let digestLength = 32
 
@@ -134,8 +134,8 @@ extension CodeAtRest {
 
   /// - Parameter blob: a value of ``blob``. `nil` when its length is wrong.
   init?(blob: [UInt8]) {
-    let digestEnd = Pepper.idLength + CodeKeeper.digestLength
-    guard blob.count == digestEnd || blob.count == digestEnd + CodeKeeper.seedLength else { return nil }
+    let digestEnd = Pepper.idLength + VerificationCodes.digestLength
+    guard blob.count == digestEnd || blob.count == digestEnd + VerificationCodes.seedLength else { return nil }
     pepperID = Array(blob[..<Pepper.idLength])
     digest = Array(blob[Pepper.idLength..<digestEnd])
     seed = Array(blob[digestEnd...])

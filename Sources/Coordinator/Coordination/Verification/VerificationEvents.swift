@@ -2,7 +2,7 @@ import CountersignMessages
 import CountersignTelemetry
 
 /// Makes the events about a verification.
-struct AnnouncementMaker: Sendable {
+struct VerificationEvents: Sendable {
   let codeLength: Int
 
   /// - Parameters:

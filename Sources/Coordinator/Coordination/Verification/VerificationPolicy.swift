@@ -1,3 +1,5 @@
+import ServiceRuntime
+
 /// Rules for one verification. The defaults are those of ``CoordinatorConfiguration``.
 public struct VerificationPolicy: Sendable, Hashable {
   /// Digits of a code; 4 to 10.
@@ -43,12 +45,6 @@ public struct VerificationPolicy: Sendable, Hashable {
     self.checksPerCode = checksPerCode
   }
 
-  /// The gap after the SMS with this number, from 1.
-  func gap(afterMessage number: Int) -> Duration {
-    guard !resendGaps.isEmpty else { return .zero }
-    return resendGaps[min(max(number, 1), resendGaps.count) - 1]
-  }
-
   /// A handle's own checks.
   func checks(ofHandle number: Int) -> Int {
     number == PhoneVerification.firstHandle ? checksPerCode : min(checksPerCode, Self.checksPerLaterHandle)
@@ -61,7 +57,33 @@ public struct VerificationPolicy: Sendable, Hashable {
   var laterChecksOfAnybody: Int { max(1, laterChecks - Self.checksForProvenHandles) }
 
   func laterChecks(forProven isProven: Bool) -> Int { isProven ? laterChecks : laterChecksOfAnybody }
+}
 
-  /// ``minimumResendLifetime``, or the lifetime of a code if that is shorter.
-  var shortestResend: Duration { min(Self.minimumResendLifetime, lifetime) }
+extension VerificationPolicy {
+  /// Gaps that can be configured.
+  static let resendGapSeconds = 0...3600
+
+  /// - Parameter section: the section `verification`.
+  init(_ section: ConfigurationSection) {
+    self.init(
+      codeLength: section.integer("codeLength", default: 6, in: 4...10, "Digits of a code."),
+      lifetime: section.seconds(
+        "lifetimeSeconds", default: .seconds(300), in: .seconds(1)...(.seconds(3600)),
+        "How long a code is valid after it was sent."),
+      maximumLifetime: section.seconds(
+        "maximumLifetimeSeconds", default: .seconds(600), in: .seconds(1)...(.seconds(7200)),
+        "How long a verification lives in all, however often its code is sent again."),
+      resendGaps: section.integers(
+        "resendGapsSeconds", default: [30, 60, 120], in: Self.resendGapSeconds,
+        "How long to wait before the code is sent a second, third, … time; the last one repeats."
+      ).map { .seconds($0) },
+      checksPerCode: section.integer("checksPerCode", default: 5, in: 1...100, "How often a code may be checked."))
+    if lifetime > maximumLifetime {
+      section.problem("maximumLifetimeSeconds", "must not be below lifetimeSeconds")
+    }
+    if resendGaps.isEmpty { section.problem("resendGapsSeconds", "must have at least one gap") }
+    if maximumLifetime > .seconds(600) {
+      section.warning("maximumLifetimeSeconds", "is above 600, the longest that NIST SP 800-63B allows")
+    }
+  }
 }

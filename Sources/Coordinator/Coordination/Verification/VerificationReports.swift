@@ -17,7 +17,7 @@ struct ResultHandler: Sendable {
     reports = VerificationReports(rules)
   }
 
-  static let types = [type] + DeliveryReportHandler.types + OperationReportHandler.types
+  static let types = [type] + DeliveryReportHandler.types + OperationReports.types
   static let type = JobResult.type(ofJob: SMSDispatchJob.type)
 
   /// - Parameter expected: the outcome in the routing key, which the body has to match; `nil` when there is nothing to
@@ -27,7 +27,7 @@ struct ResultHandler: Sendable {
   {
     // Results of other services' jobs are not parsed: they do not concern the coordinator.
     guard envelope.messageID.hasSuffix(Self.suffix),
-      let job = SMSJobMaker.parse(jobID: String(envelope.messageID.dropLast(Self.suffix.count)))
+      let job = SMSJobs.parse(jobID: String(envelope.messageID.dropLast(Self.suffix.count)))
     else { return nil }
     let result = try JobResult(json: body)
     try ResultOrigin.check(expected, says: result.outcome.rawValue)
@@ -41,12 +41,12 @@ struct ResultHandler: Sendable {
 
   private static let suffix = JobResult.messageID(jobID: "")
 
-  func handle(_ report: ResultReport, in transaction: CoordinatorTransaction) throws(DatabaseError) -> Tally {
+  func handle(_ report: ResultReport, in transaction: CoordinatorTransaction) throws(DatabaseError) -> TransactionCounts {
     let announced = try reports.apply(
       .jobFinished(report.report), to: report.verificationID, MessageNews(report.report), cause: report.envelope,
       in: transaction)
-    guard let announced else { return Tally() }
-    return Tally(announcements: announced, reports: [report.report.outcome])
+    guard let announced else { return TransactionCounts() }
+    return TransactionCounts(announcements: announced, reports: [report.report.outcome])
   }
 }
 
@@ -112,7 +112,7 @@ struct DeliveryReportHandler: Sendable {
   {
     let delivery = try SMSDeliveryReport(json: body)
     try ResultOrigin.check(expected, says: delivery.state.rawValue)
-    guard let job = delivery.jobID.flatMap(SMSJobMaker.parse(jobID:)) else { return nil }
+    guard let job = delivery.jobID.flatMap(SMSJobs.parse(jobID:)) else { return nil }
     let reason = delivery.reason.map { VerificationFailure($0) }
     return ReceivedDelivery(
       envelope: envelope, verificationID: job.verificationID,
@@ -121,22 +121,22 @@ struct DeliveryReportHandler: Sendable {
         lane: JobReport.word(delivery.lane), reference: delivery.reference.map(JobReport.word), reason: reason))
   }
 
-  func handle(_ received: ReceivedDelivery, in transaction: CoordinatorTransaction) throws(DatabaseError) -> Tally {
+  func handle(_ received: ReceivedDelivery, in transaction: CoordinatorTransaction) throws(DatabaseError) -> TransactionCounts {
     let announced = try reports.apply(
       .deliveryReported(received.report), to: received.verificationID, MessageNews(received.report),
       cause: received.envelope, in: transaction)
-    return Tally(announcements: announced ?? [])
+    return TransactionCounts(announcements: announced ?? [])
   }
 }
 
 /// Applies a report on an SMS to its verification and publishes the resulting events.
 struct VerificationReports: Sendable {
   private let policy: VerificationPolicy
-  private let announcements: AnnouncementMaker
+  private let announcements: VerificationEvents
 
   init(_ rules: CoordinatorRules) {
     policy = rules.policy
-    announcements = AnnouncementMaker(codeLength: rules.policy.codeLength)
+    announcements = VerificationEvents(codeLength: rules.policy.codeLength)
   }
 
   /// - Returns: the announcements; `nil` when nothing changed, as by a report on a deleted verification.
@@ -150,7 +150,7 @@ struct VerificationReports: Sendable {
     let actions = verification.apply(event, at: now, under: policy)
     guard verification != before else { return nil }
     transaction.set(verification)
-    var tally = Tally()
+    var tally = TransactionCounts()
     tally.note(actions, on: verification)
     for case .announce(let announcement, to: let handle) in actions {
       do throws(ContractProblem) {

@@ -4,9 +4,9 @@ import PhoneNumbers
 import SQLite
 
 // Starts: of a new verification, of one that the requester already has, and of one that other requesters have.
-extension CommandHandler {
+extension VerificationService {
   func start(
-    _ order: StartOrder, _ request: CommandRequest, _ tally: inout Tally,
+    _ order: StartOrder, _ request: CommandRequest, _ tally: inout TransactionCounts,
     in transaction: CoordinatorTransaction
   ) throws(DatabaseError) -> CommandAnswer {
     let now = transaction.now
@@ -41,7 +41,7 @@ extension CommandHandler {
   /// Continues a live verification, through the requester's own handle or a further one.
   private func startAgain(
     _ live: PhoneVerification, _ order: StartOrder, _ requester: Requester, _ request: CommandRequest,
-    _ tally: inout Tally, in transaction: CoordinatorTransaction
+    _ tally: inout TransactionCounts, in transaction: CoordinatorTransaction
   ) throws(DatabaseError) -> CommandAnswer {
     let now = transaction.now
     var asked = AskedVerification(verification: live)
@@ -149,11 +149,11 @@ extension PhoneVerification {
   }
 }
 
-extension CommandHandler {
+extension VerificationService {
   /// Starts a verification whose request carries a proof of its app.
   /// - Returns: `nil` when the start waits for reCAPTCHA.
   func startProven(
-    _ order: StartOrder, _ request: CommandRequest, _ tally: inout Tally, in transaction: CoordinatorTransaction
+    _ order: StartOrder, _ request: CommandRequest, _ tally: inout TransactionCounts, in transaction: CoordinatorTransaction
   ) throws(DatabaseError) -> CommandAnswer? {
     guard let proof = order.proof else { return try start(order, request, &tally, in: transaction) }
     switch try gate.judge(proof, order, request, &tally, in: transaction) {
@@ -171,7 +171,7 @@ extension CommandHandler {
 
   /// Records the outcome of its proof in the verification.
   private func leave(
-    _ notes: ProofNotes, _ order: StartOrder, _ request: CommandRequest, _ tally: inout Tally,
+    _ notes: ProofNotes, _ order: StartOrder, _ request: CommandRequest, _ tally: inout TransactionCounts,
     in transaction: CoordinatorTransaction
   ) throws(DatabaseError) {
     guard var verification = try transaction.liveVerification(order.key),

@@ -4,24 +4,24 @@ import SQLite
 
 /// Expires verifications at their deadline, and deletes those past their retention. Deadlines are due rows, so they
 /// survive every restart and cost nothing while they wait.
-final class DeadlineSweeper: Sendable {
+final class VerificationSweeper: Sendable {
   private let database: Database
   private let rules: CoordinatorRules
   private let clock: any WallClock
   private let metrics: CoordinatorMetrics
-  private let announcements: AnnouncementMaker
-  private let conversions: ConversionKeeper
+  private let announcements: VerificationEvents
+  private let conversions: ConversionMonitor
   private let logger: Logger
 
   init(
     database: Database, rules: CoordinatorRules, clock: any WallClock, metrics: CoordinatorMetrics,
-    conversions: ConversionKeeper, logger: Logger
+    conversions: ConversionMonitor, logger: Logger
   ) {
     self.database = database
     self.rules = rules
     self.clock = clock
     self.metrics = metrics
-    announcements = AnnouncementMaker(codeLength: rules.policy.codeLength)
+    announcements = VerificationEvents(codeLength: rules.policy.codeLength)
     self.conversions = conversions
     self.logger = logger
   }
@@ -42,7 +42,7 @@ final class DeadlineSweeper: Sendable {
   }
 
   private static func end(
-    _ due: PhoneVerification, _ rules: CoordinatorRules, _ announcements: AnnouncementMaker, _ tally: inout Tally,
+    _ due: PhoneVerification, _ rules: CoordinatorRules, _ announcements: VerificationEvents, _ tally: inout TransactionCounts,
     in transaction: CoordinatorTransaction
   ) throws(DatabaseError) {
     guard due.state.isLive else { return try transaction.delete(due) }

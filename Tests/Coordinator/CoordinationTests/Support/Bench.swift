@@ -20,17 +20,17 @@ final class Bench {
   let registry = MetricsRegistry()
   let metrics: CoordinatorMetrics
   private(set) var keys: KeyRing
-  private(set) var keeper: CodeKeeper
+  private(set) var keeper: VerificationCodes
   private var pepper: Pepper
   let outbox: Outbox
   let relay: OutboxRelay
   let held: HeldJobs
-  private(set) var conversions: ConversionKeeper
+  private(set) var conversions: ConversionMonitor
   /// Whether the maintenance finds the broker there.
   var isBrokerThere = true
   /// After which silence the maintenance takes itself to have been stuck. Tests let much time pass between two rounds.
   var longestSilence = Duration.seconds(1_000_000)
-  private(set) var operations: OperationKit
+  private var hashes: KeyedHashes
   let operationSweeper: OperationSweeper
   let logs = MemorySink()
   let health = StorageHealth()
@@ -92,55 +92,39 @@ final class Bench {
     keys = try KeyRing(sealing: SymmetricKey(id: "k1", bytes: SecureRandom.bytes(32)))
     let pepper = try Pepper(SecureRandom.bytes(32))
     self.pepper = pepper
-    keeper = CodeKeeper(current: pepper)
+    keeper = VerificationCodes(current: pepper)
     let logger = Logger(label: "test", sink: logs)
     outbox = Outbox(
       sink: sink, database: database, clock: clock, author: Bench.author, logger: logger, metrics: metrics)
-    let conversions = ConversionKeeper(rules, metrics: metrics.conversion, startedAt: clock.now())
+    let conversions = ConversionMonitor(rules, metrics: metrics.conversion, startedAt: clock.now())
     self.conversions = conversions
     held = HeldJobs(database: database, outbox: outbox, clock: clock, metrics: metrics, logger: logger)
-    operations = OperationKit(rules, keeper: ProofKeeper(current: pepper), sealer: Sealer(keys: keys))
+    hashes = KeyedHashes(current: pepper)
+    let flows = Flows(rules, Flows.Secrets(codes: keeper, hashes: hashes, keys: keys), conversions: conversions)
     operationSweeper = OperationSweeper(
-      database: database, rules: rules,
-      assessments: Self.assessments(rules, keeper, keys, operations, conversions),
-      revocations: operations.revocations, clock: clock, metrics: metrics, logger: logger)
+      database: database, rules: rules, assessments: flows.assessments, revocations: flows.revocations, clock: clock,
+      metrics: metrics, logger: logger)
     relay = OutboxRelay(
       outbox: outbox, database: database, clock: clock, logger: logger, metrics: metrics,
       dropped: DroppedJobs(
         database: database, retention: rules.retention, conversions: conversions, metrics: metrics,
-        messages: ResultHandler(rules),
-        operations: OperationReportHandler(
-          receipts: operations.receipts,
-          assessments: Self.assessments(rules, keeper, keys, operations, conversions),
-          revocations: operations.revocations)))
+        messages: ResultHandler(rules), operations: flows.reports))
   }
 
-  var preparer: CommandPreparer {
-    CommandPreparer(
-      rules, keeper: keeper, jobs: SMSJobMaker(sealer: Sealer(keys: keys), onUnknown: rules.onUnknown), keys: keys,
-      operations: operations, conversions: conversions)
+  /// The flows under the keys of now.
+  private func flows(_ codes: VerificationCodes? = nil) -> Flows {
+    Flows(
+      rules, Flows.Secrets(codes: codes ?? keeper, hashes: hashes, keys: keys), conversions: conversions)
   }
 
-  private static func assessments(
-    _ rules: CoordinatorRules, _ keeper: CodeKeeper, _ keys: KeyRing, _ operations: OperationKit,
-    _ conversions: ConversionKeeper
-  ) -> AssessmentHandler {
-    let jobs = SMSJobMaker(sealer: Sealer(keys: keys), onUnknown: rules.onUnknown)
-    return AssessmentHandler(
-      preparer: CommandPreparer(
-        rules, keeper: keeper, jobs: jobs, keys: keys, operations: operations,
-        conversions: conversions),
-      commands: CommandHandler(
-        rules, keeper: keeper, jobs: jobs, operations: operations, conversions: conversions))
-  }
+  var preparer: CommandDecoder { flows().decoder }
 
   /// The operator changes the pepper: commands find the one of before as `previousPepperFile`.
   func changePepper() throws {
     let previous = pepper
     pepper = try Pepper(SecureRandom.bytes(32))
-    keeper = CodeKeeper(current: pepper, previous: previous)
-    operations = OperationKit(
-      rules, keeper: ProofKeeper(current: pepper, previous: previous), sealer: Sealer(keys: keys))
+    keeper = VerificationCodes(current: pepper, previous: previous)
+    hashes = KeyedHashes(current: pepper, previous: previous)
   }
 
   /// The operator sets `requireSealed`.
@@ -150,8 +134,8 @@ final class Bench {
 
   // MARK: Maintenance
 
-  var sweeper: DeadlineSweeper {
-    DeadlineSweeper(
+  var sweeper: VerificationSweeper {
+    VerificationSweeper(
       database: database, rules: rules, clock: clock, metrics: metrics, conversions: conversions,
       logger: Logger(label: "test", sink: logs))
   }
@@ -165,7 +149,7 @@ final class Bench {
 
   /// Loses everything in memory and restores it as at a start.
   func restart() async throws {
-    conversions = ConversionKeeper(rules, metrics: metrics.conversion, startedAt: clock.now())
+    conversions = ConversionMonitor(rules, metrics: metrics.conversion, startedAt: clock.now())
     try await ConversionLoader(database: database, rules: rules, clock: clock).load(conversions)
   }
 
@@ -184,26 +168,20 @@ final class Bench {
 
   /// Delivers messages in one batch, and waits until all is published and settled.
   @discardableResult
-  func deliver(_ messages: [Message], keeper: CodeKeeper? = nil) async -> MemoryMessageSource {
+  func deliver(_ messages: [Message], keeper: VerificationCodes? = nil) async -> MemoryMessageSource {
     await deliver(messages.map { Delivery(message: $0) }, keeper: keeper)
   }
 
   @discardableResult
-  func deliver(_ deliveries: [Delivery], keeper: CodeKeeper? = nil, marks: CrashMarks? = nil) async
+  func deliver(_ deliveries: [Delivery], keeper: VerificationCodes? = nil, marks: CrashMarks? = nil) async
     -> MemoryMessageSource
   {
     let source = MemoryMessageSource([deliveries])
-    let jobs = SMSJobMaker(sealer: Sealer(keys: keys), onUnknown: rules.onUnknown)
-    let keeper = keeper ?? self.keeper
-    let work = CommandWork(
-      preparer: CommandPreparer(
-        rules, keeper: keeper, jobs: jobs, keys: keys, operations: operations,
-        conversions: conversions),
-      handler: CommandHandler(
-        rules, keeper: keeper, jobs: jobs, operations: operations, conversions: conversions), metrics: metrics,
-      user: Bench.author.userID)
+    let flows = flows(keeper)
+    let work = CommandQueue(
+      decoder: flows.decoder, handler: flows.commands, metrics: metrics, user: Bench.author.userID)
     if let fault {
-      await pipeline(source, FailingWork(inner: work, fault: fault), marks).run()
+      await pipeline(source, FailingQueue(inner: work, fault: fault), marks).run()
     } else {
       await pipeline(source, work, marks).run()
     }
@@ -232,20 +210,17 @@ final class Bench {
   @discardableResult
   func deliverResults(_ deliveries: [Delivery]) async -> MemoryMessageSource {
     let source = MemoryMessageSource([deliveries])
-    let reports = OperationReportHandler(
-      receipts: operations.receipts, assessments: Self.assessments(rules, keeper, keys, operations, conversions),
-      revocations: operations.revocations)
     await pipeline(
       source,
-      ResultWork(
-        handler: ResultHandler(rules), deliveries: DeliveryReportHandler(rules), operations: reports,
+      ResultQueue(
+        handler: ResultHandler(rules), deliveries: DeliveryReportHandler(rules), operations: flows().reports,
         origin: ResultOrigin(user: Bench.author.userID), metrics: metrics,
         logger: Logger(label: "test", sink: logs), clock: clock)
     ).run()
     return source
   }
 
-  private func pipeline<Work: BatchWork>(
+  private func pipeline<Work: BatchQueue>(
     _ source: MemoryMessageSource, _ work: Work, _ marks: CrashMarks? = nil
   ) -> BatchPipeline<Work> {
     BatchPipeline(
@@ -269,7 +244,7 @@ final class Bench {
 
   /// Gives a command and returns its reply.
   func ask(
-    _ command: some Command, id: String? = nil, user: String? = nil, sentAt: UnixTime? = nil, keeper: CodeKeeper? = nil
+    _ command: some Command, id: String? = nil, user: String? = nil, sentAt: UnixTime? = nil, keeper: VerificationCodes? = nil
   ) async throws -> Message {
     let message = try commandMessage(command, id: id, user: user, sentAt: sentAt)
     _ = sink.takePublished()
@@ -286,7 +261,7 @@ final class Bench {
     return try VerificationStarted(json: reply.body)
   }
 
-  func error(_ command: some Command, keeper: CodeKeeper? = nil) async throws -> APIError {
+  func error(_ command: some Command, keeper: VerificationCodes? = nil) async throws -> APIError {
     let reply = try await ask(command, keeper: keeper)
     try #require(reply.type == "error.v1", "\(reply.type ?? "")")
     return try ErrorReply(json: reply.body).error

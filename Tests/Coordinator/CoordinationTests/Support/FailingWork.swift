@@ -29,7 +29,7 @@ final class OneFault: Sendable {
 }
 
 /// Another's work, whose store has a fault.
-struct FailingWork<Inner: BatchWork>: BatchWork {
+struct FailingQueue<Inner: BatchQueue>: BatchQueue {
   let inner: Inner
   let fault: OneFault
 
