@@ -28,14 +28,16 @@ public enum CoordinatorServices {
     let rules = configuration.rules
     let fictional = FictionalNumbers(rules)
     let secrets = Flows.Secrets(
-      codes: CodeKeeper(current: pepper, previous: configuration.previousPepper, length: rules.policy.codeLength),
-      hashes: ProofKeeper(current: pepper, previous: configuration.previousPepper), keys: keys)
+      codes: VerificationCodes(
+        current: pepper, previous: configuration.previousPepper, length: rules.policy.codeLength),
+      hashes: KeyedHashes(current: pepper, previous: configuration.previousPepper), keys: keys)
     let flows = Flows(rules, secrets, conversions: parts.conversions, fictional: fictional)
-    let commands = CommandWork(
-      preparer: flows.decoder, handler: flows.commands, metrics: parts.metrics, user: parts.author.userID)
-    let results = ResultWork(
+    let commands = CommandQueue(
+      decoder: flows.decoder, handler: flows.commands, metrics: parts.metrics, user: parts.author.userID)
+    let results = ResultQueue(
       handler: ResultHandler(rules), deliveries: DeliveryReportHandler(rules), operations: flows.reports,
-      origin: ResultOrigin(user: parts.author.userID), metrics: parts.metrics, logger: context.logger, clock: context.clock
+      origin: ResultOrigin(user: parts.author.userID), metrics: parts.metrics, logger: context.logger,
+      clock: context.clock
     )
     let relay = parts.relay(flows.reports)
     try await relay.takeOver()
@@ -64,7 +66,7 @@ public enum CoordinatorServices {
     let database: Database
     let outbox: Outbox
     let held: HeldJobs
-    let conversions: ConversionKeeper
+    let conversions: ConversionMonitor
     let health = StorageHealth()
 
     init(_ configuration: CoordinatorConfiguration, _ context: ServiceContext) async throws {
@@ -106,7 +108,7 @@ public enum CoordinatorServices {
         metrics: metrics)
       held = HeldJobs(
         database: database, outbox: outbox, clock: context.clock, metrics: metrics, logger: context.logger)
-      conversions = ConversionKeeper(
+      conversions = ConversionMonitor(
         configuration.rules, metrics: metrics.conversion, startedAt: context.clock.now())
       var loader = ConversionLoader(database: database, rules: configuration.rules, clock: context.clock)
       loader.onSkipped = { [metrics, log = context.logger] table, count in
@@ -118,7 +120,7 @@ public enum CoordinatorServices {
       context.health.register("outbox") { [outbox] in outbox.health.state }
     }
 
-    func relay(_ reports: OperationReportHandler) -> OutboxRelay {
+    func relay(_ reports: OperationReports) -> OutboxRelay {
       OutboxRelay(
         outbox: outbox, database: database, clock: context.clock, logger: context.logger, metrics: metrics,
         dropped: DroppedJobs(
@@ -132,9 +134,9 @@ public enum CoordinatorServices {
         clock: context.clock, metrics: metrics, logger: context.logger)
     }
 
-    func maintenance(_ relay: OutboxRelay, _ operations: OperationSweeper) -> MaintenanceLoop {
-      MaintenanceLoop(
-        sweeper: DeadlineSweeper(
+    func maintenance(_ relay: OutboxRelay, _ operations: OperationSweeper) -> Maintenance {
+      Maintenance(
+        sweeper: VerificationSweeper(
           database: database, rules: configuration.rules, clock: context.clock, metrics: metrics,
           conversions: conversions, logger: context.logger),
         purger: Purger(
@@ -162,7 +164,7 @@ public enum CoordinatorServices {
       ) { [publisher, commands, health] in publisher.isReady && commands.isReady && !health.keepsCommandsWaiting }
     }
 
-    func pipeline<Work: BatchWork>(_ consumer: Consumer, _ work: Work) throws -> BatchPipeline<Work> {
+    func pipeline<Work: BatchQueue>(_ consumer: Consumer, _ work: Work) throws -> BatchPipeline<Work> {
       BatchPipeline(
         source: consumer, work: work, database: database, outbox: outbox, rules: configuration.rules,
         clock: context.clock, author: author, logger: context.logger, metrics: metrics, health: health,
@@ -170,7 +172,7 @@ public enum CoordinatorServices {
         // One at a time, as batches are.
         marks: CrashMarks(
           queue: work.queue, store: try SQLiteMarkStore(in: database), stepsAtOnce: 1, clock: context.clock,
-          log: context.logger,
+          logger: context.logger,
           metrics: context.metrics))
     }
   }
@@ -254,7 +256,7 @@ struct PublisherService: Service {
 }
 
 /// Consumes a queue until it is stopped; taken deliveries are finished first.
-struct PipelineService<Work: BatchWork>: Service {
+struct PipelineService<Work: BatchQueue>: Service {
   let name: String
   let pipeline: BatchPipeline<Work>
 
@@ -270,10 +272,10 @@ struct PipelineService<Work: BatchWork>: Service {
 /// Runs the maintenance until it is stopped. The current round is abandoned: all of it can be repeated.
 struct MaintenanceService: Service {
   let name = "maintenance"
-  let loop: MaintenanceLoop
+  let loop: Maintenance
   private let stopRequested = Latch()
 
-  init(_ loop: MaintenanceLoop) {
+  init(_ loop: Maintenance) {
     self.loop = loop
   }
 

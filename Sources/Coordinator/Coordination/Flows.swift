@@ -28,22 +28,22 @@ struct Flows: Sendable {
     let proofJobs = ProofJobs(sealer: sealer)
     let revocationJobs = RevocationJobs(sealer: sealer)
     let starts = StartDecoder(
-      rules, keeper: codes, jobs: smsJobs, proofs: ProofDecoder(keeper: hashes, keys: keys), requesters: hashes,
+      rules, codes: codes, jobs: smsJobs, proofs: ProofDecoder(hashes: hashes, keys: keys), requesters: hashes,
       fictional: fictional ?? FictionalNumbers(rules))
-    let receipts = AppProofService(rules, keeper: hashes, book: limits)
+    let appProofs = AppProofService(rules, hashes: hashes, limits: limits)
     let gate = ProofGate(
-      rules, receipts: receipts, jobs: proofJobs, keeper: codes, book: limits, conversions: conversions)
+      rules, appProofs: appProofs, jobs: proofJobs, codes: codes, limits: limits, conversions: conversions)
     let verifications = VerificationService(
-      rules, keeper: codes, jobs: smsJobs, book: limits, gate: gate, conversions: conversions)
-    revocations = RevocationService(rules, jobs: revocationJobs, book: limits)
+      rules, codes: codes, jobs: smsJobs, limits: limits, gate: gate, conversions: conversions)
+    revocations = RevocationService(rules, jobs: revocationJobs, limits: limits)
     assessments = AssessmentService(starts: starts, verifications: verifications)
     decoder = CommandDecoder(
-      rules, keeper: codes, keys: keys, starts: starts, apps: AppOrderDecoder(rules, keeper: hashes, jobs: proofJobs),
-      revocations: RevocationDecoder(rules, keeper: hashes, jobs: revocationJobs, keys: keys),
+      rules, codes: codes, keys: keys, starts: starts, apps: AppOrderDecoder(rules, hashes: hashes, jobs: proofJobs),
+      revocations: RevocationDecoder(rules, hashes: hashes, jobs: revocationJobs, keys: keys),
       conversions: conversions)
     commands = CommandHandler(
-      rules, keeper: codes, verifications: verifications, receipts: receipts, revocations: revocations,
+      rules, codes: codes, verifications: verifications, appProofs: appProofs, revocations: revocations,
       eraser: NumberEraser(rules, subjects: hashes.subjects))
-    reports = OperationReports(receipts: receipts, assessments: assessments, revocations: revocations)
+    reports = OperationReports(appProofs: appProofs, assessments: assessments, revocations: revocations)
   }
 }

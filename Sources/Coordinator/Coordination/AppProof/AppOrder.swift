@@ -13,12 +13,12 @@ struct AppOrder: Sendable {
 /// Parses `app.verify`, and does all work that needs no transaction.
 struct AppOrderDecoder: Sendable {
   private let rules: CoordinatorRules
-  private let keeper: KeyedHashes
+  private let hashes: KeyedHashes
   private let jobs: ProofJobs
 
-  init(_ rules: CoordinatorRules, keeper: KeyedHashes, jobs: ProofJobs) {
+  init(_ rules: CoordinatorRules, hashes: KeyedHashes, jobs: ProofJobs) {
     self.rules = rules
-    self.keeper = keeper
+    self.hashes = hashes
     self.jobs = jobs
   }
 
@@ -35,7 +35,7 @@ struct AppOrderDecoder: Sendable {
     let token = try Self.token(command.deviceToken)
     let address = try ClientAddress(of: command.client)
     let secret = KeyedHashes.makeSecret()
-    let hash = keeper.hash(deviceToken: token, app: app.id)
+    let hash = hashes.hash(deviceToken: token, app: app.id)
     let proof = proof(app, hash, command.environment ?? .unknown, secret, at: now)
     do {
       let job = try jobs.push(secret, of: proof, to: token, deadline: now + rules.proof.pushDeadline)
@@ -52,7 +52,7 @@ struct AppOrderDecoder: Sendable {
     return AppProof(
       receipt: receipt, app: app.id, tokenHash: token.current, earlierTokenHash: token.earlier,
       environment: environment,
-      secret: keeper.keep(secret, receipt: receipt, app: app.id, tokenHash: token.current), at: now,
+      secret: hashes.keep(secret, receipt: receipt, app: app.id, tokenHash: token.current), at: now,
       under: rules.proof)
   }
 

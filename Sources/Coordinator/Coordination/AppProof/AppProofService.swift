@@ -5,20 +5,21 @@ import SQLite
 /// Handles receipts of apps: issues them, applies reports on pushes, judges returned secrets.
 struct AppProofService: Sendable {
   private let rules: CoordinatorRules
-  private let keeper: KeyedHashes
+  private let hashes: KeyedHashes
   private let limits: RateLimits
 
-  init(_ rules: CoordinatorRules, keeper: KeyedHashes, limits: RateLimits) {
+  init(_ rules: CoordinatorRules, hashes: KeyedHashes, limits: RateLimits) {
     self.rules = rules
-    self.keeper = keeper
-    self.book = book
+    self.hashes = hashes
+    self.limits = limits
   }
 
   // MARK: Receipts
 
   /// Issues a receipt. Its push is held until the reply is out.
   func issue(
-    _ order: AppOrder, _ request: CommandRequest, _ tally: inout TransactionCounts, in transaction: CoordinatorTransaction
+    _ order: AppOrder, _ request: CommandRequest, _ tally: inout TransactionCounts,
+    in transaction: CoordinatorTransaction
   ) throws(DatabaseError) -> CommandAnswer {
     let now = transaction.now
     var proof = order.proof
@@ -27,7 +28,7 @@ struct AppProofService: Sendable {
       return CommandAnswer(APIError(refusedToken: failure))
     }
     var store = transaction
-    let refusal = try book.admitReceipt(
+    let refusal = try limits.admitReceipt(
       ofToken: proof.token, app: proof.app, from: order.address, at: now, in: &store)
     if let refusal {
       tally.refusals.append(refusal.scope)
@@ -56,14 +57,14 @@ struct AppProofService: Sendable {
     in transaction: CoordinatorTransaction
   ) throws(DatabaseError) -> Result<ProofNotes, ProofRefusalError> {
     guard var stored = try transaction.appProof(receipt) else {
-      keeper.matchNothing(secret)
+      hashes.matchNothing(secret)
       return .failure(ProofRefusalError(.unknownReceipt))
     }
     let before = stored.content
     if let time = rules.apps[before.app]?.receiptsValidFrom {
       _ = stored.content.apply(.withdrawn(issuedBefore: time), at: transaction.now, under: rules.proof)
     }
-    let event = AppProofEvent.secretReturned(matches: keeper.matches(secret, before), app: app.id)
+    let event = AppProofEvent.secretReturned(matches: hashes.matches(secret, before), app: app.id)
     let actions = stored.content.apply(event, at: transaction.now, under: rules.proof)
     if stored.content != before { try transaction.store(stored) }
     try perform(actions, on: stored.content, cause: cause, &tally, in: transaction)

@@ -7,21 +7,22 @@ import SQLite
 /// Decides by its proof of the app whether a start may go on.
 struct ProofGate: Sendable {
   private let rules: CoordinatorRules
-  private let receipts: AppProofService
+  private let appProofs: AppProofService
   private let jobs: ProofJobs
-  private let keeper: VerificationCodes
+  private let codes: VerificationCodes
   private let limits: RateLimits
   private let conversions: ConversionMonitor
 
   init(
-    _ rules: CoordinatorRules, receipts: AppProofService, jobs: ProofJobs, keeper: VerificationCodes, limits: RateLimits,
+    _ rules: CoordinatorRules, appProofs: AppProofService, jobs: ProofJobs, codes: VerificationCodes,
+    limits: RateLimits,
     conversions: ConversionMonitor
   ) {
     self.rules = rules
-    self.receipts = receipts
+    self.appProofs = appProofs
     self.jobs = jobs
-    self.keeper = keeper
-    self.book = book
+    self.codes = codes
+    self.limits = limits
     self.conversions = conversions
   }
 
@@ -35,14 +36,14 @@ struct ProofGate: Sendable {
       tally.proofs.append(ProofCount(.push, "missing"))
       return .admitted(ProofNotes(entries: [TimelineEntry(at: transaction.now, kind: .proofMissing)]))
     case .pair(let receipt, let secret):
-      let result = try receipts.judge(
+      let result = try appProofs.judge(
         receipt: receipt, secret: secret, for: order.app, cause: request.envelope, &tally, in: transaction)
       switch result {
       case .success(let notes): return .admitted(notes)
       case .failure(let error): return refuse(error.refusal, proof, &tally, at: transaction.now)
       }
     case .half(let receipt):
-      let failure = try receipts.pushFailure(of: receipt, app: order.app, in: transaction)
+      let failure = try appProofs.pushFailure(of: receipt, app: order.app, in: transaction)
       return refuse(.missingSecret(failure: failure), proof, &tally, at: transaction.now)
     case .captcha(let captcha):
       return try judge(captcha, proof, order, request, &tally, in: transaction)
@@ -75,7 +76,7 @@ struct ProofGate: Sendable {
       tally.refusals.append(refusal.scope)
       return proof.isBinding ? .unjudged(refusal) : .admitted(ProofNotes())
     }
-    let entries = try receipts.pushEntries(of: captcha.receipt, app: order.app, in: transaction)
+    let entries = try appProofs.pushEntries(of: captcha.receipt, app: order.app, in: transaction)
     guard proof.isBinding else { return .admitted(ProofNotes(entries: entries, audited: captcha)) }
     try assess(captcha, order, request, verificationID: nil, in: transaction)
     tally.proofs.append(ProofCount(.recaptcha, "asked"))
@@ -91,9 +92,9 @@ struct ProofGate: Sendable {
     if isBinding, try transaction.liveVerification(order.key) == nil {
       let now = transaction.now
       if let refusal = conversions.refusal(of: order.limitedSend, at: now) { return refusal }
-      if let refusal = try book.refusal(of: order.limitedSend, at: now, in: &store) { return refusal }
+      if let refusal = try limits.refusal(of: order.limitedSend, at: now, in: &store) { return refusal }
     }
-    return try book.admitAssessment(app: order.app.id, from: order.address, at: transaction.now, in: &store)
+    return try limits.admitAssessment(app: order.app.id, from: order.address, at: transaction.now, in: &store)
   }
 
   /// Redirects the answer of a waiting start to its latest requester: the command may have been sent again from
@@ -101,7 +102,7 @@ struct ProofGate: Sendable {
   /// - Returns: whether the start waits.
   func listen(_ request: CommandRequest, in transaction: CoordinatorTransaction) throws(DatabaseError) -> Bool {
     guard var stored = try transaction.pendingAssessment(of: request.envelope.identity),
-      keeper.isSame(request, as: stored.content.command.fingerprint)
+      codes.isSame(request, as: stored.content.command.fingerprint)
     else { return false }
     let before = stored.content.command
     stored.content.command.replyTo = request.envelope.replyTo
@@ -138,7 +139,7 @@ struct ProofGate: Sendable {
   private func notes(
     _ captcha: AssessedCaptcha, _ order: StartOrder, in transaction: CoordinatorTransaction
   ) throws(DatabaseError) -> ProofNotes {
-    let push = try receipts.pushEntries(of: captcha.receipt, app: order.app, in: transaction)
+    let push = try appProofs.pushEntries(of: captcha.receipt, app: order.app, in: transaction)
     return ProofNotes(entries: push + [TimelineEntry(at: transaction.now, captcha)])
   }
 }

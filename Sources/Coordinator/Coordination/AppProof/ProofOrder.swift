@@ -66,11 +66,11 @@ struct ProofNotes: Sendable {
 
 /// Parses proofs and checks them against the configuration. Does no I/O.
 struct ProofDecoder: Sendable {
-  private let keeper: KeyedHashes
+  private let hashes: KeyedHashes
   private let keys: KeyRing
 
-  init(keeper: KeyedHashes, keys: KeyRing) {
-    self.keeper = keeper
+  init(hashes: KeyedHashes, keys: KeyRing) {
+    self.hashes = hashes
     self.keys = keys
   }
 
@@ -101,7 +101,7 @@ struct ProofDecoder: Sendable {
     if let token = try open(proof.recaptchaToken, context, "proof.recaptchaToken") {
       return .captcha(
         CaptchaEvidence(
-          token: token, hash: keeper.hash(captchaToken: token, app: app.id), client: command.client, receipt: receipt,
+          token: token, hash: hashes.hash(captchaToken: token, app: app.id), client: command.client, receipt: receipt,
           action: try CommandFields.recaptchaAction(of: proof)))
     }
     switch (receipt, try open(proof.secret, context, "proof.secret")) {

@@ -43,7 +43,8 @@ struct AssessmentService: Sendable {
   }
 
   private func perform(
-    _ action: Assessment.Action, on assessment: Assessment, _ captcha: AssessedCaptcha, _ tally: inout TransactionCounts,
+    _ action: Assessment.Action, on assessment: Assessment, _ captcha: AssessedCaptcha,
+    _ tally: inout TransactionCounts,
     in transaction: CoordinatorTransaction
   ) throws(DatabaseError) {
     switch action {
@@ -61,7 +62,8 @@ struct AssessmentService: Sendable {
   /// Goes on with the start as if it had just arrived, except that its proof is known. It has its place in the inbox,
   /// and its age is that of its assessment.
   private func proceed(
-    _ assessment: Assessment, _ captcha: AssessedCaptcha, _ tally: inout TransactionCounts, in transaction: CoordinatorTransaction
+    _ assessment: Assessment, _ captcha: AssessedCaptcha, _ tally: inout TransactionCounts,
+    in transaction: CoordinatorTransaction
   ) throws(DatabaseError) {
     let order: StartOrder
     do throws(APIError) {

@@ -6,18 +6,19 @@ import SQLite
 struct NumberEraser: Sendable {
   private let rules: CoordinatorRules
   private let subjects: LimitSubjects
-  private let announcements: VerificationEvents
+  private let events: VerificationEvents
 
   init(_ rules: CoordinatorRules, subjects: LimitSubjects) {
     self.rules = rules
     self.subjects = subjects
-    announcements = VerificationEvents(codeLength: rules.policy.codeLength)
+    events = VerificationEvents(codeLength: rules.policy.codeLength)
   }
 
   /// - Returns: an answer that is not recorded: it has nothing to repeat, and neither the number nor its hash may be
   ///   kept.
   func forget(
-    _ number: String, _ request: CommandRequest, _ tally: inout TransactionCounts, in transaction: CoordinatorTransaction
+    _ number: String, _ request: CommandRequest, _ tally: inout TransactionCounts,
+    in transaction: CoordinatorTransaction
   ) throws(DatabaseError) -> CommandAnswer {
     let all = try transaction.verifications(ofNumber: number)
     var canceled = 0
@@ -46,7 +47,7 @@ struct NumberEraser: Sendable {
       for case .announce(let announcement, to: let handle) in actions {
         do throws(ContractProblem) {
           transaction.enqueue(
-            try announcements.message(
+            try events.message(
               announcement, of: verification, to: handle, cause: request.envelope, at: transaction.now))
         } catch {
           throw DatabaseError(.content, "an event cannot be written: \(error)")

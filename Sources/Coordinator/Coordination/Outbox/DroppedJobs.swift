@@ -53,7 +53,9 @@ struct DroppedJobs: Sendable {
     metrics.outboxMessages.add(Double(new - jobs.count))
   }
 
-  private func tell(_ job: OutgoingMessage, in transaction: CoordinatorTransaction) throws(DatabaseError) -> TransactionCounts {
+  private func tell(_ job: OutgoingMessage, in transaction: CoordinatorTransaction) throws(DatabaseError)
+    -> TransactionCounts
+  {
     guard let type = MessageType(parsing: job.type) else { return TransactionCounts() }
     let cause = Envelope(
       type: JobResult.type(ofJob: type), messageID: job.messageID, correlationID: job.correlationID,

@@ -7,7 +7,7 @@ import PhoneNumbers
 /// happens here.
 struct CommandDecoder: Sendable {
   private let rules: CoordinatorRules
-  private let keeper: VerificationCodes
+  private let codes: VerificationCodes
   private let keys: KeyRing
   private let starts: StartDecoder
   private let apps: AppOrderDecoder
@@ -15,11 +15,11 @@ struct CommandDecoder: Sendable {
   private let conversions: ConversionMonitor
 
   init(
-    _ rules: CoordinatorRules, keeper: VerificationCodes, keys: KeyRing, starts: StartDecoder, apps: AppOrderDecoder,
+    _ rules: CoordinatorRules, codes: VerificationCodes, keys: KeyRing, starts: StartDecoder, apps: AppOrderDecoder,
     revocations: RevocationDecoder, conversions: ConversionMonitor
   ) {
     self.rules = rules
-    self.keeper = keeper
+    self.codes = codes
     self.keys = keys
     self.starts = starts
     self.apps = apps
@@ -61,7 +61,7 @@ struct CommandDecoder: Sendable {
       default:
         throw APIError(ContractProblem(.unknownType, field: "type", "is not a command"))
       }
-    return CommandRequest(envelope: envelope, fingerprint: keeper.fingerprint(of: order), order: order)
+    return CommandRequest(envelope: envelope, fingerprint: codes.fingerprint(of: order), order: order)
   }
 
   /// The broker has verified the sender.

@@ -5,14 +5,14 @@ enum CommandFields {
   /// The claim of a start.
   /// - Parameter address: the client's address, if any.
   static func claim(
-    of command: StartVerification, at address: ClientAddress?, _ keeper: KeyedHashes
+    of command: StartVerification, at address: ClientAddress?, _ hashes: KeyedHashes
   ) throws(APIError) -> RequesterClaim {
     let name = try text(command.requester, "requester", max: StartVerification.maxRequesterBytes)
     let instance = try text(
       command.client?.instance, "client.instance", max: StartVerification.Client.maxInstanceBytes)
     return RequesterClaim(
-      named: name.map { keeper.requester(named: $0, app: command.app) },
-      client: address.map { keeper.requester(at: $0, instance: instance, app: command.app) })
+      named: name.map { hashes.requester(named: $0, app: command.app) },
+      client: address.map { hashes.requester(at: $0, instance: instance, app: command.app) })
   }
 
   /// The subject of a start, which has to fit its purpose.

@@ -5,21 +5,21 @@ import SQLite
 /// Executes commands inside a transaction.
 struct CommandHandler: Sendable {
   private let rules: CoordinatorRules
-  private let keeper: VerificationCodes
+  private let codes: VerificationCodes
   private let verifications: VerificationService
-  private let receipts: AppProofService
+  private let appProofs: AppProofService
   private let revocations: RevocationService
   private let conversions: ConversionCommands
   private let eraser: NumberEraser
 
   init(
-    _ rules: CoordinatorRules, keeper: VerificationCodes, verifications: VerificationService, receipts: AppProofService,
+    _ rules: CoordinatorRules, codes: VerificationCodes, verifications: VerificationService, appProofs: AppProofService,
     revocations: RevocationService, eraser: NumberEraser
   ) {
     self.rules = rules
-    self.keeper = keeper
+    self.codes = codes
     self.verifications = verifications
-    self.receipts = receipts
+    self.appProofs = appProofs
     self.revocations = revocations
     self.eraser = eraser
     conversions = ConversionCommands(rules)
@@ -54,7 +54,7 @@ struct CommandHandler: Sendable {
       case .check(let order): try verifications.check(order, request, &tally, in: transaction)
       case .cancel(let id): try verifications.cancel(id, request, &tally, in: transaction)
       case .status(let id): try verifications.status(id, in: transaction)
-      case .verifyApp(let order): try receipts.issue(order, request, &tally, in: transaction)
+      case .verifyApp(let order): try appProofs.issue(order, request, &tally, in: transaction)
       case .revoke(let order): try revocations.start(order, request, &tally, in: transaction)
       case .operationStatus(let id): try operationStatus(id, in: transaction)
       case .conversions(let figures): try conversions.list(figures, in: transaction)
@@ -80,7 +80,7 @@ struct CommandHandler: Sendable {
     switch try transaction.inboxEntry(of: request.envelope.identity) {
     case .replied(let recorded): return Outcome(answer: again(recorded, for: request))
     case .waiting(let fingerprint):
-      guard keeper.isSame(request, as: fingerprint) else { return Outcome(answer: CommandAnswer(.reusedMessageID)) }
+      guard codes.isSame(request, as: fingerprint) else { return Outcome(answer: CommandAnswer(.reusedMessageID)) }
       // If its assessment is gone, it is carried out as if it had just arrived.
       return try verifications.gate.listen(request, in: transaction) ? Outcome(answer: nil) : nil
     case nil: return nil
@@ -88,7 +88,7 @@ struct CommandHandler: Sendable {
   }
 
   private func again(_ recorded: RecordedReply, for request: CommandRequest) -> CommandAnswer {
-    guard keeper.isSame(request, as: recorded.fingerprint), let type = MessageType(parsing: recorded.type) else {
+    guard codes.isSame(request, as: recorded.fingerprint), let type = MessageType(parsing: recorded.type) else {
       return CommandAnswer(.reusedMessageID)
     }
     return CommandAnswer(type: type, again: recorded.body)

@@ -7,15 +7,15 @@ import SQLite
 struct CommandQueue: BatchQueue {
   typealias Prepared = CommandRequest
 
-  private let preparer: CommandDecoder
+  private let decoder: CommandDecoder
   private let handler: CommandHandler
   private let metrics: CoordinatorMetrics
   private let senders: SenderRule
 
   /// - Parameter user: the coordinator's own user of the broker, which consumes the queue.
-  init(preparer: CommandDecoder, handler: CommandHandler, metrics: CoordinatorMetrics, user: String) {
+  init(decoder: CommandDecoder, handler: CommandHandler, metrics: CoordinatorMetrics, user: String) {
     senders = .queue(consumedBy: user)
-    self.preparer = preparer
+    self.decoder = decoder
     self.handler = handler
     self.metrics = metrics
   }
@@ -45,7 +45,7 @@ struct CommandQueue: BatchQueue {
     // The wait for the store is unrelated to the sender's clock.
     if isNew { metrics.noteSkew(of: envelope, at: now) }
     do throws(APIError) {
-      let request = try preparer.prepare(envelope, body: delivery.message.body, at: now)
+      let request = try decoder.prepare(envelope, body: delivery.message.body, at: now)
       return request.order.isLook ? .look(request) : .transaction(request)
     } catch {
       return .done(refuse(delivery, envelope, error, at: now))

@@ -3,12 +3,12 @@ import SQLite
 
 /// Applies reports of workers to their receipts, assessments and revocations.
 struct OperationReports: Sendable {
-  private let receipts: AppProofService
+  private let appProofs: AppProofService
   private let assessments: AssessmentService
   private let revocations: RevocationService
 
-  init(receipts: AppProofService, assessments: AssessmentService, revocations: RevocationService) {
-    self.receipts = receipts
+  init(appProofs: AppProofService, assessments: AssessmentService, revocations: RevocationService) {
+    self.appProofs = appProofs
     self.assessments = assessments
     self.revocations = revocations
   }
@@ -49,12 +49,14 @@ struct OperationReports: Sendable {
   /// Bytes. Instructions for a user whose token cannot be revoked take a few sentences.
   private static let maxText = 1024
 
-  func handle(_ report: OperationReport, in transaction: CoordinatorTransaction) throws(DatabaseError) -> TransactionCounts {
+  func handle(_ report: OperationReport, in transaction: CoordinatorTransaction) throws(DatabaseError)
+    -> TransactionCounts
+  {
     var tally = TransactionCounts()
     switch report.kind {
     case .push:
       let push = PushReport(report: report.report, environment: report.environment)
-      try receipts.handle(push, on: report.owner, cause: report.envelope, &tally, in: transaction)
+      try appProofs.handle(push, on: report.owner, cause: report.envelope, &tally, in: transaction)
     case .captcha:
       try assessments.handle(
         report.report, score: report.score, on: report.owner, cause: report.envelope, &tally, in: transaction)

@@ -14,13 +14,13 @@ struct RevocationOrder: Sendable {
 /// Parses `revocation.start`, and does all work that needs no transaction.
 struct RevocationDecoder: Sendable {
   private let rules: CoordinatorRules
-  private let keeper: KeyedHashes
+  private let hashes: KeyedHashes
   private let jobs: RevocationJobs
   private let keys: KeyRing
 
-  init(_ rules: CoordinatorRules, keeper: KeyedHashes, jobs: RevocationJobs, keys: KeyRing) {
+  init(_ rules: CoordinatorRules, hashes: KeyedHashes, jobs: RevocationJobs, keys: KeyRing) {
     self.rules = rules
-    self.keeper = keeper
+    self.hashes = hashes
     self.jobs = jobs
     self.keys = keys
   }
@@ -32,7 +32,7 @@ struct RevocationDecoder: Sendable {
     try Self.check(command)
     let token = try token(command, app, envelope)
     let notice = try notice(command.notify, app)
-    let hash = keeper.hash(appleToken: token, app: app.id)
+    let hash = hashes.hash(appleToken: token, app: app.id)
     let revocation = Revocation(
       id: VerificationID.make(at: now), app: app.id, tokenHash: hash.current, notice: notice, at: now,
       under: rules.revocation)

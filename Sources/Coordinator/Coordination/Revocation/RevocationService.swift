@@ -11,7 +11,7 @@ struct RevocationService: Sendable {
   init(_ rules: CoordinatorRules, jobs: RevocationJobs, limits: RateLimits) {
     self.rules = rules
     self.jobs = jobs
-    self.book = book
+    self.limits = limits
   }
 
   /// The worker that reports.
@@ -20,13 +20,14 @@ struct RevocationService: Sendable {
   }
 
   func start(
-    _ order: RevocationOrder, _ request: CommandRequest, _ tally: inout TransactionCounts, in transaction: CoordinatorTransaction
+    _ order: RevocationOrder, _ request: CommandRequest, _ tally: inout TransactionCounts,
+    in transaction: CoordinatorTransaction
   ) throws(DatabaseError) -> CommandAnswer {
     if let known = try transaction.revocation(ofToken: order.token)?.content, known.isGoodForAll {
       return try .written(OperationStarted(known, repeated: true))
     }
     var store = transaction
-    let refusal = try book.admitRevocation(
+    let refusal = try limits.admitRevocation(
       app: order.app.id, noticeTo: order.revocation.notice?.email, at: transaction.now, in: &store)
     if let refusal {
       tally.refusals.append(refusal.scope)
@@ -75,7 +76,8 @@ struct RevocationService: Sendable {
   // MARK: Actions
 
   private func perform(
-    _ actions: [RevocationAction], on revocation: Revocation, job: [UInt8]?, cause: Envelope?, _ tally: inout TransactionCounts,
+    _ actions: [RevocationAction], on revocation: Revocation, job: [UInt8]?, cause: Envelope?,
+    _ tally: inout TransactionCounts,
     in transaction: CoordinatorTransaction
   ) throws(DatabaseError) {
     for action in actions {

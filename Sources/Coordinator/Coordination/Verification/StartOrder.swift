@@ -49,18 +49,18 @@ struct FreshVerification: Sendable {
 /// Reads starts and checks them against the configuration. Does no I/O.
 struct StartDecoder: Sendable {
   private let rules: CoordinatorRules
-  private let keeper: VerificationCodes
+  private let codes: VerificationCodes
   private let jobs: SMSJobs
   private let proofs: ProofDecoder
   private let requesters: KeyedHashes
   private let fictional: FictionalNumbers
 
   init(
-    _ rules: CoordinatorRules, keeper: VerificationCodes, jobs: SMSJobs, proofs: ProofDecoder, requesters: KeyedHashes,
+    _ rules: CoordinatorRules, codes: VerificationCodes, jobs: SMSJobs, proofs: ProofDecoder, requesters: KeyedHashes,
     fictional: FictionalNumbers
   ) {
     self.rules = rules
-    self.keeper = keeper
+    self.codes = codes
     self.jobs = jobs
     self.proofs = proofs
     self.requesters = requesters
@@ -143,9 +143,9 @@ struct StartDecoder: Sendable {
         at: now, under: rules.policy)
     }
     if let fixedCode {
-      return FreshVerification(verification: make(keeper.keep(fixedCode: fixedCode, for: id)), firstJob: nil)
+      return FreshVerification(verification: make(codes.keep(fixedCode: fixedCode, for: id)), firstJob: nil)
     }
-    let (code, atRest) = keeper.makeCode(for: id, seed: Array(random[VerificationID.randomBytes...]))
+    let (code, atRest) = codes.makeCode(for: id, seed: Array(random[VerificationID.randomBytes...]))
     let verification = make(atRest)
     do {
       return FreshVerification(

@@ -41,7 +41,8 @@ struct ResultHandler: Sendable {
 
   private static let suffix = JobResult.messageID(jobID: "")
 
-  func handle(_ report: ResultReport, in transaction: CoordinatorTransaction) throws(DatabaseError) -> TransactionCounts {
+  func handle(_ report: ResultReport, in transaction: CoordinatorTransaction) throws(DatabaseError) -> TransactionCounts
+  {
     let announced = try reports.apply(
       .jobFinished(report.report), to: report.verificationID, MessageNews(report.report), cause: report.envelope,
       in: transaction)
@@ -121,7 +122,9 @@ struct DeliveryReportHandler: Sendable {
         lane: JobReport.word(delivery.lane), reference: delivery.reference.map(JobReport.word), reason: reason))
   }
 
-  func handle(_ received: ReceivedDelivery, in transaction: CoordinatorTransaction) throws(DatabaseError) -> TransactionCounts {
+  func handle(_ received: ReceivedDelivery, in transaction: CoordinatorTransaction) throws(DatabaseError)
+    -> TransactionCounts
+  {
     let announced = try reports.apply(
       .deliveryReported(received.report), to: received.verificationID, MessageNews(received.report),
       cause: received.envelope, in: transaction)
@@ -132,11 +135,11 @@ struct DeliveryReportHandler: Sendable {
 /// Applies a report on an SMS to its verification and publishes the resulting events.
 struct VerificationReports: Sendable {
   private let policy: VerificationPolicy
-  private let announcements: VerificationEvents
+  private let events: VerificationEvents
 
   init(_ rules: CoordinatorRules) {
     policy = rules.policy
-    announcements = VerificationEvents(codeLength: rules.policy.codeLength)
+    events = VerificationEvents(codeLength: rules.policy.codeLength)
   }
 
   /// - Returns: the announcements; `nil` when nothing changed, as by a report on a deleted verification.
@@ -155,7 +158,7 @@ struct VerificationReports: Sendable {
     for case .announce(let announcement, to: let handle) in actions {
       do throws(ContractProblem) {
         transaction.enqueue(
-          try announcements.message(announcement, of: verification, to: handle, news: news, cause: cause, at: now))
+          try events.message(announcement, of: verification, to: handle, news: news, cause: cause, at: now))
       } catch {
         throw DatabaseError(.content, "an event cannot be written: \(error)")
       }

@@ -5,14 +5,15 @@ import SQLite
 // Commands about a started verification, addressed by the ID of one of its handles.
 extension VerificationService {
   func check(
-    _ order: CheckOrder, _ request: CommandRequest, _ tally: inout TransactionCounts, in transaction: CoordinatorTransaction
+    _ order: CheckOrder, _ request: CommandRequest, _ tally: inout TransactionCounts,
+    in transaction: CoordinatorTransaction
   ) throws(DatabaseError) -> CommandAnswer {
     guard let before = try find(order.verificationID, in: transaction) else {
-      keeper.matchNothing(order.code)
+      codes.matchNothing(order.code)
       return CommandAnswer(.unknownVerification)
     }
     if let field = order.difference(from: before.verification) {
-      keeper.matchNothing(order.code)
+      codes.matchNothing(order.code)
       return CommandAnswer(.otherVerification(field))
     }
     let now = transaction.now
@@ -21,7 +22,7 @@ extension VerificationService {
     var actions = asked.verification.apply(.checkRequested, through: asked.handle, at: now, under: rules.policy)
     if actions == [.compareCode] {
       if let refusal = try admit(limited, in: transaction) {
-        keeper.matchNothing(order.code)
+        codes.matchNothing(order.code)
         tally.refusals.append(refusal.scope)
         return CommandAnswer(APIError(refusal))
       }
@@ -30,7 +31,7 @@ extension VerificationService {
       actions = asked.verification.apply(event, through: asked.handle, at: now, under: rules.policy)
       if event == .codeLost { actions.append(.refuse(.notSent(.codeLost))) }
     } else {
-      keeper.matchNothing(order.code)
+      codes.matchNothing(order.code)
     }
     if asked != before { transaction.set(asked.verification) }
     return try answer(actions, on: asked, nil, request, &tally, in: transaction)
@@ -42,7 +43,7 @@ extension VerificationService {
   ) throws(DatabaseError) -> LimitRefusal? {
     guard let check else { return nil }
     var store = transaction
-    return try book.admitCheck(check, at: transaction.now, in: &store)
+    return try limits.admitCheck(check, at: transaction.now, in: &store)
   }
 
   private func countWrong(
@@ -51,12 +52,12 @@ extension VerificationService {
     guard let check else { return }
     if check.isFictional { tally.wrongCodes.fictional += 1 } else { tally.wrongCodes.real += 1 }
     var store = transaction
-    try book.countWrong(check, at: transaction.now, in: &store)
+    try limits.countWrong(check, at: transaction.now, in: &store)
   }
 
   private func compare(_ code: String, with verification: PhoneVerification) -> VerificationEvent {
-    let matches = keeper.matches(code, verification.code, for: verification.id)
-    return keeper.knowsPepper(of: verification.code) ? .codeCompared(matches: matches) : .codeLost
+    let matches = codes.matches(code, verification.code, for: verification.id)
+    return codes.knowsPepper(of: verification.code) ? .codeCompared(matches: matches) : .codeLost
   }
 
   func cancel(

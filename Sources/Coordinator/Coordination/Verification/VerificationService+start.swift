@@ -31,7 +31,7 @@ extension VerificationService {
     if let refusal { return CommandAnswer(APIError(refusal)) }
     var verification = order.fresh.verification
     verification.requester = requester.hash
-    verification.source = book.subjects.source(of: order)
+    verification.source = limits.subjects.source(of: order)
     let actions = verification.apply(.started, at: now, under: rules.policy(of: order.app))
     transaction.set(verification)
     return try answer(
@@ -102,7 +102,7 @@ extension VerificationService {
   ) -> VerificationEvent? {
     if !live.isLive(at: now) { return .deadlinePassed }
     if let fixedCode = order.fixedCode {
-      return keeper.matches(fixedCode, live.code, for: live.id) ? nil : .codeLost
+      return codes.matches(fixedCode, live.code, for: live.id) ? nil : .codeLost
     }
     if !canComeBack(live, order, by: requester) { return .replaced }
     // A code that other requesters may still check is not revoked for the last minute of its lifetime.
@@ -112,7 +112,7 @@ extension VerificationService {
       return .replaced
     }
     return live.isResendDue(at: now, under: rules.policy(of: order.app))
-      && keeper.code(of: live.code, for: live.id) == nil
+      && codes.code(of: live.code, for: live.id) == nil
       ? .codeLost : nil
   }
 
@@ -135,7 +135,7 @@ extension VerificationService {
     _ order: StartOrder, in transaction: CoordinatorTransaction
   ) throws(DatabaseError) -> LimitRefusal? {
     var store = transaction
-    return try book.admit(order.limitedSend, at: transaction.now, in: &store)
+    return try limits.admit(order.limitedSend, at: transaction.now, in: &store)
   }
 }
 
@@ -153,7 +153,8 @@ extension VerificationService {
   /// Starts a verification whose request carries a proof of its app.
   /// - Returns: `nil` when the start waits for reCAPTCHA.
   func startProven(
-    _ order: StartOrder, _ request: CommandRequest, _ tally: inout TransactionCounts, in transaction: CoordinatorTransaction
+    _ order: StartOrder, _ request: CommandRequest, _ tally: inout TransactionCounts,
+    in transaction: CoordinatorTransaction
   ) throws(DatabaseError) -> CommandAnswer? {
     guard let proof = order.proof else { return try start(order, request, &tally, in: transaction) }
     switch try gate.judge(proof, order, request, &tally, in: transaction) {

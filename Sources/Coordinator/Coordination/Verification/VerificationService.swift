@@ -6,24 +6,24 @@ import SQLite
 /// Starts, checks, cancels and shows verifications, inside a transaction.
 struct VerificationService: Sendable {
   let rules: CoordinatorRules
-  let keeper: VerificationCodes
+  let codes: VerificationCodes
   let limits: RateLimits
   let gate: ProofGate
   let conversions: ConversionMonitor
   private let jobs: SMSJobs
-  private let announcements: VerificationEvents
+  private let events: VerificationEvents
 
   init(
-    _ rules: CoordinatorRules, keeper: VerificationCodes, jobs: SMSJobs, limits: RateLimits, gate: ProofGate,
+    _ rules: CoordinatorRules, codes: VerificationCodes, jobs: SMSJobs, limits: RateLimits, gate: ProofGate,
     conversions: ConversionMonitor
   ) {
     self.rules = rules
-    self.keeper = keeper
+    self.codes = codes
     self.jobs = jobs
-    self.book = book
+    self.limits = limits
     self.gate = gate
     self.conversions = conversions
-    announcements = VerificationEvents(codeLength: rules.policy.codeLength)
+    events = VerificationEvents(codeLength: rules.policy.codeLength)
   }
 
   /// Performs the actions of a command, exactly one of which answers it.
@@ -52,7 +52,7 @@ struct VerificationService: Sendable {
         transaction.enqueue(
           try Self.written {
             () throws(ContractProblem) in
-            try announcements.message(announcement, of: verification, to: handle, cause: request.envelope, at: now)
+            try events.message(announcement, of: verification, to: handle, cause: request.envelope, at: now)
           })
       case .compareCode: break
       case .answerStarted(let resent): answer = started(asked, resent: resent, at: now)
@@ -86,7 +86,7 @@ struct VerificationService: Sendable {
     if number == 1, let order, order.fresh.verification.id == verification.id, let body = order.fresh.firstJob {
       return body
     }
-    guard let order, let code = keeper.code(of: verification.code, for: verification.id) else {
+    guard let order, let code = codes.code(of: verification.code, for: verification.id) else {
       throw DatabaseError(.content, "a code to send again cannot be made")
     }
     do {

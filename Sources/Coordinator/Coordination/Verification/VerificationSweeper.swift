@@ -9,7 +9,7 @@ final class VerificationSweeper: Sendable {
   private let rules: CoordinatorRules
   private let clock: any WallClock
   private let metrics: CoordinatorMetrics
-  private let announcements: VerificationEvents
+  private let events: VerificationEvents
   private let conversions: ConversionMonitor
   private let logger: Logger
 
@@ -21,7 +21,7 @@ final class VerificationSweeper: Sendable {
     self.rules = rules
     self.clock = clock
     self.metrics = metrics
-    announcements = VerificationEvents(codeLength: rules.policy.codeLength)
+    events = VerificationEvents(codeLength: rules.policy.codeLength)
     self.conversions = conversions
     self.logger = logger
   }
@@ -35,14 +35,14 @@ final class VerificationSweeper: Sendable {
       conversions.take(swept.changes, at: now)
       metrics.count(swept.tally)
       metrics.outboxMessages.add(Double(swept.messages))
-    } _: { [rules, announcements] id, tally, transaction throws(DatabaseError) in
+    } _: { [rules, events] id, tally, transaction throws(DatabaseError) in
       guard let due = try transaction.verification(id) else { return }
-      try Self.end(due, rules, announcements, &tally, in: transaction)
+      try Self.end(due, rules, events, &tally, in: transaction)
     }
   }
 
   private static func end(
-    _ due: PhoneVerification, _ rules: CoordinatorRules, _ announcements: VerificationEvents, _ tally: inout TransactionCounts,
+    _ due: PhoneVerification, _ rules: CoordinatorRules, _ events: VerificationEvents, _ tally: inout TransactionCounts,
     in transaction: CoordinatorTransaction
   ) throws(DatabaseError) {
     guard due.state.isLive else { return try transaction.delete(due) }
@@ -52,7 +52,7 @@ final class VerificationSweeper: Sendable {
     for case .announce(let announcement, to: let handle) in actions {
       do throws(ContractProblem) {
         transaction.enqueue(
-          try announcements.message(announcement, of: verification, to: handle, cause: nil, at: transaction.now))
+          try events.message(announcement, of: verification, to: handle, cause: nil, at: transaction.now))
       } catch {
         throw DatabaseError(.content, "an event cannot be written: \(error)")
       }

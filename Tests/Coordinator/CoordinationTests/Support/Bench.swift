@@ -117,7 +117,7 @@ final class Bench {
       rules, Flows.Secrets(codes: codes ?? keeper, hashes: hashes, keys: keys), conversions: conversions)
   }
 
-  var preparer: CommandDecoder { flows().decoder }
+  var decoder: CommandDecoder { flows().decoder }
 
   /// The operator changes the pepper: commands find the one of before as `previousPepperFile`.
   func changePepper() throws {
@@ -244,7 +244,8 @@ final class Bench {
 
   /// Gives a command and returns its reply.
   func ask(
-    _ command: some Command, id: String? = nil, user: String? = nil, sentAt: UnixTime? = nil, keeper: VerificationCodes? = nil
+    _ command: some Command, id: String? = nil, user: String? = nil, sentAt: UnixTime? = nil,
+    keeper: VerificationCodes? = nil
   ) async throws -> Message {
     let message = try commandMessage(command, id: id, user: user, sentAt: sentAt)
     _ = sink.takePublished()

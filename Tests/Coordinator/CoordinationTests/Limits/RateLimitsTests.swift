@@ -22,7 +22,7 @@ extension RateLimits {
 }
 
 @Suite("Limits")
-struct LimitTests {
+struct RateLimitsTests {
   let begin = UnixTime(rfc3339: "2026-07-01T12:00:00Z") ?? UnixTime(seconds: 0)
 
   func send(_ number: String = "+14155550123", region: String = "US", unknown: Bool = false, ip: String? = nil)

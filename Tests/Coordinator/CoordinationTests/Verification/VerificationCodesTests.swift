@@ -4,7 +4,7 @@ import Testing
 @testable import Coordination
 
 @Suite("Codes")
-struct CodeKeeperTests {
+struct VerificationCodesTests {
   private func keeper(length: Int = 6, pepper: UInt8 = 1) throws -> VerificationCodes {
     VerificationCodes(current: try Pepper([UInt8](repeating: pepper, count: 32)), length: length)
   }

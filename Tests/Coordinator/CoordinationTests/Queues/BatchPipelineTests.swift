@@ -85,7 +85,7 @@ private final class Meeting: Sendable {
 }
 
 @Suite("Batches")
-struct PipelineTests {
+struct BatchPipelineTests {
   private func run(
     _ bodies: [[String]], _ bench: Bench, work: ScriptedWork = ScriptedWork(),
     database: Database? = nil

@@ -7,7 +7,7 @@ import Testing
 @testable import Coordination
 
 @Suite("The schema")
-struct SchemaTests {
+struct CoordinatorSchemaTests {
   /// A verification as version 4 of the schema kept it.
   private static let verification = """
     INSERT INTO verification (id, version, state, live, due_at, app, phone_number, region, is_test, language, code,
@@ -22,7 +22,8 @@ struct SchemaTests {
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: directory) }  // What is left over is in /tmp.
     let path = directory.appending(path: "coordinator.sqlite").path(percentEncoded: false)
-    let code = VerificationCodes(current: try Pepper([UInt8](repeating: 7, count: 32))).keep(fixedCode: "123456", for: "v")
+    let code = VerificationCodes(current: try Pepper([UInt8](repeating: 7, count: 32))).keep(
+      fixedCode: "123456", for: "v")
     let old = try await Database.open(path: path, migrations: Array(CoordinatorSchema.migrations.prefix(4)))
     try await old.write { session throws(DatabaseError) -> Void in
       try session.execute(Self.verification, [.blob(code.blob)])

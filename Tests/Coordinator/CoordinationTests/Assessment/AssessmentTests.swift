@@ -7,7 +7,7 @@ import Testing
 @testable import Coordination
 
 @Suite("Starts with a reCAPTCHA token")
-struct RecaptchaTests {
+struct AssessmentTests {
   /// Sends a start, which is not answered yet.
   /// - Returns: the ID of the assessment's job.
   private func ask(_ bench: Bench, _ message: Message) async throws -> String {

@@ -7,7 +7,7 @@ import Testing
 @testable import Coordination
 
 @Suite("Providers' reports on messages")
-struct DeliveryTests {
+struct DeliveryReportTests {
   private func report(
     _ bench: Bench, _ jobID: String?, _ state: SMSDeliveryReport.State, reason: JobResult.Reason? = nil
   ) throws -> Message {

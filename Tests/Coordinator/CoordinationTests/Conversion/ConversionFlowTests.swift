@@ -398,7 +398,7 @@ struct ConversionFlowTests {
       for prefix in ["+1415555", "+1415556"] { _ = try await start(bench, Self.number(1, prefix: prefix)) }
       try await expire(bench, 1, prefix: "+1415556")
       let envelope = Envelope(type: ListConversions.type, messageID: "m", userID: "operator")
-      let request = try bench.preparer.prepare(
+      let request = try bench.decoder.prepare(
         envelope, body: try ListConversions(limit: 1).json(), at: bench.clock.now())
       guard case .conversions(let figures) = request.order else {
         Issue.record("another order")

@@ -8,7 +8,7 @@ import Testing
 @testable import Coordination
 
 @Suite("Starts with receipt and secret")
-struct ProofTests {
+struct ProofGateTests {
   private func code(_ bench: Bench, _ proof: StartVerification.Proof?, app: String = Bench.pushApp) async throws
     -> String
   {

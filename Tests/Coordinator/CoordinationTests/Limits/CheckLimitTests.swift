@@ -19,7 +19,7 @@ struct CheckLimitTests {
 
   /// Gives wrong codes back until one is refused.
   func exhaust(
-    _ limits: RateLimits, _ store: inout MemoryUsage, _ make: (Int) -> LimitedCheck
+    _ book: RateLimits, _ store: inout MemoryUsage, _ make: (Int) -> LimitedCheck
   ) -> (compared: Int, refusal: LimitRefusal?) {
     for index in 0..<20_000 {
       if let refusal = book.admitCheck(make(index), at: begin, in: &store) { return (index, refusal) }

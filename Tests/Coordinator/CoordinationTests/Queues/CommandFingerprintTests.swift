@@ -9,7 +9,7 @@ import Testing
 @testable import Coordination
 
 @Suite("Fingerprints of commands")
-struct FingerprintTests {
+struct CommandFingerprintTests {
   private static let start = StartVerification(
     phoneNumber: Bench.number, app: Bench.app, client: .init(ip: "192.0.2.1", instance: "one"), requester: "a")
 
@@ -58,7 +58,7 @@ struct FingerprintTests {
       let started = try await bench.ask(Self.start, id: "start")
       let message = try bench.commandMessage(Self.start, id: "start")
       let envelope = try Envelope(message)
-      let request = try bench.preparer.prepare(envelope, body: message.body, at: bench.clock.now())
+      let request = try bench.decoder.prepare(envelope, body: message.body, at: bench.clock.now())
       let recorded = try await bench.fingerprint()
       let plain = request.order.fingerprint()
       #expect(recorded == request.fingerprint && recorded != plain)

@@ -11,7 +11,7 @@ import Testing
 @testable import Coordination
 
 @Suite("Fictional numbers")
-struct FictionalNumberTests {
+struct FictionalNumbersTests {
   @Test("In every mode one passes without a proof, and with a made-up one", arguments: AppVerification.allCases)
   func inEveryModeOnePassesWithoutAProofAndWithAMadeUpOne(mode: AppVerification) async throws {
     let profile = AppProfile(

@@ -7,7 +7,7 @@ import Testing
 @testable import Coordination
 
 @Suite("Revocations")
-struct RevocationFlowTests {
+struct RevocationServiceTests {
   private static let email = "abc@privaterelay.appleid.com"
 
   private func command(

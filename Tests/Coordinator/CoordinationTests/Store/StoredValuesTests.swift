@@ -3,7 +3,7 @@ import Testing
 
 @testable import Coordination
 
-@Suite struct StoredJSONTests {
+@Suite struct StoredValuesTests {
   @Test("Stored JSON is read back unchanged") func storedJSONIsReadBackUnchanged() throws {
     let text = try StoredJSON.text(["a": "[{"])
     #expect(try StoredJSON.read(text) == ["a": "[{"])

@@ -12,7 +12,7 @@ import Testing
 @testable import Coordination
 
 @Suite("Configuration")
-struct ConfigurationTests {
+struct CoordinatorConfigurationTests {
   /// Loads a configuration with everything that is required, and the given keys.
   private func load(_ keys: String) throws -> LoadedConfiguration<CoordinatorConfiguration> {
     let directory = FileManager.default.temporaryDirectory.appending(path: "coordinator-\(UUID().uuidString)")

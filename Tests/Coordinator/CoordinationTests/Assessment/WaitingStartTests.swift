@@ -9,7 +9,7 @@ import Testing
 
 /// One message ID is one command, also while that waits for reCAPTCHA.
 @Suite("Commands that wait")
-struct WaitingTests {
+struct WaitingStartTests {
   private func start(_ bench: Bench, _ token: String = "t", number: String = Bench.number) -> StartVerification {
     bench.startCommand(Bench.captcha(token), app: Bench.recaptchaApp, number: number)
   }
