@@ -99,19 +99,19 @@ struct CoordinatorMetrics: Sendable {
   private static let realNumber = "real"
   private static let fictionalNumber = "fictional"
 
-  func count(_ tally: TransactionCounts) {
-    for announcement in tally.announcements {
+  func count(_ counts: TransactionCounts) {
+    for announcement in counts.announcements {
       verifications.with(announcement.rawValue).increment()
       liveVerifications.add(announcement.changeOfLive)
     }
-    for scope in tally.refusals { limited.with(scope.rawValue).increment() }
-    if tally.wrongCodes.real > 0 { wrongCodes.with(Self.realNumber).increment(by: UInt64(tally.wrongCodes.real)) }
-    if tally.wrongCodes.fictional > 0 {
-      wrongCodes.with(Self.fictionalNumber).increment(by: UInt64(tally.wrongCodes.fictional))
+    for scope in counts.refusals { limited.with(scope.rawValue).increment() }
+    if counts.wrongCodes.real > 0 { wrongCodes.with(Self.realNumber).increment(by: UInt64(counts.wrongCodes.real)) }
+    if counts.wrongCodes.fictional > 0 {
+      wrongCodes.with(Self.fictionalNumber).increment(by: UInt64(counts.wrongCodes.fictional))
     }
-    for outcome in tally.reports { reports.with(outcome.rawValue).increment() }
-    for count in tally.proofs { proofs.with(count.method.rawValue, count.outcome).increment() }
-    for count in tally.operations { operations.with(count.kind.rawValue, count.ending).increment() }
+    for outcome in counts.reports { reports.with(outcome.rawValue).increment() }
+    for count in counts.proofs { proofs.with(count.method.rawValue, count.outcome).increment() }
+    for count in counts.operations { operations.with(count.kind.rawValue, count.ending).increment() }
   }
 
   func count(_ label: CommandLabel, took: Duration) {
@@ -166,26 +166,12 @@ struct TransactionCounts: Sendable, Hashable {
       }
     }
   }
-
-  mutating func add(_ other: TransactionCounts) {
-    announcements += other.announcements
-    refusals += other.refusals
-    reports += other.reports
-    proofs += other.proofs
-    operations += other.operations
-    wrongCodes.add(other.wrongCodes)
-  }
 }
 
 /// Numbers of wrong codes.
 struct WrongCodes: Sendable, Hashable {
   var real = 0
   var fictional = 0
-
-  mutating func add(_ other: WrongCodes) {
-    real += other.real
-    fictional += other.fictional
-  }
 }
 
 /// Outcome of a proof, for the metrics.

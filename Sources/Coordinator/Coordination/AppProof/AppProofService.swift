@@ -18,20 +18,20 @@ struct AppProofService: Sendable {
 
   /// Issues a receipt. Its push is held until the reply is out.
   func issue(
-    _ order: AppOrder, _ request: CommandRequest, _ tally: inout TransactionCounts,
+    _ order: AppOrder, _ request: CommandRequest,
     in transaction: CoordinatorTransaction
   ) throws(DatabaseError) -> CommandAnswer {
     let now = transaction.now
     var proof = order.proof
     if let failure = try transaction.refusal(ofToken: proof.token, proof.environment) {
-      tally.proofs.append(ProofCount(.push, "known_refusal"))
+      transaction.counts.proofs.append(ProofCount(.push, "known_refusal"))
       return CommandAnswer(APIError(refusedToken: failure))
     }
     var store = transaction
     let refusal = try limits.admitReceipt(
       ofToken: proof.token, app: proof.app, from: order.address, at: now, in: &store)
     if let refusal {
-      tally.refusals.append(refusal.scope)
+      transaction.counts.refusals.append(refusal.scope)
       return CommandAnswer(APIError(refusal))
     }
     let actions = proof.apply(.issued, at: now, under: rules.proof)
@@ -43,7 +43,7 @@ struct AppProofService: Sendable {
         deadline: now + rules.proof.pushDeadline, body: order.job, at: now)
       try transaction.hold([job], untilReplyTo: request.envelope.identity.key)
     }
-    tally.proofs.append(ProofCount(.push, "issued"))
+    transaction.counts.proofs.append(ProofCount(.push, "issued"))
     let timeout = Int(max(1, rules.proof.suggestedTimeout.components.seconds))
     return try .written(AppVerifying(receipt: proof.receipt, suggestedTimeout: timeout))
   }
@@ -53,7 +53,7 @@ struct AppProofService: Sendable {
   /// Judges a receipt and its secret.
   /// - Returns: the established facts about the request, or the refusal.
   func judge(
-    receipt: String, secret: Secret, for app: AppProfile, cause: Envelope, _ tally: inout TransactionCounts,
+    receipt: String, secret: Secret, for app: AppProfile, cause: Envelope,
     in transaction: CoordinatorTransaction
   ) throws(DatabaseError) -> Result<ProofNotes, ProofRefusalError> {
     guard var stored = try transaction.appProof(receipt) else {
@@ -67,7 +67,7 @@ struct AppProofService: Sendable {
     let event = AppProofEvent.secretReturned(matches: hashes.matches(secret, before), app: app.id)
     let actions = stored.content.apply(event, at: transaction.now, under: rules.proof)
     if stored.content != before { try transaction.store(stored) }
-    try perform(actions, on: stored.content, cause: cause, &tally, in: transaction)
+    try perform(actions, on: stored.content, cause: cause, in: transaction)
     for case .refuse(let refusal) in actions { return .failure(ProofRefusalError(refusal)) }
     let entry = TimelineEntry(at: transaction.now, kind: .proofAccepted, reason: nil, detail: "push")
     return .success(
@@ -98,7 +98,7 @@ struct AppProofService: Sendable {
 
   /// Applies a worker's report to its receipt. A report on a deleted receipt changes nothing.
   func handle(
-    _ report: PushReport, on receipt: String, cause: Envelope, _ tally: inout TransactionCounts,
+    _ report: PushReport, on receipt: String, cause: Envelope,
     in transaction: CoordinatorTransaction
   ) throws(DatabaseError) {
     guard var stored = try transaction.appProof(receipt) else { return }
@@ -106,12 +106,12 @@ struct AppProofService: Sendable {
     let actions = stored.content.apply(.pushFinished(report), at: transaction.now, under: rules.proof)
     guard stored.content != before else { return }
     try transaction.store(stored)
-    tally.proofs.append(ProofCount(.push, "push_\(report.report.outcome.rawValue)"))
-    try perform(actions, on: stored.content, cause: cause, &tally, in: transaction)
+    transaction.counts.proofs.append(ProofCount(.push, "push_\(report.report.outcome.rawValue)"))
+    try perform(actions, on: stored.content, cause: cause, in: transaction)
   }
 
   private func perform(
-    _ actions: [AppProofAction], on proof: AppProof, cause: Envelope, _ tally: inout TransactionCounts,
+    _ actions: [AppProofAction], on proof: AppProof, cause: Envelope,
     in transaction: CoordinatorTransaction
   ) throws(DatabaseError) {
     let now = transaction.now
@@ -119,7 +119,7 @@ struct AppProofService: Sendable {
       switch action {
       case .push, .admit, .refuse: break
       case .announceVerified:
-        tally.proofs.append(ProofCount(.push, "verified"))
+        transaction.counts.proofs.append(ProofCount(.push, "verified"))
         let event = AppVerified(app: proof.app, method: .push, verifiedAt: now, receipt: proof.receipt)
         try transaction.enqueue(event, id: "\(proof.receipt).verified", correlationID: proof.receipt, cause: cause)
       case .announceUnverified(let failure):

@@ -28,58 +28,57 @@ struct ProofGate: Sendable {
 
   /// - Returns: the verdict. For an audited app it is never a refusal, and never has to be waited for.
   func judge(
-    _ proof: ProofOrder, _ order: StartOrder, _ request: CommandRequest, _ tally: inout TransactionCounts,
+    _ proof: ProofOrder, _ order: StartOrder, _ request: CommandRequest,
     in transaction: CoordinatorTransaction
   ) throws(DatabaseError) -> ProofVerdict {
     switch proof.evidence {
     case .none:
-      tally.proofs.append(ProofCount(.push, "missing"))
+      transaction.counts.proofs.append(ProofCount(.push, "missing"))
       return .admitted(ProofNotes(entries: [TimelineEntry(at: transaction.now, kind: .proofMissing)]))
     case .pair(let receipt, let secret):
       let result = try appProofs.judge(
-        receipt: receipt, secret: secret, for: order.app, cause: request.envelope, &tally, in: transaction)
+        receipt: receipt, secret: secret, for: order.app, cause: request.envelope, in: transaction)
       switch result {
       case .success(let notes): return .admitted(notes)
-      case .failure(let error): return refuse(error.refusal, proof, &tally, at: transaction.now)
+      case .failure(let error): return refuse(error.refusal, proof, in: transaction)
       }
     case .half(let receipt):
       let failure = try appProofs.pushFailure(of: receipt, app: order.app, in: transaction)
-      return refuse(.missingSecret(failure: failure), proof, &tally, at: transaction.now)
+      return refuse(.missingSecret(failure: failure), proof, in: transaction)
     case .captcha(let captcha):
-      return try judge(captcha, proof, order, request, &tally, in: transaction)
+      return try judge(captcha, proof, order, request, in: transaction)
     case .assessed(let captcha):
       return .admitted(try notes(captcha, order, in: transaction))
     }
   }
 
   private func refuse(
-    _ refusal: ProofRefusal, _ proof: ProofOrder, _ tally: inout TransactionCounts, at now: UnixTime
+    _ refusal: ProofRefusal, _ proof: ProofOrder, in transaction: CoordinatorTransaction
   ) -> ProofVerdict {
-    tally.proofs.append(ProofCount(refusal))
+    transaction.counts.proofs.append(ProofCount(refusal))
     let error = APIError(refusal)
     guard !proof.isBinding else { return .refused(error) }
-    let entry = TimelineEntry(at: now, kind: .proofRefused, reason: error.reason ?? error.code.rawValue)
+    let entry = TimelineEntry(at: transaction.now, kind: .proofRefused, reason: error.reason ?? error.code.rawValue)
     return .admitted(ProofNotes(entries: [entry]))
   }
 
   // MARK: reCAPTCHA
 
   private func judge(
-    _ captcha: CaptchaEvidence, _ proof: ProofOrder, _ order: StartOrder, _ request: CommandRequest,
-    _ tally: inout TransactionCounts, in transaction: CoordinatorTransaction
+    _ captcha: CaptchaEvidence, _ proof: ProofOrder, _ order: StartOrder, _ request: CommandRequest, in transaction: CoordinatorTransaction
   ) throws(DatabaseError) -> ProofVerdict {
     if try listen(request, in: transaction) { return .deferred }
     if try transaction.hasSeenCaptcha(captcha.hash) {
-      return refuse(.captchaReplayed, proof, &tally, at: transaction.now)
+      return refuse(.captchaReplayed, proof, in: transaction)
     }
     if let refusal = try limit(order, isBinding: proof.isBinding, in: transaction) {
-      tally.refusals.append(refusal.scope)
+      transaction.counts.refusals.append(refusal.scope)
       return proof.isBinding ? .unjudged(refusal) : .admitted(ProofNotes())
     }
     let entries = try appProofs.pushEntries(of: captcha.receipt, app: order.app, in: transaction)
     guard proof.isBinding else { return .admitted(ProofNotes(entries: entries, audited: captcha)) }
     try assess(captcha, order, request, verificationID: nil, in: transaction)
-    tally.proofs.append(ProofCount(.recaptcha, "asked"))
+    transaction.counts.proofs.append(ProofCount(.recaptcha, "asked"))
     return .deferred
   }
 

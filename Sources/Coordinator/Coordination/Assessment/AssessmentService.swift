@@ -14,47 +14,46 @@ struct AssessmentService: Sendable {
 
   /// Applies a worker's report. A report on an assessment that is over or deleted changes nothing.
   func handle(
-    _ report: JobReport, score: Double?, on id: String, cause: Envelope, _ tally: inout TransactionCounts,
+    _ report: JobReport, score: Double?, on id: String, cause: Envelope,
     in transaction: CoordinatorTransaction
   ) throws(DatabaseError) {
     guard var stored = try transaction.assessment(id), let action = stored.content.apply(report) else { return }
     try transaction.store(stored)
     let assessment = stored.content
     if assessment.state == .passed {
-      tally.proofs.append(ProofCount(.recaptcha, "passed"))
+      transaction.counts.proofs.append(ProofCount(.recaptcha, "passed"))
       let event = AppVerified(
         app: assessment.command.app, method: .recaptcha, verifiedAt: transaction.now, score: score)
       try transaction.enqueue(
         event, id: "\(id).verified", correlationID: assessment.verificationID ?? id, cause: cause)
     }
     let captcha = AssessedCaptcha(report: report, score: score, receipt: assessment.command.receipt)
-    try perform(action, on: assessment, captcha, &tally, in: transaction)
+    try perform(action, on: assessment, captcha, in: transaction)
   }
 
   /// Ends an assessment whose deadline has passed.
   func expire(
-    _ stored: Stored<Assessment>, _ tally: inout TransactionCounts, in transaction: CoordinatorTransaction
+    _ stored: Stored<Assessment>, in transaction: CoordinatorTransaction
   ) throws(DatabaseError) {
     var stored = stored
     guard let action = stored.content.applyDeadline(at: transaction.now) else { return }
     try transaction.store(stored)
     let report = JobReport(number: 1, outcome: .expired, reason: .notAssessedInTime)
-    try perform(action, on: stored.content, AssessedCaptcha(report: report), &tally, in: transaction)
+    try perform(action, on: stored.content, AssessedCaptcha(report: report), in: transaction)
   }
 
   private func perform(
     _ action: Assessment.Action, on assessment: Assessment, _ captcha: AssessedCaptcha,
-    _ tally: inout TransactionCounts,
     in transaction: CoordinatorTransaction
   ) throws(DatabaseError) {
     switch action {
     case .proceed:
-      try proceed(assessment, captcha, &tally, in: transaction)
+      try proceed(assessment, captcha, in: transaction)
     case .refuse(let refusal):
-      tally.proofs.append(ProofCount(refusal))
+      transaction.counts.proofs.append(ProofCount(refusal))
       try answer(CommandAnswer(APIError(refusal)), assessment, in: transaction)
     case .record:
-      if assessment.state != .passed { tally.proofs.append(ProofCount(.recaptcha, assessment.state.rawValue)) }
+      if assessment.state != .passed { transaction.counts.proofs.append(ProofCount(.recaptcha, assessment.state.rawValue)) }
       try record(captcha, on: assessment, in: transaction)
     }
   }
@@ -62,7 +61,7 @@ struct AssessmentService: Sendable {
   /// Goes on with the start as if it had just arrived, except that its proof is known. It has its place in the inbox,
   /// and its age is that of its assessment.
   private func proceed(
-    _ assessment: Assessment, _ captcha: AssessedCaptcha, _ tally: inout TransactionCounts,
+    _ assessment: Assessment, _ captcha: AssessedCaptcha,
     in transaction: CoordinatorTransaction
   ) throws(DatabaseError) {
     let order: StartOrder
@@ -72,8 +71,8 @@ struct AssessmentService: Sendable {
       return try answer(CommandAnswer(error), assessment, in: transaction)
     }
     let request = CommandRequest(
-      envelope: assessment.envelope, fingerprint: assessment.command.fingerprint, order: .start(order))
-    if let result = try verifications.startProven(order, request, &tally, in: transaction) {
+      envelope: assessment.envelope, fingerprint: assessment.command.fingerprint, order: .change(.start(order)))
+    if let result = try verifications.startProven(order, request, in: transaction) {
       try answer(result, assessment, in: transaction)
     }
   }

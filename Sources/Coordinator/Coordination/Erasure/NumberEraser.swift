@@ -17,7 +17,7 @@ struct NumberEraser: Sendable {
   /// - Returns: an answer that is not recorded: it has nothing to repeat, and neither the number nor its hash may be
   ///   kept.
   func forget(
-    _ number: String, _ request: CommandRequest, _ tally: inout TransactionCounts,
+    _ number: String, _ request: CommandRequest,
     in transaction: CoordinatorTransaction
   ) throws(DatabaseError) -> CommandAnswer {
     let all = try transaction.verifications(ofNumber: number)
@@ -25,7 +25,7 @@ struct NumberEraser: Sendable {
     for var verification in all {
       if verification.state.isLive {
         canceled += 1
-        try cancel(&verification, request, &tally, in: transaction)
+        try cancel(&verification, request, in: transaction)
       }
       try transaction.delete(verification)
     }
@@ -38,12 +38,12 @@ struct NumberEraser: Sendable {
   }
 
   private func cancel(
-    _ verification: inout PhoneVerification, _ request: CommandRequest, _ tally: inout TransactionCounts,
+    _ verification: inout PhoneVerification, _ request: CommandRequest,
     in transaction: CoordinatorTransaction
   ) throws(DatabaseError) {
     for handle in verification.openHandles {
       let actions = verification.apply(.cancelRequested, through: handle, at: transaction.now, under: rules.policy)
-      tally.note(actions, on: verification)
+      transaction.counts.note(actions, on: verification)
       for case .announce(let announcement, to: let handle) in actions {
         do throws(ContractProblem) {
           transaction.enqueue(

@@ -32,11 +32,10 @@ struct DroppedJobs: Sendable {
   private func remove(
     _ jobs: [OutgoingMessage], from number: Int, leaving needed: [OutgoingMessage], isTold: Bool, at now: UnixTime
   ) async throws(DatabaseError) {
-    let (tally, changes, new) = try await database.write { [self] session throws(DatabaseError) in
+    let (counts, changes, new) = try await database.write { [self] session throws(DatabaseError) in
       let transaction = CoordinatorTransaction(session, at: now, retention: retention)
-      var tally = TransactionCounts()
       if isTold {
-        for job in jobs { tally.add(try tell(job, in: transaction)) }
+        for job in jobs { try tell(job, in: transaction) }
       }
       if needed.isEmpty {
         try Outbox.delete([number], in: session)
@@ -46,27 +45,26 @@ struct DroppedJobs: Sendable {
           [Value(needed.count), .blob(OutboxCodec.encode(needed)), Value(number)])
       }
       let new = try transaction.flush(forRelay: true)?.messages.count ?? 0
-      return (tally, transaction.changes, new)
+      return (transaction.counts, transaction.changes, new)
     }
     conversions.take(changes, at: now)
-    metrics.count(tally)
+    metrics.count(counts)
     metrics.outboxMessages.add(Double(new - jobs.count))
   }
 
-  private func tell(_ job: OutgoingMessage, in transaction: CoordinatorTransaction) throws(DatabaseError)
-    -> TransactionCounts
-  {
-    guard let type = MessageType(parsing: job.type) else { return TransactionCounts() }
+  private func tell(_ job: OutgoingMessage, in transaction: CoordinatorTransaction) throws(DatabaseError) {
+    guard let type = MessageType(parsing: job.type) else { return }
     let cause = Envelope(
       type: JobResult.type(ofJob: type), messageID: job.messageID, correlationID: job.correlationID,
       trace: job.traceparent.flatMap(TraceContext.init(traceparent:)))
     if cause.type == ResultHandler.type, let name = SMSJobs.parse(jobID: job.messageID) {
       let report = JobReport(number: name.message, outcome: .expired, reason: .notTaken)
-      return try messages.handle(
+      try messages.handle(
         ResultReport(envelope: cause, verificationID: name.verificationID, report: report), in: transaction)
+      return
     }
-    guard let report = OperationReport(ofDropped: job.messageID, cause) else { return TransactionCounts() }
-    return try operations.handle(report, in: transaction)
+    guard let report = OperationReport(ofDropped: job.messageID, cause) else { return }
+    try operations.handle(report, in: transaction)
   }
 }
 

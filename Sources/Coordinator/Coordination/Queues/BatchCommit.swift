@@ -24,6 +24,7 @@ struct BatchCommit<Work: BatchQueue>: Sendable {
     var conclusions: [Conclusion?]
     var row: OutboxRow?
     var changes = ConversionChanges()
+    var counts = TransactionCounts()
   }
 
   /// Progress of a batch.
@@ -288,9 +289,11 @@ struct BatchCommit<Work: BatchQueue>: Sendable {
           conclusions.append(try work.process(request, in: transaction))
         }
         let row = try transaction.flush()
-        return Committed(conclusions: conclusions, row: row, changes: transaction.changes)
+        return Committed(
+          conclusions: conclusions, row: row, changes: transaction.changes, counts: transaction.counts)
       }
       conversions.take(committed.changes, at: now)
+      metrics.count(committed.counts)
       return committed
     } catch {
       outbox.restore(confirmed)

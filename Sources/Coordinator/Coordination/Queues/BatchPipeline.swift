@@ -178,7 +178,7 @@ final class BatchPipeline<Work: BatchQueue>: Sendable {
       } else {
         source.ack(delivery.tag)
       }
-      work.count(batch.conclusions[index], took: took)
+      if let label = batch.conclusions[index].label { metrics.count(label, took: took) }
     }
   }
 

@@ -29,9 +29,6 @@ protocol BatchQueue: Sendable {
 
   /// Answers a message that is given up unread, because it ends the process.
   func crashed(_ delivery: Delivery, at now: UnixTime) -> Conclusion
-
-  /// Counts a conclusion after its commit and publication.
-  func count(_ conclusion: Conclusion, took: Duration)
 }
 
 extension BatchQueue {
@@ -54,7 +51,6 @@ struct Conclusion: Sendable {
   var reply: OutgoingMessage?
   /// Reason to dead-letter the delivery, if any.
   var dead: DeadReason?
-  var tally = TransactionCounts()
   /// The command whose jobs go out after its reply; see ``HeldJobs``.
   var holder: String?
   /// Label of the metrics.

@@ -35,33 +35,42 @@ struct CommandDecoder: Sendable {
 
   /// - Throws: the error for the requester.
   func prepare(_ envelope: Envelope, body: [UInt8], at now: UnixTime) throws(APIError) -> CommandRequest {
-    let order: CommandRequest.Order =
-      switch envelope.type {
-      case StartVerification.type:
-        .start(try starts.order(decode(StartVerification.self, body), envelope, at: now))
-      case CheckVerification.type:
-        .check(try CheckOrder(decode(CheckVerification.self, body), envelope, keys))
-      case GetVerificationStatus.type:
-        .status(verificationID: try decode(GetVerificationStatus.self, body).verificationID)
-      case CancelVerification.type:
-        .cancel(verificationID: try decode(CancelVerification.self, body).verificationID)
-      case VerifyApp.type:
-        .verifyApp(try apps.order(decode(VerifyApp.self, body), envelope, at: now))
-      case StartRevocation.type:
-        .revoke(try revocations.order(decode(StartRevocation.self, body), envelope, at: now))
-      case GetOperationStatus.type:
-        .operationStatus(operationID: try decode(GetOperationStatus.self, body).operationID)
-      case ListConversions.type:
-        .conversions(
-          conversions.worst(limit: try limit(decode(operatorsOnly(ListConversions.self, envelope), body)), at: now))
-      case LiftConversionBlock.type:
-        .liftBlock(key: try decode(operatorsOnly(LiftConversionBlock.self, envelope), body).key)
-      case ForgetNumber.type:
-        .forget(number: try number(decode(operatorsOnly(ForgetNumber.self, envelope), body)))
-      default:
-        throw APIError(ContractProblem(.unknownType, field: "type", "is not a command"))
-      }
-    return CommandRequest(envelope: envelope, fingerprint: codes.fingerprint(of: order), order: order)
+    let change: CommandRequest.Change
+    switch envelope.type {
+    case StartVerification.type:
+      change = .start(try starts.order(decode(StartVerification.self, body), envelope, at: now))
+    case CheckVerification.type:
+      change = .check(try CheckOrder(decode(CheckVerification.self, body), envelope, keys))
+    case CancelVerification.type:
+      change = .cancel(verificationID: try decode(CancelVerification.self, body).verificationID)
+    case VerifyApp.type:
+      change = .verifyApp(try apps.order(decode(VerifyApp.self, body), envelope, at: now))
+    case StartRevocation.type:
+      change = .revoke(try revocations.order(decode(StartRevocation.self, body), envelope, at: now))
+    case LiftConversionBlock.type:
+      change = .liftBlock(key: try decode(operatorsOnly(LiftConversionBlock.self, envelope), body).key)
+    case ForgetNumber.type:
+      change = .forget(number: try number(decode(operatorsOnly(ForgetNumber.self, envelope), body)))
+    default:
+      return CommandRequest(envelope: envelope, fingerprint: [], order: .look(try look(envelope, body, at: now)))
+    }
+    return CommandRequest(envelope: envelope, fingerprint: codes.fingerprint(of: change), order: .change(change))
+  }
+
+  private func look(
+    _ envelope: Envelope, _ body: [UInt8], at now: UnixTime
+  ) throws(APIError) -> CommandRequest.Look {
+    switch envelope.type {
+    case GetVerificationStatus.type:
+      return .status(verificationID: try decode(GetVerificationStatus.self, body).verificationID)
+    case GetOperationStatus.type:
+      return .operationStatus(operationID: try decode(GetOperationStatus.self, body).operationID)
+    case ListConversions.type:
+      let limit = try limit(decode(operatorsOnly(ListConversions.self, envelope), body))
+      return .conversions(conversions.worst(limit: limit, at: now))
+    default:
+      throw APIError(ContractProblem(.unknownType, field: "type", "is not a command"))
+    }
   }
 
   /// The broker has verified the sender.
@@ -100,29 +109,31 @@ struct CommandDecoder: Sendable {
 /// A parsed command, checked against the configuration and ready for its transaction.
 struct CommandRequest: Sendable {
   var envelope: Envelope
-  /// Identifies the order; see ``VerificationCodes/fingerprint(of:)``.
+  /// Identifies the order; see ``VerificationCodes/fingerprint(of:)``. Empty for a look, which is not recorded.
   var fingerprint: [UInt8]
   var order: Order
 
   enum Order: Sendable {
+    case look(Look)
+    case change(Change)
+  }
+
+  /// A command that changes nothing.
+  enum Look: Sendable {
+    case status(verificationID: String)
+    case operationStatus(operationID: String)
+    case conversions(ConversionFigures)
+  }
+
+  /// A command that is carried out once.
+  enum Change: Sendable {
     case start(StartOrder)
     case check(CheckOrder)
-    case status(verificationID: String)
     case cancel(verificationID: String)
     case verifyApp(AppOrder)
     case revoke(RevocationOrder)
-    case operationStatus(operationID: String)
-    case conversions(ConversionFigures)
     case liftBlock(key: String)
     /// - Parameter number: E.164.
     case forget(number: String)
-
-    /// Whether it changes nothing.
-    var isLook: Bool {
-      switch self {
-      case .status, .operationStatus, .conversions: true
-      case .start, .check, .cancel, .verifyApp, .revoke, .liftBlock, .forget: false
-      }
-    }
   }
 }

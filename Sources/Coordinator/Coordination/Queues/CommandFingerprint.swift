@@ -5,7 +5,7 @@ import PhoneNumbers
 
 // Fingerprints of commands: they distinguish orders under the same sender and `message_id`.
 
-extension CommandRequest.Order {
+extension CommandRequest.Change {
   /// Distinguishes orders under the same `message_id`.
   ///
   /// The body's bytes are not part of it, since a sender that tries again may write the same JSON in another order
@@ -21,7 +21,6 @@ extension CommandRequest.Order {
           CheckVerification.type.text,
           [order.verificationID, order.app ?? "", order.purpose?.rawValue ?? "", order.subject ?? ""]
         )
-      case .status(let id): (GetVerificationStatus.type.text, [id])
       case .cancel(let id): (CancelVerification.type.text, [id])
       case .verifyApp(let order):
         (
@@ -30,8 +29,6 @@ extension CommandRequest.Order {
         )
       case .revoke(let order):
         (StartRevocation.type.text, [order.app.id, Self.text(order.token, isFormer: isFormer)])
-      case .operationStatus(let id): (GetOperationStatus.type.text, [id])
-      case .conversions: (ListConversions.type.text, [])
       case .liftBlock(let key): (LiftConversionBlock.type.text, [key])
       // Neither the command nor its answer is recorded.
       case .forget: (ForgetNumber.type.text, [])
@@ -45,7 +42,7 @@ extension CommandRequest.Order {
     switch self {
     case .start(let order): Self.hash(StartVerification.type.text, [order.app.id, order.number.e164])
     case .check(let order): Self.hash(CheckVerification.type.text, [order.verificationID])
-    case .status, .cancel, .verifyApp, .revoke, .operationStatus, .conversions, .liftBlock, .forget: nil
+    case .cancel, .verifyApp, .revoke, .liftBlock, .forget: nil
     }
   }
 
@@ -72,19 +69,21 @@ extension StartOrder {
 extension VerificationCodes {
   /// The fingerprint to record. It is keyed for a start and a check: a plain hash would reveal a number or a code to a
   /// quick search.
-  func fingerprint(of order: CommandRequest.Order) -> [UInt8] {
+  func fingerprint(of order: CommandRequest.Change) -> [UInt8] {
     Self.keyed(order, under: current) ?? order.fingerprint()
   }
 
   /// Whether the recorded fingerprint belongs to the same order, under either pepper and in any version. The former
   /// fingerprints are computed only if the present one differs: the first delivery of a message needs none of them.
   func isSame(_ request: CommandRequest, as recorded: [UInt8]) -> Bool {
-    recorded == request.fingerprint || formerFingerprints(of: request.order).contains(recorded)
+    if recorded == request.fingerprint { return true }
+    guard case .change(let change) = request.order else { return false }
+    return formerFingerprints(of: change).contains(recorded)
   }
 
   /// Other fingerprints under which the same order may be recorded: under the previous pepper while the configuration
   /// names it, and in the formats of earlier versions.
-  private func formerFingerprints(of order: CommandRequest.Order) -> [[UInt8]] {
+  private func formerFingerprints(of order: CommandRequest.Change) -> [[UInt8]] {
     var all = [order.earlierFingerprint].compactMap { $0 }
     if let previous {
       all.append(Self.keyed(order, under: previous, isFormer: true) ?? order.fingerprint(isFormer: true))
@@ -94,12 +93,12 @@ extension VerificationCodes {
   }
 
   /// - Returns: `nil` for an order without guessable content: in the others the guessable parts are keyed already.
-  private static func keyed(_ order: CommandRequest.Order, under pepper: Pepper, isFormer: Bool = false) -> [UInt8]? {
+  private static func keyed(_ order: CommandRequest.Change, under pepper: Pepper, isFormer: Bool = false) -> [UInt8]? {
     let parts: [[UInt8]]
     switch order {
     case .start: parts = []
     case .check(let check): parts = [Array(check.verificationID.utf8), Array(check.code.utf8)]
-    case .status, .cancel, .verifyApp, .revoke, .operationStatus, .conversions, .liftBlock, .forget: return nil
+    case .cancel, .verifyApp, .revoke, .liftBlock, .forget: return nil
     }
     return pepper.key.authenticate(framed("countersign message", [order.fingerprint(isFormer: isFormer)] + parts))
   }

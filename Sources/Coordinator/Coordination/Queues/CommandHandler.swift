@@ -25,64 +25,75 @@ struct CommandHandler: Sendable {
     conversions = ConversionCommands(rules)
   }
 
-  /// Outcome of a command: the answer, and its counts for the metrics.
-  struct Outcome: Sendable {
-    /// Absent when the command waits: it is answered later.
-    var answer: CommandAnswer?
-    var tally = TransactionCounts()
+  /// Executes a command, or returns the recorded answer of an earlier execution.
+  /// - Returns: `nil` when the command waits: it is answered later.
+  func handle(
+    _ request: CommandRequest, in transaction: CoordinatorTransaction
+  ) throws(DatabaseError) -> CommandAnswer? {
+    switch request.order {
+    // A look changes nothing, so it is neither recorded nor answered from a record.
+    case .look(let look): try answer(look, in: transaction)
+    case .change(let change):
+      switch try known(request, in: transaction) {
+      case .replied(let answer): answer
+      case .waiting: nil
+      case nil: try carryOut(change, request, in: transaction)
+      }
+    }
   }
 
-  /// Executes a command, or returns the recorded answer of an earlier execution.
-  func handle(_ request: CommandRequest, in transaction: CoordinatorTransaction) throws(DatabaseError) -> Outcome {
-    // A look changes nothing, so it is neither recorded nor answered from a record.
-    if case .status(let id) = request.order { return Outcome(answer: try verifications.status(id, in: transaction)) }
-    if case .operationStatus(let id) = request.order {
-      return Outcome(answer: try operationStatus(id, in: transaction))
+  private func answer(
+    _ look: CommandRequest.Look, in transaction: CoordinatorTransaction
+  ) throws(DatabaseError) -> CommandAnswer {
+    switch look {
+    case .status(let id): try verifications.status(id, in: transaction)
+    case .operationStatus(let id): try operationStatus(id, in: transaction)
+    case .conversions(let figures): try conversions.list(figures, in: transaction)
     }
-    if case .conversions(let figures) = request.order {
-      return Outcome(answer: try conversions.list(figures, in: transaction))
-    }
-    if let known = try known(request, in: transaction) { return known }
-    if let refusal = try tooOld(request, in: transaction) { return Outcome(answer: CommandAnswer(refusal)) }
+  }
+
+  private func carryOut(
+    _ change: CommandRequest.Change, _ request: CommandRequest, in transaction: CoordinatorTransaction
+  ) throws(DatabaseError) -> CommandAnswer? {
+    if let refusal = try tooOld(request, in: transaction) { return CommandAnswer(refusal) }
     let before = transaction.changeCount
-    var tally = TransactionCounts()
     let answer: CommandAnswer? =
-      switch request.order {
-      case .start(let order) where order.proof != nil:
-        try verifications.startProven(order, request, &tally, in: transaction)
-      case .start(let order): try verifications.start(order, request, &tally, in: transaction)
-      case .check(let order): try verifications.check(order, request, &tally, in: transaction)
-      case .cancel(let id): try verifications.cancel(id, request, &tally, in: transaction)
-      case .status(let id): try verifications.status(id, in: transaction)
-      case .verifyApp(let order): try appProofs.issue(order, request, &tally, in: transaction)
-      case .revoke(let order): try revocations.start(order, request, &tally, in: transaction)
-      case .operationStatus(let id): try operationStatus(id, in: transaction)
-      case .conversions(let figures): try conversions.list(figures, in: transaction)
+      switch change {
+      case .start(let order): try verifications.startProven(order, request, in: transaction)
+      case .check(let order): try verifications.check(order, request, in: transaction)
+      case .cancel(let id): try verifications.cancel(id, request, in: transaction)
+      case .verifyApp(let order): try appProofs.issue(order, request, in: transaction)
+      case .revoke(let order): try revocations.start(order, request, in: transaction)
       case .liftBlock(let key): try conversions.lift(key, request, in: transaction)
-      case .forget(let number): try eraser.forget(number, request, &tally, in: transaction)
+      case .forget(let number): try eraser.forget(number, request, in: transaction)
       }
     guard let answer else {
       try transaction.reserve(message: request.envelope.identity.key, fingerprint: request.fingerprint)
-      return Outcome(answer: nil, tally: tally)
+      return nil
     }
     // The same command may succeed later, so this answer is not final. And an unchanged store has nothing to protect
     // from a second execution: a row for each such command would let senders fill the disk for free.
-    guard !answer.isTransient, transaction.changeCount != before else { return Outcome(answer: answer, tally: tally) }
+    guard !answer.isTransient, transaction.changeCount != before else { return answer }
     let reply = RecordedReply(fingerprint: request.fingerprint, type: answer.type.text, body: answer.body)
     try transaction.record(reply, toMessage: request.envelope.identity.key)
-    return Outcome(answer: answer, tally: tally)
+    return answer
   }
 
-  /// Outcome of a message ID that was seen before. One ID is one command, also while the command waits.
-  private func known(
-    _ request: CommandRequest, in transaction: CoordinatorTransaction
-  ) throws(DatabaseError) -> Outcome? {
+  /// Standing of a message ID that was seen before.
+  private enum Known {
+    case replied(CommandAnswer)
+    case waiting
+  }
+
+  /// One ID is one command, also while the command waits.
+  private func known(_ request: CommandRequest, in transaction: CoordinatorTransaction) throws(DatabaseError) -> Known?
+  {
     switch try transaction.inboxEntry(of: request.envelope.identity) {
-    case .replied(let recorded): return Outcome(answer: again(recorded, for: request))
+    case .replied(let recorded): return .replied(again(recorded, for: request))
     case .waiting(let fingerprint):
-      guard codes.isSame(request, as: fingerprint) else { return Outcome(answer: CommandAnswer(.reusedMessageID)) }
+      guard codes.isSame(request, as: fingerprint) else { return .replied(CommandAnswer(.reusedMessageID)) }
       // If its assessment is gone, it is carried out as if it had just arrived.
-      return try verifications.gate.listen(request, in: transaction) ? Outcome(answer: nil) : nil
+      return try verifications.gate.listen(request, in: transaction) ? .waiting : nil
     case nil: return nil
     }
   }

@@ -46,7 +46,10 @@ struct CommandQueue: BatchQueue {
     if isNew { metrics.noteSkew(of: envelope, at: now) }
     do throws(APIError) {
       let request = try decoder.prepare(envelope, body: delivery.message.body, at: now)
-      return request.order.isLook ? .look(request) : .transaction(request)
+      return switch request.order {
+      case .look: .look(request)
+      case .change: .transaction(request)
+      }
     } catch {
       return .done(refuse(delivery, envelope, error, at: now))
     }
@@ -55,16 +58,14 @@ struct CommandQueue: BatchQueue {
   func process(
     _ prepared: CommandRequest, in transaction: CoordinatorTransaction
   ) throws(DatabaseError) -> Conclusion {
-    let outcome = try handler.handle(prepared, in: transaction)
-    guard let answer = outcome.answer else {
+    guard let answer = try handler.handle(prepared, in: transaction) else {
       let label = CommandLabel(command: prepared.envelope.type.name, code: Self.deferred)
-      return Conclusion(tally: outcome.tally, label: label)
+      return Conclusion(label: label)
     }
     var conclusion = conclude(prepared.envelope, answer, at: transaction.now)
-    conclusion.tally = outcome.tally
     // A refused command holds nothing back, and the jobs of a redelivered one may be released already: neither costs a
     // further transaction.
-    if case .verifyApp = prepared.order {
+    if case .change(.verifyApp) = prepared.order {
       let command = prepared.envelope.identity.key
       if try transaction.holdsJobs(of: command) { conclusion.holder = command }
     }
@@ -87,11 +88,6 @@ struct CommandQueue: BatchQueue {
     return Conclusion(
       reply: reply, dead: .crashed,
       label: CommandLabel(command: "unknown", code: APIError.crashed.code.rawValue))
-  }
-
-  func count(_ conclusion: Conclusion, took: Duration) {
-    metrics.count(conclusion.tally)
-    if let label = conclusion.label { metrics.count(label, took: took) }
   }
 
   /// Label of a command that is answered later.

@@ -18,14 +18,14 @@ struct DueSweep: Sendable {
 
   /// Result of a transaction.
   struct Swept: Sendable {
-    var tally = TransactionCounts()
+    var counts = TransactionCounts()
     var messages = 0
     var changes = ConversionChanges()
     fileprivate var rows = 0
   }
 
   /// Processes the row of a key.
-  typealias Step = @Sendable (String, inout TransactionCounts, CoordinatorTransaction) throws(DatabaseError) -> Void
+  typealias Step = @Sendable (String, CoordinatorTransaction) throws(DatabaseError) -> Void
 
   /// Processes the rows that have been due longest.
   /// - Parameters:
@@ -76,10 +76,11 @@ struct DueSweep: Sendable {
     _ keys: [String], _ transaction: CoordinatorTransaction, _ step: Step
   ) throws(DatabaseError) -> Swept {
     var swept = Swept(rows: keys.count)
-    for key in keys { try step(key, &swept.tally, transaction) }
+    for key in keys { try step(key, transaction) }
     // The relay publishes it: ending due rows must not wait for an absent broker.
     swept.messages = try transaction.flush(forRelay: true)?.messages.count ?? 0
     swept.changes = transaction.changes
+    swept.counts = transaction.counts
     return swept
   }
 

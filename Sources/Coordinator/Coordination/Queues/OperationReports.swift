@@ -49,25 +49,21 @@ struct OperationReports: Sendable {
   /// Bytes. Instructions for a user whose token cannot be revoked take a few sentences.
   private static let maxText = 1024
 
-  func handle(_ report: OperationReport, in transaction: CoordinatorTransaction) throws(DatabaseError)
-    -> TransactionCounts
-  {
-    var tally = TransactionCounts()
+  func handle(_ report: OperationReport, in transaction: CoordinatorTransaction) throws(DatabaseError) {
     switch report.kind {
     case .push:
       let push = PushReport(report: report.report, environment: report.environment)
-      try appProofs.handle(push, on: report.owner, cause: report.envelope, &tally, in: transaction)
+      try appProofs.handle(push, on: report.owner, cause: report.envelope, in: transaction)
     case .captcha:
       try assessments.handle(
-        report.report, score: report.score, on: report.owner, cause: report.envelope, &tally, in: transaction)
+        report.report, score: report.score, on: report.owner, cause: report.envelope, in: transaction)
     case .revoke:
       try revocations.handle(
-        report.report, .revoke, on: report.owner, cause: report.envelope, &tally, in: transaction)
+        report.report, .revoke, on: report.owner, cause: report.envelope, in: transaction)
     case .notice:
       try revocations.handle(
-        report.report, .notice, on: report.owner, cause: report.envelope, &tally, in: transaction)
+        report.report, .notice, on: report.owner, cause: report.envelope, in: transaction)
     }
-    return tally
   }
 }
 

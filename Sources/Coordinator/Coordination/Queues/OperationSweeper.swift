@@ -41,13 +41,13 @@ final class OperationSweeper: Sendable {
     let sweep = DueSweep(database: database, retention: rules.retention, metrics: metrics, logger: logger)
     let kept = table == .revocation ? rules.revocation.retention + RevocationPolicy.grace : rules.retention
     return try await sweep.sweep(table, kept: kept, at: now) { swept in
-      metrics.count(swept.tally)
+      metrics.count(swept.counts)
       metrics.outboxMessages.add(Double(swept.messages))
-    } _: { [self] key, tally, transaction throws(DatabaseError) in
+    } _: { [self] key, transaction throws(DatabaseError) in
       switch table {
       case .appProof: try endProof(key, in: transaction)
-      case .assessment: try endAssessment(key, &tally, in: transaction)
-      case .revocation: try endRevocation(key, &tally, in: transaction)
+      case .assessment: try endAssessment(key, in: transaction)
+      case .revocation: try endRevocation(key, in: transaction)
       case .verification: break
       }
     }
@@ -80,18 +80,18 @@ final class OperationSweeper: Sendable {
   }
 
   private func endAssessment(
-    _ id: String, _ tally: inout TransactionCounts, in transaction: CoordinatorTransaction
+    _ id: String, in transaction: CoordinatorTransaction
   ) throws(DatabaseError) {
     guard let stored = try transaction.assessment(id) else { return }
     guard stored.content.state == .pending else { return try transaction.delete(assessment: id) }
-    try assessments.expire(stored, &tally, in: transaction)
+    try assessments.expire(stored, in: transaction)
   }
 
   private func endRevocation(
-    _ id: String, _ tally: inout TransactionCounts, in transaction: CoordinatorTransaction
+    _ id: String, in transaction: CoordinatorTransaction
   ) throws(DatabaseError) {
     guard let stored = try transaction.revocation(id) else { return }
     guard stored.content.state.isLive else { return try transaction.delete(revocation: id) }
-    try revocations.expire(stored, &tally, in: transaction)
+    try revocations.expire(stored, in: transaction)
   }
 }

@@ -69,10 +69,11 @@ struct ResultQueue: BatchQueue {
     _ prepared: Prepared, in transaction: CoordinatorTransaction
   ) throws(DatabaseError) -> Conclusion {
     switch prepared {
-    case .message(let report): Conclusion(tally: try handler.handle(report, in: transaction))
-    case .delivery(let delivery): Conclusion(tally: try deliveries.handle(delivery, in: transaction))
-    case .operation(let report): Conclusion(tally: try operations.handle(report, in: transaction))
+    case .message(let report): try handler.handle(report, in: transaction)
+    case .delivery(let delivery): try deliveries.handle(delivery, in: transaction)
+    case .operation(let report): try operations.handle(report, in: transaction)
     }
+    return .nothing
   }
 
   func giveUp(_ prepared: Prepared, at now: UnixTime) -> Conclusion {
@@ -81,10 +82,6 @@ struct ResultQueue: BatchQueue {
 
   func crashed(_ delivery: Delivery, at now: UnixTime) -> Conclusion {
     Conclusion(dead: .crashed)
-  }
-
-  func count(_ conclusion: Conclusion, took: Duration) {
-    metrics.count(conclusion.tally)
   }
 }
 

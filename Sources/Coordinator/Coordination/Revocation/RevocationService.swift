@@ -20,7 +20,7 @@ struct RevocationService: Sendable {
   }
 
   func start(
-    _ order: RevocationOrder, _ request: CommandRequest, _ tally: inout TransactionCounts,
+    _ order: RevocationOrder, _ request: CommandRequest,
     in transaction: CoordinatorTransaction
   ) throws(DatabaseError) -> CommandAnswer {
     if let known = try transaction.revocation(ofToken: order.token)?.content, known.isGoodForAll {
@@ -30,19 +30,19 @@ struct RevocationService: Sendable {
     let refusal = try limits.admitRevocation(
       app: order.app.id, noticeTo: order.revocation.notice?.email, at: transaction.now, in: &store)
     if let refusal {
-      tally.refusals.append(refusal.scope)
+      transaction.counts.refusals.append(refusal.scope)
       return CommandAnswer(APIError(refusal))
     }
     var revocation = order.revocation
     let actions = revocation.apply(.started, at: transaction.now, under: rules.revocation)
     try transaction.add(revocation, under: rules.revocation)
-    try perform(actions, on: revocation, job: order.job, cause: request.envelope, &tally, in: transaction)
+    try perform(actions, on: revocation, job: order.job, cause: request.envelope, in: transaction)
     return try .written(OperationStarted(revocation, repeated: false))
   }
 
   /// Applies a worker's report. A report on a deleted revocation changes nothing.
   func handle(
-    _ report: JobReport, _ stage: Stage, on id: String, cause: Envelope, _ tally: inout TransactionCounts,
+    _ report: JobReport, _ stage: Stage, on id: String, cause: Envelope,
     in transaction: CoordinatorTransaction
   ) throws(DatabaseError) {
     guard let stored = try transaction.revocation(id) else { return }
@@ -51,18 +51,18 @@ struct RevocationService: Sendable {
       case .revoke: .revokeFinished(report)
       case .notice: .noticeFinished(report)
       }
-    try apply(event, to: stored, cause: cause, &tally, in: transaction)
+    try apply(event, to: stored, cause: cause, in: transaction)
   }
 
   /// Ends a revocation whose workers no longer report.
   func expire(
-    _ stored: Stored<Revocation>, _ tally: inout TransactionCounts, in transaction: CoordinatorTransaction
+    _ stored: Stored<Revocation>, in transaction: CoordinatorTransaction
   ) throws(DatabaseError) {
-    try apply(.deadlinePassed, to: stored, cause: nil, &tally, in: transaction)
+    try apply(.deadlinePassed, to: stored, cause: nil, in: transaction)
   }
 
   private func apply(
-    _ event: RevocationEvent, to stored: Stored<Revocation>, cause: Envelope?, _ tally: inout TransactionCounts,
+    _ event: RevocationEvent, to stored: Stored<Revocation>, cause: Envelope?,
     in transaction: CoordinatorTransaction
   ) throws(DatabaseError) {
     var stored = stored
@@ -70,14 +70,13 @@ struct RevocationService: Sendable {
     let actions = stored.content.apply(event, at: transaction.now, under: rules.revocation)
     guard stored.content != before else { return }
     try transaction.store(stored, under: rules.revocation)
-    try perform(actions, on: stored.content, job: nil, cause: cause, &tally, in: transaction)
+    try perform(actions, on: stored.content, job: nil, cause: cause, in: transaction)
   }
 
   // MARK: Actions
 
   private func perform(
     _ actions: [RevocationAction], on revocation: Revocation, job: [UInt8]?, cause: Envelope?,
-    _ tally: inout TransactionCounts,
     in transaction: CoordinatorTransaction
   ) throws(DatabaseError) {
     for action in actions {
@@ -89,14 +88,14 @@ struct RevocationService: Sendable {
         let body = try notification(notice, of: revocation)
         enqueue(MailRelayJob.type, .notice, body, of: revocation, cause, in: transaction)
       case .announceStarted:
-        tally.operations.append(OperationCount(kind: .appleRevocation, ending: "STARTED"))
+        transaction.counts.operations.append(OperationCount(kind: .appleRevocation, ending: "STARTED"))
         try announce(OperationStarted(revocation, repeated: false), "started", revocation, cause, in: transaction)
       case .announceCompleted:
-        count(revocation, &tally)
+        count(revocation, in: transaction)
         try announce(
           OperationCompleted(revocation, at: transaction.now), "completed", revocation, cause, in: transaction)
       case .announceFailed:
-        count(revocation, &tally)
+        count(revocation, in: transaction)
         try announce(OperationFailed(revocation, at: transaction.now), "failed", revocation, cause, in: transaction)
       }
     }
@@ -131,8 +130,8 @@ struct RevocationService: Sendable {
     try transaction.enqueue(event, id: "\(revocation.id).\(name)", correlationID: revocation.id, cause: cause)
   }
 
-  private func count(_ revocation: Revocation, _ tally: inout TransactionCounts) {
-    tally.operations.append(
+  private func count(_ revocation: Revocation, in transaction: CoordinatorTransaction) {
+    transaction.counts.operations.append(
       OperationCount(kind: .appleRevocation, ending: revocation.ending?.rawValue ?? OperationEnding.unknown.rawValue))
   }
 }

@@ -42,6 +42,8 @@ final class CoordinatorTransaction: UsageStore {
   private var outgoing: [OutgoingMessage] = []
   /// Changes for ``ConversionMonitor``, applied after the commit. Complete after ``flush(forRelay:)``.
   var changes = ConversionChanges()
+  /// Counts for the metrics, added after the commit: what an undone transaction did does not count.
+  var counts = TransactionCounts()
 
   init(_ session: Session, at now: UnixTime, retention: Duration) {
     self.session = session

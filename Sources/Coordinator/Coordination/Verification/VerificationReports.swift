@@ -41,13 +41,11 @@ struct ResultHandler: Sendable {
 
   private static let suffix = JobResult.messageID(jobID: "")
 
-  func handle(_ report: ResultReport, in transaction: CoordinatorTransaction) throws(DatabaseError) -> TransactionCounts
-  {
-    let announced = try reports.apply(
+  func handle(_ report: ResultReport, in transaction: CoordinatorTransaction) throws(DatabaseError) {
+    let isNew = try reports.apply(
       .jobFinished(report.report), to: report.verificationID, MessageNews(report.report), cause: report.envelope,
       in: transaction)
-    guard let announced else { return TransactionCounts() }
-    return TransactionCounts(announcements: announced, reports: [report.report.outcome])
+    if isNew { transaction.counts.reports.append(report.report.outcome) }
   }
 }
 
@@ -122,13 +120,10 @@ struct DeliveryReportHandler: Sendable {
         lane: JobReport.word(delivery.lane), reference: delivery.reference.map(JobReport.word), reason: reason))
   }
 
-  func handle(_ received: ReceivedDelivery, in transaction: CoordinatorTransaction) throws(DatabaseError)
-    -> TransactionCounts
-  {
-    let announced = try reports.apply(
+  func handle(_ received: ReceivedDelivery, in transaction: CoordinatorTransaction) throws(DatabaseError) {
+    _ = try reports.apply(
       .deliveryReported(received.report), to: received.verificationID, MessageNews(received.report),
       cause: received.envelope, in: transaction)
-    return TransactionCounts(announcements: announced ?? [])
   }
 }
 
@@ -142,19 +137,18 @@ struct VerificationReports: Sendable {
     events = VerificationEvents(codeLength: rules.policy.codeLength)
   }
 
-  /// - Returns: the announcements; `nil` when nothing changed, as by a report on a deleted verification.
+  /// - Returns: whether anything changed; a report on a deleted verification changes nothing.
   func apply(
     _ event: VerificationEvent, to id: String, _ news: MessageNews, cause: Envelope,
     in transaction: CoordinatorTransaction
-  ) throws(DatabaseError) -> [VerificationAction.Announcement]? {
-    guard id.utf8.count <= VerificationID.maxLength, let before = try transaction.verification(id) else { return nil }
+  ) throws(DatabaseError) -> Bool {
+    guard id.utf8.count <= VerificationID.maxLength, let before = try transaction.verification(id) else { return false }
     var verification = before
     let now = transaction.now
     let actions = verification.apply(event, at: now, under: policy)
-    guard verification != before else { return nil }
+    guard verification != before else { return false }
     transaction.set(verification)
-    var tally = TransactionCounts()
-    tally.note(actions, on: verification)
+    transaction.counts.note(actions, on: verification)
     for case .announce(let announcement, to: let handle) in actions {
       do throws(ContractProblem) {
         transaction.enqueue(
@@ -163,6 +157,6 @@ struct VerificationReports: Sendable {
         throw DatabaseError(.content, "an event cannot be written: \(error)")
       }
     }
-    return tally.announcements
+    return true
   }
 }

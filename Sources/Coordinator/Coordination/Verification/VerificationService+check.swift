@@ -5,7 +5,7 @@ import SQLite
 // Commands about a started verification, addressed by the ID of one of its handles.
 extension VerificationService {
   func check(
-    _ order: CheckOrder, _ request: CommandRequest, _ tally: inout TransactionCounts,
+    _ order: CheckOrder, _ request: CommandRequest,
     in transaction: CoordinatorTransaction
   ) throws(DatabaseError) -> CommandAnswer {
     guard let before = try find(order.verificationID, in: transaction) else {
@@ -23,18 +23,18 @@ extension VerificationService {
     if actions == [.compareCode] {
       if let refusal = try admit(limited, in: transaction) {
         codes.matchNothing(order.code)
-        tally.refusals.append(refusal.scope)
+        transaction.counts.refusals.append(refusal.scope)
         return CommandAnswer(APIError(refusal))
       }
       let event = compare(order.code, with: asked.verification)
-      if event == .codeCompared(matches: false) { try countWrong(limited, &tally, in: transaction) }
+      if event == .codeCompared(matches: false) { try countWrong(limited, in: transaction) }
       actions = asked.verification.apply(event, through: asked.handle, at: now, under: rules.policy)
       if event == .codeLost { actions.append(.refuse(.notSent(.codeLost))) }
     } else {
       codes.matchNothing(order.code)
     }
     if asked != before { transaction.set(asked.verification) }
-    return try answer(actions, on: asked, nil, request, &tally, in: transaction)
+    return try answer(actions, on: asked, nil, request, in: transaction)
   }
 
   /// - Parameter check: `nil` for a check that no limit counts.
@@ -47,10 +47,10 @@ extension VerificationService {
   }
 
   private func countWrong(
-    _ check: LimitedCheck?, _ tally: inout TransactionCounts, in transaction: CoordinatorTransaction
+    _ check: LimitedCheck?, in transaction: CoordinatorTransaction
   ) throws(DatabaseError) {
     guard let check else { return }
-    if check.isFictional { tally.wrongCodes.fictional += 1 } else { tally.wrongCodes.real += 1 }
+    if check.isFictional { transaction.counts.wrongCodes.fictional += 1 } else { transaction.counts.wrongCodes.real += 1 }
     var store = transaction
     try limits.countWrong(check, at: transaction.now, in: &store)
   }
@@ -61,14 +61,14 @@ extension VerificationService {
   }
 
   func cancel(
-    _ id: String, _ request: CommandRequest, _ tally: inout TransactionCounts, in transaction: CoordinatorTransaction
+    _ id: String, _ request: CommandRequest, in transaction: CoordinatorTransaction
   ) throws(DatabaseError) -> CommandAnswer {
     guard let before = try find(id, in: transaction) else { return CommandAnswer(.unknownVerification) }
     var asked = before
     let actions = asked.verification.apply(
       .cancelRequested, through: asked.handle, at: transaction.now, under: rules.policy)
     if asked != before { transaction.set(asked.verification) }
-    return try answer(actions, on: asked, nil, request, &tally, in: transaction)
+    return try answer(actions, on: asked, nil, request, in: transaction)
   }
 
   func status(_ id: String, in transaction: CoordinatorTransaction) throws(DatabaseError) -> CommandAnswer {

@@ -6,7 +6,7 @@ import SQLite
 // Starts: of a new verification, of one that the requester already has, and of one that other requesters have.
 extension VerificationService {
   func start(
-    _ order: StartOrder, _ request: CommandRequest, _ tally: inout TransactionCounts,
+    _ order: StartOrder, _ request: CommandRequest,
     in transaction: CoordinatorTransaction
   ) throws(DatabaseError) -> CommandAnswer {
     let now = transaction.now
@@ -14,10 +14,10 @@ extension VerificationService {
     let live = try transaction.liveVerification(order.key)
     let end = live.flatMap { endingEvent(of: $0, order, by: requester, at: now) }
     if let live, end == nil {
-      return try startAgain(live, order, requester, request, &tally, in: transaction)
+      return try startAgain(live, order, requester, request, in: transaction)
     }
     let refusal = order.fixedCode == nil ? try admitNew(order, in: transaction) : nil
-    if let refusal { tally.refusals.append(refusal.scope) }
+    if let refusal { transaction.counts.refusals.append(refusal.scope) }
     // When no new verification may begin, the old one stays unchanged.
     if let live, end == .replaced, let refusal {
       guard let handle = live.openHandle(of: requester) else { return CommandAnswer(APIError(refusal)) }
@@ -25,7 +25,7 @@ extension VerificationService {
     }
     if var live, let end {
       let actions = live.apply(end, at: now, under: rules.policy(of: order.app))
-      try perform(actions, on: AskedVerification(verification: live), order, request, &tally, in: transaction)
+      try perform(actions, on: AskedVerification(verification: live), order, request, in: transaction)
       transaction.set(live)
     }
     if let refusal { return CommandAnswer(APIError(refusal)) }
@@ -35,13 +35,12 @@ extension VerificationService {
     let actions = verification.apply(.started, at: now, under: rules.policy(of: order.app))
     transaction.set(verification)
     return try answer(
-      actions, on: AskedVerification(verification: verification), order, request, &tally, in: transaction)
+      actions, on: AskedVerification(verification: verification), order, request, in: transaction)
   }
 
   /// Continues a live verification, through the requester's own handle or a further one.
   private func startAgain(
-    _ live: PhoneVerification, _ order: StartOrder, _ requester: Requester, _ request: CommandRequest,
-    _ tally: inout TransactionCounts, in transaction: CoordinatorTransaction
+    _ live: PhoneVerification, _ order: StartOrder, _ requester: Requester, _ request: CommandRequest, in transaction: CoordinatorTransaction
   ) throws(DatabaseError) -> CommandAnswer {
     let now = transaction.now
     var asked = AskedVerification(verification: live)
@@ -56,7 +55,7 @@ extension VerificationService {
     } else if live.isResendDue(at: now, under: rules.policy(of: order.app)),
       let refusal = try admit(order, in: transaction)
     {
-      tally.refusals.append(refusal.scope)
+      transaction.counts.refusals.append(refusal.scope)
       asked.wait = refusal.wait
     }
     let event: VerificationEvent
@@ -79,7 +78,7 @@ extension VerificationService {
     }
     let actions = asked.verification.apply(event, through: asked.handle, at: now, under: rules.policy(of: order.app))
     if asked.verification != live { transaction.set(asked.verification) }
-    return try answer(actions, on: asked, order, request, &tally, in: transaction)
+    return try answer(actions, on: asked, order, request, in: transaction)
   }
 
   /// Answers a start whose proof was not judged because of a limit. Nothing is sent and no handle is made, so a
@@ -153,26 +152,26 @@ extension VerificationService {
   /// Starts a verification whose request carries a proof of its app.
   /// - Returns: `nil` when the start waits for reCAPTCHA.
   func startProven(
-    _ order: StartOrder, _ request: CommandRequest, _ tally: inout TransactionCounts,
+    _ order: StartOrder, _ request: CommandRequest,
     in transaction: CoordinatorTransaction
   ) throws(DatabaseError) -> CommandAnswer? {
-    guard let proof = order.proof else { return try start(order, request, &tally, in: transaction) }
-    switch try gate.judge(proof, order, request, &tally, in: transaction) {
+    guard let proof = order.proof else { return try start(order, request, in: transaction) }
+    switch try gate.judge(proof, order, request, in: transaction) {
     case .refused(let error): return CommandAnswer(error)
     case .deferred: return nil
     case .unjudged(let refusal): return try unjudged(order, refusal, in: transaction)
     case .admitted(let notes):
       var order = order
       order.device = notes.device
-      let answer = try start(order, request, &tally, in: transaction)
-      if answer.error == nil { try leave(notes, order, request, &tally, in: transaction) }
+      let answer = try start(order, request, in: transaction)
+      if answer.error == nil { try leave(notes, order, request, in: transaction) }
       return answer
     }
   }
 
   /// Records the outcome of its proof in the verification.
   private func leave(
-    _ notes: ProofNotes, _ order: StartOrder, _ request: CommandRequest, _ tally: inout TransactionCounts,
+    _ notes: ProofNotes, _ order: StartOrder, _ request: CommandRequest,
     in transaction: CoordinatorTransaction
   ) throws(DatabaseError) {
     guard var verification = try transaction.liveVerification(order.key),
@@ -181,7 +180,7 @@ extension VerificationService {
     var entries = notes.entries
     if let captcha = notes.audited {
       try gate.assess(captcha, order, request, verificationID: verification.id(of: handle), in: transaction)
-      tally.proofs.append(ProofCount(.recaptcha, "asked"))
+      transaction.counts.proofs.append(ProofCount(.recaptcha, "asked"))
       entries.append(TimelineEntry(at: transaction.now, kind: .recaptchaQueued))
     }
     guard !entries.isEmpty else { return }

@@ -28,21 +28,19 @@ struct VerificationService: Sendable {
 
   /// Performs the actions of a command, exactly one of which answers it.
   func answer(
-    _ actions: [VerificationAction], on asked: AskedVerification, _ order: StartOrder?, _ request: CommandRequest,
-    _ tally: inout TransactionCounts, in transaction: CoordinatorTransaction
+    _ actions: [VerificationAction], on asked: AskedVerification, _ order: StartOrder?, _ request: CommandRequest, in transaction: CoordinatorTransaction
   ) throws(DatabaseError) -> CommandAnswer {
-    try perform(actions, on: asked, order, request, &tally, in: transaction) ?? CommandAnswer(.notStored)
+    try perform(actions, on: asked, order, request, in: transaction) ?? CommandAnswer(.notStored)
   }
 
   /// - Returns: the answer, when one of the actions is one.
   @discardableResult
   func perform(
-    _ actions: [VerificationAction], on asked: AskedVerification, _ order: StartOrder?, _ request: CommandRequest,
-    _ tally: inout TransactionCounts, in transaction: CoordinatorTransaction
+    _ actions: [VerificationAction], on asked: AskedVerification, _ order: StartOrder?, _ request: CommandRequest, in transaction: CoordinatorTransaction
   ) throws(DatabaseError) -> CommandAnswer? {
     let now = transaction.now
     let verification = asked.verification
-    tally.note(actions, on: verification)
+    transaction.counts.note(actions, on: verification)
     var answer: CommandAnswer?
     for action in actions {
       switch action {

@@ -33,22 +33,22 @@ final class VerificationSweeper: Sendable {
     let sweep = DueSweep(database: database, retention: rules.retention, metrics: metrics, logger: logger)
     return try await sweep.sweep(.verification, kept: rules.retention, at: now) { swept in
       conversions.take(swept.changes, at: now)
-      metrics.count(swept.tally)
+      metrics.count(swept.counts)
       metrics.outboxMessages.add(Double(swept.messages))
-    } _: { [rules, events] id, tally, transaction throws(DatabaseError) in
+    } _: { [rules, events] id, transaction throws(DatabaseError) in
       guard let due = try transaction.verification(id) else { return }
-      try Self.end(due, rules, events, &tally, in: transaction)
+      try Self.end(due, rules, events, in: transaction)
     }
   }
 
   private static func end(
-    _ due: PhoneVerification, _ rules: CoordinatorRules, _ events: VerificationEvents, _ tally: inout TransactionCounts,
+    _ due: PhoneVerification, _ rules: CoordinatorRules, _ events: VerificationEvents,
     in transaction: CoordinatorTransaction
   ) throws(DatabaseError) {
     guard due.state.isLive else { return try transaction.delete(due) }
     var verification = due
     let actions = verification.apply(.deadlinePassed, at: transaction.now, under: rules.policy)
-    tally.note(actions, on: verification)
+    transaction.counts.note(actions, on: verification)
     for case .announce(let announcement, to: let handle) in actions {
       do throws(ContractProblem) {
         transaction.enqueue(

@@ -400,7 +400,7 @@ struct ConversionFlowTests {
       let envelope = Envelope(type: ListConversions.type, messageID: "m", userID: "operator")
       let request = try bench.decoder.prepare(
         envelope, body: try ListConversions(limit: 1).json(), at: bench.clock.now())
-      guard case .conversions(let figures) = request.order else {
+      guard case .look(.conversions(let figures)) = request.order else {
         Issue.record("another order")
         return
       }

@@ -53,5 +53,4 @@ struct FailingQueue<Inner: BatchQueue>: BatchQueue {
 
   func giveUp(_ prepared: Inner.Prepared, at now: UnixTime) -> Conclusion { inner.giveUp(prepared, at: now) }
   func crashed(_ delivery: Delivery, at now: UnixTime) -> Conclusion { inner.crashed(delivery, at: now) }
-  func count(_ conclusion: Conclusion, took: Duration) { inner.count(conclusion, took: took) }
 }
