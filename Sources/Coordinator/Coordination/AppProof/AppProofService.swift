@@ -27,9 +27,8 @@ struct AppProofService: Sendable {
       transaction.counts.proofs.append(ProofCount(.push, "known_refusal"))
       return CommandAnswer(APIError(refusedToken: failure))
     }
-    var store = transaction
     let refusal = try limits.admitReceipt(
-      ofToken: proof.token, app: proof.app, from: order.address, at: now, in: &store)
+      ofToken: proof.token, app: proof.app, from: order.address, at: now, in: transaction)
     if let refusal {
       transaction.counts.refusals.append(refusal.scope)
       return CommandAnswer(APIError(refusal))

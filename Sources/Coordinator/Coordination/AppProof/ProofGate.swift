@@ -65,7 +65,8 @@ struct ProofGate: Sendable {
   // MARK: reCAPTCHA
 
   private func judge(
-    _ captcha: CaptchaEvidence, _ proof: ProofOrder, _ order: StartOrder, _ request: CommandRequest, in transaction: CoordinatorTransaction
+    _ captcha: CaptchaEvidence, _ proof: ProofOrder, _ order: StartOrder, _ request: CommandRequest,
+    in transaction: CoordinatorTransaction
   ) throws(DatabaseError) -> ProofVerdict {
     if try listen(request, in: transaction) { return .deferred }
     if try transaction.hasSeenCaptcha(captcha.hash) {
@@ -86,14 +87,13 @@ struct ProofGate: Sendable {
   private func limit(
     _ order: StartOrder, isBinding: Bool, in transaction: CoordinatorTransaction
   ) throws(DatabaseError) -> LimitRefusal? {
-    var store = transaction
     // A live verification may be requested again without another SMS.
     if isBinding, try transaction.liveVerification(order.key) == nil {
       let now = transaction.now
       if let refusal = conversions.refusal(of: order.limitedSend, at: now) { return refusal }
-      if let refusal = try limits.refusal(of: order.limitedSend, at: now, in: &store) { return refusal }
+      if let refusal = try limits.refusal(of: order.limitedSend, at: now, in: transaction) { return refusal }
     }
-    return try limits.admitAssessment(app: order.app.id, from: order.address, at: transaction.now, in: &store)
+    return try limits.admitAssessment(app: order.app.id, from: order.address, at: transaction.now, in: transaction)
   }
 
   /// Redirects the answer of a waiting start to its latest requester: the command may have been sent again from

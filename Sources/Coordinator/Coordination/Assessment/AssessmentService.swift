@@ -53,7 +53,9 @@ struct AssessmentService: Sendable {
       transaction.counts.proofs.append(ProofCount(refusal))
       try answer(CommandAnswer(APIError(refusal)), assessment, in: transaction)
     case .record:
-      if assessment.state != .passed { transaction.counts.proofs.append(ProofCount(.recaptcha, assessment.state.rawValue)) }
+      if assessment.state != .passed {
+        transaction.counts.proofs.append(ProofCount(.recaptcha, assessment.state.rawValue))
+      }
       try record(captcha, on: assessment, in: transaction)
     }
   }

@@ -1,4 +1,5 @@
 import CountersignTelemetry
+import SQLite
 
 /// A check of a code, as the limits see it.
 struct LimitedCheck: Sendable, Hashable {
@@ -22,20 +23,20 @@ extension RateLimits {
   ///
   /// The budgets of the app and in total are shared, so exhausting them must not lock everyone out: the first code for
   /// a verification is compared all the same. That leaves an attacker one guess for each sent SMS, instead of five.
-  func admitCheck<Store: UsageStore>(
-    _ check: LimitedCheck, at now: UnixTime, in store: inout Store
-  ) throws(Store.Failure) -> LimitRefusal? {
-    guard !check.isFictional else { return try refusal(fictional(check), at: now, in: &store) }
+  func admitCheck(
+    _ check: LimitedCheck, at now: UnixTime, in store: some UsageStore
+  ) throws(DatabaseError) -> LimitRefusal? {
+    guard !check.isFictional else { return try refusal(fictional(check), at: now, in: store) }
     let shared = check.isFirstCode && check.isFirstHandle ? [] : shared(check)
-    if let refusal = try refusal(address(check) + shared, at: now, in: &store) { return refusal }
-    return try admit(number(check), at: now, in: &store)
+    if let refusal = try refusal(address(check) + shared, at: now, in: store) { return refusal }
+    return try admit(number(check), at: now, in: store)
   }
 
   /// Counts a wrong code.
-  func countWrong<Store: UsageStore>(
-    _ check: LimitedCheck, at now: UnixTime, in store: inout Store
-  ) throws(Store.Failure) {
-    try count(check.isFictional ? fictional(check) : address(check) + shared(check), at: now, in: &store)
+  func countWrong(
+    _ check: LimitedCheck, at now: UnixTime, in store: some UsageStore
+  ) throws(DatabaseError) {
+    try count(check.isFictional ? fictional(check) : address(check) + shared(check), at: now, in: store)
   }
 
   private func number(_ check: LimitedCheck) -> [Check] {

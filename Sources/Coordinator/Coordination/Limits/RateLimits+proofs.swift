@@ -1,10 +1,11 @@
 import CountersignTelemetry
+import SQLite
 
 extension RateLimits {
   /// Counts a receipt for the device, the address, the app, and in total.
-  func admitReceipt<Store: UsageStore>(
-    ofToken token: TokenHash, app: String, from address: ClientAddress?, at now: UnixTime, in store: inout Store
-  ) throws(Store.Failure) -> LimitRefusal? {
+  func admitReceipt(
+    ofToken token: TokenHash, app: String, from address: ClientAddress?, at now: UnixTime, in store: some UsageStore
+  ) throws(DatabaseError) -> LimitRefusal? {
     let device = Check(
       scope: .deviceToken, subject: subjects.device(token),
       rule: LimitRule(sliding: .proofs, limit: limits.receiptsPerDevicePerHour, window: Self.hour))
@@ -16,13 +17,13 @@ extension RateLimits {
         scope: .totalReceipts, subject: .everybody,
         rule: LimitRule(daily: .receiptsDay, limit: limits.receiptsPerDay)),
     ]
-    return try admit([device] + proofs(from: address) + budgets, at: now, in: &store)
+    return try admit([device] + proofs(from: address) + budgets, at: now, in: store)
   }
 
   /// Counts the assessment of a reCAPTCHA token for the address, the app, and in total.
-  func admitAssessment<Store: UsageStore>(
-    app: String, from address: ClientAddress?, at now: UnixTime, in store: inout Store
-  ) throws(Store.Failure) -> LimitRefusal? {
+  func admitAssessment(
+    app: String, from address: ClientAddress?, at now: UnixTime, in store: some UsageStore
+  ) throws(DatabaseError) -> LimitRefusal? {
     let budgets = [
       Check(
         scope: .appAssessments, subject: .app(app),
@@ -31,7 +32,7 @@ extension RateLimits {
         scope: .totalAssessments, subject: .everybody,
         rule: LimitRule(daily: .assessmentsDay, limit: limits.assessmentsPerDay)),
     ]
-    return try admit(proofs(from: address) + budgets, at: now, in: &store)
+    return try admit(proofs(from: address) + budgets, at: now, in: store)
   }
 
   private func proofs(from address: ClientAddress?) -> [Check] {
@@ -44,9 +45,9 @@ extension RateLimits {
 
   /// Counts a revocation and its notice by mail.
   /// - Parameter address: recipient of the notice, if one is requested.
-  func admitRevocation<Store: UsageStore>(
-    app: String, noticeTo address: String?, at now: UnixTime, in store: inout Store
-  ) throws(Store.Failure) -> LimitRefusal? {
+  func admitRevocation(
+    app: String, noticeTo address: String?, at now: UnixTime, in store: some UsageStore
+  ) throws(DatabaseError) -> LimitRefusal? {
     let budgets = [
       Check(
         scope: .appRevocations, subject: .app(app),
@@ -55,7 +56,7 @@ extension RateLimits {
         scope: .totalRevocations, subject: .everybody,
         rule: LimitRule(daily: .revocationsDay, limit: limits.revocationsPerDay)),
     ]
-    return try admit(budgets + notices(to: address, of: app), at: now, in: &store)
+    return try admit(budgets + notices(to: address, of: app), at: now, in: store)
   }
 
   private func notices(to address: String?, of app: String) -> [Check] {

@@ -1,11 +1,11 @@
 import CountersignTelemetry
+import SQLite
 
 /// Storage of counts while a batch is processed.
-protocol UsageStore {
-  associatedtype Failure: Error
+protocol UsageStore: AnyObject {
   /// The counts of a subject; empty when there are none.
-  mutating func usage(of subject: LimitSubject) throws(Failure) -> UsageRecord
-  mutating func set(_ usage: UsageRecord, of subject: LimitSubject)
+  func usage(of subject: LimitSubject) throws(DatabaseError) -> UsageRecord
+  func set(_ usage: UsageRecord, of subject: LimitSubject)
 }
 
 /// Decides whether one more is allowed, and counts it.
@@ -27,25 +27,25 @@ struct RateLimits: Sendable {
   /// Counts an SMS against every limit that applies, or against none when one of them is reached.
   ///
   /// - Returns: the reached limit that lasts longest; `nil` when the SMS may go.
-  func admit<Store: UsageStore>(
-    _ send: LimitedSend, at now: UnixTime, in store: inout Store
-  ) throws(Store.Failure) -> LimitRefusal? {
-    try admit(checks(of: send), at: now, in: &store)
+  func admit(
+    _ send: LimitedSend, at now: UnixTime, in store: some UsageStore
+  ) throws(DatabaseError) -> LimitRefusal? {
+    try admit(checks(of: send), at: now, in: store)
   }
 
   /// Counts one more against every limit, or against none when one of them is reached.
-  func admit<Store: UsageStore>(
-    _ checks: [Check], at now: UnixTime, in store: inout Store
-  ) throws(Store.Failure) -> LimitRefusal? {
-    if let refusal = try refusal(checks, at: now, in: &store) { return refusal }
-    try count(checks, at: now, in: &store)
+  func admit(
+    _ checks: [Check], at now: UnixTime, in store: some UsageStore
+  ) throws(DatabaseError) -> LimitRefusal? {
+    if let refusal = try refusal(checks, at: now, in: store) { return refusal }
+    try count(checks, at: now, in: store)
     return nil
   }
 
   /// The reached limit that lasts longest. Counts nothing.
-  func refusal<Store: UsageStore>(
-    _ checks: [Check], at now: UnixTime, in store: inout Store
-  ) throws(Store.Failure) -> LimitRefusal? {
+  func refusal(
+    _ checks: [Check], at now: UnixTime, in store: some UsageStore
+  ) throws(DatabaseError) -> LimitRefusal? {
     var refusal: LimitRefusal?
     for check in checks {
       guard let wait = try store.usage(of: check.subject).window(check.rule).wait(at: now, check.rule) else { continue }
@@ -57,9 +57,9 @@ struct RateLimits: Sendable {
   }
 
   /// Counts one more, whether or not a limit is reached.
-  func count<Store: UsageStore>(
-    _ checks: [Check], at now: UnixTime, in store: inout Store
-  ) throws(Store.Failure) {
+  func count(
+    _ checks: [Check], at now: UnixTime, in store: some UsageStore
+  ) throws(DatabaseError) {
     for check in checks {
       var usage = try store.usage(of: check.subject)
       usage.record(check.rule, at: now)
@@ -70,10 +70,10 @@ struct RateLimits: Sendable {
 
 extension RateLimits {
   /// The limit that an SMS would exceed, without counting it: a request that will be refused spends nothing.
-  func refusal<Store: UsageStore>(
-    of send: LimitedSend, at now: UnixTime, in store: inout Store
-  ) throws(Store.Failure) -> LimitRefusal? {
-    try refusal(checks(of: send), at: now, in: &store)
+  func refusal(
+    of send: LimitedSend, at now: UnixTime, in store: some UsageStore
+  ) throws(DatabaseError) -> LimitRefusal? {
+    try refusal(checks(of: send), at: now, in: store)
   }
 
   func checks(of send: LimitedSend) -> [Check] {

@@ -26,9 +26,8 @@ struct RevocationService: Sendable {
     if let known = try transaction.revocation(ofToken: order.token)?.content, known.isGoodForAll {
       return try .written(OperationStarted(known, repeated: true))
     }
-    var store = transaction
     let refusal = try limits.admitRevocation(
-      app: order.app.id, noticeTo: order.revocation.notice?.email, at: transaction.now, in: &store)
+      app: order.app.id, noticeTo: order.revocation.notice?.email, at: transaction.now, in: transaction)
     if let refusal {
       transaction.counts.refusals.append(refusal.scope)
       return CommandAnswer(APIError(refusal))

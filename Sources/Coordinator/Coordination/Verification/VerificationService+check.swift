@@ -42,17 +42,19 @@ extension VerificationService {
     _ check: LimitedCheck?, in transaction: CoordinatorTransaction
   ) throws(DatabaseError) -> LimitRefusal? {
     guard let check else { return nil }
-    var store = transaction
-    return try limits.admitCheck(check, at: transaction.now, in: &store)
+    return try limits.admitCheck(check, at: transaction.now, in: transaction)
   }
 
   private func countWrong(
     _ check: LimitedCheck?, in transaction: CoordinatorTransaction
   ) throws(DatabaseError) {
     guard let check else { return }
-    if check.isFictional { transaction.counts.wrongCodes.fictional += 1 } else { transaction.counts.wrongCodes.real += 1 }
-    var store = transaction
-    try limits.countWrong(check, at: transaction.now, in: &store)
+    if check.isFictional {
+      transaction.counts.wrongCodes.fictional += 1
+    } else {
+      transaction.counts.wrongCodes.real += 1
+    }
+    try limits.countWrong(check, at: transaction.now, in: transaction)
   }
 
   private func compare(_ code: String, with verification: PhoneVerification) -> VerificationEvent {

@@ -40,7 +40,8 @@ extension VerificationService {
 
   /// Continues a live verification, through the requester's own handle or a further one.
   private func startAgain(
-    _ live: PhoneVerification, _ order: StartOrder, _ requester: Requester, _ request: CommandRequest, in transaction: CoordinatorTransaction
+    _ live: PhoneVerification, _ order: StartOrder, _ requester: Requester, _ request: CommandRequest,
+    in transaction: CoordinatorTransaction
   ) throws(DatabaseError) -> CommandAnswer {
     let now = transaction.now
     var asked = AskedVerification(verification: live)
@@ -133,8 +134,7 @@ extension VerificationService {
   private func admit(
     _ order: StartOrder, in transaction: CoordinatorTransaction
   ) throws(DatabaseError) -> LimitRefusal? {
-    var store = transaction
-    return try limits.admit(order.limitedSend, at: transaction.now, in: &store)
+    return try limits.admit(order.limitedSend, at: transaction.now, in: transaction)
   }
 }
 

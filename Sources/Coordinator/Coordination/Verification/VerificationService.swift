@@ -28,7 +28,8 @@ struct VerificationService: Sendable {
 
   /// Performs the actions of a command, exactly one of which answers it.
   func answer(
-    _ actions: [VerificationAction], on asked: AskedVerification, _ order: StartOrder?, _ request: CommandRequest, in transaction: CoordinatorTransaction
+    _ actions: [VerificationAction], on asked: AskedVerification, _ order: StartOrder?, _ request: CommandRequest,
+    in transaction: CoordinatorTransaction
   ) throws(DatabaseError) -> CommandAnswer {
     try perform(actions, on: asked, order, request, in: transaction) ?? CommandAnswer(.notStored)
   }
@@ -36,7 +37,8 @@ struct VerificationService: Sendable {
   /// - Returns: the answer, when one of the actions is one.
   @discardableResult
   func perform(
-    _ actions: [VerificationAction], on asked: AskedVerification, _ order: StartOrder?, _ request: CommandRequest, in transaction: CoordinatorTransaction
+    _ actions: [VerificationAction], on asked: AskedVerification, _ order: StartOrder?, _ request: CommandRequest,
+    in transaction: CoordinatorTransaction
   ) throws(DatabaseError) -> CommandAnswer? {
     let now = transaction.now
     let verification = asked.verification

@@ -19,11 +19,11 @@ struct CheckLimitTests {
 
   /// Gives wrong codes back until one is refused.
   func exhaust(
-    _ book: RateLimits, _ store: inout MemoryUsage, _ make: (Int) -> LimitedCheck
-  ) -> (compared: Int, refusal: LimitRefusal?) {
+    _ book: RateLimits, _ store: MemoryUsage, _ make: (Int) -> LimitedCheck
+  ) throws -> (compared: Int, refusal: LimitRefusal?) {
     for index in 0..<20_000 {
-      if let refusal = book.admitCheck(make(index), at: begin, in: &store) { return (index, refusal) }
-      book.countWrong(make(index), at: begin, in: &store)
+      if let refusal = try book.admitCheck(make(index), at: begin, in: store) { return (index, refusal) }
+      try book.countWrong(make(index), at: begin, in: store)
     }
     return (20_000, nil)
   }
@@ -31,77 +31,77 @@ struct CheckLimitTests {
   @Test("Ten checks for a number within an hour")
   func tenChecksForANumberWithinAnHour() throws {
     let book = try RateLimits(Limits())
-    var store = MemoryUsage()
-    for index in 0..<10 { #expect(book.admitCheck(check(), at: begin + .seconds(index), in: &store) == nil) }
-    let refusal = book.admitCheck(check(), at: begin + .seconds(10), in: &store)
+    let store = MemoryUsage()
+    for index in 0..<10 { #expect(try book.admitCheck(check(), at: begin + .seconds(index), in: store) == nil) }
+    let refusal = try book.admitCheck(check(), at: begin + .seconds(10), in: store)
     #expect(refusal == LimitRefusal(scope: .checks, limit: 10, wait: .seconds(3590)))
-    #expect(book.admitCheck(check("+14155550124"), at: begin, in: &store) == nil)
+    #expect(try book.admitCheck(check("+14155550124"), at: begin, in: store) == nil)
   }
 
   @Test("An address has thirty wrong codes an hour over all numbers, and right ones use up none")
   func anAddressHasThirtyWrongCodesAnHourOverAllNumbersAndRightOnes() throws {
     let book = try RateLimits(Limits())
-    var store = MemoryUsage()
-    let (compared, refusal) = exhaust(book, &store) { check("+1415555\(1000 + $0)", ip: "192.0.2.1", first: true) }
+    let store = MemoryUsage()
+    let (compared, refusal) = try exhaust(book, store) { check("+1415555\(1000 + $0)", ip: "192.0.2.1", first: true) }
     #expect(compared == 30 && refusal?.scope == .addressWrongCodes)
     #expect(refusal.map { APIError($0) }?.field == "client.ip")
-    #expect(book.admitCheck(check(ip: "192.0.2.2"), at: begin, in: &store) == nil)
+    #expect(try book.admitCheck(check(ip: "192.0.2.2"), at: begin, in: store) == nil)
     for index in 0..<100 {
-      #expect(book.admitCheck(check("+1415556\(1000 + index)", ip: "192.0.2.3"), at: begin, in: &store) == nil)
+      #expect(try book.admitCheck(check("+1415556\(1000 + index)", ip: "192.0.2.3"), at: begin, in: store) == nil)
     }
-    #expect(book.admitCheck(check(ip: "192.0.2.1"), at: begin + .seconds(3600), in: &store) == nil)
+    #expect(try book.admitCheck(check(ip: "192.0.2.1"), at: begin + .seconds(3600), in: store) == nil)
   }
 
   @Test("An app has a budget, and all have one, of which the first code of a verification is free")
   func anAppHasABudgetAndAllHaveOneOfWhichTheFirstCode() throws {
     let book = try RateLimits(Limits())
-    var store = MemoryUsage()
-    let (compared, refusal) = exhaust(book, &store) { check("+1415\(1_000_000 + $0)") }
+    let store = MemoryUsage()
+    let (compared, refusal) = try exhaust(book, store) { check("+1415\(1_000_000 + $0)") }
     #expect(compared == 2_000 && refusal?.scope == .appWrongCodes)
     #expect(refusal.map { APIError($0) }?.reason == "WRONG_CODES_USED_UP")
-    #expect(book.admitCheck(check(first: true), at: begin, in: &store) == nil)
-    let (others, total) = exhaust(book, &store) { check("+1416\(1_000_000 + $0)", app: "b") }
+    #expect(try book.admitCheck(check(first: true), at: begin, in: store) == nil)
+    let (others, total) = try exhaust(book, store) { check("+1416\(1_000_000 + $0)", app: "b") }
     #expect(others == 1_000 && total?.scope == .totalWrongCodes)
-    #expect(book.admitCheck(check("+14155550124"), at: begin + .seconds(86_400 * 65 / 64), in: &store) == nil)
+    #expect(try book.admitCheck(check("+14155550124"), at: begin + .seconds(86_400 * 65 / 64), in: store) == nil)
   }
 
   @Test("Codes by later handles use up nothing of the first's")
   func codesByLaterHandlesUseUpNothingOfTheFirsts() throws {
     let book = try RateLimits(Limits())
-    var store = MemoryUsage()
-    let (compared, refusal) = exhaust(book, &store) { _ in check(ip: "192.0.2.1", firstHandle: false) }
+    let store = MemoryUsage()
+    let (compared, refusal) = try exhaust(book, store) { _ in check(ip: "192.0.2.1", firstHandle: false) }
     #expect(compared == 10 && refusal?.scope == .checks)
-    _ = exhaust(book, &store) { check("+1415\(1_000_000 + $0)", ip: "192.0.2.1", firstHandle: false) }
-    #expect(book.admitCheck(check(ip: "192.0.2.1"), at: begin, in: &store) == nil)
+    _ = try exhaust(book, store) { check("+1415\(1_000_000 + $0)", ip: "192.0.2.1", firstHandle: false) }
+    #expect(try book.admitCheck(check(ip: "192.0.2.1"), at: begin, in: store) == nil)
   }
 
   @Test("A fictional number has ten wrong codes an hour and thirty a day, and any number of right ones")
   func aFictionalNumberHasTenWrongCodesAnHourAndThirtyADayAndAny() throws {
     let book = try RateLimits(Limits())
-    var store = MemoryUsage()
-    for _ in 0..<1_000 { #expect(book.admitCheck(check(fictional: true), at: begin, in: &store) == nil) }
-    let (compared, refusal) = exhaust(book, &store) { _ in check(fictional: true) }
+    let store = MemoryUsage()
+    for _ in 0..<1_000 { #expect(try book.admitCheck(check(fictional: true), at: begin, in: store) == nil) }
+    let (compared, refusal) = try exhaust(book, store) { _ in check(fictional: true) }
     #expect(compared == 10 && refusal?.scope == .fictionalWrongCodes)
-    #expect(book.admitCheck(check(app: "b", fictional: true), at: begin, in: &store) == nil)
+    #expect(try book.admitCheck(check(app: "b", fictional: true), at: begin, in: store) == nil)
     for hour in 1...2 {
-      for _ in 0..<10 { book.countWrong(check(fictional: true), at: begin + .seconds(3600 * hour), in: &store) }
+      for _ in 0..<10 { try book.countWrong(check(fictional: true), at: begin + .seconds(3600 * hour), in: store) }
     }
     #expect(
-      book.admitCheck(check(fictional: true), at: begin + .seconds(3600 * 4), in: &store)?.scope
+      try book.admitCheck(check(fictional: true), at: begin + .seconds(3600 * 4), in: store)?.scope
         == .fictionalWrongCodesDay)
   }
 
   @Test("Neither number nor address nor device is in the names under which is counted")
   func neitherNumberNorAddressNorDeviceIsInTheNamesUnder() throws {
     let book = try RateLimits(Limits())
-    var store = MemoryUsage()
+    let store = MemoryUsage()
     let send = LimitedSend(
       number: "+14155550123", region: "US", isUnknownType: true, address: ClientAddress("192.0.2.1"),
       device: TokenHash([UInt8](repeating: 1, count: 32)))
-    #expect(book.admit(send, at: begin, in: &store) == nil)
-    #expect(book.admitCheck(check(ip: "192.0.2.1"), at: begin, in: &store) == nil)
-    book.countWrong(check(ip: "192.0.2.1", fictional: true), at: begin, in: &store)
-    _ = book.admitRevocation(app: "a", noticeTo: "user@example.com", at: begin, in: &store)
+    #expect(try book.admit(send, at: begin, in: store) == nil)
+    #expect(try book.admitCheck(check(ip: "192.0.2.1"), at: begin, in: store) == nil)
+    try book.countWrong(check(ip: "192.0.2.1", fictional: true), at: begin, in: store)
+    _ = try book.admitRevocation(app: "a", noticeTo: "user@example.com", at: begin, in: store)
     for key in store.texts.keys {
       #expect(!key.contains("415555") && !key.contains("192.0") && !key.contains("example"))
     }
@@ -112,9 +112,9 @@ struct CheckLimitTests {
     let (old, new) = (try Pepper([UInt8](repeating: 1, count: 32)), try Pepper([UInt8](repeating: 2, count: 32)))
     let before = RateLimits(Limits(), subjects: LimitSubjects(current: old))
     let after = RateLimits(Limits(), subjects: LimitSubjects(current: new, previous: old))
-    var store = MemoryUsage()
-    for _ in 0..<10 { #expect(before.admitCheck(check(), at: begin, in: &store) == nil) }
-    #expect(after.admitCheck(check(), at: begin, in: &store)?.scope == .checks)
+    let store = MemoryUsage()
+    for _ in 0..<10 { #expect(try before.admitCheck(check(), at: begin, in: store) == nil) }
+    #expect(try after.admitCheck(check(), at: begin, in: store)?.scope == .checks)
   }
 
   @Test("Every refusal says what was reached, and its name is a metric's")
