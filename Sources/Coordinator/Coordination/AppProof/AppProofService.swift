@@ -44,7 +44,7 @@ struct AppProofService: Sendable {
     }
     transaction.counts.proofs.append(ProofCount(.push, "issued"))
     let timeout = Int(max(1, rules.proof.suggestedTimeout.components.seconds))
-    return try .written(AppVerifying(receipt: proof.receipt, suggestedTimeout: timeout))
+    return try CommandAnswer(AppVerifying(receipt: proof.receipt, suggestedTimeout: timeout))
   }
 
   // MARK: Secrets

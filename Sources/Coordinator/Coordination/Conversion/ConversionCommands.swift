@@ -12,7 +12,7 @@ struct ConversionCommands: Sendable {
 
   func list(_ figures: ConversionFigures, in transaction: CoordinatorTransaction) throws(DatabaseError) -> CommandAnswer
   {
-    try .written(
+    try CommandAnswer(
       ConversionList(
         enabled: policy.isEnabled, floorPercent: policy.floorPercent,
         windowSeconds: Int(policy.window.components.seconds), blockCount: try transaction.conversionBlockCount(),
@@ -32,7 +32,7 @@ struct ConversionCommands: Sendable {
     let lifted = ConversionLifted(block, at: transaction.now)
     try transaction.enqueue(
       lifted, id: block.eventID("lifted"), correlationID: key, cause: request.envelope)
-    return try .written(lifted)
+    return try CommandAnswer(lifted)
   }
 }
 

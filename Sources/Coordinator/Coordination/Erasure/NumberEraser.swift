@@ -29,7 +29,7 @@ struct NumberEraser: Sendable {
       }
       try transaction.delete(verification)
     }
-    var answer = try CommandAnswer.written(
+    var answer = try CommandAnswer(
       NumberForgotten(
         verifications: all.count, canceled: canceled, replies: try transaction.forgetReplies(about: number),
         waiting: try transaction.forgetAssessments(about: number), counts: try transaction.forget(names(number))))
@@ -43,16 +43,7 @@ struct NumberEraser: Sendable {
   ) throws(DatabaseError) {
     for handle in verification.openHandles {
       let actions = verification.apply(.cancelRequested, through: handle, at: transaction.now, under: rules.policy)
-      transaction.counts.note(actions, on: verification)
-      for case .announce(let announcement, to: let handle) in actions {
-        do throws(ContractProblem) {
-          transaction.enqueue(
-            try events.message(
-              announcement, of: verification, to: handle, cause: request.envelope, at: transaction.now))
-        } catch {
-          throw DatabaseError(.content, "an event cannot be written: \(error)")
-        }
-      }
+      try events.publish(actions, of: verification, cause: request.envelope, in: transaction)
     }
     transaction.set(verification)
   }

@@ -52,11 +52,11 @@ extension OutgoingMessage {
   ///   - correlationID: the operation.
   static func event<Body: Event>(
     _ body: Body, id: String, correlationID: String, cause: Envelope?, at now: UnixTime
-  ) throws(ContractProblem) -> OutgoingMessage {
+  ) throws(DatabaseError) -> OutgoingMessage {
     OutgoingMessage(
       duty: .optional, exchange: Topology.Exchanges.events, routingKey: Body.routingKey, type: Body.type.text,
       messageID: id, correlationID: correlationID, causationID: cause?.messageID,
-      traceparent: cause?.trace?.child().traceparent, timestamp: now, discardAfter: nil, body: try body.json())
+      traceparent: cause?.trace?.child().traceparent, timestamp: now, discardAfter: nil, body: try body.written())
   }
 }
 
@@ -65,21 +65,17 @@ extension CoordinatorTransaction {
   func enqueue<Body: Event>(
     _ event: Body, id: String, correlationID: String, cause: Envelope?
   ) throws(DatabaseError) {
-    do throws(ContractProblem) {
-      enqueue(try OutgoingMessage.event(event, id: id, correlationID: correlationID, cause: cause, at: now))
-    } catch {
-      throw DatabaseError(.content, "an event cannot be written: \(error)")
-    }
+    enqueue(try .event(event, id: id, correlationID: correlationID, cause: cause, at: now))
   }
 }
 
-extension CommandAnswer {
-  /// A body that cannot be written undoes the batch, like a failure of the database.
-  static func written(_ body: some MessageBody) throws(DatabaseError) -> CommandAnswer {
+extension MessageBody {
+  /// The body as JSON. One that cannot be written undoes the batch, like a failure of the database.
+  func written() throws(DatabaseError) -> [UInt8] {
     do throws(ContractProblem) {
-      return try CommandAnswer(body)
+      return try json()
     } catch {
-      throw DatabaseError(.content, "a reply cannot be written: \(error)")
+      throw DatabaseError(.content, "a message cannot be written: \(error)")
     }
   }
 }

@@ -123,12 +123,12 @@ struct CommandHandler: Sendable {
     _ id: String, in transaction: CoordinatorTransaction
   ) throws(DatabaseError) -> CommandAnswer {
     if let revocation = try transaction.revocation(id)?.content {
-      return try .written(OperationStatus(revocation))
+      return try CommandAnswer(OperationStatus(revocation))
     }
     if var proof = try transaction.appProof(id)?.content {
       // An expiry that the maintenance has not processed yet is shown here.
       _ = proof.apply(.deadlinePassed, at: transaction.now, under: rules.proof)
-      return try .written(OperationStatus(proof))
+      return try CommandAnswer(OperationStatus(proof))
     }
     return CommandAnswer(.unknownOperation)
   }

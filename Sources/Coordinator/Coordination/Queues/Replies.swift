@@ -1,6 +1,7 @@
 import CountersignMessages
 import CountersignTelemetry
 import CrashMarks
+import SQLite
 
 /// Answer to a command.
 struct CommandAnswer: Sendable, Hashable {
@@ -21,8 +22,8 @@ extension CommandAnswer {
 }
 
 extension CommandAnswer {
-  init(_ body: some MessageBody) throws(ContractProblem) {
-    self.init(type: Swift.type(of: body).type, body: try body.json(), error: nil)
+  init(_ body: some MessageBody) throws(DatabaseError) {
+    self.init(type: Swift.type(of: body).type, body: try body.written(), error: nil)
   }
 
   init(_ started: VerificationStarted) {

@@ -1,6 +1,7 @@
 import CountersignCryptography
 import CountersignMessages
 import CountersignTelemetry
+import SQLite
 
 /// A validated `revocation.start` request.
 struct RevocationOrder: Sendable {
@@ -118,7 +119,7 @@ struct RevocationJobs: Sendable {
   /// The body of the mail worker's job.
   /// - Parameter appName: the name of the app in the mail.
   func notice(_ notice: StartRevocation.Notice, template: String, appName: String?, deadline: UnixTime)
-    throws(ContractProblem) -> [UInt8]
+    throws(DatabaseError) -> [UInt8]
   {
     try MailRelayJob(
       to: notice.email,
@@ -126,6 +127,6 @@ struct RevocationJobs: Sendable {
         name: notice.template ?? template, languageCode: notice.languageCode,
         variables: MailRelayJob.Variables(appName: appName)),
       deadline: deadline
-    ).json()
+    ).written()
   }
 }

@@ -24,7 +24,7 @@ struct RevocationService: Sendable {
     in transaction: CoordinatorTransaction
   ) throws(DatabaseError) -> CommandAnswer {
     if let known = try transaction.revocation(ofToken: order.token)?.content, known.isGoodForAll {
-      return try .written(OperationStarted(known, repeated: true))
+      return try CommandAnswer(OperationStarted(known, repeated: true))
     }
     let refusal = try limits.admitRevocation(
       app: order.app.id, noticeTo: order.revocation.notice?.email, at: transaction.now, in: transaction)
@@ -36,7 +36,7 @@ struct RevocationService: Sendable {
     let actions = revocation.apply(.started, at: transaction.now, under: rules.revocation)
     try transaction.add(revocation, under: rules.revocation)
     try perform(actions, on: revocation, job: order.job, cause: request.envelope, in: transaction)
-    return try .written(OperationStarted(revocation, repeated: false))
+    return try CommandAnswer(OperationStarted(revocation, repeated: false))
   }
 
   /// Applies a worker's report. A report on a deleted revocation changes nothing.
@@ -113,13 +113,9 @@ struct RevocationService: Sendable {
   private func notification(
     _ notice: StartRevocation.Notice, of revocation: Revocation
   ) throws(DatabaseError) -> [UInt8] {
-    do throws(ContractProblem) {
-      return try jobs.notice(
-        notice, template: rules.revocation.noticeTemplate, appName: rules.apps[revocation.app]?.name,
-        deadline: revocation.expiresAt)
-    } catch {
-      throw DatabaseError(.content, "a notice cannot be written: \(error)")
-    }
+    try jobs.notice(
+      notice, template: rules.revocation.noticeTemplate, appName: rules.apps[revocation.app]?.name,
+      deadline: revocation.expiresAt)
   }
 
   private func announce(

@@ -1,9 +1,23 @@
 import CountersignMessages
 import CountersignTelemetry
+import SQLite
 
 /// Makes the events about a verification.
 struct VerificationEvents: Sendable {
   let codeLength: Int
+
+  /// Publishes the events among the actions, and counts them.
+  func publish(
+    _ actions: [VerificationAction], of verification: PhoneVerification, news: MessageNews? = nil, cause: Envelope?,
+    in transaction: CoordinatorTransaction
+  ) throws(DatabaseError) {
+    transaction.counts.note(actions, on: verification)
+    for case .announce(let announcement, to: let handle) in actions {
+      transaction.enqueue(
+        try message(
+          announcement, of: verification, to: handle, news: news, cause: cause, at: transaction.now))
+    }
+  }
 
   /// - Parameters:
   ///   - handle: the handle whose holder is notified.
@@ -12,7 +26,7 @@ struct VerificationEvents: Sendable {
   func message(
     _ announcement: VerificationAction.Announcement, of verification: PhoneVerification,
     to handle: Int = PhoneVerification.firstHandle, news: MessageNews? = nil, cause: Envelope?, at now: UnixTime
-  ) throws(ContractProblem) -> OutgoingMessage {
+  ) throws(DatabaseError) -> OutgoingMessage {
     let asked = AskedVerification(verification: verification, handle: handle)
     let (type, body) = try content(announcement, of: asked, news: news, at: now)
     let suffix =
@@ -34,7 +48,7 @@ struct VerificationEvents: Sendable {
 
   private func content(
     _ announcement: VerificationAction.Announcement, of asked: AskedVerification, news: MessageNews?, at now: UnixTime
-  ) throws(ContractProblem) -> (MessageType, [UInt8]) {
+  ) throws(DatabaseError) -> (MessageType, [UInt8]) {
     let verification = asked.verification
     let (id, app, number) = (asked.id, verification.app, verification.phoneNumber)
     let purpose = verification.purpose.unlessSignIn
@@ -75,8 +89,8 @@ struct VerificationEvents: Sendable {
     }
   }
 
-  private func encode<Body: MessageBody>(_ body: Body) throws(ContractProblem) -> (MessageType, [UInt8]) {
-    (Body.type, try body.json())
+  private func encode<Body: MessageBody>(_ body: Body) throws(DatabaseError) -> (MessageType, [UInt8]) {
+    (Body.type, try body.written())
   }
 }
 

@@ -148,15 +148,7 @@ struct VerificationReports: Sendable {
     let actions = verification.apply(event, at: now, under: policy)
     guard verification != before else { return false }
     transaction.set(verification)
-    transaction.counts.note(actions, on: verification)
-    for case .announce(let announcement, to: let handle) in actions {
-      do throws(ContractProblem) {
-        transaction.enqueue(
-          try events.message(announcement, of: verification, to: handle, news: news, cause: cause, at: now))
-      } catch {
-        throw DatabaseError(.content, "an event cannot be written: \(error)")
-      }
-    }
+    try events.publish(actions, of: verification, news: news, cause: cause, in: transaction)
     return true
   }
 }

@@ -77,7 +77,7 @@ extension VerificationService {
     guard var asked = try find(id, in: transaction) else { return CommandAnswer(.unknownVerification) }
     // An expiry that the sweeper has not processed yet is shown here, and stored by the sweeper.
     _ = asked.verification.apply(.deadlinePassed, at: transaction.now, under: rules.policy)
-    return try Self.answer(VerificationStatus(asked))
+    return try CommandAnswer(VerificationStatus(asked))
   }
 
   private func find(

@@ -50,14 +50,11 @@ struct VerificationService: Sendable {
         transaction.enqueue(try job(number, of: verification, order, request, at: now))
       case .announce(let announcement, to: let handle):
         transaction.enqueue(
-          try Self.written {
-            () throws(ContractProblem) in
-            try events.message(announcement, of: verification, to: handle, cause: request.envelope, at: now)
-          })
+          try events.message(announcement, of: verification, to: handle, cause: request.envelope, at: now))
       case .compareCode: break
       case .answerStarted(let resent): answer = started(asked, resent: resent, at: now)
       case .answerApproved: answer = CommandAnswer(VerificationApproved(asked, at: now))
-      case .answerCanceled: answer = try Self.answer(VerificationCanceled(asked, at: now))
+      case .answerCanceled: answer = try CommandAnswer(VerificationCanceled(asked, at: now))
       case .refuse(let refusal): answer = CommandAnswer(APIError(refusal))
       }
     }
@@ -93,19 +90,6 @@ struct VerificationService: Sendable {
       return try jobs.body(of: verification, message: number, code: code, app: order.app)
     } catch {
       throw DatabaseError(.content, "a code to send again cannot be sealed: \(error)")
-    }
-  }
-
-  static func answer(_ body: some MessageBody) throws(DatabaseError) -> CommandAnswer {
-    try written { () throws(ContractProblem) in try CommandAnswer(body) }
-  }
-
-  /// A body that cannot be written undoes the batch, like a failure of the database.
-  private static func written<T>(_ make: () throws(ContractProblem) -> T) throws(DatabaseError) -> T {
-    do throws(ContractProblem) {
-      return try make()
-    } catch {
-      throw DatabaseError(.content, "a message cannot be written: \(error)")
     }
   }
 }

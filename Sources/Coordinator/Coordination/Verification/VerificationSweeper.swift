@@ -48,15 +48,7 @@ final class VerificationSweeper: Sendable {
     guard due.state.isLive else { return try transaction.delete(due) }
     var verification = due
     let actions = verification.apply(.deadlinePassed, at: transaction.now, under: rules.policy)
-    transaction.counts.note(actions, on: verification)
-    for case .announce(let announcement, to: let handle) in actions {
-      do throws(ContractProblem) {
-        transaction.enqueue(
-          try events.message(announcement, of: verification, to: handle, cause: nil, at: transaction.now))
-      } catch {
-        throw DatabaseError(.content, "an event cannot be written: \(error)")
-      }
-    }
+    try events.publish(actions, of: verification, cause: nil, in: transaction)
     transaction.set(verification)
   }
 }
