@@ -136,12 +136,13 @@ public enum CoordinatorServices {
 
     func maintenance(_ relay: OutboxRelay, _ operations: OperationSweeper) -> Maintenance {
       Maintenance(
-        sweeper: VerificationSweeper(
-          database: database, rules: configuration.rules, clock: context.clock, metrics: metrics,
-          conversions: conversions, logger: context.logger),
-        purger: Purger(
-          database: database, inboxRetention: configuration.rules.inboxRetention, clock: context.clock),
-        relay: relay, operations: operations, held: held, conversions: conversionSweeper,
+        Maintenance.Parts(
+          sweeper: VerificationSweeper(
+            database: database, rules: configuration.rules, clock: context.clock, metrics: metrics,
+            conversions: conversions, logger: context.logger),
+          purger: Purger(
+            database: database, inboxRetention: configuration.rules.inboxRetention, clock: context.clock),
+          relay: relay, operations: operations, held: held, conversions: conversionSweeper),
         interval: configuration.maintenanceInterval, health: health, metrics: metrics, logger: context.logger)
     }
 
@@ -166,9 +167,11 @@ public enum CoordinatorServices {
 
     func pipeline<Work: BatchQueue>(_ consumer: Consumer, _ work: Work) throws -> BatchPipeline<Work> {
       BatchPipeline(
-        source: consumer, work: work, database: database, outbox: outbox, rules: configuration.rules,
-        clock: context.clock, author: author, logger: context.logger, metrics: metrics, health: health,
-        conversions: conversions, held: held,
+        source: consumer, work: work,
+        QueueContext(
+          database: database, outbox: outbox, held: held, conversions: conversions,
+          retention: configuration.rules.retention, author: author, clock: context.clock, health: health,
+          metrics: metrics, logger: context.logger),
         // One at a time, as batches are.
         marks: CrashMarks(
           queue: work.queue, store: try SQLiteMarkStore(in: database), stepsAtOnce: 1, clock: context.clock,

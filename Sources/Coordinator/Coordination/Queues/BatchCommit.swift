@@ -8,14 +8,7 @@ import SQLite
 /// is given up: the batch waits, no other is taken, and readiness reports the cause. The broker keeps the messages.
 struct BatchCommit<Work: BatchQueue>: Sendable {
   let work: Work
-  let database: Database
-  let outbox: Outbox
-  let clock: any WallClock
-  let retention: Duration
-  let conversions: ConversionMonitor
-  let health: StorageHealth
-  let metrics: CoordinatorMetrics
-  let logger: Logger
+  let context: QueueContext
   /// Retry delays of a failed transaction: doubled each time, up to the upper bound.
   let retryDelays: ClosedRange<Duration>
 
@@ -50,18 +43,18 @@ struct BatchCommit<Work: BatchQueue>: Sendable {
     var doubtfulRounds = 0
     while !progress.left.isEmpty {
       guard let error = await advance(&progress) else {
-        health.succeeded(work.queue)
+        context.health.succeeded(work.queue)
         break
       }
       if error.code == .closed { return nil }
       doubtfulRounds = error.fault == .doubtful ? doubtfulRounds + 1 : 0
-      if doubtfulRounds >= Self.maxDoubtfulRounds, await takesWrites(at: clock.now()) {
+      if doubtfulRounds >= Self.maxDoubtfulRounds, await takesWrites(at: context.clock.now()) {
         for index in progress.left { giveUp(index, error, &progress) }
-        health.succeeded(work.queue)
+        context.health.succeeded(work.queue)
         break
       }
-      health.failed(error, work.queue)
-      logger.error(
+      context.health.failed(error, work.queue)
+      context.logger.error(
         "a batch cannot be stored and is tried again", failure(error, progress.left.count, retryIn: delay))
       do { try await Task.sleep(for: delay) } catch { return nil }
       delay = min(delay * 2, retryDelays.upperBound)
@@ -73,7 +66,7 @@ struct BatchCommit<Work: BatchQueue>: Sendable {
   // MARK: Preparation
 
   private func begin(_ deliveries: [Delivery], isCrashed: Bool) -> Progress {
-    let now = clock.now()
+    let now = context.clock.now()
     var progress = Progress(
       deliveries: deliveries, prepared: [], now: now,
       committed: Committed(conclusions: deliveries.map { _ in nil }), left: [])
@@ -87,7 +80,7 @@ struct BatchCommit<Work: BatchQueue>: Sendable {
 
   /// Commands have aged while the store failed: they are judged, and begin, at the time of the next attempt.
   private func prepareAgain(_ progress: inout Progress) {
-    progress.now = clock.now()
+    progress.now = context.clock.now()
     let left = Set(progress.left)
     progress.left = []
     for (index, delivery) in progress.deliveries.enumerated() {
@@ -121,7 +114,7 @@ struct BatchCommit<Work: BatchQueue>: Sendable {
     guard error.fault != .store else { return error }
     guard progress.left.count > 1 || error.fault == .content else { return error }
     if progress.left.count > 1 {
-      logger.error(
+      context.logger.error(
         "a batch cannot be stored and is taken apart", failure(error, progress.left.count, retryIn: nil))
     }
     return await advanceOneByOne(&progress)
@@ -182,17 +175,17 @@ struct BatchCommit<Work: BatchQueue>: Sendable {
   }
 
   private func publishAlone(_ row: OutboxRow) async {
-    metrics.outboxMessages.add(Double(row.messages.count))
+    context.metrics.outboxMessages.add(Double(row.messages.count))
     do {
-      _ = try await outbox.publish(row, with: [])
+      _ = try await context.outbox.publish(row, with: [])
     } catch {
       // It is in the outbox, and published after the next start.
-      logger.warning("publishing was ended", [.error: error.description])
+      context.logger.warning("publishing was ended", [.error: error.description])
     }
   }
 
   private func giveUp(_ index: Int, _ error: DatabaseError?, _ progress: inout Progress) {
-    logger.error("a message cannot be stored and is given up", failure(error, 1, retryIn: nil))
+    context.logger.error("a message cannot be stored and is given up", failure(error, 1, retryIn: nil))
     guard case .transaction(let request) = progress.prepared[index] else { return }
     progress.committed.conclusions[index] = work.giveUp(request, at: progress.now)
   }
@@ -204,7 +197,7 @@ struct BatchCommit<Work: BatchQueue>: Sendable {
   /// Whether the store accepts the rows that every message writes, so that a persistent failure is the messages' fault.
   private func takesWrites(at now: UnixTime) async -> Bool {
     do throws(DatabaseError) {
-      try await database.write { [retention] session throws(DatabaseError) -> Void in
+      try await context.database.write { [retention = context.retention] session throws(DatabaseError) -> Void in
         for table in ["verification", "usage", "outbox"] {
           _ = try session.first("SELECT 1 FROM \(table)") { row throws(DatabaseError) in row.int(0) }
         }
@@ -236,7 +229,7 @@ struct BatchCommit<Work: BatchQueue>: Sendable {
       if error.code == .closed { return nil }
       let unanswered = refuseLooks(prepared, at: now)
       for (index, conclusion) in unanswered { committed.conclusions[index] = conclusion }
-      logger.error("what was asked cannot be read", failure(error, unanswered.count, retryIn: nil))
+      context.logger.error("what was asked cannot be read", failure(error, unanswered.count, retryIn: nil))
     }
     return committed
   }
@@ -254,7 +247,7 @@ struct BatchCommit<Work: BatchQueue>: Sendable {
   private func looks(
     _ prepared: [PreparedDelivery<Work.Prepared>], at now: UnixTime
   ) async throws(DatabaseError) -> [(Int, Conclusion)] {
-    try await database.read { [work, retention] session throws(DatabaseError) in
+    try await context.database.read { [work, retention = context.retention] session throws(DatabaseError) in
       let transaction = CoordinatorTransaction(session, at: now, retention: retention)
       var conclusions: [(Int, Conclusion)] = []
       for (index, item) in prepared.enumerated() {
@@ -275,9 +268,10 @@ struct BatchCommit<Work: BatchQueue>: Sendable {
   private func write(
     _ prepared: [PreparedDelivery<Work.Prepared>], at now: UnixTime
   ) async throws(DatabaseError) -> Committed {
-    let confirmed = outbox.takeConfirmed()
+    let confirmed = context.outbox.takeConfirmed()
     do throws(DatabaseError) {
-      let committed = try await database.write { [work, retention] session throws(DatabaseError) in
+      let committed = try await context.database.write {
+        [work, retention = context.retention] session throws(DatabaseError) in
         try Outbox.delete(confirmed, in: session)
         let transaction = CoordinatorTransaction(session, at: now, retention: retention)
         var conclusions: [Conclusion?] = []
@@ -292,11 +286,11 @@ struct BatchCommit<Work: BatchQueue>: Sendable {
         return Committed(
           conclusions: conclusions, row: row, changes: transaction.changes, counts: transaction.counts)
       }
-      conversions.take(committed.changes, at: now)
-      metrics.count(committed.counts)
+      context.conversions.take(committed.changes, at: now)
+      context.metrics.count(committed.counts)
       return committed
     } catch {
-      outbox.restore(confirmed)
+      context.outbox.restore(confirmed)
       throw error
     }
   }

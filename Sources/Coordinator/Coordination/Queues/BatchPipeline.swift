@@ -13,38 +13,23 @@ final class BatchPipeline<Work: BatchQueue>: Sendable {
   let source: any MessageSource
   let work: Work
   private let store: BatchCommit<Work>
-  private let outbox: Outbox
-  private let clock: any WallClock
-  private let author: Author
+  private let context: QueueContext
   private let deadLetters: DeadLetterWriter
-  private let logger: Logger
-  private let metrics: CoordinatorMetrics
-  private let held: HeldJobs?
   let marks: CrashMarks
 
   /// Batches that may be in publication while another is processed; a further one waits.
   static var maxPublishing: Int { 4 }
 
   init(
-    source: any MessageSource, work: Work, database: Database, outbox: Outbox, rules: CoordinatorRules,
-    clock: any WallClock, author: Author, logger: Logger, metrics: CoordinatorMetrics, health: StorageHealth,
-    conversions: ConversionMonitor, held: HeldJobs? = nil, marks: CrashMarks? = nil,
+    source: any MessageSource, work: Work, _ context: QueueContext, marks: CrashMarks? = nil,
     retryDelays: ClosedRange<Duration> = .milliseconds(100)...(.seconds(5))
   ) {
     self.source = source
     self.work = work
-    store = BatchCommit(
-      work: work, database: database, outbox: outbox, clock: clock, retention: rules.retention,
-      conversions: conversions,
-      health: health, metrics: metrics, logger: logger, retryDelays: retryDelays)
-    self.outbox = outbox
-    self.clock = clock
-    self.author = author
-    deadLetters = DeadLetterWriter(queue: work.queue, userID: author.userID)
-    self.logger = logger
-    self.metrics = metrics
-    self.held = held
-    self.marks = marks ?? .none(queue: work.queue, clock: clock, logger: logger)
+    self.context = context
+    store = BatchCommit(work: work, context: context, retryDelays: retryDelays)
+    deadLetters = DeadLetterWriter(queue: work.queue, userID: context.author.userID)
+    self.marks = marks ?? .none(queue: work.queue, clock: context.clock, logger: context.logger)
   }
 
   /// Serves until ``stop()``, and returns when all taken deliveries are published and acknowledged.
@@ -99,7 +84,7 @@ final class BatchPipeline<Work: BatchQueue>: Sendable {
   /// - Returns: `nil` when the process is to end first; the deliveries then arrive again.
   func process(_ deliveries: [Delivery], isCrashed: Bool = false) async -> Batch? {
     let startedAt = ContinuousClock.now
-    metrics.batchSize(of: work.queue, deliveries.count)
+    context.metrics.batchSize(of: work.queue, deliveries.count)
     guard let committed = await store.commit(deliveries, isCrashed: isCrashed) else { return nil }
     return Batch(
       deliveries: deliveries, conclusions: committed.conclusions.map { $0 ?? .nothing }, row: committed.row,
@@ -111,13 +96,13 @@ final class BatchPipeline<Work: BatchQueue>: Sendable {
   /// - Returns: whether its deliveries are settled.
   @discardableResult
   func publish(_ batch: Batch) async -> Bool {
-    if let row = batch.row { metrics.outboxMessages.add(Double(row.messages.count)) }
+    if let row = batch.row { context.metrics.outboxMessages.add(Double(row.messages.count)) }
     var others: [Publication] = []
     var duties: [Duty] = []
     var rejected: Set<Int> = []
     for (index, conclusion) in batch.conclusions.enumerated() {
       if let reply = conclusion.reply {
-        others.append(reply.publication(by: author))
+        others.append(reply.publication(by: context.author))
         duties.append(Duty(delivery: index, isReply: true))
       }
       if let dead = conclusion.dead {
@@ -129,25 +114,26 @@ final class BatchPipeline<Work: BatchQueue>: Sendable {
         } else {
           others.append(
             deadLetters.publication(
-              delivery.message, dead.code, dead.text, sender: work.sender(of: delivery.message), now: clock.now()))
+              delivery.message, dead.code, dead.text, sender: work.sender(of: delivery.message),
+              now: context.clock.now()))
           duties.append(Duty(delivery: index, isReply: false))
         }
       }
     }
     do {
-      let outcomes = try await outbox.publish(batch.row, with: others)
+      let outcomes = try await context.outbox.publish(batch.row, with: others)
       let holders = batch.conclusions.compactMap(\.holder)
-      if let held, !holders.isEmpty { await held.release(holders) }
+      if let held = context.held, !holders.isEmpty { await held.release(holders) }
       settle(batch, rejected: rejected.union(self.rejected(duties, outcomes)))
       return true
     } catch {
       // Nothing is acknowledged: the broker delivers it again, and the inbox answers.
-      logger.warning("publishing was ended", [.queue: work.queue, .error: error.description])
+      context.logger.warning("publishing was ended", [.queue: work.queue, .error: error.description])
       return false
     }
   }
 
-  /// Purpose of a publication outside the outbox.
+  /// Purpose of a publication outside the context.outbox.
   private struct Duty {
     /// Index of the delivery in its batch.
     var delivery: Int
@@ -162,7 +148,7 @@ final class BatchPipeline<Work: BatchQueue>: Sendable {
     var rejected: Set<Int> = []
     for (duty, outcome) in zip(duties, outcomes) where outcome != .confirmed {
       if duty.isReply {
-        metrics.requesterGone.increment()
+        context.metrics.requesterGone.increment()
       } else {
         rejected.insert(duty.delivery)
       }
@@ -178,13 +164,13 @@ final class BatchPipeline<Work: BatchQueue>: Sendable {
       } else {
         source.ack(delivery.tag)
       }
-      if let label = batch.conclusions[index].label { metrics.count(label, took: took) }
+      if let label = batch.conclusions[index].label { context.metrics.count(label, took: took) }
     }
   }
 
   private func note(_ delivery: Delivery, _ reason: DeadReason) {
-    metrics.deadLetters.with(work.queue, reason.code).increment()
-    logger.warning(
+    context.metrics.deadLetters.with(work.queue, reason.code).increment()
+    context.logger.warning(
       "a message cannot be processed and goes to the dead letters",
       [.queue: work.queue, .messageID: delivery.message.messageID, .reason: reason.code, .error: reason.text])
   }

@@ -89,3 +89,18 @@ extension Envelope {
     try self.init(delivery.message)
   }
 }
+
+/// Store, outbox and observers that all queues share.
+struct QueueContext: Sendable {
+  var database: Database
+  var outbox: Outbox
+  var held: HeldJobs?
+  var conversions: ConversionMonitor
+  /// See ``CoordinatorRules/retention``.
+  var retention: Duration
+  var author: Author
+  var clock: any WallClock
+  var health: StorageHealth
+  var metrics: CoordinatorMetrics
+  var logger: Logger
+}

@@ -3,12 +3,17 @@ import SQLite
 
 /// Runs the periodic tasks once a second: ends due rows, publishes leftovers, deletes old rows.
 final class Maintenance: Sendable {
-  private let sweeper: VerificationSweeper
-  private let purger: Purger
-  private let relay: OutboxRelay
-  private let operations: OperationSweeper
-  private let held: HeldJobs
-  private let conversions: ConversionSweeper
+  /// Parts of a round.
+  struct Parts: Sendable {
+    var sweeper: VerificationSweeper
+    var purger: Purger
+    var relay: OutboxRelay
+    var operations: OperationSweeper
+    var held: HeldJobs
+    var conversions: ConversionSweeper
+  }
+
+  private let parts: Parts
   private let interval: Duration
   private let health: StorageHealth
   private let metrics: CoordinatorMetrics
@@ -18,16 +23,9 @@ final class Maintenance: Sendable {
   static let maxRounds = 16
 
   init(
-    sweeper: VerificationSweeper, purger: Purger, relay: OutboxRelay, operations: OperationSweeper, held: HeldJobs,
-    conversions: ConversionSweeper, interval: Duration, health: StorageHealth,
-    metrics: CoordinatorMetrics, logger: Logger
+    _ parts: Parts, interval: Duration, health: StorageHealth, metrics: CoordinatorMetrics, logger: Logger
   ) {
-    self.operations = operations
-    self.held = held
-    self.conversions = conversions
-    self.sweeper = sweeper
-    self.purger = purger
-    self.relay = relay
+    self.parts = parts
     self.interval = interval
     self.health = health
     self.metrics = metrics
@@ -51,8 +49,8 @@ final class Maintenance: Sendable {
   }
 
   func publishLeftovers() async {
-    await attempt(.publishLeftovers) { try await self.relay.relay() }
-    await attempt(.releaseHeldJobs) { try await self.held.releaseOverdue() }
+    await attempt(.publishLeftovers) { try await self.parts.relay.relay() }
+    await attempt(.releaseHeldJobs) { try await self.parts.held.releaseOverdue() }
   }
 
   /// Runs one round. A part that fails is reported, and does not prevent the others. The deadlines are processed in a
@@ -60,16 +58,16 @@ final class Maintenance: Sendable {
   /// arrives.
   func tidy() async {
     await attempt(.noteOutages) {
-      try await self.conversions.listen()
+      try await self.parts.conversions.listen()
       return false
     }
-    await attempt(.endVerifications) { try await self.sweeper.sweep() }
-    await attempt(.storeBlocks) { try await self.conversions.sweep() }
-    await attempt(.endOperations) { try await self.operations.sweep() }
-    await attempt(.purgeReplies) { try await self.purger.purgeInbox() }
-    await attempt(.purgeCounts) { try await self.purger.purgeUsage() }
+    await attempt(.endVerifications) { try await self.parts.sweeper.sweep() }
+    await attempt(.storeBlocks) { try await self.parts.conversions.sweep() }
+    await attempt(.endOperations) { try await self.parts.operations.sweep() }
+    await attempt(.purgeReplies) { try await self.parts.purger.purgeInbox() }
+    await attempt(.purgeCounts) { try await self.parts.purger.purgeUsage() }
     await attempt(.purgeOutbox) {
-      try await self.relay.deleteConfirmed()
+      try await self.parts.relay.deleteConfirmed()
       return false
     }
   }

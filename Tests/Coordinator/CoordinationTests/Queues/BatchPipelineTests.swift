@@ -101,9 +101,7 @@ struct BatchPipelineTests {
   ) -> (MemoryMessageSource, BatchPipeline<ScriptedWork>) {
     let source = MemoryMessageSource(bodies.map { $0.map { Delivery(message: Message(body: Array($0.utf8))) } })
     let pipeline = BatchPipeline(
-      source: source, work: work, database: database ?? bench.database, outbox: bench.outbox, rules: bench.rules,
-      clock: bench.clock, author: Bench.author, logger: Logger(label: "test", sink: bench.logs),
-      metrics: bench.metrics, health: bench.health, conversions: bench.conversions, retryDelays: .zero...(.zero))
+      source: source, work: work, bench.context(database: database, held: nil), retryDelays: .zero...(.zero))
     return (source, pipeline)
   }
 

@@ -34,8 +34,11 @@ struct MaintenanceTests {
 extension Bench {
   var maintenance: Maintenance {
     Maintenance(
-      sweeper: sweeper, purger: Purger(database: database, inboxRetention: .seconds(3600), clock: clock), relay: relay,
-      operations: operationSweeper, held: held, conversions: conversionSweeper, interval: .seconds(1), health: health,
+      Maintenance.Parts(
+        sweeper: sweeper, purger: Purger(database: database, inboxRetention: .seconds(3600), clock: clock),
+        relay: relay,
+        operations: operationSweeper, held: held, conversions: conversionSweeper), interval: .seconds(1),
+      health: health,
       metrics: metrics, logger: Logger(label: "test", sink: logs))
   }
 

@@ -224,9 +224,15 @@ final class Bench {
     _ source: MemoryMessageSource, _ work: Work, _ marks: CrashMarks? = nil
   ) -> BatchPipeline<Work> {
     BatchPipeline(
-      source: source, work: work, database: database, outbox: outbox, rules: rules, clock: clock,
-      author: Bench.author, logger: Logger(label: "test", sink: logs), metrics: metrics, health: health,
-      conversions: conversions, held: held, marks: marks)
+      source: source, work: work, context(held: held), marks: marks)
+  }
+
+  /// - Parameter other: a database in place of its own.
+  func context(database other: Database? = nil, held: HeldJobs?) -> QueueContext {
+    QueueContext(
+      database: other ?? database, outbox: outbox, held: held, conversions: conversions, retention: rules.retention,
+      author: Bench.author, clock: clock, health: health, metrics: metrics,
+      logger: Logger(label: "test", sink: logs))
   }
 
   func result(_ jobID: String, _ outcome: JobOutcome, reason: JobResult.Reason? = nil) throws -> Message {
