@@ -87,7 +87,8 @@ public enum CoordinatorServices {
         var options = broker.options(role, maxBodyBytes: maxBodyBytes)
         if lock != nil { options.heartbeat = min(options.heartbeat, Turn.heartbeat) }
         let consumer = Consumer(
-          endpoint: broker.endpoint, options: options, queue: queue, prefetch: configuration.prefetch, lock: lock
+          endpoint: broker.endpoint, options: options,
+          subscription: Consumer.Subscription(queue: queue, prefetch: configuration.prefetch, lock: lock)
         ) { event in
           observe(event)
           note(event)

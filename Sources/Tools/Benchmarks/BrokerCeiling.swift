@@ -96,8 +96,8 @@ public struct BrokerCeiling: Sendable {
 
   private func drain(_ queue: String, relayingTo target: String?, with publisher: Publisher) async throws {
     let consumer = Consumer(
-      endpoint: endpoint, options: ConnectionOptions(name: "bench-consumer"), queue: queue, prefetch: Self.prefetch,
-      onEvent: { _ in })
+      endpoint: endpoint, options: ConnectionOptions(name: "bench-consumer"),
+      subscription: Consumer.Subscription(queue: queue, prefetch: Self.prefetch), onEvent: { _ in })
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { await consumer.run() }
       var left = messages

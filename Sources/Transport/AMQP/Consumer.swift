@@ -5,41 +5,61 @@ import CountersignConcurrency
 /// Deliveries that were not acknowledged when a connection was lost are delivered again on the next one; tags of the
 /// lost connection are ignored.
 public final class Consumer: Sendable {
-  /// Default time without a delivery after which the queue is inspected.
-  public static let defaultStallTimeout: Duration = .seconds(30)
+  /// A queue and the way it is consumed.
+  public struct Subscription: Sendable, Hashable {
+    /// Name of the queue.
+    public let queue: String
+    /// Maximum number of deliveries that are not settled.
+    public let prefetch: Int
+    /// A classic queue of which the connection is the exclusive consumer while it consumes, so that no other process
+    /// consumes beside it; `nil` when others may. What is written into it is thrown away. The user needs the right to
+    /// read it.
+    public let lock: String?
+    /// The consumer's name at the broker, which makes one up when it is empty.
+    public let tag: String
+    /// Maximum time that acknowledgements wait for others; they do not once the consumer stops.
+    public let gathering: Gathering
+    /// Time without a delivery after which the queue is asked whether it has messages.
+    public let stallTimeout: Duration
+
+    /// - Parameters:
+    ///   - prefetch: 1...65,535.
+    ///   - lock: a classic queue that the connection consumes exclusively.
+    ///   - tag: the consumer's name at the broker.
+    ///   - gathering: maximum time that acknowledgements wait for others.
+    ///   - stallTimeout: time without a delivery after which the queue is inspected.
+    public init(
+      queue: String, prefetch: Int, lock: String? = nil, tag: String = "", gathering: Gathering = .acknowledgements,
+      stallTimeout: Duration = .seconds(30)
+    ) {
+      precondition((1...Int(UInt16.max)).contains(prefetch), "prefetch must be 1...65535")
+      precondition(queue.utf8.count <= WireLimits.maxShortStringBytes, "the queue's name is too long")
+      precondition(lock.orEmpty.utf8.count <= WireLimits.maxShortStringBytes, "the lock's name is too long")
+      precondition(tag.utf8.count <= WireLimits.maxShortStringBytes, "the tag is too long")
+      precondition(stallTimeout > .zero, "stallTimeout must be positive")
+      self.queue = queue
+      self.prefetch = prefetch
+      self.lock = lock
+      self.tag = tag
+      self.gathering = gathering
+      self.stallTimeout = stallTimeout
+    }
+  }
 
   private let options: ConnectionOptions
   private let inbox: ConsumerInbox
   private let connection: ConnectionActor
 
-  /// - Parameters:
-  ///   - prefetch: deliveries that are not settled, at most: 1...65,535.
-  ///   - lock: a classic queue of which the connection is the exclusive consumer while it consumes, so that no other
-  ///     process consumes beside it; `nil` when others may. What is written into it is thrown away. The user needs the
-  ///     right to read it.
-  ///   - consumerTag: the consumer's name at the broker, which makes one up when it is `nil`.
-  ///   - gathering: how long acknowledgements wait for others; not once the consumer stops.
-  ///   - stallTimeout: after this time without a delivery the queue is asked whether it has messages.
-  ///   - onEvent: called on the connection's queue; must not block.
+  /// - Parameter onEvent: called on the connection's queue; must not block.
   public init(
-    endpoint: BrokerEndpoint, options: ConnectionOptions, queue: String, prefetch: Int, lock: String? = nil,
-    consumerTag: String? = nil,
-    gathering: Gathering = .acknowledgements, stallTimeout: Duration = defaultStallTimeout,
+    endpoint: BrokerEndpoint, options: ConnectionOptions, subscription: Subscription,
     onEvent: @escaping @Sendable (ConnectionEvent) -> Void
   ) {
-    precondition((1...Int(UInt16.max)).contains(prefetch), "prefetch must be 1...65535")
-    precondition(queue.utf8.count <= WireLimits.maxShortStringBytes, "the queue's name is too long")
-    precondition(lock.orEmpty.utf8.count <= WireLimits.maxShortStringBytes, "the lock's name is too long")
-    precondition(consumerTag.orEmpty.utf8.count <= WireLimits.maxShortStringBytes, "the tag is too long")
-    precondition(stallTimeout > .zero, "stallTimeout must be positive")
     self.options = options
     let inbox = ConsumerInbox()
     self.inbox = inbox
     connection = ConnectionActor(
-      endpoint: endpoint, options: options,
-      role: ConsumerRole(
-        inbox: inbox, queue: queue, lock: lock, prefetch: prefetch, tag: consumerTag.orEmpty, gathering: gathering,
-        stallTimeout: stallTimeout),
+      endpoint: endpoint, options: options, role: ConsumerRole(inbox: inbox, subscription: subscription),
       onEvent: onEvent)
   }
 

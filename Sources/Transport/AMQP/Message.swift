@@ -7,7 +7,7 @@ public struct Message: Sendable, Hashable {
   /// Headers; encoded they must stay under 64 KiB.
   public var headers: [String: FieldValue]
   /// Whether the message survives a restart of the broker (delivery mode 2).
-  public var isPersistent: Bool
+  public var isPersistent = true
   /// 0...9, for queues that know priorities.
   public var priority: UInt8?
   /// ID by which the receiver of a reply finds its request.
@@ -32,25 +32,17 @@ public struct Message: Sendable, Hashable {
   /// name in one of its tables was not. The broker lets such messages pass.
   public var malformedProperties: [String] = []
 
+  /// Makes a persistent message; the properties that are not named here are set afterwards.
   public init(
-    contentType: String? = nil, contentEncoding: String? = nil, headers: [String: FieldValue] = [:],
-    isPersistent: Bool = true, priority: UInt8? = nil, correlationID: String? = nil, replyTo: String? = nil,
-    expiration: String? = nil, messageID: String? = nil, timestamp: UInt64? = nil, type: String? = nil,
-    userID: String? = nil, appID: String? = nil, body: [UInt8] = []
+    headers: [String: FieldValue] = [:], correlationID: String? = nil, replyTo: String? = nil, messageID: String? = nil,
+    type: String? = nil, userID: String? = nil, body: [UInt8] = []
   ) {
-    self.contentType = contentType
-    self.contentEncoding = contentEncoding
     self.headers = headers
-    self.isPersistent = isPersistent
-    self.priority = priority
     self.correlationID = correlationID
     self.replyTo = replyTo
-    self.expiration = expiration
     self.messageID = messageID
-    self.timestamp = timestamp
     self.type = type
     self.userID = userID
-    self.appID = appID
     self.body = body
   }
 

@@ -42,7 +42,7 @@ actor CurlLoop {
       throw TransportError(kind: .other, requestMayHaveLeft: false, description: "no descriptor or memory for libcurl")
     }
     let events = MultiEvents(epoll: epoll)
-    let maxConnections = configuration.maxConnectionsPerHost
+    let maxConnections = configuration.pool.maxPerHost ?? configuration.maxConcurrent
     guard events.attach(to: multi) == CURLM_OK,
       ccurl_multi_set_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, maxConnections) == CURLM_OK,
       ccurl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, max(maxConnections, configuration.maxConcurrent)) == CURLM_OK

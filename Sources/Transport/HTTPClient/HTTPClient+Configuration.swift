@@ -16,57 +16,71 @@ extension HTTPClient {
       case http2
     }
 
+    /// Number and life of the connections that requests share.
+    public struct Pool: Sendable, Hashable {
+      /// Maximum number of connections to one host (name and port); that of concurrent requests if `nil`.
+      public var maxPerHost: Int?
+      /// Maximum idle time after which a connection is reused. Shorter than the servers' own (often 60 to 75 s), so
+      /// that both ends rarely disagree about whether it is open.
+      public var maxIdle: Duration
+      /// Maximum lifetime of a connection, so that a changed address is noticed.
+      public var maxLifetime: Duration
+
+      /// - Parameters:
+      ///   - maxPerHost: at least 1.
+      ///   - maxIdle: at least 1 s, whole seconds.
+      ///   - maxLifetime: at least 1 s, whole seconds.
+      public init(
+        maxPerHost: Int? = nil, maxIdle: Duration = .seconds(30), maxLifetime: Duration = .seconds(600)
+      ) {
+        precondition((maxPerHost ?? 1) >= 1 && maxIdle >= .seconds(1) && maxLifetime >= .seconds(1))
+        self.maxPerHost = maxPerHost
+        self.maxIdle = maxIdle
+        self.maxLifetime = maxLifetime
+      }
+    }
+
+    /// Certificate of the client, for servers that ask for one.
+    public struct ClientCertificate: Sendable, Hashable {
+      /// PEM file with the certificate.
+      public var file: String
+      /// PEM file with its key.
+      public var keyFile: String
+
+      public init(file: String, keyFile: String) {
+        self.file = file
+        self.keyFile = keyFile
+      }
+    }
+
     /// Maximum number of concurrent requests; others wait.
     public var maxConcurrent: Int
     /// Maximum number of waiting requests; others fail with `.overloaded`.
     public var maxWaiting: Int
-    /// Maximum number of connections to one host (name and port).
-    public var maxConnectionsPerHost: Int
-    /// Maximum idle time after which a connection is reused. Shorter than the servers' own (often 60 to 75 s), so that
-    /// both ends rarely disagree about whether it is open.
-    public var maxIdle: Duration
-    /// Maximum lifetime of a connection, so that a changed address is noticed.
-    public var maxLifetime: Duration
+    public var pool: Pool
     /// PEM file with the only trusted certificate authorities; the system's if `nil`.
     public var caFile: String?
-    /// A PEM file with the client's certificate, if the server asks for one.
-    public var clientCertificateFile: String?
-    /// A PEM file with the key of `clientCertificateFile`.
-    public var clientKeyFile: String?
+    public var clientCertificate: ClientCertificate?
     /// The `User-Agent` of requests that have none.
     public var userAgent: String
-    /// Protocol version.
     public var version: Version
 
-    /// Makes a configuration.
-    ///
     /// - Parameters:
     ///   - maxConcurrent: 1 to 10,000.
-    ///   - maxWaiting: At least 0.
-    ///   - maxConnectionsPerHost: At least 1; `maxConcurrent` if `nil`.
-    ///   - maxIdle: At least 1 s, whole seconds.
-    ///   - maxLifetime: At least 1 s, whole seconds.
-    ///   - caFile: A PEM file of certificate authorities.
-    ///   - clientCertificateFile: A PEM file.
-    ///   - clientKeyFile: A PEM file.
-    ///   - userAgent: One line.
-    ///   - version: Protocol version.
+    ///   - maxWaiting: at least 0.
+    ///   - pool: number and life of the connections.
+    ///   - caFile: a PEM file of certificate authorities.
+    ///   - userAgent: one line.
+    ///   - version: protocol version.
     public init(
-      maxConcurrent: Int = 128, maxWaiting: Int = 10_000, maxConnectionsPerHost: Int? = nil,
-      maxIdle: Duration = .seconds(30), maxLifetime: Duration = .seconds(600),
-      caFile: String? = nil, clientCertificateFile: String? = nil, clientKeyFile: String? = nil,
+      maxConcurrent: Int = 128, maxWaiting: Int = 10_000, pool: Pool = Pool(), caFile: String? = nil,
       userAgent: String = "countersign", version: Version = .http1
     ) {
-      precondition((1...10_000).contains(maxConcurrent) && maxWaiting >= 0 && (maxConnectionsPerHost ?? 1) >= 1)
-      precondition(maxIdle >= .seconds(1) && maxLifetime >= .seconds(1))
+      precondition((1...10_000).contains(maxConcurrent) && maxWaiting >= 0)
       self.maxConcurrent = maxConcurrent
       self.maxWaiting = maxWaiting
-      self.maxConnectionsPerHost = maxConnectionsPerHost ?? maxConcurrent
-      self.maxIdle = maxIdle
-      self.maxLifetime = maxLifetime
+      self.pool = pool
       self.caFile = caFile
-      self.clientCertificateFile = clientCertificateFile
-      self.clientKeyFile = clientKeyFile
       self.userAgent = userAgent
       self.version = version
     }

@@ -16,7 +16,8 @@ public final class HTTPClient: Sendable {
   /// - Throws: `TransportError` when a file of the configuration cannot be read, or libcurl is unusable.
   public init(_ configuration: Configuration = Configuration()) throws(TransportError) {
     try Self.globalSetUp.get()
-    for file in [configuration.caFile, configuration.clientCertificateFile, configuration.clientKeyFile] {
+    for file in [configuration.caFile, configuration.clientCertificate?.file, configuration.clientCertificate?.keyFile]
+    {
       guard let file, access(file, R_OK) != 0 else { continue }
       throw TransportError(
         kind: .tls, requestMayHaveLeft: false, description: "cannot read \(file): \(String(cString: strerror(errno)))")

@@ -127,8 +127,8 @@ extension Slot {
     // thread.
     try set(CURLOPT_QUICK_EXIT, 1)
     try set(CURLOPT_TCP_KEEPALIVE, 1)
-    try set(CURLOPT_MAXAGE_CONN, Int(configuration.maxIdle.components.seconds))
-    try set(CURLOPT_MAXLIFETIME_CONN, Int(configuration.maxLifetime.components.seconds))
+    try set(CURLOPT_MAXAGE_CONN, Int(configuration.pool.maxIdle.components.seconds))
+    try set(CURLOPT_MAXLIFETIME_CONN, Int(configuration.pool.maxLifetime.components.seconds))
     // Wait to learn whether a connection that is being opened can carry this request as well (HTTP/2).
     try set(CURLOPT_PIPEWAIT, 1)
     try set(CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2)
@@ -138,8 +138,10 @@ extension Slot {
     try set(CURLOPT_PROXY, "")
     try set(CURLOPT_USERAGENT, configuration.userAgent)
     try check(Authorities.set(configuration.caFile, on: easy))
-    if let file = configuration.clientCertificateFile { try set(CURLOPT_SSLCERT, file) }
-    if let file = configuration.clientKeyFile { try set(CURLOPT_SSLKEY, file) }
+    if let certificate = configuration.clientCertificate {
+      try set(CURLOPT_SSLCERT, certificate.file)
+      try set(CURLOPT_SSLKEY, certificate.keyFile)
+    }
     try setMethod(shape)
   }
 

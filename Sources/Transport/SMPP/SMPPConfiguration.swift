@@ -5,36 +5,60 @@ public struct SMPPConfiguration: Sendable, Hashable {
   /// TLS settings; `nil`: a plain connection.
   public var tls: SMPPTrust?
   public var bind: BindRequest
-  /// Maximum submissions awaiting a response, 1 or more.
-  public var window: Int
-  /// Maximum submissions waiting for the window; further ones fail.
-  public var maxWaiting: Int
-  /// Time limit for each of connecting, TLS and binding.
-  public var connectTimeout: Duration
-  /// Silence after which an `enquire_link` is sent.
-  public var enquireInterval: Duration
+  public var limits: Limits
   /// The server's notation of message IDs in delivery reports.
   public var messageIDs: MessageIDNotation
 
   public init(
-    host: String, port: UInt16 = 2775, tls: SMPPTrust? = nil, bind: BindRequest, window: Int = 10,
-    maxWaiting: Int = 10_000, connectTimeout: Duration = .seconds(5), enquireInterval: Duration = .seconds(30),
+    host: String, port: UInt16 = 2775, tls: SMPPTrust? = nil, bind: BindRequest, limits: Limits = Limits(),
     messageIDs: MessageIDNotation = .same
   ) {
-    precondition(window > 0 && maxWaiting >= 0, "a window holds at least one message")
     self.host = host
     self.port = port
     self.tls = tls
     self.bind = bind
-    self.window = window
-    self.maxWaiting = maxWaiting
-    self.connectTimeout = connectTimeout
-    self.enquireInterval = enquireInterval
+    self.limits = limits
     self.messageIDs = messageIDs
   }
 
-  var limits: SessionLimits {
-    SessionLimits(
-      window: window, maxWaiting: maxWaiting, bindTimeout: connectTimeout, enquireInterval: enquireInterval)
+  /// Limits of a session.
+  public struct Limits: Sendable, Hashable {
+    /// Maximum submissions awaiting a response, 1 or more.
+    public var window: Int
+    /// Maximum submissions waiting for the window; further ones fail.
+    public var maxWaiting: Int
+    /// Time limit for each of connecting, TLS and binding.
+    public var connectTimeout: Duration
+    /// Silence after which an `enquire_link` is sent.
+    public var enquireInterval: Duration
+    /// Time limit for the response to it.
+    var enquireTimeout: Duration = .seconds(10)
+    /// Maximum delivery reports being handled at once; the server is asked to repeat further ones.
+    var maxReceipts = 256
+    /// Time that a delivery report waits for the response to its submission.
+    var receiptHold: Duration = .seconds(1)
+    /// Time that a server which ends the session has for outstanding responses.
+    var farewell: Duration = .seconds(2)
+    /// A submission that would wait longer for the end of a pause is returned: another lane may be quicker.
+    var longestWaitForPause: Duration = .seconds(1)
+
+    public init(
+      window: Int = 10, maxWaiting: Int = 10_000, connectTimeout: Duration = .seconds(5),
+      enquireInterval: Duration = .seconds(30)
+    ) {
+      precondition(window > 0 && maxWaiting >= 0, "a window holds at least one message")
+      self.window = window
+      self.maxWaiting = maxWaiting
+      self.connectTimeout = connectTimeout
+      self.enquireInterval = enquireInterval
+    }
   }
+}
+
+/// TLS settings of a connection. The minimum is TLS 1.2.
+public struct SMPPTrust: Sendable, Hashable {
+  /// PEM file with the authorities to trust; `nil`: the system's.
+  public var caFile: String?
+
+  public init(caFile: String? = nil) { self.caFile = caFile }
 }

@@ -4,9 +4,12 @@ import Testing
 @testable import CrashMarks
 
 @Suite struct MessageKeyTests {
-  private static let message = Message(
-    contentType: "application/json", headers: ["a": 1, "b": .table(["c": "d", "e": .array([true, .null])])],
-    messageID: "m", body: [1, 2])
+  private static let message = {
+    var message = Message(
+      headers: ["a": 1, "b": .table(["c": "d", "e": .array([true, .null])])], messageID: "m", body: [1, 2])
+    message.contentType = "application/json"
+    return message
+  }()
 
   private static func key(_ change: (inout Message) -> Void = { _ in }, queue: String = "q") -> MessageKey {
     var message = message

@@ -62,9 +62,10 @@ final class FakeDeadQueue: DeadQueue {
       "x-attempt": 3, "x-death": .array([.table(["reason": "rejected"])]), "traceparent": "kept",
     ]
     if let redrives { headers["x-redrive-count"] = .int(redrives) }
-    return Message(
-      contentType: "application/json", headers: headers, messageID: id, type: "sms.dispatch.v1", userID: "somebody",
-      body: Array("{}".utf8))
+    var message = Message(
+      headers: headers, messageID: id, type: "sms.dispatch.v1", userID: "somebody", body: Array("{}".utf8))
+    message.contentType = "application/json"
+    return message
   }
 
   func redrive(

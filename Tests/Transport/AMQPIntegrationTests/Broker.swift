@@ -117,7 +117,8 @@ func processorTime() -> Duration {
 
 extension Message {
   init(id: String, _ text: String = "{}") {
-    self.init(contentType: "application/json", messageID: id, body: Array(text.utf8))
+    self.init(messageID: id, body: Array(text.utf8))
+    contentType = "application/json"
   }
 
   var text: String { String(decoding: body, as: UTF8.self) }

@@ -5,22 +5,26 @@ extension WithBroker {
   @Suite struct RoundTripTests {
     @Test("Every property survives") func everyPropertySurvives() async throws {
       try await Broker.withQueue { queue, _ in
-        let sent = Message(
-          contentType: "application/json", contentEncoding: "identity",
+        var sent = Message(
           headers: [
             "x-attempt": 3, "flag": true, "ratio": .double(0.25), "text": "näme", "raw": .bytes([0, 1, 255]),
             "at": .timestamp(1_700_000_000), "list": .array([1, "two", .null]),
             "map": .table(["deep": .table(["n": 1])]),
             "none": .null, "empty": .table([:]), "negative": .int(.min),
           ],
-          priority: 4, correlationID: "c", replyTo: "r", expiration: "60000", messageID: "m", timestamp: 1_700_000_001,
-          type: "sms.dispatch.v1", userID: try Broker.endpoint().username, appID: "tests", body: Array("{\"a\":1}".utf8)
-        )
-        try await withPublisher { publisher, _ in
+          correlationID: "c", replyTo: "r", messageID: "m", type: "sms.dispatch.v1",
+          userID: try Broker.endpoint().username, body: Array("{\"a\":1}".utf8))
+        sent.contentType = "application/json"
+        sent.contentEncoding = "identity"
+        sent.priority = 4
+        sent.expiration = "60000"
+        sent.timestamp = 1_700_000_001
+        sent.appID = "tests"
+        try await withPublisher { [sent] publisher, _ in
           let outcome = try await publisher.publish(Publication(message: sent, exchange: "", routingKey: queue))
           #expect(outcome == .confirmed)
         }
-        try await withConsumer(queue) { consumer, _ in
+        try await withConsumer(queue) { [sent] consumer, _ in
           let delivery = try #require(await consumer.next()?.first)
           #expect(delivery.message == sent)
           #expect(delivery.routingKey == queue)

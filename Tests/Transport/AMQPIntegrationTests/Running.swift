@@ -29,8 +29,9 @@ func withConsumer<R: Sendable>(
 ) async throws -> R {
   let log = EventLog()
   let consumer = Consumer(
-    endpoint: try endpoint ?? Broker.endpoint(), options: options, queue: queue, prefetch: prefetch,
-    lock: lock, stallTimeout: stallTimeout, onEvent: log.add)
+    endpoint: try endpoint ?? Broker.endpoint(), options: options,
+    subscription: Consumer.Subscription(queue: queue, prefetch: prefetch, lock: lock, stallTimeout: stallTimeout),
+    onEvent: log.add)
   async let running: Void = consumer.run()
   do {
     let result = try await body(consumer, log)

@@ -11,8 +11,7 @@ struct ConsumerRoleTests {
     arguments: [ConsumerInbox.Wish.paused, .stopped])
   func aConsumerThatIsNotWishedForIsNotDueToBeStartedAgain(_ wish: ConsumerInbox.Wish) {
     let inbox = ConsumerInbox()
-    let role = ConsumerRole(
-      inbox: inbox, queue: "q", prefetch: 10, tag: "t", gathering: .acknowledgements, stallTimeout: .seconds(30))
+    let role = ConsumerRole(inbox: inbox, subscription: Consumer.Subscription(queue: "q", prefetch: 10, tag: "t"))
     role.consumerCanceled(start)
     #expect(role.due(isBlocked: false, now: start) == start + ConsumerRole.restartDelay)
     inbox.wish(wish, Latch())
@@ -21,8 +20,7 @@ struct ConsumerRoleTests {
 
   @Test("A consumer that is wished for again is due") func aConsumerThatIsWishedForAgainIsDue() {
     let inbox = ConsumerInbox()
-    let role = ConsumerRole(
-      inbox: inbox, queue: "q", prefetch: 10, tag: "t", gathering: .acknowledgements, stallTimeout: .seconds(30))
+    let role = ConsumerRole(inbox: inbox, subscription: Consumer.Subscription(queue: "q", prefetch: 10, tag: "t"))
     role.consumerCanceled(start)
     inbox.wish(.paused, Latch())
     inbox.wish(.trying, Latch())

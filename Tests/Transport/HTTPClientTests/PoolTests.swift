@@ -74,7 +74,7 @@ struct PoolTests {
   }
 
   @Test("Connections to one host are limited") func connectionsToOneHostAreLimited() async throws {
-    let configuration = HTTPClient.Configuration(maxConcurrent: 8, maxConnectionsPerHost: 2)
+    let configuration = HTTPClient.Configuration(maxConcurrent: 8, pool: HTTPClient.Configuration.Pool(maxPerHost: 2))
     try await withRawServer(configuration) { server, peer, _ in
       while server.read(peer) { peer.write(RawServer.ok) }
     } test: { server, transport in

@@ -49,8 +49,9 @@ final class SMTPScript: Sendable {
     self.server.withLock { $0 = server }
     defer { server.stop() }
     var configuration = SMTPConfiguration(
-      host: "127.0.0.1", port: server.port, security: security, clientName: "client.example.com", username: username,
-      password: username.map { _ in "secret" }, maxConnections: 2)
+      host: "127.0.0.1", port: server.port, security: security, clientName: "client.example.com",
+      credentials: username.map { SMTPConfiguration.Credentials(username: $0, password: "secret") },
+      pool: SMTPConfiguration.Pool(maxConnections: 2))
     configuration.timeouts = timeouts
     let client = try SMTPClient(configuration)
     defer { client.shutdown() }

@@ -50,8 +50,8 @@ struct TLSTests {
       var configuration = HTTPClient.Configuration(caFile: nginx.certificateFile)
       let without = try await send(post(nginx.mutualURL), configuration)
       #expect(without.status == 400)
-      configuration.clientCertificateFile = nginx.certificateFile
-      configuration.clientKeyFile = nginx.keyFile
+      configuration.clientCertificate = HTTPClient.Configuration.ClientCertificate(
+        file: nginx.certificateFile, keyFile: nginx.keyFile)
       let with = try await send(post(nginx.mutualURL), configuration)
       #expect(with.status == 200)
     }
@@ -61,7 +61,7 @@ struct TLSTests {
   @Test("Many streams on few connections") func manyStreamsOnFewConnections() async throws {
     try await Nginx.run { nginx in
       let transport = try HTTPClient(
-        .init(maxConcurrent: 64, maxConnectionsPerHost: 2, caFile: nginx.certificateFile, version: .http2))
+        .init(maxConcurrent: 64, pool: .init(maxPerHost: 2), caFile: nginx.certificateFile, version: .http2))
       let answered = await withTaskGroup(of: Bool.self) { group in
         for _ in 0..<1_000 {
           group.addTask {

@@ -19,9 +19,8 @@ enum Sample {
     Submission(ticket: ticket, message: message(), deadline: now + timeout, isPatient: isPatient)
   }
 
-  static func limits(window: Int = 2, maxWaiting: Int = 100) -> SessionLimits {
-    SessionLimits(
-      window: window, maxWaiting: maxWaiting, bindTimeout: .seconds(5), enquireInterval: .seconds(30))
+  static func limits(window: Int = 2, maxWaiting: Int = 100) -> SMPPConfiguration.Limits {
+    SMPPConfiguration.Limits(window: window, maxWaiting: maxWaiting)
   }
 
   /// A `deliver_sm` with this text and these optional parameters.

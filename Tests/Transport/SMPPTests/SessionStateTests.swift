@@ -7,7 +7,7 @@ struct SessionStateTests {
   private let start = Sample.start
 
   /// A session that is bound, with sequence number 1 used up for the bind.
-  private func bound(_ limits: SessionLimits = Sample.limits()) -> SessionState {
+  private func bound(_ limits: SMPPConfiguration.Limits = Sample.limits()) -> SessionState {
     var state = SessionState(Sample.bind, notation: .same, limits: limits)
     state.connecting()
     #expect(state.connected(now: start) == [.send(.bindTransceiver(Sample.bind), sequence: 1, ticket: nil)])

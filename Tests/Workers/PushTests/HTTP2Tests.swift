@@ -20,10 +20,11 @@ struct HTTP2Tests {
     clientCertificate: Bool = false
   ) throws -> APNsLane {
     var transport = HTTPClient.Configuration(
-      maxConcurrent: APNsAccount.width, maxConnectionsPerHost: 1, caFile: front.certificateFile, version: .http2)
+      maxConcurrent: APNsAccount.width, pool: HTTPClient.Configuration.Pool(maxPerHost: 1),
+      caFile: front.certificateFile, version: .http2)
     if clientCertificate {
-      transport.clientCertificateFile = front.certificateFile
-      transport.clientKeyFile = front.keyFile
+      transport.clientCertificate = HTTPClient.Configuration.ClientCertificate(
+        file: front.certificateFile, keyFile: front.keyFile)
     }
     let selector = ConnectionSelector(limit: connections, width: APNsAccount.width)
     return APNsLane(

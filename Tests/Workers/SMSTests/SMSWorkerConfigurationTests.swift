@@ -354,7 +354,7 @@ struct SMSWorkerConfigurationTests {
     let session = smpp.session(caFile: nil)
     #expect(session.bind == BindRequest(systemID: "esme", password: "sesame"))
     #expect(session.tls == nil)
-    #expect(session.window == 10)
+    #expect(session.limits.window == 10)
     #expect(session.port == 2775)
     let lane = smpp.lane(hasSink: true)
     #expect(lane.source == ShortMessage.Address(ton: 1, npi: 1, text: "15005550006"))

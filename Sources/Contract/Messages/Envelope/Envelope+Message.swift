@@ -49,10 +49,13 @@ extension Envelope {
     if let trace { headers[MessageHeader.traceparent] = .string(trace.traceparent) }
     if let statedSender { headers[MessageHeader.sender] = .string(statedSender) }
     if let causationID { headers[MessageHeader.causationID] = .string(causationID) }
-    return Message(
-      contentType: Self.contentType, headers: headers, isPersistent: true, correlationID: correlationID,
-      replyTo: replyTo, messageID: messageID, timestamp: timestamp.map { UInt64(clamping: $0.seconds) },
-      type: type.text, userID: userID, appID: appID, body: body)
+    var message = Message(
+      headers: headers, correlationID: correlationID, replyTo: replyTo, messageID: messageID, type: type.text,
+      userID: userID, body: body)
+    message.contentType = Self.contentType
+    message.timestamp = timestamp.map { UInt64(clamping: $0.seconds) }
+    message.appID = appID
+    return message
   }
 
   /// Content type of every message.

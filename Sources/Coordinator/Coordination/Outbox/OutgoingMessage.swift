@@ -141,12 +141,13 @@ extension OutgoingMessage {
       MessageHeader.deadAt: .string(now.rfc3339),
     ]
     if let causationID { headers[MessageHeader.causationID] = .string(MessageHeader.bounded(causationID)) }
-    let message = Message(
-      contentType: Envelope.contentType, headers: headers, isPersistent: true,
-      correlationID: correlationID.flatMap(Self.fitting), messageID: Self.fitting(messageID) ?? MessageID.make(),
-      timestamp: UInt64(clamping: timestamp.seconds), type: Self.fitting(type), userID: author.userID,
-      appID: author.appID,
+    var message = Message(
+      headers: headers, correlationID: correlationID.flatMap(Self.fitting),
+      messageID: Self.fitting(messageID) ?? MessageID.make(), type: Self.fitting(type), userID: author.userID,
       body: body.count <= MessageLimits.maxBodyBytes ? body : [])
+    message.contentType = Envelope.contentType
+    message.timestamp = UInt64(clamping: timestamp.seconds)
+    message.appID = author.appID
     return Publication(message: message, exchange: Topology.Exchanges.dead, routingKey: queue)
   }
 

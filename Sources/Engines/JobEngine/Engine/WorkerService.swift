@@ -31,8 +31,8 @@ public struct WorkerService<Handler: JobHandler>: Service {
     self.finish = finish
     let broker = BrokerConnectionSettings(common.broker, context)
     let consumer = Consumer(
-      endpoint: broker.endpoint, options: broker.options(prefix + "consumer"), queue: name,
-      prefetch: prefetch, gathering: .workerAcknowledgements,
+      endpoint: broker.endpoint, options: broker.options(prefix + "consumer"),
+      subscription: Consumer.Subscription(queue: name, prefetch: prefetch, gathering: .workerAcknowledgements),
       onEvent: broker.observer(prefix + "consumer"))
     let publisher = Publisher(
       endpoint: broker.endpoint, options: broker.options(prefix + "publisher"),

@@ -40,11 +40,12 @@ extension LiveBackend {
   }
 
   private static func probePublishing(_ connection: AdminConnection) async -> Result<Void, CommandLineError> {
+    var message = Message()
+    message.isPersistent = false
+    message.appID = appID
     do {
       _ = try await connection.publish(
-        Publication(
-          message: Message(isPersistent: false, appID: appID), exchange: Topology.Exchanges.commands,
-          routingKey: "doctor.probe"))
+        Publication(message: message, exchange: Topology.Exchanges.commands, routingKey: "doctor.probe"))
       return .success(())
     } catch {
       return .failure(CommandLineError(error))

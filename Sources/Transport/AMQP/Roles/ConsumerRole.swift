@@ -28,18 +28,15 @@ final class ConsumerRole: ChannelRole {
   private var granted = ConsumerInbox.Wish.consuming
   private var stall: StallDetector
 
-  init(
-    inbox: ConsumerInbox, queue: String, lock: String? = nil, prefetch: Int, tag: String, gathering: Gathering,
-    stallTimeout: Duration
-  ) {
+  init(inbox: ConsumerInbox, subscription: Consumer.Subscription) {
     self.inbox = inbox
-    self.queue = queue
-    self.lock = lock.map { ConsumerLock(queue: $0, consumed: queue) }
-    self.prefetch = prefetch
-    limit = prefetch
-    self.wantedTag = tag
-    acks = AckSchedule(gathering, prefetch: prefetch)
-    stall = StallDetector(timeout: stallTimeout, now: .now)
+    queue = subscription.queue
+    lock = subscription.lock.map { ConsumerLock(queue: $0, consumed: subscription.queue) }
+    prefetch = subscription.prefetch
+    limit = subscription.prefetch
+    wantedTag = subscription.tag
+    acks = AckSchedule(subscription.gathering, prefetch: subscription.prefetch)
+    stall = StallDetector(timeout: subscription.stallTimeout, now: .now)
   }
 
   var isDrained: Bool { !inbox.hasSettlements && window.finished == 0 }

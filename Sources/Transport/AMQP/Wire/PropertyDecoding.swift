@@ -44,21 +44,21 @@ extension Message {
       return repeated.known(bytes) ?? decoder.text(UnsafeRawBufferPointer(bytes), name).map { repeated.keep($0) }
     }
     self.init(
-      contentType: text(
-        source.content_type, AMQP_BASIC_CONTENT_TYPE_FLAG, "content_type", &repeated.contentType),
-      contentEncoding: text(source.content_encoding, AMQP_BASIC_CONTENT_ENCODING_FLAG, "content_encoding"),
       headers: flags & AMQP_BASIC_HEADERS_FLAG == 0 ? [:] : decoder.fields(source.headers, depth: 0),
-      isPersistent: flags & AMQP_BASIC_DELIVERY_MODE_FLAG != 0
-        && source.delivery_mode == UInt8(AMQP_DELIVERY_PERSISTENT.rawValue),
-      priority: flags & AMQP_BASIC_PRIORITY_FLAG == 0 ? nil : source.priority,
       correlationID: text(source.correlation_id, AMQP_BASIC_CORRELATION_ID_FLAG, "correlation_id"),
       replyTo: text(source.reply_to, AMQP_BASIC_REPLY_TO_FLAG, "reply_to", &repeated.replyTo),
-      expiration: text(source.expiration, AMQP_BASIC_EXPIRATION_FLAG, "expiration"),
       messageID: text(source.message_id, AMQP_BASIC_MESSAGE_ID_FLAG, "message_id"),
-      timestamp: flags & AMQP_BASIC_TIMESTAMP_FLAG == 0 ? nil : source.timestamp,
       type: text(source.type, AMQP_BASIC_TYPE_FLAG, "type", &repeated.type),
-      userID: text(source.user_id, AMQP_BASIC_USER_ID_FLAG, "user_id"),
-      appID: text(source.app_id, AMQP_BASIC_APP_ID_FLAG, "app_id", &repeated.appID))
+      userID: text(source.user_id, AMQP_BASIC_USER_ID_FLAG, "user_id"))
+    contentType = text(source.content_type, AMQP_BASIC_CONTENT_TYPE_FLAG, "content_type", &repeated.contentType)
+    contentEncoding = text(source.content_encoding, AMQP_BASIC_CONTENT_ENCODING_FLAG, "content_encoding")
+    isPersistent =
+      flags & AMQP_BASIC_DELIVERY_MODE_FLAG != 0
+      && source.delivery_mode == UInt8(AMQP_DELIVERY_PERSISTENT.rawValue)
+    if flags & AMQP_BASIC_PRIORITY_FLAG != 0 { priority = source.priority }
+    expiration = text(source.expiration, AMQP_BASIC_EXPIRATION_FLAG, "expiration")
+    if flags & AMQP_BASIC_TIMESTAMP_FLAG != 0 { timestamp = source.timestamp }
+    appID = text(source.app_id, AMQP_BASIC_APP_ID_FLAG, "app_id", &repeated.appID)
     malformedProperties = decoder.malformed
   }
 }

@@ -100,7 +100,7 @@ public final class SMTPClient: Sendable {
         let session: SMTPSession?? = state.withLock { state in
           if state.isClosed || Task.isCancelled { return .some(nil) }
           if let session = state.idle.popLast() { return session }
-          if state.open < configuration.maxConnections {
+          if state.open < configuration.pool.maxConnections {
             state.open += 1
             return SMTPSession(configuration)
           }

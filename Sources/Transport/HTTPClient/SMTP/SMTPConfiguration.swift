@@ -10,52 +10,62 @@ public struct SMTPConfiguration: Sendable {
     case none
   }
 
+  /// Account at the server.
+  public struct Credentials: Sendable, Hashable {
+    public var username: String
+    public var password: String
+
+    public init(username: String, password: String) {
+      self.username = username
+      self.password = password
+    }
+  }
+
+  /// Number and life of the connections.
+  public struct Pool: Sendable, Hashable {
+    /// Maximum number of connections; further messages wait.
+    public var maxConnections: Int
+    /// Maximum idle time after which a connection is reused.
+    public var maxIdle: Duration
+    /// Maximum lifetime of a connection.
+    public var maxLifetime: Duration
+
+    /// - Parameter maxConnections: 1 to 256; each has a thread of its own while it is used.
+    public init(
+      maxConnections: Int = 16, maxIdle: Duration = .seconds(60), maxLifetime: Duration = .seconds(600)
+    ) {
+      precondition((1...256).contains(maxConnections), "a client has 1 to 256 connections")
+      self.maxConnections = maxConnections
+      self.maxIdle = maxIdle
+      self.maxLifetime = maxLifetime
+    }
+  }
+
+  /// The name that the server's certificate bears.
   public var host: String
+  /// 587 for submission with STARTTLS, 465 with TLS.
   public var port: UInt16
   public var security: Security
-  /// The name that this client gives in EHLO.
+  /// The name that this client gives in EHLO: its own host's, in full.
   public var clientName: String
   /// The account, when the server wants one.
-  public var username: String?
-  /// Its password.
-  public var password: String?
+  public var credentials: Credentials?
   /// PEM file with the only trusted certificate authorities; the system's if `nil`.
   public var caFile: String?
-  /// Maximum number of connections; further messages wait.
-  public var maxConnections: Int
-  /// Maximum idle time after which a connection is reused.
-  public var maxIdle: Duration
-  /// Maximum lifetime of a connection.
-  public var maxLifetime: Duration
+  public var pool: Pool
   public var timeouts = SMTPTimeouts()
 
-  /// - Parameters:
-  ///   - host: The name that the server's certificate bears.
-  ///   - port: 587 for submission with STARTTLS, 465 with TLS.
-  ///   - security: Protection of the connection.
-  ///   - clientName: The name that this client gives in EHLO: its own host's, in full.
-  ///   - username: The account, when the server wants one.
-  ///   - password: Its password.
-  ///   - caFile: A PEM file of certificate authorities.
-  ///   - maxConnections: 1 to 256; each has a thread of its own while it is used.
-  ///   - maxIdle: Maximum idle time after which a connection is reused.
-  ///   - maxLifetime: Maximum lifetime of a connection.
   public init(
     host: String, port: UInt16 = 587, security: Security = .starttls, clientName: String = "localhost",
-    username: String? = nil, password: String? = nil, caFile: String? = nil, maxConnections: Int = 16,
-    maxIdle: Duration = .seconds(60), maxLifetime: Duration = .seconds(600)
+    credentials: Credentials? = nil, caFile: String? = nil, pool: Pool = Pool()
   ) {
-    precondition((1...256).contains(maxConnections), "a client has 1 to 256 connections")
     self.host = host
     self.port = port
     self.security = security
     self.clientName = clientName
-    self.username = username
-    self.password = password
+    self.credentials = credentials
     self.caFile = caFile
-    self.maxConnections = maxConnections
-    self.maxIdle = maxIdle
-    self.maxLifetime = maxLifetime
+    self.pool = pool
   }
 
   /// The server, for people.

@@ -113,15 +113,17 @@ final class SMTPHandle {
     try set(CURLOPT_USE_SSL, Int((configuration.security == .starttls ? CURLUSESSL_ALL : CURLUSESSL_NONE).rawValue))
     try set(CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2)
     try check(Authorities.set(configuration.caFile, on: easy))
-    if let username = configuration.username { try set(CURLOPT_USERNAME, username) }
-    if let password = configuration.password { try set(CURLOPT_PASSWORD, password) }
+    if let credentials = configuration.credentials {
+      try set(CURLOPT_USERNAME, credentials.username)
+      try set(CURLOPT_PASSWORD, credentials.password)
+    }
     try set(CURLOPT_SASL_IR, 1)
     try set(CURLOPT_NOSIGNAL, 1)
     try set(CURLOPT_TCP_KEEPALIVE, 1)
     try set(CURLOPT_UPLOAD_BUFFERSIZE, Self.bufferBytes)
     try set(CURLOPT_BUFFERSIZE, Self.bufferBytes)
-    try set(CURLOPT_MAXAGE_CONN, Int(configuration.maxIdle.components.seconds))
-    try set(CURLOPT_MAXLIFETIME_CONN, Int(configuration.maxLifetime.components.seconds))
+    try set(CURLOPT_MAXAGE_CONN, Int(configuration.pool.maxIdle.components.seconds))
+    try set(CURLOPT_MAXLIFETIME_CONN, Int(configuration.pool.maxLifetime.components.seconds))
   }
 
   private func setCallbacks() throws(OptionRefused) {

@@ -44,7 +44,7 @@ struct SessionState {
 
   private let request: BindRequest
   private let notation: MessageIDNotation
-  private let limits: SessionLimits
+  private let limits: SMPPConfiguration.Limits
   private var phase = Phase.idle(SMPPError(.notConnected, "the session has not begun"))
   private var lastSequence: UInt32 = 0
   private var throttle: Throttle
@@ -63,7 +63,7 @@ struct SessionState {
   private var isSilent = false
   private var enquiry: (sequence: UInt32, at: Instant)?
 
-  init(_ request: BindRequest, notation: MessageIDNotation, limits: SessionLimits) {
+  init(_ request: BindRequest, notation: MessageIDNotation, limits: SMPPConfiguration.Limits) {
     self.request = request
     self.notation = notation
     self.limits = limits
@@ -81,7 +81,7 @@ struct SessionState {
   /// Records that the connection is established.
   mutating func connected(now: Instant) -> [SessionAction] {
     let sequence = nextSequence()
-    phase = .binding(sequence: sequence, until: now + limits.bindTimeout)
+    phase = .binding(sequence: sequence, until: now + limits.connectTimeout)
     heardAt = now
     isSilent = false
     return [.send(.bindTransceiver(request), sequence: sequence, ticket: nil)]

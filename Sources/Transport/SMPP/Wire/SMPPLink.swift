@@ -20,7 +20,7 @@ final class SMPPLink {
 
   /// Connects, and encrypts. Blocks for twice `connectTimeout` at most, name resolution aside.
   static func open(_ configuration: SMPPConfiguration) throws(SMPPError) -> SMPPLink {
-    let timeout = configuration.connectTimeout
+    let timeout = configuration.limits.connectTimeout
     let socket = try TCPSocket.connect(host: configuration.host, port: configuration.port, Deadline(after: timeout))
     guard let trust = configuration.tls else { return SMPPLink(socket, nil) }
     let tls = try TLSLayer(socket.number, host: configuration.host, trust)

@@ -38,14 +38,18 @@ struct SMTPProvider: MailProvider {
     section.checkPlaintext(
       "security", isPlain, "is none to another machine", crossing: "addresses and codes",
       remedy: "use starttls or tls")
+    var credentials: SMTPConfiguration.Credentials?
+    if let username, let password {
+      credentials = SMTPConfiguration.Credentials(username: username, password: password.reveal())
+    }
     smtp = SMTPConfiguration(
-      host: host, port: UInt16(port), security: security, clientName: clientName, username: username,
-      password: password?.reveal(),
+      host: host, port: UInt16(port), security: security, clientName: clientName, credentials: credentials,
       caFile: section.path("caFile", "Certificates to trust (PEM); the system's if absent."),
-      maxConnections: min(max(lane.concurrency, 1), MailLaneSettings.connections.upperBound),
-      maxIdle: section.seconds(
-        "idleSeconds", default: .seconds(60), in: .seconds(1) ... .seconds(600),
-        "How long an idle connection is kept for reuse."))
+      pool: SMTPConfiguration.Pool(
+        maxConnections: min(max(lane.concurrency, 1), MailLaneSettings.connections.upperBound),
+        maxIdle: section.seconds(
+          "idleSeconds", default: .seconds(60), in: .seconds(1) ... .seconds(600),
+          "How long an idle connection is kept for reuse.")))
   }
 
   func makeLane(_ context: MailLaneContext, _ table: ReplyTable) throws(WorkerError) -> any MailLane {

@@ -97,11 +97,12 @@ struct APNsAccount: Sendable {
   /// Settings of one connection.
   private func transport(_ entry: PushLaneSettings) -> HTTPClient.Configuration {
     var transport = HTTPClient.Configuration(
-      maxConcurrent: Self.width, maxWaiting: entry.lane.concurrency, maxConnectionsPerHost: 1, maxIdle: Self.maxIdle,
-      maxLifetime: Self.maxLifetime, caFile: entry.caFile, userAgent: "countersign-push-worker", version: .http2)
+      maxConcurrent: Self.width, maxWaiting: entry.lane.concurrency,
+      pool: HTTPClient.Configuration.Pool(maxPerHost: 1, maxIdle: Self.maxIdle, maxLifetime: Self.maxLifetime),
+      caFile: entry.caFile, userAgent: "countersign-push-worker", version: .http2)
     if case .certificate(let certificate) = settings {
-      transport.clientCertificateFile = certificate.certificateFile
-      transport.clientKeyFile = certificate.keyFile
+      transport.clientCertificate = HTTPClient.Configuration.ClientCertificate(
+        file: certificate.certificateFile, keyFile: certificate.keyFile)
     }
     return transport
   }

@@ -68,8 +68,10 @@ struct SMPPProvider: SMSProvider {
   func session(caFile: String?) -> SMPPConfiguration {
     SMPPConfiguration(
       host: host, port: UInt16(port), tls: isEncrypted ? SMPPTrust(caFile: caFile) : nil,
-      bind: BindRequest(systemID: systemID, password: password.reveal(), systemType: systemType), window: window,
-      connectTimeout: Self.connectTimeout, enquireInterval: enquireInterval, messageIDs: messageIDs)
+      bind: BindRequest(systemID: systemID, password: password.reveal(), systemType: systemType),
+      limits: SMPPConfiguration.Limits(
+        window: window, connectTimeout: Self.connectTimeout, enquireInterval: enquireInterval),
+      messageIDs: messageIDs)
   }
 
   /// Time to connect, short enough to leave a job time for another lane.
