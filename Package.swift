@@ -31,7 +31,8 @@ func tests(_ module: String, at path: String, _ dependencies: [Target.Dependency
     path: "Tests/\(path)Tests", swiftSettings: swiftSettings)
 }
 
-/// A C library of the system. One Swift module imports it, and no other.
+/// A C library of the system. One Swift module imports it, and no other; libcurl has three, those of its two clients and
+/// of what they share.
 func systemLibrary(_ name: String, at path: String, pkgConfig: String? = nil, debian package: String? = nil) -> Target {
   .systemLibrary(
     name: name, path: "Sources/C/\(path)", pkgConfig: pkgConfig, providers: package.map { [.apt([$0])] })
@@ -67,7 +68,9 @@ let base: [Target] = [
 let transport: [Target] = [
   library(
     "CountersignAMQP", at: "Transport/AMQP", ["CountersignCRabbitMQ", "CountersignConcurrency", "CountersignEncoding"]),
-  library("HTTPClient", at: "Transport/HTTPClient", ["CCurl", "CountersignConcurrency"]),
+  library("Curl", at: "Transport/Curl", ["CCurl"]),
+  library("HTTPClient", at: "Transport/HTTPClient", ["CCurl", "CountersignConcurrency", "Curl"]),
+  library("SMTPClient", at: "Transport/SMTPClient", ["CCurl", "CountersignConcurrency", "Curl"]),
   library("HTTPServer", at: "Transport/HTTPServer", ["CMicroHTTPD", "CountersignEncoding"]),
   library("SMPP", at: "Transport/SMPP", ["CSMPP34", "CountersignConcurrency", "CountersignEncoding"]),
   library("SQLite", at: "Transport/SQLite", ["CSQLite", "CountersignConcurrency"]),
@@ -130,7 +133,7 @@ let workers: [Target] = [
     "Mail", at: "Workers/Mail",
     [
       "CountersignCryptography", "CountersignEncoding", "CountersignMessages", "CountersignTelemetry", "DKIM",
-      "HTTPClient", "JobEngine", "SQLite", "ServiceRuntime",
+      "JobEngine", "SMTPClient", "SQLite", "ServiceRuntime",
     ]),
 ]
 
@@ -190,7 +193,8 @@ let testTargets: [Target] = [
   tests("CountersignAMQP", at: "Transport/AMQP", ["CountersignConcurrency"]),
   // Needs a broker: COUNTERSIGN_TEST_AMQP_URL and COUNTERSIGN_TEST_BROKER_CTL.
   tests("CountersignAMQP", at: "Transport/AMQPIntegration"),
-  tests("HTTPClient", at: "Transport/HTTPClient", ["CCurl", "HTTPServer"]),
+  tests("HTTPClient", at: "Transport/HTTPClient", ["CCurl", "Curl", "HTTPServer"]),
+  tests("SMTPClient", at: "Transport/SMTPClient"),
   tests("HTTPServer", at: "Transport/HTTPServer"),
   tests("SMPP", at: "Transport/SMPP"),
   tests("SQLite", at: "Transport/SQLite"),
@@ -248,7 +252,7 @@ let testTargets: [Target] = [
     "Mail", at: "Workers/Mail",
     [
       "CountersignCryptography", "CountersignEncoding", "CountersignMessages", "CountersignTelemetry", "DKIM",
-      "HTTPClient", "JobEngine", "ServiceRuntime",
+      "JobEngine", "SMTPClient", "ServiceRuntime",
     ]),
 
   tests(

@@ -1,5 +1,6 @@
 import CCurl
 import CountersignConcurrency
+import Curl
 import Dispatch
 import Glibc
 
@@ -178,7 +179,7 @@ extension CurlLoop {
       return answer(submission, .failure(Self.noMemory))
     }
     let code = slot.prepare(submission, remaining: submission.deadline - now)
-    guard code == CURLE_OK, curl_multi_add_handle(multi, slot.easy) == CURLM_OK else {
+    guard code == CURLE_OK, curl_multi_add_handle(multi, slot.easy.pointer) == CURLM_OK else {
       let result = slot.result(code == CURLE_OK ? CURLE_OUT_OF_MEMORY : code)
       return answer(submission, result)
     }
@@ -202,7 +203,7 @@ extension CurlLoop {
   private func end(_ slot: Slot, with error: TransportError) { end(slot, with: .failure(error)) }
 
   private func end(_ slot: Slot, with result: Result<HTTPResponse, TransportError>) {
-    curl_multi_remove_handle(multi, slot.easy)
+    curl_multi_remove_handle(multi, slot.easy.pointer)
     guard let submission = slot.finish() else { return }
     running[submission.id] = nil
     note(slot, result, submission.request)

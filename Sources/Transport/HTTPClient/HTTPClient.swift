@@ -1,6 +1,5 @@
-import CCurl
+import Curl
 import Dispatch
-import Glibc
 
 /// An HTTP client on libcurl: pooled connections, HTTP/1.1 and HTTP/2, and an exact answer to whether a request may
 /// have left.
@@ -15,12 +14,11 @@ public final class HTTPClient: Sendable {
   ///
   /// - Throws: `TransportError` when a file of the configuration cannot be read, or libcurl is unusable.
   public init(_ configuration: Configuration = Configuration()) throws(TransportError) {
-    try Self.globalSetUp.get()
-    for file in [configuration.caFile, configuration.clientCertificate?.file, configuration.clientCertificate?.keyFile]
-    {
-      guard let file, access(file, R_OK) != 0 else { continue }
-      throw TransportError(
-        kind: .tls, requestMayHaveLeft: false, description: "cannot read \(file): \(String(cString: strerror(errno)))")
+    let certificate = configuration.clientCertificate
+    do {
+      try CurlSetUp.prepare(reading: configuration.caFile, certificate?.file, certificate?.keyFile)
+    } catch {
+      throw TransportError(error)
     }
     inbox = RequestInbox(maxUnanswered: configuration.maxConcurrent + configuration.maxWaiting)
     loop = try CurlLoop(configuration: configuration, inbox: inbox)
@@ -66,16 +64,4 @@ public final class HTTPClient: Sendable {
   private func cancel(_ id: UInt64) {
     if inbox.cancel(id) { loop.wake() }
   }
-
-  /// Once per process, before any other call (libcurl(3), "global preparation").
-  static let globalSetUp: Result<Void, TransportError> = {
-    ccurl_ignore_sigpipe()
-    let code = curl_global_init(Int(CURL_GLOBAL_DEFAULT))
-    guard code == CURLE_OK else {
-      return .failure(
-        TransportError(kind: .other, requestMayHaveLeft: false, description: "libcurl did not start (\(code.rawValue))")
-      )
-    }
-    return .success(())
-  }()
 }

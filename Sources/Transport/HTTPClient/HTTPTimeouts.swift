@@ -17,13 +17,3 @@ public struct HTTPTimeouts: Sendable, Hashable {
     self.total = total
   }
 }
-
-extension Duration {
-  /// Whole nanoseconds, from 0 to some 290 years.
-  var nanoseconds: UInt64 {
-    let (seconds, attoseconds) = components
-    guard seconds >= 0, attoseconds >= 0 else { return 0 }
-    guard seconds < 9_000_000_000 else { return 9_000_000_000_000_000_000 }
-    return UInt64(seconds) * 1_000_000_000 + UInt64(attoseconds / 1_000_000_000)
-  }
-}

@@ -1,4 +1,5 @@
 import CCurl
+import Curl
 import Dispatch
 
 /// Callbacks of libcurl during the slot's request.

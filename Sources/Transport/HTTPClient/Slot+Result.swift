@@ -1,4 +1,5 @@
 import CCurl
+import Curl
 
 /// Outcome of the slot's request.
 extension Slot {
@@ -19,18 +20,18 @@ extension Slot {
   /// directly and counts the bytes taken: none. With TLS, and more so with HTTP/2, there are buffers in between.
   var mayHaveLeft: Bool {
     guard attempts > 0, let request = submission?.request else { return false }
-    return request.url.hasPrefix("https:") || long(CURLINFO_REQUEST_SIZE) > 0
+    return request.url.hasPrefix("https:") || easy.long(CURLINFO_REQUEST_SIZE) > 0
   }
 
   private func response() -> HTTPResponse {
     let version: HTTPResponse.Version =
-      switch long(CURLINFO_HTTP_VERSION) {
+      switch easy.long(CURLINFO_HTTP_VERSION) {
       case CURL_HTTP_VERSION_1_0: .http10
       case CURL_HTTP_VERSION_2_0: .http2
       default: .http11
       }
     return HTTPResponse(
-      status: long(CURLINFO_RESPONSE_CODE), headers: HTTPHeaders(lines: headerLines), body: body, version: version)
+      status: easy.long(CURLINFO_RESPONSE_CODE), headers: HTTPHeaders(lines: headerLines), body: body, version: version)
   }
 
   private func failure(_ code: CURLcode) -> TransportError {
@@ -41,8 +42,7 @@ extension Slot {
     }
     let kind = kind(code)
     if case .timedOut(let phase) = kind { return failure(kind, "timed out (\(phase.rawValue))") }
-    let text = failureText
-    return failure(kind, text.isEmpty ? String(cString: curl_easy_strerror(code)) : text)
+    return failure(kind, easy.failureText(code))
   }
 
   private func kind(_ code: CURLcode) -> TransportError.Kind {
@@ -65,17 +65,7 @@ extension Slot {
   private var phase: TransportError.Phase {
     if attempts > 0 { return hasFirstByte ? .response : .firstByte }
     if hasBegunTLS { return .tls }
-    return time(CURLINFO_NAMELOOKUP_TIME_T) == 0 ? .resolve : .connect
-  }
-
-  private func long(_ info: CURLINFO) -> Int {
-    var value = 0
-    return ccurl_get_long(easy, info, &value) == CURLE_OK ? value : 0
-  }
-
-  private func time(_ info: CURLINFO) -> curl_off_t {
-    var value: curl_off_t = 0
-    return ccurl_get_off(easy, info, &value) == CURLE_OK ? value : 0
+    return easy.offset(CURLINFO_NAMELOOKUP_TIME_T) == 0 ? .resolve : .connect
   }
 }
 

@@ -1,3 +1,5 @@
+import Curl
+
 /// Failure of a request without an answer.
 public struct TransportError: Error, Sendable, CustomStringConvertible {
   /// The phase that a time-out ended.
@@ -70,6 +72,13 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
 }
 
 extension TransportError {
+  init(_ failure: CurlSetUp.Failure) {
+    switch failure {
+    case .library(let text): self.init(kind: .other, requestMayHaveLeft: false, description: text)
+    case .file(let text): self.init(kind: .tls, requestMayHaveLeft: false, description: text)
+    }
+  }
+
   static let closed = TransportError(
     kind: .closed, requestMayHaveLeft: false, description: "the HTTP transport was shut down")
   static let overloaded = TransportError(

@@ -1,4 +1,5 @@
 import HTTPClient
+import TestSupport
 import Testing
 
 /// Cancellation, a full transport, and its end.

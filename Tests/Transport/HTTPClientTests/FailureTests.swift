@@ -1,6 +1,7 @@
 import Glibc
 import HTTPClient
 import Synchronization
+import TestSupport
 import Testing
 
 /// Every way in which an answer can be missing, and whether the request may have left.

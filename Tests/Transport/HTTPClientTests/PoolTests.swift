@@ -1,5 +1,6 @@
 import Dispatch
 import HTTPClient
+import TestSupport
 import Testing
 
 /// Kept-alive connections: used again, never trusted with what must not be done twice.

@@ -1,4 +1,5 @@
 import HTTPClient
+import TestSupport
 import Testing
 
 /// Runs a server and a transport for the length of `body`.

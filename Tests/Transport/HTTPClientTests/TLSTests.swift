@@ -1,4 +1,5 @@
 import HTTPClient
+import TestSupport
 import Testing
 
 /// TLS and HTTP/2, against nginx.

@@ -1,4 +1,5 @@
 import Glibc
+import TestSupport
 
 /// Answer on a raw connection, up to its end.
 struct RawAnswer: Sendable, Equatable {
@@ -74,23 +75,4 @@ enum RawClient {
       return RawAnswer(text: text, end: errno == ECONNRESET ? .reset : .timedOut)
     }
   }
-}
-
-/// Runs `body` on a new thread. Dispatch's global queues would not do: on Linux they share their threads with the cooperative
-/// pool, and add another to blocked ones slowly.
-private func onNewThread(_ body: @escaping @Sendable () -> Void) {
-  final class Box: Sendable {
-    let body: @Sendable () -> Void
-    init(_ body: @escaping @Sendable () -> Void) { self.body = body }
-  }
-  var thread = pthread_t()
-  let box = Unmanaged.passRetained(Box(body)).toOpaque()
-  let status = pthread_create(
-    &thread, nil,
-    { pointer in
-      Unmanaged<Box>.fromOpaque(pointer!).takeRetainedValue().body()
-      return nil
-    }, box)
-  precondition(status == 0, "no thread for a test client")
-  pthread_detach(thread)
 }

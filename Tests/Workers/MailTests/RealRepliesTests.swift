@@ -1,7 +1,7 @@
 import CountersignMessages
 import FoundationEssentials
-import HTTPClient
 import JobEngine
+import SMTPClient
 import TestSupport
 import Testing
 

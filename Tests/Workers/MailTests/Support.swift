@@ -3,8 +3,8 @@ import CountersignMessages
 import CountersignTelemetry
 import DKIM
 import FoundationEssentials
-import HTTPClient
 import JobEngine
+import SMTPClient
 import Synchronization
 import TestSupport
 import Testing

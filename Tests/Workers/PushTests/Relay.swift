@@ -1,5 +1,6 @@
 import Glibc
 import Synchronization
+import TestSupport
 
 /// Passes bytes between its clients and a port, until it is told to swallow them: then the connections that are there look alive, and
 /// nothing that is sent over them arrives. New ones are passed on.
@@ -92,22 +93,4 @@ enum Socket {
     address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
     return address
   }
-}
-
-/// Runs `body` on a new thread, since it blocks.
-private func onNewThread(_ body: @escaping @Sendable () -> Void) {
-  final class Box: Sendable {
-    let body: @Sendable () -> Void
-    init(_ body: @escaping @Sendable () -> Void) { self.body = body }
-  }
-  var thread = pthread_t()
-  let box = Unmanaged.passRetained(Box(body)).toOpaque()
-  let status = pthread_create(
-    &thread, nil,
-    { pointer in
-      Unmanaged<Box>.fromOpaque(pointer!).takeRetainedValue().body()
-      return nil
-    }, box)
-  precondition(status == 0, "no thread for a test")
-  pthread_detach(thread)
 }

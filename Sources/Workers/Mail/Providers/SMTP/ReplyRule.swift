@@ -1,5 +1,5 @@
-import HTTPClient
 import JobEngine
+import SMTPClient
 
 /// One row of the table of replies. Every condition of a row must hold.
 struct ReplyRule: KeyedPart, Sendable, Hashable {

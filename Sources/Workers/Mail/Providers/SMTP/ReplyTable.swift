@@ -1,7 +1,7 @@
 import CountersignEncoding
 import FoundationEssentials
-import HTTPClient
 import JobEngine
+import SMTPClient
 
 /// The meaning of a server's replies for a job: the first row that fits. Data, read from `Config/providers/smtp.json5`.
 struct ReplyTable: Sendable {

@@ -1,7 +1,7 @@
 import CountersignMessages
 import CountersignTelemetry
-public import HTTPClient
 import JobEngine
+public import SMTPClient
 
 /// SMTP as a lane needs it: one message, one reply. `SMTPClient` is the implementation that ships.
 public protocol MailSubmitter: Sendable {

@@ -1,6 +1,6 @@
 import CountersignTelemetry
-import HTTPClient
 import JobEngine
+import SMTPClient
 import ServiceRuntime
 
 /// Lanes of type `smtp`: servers that mail is submitted to.

@@ -1,23 +1,27 @@
 import Glibc
-import Testing
 
 /// nginx with TLS and HTTP/2, and a certificate made for it, for the length of a test.
-struct Nginx {
+package struct Nginx {
+  /// Reason that a test cannot have its server.
+  package struct Failure: Error, CustomStringConvertible {
+    package let description: String
+  }
+
   /// A PEM file with the certificate, which signs itself.
-  let certificateFile: String
+  package let certificateFile: String
   /// Offers HTTP/2 and HTTP/1.1.
-  let http2URL: String
+  package let http2URL: String
   /// Offers HTTP/1.1 only.
-  let http1URL: String
+  package let http1URL: String
   /// Asks for the client's certificate, and takes the server's own as one.
-  let mutualURL: String
-  let keyFile: String
+  package let mutualURL: String
+  package let keyFile: String
   /// A certificate for another name, and a server that shows it.
-  let otherCertificateFile: String
-  let otherURL: String
+  package let otherCertificateFile: String
+  package let otherURL: String
 
   /// Runs nginx for the length of `body`. Needs the packages nginx-light and openssl.
-  static func run(_ body: (Nginx) async throws -> Void) async throws {
+  package static func run(_ body: (Nginx) async throws -> Void) async throws {
     let directory = try makeDirectory()
     defer { unlinkTree(directory) }
     try makeCertificate("\(directory)/cert.pem", key: "\(directory)/key.pem", for: "DNS:localhost,IP:127.0.0.1")
@@ -75,7 +79,7 @@ struct Nginx {
   }
 
   /// The authorities of this system, and the one of these tests.
-  var systemAndOwnFile: String {
+  package var systemAndOwnFile: String {
     get throws {
       let file = certificateFile + ".bundle"
       try Self.write(
@@ -85,9 +89,9 @@ struct Nginx {
   }
 
   /// A directory with the certificate, under the name by which OpenSSL looks for it.
-  func directoryOfAuthorities() throws -> String {
+  package func directoryOfAuthorities() throws -> String {
     let directory = certificateFile + ".d"
-    try #require(mkdir(directory, 0o700) == 0)
+    guard mkdir(directory, 0o700) == 0 else { throw Failure(description: "cannot make \(directory)") }
     try Self.write(try Self.read(certificateFile), to: "\(directory)/cert.pem")
     try Self.execute(["/usr/bin/openssl", "rehash", directory])
     return directory
@@ -95,7 +99,7 @@ struct Nginx {
 
   private static func makeDirectory() throws -> String {
     var template = Array("/tmp/countersign-nginx-XXXXXX".utf8CString)
-    try #require(mkdtemp(&template) != nil)
+    guard mkdtemp(&template) != nil else { throw Failure(description: "cannot make a directory in /tmp") }
     return template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
   }
 
@@ -111,7 +115,7 @@ struct Nginx {
   }
 
   private static func read(_ path: String) throws -> String {
-    let file = try #require(fopen(path, "r"))
+    guard let file = fopen(path, "r") else { throw Failure(description: "cannot read \(path)") }
     defer { fclose(file) }
     var text: [UInt8] = []
     var buffer = [UInt8](repeating: 0, count: 65_536)
@@ -120,7 +124,7 @@ struct Nginx {
   }
 
   private static func write(_ text: String, to path: String) throws {
-    let file = try #require(fopen(path, "w"))
+    guard let file = fopen(path, "w") else { throw Failure(description: "cannot write \(path)") }
     fputs(text, file)
     fclose(file)
   }
@@ -137,9 +141,11 @@ struct Nginx {
     var pointers = arguments.map { strdup($0) } + [nil]
     defer { for pointer in pointers { free(pointer) } }
     let status = posix_spawn(&pid, arguments[0], &actions, nil, &pointers, environ)
-    try #require(status == 0, "cannot start \(arguments[0]): install nginx-light and openssl")
+    guard status == 0 else {
+      throw Failure(description: "cannot start \(arguments[0]): install nginx-light and openssl")
+    }
     var code: Int32 = 0
     waitpid(pid, &code, 0)
-    try #require(code == 0, "\(arguments) failed")
+    guard code == 0 else { throw Failure(description: "\(arguments) failed") }
   }
 }

@@ -1,21 +1,17 @@
 import CCurl
 import Glibc
 
-/// Which certificate authorities a handle of libcurl trusts.
+/// Certificate authorities that a handle of libcurl trusts.
 ///
 /// libcurl may be built with a directory of authorities beside a file of them, as Debian's is; naming a file leaves the
 /// directory in force. Such a directory also keeps libcurl 7.88 from holding on to the authorities that it has read: it
 /// then reads and parses all of them for every new connection (`Curl_ssl_setup_x509_store`), some 25 ms of one core
 /// instead of 2.
-enum Authorities {
+package enum Authorities {
   /// Trusts those of a PEM file and no others, or the system's.
-  static func set(_ file: String?, on easy: UnsafeMutableRawPointer) -> CURLcode {
-    if let file {
-      let code = ccurl_set_string(easy, CURLOPT_CAINFO, file)
-      guard code == CURLE_OK else { return code }
-    }
-    guard file != nil || systemHasFile else { return CURLE_OK }
-    return ccurl_set_string(easy, CURLOPT_CAPATH, nil)
+  package static func set(_ file: String?, on easy: EasyHandle) throws(OptionRefused) {
+    if let file { try easy.set(CURLOPT_CAINFO, file) }
+    if file != nil || systemHasFile { try easy.set(CURLOPT_CAPATH, nil) }
   }
 
   /// Whether the system's authorities are in a file as well, so that its directory is not needed.

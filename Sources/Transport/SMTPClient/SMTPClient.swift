@@ -1,5 +1,4 @@
-import CCurl
-import Glibc
+import Curl
 import Synchronization
 
 /// Submits mail to one server: a few connections, each used for one message after another.
@@ -21,12 +20,12 @@ public final class SMTPClient: Sendable {
 
   /// Makes a client; connections are opened when they are needed.
   ///
-  /// - Throws: `TransportError` when the file of certificates cannot be read, or libcurl is unusable.
-  public init(_ configuration: SMTPConfiguration) throws(TransportError) {
-    try HTTPClient.globalSetUp.get()
-    if let file = configuration.caFile, access(file, R_OK) != 0 {
-      throw TransportError(
-        kind: .tls, requestMayHaveLeft: false, description: "cannot read \(file): \(String(cString: strerror(errno)))")
+  /// - Throws: `SMTPFailure` when the file of certificates cannot be read, or libcurl is unusable.
+  public init(_ configuration: SMTPConfiguration) throws(SMTPFailure) {
+    do {
+      try CurlSetUp.prepare(reading: configuration.caFile)
+    } catch {
+      throw SMTPFailure(error)
     }
     self.configuration = configuration
   }

@@ -1,4 +1,3 @@
-import CCurl
 import CountersignConcurrency
 import Dispatch
 import Synchronization

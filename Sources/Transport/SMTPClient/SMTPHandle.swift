@@ -1,8 +1,6 @@
 import CCurl
+import Curl
 import Dispatch
-
-/// An option that libcurl does not take.
-private struct OptionRefused: Error {}
 
 /// An easy handle of libcurl that speaks SMTP, with what its callbacks collect.
 ///
@@ -13,8 +11,7 @@ final class SMTPHandle {
   private static let bufferBytes = 16_384
 
   let configuration: SMTPConfiguration
-  private let easy: UnsafeMutableRawPointer
-  private let message = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
+  private let easy: EasyHandle
   private var dialogue = SMTPDialogue()
   private var recipients: UnsafeMutablePointer<curl_slist>?
   private var content: [UInt8] = []
@@ -28,18 +25,16 @@ final class SMTPHandle {
 
   /// `nil` when libcurl has no memory.
   init?(_ configuration: SMTPConfiguration) {
-    guard let easy = curl_easy_init() else { return nil }
+    guard let easy = EasyHandle() else { return nil }
     self.configuration = configuration
     self.easy = easy
-    message[0] = 0
     do { try setUp() } catch { return nil }
   }
 
   deinit {
     // Says QUIT to a server that is still there. The callbacks need the handle until then.
-    curl_easy_cleanup(easy)
+    easy.cleanUp()
     curl_slist_free_all(recipients)
-    message.deallocate()
   }
 
   /// Does one task.
@@ -47,7 +42,7 @@ final class SMTPHandle {
     _ task: SMTPSession.Task, timeout: Duration, isFresh: Bool, isCancelled: @escaping () -> Bool
   ) -> Result<SMTPReply, SMTPFailure> {
     dialogue.begin()
-    message[0] = 0
+    easy.clearFailureText()
     offset = 0
     lacksSMTPUTF8 = false
     isTimedOut = false
@@ -63,12 +58,12 @@ final class SMTPHandle {
       try prepare(task)
       // What a server offers is known when it is asked; the answer of an earlier connection may be out of date.
       let isFresh = isFresh || isInternational && !dialogue.offersSMTPUTF8
-      try set(CURLOPT_FRESH_CONNECT, isFresh ? 1 : 0)
+      try easy.set(CURLOPT_FRESH_CONNECT, isFresh ? 1 : 0)
     } catch {
       return .failure(failure(.other, "libcurl refused an option"))
     }
     guard !isCancelled() else { return .failure(failure(.canceled, "canceled before it began")) }
-    return result(curl_easy_perform(easy))
+    return result(curl_easy_perform(easy.pointer))
   }
 
   private func prepare(_ task: SMTPSession.Task) throws(OptionRefused) {
@@ -79,82 +74,73 @@ final class SMTPHandle {
       content = mail.content
       isInternational = mail.isInternational
       recipients = curl_slist_append(nil, "<\(mail.recipient)>")
-      try check(ccurl_set_string(easy, CURLOPT_CUSTOMREQUEST, nil))
-      try set(CURLOPT_NOBODY, 0)
-      try set(CURLOPT_UPLOAD, 1)
+      try easy.set(CURLOPT_CUSTOMREQUEST, nil)
+      try easy.set(CURLOPT_NOBODY, 0)
+      try easy.set(CURLOPT_UPLOAD, 1)
       // Of a message whose size it knows, libcurl takes the end for reached when it has sent so many bytes, although it
       // has doubled dots meanwhile; and it does not ask for the end, which is the sign that the final dot comes next.
-      try check(ccurl_set_off(easy, CURLOPT_INFILESIZE_LARGE, -1))
-      try set(CURLOPT_MAIL_FROM, "<\(mail.sender)>")
+      try easy.set(CURLOPT_INFILESIZE_LARGE, offset: -1)
+      try easy.set(CURLOPT_MAIL_FROM, "<\(mail.sender)>")
     case .check:
       isInternational = false
-      try set(CURLOPT_UPLOAD, 0)
-      try check(ccurl_set_string(easy, CURLOPT_MAIL_FROM, nil))
-      try set(CURLOPT_NOBODY, 1)
-      try set(CURLOPT_CUSTOMREQUEST, "NOOP")
+      try easy.set(CURLOPT_UPLOAD, 0)
+      try easy.set(CURLOPT_MAIL_FROM, nil)
+      try easy.set(CURLOPT_NOBODY, 1)
+      try easy.set(CURLOPT_CUSTOMREQUEST, "NOOP")
     }
-    try check(ccurl_set_pointer(easy, CURLOPT_MAIL_RCPT, recipients))
+    try easy.set(CURLOPT_MAIL_RCPT, pointer: recipients)
   }
 
   /// The stages have their own times, see `onProgress`; libcurl's must not be shorter.
   private func prepare(timeout: Duration) throws(OptionRefused) {
     let milliseconds = max(1, Int(timeout.nanoseconds / 1_000_000))
-    try set(CURLOPT_TIMEOUT_MS, milliseconds)
-    try set(CURLOPT_CONNECTTIMEOUT_MS, milliseconds)
-    try set(CURLOPT_SERVER_RESPONSE_TIMEOUT, milliseconds / 1000 + 1)
+    try easy.set(CURLOPT_TIMEOUT_MS, milliseconds)
+    try easy.set(CURLOPT_CONNECTTIMEOUT_MS, milliseconds)
+    try easy.set(CURLOPT_SERVER_RESPONSE_TIMEOUT, milliseconds / 1000 + 1)
   }
 
   private func setUp() throws(OptionRefused) {
     try setCallbacks()
-    try set(CURLOPT_URL, configuration.url)
-    try set(CURLOPT_PROTOCOLS_STR, "smtp,smtps")
+    try easy.set(CURLOPT_URL, configuration.url)
+    try easy.set(CURLOPT_PROTOCOLS_STR, "smtp,smtps")
     // An empty string: no proxy, whatever the environment says.
-    try set(CURLOPT_PROXY, "")
-    try set(CURLOPT_USE_SSL, Int((configuration.security == .starttls ? CURLUSESSL_ALL : CURLUSESSL_NONE).rawValue))
-    try set(CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2)
-    try check(Authorities.set(configuration.caFile, on: easy))
+    try easy.set(CURLOPT_PROXY, "")
+    try easy.set(
+      CURLOPT_USE_SSL, Int((configuration.security == .starttls ? CURLUSESSL_ALL : CURLUSESSL_NONE).rawValue))
+    try easy.set(CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2)
+    try Authorities.set(configuration.caFile, on: easy)
     if let credentials = configuration.credentials {
-      try set(CURLOPT_USERNAME, credentials.username)
-      try set(CURLOPT_PASSWORD, credentials.password)
+      try easy.set(CURLOPT_USERNAME, credentials.username)
+      try easy.set(CURLOPT_PASSWORD, credentials.password)
     }
-    try set(CURLOPT_SASL_IR, 1)
-    try set(CURLOPT_NOSIGNAL, 1)
-    try set(CURLOPT_TCP_KEEPALIVE, 1)
-    try set(CURLOPT_UPLOAD_BUFFERSIZE, Self.bufferBytes)
-    try set(CURLOPT_BUFFERSIZE, Self.bufferBytes)
-    try set(CURLOPT_MAXAGE_CONN, Int(configuration.pool.maxIdle.components.seconds))
-    try set(CURLOPT_MAXLIFETIME_CONN, Int(configuration.pool.maxLifetime.components.seconds))
+    try easy.set(CURLOPT_SASL_IR, 1)
+    try easy.set(CURLOPT_NOSIGNAL, 1)
+    try easy.set(CURLOPT_TCP_KEEPALIVE, 1)
+    try easy.set(CURLOPT_UPLOAD_BUFFERSIZE, Self.bufferBytes)
+    try easy.set(CURLOPT_BUFFERSIZE, Self.bufferBytes)
+    try easy.set(CURLOPT_MAXAGE_CONN, Int(configuration.pool.maxIdle.components.seconds))
+    try easy.set(CURLOPT_MAXLIFETIME_CONN, Int(configuration.pool.maxLifetime.components.seconds))
   }
 
   private func setCallbacks() throws(OptionRefused) {
     let context = Unmanaged.passUnretained(self).toOpaque()
-    try check(ccurl_set_pointer(easy, CURLOPT_ERRORBUFFER, message))
-    try check(ccurl_set_pointer(easy, CURLOPT_READDATA, context))
-    try check(ccurl_set_data_function(easy, CURLOPT_READFUNCTION) { SMTPHandle.from($3).onRead($0, $1 * $2) })
-    try check(ccurl_set_pointer(easy, CURLOPT_HEADERDATA, context))
-    try check(ccurl_set_data_function(easy, CURLOPT_HEADERFUNCTION) { SMTPHandle.from($3).onReply($0, $1 * $2) })
-    try check(ccurl_set_data_function(easy, CURLOPT_WRITEFUNCTION) { _, size, count, _ in size * count })
-    try check(ccurl_set_pointer(easy, CURLOPT_DEBUGDATA, context))
-    try check(ccurl_set_debug_function(easy) { SMTPHandle.from($4).onDebug($1, $2, $3) })
+    try easy.collectFailureText()
+    try easy.set(CURLOPT_READDATA, pointer: context)
+    try easy.set(CURLOPT_READFUNCTION) { SMTPHandle.from($3).onRead($0, $1 * $2) }
+    try easy.set(CURLOPT_HEADERDATA, pointer: context)
+    try easy.set(CURLOPT_HEADERFUNCTION) { SMTPHandle.from($3).onReply($0, $1 * $2) }
+    try easy.set(CURLOPT_WRITEFUNCTION) { _, size, count, _ in size * count }
+    try easy.set(CURLOPT_DEBUGDATA, pointer: context)
+    try EasyHandle.check(ccurl_set_debug_function(easy.pointer) { SMTPHandle.from($4).onDebug($1, $2, $3) })
     // Without it libcurl does not call the function above.
-    try set(CURLOPT_VERBOSE, 1)
-    try check(ccurl_set_pointer(easy, CURLOPT_XFERINFODATA, context))
-    try check(ccurl_set_progress_function(easy) { context, _, _, _, _ in SMTPHandle.from(context).onProgress() })
-    try set(CURLOPT_NOPROGRESS, 0)
-    try check(ccurl_set_pointer(easy, CURLOPT_SSL_CTX_DATA, context))
-    try check(ccurl_set_tls_function(easy) { _, _, context in SMTPHandle.from(context).onHandshake() })
-  }
-
-  private func set(_ option: CURLoption, _ value: Int) throws(OptionRefused) {
-    try check(ccurl_set_long(easy, option, value))
-  }
-
-  private func set(_ option: CURLoption, _ value: String) throws(OptionRefused) {
-    try check(ccurl_set_string(easy, option, value))
-  }
-
-  private func check(_ code: CURLcode) throws(OptionRefused) {
-    guard code == CURLE_OK else { throw OptionRefused() }
+    try easy.set(CURLOPT_VERBOSE, 1)
+    try easy.set(CURLOPT_XFERINFODATA, pointer: context)
+    try EasyHandle.check(
+      ccurl_set_progress_function(easy.pointer) { context, _, _, _, _ in SMTPHandle.from(context).onProgress() })
+    try easy.set(CURLOPT_NOPROGRESS, 0)
+    try easy.set(CURLOPT_SSL_CTX_DATA, pointer: context)
+    try EasyHandle.check(
+      ccurl_set_tls_function(easy.pointer) { _, _, context in SMTPHandle.from(context).onHandshake() })
   }
 
   private static func from(_ context: UnsafeMutableRawPointer?) -> SMTPHandle {
@@ -208,7 +194,7 @@ extension SMTPHandle {
   /// Called at least once a second: ends what was canceled, and stages that take too long.
   private func onProgress() -> Int32 {
     if isCancelled() { return 1 }
-    if long(CURLINFO_NUM_CONNECTS) > 0 && time(CURLINFO_CONNECT_TIME_T) > 0 { dialogue.isConnected() }
+    if easy.long(CURLINFO_NUM_CONNECTS) > 0 && easy.offset(CURLINFO_CONNECT_TIME_T) > 0 { dialogue.isConnected() }
     let now = DispatchTime.now().uptimeNanoseconds
     if dialogue.stage != stageSeen {
       stageSeen = dialogue.stage
@@ -218,23 +204,13 @@ extension SMTPHandle {
     isTimedOut = true
     return 1
   }
-
-  private func long(_ info: CURLINFO) -> Int {
-    var value = 0
-    return ccurl_get_long(easy, info, &value) == CURLE_OK ? value : 0
-  }
-
-  private func time(_ info: CURLINFO) -> curl_off_t {
-    var value: curl_off_t = 0
-    return ccurl_get_off(easy, info, &value) == CURLE_OK ? value : 0
-  }
 }
 
 // MARK: - What became of it
 
 extension SMTPHandle {
   private func result(_ code: CURLcode) -> Result<SMTPReply, SMTPFailure> {
-    if time(CURLINFO_CONNECT_TIME_T) > 0, code != CURLE_SSL_CONNECT_ERROR { dialogue.isConnected() }
+    if easy.offset(CURLINFO_CONNECT_TIME_T) > 0, code != CURLE_SSL_CONNECT_ERROR { dialogue.isConnected() }
     // What the server has said after the final dot counts, whatever happens to the connection then.
     if let reply = dialogue.reply, dialogue.stage == .final || dialogue.stage == .check {
       return reply.code / 100 == 2 ? .success(reply) : .failure(failure(.refused, "\(reply.codes)"))
@@ -247,18 +223,18 @@ extension SMTPHandle {
     if lacksSMTPUTF8 { return failure(.noSMTPUTF8, "the server does not offer SMTPUTF8") }
     return switch code {
     case CURLE_COULDNT_RESOLVE_HOST: failure(.resolve, "the name of the host is not known")
-    case CURLE_COULDNT_CONNECT: failure(.connect, libraryText(code))
+    case CURLE_COULDNT_CONNECT: failure(.connect, easy.failureText(code))
     case CURLE_USE_SSL_FAILED: failure(.noTLS, "the server offers no STARTTLS")
     case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_ISSUER_ERROR:
-      failure(.untrusted, libraryText(code))
+      failure(.untrusted, easy.failureText(code))
     case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER, CURLE_SSL_ENGINE_INITFAILED:
-      failure(.tls, libraryText(code))
-    case CURLE_LOGIN_DENIED: failure(.noAuthentication, libraryText(code))
+      failure(.tls, easy.failureText(code))
+    case CURLE_LOGIN_DENIED: failure(.noAuthentication, easy.failureText(code))
     case CURLE_OPERATION_TIMEDOUT: failure(.timedOut, "timed out")
     case CURLE_ABORTED_BY_CALLBACK: isTimedOut ? failure(.timedOut, "timed out") : failure(.canceled, "canceled")
     case CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_GOT_NOTHING, CURLE_WEIRD_SERVER_REPLY, CURLE_PARTIAL_FILE:
       failure(.lost, "the connection was lost")
-    default: failure(.other, libraryText(code))
+    default: failure(.other, easy.failureText(code))
     }
   }
 
@@ -266,13 +242,7 @@ extension SMTPHandle {
     let stage = dialogue.stage
     return SMTPFailure(
       kind: kind, stage: stage, reply: kind == .refused ? dialogue.reply : nil,
-      isReusedConnection: long(CURLINFO_NUM_CONNECTS) == 0 && stage != .connect,
+      isReusedConnection: easy.long(CURLINFO_NUM_CONNECTS) == 0 && stage != .connect,
       description: "\(configuration.authority), \(stage.rawValue): \(what)")
-  }
-
-  /// libcurl's own text: names of hosts and certificates, no addresses.
-  private func libraryText(_ code: CURLcode) -> String {
-    let text = String(cString: message)
-    return text.isEmpty ? String(cString: curl_easy_strerror(code)) : text
   }
 }

@@ -1,14 +1,14 @@
-import Glibc
+package import Glibc
 import Synchronization
 
 /// A server that does to its connections what a script says, byte by byte.
-final class RawServer: Sendable {
+package final class RawServer: Sendable {
   /// The other end of one connection, used by the script's thread.
-  struct Peer {
-    let descriptor: Int32
+  package struct Peer {
+    package let descriptor: Int32
 
     /// Reads a request with its body; `nil` at the end of the connection.
-    func readRequest() -> String? {
+    package func readRequest() -> String? {
       var received: [UInt8] = []
       var buffer = [UInt8](repeating: 0, count: 65_536)
       while true {
@@ -25,21 +25,21 @@ final class RawServer: Sendable {
       }
     }
 
-    func write(_ text: String) {
+    package func write(_ text: String) {
       let bytes = Array(text.utf8)
       _ = send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL))
     }
 
     /// Sends a reset at once. (A close with SO_LINGER 0 has no effect while a process that is being started has a copy of the
     /// descriptor, and another test starts nginx.)
-    func reset() {
+    package func reset() {
       var unspecified = sockaddr()
       unspecified.sa_family = sa_family_t(AF_UNSPEC)
       connect(descriptor, &unspecified, socklen_t(MemoryLayout<sockaddr>.size))
     }
 
     /// Passes on what comes from either side, until one of them goes.
-    func forward(to port: UInt16) {
+    package func forward(to port: UInt16) {
       let server = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
       defer { close(server) }
       var address = RawServer.loopback(port: port)
@@ -59,28 +59,28 @@ final class RawServer: Sendable {
     }
 
     /// Waits for the client to go.
-    func hang() {
+    package func hang() {
       var byte: UInt8 = 0
       while recv(descriptor, &byte, 1, 0) > 0 {}
     }
   }
 
-  static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+  package static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
-  let port: UInt16
+  package let port: UInt16
   /// Yields after each connection that the server has closed.
-  let ends: AsyncStream<Void>
+  package let ends: AsyncStream<Void>
   private let listener: Int32
   private let requestLog = Mutex<[String]>([])
   private let connectionCount = Mutex(0)
 
   /// Every request that was read, on whatever connection.
-  var requests: [String] { requestLog.withLock { $0 } }
-  var connections: Int { connectionCount.withLock { $0 } }
-  var url: String { "http://127.0.0.1:\(port)/" }
+  package var requests: [String] { requestLog.withLock { $0 } }
+  package var connections: Int { connectionCount.withLock { $0 } }
+  package var url: String { "http://127.0.0.1:\(port)/" }
 
   /// Runs `script` on a thread of its own for every connection, with the connection's number from 1.
-  init(_ script: @escaping @Sendable (RawServer, Peer, Int) -> Void) {
+  package init(_ script: @escaping @Sendable (RawServer, Peer, Int) -> Void) {
     let listener = Self.listen(backlog: 128)
     self.listener = listener
     port = Self.port(of: listener)
@@ -106,16 +106,16 @@ final class RawServer: Sendable {
   }
 
   /// Ends the accepting thread.
-  func stop() { shutdown(listener, Int32(SHUT_RDWR)) }
+  package func stop() { shutdown(listener, Int32(SHUT_RDWR)) }
 
   /// Reads a request and notes it.
-  func read(_ peer: Peer) -> Bool {
+  package func read(_ peer: Peer) -> Bool {
     guard let request = peer.readRequest() else { return false }
     requestLog.withLock { $0.append(request) }
     return true
   }
 
-  static func listen(backlog: Int32) -> Int32 {
+  package static func listen(backlog: Int32) -> Int32 {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     var address = loopback(port: 0)
     withUnsafeBytes(of: &address) { bytes in
@@ -125,7 +125,7 @@ final class RawServer: Sendable {
     return descriptor
   }
 
-  static func port(of descriptor: Int32) -> UInt16 {
+  package static func port(of descriptor: Int32) -> UInt16 {
     var address = sockaddr_in()
     var length = socklen_t(MemoryLayout<sockaddr_in>.size)
     withUnsafeMutableBytes(of: &address) { bytes in
@@ -134,7 +134,7 @@ final class RawServer: Sendable {
     return UInt16(bigEndian: address.sin_port)
   }
 
-  static func loopback(port: UInt16) -> sockaddr_in {
+  package static func loopback(port: UInt16) -> sockaddr_in {
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
     address.sin_port = port.bigEndian
@@ -144,14 +144,15 @@ final class RawServer: Sendable {
 }
 
 /// A port where nobody listens, for the moment.
-func unusedPort() -> UInt16 {
+package func unusedPort() -> UInt16 {
   let descriptor = RawServer.listen(backlog: 1)
   defer { close(descriptor) }
   return RawServer.port(of: descriptor)
 }
 
-/// Runs `body` on a new thread, since it blocks.
-func onNewThread(_ body: @escaping @Sendable () -> Void) {
+/// Runs a body that blocks on a new thread. Dispatch's global queues would not do: on Linux they share their threads with
+/// the cooperative pool, and add another to blocked ones slowly.
+package func onNewThread(_ body: @escaping @Sendable () -> Void) {
   final class Box: Sendable {
     let body: @Sendable () -> Void
     init(_ body: @escaping @Sendable () -> Void) { self.body = body }
@@ -164,6 +165,6 @@ func onNewThread(_ body: @escaping @Sendable () -> Void) {
       Unmanaged<Box>.fromOpaque(pointer!).takeRetainedValue().body()
       return nil
     }, box)
-  precondition(status == 0, "no thread for a test server")
+  precondition(status == 0, "no thread for a test")
   pthread_detach(thread)
 }

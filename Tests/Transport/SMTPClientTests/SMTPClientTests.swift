@@ -1,4 +1,5 @@
-import HTTPClient
+import SMTPClient
+import TestSupport
 import Testing
 
 @Suite("SMTP client", .serialized, .timeLimit(.minutes(2)))

@@ -1,3 +1,5 @@
+import Curl
+
 /// Failure of a submission, or an unknown outcome.
 public struct SMTPFailure: Error, Sendable, Hashable, CustomStringConvertible {
   /// Kind of failure.
@@ -52,5 +54,14 @@ public struct SMTPFailure: Error, Sendable, Hashable, CustomStringConvertible {
     self.reply = reply
     self.isReusedConnection = isReusedConnection
     self.description = description
+  }
+}
+
+extension SMTPFailure {
+  init(_ failure: CurlSetUp.Failure) {
+    switch failure {
+    case .library(let text): self.init(kind: .other, stage: .connect, description: text)
+    case .file(let text): self.init(kind: .tls, stage: .connect, description: text)
+    }
   }
 }

@@ -1,6 +1,7 @@
 import Glibc
-import HTTPClient
+import SMTPClient
 import Synchronization
+import TestSupport
 
 /// A mail server that follows the rules but for what its script says.
 final class SMTPScript: Sendable {
