@@ -88,3 +88,13 @@ public struct NameService: Sendable {
   /// Once per process.
   private static let isLibraryReady = ares_library_init(ARES_LIB_INIT_ALL) == ARES_SUCCESS
 }
+
+/// Failure of a lookup. A missing record is not a failure.
+public struct NameServiceError: Error, Sendable, CustomStringConvertible {
+  /// One line.
+  public let description: String
+
+  init(_ description: String) {
+    self.description = description
+  }
+}

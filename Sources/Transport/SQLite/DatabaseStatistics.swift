@@ -1,3 +1,5 @@
+import Synchronization
+
 /// Figures of a database since it was opened, for metrics and health checks.
 public struct DatabaseStatistics: Sendable {
   /// Transactions of `write`, each of one or more bodies.
@@ -14,4 +16,26 @@ public struct DatabaseStatistics: Sendable {
   public var failedCheckpoints = 0
   /// The last failure to copy the log.
   public var lastCheckpointError: DatabaseError?
+}
+
+/// The writer's figures, updated once a group.
+final class Counters: Sendable {
+  private let state = Mutex(DatabaseStatistics())
+
+  func group(of bodies: Int, failed: Bool) {
+    state.withLock {
+      $0.groups += 1
+      $0.bodies += bodies
+      if failed { $0.failedGroups += 1 }
+    }
+  }
+
+  func checkpointFailed(_ error: DatabaseError) {
+    state.withLock {
+      $0.failedCheckpoints += 1
+      $0.lastCheckpointError = error
+    }
+  }
+
+  var snapshot: DatabaseStatistics { state.withLock { $0 } }
 }
