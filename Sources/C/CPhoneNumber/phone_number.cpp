@@ -20,7 +20,7 @@ static_assert(CPN_TOO_LONG_NSN == PhoneNumberUtil::TOO_LONG_NSN, "");
 
 namespace {
 
-/// Copies a text that fits; what does not fit (the library has nothing so long) becomes empty rather than wrong.
+/// Copies a text that fits; a longer one (the library has none) becomes empty rather than wrong.
 template <size_t N>
 void copy(const std::string &from, char (&to)[N]) {
   std::fill(to, to + N, '\0');
@@ -34,8 +34,8 @@ std::string known(const std::string &region) { return region == "ZZ" ? std::stri
 constexpr size_t kCountryCodes = 1000;
 constexpr size_t kNationalLengths = 16;
 
-/// What the library said of a country code and a length, plus one; 0 where it was not asked yet. Where no type is asked for, country code
-/// and length are all that it goes by, and it takes some thirty allocations to do so.
+/// The library's answer for each country code and length, plus one; 0 until it is asked. Without a type it goes by country code and length
+/// alone, and needs some thirty allocations to do so.
 std::array<std::atomic<int8_t>, kCountryCodes * kNationalLengths> known_possibilities;
 
 int32_t possibility_of(const PhoneNumber &number, size_t national_length) {
@@ -51,7 +51,7 @@ int32_t possibility_of(const PhoneNumber &number, size_t national_length) {
   return result;
 }
 
-/// The region that stands for all that share a country code. The library lists them all to name the first.
+/// Region that stands for all that share a country code. The library lists them all to name the first.
 const std::string &main_region(int country_code) {
   static const std::array<std::string, kCountryCodes> regions = [] {
     std::array<std::string, kCountryCodes> regions;
@@ -65,7 +65,7 @@ const std::string &main_region(int country_code) {
   return country_code < static_cast<int>(kCountryCodes) ? regions[country_code] : none;
 }
 
-/// What is known of the parsed number, in whatever way it was parsed.
+/// Fills in the library's knowledge of a number, however it was parsed.
 int32_t describe(const PhoneNumber &parsed, cpn_number &number) {
   const PhoneNumberUtil &util = *PhoneNumberUtil::GetInstance();
   std::string found;
@@ -84,7 +84,7 @@ int32_t describe(const PhoneNumber &parsed, cpn_number &number) {
   return CPN_OK;
 }
 
-/// Which numbers below 1000 are country codes. No country code begins like another.
+/// The numbers below 1000 that are country codes. No country code begins like another.
 std::bitset<1000> country_codes() {
   std::set<int> supported;
   PhoneNumberUtil::GetInstance()->GetSupportedCallingCodes(&supported);
@@ -112,14 +112,14 @@ bool read_digits(const char *digits, size_t length, PhoneNumber &number, size_t 
 
   number.set_country_code(code);
   number.set_national_number(national);
-  // The library's name for zeros that belong to the number; they are told apart from the value, which has none.
+  // The library's name for zeros that belong to the number; they are kept apart from the value, which has none.
   if (zeros > 0) number.set_italian_leading_zero(true);
   if (zeros > 1) number.set_number_of_leading_zeros(zeros);
   return true;
 }
 
-/// A country code under which PhoneNumberUtil::Parse takes nothing off a national number that begins with this digit or a higher one: what
-/// it takes off, a national prefix as a rule, begins with a lower one.
+/// A country code under which PhoneNumberUtil::Parse takes nothing off a national number that begins with this digit or a higher one: the
+/// prefixes that it takes off begin with a lower one.
 struct PlainCode {
   int country_code;
   char first_digit;
@@ -132,7 +132,7 @@ constexpr std::array<PlainCode, 30> kPlainCodes = {{
     {62, '1'}, {63, '1'}, {65, '1'}, {66, '1'}, {81, '1'}, {82, '1'}, {84, '1'}, {90, '1'}, {91, '1'}, {92, '1'},
 }};
 
-/// National numbers so long are what the codes above have; what is shorter or longer is left to Parse, which has rules for it.
+/// Lengths of national numbers under the codes above; shorter and longer ones are left to Parse, which has rules for them.
 constexpr size_t kPlainLengthMin = 7;
 constexpr size_t kPlainLengthMax = 12;
 
@@ -162,7 +162,7 @@ int32_t parse(const std::string &text, const std::string &region, cpn_number &nu
   return error == PhoneNumberUtil::NO_PARSING_ERROR ? describe(parsed, number) : error;
 }
 
-/// What PhoneNumberUtil::Parse does for a number that may have been written in any way takes ten times as long.
+/// PhoneNumberUtil::Parse, which takes numbers written in any way, needs ten times as long.
 int32_t possibility(const char *digits, size_t length, int32_t &result) {
   PhoneNumber number;
   size_t national_length = 0;

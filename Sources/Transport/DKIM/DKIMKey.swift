@@ -19,10 +19,10 @@ public struct DKIMKey: Sendable {
   /// Reads a key and tries it.
   ///
   /// - Parameters:
-  ///   - domain: The signing domain.
-  ///   - selector: The selector.
-  ///   - pem: A private key, RSA or Ed25519, as OpenSSL writes it.
-  ///   - signer: Makes the trial signature.
+  ///   - domain: the signing domain.
+  ///   - selector: the selector.
+  ///   - pem: a private key, RSA or Ed25519, as OpenSSL writes it.
+  ///   - signer: makes the trial signature.
   /// - Throws: `.badKey` when it is neither.
   public init(domain: String, selector: String, pem: String, signer: DKIMSigner) throws(DKIMError) {
     let text = Array(pem.utf8) + [0]

@@ -30,7 +30,7 @@ public final class HTTPClient: Sendable {
   ///
   /// Canceling the task ends the request at once; if it had begun, the server may still carry it out.
   ///
-  /// - Returns: The answer, whatever its status.
+  /// - Returns: the answer, whatever its status.
   /// - Throws: `TransportError` when there is no answer.
   public func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
     try RequestCheck.check(request)

@@ -19,13 +19,13 @@ public struct HTTPRequest: Sendable {
   /// Makes a request.
   ///
   /// - Parameters:
-  ///   - method: The method, in capitals.
-  ///   - url: The absolute URL, already percent-encoded.
-  ///   - headers: The header fields.
-  ///   - body: The body; `nil` sends none.
-  ///   - timeouts: Time limits of the phases.
-  ///   - isIdempotent: Whether the server may safely see the request twice.
-  ///   - maxResponseBytes: Maximum length of the answer's body.
+  ///   - method: the method, in capitals.
+  ///   - url: the absolute URL, already percent-encoded.
+  ///   - headers: the header fields.
+  ///   - body: the body; `nil` sends none.
+  ///   - timeouts: time limits of the phases.
+  ///   - isIdempotent: whether the server may safely see the request twice.
+  ///   - maxResponseBytes: maximum length of the answer's body.
   public init(
     method: String, url: String, headers: HTTPHeaders = [:], body: [UInt8]? = nil,
     timeouts: HTTPTimeouts = HTTPTimeouts(), isIdempotent: Bool = false, maxResponseBytes: Int = 1_048_576

@@ -13,7 +13,7 @@ struct ClientKey: Sendable, Hashable {
 
   private let value: Value
 
-  /// - Parameter address: The client's end, as the kernel gives it; `nil` counts as one client with all others that
+  /// - Parameter address: the client's end, as the kernel gives it; `nil` counts as one client with all others that
   ///   have none.
   init(_ address: UnsafePointer<sockaddr>?) {
     guard let address else {
@@ -32,7 +32,7 @@ struct ClientKey: Sendable, Hashable {
     }
   }
 
-  /// - Parameter bytes: The 16 bytes of an IPv6 address; one that stands for an IPv4 address (RFC 4291, 2.5.5.2) is
+  /// - Parameter bytes: the 16 bytes of an IPv6 address; one that stands for an IPv4 address (RFC 4291, 2.5.5.2) is
   ///   that.
   init(ipv6 bytes: [UInt8]) { value = Self.value(ipv6: bytes) }
 

@@ -19,12 +19,12 @@ public final class HTTPServer: Sendable {
   /// Listens, and answers from now on. Binding resolves `host`, which blocks when it is a name that needs the network.
   ///
   /// - Parameters:
-  ///   - host: An address or a name of this machine: `127.0.0.1`, `::`, `localhost`.
-  ///   - port: The port, or 0 for any that is free.
-  ///   - maxBodyBytes: The longest body; a longer one is answered with 413 and never reaches the handler.
-  ///   - limits: Connections, idle time, memory.
+  ///   - host: an address or a name of this machine: `127.0.0.1`, `::`, `localhost`.
+  ///   - port: the port, or 0 for any that is free.
+  ///   - maxBodyBytes: the longest body; a longer one is answered with 413 and never reaches the handler.
+  ///   - limits: connections, idle time, memory.
   ///   - turnedAway: called for each connection closed because of a limit for single clients. Must not block.
-  ///   - handler: Answers a request. It is canceled when the server stops and its grace is over.
+  ///   - handler: answers a request; canceled when the server stops and its grace is over.
   /// - Throws: `HTTPServerError` when it cannot listen there.
   public init(
     host: String, port: UInt16, maxBodyBytes: Int, limits: HTTPServerLimits = HTTPServerLimits(),
@@ -54,7 +54,7 @@ public final class HTTPServer: Sendable {
 
   /// Stops listening, lets running handlers end, and closes every connection. Further calls return when it has stopped.
   ///
-  /// - Parameter grace: How long handlers may go on; after it they are canceled and their connections closed.
+  /// - Parameter grace: time that handlers may go on; after it they are canceled and their connections closed.
   public func stop(grace: Duration = .seconds(2)) async {
     handle.quiesce()
     let timer = DispatchWorkItem { [daemon] in daemon.cancelAll() }

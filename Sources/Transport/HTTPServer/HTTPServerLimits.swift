@@ -18,11 +18,11 @@ public struct HTTPServerLimits: Sendable {
   /// Makes the bounds.
   ///
   /// - Parameters:
-  ///   - connections: Open connections, 1 to 65,535.
-  ///   - connectionsPerClient: At least 1.
-  ///   - idleTimeout: Whole seconds, at least 1.
-  ///   - requestTime: Positive; kept within a second.
-  ///   - connectionMemoryBytes: At least 4,096.
+  ///   - connections: open connections, 1 to 65,535.
+  ///   - connectionsPerClient: at least 1.
+  ///   - idleTimeout: whole seconds, at least 1.
+  ///   - requestTime: positive; kept within a second.
+  ///   - connectionMemoryBytes: at least 4,096.
   public init(
     connections: UInt32 = 1_024, connectionsPerClient: Int? = nil, idleTimeout: Duration = .seconds(60),
     requestTime: Duration? = nil, connectionMemoryBytes: Int = 32_768

@@ -17,9 +17,9 @@ public struct HTTPServerResponse: Sendable {
   /// An answer with a text body.
   ///
   /// - Parameters:
-  ///   - status: The status code, 200 to 599.
-  ///   - contentType: The media type of the text.
-  ///   - text: The body, sent as UTF-8.
+  ///   - status: the status code, 200 to 599.
+  ///   - contentType: the media type of the text.
+  ///   - text: the body, sent as UTF-8.
   public init(status: Int, contentType: String = "text/plain; charset=utf-8", text: String) {
     self.init(status: status, headers: ["Content-Type": contentType], body: Array(text.utf8))
   }

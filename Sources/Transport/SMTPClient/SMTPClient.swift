@@ -35,10 +35,10 @@ public final class SMTPClient: Sendable {
   /// A connection that was found closed before anything was said on it is replaced, once.
   ///
   /// - Parameters:
-  ///   - message: Envelope and content.
-  ///   - timeout: How long all of it may take, the wait for a connection that others use included. Nothing begins after
+  ///   - message: envelope and content.
+  ///   - timeout: maximum time for all of it, the wait for a connection that others use included. Nothing begins after
   ///     that; only the end of a wait that is longer by itself is not hastened.
-  /// - Returns: The reply to the final dot: the server has the message.
+  /// - Returns: the reply to the final dot: the server has the message.
   /// - Throws: `SMTPFailure`, which says at which stage, and whether the server may have the message nevertheless.
   public func send(_ message: SMTPMessage, timeout: Duration) async throws(SMTPFailure) -> SMTPReply {
     guard !message.breaksCommands else {

@@ -8,9 +8,9 @@ public struct SMTPMessage: Sendable {
   public var content: [UInt8]
 
   /// - Parameters:
-  ///   - sender: An address without angle brackets; checked before, since it becomes part of a command.
-  ///   - recipient: An address without angle brackets; checked before.
-  ///   - content: Header and body.
+  ///   - sender: an address without angle brackets; checked before, since it becomes part of a command.
+  ///   - recipient: an address without angle brackets; checked before.
+  ///   - content: header and body.
   public init(sender: String, recipient: String, content: [UInt8]) {
     self.sender = sender
     self.recipient = recipient

@@ -8,9 +8,9 @@ public struct SMTPReply: Sendable, Hashable {
   public let text: String
 
   /// - Parameters:
-  ///   - code: Three digits.
-  ///   - enhancedCode: The enhanced status code.
-  ///   - text: The text without its codes.
+  ///   - code: three digits.
+  ///   - enhancedCode: the enhanced status code.
+  ///   - text: the text without its codes.
   public init(code: Int, enhancedCode: String? = nil, text: String = "") {
     self.code = code
     self.enhancedCode = enhancedCode

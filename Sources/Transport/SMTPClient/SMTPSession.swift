@@ -25,7 +25,7 @@ actor SMTPSession {
 
   /// Performs a task and blocks the queue until it is done.
   ///
-  /// - Parameter isFresh: Whether a new connection is made.
+  /// - Parameter isFresh: whether a new connection is made.
   func run(_ task: Task, timeout: Duration, isFresh: Bool) async -> Result<SMTPReply, SMTPFailure> {
     isCancelled.store(_Concurrency.Task.isCancelled, ordering: .relaxed)
     return await withTaskCancellationHandler {

@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-/// What became of a parse. The values up to CPN_TOO_LONG_NSN are those of PhoneNumberUtil::ErrorType.
+/// Outcome of a parse. The values up to CPN_TOO_LONG_NSN are those of PhoneNumberUtil::ErrorType.
 enum {
   CPN_OK = 0,
   CPN_INVALID_COUNTRY_CODE = 1,
@@ -16,7 +16,7 @@ enum {
   CPN_TOO_SHORT_AFTER_IDD = 3,
   CPN_TOO_SHORT_NSN = 4,
   CPN_TOO_LONG_NSN = 5,
-  /// The region is none that the library knows.
+  /// The library does not know the region.
   CPN_UNKNOWN_REGION = 100,
   /// A C++ exception was caught: no memory, most likely.
   CPN_EXCEPTION = 101,
