@@ -32,21 +32,19 @@ struct ProviderTableTests {
       (199, nil, "unknown PROVIDER_ERROR"),
     ] as [(Int, String?, String)])
   func twiliosCodesElseTheClassOfTheStatus(status: Int, code: String?, expected: String) throws {
-    let answer = ProviderAnswer(status: status, code: code)
-    #expect(answer.classification(try twilio()).short == expected)
+    #expect(try twilio().classification(status: status, code: code).short == expected)
   }
 
   @Test("A message that only this account cannot send goes to another lane")
   func aMessageThatOnlyThisAccountCannotSendGoesToAnotherLane() throws {
-    let answer = ProviderAnswer(status: 400, code: "21612")
-    #expect(answer.classification(try twilio()).short == "otherLane NOT_ROUTABLE")
+    #expect(try twilio().classification(status: 400, code: "21612").short == "otherLane NOT_ROUTABLE")
   }
 
   @Test("Retry-After goes with a retry, and makes one of a 503")
   func retryAfterGoesWithARetryAndMakesOneOfA503() throws {
     let table = try twilio()
     func short(_ status: Int, _ code: String?) -> String {
-      ProviderAnswer(status: status, code: code, retryAfter: .seconds(7)).classification(table).short
+      table.classification(status: status, code: code, retryAfter: .seconds(7)).short
     }
     #expect(short(429, "20429") == "retry PROVIDER_THROTTLED 7")
     #expect(short(503, nil) == "retry PROVIDER_ERROR 7")
@@ -57,15 +55,15 @@ struct ProviderTableTests {
   @Test("The provider's code goes into the reason, else the status")
   func theProvidersCodeGoesIntoTheReasonElseTheStatus() throws {
     let table = try twilio()
-    #expect(ProviderAnswer(status: 400, code: "21610").classification(table).reason?.providerCode == "21610")
-    #expect(ProviderAnswer(status: 502).classification(table).reason?.providerCode == "HTTP 502")
+    #expect(table.classification(status: 400, code: "21610").reason?.providerCode == "21610")
+    #expect(table.classification(status: 502).reason?.providerCode == "HTTP 502")
   }
 
   @Test("An empty table still tells a refusal from what is open")
   func anEmptyTableStillTellsARefusalFromWhatIsOpen() {
     let table = ProviderTable()
-    #expect(ProviderAnswer(status: 418).classification(table).short == "refused PROVIDER_REFUSED")
-    #expect(ProviderAnswer(status: 500).classification(table).short == "unknown PROVIDER_ERROR")
+    #expect(table.classification(status: 418).short == "refused PROVIDER_REFUSED")
+    #expect(table.classification(status: 500).short == "unknown PROVIDER_ERROR")
   }
 
   @Test(
