@@ -28,7 +28,7 @@ struct ReportOriginsTests {
     var claim = LedgerClaim(
       messageID: id, token: 1, lane: "s", times: .init(now: Sample.now, leaseUntil: Sample.now + .seconds(20)))
     claim.match = LedgerMatch(lane: "s", reference: "m1", correlationID: correlationID)
-    _ = try await ledger.settle(claim, result: [1], at: Sample.now)
+    _ = try await ledger.write([.settle(claim, result: [1], at: Sample.now)]).map { try $0.get() }
   }
 
   @Test("The session is asked first and the ledger second")
@@ -50,11 +50,8 @@ struct ReportOriginsTests {
     static let error = LedgerError("busy", isRetriable: true)
 
     var remembers: Bool { true }
-    func claim(_ claim: LedgerClaim) async throws(LedgerError) -> ClaimAnswer { throw Self.error }
-    func release(_ claim: LedgerClaim) async throws(LedgerError) { throw Self.error }
-    func postpone(_ claim: LedgerClaim) async throws(LedgerError) { throw Self.error }
-    func settle(_ claim: LedgerClaim, result: [UInt8], at time: UnixTime) async throws(LedgerError) -> [UInt8]? {
-      throw Self.error
+    func write(_ entries: [LedgerEntry]) async -> [Result<LedgerAnswer, LedgerError>] {
+      entries.map { _ in .failure(Self.error) }
     }
     func job(matching match: LedgerMatch) async throws(LedgerError) -> LedgerMatchedJob? { throw Self.error }
     func purge(at time: UnixTime, from first: Int64, limit: Int) async throws(LedgerError) -> LedgerPurgeStep {

@@ -201,7 +201,7 @@ extension JobRun {
       redeliveries: self.claim == nil ? redeliveries : 0)
     self.claim = claim
     do throws(LedgerError) {
-      let answer = try await context.ledger.claim(claim)
+      let answer = try await context.ledgerBatcher.claim(claim)
       context.ledgerSucceeded()
       // From now on the count of unknown calls includes it.
       if case .abandoned = answer { redeliveries = 0 }
@@ -218,11 +218,11 @@ extension JobRun {
 
   private func giveBack(
     _ done: JobLifecycle.Event,
-    _ body: (any Ledger, LedgerClaim) async throws(LedgerError) -> Void
+    _ body: (LedgerBatcher, LedgerClaim) async throws(LedgerError) -> Void
   ) async -> JobLifecycle.Event {
     guard let claim else { return done }
     do throws(LedgerError) {
-      try await body(context.ledger, claim)
+      try await body(context.ledgerBatcher, claim)
       return done
     } catch {
       context.metrics.ledgerFailures.increment()
@@ -263,7 +263,7 @@ extension JobRun {
     guard let claim else { return .ledgerFailed }
     for wait in Self.settleWaits + [.zero] {
       do throws(LedgerError) {
-        let standing = try await context.ledger.settle(claim, result: record, at: now)
+        let standing = try await context.ledgerBatcher.settle(claim, result: record, at: now)
         isRecorded = standing == nil && context.ledger.remembers
         context.metrics.ledgerTime.observe(context.monotonic.now() - began)
         return .settled(standing: standing)

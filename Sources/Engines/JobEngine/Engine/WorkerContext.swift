@@ -8,6 +8,8 @@ final class WorkerContext: Sendable {
   let options: JobWorkerOptions
   let lanes: [String: Lane]
   let ledger: any Ledger
+  /// Takes the entries of all jobs to the ledger.
+  let ledgerBatcher: LedgerBatcher
   var source: any MessageSource { requeueTracker }
   let requeueTracker: RequeueTracker
   let publisher: ReliablePublisher
@@ -49,6 +51,7 @@ final class WorkerContext: Sendable {
     self.lanes = Dictionary(
       uniqueKeysWithValues: lanes.map { ($0.name, Lane($0, now: now)) })
     self.ledger = ledger
+    ledgerBatcher = LedgerBatcher(ledger)
     requeueTracker = RequeueTracker(broker.source)
     clock = clocks.wall
     monotonic = clocks.monotonic

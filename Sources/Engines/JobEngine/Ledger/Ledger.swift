@@ -3,27 +3,21 @@ public import CountersignTelemetry
 
 /// The record of effects begun and ended, so that a redelivered job is not carried out twice.
 ///
-/// A claim is written immediately before the call, so an open claim means: the call may have begun. Every method is safe
+/// A claim is written immediately before the call, so an open claim means: the call may have begun. Every entry is safe
 /// to repeat. Several workers may share one ledger.
 public protocol Ledger: Sendable {
   /// Whether it distinguishes a begun job from a merely delivered one. Otherwise every redelivered job counts as begun,
   /// and the engine hands back nothing by requeueing.
   var remembers: Bool { get }
 
-  /// Claims the job for a call, or returns its known state. At most one of several claimants gets it.
-  func claim(_ claim: LedgerClaim) async throws(LedgerError) -> ClaimAnswer
-
-  /// Releases a claim whose call surely had no effect. Nothing happens when the claim is no longer this one.
-  func release(_ claim: LedgerClaim) async throws(LedgerError)
-
-  /// Releases a claim whose call ended with an unknown outcome, so that the job may be tried again and the count of
-  /// such calls is kept.
-  func postpone(_ claim: LedgerClaim) async throws(LedgerError)
-
-  /// Records the result of a job. The first recorded one stands.
+  /// Carries out entries in their order, in one commit, so a later one sees the earlier ones' changes.
   ///
-  /// - Returns: `nil` when this result stands, otherwise the earlier one.
-  func settle(_ claim: LedgerClaim, result: [UInt8], at time: UnixTime) async throws(LedgerError) -> [UInt8]?
+  /// An entry that fails changes nothing and does not affect the others, unless the ledger itself fails. Suspends until
+  /// the commit.
+  ///
+  /// - Parameter entries: at most 256.
+  /// - Returns: for each entry its answer, or the reason that it may not be recorded.
+  func write(_ entries: [LedgerEntry]) async -> [Result<LedgerAnswer, LedgerError>]
 
   /// Finds a settled job by its claim's `match`.
   ///

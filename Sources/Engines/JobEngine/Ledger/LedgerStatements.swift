@@ -15,11 +15,49 @@ enum LedgerStatements {
   }
 
   /// Whether a job is identified by its message ID alone.
-  static func isWithoutSender(_ messageID: String, _ session: Session) throws(DatabaseError) -> Bool {
+  private static func isWithoutSender(_ messageID: String, _ session: Session) throws(DatabaseError) -> Bool {
     try row(of: messageID, session) != nil
   }
 
-  static func claim(_ claim: LedgerClaim, _ session: Session) throws(DatabaseError) -> ClaimAnswer {
+  /// Carries out a batch. A failing entry leaves no change behind, so the others are carried out nonetheless; after a
+  /// failure of the database itself none is, because it may have ended the transaction.
+  static func write(
+    _ entries: [LedgerEntry], looksForJobsWithoutSender: Bool, _ session: Session
+  ) -> [Result<LedgerAnswer, LedgerError>] {
+    var answers: [Result<LedgerAnswer, LedgerError>] = []
+    answers.reserveCapacity(entries.count)
+    for entry in entries {
+      do throws(DatabaseError) {
+        answers.append(.success(try write(entry, looksForJobsWithoutSender: looksForJobsWithoutSender, session)))
+      } catch {
+        answers.append(.failure(LedgerError(error)))
+        guard error.isRetriable else { continue }
+        while answers.count < entries.count { answers.append(.failure(LedgerError(error))) }
+      }
+      if answers.count == entries.count { break }
+    }
+    return answers
+  }
+
+  private static func write(
+    _ entry: LedgerEntry, looksForJobsWithoutSender: Bool, _ session: Session
+  ) throws(DatabaseError) -> LedgerAnswer {
+    var claim = entry.claim
+    if looksForJobsWithoutSender, try isWithoutSender(claim.messageID, session) { claim.key = claim.messageID }
+    switch entry {
+    case .claim: return .claim(try Self.claim(claim, session))
+    case .release:
+      try release(claim, session)
+      return .done
+    case .postpone:
+      try postpone(claim, session)
+      return .done
+    case .settle(_, let result, let time):
+      return .settled(standing: try settle(claim, result: result, at: time, session))
+    }
+  }
+
+  private static func claim(_ claim: LedgerClaim, _ session: Session) throws(DatabaseError) -> ClaimAnswer {
     if try insert(claim, state: .open, result: nil, session) {
       let calls = claim.redeliveries
       return calls > 0 ? .abandoned(lane: nil, unknownCalls: calls) : .claimed(unknownCalls: 0)
@@ -45,19 +83,19 @@ enum LedgerStatements {
   }
 
   /// Forgets a job without unknown calls, so that a retry leaves no trace.
-  static func release(_ claim: LedgerClaim, _ session: Session) throws(DatabaseError) {
+  private static func release(_ claim: LedgerClaim, _ session: Session) throws(DatabaseError) {
     let forgotten = try session.execute(
       "DELETE FROM job WHERE key = ? AND token = ? AND state = 1 AND unknown_calls = 0",
       [.text(claim.key), .integer(claim.token)])
     if forgotten == 0 { try makeIdle(claim, addingCalls: 0, session) }
   }
 
-  static func postpone(_ claim: LedgerClaim, _ session: Session) throws(DatabaseError) {
+  private static func postpone(_ claim: LedgerClaim, _ session: Session) throws(DatabaseError) {
     try makeIdle(claim, addingCalls: 1, session)
   }
 
   /// First settlement wins, even if its claim was taken over: the outcome it observed is real.
-  static func settle(
+  private static func settle(
     _ claim: LedgerClaim, result: [UInt8], at time: UnixTime, _ session: Session
   ) throws(DatabaseError) -> [UInt8]? {
     let updated = try session.execute(

@@ -10,17 +10,17 @@ public struct NoLedger: Ledger {
 
   public var remembers: Bool { false }
 
-  public func claim(_ claim: LedgerClaim) async throws(LedgerError) -> ClaimAnswer {
-    claim.redeliveries > 0 ? .abandoned(lane: nil, unknownCalls: claim.redeliveries) : .claimed(unknownCalls: 0)
+  public func write(_ entries: [LedgerEntry]) async -> [Result<LedgerAnswer, LedgerError>] {
+    entries.map { entry in
+      switch entry {
+      case .claim(let claim) where claim.redeliveries > 0:
+        .success(.claim(.abandoned(lane: nil, unknownCalls: claim.redeliveries)))
+      case .claim: .success(.claim(.claimed(unknownCalls: 0)))
+      case .release, .postpone: .success(.done)
+      case .settle: .success(.settled(standing: nil))
+      }
+    }
   }
-
-  public func release(_ claim: LedgerClaim) async throws(LedgerError) {}
-
-  public func postpone(_ claim: LedgerClaim) async throws(LedgerError) {}
-
-  public func settle(
-    _ claim: LedgerClaim, result: [UInt8], at time: UnixTime
-  ) async throws(LedgerError) -> [UInt8]? { nil }
 
   public func purge(at time: UnixTime, from first: Int64, limit: Int) async throws(LedgerError) -> LedgerPurgeStep {
     LedgerPurgeStep(forgotten: 0)

@@ -4,7 +4,7 @@ public import SQLite
 
 /// The ledger in an SQLite file that all workers of a host share.
 ///
-/// A claim is one insert and a settlement one update; both are committed in groups with those of other waiting jobs.
+/// A claim is one insert and a settlement one update; a batch of them is one commit, shared with whatever else waits.
 public final class SQLiteLedger: Ledger {
   private let database: Database
   /// Whether jobs from before version 5 are looked up too.
@@ -50,23 +50,13 @@ public final class SQLiteLedger: Ledger {
   /// Statistics of the database, for metrics.
   public var statistics: DatabaseStatistics { database.statistics }
 
-  public func claim(_ claim: LedgerClaim) async throws(LedgerError) -> ClaimAnswer {
-    try await write(claim) { claim, session throws(DatabaseError) in try LedgerStatements.claim(claim, session) }
-  }
-
-  public func release(_ claim: LedgerClaim) async throws(LedgerError) {
-    try await write(claim) { claim, session throws(DatabaseError) in try LedgerStatements.release(claim, session) }
-  }
-
-  public func postpone(_ claim: LedgerClaim) async throws(LedgerError) {
-    try await write(claim) { claim, session throws(DatabaseError) in try LedgerStatements.postpone(claim, session) }
-  }
-
-  public func settle(
-    _ claim: LedgerClaim, result: [UInt8], at time: UnixTime
-  ) async throws(LedgerError) -> [UInt8]? {
-    try await write(claim) { claim, session throws(DatabaseError) in
-      try LedgerStatements.settle(claim, result: result, at: time, session)
+  public func write(_ entries: [LedgerEntry]) async -> [Result<LedgerAnswer, LedgerError>] {
+    do throws(LedgerError) {
+      return try await write { [hasJobsWithoutSender] session throws(DatabaseError) in
+        LedgerStatements.write(entries, looksForJobsWithoutSender: hasJobsWithoutSender, session)
+      }
+    } catch {
+      return entries.map { _ in .failure(error) }
     }
   }
 
@@ -106,25 +96,11 @@ public final class SQLiteLedger: Ledger {
     }
   }
 
-  /// Writes about a claim's job, under its recorded key.
-  private func write<Answer: Sendable>(
-    _ claim: LedgerClaim, _ body: @escaping @Sendable (LedgerClaim, Session) throws(DatabaseError) -> Answer
-  ) async throws(LedgerError) -> Answer {
-    try await write { [hasJobsWithoutSender] session throws(DatabaseError) in
-      guard hasJobsWithoutSender, try LedgerStatements.isWithoutSender(claim.messageID, session) else {
-        return try body(claim, session)
-      }
-      var known = claim
-      known.key = claim.messageID
-      return try body(known, session)
-    }
-  }
-
   private func write<Answer: Sendable>(
     _ body: @escaping @Sendable (Session) throws(DatabaseError) -> Answer
   ) async throws(LedgerError) -> Answer {
     do throws(DatabaseError) {
-      // Each of ``LedgerStatements`` is complete with its first change.
+      // Each of ``LedgerStatements`` is complete with its first change, and a batch throws nothing.
       return try await database.write(isSingleChange: true, body)
     } catch {
       throw LedgerError(error)

@@ -203,4 +203,54 @@ import Testing
       #expect(try await ledger.claim(claim("job-4", token: 99)) == .claimed(unknownCalls: 0))
     }
   }
+
+  // MARK: Batches
+
+  @Test("Entries of a batch see the changes of earlier ones", arguments: remembering)
+  func entriesOfABatchSeeTheChangesOfEarlierOnes(_ kind: LedgerKind) async throws {
+    try await kind.withTwo { (ledger, other) async throws in
+      let answers = await ledger.write([
+        .claim(claim()), .claim(claim(token: 2)), .settle(claim(), result: [1], at: start), .claim(claim(token: 3)),
+        .settle(claim(token: 2), result: [2], at: start), .claim(claim("job-2", token: 4)),
+        .release(claim("job-2", token: 4)), .claim(claim("job-2", token: 5)), .postpone(claim("job-2", token: 5)),
+        .claim(claim("job-2", token: 6)),
+      ])
+      #expect(
+        answers.map { try? $0.get() } == [
+          .claim(.claimed(unknownCalls: 0)), .claim(.held(until: start + lease)), .settled(standing: nil),
+          .claim(.settled(result: [1])), .settled(standing: [1]), .claim(.claimed(unknownCalls: 0)), .done,
+          .claim(.claimed(unknownCalls: 0)), .done, .claim(.claimed(unknownCalls: 1)),
+        ])
+      #expect(try await other.claim(claim(token: 7)) == .settled(result: [1]))
+    }
+  }
+
+  @Test("A batch of the largest size and an empty one are answered in full", arguments: LedgerKind.allCases)
+  func batchesOfTheLargestSizeAndEmptyOnesAreAnsweredInFull(_ kind: LedgerKind) async throws {
+    try await kind.withTwo { (ledger, other) async throws in
+      #expect(await ledger.write([]).isEmpty)
+      let claims = (0..<LedgerBatcher.maxEntries).map { claim("job-\($0)", token: Int64($0 + 1)) }
+      let answers = await ledger.write(claims.map { .claim($0) })
+      #expect(answers.count == claims.count)
+      for answer in answers { #expect(try answer.get() == .claim(.claimed(unknownCalls: 0))) }
+      guard ledger.remembers else { return }
+      #expect(try await other.claim(claim("job-9", token: 1000)) == .held(until: start + lease))
+    }
+  }
+
+  @Test("Two batches for the same jobs at once give each job to one claimant", arguments: remembering)
+  func twoBatchesAtOnceGiveEachJobToOneClaimant(_ kind: LedgerKind) async throws {
+    try await kind.withTwo { (ledger, other) async throws in
+      func claims(_ first: Int64) -> [LedgerEntry] {
+        (0..<100).map { .claim(claim("job-\($0)", token: first + Int64($0))) }
+      }
+      async let mine = ledger.write(claims(1))
+      async let theirs = other.write(claims(1001))
+      for (one, another) in zip(await mine, await theirs) {
+        let answers = [try one.get(), try another.get()]
+        #expect(answers.contains(.claim(.claimed(unknownCalls: 0))))
+        #expect(answers.contains(.claim(.held(until: start + lease))))
+      }
+    }
+  }
 }

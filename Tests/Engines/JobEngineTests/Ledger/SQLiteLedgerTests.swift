@@ -155,6 +155,30 @@ import Testing
     }
   }
 
+  @Test("A row that cannot be read fails its own entry only") func aRowThatCannotBeReadFailsItsOwnEntryOnly()
+    async throws
+  {
+    try await withTemporaryDirectory { directory in
+      let path = "\(directory)/ledger.sqlite"
+      let ledger = try await SQLiteLedger.open(path: path)
+      func claim(_ id: String, _ token: Int64) -> LedgerClaim {
+        LedgerClaim(messageID: id, token: token, lane: "a", times: .init(now: start, leaseUntil: start + .seconds(20)))
+      }
+      _ = try await ledger.claim(claim("damaged", 1))
+      let database = try await Database.open(path: path, migrations: LedgerSchema.migrations)
+      _ = try await database.write { session throws(DatabaseError) in
+        try session.execute("UPDATE job SET state = 7 WHERE key = 'damaged'")
+      }
+      await database.close()
+      let answers = await ledger.write([.claim(claim("one", 2)), .claim(claim("damaged", 3)), .claim(claim("two", 4))])
+      #expect(try answers[0].get() == .claim(.claimed(unknownCalls: 0)))
+      #expect(throws: LedgerError.self) { try answers[1].get() }
+      #expect(try answers[2].get() == .claim(.claimed(unknownCalls: 0)))
+      #expect(try await ledger.claim(claim("two", 5)) == .held(until: start + .seconds(20)), "it was committed")
+      await ledger.close()
+    }
+  }
+
   @Test("A missing directory is named") func aMissingDirectoryIsNamed() async throws {
     do {
       _ = try await SQLiteLedger.open(path: "/nonexistent/ledger.sqlite")

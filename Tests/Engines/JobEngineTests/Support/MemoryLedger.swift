@@ -30,10 +30,17 @@ final class MemoryLedger: Ledger {
 
   private let state = Mutex(State())
   private let journal: Journal
+  private let batches = Mutex<[Int]>([])
+  /// Holds each batch up before it is carried out.
+  private let gate: (@Sendable () async -> Void)?
 
-  init(_ journal: Journal = Journal()) {
+  init(_ journal: Journal = Journal(), gate: (@Sendable () async -> Void)? = nil) {
     self.journal = journal
+    self.gate = gate
   }
+
+  /// Sizes of the batches so far.
+  var batchSizes: [Int] { batches.withLock { $0 } }
 
   var remembers: Bool { true }
 
@@ -45,7 +52,33 @@ final class MemoryLedger: Ledger {
 
   func fail(_ operations: Set<Operation>) { state.withLock { $0.failing = operations } }
 
-  func claim(_ claim: LedgerClaim) async throws(LedgerError) -> ClaimAnswer {
+  func write(_ entries: [LedgerEntry]) async -> [Result<LedgerAnswer, LedgerError>] {
+    batches.withLock { $0.append(entries.count) }
+    if let gate { await gate() }
+    return entries.map { entry in
+      do throws(LedgerError) {
+        return .success(try carryOut(entry))
+      } catch {
+        return .failure(error)
+      }
+    }
+  }
+
+  private func carryOut(_ entry: LedgerEntry) throws(LedgerError) -> LedgerAnswer {
+    switch entry {
+    case .claim(let claim): return .claim(try self.claim(claim))
+    case .release(let claim):
+      try release(claim)
+      return .done
+    case .postpone(let claim):
+      try postpone(claim)
+      return .done
+    case .settle(let claim, let result, let time):
+      return .settled(standing: try settle(claim, result: result, at: time))
+    }
+  }
+
+  private func claim(_ claim: LedgerClaim) throws(LedgerError) -> ClaimAnswer {
     try change(.claim) { state in
       let key = state.key(of: claim)
       guard var row = state.rows[key] else {
@@ -83,7 +116,7 @@ final class MemoryLedger: Ledger {
     }
   }
 
-  func release(_ claim: LedgerClaim) async throws(LedgerError) {
+  private func release(_ claim: LedgerClaim) throws(LedgerError) {
     try change(.release) { state in
       guard let row = state.rows[state.key(of: claim)], row.token == claim.token, row.state == .open else { return }
       if row.unknownCalls == 0 {
@@ -95,7 +128,7 @@ final class MemoryLedger: Ledger {
     }
   }
 
-  func postpone(_ claim: LedgerClaim) async throws(LedgerError) {
+  private func postpone(_ claim: LedgerClaim) throws(LedgerError) {
     try change(.release) { state in
       guard let row = state.rows[state.key(of: claim)], row.token == claim.token, row.state == .open else { return }
       state.rows[state.key(of: claim)]?.state = .idle
@@ -103,9 +136,9 @@ final class MemoryLedger: Ledger {
     }
   }
 
-  func settle(
+  private func settle(
     _ claim: LedgerClaim, result: [UInt8], at time: UnixTime
-  ) async throws(LedgerError) -> [UInt8]? {
+  ) throws(LedgerError) -> [UInt8]? {
     try change(.settle) { state in
       if let row = state.rows[state.key(of: claim)], row.state == .settled {
         return row.result == result ? nil : row.result

@@ -1,0 +1,64 @@
+import CountersignConcurrency
+import CountersignTelemetry
+import Synchronization
+import Testing
+
+@testable import JobEngine
+
+@Suite("Batches of ledger entries") struct LedgerBatcherTests {
+  private func claim(_ number: Int) -> LedgerClaim {
+    LedgerClaim(
+      messageID: "job-\(number)", token: Int64(number), lane: "a",
+      times: .init(now: start, leaseUntil: start + .seconds(20)))
+  }
+
+  @Test("Entries that arrive while a batch is under way share the next one, up to its limit")
+  func entriesThatArriveDuringABatchShareTheNext() async throws {
+    let gate = Latch()
+    let ledger = MemoryLedger(gate: { await gate.wait() })
+    let batcher = LedgerBatcher(ledger)
+    let count = LedgerBatcher.maxEntries + 10
+    try await withThrowingTaskGroup(of: ClaimAnswer.self) { group in
+      group.addTask { try await batcher.claim(claim(0)) }
+      try await eventually("the first batch is under way") { ledger.batchSizes == [1] }
+      for number in 1...count { group.addTask { try await batcher.claim(claim(number)) } }
+      try await eventually("all wait") { batcher.waitingCount == count }
+      gate.open()
+      for try await answer in group { #expect(answer == .claimed(unknownCalls: 0)) }
+    }
+    #expect(ledger.batchSizes == [1, LedgerBatcher.maxEntries, 10])
+  }
+
+  @Test("Each entry gets its own answer or error") func eachEntryGetsItsOwnAnswerOrError() async throws {
+    let ledger = MemoryLedger()
+    let batcher = LedgerBatcher(ledger)
+    #expect(try await batcher.claim(claim(1)) == .claimed(unknownCalls: 0))
+    ledger.fail([.claim])
+    await #expect(throws: LedgerError.self) { try await batcher.claim(claim(2)) }
+    #expect(try await batcher.settle(claim(1), result: [1], at: start) == nil)
+    #expect(try await batcher.settle(claim(1), result: [2], at: start) == [1])
+    ledger.fail([])
+    try await batcher.release(claim(3))
+    try await batcher.postpone(claim(3))
+    #expect(try await batcher.claim(claim(1)) == .settled(result: [1]))
+  }
+
+  @Test("A ledger that answers too little fails the rest") func aLedgerThatAnswersTooLittleFailsTheRest() async throws {
+    let batcher = LedgerBatcher(MuteLedger())
+    do {
+      _ = try await batcher.claim(claim(1))
+      Issue.record("claimed without an answer")
+    } catch {
+      #expect(error.isRetriable)
+    }
+  }
+
+  private struct MuteLedger: Ledger {
+    var remembers: Bool { true }
+    func write(_ entries: [LedgerEntry]) async -> [Result<LedgerAnswer, LedgerError>] { [] }
+    func purge(at time: UnixTime, from first: Int64, limit: Int) async throws(LedgerError) -> LedgerPurgeStep {
+      LedgerPurgeStep(forgotten: 0)
+    }
+    func close() async {}
+  }
+}
