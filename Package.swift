@@ -76,7 +76,7 @@ let transport: [Target] = [
   library("SQLite", at: "Transport/SQLite", ["CSQLite", "CountersignConcurrency"]),
   library("DNS", at: "Transport/DNS", ["CCares"]),
   library("DKIM", at: "Transport/DKIM", ["COpenDKIM"]),
-  library("PhoneNumbers", at: "Transport/PhoneNumbers", ["CPhoneNumber"]),
+  library("PhoneNumbers", at: "Transport/PhoneNumbers", ["CPhoneNumber", "CountersignTelemetry"]),
 ]
 
 let contract: [Target] = [

@@ -57,7 +57,6 @@ public struct LogKey: Sendable, Hashable, ExpressibleByStringLiteral {
   public static let attempt: LogKey = "attempt"
   public static let outcome: LogKey = "outcome"
   public static let reason: LogKey = "reason"
-  public static let phoneNumber: LogKey = "phone_number"
   public static let app: LogKey = "app"
   public static let service: LogKey = "service"
   public static let error: LogKey = "error"

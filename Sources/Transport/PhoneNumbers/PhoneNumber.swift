@@ -1,3 +1,5 @@
+import CountersignTelemetry
+
 /// A parsed phone number with libphonenumber's knowledge of it.
 ///
 /// Two are equal when their E.164 forms are. Printing one shows ``redacted`` only.
@@ -27,17 +29,8 @@ public struct PhoneNumber: Sendable, CustomStringConvertible, CustomDebugStringC
   /// Whether the number has a length of its country's, country code included.
   public var isPossible: Bool { possibility == .possible }
 
-  /// Safe to log: the country code, three digits, bullets, and the last two digits. Of a short number, fewer.
-  public var redacted: String {
-    let digits = Array(e164.dropFirst())
-    let codeLength = String(countryCode).count
-    // Five digits at least stay hidden, if the number has so many.
-    let shown = min(3, max(0, digits.count - codeLength - 7))
-    let head = codeLength + shown
-    guard digits.count > head + 2 else { return "+" + String(repeating: "•", count: digits.count) }
-    return "+" + String(digits[..<head]) + String(repeating: "•", count: digits.count - head - 2)
-      + String(digits.suffix(2))
-  }
+  /// Safe to log: see `Redaction.phoneNumber`.
+  public var redacted: String { Redaction.phoneNumber(e164) }
 
   /// Whether a text has the form of E.164: + and 7 to 15 digits, the first not 0. Says no more: see
   /// ``possibility(ofE164:)``.

@@ -5,13 +5,13 @@ import Testing
   @Test(
     "A phone number is masked when printed",
     arguments: [
-      ("+14155550123", "+1415•••••23"), ("+442079460958", "+44207•••••58"), ("+33612345678", "+3361•••••78"),
-      ("+491771712345678", "+49177••••••••78"), ("+298211234", "+298••••34"), ("+29052158", "+290•••58"),
-      ("+49301", "•"),
+      ("+14155550123", "+1415•••••23"), ("+442079460958", "+4420••••••58"), ("+33612345678", "+3361•••••78"),
+      ("+491771712345678", "+4917•••••••••78"), ("+298211234", "+2982•••34"), ("+29052158", "+29••••••"),
+      ("+49301", "+49•••"),
     ])
   func aPhoneNumberIsMaskedWhenPrinted(text: String, redacted: String) throws {
     let number = try PhoneNumber.parse(text)
-    if redacted != "•" { #expect(number.redacted == redacted) }
+    #expect(number.redacted == redacted)
     var dumped = ""
     dump(number, to: &dumped)
     for shown in [number.redacted, "\(number)", String(reflecting: number), dumped] {
