@@ -1,4 +1,5 @@
-/// Display of personal data in logs, metrics and errors.
+/// Display of personal data to operators: in dead letters, and wherever a value with a number prints itself. Logs,
+/// metrics and errors name no numbers.
 public enum Redaction {
   /// Replacement for a secret.
   public static let placeholder = "<redacted>"

@@ -22,7 +22,7 @@ public enum SMSWorker {
   private static func services(
     _ configuration: SMSWorkerConfiguration, _ context: ServiceContext
   ) async throws -> [any Service] {
-    let forwarder = try await ReportForwarder(for: configuration, context)
+    let forwarder = try await SessionReportForwarder(for: configuration, context)
     let dispatcher = try SMSDispatcher(
       configuration, keys: configuration.common.keys, sink: forwarder, logger: context.logger, clock: context.clock)
     let jobs = try await jobs(dispatcher, configuration, context)

@@ -13,7 +13,7 @@ import Testing
   }
 
   @Test(
-    "Phone numbers are masked in logs",
+    "Phone numbers are masked",
     arguments: [
       ("+14155550123", "+1415•••••23"),
       ("+491701234567", "+4917••••••67"),

@@ -27,6 +27,11 @@ struct CommandDecoder: Sendable {
     self.conversions = conversions
   }
 
+  /// Types of the commands that are decoded.
+  ///
+  /// To add one: its body in Contract/Messages/Commands; a line here and a case in ``CommandRequest`` (below); its
+  /// effect in ``CommandHandler``; its fingerprint in CommandFingerprint; its senders in Topology; its message in
+  /// `Config/asyncapi.json`, with an example in the tests' samples.
   static let types = [
     StartVerification.type, CheckVerification.type, GetVerificationStatus.type, CancelVerification.type,
     VerifyApp.type, StartRevocation.type, GetOperationStatus.type, ListConversions.type, LiftConversionBlock.type,

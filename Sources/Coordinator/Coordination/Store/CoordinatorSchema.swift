@@ -2,6 +2,9 @@ import CrashMarks
 import SQLite
 
 /// The tables of the coordinator. Times are milliseconds since 1970.
+///
+/// To add a column: a new migration at the end, since released ones never change; then the record's `…Store`, which
+/// reads and writes columns by position.
 enum CoordinatorSchema {
   static let migrations = [
     Migration(version: 1, sql: version1), Migration(version: 2, sql: version2), Migration(version: 3, sql: version3),

@@ -1,6 +1,6 @@
 import CountersignTelemetry
 
-// Checks of codes, through a handle.
+// Counts of checks, through a handle. `VerificationCodes.matches` compares the code.
 extension PhoneVerification {
   mutating func countCheck(
     _ handle: Int, at now: UnixTime, under policy: VerificationPolicy

@@ -6,7 +6,7 @@ import JobEngine
 import ServiceRuntime
 
 /// Publishes the delivery reports that arrive on providers' own connections, on a broker connection of its own.
-struct ReportForwarder: Service, SessionReportSink {
+struct SessionReportForwarder: Service, SessionReportSink {
   let name = "smpp.receipts"
   private let connection: Publisher
   private let publisher: ReportPublisher
