@@ -11,7 +11,7 @@ public struct LatencySummary: Sendable, Hashable, Encodable {
     case median = "medianMilliseconds"
     case percentile95 = "percentile95Milliseconds"
     case percentile99 = "percentile99Milliseconds"
-    case maximum = "maxMilliseconds"
+    case maximum = "maximumMilliseconds"
   }
 
   /// Summarizes samples; `nil` if there are none.

@@ -38,6 +38,11 @@ public struct Session {
     try connection.first(sql, values, row)
   }
 
+  /// Whether the body's transaction still exists. A statement that fails for want of space or memory, or in reading the
+  /// file, may end it (https://www.sqlite.org/lang_transaction.html); a body that catches its error then has to rethrow
+  /// it.
+  public var isInTransaction: Bool { connection.isInTransaction }
+
   /// Rows that were changed on this connection so far.
   public var totalChanges: Int { connection.totalChanges }
 

@@ -226,7 +226,7 @@ struct CoordinatorConfigurationTests {
   }
 
   @Test(
-    "Other malformed commands are refused",
+    "Other malformed configuration is refused",
     arguments: [
       ("verification: { lifetimeSeconds: 700 }", "must not be below"),
       ("regions: { allowed: ['usa'] }", "did you mean US?"), ("regions: { allowed: ['UK'] }", "did you mean GB?"),

@@ -75,7 +75,7 @@ extension MessageBody {
     do throws(ContractProblem) {
       return try json()
     } catch {
-      throw DatabaseError(.content, "a message cannot be written: \(error)")
+      throw DatabaseError(.content, "a body of type \(Self.type.text) cannot be written: \(error)")
     }
   }
 }

@@ -16,8 +16,13 @@ struct BatchCommit<Work: BatchQueue>: Sendable {
   struct Committed: Sendable {
     var conclusions: [Conclusion?]
     var row: OutboxRow?
-    var changes = ConversionChanges()
-    var counts = TransactionCounts()
+  }
+
+  /// Outcome of one transaction. Its counts and changes are taken over once it is committed.
+  private struct Written: Sendable {
+    var committed: Committed
+    var changes: ConversionChanges
+    var counts: TransactionCounts
   }
 
   /// Progress of a batch.
@@ -270,7 +275,7 @@ struct BatchCommit<Work: BatchQueue>: Sendable {
   ) async throws(DatabaseError) -> Committed {
     let confirmed = context.outbox.takeConfirmed()
     do throws(DatabaseError) {
-      let committed = try await context.database.write {
+      let written = try await context.database.write {
         [work, retention = context.retention] session throws(DatabaseError) in
         try Outbox.delete(confirmed, in: session)
         let transaction = CoordinatorTransaction(session, at: now, retention: retention)
@@ -283,12 +288,13 @@ struct BatchCommit<Work: BatchQueue>: Sendable {
           conclusions.append(try work.process(request, in: transaction))
         }
         let row = try transaction.flush()
-        return Committed(
-          conclusions: conclusions, row: row, changes: transaction.changes, counts: transaction.counts)
+        return Written(
+          committed: Committed(conclusions: conclusions, row: row), changes: transaction.changes,
+          counts: transaction.counts)
       }
-      context.conversions.take(committed.changes, at: now)
-      context.metrics.count(committed.counts)
-      return committed
+      context.conversions.take(written.changes, at: now)
+      context.metrics.count(written.counts)
+      return written.committed
     } catch {
       context.outbox.restore(confirmed)
       throw error

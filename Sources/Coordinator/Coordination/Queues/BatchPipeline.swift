@@ -133,7 +133,7 @@ final class BatchPipeline<Work: BatchQueue>: Sendable {
     }
   }
 
-  /// Purpose of a publication outside the context.outbox.
+  /// Purpose of a publication outside the outbox.
   private struct Duty {
     /// Index of the delivery in its batch.
     var delivery: Int

@@ -15,7 +15,10 @@ public protocol Ledger: Sendable {
   /// An entry that fails changes nothing and does not affect the others, unless the ledger itself fails. Suspends until
   /// the commit.
   ///
-  /// - Parameter entries: at most 256.
+  /// It returns in bounded time, also by failing: every other claim and settlement of the worker waits meanwhile, and
+  /// `JobRules.leaseMargin` has to cover it.
+  ///
+  /// - Parameter entries: at most ``LedgerEntry/maxBatch``.
   /// - Returns: for each entry its answer, or the reason that it may not be recorded.
   func write(_ entries: [LedgerEntry]) async -> [Result<LedgerAnswer, LedgerError>]
 

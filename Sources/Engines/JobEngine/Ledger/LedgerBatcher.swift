@@ -6,9 +6,6 @@ import Synchronization
 /// At most one batch is under way; entries that arrive meanwhile form the next one. The number of waiting entries is
 /// bounded by the jobs in progress, which the prefetch bounds: each waits for at most one entry.
 final class LedgerBatcher: Sendable {
-  /// Maximum number of entries of a batch: about 5 ms in SQLite, so that no other process waits long for its turn.
-  static let maxEntries = 256
-
   private typealias Answer = Result<LedgerAnswer, LedgerError>
 
   private struct WaitingEntry {
@@ -81,7 +78,7 @@ final class LedgerBatcher: Sendable {
 
   private func nextBatch() -> [WaitingEntry]? {
     state.withLock { state in
-      let batch = Array(state.waiting.prefix(Self.maxEntries))
+      let batch = Array(state.waiting.prefix(LedgerEntry.maxBatch))
       state.waiting.removeFirst(batch.count)
       state.isWriting = !batch.isEmpty
       return batch.isEmpty ? nil : batch

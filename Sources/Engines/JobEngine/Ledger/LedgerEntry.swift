@@ -12,6 +12,10 @@ public enum LedgerEntry: Sendable, Hashable {
   /// Records the result of a job. The first recorded one stands.
   case settle(LedgerClaim, result: [UInt8], at: UnixTime)
 
+  /// Maximum number of entries of a batch. The next batch gathers meanwhile, so a larger one saves little, and other
+  /// processes wait for its end.
+  public static let maxBatch = 64
+
   /// The claim that the entry is about.
   public var claim: LedgerClaim {
     switch self {

@@ -20,21 +20,27 @@ enum LedgerStatements {
   }
 
   /// Carries out a batch. A failing entry leaves no change behind, so the others are carried out nonetheless; after a
-  /// failure of the database itself none is, because it may have ended the transaction.
+  /// failure of the database itself none is.
+  ///
+  /// - Throws: the error that ended the transaction, which undid the whole batch.
   static func write(
     _ entries: [LedgerEntry], looksForJobsWithoutSender: Bool, _ session: Session
-  ) -> [Result<LedgerAnswer, LedgerError>] {
+  ) throws(DatabaseError) -> [Result<LedgerAnswer, LedgerError>] {
     var answers: [Result<LedgerAnswer, LedgerError>] = []
     answers.reserveCapacity(entries.count)
+    var failure: LedgerError?
     for entry in entries {
+      if let failure {
+        answers.append(.failure(failure))
+        continue
+      }
       do throws(DatabaseError) {
         answers.append(.success(try write(entry, looksForJobsWithoutSender: looksForJobsWithoutSender, session)))
       } catch {
+        guard session.isInTransaction else { throw error }
         answers.append(.failure(LedgerError(error)))
-        guard error.isRetriable else { continue }
-        while answers.count < entries.count { answers.append(.failure(LedgerError(error))) }
+        if error.isRetriable { failure = LedgerError(error) }
       }
-      if answers.count == entries.count { break }
     }
     return answers
   }

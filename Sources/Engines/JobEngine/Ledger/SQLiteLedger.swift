@@ -53,7 +53,7 @@ public final class SQLiteLedger: Ledger {
   public func write(_ entries: [LedgerEntry]) async -> [Result<LedgerAnswer, LedgerError>] {
     do throws(LedgerError) {
       return try await write { [hasJobsWithoutSender] session throws(DatabaseError) in
-        LedgerStatements.write(entries, looksForJobsWithoutSender: hasJobsWithoutSender, session)
+        try LedgerStatements.write(entries, looksForJobsWithoutSender: hasJobsWithoutSender, session)
       }
     } catch {
       return entries.map { _ in .failure(error) }
@@ -100,7 +100,7 @@ public final class SQLiteLedger: Ledger {
     _ body: @escaping @Sendable (Session) throws(DatabaseError) -> Answer
   ) async throws(LedgerError) -> Answer {
     do throws(DatabaseError) {
-      // Each of ``LedgerStatements`` is complete with its first change, and a batch throws nothing.
+      // Each of ``LedgerStatements`` is complete with its first change, and a batch throws only what has undone it.
       return try await database.write(isSingleChange: true, body)
     } catch {
       throw LedgerError(error)

@@ -18,7 +18,6 @@ private struct ScriptedWork: BatchQueue {
   let failures = Tick(0)
   /// The store's answer to everything, for a number of tries.
   var fault: (code: DatabaseError.Code, tries: Int)?
-  let counted = Tick(0)
 
   func prepare(_ delivery: Delivery, at now: UnixTime) -> PreparedDelivery<String> {
     let body = String(decoding: delivery.message.body, as: UTF8.self)
@@ -27,6 +26,7 @@ private struct ScriptedWork: BatchQueue {
   }
 
   func process(_ prepared: String, in transaction: CoordinatorTransaction) throws(DatabaseError) -> Conclusion {
+    transaction.counts.refusals.append(.total)
     if let fault, failures.add(1) <= fault.tries { throw DatabaseError(fault.code, "no store") }
     if prepared == "mistake" { throw DatabaseError(.sql, "no such table") }
     if prepared == "look: broken" { throw DatabaseError(.corrupt, "no reader") }
@@ -46,8 +46,6 @@ private struct ScriptedWork: BatchQueue {
   }
 
   func crashed(_ delivery: Delivery, at now: UnixTime) -> Conclusion { Conclusion(dead: .crashed) }
-
-  func count(_ conclusion: Conclusion, took: Duration) { _ = counted.add(1) }
 }
 
 /// A counter that can be a property of a struct.
@@ -86,6 +84,28 @@ private final class Meeting: Sendable {
 
 @Suite("Batches")
 struct BatchPipelineTests {
+  @Test(
+    "A command counts once when it is stored, however often its batch was undone",
+    arguments: [
+      (["a", "poison", "b"], 2), (["a", "busy", "b"], 3), (["meanwhile"], 1), (["done"], 0),
+    ])
+  func aCommandCountsOnceWhenItIsStored(bodies: [String], expected: Int) async throws {
+    try await Bench.with { bench in
+      _ = await run([bodies], bench)
+      #expect(bench.registry.render().contains("countersign_limited_total{limit=\"total\"} \(expected)\n"))
+    }
+  }
+
+  @Test("A store that fails for a while counts nothing until it takes the batch")
+  func aStoreThatFailsForAWhileCountsNothingUntilItTakesTheBatch() async throws {
+    try await Bench.with { bench in
+      var work = ScriptedWork()
+      work.fault = (.diskFull, 20)
+      _ = await run([["a", "b"]], bench, work: work)
+      #expect(bench.registry.render().contains("countersign_limited_total{limit=\"total\"} 2\n"))
+    }
+  }
+
   private func run(
     _ bodies: [[String]], _ bench: Bench, work: ScriptedWork = ScriptedWork(),
     database: Database? = nil

@@ -17,7 +17,7 @@ import Testing
     let gate = Latch()
     let ledger = MemoryLedger(gate: { await gate.wait() })
     let batcher = LedgerBatcher(ledger)
-    let count = LedgerBatcher.maxEntries + 10
+    let count = LedgerEntry.maxBatch + 10
     try await withThrowingTaskGroup(of: ClaimAnswer.self) { group in
       group.addTask { try await batcher.claim(claim(0)) }
       try await eventually("the first batch is under way") { ledger.batchSizes == [1] }
@@ -26,7 +26,7 @@ import Testing
       gate.open()
       for try await answer in group { #expect(answer == .claimed(unknownCalls: 0)) }
     }
-    #expect(ledger.batchSizes == [1, LedgerBatcher.maxEntries, 10])
+    #expect(ledger.batchSizes == [1, LedgerEntry.maxBatch, 10])
   }
 
   @Test("Each entry gets its own answer or error") func eachEntryGetsItsOwnAnswerOrError() async throws {
@@ -41,6 +41,40 @@ import Testing
     try await batcher.release(claim(3))
     try await batcher.postpone(claim(3))
     #expect(try await batcher.claim(claim(1)) == .settled(result: [1]))
+  }
+
+  @Test("A shared batch gives each job its own answer") func aSharedBatchGivesEachJobItsOwnAnswer() async throws {
+    let gate = Latch()
+    let ledger = MemoryLedger(gate: { await gate.wait() })
+    let batcher = LedgerBatcher(ledger)
+    let settled = Task { try await batcher.settle(claim(1), result: [1], at: start) }
+    try await eventually("the first batch is under way") { ledger.batchSizes == [1] }
+    let other = LedgerClaim(
+      messageID: "job-1", token: 9, lane: "a", times: .init(now: start, leaseUntil: start + .seconds(20)))
+    let repeated = Task { try await batcher.settle(other, result: [2], at: start) }
+    let known = Task { try await batcher.claim(other) }
+    let new = Task { try await batcher.claim(claim(2)) }
+    try await eventually("all wait") { batcher.waitingCount == 3 }
+    gate.open()
+    #expect(try await settled.value == nil)
+    #expect(try await repeated.value == [1])
+    #expect(try await known.value == .settled(result: [1]))
+    #expect(try await new.value == .claimed(unknownCalls: 0))
+    #expect(ledger.batchSizes == [1, 3])
+  }
+
+  @Test("Entries that wait when the ledger closes are refused") func entriesThatWaitWhenTheLedgerClosesAreRefused()
+    async throws
+  {
+    try await withTemporaryDirectory { directory in
+      let ledger = try await SQLiteLedger.open(path: "\(directory)/ledger.sqlite")
+      let batcher = LedgerBatcher(ledger)
+      await ledger.close()
+      await withTaskGroup(of: Bool.self) { group in
+        for number in 0..<100 { group.addTask { (try? await batcher.claim(claim(number))) == nil } }
+        for await isRefused in group { #expect(isRefused) }
+      }
+    }
   }
 
   @Test("A ledger that answers too little fails the rest") func aLedgerThatAnswersTooLittleFailsTheRest() async throws {

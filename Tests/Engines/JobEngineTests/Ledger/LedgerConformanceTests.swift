@@ -229,7 +229,7 @@ import Testing
   func batchesOfTheLargestSizeAndEmptyOnesAreAnsweredInFull(_ kind: LedgerKind) async throws {
     try await kind.withTwo { (ledger, other) async throws in
       #expect(await ledger.write([]).isEmpty)
-      let claims = (0..<LedgerBatcher.maxEntries).map { claim("job-\($0)", token: Int64($0 + 1)) }
+      let claims = (0..<LedgerEntry.maxBatch).map { claim("job-\($0)", token: Int64($0 + 1)) }
       let answers = await ledger.write(claims.map { .claim($0) })
       #expect(answers.count == claims.count)
       for answer in answers { #expect(try answer.get() == .claim(.claimed(unknownCalls: 0))) }

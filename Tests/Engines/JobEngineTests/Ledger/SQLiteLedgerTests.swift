@@ -179,6 +179,36 @@ import Testing
     }
   }
 
+  @Test("A disk that is full in the middle of a batch undoes the batch and is named")
+  func aDiskThatIsFullInTheMiddleOfABatchUndoesItAndIsNamed() async throws {
+    try await withTemporaryDirectory { directory in
+      let path = "\(directory)/ledger.sqlite"
+      func claim(_ id: String, _ token: Int64) -> LedgerClaim {
+        LedgerClaim(messageID: id, token: token, lane: "a", times: .init(now: start, leaseUntil: start + .seconds(20)))
+      }
+      let entries: [LedgerEntry] = [
+        .claim(claim("before", 1)), .settle(claim("large", 2), result: Array(repeating: 1, count: 200_000), at: start),
+        .claim(claim("after", 3)),
+      ]
+      let database = try await Database.open(path: path, migrations: LedgerSchema.migrations)
+      do {
+        try await database.write(isSingleChange: true) { session throws(DatabaseError) in
+          let pages = try session.first("PRAGMA page_count") { row throws(DatabaseError) in row.int(0) } ?? 0
+          _ = try session.first("PRAGMA max_page_count = \(pages + 8)") { row throws(DatabaseError) in row.int(0) }
+          _ = try LedgerStatements.write(entries, looksForJobsWithoutSender: false, session)
+        }
+        Issue.record("the disk took the batch")
+      } catch {
+        #expect((error as? DatabaseError)?.code == .diskFull)
+      }
+      await database.close()
+      let ledger = try await SQLiteLedger.open(path: path)
+      let again = await ledger.write([.claim(claim("before", 4)), .claim(claim("large", 5)), .claim(claim("after", 6))])
+      for answer in again { #expect(try answer.get() == .claim(.claimed(unknownCalls: 0))) }
+      await ledger.close()
+    }
+  }
+
   @Test("A missing directory is named") func aMissingDirectoryIsNamed() async throws {
     do {
       _ = try await SQLiteLedger.open(path: "/nonexistent/ledger.sqlite")
