@@ -102,6 +102,29 @@ struct SecurityPageTests {
     page.expect("`service`, `sender` and `gateway` are limited in connections and channels")
   }
 
+  @Test(
+    "Every transport asks for TLS 1.2 at least",
+    arguments: [
+      ("AMQP/Wire/Trust.swift", "amqp_ssl_socket_set_ssl_versions(socket, AMQP_TLSv1_2, AMQP_TLSvLATEST)"),
+      ("HTTPClient/Slot.swift", "easy.set(CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2)"),
+      ("SMTPClient/SMTPHandle.swift", "easy.set(CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2)"),
+      ("../C/CSMPP34/shim.h", "SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION)"),
+    ])
+  func everyTransportAsksForTLS12AtLeast(file: String, setting: String) throws {
+    page.expect("`amqps://`, HTTPS, SMTP and SMPP with TLS 1.2 or newer")
+    #expect(try Page("Sources/Transport/" + file).text.contains(setting))
+  }
+
+  @Test("Secrets are compared by OpenSSL in constant time, and unknown verifications too")
+  func secretsAreComparedByOpenSSLInConstantTime() throws {
+    page.expect("comparison, which is OpenSSL's in constant time")
+    page.expect("an unknown verification ID costs the same comparison")
+    #expect(try Page("Sources/Base/Cryptography/Hashing.swift").text.contains("CRYPTO_memcmp(a, b, a.count) == 0"))
+    let check = try Page("Sources/Coordinator/Coordination/Verification/VerificationService+check.swift").text
+    let unknown = try #require(check.firstRange(of: "try find(order.verificationID, in: transaction) else {"))
+    #expect(check[unknown.upperBound...].drop(while: \.isWhitespace).hasPrefix("codes.matchNothing(order.code)"))
+  }
+
   @Test("Tokens that workers sign expire within an hour")
   func tokensThatWorkersSignExpireWithinAnHour() {
     page.expect("the tokens they sign expire within an hour")
