@@ -18,9 +18,13 @@ struct CrashTests {
   }
 
   /// Leaves marks as processes do that die while they work on a message.
+  ///
+  /// Each has a database of its own: once it is closed, nothing holds the lock of its owner, as after the end of a
+  /// process.
   static func die(of delivery: Delivery, times: Int, _ bench: Bench) async throws {
     for time in 0...times {
-      let store = try SQLiteMarkStore(in: bench.database)
+      let database = try await Database.open(path: bench.database.path, migrations: CoordinatorSchema.migrations)
+      let store = try SQLiteMarkStore(in: database)
       let marks = CrashMarks(
         queue: Topology.Queues.commands, store: DyingStore(store), stepsAtOnce: 1, gate: TrialGate(),
         clock: bench.clock,
@@ -31,6 +35,7 @@ struct CrashTests {
           return []
         }
       }
+      await database.close()
     }
   }
 
