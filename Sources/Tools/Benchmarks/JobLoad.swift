@@ -70,7 +70,7 @@ public struct JobLoad: Sendable {
       if done > lastProgress.done { lastProgress = (now, done) }
       if done >= count, let first {
         try await admin.close()
-        return Double(done - first.done) / (now - first.at).inSeconds
+        return try Self.rate(of: done - first.done, in: now - first.at)
       }
       guard now - lastProgress.at < Self.stallLimit else {
         throw BenchmarkError(
@@ -78,6 +78,15 @@ public struct JobLoad: Sendable {
       }
       try await Task.sleep(for: Self.pollInterval)
     }
+  }
+
+  /// Jobs per second.
+  /// - Throws: ``BenchmarkError`` when the jobs ended between two looks at the queue.
+  static func rate(of jobs: Int, in time: Duration) throws(BenchmarkError) -> Double {
+    guard jobs > 0, time > .zero else {
+      throw BenchmarkError("the jobs ended faster than their rate can be measured; use more of them")
+    }
+    return Double(jobs) / time.inSeconds
   }
 
 }
