@@ -1,4 +1,4 @@
-internal import CountersignCOpenSSL
+import CountersignCOpenSSL
 
 /// AES-256 in Galois/Counter Mode (NIST SP 800-38D), as A256GCM uses it: 96-bit IV, 128-bit tag.
 enum AESGCM {

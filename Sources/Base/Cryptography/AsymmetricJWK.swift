@@ -1,5 +1,5 @@
-internal import CountersignCOpenSSL
-internal import CountersignEncoding
+import CountersignCOpenSSL
+import CountersignEncoding
 
 /// A public key or a key pair as JSON (RFC 7517, section 4; RFC 7518, sections 6.2 and 6.3).
 struct AsymmetricJWK: Decodable {

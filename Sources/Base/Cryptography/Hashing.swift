@@ -1,5 +1,5 @@
-internal import CountersignCOpenSSL
-internal import Synchronization
+import CountersignCOpenSSL
+import Synchronization
 
 /// SHA-256 (FIPS 180-4).
 public enum SHA256 {
@@ -17,11 +17,12 @@ public enum SHA256 {
   }
 }
 
-/// HMAC (RFC 2104) with a digest that somebody else's interface prescribes. Where the choice is ours it is ``HMACSHA256``.
+/// HMAC (RFC 2104) with a digest that a provider's interface prescribes; our own interfaces use ``HMACSHA256``.
 public enum HMAC {
   /// The digests.
   public enum Digest: String, Sendable, CaseIterable {
-    /// For signatures of providers that have no other. HMAC does not need a digest without collisions (RFC 6151, section 2.3).
+    /// For signatures of providers that have no other. HMAC does not need a digest without collisions (RFC 6151,
+    /// section 2.3).
     case sha1 = "SHA1"
     case sha256 = "SHA2-256"
     case sha384 = "SHA2-384"
@@ -39,7 +40,7 @@ public enum HMAC {
   }
 
   /// - Parameters:
-  ///   - message: what is authenticated.
+  ///   - message: bytes to authenticate.
   ///   - key: of any length but 0.
   ///   - digest: the digest.
   /// - Returns: ``Digest/length`` bytes. Compare them with ``constantTimeEquals(_:_:)``.
@@ -59,14 +60,14 @@ public enum HMACSHA256 {
   public static let length = 32
 
   /// - Parameters:
-  ///   - message: what is authenticated.
+  ///   - message: bytes to authenticate.
   ///   - key: of any length; 32 bytes are right.
   /// - Returns: 32 bytes. Compare them with ``constantTimeEquals(_:_:)``.
   public static func authenticate(_ message: [UInt8], key: [UInt8]) -> [UInt8] {
     key.withUnsafeBytes { authenticate(message, key: $0) }
   }
 
-  /// The same with a key that is erased when nobody has it any more.
+  /// The same with a key that is erased with its last reference.
   public static func authenticate(_ message: [UInt8], key: SymmetricKey) -> [UInt8] {
     key.withUnsafeBytes { authenticate(message, key: $0) }
   }
@@ -91,11 +92,12 @@ public enum HMACSHA256 {
   }
 }
 
-/// A key for HMAC with SHA-256 that is used again and again: prepared once, which is most of the work for a short message.
+/// A key for HMAC with SHA-256 that is used again and again: prepared once, which is most of the work for a short
+/// message.
 ///
-/// It does not print, and it is erased when nobody has it any more. Threads that use it at once take turns.
+/// It does not print, and it is erased with its last reference. Threads that use it at once take turns.
 public final class HMACSHA256Key: Sendable, CustomStringConvertible {
-  /// OpenSSL's context with the key set. Sendable although it is a pointer: only who holds the lock uses it.
+  /// OpenSSL's context with the key set. Sendable although it is a pointer: it is used under the lock only.
   private struct Context: @unchecked Sendable {
     let pointer: OpaquePointer
   }
@@ -134,7 +136,7 @@ public final class HMACSHA256Key: Sendable, CustomStringConvertible {
   public var description: String { "<redacted>" }
 }
 
-/// Whether two secrets are the same, in a time that tells nothing about where they differ. Their lengths are no secret.
+/// Whether two secrets are equal, in a time that does not depend on where they differ. Their lengths are not secret.
 public func constantTimeEquals(_ a: [UInt8], _ b: [UInt8]) -> Bool {
   guard a.count == b.count else { return false }
   return CRYPTO_memcmp(a, b, a.count) == 0

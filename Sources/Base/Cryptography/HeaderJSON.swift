@@ -1,8 +1,8 @@
-internal import CountersignEncoding
+import CountersignEncoding
 
 /// The JSON of JOSE headers: objects whose members are strings.
 enum HeaderJSON {
-  /// Headers have a few hundred bytes; with certificates, which nobody here sends, some thousands.
+  /// Headers have a few hundred bytes; with certificates, which this system does not send, some thousands.
   private static let reader = JSONReader(maxBytes: 16 << 10)
 
   /// - Parameter text: what it heads, for errors.
@@ -29,19 +29,19 @@ enum HeaderJSON {
 }
 
 extension HeaderJSON {
-  /// A value of any type, of which strings matter.
+  /// A value of any type; only strings are kept.
   private struct Member: Decodable {
     let string: String?
 
     init(from decoder: any Decoder) throws {
-      // A value that is no string is allowed, and ignored: not an error.
+      // The error is dropped on purpose: a value that is not a string is allowed, and ignored.
       string = try? decoder.singleValueContainer().decode(String.self)
     }
   }
 }
 
-/// Reads JSON objects of the plainest kind: members that are strings, in ASCII without escapes. Whatever else there may be, it leaves
-/// to a real decoder.
+/// Reads JSON objects of the plainest kind: members that are strings, in ASCII without escapes. Whatever else there may
+/// be, it leaves to a real decoder.
 enum FlatJSON {
   enum Outcome {
     case members([String: String])
@@ -105,9 +105,10 @@ extension FlatJSON {
   }
 }
 
-/// Finds members of the same name in one object of a JSON text, at any depth; a decoder would silently keep one of them.
+/// Finds members of the same name in one object of a JSON text, at any depth; a decoder would silently keep one of
+/// them.
 ///
-/// The text need not be valid: whoever decodes it afterwards says so.
+/// The text need not be valid: the decoder that follows reports that.
 struct RepeatedNames {
   private enum Level {
     case array
@@ -118,8 +119,8 @@ struct RepeatedNames {
   private var levels: [Level] = []
   private var hasRepeated = false
 
-  /// Whether an object has two members of one name. A name that is written with escapes counts as repeated: it may be the same as
-  /// another one, and nobody writes names of headers so.
+  /// Whether an object has two members of one name. A name that is written with escapes counts as repeated: it may be
+  /// the same as another one; no known library writes header names so.
   static func areIn(_ json: [UInt8]) -> Bool {
     var names = RepeatedNames()
     var index = 0

@@ -1,4 +1,5 @@
-/// Failure with a key or a sealed text. Its description is safe to log: it names keys, never their bytes nor the sealed text.
+/// Failure with a key or a sealed text. Its description is safe to log: it names keys, never their bytes nor the sealed
+/// text.
 public struct JOSEError: Error, Sendable, CustomStringConvertible {
   /// The kind of a failure. More may be added.
   public struct Code: Sendable, Hashable, CustomStringConvertible {
@@ -39,8 +40,8 @@ public struct JOSEError: Error, Sendable, CustomStringConvertible {
     self.keyID = keyID
   }
 
-  /// Whether the same call may succeed later. A key that is unknown here may be known after the next rotation, but that takes a new
-  /// ring: it is not for the same call.
+  /// Whether the same call may succeed later. A key that is unknown here may be known after the next rotation, but that
+  /// takes a new ring: it is not for the same call.
   public var isRetriable: Bool { code == .unavailable }
 
   public var description: String { "\(message) (\(code))" }

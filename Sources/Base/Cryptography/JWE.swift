@@ -1,6 +1,7 @@
 import CountersignEncoding
 
-/// Sealed texts: JSON Web Encryption (RFC 7516) in compact form, with direct use of a shared key (`dir`) and `A256GCM` (RFC 7518).
+/// Sealed texts: JSON Web Encryption (RFC 7516) in compact form, with direct use of a shared key (`dir`) and `A256GCM`
+/// (RFC 7518).
 ///
 /// Nothing else is taken: no other algorithm, no compression (`zip`), no extension (`crit`).
 public enum JWE {
@@ -21,7 +22,8 @@ public enum JWE {
   ///   - key: named in the header as `kid`.
   ///   - header: further members of the protected header. They are not secret, but cannot be changed unnoticed.
   /// - Returns: the compact form, five parts of base64url with dots between them.
-  /// - Throws: ``JOSEError/Code/tooLarge``, ``JOSEError/Code/malformed`` for a reserved member, ``JOSEError/Code/unavailable``.
+  /// - Throws: ``JOSEError/Code/tooLarge``, ``JOSEError/Code/malformed`` for a reserved member,
+  ///   ``JOSEError/Code/unavailable``.
   public static func seal(
     _ plaintext: [UInt8], with key: SymmetricKey, header: [String: String] = [:]
   ) throws(JOSEError) -> String {
@@ -79,8 +81,8 @@ public enum JWE {
     return (header, plaintext)
   }
 
-  /// Whether a string looks like a JWE in compact form, of any algorithm: five parts of base64url, the first beginning like a JSON
-  /// object. A secret field that does is never taken for the secret itself.
+  /// Whether a string looks like a JWE in compact form, of any algorithm: five parts of base64url, the first beginning
+  /// like a JSON object. A secret field that does is never taken for the secret itself.
   public static func isCompactJWE(_ text: String) -> Bool {
     var dots = 0
     var index = 0

@@ -24,7 +24,8 @@ extension JWS {
 
   /// Verifies a text that was signed under a shared secret, with HS256, HS384 or HS512 as its header says.
   ///
-  /// The secret is never used for anything but an HMAC, so the choice of the digest gives whoever does not have it nothing.
+  /// The secret is never used for anything but an HMAC, so the choice of the digest does not help an attacker without
+  /// it.
   /// - Parameters:
   ///   - compact: the compact form.
   ///   - secret: what the signer has too; not empty.

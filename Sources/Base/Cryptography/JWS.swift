@@ -1,9 +1,10 @@
 import CountersignEncoding
 
-/// Signed texts: JSON Web Signature (RFC 7515) in compact form, with ES256 or RS256. JSON Web Tokens are JWS whose payload is an object of
-/// claims; what the claims say is for the caller to judge.
+/// Signed texts: JSON Web Signature (RFC 7515) in compact form, with ES256 or RS256. JSON Web Tokens are JWS whose
+/// payload is an object of claims; what the claims say is for the caller to judge.
 ///
-/// The key decides the algorithm. A text that names another one, or `none`, is refused, as is one with extensions (`crit`).
+/// The key decides the algorithm. A text that names another one, or `none`, is refused, as is one with extensions
+/// (`crit`).
 public enum JWS {
   /// The largest payload in bytes.
   public static let maxPayloadBytes = 65_536
@@ -18,7 +19,8 @@ public enum JWS {
   ///   - key: also decides the algorithm; its ID is named in the header as `kid`.
   ///   - header: further members of the protected header, `typ` for instance.
   /// - Returns: the compact form, three parts of base64url with dots between them.
-  /// - Throws: ``JOSEError/Code/tooLarge``, ``JOSEError/Code/malformed`` for a reserved member, ``JOSEError/Code/unavailable``.
+  /// - Throws: ``JOSEError/Code/tooLarge``, ``JOSEError/Code/malformed`` for a reserved member,
+  ///   ``JOSEError/Code/unavailable``.
   public static func sign(
     _ payload: [UInt8], with key: SigningKey, header: [String: String] = [:]
   ) throws(JOSEError) -> String {
@@ -34,7 +36,7 @@ public enum JWS {
     Base64URL.encode(json, into: &compact)
     compact.append(JWE.dot)
     Base64URL.encode(payload, into: &compact)
-    // What is signed is the text so far, not the bytes in it (RFC 7515, section 5.1).
+    // The signature covers the text so far, not the bytes in it (RFC 7515, section 5.1).
     let signature = try key.key.sign(compact, key.algorithm)
     compact.append(JWE.dot)
     Base64URL.encode(signature, into: &compact)
@@ -44,7 +46,8 @@ public enum JWS {
   /// Verifies a signed text.
   /// - Parameters:
   ///   - compact: the compact form.
-  ///   - key: the only key and the only algorithm that are taken. A `kid` in the header must be the key's, when it has one.
+  ///   - key: the only key and the only algorithm that are taken. A `kid` in the header must be the key's, when it has
+  ///     one.
   /// - Returns: the protected header's members that are strings, and the payload.
   /// - Throws: ``JOSEError/Code/authenticationFailed``; ``JOSEError/Code/unknownKey`` for another `kid`;
   ///   ``JOSEError/Code/unsupportedAlgorithm``; ``JOSEError/Code/malformed``; ``JOSEError/Code/tooLarge``.

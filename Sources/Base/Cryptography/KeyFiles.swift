@@ -1,5 +1,5 @@
-internal import CountersignCOpenSSL
-internal import CountersignEncoding
+import CountersignCOpenSSL
+import CountersignEncoding
 
 /// The public part of a private key of any kind, for who publishes it.
 public enum PublicKeyFile {
@@ -12,7 +12,8 @@ public enum PublicKeyFile {
     return EVP_PKEY_is_a(key.pointer, "RSA") == 1 ? Int(EVP_PKEY_get_bits(key.pointer)) : nil
   }
 
-  /// The structure SubjectPublicKeyInfo (RFC 5280, 4.1.2.7) in DER. That of an Ed25519 key ends in the 32 bytes of the key itself.
+  /// The structure SubjectPublicKeyInfo (RFC 5280, 4.1.2.7) in DER. That of an Ed25519 key ends in the 32 bytes of the
+  /// key itself.
   ///
   /// - Parameter file: A private key, PEM or DER.
   /// - Throws: ``JOSEError/Code/badKey``.
@@ -32,7 +33,8 @@ public enum PublicKeyFile {
 
 /// RSA keys in the older of their two forms, for libraries that read a key anew for every signature.
 public enum RSAKeyFile {
-  /// The key in PEM as `RSA PRIVATE KEY` (PKCS #1). OpenSSL 3 reads it in half the time that `PRIVATE KEY` (PKCS #8) takes.
+  /// The key in PEM as `RSA PRIVATE KEY` (PKCS #1). OpenSSL 3 reads it in half the time that `PRIVATE KEY` (PKCS #8)
+  /// takes.
   ///
   /// - Parameter file: A private key, PEM or DER.
   /// - Returns: `nil`, when the key is none of RSA.

@@ -1,10 +1,11 @@
-internal import CountersignEncoding
-internal import FoundationEssentials
+import CountersignEncoding
+import FoundationEssentials
 
-/// The keys of a JWK Set (RFC 7517): one seals, all open. That is how keys rotate: the new one is put first, and the old ones stay
-/// until nothing that they sealed is left.
+/// The keys of a JWK Set (RFC 7517): one seals, all open. That is how keys rotate: the new one is put first, and the
+/// old ones stay until nothing that they sealed is left.
 ///
-/// With random 96-bit IVs a key must not seal more than 2³² texts (NIST SP 800-38D, section 8.3): at 100 a second that is a year.
+/// With random 96-bit IVs a key must not seal more than 2³² texts (NIST SP 800-38D, section 8.3): at 100 a second that
+/// is a year.
 public struct KeyRing: Sendable, CustomStringConvertible {
   /// The largest set in bytes.
   public static let maxSetBytes = 65_536
@@ -16,7 +17,7 @@ public struct KeyRing: Sendable, CustomStringConvertible {
   /// The keys that open, by their IDs. The sealing one is among them.
   public let opening: [String: SymmetricKey]
 
-  /// Whether what is not sealed at all is refused where a sealed text is looked for.
+  /// Whether an unsealed text is refused where a sealed one is expected.
   public var requiresSealing = false
 
   /// - Parameters:

@@ -1,11 +1,11 @@
-internal import CountersignCOpenSSL
+import CountersignCOpenSSL
 
 /// The algorithms of OpenSSL that are used here, fetched once: fetching one takes longer than using it.
 enum OpenSSL {
   /// An EVP_MD or EVP_CIPHER from a fetch.
   ///
-  /// Sendable although it is a pointer: such objects do not change after the fetch, count their references atomically and may be used by
-  /// all threads at once (crypto(7), "Algorithm fetching"); these are never freed.
+  /// Sendable although it is a pointer: such objects do not change after the fetch, count their references atomically
+  /// and may be used by all threads at once (crypto(7), "Algorithm fetching"); these are never freed.
   struct Algorithm: @unchecked Sendable {
     let pointer: OpaquePointer
   }
@@ -17,7 +17,8 @@ enum OpenSSL {
   /// Whether all of them could be fetched.
   static var isComplete: Bool { sha256 != nil && aes256GCM != nil && hmacSHA256 != nil }
 
-  /// Reason for stopping the process in a non-throwing operation: it cannot continue, and it fails at the first call or never.
+  /// Reason for stopping the process in a non-throwing operation: it cannot continue, and it fails at the first call or
+  /// never.
   static let missing: StaticString =
     "OpenSSL lacks AES-256-GCM or SHA-256: check that OPENSSL_CONF does not disable its default provider"
 
@@ -31,7 +32,8 @@ enum OpenSSL {
     return ERR_reason_error_string(oldest).map { String(cString: $0) } ?? "error \(oldest)"
   }
 
-  /// A context with the digest chosen, to be copied for each use. A copy only reads its source, so threads may copy at once.
+  /// A context with the digest chosen, to be copied for each use. A copy only reads its source, so threads may copy at
+  /// once.
   private static func makeHMACTemplate() -> OpaquePointer? {
     guard let mac = EVP_MAC_fetch(nil, "HMAC", nil) else { return nil }
     defer { EVP_MAC_free(mac) }  // The context keeps its own reference.

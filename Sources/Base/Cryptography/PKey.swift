@@ -1,9 +1,9 @@
-internal import CountersignCOpenSSL
+import CountersignCOpenSSL
 
 /// A key pair, or its public part, of OpenSSL.
 ///
-/// Sendable although it has a pointer: an EVP_PKEY is not changed after it was made, counts its references atomically and may be used by
-/// all threads at once (openssl-threads(7)); it is freed when nobody has it any more.
+/// Sendable although it has a pointer: an EVP_PKEY is not changed after it was made, counts its references atomically
+/// and may be used by all threads at once (openssl-threads(7)); it is freed with its last reference.
 final class PKey: @unchecked Sendable {
   enum Part {
     case `private`, `public`
@@ -85,7 +85,8 @@ final class PKey: @unchecked Sendable {
   }
 
   private static func decode(_ file: [UInt8], _ part: Part) -> OpaquePointer? {
-    // A decoder has no way to ask for a password unless it is given one, so no file makes the process wait at a terminal.
+    // A decoder has no way to ask for a password unless it is given one, so no file makes the process wait at a
+    // terminal.
     for part in part == .private ? [part] : [part, .private] {
       var pointer: OpaquePointer?
       guard let decoder = OSSL_DECODER_CTX_new_for_pkey(&pointer, nil, nil, nil, part.selection, nil, nil) else {

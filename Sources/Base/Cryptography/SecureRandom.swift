@@ -1,5 +1,5 @@
-internal import CountersignCOpenSSL
-internal import Glibc
+import CountersignCOpenSSL
+import Glibc
 
 /// Random numbers from the operating system's cryptographic generator, getrandom(2).
 public enum SecureRandom {
@@ -33,8 +33,8 @@ public enum SecureRandom {
       if count > 0 {
         done += count
       } else if errno != EINTR {
-        // No kernel of this decade refuses (ENOSYS), but a sandbox may. Swift's generator knows further ways, and stops the process
-        // rather than return anything predictable.
+        // No kernel of this decade refuses (ENOSYS), but a sandbox may. Swift's generator knows further ways, and stops
+        // the process rather than return anything predictable.
         var generator = SystemRandomNumberGenerator()
         for index in done..<buffer.count { buffer[index] = generator.next() }
         return

@@ -1,4 +1,5 @@
-/// A private key that signs: P-256 for ES256, RSA for RS256. It is never printed, and erased when the last copy goes away.
+/// A private key that signs: P-256 for ES256, RSA for RS256. It is never printed, and erased when the last copy goes
+/// away.
 public struct SigningKey: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
   /// The largest file with a key in bytes.
   public static let maxFileBytes = 65_536
@@ -9,8 +10,8 @@ public struct SigningKey: Sendable, CustomStringConvertible, CustomDebugStringCo
   public let algorithm: SignatureAlgorithm
   let key: PKey
 
-  /// Reads a key as OpenSSL and Apple write it: PEM (`PRIVATE KEY`, which is what a `.p8` file has; `EC PRIVATE KEY`; `RSA PRIVATE
-  /// KEY`) or the DER in it. A key under a password is not taken.
+  /// Reads a key as OpenSSL and Apple write it: PEM (`PRIVATE KEY`, which is what a `.p8` file has; `EC PRIVATE KEY`;
+  /// `RSA PRIVATE KEY`) or the DER in it. A key under a password is not taken.
   /// - Parameters:
   ///   - file: what the file holds.
   ///   - id: what signed texts name the key by; nil leaves it out.
@@ -53,7 +54,8 @@ public struct VerifyingKey: Sendable, CustomStringConvertible {
   public let algorithm: SignatureAlgorithm
   let key: PKey
 
-  /// Reads a public key as OpenSSL writes it: PEM (`PUBLIC KEY`) or the DER in it. From a private key its public part is taken.
+  /// Reads a public key as OpenSSL writes it: PEM (`PUBLIC KEY`) or the DER in it. From a private key its public part
+  /// is taken.
   /// - Parameters:
   ///   - file: what the file holds.
   ///   - id: its name.

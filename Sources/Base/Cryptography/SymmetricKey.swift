@@ -1,6 +1,6 @@
-internal import CountersignCOpenSSL
-internal import CountersignEncoding
-internal import FoundationEssentials
+import CountersignCOpenSSL
+import CountersignEncoding
+import FoundationEssentials
 
 /// A secret key with its name. Its bytes are erased when the last copy goes away, and never printed.
 public struct SymmetricKey: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
@@ -41,7 +41,8 @@ public struct SymmetricKey: Sendable, CustomStringConvertible, CustomDebugString
 }
 
 extension SymmetricKey {
-  /// The memory of a key. Sendable although it has a pointer: it is written in `init` only, and freed when nobody has it any more.
+  /// The memory of a key. Sendable although it has a pointer: it is written in `init` only, and freed with its last
+  /// reference.
   private final class Storage: @unchecked Sendable {
     let buffer: UnsafeMutableRawBufferPointer
 
@@ -63,7 +64,8 @@ struct JWKSet: Codable {
 }
 
 extension JWKSet {
-  /// - Throws: ``JOSEError/Code/badKey``, saying where it is wrong; what stands there may be a secret and is not repeated.
+  /// - Throws: ``JOSEError/Code/badKey``, saying where it is wrong; what stands there may be a secret and is not
+  ///   repeated.
   init(json: [UInt8]) throws(JOSEError) {
     do {
       self = try JSONReader(maxBytes: KeyRing.maxSetBytes).decode(JWKSet.self, from: json)

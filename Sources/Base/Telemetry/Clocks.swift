@@ -10,9 +10,10 @@ import FoundationEssentials
 
 /// The two clocks that a process goes by.
 ///
-/// The wall clock may be set, by a person or by NTP, and jump either way. Whatever would break then is asked of the other.
+/// The wall clock may be set, by a person or by NTP, and jump either way. Whatever would break then is asked of the
+/// other.
 public struct Clocks: Sendable {
-  /// The time of day: for deadlines, leases, and what is written down or sent.
+  /// The time of day: for deadlines, leases, and stored or sent times.
   public let wall: any WallClock
   /// Time that passes between two moments: for time-outs, timers, pauses, back-offs and rates.
   public let monotonic: any MonotonicClock
@@ -29,8 +30,8 @@ public struct Clocks: Sendable {
   public static let system = Clocks(wall: SystemClock(), monotonic: SystemMonotonicClock())
 }
 
-/// Tells the time of day, which may be set: it jumps forth and back. For deadlines, leases, and what is written down or sent;
-/// what waits or measures takes a ``MonotonicClock``.
+/// The time of day, which an administrator may set: it jumps forward and back. For deadlines, leases, and stored or
+/// sent times; what waits or measures takes a ``MonotonicClock``.
 ///
 /// Code that needs the time takes one, so that tests can set it.
 public protocol WallClock: Sendable {
@@ -57,11 +58,12 @@ public struct SystemClock: WallClock {
 
 /// The monotonic clock of the system: `CLOCK_MONOTONIC`.
 ///
-/// It stands still while the machine is suspended; `CLOCK_BOOTTIME`, which is Swift's `ContinuousClock`, runs on. A call
-/// whose process was asleep for ten minutes has not been waited for during them: with a clock that ran on, every call would
-/// be over its time-out on waking up, before the answer that lies in the socket was read, and all would end as unknown.
-/// libcurl and Dispatch count by `CLOCK_MONOTONIC` too, so a transport's own time-out stays ahead of the one that guards it.
-/// Whatever must end at a time of day (deadlines, leases) goes by the wall clock, which does run on.
+/// It stands still while the machine is suspended; `CLOCK_BOOTTIME`, which is Swift's `ContinuousClock`, runs on. A
+/// call whose process was asleep for ten minutes has not been waited for during them: with a clock that ran on, every
+/// call would be over its time-out on waking up, before the answer that lies in the socket was read, and all would end
+/// as unknown. libcurl and Dispatch count by `CLOCK_MONOTONIC` too, so a transport's own time-out stays ahead of the
+/// one that guards it. Whatever must end at a time of day (deadlines, leases) goes by the wall clock, which does run
+/// on.
 public struct SystemMonotonicClock: MonotonicClock {
   /// Creates it; all show the same time.
   public init() {}

@@ -31,7 +31,8 @@ public struct LogMetadata: Sendable, ExpressibleByDictionaryLiteral {
 
 /// The name of a value in a log event: lower case, words of one thing joined by dots (`job.id`).
 ///
-/// Names that more than one module uses are constants here, so that one search finds a job in the logs of all processes.
+/// Names that more than one module uses are constants here, so that one search finds a job in the logs of all
+/// processes.
 public struct LogKey: Sendable, Hashable, ExpressibleByStringLiteral {
   public let name: String
 

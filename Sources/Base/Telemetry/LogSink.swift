@@ -44,7 +44,7 @@ public struct StandardErrorSink: LogSink {
     }
   }
 
-  /// Nobody can be told that standard error is gone, so the line is dropped then. A file descriptor that is set to
+  /// Without standard error there is no place to report to, so the line is dropped. A file descriptor that is set to
   /// non-blocking and is full drops the rest of the line as well: a log must not stop the process.
   private static func writeAll(_ bytes: UnsafeRawBufferPointer) {
     var rest = bytes[...]

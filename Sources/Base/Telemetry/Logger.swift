@@ -84,7 +84,7 @@ public struct Logger: Sendable {
 
 /// Severity of an event.
 public enum LogLevel: String, Sendable, CaseIterable, Codable {
-  /// Every step; for whoever looks for a fault in the code.
+  /// Every step, for debugging.
   case trace
   /// Details that help to follow one job.
   case debug
@@ -92,7 +92,7 @@ public enum LogLevel: String, Sendable, CaseIterable, Codable {
   case info
   /// Something was wrong and was handled; an operator may want to know.
   case warning
-  /// Something failed and needs somebody.
+  /// Something failed and needs an operator.
   case error
 
   var rank: Int {

@@ -2,8 +2,8 @@ import Synchronization
 
 /// The metrics of a process, and their text for Prometheus.
 ///
-/// Names are `countersign_<thing>_<unit>`, counters end in `_total`, durations are in seconds. Asking for a name again gives
-/// the same metric; asking for it with another kind or other labels is a mistake of the program and stops it.
+/// Names are `countersign_<thing>_<unit>`, counters end in `_total`, durations are in seconds. Asking for a name again
+/// gives the same metric; asking for it with another kind or other labels is a mistake of the program and stops it.
 public final class MetricsRegistry: Sendable {
   /// Series of one metric. Labels are meant to have few values; this bounds memory when one does not.
   public static let maxSeries = 1000
@@ -143,7 +143,8 @@ public final class MetricFamily<Series: MetricSeries>: Sendable {
   /// The series of these label values; it is made when there is none. Hot paths keep it instead of asking again.
   ///
   /// - Parameter values: one for each label, in the order of `labels`. A label's values must be few: never an ID or a
-  ///   phone number. When there are ``MetricsRegistry/maxSeries`` series, new values go to one whose values are all `other`.
+  ///   phone number. When there are ``MetricsRegistry/maxSeries`` series, new values go to one whose values are all
+  ///   `other`.
   public func with(_ values: String...) -> Series {
     precondition(values.count == labels.count, "\(name) has the labels \(labels)")
     return series.withLock { series in

@@ -1,7 +1,8 @@
 /// A moment of the clock that is never set: nanoseconds since a start that means nothing outside the process.
 ///
-/// It is a type of its own, so that a time-out cannot be compared with a deadline by accident: what waits, or says how long
-/// something took, is a `MonotonicTime`; what is written down, sent, or agreed with another process is a ``UnixTime``.
+/// It is a type of its own, so that a time-out cannot be compared with a deadline by accident: what waits, or says how
+/// long something took, is a `MonotonicTime`; a time that is stored, sent, or agreed with another process is a
+/// ``UnixTime``.
 public struct MonotonicTime: Sendable, Hashable {
   /// Nanoseconds since the clock's start.
   public var nanoseconds: Int64

@@ -7,7 +7,7 @@ public enum Redaction {
   /// A phone number with its middle hidden: `+14155550123` becomes `+1415•••••23`.
   ///
   /// Four leading and two trailing digits stay, which shows country and area. Of a number with fewer than nine digits
-  /// only the first two stay, and of text that is no phone number nothing does.
+  /// only the first two stay, and of text that is not a phone number nothing does.
   public static func phoneNumber(_ text: String) -> String {
     let isInternational = text.utf8.first == UInt8(ascii: "+")
     let digits = text.utf8.dropFirst(isInternational ? 1 : 0)

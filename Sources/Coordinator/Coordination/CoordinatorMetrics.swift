@@ -88,8 +88,8 @@ struct CoordinatorMetrics: Sendable {
     beginAtZero()
   }
 
-  /// Makes the series that alerts watch before the first refusal and the first wrong code: `increase()` of Prometheus takes the first value
-  /// of a series for its beginning and so misses what a series begins with.
+  /// Makes the series that alerts watch before the first refusal and the first wrong code: `increase()` of Prometheus
+  /// takes the first value of a series for its beginning and so misses what a series begins with.
   private func beginAtZero() {
     for scope in LimitRefusal.Scope.allCases { _ = limited.with(scope.rawValue) }
     for number in [Self.realNumber, Self.fictionalNumber] { _ = wrongCodes.with(number) }

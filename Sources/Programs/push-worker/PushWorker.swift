@@ -1,7 +1,8 @@
 import Push
 import ServiceRuntime
 
-/// Takes `push.verify` and `recaptcha.assess` jobs from their queues, pushes or has tokens assessed, and reports the outcome.
+/// Takes `push.verify` and `recaptcha.assess` jobs from their queues, pushes or has tokens assessed, and reports the
+/// outcome.
 @main struct PushWorker {
   static func main() async {
     let process = ProcessDescription(

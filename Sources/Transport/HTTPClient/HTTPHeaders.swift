@@ -82,7 +82,8 @@ extension HTTPHeaders {
   private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0D }
 }
 
-/// Dates in header fields of HTTP (RFC 9110, section 5.6.7): `Sun, 06 Nov 1994 08:49:37 GMT` and the two obsolete forms.
+/// Dates in header fields of HTTP (RFC 9110, section 5.6.7): `Sun, 06 Nov 1994 08:49:37 GMT` and the two obsolete
+/// forms.
 public enum HTTPDate {
   /// Longer texts are not dates.
   private static let maxLength = 64

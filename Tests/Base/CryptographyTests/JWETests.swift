@@ -127,7 +127,7 @@ import Testing
     "Headers that are none are refused",
     arguments: [
       "", "[]", "{", "null", #"{"alg":"dir","enc":"A256GCM"}"#, #"{"alg":"dir","enc":"A256GCM","kid":7}"#,
-      // What ends the decoder's process, and what it would take in another encoding.
+      // Nesting that would end the decoder's process, and text in another encoding that it would accept.
       String(repeating: "[", count: 513),
       #"{"alg":"dir","enc":"A256GCM","kid":"2026-01","x":"# + String(repeating: "[", count: 512),
       "\u{FEFF}" + #"{"alg":"dir","enc":"A256GCM","kid":"2026-01"}"#,

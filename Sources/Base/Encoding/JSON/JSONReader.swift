@@ -1,9 +1,9 @@
-internal import FoundationEssentials
+import FoundationEssentials
 
 /// The one door to Foundation's JSON decoder: no other code of the project names that type, and a test sees to it.
 ///
-/// The decoder of Swift 6.3 ends the process when the 513th open bracket is the last byte of a text, and it takes UTF-16 and UTF-32 where
-/// the contract says UTF-8. A text is therefore looked through before the decoder sees it.
+/// The decoder of Swift 6.3 ends the process when the 513th open bracket is the last byte of a text, and it takes
+/// UTF-16 and UTF-32 where the contract says UTF-8. A text is therefore looked through before the decoder sees it.
 ///
 /// A reader is safe to share. Making one costs as much as reading a small text, so keep it.
 public struct JSONReader: Sendable {
@@ -15,7 +15,8 @@ public struct JSONReader: Sendable {
     case json5
   }
 
-  /// Arrays and objects that may stand in each other: several times what the contract, a provider or a file needs. The decoder's limit is 512.
+  /// Arrays and objects that may stand in each other: several times what the contract, a provider or a file needs. The
+  /// decoder's limit is 512.
   public static let maxDepth = 32
 
   /// The longest text that is read, in bytes.

@@ -1,4 +1,5 @@
-/// The reason for which a text never reached the JSON decoder. Holds nothing of the text, so it is safe to log and to send back.
+/// The reason for which a text never reached the JSON decoder. Holds nothing of the text, so it is safe to log and to
+/// send back.
 public enum JSONRefusal: Error, Sendable, Hashable {
   /// The text is longer than its reader takes.
   case tooLarge(maxBytes: Int)

@@ -1,5 +1,5 @@
-/// Looks through a text without decoding it. It never sees fewer levels than the decoder does: strings and comments end here where they end
-/// there, and an escape sequence over which the two could disagree is refused.
+/// Looks through a text without decoding it. It never sees fewer levels than the decoder does: strings and comments end
+/// here where they end there, and an escape sequence over which the two could disagree is refused.
 struct JSONScan {
   private let bytes: UnsafeBufferPointer<UInt8>
   private let syntax: JSONReader.Syntax
@@ -60,7 +60,8 @@ struct JSONScan {
     }
   }
 
-  /// The decoder steps over all that belongs to an escape, quotation marks and backslashes included, before it looks whether it is one.
+  /// The decoder steps over all that belongs to an escape, quotation marks and backslashes included, before it looks
+  /// whether it is one.
   private mutating func skipEscape() throws(JSONRefusal) {
     switch (next(), syntax) {
     case (UInt8(ascii: "u"), _): try skipDigits(4)

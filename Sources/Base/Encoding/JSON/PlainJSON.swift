@@ -1,8 +1,8 @@
 /// The members of a plain JSON object, as nearly all messages are: texts without escapes, whole numbers, literals, and
 /// objects of those. It is read in one pass, ten times as fast as by the decoder.
 ///
-/// It is a short cut, not a second opinion: a text that is not plain or not valid has no `PlainJSON`; ``JSONReader`` then
-/// reads it, or says what is wrong with it.
+/// It is a short cut, not a second opinion: a text that is not plain or not valid has no `PlainJSON`; ``JSONReader``
+/// then reads it, or says what is wrong with it.
 package struct PlainJSON {
   /// Value other than an object.
   package enum Scalar {
@@ -142,7 +142,8 @@ extension PlainJSON {
     }
   }
 
-  /// The text up to the next quotation mark; `nil` when a copy of it would not do. The position is then behind the mark.
+  /// The text up to the next quotation mark; `nil` when a copy of it would not do. The position is then behind the
+  /// mark.
   private static func text(_ json: [UInt8], _ position: inout Int) -> Range<Int>? {
     let start = position
     var isASCII = true

@@ -53,7 +53,8 @@ extension JobResult.Value {
   /// The scalar under a key; `nil` for anything else.
   ///
   /// The decoder does not say which type a value has, and each wrong guess costs microseconds: fields that are known to
-  /// be numbers are first tried as numbers, all others as text.
+  /// be numbers are first tried as numbers, all others as text. The errors of wrong guesses are dropped on purpose;
+  /// after the last guess the field is left out.
   fileprivate init?(_ fields: KeyedDecodingContainer<FieldName>, _ key: FieldName) {
     if Self.wholeNumbers.contains(key.stringValue), let number = try? fields.decode(Int.self, forKey: key) {
       self = .int(number)

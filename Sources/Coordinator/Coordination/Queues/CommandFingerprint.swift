@@ -8,8 +8,8 @@ import PhoneNumbers
 extension CommandRequest.Change {
   /// Distinguishes orders under the same `message_id`.
   ///
-  /// The body's bytes are not part of it, since a sender that tries again may write the same JSON in another order
-  /// and seal the same code anew; nor is the code of a check, which ``VerificationCodes/fingerprint(of:)`` adds under its
+  /// The body's bytes are not part of it, since a sender that tries again may write the same JSON in another order and
+  /// seal the same code anew; nor is the code of a check, which ``VerificationCodes/fingerprint(of:)`` adds under its
   /// key.
   /// - Parameter isFormer: whether keyed hashes in it are those under the previous pepper.
   func fingerprint(isFormer: Bool = false) -> [UInt8] {

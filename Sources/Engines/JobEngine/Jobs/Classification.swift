@@ -9,8 +9,9 @@
 /// | `unknown` | bytes left and no clear answer came | looks it up; else the job's rule; else settles as `unknown` |
 /// | `lost` | the end of an earlier call is unknown for good | settles as `unknown` at once |
 /// | `continued` | it is done in part, and continues as another message | settles, publishes that message |
-/// | `laneDown` | the lane fails for every job | stops using the lane, probes it; the job takes another lane or waits uncounted |
-/// | `notCalled` | no byte left, for a reason other than the lane | as its `NotCalled` says; the lane's count of failures stays as it is |
+/// | `laneDown` | the lane fails for every job | stops using the lane, probes it; the job takes another lane or waits
+/// uncounted | | `notCalled` | no byte left, for a reason other than the lane | as its `NotCalled` says; the lane's
+/// count of failures stays as it is |
 public enum Classification: Sendable, Hashable {
   /// The provider accepted the job.
   /// - Parameters:

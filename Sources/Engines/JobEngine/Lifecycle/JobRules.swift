@@ -14,7 +14,8 @@ public struct JobRules: Sendable, Hashable {
   ///
   /// | cause | s |
   /// |---|---|
-  /// | the claim waits for other writers of the ledger (`DatabaseOptions.busyTimeout`, and a quarter of it for its turn) | 6.25 |
+  /// | the claim waits for other writers of the ledger (`DatabaseOptions.busyTimeout`, and a quarter of it for its
+  /// turn) | 6.25 |
   /// | a call that hangs (`CallGuard.slack`, `CallGuard.grace`) | 2.5 |
   /// | a look-up that hangs (`JobRun.lookUpTimeout`, slack and grace) | 7.5 |
   /// | the first record fails for want of the ledger, the second is made (`JobRun.settleWaits`) | 12.6 |

@@ -52,7 +52,8 @@ extension PrintedText {
     }
   }
 
-  /// Characters of scripts without spaces between words, for which Unicode has U+200B (The Unicode Standard, sections 16.1 to 16.4).
+  /// Characters of scripts without spaces between words, for which Unicode has U+200B (The Unicode Standard, sections
+  /// 16.1 to 16.4).
   private static func hasNoSpaces(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.value {
     // Thai, Lao; Burmese and its extensions; Khmer and its symbols.

@@ -1,4 +1,5 @@
-/// An `http` or `https` URL as far as the configuration needs it (RFC 3986): a scheme, a host, perhaps a port and a path.
+/// An `http` or `https` URL as far as the configuration needs it (RFC 3986): a scheme, a host, perhaps a port and a
+/// path.
 public struct URLParts: Sendable, Hashable {
   /// The host, as written in the URL.
   public let host: String

@@ -5,7 +5,8 @@ import ServiceRuntime
 struct MailTables: Sendable {
   private var tables: [String: any Sendable] = [:]
 
-  /// Reads the tables with the configuration, so that `--check` finds their problems, which are reported to the section.
+  /// Reads the tables with the configuration, so that `--check` finds their problems, which are reported to the
+  /// section.
   ///
   /// - Parameters:
   ///   - section: section with the key `providersDirectory`.
