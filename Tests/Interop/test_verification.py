@@ -151,7 +151,8 @@ class VerificationTest(unittest.TestCase):
         self.assertEqual(status["state"], "approved")
         events = [entry["event"] for entry in status["timeline"]]
         self.assertEqual(events[0], "started")
-        self.assertEqual(events[-1], "approved")
+        # The worker's report on the message may come before the approval or behind it.
+        self.assertEqual([event for event in events if not event.startswith("sms.")][-1], "approved")
         self.assertGreaterEqual(len(events), 3)
         self.assertNotIn(code, str(status))
 
