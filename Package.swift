@@ -100,6 +100,7 @@ let engines: [Target] = [
   library(
     "CrashMarks", at: "Engines/CrashMarks",
     ["CountersignAMQP", "CountersignCryptography", "CountersignTelemetry", "SQLite"]),
+  library("CommandEngine", at: "Engines/CommandEngine", ["CountersignTelemetry", "SQLite"]),
   library(
     "JobEngine", at: "Engines/JobEngine",
     [
@@ -215,6 +216,7 @@ let testTargets: [Target] = [
       "HTTPServer",
     ]),
   tests("CrashMarks", at: "Engines/CrashMarks", ["CountersignAMQP", "CountersignTelemetry", "SQLite"]),
+  tests("CommandEngine", at: "Engines/CommandEngine", ["CountersignTelemetry", "SQLite"]),
   tests(
     "JobEngine", at: "Engines/JobEngine",
     [

@@ -97,9 +97,17 @@ public final class SQLiteMarkStore: MarkStore {
     ) { row throws(DatabaseError) in
       let number = Int64(row.int(0))
       return MarkRecord(
-        number: number, owner: owners.state(of: number),
+        number: number, owner: state(of: number, owners),
         isAlone: row.int(1) != 0, isSuspect: row.int(2) != 0, deaths: row.int(3), begun: row.int(4))
     }
+  }
+
+  /// State of the writer of a mark. In doubt it is living: a mark that is not counted costs one more crash, one that is
+  /// counted wrongly costs a message.
+  private static func state(of owner: Int64, _ owners: OwnerLocks) -> MarkRecord.Owner {
+    if owner == 0 { return .nobody }
+    if owner == owners.own { return .ourselves }
+    return owners.isLiving(owner) ? .living : .dead
   }
 
   private static func write(

@@ -1,23 +1,24 @@
 import Glibc
-import SQLite
 
-/// Determines whether the process that wrote a mark still runs.
+/// Determines whether a process that left rows in a database still runs.
 ///
 /// Each owner has a random number, and a lock on the byte of that number in a file next to the database. The file stays
 /// empty: a lock needs no byte to be there. The kernel releases the lock when the process ends, however it ends, so the
 /// state of an owner is reliable. It is a lock of the open file (`F_OFD_SETLK`, fcntl(2)), so it distinguishes two
 /// owners in one process as well.
-final class OwnerLocks: Sendable {
+public final class OwnerLocks: Sendable {
   /// From `<fcntl.h>`, which declares them behind `_GNU_SOURCE`; the same on every Linux.
   private static let getLock: Int32 = 36
   private static let setLock: Int32 = 37
 
-  /// The number of this owner, which is never 0.
-  let own: Int64
+  /// Number of this owner, from 1 on.
+  public let own: Int64
   private let descriptor: Int32
 
+  /// Takes a new number and its lock, which ends with this object or its process.
   /// - Parameter path: the database; the lock file has its name with `-owners` appended.
-  init(path: String) throws(DatabaseError) {
+  /// - Throws: ``DatabaseError/Code/notPermitted`` when the lock file cannot be written.
+  public init(path: String) throws(DatabaseError) {
     let file = path + "-owners"
     let descriptor = open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw Self.error("cannot open \(file)") }
@@ -40,14 +41,21 @@ final class OwnerLocks: Sendable {
     Glibc.close(descriptor)
   }
 
-  /// State of an owner. In doubt it is living: a mark that is not counted costs one more crash, one that is counted
-  /// wrongly costs a message.
-  func state(of owner: Int64) -> MarkRecord.Owner {
-    if owner == 0 { return .nobody }
-    if owner == own { return .ourselves }
+  /// Whether the process with a number still runs. In doubt it does: what a living process left is not touched.
+  /// - Parameter owner: a value of ``own``, of this process or of another one on this host.
+  public func isLiving(_ owner: Int64) -> Bool {
+    if owner == own { return true }
     var lock = Self.lock(owner)
-    guard fcntl(descriptor, Self.getLock, &lock) == 0 else { return .living }
-    return lock.l_type == Int16(F_UNLCK) ? .dead : .living
+    guard fcntl(descriptor, Self.getLock, &lock) == 0 else { return true }
+    return lock.l_type != Int16(F_UNLCK)
+  }
+
+  /// Gives the lock up: from now on, the owner is dead to others.
+  public func end() {
+    var lock = Self.lock(own)
+    lock.l_type = Int16(F_UNLCK)
+    // It fails only when there is no lock.
+    _ = fcntl(descriptor, Self.setLock, &lock)
   }
 
   private static func lock(_ number: Int64) -> flock {

@@ -1,0 +1,86 @@
+public import CountersignTelemetry
+
+/// A message that goes out once the changes it belongs to are stored.
+public struct OutboxMessage: Sendable, Hashable {
+  /// Type of the message, for operators: `sms.dispatch.v1`.
+  public var type: String
+  /// The message with its address and properties, in the engine's own format, up to ``StoreLimits/maxMessageBytes``.
+  public var content: [UInt8]
+  /// Time after which it is useless; `nil` for never. The store keeps it, the engine decides.
+  public var discardAt: UnixTime?
+  /// Hold until the reply to a command is out.
+  public var hold: Hold?
+
+  /// Condition under which a message goes out.
+  public struct Hold: Sendable, Hashable {
+    /// The command whose reply goes out first.
+    public var command: InboxKey
+    /// Time at which the message goes even without: the command was not redelivered.
+    public var until: UnixTime
+
+    /// - Parameters:
+    ///   - command: the command whose reply goes out first.
+    ///   - until: time at which the message goes even without the reply.
+    public init(untilReplyTo command: InboxKey, orAt until: UnixTime) {
+      self.command = command
+      self.until = until
+    }
+  }
+
+  /// - Parameters:
+  ///   - type: type of the message, up to ``StoreLimits/maxIDBytes`` bytes.
+  ///   - content: the message in the engine's own format.
+  ///   - discardAt: time after which it is useless.
+  ///   - hold: hold until the reply to a command is out.
+  public init(type: String, content: [UInt8], discardAt: UnixTime? = nil, hold: Hold? = nil) {
+    self.type = type
+    self.content = content
+    self.discardAt = discardAt
+    self.hold = hold
+  }
+
+  func check() throws(StoreError) {
+    try StoreError.check(type.utf8.count, 1...StoreLimits.maxIDBytes, "the type of a message")
+    try StoreError.check(content.count, 0...StoreLimits.maxMessageBytes, "a message")
+  }
+}
+
+/// A message in the outbox that the caller has to publish and then to settle.
+public struct StoredMessage: Sendable, Hashable {
+  /// Number of its row. Messages of one writer are numbered in the order of their commits.
+  public var number: Int64
+  /// The message. Its hold is over.
+  public var message: OutboxMessage
+  /// Whether another process, or an earlier claim of this one, may have published it already.
+  public var mayBeOut: Bool
+
+  /// - Parameters:
+  ///   - number: number of its row.
+  ///   - message: the message.
+  ///   - mayBeOut: whether it may have been published already.
+  public init(number: Int64, message: OutboxMessage, mayBeOut: Bool) {
+    self.number = number
+    self.message = message
+    self.mayBeOut = mayBeOut
+  }
+}
+
+/// Fate of published messages. Rows of other owners stay untouched.
+public struct OutboxSettlement: Sendable, Hashable {
+  /// Rows that go: confirmed, or of no further use.
+  public var finished: [Int64] = []
+  /// Rows that are claimed again at a time.
+  public var postponed: [Int64: UnixTime] = [:]
+  /// Rows that this version of the program cannot read. They are kept for the next process.
+  public var setAside: [Int64] = []
+
+  public init() {}
+
+  /// - Parameter finished: rows that go.
+  public init(finished: [Int64]) {
+    self.finished = finished
+  }
+
+  /// Whether there is nothing to settle.
+  public var isEmpty: Bool { finished.isEmpty && postponed.isEmpty && setAside.isEmpty }
+}

@@ -1,0 +1,168 @@
+import CountersignTelemetry
+import SQLite
+
+/// Loads keys into a working set, some dozens with each statement.
+struct SQLiteLoad {
+  let session: StoreSession
+
+  /// Keys of one statement. The rest of a list is filled up with NULL, which equals nothing, so that there is one
+  /// statement for each part.
+  static let chunk = 32
+
+  func load(_ load: StoreLoad, at now: UnixTime) throws(StoreError) -> WorkingSet {
+    var set = WorkingSet(at: now)
+    try self.load(load.keys, into: &set)
+    if let then = load.then {
+      let more = try then(set)
+      guard load.keys.count + more.count <= StoreLimits.maxKeysPerLoad else {
+        throw StoreError(.tooLarge, "both rounds of a load have more than \(StoreLimits.maxKeysPerLoad) keys")
+      }
+      try self.load(more, into: &set)
+    }
+    return set
+  }
+
+  func load(_ keys: StoreKeys, into set: inout WorkingSet) throws(StoreError) {
+    try keys.check()
+    set.reserve(for: keys)
+    try loadMessages(keys.messages, into: &set)
+    try loadRecords(keys.records, into: &set)
+    try loadHolders(keys.holders, into: &set)
+    for (key, page) in keys.groups { try loadGroup(key, page, into: &set) }
+    try loadCounters(keys.counters.map { (key: $0.key, since: $0.value) }, into: &set)
+  }
+
+  // MARK: Parts
+
+  static let messages = """
+    SELECT \(InboxColumn.list()), EXISTS (SELECT 1 FROM store_outbox WHERE hold = store_inbox.key)
+    FROM store_inbox WHERE key IN (\(marks))
+    """
+
+  private func loadMessages(_ keys: [InboxKey], into set: inout WorkingSet) throws(StoreError) {
+    var found: [InboxKey: (entry: InboxEntry?, holds: Bool)] = [:]
+    try each(keys.map { .blob($0.bytes) }, Self.messages) { row in
+      found[InboxKey(stored: row.blob(InboxColumn.key))] = (InboxEntry(row), row.bool(InboxColumn.allCases.count))
+    }
+    for key in keys {
+      guard let row = found[key] else {
+        set.load(nil, of: key)
+        continue
+      }
+      guard let entry = row.entry else { throw StoreError(.content, "an inbox entry has an unknown state") }
+      set.load(entry, of: key, holdsMessages: row.holds)
+    }
+  }
+
+  static let records = "SELECT \(RecordColumn.list()) FROM store_record WHERE id IN (\(marks)) AND kind = ?"
+
+  private func loadRecords(_ ids: [RecordID], into set: inout WorkingSet) throws(StoreError) {
+    for (kind, ids) in Dictionary(grouping: ids, by: \.kind) {
+      var unreadable = 0
+      try each(ids.map { .text($0.text) }, Self.records, [.text(kind.name)]) { row in
+        if let record = RecordRow(row, kind).record { set.load(record) } else { unreadable += 1 }
+      }
+      guard unreadable == 0 else { throw Self.unreadable(kind) }
+      for id in ids { set.load(absent: id) }
+    }
+  }
+
+  static let holders = """
+    SELECT \(RecordColumn.list("r.")) FROM store_unique u CROSS JOIN store_record r ON r.number = u.record
+    WHERE u.key IN (\(marks))
+    """
+
+  private func loadHolders(_ keys: [UniqueKey], into set: inout WorkingSet) throws(StoreError) {
+    for (kind, keys) in Dictionary(grouping: keys, by: \.space.kind) {
+      var unreadable = 0
+      try each(keys.map { .blob($0.bytes) }, Self.holders) { row in
+        if let record = RecordRow(row, kind).record { set.load(record) } else { unreadable += 1 }
+      }
+      guard unreadable == 0 else { throw Self.unreadable(kind) }
+      for key in keys { set.load(absentHolderOf: key) }
+    }
+  }
+
+  static let group = """
+    SELECT \(RecordColumn.list("r.")) FROM store_group g CROSS JOIN store_record r ON r.number = g.record
+    WHERE g.key = ? AND g.id > ? ORDER BY g.id LIMIT ?
+    """
+
+  private func loadGroup(
+    _ key: GroupKey, _ page: StoreKeys.GroupPage, into set: inout WorkingSet
+  ) throws(StoreError) {
+    let kind = key.space.kind
+    let rows = try session.query(
+      Self.group, [.blob(key.bytes), .text(page.behind), Value(page.limit)]
+    ) { RecordRow($0, kind).record }
+    let members = rows.compactMap { $0 }
+    guard members.count == rows.count else { throw Self.unreadable(kind) }
+    set.load(members, of: key, isComplete: rows.count < page.limit)
+  }
+
+  private static let wanted = """
+    WITH wanted (key, since) AS (VALUES \(Array(repeating: "(?, ?)", count: chunk).joined(separator: ", ")))
+    SELECT \(CounterColumn.list("c.")) FROM wanted CROSS JOIN store_counter c WHERE c.key = wanted.key AND c.slot >=
+    """
+  /// Rows of one statement, unless a counter has far more cells than its newest.
+  private static let maxCells = chunk * StoreLimits.maxCellsPerCounter
+  static let counters = "\(wanted) wanted.since LIMIT \(maxCells)"
+  /// Each counter begins at its slot, or at the oldest of its newest cells, whichever is later.
+  static let longCounters = """
+    \(wanted) max(wanted.since, coalesce(
+      (SELECT slot FROM store_counter WHERE key = wanted.key
+        ORDER BY slot DESC LIMIT 1 OFFSET \(StoreLimits.maxCellsPerCounter - 1)), wanted.since))
+    """
+
+  private func loadCounters(
+    _ counters: [(key: CounterKey, since: Int64)], into set: inout WorkingSet
+  ) throws(StoreError) {
+    var found: [CounterKey: [CounterCell]] = [:]
+    var rest = counters[...]
+    while !rest.isEmpty {
+      var values: [Value] = []
+      values.reserveCapacity(2 * Self.chunk)
+      for (key, since) in rest.prefix(Self.chunk) {
+        values.append(.blob(key.bytes))
+        values.append(.integer(since))
+      }
+      rest = rest.dropFirst(Self.chunk)
+      while values.count < 2 * Self.chunk { values.append(.null) }
+      for (key, cell) in try cells(values) { found[key, default: []].append(cell) }
+    }
+    for (key, _) in counters {
+      let cells = (found[key] ?? []).sorted { $0.slot < $1.slot }
+      set.load(Array(cells.suffix(StoreLimits.maxCellsPerCounter)), of: key)
+    }
+  }
+
+  private func cells(_ values: [Value]) throws(StoreError) -> [(CounterKey, CounterCell)] {
+    func read(_ row: Row) -> (CounterKey, CounterCell) {
+      let cell = CounterCell(slot: Int64(row.int(CounterColumn.slot)), count: Int64(row.int(CounterColumn.count)))
+      return (CounterKey(stored: row.blob(CounterColumn.key)), cell)
+    }
+    let cells = try session.query(Self.counters, values, read)
+    return cells.count < Self.maxCells ? cells : try session.query(Self.longCounters, values, read)
+  }
+
+  // MARK: Lists
+
+  private static let marks = Array(repeating: "?", count: chunk).joined(separator: ", ")
+
+  /// Runs a statement for all keys, some at a time.
+  private func each(
+    _ keys: [Value], _ sql: String, _ others: [Value] = [], _ read: (Row) -> Void
+  ) throws(StoreError) {
+    var rest = keys[...]
+    while !rest.isEmpty {
+      var values = Array(rest.prefix(Self.chunk))
+      rest = rest.dropFirst(Self.chunk)
+      while values.count < Self.chunk { values.append(.null) }
+      _ = try session.query(sql, values + others, read)
+    }
+  }
+
+  private static func unreadable(_ kind: RecordKind) -> StoreError {
+    StoreError(.content, "a record of the kind \(kind) cannot be read: another version of the program wrote it")
+  }
+}

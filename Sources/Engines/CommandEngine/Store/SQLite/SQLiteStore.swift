@@ -1,0 +1,159 @@
+public import CountersignTelemetry
+public import SQLite
+
+/// A store in an SQLite file.
+///
+/// One writer at a time works on the file, in this process and in others, so a transaction meets no competition; only
+/// ``write(_:settling:)`` and two stores that make the same IDs do. Transactions that wait together share one commit.
+/// The owner of messages is a lock beside the file, which ends with its process.
+public final class SQLiteStore: Store {
+  let database: Database
+  let owners: OwnerLocks
+  private let isOwnFile: Bool
+
+  /// Opens a file that holds nothing but a store, or creates it.
+  /// - Parameters:
+  ///   - path: the file; its directory must exist.
+  ///   - options: limits and how safe a commit is.
+  /// - Throws: ``StoreError``, whose message names the remedy for an operator.
+  public static func open(
+    path: String, options: DatabaseOptions = DatabaseOptions()
+  ) async throws(StoreError) -> SQLiteStore {
+    let database: Database
+    do throws(DatabaseError) {
+      database = try await Database.open(
+        path: path, options: options, migrations: [Migration(version: 1, sql: StoreSchema.sql)])
+    } catch {
+      throw StoreError(error)
+    }
+    do throws(StoreError) {
+      return try await SQLiteStore(database, isOwnFile: true)
+    } catch {
+      await database.close()
+      throw error
+    }
+  }
+
+  /// Uses a database that has the tables of ``StoreSchema``, and that its owner closes.
+  /// - Throws: ``StoreError`` when the lock of the owner cannot be taken, or the store takes no writes.
+  public convenience init(in database: Database) async throws(StoreError) {
+    try await self.init(database, isOwnFile: false)
+  }
+
+  private init(_ database: Database, isOwnFile: Bool) async throws(StoreError) {
+    do throws(DatabaseError) {
+      owners = try OwnerLocks(path: database.path)
+    } catch {
+      throw StoreError(error)
+    }
+    self.database = database
+    self.isOwnFile = isOwnFile
+    let own = owners.own
+    try await change { session throws(StoreError) -> Void in
+      try session.execute(SQLiteOutbox.enroll, [.integer(own)])
+    }
+  }
+
+  /// Ends the ownership of messages, and closes the file if it is this store's own.
+  public func close() async {
+    if isOwnFile { await database.close() }
+    owners.end()
+  }
+
+  // MARK: Transactions
+
+  public func read(_ load: StoreLoad, at now: UnixTime) async throws(StoreError) -> WorkingSet {
+    try await look { session throws(StoreError) in try SQLiteLoad(session: session).load(load, at: now) }
+  }
+
+  public func write(
+    _ set: WorkingSet, settling settlement: OutboxSettlement
+  ) async throws(StoreError) -> StoreOutcome<Void> {
+    let (changes, now, own) = (set.changes, set.now, owners.own)
+    return try await transaction { session throws(StoreError) in
+      try SQLiteOutbox(session: session, owner: own).settle(settlement)
+      return ((), try SQLiteWrite(session: session, owner: own, now: now).write(changes))
+    }
+  }
+
+  public func transact<Result: Sendable>(
+    _ load: StoreLoad, at now: UnixTime, settling settlement: OutboxSettlement,
+    _ body: @escaping @Sendable (inout WorkingSet) throws(StoreError) -> Result
+  ) async throws(StoreError) -> StoreOutcome<Result> {
+    let own = owners.own
+    return try await transaction { session throws(StoreError) in
+      try SQLiteOutbox(session: session, owner: own).settle(settlement)
+      var set = try SQLiteLoad(session: session).load(load, at: now)
+      let result = try body(&set)
+      return (result, try SQLiteWrite(session: session, owner: own, now: now).write(set.changes))
+    }
+  }
+
+  public func probe() async throws(StoreError) {
+    try await change { session throws(StoreError) -> Void in
+      for table in ["store_inbox", "store_record", "store_unique", "store_counter", "store_outbox"] {
+        _ = try session.first("SELECT 1 FROM \(table)", []) { $0.int(0) }
+      }
+      let key: Value = .blob(Array("countersign-probe".utf8))
+      try session.execute(
+        """
+        INSERT OR REPLACE INTO store_inbox (key, state, fingerprint, type, reply, keep)
+        VALUES (?, 0, x'', '', x'', 0)
+        """, [key])
+      try session.execute("DELETE FROM store_inbox WHERE key = ?", [key])
+    }
+  }
+
+  // MARK: Database
+
+  /// Runs a transaction; competition is an outcome.
+  func transaction<Value: Sendable>(
+    _ body: @escaping @Sendable (StoreSession) throws(StoreError) -> (Value, [StoredMessage])
+  ) async throws(StoreError) -> StoreOutcome<Value> {
+    let failure = StoreFailure()
+    do throws(StoreError) {
+      let (value, messages) = try await change(failure, body)
+      return .stored(value, messages: messages)
+    } catch {
+      guard let conflict = failure.conflict else { throw error }
+      return .conflict(conflict)
+    }
+  }
+
+  /// Runs a body that writes; an error undoes its changes.
+  @discardableResult
+  func change<Value: Sendable>(
+    _ failure: StoreFailure = StoreFailure(),
+    _ body: @escaping @Sendable (StoreSession) throws(StoreError) -> Value
+  ) async throws(StoreError) -> Value {
+    do throws(DatabaseError) {
+      return try await database.write { session throws(DatabaseError) in
+        do throws(StoreError) {
+          return try body(StoreSession(session: session, failure: failure))
+        } catch {
+          throw failure.undo(error)
+        }
+      }
+    } catch {
+      throw failure.error(error)
+    }
+  }
+
+  /// Runs a body that only reads.
+  func look<Value: Sendable>(
+    _ body: @escaping @Sendable (StoreSession) throws(StoreError) -> Value
+  ) async throws(StoreError) -> Value {
+    let failure = StoreFailure()
+    do throws(DatabaseError) {
+      return try await database.read { session throws(DatabaseError) in
+        do throws(StoreError) {
+          return try body(StoreSession(session: session, failure: failure))
+        } catch {
+          throw failure.undo(error)
+        }
+      }
+    } catch {
+      throw failure.error(error)
+    }
+  }
+}

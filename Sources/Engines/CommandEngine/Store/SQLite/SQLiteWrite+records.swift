@@ -1,0 +1,127 @@
+import CountersignTelemetry
+import SQLite
+
+extension SQLiteWrite {
+  func write(_ changes: [StoreChanges.Change]) throws(StoreError) {
+    // Keys are given free before any is taken, whichever records they move between.
+    for change in changes {
+      switch change {
+      case .delete(let record):
+        try delete(record)
+      case .update(let record, let stored):
+        for key in stored.uniqueKeys where !record.uniqueKeys.contains(key) { try free(key) }
+      case .insert: break
+      }
+    }
+    for change in changes {
+      if case .update(let record, let stored) = change { try update(record, from: stored) }
+    }
+    try insert(changes.compactMap { if case .insert(let record) = $0 { record } else { nil } })
+  }
+
+  // MARK: Records
+
+  static let insertRecords = BulkInsert(
+    "store_record (number, kind, id, version, due, discard, format, keys, body)", columns: 9,
+    "ON CONFLICT (id, kind) DO NOTHING")
+
+  private func insert(_ records: [Record]) throws(StoreError) {
+    guard let first = records.first else { return }
+    let number = try SQLiteSequence.take(records.count, .record, session)
+    var next = number
+    let rows = try Self.insertRecords.run(records, session) { record, values in
+      values.append(Value(next))
+      values.append(.text(record.id.kind.name))
+      values.append(.text(record.id.text))
+      values.append(1)
+      values.append(Value(record.dueAt?.milliseconds))
+      values.append(Value(record.discardAt?.milliseconds))
+      values.append(Value(RecordRow.format))
+      values.append(.blob(StoredKeys.bytes(record)))
+      values.append(.blob(record.body))
+      next += 1
+    }
+    guard rows == records.count else {
+      throw session.failure.end(.changed(first.id.kind))
+    }
+    try take(records.enumerated().flatMap { place, record in record.uniqueKeys.map { ($0, number + place) } })
+    for (place, record) in records.enumerated() {
+      for key in record.groupKeys { try join(key, record.id, number + place) }
+    }
+  }
+
+  static let updateRecord = """
+    UPDATE store_record SET version = version + 1, due = ?, discard = ?, keys = ?, body = ?
+    WHERE id = ? AND kind = ? AND version = ? AND format = ? RETURNING number
+    """
+
+  private func update(_ record: Record, from stored: Record) throws(StoreError) {
+    let number = try session.first(
+      Self.updateRecord,
+      [
+        Value(record.dueAt?.milliseconds), Value(record.discardAt?.milliseconds), .blob(StoredKeys.bytes(record)),
+        .blob(record.body), .text(record.id.text), .text(record.id.kind.name), Value(stored.version),
+        Value(RecordRow.format),
+      ]
+    ) { $0.int(0) }
+    guard let number else { throw session.failure.end(.changed(record.id.kind)) }
+    try take(record.uniqueKeys.filter { !stored.uniqueKeys.contains($0) }.map { ($0, number) })
+    for key in record.groupKeys where !stored.groupKeys.contains(key) { try join(key, record.id, number) }
+    for key in stored.groupKeys where !record.groupKeys.contains(key) { try leave(key, record.id) }
+  }
+
+  static let deleteRecord = "DELETE FROM store_record WHERE id = ? AND kind = ? AND version = ?"
+
+  func delete(_ record: Record) throws(StoreError) {
+    let rows = try session.execute(
+      Self.deleteRecord, [.text(record.id.text), .text(record.id.kind.name), Value(record.version)])
+    guard rows == 1 else { throw session.failure.end(.changed(record.id.kind)) }
+    for key in record.uniqueKeys { try free(key) }
+    for key in record.groupKeys { try leave(key, record.id) }
+  }
+
+  // MARK: Keys
+
+  // A key of a record that was deleted unread leads nowhere, and is taken over.
+  static let takeKeys = BulkInsert(
+    "store_unique (key, record)", columns: 2,
+    """
+    ON CONFLICT (key) DO UPDATE SET record = excluded.record
+    WHERE NOT EXISTS (SELECT 1 FROM store_record WHERE number = store_unique.record)
+    """)
+  static let holder = "SELECT record FROM store_unique WHERE key = ?"
+
+  private func take(_ keys: [(key: UniqueKey, number: Int)]) throws(StoreError) {
+    let taken = try Self.takeKeys.run(keys, session) { key, values in
+      values.append(.blob(key.key.bytes))
+      values.append(Value(key.number))
+    }
+    guard taken < keys.count else { return }
+    for (key, number) in keys where try holder(of: key) != number { throw session.failure.end(.taken(key.space)) }
+  }
+
+  private func holder(of key: UniqueKey) throws(StoreError) -> Int? {
+    try session.first(Self.holder, [.blob(key.bytes)]) { $0.int(0) }
+  }
+
+  static let freeKey = "DELETE FROM store_unique WHERE key = ?"
+
+  private func free(_ key: UniqueKey) throws(StoreError) {
+    try session.execute(Self.freeKey, [.blob(key.bytes)])
+  }
+
+  static let joinGroup = """
+    INSERT INTO store_group (key, id, record) VALUES (?, ?, ?)
+    ON CONFLICT (key, id) DO UPDATE SET record = excluded.record
+    """
+
+  private func join(_ key: GroupKey, _ id: RecordID, _ number: Int) throws(StoreError) {
+    try session.execute(Self.joinGroup, [.blob(key.bytes), .text(id.text), Value(number)])
+  }
+
+  static let leaveGroup = "DELETE FROM store_group WHERE key = ? AND id = ?"
+
+  private func leave(_ key: GroupKey, _ id: RecordID) throws(StoreError) {
+    try session.execute(Self.leaveGroup, [.blob(key.bytes), .text(id.text)])
+  }
+}

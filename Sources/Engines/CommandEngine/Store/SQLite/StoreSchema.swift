@@ -1,0 +1,74 @@
+/// The tables of an SQLite store, a migration of any database that holds one. Times are milliseconds since 1970.
+public enum StoreSchema {
+  /// A released migration is never changed.
+  ///
+  /// `number` of the record and of the outbox comes from `store_sequence`, so it is never used twice: a key that an
+  /// unreadable record left behind leads to no other record. Kinds and IDs are text, compared by their bytes; what
+  /// others choose, or what is a hash, is a blob.
+  ///
+  /// The oldest slots of a counter go by `keep`, which never moves: a cell is the same slot all its life.
+  ///
+  /// `retry` of the outbox is empty while its owner has the message in hand, and the end of the hold while it is held.
+  /// Messages in hand need no index: those of an owner begin with its `first`, in their order.
+  public static let sql = """
+    CREATE TABLE store_sequence (name TEXT NOT NULL PRIMARY KEY, last INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+    INSERT INTO store_sequence (name, last) VALUES ('record', 0), ('outbox', 0);
+
+    CREATE TABLE store_inbox (
+      number INTEGER PRIMARY KEY,
+      key BLOB NOT NULL UNIQUE,
+      state INTEGER NOT NULL,
+      fingerprint BLOB NOT NULL,
+      type TEXT NOT NULL,
+      reply BLOB NOT NULL,
+      keep INTEGER NOT NULL
+    ) STRICT;
+    CREATE INDEX store_inbox_keep ON store_inbox (keep);
+
+    CREATE TABLE store_record (
+      number INTEGER PRIMARY KEY,
+      kind TEXT NOT NULL,
+      id TEXT NOT NULL,
+      version INTEGER NOT NULL,
+      due INTEGER,
+      discard INTEGER,
+      format INTEGER NOT NULL,
+      keys BLOB NOT NULL,
+      body BLOB NOT NULL
+    ) STRICT;
+    CREATE UNIQUE INDEX store_record_id ON store_record (id, kind);
+    CREATE INDEX store_record_due ON store_record (kind, due) WHERE due IS NOT NULL;
+    CREATE INDEX store_record_discard ON store_record (discard) WHERE due IS NULL AND discard IS NOT NULL;
+
+    CREATE TABLE store_unique (key BLOB NOT NULL PRIMARY KEY, record INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+    CREATE TABLE store_group (
+      key BLOB NOT NULL,
+      id TEXT NOT NULL,
+      record INTEGER NOT NULL,
+      PRIMARY KEY (key, id)
+    ) STRICT, WITHOUT ROWID;
+
+    CREATE TABLE store_counter (
+      key BLOB NOT NULL,
+      slot INTEGER NOT NULL,
+      count INTEGER NOT NULL,
+      keep INTEGER NOT NULL,
+      PRIMARY KEY (key, slot)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX store_counter_keep ON store_counter (keep);
+
+    CREATE TABLE store_owner (number INTEGER PRIMARY KEY, first INTEGER NOT NULL) STRICT;
+    CREATE TABLE store_outbox (
+      number INTEGER PRIMARY KEY,
+      owner INTEGER NOT NULL,
+      retry INTEGER,
+      discard INTEGER,
+      hold BLOB,
+      tries INTEGER NOT NULL,
+      type TEXT NOT NULL,
+      content BLOB NOT NULL
+    ) STRICT;
+    CREATE INDEX store_outbox_retry ON store_outbox (owner, retry) WHERE retry IS NOT NULL;
+    CREATE INDEX store_outbox_hold ON store_outbox (hold) WHERE hold IS NOT NULL;
+    """
+}

@@ -1,0 +1,116 @@
+public import CountersignTelemetry
+
+/// Durable state of a stateful service: records, inbox, counters and outbox, each change of which is atomic with the
+/// messages it causes.
+///
+/// Several stores, in several processes, may share the same data. Nothing may assume that one writer is alone.
+public protocol Store: Sendable {
+  /// Loads keys without changing anything. Waits for no writer.
+  ///
+  /// With ``write(_:settling:)`` it makes a transaction around an asynchronous step: what it loaded is guarded.
+  /// - Parameters:
+  ///   - load: keys of both rounds.
+  ///   - now: time of the look.
+  /// - Returns: everything that was committed when it was called.
+  /// - Throws: ``StoreError``.
+  func read(_ load: StoreLoad, at now: UnixTime) async throws(StoreError) -> WorkingSet
+
+  /// Stores the changes of a working set, all or none, if nothing that they rest on has changed since it was loaded.
+  ///
+  /// Guarded are the records that are changed, unique keys that are taken, and inbox entries. Counters add up.
+  /// - Parameters:
+  ///   - set: a loaded set with changes.
+  ///   - settlement: messages to settle in the same transaction; none is settled unless the outcome is
+  ///     ``StoreOutcome/stored(_:messages:)``.
+  /// - Throws: ``StoreError``; nothing is stored then, except that an ``StoreError/Code/io`` leaves it open.
+  func write(
+    _ set: WorkingSet, settling settlement: OutboxSettlement
+  ) async throws(StoreError) -> StoreOutcome<Void>
+
+  /// Loads keys, has a body change them, and stores the changes, all in one transaction.
+  ///
+  /// Not cancelable: its caller learns what became of it.
+  /// - Parameters:
+  ///   - load: keys of both rounds.
+  ///   - now: time of the transaction.
+  ///   - settlement: messages to settle in the same transaction; none is settled unless the outcome is
+  ///     ``StoreOutcome/stored(_:messages:)``.
+  ///   - body: changes the set without any effect outside it; short, because others may wait for it. It runs again, on
+  ///     a new set, when another writer was faster, up to ``StoreLimits/maxAttempts`` times.
+  /// - Returns: the body's result, and the messages to publish in the order they were sent, once they are committed.
+  /// - Throws: the body's error, or a failure of the store; nothing is stored then.
+  func transact<Result: Sendable>(
+    _ load: StoreLoad, at now: UnixTime, settling settlement: OutboxSettlement,
+    _ body: @escaping @Sendable (inout WorkingSet) throws(StoreError) -> Result
+  ) async throws(StoreError) -> StoreOutcome<Result>
+
+  /// Hands due records to a body, those due longest first, and stores its changes, all in one transaction.
+  ///
+  /// Of two sweeps at once each gets other records. Rows that the store cannot read are stepped around: they are
+  /// deleted when their ``Record/discardAt`` has passed, else put off by the claim's pause. So is a record that the body
+  /// leaves as it was. Messages are left to ``claimMessages(limit:at:)``, since a sweep must not wait for an absent
+  /// broker.
+  /// - Parameters:
+  ///   - claim: kind and number of the records.
+  ///   - now: time of the sweep.
+  ///   - body: changes the records, each in ``WorkingSet/attempt(_:)`` lest one fails all. It may run again.
+  /// - Throws: the body's error, or a failure of the store; nothing is stored then.
+  func sweep<Result: Sendable>(
+    _ claim: DueClaim, at now: UnixTime,
+    _ body: @escaping @Sendable ([Record], inout WorkingSet) throws(StoreError) -> Result
+  ) async throws(StoreError) -> StoreOutcome<Swept<Result>>
+
+  /// Takes messages whose time has come: postponed ones of this store, and all that a dead one left, in its order.
+  /// A held message waits until its hold is over, also when its owner died.
+  ///
+  /// They belong to the caller until it settles them, or its process ends. No two claims return the same message.
+  /// - Parameters:
+  ///   - limit: 1...``StoreLimits/maxClaimedMessages``.
+  ///   - now: time of the claim.
+  /// - Throws: ``StoreError``.
+  func claimMessages(limit: Int, at now: UnixTime) async throws(StoreError) -> [StoredMessage]
+
+  /// Takes the messages that were held until the replies to these commands were out.
+  ///
+  /// They belong to the caller like claimed ones.
+  /// - Throws: ``StoreError``.
+  func release(heldBy commands: [InboxKey], at now: UnixTime) async throws(StoreError) -> [StoredMessage]
+
+  /// Settles published messages by themselves; cheaper with the next transaction.
+  /// - Throws: ``StoreError``; none is settled then.
+  func settle(_ settlement: OutboxSettlement) async throws(StoreError)
+
+  /// Deletes rows that are over, the oldest first.
+  /// - Parameters:
+  ///   - part: part of the store.
+  ///   - limit: 1...``StoreLimits/maxPurgedRows``.
+  /// - Returns: the number of deleted rows; as many as the limit if there may be more.
+  /// - Throws: ``StoreError``.
+  func purge(_ part: StorePart, limit: Int, at now: UnixTime) async throws(StoreError) -> Int
+
+  /// Writes something, and undoes it, in each part of the store.
+  /// - Throws: ``StoreError`` when the store does not take writes.
+  func probe() async throws(StoreError)
+
+  /// Figures of the whole store, for gauges. Counts rows: for a start, not for every second.
+  /// - Throws: ``StoreError``.
+  func figures() async throws(StoreError) -> StoreFigures
+
+  /// Ends the use of the store. Its unsettled messages are claimed by the next one, as those of a process that died.
+  func close() async
+}
+
+extension Store {
+  /// Runs a transaction that settles nothing; see ``transact(_:at:settling:_:)``.
+  public func transact<Result: Sendable>(
+    _ load: StoreLoad, at now: UnixTime,
+    _ body: @escaping @Sendable (inout WorkingSet) throws(StoreError) -> Result
+  ) async throws(StoreError) -> StoreOutcome<Result> {
+    try await transact(load, at: now, settling: OutboxSettlement(), body)
+  }
+
+  /// Stores a set and settles nothing; see ``write(_:settling:)``.
+  public func write(_ set: WorkingSet) async throws(StoreError) -> StoreOutcome<Void> {
+    try await write(set, settling: OutboxSettlement())
+  }
+}

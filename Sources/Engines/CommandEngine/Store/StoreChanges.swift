@@ -1,0 +1,141 @@
+public import CountersignTelemetry
+
+/// Changes of a working set, for an implementation of ``Store`` to write.
+public struct StoreChanges: Sendable {
+  /// An inbox entry.
+  public struct Message: Sendable {
+    /// Identity of the message.
+    public var key: InboxKey
+    /// The entry to write.
+    public var entry: InboxEntry
+    /// Whether there must be none so far; otherwise the stored one must be a reservation.
+    public var isNew: Bool
+  }
+
+  /// A record. Its version as loaded guards it, and is counted up.
+  public enum Change: Sendable {
+    /// There must be none with its ID.
+    case insert(Record)
+    /// The stored one must still have this version.
+    case update(Record, from: Record)
+    /// The stored one must still have this version.
+    case delete(Record)
+  }
+
+  /// An addition to a cell of a counter.
+  public struct Increment: Sendable {
+    /// The counter.
+    public var key: CounterKey
+    /// Start of the slot.
+    public var slot: Int64
+    /// Number of events, which may be negative.
+    public var count: Int64
+    /// Time from which the cell may be purged; of several the latest holds.
+    public var keepUntil: UnixTime
+  }
+
+  /// Inbox entries, in the order of their changes.
+  public var messages: [Message]
+  /// Records: what gives keys free comes before what takes them, each in the order of the changes.
+  public var records: [Change]
+  /// Additions to counters.
+  public var increments: [Increment]
+  /// Messages in the order they were sent.
+  public var outgoing: [OutboxMessage]
+
+  /// Whether there is nothing to write.
+  public var isEmpty: Bool { messages.isEmpty && records.isEmpty && increments.isEmpty && outgoing.isEmpty }
+}
+
+extension WorkingSet {
+  /// Changes since the set was loaded.
+  public var changes: StoreChanges {
+    StoreChanges(
+      messages: changedMessages.compactMap { key in
+        guard let slot = inbox[key], let entry = slot.current else { return nil }
+        return StoreChanges.Message(key: key, entry: entry, isNew: slot.stored == nil)
+      },
+      records: recordChanges, increments: increments, outgoing: outgoing)
+  }
+
+  private var recordChanges: [StoreChanges.Change] {
+    var old: [StoreChanges.Change] = []
+    var new: [StoreChanges.Change] = []
+    for id in changedRecords {
+      guard let slot = records[id] else { continue }
+      switch (slot.stored, slot.current) {
+      case (let stored?, nil): old.append(.delete(stored))
+      case (let stored?, let record?): old.append(.update(record, from: stored))
+      case (nil, let record?): new.append(.insert(record))
+      // Added and removed again.
+      case (nil, nil): break
+      }
+    }
+    return old + new
+  }
+
+  private var increments: [StoreChanges.Increment] {
+    var increments: [StoreChanges.Increment] = []
+    increments.reserveCapacity(changedCounters.count)
+    for key in changedCounters {
+      for cell in counters[key]?.cells ?? [] where cell.increment != 0 {
+        increments.append(
+          StoreChanges.Increment(key: key, slot: cell.slot, count: cell.increment, keepUntil: cell.keepUntil))
+      }
+    }
+    return increments
+  }
+}
+
+// MARK: - Loading
+
+extension WorkingSet {
+  /// Makes room for what keys lead to.
+  public mutating func reserve(for keys: StoreKeys) {
+    inbox.reserveCapacity(inbox.count + keys.messages.count)
+    records.reserveCapacity(records.count + keys.records.count + keys.holders.count)
+    holders.reserveCapacity(holders.count + keys.holders.count)
+    counters.reserveCapacity(counters.count + keys.counters.count)
+  }
+
+  /// Adds a loaded inbox entry. What was loaded before stays.
+  /// - Parameters:
+  ///   - entry: the entry; `nil` when there is none.
+  ///   - holdsMessages: whether messages wait for the reply to it.
+  public mutating func load(_ entry: InboxEntry?, of key: InboxKey, holdsMessages: Bool = false) {
+    let slot = InboxSlot(stored: entry, current: entry, holdsMessages: holdsMessages)
+    if let known = inbox.updateValue(slot, forKey: key) { inbox[key] = known }
+  }
+
+  /// Adds a loaded record, and itself as the holder of its unique keys. What was loaded before stays.
+  public mutating func load(_ record: Record) {
+    guard records[record.id] == nil else { return }
+    records[record.id] = RecordSlot(stored: record, current: record)
+    for key in record.uniqueKeys where holders[key] == nil { holders[key] = .record(record.id) }
+  }
+
+  /// Notes that there is no record with an ID.
+  public mutating func load(absent id: RecordID) {
+    if records[id] == nil { records[id] = RecordSlot() }
+  }
+
+  /// Notes that no record holds a key.
+  public mutating func load(absentHolderOf key: UniqueKey) {
+    if holders[key] == nil { holders[key] = .nobody }
+  }
+
+  /// Adds a loaded page of a group.
+  public mutating func load(_ members: [Record], of key: GroupKey, isComplete: Bool) {
+    guard groups[key] == nil else { return }
+    for record in members { load(record) }
+    groups[key] = GroupSlot(members: members.map(\.id), isComplete: isComplete)
+  }
+
+  /// Adds loaded cells of a counter.
+  /// - Parameter cells: oldest first, one for each slot.
+  public mutating func load(_ cells: [CounterCell], of key: CounterKey) {
+    let slot = CounterSlot(
+      isLoaded: true, cells: cells.map { CounterSlot.Cell(slot: $0.slot, count: $0.count) })
+    if let known = counters.updateValue(slot, forKey: key) { counters[key] = known }
+  }
+}

@@ -1,0 +1,162 @@
+public import CountersignTelemetry
+
+/// Everything that a batch has loaded, and everything that it changes: a plain value, which flows work on without I/O.
+///
+/// A look-up of something that was not loaded throws ``StoreError/Code/notAsked`` instead of answering that there is
+/// nothing. A copy is independent; ``attempt(_:)`` is the cheap way to undo the changes of one command.
+public struct WorkingSet: Sendable {
+  /// Time of the transaction.
+  public let now: UnixTime
+  /// Grows with each change: a command that leaves it as it was has changed nothing.
+  public internal(set) var changeCount = 0
+
+  var inbox: [InboxKey: InboxSlot] = [:]
+  var records: [RecordID: RecordSlot] = [:]
+  var holders: [UniqueKey: Holder] = [:]
+  var groups: [GroupKey: GroupSlot] = [:]
+  var counters: [CounterKey: CounterSlot] = [:]
+  var outgoing: [OutboxMessage] = []
+  /// Changed keys in the order of their first change, so that the same batch is stored alike each time.
+  var changedMessages: [InboxKey] = []
+  var changedRecords: [RecordID] = []
+  var changedCounters: [CounterKey] = []
+  var journal = Journal()
+
+  /// Makes an empty set, for an implementation of ``Store`` to fill.
+  public init(at now: UnixTime) {
+    self.now = now
+  }
+
+  struct InboxSlot: Sendable {
+    /// The entry as it was loaded; `nil` when there was none.
+    var stored: InboxEntry?
+    var current: InboxEntry?
+    var holdsMessages = false
+    var isChanged = false
+  }
+
+  struct RecordSlot: Sendable {
+    /// The record as it was loaded; `nil` when there was none, or it is new.
+    var stored: Record?
+    var current: Record?
+    var isChanged = false
+  }
+
+  enum Holder: Sendable {
+    case nobody
+    case record(RecordID)
+  }
+
+  struct GroupSlot: Sendable {
+    var members: [RecordID]
+    var isComplete: Bool
+  }
+
+  struct CounterSlot: Sendable {
+    struct Cell: Sendable {
+      var slot: Int64
+      /// The sum, with this set's own increments.
+      var count: Int64
+      var increment: Int64 = 0
+      var keepUntil = UnixTime(milliseconds: 0)
+    }
+
+    var isLoaded: Bool
+    /// Oldest first.
+    var cells: [Cell] = []
+    var isChanged = false
+  }
+
+  // MARK: Messages
+
+  /// The inbox entry of a message, with the changes of this set.
+  /// - Throws: ``StoreError/Code/notAsked``.
+  public func message(_ key: InboxKey) throws(StoreError) -> InboxEntry? {
+    guard let slot = inbox[key] else { throw Self.notAsked("an inbox entry") }
+    return slot.current
+  }
+
+  /// Whether messages wait in the outbox for the reply to a command.
+  /// - Throws: ``StoreError/Code/notAsked``.
+  public func holdsMessages(untilReplyTo key: InboxKey) throws(StoreError) -> Bool {
+    guard let slot = inbox[key] else { throw Self.notAsked("an inbox entry") }
+    return slot.holdsMessages
+  }
+
+  /// Sets the inbox entry of a message. An entry that has been answered is final.
+  /// - Throws: ``StoreError/Code/notAsked``, ``StoreError/Code/tooLarge``, or ``StoreError/Code/misuse`` when the
+  ///   message was answered before.
+  public mutating func set(_ entry: InboxEntry, of key: InboxKey) throws(StoreError) {
+    try entry.check()
+    guard var slot = inbox[key] else { throw Self.notAsked("an inbox entry") }
+    if let known = slot.current, known.state != .reserved {
+      throw StoreError(.misuse, "a message is answered a second time")
+    }
+    changeCount += 1
+    journal.note(.message(key, slot))
+    if !slot.isChanged { changedMessages.append(key) }
+    slot.current = entry
+    slot.isChanged = true
+    inbox[key] = slot
+  }
+
+  /// Sends a message once the changes are stored.
+  /// - Throws: ``StoreError/Code/tooLarge``.
+  public mutating func send(_ message: OutboxMessage) throws(StoreError) {
+    try message.check()
+    changeCount += 1
+    outgoing.append(message)
+    guard let command = message.hold?.command, let slot = inbox[command], !slot.holdsMessages else { return }
+    journal.note(.message(command, slot))
+    inbox[command]?.holdsMessages = true
+  }
+
+  // MARK: Counters
+
+  /// Cells of a counter, oldest first, with the increments of this set: the newest ``StoreLimits/maxCellsPerCounter``
+  /// at most.
+  /// - Throws: ``StoreError/Code/notAsked``.
+  public func cells(of key: CounterKey) throws(StoreError) -> [CounterCell] {
+    guard let slot = counters[key], slot.isLoaded else { throw Self.notAsked("a counter") }
+    return slot.cells.map { CounterCell(slot: $0.slot, count: $0.count) }
+  }
+
+  /// Adds to a cell of a counter, which need not have been loaded.
+  /// - Parameters:
+  ///   - key: the counter.
+  ///   - cell: start of the slot.
+  ///   - increment: number of events; negative to take some back.
+  ///   - keepUntil: time from which the cell may be purged: the end of the last window that includes it.
+  public mutating func count(_ key: CounterKey, in cell: Int64, by increment: Int64 = 1, keepUntil: UnixTime) {
+    changeCount += 1
+    let isFirst = Self.count(
+      &counters[key, default: CounterSlot(isLoaded: false)], in: cell, by: increment, keepUntil: keepUntil, key,
+      &journal)
+    if isFirst { changedCounters.append(key) }
+  }
+
+  /// - Returns: whether it is the first change of the counter.
+  private static func count(
+    _ slot: inout CounterSlot, in cell: Int64, by increment: Int64, keepUntil: UnixTime, _ key: CounterKey,
+    _ journal: inout Journal
+  ) -> Bool {
+    journal.note(.counter(key, slot))
+    // The newest cell is the one that is counted.
+    let index = slot.cells.lastIndex { $0.slot <= cell }
+    if let index, slot.cells[index].slot == cell {
+      slot.cells[index].count += increment
+      slot.cells[index].increment += increment
+      slot.cells[index].keepUntil = max(slot.cells[index].keepUntil, keepUntil)
+    } else {
+      slot.cells.insert(
+        CounterSlot.Cell(slot: cell, count: increment, increment: increment, keepUntil: keepUntil),
+        at: index.map { $0 + 1 } ?? 0)
+    }
+    defer { slot.isChanged = true }
+    return !slot.isChanged
+  }
+
+  static func notAsked(_ what: String) -> StoreError {
+    StoreError(.notAsked, "\(what) is looked up that was not loaded: its key is missing from the keys of the batch")
+  }
+}

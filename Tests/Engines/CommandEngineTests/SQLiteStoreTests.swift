@@ -1,0 +1,157 @@
+import CountersignTelemetry
+import SQLite
+import Testing
+
+@testable import CommandEngine
+
+@Suite("A store in SQLite")
+struct SQLiteStoreTests {
+  /// Statements that run for each batch, round or claim, and those that a start runs.
+  static let statements =
+    [
+      SQLiteLoad.messages, SQLiteLoad.records, SQLiteLoad.holders, SQLiteLoad.group, SQLiteLoad.counters,
+      SQLiteLoad.longCounters,
+      SQLiteWrite.insertMessages.one, SQLiteWrite.insertMessages.many, SQLiteWrite.updateMessage,
+      SQLiteWrite.addIncrements.one, SQLiteWrite.addIncrements.many, SQLiteWrite.insertOutbox.one,
+      SQLiteWrite.insertOutbox.many,
+      SQLiteWrite.insertRecords.one, SQLiteWrite.insertRecords.many, SQLiteWrite.updateRecord, SQLiteWrite.deleteRecord,
+      SQLiteWrite.takeKeys.one, SQLiteWrite.takeKeys.many, SQLiteWrite.holder,
+      SQLiteWrite.freeKey, SQLiteWrite.joinGroup, SQLiteWrite.leaveGroup, SQLiteSequence.statement,
+      SQLiteOutbox.finishRange, SQLiteOutbox.postpone, SQLiteOutbox.due, SQLiteOutbox.ahead, SQLiteOutbox.left,
+      SQLiteOutbox.inHand, SQLiteOutbox.lower, SQLiteOutbox.advance, SQLiteOutbox.enroll,
+      SQLiteOutbox.claim, SQLiteOutbox.held, SQLiteOutbox.forget, SQLiteOutbox.anythingDue, SQLiteOutbox.anythingAhead,
+      SQLiteDue.statement, SQLiteDue.putOff, SQLiteDue.delete, SQLitePurge.messages, SQLitePurge.counters,
+      SQLitePurge.records,
+    ] + SQLitePurge.isOver.values
+
+  @Test("100,000 rows: every look-up, sweep, claim and purge finds its own, by an index")
+  func manyRows() async throws {
+    try await StoreUnderTest.withFile { path in
+      let store = try await StoreUnderTest.open(path)
+      try await fill(store, records: 20_000)
+      let figures = try await store.look { session throws(StoreError) in
+        try session.first(
+          """
+          SELECT (SELECT count(*) FROM store_record) + (SELECT count(*) FROM store_inbox)
+            + (SELECT count(*) FROM store_unique) + (SELECT count(*) FROM store_counter)
+            + (SELECT count(*) FROM store_outbox)
+          """, []
+        ) { $0.int(0) }
+      }
+      #expect(figures == 100_000)
+      try await look(in: store)
+      await store.close()
+    }
+  }
+
+  private func fill(_ store: SQLiteStore, records: Int) async throws {
+    for batch in 0..<(records / 2_000) {
+      let numbers = (0..<2_000).map { batch * 2_000 + $0 }
+      let load = keys(messages: try numbers.map { try InboxKey("m\($0)") })
+      let outcome = try await store.transact(load, at: start) { set throws(StoreError) -> Void in
+        for number in numbers { try self.add(number, to: &set) }
+      }
+      let sent = try CommandEngineTests.stored(outcome).messages
+      #expect(sent.count == 2_000)
+    }
+  }
+
+  private func add(_ number: Int, to set: inout WorkingSet) throws(StoreError) {
+    guard let id = RecordID(ticket, "r\(number)") else { return }
+    let end = start + .seconds(number)
+    try set.set(InboxEntry(.reserved, fingerprint: [1], keepUntil: end), of: try InboxKey("m\(number)"))
+    try set.put(Record(id, body: [1], dueAt: end, uniqueKeys: [try holder("\(number)")]))
+    set.count(try counter("c\(number)"), in: 1, keepUntil: end)
+    try set.send(message("\(number)"))
+  }
+
+  private func look(in store: SQLiteStore) async throws {
+    let load = keys(
+      messages: [try InboxKey("m777")], records: [try id("r778")], holders: [try holder("19999")],
+      counters: [try counter("c5")])
+    let set = try await store.read(load, at: start)
+    #expect(try set.message(try InboxKey("m777")) != nil && set.record(try id("r778")) != nil)
+    #expect(try set.holder(of: try holder("19999"))?.id == id("r19999"))
+    #expect(try set.cells(of: try counter("c5")).count == 1)
+    let swept = try await store.sweep(DueClaim(ticket, limit: 100), at: start + .seconds(49)) {
+      records, set throws(StoreError) in
+      for record in records { try set.remove(record.id) }
+      return records.map(\.id.text)
+    }
+    #expect(try CommandEngineTests.stored(swept).value.result == (0..<50).map { "r\($0)" })
+    #expect(try await store.purge(.inbox, limit: 4_096, at: start + .seconds(99)) == 100)
+    #expect(try await store.purge(.counters, limit: 4_096, at: start + .seconds(99)) == 100)
+    await store.close()
+    let next = try await StoreUnderTest.open(store.database.path)
+    let claimed = try await next.claimMessages(limit: 1_000, at: start)
+    #expect(claimed.texts == (0..<1_000).map { "\($0)" })
+    try await checkPlans(of: next)
+    await next.close()
+  }
+
+  /// Every statement finds its rows by an index, whatever the statistics say.
+  private func checkPlans(of store: SQLiteStore) async throws {
+    let plans = try await store.look { session throws(StoreError) in
+      var plans: [(String, String)] = []
+      for statement in Self.statements {
+        let marks = statement.count { $0 == "?" }
+        let values = Array(repeating: Value.null, count: marks)
+        for line in try session.query("EXPLAIN QUERY PLAN " + statement, values, { $0.text(3) }) {
+          plans.append((statement, line))
+        }
+      }
+      return plans
+    }
+    #expect(plans.count >= Self.statements.count / 2)
+    for (statement, line) in plans {
+      // The keys of a statement are rows of its own.
+      guard line != "SCAN wanted", !line.hasSuffix("CONSTANT ROWS") else { continue }
+      #expect(!line.hasPrefix("SCAN") && !line.contains("TEMP B-TREE"), "\(line): \(statement)")
+    }
+  }
+
+  @Test("Statements of one batch are few, whatever its size")
+  func statementsAreFew() async throws {
+    #expect(Set(Self.statements).count == Self.statements.count)
+    #expect(Self.statements.count <= 48)
+  }
+
+  @Test("Failures of the database keep their class")
+  func failuresKeepTheirClass() {
+    let expected: [(DatabaseError.Code, StoreError.Fault)] = [
+      (.content, .content), (.constraint, .content), (.uniqueConstraint, .content), (.tooBig, .content),
+      (.sql, .doubtful), (.misuse, .doubtful), (.busy, .store), (.overloaded, .store), (.diskFull, .store),
+      (.io, .store), (.corrupt, .store), (.notADatabase, .store), (.readOnly, .store), (.notPermitted, .store),
+      (.cannotOpen, .store), (.newerSchema, .store), (.migrationFailed, .store), (.closed, .store),
+      (.rolledBack, .store), (.outOfMemory, .store),
+    ]
+    for (code, fault) in expected {
+      #expect(StoreError(DatabaseError(code, "x")).fault == fault, "\(code)")
+    }
+    for code in [DatabaseError.Code.busy, .overloaded, .diskFull, .io, .rolledBack, .outOfMemory] {
+      #expect(StoreError(DatabaseError(code, "x")).isRetriable, "\(code)")
+    }
+  }
+
+  @Test("Runs of numbers are settled together")
+  func runsAreSettledTogether() {
+    #expect(SQLiteOutbox.ranges(of: []) == [])
+    #expect(SQLiteOutbox.ranges(of: [5, 3, 4, 9, 11, 10, 1]) == [1...1, 3...5, 9...11])
+  }
+
+  @Test("An unknown state of an inbox entry is an error of its content")
+  func unknownStateIsAnError() async throws {
+    try await StoreUnderTest.withFile { path in
+      let store = try await StoreUnderTest.open(path)
+      let key = try InboxKey("m")
+      try await store.change { session throws(StoreError) -> Void in
+        try session.execute(
+          "INSERT INTO store_inbox (key, state, fingerprint, type, reply, keep) VALUES (?, 9, x'', '', x'', 0)",
+          [.blob(key.bytes)])
+      }
+      let error = await #expect(throws: StoreError.self) { try await store.read(keys(messages: [key]), at: start) }
+      #expect(error?.code == .content)
+      await store.close()
+    }
+  }
+}

@@ -1,0 +1,142 @@
+import CommandEngine
+import CountersignTelemetry
+import Glibc
+import SQLite
+import Testing
+
+/// Implementations of the store, each of which passes the same tests.
+enum StoreUnderTest: String, CaseIterable, Sendable, CustomTestStringConvertible {
+  case sqlite, memory
+
+  var testDescription: String { rawValue }
+
+  /// Runs a test on empty data of its own.
+  func with(_ body: (SharedData) async throws -> Void) async throws {
+    switch self {
+    case .memory:
+      let contents = MemoryStore.Contents()
+      try await body(
+        SharedData {
+          MemoryStore(contents)
+        } spoil: {
+          contents.spoil($0)
+        })
+    case .sqlite:
+      try await Self.withFile { path in
+        try await body(
+          SharedData {
+            try await Self.open(path)
+          } spoil: {
+            try await Self.spoil($0, in: path)
+          })
+      }
+    }
+  }
+
+  static func open(_ path: String) async throws -> SQLiteStore {
+    try await SQLiteStore.open(path: path, options: DatabaseOptions(synchronous: .normal))
+  }
+
+  /// Gives a row the layout of a later version.
+  private static func spoil(_ id: RecordID, in path: String) async throws {
+    let database = try await Database.open(path: path, migrations: [Migration(version: 1, sql: StoreSchema.sql)])
+    let rows = try await database.write { session throws(DatabaseError) in
+      try session.execute(
+        "UPDATE store_record SET format = 99 WHERE kind = ? AND id = ?", [.text(id.kind.name), .text(id.text)])
+    }
+    await database.close()
+    #expect(rows == 1)
+  }
+
+  static func withFile(_ body: (String) async throws -> Void) async throws {
+    var template = Array("/tmp/countersign-store-XXXXXX".utf8CString)
+    let directory = try #require(mkdtemp(&template).map { String(cString: $0) })
+    defer {
+      for suffix in ["", "-wal", "-shm", "-turn", "-owners"] { unlink("\(directory)/store.sqlite\(suffix)") }
+      rmdir(directory)
+    }
+    try await body("\(directory)/store.sqlite")
+  }
+}
+
+/// Data that several stores share, as processes share a database.
+struct SharedData: Sendable {
+  /// Opens one more store on the data.
+  let open: @Sendable () async throws -> any Store
+  /// Makes a record unreadable for this version of the program.
+  let spoil: @Sendable (RecordID) async throws -> Void
+}
+
+let start = UnixTime(seconds: 1_782_907_200)
+let ticket = RecordKind("ticket")
+let holderSpace = KeySpace(ticket, "holder")
+let ownerSpace = KeySpace(ticket, "owner")
+
+func id(_ text: String, _ kind: RecordKind = ticket) throws -> RecordID { try #require(RecordID(kind, text)) }
+
+func holder(_ text: String) throws(StoreError) -> UniqueKey { try UniqueKey(holderSpace, Array(text.utf8)) }
+
+func owner(_ text: String) throws(StoreError) -> GroupKey { try GroupKey(ownerSpace, Array(text.utf8)) }
+
+func counter(_ text: String) throws(StoreError) -> CounterKey { try CounterKey(Array(text.utf8)) }
+
+func reply(_ text: String, keptFor time: Duration = .seconds(60)) -> InboxEntry {
+  InboxEntry(.replied(type: "done.v1", body: Array(text.utf8)), fingerprint: [1, 2, 3], keepUntil: start + time)
+}
+
+func message(_ text: String, hold: OutboxMessage.Hold? = nil) -> OutboxMessage {
+  OutboxMessage(type: "job.v1", content: Array(text.utf8), hold: hold)
+}
+
+/// Keys of a load, by what tests look up.
+func keys(
+  messages: [InboxKey] = [], records: [RecordID] = [], holders: [UniqueKey] = [], groups: [GroupKey] = [],
+  counters: [CounterKey] = []
+) -> StoreLoad {
+  var keys = StoreKeys()
+  for key in messages { keys.add(message: key) }
+  for id in records { keys.add(record: id) }
+  for key in holders { keys.add(holderOf: key) }
+  for key in groups { keys.add(group: key) }
+  for key in counters { keys.add(counter: key, since: 0) }
+  return StoreLoad(keys)
+}
+
+extension Store {
+  /// Stores what a body makes of an empty load.
+  @discardableResult
+  func add(
+    at now: UnixTime = start, _ body: @escaping @Sendable (inout WorkingSet) throws(StoreError) -> Void
+  ) async throws -> [StoredMessage] {
+    try stored(try await transact(StoreLoad(), at: now, body)).messages
+  }
+
+  func put(_ record: Record) async throws {
+    try await add { set throws(StoreError) in try set.put(record) }
+  }
+
+  func found(_ id: RecordID) async throws -> Record? {
+    try await read(keys(records: [id]), at: start).record(id)
+  }
+}
+
+/// The result of a transaction that met no competition.
+func stored<Value>(
+  _ outcome: StoreOutcome<Value>, sourceLocation: SourceLocation = #_sourceLocation
+) throws -> (value: Value, messages: [StoredMessage]) {
+  guard case .stored(let value, let messages) = outcome else {
+    throw UnexpectedConflict()
+  }
+  return (value, messages)
+}
+
+/// The competition that a transaction met.
+func conflict<Value>(_ outcome: StoreOutcome<Value>) -> StoreConflict? {
+  if case .conflict(let conflict) = outcome { conflict } else { nil }
+}
+
+struct UnexpectedConflict: Error {}
+
+extension [StoredMessage] {
+  var texts: [String] { map { String(decoding: $0.message.content, as: UTF8.self) } }
+}
