@@ -99,8 +99,15 @@ let engines: [Target] = [
   library("NumberRules", at: "Engines/NumberRules", ["CountersignEncoding", "PhoneNumbers", "ServiceRuntime"]),
   library(
     "CrashMarks", at: "Engines/CrashMarks",
-    ["CountersignAMQP", "CountersignCryptography", "CountersignTelemetry", "SQLite"]),
-  library("CommandEngine", at: "Engines/CommandEngine", ["CountersignTelemetry", "SQLite"]),
+    [
+      "CountersignAMQP", "CountersignConcurrency", "CountersignCryptography", "CountersignTelemetry", "SQLite",
+    ]),
+  library(
+    "CommandEngine", at: "Engines/CommandEngine",
+    [
+      "CountersignAMQP", "CountersignConcurrency", "CountersignMessages", "CountersignTelemetry", "CrashMarks",
+      "SQLite", "ServiceRuntime",
+    ]),
   library(
     "JobEngine", at: "Engines/JobEngine",
     [
@@ -142,7 +149,7 @@ let coordinator: [Target] = [
   library(
     "Coordination", at: "Coordinator/Coordination",
     [
-      "CountersignAMQP", "CountersignConcurrency", "CountersignCryptography", "CountersignEncoding",
+      "CommandEngine", "CountersignAMQP", "CountersignConcurrency", "CountersignCryptography", "CountersignEncoding",
       "CountersignMessages",
       "CountersignTelemetry", "CrashMarks", "NumberRules", "PhoneNumbers", "SQLite", "ServiceRuntime",
     ])
@@ -216,7 +223,19 @@ let testTargets: [Target] = [
       "HTTPServer",
     ]),
   tests("CrashMarks", at: "Engines/CrashMarks", ["CountersignAMQP", "CountersignTelemetry", "SQLite"]),
-  tests("CommandEngine", at: "Engines/CommandEngine", ["CountersignTelemetry", "SQLite"]),
+  tests(
+    "CommandEngine", at: "Engines/CommandEngine",
+    [
+      "CountersignAMQP", "CountersignConcurrency", "CountersignMessages", "CountersignTelemetry", "CrashMarks",
+      "SQLite", "ServiceRuntime",
+    ]),
+  // A flow of its own, as docs/adding-a-flow.md shows it.
+  tests(
+    "CommandEngine", at: "Examples/TicketFlow",
+    [
+      "CountersignAMQP", "CountersignCryptography", "CountersignEncoding", "CountersignMessages",
+      "CountersignTelemetry", "ServiceRuntime",
+    ]),
   tests(
     "JobEngine", at: "Engines/JobEngine",
     [
@@ -260,7 +279,7 @@ let testTargets: [Target] = [
   tests(
     "Coordination", at: "Coordinator/Coordination",
     [
-      "CountersignAMQP", "CountersignCryptography", "CountersignEncoding", "CountersignMessages",
+      "CommandEngine", "CountersignAMQP", "CountersignCryptography", "CountersignEncoding", "CountersignMessages",
       "CountersignTelemetry", "CrashMarks", "PhoneNumbers", "SQLite", "ServiceRuntime",
     ]),
 
@@ -276,8 +295,9 @@ let testTargets: [Target] = [
   tests(
     "CommandLine", at: "Pages",
     [
-      "Coordination", "CountersignAMQP", "CountersignEncoding", "CountersignMessages", "CountersignTelemetry",
-      "CrashMarks", "JobEngine", "Push", "Revocation", "SMPP", "SMS", "ServiceRuntime",
+      "CommandEngine", "Coordination", "CountersignAMQP", "CountersignEncoding", "CountersignMessages",
+      "CountersignTelemetry", "CrashMarks", "JobEngine", "PhoneNumbers", "Push", "Revocation", "SMPP", "SMS",
+      "ServiceRuntime",
     ]),
 ]
 

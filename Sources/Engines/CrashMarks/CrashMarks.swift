@@ -1,4 +1,5 @@
 public import CountersignAMQP
+import CountersignConcurrency
 public import CountersignTelemetry
 import SQLite
 

@@ -79,6 +79,7 @@ public final class SQLiteMarkStore: MarkStore {
 
   public func close() async {
     if isOwnFile { await database.close() }
+    owners.end()
   }
 
   private func change(_ sql: String, _ keys: [MessageKey]) async throws(DatabaseError) {

@@ -78,6 +78,44 @@ struct StoreCounterTests {
     }
   }
 
+  @Test("A forgotten counter starts from zero, with what is added behind", arguments: StoreUnderTest.allCases)
+  func forgottenCounterStartsFromZero(_ kind: StoreUnderTest) async throws {
+    try await kind.with { data in
+      let store = try await data.open()
+      let (key, other) = (try counter("n"), try counter("n2"))
+      try await store.add { set throws(StoreError) in
+        for slot in 0..<Int64(300) { set.count(key, in: slot, by: 3, keepUntil: start) }
+        set.count(other, in: 1, keepUntil: start)
+        #expect(throws: StoreError.self) { try set.forget(counter: key) }
+      }
+      let outcome = try await store.transact(keys(counters: [key]), at: start) { set throws(StoreError) -> Int in
+        set.count(key, in: 299, by: 7, keepUntil: start)
+        let before = set.changeCount
+        try set.forget(counter: key)
+        #expect(set.changeCount > before)
+        #expect(try set.cells(of: key).isEmpty)
+        set.count(key, in: 299, by: 2, keepUntil: start)
+        return try set.cells(of: key).count
+      }
+      #expect(try stored(outcome).value == 1)
+      let set = try await store.read(keys(counters: [key, other]), at: start)
+      #expect(try set.cells(of: key) == [CounterCell(slot: 299, count: 2)])
+      #expect(try set.cells(of: other) == [CounterCell(slot: 1, count: 1)])
+      // An undone one stays as it was.
+      let undone = try await store.transact(keys(counters: [key]), at: start) { set throws(StoreError) -> Bool in
+        do throws(StoreError) {
+          try set.attempt { set throws(StoreError) in
+            try set.forget(counter: key)
+            throw StoreError(.content, "it fails")
+          }
+        } catch {}
+        return set.changes.isEmpty
+      }
+      #expect(try stored(undone).value)
+      #expect(try await store.read(keys(counters: [key]), at: start).cells(of: key).count == 1)
+    }
+  }
+
   @Test("A purge deletes what is over, and no more than its limit", arguments: StoreUnderTest.allCases)
   func purgeDeletesWhatIsOver(_ kind: StoreUnderTest) async throws {
     try await kind.with { data in

@@ -85,11 +85,56 @@ struct StoreOutboxTests {
       try await store.settle(later)
       #expect(try await store.claimMessages(limit: 10, at: start + .seconds(4)).isEmpty)
       let claimed = try await store.claimMessages(limit: 10, at: start + .seconds(5))
-      #expect(claimed.texts == ["b"] && claimed[0].mayBeOut)
+      #expect(claimed.texts == ["b"] && !claimed[0].mayBeOut)
       #expect(try await store.claimMessages(limit: 10, at: start + .seconds(500)).isEmpty)
       try await store.settle(later)
       // A day earlier by the clock: nothing is ever postponed for as long.
       #expect(try await store.claimMessages(limit: 10, at: start - .seconds(86_400)).texts == ["b"])
+    }
+  }
+
+  @Test("A refused message is not out, unless a process died with it in hand", arguments: StoreUnderTest.allCases)
+  func refusedMessageIsNotOut(_ kind: StoreUnderTest) async throws {
+    try await kind.with { data in
+      let (store, other) = (try await data.open(), try await data.open())
+      var hand = try await store.add { set throws(StoreError) in try set.send(message("a")) }
+      var time = start
+      /// Refuses the message in hand, and claims it again.
+      func refuse(_ owner: any Store, claimedBy next: any Store) async throws {
+        var settlement = OutboxSettlement()
+        time = time + .seconds(5)
+        for row in hand { settlement.postponed[row.number] = time }
+        try await owner.settle(settlement)
+        if owner as AnyObject !== next as AnyObject { await owner.close() }
+        hand = try await next.claimMessages(limit: 10, at: time)
+      }
+      for _ in 0..<3 {
+        try await refuse(store, claimedBy: store)
+        #expect(hand.map(\.mayBeOut) == [false])
+      }
+      // The owner dies after it has settled.
+      try await refuse(store, claimedBy: other)
+      #expect(hand.map(\.mayBeOut) == [false])
+      // And now with the message in hand.
+      await other.close()
+      let last = try await data.open()
+      hand = try await last.claimMessages(limit: 10, at: time)
+      #expect(hand.map(\.mayBeOut) == [true])
+      for _ in 0..<3 {
+        try await refuse(last, claimedBy: last)
+        #expect(hand.map(\.mayBeOut) == [true])
+      }
+      // A message that was never claimed before.
+      _ = try await last.add { set throws(StoreError) in try set.send(message("b")) }
+      await last.close()
+      let heir = try await data.open()
+      hand = try await heir.claimMessages(limit: 10, at: time).filter { $0.message == message("b") }
+      #expect(hand.map(\.mayBeOut) == [true])
+      try await refuse(heir, claimedBy: heir)
+      #expect(hand.map(\.mayBeOut) == [true])
+      try await refuse(heir, claimedBy: heir)
+      #expect(hand.map(\.mayBeOut) == [true])
+      await heir.close()
     }
   }
 

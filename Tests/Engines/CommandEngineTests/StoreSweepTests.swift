@@ -97,6 +97,30 @@ struct StoreSweepTests {
     }
   }
 
+  @Test("A record that cannot be read fails the look-up of it, and no other", arguments: StoreUnderTest.allCases)
+  func aRecordThatCannotBeReadFailsTheLookUpOfIt(_ kind: StoreUnderTest) async throws {
+    try await kind.with { data in
+      let store = try await data.open()
+      let (a, b) = (try id("a"), try id("b"))
+      for each in [a, b] {
+        try await store.put(
+          Record(each, body: [], uniqueKeys: [try holder(each.text)], groupKeys: [try owner("all")]))
+      }
+      try await data.spoil(b)
+      let load = keys(
+        records: [a, b], holders: [try holder("a"), try holder("b"), try holder("c")], groups: [try owner("all")])
+      var set = try await store.read(load, at: start)
+      #expect(try set.record(a) != nil)
+      #expect(throws: StoreError.self) { try set.record(b) }
+      #expect(try set.holder(of: holder("a"))?.id == a)
+      #expect(throws: StoreError.self) { try set.holder(of: holder("b")) }
+      #expect(try set.holder(of: holder("c")) == nil)
+      #expect(try set.group(owner("all")).records.map(\.id) == [a])
+      #expect(throws: StoreError.self) { try set.put(Record(b, body: [])) }
+      #expect(throws: StoreError.self) { try set.remove(b) }
+    }
+  }
+
   @Test("A record that a body leaves as it was is put off", arguments: StoreUnderTest.allCases)
   func untouchedRecordIsPutOff(_ kind: StoreUnderTest) async throws {
     try await kind.with { data in

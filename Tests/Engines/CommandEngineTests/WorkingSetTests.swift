@@ -45,6 +45,25 @@ struct WorkingSetTests {
     #expect(set.changes.outgoing.count == 1 && set.changes.records.count == 1 && set.changes.increments.count == 1)
   }
 
+  @Test("A failed attempt brings a forgotten counter back")
+  func failedAttemptBringsCounterBack() throws {
+    var set = WorkingSet(at: start)
+    let key = try counter("c")
+    set.load([CounterCell(slot: 1, count: 5)], of: key)
+    set.count(key, in: 2, keepUntil: start)
+    #expect(throws: StoreError.self) {
+      try set.attempt { set throws(StoreError) in
+        try set.forget(counter: key)
+        set.count(key, in: 3, keepUntil: start)
+        throw StoreError(.content, "it fails")
+      }
+    }
+    #expect(try set.cells(of: key) == [CounterCell(slot: 1, count: 5), CounterCell(slot: 2, count: 1)])
+    #expect(set.changes.forgotten.isEmpty && set.changes.increments.map(\.slot) == [2])
+    try set.attempt { set throws(StoreError) in try set.forget(counter: key) }
+    #expect(set.changes.forgotten == [key] && set.changes.increments.isEmpty && !set.changes.isEmpty)
+  }
+
   @Test("A copy keeps what it was")
   func copyKeepsWhatItWas() throws {
     var set = WorkingSet(at: start)

@@ -17,3 +17,19 @@ public struct CounterCell: Sendable, Hashable {
     self.count = count
   }
 }
+
+/// Events of a counter from a slot on.
+public struct CounterSum: Sendable, Hashable {
+  /// The counter.
+  public var key: CounterKey
+  /// Sum of its cells, above 0.
+  public var count: Int64
+
+  /// - Parameters:
+  ///   - key: the counter.
+  ///   - count: sum of its cells.
+  public init(key: CounterKey, count: Int64) {
+    self.key = key
+    self.count = count
+  }
+}

@@ -69,7 +69,10 @@ public struct KeySpace: Sendable, Hashable, CustomStringConvertible {
 
   public var description: String { "\(kind.name).\(name)" }
 
-  /// Bytes of a key: the name, which holds no zero byte, and the hash behind one.
+  /// Bytes with which all of its keys begin: the name, which holds no zero byte, and one.
+  var start: [UInt8] { Array(kind.name.utf8) + [UInt8(ascii: ".")] + Array(name.utf8) + [0] }
+
+  /// Bytes of a key: those with which all begin, and the hash.
   func bytes(_ hash: [UInt8]) throws(StoreError) -> [UInt8] {
     try StoreError.check(hash.count, 1...StoreLimits.maxHashBytes, "a key \(self)")
     var bytes: [UInt8] = []
@@ -145,7 +148,8 @@ public struct InboxKey: Sendable, Hashable {
 
 /// Name of a counter: a limit and its subject.
 public struct CounterKey: Sendable, Hashable {
-  let bytes: [UInt8]
+  /// The name.
+  public let bytes: [UInt8]
 
   /// - Parameter bytes: name, with a hash in place of what identifies a person, 1...``StoreLimits/maxHashBytes`` bytes.
   /// - Throws: ``StoreError/Code/tooLarge``.

@@ -51,7 +51,7 @@ public struct StoredMessage: Sendable, Hashable {
   public var number: Int64
   /// The message. Its hold is over.
   public var message: OutboxMessage
-  /// Whether another process, or an earlier claim of this one, may have published it already.
+  /// Whether a process that died may have published it already. One that was refused and postponed is not out.
   public var mayBeOut: Bool
 
   /// - Parameters:
@@ -69,7 +69,7 @@ public struct StoredMessage: Sendable, Hashable {
 public struct OutboxSettlement: Sendable, Hashable {
   /// Rows that go: confirmed, or of no further use.
   public var finished: [Int64] = []
-  /// Rows that are claimed again at a time.
+  /// Rows that were refused, and are claimed again at a time.
   public var postponed: [Int64: UnixTime] = [:]
   /// Rows that this version of the program cannot read. They are kept for the next process.
   public var setAside: [Int64] = []

@@ -96,6 +96,27 @@ public protocol Store: Sendable {
   /// - Throws: ``StoreError``.
   func figures() async throws(StoreError) -> StoreFigures
 
+  /// Sums the counters whose names begin alike, in the order of the bytes of their names. Those whose sum is not above 0
+  /// are left out. Reads all of their cells: for operators, not for a batch.
+  /// - Parameters:
+  ///   - prefix: beginning of the names, 1...``StoreLimits/maxHashBytes`` bytes.
+  ///   - slot: the oldest slot of interest.
+  ///   - limit: 1...``StoreLimits/maxListedCounters``.
+  /// - Throws: ``StoreError``.
+  func counters(named prefix: [UInt8], since slot: Int64, limit: Int) async throws(StoreError) -> [CounterSum]
+
+  /// Counts the unique keys that are held and the memberships of groups under one name. A gauge at the start: keys that
+  /// a deleted unreadable record left behind may be counted.
+  /// - Throws: ``StoreError``.
+  func count(_ space: KeySpace) async throws(StoreError) -> Int
+
+  /// Deletes the inbox entries whose recorded reply, or the note in its place, contains a text: their commands could be
+  /// carried out again. Reads all entries: for operators.
+  /// - Parameter text: the bytes to look for; of an empty one nothing is deleted.
+  /// - Returns: the number of deleted entries.
+  /// - Throws: ``StoreError``; nothing is deleted then.
+  func forget(repliesContaining text: [UInt8]) async throws(StoreError) -> Int
+
   /// Ends the use of the store. Its unsettled messages are claimed by the next one, as those of a process that died.
   func close() async
 }

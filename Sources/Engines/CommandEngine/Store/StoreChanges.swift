@@ -38,13 +38,17 @@ public struct StoreChanges: Sendable {
   public var messages: [Message]
   /// Records: what gives keys free comes before what takes them, each in the order of the changes.
   public var records: [Change]
+  /// Counters whose stored cells go, before anything is added.
+  public var forgotten: [CounterKey]
   /// Additions to counters.
   public var increments: [Increment]
   /// Messages in the order they were sent.
   public var outgoing: [OutboxMessage]
 
   /// Whether there is nothing to write.
-  public var isEmpty: Bool { messages.isEmpty && records.isEmpty && increments.isEmpty && outgoing.isEmpty }
+  public var isEmpty: Bool {
+    messages.isEmpty && records.isEmpty && forgotten.isEmpty && increments.isEmpty && outgoing.isEmpty
+  }
 }
 
 extension WorkingSet {
@@ -55,7 +59,8 @@ extension WorkingSet {
         guard let slot = inbox[key], let entry = slot.current else { return nil }
         return StoreChanges.Message(key: key, entry: entry, isNew: slot.stored == nil)
       },
-      records: recordChanges, increments: increments, outgoing: outgoing)
+      records: recordChanges, forgotten: changedCounters.filter { counters[$0]?.isForgotten ?? false },
+      increments: increments, outgoing: outgoing)
   }
 
   private var recordChanges: [StoreChanges.Change] {
@@ -113,6 +118,12 @@ extension WorkingSet {
     records[record.id] = RecordSlot(stored: record, current: record)
     for key in record.uniqueKeys where holders[key] == nil { holders[key] = .record(record.id) }
   }
+
+  /// Notes that there is a record that this version cannot read: a look-up of it fails, and no other.
+  public mutating func load(unreadable id: RecordID) { unreadable.insert(id) }
+
+  /// Notes that a record that this version cannot read holds a key.
+  public mutating func load(unreadableHolderOf key: UniqueKey) { unreadableHolders.insert(key) }
 
   /// Notes that there is no record with an ID.
   public mutating func load(absent id: RecordID) {

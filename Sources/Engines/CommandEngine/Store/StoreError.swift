@@ -6,7 +6,7 @@ public struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
   public struct Code: Sendable, Hashable, CustomStringConvertible {
     private enum Kind: String {
       case content, tooLarge, taken, notAsked, misuse, statement
-      case busy, overloaded, full, io, damaged, readOnly, unavailable, closed
+      case busy, conflict, overloaded, full, io, damaged, readOnly, unavailable, closed
     }
 
     private let kind: Kind
@@ -25,6 +25,8 @@ public struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
     public static let statement = Code(kind: .statement)
     /// Other processes held the store for longer than its time-out.
     public static let busy = Code(kind: .busy)
+    /// Other writers changed the same in every attempt; see ``StoreConflict``. Thrown by callers of a store.
+    public static let conflict = Code(kind: .conflict)
     /// Too many calls wait.
     public static let overloaded = Code(kind: .overloaded)
     /// No space is left.
@@ -70,7 +72,7 @@ public struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
   public var fault: Fault {
     switch code {
     case .content, .tooLarge, .taken: .content
-    case .notAsked, .misuse, .statement: .doubtful
+    case .notAsked, .misuse, .statement, .conflict: .doubtful
     default: .store
     }
   }
@@ -78,7 +80,7 @@ public struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
   /// Whether the same call may succeed later, nothing but the circumstances having changed.
   public var isRetriable: Bool {
     switch code {
-    case .busy, .overloaded, .full, .io, .unavailable: true
+    case .busy, .conflict, .overloaded, .full, .io, .unavailable: true
     default: false
     }
   }

@@ -1,3 +1,5 @@
+import CountersignTelemetry
+
 /// Bounds of what a store takes, the same in every implementation: a value that one store takes fits into all.
 public enum StoreLimits {
   /// Bytes of an inbox key: sender and ID of a message have up to 255 each.
@@ -25,6 +27,8 @@ public enum StoreLimits {
   /// Newest cells that are loaded of one counter. A limit of up to 64 counts by the millisecond, and a larger one by
   /// 64ths of its window, so older cells change no decision.
   public static let maxCellsPerCounter = 128
+  /// Counters of one list.
+  public static let maxListedCounters = 131_072
   /// Due records of one sweep.
   public static let maxDueRecords = 1_024
   /// Messages of one claim.
@@ -33,7 +37,11 @@ public enum StoreLimits {
   public static let maxPurgedRows = 4_096
   /// Longest time for which a message is postponed or held. One that is due later was put off before the clock was set
   /// back, and is due at once.
-  public static let longestDelay = Duration.seconds(3600)
+  public static let longestDelay = Duration.seconds(30)
   /// Attempts of one transaction whose keys another writer changes meanwhile.
   public static let maxAttempts = 5
+
+  /// Time after which no message is due that was put off by now. The slack is for a transaction that began a little
+  /// later than the look, and for small steps of the clock.
+  static func horizon(_ now: UnixTime) -> UnixTime { now + longestDelay + .seconds(5) }
 }

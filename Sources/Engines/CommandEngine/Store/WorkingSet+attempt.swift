@@ -30,6 +30,7 @@ extension WorkingSet {
     }
     changeCount = mark.changeCount
     outgoing.removeLast(outgoing.count - mark.outgoing)
+    keepEffects(mark.effects)
     changedMessages.removeLast(changedMessages.count - mark.messages)
     changedRecords.removeLast(changedRecords.count - mark.records)
     changedCounters.removeLast(changedCounters.count - mark.counters)
@@ -37,11 +38,12 @@ extension WorkingSet {
 
   /// Lengths of the lists when an attempt began.
   private struct Mark {
-    let entries, outgoing, messages, records, counters, changeCount: Int
+    let entries, outgoing, effects, messages, records, counters, changeCount: Int
 
     init(_ set: WorkingSet) {
       entries = set.journal.entries.count
       outgoing = set.outgoing.count
+      effects = set.effects.count
       messages = set.changedMessages.count
       records = set.changedRecords.count
       counters = set.changedCounters.count

@@ -2,15 +2,17 @@ extension WorkingSet {
   // MARK: Look-ups
 
   /// A record, with the changes of this set; `nil` when there is none.
-  /// - Throws: ``StoreError/Code/notAsked``.
+  /// - Throws: ``StoreError/Code/notAsked``; ``StoreError/Code/content`` for one that this version cannot read.
   public func record(_ id: RecordID) throws(StoreError) -> Record? {
+    if unreadable.contains(id) { throw Self.unreadable(id.kind) }
     guard let slot = records[id] else { throw Self.notAsked("a record of the kind \(id)") }
     return slot.current
   }
 
   /// The record that holds a unique key, with the changes of this set; `nil` when there is none.
-  /// - Throws: ``StoreError/Code/notAsked``.
+  /// - Throws: ``StoreError/Code/notAsked``; ``StoreError/Code/content`` for one that this version cannot read.
   public func holder(of key: UniqueKey) throws(StoreError) -> Record? {
+    if unreadableHolders.contains(key) { throw Self.unreadable(key.space.kind) }
     switch holders[key] {
     case nil: throw Self.notAsked("the holder of \(key)")
     case .nobody: return nil
@@ -18,7 +20,8 @@ extension WorkingSet {
     }
   }
 
-  /// The loaded page of a group, ordered by the bytes of the IDs, with the changes of this set.
+  /// The loaded page of a group, ordered by the bytes of the IDs, with the changes of this set. Records that this version
+  /// cannot read are not among them.
   /// - Returns: the records, and whether the group ends with them.
   /// - Throws: ``StoreError/Code/notAsked``.
   public func group(_ key: GroupKey) throws(StoreError) -> (records: [Record], isComplete: Bool) {
@@ -36,6 +39,7 @@ extension WorkingSet {
   ///   ``StoreError/Code/misuse`` for one of another version than the loaded one.
   public mutating func put(_ record: Record) throws(StoreError) {
     try record.check()
+    if unreadable.contains(record.id) { throw Self.unreadable(record.id.kind) }
     let known = records[record.id]
     if let known {
       // A new record may also follow a look that found none.
@@ -56,6 +60,7 @@ extension WorkingSet {
   /// Deletes a loaded record, and gives its keys free.
   /// - Throws: ``StoreError/Code/notAsked``.
   public mutating func remove(_ id: RecordID) throws(StoreError) {
+    if unreadable.contains(id) { throw Self.unreadable(id.kind) }
     guard let known = records[id] else { throw Self.notAsked("a record of the kind \(id)") }
     guard known.current != nil else { return }
     change(id, known, to: nil)

@@ -15,7 +15,12 @@ public struct WorkingSet: Sendable {
   var holders: [UniqueKey: Holder] = [:]
   var groups: [GroupKey: GroupSlot] = [:]
   var counters: [CounterKey: CounterSlot] = [:]
+  /// Records that this version cannot read, and keys that such records hold.
+  var unreadable: Set<RecordID> = []
+  var unreadableHolders: Set<UniqueKey> = []
   var outgoing: [OutboxMessage] = []
+  /// See ``afterCommit(_:)``.
+  public private(set) var effects: [@Sendable () -> Void] = []
   /// Changed keys in the order of their first change, so that the same batch is stored alike each time.
   var changedMessages: [InboxKey] = []
   var changedRecords: [RecordID] = []
@@ -64,6 +69,8 @@ public struct WorkingSet: Sendable {
     var isLoaded: Bool
     /// Oldest first.
     var cells: [Cell] = []
+    /// Whether the stored cells go.
+    var isForgotten = false
     var isChanged = false
   }
 
@@ -111,6 +118,15 @@ public struct WorkingSet: Sendable {
     inbox[command]?.holdsMessages = true
   }
 
+  /// Has something done once the changes are stored: a count for the metrics, which must not count what was undone.
+  /// - Parameter effect: short; it is lost when the process ends before.
+  public mutating func afterCommit(_ effect: @escaping @Sendable () -> Void) {
+    effects.append(effect)
+  }
+
+  /// Drops the effects behind the first ones.
+  mutating func keepEffects(_ count: Int) { effects.removeLast(effects.count - count) }
+
   // MARK: Counters
 
   /// Cells of a counter, oldest first, with the increments of this set: the newest ``StoreLimits/maxCellsPerCounter``
@@ -135,6 +151,17 @@ public struct WorkingSet: Sendable {
     if isFirst { changedCounters.append(key) }
   }
 
+  /// Deletes all cells of a loaded counter: it starts from zero. What another writer adds meanwhile goes as well, or
+  /// stays, as their order is.
+  /// - Throws: ``StoreError/Code/notAsked``.
+  public mutating func forget(counter key: CounterKey) throws(StoreError) {
+    guard let known = counters[key], known.isLoaded else { throw Self.notAsked("a counter") }
+    changeCount += 1
+    journal.note(.counter(key, known))
+    if !known.isChanged { changedCounters.append(key) }
+    counters[key] = CounterSlot(isLoaded: true, isForgotten: true, isChanged: true)
+  }
+
   /// - Returns: whether it is the first change of the counter.
   private static func count(
     _ slot: inout CounterSlot, in cell: Int64, by increment: Int64, keepUntil: UnixTime, _ key: CounterKey,
@@ -154,6 +181,10 @@ public struct WorkingSet: Sendable {
     }
     defer { slot.isChanged = true }
     return !slot.isChanged
+  }
+
+  static func unreadable(_ kind: RecordKind) -> StoreError {
+    StoreError(.content, "a record of the kind \(kind) cannot be read: another version of the program wrote it")
   }
 
   static func notAsked(_ what: String) -> StoreError {

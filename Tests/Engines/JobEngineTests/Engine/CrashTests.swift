@@ -12,10 +12,13 @@ import Testing
 /// Jobs that come again after the worker has died.
 @Suite struct CrashTests {
   /// A worker's marks in a file that outlives it.
-  private static func marks(_ path: String, gate: TrialGate = TrialGate()) async throws -> CrashMarks {
+  private static func marks(
+    _ path: String, gate: TrialGate = TrialGate(), alone: Duration = CrashMarks.patience
+  ) async throws -> CrashMarks {
     CrashMarks(
       queue: "test.job", store: try await SQLiteMarkStore.open(path: path), stepsAtOnce: 4, gate: gate,
-      clock: ManualClock(start), logger: Logger(label: "marks", sink: MemorySink()), metrics: MetricsRegistry())
+      trial: TrialPatience(alone: .lasting(alone)), clock: ManualClock(start),
+      logger: Logger(label: "marks", sink: MemorySink()), metrics: MetricsRegistry())
   }
 
   /// As a worker that dies while it works on a job for the first redelivery, and then on the job alone so many times.
@@ -110,7 +113,8 @@ import Testing
       for suspect in suspects { try await Self.die(of: suspect, times: 0, path) }
       let trials = [Gate(), Gate()]
       let began = Mutex(0)
-      try await withWorker(marks: try await Self.marks(path)) { worker in
+      // A busy machine may take its time over a trial.
+      try await withWorker(marks: try await Self.marks(path, alone: .seconds(600))) { worker in
         worker.handler.onCall { _, attempt in
           if attempt.jobID != "new" {
             let number = began.withLock { count in

@@ -13,7 +13,12 @@ extension MemoryState {
 
   mutating func stepAround(_ rows: [Record], by pause: Duration, at now: UnixTime) {
     for row in rows {
-      if let discardAt = row.discardAt, discardAt <= now { remove(row) } else { records[row.id]?.dueAt = now + pause }
+      if let discardAt = row.discardAt, discardAt <= now {
+        remove(row)
+      } else {
+        records[row.id]?.dueAt = now + pause
+        for key in row.uniqueKeys where holders[key] == row.id { holders[key] = nil }
+      }
     }
   }
 
@@ -28,9 +33,11 @@ extension MemoryState {
   }
 
   private mutating func postpone(_ number: Int64, until time: UnixTime, by owner: Int64) {
-    guard outbox[number]?.owner == owner else { return }
-    outbox[number]?.retryAt = time
-    outbox[number]?.tries += 1
+    guard var row = outbox[number], row.owner == owner else { return }
+    row.retryAt = time
+    // Takes back the count of the claim: the message is not out.
+    row.tries = max(row.tries - 1, 0)
+    outbox[number] = row
   }
 
   mutating func claim(_ limit: Int, by owner: Int64, at now: UnixTime) -> [StoredMessage] {
@@ -40,7 +47,7 @@ extension MemoryState {
 
   private func isClaimable(_ row: OutboxRow, by owner: Int64, at now: UnixTime) -> Bool {
     // A delay that is longer than any was put off before the clock was set back.
-    let isDue = row.retryAt.map { $0 <= now || ($0 > now + StoreLimits.longestDelay && $0 != Self.never) } ?? false
+    let isDue = row.retryAt.map { $0 <= now || ($0 > StoreLimits.horizon(now) && $0 != Self.never) } ?? false
     if row.owner == owner { return isDue }
     return !owners.contains(row.owner) && (isDue || row.message.hold == nil)
   }
@@ -52,16 +59,47 @@ extension MemoryState {
 
   private mutating func take(_ number: Int64, by owner: Int64) -> StoredMessage? {
     guard var row = outbox[number] else { return nil }
-    let mayBeOut = row.tries > 0 || (row.retryAt == nil && row.owner != owner)
+    // One that a dead owner had in hand counts twice, so that the count stays above 0 however often it is postponed.
+    let wasInHand = row.retryAt == nil
+    let mayBeOut = row.tries > 0 || wasInHand
+    row.tries += wasInHand ? 2 : 1
     row.owner = owner
     row.retryAt = nil
     row.message.hold = nil
-    row.tries += 1
     outbox[number] = row
     return StoredMessage(number: number, message: row.message, mayBeOut: mayBeOut)
   }
 
+  // MARK: Lists
+
+  func counters(named prefix: [UInt8], since slot: Int64, _ limit: Int) -> [CounterSum] {
+    var sums: [CounterSum] = []
+    for (key, cells) in counters where key.bytes.starts(with: prefix) {
+      let sum = cells.reduce(0) { $1.key >= slot ? $0 + $1.value.count : $0 }
+      if sum > 0 { sums.append(CounterSum(key: key, count: sum)) }
+    }
+    sums.sort { $0.key.bytes.lexicographicallyPrecedes($1.key.bytes) }
+    return Array(sums.prefix(limit))
+  }
+
+  func count(_ space: KeySpace) -> Int {
+    let members = groups.reduce(0) { $1.key.space == space ? $0 + $1.value.count : $0 }
+    return members + holders.keys.count { $0.space == space }
+  }
+
   // MARK: Purges
+
+  mutating func forget(repliesContaining text: [UInt8]) -> Int {
+    guard !text.isEmpty else { return 0 }
+    let found = inbox.filter { entry in
+      switch entry.value.state {
+      case .reserved: false
+      case .replied(_, let reply), .unrecorded(let reply): reply.contains(text)
+      }
+    }
+    for key in found.keys { inbox[key] = nil }
+    return found.count
+  }
 
   mutating func purge(_ part: StorePart, _ limit: Int, at now: UnixTime) -> Int {
     switch part {

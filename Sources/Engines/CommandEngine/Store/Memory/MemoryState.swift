@@ -57,17 +57,25 @@ struct MemoryState: Sendable {
       set.load(inbox[key], of: key, holdsMessages: outbox.values.contains { $0.message.hold?.command == key })
     }
     for id in keys.records {
-      if let record = try readable(id) { set.load(record) } else { set.load(absent: id) }
+      if unreadable.contains(id) {
+        set.load(unreadable: id)
+      } else if let record = records[id] {
+        set.load(record)
+      } else {
+        set.load(absent: id)
+      }
     }
     for key in keys.holders {
-      if let id = holders[key], let record = try readable(id) { set.load(record) }
+      if let id = holders[key], let record = records[id] {
+        if unreadable.contains(id) { set.load(unreadableHolderOf: key) } else { set.load(record) }
+      }
       set.load(absentHolderOf: key)
     }
     for (key, page) in keys.groups {
       let rest = (groups[key] ?? []).filter { page.behind.utf8.lexicographicallyPrecedes($0.text.utf8) }
       var members: [Record] = []
       for id in rest.sorted(by: { $0.text.utf8.lexicographicallyPrecedes($1.text.utf8) }).prefix(page.limit) {
-        if let record = try readable(id) { members.append(record) }
+        if let record = records[id], !unreadable.contains(id) { members.append(record) }
       }
       set.load(members, of: key, isComplete: rest.count < page.limit)
     }
@@ -76,13 +84,6 @@ struct MemoryState: Sendable {
       set.load(
         cells.suffix(StoreLimits.maxCellsPerCounter).map { CounterCell(slot: $0.key, count: $0.value.count) }, of: key)
     }
-  }
-
-  private func readable(_ id: RecordID) throws(StoreError) -> Record? {
-    guard !unreadable.contains(id) else {
-      throw StoreError(.content, "a record of the kind \(id) cannot be read: another version of the program wrote it")
-    }
-    return records[id]
   }
 
   // MARK: Writing
@@ -136,6 +137,7 @@ struct MemoryState: Sendable {
       case .delete: break
       }
     }
+    for key in changes.forgotten { counters[key] = nil }
     for increment in changes.increments {
       let old = counters[increment.key]?[increment.slot] ?? Cell(count: 0, keepUntil: increment.keepUntil)
       counters[increment.key, default: [:]][increment.slot] = Cell(

@@ -103,6 +103,22 @@ public final class MemoryStore: Store {
     }
   }
 
+  public func counters(
+    named prefix: [UInt8], since slot: Int64, limit: Int
+  ) async throws(StoreError) -> [CounterSum] {
+    try StoreError.check(prefix.count, 1...StoreLimits.maxHashBytes, "the beginning of a counter's name")
+    try StoreError.check(limit, 1...StoreLimits.maxListedCounters, "a list of counters")
+    return try withState { state throws(StoreError) in state.counters(named: prefix, since: slot, limit) }
+  }
+
+  public func count(_ space: KeySpace) async throws(StoreError) -> Int {
+    try withState { state throws(StoreError) in state.count(space) }
+  }
+
+  public func forget(repliesContaining text: [UInt8]) async throws(StoreError) -> Int {
+    try withState { state throws(StoreError) in state.forget(repliesContaining: text) }
+  }
+
   public func purge(_ part: StorePart, limit: Int, at now: UnixTime) async throws(StoreError) -> Int {
     try StoreError.check(limit, 1...StoreLimits.maxPurgedRows, "a purge")
     return try withState { state throws(StoreError) in state.purge(part, limit, at: now) }

@@ -58,11 +58,13 @@ struct SQLiteLoad {
 
   private func loadRecords(_ ids: [RecordID], into set: inout WorkingSet) throws(StoreError) {
     for (kind, ids) in Dictionary(grouping: ids, by: \.kind) {
-      var unreadable = 0
       try each(ids.map { .text($0.text) }, Self.records, [.text(kind.name)]) { row in
-        if let record = RecordRow(row, kind).record { set.load(record) } else { unreadable += 1 }
+        if let record = RecordRow(row, kind).record {
+          set.load(record)
+        } else if let id = RecordID(kind, row.text(RecordColumn.id)) {
+          set.load(unreadable: id)
+        }
       }
-      guard unreadable == 0 else { throw Self.unreadable(kind) }
       for id in ids { set.load(absent: id) }
     }
   }
@@ -78,8 +80,20 @@ struct SQLiteLoad {
       try each(keys.map { .blob($0.bytes) }, Self.holders) { row in
         if let record = RecordRow(row, kind).record { set.load(record) } else { unreadable += 1 }
       }
-      guard unreadable == 0 else { throw Self.unreadable(kind) }
+      if unreadable > 0 { try findUnreadable(keys, in: &set) }
       for key in keys { set.load(absentHolderOf: key) }
+    }
+  }
+
+  static let isHeld = """
+    SELECT 1 FROM store_unique u CROSS JOIN store_record r ON r.number = u.record WHERE u.key = ?
+    """
+
+  /// Marks those of some keys that are held by a record that cannot be read.
+  private func findUnreadable(_ keys: [UniqueKey], in set: inout WorkingSet) throws(StoreError) {
+    for key in keys where set.holders[key] == nil {
+      let isHeld = try session.first(Self.isHeld, [.blob(key.bytes)]) { $0.int(0) } != nil
+      if isHeld { set.load(unreadableHolderOf: key) }
     }
   }
 
@@ -95,9 +109,7 @@ struct SQLiteLoad {
     let rows = try session.query(
       Self.group, [.blob(key.bytes), .text(page.behind), Value(page.limit)]
     ) { RecordRow($0, kind).record }
-    let members = rows.compactMap { $0 }
-    guard members.count == rows.count else { throw Self.unreadable(kind) }
-    set.load(members, of: key, isComplete: rows.count < page.limit)
+    set.load(rows.compactMap { $0 }, of: key, isComplete: rows.count < page.limit)
   }
 
   private static let wanted = """
@@ -160,9 +172,5 @@ struct SQLiteLoad {
       while values.count < Self.chunk { values.append(.null) }
       _ = try session.query(sql, values + others, read)
     }
-  }
-
-  private static func unreadable(_ kind: RecordKind) -> StoreError {
-    StoreError(.content, "a record of the kind \(kind) cannot be read: another version of the program wrote it")
   }
 }

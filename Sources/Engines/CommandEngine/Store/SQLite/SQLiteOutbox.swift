@@ -10,7 +10,8 @@ struct SQLiteOutbox {
   // MARK: Settling
 
   static let finishRange = "DELETE FROM store_outbox WHERE number BETWEEN ? AND ? AND owner = ?"
-  static let postpone = "UPDATE store_outbox SET retry = ?, tries = tries + 1 WHERE number = ? AND owner = ?"
+  /// Takes back the count of the claim: the message is not out.
+  static let postpone = "UPDATE store_outbox SET retry = ?, tries = max(tries - 1, 0) WHERE number = ? AND owner = ?"
 
   /// Settles rows of the owner.
   func settle(_ settlement: OutboxSettlement) throws(StoreError) {
@@ -68,7 +69,10 @@ struct SQLiteOutbox {
     WHERE owner = ? AND retry IS NOT NULL AND (hold IS NULL OR retry <= ? OR retry > ?)
     ORDER BY retry, number LIMIT ?
     """
-  static let claim = "UPDATE store_outbox SET owner = ?, retry = NULL, hold = NULL, tries = tries + 1 WHERE number = ?"
+  /// A row that a dead owner had in hand counts twice, so that the count stays above 0 however often it is postponed.
+  static let claim = """
+    UPDATE store_outbox SET owner = ?, retry = NULL, hold = NULL, tries = tries + 1 + (retry IS NULL) WHERE number = ?
+    """
   static let held = "SELECT \(columns) FROM store_outbox WHERE hold = ? ORDER BY number"
 
   /// - Parameter dead: owners that no longer run.
@@ -97,7 +101,7 @@ struct SQLiteOutbox {
     return rows
   }
 
-  static func horizon(_ now: UnixTime) -> UnixTime { now + StoreLimits.longestDelay }
+  static func horizon(_ now: UnixTime) -> UnixTime { StoreLimits.horizon(now) }
 
   /// Takes the messages that waited for the reply to a command.
   func release(_ command: InboxKey) throws(StoreError) -> [StoredMessage] {

@@ -63,6 +63,7 @@ struct SQLiteDue {
     """
   static let putOff = "UPDATE store_record SET due = ? WHERE number = ?"
   static let delete = "DELETE FROM store_record WHERE number = ?"
+  static let freeKeys = "DELETE FROM store_unique WHERE record = ?"
 
   /// Reads the rows, and steps around those that cannot be read.
   func take() throws(StoreError) -> (records: [Record], unreadable: Int) {
@@ -82,6 +83,8 @@ struct SQLiteDue {
       try session.execute(Self.delete, [Value(row.number)])
     } else {
       try session.execute(Self.putOff, [.integer((now + claim.pause).milliseconds), Value(row.number)])
+      // They must not keep new records out. No index leads to them, but this is rare.
+      try session.execute(Self.freeKeys, [Value(row.number)])
     }
   }
 }

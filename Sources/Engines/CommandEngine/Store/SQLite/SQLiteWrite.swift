@@ -14,6 +14,7 @@ struct SQLiteWrite {
   func write(_ changes: StoreChanges, forClaims: Bool = false) throws(StoreError) -> [StoredMessage] {
     try write(changes.messages)
     try write(changes.records)
+    for key in changes.forgotten { try session.execute(Self.forgetCounter, [.blob(key.bytes)]) }
     try write(changes.increments)
     return try write(changes.outgoing, forClaims: forClaims)
   }
@@ -41,6 +42,7 @@ struct SQLiteWrite {
     guard rows == new.count else { throw session.failure.end(.received) }
   }
 
+  static let forgetCounter = "DELETE FROM store_counter WHERE key = ?"
   static let addIncrements = BulkInsert(
     "store_counter (key, slot, count, keep)", columns: 4,
     "ON CONFLICT (key, slot) DO UPDATE SET count = count + excluded.count, keep = max(keep, excluded.keep)")

@@ -1,7 +1,7 @@
 import Synchronization
 
 /// Bounds the number of steps in progress.
-final class Window: Sendable {
+public final class Window: Sendable {
   private struct State {
     var free: Int
     var waiters: [CheckedContinuation<Void, Never>] = []
@@ -10,12 +10,12 @@ final class Window: Sendable {
   private let state: Mutex<State>
 
   /// - Parameter size: maximum number of steps, 1 or more.
-  init(_ size: Int) {
+  public init(_ size: Int) {
     state = Mutex(State(free: size))
   }
 
   /// Suspends while there is no room.
-  func enter() async {
+  public func enter() async {
     await withCheckedContinuation { continuation in
       let isIn = state.withLock { state in
         guard state.free > 0 else {
@@ -29,7 +29,8 @@ final class Window: Sendable {
     }
   }
 
-  func leave() {
+  /// Makes room for another step.
+  public func leave() {
     let next = state.withLock { state -> CheckedContinuation<Void, Never>? in
       guard state.waiters.isEmpty else { return state.waiters.removeFirst() }
       state.free += 1

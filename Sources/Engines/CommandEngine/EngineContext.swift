@@ -1,0 +1,145 @@
+public import CountersignAMQP
+public import CountersignMessages
+public import CountersignTelemetry
+public import CrashMarks
+
+/// Store, outbox and observers that the queues and the maintenance of a service share.
+public struct EngineContext: Sendable {
+  /// The flows.
+  public var registry: FlowRegistry
+  /// The store of all flows.
+  public var store: any Store
+  /// Rules that are the same for all flows.
+  public let rules: EngineRules
+  /// Publishes what transactions leave in the store.
+  public let outbox: Outbox
+  /// Sender of all messages.
+  public let author: Author
+  /// Wall clock.
+  public let clock: any WallClock
+  /// Whether the store takes writes.
+  public let health: StorageHealth
+  /// Metrics of the engine.
+  public let metrics: EngineMetrics
+  /// Logger of the service.
+  public let logger: Logger
+
+  /// - Parameters:
+  ///   - registry: the flows.
+  ///   - store: the store of all flows.
+  ///   - rules: rules that are the same for all flows.
+  ///   - sink: publisher, under the service's own user.
+  ///   - author: sender of all messages.
+  ///   - clock: wall clock.
+  ///   - metrics: metrics of the engine.
+  ///   - logger: logger of the service.
+  public init(
+    _ registry: FlowRegistry, store: any Store, rules: EngineRules, sink: any MessageSink, author: Author,
+    clock: any WallClock, metrics: EngineMetrics, logger: Logger
+  ) {
+    self.registry = registry
+    self.store = store
+    self.rules = rules
+    self.author = author
+    self.clock = clock
+    self.metrics = metrics
+    self.logger = logger
+    health = StorageHealth(commands: rules.commandQueue)
+    outbox = Outbox(sink: sink, store: store, clock: clock, author: author, logger: logger, metrics: metrics)
+  }
+
+  /// Runs a transaction, counts its messages, and runs its effects once it is committed.
+  /// - Returns: the body's result, and the messages to publish.
+  /// - Throws: ``StoreError``; ``StoreError/Code/conflict`` when other writers were faster in every attempt.
+  func transact<Value: Sendable>(
+    _ load: StoreLoad, at now: UnixTime, settling settlement: OutboxSettlement,
+    _ body: @escaping @Sendable (inout WorkingSet) throws(StoreError) -> Value
+  ) async throws(StoreError) -> (Value, [StoredMessage]) {
+    let outcome = try await store.transact(load, at: now, settling: settlement) { set throws(StoreError) in
+      let value = try body(&set)
+      return Applied(value: value, messages: set.outgoing.count, effects: set.effects)
+    }
+    let (applied, messages) = try stored(outcome)
+    finish(applied)
+    return (applied.value, messages)
+  }
+
+  /// Result of a body, with what follows its commit.
+  struct Applied<Value: Sendable>: Sendable {
+    var value: Value
+    /// Number of its messages, the held ones included.
+    var messages: Int
+    var effects: [@Sendable () -> Void]
+  }
+
+  /// Counts the messages of a committed transaction, and runs its effects.
+  func finish<Value>(_ applied: Applied<Value>) {
+    metrics.outboxMessages.add(Double(applied.messages))
+    for effect in applied.effects { effect() }
+  }
+
+  /// The result of a transaction that met no competition.
+  func stored<Value>(_ outcome: StoreOutcome<Value>) throws(StoreError) -> (Value, [StoredMessage]) {
+    switch outcome {
+    case .stored(let value, let messages): return (value, messages)
+    case .conflict(let conflict): throw StoreError(.conflict, conflict.description)
+    }
+  }
+}
+
+/// Rules of a service that are the same for all of its flows.
+public struct EngineRules: Sendable, Hashable {
+  /// Queue of the commands.
+  public var commandQueue: String
+  /// Queue of the results and replies.
+  public var reportQueue: String
+  /// Time for which a redelivered command gets the same reply.
+  public var inboxRetention: Duration
+  /// Maximum age of a command that is refused late.
+  public var maxCommandAge: Duration
+  /// The users of the broker that may send operators' commands.
+  public var operators: Set<String>
+
+  /// - Parameters:
+  ///   - commandQueue: queue of the commands.
+  ///   - reportQueue: queue of the results and replies.
+  ///   - inboxRetention: time for which a redelivered command gets the same reply.
+  ///   - maxCommandAge: maximum age of a command that is refused late.
+  ///   - operators: the users of the broker that may send operators' commands.
+  public init(
+    commandQueue: String, reportQueue: String, inboxRetention: Duration = .seconds(3600),
+    maxCommandAge: Duration = .seconds(30), operators: Set<String> = []
+  ) {
+    self.commandQueue = commandQueue
+    self.reportQueue = reportQueue
+    self.inboxRetention = inboxRetention
+    self.maxCommandAge = maxCommandAge
+    self.operators = operators
+  }
+}
+
+/// Consumes a queue until it is stopped; taken deliveries are finished first.
+public protocol QueuePipeline: Sendable {
+  /// Serves until ``stop()``, and returns when all taken deliveries are published and acknowledged.
+  func run() async
+  /// Takes no further deliveries.
+  func stop() async
+}
+
+extension EngineContext {
+  /// The pipeline of the commands.
+  /// - Parameters:
+  ///   - source: consumer of the queue.
+  ///   - marks: marks of redelivered messages; without them, redelivered messages are carried out one at a time.
+  public func commandPipeline(_ source: any MessageSource, marks: CrashMarks? = nil) -> any QueuePipeline {
+    BatchPipeline(source: source, work: CommandQueue(self), self, marks: marks)
+  }
+
+  /// The pipeline of the results and replies.
+  /// - Parameters:
+  ///   - source: consumer of the queue.
+  ///   - marks: marks of redelivered messages; without them, redelivered messages are carried out one at a time.
+  public func reportPipeline(_ source: any MessageSource, marks: CrashMarks? = nil) -> any QueuePipeline {
+    BatchPipeline(source: source, work: ReportQueue(self), self, marks: marks)
+  }
+}

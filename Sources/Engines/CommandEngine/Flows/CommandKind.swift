@@ -1,0 +1,245 @@
+import CountersignAMQP
+public import CountersignMessages
+public import CountersignTelemetry
+
+/// A command that a flow carries out.
+public struct CommandKind: Sendable {
+  /// Users of the broker that may send a command.
+  public enum Users: Sendable, Hashable {
+    /// All whom the broker lets publish commands.
+    case all
+    /// Those that the configuration names as operators.
+    case operators
+  }
+
+  /// Its type, `verification.start.v1`.
+  public let type: MessageType
+  /// Users that may send it.
+  public let users: Users
+  /// Whether it changes nothing: it is neither recorded nor stored.
+  public let isLook: Bool
+  /// Whether it is refused when it is too old: its requester has gone.
+  public let isRefusedLate: Bool
+  let read: @Sendable (Envelope, [UInt8], UnixTime, [String: APIError]) throws(APIError) -> any CommandOrder
+
+  /// - Parameters:
+  ///   - command: the body of the command.
+  ///   - users: users that may send it.
+  ///   - isLook: whether it changes nothing.
+  ///   - isRefusedLate: whether it is refused when it is too old.
+  ///   - order: checks a command and does all of its work that needs no store; throws the error for the requester.
+  public init<Body: Command>(
+    _ command: Body.Type, users: Users = .all, isLook: Bool = false, isRefusedLate: Bool = false,
+    order: @escaping @Sendable (Body, Envelope, UnixTime) throws(APIError) -> any CommandOrder
+  ) {
+    type = Body.type
+    self.users = users
+    self.isLook = isLook
+    self.isRefusedLate = isRefusedLate
+    read = { envelope, json, now, missingFields throws(APIError) in
+      let body: Body
+      do throws(ContractProblem) {
+        body = try Body(json: json)
+      } catch {
+        if error.code == .missingField, let field = error.field, let known = missingFields[field] { throw known }
+        throw APIError(error)
+      }
+      return try order(body, envelope, now)
+    }
+  }
+}
+
+/// A command, read and checked, ready for its transaction.
+public protocol CommandOrder: Sendable {
+  /// Distinguishes orders under the same sender and `message_id`; keyed where a hash would reveal something to a quick
+  /// search. Empty for a look, which is not recorded.
+  var fingerprint: [UInt8] { get }
+
+  /// Fingerprints under which the same order may have been recorded before: under an earlier secret, or by an earlier
+  /// version. Made only when the present one differs.
+  func formerFingerprints() -> [[UInt8]]
+
+  /// Does work that has to wait, such as a slow hash or several transactions, before the transaction of the command.
+  ///
+  /// At most ``CommandStage/maxAtOnce`` run at once, beside the batches. Cancelable.
+  /// - Returns: the order with the outcome of that work; `nil` when there is no such work.
+  var stage: CommandStage? { get }
+
+  /// Adds what the command looks up.
+  /// - Throws: ``StoreError``, when a key cannot be made.
+  func addKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError)
+
+  /// Adds what follows from the records that the first keys have found.
+  /// - Throws: ``StoreError``.
+  func addMoreKeys(to keys: inout StoreKeys, from set: WorkingSet) throws(StoreError)
+
+  /// Carries the command out; for a look, answers it.
+  /// - Returns: the answer; `nil` when the command waits and is answered later, with ``WorkingSet/answer(_:to:_:)``.
+  /// - Throws: ``StoreError``; an error of the content gives this command up, any other undoes its batch.
+  func carryOut(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer?
+
+  /// Takes note that a waiting command has arrived again, possibly with another reply address.
+  /// - Returns: whether it is still waited for; otherwise it is carried out as if it had just arrived.
+  func arriveAgain(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> Bool
+
+  /// Makes an answer once more that was not recorded because it holds a secret.
+  /// - Parameter note: ``CommandAnswer/note`` of the first answer.
+  func answerAgain(_ note: [UInt8], in set: inout WorkingSet) throws(StoreError) -> CommandAnswer
+}
+
+extension CommandOrder {
+  public var fingerprint: [UInt8] { [] }
+  public var stage: CommandStage? { nil }
+  public func formerFingerprints() -> [[UInt8]] { [] }
+  public func addKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {}
+  public func addMoreKeys(to keys: inout StoreKeys, from set: WorkingSet) throws(StoreError) {}
+
+  public func arriveAgain(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> Bool { false }
+
+  public func answerAgain(_ note: [UInt8], in set: inout WorkingSet) throws(StoreError) -> CommandAnswer {
+    throw StoreError(.misuse, "a command that records its answers has an unrecorded one")
+  }
+
+  /// Whether a recorded fingerprint belongs to the same order.
+  func isSame(as recorded: [UInt8]) -> Bool {
+    recorded == fingerprint || formerFingerprints().contains(recorded)
+  }
+}
+
+/// Work of a command that has to wait, before its transaction.
+public struct CommandStage: Sendable {
+  /// Maximum number of commands of a queue in this stage at once; further ones wait, and hold up no other command.
+  public static let maxAtOnce = 8
+  /// Time after which the work is canceled; unless it ends regularly all the same, the command is answered with an
+  /// error, and may be sent again.
+  public static let longest = Duration.seconds(20)
+
+  let run: @Sendable (StageAccess) async throws(StoreError) -> any CommandOrder
+
+  /// - Parameter run: does the work; may use transactions of its own, and must be able to run again, because a crash
+  ///   after it repeats it. Stops early when its task is canceled, which happens after ``longest``.
+  public init(_ run: @escaping @Sendable (StageAccess) async throws(StoreError) -> any CommandOrder) {
+    self.run = run
+  }
+}
+
+/// Access of a stage to the store.
+public struct StageAccess: Sendable {
+  let context: EngineContext
+
+  /// The store, for looks.
+  public var store: any Store { context.store }
+
+  /// Present time.
+  public func now() -> UnixTime { context.clock.now() }
+
+  /// Runs a transaction of its own, with its effects, and publishes what it sends.
+  /// - Parameters:
+  ///   - load: keys of both rounds.
+  ///   - body: changes the set; see ``Store/transact(_:at:settling:_:)``.
+  /// - Throws: the body's error, or a failure of the store; nothing is stored then.
+  public func transact<Value: Sendable>(
+    _ load: StoreLoad, _ body: @escaping @Sendable (inout WorkingSet) throws(StoreError) -> Value
+  ) async throws(StoreError) -> Value {
+    let (value, messages) = try await context.transact(load, at: now(), settling: OutboxSettlement(), body)
+    do {
+      _ = try await context.outbox.publish(messages)
+    } catch {
+      // They are in the outbox, and published after the next start.
+      context.logger.warning("publishing was ended", [.error: error.description])
+    }
+    return value
+  }
+}
+
+/// A command that was read, with the properties of its message.
+public struct CommandRequest: Sendable {
+  /// Properties of the message; its user is the original sender.
+  public var envelope: Envelope
+  /// The order in it.
+  public var order: any CommandOrder
+  let kind: CommandKind
+}
+
+/// Answer to a command.
+public struct CommandAnswer: Sendable, Hashable {
+  /// Type of the reply.
+  public var type: MessageType
+  /// Its body.
+  public var body: [UInt8]
+  /// The code of the error; `nil` when the command succeeded.
+  public var error: APIErrorCode?
+  /// Label for the metrics, when the code is not specific enough.
+  public var label: String?
+  /// Whether the same command may succeed later. Its side effects remain all the same: anything it counted or ended
+  /// stays so when it is carried out again.
+  public var isTransient = false
+  /// Bytes that are recorded in place of an answer that holds a secret; ``CommandOrder/answerAgain(_:in:)`` makes the
+  /// answer from them once more.
+  public var note: [UInt8]?
+
+  /// - Parameters:
+  ///   - type: type of the reply.
+  ///   - body: its body.
+  ///   - error: the code of the error.
+  ///   - label: label for the metrics.
+  ///   - isTransient: whether the same command may succeed later.
+  public init(
+    type: MessageType, body: [UInt8], error: APIErrorCode? = nil, label: String? = nil, isTransient: Bool = false
+  ) {
+    self.type = type
+    self.body = body
+    self.error = error
+    self.label = label
+    self.isTransient = isTransient
+  }
+}
+
+extension CommandAnswer {
+  /// Code in the metrics.
+  var metricCode: String { label ?? error?.rawValue ?? "OK" }
+
+  /// - Throws: ``StoreError/Code/content`` when the body cannot be written.
+  public init(_ body: some MessageBody) throws(StoreError) {
+    self.init(type: Swift.type(of: body).type, body: try body.written())
+  }
+
+  /// A recorded answer, counted under its original code.
+  init(type: MessageType, again body: [UInt8]) {
+    var code: APIErrorCode?
+    if type == ErrorReply.type {
+      do throws(ContractProblem) {
+        code = try ErrorReply(json: body).error.code
+      } catch {
+        // Written by another version; the requester gets it unchanged.
+        code = .internalError
+      }
+    }
+    self.init(type: type, body: body, error: code)
+  }
+
+  /// An error is always answered, so this cannot fail: its texts are ours and short.
+  public init(_ error: APIError) {
+    let body: [UInt8]
+    do throws(ContractProblem) {
+      body = try ErrorReply(error).json()
+    } catch {
+      body = Array(#"{"error":{"code":"INTERNAL_ERROR","message":"the error could not be written"}}"#.utf8)
+    }
+    // Distinguished from faults of the service, which have to wake an operator.
+    let label = error.reason == APIError.tooOld ? APIError.tooOld : nil
+    self.init(type: ErrorReply.type, body: body, error: error.code, label: label, isTransient: error.retryAfter != nil)
+  }
+}
+
+extension MessageBody {
+  /// The body as JSON.
+  /// - Throws: ``StoreError/Code/content`` when it cannot be written.
+  public func written() throws(StoreError) -> [UInt8] {
+    do throws(ContractProblem) {
+      return try json()
+    } catch {
+      throw StoreError(.content, "a body of type \(Self.type.text) cannot be written: \(error)")
+    }
+  }
+}

@@ -1,0 +1,71 @@
+public import CountersignMessages
+public import CountersignTelemetry
+
+/// Part of a service for one purpose: its commands, the reports that it waits for, its records and periodic tasks.
+///
+/// A flow is a folder of its service and one line in the ``FlowRegistry``. The queues, the maintenance and
+/// `operation.status` read the registry; nothing else lists flows.
+public protocol Flow: Sendable {
+  /// Commands that it carries out.
+  var commands: [CommandKind] { get }
+  /// Results of its jobs, and replies to its own commands.
+  var reports: [ReportKind] { get }
+  /// Kinds of its records that become due.
+  var dueRecords: [DueRecords] { get }
+  /// Kinds of its records that `operation.status` shows.
+  var operations: [OperationRecords] { get }
+  /// Tasks of each round of the maintenance, before anything due is ended.
+  var tasks: [FlowTask] { get }
+  /// Restores what the flow keeps in memory, such as gauges. Called once, before anything is consumed.
+  /// - Throws: ``StoreError``, when the store cannot be read; the service does not start then.
+  func begin(_ store: any Store, at now: UnixTime) async throws(StoreError)
+}
+
+extension Flow {
+  public var commands: [CommandKind] { [] }
+  public var reports: [ReportKind] { [] }
+  public var dueRecords: [DueRecords] { [] }
+  public var operations: [OperationRecords] { [] }
+  public var tasks: [FlowTask] { [] }
+  public func begin(_ store: any Store, at now: UnixTime) async throws(StoreError) {}
+}
+
+/// The flows of a service.
+public struct FlowRegistry: Sendable {
+  /// The flows, in the order in which the maintenance visits them.
+  public let flows: [any Flow]
+  /// Commands that the service takes, ordered by their types.
+  public let commandKinds: [CommandKind]
+  /// Reports that the service takes, ordered by their types.
+  public let reportKinds: [ReportKind]
+  /// Kinds of records that become due, in the order in which they are ended.
+  public let dueRecords: [DueRecords]
+  let commands: [MessageType: CommandKind]
+  /// Several flows may wait for one type: another service's `error.v1`.
+  let reports: [MessageType: [ReportKind]]
+  let commandTypes: [MessageType]
+  let reportTypes: [MessageType]
+  let operations: [OperationRecords]
+  let missingFields: [String: APIError]
+
+  /// - Parameters:
+  ///   - flows: the flows; a command belongs to one of them, and a report to the first that reads it as its own.
+  ///   - missingFields: errors for required fields that are absent, where a flow's clients know a code of their own.
+  public init(_ flows: [any Flow], missingFields: [String: APIError] = [:]) {
+    self.flows = flows
+    self.missingFields = missingFields
+    let status = OperationStatusCommand(flows.flatMap(\.operations))
+    let kinds = flows.flatMap(\.commands) + (status.operations.isEmpty ? [] : [status.kind])
+    commandKinds = kinds.sorted { $0.type.text < $1.type.text }
+    reportKinds = flows.flatMap(\.reports).sorted { $0.type.text < $1.type.text }
+    dueRecords = flows.flatMap(\.dueRecords)
+    commands = Dictionary(uniqueKeysWithValues: commandKinds.map { ($0.type, $0) })
+    reports = Dictionary(grouping: reportKinds, by: \.type)
+    commandTypes = commandKinds.map(\.type)
+    reportTypes = reportKinds.map(\.type)
+    operations = status.operations
+  }
+
+  /// Periodic tasks.
+  public var tasks: [FlowTask] { flows.flatMap(\.tasks) }
+}

@@ -1,0 +1,109 @@
+import CountersignTelemetry
+
+/// Runs the periodic tasks once a second: the flows' own, the ends of due records, leftovers, deletions.
+public final class Maintenance: Sendable {
+  private let context: EngineContext
+  private let relay: OutboxRelay
+  private let sweeper: Sweeper
+  private let interval: Duration
+
+  /// Maximum transactions of one kind in a row; the rest waits for the next round, so that commands are not delayed.
+  static let maxRounds = 16
+  /// Rows of one purge.
+  static let maxPurgedRows = 1024
+
+  /// - Parameters:
+  ///   - context: store, outbox and flows.
+  ///   - interval: interval between rounds.
+  public init(_ context: EngineContext, interval: Duration) {
+    self.context = context
+    self.interval = interval
+    relay = OutboxRelay(context)
+    sweeper = Sweeper(context: context)
+  }
+
+  /// Counts what an earlier process left, and lets the flows begin. Call before anything is consumed.
+  /// - Throws: ``StoreError`` when the store cannot be read.
+  public func begin() async throws(StoreError) {
+    try await relay.begin()
+    for flow in context.registry.flows { try await flow.begin(context.store, at: context.clock.now()) }
+  }
+
+  /// Runs until the task is canceled.
+  public func run() async {
+    await withTaskGroup(of: Void.self) { group in
+      // Separate, because it waits for an absent broker; deadlines and deletions do not.
+      group.addTask { await self.repeating { await self.publishLeftovers() } }
+      group.addTask { await self.repeating { await self.tidy() } }
+    }
+  }
+
+  private func repeating(_ round: @Sendable () async -> Void) async {
+    while !Task.isCancelled {
+      await round()
+      do { try await Task.sleep(for: interval) } catch { return }
+    }
+  }
+
+  /// Publishes the messages whose time has come.
+  public func publishLeftovers() async {
+    await attempt(.publishLeftovers) { try await self.relay.relay() }
+  }
+
+  /// Runs one round. A part that fails is reported, and does not prevent the others. The deadlines are processed in a
+  /// transaction that writes whether or not one is due, which shows whether the store accepts writes when no command
+  /// arrives.
+  public func tidy() async {
+    for task in context.registry.tasks {
+      await attempt(task.part) { try await task.run(self.context.store, self.context.clock.now()) }
+    }
+    for due in context.registry.dueRecords {
+      await attempt(due.part) { try await self.sweeper.sweep(due) }
+    }
+    for (part, name) in Self.purged {
+      await attempt(name) {
+        try await self.context.store.purge(part, limit: Self.maxPurgedRows, at: self.context.clock.now())
+          == Self.maxPurgedRows
+      }
+    }
+    await attempt(.purgeOutbox) {
+      try await self.context.outbox.settle()
+      return false
+    }
+  }
+
+  private static let purged: [(StorePart, MaintenancePart)] = [
+    (.inbox, .purgeReplies), (.counters, .purgeCounts), (.records, .purgeRecords),
+  ]
+
+  /// Settles what was published, at the end of the process: otherwise the next one would publish it again.
+  public func end() async {
+    do {
+      try await context.outbox.settle()
+    } catch {
+      context.logger.warning(
+        "what was published is not deleted, and will be published again", [.error: error.description])
+    }
+  }
+
+  private func attempt(_ part: MaintenancePart, _ step: @Sendable () async throws -> Bool) async {
+    for _ in 0..<Self.maxRounds where !Task.isCancelled {
+      do {
+        let isMore = try await step()
+        context.health.succeeded(part.rawValue)
+        guard isMore else { return }
+      } catch {
+        guard !Task.isCancelled else { return }
+        return note(error, part)
+      }
+    }
+  }
+
+  /// The broker's absence is not a fault of the store; its connections report it.
+  private func note(_ error: any Error, _ part: MaintenancePart) {
+    context.metrics.maintenanceFailures.with(part.rawValue).increment()
+    if let error = error as? StoreError { context.health.failed(error, part.rawValue) }
+    context.logger.error(
+      "a part of the maintenance failed and is tried again", ["part": "\(part.rawValue)", .error: "\(error)"])
+  }
+}

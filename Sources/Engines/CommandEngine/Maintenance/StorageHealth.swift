@@ -1,0 +1,38 @@
+public import ServiceRuntime
+import Synchronization
+
+/// Whether the store accepts writes. Each writing part reports for itself: the success of one says nothing about
+/// another, whose table may be damaged. The maintenance writes each second.
+public final class StorageHealth: Sendable {
+  private let commands: String
+  private let problems = Mutex<[String: String]>([:])
+
+  /// - Parameter commands: queue of the commands.
+  init(commands: String) {
+    self.commands = commands
+  }
+
+  /// Records a successful write of a part.
+  func succeeded(_ part: String) {
+    problems.withLock { $0[part] = nil }
+  }
+
+  /// Records a failed write of a part.
+  func failed(_ error: StoreError, _ part: String) {
+    problems.withLock { $0[part] = error.description }
+  }
+
+  /// Whether changes of commands cannot be stored. Without commands, the sweeps show it, which write to the same tables.
+  public func keepsCommandsWaiting(orEnding part: MaintenancePart) -> Bool {
+    problems.withLock { $0[commands] != nil || $0[part.rawValue] != nil }
+  }
+
+  /// State for `/readyz`.
+  public var state: HealthState {
+    problems.withLock { problems in
+      guard let (part, problem) = problems.min(by: { $0.key < $1.key }) else { return .ok }
+      return .failing(
+        "\(part): \(problem)", mend: "look at the disk of database.path, at the file, and at who else uses it")
+    }
+  }
+}

@@ -1,0 +1,120 @@
+import CountersignAMQP
+import CountersignMessages
+import CountersignTelemetry
+
+/// Publishes leftovers: messages that an earlier process left, that the broker did not take, that the maintenance made,
+/// and that waited for a reply in vain.
+public final class OutboxRelay: Sendable {
+  private let context: EngineContext
+
+  /// Messages claimed at once.
+  static let maxMessages = 256
+
+  init(_ context: EngineContext) {
+    self.context = context
+  }
+
+  /// Counts the messages that are waiting when the service starts.
+  func begin() async throws(StoreError) {
+    let figures = try await context.store.figures()
+    context.metrics.outboxMessages.set(Double(figures.messages))
+    if figures.messages > 0 {
+      context.logger.info("messages of the last run are published now", [.count: figures.messages])
+    }
+  }
+
+  /// Publishes the messages whose time has come.
+  /// - Returns: whether there may be more.
+  func relay() async throws -> Bool {
+    // A confirmed message must not be claimed: past its deadline, it would be reported as a job that no queue took.
+    try await context.outbox.settle()
+    let now = context.clock.now()
+    let claimed = try await context.store.claimMessages(limit: Self.maxMessages, at: now)
+    let late = claimed.filter { $0.message.discardAt.map { now >= $0 } ?? false }
+    let needed = claimed.filter { $0.message.discardAt.map { now < $0 } ?? true }
+    var failure: StoreError?
+    do throws(AMQPError) {
+      if !needed.isEmpty { _ = try await context.outbox.publish(needed) }
+    } catch {
+      giveBack(late)
+      throw error
+    }
+    if !late.isEmpty {
+      context.logger.warning("jobs that no worker took in time are dropped", [.count: late.count])
+      for message in late {
+        do throws(StoreError) {
+          try await drop(message, at: now)
+        } catch {
+          failure = error
+          giveBack([message])
+        }
+      }
+    }
+    try await context.outbox.settle()
+    if let failure { throw failure }
+    return claimed.count == Self.maxMessages
+  }
+
+  /// Has claimed messages that were not handled claimed again soon.
+  private func giveBack(_ messages: [StoredMessage]) {
+    var settlement = OutboxSettlement()
+    for message in messages { settlement.postponed[message.number] = context.clock.now() + Outbox.retryDelay }
+    context.outbox.note(settlement)
+  }
+
+  // MARK: Late jobs
+
+  /// Drops a job that no queue took before its deadline, and tells its owner as a worker would: too late.
+  ///
+  /// Nothing is told of a job that a worker may have: its owner goes on waiting for the result, or its own deadline.
+  private func drop(_ row: StoredMessage, at now: UnixTime) async throws(StoreError) {
+    let gone = OutboxSettlement(finished: [row.number])
+    let told = row.mayBeOut ? nil : report(on: row.message)
+    do throws(StoreError) {
+      if let told {
+        try await tell(told.report, told.cause, settling: gone, at: now)
+      } else {
+        try await context.store.settle(gone)
+      }
+    } catch {
+      // Its owner cannot be read or changed. That must not block the outbox.
+      guard error.fault == .content else { throw error }
+      context.metrics.skippedRows.with("outbox").increment()
+      try await context.store.settle(gone)
+    }
+    context.metrics.outboxMessages.add(-1)
+  }
+
+  private func report(on row: OutboxMessage) -> (report: any Report, cause: Envelope)? {
+    // An unreadable job is nobody's to tell of.
+    guard let job = try? OutboxCodec.decode(row), let type = MessageType(parsing: job.type) else { return nil }
+    let cause = Envelope(
+      type: JobResult.type(ofJob: type), messageID: job.messageID, correlationID: job.correlationID,
+      trace: job.traceparent.flatMap(TraceContext.init(traceparent:)))
+    for kind in context.registry.reports[cause.type] ?? [] {
+      if let report = kind.dropped?(job.messageID) { return (report, cause) }
+    }
+    return nil
+  }
+
+  private func tell(
+    _ report: any Report, _ cause: Envelope, settling settlement: OutboxSettlement, at now: UnixTime
+  ) async throws(StoreError) {
+    var keys = StoreKeys()
+    try report.addKeys(to: &keys, at: now)
+    let load = StoreLoad(keys) { set throws(StoreError) in
+      var more = StoreKeys()
+      try report.addMoreKeys(to: &more, from: set)
+      return more
+    }
+    let (_, messages) = try await context.transact(load, at: now, settling: settlement) { set throws(StoreError) in
+      try report.apply(cause: cause, in: &set)
+    }
+    do {
+      _ = try await context.outbox.publish(messages)
+    } catch {
+      // They are in the store, and published later.
+      context.logger.warning("publishing was ended", [.error: error.description])
+    }
+  }
+}

@@ -1,0 +1,223 @@
+import CountersignAMQP
+public import CountersignMessages
+public import CountersignTelemetry
+
+/// A message that a service publishes.
+public struct OutgoingMessage: Sendable, Hashable {
+  /// Consequence when no queue takes the message.
+  public enum Duty: UInt8, Sendable {
+    /// The message is kept and published again until a queue takes it: a job, or a command to another service.
+    case kept = 0
+    /// None: an event, which may have no listener.
+    case optional = 1
+    /// None, but it is counted: a reply, whose requester may be gone.
+    case reply = 2
+  }
+
+  public var duty: Duty
+  public var exchange: String
+  public var routingKey: String
+  /// `sms.dispatch.v1`
+  public var type: String
+  public var messageID: String
+  public var correlationID: String?
+  /// The `message_id` of the message that led to this one.
+  public var causationID: String?
+  public var traceparent: String?
+  /// Queue of the reply to a command.
+  public var replyTo: String?
+  public var timestamp: UnixTime
+  /// Time after which it is useless and no longer published; never, if absent.
+  public var discardAfter: UnixTime?
+  public var body: [UInt8]
+
+  /// - Parameters:
+  ///   - duty: consequence when no queue takes it.
+  ///   - address: exchange and routing key.
+  ///   - type: its type.
+  ///   - messageID: its ID; always the same for the same message, so that it has one effect.
+  ///   - correlationID: the operation.
+  ///   - cause: properties of the message that led to it.
+  ///   - now: its time.
+  ///   - body: its body.
+  public init(
+    _ duty: Duty, to address: (exchange: String, routingKey: String), type: MessageType, messageID: String,
+    correlationID: String?, cause: Envelope?, at now: UnixTime, body: [UInt8]
+  ) {
+    self.duty = duty
+    (exchange, routingKey) = address
+    self.type = type.text
+    self.messageID = messageID
+    self.correlationID = correlationID
+    causationID = cause?.messageID
+    traceparent = cause?.trace?.child().traceparent
+    timestamp = now
+    self.body = body
+  }
+}
+
+extension OutgoingMessage {
+  /// A job that is kept until a queue takes it.
+  /// - Parameters:
+  ///   - type: its type, whose name is the routing key.
+  ///   - id: its `message_id`.
+  ///   - correlationID: the operation.
+  ///   - cause: properties of the message that led to it.
+  ///   - deadline: time after which the job is useless.
+  ///   - body: its body.
+  ///   - now: its time.
+  public static func job(
+    _ type: MessageType, id: String, correlationID: String, cause: Envelope?, deadline: UnixTime, body: [UInt8],
+    at now: UnixTime
+  ) -> OutgoingMessage {
+    var message = OutgoingMessage(
+      .kept, to: (Topology.Exchanges.jobs, type.name), type: type, messageID: id, correlationID: correlationID,
+      cause: cause, at: now, body: body)
+    message.discardAfter = deadline
+    return message
+  }
+
+  /// An event.
+  /// - Parameters:
+  ///   - body: its body.
+  ///   - id: its `message_id`: an event of one operation is published once.
+  ///   - correlationID: the operation.
+  ///   - cause: properties of the message that led to it.
+  ///   - now: its time.
+  /// - Throws: ``StoreError/Code/content`` when the body cannot be written.
+  public static func event<Body: Event>(
+    _ body: Body, id: String, correlationID: String, cause: Envelope?, at now: UnixTime
+  ) throws(StoreError) -> OutgoingMessage {
+    OutgoingMessage(
+      .optional, to: (Topology.Exchanges.events, Body.routingKey), type: Body.type, messageID: id,
+      correlationID: correlationID, cause: cause, at: now, body: try body.written())
+  }
+
+  /// A command to another service, whose reply comes as a ``ReportKind`` from that service. It is kept until a queue
+  /// takes it; a record that becomes due at the deadline tells a reply that never comes.
+  /// - Parameters:
+  ///   - body: its body.
+  ///   - id: its `message_id`, always the same for the same command: the other service carries it out once.
+  ///   - correlationID: the operation, by which the reply is attributed.
+  ///   - replyTo: this service's queue of replies.
+  ///   - cause: properties of the message that led to it.
+  ///   - deadline: time after which the command is useless.
+  ///   - now: its time.
+  /// - Throws: ``StoreError/Code/content`` when the body cannot be written.
+  public static func command<Body: Command>(
+    _ body: Body, id: String, correlationID: String, replyTo: String, cause: Envelope?, deadline: UnixTime,
+    at now: UnixTime
+  ) throws(StoreError) -> OutgoingMessage {
+    var message = OutgoingMessage(
+      .kept, to: (Topology.Exchanges.commands, Body.routingKey), type: Body.type, messageID: id,
+      correlationID: correlationID, cause: cause, at: now, body: try body.written())
+    message.replyTo = replyTo
+    message.discardAfter = deadline
+    return message
+  }
+}
+
+extension WorkingSet {
+  /// Sends a message once the changes are stored.
+  /// - Parameter command: key of the command whose reply goes out first, if the message has to wait for that.
+  /// - Throws: ``StoreError/Code/tooLarge``.
+  public mutating func send(
+    _ message: OutgoingMessage, afterReplyTo command: MessageIdentity? = nil
+  ) throws(StoreError) {
+    var hold: OutboxMessage.Hold?
+    if let command {
+      hold = OutboxMessage.Hold(untilReplyTo: try InboxKey(command.key), orAt: now + Self.longestHold)
+    }
+    try send(
+      OutboxMessage(
+        type: message.type, content: OutboxCodec.encode(message), discardAt: message.discardAfter, hold: hold))
+  }
+
+  /// Longest wait of a message for the reply to its command: the command was not redelivered by then.
+  static let longestHold = StoreLimits.longestDelay
+
+  /// Answers a command that has waited, and records the answer for a redelivery.
+  /// - Parameters:
+  ///   - answer: the answer.
+  ///   - envelope: properties of the command; its user is the original sender.
+  ///   - order: fingerprint of the order.
+  ///   - retention: time for which the answer is recorded.
+  /// - Throws: ``StoreError``.
+  public mutating func answer(
+    _ answer: CommandAnswer, to envelope: Envelope, fingerprint: [UInt8], keptFor retention: Duration
+  ) throws(StoreError) {
+    let key = try InboxKey(envelope.identity.key)
+    // An answer may have been recorded under the ID meanwhile; that one stays.
+    if try message(key).map({ $0.state == .reserved }) ?? true {
+      try set(
+        InboxEntry(
+          .replied(type: answer.type.text, body: answer.body), fingerprint: fingerprint, keepUntil: now + retention),
+        of: key)
+    }
+    // The address of a command from an earlier version may be any queue.
+    guard let replyTo = envelope.replyTo, ReplyAddress.isAllowed(replyTo, for: envelope.identity.sender) else { return }
+    try send(.reply(answer, to: replyTo, envelope, at: now))
+  }
+}
+
+extension OutgoingMessage {
+  /// The reply to a command.
+  static func reply(
+    _ answer: CommandAnswer, to queue: String, _ envelope: Envelope, at now: UnixTime
+  ) -> OutgoingMessage {
+    let id = envelope.messageID + suffix
+    return OutgoingMessage(
+      .reply, to: (Topology.Exchanges.direct, queue), type: answer.type,
+      messageID: id.utf8.count <= MessageLimits.maxShortStringBytes ? id : MessageID.make(),
+      correlationID: envelope.correlationID, cause: envelope, at: now, body: answer.body)
+  }
+
+  private static let suffix = ".reply"
+
+  /// The publication of the message.
+  func publication(by author: Author) -> Publication {
+    var envelope = Envelope(
+      type: MessageType(parsing: type) ?? MessageType(type), messageID: messageID, correlationID: correlationID,
+      replyTo: replyTo, timestamp: timestamp, appID: author.appID, userID: author.userID,
+      trace: traceparent.flatMap(TraceContext.init(traceparent:)))
+    envelope.causationID = causationID
+    return Publication(
+      message: envelope.message(body: body), exchange: exchange, routingKey: routingKey, mandatory: duty != .optional)
+  }
+}
+
+extension OutgoingMessage {
+  /// The dead letter of a message that AMQP has no room for. Fields that are too long for AMQP are left out.
+  ///
+  /// - Parameters:
+  ///   - error: the reason it cannot be published.
+  ///   - author: the process that gives it up.
+  func burial(_ error: AMQPError, by author: Author, at now: UnixTime) -> Publication {
+    // A job lies among the dead letters of its queue; a reply or an event has no such queue, and lies with the
+    // commands.
+    let isJob = exchange == Topology.Exchanges.jobs && Topology.Queues.jobs.contains(routingKey)
+    let queue = isJob ? routingKey : Topology.Queues.commands
+    var headers: [String: FieldValue] = [
+      MessageHeader.deadReason: .string(Self.unpublishable),
+      MessageHeader.lastError: .string(MessageHeader.bounded(error.description)),
+      MessageHeader.deadQueue: .string(queue),
+      MessageHeader.deadAt: .string(now.rfc3339),
+    ]
+    if let causationID { headers[MessageHeader.causationID] = .string(MessageHeader.bounded(causationID)) }
+    var message = Message(
+      headers: headers, correlationID: correlationID.flatMap(Self.fitting),
+      messageID: Self.fitting(messageID) ?? MessageID.make(), type: Self.fitting(type), userID: author.userID,
+      body: body.count <= MessageLimits.maxBodyBytes ? body : [])
+    message.contentType = Envelope.contentType
+    message.timestamp = UInt64(clamping: timestamp.seconds)
+    message.appID = author.appID
+    return Publication(message: message, exchange: Topology.Exchanges.dead, routingKey: queue)
+  }
+
+  /// The reason on the dead letter.
+  static let unpublishable = "UNPUBLISHABLE"
+
+  private static func fitting(_ text: String) -> String? {
+    text.utf8.count <= MessageLimits.maxShortStringBytes ? text : nil
+  }
+}

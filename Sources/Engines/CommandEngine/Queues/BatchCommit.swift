@@ -1,0 +1,319 @@
+import CountersignAMQP
+import CountersignTelemetry
+
+/// Stores batches, and determines the cause when one cannot be stored.
+///
+/// A faulty message is given up, and the others are stored without it. A faulty database affects every message, so none
+/// is given up: the batch waits, no other is taken, and readiness reports the cause. The broker keeps the messages.
+struct BatchCommit<Work: BatchQueue>: Sendable {
+  let work: Work
+  let context: EngineContext
+  /// Retry delays of a failed transaction: doubled each time, up to the upper bound.
+  let retryDelays: ClosedRange<Duration>
+
+  /// Outcome of a batch.
+  struct Committed: Sendable {
+    var conclusions: [Conclusion?]
+    var messages: [StoredMessage] = []
+    /// Deliveries that have a stage before their transaction.
+    var staged: [Staged<Work.Prepared>] = []
+  }
+
+  /// Progress of a batch.
+  private struct Progress {
+    let deliveries: [Delivery]
+    var prepared: [PreparedDelivery<Work.Prepared>]
+    /// Whether it is one delivery after its stage, which is not repeated.
+    var isStaged = false
+    /// Time of its preparation; its transactions take place at that time.
+    var now: UnixTime
+    var committed: Committed
+    /// Messages whose transaction is not committed yet.
+    var left: [Int]
+  }
+
+  /// Rounds to wait for a failure that may be one message's or the store's, 20 s at the usual delays, before the store
+  /// is probed.
+  static var maxDoubtfulRounds: Int { 10 }
+
+  /// Tries until all messages are stored or given up.
+  /// - Returns: `nil` when the process is to end first; unacknowledged deliveries then arrive again.
+  func commit(_ deliveries: [Delivery], isCrashed: Bool) async -> Committed? {
+    await commit(begin(deliveries, isCrashed: isCrashed))
+  }
+
+  /// The same for a delivery after its stage.
+  func commit(_ delivery: Delivery, _ prepared: Work.Prepared) async -> Committed? {
+    await commit(
+      Progress(
+        deliveries: [delivery], prepared: [.transaction(prepared)], isStaged: true, now: context.clock.now(),
+        committed: Committed(conclusions: [nil]), left: [0]))
+  }
+
+  private func commit(_ begun: Progress) async -> Committed? {
+    var progress = begun
+    var delay = retryDelays.lowerBound
+    var doubtfulRounds = 0
+    while !progress.left.isEmpty {
+      guard let error = await advance(&progress) else {
+        context.health.succeeded(work.queue)
+        break
+      }
+      if error.code == .closed { return nil }
+      doubtfulRounds = error.fault == .doubtful ? doubtfulRounds + 1 : 0
+      if doubtfulRounds >= Self.maxDoubtfulRounds, await takesWrites() {
+        for index in progress.left { giveUp(index, error, &progress) }
+        context.health.succeeded(work.queue)
+        break
+      }
+      context.health.failed(error, work.queue)
+      context.logger.error(
+        "a batch cannot be stored and is tried again", failure(error, progress.left.count, retryIn: delay))
+      await publishCommitted(&progress)
+      do { try await Task.sleep(for: delay) } catch { return nil }
+      delay = min(delay * 2, retryDelays.upperBound)
+      prepareAgain(&progress)
+    }
+    return await look(progress)
+  }
+
+  // MARK: Preparation
+
+  private func begin(_ deliveries: [Delivery], isCrashed: Bool) -> Progress {
+    let now = context.clock.now()
+    var progress = Progress(
+      deliveries: deliveries, prepared: [], now: now,
+      committed: Committed(conclusions: deliveries.map { _ in nil }), left: [])
+    for (index, delivery) in deliveries.enumerated() {
+      progress.prepared.append(
+        isCrashed ? .done(work.crashed(delivery, at: now)) : work.prepare(delivery, at: now, isNew: true))
+      note(index, &progress)
+    }
+    return progress
+  }
+
+  /// Commands have aged while the store failed: they are judged, and begin, at the time of the next attempt.
+  private func prepareAgain(_ progress: inout Progress) {
+    progress.now = context.clock.now()
+    if progress.isStaged { return }
+    let left = Set(progress.left)
+    progress.left = []
+    for (index, delivery) in progress.deliveries.enumerated() {
+      switch progress.prepared[index] {
+      case .done, .staged: continue
+      case .transaction: guard left.contains(index) else { continue }
+      case .look: break
+      }
+      progress.prepared[index] = work.prepare(delivery, at: progress.now, isNew: false)
+      note(index, &progress)
+    }
+  }
+
+  private func note(_ index: Int, _ progress: inout Progress) {
+    switch progress.prepared[index] {
+    case .transaction: progress.left.append(index)
+    case .look: break
+    case .staged(let stage, let request):
+      progress.committed.staged.append(Staged(index: index, stage: stage, prepared: request))
+    case .done(let conclusion): progress.committed.conclusions[index] = conclusion
+    }
+  }
+
+  // MARK: Storing
+
+  /// Stores the rest of a batch, as far as that is possible now.
+  /// - Returns: the reason that messages are left; `nil` when none is.
+  private func advance(_ progress: inout Progress) async -> StoreError? {
+    guard let error = await advance(progress.left, &progress) else {
+      progress.left = []
+      return nil
+    }
+    guard error.fault != .store else { return error }
+    guard progress.left.count > 1 || error.fault == .content else { return error }
+    if progress.left.count > 1 {
+      context.logger.error(
+        "a batch cannot be stored and is taken apart", failure(error, progress.left.count, retryIn: nil))
+    }
+    return await advanceOneByOne(&progress)
+  }
+
+  /// Stores messages one by one when one of them makes the transaction fail: the others must not suffer for it.
+  ///
+  /// A failure that may be the store's is held against a message only when a later one can be stored, and it fails once
+  /// more.
+  private func advanceOneByOne(_ progress: inout Progress) async -> StoreError? {
+    var suspects: [Int] = []
+    var guilty: [Int] = []
+    var last: StoreError?
+    let all = progress.left
+    for (place, index) in all.enumerated() {
+      let error = await advance([index], &progress)
+      switch error?.fault {
+      case nil:
+        guilty += suspects
+        suspects = []
+      case .content: giveUp(index, error, &progress)
+      case .doubtful: suspects.append(index)
+      case .store:
+        progress.left = guilty + suspects + all[place...]
+        return error
+      }
+      if error?.fault == .doubtful { last = error }
+    }
+    for (place, index) in guilty.enumerated() {
+      guard let error = await advance([index], &progress) else { continue }
+      if error.fault == .store {
+        progress.left = guilty[place...] + suspects
+        return error
+      }
+      giveUp(index, error, &progress)
+    }
+    progress.left = suspects
+    return suspects.isEmpty ? nil : last
+  }
+
+  /// Stores messages in one transaction.
+  /// - Returns: the reason that they are not stored.
+  private func advance(_ indices: [Int], _ progress: inout Progress) async -> StoreError? {
+    let committed: Committed
+    do throws(StoreError) {
+      committed = try await write(indices.map { progress.prepared[$0] }, at: progress.now)
+    } catch {
+      return error
+    }
+    for (index, conclusion) in zip(indices, committed.conclusions) {
+      progress.committed.conclusions[index] = conclusion
+    }
+    progress.committed.messages += committed.messages
+    return nil
+  }
+
+  /// Publishes what a part of the batch has sent: it must not wait for the rest.
+  private func publishCommitted(_ progress: inout Progress) async {
+    let messages = progress.committed.messages
+    guard !messages.isEmpty else { return }
+    progress.committed.messages = []
+    do {
+      _ = try await context.outbox.publish(messages)
+    } catch {
+      // They are in the outbox, and published after the next start.
+      context.logger.warning("publishing was ended", [.error: error.description])
+    }
+  }
+
+  private func giveUp(_ index: Int, _ error: StoreError?, _ progress: inout Progress) {
+    context.logger.error("a message cannot be stored and is given up", failure(error, 1, retryIn: nil))
+    guard case .transaction(let request) = progress.prepared[index] else { return }
+    progress.committed.conclusions[index] = work.giveUp(request, at: progress.now)
+  }
+
+  private func failure(_ error: StoreError?, _ count: Int, retryIn: Duration?) -> LogMetadata {
+    [.queue: work.queue, .count: count, .error: error?.description, .retryIn: retryIn]
+  }
+
+  /// Whether the store accepts the rows that every message writes, so that a persistent failure is the messages' fault.
+  private func takesWrites() async -> Bool {
+    do throws(StoreError) {
+      try await context.store.probe()
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  // MARK: Looks
+
+  /// Executes read-only requests on a connection that waits for no writer.
+  ///
+  /// A read changes nothing, so a failed one is answered at once, and repeated by its requester: the committed batch
+  /// must not wait for it.
+  /// - Returns: `nil` when the process is to end first.
+  private func look(_ progress: Progress) async -> Committed? {
+    let now = progress.now
+    var committed = progress.committed
+    let looks = progress.prepared.enumerated().compactMap { index, item -> (Int, Work.Prepared)? in
+      if case .look(let request) = item { (index, request) } else { nil }
+    }
+    guard !looks.isEmpty else { return committed }
+    do throws(StoreError) {
+      for (index, conclusion) in try await look(looks, at: now) { committed.conclusions[index] = conclusion }
+    } catch {
+      if error.code == .closed { return nil }
+      for (index, request) in looks { committed.conclusions[index] = refuse(request, at: now) }
+      context.logger.error("what was asked cannot be read", failure(error, looks.count, retryIn: nil))
+    }
+    return committed
+  }
+
+  /// The request is valid, so it becomes no dead letter.
+  private func refuse(_ look: Work.Prepared, at now: UnixTime) -> Conclusion {
+    var conclusion = work.giveUp(look, at: now)
+    conclusion.dead = nil
+    return conclusion
+  }
+
+  /// Of several requests each is executed by itself when one of them cannot be read.
+  private func look(
+    _ looks: [(Int, Work.Prepared)], at now: UnixTime
+  ) async throws(StoreError) -> [(Int, Conclusion)] {
+    do throws(StoreError) {
+      var set = try await context.store.read(try load(looks.map(\.1), at: now), at: now)
+      var conclusions: [(Int, Conclusion)] = []
+      for (index, request) in looks { conclusions.append((index, try work.process(request, in: &set))) }
+      return conclusions
+    } catch {
+      guard error.fault == .content else { throw error }
+      guard looks.count > 1 else {
+        context.logger.error("what was asked cannot be read", failure(error, 1, retryIn: nil))
+        return looks.map { ($0, refuse($1, at: now)) }
+      }
+    }
+    var conclusions: [(Int, Conclusion)] = []
+    for one in looks { conclusions += try await look([one], at: now) }
+    return conclusions
+  }
+
+  // MARK: Transaction
+
+  /// Keys that some deliveries look up, in two rounds.
+  private func load(_ requests: [Work.Prepared], at now: UnixTime) throws(StoreError) -> StoreLoad {
+    var keys = StoreKeys()
+    for request in requests { try work.addKeys(of: request, to: &keys, at: now) }
+    return StoreLoad(keys) { [work] set throws(StoreError) in
+      var more = StoreKeys()
+      for request in requests { try work.addMoreKeys(of: request, to: &more, from: set) }
+      return more
+    }
+  }
+
+  /// Loads, applies and stores some deliveries in one transaction, and counts it once it is committed.
+  private func write(
+    _ prepared: [PreparedDelivery<Work.Prepared>], at now: UnixTime
+  ) async throws(StoreError) -> Committed {
+    let requests = prepared.compactMap { item -> Work.Prepared? in
+      if case .transaction(let request) = item { request } else { nil }
+    }
+    let load = try load(requests, at: now)
+    let settlement = context.outbox.takeSettlement()
+    do throws(StoreError) {
+      let (conclusions, messages) = try await context.transact(load, at: now, settling: settlement) {
+        [work] set throws(StoreError) in
+        var conclusions: [Conclusion?] = []
+        for request in requests { conclusions.append(try work.process(request, in: &set)) }
+        return conclusions
+      }
+      return Committed(conclusions: conclusions, messages: messages)
+    } catch {
+      context.outbox.note(settlement)
+      throw error
+    }
+  }
+}
+
+/// A delivery that has a stage before its transaction.
+struct Staged<Prepared: Sendable>: Sendable {
+  /// Index of the delivery in its batch.
+  var index: Int
+  var stage: CommandStage
+  var prepared: Prepared
+}

@@ -1,0 +1,225 @@
+import CountersignAMQP
+public import CountersignMessages
+import CountersignTelemetry
+import CrashMarks
+
+/// The queue of the commands: reads a command, looks it up in the inbox, carries it out, and records its answer.
+///
+/// ``BatchPipeline`` calls it in this order for each batch.
+struct CommandQueue: BatchQueue {
+  private let context: EngineContext
+  private let senders: SenderRule
+
+  init(_ context: EngineContext) {
+    self.context = context
+    senders = .queue(consumedBy: context.author.userID)
+  }
+
+  var queue: String { context.rules.commandQueue }
+
+  func sender(of message: Message) -> String { senders.sender(of: message) }
+
+  // MARK: Decode
+
+  func prepare(_ delivery: Delivery, at now: UnixTime, isNew: Bool) -> PreparedDelivery<CommandRequest> {
+    var envelope: Envelope
+    let kind: CommandKind
+    do throws(ContractProblem) {
+      envelope = try Envelope(delivery)
+      try envelope.expect(context.registry.commandTypes)
+      guard let known = context.registry.commands[envelope.type] else {
+        throw ContractProblem(.unknownType, field: "type", "is not a command")
+      }
+      kind = known
+      envelope = envelope.resolved(sender: senders.sender(of: envelope))
+      try ReplyAddress.check(envelope.replyTo, of: envelope.identity.sender)
+    } catch {
+      return .done(refuse(delivery, error, at: now))
+    }
+    // The wait for the store is unrelated to the sender's clock.
+    if isNew { context.metrics.noteSkew(of: envelope, at: now) }
+    do throws(APIError) {
+      try permit(kind, envelope)
+      let order = try kind.read(envelope, delivery.message.body, now, context.registry.missingFields)
+      let request = CommandRequest(envelope: envelope, order: order, kind: kind)
+      if kind.isLook { return .look(request) }
+      return order.stage.map { .staged($0, request) } ?? .transaction(request)
+    } catch {
+      return .done(refuse(envelope, error, at: now))
+    }
+  }
+
+  /// The broker has verified the sender.
+  private func permit(_ kind: CommandKind, _ envelope: Envelope) throws(APIError) {
+    guard kind.users == .operators else { return }
+    guard let user = envelope.userID, context.rules.operators.contains(user) else { throw .notAnOperator }
+  }
+
+  // MARK: Load
+
+  func addKeys(of request: CommandRequest, to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
+    if !request.kind.isLook { keys.add(message: try InboxKey(request.envelope.identity.key)) }
+    try request.order.addKeys(to: &keys, at: now)
+  }
+
+  func addMoreKeys(
+    of request: CommandRequest, to keys: inout StoreKeys, from set: WorkingSet
+  ) throws(StoreError) {
+    try request.order.addMoreKeys(to: &keys, from: set)
+  }
+
+  // MARK: Apply
+
+  func process(_ request: CommandRequest, in set: inout WorkingSet) throws(StoreError) -> Conclusion {
+    guard let answer = try answer(request, in: &set) else {
+      return Conclusion(label: CommandLabel(command: request.envelope.type.name, code: Self.deferred))
+    }
+    var conclusion = conclude(request.envelope, answer, at: set.now)
+    // The messages of a redelivered command may be released already: that costs no further transaction.
+    if !request.kind.isLook {
+      let key = try InboxKey(request.envelope.identity.key)
+      if try set.holdsMessages(untilReplyTo: key) { conclusion.holder = key }
+    }
+    return conclusion
+  }
+
+  /// Carries a command out, or returns the recorded answer of an earlier time.
+  /// - Returns: `nil` when the command waits: it is answered later.
+  private func answer(_ request: CommandRequest, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer? {
+    // A look changes nothing, so it is neither recorded nor answered from a record.
+    if request.kind.isLook { return try request.order.carryOut(request.envelope, in: &set) }
+    let key = try InboxKey(request.envelope.identity.key)
+    // One ID is one command, also while the command waits.
+    if let entry = try set.message(key) {
+      guard request.order.isSame(as: entry.fingerprint) else { return CommandAnswer(.reusedMessageID) }
+      switch entry.state {
+      case .replied(let type, let body):
+        guard let type = MessageType(parsing: type) else { return CommandAnswer(.reusedMessageID) }
+        return CommandAnswer(type: type, again: body)
+      case .unrecorded(let note): return try request.order.answerAgain(note, in: &set)
+      case .reserved:
+        if try request.order.arriveAgain(request.envelope, in: &set) { return nil }
+      }
+    }
+    return try carryOut(request, key, in: &set)
+  }
+
+  private func carryOut(
+    _ request: CommandRequest, _ key: InboxKey, in set: inout WorkingSet
+  ) throws(StoreError) -> CommandAnswer? {
+    if let refusal = tooOld(request, at: set.now) { return CommandAnswer(refusal) }
+    let before = set.changeCount
+    let answer = try request.order.carryOut(request.envelope, in: &set)
+    let state: InboxEntry.State
+    if let answer {
+      // The same command may succeed later, so this answer is not final. And an unchanged store has nothing to protect
+      // from a second execution: a row for each such command would let senders fill the disk for free.
+      guard !answer.isTransient, set.changeCount != before else { return answer }
+      state = answer.note.map { .unrecorded(note: $0) } ?? .replied(type: answer.type.text, body: answer.body)
+    } else {
+      state = .reserved
+    }
+    let kept = max(context.rules.inboxRetention, answer == nil ? Self.longestWait : .zero)
+    try set.set(
+      InboxEntry(state, fingerprint: request.order.fingerprint, keepUntil: set.now + kept), of: key)
+    return answer
+  }
+
+  /// A command that is answered later keeps its place for so long at least.
+  private static let longestWait = Duration.seconds(3600)
+
+  /// Reason that a command is too late to execute. Nothing was changed, so the answer is not recorded: under the same
+  /// ID, with a current timestamp, it is carried out.
+  private func tooOld(_ request: CommandRequest, at now: UnixTime) -> APIError? {
+    guard request.kind.isRefusedLate, let age = CommandAge.least(of: request.envelope.timestamp, at: now),
+      age > context.rules.maxCommandAge
+    else { return nil }
+    return .commandTooOld(age, limit: context.rules.maxCommandAge)
+  }
+
+  // MARK: Answers
+
+  func giveUp(_ request: CommandRequest, at now: UnixTime) -> Conclusion {
+    var conclusion = conclude(request.envelope, CommandAnswer(.notStored), at: now)
+    conclusion.dead = DeadReason(code: "INTERNAL_ERROR", text: "the command cannot be stored")
+    return conclusion
+  }
+
+  func staged(_ request: CommandRequest, _ order: any CommandOrder) -> CommandRequest {
+    CommandRequest(envelope: request.envelope, order: order, kind: request.kind)
+  }
+
+  func crashed(_ delivery: Delivery, at now: UnixTime) -> Conclusion {
+    var conclusion = answer(delivery.message, .crashed, at: now)
+    conclusion.dead = .crashed
+    return conclusion
+  }
+
+  /// Label of a command that is answered later.
+  private static let deferred = "DEFERRED"
+
+  private func conclude(_ envelope: Envelope, _ answer: CommandAnswer, at now: UnixTime) -> Conclusion {
+    Conclusion(
+      reply: envelope.replyTo.map { .reply(answer, to: $0, envelope, at: now) },
+      label: CommandLabel(command: envelope.type.name, code: answer.metricCode))
+  }
+
+  /// Refuses a command that was read and is wrong. Without a reply address, it is kept for operators.
+  private func refuse(_ envelope: Envelope, _ error: APIError, at now: UnixTime) -> Conclusion {
+    var conclusion = conclude(envelope, CommandAnswer(error), at: now)
+    if conclusion.reply == nil { conclusion.dead = DeadReason(code: error.code.rawValue, text: error.message) }
+    return conclusion
+  }
+
+  /// Refuses a message that is not a command.
+  private func refuse(_ delivery: Delivery, _ problem: ContractProblem, at now: UnixTime) -> Conclusion {
+    var conclusion = answer(delivery.message, APIError(problem), at: now)
+    if conclusion.reply == nil {
+      conclusion.dead = DeadReason(code: problem.code.rawValue, text: problem.description)
+    }
+    return conclusion
+  }
+
+  /// Answers a message whose envelope cannot be relied on.
+  private func answer(_ message: Message, _ error: APIError, at now: UnixTime) -> Conclusion {
+    let envelope = Envelope(
+      type: ErrorReply.type, messageID: message.messageID ?? MessageID.make(), correlationID: message.correlationID)
+    return Conclusion(
+      reply: message.answerAddress(for: sender(of: message)).map {
+        .reply(CommandAnswer(error), to: $0, envelope, at: now)
+      },
+      label: CommandLabel(command: "unknown", code: error.code.rawValue))
+  }
+}
+
+extension Envelope {
+  /// The envelope of a command with its original sender in `userID`, whoever republished it: rights and identity go by
+  /// the sender.
+  func resolved(sender: String) -> Envelope {
+    var copy = self
+    copy.userID = sender == SenderRule.unnamed ? nil : sender
+    copy.statedSender = nil
+    return copy
+  }
+
+  /// Identity of a command whose sender is resolved.
+  public var identity: MessageIdentity {
+    MessageIdentity(sender: userID ?? SenderRule.unnamed, messageID: messageID)
+  }
+}
+
+extension APIError {
+  static let reusedMessageID = APIError(
+    .invalidArgument, "this message_id was used for another message: give every message an ID of its own",
+    field: "message_id", reason: "MESSAGE_ID_REUSED")
+  /// Answer to a command that was not stored.
+  public static let notStored = APIError(
+    .internalError, "the command could not be carried out, and nothing was changed", retryAfter: 30)
+  static let crashed = APIError(
+    .internalError, "the command ends the process that reads it, and was given up: do not send it again",
+    reason: CrashMarks.reason)
+  static let notAnOperator = APIError(
+    .operationNotAllowed,
+    "this command is for operators: send it as a user of the broker that 'operators' in the configuration of the coordinator names, with user_id set",
+    field: "user_id")
+}

@@ -1,0 +1,323 @@
+import CountersignAMQP
+import CountersignMessages
+import CountersignTelemetry
+import SQLite
+import ServiceRuntime
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import CommandEngine
+
+@Suite("Batches of commands", .timeLimit(.minutes(1)))
+struct CommandQueueBatchTests {
+  /// Makes the first caller wait for the second.
+  private final class Meeting: Sendable {
+    private let waiting = Mutex<(count: Int, first: CheckedContinuation<Void, Never>?)>((0, nil))
+
+    func wait() async {
+      await withCheckedContinuation { continuation in
+        let resumed = waiting.withLock { state -> [CheckedContinuation<Void, Never>] in
+          state.count += 1
+          guard state.count > 1 else {
+            state.first = continuation
+            return []
+          }
+          defer { state.first = nil }
+          return [continuation] + (state.first.map { [$0] } ?? [])
+        }
+        for continuation in resumed { continuation.resume() }
+      }
+    }
+  }
+
+  @Test("A batch is committed, then published, then acknowledged", arguments: StoreUnderTest.allCases)
+  func aBatchIsCommittedThenPublishedThenAcknowledged(_ kind: StoreUnderTest) async throws {
+    try await FlowBench.with(kind) { bench in
+      let source = MemoryMessageSource([[Delivery(message: try bench.note("a", .job))]])
+      let store = bench.store.store
+      let seen = Mutex<[String]>([])
+      let key = try InboxKey(MessageIdentity(sender: SenderRule.unnamed, messageID: "a").key)
+      bench.sink.pauseBatches {
+        let entry = try? await store.read(keys(messages: [key]), at: start).message(key)
+        seen.withLock { $0.append("\(entry?.state != nil) \(source.ackedCount)") }
+      }
+      await bench.pipeline(source).run()
+      #expect(seen.withLock { $0 } == ["true 0"])
+      #expect(bench.sink.published.map(\.routingKey) == ["sms.dispatch", "amq.gen-replies"])
+      #expect(source.ackedCount == 1)
+    }
+  }
+
+  @Test("A batch that cannot be published is not acknowledged", arguments: StoreUnderTest.allCases)
+  func aBatchThatCannotBePublishedIsNotAcknowledged(_ kind: StoreUnderTest) async throws {
+    try await FlowBench.with(kind) { bench in
+      bench.sink.close()
+      let source = try await bench.put([["a", "b"]])
+      #expect(source.ackedCount == 0 && source.rejectedCount == 0)
+      #expect(try await bench.recorded(["a", "b"]) == 2)
+    }
+  }
+
+  @Test("A batch is worked on while the one before is being published")
+  func aBatchIsWorkedOnWhileTheOneBeforeIsBeingPublished() async throws {
+    try await FlowBench.with { bench async throws in
+      let meeting = Meeting()
+      bench.sink.pauseBatches { await meeting.wait() }
+      #expect(try await bench.put([["a"], ["b"]]).ackedCount == 2)
+    }
+  }
+
+  // MARK: Faults of a message
+
+  @Test("A command that cannot be stored does not hold back its batch", arguments: StoreUnderTest.allCases)
+  func aCommandThatCannotBeStoredDoesNotHoldBackItsBatch(_ kind: StoreUnderTest) async throws {
+    try await FlowBench.with(kind) { bench in
+      let source = try await bench.put([["a", "poison", "b", "c"]])
+      #expect(source.ackedCount == 4)
+      #expect(try await bench.recorded(["a", "b", "c"]) == 3)
+      #expect(try await bench.recorded(["poison"]) == 0)
+      #expect(bench.deadReasons == ["INTERNAL_ERROR"])
+      #expect(bench.dead.first?.messageID == "poison")
+      #expect(try bench.dead.first?.body == bench.note("poison").body)
+      let refusal = try #require(bench.replies.first { $0.correlationID == bench.dead.first?.correlationID })
+      #expect(try ErrorReply(json: refusal.body).error.retryAfter == 30)
+      #expect(bench.replies.count == 4)
+      #expect(bench.metric("notes_stored_total") == 3)
+    }
+  }
+
+  @Test(
+    "A mistake that only one command meets is that command's",
+    arguments: ["mistake", "forgetful", "longKey", "no ID"])
+  func aMistakeThatOnlyOneCommandMeetsIsThatCommands(_ text: String) async throws {
+    try await FlowBench.with { bench in
+      let source = try await bench.put([["a", text, "b"]])
+      #expect(source.ackedCount == 3)
+      #expect(try await bench.recorded(["a", text, "b"]) == 2)
+      #expect(bench.dead.map(\.messageID) == [text])
+      #expect(bench.context.health.state == .ok)
+    }
+  }
+
+  @Test("A mistake that lasts is the command's when the store takes others")
+  func aMistakeThatLastsIsTheCommandsWhenTheStoreTakesOthers() async throws {
+    try await FlowBench.with { bench in
+      let source = await bench.deliver(batches: [
+        [try bench.note("mistake", id: "1")], [try bench.note("mistake", id: "2"), try bench.note("mistake", id: "3")],
+        [try bench.note("a")],
+      ])
+      #expect(source.ackedCount == 4)
+      #expect(bench.dead.map(\.messageID) == ["1", "2", "3"])
+      #expect(try await bench.recorded(["1", "2", "3", "a"]) == 1)
+      #expect(bench.store.calls.count { $0 == .probe } == 2)
+      #expect(bench.context.health.state == .ok)
+    }
+  }
+
+  @Test("Only what was stored proves that the store works: what needs no transaction condemns nobody")
+  func onlyWhatWasStoredProvesThatTheStoreWorks() async throws {
+    try await FlowBench.with { bench in
+      bench.store.fail(.statement, .transact, times: 8)
+      let source = await bench.deliver(
+        try bench.note("a"), try bench.note(""), try bench.message(LookAtNote(text: "a")))
+      #expect(source.ackedCount == 3)
+      #expect(bench.dead.isEmpty)
+      #expect(try await bench.recorded(["a"]) == 1)
+      let looked = try #require(bench.replies.first { $0.type == "note.kept.v1" && $0.correlationID == "c3" })
+      #expect(try NoteKept(json: looked.body).text == "a")
+    }
+  }
+
+  @Test(
+    "A command counts once when it is stored, however often its batch was undone",
+    arguments: [
+      (["a", "poison", "b"], 0, 2), (["a", "b", "c"], 2, 3), (["a"], 1, 1), ([""], 0, 0),
+    ])
+  func aCommandCountsOnceWhenItIsStored(texts: [String], failures: Int, expected: Double) async throws {
+    try await FlowBench.with { bench async throws in
+      if failures > 0 { bench.store.fail(.busy, .transact, times: failures) }
+      try await bench.put([texts])
+      #expect(bench.metric("notes_stored_total") ?? 0 == expected)
+    }
+  }
+
+  @Test("A batch that another writer overtook is read again, and counts once")
+  func aBatchThatAnotherWriterOvertookIsReadAgain() async throws {
+    try await FlowBench.with { bench async throws in
+      bench.store.meetConflicts(1)
+      #expect(try await bench.put([["a"]]).ackedCount == 1)
+      #expect(try await bench.recorded(["a"]) == 1)
+      #expect(bench.dead.isEmpty)
+      #expect(bench.metric("notes_stored_total") == 1)
+      #expect(bench.replies.map(\.type) == ["note.kept.v1"])
+    }
+  }
+
+  // MARK: Faults of the store
+
+  @Test(
+    "A store that fails whatever the message waits, gives nobody up, and counts nothing until it takes the batch",
+    arguments: [
+      StoreError.Code.busy, .overloaded, .full, .io, .damaged, .readOnly, .unavailable, .statement, .misuse, .notAsked,
+      .conflict,
+    ])
+  func aStoreThatFailsWaitsAndGivesNobodyUp(code: StoreError.Code) async throws {
+    try await FlowBench.with { bench in
+      bench.store.fail(code, .transact, times: 20) { [registry = bench.registry] in
+        #expect(registry.render().contains("notes_stored_total 0\n"))
+      }
+      let source = try await bench.put([["a", "b"], ["c"]])
+      #expect(source.ackedCount == 3)
+      #expect(bench.dead.isEmpty)
+      #expect(try await bench.recorded(["a", "b", "c"]) == 3)
+      #expect(bench.metric("notes_stored_total") == 3)
+      #expect(bench.context.health.state == .ok)
+      #expect(bench.logged("cannot be stored and is tried again") > 0)
+    }
+  }
+
+  @Test("A store that is busy is tried again until it takes the batch")
+  func aStoreThatIsBusyIsTriedAgain() async throws {
+    try await FlowBench.with { bench in
+      bench.store.fail(.busy, .transact, times: 2)
+      let source = try await bench.put([["a", "b", "c"]])
+      #expect(source.ackedCount == 3 && source.rejectedCount == 0)
+      #expect(try await bench.recorded(["a", "b", "c"]) == 3)
+      #expect(bench.logs.events.filter { $0.level == .error }.count == 2)
+      #expect(bench.context.health.state == .ok)
+    }
+  }
+
+  @Test("A store that fails while its batch is taken apart gives nobody up")
+  func aStoreThatFailsWhileItsBatchIsTakenApart() async throws {
+    try await FlowBench.with { bench async throws in
+      bench.store.fail(.statement, .transact, times: 2)
+      bench.store.fail(.full, .transact, times: 1)
+      #expect(try await bench.put([["a", "b", "c"]]).ackedCount == 3)
+      #expect(bench.dead.isEmpty)
+      #expect(bench.metric("notes_stored_total") == 3)
+    }
+  }
+
+  /// Runs a pipeline on a store that fails for ever, until a condition holds.
+  private func run(
+    _ batches: [[String]], _ bench: FlowBench, until condition: () -> Bool
+  ) async throws -> MemoryMessageSource {
+    let source = MemoryMessageSource(try batches.map { try $0.map { Delivery(message: try bench.note($0)) } })
+    let pipeline = bench.pipeline(source)
+    let running = Task { await pipeline.run() }
+    while !condition() { await Task.yield() }
+    running.cancel()
+    await running.value
+    return source
+  }
+
+  @Test("No number of tries makes a dead letter while the store takes nothing")
+  func noNumberOfTriesMakesADeadLetter() async throws {
+    try await FlowBench.with { bench in
+      bench.store.fail(.statement, .transact, .probe)
+      let rounds = BatchCommit<CommandQueue>.maxDoubtfulRounds * 2
+      let source = try await run([["a"]], bench) { bench.logged("tried again") >= rounds }
+      #expect(source.ackedCount == 0)
+      #expect(bench.sink.published.isEmpty)
+    }
+  }
+
+  @Test(
+    "A store that takes no writes stops the queue: nothing is acknowledged, nothing becomes a dead letter",
+    arguments: [StoreError.Code.readOnly, .damaged])
+  func aStoreThatTakesNoWritesStopsTheQueue(code: StoreError.Code) async throws {
+    try await FlowBench.with { bench in
+      bench.store.fail(code)
+      let source = try await run([["a"], ["b", "c"]], bench) { bench.context.health.state != .ok }
+      guard case .failing(let what, _) = bench.context.health.state else {
+        Issue.record("readiness says that all is well")
+        return
+      }
+      #expect(what.contains("coordinator.commands") && what.contains("\(code)"))
+      #expect(source.ackedCount == 0 && source.rejectedCount == 0)
+      #expect(bench.sink.published.isEmpty)
+      #expect(bench.context.health.keepsCommandsWaiting(orEnding: NoteFlow.part))
+    }
+  }
+
+  @Test(
+    "A file without a table, or that cannot be written, stops the queue",
+    arguments: ["DROP TABLE store_inbox", "PRAGMA query_only = ON"])
+  func aFileWithoutATableStopsTheQueue(_ fault: String) async throws {
+    try await StoreUnderTest.withFile { path in
+      let database = try await Database.open(
+        path: path, options: DatabaseOptions(synchronous: .normal),
+        migrations: [Migration(version: 1, sql: StoreSchema.sql)])
+      let bench = FlowBench(try await SQLiteStore(in: database), ManualClock(), FlowBench.makeSink())
+      try await database.write { session throws(DatabaseError) -> Void in try session.execute(fault) }
+      let rounds = BatchCommit<CommandQueue>.maxDoubtfulRounds * 2
+      let source = try await run([["a"], ["b"]], bench) { bench.logged("tried again") >= rounds }
+      #expect(source.ackedCount == 0)
+      #expect(bench.sink.published.isEmpty)
+      #expect(bench.context.health.state != .ok)
+      await database.close()
+      await bench.die()
+    }
+  }
+
+  @Test("A store that was closed ends the queue, and nothing is acknowledged", arguments: StoreUnderTest.allCases)
+  func aStoreThatWasClosedEndsTheQueue(_ kind: StoreUnderTest) async throws {
+    try await FlowBench.with(kind) { bench in
+      await bench.store.close()
+      let source = await bench.deliver(try bench.note("a"), try bench.message(LookAtNote(text: "a")))
+      #expect(source.ackedCount == 0 && source.rejectedCount == 0)
+      #expect(bench.sink.published.isEmpty)
+    }
+  }
+
+  // MARK: Looks
+
+  @Test("A look that the store refuses is answered at once, and keeps nothing of its batch")
+  func aLookThatTheStoreRefusesIsAnsweredAtOnce() async throws {
+    try await FlowBench.with { bench in
+      bench.store.fail(.damaged, .read, times: 1)
+      let look = LookAtNote(text: "a")
+      let source = await bench.deliver(batches: [
+        [try bench.message(look, id: "l"), try bench.note("a"), try bench.message(look, id: "m")],
+        [try bench.note("b")],
+      ])
+      #expect(source.ackedCount == 4)
+      #expect(try await bench.recorded(["a", "b"]) == 2)
+      #expect(bench.dead.isEmpty)
+      let errors = bench.replies.filter { $0.type == "error.v1" }
+      #expect(errors.count == 2)
+      #expect(try errors.allSatisfy { try ErrorReply(json: $0.body).error.retryAfter == 30 })
+      #expect(bench.context.health.state == .ok)
+    }
+  }
+
+  @Test("A look at a record that cannot be read keeps no other look", arguments: StoreUnderTest.allCases)
+  func aLookAtARecordThatCannotBeReadKeepsNoOther(_ kind: StoreUnderTest) async throws {
+    try await FlowBench.with(kind) { bench in
+      try await bench.put([["a"]])
+      try await bench.store.store.put(Record(try id("b", NoteFlow.kind), body: [9]))
+      _ = bench.sink.takePublished()
+      let source = await bench.deliver(
+        try bench.message(LookAtNote(text: "b")), try bench.message(LookAtNote(text: "a")),
+        try bench.message(LookAtNote(text: "c")))
+      #expect(source.ackedCount == 3)
+      #expect(bench.replies.map(\.type) == ["error.v1", "note.kept.v1", "note.kept.v1"])
+      #expect(try bench.replies.dropFirst().map { try NoteKept(json: $0.body).text } == ["a", "none"])
+      #expect(bench.dead.isEmpty)
+    }
+  }
+
+  @Test("A look writes nothing, and sees all that came before it in its batch", arguments: StoreUnderTest.allCases)
+  func aLookWritesNothing(_ kind: StoreUnderTest) async throws {
+    try await FlowBench.with(kind) { bench in
+      await bench.deliver(try bench.message(LookAtNote(text: "a"), id: "l"), try bench.note("a"))
+      #expect(try bench.replies.map { try NoteKept(json: $0.body).text } == ["a", "a"])
+      #expect(try await bench.recorded(["l"]) == 0)
+      let before = bench.store.calls.count
+      _ = try await bench.ask(LookAtNote(text: "a"))
+      #expect(bench.store.calls.dropFirst(before) == [.read])
+    }
+  }
+}

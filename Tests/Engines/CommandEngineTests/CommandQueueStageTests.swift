@@ -1,0 +1,228 @@
+import CountersignAMQP
+import CountersignMessages
+import CountersignTelemetry
+import ServiceRuntime
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import CommandEngine
+
+@Suite("Work before the transaction of a command", .timeLimit(.minutes(1)))
+struct CommandQueueStageTests {
+  /// Opens once.
+  private final class Door: Sendable {
+    private let state = Mutex<(isOpen: Bool, waiting: [CheckedContinuation<Void, Never>])>((false, []))
+
+    var waiting: Int { state.withLock { $0.waiting.count } }
+
+    func pass() async {
+      await withCheckedContinuation { continuation in
+        let isOpen = state.withLock { state in
+          if !state.isOpen { state.waiting.append(continuation) }
+          return state.isOpen
+        }
+        if isOpen { continuation.resume() }
+      }
+    }
+
+    func open() {
+      let waiting = state.withLock { state in
+        defer { state = (true, []) }
+        return state.waiting
+      }
+      for continuation in waiting { continuation.resume() }
+    }
+  }
+
+  private func wait(until condition: () -> Bool) async {
+    while !condition() { await Task.yield() }
+  }
+
+  @Test(
+    "It runs beside the batches, and its command is stored and acknowledged after it",
+    arguments: StoreUnderTest.allCases)
+  func itRunsBesideTheBatches(_ kind: StoreUnderTest) async throws {
+    try await FlowBench.with(kind) { bench in
+      let door = Door()
+      bench.stages.set { _, _ in await door.pass() }
+      let source = MemoryMessageSource([
+        [Delivery(message: try bench.note("slow", .job)), Delivery(message: try bench.note("a"))],
+        [Delivery(message: try bench.note("b"))],
+      ])
+      let pipeline = bench.pipeline(source)
+      let running = Task { await pipeline.run() }
+      await wait { source.ackedCount == 2 && door.waiting == 1 }
+      #expect(try await bench.recorded(["slow", "a", "b"]) == 2)
+      door.open()
+      await running.value
+      #expect(source.ackedCount == 3)
+      #expect(bench.replies.map(\.messageID) == ["a.reply", "b.reply", "slow.reply"])
+      #expect(bench.jobs.count == 1)
+      #expect(try await bench.recorded(["slow"]) == 1)
+    }
+  }
+
+  @Test("Few run at once")
+  func fewRunAtOnce() async throws {
+    try await FlowBench.with { bench in
+      let door = Door()
+      let most = Mutex((now: 0, most: 0))
+      bench.stages.set { _, _ in
+        most.withLock { $0 = ($0.now + 1, max($0.most, $0.now + 1)) }
+        await door.pass()
+        most.withLock { $0.now -= 1 }
+      }
+      let source = MemoryMessageSource([try (0..<20).map { Delivery(message: try bench.note("slow\($0)")) }])
+      let pipeline = bench.pipeline(source)
+      let running = Task { await pipeline.run() }
+      await wait { door.waiting == CommandStage.maxAtOnce }
+      for _ in 0..<100 { await Task.yield() }
+      #expect(door.waiting == CommandStage.maxAtOnce)
+      door.open()
+      await running.value
+      #expect(source.ackedCount == 20)
+      #expect(most.withLock { $0.most } <= CommandStage.maxAtOnce)
+      #expect(bench.metric("notes_stored_total") == 20)
+    }
+  }
+
+  @Test("It may use transactions of its own", arguments: StoreUnderTest.allCases)
+  func itMayUseTransactions(_ kind: StoreUnderTest) async throws {
+    try await FlowBench.with(kind) { bench in
+      let load = keys(records: [try id("mark", NoteFlow.kind)])
+      bench.stages.set { _, access throws(StoreError) in
+        try await access.transact(load) { set throws(StoreError) in
+          try Note(text: "mark").store(in: &set)
+          try set.send(
+            OutgoingMessage(
+              .optional, to: (Topology.Exchanges.events, "note.marked"), type: MessageType("note.marked"),
+              messageID: "marked", correlationID: nil, cause: nil, at: set.now, body: Array("{}".utf8)))
+        }
+      }
+      try await bench.put([["slow"]])
+      #expect(bench.events.map(\.messageID) == ["marked"])
+      #expect(bench.metric("countersign_outbox_messages") == 0)
+      #expect(try await bench.stored("mark") != nil)
+      #expect(try await bench.stored("slow") != nil)
+    }
+  }
+
+  @Test("What fails, or takes too long, is answered, and the command may be sent again", arguments: [true, false])
+  func whatFailsIsAnswered(takesTooLong: Bool) async throws {
+    try await FlowBench.with { bench in
+      bench.stages.set { _, _ throws(StoreError) in
+        if takesTooLong { try? await Task.sleep(for: .seconds(3600)) }
+        throw StoreError(.unavailable, "no keys")
+      }
+      let source = MemoryMessageSource([[Delivery(message: try bench.note("slow"))]])
+      await bench.pipeline(source, longestStage: takesTooLong ? .milliseconds(20) : .seconds(3600)).run()
+      #expect(source.ackedCount == 1)
+      #expect(bench.dead.isEmpty)
+      let error = try ErrorReply(json: try #require(bench.replies.first).body).error
+      #expect(error.code == .internalError && error.retryAfter == 30)
+      #expect(bench.logged("takes too long") == (takesTooLong ? 1 : 0))
+      #expect(try await bench.recorded(["slow"]) == 0)
+      bench.stages.set { _, _ in }
+      _ = bench.sink.takePublished()
+      await bench.deliver(try bench.note("slow"))
+      #expect(bench.replies.map(\.type) == ["note.kept.v1"])
+    }
+  }
+
+  @Test("What fails and has no reply address is kept for operators")
+  func whatFailsAndHasNoReplyAddressIsKeptForOperators() async throws {
+    try await FlowBench.with { bench in
+      bench.stages.set { _, _ throws(StoreError) in throw StoreError(.unavailable, "no keys") }
+      var message = try bench.note("slow")
+      message.replyTo = nil
+      let source = await bench.deliver(message)
+      #expect(source.ackedCount == 1)
+      #expect(bench.deadReasons == [.string("INTERNAL_ERROR")])
+    }
+  }
+
+  @Test("What ends after its time all the same counts")
+  func whatEndsAfterItsTimeAllTheSameCounts() async throws {
+    try await FlowBench.with { bench in
+      bench.stages.set { _, _ in try? await Task.sleep(for: .seconds(3600)) }
+      let source = MemoryMessageSource([[Delivery(message: try bench.note("slow"))]])
+      await bench.pipeline(source, longestStage: .milliseconds(20)).run()
+      #expect(bench.replies.map(\.type) == ["note.kept.v1"])
+      #expect(try await bench.recorded(["slow"]) == 1)
+    }
+  }
+
+  @Test("A process that dies before its transaction repeats the work", arguments: StoreUnderTest.allCases)
+  func aProcessThatDiesBeforeItsTransaction(_ kind: StoreUnderTest) async throws {
+    try await FlowBench.several(kind) { begin in
+      let first = try await begin()
+      first.stages.set { _, access in await access.store.close() }
+      let message = try first.note("slow", .job)
+      #expect(await first.deliver(message).ackedCount == 0)
+      let second = try await begin()
+      #expect(await second.deliver(message).ackedCount == 1)
+      #expect(second.jobs.count == 1 && second.replies.count == 1)
+      #expect(second.metric("notes_stored_total") == 1)
+    }
+  }
+
+  @Test(
+    "A process that dies after its transaction answers alike, and publishes once", arguments: StoreUnderTest.allCases)
+  func aProcessThatDiesAfterItsTransaction(_ kind: StoreUnderTest) async throws {
+    try await FlowBench.several(kind) { begin in
+      let first = try await begin()
+      first.sink.close()
+      let message = try first.note("slow", .job)
+      #expect(await first.deliver(message).ackedCount == 0)
+      await first.die()
+      let second = try await begin()
+      second.sink.open()
+      #expect(await second.deliver(message).ackedCount == 1)
+      #expect(second.replies.map(\.type) == ["note.kept.v1"])
+      #expect(second.metric("notes_stored_total") == 0)
+      await second.maintenance.publishLeftovers()
+      #expect(second.jobs.count == 1)
+    }
+  }
+
+  @Test("A process that is to end answers nothing, and stores nothing of work that was cut short")
+  func aProcessThatIsToEnd() async throws {
+    try await FlowBench.with { bench in
+      let isRunning = Mutex(false)
+      bench.stages.set { _, _ in
+        isRunning.withLock { $0 = true }
+        while !Task.isCancelled { await Task.yield() }
+      }
+      let source = MemoryMessageSource([[Delivery(message: try bench.note("slow"))]])
+      let pipeline = bench.pipeline(source)
+      let running = Task { await pipeline.run() }
+      await wait { isRunning.withLock { $0 } }
+      running.cancel()
+      await running.value
+      #expect(source.ackedCount == 0 && source.rejectedCount == 0)
+      #expect(bench.sink.published.isEmpty)
+      #expect(try await bench.recorded(["slow"]) == 0)
+    }
+  }
+
+  @Test("A redelivered command has its stage under its mark")
+  func aRedeliveredCommandHasItsStage() async throws {
+    try await FlowBench.with { bench in
+      let source = MemoryMessageSource([[Delivery(message: try bench.note("slow"), isRedelivered: true)]])
+      await bench.pipeline(source).run()
+      #expect(source.ackedCount == 1)
+      #expect(bench.metric("notes_stored_total") == 1)
+    }
+  }
+
+  @Test("A command whose transaction finds the store down waits for it")
+  func aCommandWhoseTransactionFindsTheStoreDown() async throws {
+    try await FlowBench.with { bench async throws in
+      bench.store.fail(.full, .transact, times: 20)
+      #expect(try await bench.put([["slow"]]).ackedCount == 1)
+      #expect(bench.metric("notes_stored_total") == 1)
+      #expect(bench.context.health.state == .ok)
+    }
+  }
+}

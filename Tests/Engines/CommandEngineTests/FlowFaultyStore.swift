@@ -1,0 +1,145 @@
+import CommandEngine
+import CountersignTelemetry
+import Synchronization
+
+/// A store that fails when a test wants it to.
+final class FaultyStore: Store {
+  /// A call that fails.
+  enum Call: Sendable, Hashable, CaseIterable {
+    case read, write, transact, sweep, claimMessages, release, settle, purge, probe
+  }
+
+  private struct Fault: Sendable {
+    let error: StoreError
+    let calls: Set<Call>
+    /// Number of calls that fail; `nil` for all.
+    var left: Int?
+    let meanwhile: @Sendable () -> Void
+  }
+
+  let store: any Store
+  private let faults = Mutex<[Fault]>([])
+  private let conflicts = Mutex(0)
+  private let made = Mutex<[Call]>([])
+
+  init(_ store: any Store) {
+    self.store = store
+  }
+
+  /// Calls so far.
+  var calls: [Call] { made.withLock { $0 } }
+
+  /// Fails further calls.
+  /// - Parameters:
+  ///   - code: kind of the failure.
+  ///   - calls: the calls that fail; all that write when empty.
+  ///   - times: number of failures; `nil` for all calls.
+  ///   - meanwhile: runs when the store fails.
+  func fail(
+    _ code: StoreError.Code, _ calls: Call..., times: Int? = nil, meanwhile: @escaping @Sendable () -> Void = {}
+  ) {
+    let calls = calls.isEmpty ? Set(Call.allCases).subtracting([.read]) : Set(calls)
+    faults.withLock {
+      $0.append(Fault(error: StoreError(code, "no store"), calls: calls, left: times, meanwhile: meanwhile))
+    }
+  }
+
+  /// Ends all faults.
+  func recover() { faults.withLock { $0 = [] } }
+
+  /// Makes another writer faster than the next transactions.
+  func meetConflicts(_ count: Int) { conflicts.withLock { $0 = count } }
+
+  private func check(_ call: Call) throws(StoreError) {
+    made.withLock { $0.append(call) }
+    let fault = faults.withLock { faults -> Fault? in
+      guard let index = faults.firstIndex(where: { $0.calls.contains(call) && $0.left != 0 }) else { return nil }
+      if let left = faults[index].left { faults[index].left = left - 1 }
+      return faults[index]
+    }
+    guard let fault else { return }
+    fault.meanwhile()
+    throw fault.error
+  }
+
+  // MARK: Store
+
+  func read(_ load: StoreLoad, at now: UnixTime) async throws(StoreError) -> WorkingSet {
+    try check(.read)
+    return try await store.read(load, at: now)
+  }
+
+  func write(
+    _ set: WorkingSet, settling settlement: OutboxSettlement
+  ) async throws(StoreError) -> StoreOutcome<Void> {
+    try check(.write)
+    return try await store.write(set, settling: settlement)
+  }
+
+  func transact<Result: Sendable>(
+    _ load: StoreLoad, at now: UnixTime, settling settlement: OutboxSettlement,
+    _ body: @escaping @Sendable (inout WorkingSet) throws(StoreError) -> Result
+  ) async throws(StoreError) -> StoreOutcome<Result> {
+    let isSlower = conflicts.withLock { left in
+      defer { left = max(0, left - 1) }
+      return left > 0
+    }
+    // As a store does that notices when it writes: the body has run, and nothing is stored.
+    if isSlower {
+      var set = try await store.read(load, at: now)
+      _ = try body(&set)
+      return .conflict(.received)
+    }
+    try check(.transact)
+    return try await store.transact(load, at: now, settling: settlement, body)
+  }
+
+  func sweep<Result: Sendable>(
+    _ claim: DueClaim, at now: UnixTime,
+    _ body: @escaping @Sendable ([Record], inout WorkingSet) throws(StoreError) -> Result
+  ) async throws(StoreError) -> StoreOutcome<Swept<Result>> {
+    try check(.sweep)
+    return try await store.sweep(claim, at: now, body)
+  }
+
+  func claimMessages(limit: Int, at now: UnixTime) async throws(StoreError) -> [StoredMessage] {
+    try check(.claimMessages)
+    return try await store.claimMessages(limit: limit, at: now)
+  }
+
+  func release(heldBy commands: [InboxKey], at now: UnixTime) async throws(StoreError) -> [StoredMessage] {
+    try check(.release)
+    return try await store.release(heldBy: commands, at: now)
+  }
+
+  func settle(_ settlement: OutboxSettlement) async throws(StoreError) {
+    try check(.settle)
+    try await store.settle(settlement)
+  }
+
+  func purge(_ part: StorePart, limit: Int, at now: UnixTime) async throws(StoreError) -> Int {
+    try check(.purge)
+    return try await store.purge(part, limit: limit, at: now)
+  }
+
+  func probe() async throws(StoreError) {
+    try check(.probe)
+    try await store.probe()
+  }
+
+  func figures() async throws(StoreError) -> StoreFigures { try await store.figures() }
+
+  func counters(
+    named prefix: [UInt8], since slot: Int64, limit: Int
+  ) async throws(StoreError) -> [CounterSum] {
+    try await store.counters(named: prefix, since: slot, limit: limit)
+  }
+
+  func count(_ space: KeySpace) async throws(StoreError) -> Int { try await store.count(space) }
+
+  func forget(repliesContaining text: [UInt8]) async throws(StoreError) -> Int {
+    try await store.forget(repliesContaining: text)
+  }
+
+  func close() async { await store.close() }
+}
