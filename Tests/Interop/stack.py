@@ -61,15 +61,6 @@ def ledger_unknown_calls():
         return database.execute("SELECT COALESCE(SUM(unknown_calls), 0) FROM job").fetchone()[0]
 
 
-def expire_receipt(receipt):
-    """Makes a receipt of an app too old, as if days had passed."""
-    path = DIRECTORY / "data" / "coordinator.sqlite"
-    with sqlite3.connect(path, timeout=10) as database:
-        changed = database.execute("UPDATE app_proof SET expires_at = 1000 WHERE receipt = ?", [receipt]).rowcount
-    if changed != 1:
-        raise RuntimeError("there is no such receipt")
-
-
 def process_id(name):
     """The process ID of a process of the stack."""
     return int((DIRECTORY / "pid" / f"{name}.pid").read_text().split()[0])

@@ -7,6 +7,7 @@ import time
 import unittest
 
 import app_sdk
+import records
 import simulator
 import stack
 from countersign_client import Client, Refused
@@ -14,6 +15,8 @@ from countersign_client import Client, Refused
 APP = "com.example.push"
 STRING_FORM_APP = "com.example.audit"
 CAPTCHA_APP = "com.example.recaptcha"
+# Tag of `expiresAt` in the record of a receipt.
+EXPIRES_AT = 8
 # What the coordinator expects of a token unless the app is configured otherwise.
 ACTION = "sendVerificationCode"
 
@@ -234,7 +237,7 @@ class CredentialTest(AppTest):
 
     def test_expired_receipt(self):
         pair = self.prove(new_device())
-        stack.expire_receipt(pair["receipt"])
+        records.set_time("appProof", pair["receipt"], EXPIRES_AT, 1000)
         self.expect("INVALID_APP_CREDENTIAL", "RECEIPT_EXPIRED", pair)
 
     def test_receipt_that_nobody_issued(self):

@@ -167,7 +167,7 @@ class BudgetTest(unittest.TestCase):
     def test_commands_that_change_nothing_fill_no_table(self):
         number = new_number()
         self.command("verification.start", {"phoneNumber": number, "app": APP})
-        before = self.rows("inbox")
+        before = self.rows("store_inbox")
         for _ in range(30):
             self.command("verification.start", {"phoneNumber": number, "app": APP})
             self.refused("verification.check", {"verificationID": uuid.uuid4().hex, "code": "123456"})
@@ -175,7 +175,7 @@ class BudgetTest(unittest.TestCase):
             self.refused(
                 "verification.start",
                 {"phoneNumber": number, "app": PUSH_APP, "proof": {"receipt": "none", "secret": "none"}})
-        self.assertEqual(self.rows("inbox"), before)
+        self.assertEqual(self.rows("store_inbox"), before)
 
     def test_number_is_forgotten_by_operators_only(self):
         number = new_number()

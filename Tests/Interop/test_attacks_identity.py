@@ -2,19 +2,21 @@
 
 import json
 import os
-import sqlite3
 import time
 import unittest
 import uuid
 
 import pika
 
+import records
 import simulator
 import stack
 from countersign_client import REPLY_TO, Client, Refused
 from test_jobs import in_seconds, new_number
 
 APP = "com.example.app"
+# Tag of `resendAfter` in the record of a verification.
+RESEND_AFTER = 15
 
 
 def url_of(user):
@@ -176,8 +178,7 @@ class AttackTest(unittest.TestCase):
 
     def allow_resend(self, verification):
         """As if the gap between two messages were over."""
-        with sqlite3.connect(stack.DIRECTORY / "data" / "coordinator.sqlite", timeout=10) as database:
-            database.execute("UPDATE verification SET resend_after = 1000 WHERE id = ?", [verification])
+        records.set_time("verification", verification, RESEND_AFTER, 1000)
 
     def test_a_recorded_answer_is_for_the_same_code_and_the_same_sender(self):
         number, verification = self.start()

@@ -1,6 +1,8 @@
 import CountersignTelemetry
+import PhoneNumbers
 import Testing
 
+@testable import CommandEngine
 @testable import Coordination
 
 @Suite("docs/coordinator.md")
@@ -32,7 +34,7 @@ struct CoordinatorPageTests {
 
   @Test("Waits are those of the code")
   func waitsAreThoseOfTheCode() {
-    #expect(DueSweep.pause == .seconds(3600))
+    #expect(Sweeper.pause == .seconds(3600))
     page.expect("A row that cannot be processed is delayed by an hour")
     page.expect("every \(Turn.heartbeat.seconds) seconds on this connection")
     #expect(ProofPolicy().refusedTokenMemory == .seconds(3600))
@@ -49,33 +51,49 @@ struct CoordinatorPageTests {
       hours
       """)
     #expect(conversion.window == .seconds(3600))
-    page.expect("windows of \(word(Int(ConversionWindow.slotCount))) slots")
+    page.expect("windows of \(word(Int(ConversionCounters.slotCount))) slots")
     page.expect(
       """
-      of each known requester \(word(ConversionSources.share)) verifications without a code count within the window
+      of each known requester \(word(Int(ConversionCounters.share))) verifications without a code count within the window
       """)
   }
 
   @Test("So many requesters are the least that closes a region")
   func soManyRequestersAreTheLeastThatClosesARegion() throws {
-    func closes(_ requesters: Int, verified: Int) -> Bool {
-      var guarding = ConversionGuard(conversion, maximumLifetime: policy.maximumLifetime)
+    let conversions = Conversions(
+      CoordinatorRules(regions: RegionRules(allowed: ["US"]), apps: [:]), metrics: ConversionMetrics(MetricsRegistry()),
+      logger: Logger(label: "test", sink: MemorySink()))
+    func closes(_ requesters: Int, verified: Int) throws -> Bool {
       let now = UnixTime(seconds: 1_800_000_000)
-      func count(_ outcome: ConversionEnding.Outcome, _ index: Int, _ source: [UInt8]) -> Bool {
+      var set = WorkingSet(at: now)
+      func count(_ outcome: ConversionEnding.Outcome, _ index: Int, _ source: [UInt8]) throws {
         // Each of a prefix of its own, so that none is closed for its prefix.
         let ending = ConversionEnding(
           prefix: "+1\(10_000 + index)", region: "US", outcome: outcome, createdAt: now - .seconds(60), endedAt: now,
           source: source)
-        return guarding.count(ending, at: now).contains { $0.scope == .region }
+        var keys = StoreKeys()
+        try conversions.addKeys(of: ending, to: &keys, at: now)
+        set.load(nothingFor: keys)
+        try conversions.count(ending, in: &set)
       }
-      for index in 0..<verified { _ = count(.verified, index, []) }
-      // Far more than count of each.
-      return (0..<requesters * 20).contains { index in
-        count(.expired, verified + index, [UInt8(index % requesters), 1])
-      }
+      for index in 0..<verified { try count(.verified, index, []) }
+      // More than count of each.
+      for index in 0..<requesters * 8 { try count(.expired, verified + index, [UInt8(index % requesters), 1]) }
+      return try conversions.records.block("US", in: set) != nil
     }
     let found = try #require(
-      (1...100).first { requesters in (0..<25).contains { closes(requesters, verified: $0) } })
+      try (35...40).first { requesters in try (0..<25).contains { try closes(requesters, verified: $0) } })
+    #expect(found > 35)
     page.expect("at least \(found) requesters")
+  }
+}
+
+extension WorkingSet {
+  /// Notes that there is nothing in the store for keys that are not known yet.
+  fileprivate mutating func load(nothingFor keys: StoreKeys) {
+    for id in keys.records { load(absent: id) }
+    for key in keys.holders { load(absentHolderOf: key) }
+    for key in keys.groups.keys { load([], of: key, isComplete: true) }
+    for key in keys.counters.keys { load([], of: key) }
   }
 }

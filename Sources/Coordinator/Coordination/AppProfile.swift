@@ -15,12 +15,12 @@ public struct AppProfile: Sendable, Hashable {
   /// The language of the SMS when the command names none, BCP 47.
   public var languageCode: String?
   /// The worker's template.
-  public var template: String
+  public var template = "verification"
   public var verification: AppVerification
   /// Fictional numbers in E.164 with their fixed codes.
   public var fictionalNumbers: [String: String]
   /// Action that the app passes to reCAPTCHA.
-  public var recaptchaAction: String
+  public var recaptchaAction = defaultRecaptchaAction
   /// Gaps before its codes are sent a second, third, … time, if they differ from the policy's.
   public var resendGaps: [Duration]?
   /// Receipts that were issued before this time are not accepted.
@@ -33,23 +33,21 @@ public struct AppProfile: Sendable, Hashable {
   /// Digits of the fixed code of a fictional number.
   public static let fictionalCodeLength = 6
 
+  /// - Parameters:
+  ///   - id: its bundle ID.
+  ///   - name: the app's name in the SMS.
+  ///   - domain: the domain to which phones bind the code for autofill.
+  ///   - verification: proof required of its requests.
+  ///   - fictionalNumbers: fictional numbers in E.164 with their fixed codes.
   public init(
-    id: String, name: String, domain: String? = nil, androidHash: String? = nil, languageCode: String? = nil,
-    template: String = "verification", verification: AppVerification, fictionalNumbers: [String: String] = [:],
-    recaptchaAction: String = defaultRecaptchaAction, receiptsValidFrom: UnixTime? = nil,
-    resendGaps: [Duration]? = nil
+    id: String, name: String, domain: String? = nil, verification: AppVerification,
+    fictionalNumbers: [String: String] = [:]
   ) {
     self.id = id
     self.name = name
     self.domain = domain
-    self.androidHash = androidHash
-    self.languageCode = languageCode
-    self.template = template
     self.verification = verification
     self.fictionalNumbers = fictionalNumbers
-    self.recaptchaAction = recaptchaAction
-    self.receiptsValidFrom = receiptsValidFrom
-    self.resendGaps = resendGaps
   }
 }
 
@@ -79,18 +77,19 @@ extension AppProfile {
     let domain = section.optionalString(
       "domain", "The domain that phones bind the code to when they fill it in by themselves.")
     self.init(
-      id: id, name: section.string("name", "The app's name, as it stands in the message."),
-      domain: domain, androidHash: Self.androidHash(section, besides: domain),
-      languageCode: section.optionalString(
-        "languageCode", "The language of the message where the command names none, BCP 47."),
-      template: section.string("template", default: "verification", "The template of the SMS worker."),
-      verification: Self.verification(section), fictionalNumbers: Self.fictionalNumbers(section),
-      recaptchaAction: section.string(
-        "recaptchaAction", default: AppProfile.defaultRecaptchaAction,
-        "What the app tells reCAPTCHA that its user is about to do."),
-      receiptsValidFrom: Self.time(
-        section, "receiptsValidFrom", "Receipts of app.verify that were issued before this time are not accepted."),
-      resendGaps: Self.resendGaps(section))
+      id: id, name: section.string("name", "The app's name, as it stands in the message."), domain: domain,
+      verification: .off)
+    androidHash = Self.androidHash(section, besides: domain)
+    languageCode = section.optionalString(
+      "languageCode", "The language of the message where the command names none, BCP 47.")
+    template = section.string("template", default: template, "The template of the SMS worker.")
+    verification = Self.verification(section)
+    fictionalNumbers = Self.fictionalNumbers(section)
+    recaptchaAction = section.string(
+      "recaptchaAction", default: recaptchaAction, "What the app tells reCAPTCHA that its user is about to do.")
+    receiptsValidFrom = Self.time(
+      section, "receiptsValidFrom", "Receipts of app.verify that were issued before this time are not accepted.")
+    resendGaps = Self.resendGaps(section)
   }
 
   private static func resendGaps(_ section: ConfigurationSection) -> [Duration]? {

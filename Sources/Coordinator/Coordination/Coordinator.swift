@@ -1,3 +1,4 @@
+import CommandEngine
 import CountersignAMQP
 import CountersignConcurrency
 import CountersignCryptography
@@ -8,6 +9,7 @@ import Dispatch
 import FoundationEssentials
 import SQLite
 public import ServiceRuntime
+import Synchronization
 
 /// Wires the coordinator.
 public enum CoordinatorServices {
@@ -31,23 +33,21 @@ public enum CoordinatorServices {
       codes: VerificationCodes(
         current: pepper, previous: configuration.previousPepper, length: rules.policy.codeLength),
       hashes: KeyedHashes(current: pepper, previous: configuration.previousPepper), keys: keys)
-    let flows = Flows(rules, secrets, conversions: parts.conversions, fictional: fictional)
-    let commands = CommandQueue(
-      decoder: flows.decoder, handler: flows.commands, metrics: parts.metrics, user: parts.author.userID)
-    let results = ResultQueue(
-      handler: ResultHandler(rules), deliveries: DeliveryReportHandler(rules), operations: flows.reports,
-      origin: ResultOrigin(user: parts.author.userID), metrics: parts.metrics, logger: context.logger,
-      clock: context.clock
-    )
-    let relay = parts.relay(flows.reports)
-    try await relay.takeOver()
+    let flows = Flows(rules, secrets, metrics: parts.metrics, conversion: parts.conversion, fictional: fictional)
+    let engine = try await parts.engine(flows)
+    let maintenance = Maintenance(engine, interval: configuration.maintenanceInterval)
+    try await maintenance.begin()
     return [
-      DatabaseService(parts.database, parts.owner, relay: relay, log: context.logger),
+      DatabaseService(parts.database, parts.owner, maintenance: maintenance, store: engine.store),
       PublisherService(publisher: parts.publisher),
-      MaintenanceService(parts.maintenance(relay, parts.operations(flows))),
+      MaintenanceService(maintenance),
       TurnService(turn: parts.turn, results: parts.results),
-      PipelineService(name: "results", pipeline: try parts.pipeline(parts.results, results)),
-      PipelineService(name: "commands", pipeline: try parts.pipeline(parts.commands, commands)),
+      PipelineService(
+        name: "results",
+        pipeline: engine.reportPipeline(parts.results, marks: try parts.marks(Topology.Queues.results))),
+      PipelineService(
+        name: "commands",
+        pipeline: engine.commandPipeline(parts.commands, marks: try parts.marks(Topology.Queues.commands))),
     ] + parts.watch(fictional)
   }
 
@@ -64,10 +64,8 @@ public enum CoordinatorServices {
     let turn = Turn()
     let owner: FileOwner
     let database: Database
-    let outbox: Outbox
-    let held: HeldJobs
-    let conversions: ConversionMonitor
-    let health = StorageHealth()
+    let conversion: ConversionFlow
+    private let areCommandsStored = CommandsStored()
 
     init(_ configuration: CoordinatorConfiguration, _ context: ServiceContext) async throws {
       self.configuration = configuration
@@ -104,47 +102,29 @@ public enum CoordinatorServices {
       context.health.register("turn") { [turn] in turn.health }
       owner = try await CoordinatorServices.claim(configuration, turn, context)
       database = try await CoordinatorServices.open(configuration)
-      outbox = Outbox(
-        sink: publisher, database: database, clock: context.clock, author: author, logger: context.logger,
-        metrics: metrics)
-      held = HeldJobs(
-        database: database, outbox: outbox, clock: context.clock, metrics: metrics, logger: context.logger)
-      conversions = ConversionMonitor(
-        configuration.rules, metrics: metrics.conversion, startedAt: context.clock.now())
-      var loader = ConversionLoader(database: database, rules: configuration.rules, clock: context.clock)
-      loader.onSkipped = { [metrics, log = context.logger] table, count in
-        metrics.skippedRows.with(table).increment(by: UInt64(count))
-        log.error("rows that cannot be read are not counted for the conversion", ["table": "\(table)", .count: count])
+      conversion = ConversionFlow(
+        Conversions(configuration.rules, metrics: metrics.conversion, logger: context.logger),
+        startedAt: context.clock.now(),
+        longestSilence: max(ConversionOutages.longestSilence, configuration.maintenanceInterval * 3)
+      ) { [publisher, commands, areCommandsStored] in
+        publisher.isReady && commands.isReady && areCommandsStored.isTrue
       }
-      try await loader.load(conversions)
-      context.health.register("database") { [health] in health.state }
-      context.health.register("outbox") { [outbox] in outbox.health.state }
     }
 
-    func relay(_ reports: OperationReports) -> OutboxRelay {
-      OutboxRelay(
-        outbox: outbox, database: database, clock: context.clock, logger: context.logger, metrics: metrics,
-        dropped: DroppedJobs(
-          database: database, retention: configuration.rules.retention, conversions: conversions, metrics: metrics,
-          messages: ResultHandler(configuration.rules), operations: reports))
-    }
-
-    func operations(_ flows: Flows) -> OperationSweeper {
-      OperationSweeper(
-        database: database, rules: configuration.rules, assessments: flows.assessments, revocations: flows.revocations,
+    /// Opens the store, and carries over what an earlier version left in the database.
+    func engine(_ flows: Flows) async throws -> EngineContext {
+      let metrics = EngineMetrics(context.metrics)
+      let store = try await SQLiteStore(in: database)
+      let left = try await CarryOver(configuration.rules, conversion.conversions, context.logger, metrics)
+        .run(store, clock: context.clock)
+      let engine = EngineContext(
+        flows.registry, store: store, rules: configuration.rules.engine, sink: publisher, author: author,
         clock: context.clock, metrics: metrics, logger: context.logger)
-    }
-
-    func maintenance(_ relay: OutboxRelay, _ operations: OperationSweeper) -> Maintenance {
-      Maintenance(
-        Maintenance.Parts(
-          sweeper: VerificationSweeper(
-            database: database, rules: configuration.rules, clock: context.clock, metrics: metrics,
-            conversions: conversions, logger: context.logger),
-          purger: Purger(
-            database: database, inboxRetention: configuration.rules.inboxRetention, clock: context.clock),
-          relay: relay, operations: operations, held: held, conversions: conversionSweeper),
-        interval: configuration.maintenanceInterval, health: health, metrics: metrics, logger: context.logger)
+      engine.outbox.health.unreadable(more: CarryOver.messages(in: left))
+      areCommandsStored.follow(engine.health)
+      context.health.register("database") { engine.health.state }
+      context.health.register("outbox") { engine.outbox.health.state }
+      return engine
     }
 
     /// Without a file nothing can change.
@@ -158,26 +138,22 @@ public enum CoordinatorServices {
       ]
     }
 
-    private var conversionSweeper: ConversionSweeper {
-      ConversionSweeper(
-        database: database, conversions: conversions, rules: configuration.rules, clock: context.clock,
-        metrics: metrics, logger: context.logger,
-        longestSilence: max(ConversionOutages.longestSilence, configuration.maintenanceInterval * 3)
-      ) { [publisher, commands, health] in publisher.isReady && commands.isReady && !health.keepsCommandsWaiting }
+    /// Marks of redelivered messages: one at a time, as batches are.
+    func marks(_ queue: String) throws -> CrashMarks {
+      CrashMarks(
+        queue: queue, store: try SQLiteMarkStore(in: database), stepsAtOnce: 1, clock: context.clock,
+        logger: context.logger, metrics: context.metrics)
     }
+  }
 
-    func pipeline<Work: BatchQueue>(_ consumer: Consumer, _ work: Work) throws -> BatchPipeline<Work> {
-      BatchPipeline(
-        source: consumer, work: work,
-        QueueContext(
-          database: database, outbox: outbox, held: held, conversions: conversions,
-          retention: configuration.rules.retention, author: author, clock: context.clock, health: health,
-          metrics: metrics, logger: context.logger),
-        // One at a time, as batches are.
-        marks: CrashMarks(
-          queue: work.queue, store: try SQLiteMarkStore(in: database), stepsAtOnce: 1, clock: context.clock,
-          logger: context.logger,
-          metrics: context.metrics))
+  /// Whether changes of commands can be stored, for a flow that is made before the engine.
+  private final class CommandsStored: Sendable {
+    private let health = Mutex<StorageHealth?>(nil)
+
+    func follow(_ health: StorageHealth) { self.health.withLock { $0 = health } }
+
+    var isTrue: Bool {
+      health.withLock { $0.map { !$0.keepsCommandsWaiting(orEnding: .endVerifications) } ?? true }
     }
   }
 
@@ -218,25 +194,21 @@ struct DatabaseService: Service {
   let database: Database
   /// Released when the database is closed.
   let owner: FileOwner
-  let relay: OutboxRelay
-  let log: Logger
+  let maintenance: Maintenance
+  let store: any Store
   private let stopRequested = Latch()
 
-  init(_ database: Database, _ owner: FileOwner, relay: OutboxRelay, log: Logger) {
+  init(_ database: Database, _ owner: FileOwner, maintenance: Maintenance, store: any Store) {
     self.database = database
     self.owner = owner
-    self.relay = relay
-    self.log = log
+    self.maintenance = maintenance
+    self.store = store
   }
 
   func run() async {
     await stopRequested.wait()
-    do {
-      // Otherwise the next run would publish confirmed messages again.
-      try await relay.deleteConfirmed()
-    } catch {
-      log.warning("what was published is not deleted, and will be published again", [.error: error.description])
-    }
+    await maintenance.end()
+    await store.close()
     await database.close()
   }
 
@@ -260,9 +232,9 @@ struct PublisherService: Service {
 }
 
 /// Consumes a queue until it is stopped; taken deliveries are finished first.
-struct PipelineService<Work: BatchQueue>: Service {
+struct PipelineService: Service {
   let name: String
-  let pipeline: BatchPipeline<Work>
+  let pipeline: any QueuePipeline
 
   func run() async {
     await pipeline.run()

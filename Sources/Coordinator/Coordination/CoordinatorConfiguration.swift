@@ -1,3 +1,4 @@
+import CommandEngine
 import CountersignCryptography
 public import CountersignMessages
 import CountersignTelemetry
@@ -84,54 +85,46 @@ public struct CoordinatorConfiguration: ProcessConfiguration {
 
 /// Everything that decides on a command, apart from the store.
 public struct CoordinatorRules: Sendable, Hashable {
-  public var policy: VerificationPolicy
-  public var limits: Limits
+  public var policy = VerificationPolicy()
+  public var limits = Limits()
   public var regions: RegionRules
   /// Corrections for numbers that libphonenumber does not know yet.
-  public var numberOverrides: NumberOverrides
+  public var numberOverrides = NumberOverrides.none
   /// Apps by ID.
   public var apps: [String: AppProfile]
   /// Action of workers when it is unknown whether an SMS was sent. A repetition carries the same code, so it does no
   /// harm.
-  public var onUnknown: OnUnknown
+  public var onUnknown = OnUnknown.resend
   /// Time after its end for which a verification can still be queried.
-  public var retention: Duration
+  public var retention = Duration.seconds(86_400)
   /// Time for which a redelivered command gets the same reply.
-  public var inboxRetention: Duration
-  public var proof: ProofPolicy
-  public var revocation: RevocationPolicy
-  public var conversion: ConversionPolicy
+  public var inboxRetention = Duration.seconds(3600)
+  public var proof = ProofPolicy()
+  public var revocation = RevocationPolicy()
+  public var conversion = ConversionPolicy()
   /// Maximum age of a `verification.start` or `app.verify` that is carried out.
-  public var maxCommandAge: Duration
+  public var maxCommandAge = defaultMaxCommandAge
   /// The users of the broker that may send operators' commands.
-  public var operators: Set<String>
+  public var operators = defaultOperators
 
   public static let defaultOperators: Set<String> = ["operator"]
 
   /// Apps give up after ten to thirty seconds, and their users ask again.
   public static let defaultMaxCommandAge = Duration.seconds(30)
 
-  public init(
-    policy: VerificationPolicy = VerificationPolicy(), limits: Limits = Limits(), regions: RegionRules,
-    numberOverrides: NumberOverrides = .none, apps: [String: AppProfile], onUnknown: OnUnknown = .resend,
-    retention: Duration = .seconds(86_400), inboxRetention: Duration = .seconds(3600),
-    proof: ProofPolicy = ProofPolicy(), revocation: RevocationPolicy = RevocationPolicy(),
-    conversion: ConversionPolicy = ConversionPolicy(), maxCommandAge: Duration = defaultMaxCommandAge,
-    operators: Set<String> = defaultOperators
-  ) {
-    self.policy = policy
-    self.limits = limits
+  /// - Parameters:
+  ///   - regions: regions that messages may go to.
+  ///   - apps: apps by ID.
+  public init(regions: RegionRules, apps: [String: AppProfile]) {
     self.regions = regions
-    self.numberOverrides = numberOverrides
     self.apps = apps
-    self.onUnknown = onUnknown
-    self.retention = retention
-    self.inboxRetention = inboxRetention
-    self.proof = proof
-    self.revocation = revocation
-    self.conversion = conversion
-    self.maxCommandAge = maxCommandAge
-    self.operators = operators
+  }
+
+  /// The part that is the same for all flows.
+  var engine: EngineRules {
+    EngineRules(
+      commandQueue: Topology.Queues.commands, reportQueue: Topology.Queues.results, inboxRetention: inboxRetention,
+      maxCommandAge: maxCommandAge, operators: operators)
   }
 
   /// The rules for verifications of an app.
@@ -149,28 +142,30 @@ extension CoordinatorRules {
     let retention = verification.seconds(
       "retentionSeconds", default: .seconds(86_400), in: .seconds(600)...(.seconds(90 * 86_400)),
       "How long a verification that is over can still be asked about.")
-    self.init(
-      policy: VerificationPolicy(verification), limits: Limits(section.section("limits")),
-      regions: RegionRules(section.section("regions")), numberOverrides: NumberOverrides.read(section),
-      apps: AppProfile.read(section),
-      onUnknown: OnUnknown(
-        verification.word(
-          "onUnknown", default: Repetition.resend,
-          "Action of a worker when it is unknown whether an SMS was sent: resend it, with the same code, or report.")),
-      retention: retention,
-      inboxRetention: section.section("inbox").seconds(
-        "retentionSeconds", default: .seconds(3600), in: .seconds(60)...(.seconds(7 * 86_400)),
-        "How long a command that comes again under its message_id is answered with the same reply."),
-      proof: ProofPolicy(section.section("proof")), revocation: RevocationPolicy(section.section("revocation")),
-      conversion: ConversionPolicy(section.section("conversion"), retention: retention),
-      maxCommandAge: section.section("commands").seconds(
-        "maxAgeSeconds", default: Self.defaultMaxCommandAge, in: .seconds(1)...(.seconds(86_400)),
-        "How old a verification.start or app.verify may be, by its timestamp, that is carried out."),
-      operators: Set(
-        section.strings(
-          "operators", default: Self.defaultOperators.sorted(),
-          "Users of the broker whose commands for operators are carried out: conversion.list, conversion.lift, number.forget."
-        )))
+    let policy = VerificationPolicy(verification)
+    let limits = Limits(section.section("limits"))
+    let regions = RegionRules(section.section("regions"))
+    let numberOverrides = NumberOverrides.read(section)
+    self.init(regions: regions, apps: AppProfile.read(section))
+    (self.policy, self.limits, self.numberOverrides, self.retention) = (policy, limits, numberOverrides, retention)
+    onUnknown = OnUnknown(
+      verification.word(
+        "onUnknown", default: Repetition.resend,
+        "Action of a worker when it is unknown whether an SMS was sent: resend it, with the same code, or report."))
+    inboxRetention = section.section("inbox").seconds(
+      "retentionSeconds", default: .seconds(3600), in: .seconds(60)...(.seconds(7 * 86_400)),
+      "How long a command that comes again under its message_id is answered with the same reply.")
+    proof = ProofPolicy(section.section("proof"))
+    revocation = RevocationPolicy(section.section("revocation"))
+    conversion = ConversionPolicy(section.section("conversion"), retention: retention)
+    maxCommandAge = section.section("commands").seconds(
+      "maxAgeSeconds", default: Self.defaultMaxCommandAge, in: .seconds(1)...(.seconds(86_400)),
+      "How old a verification.start or app.verify may be, by its timestamp, that is carried out.")
+    operators = Set(
+      section.strings(
+        "operators", default: Self.defaultOperators.sorted(),
+        "Users of the broker whose commands for operators are carried out: conversion.list, conversion.lift, number.forget."
+      ))
   }
 }
 

@@ -1,14 +1,12 @@
+import CommandEngine
 import CountersignCryptography
 import CountersignMessages
 
 /// The flows of the coordinator, made once, and shared by its queues and its maintenance.
+///
+/// A flow is a folder and one line here; see docs/adding-a-flow.md.
 struct Flows: Sendable {
-  let decoder: CommandDecoder
-  let commands: CommandHandler
-  let assessments: AssessmentService
-  let revocations: RevocationService
-  /// Reports on jobs other than SMS.
-  let reports: OperationReports
+  let registry: FlowRegistry
 
   /// Secrets of the configuration.
   struct Secrets: Sendable {
@@ -17,33 +15,48 @@ struct Flows: Sendable {
     var keys: KeyRing
   }
 
-  /// - Parameter fictional: the fictional numbers in force, if they may change while the process runs.
+  /// - Parameters:
+  ///   - rules: the rules in force.
+  ///   - secrets: secrets of the configuration.
+  ///   - metrics: the metrics of all flows.
+  ///   - conversion: the flow that other flows report to.
+  ///   - fictional: the fictional numbers in force, if they may change while the process runs.
   init(
-    _ rules: CoordinatorRules, _ secrets: Secrets, conversions: ConversionMonitor, fictional: FictionalNumbers? = nil
+    _ rules: CoordinatorRules, _ secrets: Secrets, metrics: CoordinatorMetrics, conversion: ConversionFlow,
+    fictional: FictionalNumbers? = nil
   ) {
     let (codes, hashes, keys) = (secrets.codes, secrets.hashes, secrets.keys)
     let sealer = Sealer(keys: keys)
+    let conversions = conversion.conversions
     let limits = RateLimits(rules.limits, subjects: hashes.subjects)
+    let records = VerificationRecords(rules, conversions: conversions)
     let smsJobs = SMSJobs(sealer: sealer, onUnknown: rules.onUnknown)
     let proofJobs = ProofJobs(sealer: sealer)
-    let revocationJobs = RevocationJobs(sealer: sealer)
+    let appProofs = AppProofService(rules, hashes: hashes, limits: limits, metrics: metrics)
     let starts = StartDecoder(
       rules, codes: codes, jobs: smsJobs, proofs: ProofDecoder(hashes: hashes, keys: keys), requesters: hashes,
       fictional: fictional ?? FictionalNumbers(rules))
-    let appProofs = AppProofService(rules, hashes: hashes, limits: limits)
     let gate = ProofGate(
-      rules, appProofs: appProofs, jobs: proofJobs, codes: codes, limits: limits, conversions: conversions)
+      rules, appProofs: appProofs, jobs: proofJobs, limits: limits, conversions: conversions, verifications: records)
     let verifications = VerificationService(
-      rules, codes: codes, jobs: smsJobs, limits: limits, gate: gate, conversions: conversions)
-    revocations = RevocationService(rules, jobs: revocationJobs, limits: limits)
-    assessments = AssessmentService(starts: starts, verifications: verifications)
-    decoder = CommandDecoder(
-      rules, codes: codes, keys: keys, starts: starts, apps: AppOrderDecoder(rules, hashes: hashes, jobs: proofJobs),
-      revocations: RevocationDecoder(rules, hashes: hashes, jobs: revocationJobs, keys: keys),
-      conversions: conversions)
-    commands = CommandHandler(
-      rules, codes: codes, verifications: verifications, appProofs: appProofs, revocations: revocations,
-      eraser: NumberEraser(rules, subjects: hashes.subjects))
-    reports = OperationReports(appProofs: appProofs, assessments: assessments, revocations: revocations)
+      rules, codes: codes, jobs: smsJobs, limits: limits, gate: gate, records: records, conversions: conversions,
+      metrics: metrics)
+    let assessments = AssessmentService(
+      rules, starts: starts, verifications: verifications, records: records, metrics: metrics)
+    // The maintenance visits them in this order: an outage is noted before anything is ended that it excuses.
+    registry = FlowRegistry(
+      [
+        conversion,
+        VerificationFlow(
+          rules, service: verifications, starts: starts, keys: keys,
+          eraser: NumberEraser(rules, limits: limits, records: records, metrics: metrics)),
+        AppProofFlow(
+          AppOrderDecoder(rules, hashes: hashes, jobs: proofJobs, service: appProofs), service: appProofs),
+        AssessmentFlow(assessments),
+        RevocationFlow(rules, hashes: hashes, keys: keys, limits: limits, metrics: metrics),
+      ],
+      missingFields: [
+        "phoneNumber": .missingPhoneNumber, "app": .missingApp, "deviceToken": .missingDeviceToken,
+      ])
   }
 }

@@ -17,10 +17,9 @@ struct CoordinatorMetricsTests {
     for number in ["real", "fictional"] {
       #expect(lines.contains(#"countersign_wrong_codes_total{number="\#(number)"} 0"#))
     }
-    var counts = TransactionCounts()
-    counts.refusals = [.total]
-    counts.wrongCodes.real = 2
-    metrics.count(counts)
+    metrics.countRefusal(.total)
+    metrics.countWrongCode(isFictional: false)
+    metrics.countWrongCode(isFictional: false)
     let counted = Set(registry.render().split(separator: "\n").map(String.init)).subtracting(lines)
     #expect(
       counted == [#"countersign_limited_total{limit="total"} 1"#, #"countersign_wrong_codes_total{number="real"} 2"#])

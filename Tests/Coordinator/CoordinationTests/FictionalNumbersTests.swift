@@ -34,7 +34,7 @@ struct FictionalNumbersTests {
           #expect(approved.testNumber && approved.subject == factor)
         }
       }
-      #expect(try await bench.count("usage") == 0)
+      #expect(try await bench.count("counter") == 0)
     }
   }
 

@@ -1,13 +1,36 @@
+import CommandEngine
 import CountersignCryptography
 import CountersignMessages
 import CountersignTelemetry
 
 /// A validated `app.verify` request, with its new proof.
-struct AppOrder: Sendable {
+struct AppOrder: CommandOrder {
   var proof: AppProof
   var address: ClientAddress?
   /// The body of the push, its secret sealed.
   var job: [UInt8]
+  let service: AppProofService
+
+  var fingerprint: [UInt8] { fingerprint(isFormer: false) }
+
+  /// Under the previous pepper while the configuration names it.
+  func formerFingerprints() -> [[UInt8]] {
+    proof.earlierTokenHash == nil ? [] : [fingerprint(isFormer: true)]
+  }
+
+  private func fingerprint(isFormer: Bool) -> [UInt8] {
+    CommandFingerprint.hash(
+      VerifyApp.type.text,
+      [proof.app, proof.environment.rawValue, CommandFingerprint.text(proof.token, isFormer: isFormer)])
+  }
+
+  func addKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
+    try service.addKeys(of: self, to: &keys, at: now)
+  }
+
+  func carryOut(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer? {
+    try service.issue(self, envelope, in: &set)
+  }
 }
 
 /// Parses `app.verify`, and does all work that needs no transaction.
@@ -15,11 +38,13 @@ struct AppOrderDecoder: Sendable {
   private let rules: CoordinatorRules
   private let hashes: KeyedHashes
   private let jobs: ProofJobs
+  private let service: AppProofService
 
-  init(_ rules: CoordinatorRules, hashes: KeyedHashes, jobs: ProofJobs) {
+  init(_ rules: CoordinatorRules, hashes: KeyedHashes, jobs: ProofJobs, service: AppProofService) {
     self.rules = rules
     self.hashes = hashes
     self.jobs = jobs
+    self.service = service
   }
 
   /// - Throws: the error for the requester.
@@ -39,7 +64,7 @@ struct AppOrderDecoder: Sendable {
     let proof = proof(app, hash, command.environment ?? .unknown, secret, at: now)
     do {
       let job = try jobs.push(secret, of: proof, to: token, deadline: now + rules.proof.pushDeadline)
-      return AppOrder(proof: proof, address: address, job: job)
+      return AppOrder(proof: proof, address: address, job: job, service: service)
     } catch {
       throw APIError(.internalError, "the secret cannot be sealed: check 'keysFile' of the coordinator")
     }

@@ -47,28 +47,6 @@ struct AppProof: Sendable, Hashable {
     expiresAt = now + min(policy.credentialLifetime, ProofPolicy.unusedLifetime)
   }
 
-  /// Creates a proof from all its fields, for the store.
-  init(
-    receipt: String, app: String, tokenHash: [UInt8], earlierTokenHash: [UInt8]?, environment: PushEnvironment,
-    secret: SecretAtRest, createdAt: UnixTime, state: AppProofState, expiresAt: UnixTime, endedAt: UnixTime?, uses: Int,
-    push: PhoneVerification.MessageProgress, failure: VerificationFailure?, timeline: Timeline
-  ) {
-    self.receipt = receipt
-    self.app = app
-    self.tokenHash = tokenHash
-    self.earlierTokenHash = earlierTokenHash
-    self.environment = environment
-    self.secret = secret
-    self.createdAt = createdAt
-    self.state = state
-    self.expiresAt = expiresAt
-    self.endedAt = endedAt
-    self.uses = uses
-    self.push = push
-    self.failure = failure
-    self.timeline = timeline
-  }
-
   /// Its device.
   var token: TokenHash { TokenHash(tokenHash, earlier: earlierTokenHash) }
 }

@@ -1,50 +1,64 @@
+import CommandEngine
 import CountersignMessages
 import CountersignTelemetry
-import SQLite
 
-/// Handles receipts of apps: issues them, applies reports on pushes, judges returned secrets.
+/// Handles receipts of apps: issues them, judges returned secrets; its reports are in `AppProofService+reports.swift`.
 struct AppProofService: Sendable {
-  private let rules: CoordinatorRules
+  let rules: CoordinatorRules
   private let hashes: KeyedHashes
   private let limits: RateLimits
+  let metrics: CoordinatorMetrics
+  let proofs: AppProofRecords
+  let refusedTokens = RefusedTokenRecords()
+  let revokedTokens: RevokedTokenRecords
 
-  init(_ rules: CoordinatorRules, hashes: KeyedHashes, limits: RateLimits) {
+  init(_ rules: CoordinatorRules, hashes: KeyedHashes, limits: RateLimits, metrics: CoordinatorMetrics) {
     self.rules = rules
     self.hashes = hashes
     self.limits = limits
+    self.metrics = metrics
+    proofs = AppProofRecords(rules)
+    revokedTokens = RevokedTokenRecords(rules)
   }
 
   // MARK: Receipts
 
+  func addKeys(of order: AppOrder, to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
+    try refusedTokens.addKeys(of: order.proof.token, order.proof.environment, to: &keys)
+    try limits.addReceiptKeys(
+      ofToken: order.proof.token, app: order.proof.app, from: order.address, to: &keys, at: now)
+  }
+
   /// Issues a receipt. Its push is held until the reply is out.
   func issue(
-    _ order: AppOrder, _ request: CommandRequest,
-    in transaction: CoordinatorTransaction
-  ) throws(DatabaseError) -> CommandAnswer {
-    let now = transaction.now
+    _ order: AppOrder, _ envelope: Envelope, in set: inout WorkingSet
+  ) throws(StoreError) -> CommandAnswer {
     var proof = order.proof
-    if let failure = try transaction.refusal(ofToken: proof.token, proof.environment) {
-      transaction.counts.proofs.append(ProofCount(.push, "known_refusal"))
+    if let failure = try refusedTokens.refusal(of: proof.token, proof.environment, in: set) {
+      count(.push, "known_refusal", in: &set)
       return CommandAnswer(APIError(refusedToken: failure))
     }
-    let refusal = try limits.admitReceipt(
-      ofToken: proof.token, app: proof.app, from: order.address, at: now, in: transaction)
+    let refusal = try limits.admitReceipt(ofToken: proof.token, app: proof.app, from: order.address, in: &set)
     if let refusal {
-      transaction.counts.refusals.append(refusal.scope)
+      set.afterCommit { [metrics] in metrics.countRefusal(refusal.scope) }
       return CommandAnswer(APIError(refusal))
     }
-    let actions = proof.apply(.issued, at: now, under: rules.proof)
-    try transaction.add(proof)
+    let actions = proof.apply(.issued, at: set.now, under: rules.proof)
+    try proofs.put(proof, in: &set)
     if actions.contains(.push) {
       let job = OutgoingMessage.job(
-        PushVerifyJob.type, JobName(proof.receipt, .push), correlationID: proof.receipt,
-        causationID: request.envelope.messageID, trace: request.envelope.trace,
-        deadline: now + rules.proof.pushDeadline, body: order.job, at: now)
-      try transaction.hold([job], untilReplyTo: request.envelope.identity.key)
+        PushVerifyJob.type, id: JobName(proof.receipt, .push).text, correlationID: proof.receipt, cause: envelope,
+        deadline: set.now + rules.proof.pushDeadline, body: order.job, at: set.now)
+      try set.send(job, afterReplyTo: envelope.identity)
     }
-    transaction.counts.proofs.append(ProofCount(.push, "issued"))
+    count(.push, "issued", in: &set)
     let timeout = Int(max(1, rules.proof.suggestedTimeout.components.seconds))
     return try CommandAnswer(AppVerifying(receipt: proof.receipt, suggestedTimeout: timeout))
+  }
+
+  /// Counts what became of a proof, once it is stored.
+  func count(_ method: AppVerified.Method, _ outcome: String, in set: inout WorkingSet) {
+    set.afterCommit { [metrics] in metrics.countProof(method, outcome) }
   }
 
   // MARK: Secrets
@@ -52,115 +66,85 @@ struct AppProofService: Sendable {
   /// Judges a receipt and its secret.
   /// - Returns: the established facts about the request, or the refusal.
   func judge(
-    receipt: String, secret: Secret, for app: AppProfile, cause: Envelope,
-    in transaction: CoordinatorTransaction
-  ) throws(DatabaseError) -> Result<ProofNotes, ProofRefusalError> {
-    guard var stored = try transaction.appProof(receipt) else {
+    receipt: String, secret: Secret, for app: AppProfile, cause: Envelope, in set: inout WorkingSet
+  ) throws(StoreError) -> Result<ProofNotes, ProofRefusalError> {
+    guard let before = try proofs.found(receipt, in: set) else {
       hashes.matchNothing(secret)
       return .failure(ProofRefusalError(.unknownReceipt))
     }
-    let before = stored.content
+    var proof = try current(before, in: set)
     if let time = rules.apps[before.app]?.receiptsValidFrom {
-      _ = stored.content.apply(.withdrawn(issuedBefore: time), at: transaction.now, under: rules.proof)
+      _ = proof.apply(.withdrawn(issuedBefore: time), at: set.now, under: rules.proof)
     }
     let event = AppProofEvent.secretReturned(matches: hashes.matches(secret, before), app: app.id)
-    let actions = stored.content.apply(event, at: transaction.now, under: rules.proof)
-    if stored.content != before { try transaction.store(stored) }
-    try perform(actions, on: stored.content, cause: cause, in: transaction)
+    let actions = proof.apply(event, at: set.now, under: rules.proof)
+    if proof != before { try proofs.put(proof, in: &set) }
+    try perform(actions, on: proof, cause: cause, in: &set)
     for case .refuse(let refusal) in actions { return .failure(ProofRefusalError(refusal)) }
-    let entry = TimelineEntry(at: transaction.now, kind: .proofAccepted, reason: nil, detail: "push")
+    let entry = TimelineEntry(at: set.now, kind: .proofAccepted, reason: nil, detail: "push")
     return .success(
-      ProofNotes(
-        entries: stored.content.timeline.entries.filter(\.kind.tellsOfPush) + [entry],
-        device: before.token))
+      ProofNotes(entries: proof.timeline.entries.filter(\.kind.tellsOfPush) + [entry], device: before.token))
   }
 
   /// Reason that the push of a receipt was not delivered, for an app that requests it.
   func pushFailure(
-    of receipt: String?, app: AppProfile, in transaction: CoordinatorTransaction
-  ) throws(DatabaseError) -> VerificationFailure? {
-    guard let receipt, let proof = try transaction.appProof(receipt)?.content, proof.app == app.id,
-      proof.state == .undelivered
-    else { return nil }
-    return proof.failure
+    of receipt: String?, app: AppProfile, in set: WorkingSet
+  ) throws(StoreError) -> VerificationFailure? {
+    guard let receipt, let found = try proofs.found(receipt, in: set), found.app == app.id else { return nil }
+    let proof = try current(found, in: set)
+    return proof.state == .undelivered ? proof.failure : nil
   }
 
   /// Timeline entries about the push of a receipt, for a verification that started without it.
   func pushEntries(
-    of receipt: String?, app: AppProfile, in transaction: CoordinatorTransaction
-  ) throws(DatabaseError) -> [TimelineEntry] {
-    guard let receipt, let proof = try transaction.appProof(receipt)?.content, proof.app == app.id else { return [] }
+    of receipt: String?, app: AppProfile, in set: WorkingSet
+  ) throws(StoreError) -> [TimelineEntry] {
+    guard let receipt, let proof = try proofs.found(receipt, in: set), proof.app == app.id else { return [] }
     return proof.timeline.entries.filter(\.kind.tellsOfPush)
   }
 
-  // MARK: Reports
-
-  /// Applies a worker's report to its receipt. A report on a deleted receipt changes nothing.
-  func handle(
-    _ report: PushReport, on receipt: String, cause: Envelope,
-    in transaction: CoordinatorTransaction
-  ) throws(DatabaseError) {
-    guard var stored = try transaction.appProof(receipt) else { return }
-    let before = stored.content
-    let actions = stored.content.apply(.pushFinished(report), at: transaction.now, under: rules.proof)
-    guard stored.content != before else { return }
-    try transaction.store(stored)
-    transaction.counts.proofs.append(ProofCount(.push, "push_\(report.report.outcome.rawValue)"))
-    try perform(actions, on: stored.content, cause: cause, in: transaction)
+  /// A proof with the revocation of its device's receipts, which may not have come to its record yet. Its
+  /// ``revokedTokens`` are loaded.
+  func current(_ proof: AppProof, in set: WorkingSet) throws(StoreError) -> AppProof {
+    var proof = proof
+    for token in try revokedTokens.found(proof.token, in: set) where token.revokes(proof) {
+      _ = proof.apply(.tokenUnregistered, at: set.now, under: rules.proof)
+    }
+    return proof
   }
 
-  private func perform(
-    _ actions: [AppProofAction], on proof: AppProof, cause: Envelope,
-    in transaction: CoordinatorTransaction
-  ) throws(DatabaseError) {
-    let now = transaction.now
+  // MARK: Actions
+
+  func perform(
+    _ actions: [AppProofAction], on proof: AppProof, cause: Envelope, in set: inout WorkingSet
+  ) throws(StoreError) {
     for action in actions {
       switch action {
       case .push, .admit, .refuse: break
       case .announceVerified:
-        transaction.counts.proofs.append(ProofCount(.push, "verified"))
-        let event = AppVerified(app: proof.app, method: .push, verifiedAt: now, receipt: proof.receipt)
-        try transaction.enqueue(event, id: "\(proof.receipt).verified", correlationID: proof.receipt, cause: cause)
+        count(.push, "verified", in: &set)
+        let event = AppVerified(app: proof.app, method: .push, verifiedAt: set.now, receipt: proof.receipt)
+        try announce(event, "verified", of: proof, cause: cause, in: &set)
       case .announceUnverified(let failure):
         let event = AppUnverified(
-          receipt: proof.receipt, app: proof.app, failedAt: now,
+          receipt: proof.receipt, app: proof.app, failedAt: set.now,
           failure: .init(code: failure.code, detail: failure.detail))
-        try transaction.enqueue(event, id: "\(proof.receipt).unverified", correlationID: proof.receipt, cause: cause)
+        try announce(event, "unverified", of: proof, cause: cause, in: &set)
       case .rememberRefusal(let failure):
-        try transaction.remember(
-          failure, ofToken: proof.tokenHash, proof.environment, until: now + rules.proof.refusedTokenMemory)
-      case .forgetRefusal:
-        for hash in proof.token.all { try transaction.forgetRefusals(ofToken: hash) }
-      case .revokeAllOfToken:
-        try revokeOthers(of: proof, in: transaction)
+        try refusedTokens.remember(
+          failure, of: proof.tokenHash, proof.environment, until: set.now + rules.proof.refusedTokenMemory, in: &set)
+      case .forgetRefusal: try refusedTokens.forget(proof.token, in: &set)
+      case .revokeAllOfToken: try revokeOthers(of: proof, in: &set)
       }
     }
   }
 
-  /// Revokes all of them, however many: none may be accepted any longer. A device that requests at its limit has two
-  /// thousand.
-  private func revokeOthers(
-    of proof: AppProof, in transaction: CoordinatorTransaction
-  ) throws(DatabaseError) {
-    for hash in proof.token.all { try revokeOthers(of: proof, issuedTo: hash, in: transaction) }
+  private func announce(
+    _ event: some Event, _ name: String, of proof: AppProof, cause: Envelope, in set: inout WorkingSet
+  ) throws(StoreError) {
+    try set.send(
+      .event(event, id: "\(proof.receipt).\(name)", correlationID: proof.receipt, cause: cause, at: set.now))
   }
-
-  private func revokeOthers(
-    of proof: AppProof, issuedTo hash: [UInt8], in transaction: CoordinatorTransaction
-  ) throws(DatabaseError) {
-    var page: [Stored<AppProof>] = []
-    repeat {
-      page = try transaction.liveProofs(
-        ofToken: hash, behind: page.last?.content.receipt ?? "", limit: Self.maxProofsAtOnce)
-      for var other in page where other.content.receipt != proof.receipt {
-        _ = other.content.apply(.tokenUnregistered, at: transaction.now, under: rules.proof)
-        try transaction.store(other)
-      }
-    } while page.count == Self.maxProofsAtOnce
-  }
-
-  /// Proofs loaded at once when all of a device are revoked.
-  static let maxProofsAtOnce = 256
 }
 
 /// A ``ProofRefusal`` where an error is needed.

@@ -18,6 +18,17 @@ struct ProofOrder: Sendable {
     case captcha(CaptchaEvidence)
     /// A reCAPTCHA token that passed.
     case assessed(AssessedCaptcha)
+
+    /// The receipt that it names, if any.
+    var receipt: String? {
+      switch self {
+      case .none: nil
+      case .pair(let receipt, _): receipt
+      case .half(let receipt): receipt
+      case .captcha(let captcha): captcha.receipt
+      case .assessed(let captcha): captcha.receipt
+      }
+    }
   }
 }
 

@@ -118,19 +118,19 @@ extension APIError {
   }
 }
 
-extension ProofCount {
-  /// Counts a refusal.
-  init(_ refusal: ProofRefusal) {
-    switch refusal {
-    case .unknownReceipt: self.init(.push, "unknown_receipt")
-    case .wrongSecret: self.init(.push, "wrong_secret")
-    case .otherApp: self.init(.push, "other_app")
-    case .expired: self.init(.push, "expired")
-    case .revoked: self.init(.push, "revoked")
-    case .missingSecret: self.init(.push, "missing_secret")
-    case .captchaReplayed: self.init(.recaptcha, "replayed")
-    case .captchaRefused: self.init(.recaptcha, "refused")
-    case .captchaUndecided: self.init(.recaptcha, "undecided")
+extension ProofRefusal {
+  /// Method and outcome under which it is counted.
+  var countedAs: (AppVerified.Method, String) {
+    switch self {
+    case .unknownReceipt: (.push, "unknown_receipt")
+    case .wrongSecret: (.push, "wrong_secret")
+    case .otherApp: (.push, "other_app")
+    case .expired: (.push, "expired")
+    case .revoked: (.push, "revoked")
+    case .missingSecret: (.push, "missing_secret")
+    case .captchaReplayed: (.recaptcha, "replayed")
+    case .captchaRefused: (.recaptcha, "refused")
+    case .captchaUndecided: (.recaptcha, "undecided")
     }
   }
 }

@@ -1,3 +1,4 @@
+import CommandEngine
 import CountersignMessages
 import CountersignTelemetry
 import PhoneNumbers
@@ -88,6 +89,16 @@ struct Assessment: Sendable, Hashable {
   }
 }
 
+extension Assessment {
+  /// The envelope of the waiting command.
+  var envelope: Envelope {
+    Envelope(
+      type: StartVerification.type, messageID: messageID, correlationID: command.correlationID,
+      replyTo: command.replyTo, userID: command.sender == SenderRule.unnamed ? nil : command.sender,
+      trace: command.traceparent.flatMap(TraceContext.init(traceparent:)))
+  }
+}
+
 extension VerificationFailure {
   static let notAssessedInTime = VerificationFailure(
     code: "NOT_ASSESSED_IN_TIME", detail: "no worker judged the reCAPTCHA token in time")
@@ -101,7 +112,7 @@ struct WaitingStart: Sendable, Hashable, Codable {
   var languageCode: String?
   /// See ``ClientAddress/network``.
   var network: String?
-  /// See ``CommandRequest/Order-swift.enum/fingerprint``.
+  /// See ``StartOrder/fingerprint``.
   var fingerprint: [UInt8]
   /// The receipt of a push that did not arrive, if the app reported it.
   var receipt: String?
@@ -120,13 +131,12 @@ struct WaitingStart: Sendable, Hashable, Codable {
 }
 
 extension WaitingStart {
-  init(_ order: StartOrder, _ captcha: CaptchaEvidence, _ request: CommandRequest) {
+  init(_ order: StartOrder, _ captcha: CaptchaEvidence, _ envelope: Envelope) {
     self.init(
       app: order.app.id, phoneNumber: order.number.e164, languageCode: order.languageCode,
-      network: order.address?.network, fingerprint: request.fingerprint, receipt: captcha.receipt,
+      network: order.address?.network, fingerprint: order.fingerprint, receipt: captcha.receipt,
       askedLate: order.fresh.verification.askedLate, purpose: order.key.purpose, subject: order.key.subject,
-      requester: order.claim.requester(device: nil).stored, sender: request.envelope.identity.sender,
-      replyTo: request.envelope.replyTo, correlationID: request.envelope.correlationID,
-      traceparent: request.envelope.trace?.traceparent)
+      requester: order.claim.requester(device: nil).stored, sender: envelope.identity.sender,
+      replyTo: envelope.replyTo, correlationID: envelope.correlationID, traceparent: envelope.trace?.traceparent)
   }
 }

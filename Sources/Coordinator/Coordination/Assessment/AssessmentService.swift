@@ -1,117 +1,140 @@
+import CommandEngine
 import CountersignMessages
 import CountersignTelemetry
-import SQLite
 
 /// Ends assessments, by a worker's report or at their deadline, and goes on with the waiting command or answers it.
 struct AssessmentService: Sendable {
+  private let rules: CoordinatorRules
   private let starts: StartDecoder
   private let verifications: VerificationService
+  private let records: VerificationRecords
+  private let metrics: CoordinatorMetrics
+  private let assessments: AssessmentRecords
 
-  init(starts: StartDecoder, verifications: VerificationService) {
+  init(
+    _ rules: CoordinatorRules, starts: StartDecoder, verifications: VerificationService, records: VerificationRecords,
+    metrics: CoordinatorMetrics
+  ) {
+    self.rules = rules
     self.starts = starts
     self.verifications = verifications
+    self.records = records
+    self.metrics = metrics
+    assessments = AssessmentRecords(rules)
   }
+
+  // MARK: Keys
+
+  func addKeys(ofID id: String, to keys: inout StoreKeys) { assessments.addKeys(ofID: id, to: &keys) }
+
+  /// Adds what a report changes beside its assessment.
+  func addMoreKeys(
+    of report: JobReport, on id: String, to keys: inout StoreKeys, from set: WorkingSet
+  ) throws(StoreError) {
+    guard let assessment = try assessments.legible(id, in: set), assessment.state == .pending else { return }
+    try addKeys(ofEndOf: assessment, to: &keys)
+    guard assessment.verificationID == nil, report.outcome == .accepted else { return }
+    let captcha = AssessedCaptcha(report: report, receipt: assessment.command.receipt)
+    guard let order = try? starts.resume(assessment.command, proof: captcha, at: set.now) else { return }
+    try verifications.addKeys(of: order, assessment.envelope, to: &keys, at: set.now)
+  }
+
+  /// Adds what the deadline of an assessment changes beside it.
+  func addKeys(ofDue record: Record, to keys: inout StoreKeys) throws(StoreError) {
+    let assessment = try Assessment(record)
+    if assessment.state == .pending { try addKeys(ofEndOf: assessment, to: &keys) }
+  }
+
+  private func addKeys(ofEndOf assessment: Assessment, to keys: inout StoreKeys) throws(StoreError) {
+    if let id = assessment.verificationID {
+      // An entry in its timeline changes nothing that is counted.
+      try records.addKeys(ofID: id, to: &keys)
+    } else {
+      keys.add(message: try InboxKey(assessment.envelope.identity.key))
+    }
+  }
+
+  // MARK: Ends
 
   /// Applies a worker's report. A report on an assessment that is over or deleted changes nothing.
   func handle(
-    _ report: JobReport, score: Double?, on id: String, cause: Envelope,
-    in transaction: CoordinatorTransaction
-  ) throws(DatabaseError) {
-    guard var stored = try transaction.assessment(id), let action = stored.content.apply(report) else { return }
-    try transaction.store(stored)
-    let assessment = stored.content
+    _ report: JobReport, score: Double?, on id: String, cause: Envelope, in set: inout WorkingSet
+  ) throws(StoreError) {
+    guard var assessment = try assessments.found(id, in: set), let action = assessment.apply(report) else { return }
+    try assessments.put(assessment, in: &set)
     if assessment.state == .passed {
-      transaction.counts.proofs.append(ProofCount(.recaptcha, "passed"))
-      let event = AppVerified(
-        app: assessment.command.app, method: .recaptcha, verifiedAt: transaction.now, score: score)
-      try transaction.enqueue(
-        event, id: "\(id).verified", correlationID: assessment.verificationID ?? id, cause: cause)
+      count(.recaptcha, "passed", in: &set)
+      let event = AppVerified(app: assessment.command.app, method: .recaptcha, verifiedAt: set.now, score: score)
+      try set.send(
+        .event(
+          event, id: "\(id).verified", correlationID: assessment.verificationID ?? id, cause: cause, at: set.now))
     }
     let captcha = AssessedCaptcha(report: report, score: score, receipt: assessment.command.receipt)
-    try perform(action, on: assessment, captcha, in: transaction)
+    try perform(action, on: assessment, captcha, in: &set)
   }
 
-  /// Ends an assessment whose deadline has passed.
-  func expire(
-    _ stored: Stored<Assessment>, in transaction: CoordinatorTransaction
-  ) throws(DatabaseError) {
-    var stored = stored
-    guard let action = stored.content.applyDeadline(at: transaction.now) else { return }
-    try transaction.store(stored)
+  /// Ends an assessment whose deadline has passed, and deletes one past its retention.
+  func end(_ record: Record, in set: inout WorkingSet) throws(StoreError) {
+    var assessment = try Assessment(record)
+    guard assessment.state == .pending else { return try set.remove(record.id) }
+    guard let action = assessment.applyDeadline(at: set.now) else { return }
+    try assessments.put(assessment, in: &set)
     let report = JobReport(number: 1, outcome: .expired, reason: .notAssessedInTime)
-    try perform(action, on: stored.content, AssessedCaptcha(report: report), in: transaction)
+    try perform(action, on: assessment, AssessedCaptcha(report: report), in: &set)
   }
 
   private func perform(
-    _ action: Assessment.Action, on assessment: Assessment, _ captcha: AssessedCaptcha,
-    in transaction: CoordinatorTransaction
-  ) throws(DatabaseError) {
+    _ action: Assessment.Action, on assessment: Assessment, _ captcha: AssessedCaptcha, in set: inout WorkingSet
+  ) throws(StoreError) {
     switch action {
     case .proceed:
-      try proceed(assessment, captcha, in: transaction)
+      try proceed(assessment, captcha, in: &set)
     case .refuse(let refusal):
-      transaction.counts.proofs.append(ProofCount(refusal))
-      try answer(CommandAnswer(APIError(refusal)), assessment, in: transaction)
+      let (method, outcome) = refusal.countedAs
+      count(method, outcome, in: &set)
+      try answer(CommandAnswer(APIError(refusal)), assessment, in: &set)
     case .record:
-      if assessment.state != .passed {
-        transaction.counts.proofs.append(ProofCount(.recaptcha, assessment.state.rawValue))
-      }
-      try record(captcha, on: assessment, in: transaction)
+      if assessment.state != .passed { count(.recaptcha, assessment.state.rawValue, in: &set) }
+      try record(captcha, on: assessment, in: &set)
     }
+  }
+
+  private func count(_ method: AppVerified.Method, _ outcome: String, in set: inout WorkingSet) {
+    set.afterCommit { [metrics] in metrics.countProof(method, outcome) }
   }
 
   /// Goes on with the start as if it had just arrived, except that its proof is known. It has its place in the inbox,
   /// and its age is that of its assessment.
   private func proceed(
-    _ assessment: Assessment, _ captcha: AssessedCaptcha,
-    in transaction: CoordinatorTransaction
-  ) throws(DatabaseError) {
+    _ assessment: Assessment, _ captcha: AssessedCaptcha, in set: inout WorkingSet
+  ) throws(StoreError) {
     let order: StartOrder
     do throws(APIError) {
-      order = try starts.resume(assessment.command, proof: captcha, at: transaction.now)
+      order = try starts.resume(assessment.command, proof: captcha, at: set.now)
     } catch {
-      return try answer(CommandAnswer(error), assessment, in: transaction)
+      return try answer(CommandAnswer(error), assessment, in: &set)
     }
-    let request = CommandRequest(
-      envelope: assessment.envelope, fingerprint: assessment.command.fingerprint, order: .change(.start(order)))
-    if let result = try verifications.startProven(order, request, in: transaction) {
-      try answer(result, assessment, in: transaction)
+    if let result = try verifications.startProven(order, assessment.envelope, in: &set) {
+      try answer(result, assessment, in: &set)
     }
   }
 
   /// Publishes the reply and records it for a redelivery of the command: its token is used up, so the same ID cannot
   /// succeed later, whatever the answer.
   private func answer(
-    _ answer: CommandAnswer, _ assessment: Assessment, in transaction: CoordinatorTransaction
-  ) throws(DatabaseError) {
-    let reply = RecordedReply(fingerprint: assessment.command.fingerprint, type: answer.type.text, body: answer.body)
-    let envelope = assessment.envelope
-    let isKnownBySender = assessment.command.sender != nil
-    try transaction.record(reply, toMessage: isKnownBySender ? envelope.identity.key : assessment.messageID)
-    // A row written by an earlier version may name any queue.
-    guard let replyTo = envelope.replyTo, ReplyAddress.isAllowed(replyTo, for: envelope.identity.sender) else { return }
-    transaction.enqueue(
-      ReplyMaker.reply(
-        answer, to: replyTo, messageID: envelope.messageID, correlationID: envelope.correlationID,
-        trace: envelope.trace, at: transaction.now))
+    _ answer: CommandAnswer, _ assessment: Assessment, in set: inout WorkingSet
+  ) throws(StoreError) {
+    try set.answer(
+      answer, to: assessment.envelope, fingerprint: assessment.command.fingerprint, keptFor: rules.inboxRetention)
   }
 
   /// Writes the outcome into the timeline of a verification that did not wait for it.
   private func record(
-    _ captcha: AssessedCaptcha, on assessment: Assessment, in transaction: CoordinatorTransaction
-  ) throws(DatabaseError) {
-    guard let id = assessment.verificationID, var found = try transaction.found(id) else { return }
-    found.verification.timeline.append(TimelineEntry(at: transaction.now, captcha).of(found.handle))
-    transaction.set(found.verification)
-  }
-}
-
-extension Assessment {
-  /// The envelope of the waiting command.
-  fileprivate var envelope: Envelope {
-    Envelope(
-      type: StartVerification.type, messageID: messageID, correlationID: command.correlationID,
-      replyTo: command.replyTo, userID: command.sender == SenderRule.unnamed ? nil : command.sender,
-      trace: command.traceparent.flatMap(TraceContext.init(traceparent:)))
+    _ captcha: AssessedCaptcha, on assessment: Assessment, in set: inout WorkingSet
+  ) throws(StoreError) {
+    guard let id = assessment.verificationID, let found = try records.found(id, in: set) else { return }
+    var verification = found.verification
+    verification.timeline.append(TimelineEntry(at: set.now, captcha).of(found.handle))
+    try records.put(verification, before: found.verification, in: &set)
   }
 }

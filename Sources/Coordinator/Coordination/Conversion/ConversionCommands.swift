@@ -1,37 +1,78 @@
+import CommandEngine
+import CountersignCryptography
 import CountersignMessages
 import CountersignTelemetry
-import SQLite
 
-/// Answers the operators' commands about the conversion.
-struct ConversionCommands: Sendable {
-  private let policy: ConversionPolicy
+/// `conversion.list`: blocks in force, and the keys with the most codes that did not come back.
+///
+/// Everything is read and put in order before the transaction, which others wait for, and which changes nothing. So the
+/// answer is not recorded.
+struct ConversionListOrder: CommandOrder {
+  let limit: Int
+  private let conversions: Conversions
+  private var list: ConversionList?
 
-  init(_ rules: CoordinatorRules) {
-    policy = rules.conversion
+  /// - Throws: the error for the requester.
+  init(_ command: ListConversions, _ conversions: Conversions) throws(APIError) {
+    limit = command.limit ?? ListConversions.defaultLimit
+    guard (1...ListConversions.maxLimit).contains(limit) else {
+      throw APIError(.invalidArgument, "must be from 1 to \(ListConversions.maxLimit)", field: "limit")
+    }
+    self.conversions = conversions
   }
 
-  func list(_ figures: ConversionFigures, in transaction: CoordinatorTransaction) throws(DatabaseError) -> CommandAnswer
-  {
-    try CommandAnswer(
-      ConversionList(
-        enabled: policy.isEnabled, floorPercent: policy.floorPercent,
-        windowSeconds: Int(policy.window.components.seconds), blockCount: try transaction.conversionBlockCount(),
-        blocks: try transaction.conversionBlocks(limit: figures.limit).map(ConversionList.Block.init),
-        regions: figures.regions.map(ConversionList.Figures.init),
-        prefixes: figures.prefixes.map(ConversionList.Figures.init)))
+  var stage: CommandStage? {
+    CommandStage { access throws(StoreError) in
+      var order = self
+      order.list = try await read(access.store, at: access.now())
+      return order
+    }
   }
 
-  /// Only a stored block can be lifted: operators know of no other.
-  func lift(
-    _ key: String, _ request: CommandRequest, in transaction: CoordinatorTransaction
-  ) throws(DatabaseError) -> CommandAnswer {
-    guard var block = try transaction.conversionBlock(key) else { return CommandAnswer(.notBlocked) }
-    block.liftedAt = transaction.now
-    try transaction.store(block)
-    transaction.changes.lifted.append(block)
-    let lifted = ConversionLifted(block, at: transaction.now)
-    try transaction.enqueue(
-      lifted, id: block.eventID("lifted"), correlationID: key, cause: request.envelope)
+  /// The list, from the store.
+  func read(_ store: any Store, at now: UnixTime) async throws(StoreError) -> ConversionList {
+    let policy = conversions.policy
+    let blocks = try await conversions.records.blocksInForce(from: store, at: now)
+    let regions = try await conversions.counters.worst(.region, limit: limit, from: store, at: now)
+    let prefixes = try await conversions.counters.worst(.prefix, limit: limit, from: store, at: now)
+    return ConversionList(
+      enabled: policy.isEnabled, floorPercent: policy.floorPercent,
+      windowSeconds: Int(policy.window.components.seconds), blockCount: blocks.count,
+      blocks: blocks.prefix(limit).map(ConversionList.Block.init), regions: regions.map(ConversionList.Figures.init),
+      prefixes: prefixes.map(ConversionList.Figures.init))
+  }
+
+  func carryOut(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer? {
+    guard let list else { return CommandAnswer(.notStored) }
+    return try CommandAnswer(list)
+  }
+}
+
+/// `conversion.lift`: ends a block. Only a stored block can be lifted: operators know of no other.
+struct ConversionLiftOrder: CommandOrder {
+  let key: String
+  let conversions: Conversions
+
+  var fingerprint: [UInt8] {
+    SHA256.hash(Array([LiftConversionBlock.type.text, key].joined(separator: "\u{0}").utf8))
+  }
+
+  func addKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
+    conversions.records.addKeys(ofBlock: key, to: &keys)
+  }
+
+  func addMoreKeys(to keys: inout StoreKeys, from set: WorkingSet) throws(StoreError) {
+    guard let block = try conversions.records.block(key, in: set) else { return }
+    try conversions.counters.addKeys(of: ConversionKey(block), to: &keys, at: set.now)
+  }
+
+  func carryOut(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer? {
+    guard let block = try conversions.records.block(key, in: set), block.isInForce(at: set.now) else {
+      return CommandAnswer(.notBlocked)
+    }
+    let lifted = ConversionLifted(try conversions.lift(block, in: &set), at: set.now)
+    try set.send(
+      .event(lifted, id: block.eventID("lifted"), correlationID: key, cause: envelope, at: set.now))
     return try CommandAnswer(lifted)
   }
 }
@@ -40,31 +81,11 @@ extension APIError {
   static let notBlocked = APIError(
     .invalidArgument, "nothing is blocked under this key: countersign conversion list shows what is", field: "key",
     reason: "NOT_BLOCKED")
-  static let notAnOperator = APIError(
-    .operationNotAllowed,
-    "this command is for operators: send it as a user of the broker that 'operators' in the configuration of the coordinator names, with user_id set",
-    field: "user_id")
-}
-
-extension ConversionList.Block {
-  init(_ block: ConversionBlock) {
-    self.init(
-      scope: ConversionScope(block.scope), key: block.key, region: block.region, blockedAt: block.blockedAt,
-      until: block.until, sent: block.counts.sent, verified: block.counts.verified)
-  }
 }
 
 extension ConversionList.Figures {
-  init(_ figures: ConversionTable.Figures) {
+  init(_ figures: ConversionFigures) {
     self.init(
       key: figures.key, region: figures.region, sent: figures.counts.sent, verified: figures.counts.verified)
-  }
-}
-
-extension ConversionLifted {
-  init(_ block: ConversionBlock, at now: UnixTime) {
-    self.init(
-      scope: ConversionScope(block.scope), key: block.key, region: block.region, blockedAt: block.blockedAt,
-      until: block.until, liftedAt: now)
   }
 }

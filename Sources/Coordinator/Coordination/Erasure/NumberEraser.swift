@@ -1,85 +1,142 @@
+import CommandEngine
 import CountersignMessages
 import CountersignTelemetry
-import SQLite
 
 /// Erases the coordinator's data about a number: `number.forget`.
+///
+/// The last page of its verifications goes in the transaction of the command, with the events and the reply; as a rule
+/// there is one. All else goes before, in transactions of its own. After a crash, the rest is erased when the command
+/// arrives again.
 struct NumberEraser: Sendable {
   private let rules: CoordinatorRules
-  private let subjects: LimitSubjects
+  private let limits: RateLimits
+  private let records: VerificationRecords
+  private let assessments: AssessmentRecords
   private let events: VerificationEvents
 
-  init(_ rules: CoordinatorRules, subjects: LimitSubjects) {
+  init(
+    _ rules: CoordinatorRules, limits: RateLimits, records: VerificationRecords, metrics: CoordinatorMetrics
+  ) {
     self.rules = rules
-    self.subjects = subjects
-    events = VerificationEvents(codeLength: rules.policy.codeLength)
+    self.limits = limits
+    self.records = records
+    assessments = AssessmentRecords(rules)
+    events = VerificationEvents(rules, metrics: metrics)
   }
 
-  /// - Returns: an answer that is not recorded: it has nothing to repeat, and neither the number nor its hash may be
-  ///   kept.
-  func forget(
-    _ number: String, _ request: CommandRequest,
-    in transaction: CoordinatorTransaction
-  ) throws(DatabaseError) -> CommandAnswer {
-    let all = try transaction.verifications(ofNumber: number)
-    var canceled = 0
-    for var verification in all {
-      if verification.state.isLive {
-        canceled += 1
-        try cancel(&verification, request, in: transaction)
+  // MARK: Before the transaction
+
+  /// Erases everything but the last page of verifications.
+  /// - Parameters:
+  ///   - number: E.164.
+  ///   - envelope: properties of the command.
+  /// - Returns: the counts of what was erased.
+  func begin(
+    _ number: String, _ envelope: Envelope, _ access: StageAccess
+  ) async throws(StoreError) -> NumberForgotten {
+    var forgotten = NumberForgotten(verifications: 0, canceled: 0, replies: 0, waiting: 0, counts: 0)
+    while !Task.isCancelled, let page = try await forgetPage(of: number, envelope, access) {
+      forgotten.verifications += page.verifications
+      forgotten.canceled += page.canceled
+    }
+    // The number as it appears in JSON: not as part of a longer number.
+    forgotten.replies = try await access.store.forget(repliesContaining: Array("\"\(number)\"".utf8))
+    forgotten.waiting = try await forgetAssessments(of: number, access)
+    forgotten.counts = try await forgetCounts(of: number, access)
+    return forgotten
+  }
+
+  /// - Returns: `nil` at the last page, which stays.
+  private func forgetPage(
+    of number: String, _ envelope: Envelope, _ access: StageAccess
+  ) async throws(StoreError) -> Page? {
+    var keys = StoreKeys()
+    try addKeys(ofNumber: number, to: &keys)
+    return try await access.transact(StoreLoad(keys)) { set throws(StoreError) in
+      let (found, isLast) = try records.page(ofNumber: number, in: set)
+      return isLast ? nil : try forget(found, envelope, in: &set)
+    }
+  }
+
+  private func forgetAssessments(
+    of number: String, _ access: StageAccess
+  ) async throws(StoreError) -> Int {
+    var keys = StoreKeys()
+    try assessments.addKeys(ofNumber: number, to: &keys)
+    var total = 0
+    var count = 0
+    repeat {
+      count = try await access.transact(StoreLoad(keys)) { set throws(StoreError) in
+        try assessments.remove(ofNumber: number, in: &set)
       }
-      try transaction.delete(verification)
-    }
-    var answer = try CommandAnswer(
-      NumberForgotten(
-        verifications: all.count, canceled: canceled, replies: try transaction.forgetReplies(about: number),
-        waiting: try transaction.forgetAssessments(about: number), counts: try transaction.forget(names(number))))
-    answer.isTransient = true
-    return answer
+      total += count
+    } while count >= StoreLimits.maxGroupPage
+    return total
   }
 
-  private func cancel(
-    _ verification: inout PhoneVerification, _ request: CommandRequest,
-    in transaction: CoordinatorTransaction
-  ) throws(DatabaseError) {
-    for handle in verification.openHandles {
-      let actions = verification.apply(.cancelRequested, through: handle, at: transaction.now, under: rules.policy)
-      try events.publish(actions, of: verification, cause: request.envelope, in: transaction)
+  private func forgetCounts(
+    of number: String, _ access: StageAccess
+  ) async throws(StoreError) -> Int {
+    let subjects = names(number)
+    var keys = StoreKeys()
+    try limits.addKeys(ofAll: subjects, to: &keys)
+    return try await access.transact(StoreLoad(keys)) { set throws(StoreError) in
+      try limits.forget(subjects, in: &set)
     }
-    transaction.set(verification)
   }
 
   /// Subjects of the counts of a number, as a real and as a fictional one.
   private func names(_ number: String) -> [LimitSubject] {
-    [subjects.subject(.number, number)] + rules.apps.keys.sorted().map { subjects.fictional(number, of: $0) }
-  }
-}
-
-// Operators erase a number rarely, so the tables are scanned: an index for it would cost a page for each start.
-extension CoordinatorTransaction {
-  /// - Returns: the number of deleted replies.
-  func forgetReplies(about number: String) throws(DatabaseError) -> Int {
-    inbox = [:]
-    return try session.execute(
-      "DELETE FROM inbox WHERE instr(reply, CAST(? AS BLOB)) > 0", [.text(Self.quoted(number))])
+    [limits.subjects.subject(.number, number)]
+      + rules.apps.keys.sorted().map { limits.subjects.fictional(number, of: $0) }
   }
 
-  /// Only a pending assessment holds a number.
-  func forgetAssessments(about number: String) throws(DatabaseError) -> Int {
-    try session.execute(
-      "DELETE FROM assessment WHERE instr(command, ?) > 0", [.text(Self.quoted(number))])
+  // MARK: In the transaction
+
+  /// Adds a page of the verifications of a number.
+  func addKeys(ofNumber number: String, to keys: inout StoreKeys) throws(StoreError) {
+    try records.addKeys(ofNumber: number, to: &keys)
   }
 
-  func forget(_ subjects: [LimitSubject]) throws(DatabaseError) -> Int {
-    var count = 0
-    for subject in subjects {
-      forgetUsage(of: subject)
-      for key in [subject.key] + (subject.earlierKey.map { [$0] } ?? []) {
-        count += try session.execute("DELETE FROM usage WHERE subject = ?", [.text(key)])
+  /// Erases the last page of verifications.
+  func finish(
+    _ number: String, _ envelope: Envelope, _ forgotten: inout NumberForgotten, in set: inout WorkingSet
+  ) throws(StoreError) {
+    let page = try forget(records.page(ofNumber: number, in: set).records, envelope, in: &set)
+    forgotten.verifications += page.verifications
+    forgotten.canceled += page.canceled
+  }
+
+  // MARK: Verifications
+
+  /// Counts of one page.
+  private struct Page: Sendable {
+    var verifications: Int
+    var canceled = 0
+  }
+
+  private func forget(
+    _ found: [Record], _ envelope: Envelope, in set: inout WorkingSet
+  ) throws(StoreError) -> Page {
+    var page = Page(verifications: found.count)
+    for record in found {
+      // One that cannot be read is erased as well, without a word to its requesters.
+      if let verification = try? PhoneVerification(record), verification.state.isLive {
+        page.canceled += 1
+        try cancel(verification, envelope, in: &set)
       }
+      try set.remove(record.id)
     }
-    return count
+    return page
   }
 
-  /// The number as it appears in JSON: not as part of a longer number.
-  private static func quoted(_ number: String) -> String { "\"\(number)\"" }
+  private func cancel(
+    _ verification: PhoneVerification, _ envelope: Envelope, in set: inout WorkingSet
+  ) throws(StoreError) {
+    var verification = verification
+    for handle in verification.openHandles {
+      let actions = verification.apply(.cancelRequested, through: handle, at: set.now, under: rules.policy)
+      try events.publish(actions, of: verification, cause: envelope, in: &set)
+    }
+  }
 }

@@ -1,8 +1,10 @@
+import CommandEngine
 import CountersignTelemetry
 
 /// One limit for one subject: a maximum number within a window.
 struct LimitRule: Sendable, Hashable {
-  /// Kind of the limit; the name under which its count is stored. Never changes its meaning.
+  /// Kind of the limit; the second part of the stored name of its counter, behind the subject. Never changes its
+  /// meaning, and has no colon.
   enum Key: String, Sendable, CaseIterable {
     case sendsShort = "s"
     case sendsDay = "d"
@@ -52,6 +54,12 @@ struct LimitRule: Sendable, Hashable {
     now.milliseconds - now.milliseconds % step
   }
 
+  /// The oldest slot that may count now.
+  func oldestSlot(at now: UnixTime) -> Int64 { rounded(now - window) }
+
+  /// Time from which the events of a slot no longer count. Always the same for the same slot.
+  func end(ofSlot slot: Int64) -> UnixTime { UnixTime(milliseconds: slot + windowMilliseconds) }
+
   /// Whether an entry no longer counts, or cannot have happened.
   func isOver(_ at: Int64, at now: UnixTime) -> Bool {
     at + windowMilliseconds <= now.milliseconds || at - windowMilliseconds > now.milliseconds
@@ -60,9 +68,9 @@ struct LimitRule: Sendable, Hashable {
 
 /// Number of events within a recent period.
 ///
-/// Times are rounded down to `step`, so there are never more than `length / step + 1` entries, however large the limit
-/// is. A step of one millisecond makes it exact; a step as long as the window makes it a calendar window (a day in
-/// UTC).
+/// Its entries are the cells of a ``LimitCounter``. Times are rounded down to `step`, so there are never more than
+/// `length / step + 1` entries, however large the limit is. A step of one millisecond makes it exact; a step as long as
+/// the window makes it a calendar window (a day in UTC).
 ///
 /// Clocks can be wrong. Entries counted while the clock was ahead count as of now once it is set back, and not at all
 /// when it was ahead by more than a window: otherwise a minute of a wrong clock would use up a budget for as long as it
@@ -75,9 +83,23 @@ struct SlidingWindow: Sendable, Hashable {
   }
 
   /// Oldest first.
-  private(set) var entries: [Entry]
+  let entries: [Entry]
 
-  init(entries: [Entry] = []) {
+  /// - Parameters:
+  ///   - cells: cells of the counter.
+  ///   - earlier: cells of the counter under the subject's earlier name.
+  init(_ cells: [CounterCell] = [], and earlier: [CounterCell] = []) {
+    let all = earlier.isEmpty ? cells : (cells + earlier).sorted { $0.slot < $1.slot }
+    var entries: [Entry] = []
+    entries.reserveCapacity(all.count)
+    // Events that were moved to another slot leave an empty one.
+    for cell in all where cell.count > 0 {
+      if let last = entries.last, last.at == cell.slot {
+        entries[entries.count - 1].count += Int(cell.count)
+      } else {
+        entries.append(Entry(at: cell.slot, count: Int(cell.count)))
+      }
+    }
     self.entries = entries
   }
 
@@ -96,33 +118,5 @@ struct SlidingWindow: Sendable, Hashable {
     }
     // A limit of zero: waiting does not help, so return the whole window.
     return rule.window
-  }
-
-  /// Counts one more, and drops expired entries.
-  mutating func record(at now: UnixTime, _ rule: LimitRule) {
-    entries.removeAll { rule.isOver($0.at, at: now) }
-    let at = rule.rounded(now)
-    if let last = entries.last, last.at > at { setBack(to: at) }
-    if let last = entries.last, last.at >= at {
-      entries[entries.count - 1].count += 1
-    } else {
-      entries.append(Entry(at: at, count: 1))
-    }
-  }
-
-  /// Handles a clock that was set back.
-  private mutating func setBack(to at: Int64) {
-    let ahead = entries.filter { $0.at > at }.reduce(0) { $0 + $1.count }
-    entries.removeAll { $0.at > at }
-    if let last = entries.last, last.at == at {
-      entries[entries.count - 1].count += ahead
-    } else {
-      entries.append(Entry(at: at, count: ahead))
-    }
-  }
-
-  /// Time at which its last entry expires.
-  func end(_ window: Int64) -> Int64 {
-    (entries.last?.at ?? 0) + window
   }
 }

@@ -1,7 +1,9 @@
 /// The configured limits. The defaults are for production; `Config/coordinator.json5` explains each.
 ///
-/// To add one: a field here; a ``LimitRefusal/Scope`` and its text; a ``RateLimits/Check`` in a `RateLimits+…`; a line
-/// in `Limits+Configuration`; `Config/coordinator.json5`. Two limits of one subject need two ``LimitRule/Key``s.
+/// To add one: a field here; a ``LimitRefusal/Scope`` and its text; a ``RateLimits/Check`` in the list of its action, in
+/// a `RateLimits+…`; a line in `Limits+Configuration`; `Config/coordinator.json5`. The list of an action both names the
+/// counters to load and counts in them, so there is nothing else to do. Two limits of one subject need two
+/// ``LimitRule/Key``s.
 public struct Limits: Sendable, Hashable {
   /// SMS to one number within 10 minutes.
   public var sendsPerNumberPer10Minutes = 5

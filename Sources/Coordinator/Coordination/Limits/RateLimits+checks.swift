@@ -1,5 +1,5 @@
+import CommandEngine
 import CountersignTelemetry
-import SQLite
 
 /// A check of a code, as the limits see it.
 struct LimitedCheck: Sendable, Hashable {
@@ -18,25 +18,33 @@ struct LimitedCheck: Sendable, Hashable {
 }
 
 extension RateLimits {
+  /// Adds the counters of a check and of a wrong code, also of one that is not the first: an earlier command of the
+  /// same batch may have been.
+  func addKeys(of check: LimitedCheck, to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
+    try addKeys(of: wrongCode(check), to: &keys, at: now)
+    if !check.isFictional { try addKeys(of: number(check), to: &keys, at: now) }
+  }
+
   /// Counts a check, and decides whether the code may be compared. Only a code that was compared and is wrong enters
-  /// the budgets of wrong codes: see ``countWrong(_:at:in:)``.
+  /// the budgets of wrong codes: see ``countWrong(_:in:)``.
   ///
   /// The budgets of the app and in total are shared, so exhausting them must not lock everyone out: the first code for
   /// a verification is compared all the same. That leaves an attacker one guess for each sent SMS, instead of five.
-  func admitCheck(
-    _ check: LimitedCheck, at now: UnixTime, in store: some UsageStore
-  ) throws(DatabaseError) -> LimitRefusal? {
-    guard !check.isFictional else { return try refusal(fictional(check), at: now, in: store) }
+  func admitCheck(_ check: LimitedCheck, in set: inout WorkingSet) throws(StoreError) -> LimitRefusal? {
+    guard !check.isFictional else { return try refusal(fictional(check), in: set) }
     let shared = check.isFirstCode && check.isFirstHandle ? [] : shared(check)
-    if let refusal = try refusal(address(check) + shared, at: now, in: store) { return refusal }
-    return try admit(number(check), at: now, in: store)
+    if let refusal = try refusal(address(check) + shared, in: set) { return refusal }
+    return try admit(number(check), in: &set)
   }
 
   /// Counts a wrong code.
-  func countWrong(
-    _ check: LimitedCheck, at now: UnixTime, in store: some UsageStore
-  ) throws(DatabaseError) {
-    try count(check.isFictional ? fictional(check) : address(check) + shared(check), at: now, in: store)
+  func countWrong(_ check: LimitedCheck, in set: inout WorkingSet) throws(StoreError) {
+    try count(wrongCode(check), in: &set)
+  }
+
+  /// The budgets of wrong codes.
+  private func wrongCode(_ check: LimitedCheck) -> [Check] {
+    check.isFictional ? fictional(check) : address(check) + shared(check)
   }
 
   private func number(_ check: LimitedCheck) -> [Check] {

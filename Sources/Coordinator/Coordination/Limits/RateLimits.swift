@@ -1,19 +1,17 @@
+import CommandEngine
 import CountersignTelemetry
-import SQLite
-
-/// Storage of counts while a batch is processed.
-protocol UsageStore: AnyObject {
-  /// The counts of a subject; empty when there are none.
-  func usage(of subject: LimitSubject) throws(DatabaseError) -> UsageRecord
-  func set(_ usage: UsageRecord, of subject: LimitSubject)
-}
 
 /// Decides whether one more is allowed, and counts it.
+///
+/// Each action has one list of ``Check``s. It names the counters to load, before a batch, and decides and counts in it.
 struct RateLimits: Sendable {
   struct Check {
     var scope: LimitRefusal.Scope
     var subject: LimitSubject
     var rule: LimitRule
+
+    /// - Throws: ``StoreError`` when it cannot be named, which is the case for none.
+    func counter() throws(StoreError) -> LimitCounter { try LimitCounter(subject, rule) }
   }
 
   let limits: Limits
@@ -24,31 +22,23 @@ struct RateLimits: Sendable {
     self.subjects = subjects
   }
 
-  /// Counts an SMS against every limit that applies, or against none when one of them is reached.
-  ///
-  /// - Returns: the reached limit that lasts longest; `nil` when the SMS may go.
-  func admit(
-    _ send: LimitedSend, at now: UnixTime, in store: some UsageStore
-  ) throws(DatabaseError) -> LimitRefusal? {
-    try admit(checks(of: send), at: now, in: store)
+  /// Adds the counters of some limits.
+  func addKeys(of checks: [Check], to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
+    for check in checks { try check.counter().addKeys(to: &keys, at: now) }
   }
 
   /// Counts one more against every limit, or against none when one of them is reached.
-  func admit(
-    _ checks: [Check], at now: UnixTime, in store: some UsageStore
-  ) throws(DatabaseError) -> LimitRefusal? {
-    if let refusal = try refusal(checks, at: now, in: store) { return refusal }
-    try count(checks, at: now, in: store)
+  func admit(_ checks: [Check], in set: inout WorkingSet) throws(StoreError) -> LimitRefusal? {
+    if let refusal = try refusal(checks, in: set) { return refusal }
+    try count(checks, in: &set)
     return nil
   }
 
   /// The reached limit that lasts longest. Counts nothing.
-  func refusal(
-    _ checks: [Check], at now: UnixTime, in store: some UsageStore
-  ) throws(DatabaseError) -> LimitRefusal? {
+  func refusal(_ checks: [Check], in set: WorkingSet) throws(StoreError) -> LimitRefusal? {
     var refusal: LimitRefusal?
     for check in checks {
-      guard let wait = try store.usage(of: check.subject).window(check.rule).wait(at: now, check.rule) else { continue }
+      guard let wait = try check.counter().window(in: set).wait(at: set.now, check.rule) else { continue }
       if wait > refusal?.wait ?? .zero {
         refusal = LimitRefusal(scope: check.scope, limit: check.rule.limit, wait: wait)
       }
@@ -57,26 +47,49 @@ struct RateLimits: Sendable {
   }
 
   /// Counts one more, whether or not a limit is reached.
-  func count(
-    _ checks: [Check], at now: UnixTime, in store: some UsageStore
-  ) throws(DatabaseError) {
-    for check in checks {
-      var usage = try store.usage(of: check.subject)
-      usage.record(check.rule, at: now)
-      store.set(usage, of: check.subject)
-    }
+  func count(_ checks: [Check], in set: inout WorkingSet) throws(StoreError) {
+    for check in checks { try check.counter().record(at: set.now, in: &set) }
   }
 }
 
+// MARK: Erasure
+
 extension RateLimits {
-  /// The limit that an SMS would exceed, without counting it: a request that will be refused spends nothing.
-  func refusal(
-    of send: LimitedSend, at now: UnixTime, in store: some UsageStore
-  ) throws(DatabaseError) -> LimitRefusal? {
-    try refusal(checks(of: send), at: now, in: store)
+  /// Adds all counters of subjects.
+  func addKeys(ofAll subjects: [LimitSubject], to keys: inout StoreKeys) throws(StoreError) {
+    for subject in subjects { try subject.addKeys(to: &keys) }
   }
 
-  func checks(of send: LimitedSend) -> [Check] {
+  /// Deletes everything that was counted for subjects.
+  /// - Returns: the number of names under which something was counted.
+  func forget(_ subjects: [LimitSubject], in set: inout WorkingSet) throws(StoreError) -> Int {
+    var count = 0
+    for subject in subjects { count += try subject.forget(in: &set) }
+    return count
+  }
+}
+
+// MARK: SMS
+
+extension RateLimits {
+  /// Adds the counters of an SMS.
+  func addKeys(of send: LimitedSend, to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
+    try addKeys(of: checks(of: send), to: &keys, at: now)
+  }
+
+  /// Counts an SMS against every limit that applies, or against none when one of them is reached.
+  ///
+  /// - Returns: the reached limit that lasts longest; `nil` when the SMS may go.
+  func admit(_ send: LimitedSend, in set: inout WorkingSet) throws(StoreError) -> LimitRefusal? {
+    try admit(checks(of: send), in: &set)
+  }
+
+  /// The limit that an SMS would exceed, without counting it: a request that will be refused spends nothing.
+  func refusal(of send: LimitedSend, in set: WorkingSet) throws(StoreError) -> LimitRefusal? {
+    try refusal(checks(of: send), in: set)
+  }
+
+  private func checks(of send: LimitedSend) -> [Check] {
     number(send) + prefix(send)
       + [
         Check(

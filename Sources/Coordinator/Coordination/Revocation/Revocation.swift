@@ -46,25 +46,6 @@ struct Revocation: Sendable, Hashable {
     expiresAt = now + policy.deadline
   }
 
-  /// Creates a revocation from all its fields, for the store.
-  init(
-    id: String, app: String, tokenHash: [UInt8], createdAt: UnixTime, notice: StartRevocation.Notice?, state: State,
-    expiresAt: UnixTime, endedAt: UnixTime?, ending: OperationEnding?, failure: VerificationFailure?,
-    timeline: Timeline
-  ) {
-    self.id = id
-    self.app = app
-    self.tokenHash = tokenHash
-    self.createdAt = createdAt
-    self.notice = notice
-    self.state = state
-    self.expiresAt = expiresAt
-    self.endedAt = endedAt
-    self.ending = ending
-    self.failure = failure
-    self.timeline = timeline
-  }
-
   /// Whether a further request for the same token is answered with this revocation. A failed one may be tried again,
   /// except for a used code whose token is lost: Apple would only call it invalid, which hides the cause.
   var isGoodForAll: Bool { state != .failed || ending == .lost }

@@ -1,15 +1,34 @@
+import CommandEngine
 import CountersignCryptography
 import CountersignMessages
 import CountersignTelemetry
-import SQLite
 
 /// A validated `revocation.start` request.
-struct RevocationOrder: Sendable {
+struct RevocationOrder: CommandOrder {
   var app: AppProfile
   var revocation: Revocation
   var token: TokenHash
   /// The body of the revocation worker's job, its token sealed.
   var job: [UInt8]
+  let service: RevocationService
+
+  var fingerprint: [UInt8] { fingerprint(isFormer: false) }
+
+  func formerFingerprints() -> [[UInt8]] { token.earlier == nil ? [] : [fingerprint(isFormer: true)] }
+
+  /// The hash of the token in it is keyed already.
+  private func fingerprint(isFormer: Bool) -> [UInt8] {
+    CommandFingerprint.hash(
+      StartRevocation.type.text, [app.id, CommandFingerprint.text(token, isFormer: isFormer)])
+  }
+
+  func addKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
+    try service.addKeys(of: self, to: &keys, at: now)
+  }
+
+  func carryOut(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer? {
+    try service.start(self, envelope, in: &set)
+  }
 }
 
 /// Parses `revocation.start`, and does all work that needs no transaction.
@@ -18,12 +37,16 @@ struct RevocationDecoder: Sendable {
   private let hashes: KeyedHashes
   private let jobs: RevocationJobs
   private let keys: KeyRing
+  private let service: RevocationService
 
-  init(_ rules: CoordinatorRules, hashes: KeyedHashes, jobs: RevocationJobs, keys: KeyRing) {
+  init(
+    _ rules: CoordinatorRules, hashes: KeyedHashes, jobs: RevocationJobs, keys: KeyRing, service: RevocationService
+  ) {
     self.rules = rules
     self.hashes = hashes
     self.jobs = jobs
     self.keys = keys
+    self.service = service
   }
 
   /// - Throws: the error for the requester.
@@ -39,7 +62,8 @@ struct RevocationDecoder: Sendable {
       under: rules.revocation)
     do {
       return RevocationOrder(
-        app: app, revocation: revocation, token: hash, job: try jobs.revocation(command, token, revocation))
+        app: app, revocation: revocation, token: hash, job: try jobs.revocation(command, token, revocation),
+        service: service)
     } catch {
       throw APIError(.internalError, "the token cannot be sealed: check 'keysFile' of the coordinator")
     }
@@ -119,7 +143,7 @@ struct RevocationJobs: Sendable {
   /// The body of the mail worker's job.
   /// - Parameter appName: the name of the app in the mail.
   func notice(_ notice: StartRevocation.Notice, template: String, appName: String?, deadline: UnixTime)
-    throws(DatabaseError) -> [UInt8]
+    throws(StoreError) -> [UInt8]
   {
     try MailRelayJob(
       to: notice.email,

@@ -1,133 +1,146 @@
+import CommandEngine
 import CountersignMessages
 import CountersignTelemetry
-import SQLite
 
 /// Handles revocations: starts them, applies workers' reports, and gives them up when none arrives.
 struct RevocationService: Sendable {
+  let records: RevocationRecords
   private let rules: CoordinatorRules
   private let jobs: RevocationJobs
   private let limits: RateLimits
+  private let metrics: CoordinatorMetrics
 
-  init(_ rules: CoordinatorRules, jobs: RevocationJobs, limits: RateLimits) {
+  init(_ rules: CoordinatorRules, jobs: RevocationJobs, limits: RateLimits, metrics: CoordinatorMetrics) {
     self.rules = rules
     self.jobs = jobs
     self.limits = limits
+    self.metrics = metrics
+    records = RevocationRecords(rules.revocation)
   }
 
-  /// The worker that reports.
-  enum Stage: Sendable {
+  /// The job that a worker reports on.
+  enum JobKind: Sendable {
     case revoke, notice
+
+    /// The same in the name of the job.
+    var name: JobName.Kind {
+      switch self {
+      case .revoke: .revoke
+      case .notice: .notice
+      }
+    }
+  }
+
+  func addKeys(of order: RevocationOrder, to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
+    try records.addKeys(ofToken: order.token, to: &keys)
+    try limits.addRevocationKeys(
+      app: order.app.id, noticeTo: order.revocation.notice?.email, to: &keys, at: now)
   }
 
   func start(
-    _ order: RevocationOrder, _ request: CommandRequest,
-    in transaction: CoordinatorTransaction
-  ) throws(DatabaseError) -> CommandAnswer {
-    if let known = try transaction.revocation(ofToken: order.token)?.content, known.isGoodForAll {
+    _ order: RevocationOrder, _ envelope: Envelope, in set: inout WorkingSet
+  ) throws(StoreError) -> CommandAnswer {
+    if let known = try records.revocation(ofToken: order.token, in: set), known.isGoodForAll {
       return try CommandAnswer(OperationStarted(known, repeated: true))
     }
     let refusal = try limits.admitRevocation(
-      app: order.app.id, noticeTo: order.revocation.notice?.email, at: transaction.now, in: transaction)
+      app: order.app.id, noticeTo: order.revocation.notice?.email, in: &set)
     if let refusal {
-      transaction.counts.refusals.append(refusal.scope)
+      set.afterCommit { [metrics] in metrics.countRefusal(refusal.scope) }
       return CommandAnswer(APIError(refusal))
     }
     var revocation = order.revocation
-    let actions = revocation.apply(.started, at: transaction.now, under: rules.revocation)
-    try transaction.add(revocation, under: rules.revocation)
-    try perform(actions, on: revocation, job: order.job, cause: request.envelope, in: transaction)
+    let actions = revocation.apply(.started, at: set.now, under: rules.revocation)
+    try records.add(revocation, of: order.token, in: &set)
+    try perform(actions, on: revocation, job: order.job, cause: envelope, in: &set)
     return try CommandAnswer(OperationStarted(revocation, repeated: false))
   }
 
   /// Applies a worker's report. A report on a deleted revocation changes nothing.
   func handle(
-    _ report: JobReport, _ stage: Stage, on id: String, cause: Envelope,
-    in transaction: CoordinatorTransaction
-  ) throws(DatabaseError) {
-    guard let stored = try transaction.revocation(id) else { return }
+    _ report: JobReport, _ kind: JobKind, on id: String, cause: Envelope, in set: inout WorkingSet
+  ) throws(StoreError) {
+    guard let revocation = try records.revocation(id, in: set) else { return }
     let event: RevocationEvent =
-      switch stage {
+      switch kind {
       case .revoke: .revokeFinished(report)
       case .notice: .noticeFinished(report)
       }
-    try apply(event, to: stored, cause: cause, in: transaction)
+    try apply(event, to: revocation, cause: cause, in: &set)
   }
 
   /// Ends a revocation whose workers no longer report.
-  func expire(
-    _ stored: Stored<Revocation>, in transaction: CoordinatorTransaction
-  ) throws(DatabaseError) {
-    try apply(.deadlinePassed, to: stored, cause: nil, in: transaction)
+  func expire(_ revocation: Revocation, in set: inout WorkingSet) throws(StoreError) {
+    try apply(.deadlinePassed, to: revocation, cause: nil, in: &set)
   }
 
   private func apply(
-    _ event: RevocationEvent, to stored: Stored<Revocation>, cause: Envelope?,
-    in transaction: CoordinatorTransaction
-  ) throws(DatabaseError) {
-    var stored = stored
-    let before = stored.content
-    let actions = stored.content.apply(event, at: transaction.now, under: rules.revocation)
-    guard stored.content != before else { return }
-    try transaction.store(stored, under: rules.revocation)
-    try perform(actions, on: stored.content, job: nil, cause: cause, in: transaction)
+    _ event: RevocationEvent, to before: Revocation, cause: Envelope?, in set: inout WorkingSet
+  ) throws(StoreError) {
+    var revocation = before
+    let actions = revocation.apply(event, at: set.now, under: rules.revocation)
+    guard revocation != before else { return }
+    try records.put(revocation, in: &set)
+    try perform(actions, on: revocation, job: nil, cause: cause, in: &set)
   }
 
   // MARK: Actions
 
   private func perform(
     _ actions: [RevocationAction], on revocation: Revocation, job: [UInt8]?, cause: Envelope?,
-    in transaction: CoordinatorTransaction
-  ) throws(DatabaseError) {
+    in set: inout WorkingSet
+  ) throws(StoreError) {
     for action in actions {
       switch action {
       case .revoke:
-        guard let job else { throw DatabaseError(.content, "a revocation is begun without its job") }
-        enqueue(AppleRevokeJob.type, .revoke, job, of: revocation, cause, in: transaction)
+        guard let job else { throw StoreError(.content, "a revocation is begun without its job") }
+        try send(AppleRevokeJob.type, .revoke, job, of: revocation, cause, in: &set)
       case .notify(let notice):
-        let body = try notification(notice, of: revocation)
-        enqueue(MailRelayJob.type, .notice, body, of: revocation, cause, in: transaction)
+        try send(MailRelayJob.type, .notice, notification(notice, of: revocation), of: revocation, cause, in: &set)
       case .announceStarted:
-        transaction.counts.operations.append(OperationCount(kind: .appleRevocation, ending: "STARTED"))
-        try announce(OperationStarted(revocation, repeated: false), "started", revocation, cause, in: transaction)
+        count("STARTED", in: &set)
+        try announce(OperationStarted(revocation, repeated: false), "started", revocation, cause, in: &set)
       case .announceCompleted:
-        count(revocation, in: transaction)
-        try announce(
-          OperationCompleted(revocation, at: transaction.now), "completed", revocation, cause, in: transaction)
+        countEnding(of: revocation, in: &set)
+        try announce(OperationCompleted(revocation, at: set.now), "completed", revocation, cause, in: &set)
       case .announceFailed:
-        count(revocation, in: transaction)
-        try announce(OperationFailed(revocation, at: transaction.now), "failed", revocation, cause, in: transaction)
+        countEnding(of: revocation, in: &set)
+        try announce(OperationFailed(revocation, at: set.now), "failed", revocation, cause, in: &set)
       }
     }
   }
 
-  private func enqueue(
-    _ type: MessageType, _ kind: JobName.Kind, _ body: [UInt8], of revocation: Revocation, _ cause: Envelope?,
-    in transaction: CoordinatorTransaction
-  ) {
-    transaction.enqueue(
+  private func send(
+    _ type: MessageType, _ kind: JobKind, _ body: [UInt8], of revocation: Revocation, _ cause: Envelope?,
+    in set: inout WorkingSet
+  ) throws(StoreError) {
+    try set.send(
       .job(
-        type, JobName(revocation.id, kind), correlationID: revocation.id, causationID: cause?.messageID,
-        trace: cause?.trace, deadline: revocation.expiresAt, body: body, at: transaction.now))
+        type, id: JobName(revocation.id, kind.name).text, correlationID: revocation.id, cause: cause,
+        deadline: revocation.expiresAt, body: body, at: set.now))
   }
 
   private func notification(
     _ notice: StartRevocation.Notice, of revocation: Revocation
-  ) throws(DatabaseError) -> [UInt8] {
+  ) throws(StoreError) -> [UInt8] {
     try jobs.notice(
       notice, template: rules.revocation.noticeTemplate, appName: rules.apps[revocation.app]?.name,
       deadline: revocation.expiresAt)
   }
 
   private func announce(
-    _ event: some Event, _ name: String, _ revocation: Revocation, _ cause: Envelope?,
-    in transaction: CoordinatorTransaction
-  ) throws(DatabaseError) {
-    try transaction.enqueue(event, id: "\(revocation.id).\(name)", correlationID: revocation.id, cause: cause)
+    _ event: some Event, _ name: String, _ revocation: Revocation, _ cause: Envelope?, in set: inout WorkingSet
+  ) throws(StoreError) {
+    try set.send(
+      .event(event, id: "\(revocation.id).\(name)", correlationID: revocation.id, cause: cause, at: set.now))
   }
 
-  private func count(_ revocation: Revocation, in transaction: CoordinatorTransaction) {
-    transaction.counts.operations.append(
-      OperationCount(kind: .appleRevocation, ending: revocation.ending?.rawValue ?? OperationEnding.unknown.rawValue))
+  private func countEnding(of revocation: Revocation, in set: inout WorkingSet) {
+    count((revocation.ending ?? .unknown).rawValue, in: &set)
+  }
+
+  private func count(_ ending: String, in set: inout WorkingSet) {
+    set.afterCommit { [metrics] in metrics.countOperation(.appleRevocation, ending) }
   }
 }
 

@@ -1,10 +1,13 @@
+import CommandEngine
 import CrashMarks
 import SQLite
 
-/// The tables of the coordinator. Times are milliseconds since 1970.
+/// The tables of the coordinator: those of the store and of the crash marks, and how earlier versions led to them. Times
+/// are milliseconds since 1970.
 ///
-/// To add a column: a new migration at the end, since released ones never change; then the record's `…Store`, which
-/// reads and writes columns by position.
+/// The tables of version 13 and before belong to earlier versions of the program. ``CarryOver`` carries their rows into
+/// the store, and drops them. A new field of a record needs no migration; a new table would be one at the end, since
+/// released ones never change.
 enum CoordinatorSchema {
   static let migrations = [
     Migration(version: 1, sql: version1), Migration(version: 2, sql: version2), Migration(version: 3, sql: version3),
@@ -15,6 +18,7 @@ enum CoordinatorSchema {
     Migration(version: 10, sql: senders),
     Migration(version: 11, sql: endedAssessments),
     Migration(version: 12, sql: fictionalRequesters), Migration(version: 13, sql: source),
+    Migration(version: 14, sql: StoreSchema.sql),
   ]
 
   // `due_at` is the time at which the sweeper has to process a verification: at its expiry while it lives, and then

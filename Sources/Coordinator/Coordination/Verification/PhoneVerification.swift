@@ -66,19 +66,27 @@ public struct PhoneVerification: Sendable, Hashable, Codable {
   }
 
   /// Creates a verification that has not begun: apply ``VerificationEvent/started`` next.
-  public init(
-    id: String, app: String, phoneNumber: String, region: String, languageCode: String?, isTestNumber: Bool,
-    purpose: VerificationPurpose = .signIn, subject: String? = nil, requester: [UInt8] = [], code: CodeAtRest,
+  /// - Parameters:
+  ///   - id: see ``VerificationID``.
+  ///   - key: number, app, purpose and subject; with its requester, if that is known.
+  ///   - region: region of the number, or its calling code.
+  ///   - languageCode: language of the SMS.
+  ///   - code: the code.
+  ///   - askedLate: whether its command had waited so long that its requester may have gone.
+  ///   - now: the time.
+  ///   - policy: the rules in force.
+  init(
+    id: String, _ key: VerificationKey, region: String, languageCode: String?, code: CodeAtRest,
     askedLate: Bool = false, at now: UnixTime, under policy: VerificationPolicy
   ) {
     self.id = id
-    self.app = app
-    self.phoneNumber = phoneNumber
+    app = key.app
+    phoneNumber = key.phoneNumber
     self.region = region
-    self.isTestNumber = isTestNumber
-    self.purpose = purpose
-    self.subject = subject
-    self.requester = requester
+    isTestNumber = key.isTestNumber
+    purpose = key.purpose
+    subject = key.subject
+    requester = key.requester
     source = []
     self.code = code
     self.askedLate = askedLate
@@ -90,38 +98,6 @@ public struct PhoneVerification: Sendable, Hashable, Codable {
     checks = 0
     messages = []
     timeline = Timeline()
-  }
-
-  /// Creates a verification from all its fields, for the store.
-  init(
-    id: String, app: String, phoneNumber: String, region: String, languageCode: String?, isTestNumber: Bool,
-    purpose: VerificationPurpose, subject: String?, requester: [UInt8], source: [UInt8], code: CodeAtRest,
-    askedLate: Bool,
-    createdAt: UnixTime, state: VerificationState, expiresAt: UnixTime, resendAfter: UnixTime, endedAt: UnixTime?,
-    checks: Int, messages: [MessageProgress], failure: VerificationFailure?, timeline: Timeline, handles: HandleSet
-  ) {
-    self.id = id
-    self.app = app
-    self.phoneNumber = phoneNumber
-    self.region = region
-    self.languageCode = languageCode
-    self.isTestNumber = isTestNumber
-    self.purpose = purpose
-    self.subject = subject
-    self.requester = requester
-    self.source = source
-    self.code = code
-    self.askedLate = askedLate
-    self.createdAt = createdAt
-    self.state = state
-    self.expiresAt = expiresAt
-    self.resendAfter = resendAfter
-    self.endedAt = endedAt
-    self.checks = checks
-    self.messages = messages
-    self.failure = failure
-    self.timeline = timeline
-    self.handles = handles
   }
 
   /// Whether a code can be checked at this time.

@@ -1,3 +1,4 @@
+import CommandEngine
 import CountersignCryptography
 import CountersignMessages
 import CountersignTelemetry
@@ -18,6 +19,8 @@ struct StartOrder: Sendable {
   var device: TokenHash?
   /// A new verification, prepared outside the transaction in case the start needs one.
   var fresh: FreshVerification
+  /// See ``VerificationCodes/fingerprint(of:)``.
+  var fingerprint: [UInt8] = []
 }
 
 extension StartOrder {
@@ -29,6 +32,11 @@ extension StartOrder {
     var key = fresh.verification.key
     if key.isTestNumber { key.requester = requester.hash }
     return key
+  }
+
+  /// Whether it has waited for the assessment of its proof.
+  var hasWaited: Bool {
+    if case .assessed? = proof?.evidence { true } else { false }
   }
 
   /// The requested SMS, as the limits see it.
@@ -80,14 +88,16 @@ struct StartDecoder: Sendable {
     let claim = try CommandFields.claim(of: command, at: address, requesters)
     let key = VerificationKey(
       phoneNumber: number.e164, app: app.id, purpose: command.purpose ?? .signIn,
-      subject: try CommandFields.subject(of: command))
+      subject: try CommandFields.subject(of: command), isTestNumber: fixedCode != nil)
     let proof = fixedCode == nil ? try proofs.order(command, app, envelope) : nil
-    return StartOrder(
+    var order = StartOrder(
       app: app, number: number, languageCode: languageCode, address: address, claim: claim, fixedCode: fixedCode,
       proof: proof,
       fresh: try fresh(
-        app, number, key, languageCode, fixedCode: fixedCode,
+        app, key, region: number.regionKey, languageCode, fixedCode: fixedCode,
         askedLate: CommandAge.isLate(envelope.timestamp, at: now), at: now))
+    order.fingerprint = codes.fingerprint(of: order)
+    return order
   }
 
   /// Resumes a start whose reCAPTCHA token has passed.
@@ -105,7 +115,9 @@ struct StartDecoder: Sendable {
       claim: RequesterClaim(named: waiting.requester.map { Requester(hash: $0) }), fixedCode: nil,
       proof: ProofOrder(isBinding: true, evidence: .assessed(proof)),
       fresh: try fresh(
-        app, number, key, waiting.languageCode, fixedCode: nil, askedLate: waiting.askedLate ?? false, at: now))
+        app, key, region: number.regionKey, waiting.languageCode, fixedCode: nil,
+        askedLate: waiting.askedLate ?? false, at: now),
+      fingerprint: waiting.fingerprint)
   }
 
   func parse(_ command: StartVerification) throws(APIError) -> PhoneNumber {
@@ -131,16 +143,15 @@ struct StartDecoder: Sendable {
   }
 
   private func fresh(
-    _ app: AppProfile, _ number: PhoneNumber, _ key: VerificationKey, _ languageCode: String?, fixedCode: String?,
+    _ app: AppProfile, _ key: VerificationKey, region: String, _ languageCode: String?, fixedCode: String?,
     askedLate: Bool, at now: UnixTime
   ) throws(APIError) -> FreshVerification {
     let random = SecureRandom.bytes(VerificationID.randomBytes + VerificationCodes.seedLength)
     let id = VerificationID.text(at: now, random[..<VerificationID.randomBytes])
     func make(_ atRest: CodeAtRest) -> PhoneVerification {
       PhoneVerification(
-        id: id, app: app.id, phoneNumber: number.e164, region: number.regionKey, languageCode: languageCode,
-        isTestNumber: fixedCode != nil, purpose: key.purpose, subject: key.subject, code: atRest, askedLate: askedLate,
-        at: now, under: rules.policy)
+        id: id, key, region: region, languageCode: languageCode, code: atRest, askedLate: askedLate, at: now,
+        under: rules.policy)
     }
     if let fixedCode {
       return FreshVerification(verification: make(codes.keep(fixedCode: fixedCode, for: id)), firstJob: nil)

@@ -1,42 +1,58 @@
+import CommandEngine
 import CountersignMessages
 import CountersignTelemetry
-import SQLite
 
 /// Makes the events about a verification.
 struct VerificationEvents: Sendable {
-  let codeLength: Int
+  private let codeLength: Int
+  private let metrics: CoordinatorMetrics
+
+  init(_ rules: CoordinatorRules, metrics: CoordinatorMetrics) {
+    codeLength = rules.policy.codeLength
+    self.metrics = metrics
+  }
 
   /// Publishes the events among the actions, and counts them.
+  /// - Parameters:
+  ///   - report: the report about an SMS that led to them, if one did.
+  ///   - cause: properties of the message that led to them.
   func publish(
-    _ actions: [VerificationAction], of verification: PhoneVerification, news: MessageNews? = nil, cause: Envelope?,
-    in transaction: CoordinatorTransaction
-  ) throws(DatabaseError) {
-    transaction.counts.note(actions, on: verification)
+    _ actions: [VerificationAction], of verification: PhoneVerification, report: (any MessageReport)? = nil,
+    cause: Envelope?, in set: inout WorkingSet
+  ) throws(StoreError) {
+    count(actions, on: verification, in: &set)
     for case .announce(let announcement, to: let handle) in actions {
-      transaction.enqueue(
-        try message(
-          announcement, of: verification, to: handle, news: news, cause: cause, at: transaction.now))
+      let message = try message(
+        announcement, of: verification, to: handle, report: report, cause: cause, at: set.now)
+      try set.send(message)
     }
+  }
+
+  /// Counts the events among the actions.
+  func count(_ actions: [VerificationAction], on verification: PhoneVerification, in set: inout WorkingSet) {
+    let isCounted = actions.contains { if case .announce = $0 { true } else { false } }
+    guard isCounted else { return }
+    set.afterCommit { [metrics] in metrics.count(actions, on: verification) }
   }
 
   /// - Parameters:
   ///   - handle: the handle whose holder is notified.
-  ///   - news: the report about an SMS, for events that need one.
-  ///   - cause: the `message_id` of the message that led to it.
+  ///   - report: the report about an SMS, for events that need one.
+  ///   - cause: properties of the message that led to it.
   func message(
     _ announcement: VerificationAction.Announcement, of verification: PhoneVerification,
-    to handle: Int = PhoneVerification.firstHandle, news: MessageNews? = nil, cause: Envelope?, at now: UnixTime
-  ) throws(DatabaseError) -> OutgoingMessage {
+    to handle: Int = PhoneVerification.firstHandle, report: (any MessageReport)? = nil, cause: Envelope?,
+    at now: UnixTime
+  ) throws(StoreError) -> OutgoingMessage {
     let asked = AskedVerification(verification: verification, handle: handle)
-    let (type, body) = try content(announcement, of: asked, news: news, at: now)
+    let (type, body) = try content(announcement, of: asked, report: report, at: now)
     let suffix =
-      news.map { announcement.isAboutMessage ? ".\($0.number)" : "" }
+      report.map { announcement.isAboutMessage ? ".\($0.number)" : "" }
       ?? again(announcement, verification.reopenings(of: handle))
     return OutgoingMessage(
-      duty: .optional, exchange: Topology.Exchanges.events, routingKey: type.name, type: type.text,
-      messageID: "\(asked.id).\(announcement.rawValue)\(suffix)", correlationID: asked.id,
-      causationID: cause?.messageID, traceparent: cause?.trace?.child().traceparent, timestamp: now,
-      discardAfter: nil, body: body)
+      .optional, to: (Topology.Exchanges.events, type.name), type: type,
+      messageID: "\(asked.id).\(announcement.rawValue)\(suffix)", correlationID: asked.id, cause: cause, at: now,
+      body: body)
   }
 
   /// Suffix that distinguishes the events about a handle that was canceled and requested again: it begins, and may be
@@ -47,8 +63,9 @@ struct VerificationEvents: Sendable {
   }
 
   private func content(
-    _ announcement: VerificationAction.Announcement, of asked: AskedVerification, news: MessageNews?, at now: UnixTime
-  ) throws(DatabaseError) -> (MessageType, [UInt8]) {
+    _ announcement: VerificationAction.Announcement, of asked: AskedVerification, report: (any MessageReport)?,
+    at now: UnixTime
+  ) throws(StoreError) -> (MessageType, [UInt8]) {
     let verification = asked.verification
     let (id, app, number) = (asked.id, verification.app, verification.phoneNumber)
     let purpose = verification.purpose.unlessSignIn
@@ -58,19 +75,19 @@ struct VerificationEvents: Sendable {
       return (VerificationStarted.type, body.fastJSON)
     case .sent:
       let body = VerificationSent(
-        verificationID: id, app: app, phoneNumber: number, sentAt: now, job: news?.number ?? 1, lane: news?.lane,
-        reference: news?.reference, purpose: purpose)
+        verificationID: id, app: app, phoneNumber: number, sentAt: now, job: report?.number ?? 1, lane: report?.lane,
+        reference: report?.reference, purpose: purpose)
       return (VerificationSent.type, body.fastJSON)
     case .delivered:
       return try encode(
         VerificationDelivered(
-          verificationID: id, app: app, phoneNumber: number, deliveredAt: now, job: news?.number ?? 1,
-          lane: news?.lane, reference: news?.reference, purpose: purpose))
+          verificationID: id, app: app, phoneNumber: number, deliveredAt: now, job: report?.number ?? 1,
+          lane: report?.lane, reference: report?.reference, purpose: purpose))
     case .undelivered:
       var body = VerificationUndelivered(
-        verificationID: id, app: app, phoneNumber: number, undeliveredAt: now, job: news?.number ?? 1,
-        lane: news?.lane, reference: news?.reference,
-        reason: news?.reason.map { .init(code: $0.code, detail: $0.detail) })
+        verificationID: id, app: app, phoneNumber: number, undeliveredAt: now, job: report?.number ?? 1,
+        lane: report?.lane, reference: report?.reference,
+        reason: report?.reason.map { .init(code: $0.code, detail: $0.detail) })
       body.purpose = purpose
       return try encode(body)
     case .approved:
@@ -89,28 +106,23 @@ struct VerificationEvents: Sendable {
     }
   }
 
-  private func encode<Body: MessageBody>(_ body: Body) throws(DatabaseError) -> (MessageType, [UInt8]) {
+  private func encode<Body: MessageBody>(_ body: Body) throws(StoreError) -> (MessageType, [UInt8]) {
     (Body.type, try body.written())
   }
 }
 
 /// Report about one SMS, as far as events need it.
-struct MessageNews: Sendable, Hashable {
+protocol MessageReport: Sendable {
   /// Number of the SMS within its verification, from 1.
-  var number: Int
-  var lane: String?
+  var number: Int { get }
+  var lane: String? { get }
   /// The provider's own ID of the SMS.
-  var reference: String?
-  var reason: VerificationFailure?
-
-  init(_ report: JobReport) {
-    (number, lane, reference, reason) = (report.number, report.lane, report.reference, report.reason)
-  }
-
-  init(_ report: DeliveryReport) {
-    (number, lane, reference, reason) = (report.number, report.lane, report.reference, report.reason)
-  }
+  var reference: String? { get }
+  var reason: VerificationFailure? { get }
 }
+
+extension JobReport: MessageReport {}
+extension DeliveryReport: MessageReport {}
 
 extension VerificationAction.Announcement {
   /// Whether the event may be made once for each SMS.

@@ -1,51 +1,133 @@
+import CommandEngine
 import CountersignMessages
 import CountersignTelemetry
-import SQLite
 
-/// A worker's report on an SMS of a verification.
-struct ResultReport: Sendable {
-  var envelope: Envelope
-  var verificationID: String
-  var report: JobReport
+/// Reads reports on SMS of verifications, and applies them.
+struct VerificationReports: Sendable {
+  private let policy: VerificationPolicy
+  private let records: VerificationRecords
+  private let events: VerificationEvents
+  private let metrics: CoordinatorMetrics
+
+  init(_ rules: CoordinatorRules, records: VerificationRecords, metrics: CoordinatorMetrics) {
+    policy = rules.policy
+    self.records = records
+    events = VerificationEvents(rules, metrics: metrics)
+    self.metrics = metrics
+  }
+
+  /// Results of workers, and providers' delivery reports.
+  var kinds: [ReportKind] {
+    [
+      ReportKind(
+        JobResult.type(ofJob: SMSDispatchJob.type), from: .worker(routingKeyPrefix: SMSDispatchJob.type.name),
+        dropped: dropped, read: result),
+      ReportKind(
+        SMSDeliveryReport.type, from: .worker(routingKeyPrefix: SMSDeliveryReport.routingKeyPrefix), read: delivery),
+    ]
+  }
+
+  @Sendable private func result(_ received: ReceivedReport) throws(ContractProblem) -> (any Report)? {
+    guard let result = try received.jobResult(of: { SMSJobs.parse(jobID: $0) != nil }),
+      let job = SMSJobs.parse(jobID: result.jobID)
+    else { return nil }
+    let report = JobReport(result, number: job.message, worker: received.envelope.appID)
+    return SMSReport(verificationID: job.verificationID, report: report, reports: self)
+  }
+
+  /// The report on a job that no worker has seen.
+  @Sendable private func dropped(_ jobID: String) -> (any Report)? {
+    guard let job = SMSJobs.parse(jobID: jobID) else { return nil }
+    let report = JobReport(number: job.message, outcome: .expired, reason: .notTaken)
+    return SMSReport(verificationID: job.verificationID, report: report, reports: self)
+  }
+
+  @Sendable private func delivery(_ received: ReceivedReport) throws(ContractProblem) -> (any Report)? {
+    let delivery = try SMSDeliveryReport(json: received.body)
+    try received.check(delivery.state.rawValue)
+    // Reports on other services' SMS do not concern the coordinator.
+    guard let job = delivery.jobID.flatMap(SMSJobs.parse(jobID:)) else { return nil }
+    let report = DeliveryReport(
+      number: job.message, isDelivered: delivery.state == .delivered, lane: JobReport.word(delivery.lane),
+      reference: delivery.reference.map(JobReport.word), reason: delivery.reason.map { VerificationFailure($0) })
+    return SMSDeliveryReported(verificationID: job.verificationID, report: report, reports: self)
+  }
+
+  // MARK: Application
+
+  fileprivate func addMoreKeys(of id: String, to keys: inout StoreKeys, from set: WorkingSet) throws(StoreError) {
+    guard let verification = try records.verification(id, in: set) else { return }
+    try records.addMoreKeys(of: verification, to: &keys, at: set.now)
+  }
+
+  fileprivate func addKeys(of id: String, to keys: inout StoreKeys) throws(StoreError) {
+    try records.addKeys(ofID: id, to: &keys)
+  }
+
+  fileprivate func apply(
+    _ report: JobReport, to id: String, cause: Envelope, in set: inout WorkingSet
+  ) throws(StoreError) {
+    guard try apply(.jobFinished(report), report, to: id, cause: cause, in: &set) else { return }
+    set.afterCommit { [metrics] in metrics.countReport(report.outcome) }
+  }
+
+  fileprivate func apply(
+    _ report: DeliveryReport, to id: String, cause: Envelope, in set: inout WorkingSet
+  ) throws(StoreError) {
+    _ = try apply(.deliveryReported(report), report, to: id, cause: cause, in: &set)
+  }
+
+  /// Applies a report on an SMS to its verification and publishes the resulting events.
+  /// - Returns: whether anything changed; a report on a deleted verification changes nothing.
+  private func apply(
+    _ event: VerificationEvent, _ report: any MessageReport, to id: String, cause: Envelope,
+    in set: inout WorkingSet
+  ) throws(StoreError) -> Bool {
+    guard let before = try records.verification(id, in: set) else { return false }
+    var verification = before
+    let actions = verification.apply(event, at: set.now, under: policy)
+    guard verification != before else { return false }
+    try records.put(verification, before: before, in: &set)
+    try events.publish(actions, of: verification, report: report, cause: cause, in: &set)
+    return true
+  }
 }
 
-/// Applies reports of workers to their verifications.
-struct ResultHandler: Sendable {
-  private let reports: VerificationReports
+/// A worker's report on an SMS of a verification.
+struct SMSReport: Report {
+  let verificationID: String
+  let report: JobReport
+  let reports: VerificationReports
 
-  init(_ rules: CoordinatorRules) {
-    reports = VerificationReports(rules)
+  func addKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
+    try reports.addKeys(of: verificationID, to: &keys)
   }
 
-  static let types = [type] + DeliveryReportHandler.types + OperationReports.types
-  static let type = JobResult.type(ofJob: SMSDispatchJob.type)
-
-  /// - Parameter expected: the outcome in the routing key, which the body has to match; `nil` when there is nothing to
-  ///   compare.
-  /// - Returns: `nil` for a result of another service's job.
-  func prepare(_ envelope: Envelope, body: [UInt8], outcome expected: String?) throws(ContractProblem) -> ResultReport?
-  {
-    // Results of other services' jobs are not parsed: they do not concern the coordinator.
-    guard envelope.messageID.hasSuffix(Self.suffix),
-      let job = SMSJobs.parse(jobID: String(envelope.messageID.dropLast(Self.suffix.count)))
-    else { return nil }
-    let result = try JobResult(json: body)
-    try ResultOrigin.check(expected, says: result.outcome.rawValue)
-    guard envelope.messageID == JobResult.messageID(jobID: result.jobID) else {
-      throw ContractProblem(.invalidField, field: "jobID", "must be the message_id without \(Self.suffix)")
-    }
-    return ResultReport(
-      envelope: envelope, verificationID: job.verificationID,
-      report: JobReport(result, number: job.message, worker: envelope.appID))
+  func addMoreKeys(to keys: inout StoreKeys, from set: WorkingSet) throws(StoreError) {
+    try reports.addMoreKeys(of: verificationID, to: &keys, from: set)
   }
 
-  private static let suffix = JobResult.messageID(jobID: "")
+  func apply(cause: Envelope, in set: inout WorkingSet) throws(StoreError) {
+    try reports.apply(report, to: verificationID, cause: cause, in: &set)
+  }
+}
 
-  func handle(_ report: ResultReport, in transaction: CoordinatorTransaction) throws(DatabaseError) {
-    let isNew = try reports.apply(
-      .jobFinished(report.report), to: report.verificationID, MessageNews(report.report), cause: report.envelope,
-      in: transaction)
-    if isNew { transaction.counts.reports.append(report.report.outcome) }
+/// A provider's delivery report on an SMS of a verification.
+struct SMSDeliveryReported: Report {
+  let verificationID: String
+  let report: DeliveryReport
+  let reports: VerificationReports
+
+  func addKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
+    try reports.addKeys(of: verificationID, to: &keys)
+  }
+
+  func addMoreKeys(to keys: inout StoreKeys, from set: WorkingSet) throws(StoreError) {
+    try reports.addMoreKeys(of: verificationID, to: &keys, from: set)
+  }
+
+  func apply(cause: Envelope, in set: inout WorkingSet) throws(StoreError) {
+    try reports.apply(report, to: verificationID, cause: cause, in: &set)
   }
 }
 
@@ -86,69 +168,8 @@ extension VerificationFailure {
   static let maxDetail = 256
 }
 
-/// A provider's delivery report on an SMS of a verification.
-struct ReceivedDelivery: Sendable {
-  var envelope: Envelope
-  var verificationID: String
-  var report: DeliveryReport
-}
-
-/// Applies delivery reports of providers to their verifications.
-struct DeliveryReportHandler: Sendable {
-  private let reports: VerificationReports
-
-  init(_ rules: CoordinatorRules) {
-    reports = VerificationReports(rules)
-  }
-
-  static let types = [SMSDeliveryReport.type]
-
-  /// - Parameter expected: the outcome in the routing key, which the body has to match; `nil` when there is nothing to
-  ///   compare.
-  /// - Returns: `nil` for a report on another service's SMS.
-  func prepare(_ envelope: Envelope, body: [UInt8], outcome expected: String?) throws(ContractProblem)
-    -> ReceivedDelivery?
-  {
-    let delivery = try SMSDeliveryReport(json: body)
-    try ResultOrigin.check(expected, says: delivery.state.rawValue)
-    guard let job = delivery.jobID.flatMap(SMSJobs.parse(jobID:)) else { return nil }
-    let reason = delivery.reason.map { VerificationFailure($0) }
-    return ReceivedDelivery(
-      envelope: envelope, verificationID: job.verificationID,
-      report: DeliveryReport(
-        number: job.message, isDelivered: delivery.state == .delivered,
-        lane: JobReport.word(delivery.lane), reference: delivery.reference.map(JobReport.word), reason: reason))
-  }
-
-  func handle(_ received: ReceivedDelivery, in transaction: CoordinatorTransaction) throws(DatabaseError) {
-    _ = try reports.apply(
-      .deliveryReported(received.report), to: received.verificationID, MessageNews(received.report),
-      cause: received.envelope, in: transaction)
-  }
-}
-
-/// Applies a report on an SMS to its verification and publishes the resulting events.
-struct VerificationReports: Sendable {
-  private let policy: VerificationPolicy
-  private let events: VerificationEvents
-
-  init(_ rules: CoordinatorRules) {
-    policy = rules.policy
-    events = VerificationEvents(codeLength: rules.policy.codeLength)
-  }
-
-  /// - Returns: whether anything changed; a report on a deleted verification changes nothing.
-  func apply(
-    _ event: VerificationEvent, to id: String, _ news: MessageNews, cause: Envelope,
-    in transaction: CoordinatorTransaction
-  ) throws(DatabaseError) -> Bool {
-    guard id.utf8.count <= VerificationID.maxLength, let before = try transaction.verification(id) else { return false }
-    var verification = before
-    let now = transaction.now
-    let actions = verification.apply(event, at: now, under: policy)
-    guard verification != before else { return false }
-    transaction.set(verification)
-    try events.publish(actions, of: verification, news: news, cause: cause, in: transaction)
-    return true
-  }
+extension VerificationFailure {
+  /// Reason of a job that no worker has seen.
+  static let notTaken = VerificationFailure(
+    code: "NOT_TAKEN", detail: "no queue took the job in time: see whether the queue is full, or missing")
 }

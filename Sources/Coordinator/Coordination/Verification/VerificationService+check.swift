@@ -1,14 +1,27 @@
+import CommandEngine
 import CountersignMessages
 import CountersignTelemetry
-import SQLite
 
 // Commands about a started verification, addressed by the ID of one of its handles.
 extension VerificationService {
+  /// Adds what follows from the verification that a check found.
+  func addMoreKeys(of order: CheckOrder, to keys: inout StoreKeys, from set: WorkingSet) throws(StoreError) {
+    guard let asked = try records.found(order.verificationID, in: set) else { return }
+    try records.addMoreKeys(of: asked.verification, to: &keys, at: set.now)
+    try limits.addKeys(of: LimitedCheck(of: asked, from: order.address, isFirstCode: false), to: &keys, at: set.now)
+  }
+
+  /// Adds what follows from the verification that the ID of a handle leads to.
+  func addMoreKeys(ofID id: String, to keys: inout StoreKeys, from set: WorkingSet) throws(StoreError) {
+    guard let asked = try records.found(id, in: set) else { return }
+    try records.addMoreKeys(of: asked.verification, to: &keys, at: set.now)
+  }
+
   func check(
-    _ order: CheckOrder, _ request: CommandRequest,
-    in transaction: CoordinatorTransaction
-  ) throws(DatabaseError) -> CommandAnswer {
-    guard let before = try find(order.verificationID, in: transaction) else {
+    _ order: CheckOrder, _ envelope: Envelope,
+    in set: inout WorkingSet
+  ) throws(StoreError) -> CommandAnswer {
+    guard let before = try records.found(order.verificationID, in: set) else {
       codes.matchNothing(order.code)
       return CommandAnswer(.unknownVerification)
     }
@@ -16,45 +29,41 @@ extension VerificationService {
       codes.matchNothing(order.code)
       return CommandAnswer(.otherVerification(field))
     }
-    let now = transaction.now
+    let now = set.now
     let limited = LimitedCheck(order, before)
     var asked = before
     var actions = asked.verification.apply(.checkRequested, through: asked.handle, at: now, under: rules.policy)
     if actions == [.compareCode] {
-      if let refusal = try admit(limited, in: transaction) {
+      if let refusal = try admit(limited, in: &set) {
         codes.matchNothing(order.code)
-        transaction.counts.refusals.append(refusal.scope)
+        count(refusal, in: &set)
         return CommandAnswer(APIError(refusal))
       }
       let event = compare(order.code, with: asked.verification)
-      if event == .codeCompared(matches: false) { try countWrong(limited, in: transaction) }
+      if event == .codeCompared(matches: false) { try countWrong(limited, in: &set) }
       actions = asked.verification.apply(event, through: asked.handle, at: now, under: rules.policy)
       if event == .codeLost { actions.append(.refuse(.notSent(.codeLost))) }
     } else {
       codes.matchNothing(order.code)
     }
-    if asked != before { transaction.set(asked.verification) }
-    return try answer(actions, on: asked, nil, request, in: transaction)
+    if asked != before { try records.put(asked.verification, before: before.verification, in: &set) }
+    return try answer(actions, on: asked, nil, envelope, in: &set)
   }
 
   /// - Parameter check: `nil` for a check that no limit counts.
   private func admit(
-    _ check: LimitedCheck?, in transaction: CoordinatorTransaction
-  ) throws(DatabaseError) -> LimitRefusal? {
+    _ check: LimitedCheck?, in set: inout WorkingSet
+  ) throws(StoreError) -> LimitRefusal? {
     guard let check else { return nil }
-    return try limits.admitCheck(check, at: transaction.now, in: transaction)
+    return try limits.admitCheck(check, in: &set)
   }
 
   private func countWrong(
-    _ check: LimitedCheck?, in transaction: CoordinatorTransaction
-  ) throws(DatabaseError) {
+    _ check: LimitedCheck?, in set: inout WorkingSet
+  ) throws(StoreError) {
     guard let check else { return }
-    if check.isFictional {
-      transaction.counts.wrongCodes.fictional += 1
-    } else {
-      transaction.counts.wrongCodes.real += 1
-    }
-    try limits.countWrong(check, at: transaction.now, in: transaction)
+    set.afterCommit { [metrics, isFictional = check.isFictional] in metrics.countWrongCode(isFictional: isFictional) }
+    try limits.countWrong(check, in: &set)
   }
 
   private func compare(_ code: String, with verification: PhoneVerification) -> VerificationEvent {
@@ -63,30 +72,21 @@ extension VerificationService {
   }
 
   func cancel(
-    _ id: String, _ request: CommandRequest, in transaction: CoordinatorTransaction
-  ) throws(DatabaseError) -> CommandAnswer {
-    guard let before = try find(id, in: transaction) else { return CommandAnswer(.unknownVerification) }
+    _ id: String, _ envelope: Envelope, in set: inout WorkingSet
+  ) throws(StoreError) -> CommandAnswer {
+    guard let before = try records.found(id, in: set) else { return CommandAnswer(.unknownVerification) }
     var asked = before
     let actions = asked.verification.apply(
-      .cancelRequested, through: asked.handle, at: transaction.now, under: rules.policy)
-    if asked != before { transaction.set(asked.verification) }
-    return try answer(actions, on: asked, nil, request, in: transaction)
+      .cancelRequested, through: asked.handle, at: set.now, under: rules.policy)
+    if asked != before { try records.put(asked.verification, before: before.verification, in: &set) }
+    return try answer(actions, on: asked, nil, envelope, in: &set)
   }
 
-  func status(_ id: String, in transaction: CoordinatorTransaction) throws(DatabaseError) -> CommandAnswer {
-    guard var asked = try find(id, in: transaction) else { return CommandAnswer(.unknownVerification) }
+  func status(_ id: String, in set: WorkingSet) throws(StoreError) -> CommandAnswer {
+    guard var asked = try records.found(id, in: set) else { return CommandAnswer(.unknownVerification) }
     // An expiry that the sweeper has not processed yet is shown here, and stored by the sweeper.
-    _ = asked.verification.apply(.deadlinePassed, at: transaction.now, under: rules.policy)
+    _ = asked.verification.apply(.deadlinePassed, at: set.now, under: rules.policy)
     return try CommandAnswer(VerificationStatus(asked))
-  }
-
-  private func find(
-    _ id: String, in transaction: CoordinatorTransaction
-  ) throws(DatabaseError) -> AskedVerification? {
-    guard !id.isEmpty, id.utf8.count <= VerificationID.maxLength, let found = try transaction.found(id) else {
-      return nil
-    }
-    return AskedVerification(verification: found.verification, handle: found.handle)
   }
 }
 
@@ -97,8 +97,14 @@ extension LimitedCheck {
     guard verification.state.isLive else { return nil }
     let isFirst = asked.handle == PhoneVerification.firstHandle
     let before = isFirst ? verification.checks : verification.handles.checks
+    self.init(of: asked, from: order.address, isFirstCode: before == 0)
+  }
+
+  fileprivate init(of asked: AskedVerification, from address: ClientAddress?, isFirstCode: Bool) {
+    let verification = asked.verification
     self.init(
-      app: verification.app, number: verification.phoneNumber, address: order.address,
-      isFictional: verification.isTestNumber, isFirstHandle: isFirst, isFirstCode: before == 0)
+      app: verification.app, number: verification.phoneNumber, address: address,
+      isFictional: verification.isTestNumber, isFirstHandle: asked.handle == PhoneVerification.firstHandle,
+      isFirstCode: isFirstCode)
   }
 }

@@ -1,49 +1,89 @@
+import CommandEngine
 import CountersignMessages
 import CountersignTelemetry
 import PhoneNumbers
-import SQLite
 
 // Starts: of a new verification, of one that the requester already has, and of one that other requesters have.
 extension VerificationService {
+  /// Adds what a start looks up.
+  func addKeys(
+    of order: StartOrder, _ envelope: Envelope, to keys: inout StoreKeys, at now: UnixTime
+  ) throws(StoreError) {
+    try records.addKeys(ofLive: order.key, to: &keys)
+    // The live verification of the key is of the same prefix and region, also one that an earlier command of the batch
+    // begins.
+    try records.addMoreKeys(of: fresh(of: order), to: &keys, at: now)
+    guard order.fixedCode == nil else { return }
+    try conversions.addKeys(of: order.limitedSend, to: &keys)
+    try limits.addKeys(of: order.limitedSend, to: &keys, at: now)
+    if let proof = order.proof { try gate.addKeys(of: proof, order, envelope, to: &keys, at: now) }
+  }
+
+  /// Adds what follows from the records that a start found.
+  func addMoreKeys(
+    of order: StartOrder, _ envelope: Envelope, to keys: inout StoreKeys, from set: WorkingSet
+  ) throws(StoreError) {
+    if let live = try records.live(order.key, in: set) {
+      try records.addMoreKeys(of: live, to: &keys, at: set.now)
+    }
+    guard let proof = order.proof else { return }
+    try gate.addMoreKeys(of: proof, order, envelope, to: &keys, from: set)
+    guard let device = try gate.device(of: proof, in: set) else { return }
+    var order = order
+    order.device = device
+    try records.addMoreKeys(of: fresh(of: order), to: &keys, at: set.now)
+  }
+
+  /// The new verification of a start, for its requester as far as that is known by now.
+  private func fresh(of order: StartOrder) -> PhoneVerification {
+    var verification = order.fresh.verification
+    verification.requester = order.requester.hash
+    verification.source = limits.subjects.source(of: order)
+    return verification
+  }
+
   func start(
-    _ order: StartOrder, _ request: CommandRequest,
-    in transaction: CoordinatorTransaction
-  ) throws(DatabaseError) -> CommandAnswer {
-    let now = transaction.now
+    _ order: StartOrder, _ envelope: Envelope,
+    in set: inout WorkingSet
+  ) throws(StoreError) -> CommandAnswer {
+    let now = set.now
     let requester = order.requester
-    let live = try transaction.liveVerification(order.key)
+    let live = try records.live(order.key, in: set)
     let end = live.flatMap { endingEvent(of: $0, order, by: requester, at: now) }
     if let live, end == nil {
-      return try startAgain(live, order, requester, request, in: transaction)
+      return try startAgain(live, order, requester, envelope, in: &set)
     }
-    let refusal = order.fixedCode == nil ? try admitNew(order, in: transaction) : nil
-    if let refusal { transaction.counts.refusals.append(refusal.scope) }
+    let refusal = order.fixedCode == nil ? try admitNew(order, in: &set) : nil
+    if let refusal { count(refusal, in: &set) }
     // When no new verification may begin, the old one stays unchanged.
     if let live, end == .replaced, let refusal {
       guard let handle = live.openHandle(of: requester) else { return CommandAnswer(APIError(refusal)) }
       return started(AskedVerification(verification: live, handle: handle, wait: refusal.wait), resent: false, at: now)
     }
-    if var live, let end {
-      let actions = live.apply(end, at: now, under: rules.policy(of: order.app))
-      try perform(actions, on: AskedVerification(verification: live), order, request, in: transaction)
-      transaction.set(live)
+    if let live, let end {
+      var ended = live
+      let actions = ended.apply(end, at: now, under: rules.policy(of: order.app))
+      try perform(actions, on: AskedVerification(verification: ended), order, envelope, in: &set)
+      // A start that waited for its assessment finds the verification too late to look up the counts of another asker,
+      // or of the region that the number had with earlier metadata.
+      let fresh = fresh(of: order)
+      let isCounted = !order.hasWaited || (live.source == fresh.source && live.region == fresh.region)
+      try records.put(ended, before: live, isCounted: isCounted, in: &set)
     }
     if let refusal { return CommandAnswer(APIError(refusal)) }
-    var verification = order.fresh.verification
-    verification.requester = requester.hash
-    verification.source = limits.subjects.source(of: order)
+    var verification = fresh(of: order)
     let actions = verification.apply(.started, at: now, under: rules.policy(of: order.app))
-    transaction.set(verification)
+    try records.put(verification, before: nil, in: &set)
     return try answer(
-      actions, on: AskedVerification(verification: verification), order, request, in: transaction)
+      actions, on: AskedVerification(verification: verification), order, envelope, in: &set)
   }
 
   /// Continues a live verification, through the requester's own handle or a further one.
   private func startAgain(
-    _ live: PhoneVerification, _ order: StartOrder, _ requester: Requester, _ request: CommandRequest,
-    in transaction: CoordinatorTransaction
-  ) throws(DatabaseError) -> CommandAnswer {
-    let now = transaction.now
+    _ live: PhoneVerification, _ order: StartOrder, _ requester: Requester, _ envelope: Envelope,
+    in set: inout WorkingSet
+  ) throws(StoreError) -> CommandAnswer {
+    let now = set.now
     var asked = AskedVerification(verification: live)
     let known = live.handleToGoOn(of: requester)
     if let known, order.device != nil { asked.verification.prove(known) }
@@ -54,9 +94,9 @@ extension VerificationService {
       // The verification would expire before the code could be typed in.
       asked.wait = live.expiresAt - now
     } else if live.isResendDue(at: now, under: rules.policy(of: order.app)),
-      let refusal = try admit(order, in: transaction)
+      let refusal = try admit(order, in: &set)
     {
-      transaction.counts.refusals.append(refusal.scope)
+      count(refusal, in: &set)
       asked.wait = refusal.wait
     }
     let event: VerificationEvent
@@ -68,7 +108,7 @@ extension VerificationService {
       } else if asked.wait == nil {
         event = .startedAgain(languageCode: order.languageCode)
       } else {
-        if asked.verification != live { transaction.set(asked.verification) }
+        if asked.verification != live { try records.put(asked.verification, before: live, in: &set) }
         return started(asked, resent: false, at: now)
       }
     } else {
@@ -78,17 +118,17 @@ extension VerificationService {
       event = .joined(handle, sends: asked.wait == nil, languageCode: order.languageCode)
     }
     let actions = asked.verification.apply(event, through: asked.handle, at: now, under: rules.policy(of: order.app))
-    if asked.verification != live { transaction.set(asked.verification) }
-    return try answer(actions, on: asked, order, request, in: transaction)
+    if asked.verification != live { try records.put(asked.verification, before: live, in: &set) }
+    return try answer(actions, on: asked, order, envelope, in: &set)
   }
 
   /// Answers a start whose proof was not judged because of a limit. Nothing is sent and no handle is made, so a
   /// requester gets at most the handle it has.
   func unjudged(
-    _ order: StartOrder, _ refusal: LimitRefusal, in transaction: CoordinatorTransaction
-  ) throws(DatabaseError) -> CommandAnswer {
-    let now = transaction.now
-    guard let live = try transaction.liveVerification(order.key), live.isLive(at: now),
+    _ order: StartOrder, _ refusal: LimitRefusal, in set: inout WorkingSet
+  ) throws(StoreError) -> CommandAnswer {
+    let now = set.now
+    guard let live = try records.live(order.key, in: set), live.isLive(at: now),
       let handle = live.openHandle(of: order.requester)
     else { return CommandAnswer(APIError(refusal)) }
     let wait = max(refusal.wait, live.resendAfter - now)
@@ -125,16 +165,16 @@ extension VerificationService {
 
   /// Only a new verification is subject to the conversion guard; a live one continues.
   private func admitNew(
-    _ order: StartOrder, in transaction: CoordinatorTransaction
-  ) throws(DatabaseError) -> LimitRefusal? {
-    if let refusal = conversions.refusal(of: order.limitedSend, at: transaction.now) { return refusal }
-    return try admit(order, in: transaction)
+    _ order: StartOrder, in set: inout WorkingSet
+  ) throws(StoreError) -> LimitRefusal? {
+    if let refusal = try conversions.refusal(of: order.limitedSend, in: set) { return refusal }
+    return try admit(order, in: &set)
   }
 
   private func admit(
-    _ order: StartOrder, in transaction: CoordinatorTransaction
-  ) throws(DatabaseError) -> LimitRefusal? {
-    return try limits.admit(order.limitedSend, at: transaction.now, in: transaction)
+    _ order: StartOrder, in set: inout WorkingSet
+  ) throws(StoreError) -> LimitRefusal? {
+    try limits.admit(order.limitedSend, in: &set)
   }
 }
 
@@ -149,42 +189,43 @@ extension PhoneVerification {
 }
 
 extension VerificationService {
-  /// Starts a verification whose request carries a proof of its app.
+  /// Starts a verification whose command carries a proof of its app.
   /// - Returns: `nil` when the start waits for reCAPTCHA.
   func startProven(
-    _ order: StartOrder, _ request: CommandRequest,
-    in transaction: CoordinatorTransaction
-  ) throws(DatabaseError) -> CommandAnswer? {
-    guard let proof = order.proof else { return try start(order, request, in: transaction) }
-    switch try gate.judge(proof, order, request, in: transaction) {
+    _ order: StartOrder, _ envelope: Envelope,
+    in set: inout WorkingSet
+  ) throws(StoreError) -> CommandAnswer? {
+    guard let proof = order.proof else { return try start(order, envelope, in: &set) }
+    switch try gate.judge(proof, order, envelope, in: &set) {
     case .refused(let error): return CommandAnswer(error)
     case .deferred: return nil
-    case .unjudged(let refusal): return try unjudged(order, refusal, in: transaction)
+    case .unjudged(let refusal): return try unjudged(order, refusal, in: &set)
     case .admitted(let notes):
       var order = order
       order.device = notes.device
-      let answer = try start(order, request, in: transaction)
-      if answer.error == nil { try leave(notes, order, request, in: transaction) }
+      let answer = try start(order, envelope, in: &set)
+      if answer.error == nil { try leave(notes, order, envelope, in: &set) }
       return answer
     }
   }
 
   /// Records the outcome of its proof in the verification.
   private func leave(
-    _ notes: ProofNotes, _ order: StartOrder, _ request: CommandRequest,
-    in transaction: CoordinatorTransaction
-  ) throws(DatabaseError) {
-    guard var verification = try transaction.liveVerification(order.key),
-      let handle = verification.openHandle(where: order.requester.isSame)
+    _ notes: ProofNotes, _ order: StartOrder, _ envelope: Envelope,
+    in set: inout WorkingSet
+  ) throws(StoreError) {
+    guard let live = try records.live(order.key, in: set),
+      let handle = live.openHandle(where: order.requester.isSame)
     else { return }
     var entries = notes.entries
     if let captcha = notes.audited {
-      try gate.assess(captcha, order, request, verificationID: verification.id(of: handle), in: transaction)
-      transaction.counts.proofs.append(ProofCount(.recaptcha, "asked"))
-      entries.append(TimelineEntry(at: transaction.now, kind: .recaptchaQueued))
+      try gate.assess(captcha, order, envelope, verificationID: live.id(of: handle), in: &set)
+      set.afterCommit { [metrics] in metrics.countProof(.recaptcha, "asked") }
+      entries.append(TimelineEntry(at: set.now, kind: .recaptchaQueued))
     }
     guard !entries.isEmpty else { return }
+    var verification = live
     verification.timeline.add(entries.map { $0.of(handle) })
-    transaction.set(verification)
+    try records.put(verification, before: live, in: &set)
   }
 }

@@ -1,7 +1,7 @@
+import CommandEngine
 import CountersignMessages
 import CountersignTelemetry
 import PhoneNumbers
-import SQLite
 
 /// Starts, checks, cancels and shows verifications, inside a transaction.
 struct VerificationService: Sendable {
@@ -9,48 +9,51 @@ struct VerificationService: Sendable {
   let codes: VerificationCodes
   let limits: RateLimits
   let gate: ProofGate
-  let conversions: ConversionMonitor
+  let records: VerificationRecords
+  let conversions: Conversions
+  let metrics: CoordinatorMetrics
   private let jobs: SMSJobs
   private let events: VerificationEvents
 
   init(
     _ rules: CoordinatorRules, codes: VerificationCodes, jobs: SMSJobs, limits: RateLimits, gate: ProofGate,
-    conversions: ConversionMonitor
+    records: VerificationRecords, conversions: Conversions, metrics: CoordinatorMetrics
   ) {
     self.rules = rules
     self.codes = codes
     self.jobs = jobs
     self.limits = limits
     self.gate = gate
+    self.records = records
     self.conversions = conversions
-    events = VerificationEvents(codeLength: rules.policy.codeLength)
+    self.metrics = metrics
+    events = VerificationEvents(rules, metrics: metrics)
   }
 
   /// Performs the actions of a command, exactly one of which answers it.
   func answer(
-    _ actions: [VerificationAction], on asked: AskedVerification, _ order: StartOrder?, _ request: CommandRequest,
-    in transaction: CoordinatorTransaction
-  ) throws(DatabaseError) -> CommandAnswer {
-    try perform(actions, on: asked, order, request, in: transaction) ?? CommandAnswer(.notStored)
+    _ actions: [VerificationAction], on asked: AskedVerification, _ order: StartOrder?, _ envelope: Envelope,
+    in set: inout WorkingSet
+  ) throws(StoreError) -> CommandAnswer {
+    try perform(actions, on: asked, order, envelope, in: &set) ?? CommandAnswer(.notStored)
   }
 
   /// - Returns: the answer, when one of the actions is one.
   @discardableResult
   func perform(
-    _ actions: [VerificationAction], on asked: AskedVerification, _ order: StartOrder?, _ request: CommandRequest,
-    in transaction: CoordinatorTransaction
-  ) throws(DatabaseError) -> CommandAnswer? {
-    let now = transaction.now
+    _ actions: [VerificationAction], on asked: AskedVerification, _ order: StartOrder?, _ envelope: Envelope,
+    in set: inout WorkingSet
+  ) throws(StoreError) -> CommandAnswer? {
+    let now = set.now
     let verification = asked.verification
-    transaction.counts.note(actions, on: verification)
+    events.count(actions, on: verification, in: &set)
     var answer: CommandAnswer?
     for action in actions {
       switch action {
       case .sendMessage(let number):
-        transaction.enqueue(try job(number, of: verification, order, request, at: now))
+        try set.send(job(number, of: verification, order, envelope, at: now))
       case .announce(let announcement, to: let handle):
-        transaction.enqueue(
-          try events.message(announcement, of: verification, to: handle, cause: request.envelope, at: now))
+        try set.send(events.message(announcement, of: verification, to: handle, cause: envelope, at: now))
       case .compareCode: break
       case .answerStarted(let resent): answer = started(asked, resent: resent, at: now)
       case .answerApproved: answer = CommandAnswer(VerificationApproved(asked, at: now))
@@ -65,31 +68,42 @@ struct VerificationService: Sendable {
     CommandAnswer(VerificationStarted(asked, codeLength: rules.policy.codeLength, resent: resent, at: now))
   }
 
+  func count(_ refusal: LimitRefusal, in set: inout WorkingSet) {
+    set.afterCommit { [metrics] in metrics.countRefusal(refusal.scope) }
+  }
+
   private func job(
-    _ number: Int, of verification: PhoneVerification, _ order: StartOrder?, _ request: CommandRequest,
+    _ number: Int, of verification: PhoneVerification, _ order: StartOrder?, _ envelope: Envelope,
     at now: UnixTime
-  ) throws(DatabaseError) -> OutgoingMessage {
-    OutgoingMessage(
-      duty: .kept, exchange: Topology.Exchanges.jobs, routingKey: SMSDispatchJob.routingKey,
-      type: SMSDispatchJob.type.text, messageID: SMSJobs.jobID(verification.id, message: number),
-      correlationID: verification.id, causationID: request.envelope.messageID,
-      traceparent: request.envelope.trace?.child().traceparent, timestamp: now,
-      discardAfter: verification.expiresAt, body: try jobBody(number, of: verification, order))
+  ) throws(StoreError) -> OutgoingMessage {
+    .job(
+      SMSDispatchJob.type, id: SMSJobs.jobID(verification.id, message: number), correlationID: verification.id,
+      cause: envelope, deadline: verification.expiresAt, body: try jobBody(number, of: verification, order), at: now)
   }
 
   private func jobBody(
     _ number: Int, of verification: PhoneVerification, _ order: StartOrder?
-  ) throws(DatabaseError) -> [UInt8] {
+  ) throws(StoreError) -> [UInt8] {
     if number == 1, let order, order.fresh.verification.id == verification.id, let body = order.fresh.firstJob {
       return body
     }
     guard let order, let code = codes.code(of: verification.code, for: verification.id) else {
-      throw DatabaseError(.content, "a code to send again cannot be made")
+      throw StoreError(.content, "a code to send again cannot be made")
     }
     do {
       return try jobs.body(of: verification, message: number, code: code, app: order.app)
     } catch {
-      throw DatabaseError(.content, "a code to send again cannot be sealed: \(error)")
+      throw StoreError(.content, "a code to send again cannot be sealed: \(error)")
     }
+  }
+}
+
+extension CommandAnswer {
+  init(_ started: VerificationStarted) {
+    self.init(type: VerificationStarted.type, body: started.fastJSON)
+  }
+
+  init(_ approved: VerificationApproved) {
+    self.init(type: VerificationApproved.type, body: approved.fastJSON)
   }
 }

@@ -5,6 +5,7 @@ import SQLite
 import TestSupport
 import Testing
 
+@testable import CommandEngine
 @testable import Coordination
 
 @Suite("Receipts and their pushes")
@@ -25,8 +26,8 @@ struct ReceiptTests {
       #expect(push.job.environment == .sandbox)
       #expect(push.job.deadline == bench.clock.now() + .seconds(60))
       #expect(push.secret.utf8.count == 43)
-      try await bench.relay.deleteConfirmed()
-      let (held, left) = (try await bench.count("held_job"), try await bench.count("outbox"))
+      try await bench.outbox.settle()
+      let (held, left) = (try await bench.count("held"), try await bench.count("outbox"))
       #expect(held == 0)
       #expect(left == 0)
     }
@@ -36,7 +37,7 @@ struct ReceiptTests {
   func neitherTheSecretNorTheDeviceTokenIsStoredInTheClear() async throws {
     try await Bench.with { bench in
       let (_, secret) = try await bench.receipt()
-      let stored = try await bench.dump("app_proof")
+      let stored = try await bench.dump("appProof")
       #expect(!stored.contains(secret))
       #expect(!stored.contains(Bench.token.lowercased()))
     }
@@ -70,9 +71,8 @@ struct ReceiptTests {
       let message = try bench.commandMessage(command, id: "m")
       #expect(await bench.deliver([message]).ackedCount == 0)
       bench.sink.open()
-      try await bench.relay.takeOver()
-      _ = try await bench.relay.relay()
-      _ = try await bench.held.releaseOverdue()
+      try await bench.takeOver()
+      try await bench.relay()
       #expect(bench.sink.published.isEmpty)
       #expect(await bench.deliver([message]).ackedCount == 1)
       #expect(bench.sink.published.map(\.exchange) == ["", Topology.Exchanges.jobs])
@@ -87,8 +87,8 @@ struct ReceiptTests {
       await bench.deliver([message])
       #expect(bench.sink.published.map(\.exchange) == [""])
       bench.sink.open()
-      try await bench.relay.takeOver()
-      _ = try await bench.relay.relay()
+      try await bench.takeOver()
+      try await bench.relay()
       await bench.deliver([message])
       let receipts = try bench.replies().map { try AppVerifying(json: $0.body).receipt }
       #expect(receipts.count == 2)
@@ -104,9 +104,10 @@ struct ReceiptTests {
       await bench.deliver([try bench.commandMessage(command)])
       bench.sink.open()
       bench.clock.advance(by: .seconds(30))
-      _ = try await bench.held.releaseOverdue()
+      try await bench.relay()
       #expect(try bench.pushes().count == 1)
-      let left = try await bench.count("held_job")
+      try await bench.outbox.settle()
+      let left = try await bench.count("held")
       #expect(left == 0)
     }
   }
@@ -119,7 +120,7 @@ struct ReceiptTests {
       _ = bench.sink.takePublished()
       bench.sink.answer { _ in .confirmed }
       bench.clock.advance(by: .seconds(5))
-      _ = try await bench.relay.relay()
+      try await bench.relay()
       #expect(try bench.pushes().count == 1)
     }
   }
@@ -202,6 +203,21 @@ struct ReceiptTests {
     }
   }
 
+  @Test("The last report of a batch decides on the memory of a refusal")
+  func theLastReportOfABatchDecidesOnTheMemoryOfARefusal() async throws {
+    try await Bench.with { bench in
+      var receipts: [String] = []
+      for _ in 0..<3 { receipts.append(try await bench.receipt().receipt) }
+      let reports = try zip(receipts, [JobOutcome.refused, .accepted, .refused]).map { receipt, outcome in
+        try bench.report(
+          PushVerifyJob.self, "\(receipt).push.1", outcome, reason: outcome == .refused ? "WRONG_TOPIC" : nil)
+      }
+      await bench.deliverResults([reports[0]])
+      await bench.deliverResults(Array(reports[1...]))
+      #expect(try await bench.error(command).reason == "WRONG_TOPIC")
+    }
+  }
+
   @Test("A device token that is gone takes all its receipts along")
   func aDeviceTokenThatIsGoneTakesAllItsReceiptsAlong() async throws {
     try await Bench.with { bench in
@@ -223,26 +239,103 @@ struct ReceiptTests {
   @Test("All of them, however many there are, and however many newer ones are over")
   func allOfThemHoweverManyThereAreAndHoweverManyNewerOnesAreOver() async throws {
     try await Bench.with(Bench.rules { $0.limits.receiptsPerDevicePerHour = 10_000 }) { bench in
-      _ = try await bench.receipt()
-      for (state, count) in [("proven", 600), ("expired", 1_100)] {
-        try await bench.database.write { session throws(DatabaseError) -> Void in
-          try session.execute(
-            """
-            WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
-            INSERT INTO app_proof SELECT receipt || ? || i, version, ?, due_at, app, token_hash, environment, secret,
-              created_at + i, expires_at, ended_at, uses, push, failure_code, failure_detail, timeline, earlier_token_hash
-            FROM app_proof, n WHERE state = 'waiting'
-            """,
-            [Value(count), .text(state), .text(state)])
-        }
-      }
+      let first = try await bench.receipt()
+      // In the group of the device, both come before the receipts of the coordinator.
+      try await add(600, .proven, like: first.receipt, to: bench)
+      try await add(1_100, .expired, like: first.receipt, to: bench)
+      bench.clock.advance(by: .seconds(2))
       let last = try await bench.receipt()
       await bench.deliverResults([
         try bench.report(PushVerifyJob.self, "\(last.receipt).push.1", .refused, reason: "UNREGISTERED")
       ])
-      #expect(try await bench.count("app_proof WHERE state = 'revoked'") == 601)
-      #expect(try await bench.count("app_proof WHERE state = 'expired'") == 1_100)
+      #expect(try await count(.revoked, in: bench) == StoreLimits.maxGroupPage)
+      // Those that are left are not accepted all the same.
+      let error = try await bench.error(bench.startCommand(Bench.pair(first.receipt, first.secret)))
+      #expect(error.reason == "RECEIPT_REVOKED")
+      let half = StartVerification.Proof(receipt: last.receipt, secret: SecretField(Secret("")))
+      #expect(try await bench.error(bench.startCommand(half)).reason == "UNREGISTERED")
+      for _ in 0..<3 { try await bench.sweep() }
+      #expect(try await count(.revoked, in: bench) == 601)
+      #expect(try await count(.expired, in: bench) == 1_100)
+      #expect(try await bench.operation(last.receipt).state == .failed)
     }
+  }
+
+  @Test("A report on a receipt of a device that is gone does not bring it back")
+  func aReportOnAReceiptOfADeviceThatIsGoneDoesNotBringItBack() async throws {
+    try await Bench.with(Bench.rules { $0.limits.receiptsPerDevicePerHour = 10_000 }) { bench in
+      let first = try await bench.receipt()
+      try await add(300, .proven, like: first.receipt, to: bench)
+      bench.clock.advance(by: .seconds(2))
+      let last = try await bench.receipt()
+      await bench.deliverResults([
+        try bench.report(PushVerifyJob.self, "\(last.receipt).push.1", .refused, reason: "UNREGISTERED"),
+        try bench.report(PushVerifyJob.self, "\(first.receipt).push.1", .refused, reason: "UNREGISTERED"),
+      ])
+      #expect(try await bench.operation(first.receipt).state == .revoked)
+      for _ in 0..<3 { try await bench.sweep() }
+      // Whose push was refused last is spared, unless it was revoked before.
+      #expect(try await count(.revoked, in: bench) == 302)
+    }
+  }
+
+  @Test("A device that is gone takes along the receipts of before the pepper was changed")
+  func aDeviceThatIsGoneTakesAlongTheReceiptsOfBeforeThePepperWas() async throws {
+    try await Bench.with { bench in
+      let first = try await bench.receipt()
+      try bench.changePepper()
+      let second = try await bench.receipt()
+      await bench.deliverResults([
+        try bench.report(PushVerifyJob.self, "\(second.receipt).push.1", .refused, reason: "UNREGISTERED")
+      ])
+      #expect(try await bench.operation(first.receipt).state == .revoked)
+      #expect(try await bench.error(command).reason == "UNREGISTERED")
+    }
+  }
+
+  @Test("The mark of a device that is gone goes when no receipt of before can be valid any longer")
+  func theMarkOfADeviceThatIsGoneGoesWhenNoReceiptOfBeforeCanBe() async throws {
+    try await Bench.with { bench in
+      let receipt = try await bench.receipt().receipt
+      await bench.deliverResults([
+        try bench.report(PushVerifyJob.self, "\(receipt).push.1", .refused, reason: "UNREGISTERED")
+      ])
+      #expect(try await bench.count("revokedToken") == 1)
+      #expect(try await bench.count("refusedToken") == 1)
+      bench.clock.advance(by: .seconds(3600))
+      await bench.maintenance.tidy()
+      #expect(try await bench.count("revokedToken") == 1)
+      #expect(try await bench.count("refusedToken") == 0)
+      bench.clock.advance(by: .seconds(7 * 86_400))
+      await bench.maintenance.tidy()
+      #expect(try await bench.count("revokedToken") == 0)
+    }
+  }
+
+  /// Adds receipts of the same device.
+  private func add(_ count: Int, _ state: AppProofState, like receipt: String, to bench: Bench) async throws {
+    let (records, policy) = (AppProofRecords(bench.rules), bench.rules.proof)
+    var keys = StoreKeys()
+    records.addKeys(ofReceipt: receipt, to: &keys)
+    _ = try await bench.store.transact(StoreLoad(keys), at: bench.clock.now()) { set throws(StoreError) in
+      guard let first = try records.found(receipt, in: set) else { throw StoreError(.misuse, "there is no receipt") }
+      for number in 1...count {
+        var proof = AppProof(
+          receipt: "!\(state)\(number)", app: first.app, tokenHash: first.tokenHash, environment: first.environment,
+          secret: first.secret, at: first.createdAt + .milliseconds(number), under: policy)
+        proof.state = state
+        try records.put(proof, in: &set)
+      }
+    }
+  }
+
+  /// Number of the receipts in a state.
+  private func count(_ state: AppProofState, in bench: Bench) async throws -> Int {
+    let bodies = try await bench.database.read { session throws(DatabaseError) in
+      try session.query("SELECT body FROM store_record WHERE kind = 'appProof'") { $0.blob(0) }
+    }
+    let id = try #require(RecordID(AppProofRecords.kind, "any"))
+    return try bodies.count { try AppProof(Record(id, body: $0)).state == state }
   }
 
   // MARK: Refusals
@@ -284,7 +377,7 @@ struct ReceiptTests {
     try await Bench.with { bench in
       let error = try await bench.error(VerifyApp(app: app, deviceToken: token))
       #expect(error.code == code)
-      let issued = try await bench.count("app_proof")
+      let issued = try await bench.count("appProof")
       #expect(issued == 0)
     }
   }
@@ -303,11 +396,11 @@ struct ReceiptTests {
       let receipt = try await bench.receipt().receipt
       bench.clock.advance(by: .seconds(86_400))
       #expect(try await bench.operation(receipt).state == .expired)
-      _ = try await bench.operationSweeper.sweep()
-      #expect(try await bench.count("app_proof") == 1)
+      try await bench.sweep()
+      #expect(try await bench.count("appProof") == 1)
       bench.clock.advance(by: .seconds(86_400))
-      _ = try await bench.operationSweeper.sweep()
-      #expect(try await bench.count("app_proof") == 0)
+      try await bench.sweep()
+      #expect(try await bench.count("appProof") == 0)
       #expect(try await bench.error(GetOperationStatus(operationID: receipt)).code == .invalidSessionInfo)
     }
   }

@@ -83,11 +83,11 @@ struct AssessmentTests {
     try await Bench.with { bench in
       let id = try await start(bench)
       bench.clock.advance(by: .milliseconds(9_999))
-      _ = try await bench.operationSweeper.sweep()
+      try await bench.sweep()
       bench.clock.advance(by: .milliseconds(1))
-      _ = try await bench.operationSweeper.sweep()
+      try await bench.sweep()
       _ = bench.sink.takePublished()
-      _ = try await bench.relay.relay()
+      try await bench.relay()
       #expect(try error(bench) == "APP_NOT_VERIFIED CAPTCHA_UNDECIDED")
       _ = bench.sink.takePublished()
       await bench.deliverResults([try bench.report(RecaptchaAssessJob.self, id, .accepted)])
@@ -151,14 +151,14 @@ struct AssessmentTests {
         try bench.commandMessage(bench.startCommand(Bench.captcha("t"), app: Bench.recaptchaApp))
       ])
       bench.sink.open()
-      try await bench.relay.takeOver()
-      _ = try await bench.relay.relay()
+      try await bench.takeOver()
+      try await bench.relay()
       let id = try #require(try bench.published(RecaptchaAssessJob.self).first?.id)
       bench.sink.close()
       await bench.deliverResults([try bench.report(RecaptchaAssessJob.self, id, .accepted)])
       bench.sink.open()
-      try await bench.relay.takeOver()
-      _ = try await bench.relay.relay()
+      try await bench.takeOver()
+      try await bench.relay()
       #expect(bench.replies().map(\.type) == ["verification.started.v1"])
       #expect(try bench.published(SMSDispatchJob.self).count == 1)
     }
@@ -250,6 +250,29 @@ struct AssessmentTests {
     }
   }
 
+  @Test("An app that is audited learns from the timeline, too, that nobody assessed its token in time")
+  func anAppThatIsAuditedLearnsFromTheTimelineTooThatNobodyAssessed() async throws {
+    try await Bench.with { bench in
+      let reply = try await bench.ask(bench.startCommand(Bench.captcha("t"), app: Bench.auditApp))
+      let started = try VerificationStarted(json: reply.body)
+      bench.clock.advance(by: .seconds(10))
+      try await bench.sweep()
+      let timeline = try await bench.status(started.verificationID).timeline
+      #expect(timeline.map(\.event) == ["recaptcha.queued", "started", "sms.queued", "recaptcha.expired"])
+      #expect(timeline.last?.reason == "NOT_ASSESSED_IN_TIME")
+    }
+  }
+
+  @Test("A token of before the pepper was changed is recognized")
+  func aTokenOfBeforeThePepperWasChangedIsRecognized() async throws {
+    try await Bench.with { bench in
+      _ = try await start(bench)
+      try bench.changePepper()
+      let command = bench.startCommand(Bench.captcha("t"), app: Bench.recaptchaApp, number: "+14155550177")
+      #expect(try await bench.error(command).reason == "CAPTCHA_REPLAYED")
+    }
+  }
+
   @Test("A receipt beside the token says why the push did not come")
   func aReceiptBesideTheTokenSaysWhyThePushDidNotCome() async throws {
     try await Bench.with { bench in
@@ -275,10 +298,10 @@ struct AssessmentTests {
     try await Bench.with { bench in
       let id = try await start(bench)
       await bench.deliverResults([try bench.report(RecaptchaAssessJob.self, id, .accepted)])
-      _ = try await bench.operationSweeper.sweep()
+      try await bench.sweep()
       #expect(try await bench.count("assessment") == 1)
       bench.clock.advance(by: .seconds(86_400))
-      _ = try await bench.operationSweeper.sweep()
+      try await bench.sweep()
       #expect(try await bench.count("assessment") == 0)
     }
   }

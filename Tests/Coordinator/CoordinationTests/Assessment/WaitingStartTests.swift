@@ -19,9 +19,9 @@ struct WaitingStartTests {
   /// Lets the time of what waits run out.
   private func runOut(_ bench: Bench) async throws {
     bench.clock.advance(by: .seconds(10))
-    _ = try await bench.operationSweeper.sweep()
+    try await bench.sweep()
     _ = bench.sink.takePublished()
-    _ = try await bench.relay.relay()
+    try await bench.relay()
   }
 
   private func replies(_ bench: Bench) -> [String] {
@@ -77,7 +77,7 @@ struct WaitingStartTests {
   func aPlaceThatAVersionBeforeDidNotKeepStopsNobodyAllThatWaits() async throws {
     try await Bench.with { bench in
       await bench.deliver([try bench.commandMessage(start(bench), id: "m", replyTo: "amq.gen-first")])
-      try await bench.run("DELETE FROM inbox")
+      try await bench.run("DELETE FROM store_inbox")
       await bench.deliver([try bench.commandMessage(check, id: "m", replyTo: "amq.gen-second")])
       await bench.deliver([
         try bench.commandMessage(start(bench, "u", number: "+14155550177"), id: "n", replyTo: "amq.gen-third")
@@ -109,22 +109,5 @@ struct WaitingStartTests {
       _ = try await bench.ask(command)
       #expect(bench.database.statistics.bodies == before + 1)
     }
-  }
-
-  @Test("A database of the version before is carried along, with its replies")
-  func aDatabaseOfTheVersionBeforeIsCarriedAlongWithItsReplies() async throws {
-    try await DamagedFile.withOlder(version: 4) { database in
-      let entry = try await database.read { session throws(DatabaseError) in
-        try CoordinatorTransaction(session, at: UnixTime(seconds: 0), retention: .zero).inboxEntry(
-          of: MessageIdentity(sender: "service", messageID: "old"))
-      }
-      #expect(entry == .replied(RecordedReply(fingerprint: [1], type: "t.v1", body: [2])))
-    }
-  }
-}
-
-extension Bench {
-  func run(_ sql: String) async throws {
-    try await database.write { session throws(DatabaseError) -> Void in try session.execute(sql) }
   }
 }

@@ -4,6 +4,7 @@ import CountersignTelemetry
 import SQLite
 import Testing
 
+@testable import CommandEngine
 @testable import Coordination
 
 @Suite("Codes that nobody could give back")
@@ -29,10 +30,8 @@ struct ConversionExcuseTests {
   }
 
   /// As the maintenance does once a second.
-  private func tidy(_ bench: Bench) async throws {
-    try await bench.conversionSweeper.listen()
-    _ = try await bench.sweeper.sweep()
-    _ = try await bench.conversionSweeper.sweep()
+  private func tidy(_ bench: Bench) async {
+    await bench.maintenance.tidy()
   }
 
   /// Whether the prefix is blocked, now and after a restart.
@@ -52,7 +51,7 @@ struct ConversionExcuseTests {
     try await Bench.with(Self.rules) { bench in
       try await start(bench, waited: .milliseconds(milliseconds))
       bench.clock.advance(by: .seconds(300))
-      try await tidy(bench)
+      await tidy(bench)
       #expect(try await self.isBlocked(bench) == isBlocked)
     }
   }
@@ -74,46 +73,66 @@ struct ConversionExcuseTests {
       await bench.deliver([try bench.commandMessage(command, sentAt: sentAt)])
       let job = try #require(try bench.published(RecaptchaAssessJob.self).first)
       await bench.deliverResults([try bench.report(RecaptchaAssessJob.self, job.id, .accepted)])
-      #expect(try await bench.dump("verification").contains("|1|signIn|"))
+      let verifications = try await self.verifications(bench)
+      #expect(verifications.map(\.askedLate) == [true] && verifications.first?.purpose == .signIn)
     }
+  }
+
+  /// The stored verifications.
+  private func verifications(_ bench: Bench) async throws -> [PhoneVerification] {
+    let texts = try await bench.database.read { session throws(DatabaseError) in
+      try session.query("SELECT id FROM store_record WHERE kind = 'verification'") { row throws(DatabaseError) in
+        row.text(0)
+      }
+    }
+    let ids = texts.compactMap { RecordID(VerificationRecords.kind, $0) }
+    var keys = StoreKeys()
+    for id in ids { keys.add(record: id) }
+    let set = try await bench.store.read(StoreLoad(keys), at: bench.clock.now())
+    return try ids.compactMap { try set.record($0) }.map { try PhoneVerification($0) }
   }
 
   @Test("While the database takes nothing nobody can give a code back")
   func whileTheDatabaseTakesNothingNobodyCanGiveACodeBack() async throws {
     try await Bench.with(Self.rules) { bench in
       try await start(bench)
-      try await tidy(bench)
+      await tidy(bench)
       // The disk is full: the outage cannot be stored either.
-      bench.health.failed(DatabaseError(.diskFull, "the disk is full"), Topology.Queues.commands)
-      try await rename("conversion_outage", "away", bench)
+      bench.broker.isThere = false
       bench.clock.advance(by: .seconds(250))
-      await #expect(throws: DatabaseError.self) { try await bench.conversionSweeper.listen() }
-      // It takes something again, and a command comes before the maintenance looks.
+      try await bench.run("ALTER TABLE store_group RENAME TO away")
+      await #expect(throws: StoreError.self) { try await bench.listen() }
+      // It takes something again, and a command ends a verification before the maintenance looks.
       bench.clock.advance(by: .seconds(50))
-      try await rename("away", "conversion_outage", bench)
-      bench.health.succeeded(Topology.Queues.commands)
-      try await tidy(bench)
-      #expect(try await bench.count("conversion_outage") == 1)
-      #expect(try await bench.count("verification WHERE state = 'expired'") == 3)
+      try await bench.run("ALTER TABLE away RENAME TO store_group")
+      bench.broker.isThere = true
+      _ = try await bench.ask(StartVerification(phoneNumber: number(0), app: Bench.app))
+      await tidy(bench)
+      #expect(try await bench.count("conversionOutage") == 1)
+      #expect(try await list(bench).prefixes.isEmpty)
       #expect(try await !isBlocked(bench))
     }
   }
 
-  private func rename(_ table: String, _ name: String, _ bench: Bench) async throws {
-    try await bench.database.write { session throws(DatabaseError) -> Void in
-      try session.execute("ALTER TABLE \(table) RENAME TO \(name)")
-    }
+  private func list(_ bench: Bench) async throws -> ConversionList {
+    try ConversionList(json: try await bench.ask(ListConversions(), user: "operator").body)
   }
 
   @Test("A clock that is set ahead by an hour lets everything expire, and blocks nothing")
   func aClockThatIsSetAheadByAnHourLetsEverythingExpireAndBlocks() async throws {
     try await Bench.with(Self.rules) { bench in
-      bench.longestSilence = ConversionOutages.longestSilence
-      try await tidy(bench)
+      // The maintenance of a coordinator, which looks more often than that of the bench.
+      let flow = ConversionFlow(
+        Conversions(
+          bench.rules, metrics: ConversionMetrics(MetricsRegistry()), logger: Logger(label: "test", sink: bench.logs)),
+        startedAt: bench.clock.now()
+      ) { true }
+      try await flow.begin(bench.store, at: bench.clock.now())
       try await start(bench)
       bench.clock.advance(by: .seconds(3600))
-      try await tidy(bench)
-      #expect(try await bench.count("verification WHERE state = 'expired'") == 3)
+      for task in flow.tasks { _ = try await task.run(bench.store, bench.clock.now()) }
+      await tidy(bench)
+      #expect(bench.registry.render().contains(#"countersign_verifications_total{event="expired"} 3"#))
       #expect(try await !isBlocked(bench))
     }
   }

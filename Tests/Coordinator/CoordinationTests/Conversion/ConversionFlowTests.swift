@@ -1,10 +1,10 @@
 import CountersignAMQP
 import CountersignMessages
 import CountersignTelemetry
-import SQLite
 import TestSupport
 import Testing
 
+@testable import CommandEngine
 @testable import Coordination
 
 @Suite("Conversion")
@@ -31,11 +31,9 @@ struct ConversionFlowTests {
 
   /// As the maintenance does once a second.
   private func tidy(_ bench: Bench) async throws {
-    try await bench.conversionSweeper.listen()
-    _ = try await bench.sweeper.sweep()
-    _ = try await bench.conversionSweeper.sweep()
+    await bench.maintenance.tidy()
     _ = bench.sink.takePublished()
-    _ = try await bench.relay.relay()
+    _ = try await bench.relay()
   }
 
   /// Has verifications of a prefix run out of time.
@@ -109,7 +107,7 @@ struct ConversionFlowTests {
       #expect(metrics.contains(#"countersign_conversion_sent_total{region="US"} 3"#))
       #expect(metrics.contains(#"countersign_conversion_verified_total{region="US"} 0"#))
       #expect(!metrics.contains("+1415"))
-      _ = try await bench.conversionSweeper.sweep()
+      try await bench.listen()
       #expect(bench.registry.render().contains(#"countersign_conversion_blocks{scope="prefix"} 1"#))
       let log = bench.logs.lines().joined(separator: "\n")
       #expect(log.contains("nothing is sent to these numbers for now"))
@@ -236,10 +234,10 @@ struct ConversionFlowTests {
   func verificationsThatExpireDuringAnOutageDoNotCount() async throws {
     try await Bench.with(Self.rules()) { bench in
       for index in 0..<3 { _ = try await start(bench, Self.number(index)) }
-      bench.isBrokerThere = false
+      bench.broker.isThere = false
       bench.clock.advance(by: .seconds(100))
       try await tidy(bench)
-      bench.isBrokerThere = true
+      bench.broker.isThere = true
       bench.clock.advance(by: .seconds(200))
       try await tidy(bench)
       #expect(bench.events() == Array(repeating: "verification.expired", count: 3))
@@ -271,7 +269,7 @@ struct ConversionFlowTests {
       }
       bench.clock.advance(by: .seconds(3600 + 600 + 1))
       try await bench.restart()
-      #expect(try await bench.count("conversion_outage") == 1, "what makes no difference any more is deleted")
+      #expect(try await bench.count("conversionOutage") == 1, "what makes no difference any more is deleted")
     }
   }
 
@@ -309,14 +307,17 @@ struct ConversionFlowTests {
           scope: .prefix, key: "+88299999\(1000 + index)", region: "+882", blockedAt: now, until: now + .seconds(9),
           counts: ConversionCounts(sent: 1_000_000, verified: 99_999))
       }
-      try await bench.database.write { session throws(DatabaseError) in
-        let transaction = CoordinatorTransaction(session, at: now, retention: .zero)
-        for block in blocks { try transaction.store(block) }
-      }
-      for index in 0..<count {
-        let ending = ConversionEnding(
+      let conversions = Conversions(
+        bench.rules, metrics: ConversionMetrics(MetricsRegistry()), logger: Logger(label: "test", sink: bench.logs))
+      let endings = (0..<count).map { index in
+        ConversionEnding(
           prefix: "+88299999\(1000 + index)", region: "+\(index)", outcome: .verified, createdAt: now, endedAt: now)
-        bench.conversions.take(ConversionChanges(endings: [ending]), at: now)
+      }
+      var keys = StoreKeys()
+      for ending in endings { try conversions.addKeys(of: ending, to: &keys, at: now) }
+      _ = try await bench.store.transact(StoreLoad(keys), at: now) { set throws(StoreError) -> Void in
+        for ending in endings { try conversions.recount(ending, in: &set) }
+        for block in blocks { try conversions.put(block, in: &set) }
       }
       let reply = try await bench.ask(ListConversions(limit: ListConversions.maxLimit), user: "operator")
       let answer = try ConversionList(json: reply.body)
@@ -354,7 +355,7 @@ struct ConversionFlowTests {
     }
   }
 
-  @Test("A restart forgets neither the block nor a lift, and counts again what had ended")
+  @Test("A restart forgets neither the block nor a lift, nor what had ended")
   func aRestartForgetsNeitherTheBlockNorALiftAndCountsAgainWhatHad() async throws {
     try await Bench.with(Self.rules()) { bench in
       let other = "+1415556"
@@ -378,33 +379,38 @@ struct ConversionFlowTests {
     }
   }
 
-  @Test("A block that a crash lost is found again")
-  func aBlockThatACrashLostIsFoundAgain() async throws {
+  @Test("A block is stored with the verification that leads to it, and told of after a crash")
+  func blockIsStoredWithItsCause() async throws {
     try await Bench.with(Self.rules()) { bench in
       for index in 0..<3 { _ = try await start(bench, Self.number(index)) }
       bench.clock.advance(by: .seconds(300))
-      _ = try await bench.sweeper.sweep()
-      #expect(try await bench.count("conversion_block") == 0)
-      try await bench.restart()
+      try await bench.sweep()
+      #expect(try await bench.count("conversionBlock") == 1)
+      try await bench.takeOver()
       #expect(try await refusal(bench, Self.number(7)).reason == "PREFIX_BLOCKED")
       try await tidy(bench)
       #expect(try bench.event(ConversionBlocked.self)?.sent == 3)
+      #expect(bench.events().count { $0 == "conversion.blocked" } == 1)
     }
   }
 
-  @Test("The figures are put in order before the transaction, which all others wait for")
+  @Test("The figures are put in order before the transaction, which all others wait for, and are not recorded")
   func listIsPrepared() async throws {
     try await Bench.with(Self.rules()) { bench in
       for prefix in ["+1415555", "+1415556"] { _ = try await start(bench, Self.number(1, prefix: prefix)) }
       try await expire(bench, 1, prefix: "+1415556")
+      let kind = try #require(bench.context.registry.commands[ListConversions.type])
       let envelope = Envelope(type: ListConversions.type, messageID: "m", userID: "operator")
-      let request = try bench.decoder.prepare(
-        envelope, body: try ListConversions(limit: 1).json(), at: bench.clock.now())
-      guard case .look(.conversions(let figures)) = request.order else {
-        Issue.record("another order")
-        return
-      }
-      #expect(figures.limit == 1 && figures.prefixes.map(\.key) == ["+1415556"] && figures.regions.map(\.key) == ["US"])
+      let order = try kind.read(envelope, try ListConversions(limit: 1).json(), bench.clock.now(), [:])
+      let staged = try await #require(order.stage).run(StageAccess(context: bench.context))
+      var set = WorkingSet(at: bench.clock.now())
+      let answer = try #require(try staged.carryOut(envelope, in: &set))
+      let list = try ConversionList(json: answer.body)
+      #expect(list.prefixes.map(\.key) == ["+1415556"] && list.regions.map(\.key) == ["US"])
+      #expect(set.changeCount == 0)
+      let before = try await bench.count("inbox")
+      _ = try await self.list(bench)
+      #expect(try await bench.count("inbox") == before)
     }
   }
 
@@ -427,49 +433,18 @@ struct ConversionFlowTests {
     }
   }
 
-  @Test("More than a page of verifications is counted again, the latest of each")
-  func moreThanAPageOfVerificationsIsCountedAgainTheLatestOfEach() async throws {
-    try await Bench.with(Self.rules { $0.conversion.minimumPerPrefix = 1_000_000 }) { bench in
-      let count = 2 * ConversionLoader.pageRows + 10
-      let (now, policy) = (bench.clock.now(), bench.rules.policy)
-      let code = bench.keeper.keep(fixedCode: "123456", for: "v")
-      try await bench.database.write { session throws(DatabaseError) in
-        let transaction = CoordinatorTransaction(session, at: now, retention: .seconds(86_400))
-        for index in 0..<count {
-          var verification = PhoneVerification(
-            id: "v\(index)", app: "a", phoneNumber: "+1415555\(10_000 + index)", region: "US", languageCode: nil,
-            isTestNumber: false, code: code, at: now, under: policy)
-          _ = verification.apply(.started, at: now, under: policy)
-          _ = verification.apply(.checkRequested, at: now, under: policy)
-          _ = verification.apply(.codeCompared(matches: true), at: now, under: policy)
-          transaction.set(verification)
-        }
-        _ = try transaction.flush()
-      }
-      try await bench.restart()
-      #expect(try await list(bench).regions == [.init(key: "US", region: "US", sent: count, verified: count)])
-      bench.clock.advance(by: .seconds(3601))
-      try await bench.restart()
-      #expect(try await list(bench).regions.isEmpty)
-    }
-  }
-
-  @Test("A block that cannot be stored holds, and is stored and told of later")
-  func aBlockThatCannotBeStoredHoldsAndIsStoredAndToldOfLater() async throws {
+  @Test("When an end cannot be stored, nothing is counted, and it counts once later")
+  func endThatCannotBeStoredCountsLater() async throws {
     try await Bench.with(Self.rules()) { bench in
       for index in 0..<3 { _ = try await start(bench, Self.number(index)) }
       bench.clock.advance(by: .seconds(300))
-      _ = try await bench.sweeper.sweep()
-      try await bench.database.write { session throws(DatabaseError) -> Void in
-        try session.execute("ALTER TABLE conversion_block RENAME TO away")
-      }
-      await #expect(throws: DatabaseError.self) { _ = try await bench.conversionSweeper.sweep() }
-      #expect(try await refusal(bench, Self.number(7)).reason == "PREFIX_BLOCKED")
-      try await bench.database.write { session throws(DatabaseError) -> Void in
-        try session.execute("ALTER TABLE away RENAME TO conversion_block")
-      }
+      try await bench.run("ALTER TABLE store_counter RENAME TO away")
+      await #expect(throws: StoreError.self) { try await bench.sweep() }
+      #expect(!bench.registry.render().contains("countersign_conversion_sent_total{"))
+      try await bench.run("ALTER TABLE away RENAME TO store_counter")
       try await tidy(bench)
-      #expect(try bench.event(ConversionBlocked.self) != nil)
+      #expect(try bench.event(ConversionBlocked.self)?.sent == 3)
+      #expect(bench.registry.render().contains(#"countersign_conversion_sent_total{region="US"} 3"#))
     }
   }
 
@@ -479,10 +454,10 @@ struct ConversionFlowTests {
       try await expire(bench, 3)
       bench.clock.advance(by: .seconds(100 + 3600 + 599))
       try await tidy(bench)
-      #expect(try await bench.count("conversion_block") == 1)
+      #expect(try await bench.count("conversionBlock") == 1)
       bench.clock.advance(by: .seconds(1))
       try await tidy(bench)
-      #expect(try await bench.count("conversion_block") == 0)
+      #expect(try await bench.count("conversionBlock") == 0)
     }
   }
 
@@ -501,9 +476,9 @@ struct ConversionFlowTests {
   func aRefusedStartUsesUpNoLimit() async throws {
     try await Bench.with(Self.rules()) { bench in
       try await expire(bench, 3)
-      let before = try await bench.dump("usage")
+      let before = try await bench.dump("counter")
       _ = try await refusal(bench, Self.number(7))
-      #expect(try await bench.dump("usage") == before)
+      #expect(try await bench.dump("counter") == before)
     }
   }
 }

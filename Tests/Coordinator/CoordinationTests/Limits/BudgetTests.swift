@@ -29,7 +29,7 @@ struct BudgetTests {
       for _ in 0..<2 { _ = try await bench.receipt(app: Bench.auditApp, token: token()) }
       let all = try await refusal(bench, VerifyApp(app: Bench.auditApp, deviceToken: token()))
       #expect(all.code == .quotaExceeded)
-      #expect(try await bench.count("app_proof") == 7)
+      #expect(try await bench.count("appProof") == 7)
     }
   }
 

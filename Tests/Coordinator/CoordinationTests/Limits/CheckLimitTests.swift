@@ -102,7 +102,7 @@ struct CheckLimitTests {
     #expect(try book.admitCheck(check(ip: "192.0.2.1"), at: begin, in: store) == nil)
     try book.countWrong(check(ip: "192.0.2.1", fictional: true), at: begin, in: store)
     _ = try book.admitRevocation(app: "a", noticeTo: "user@example.com", at: begin, in: store)
-    for key in store.texts.keys {
+    for key in store.counts.keys {
       #expect(!key.contains("415555") && !key.contains("192.0") && !key.contains("example"))
     }
   }
@@ -113,8 +113,26 @@ struct CheckLimitTests {
     let before = RateLimits(Limits(), subjects: LimitSubjects(current: old))
     let after = RateLimits(Limits(), subjects: LimitSubjects(current: new, previous: old))
     let store = MemoryUsage()
-    for _ in 0..<10 { #expect(try before.admitCheck(check(), at: begin, in: store) == nil) }
-    #expect(try after.admitCheck(check(), at: begin, in: store)?.scope == .checks)
+    for _ in 0..<9 { #expect(try before.admitCheck(check(), at: begin, in: store) == nil) }
+    // Both count together, and new ones under the new name alone.
+    let stored = store.counts
+    #expect(try after.admitCheck(check(), at: begin + .seconds(1), in: store) == nil)
+    #expect(store.counts.filter { stored[$0.key] != nil } == stored)
+    let refusal = try after.admitCheck(check(), at: begin + .seconds(1), in: store)
+    #expect(refusal == LimitRefusal(scope: .checks, limit: 10, wait: .seconds(3599)))
+  }
+
+  @Test("Counts made under the former pepper by a clock that was ahead count as of now")
+  func countsMadeUnderTheFormerPepperByAClockThatWasAhead() throws {
+    let (old, new) = (try Pepper([UInt8](repeating: 1, count: 32)), try Pepper([UInt8](repeating: 2, count: 32)))
+    let before = RateLimits(Limits(), subjects: LimitSubjects(current: old))
+    let after = RateLimits(Limits(), subjects: LimitSubjects(current: new, previous: old))
+    let store = MemoryUsage()
+    for _ in 0..<9 { #expect(try before.admitCheck(check(), at: begin + .seconds(1800), in: store) == nil) }
+    #expect(try after.admitCheck(check(), at: begin, in: store) == nil)
+    let refusal = try after.admitCheck(check(), at: begin, in: store)
+    #expect(refusal == LimitRefusal(scope: .checks, limit: 10, wait: .seconds(3600)))
+    #expect(try after.admitCheck(check(), at: begin + .seconds(3600), in: store) == nil)
   }
 
   @Test("Every refusal says what was reached, and its name is a metric's")

@@ -1,25 +1,8 @@
+import CommandEngine
 import CountersignTelemetry
 import Testing
 
 @testable import Coordination
-
-final class MemoryUsage: UsageStore {
-  var texts: [String: String] = [:]
-
-  func usage(of subject: LimitSubject) -> UsageRecord {
-    UsageRecord(text: texts[subject.key] ?? subject.earlierKey.flatMap { texts[$0] } ?? "")
-  }
-
-  func set(_ usage: UsageRecord, of subject: LimitSubject) {
-    texts[subject.key] = usage.text
-  }
-}
-
-extension RateLimits {
-  init(_ limits: Limits) throws {
-    self.init(limits, subjects: LimitSubjects(current: try Pepper([UInt8](repeating: 7, count: 32))))
-  }
-}
 
 @Suite("Limits")
 struct RateLimitsTests {
@@ -60,9 +43,9 @@ struct RateLimitsTests {
     let book = try RateLimits(Limits())
     let store = MemoryUsage()
     for _ in 0..<5 { _ = try book.admit(send(), at: begin, in: store) }
-    let before = store.texts
+    let before = store.counts
     #expect(try book.admit(send(ip: "192.0.2.1"), at: begin, in: store) != nil)
-    #expect(store.texts == before)
+    #expect(store.counts == before)
   }
 
   @Test("Twenty messages to a prefix, five where the type is unknown")
@@ -135,34 +118,112 @@ struct RateLimitsTests {
       #expect(try book.admit(send(), at: begin + .seconds(86_400 + 14_000), in: store) == nil)
     }
     let rule = LimitRule(daily: .sendsDay, limit: 5)
-    var window = SlidingWindow()
-    window.record(at: begin + .seconds(13 * 3600), rule)
-    window.record(at: begin, rule)
+    let counter = try LimitCounter(.everybody, rule)
+    let store = MemoryUsage()
+    try counter.record(at: begin + .seconds(13 * 3600), in: store)
+    try counter.record(at: begin, in: store)
+    let window = try counter.window(at: begin, in: store)
     #expect(window.entries.map(\.at) == [rule.rounded(begin)] && window.count(at: begin, rule) == 2)
     #expect(window.wait(at: begin, rule) == nil)
   }
 
+  @Test("What a clock that was far ahead has counted does not count either once that time comes")
+  func whatAClockThatWasFarAheadHasCounted() throws {
+    let rule = LimitRule(sliding: .sendsShort, limit: 5, window: .seconds(600))
+    let counter = try LimitCounter(.everybody, rule)
+    let store = MemoryUsage()
+    let ahead = begin + .seconds(86_400)
+    for _ in 0..<5 { try counter.record(at: ahead, in: store) }
+    try counter.record(at: begin, in: store)
+    #expect(try counter.window(at: begin, in: store).count(at: begin, rule) == 1)
+    #expect(try counter.window(at: ahead, in: store).count(at: ahead, rule) == 0)
+  }
+
   @Test("A large limit keeps few entries and still counts right")
-  func aLargeLimitKeepsFewEntriesAndStillCountsRight() {
+  func aLargeLimitKeepsFewEntriesAndStillCountsRight() throws {
     let rule = LimitRule(sliding: .sendsShort, limit: 100_000, window: .seconds(600))
-    var window = SlidingWindow()
-    for index in 0..<100_000 { window.record(at: begin + .milliseconds(index * 6), rule) }
+    let counter = try LimitCounter(.everybody, rule)
+    let store = MemoryUsage()
+    try store.transact(at: begin) {
+      counter.addKeys(to: &$0, at: begin)
+    } _: { set in
+      for index in 0..<100_000 { try counter.record(at: begin + .milliseconds(index * 6), in: &set) }
+    }
+    let end = begin + .milliseconds(99_999 * 6)
+    let window = try counter.window(at: end, in: store)
     #expect(window.entries.count <= LimitRule.maxEntries + 1)
-    let count = window.count(at: begin + .milliseconds(99_999 * 6), rule)
+    let count = window.count(at: end, rule)
     #expect(count > 98_000 && count <= 100_000)
   }
 
-  @Test("Counts survive being stored")
-  func countsSurviveBeingStored() {
-    var usage = UsageRecord()
+  @Test("Counts survive being stored, under names of their own, until they are over")
+  func countsSurviveBeingStored() throws {
+    let store = MemoryUsage()
     let short = LimitRule(sliding: .sendsShort, limit: 5, window: .seconds(600))
     let day = LimitRule(daily: .sendsDay, limit: 5)
-    usage.record(short, at: begin)
-    usage.record(short, at: begin + .milliseconds(1))
-    usage.record(day, at: begin)
-    #expect(UsageRecord(text: usage.text) == usage)
-    #expect(usage.expiresAt == begin + .seconds(43_200))
-    #expect(UsageRecord(text: "rubbish;s:x=1;s:5=").window(short).entries.isEmpty)
+    let (shortCounter, dayCounter) = (try LimitCounter(.everybody, short), try LimitCounter(.everybody, day))
+    try shortCounter.record(at: begin, in: store)
+    try shortCounter.record(at: begin + .milliseconds(1), in: store)
+    try dayCounter.record(at: begin, in: store)
+    #expect(
+      store.counts == [
+        "*:s": [begin.milliseconds: 1, begin.milliseconds + 1: 1],
+        "*:d": [(begin - .seconds(43_200)).milliseconds: 1],
+      ])
+    #expect(store.end(of: try CounterKey(Array("*:s".utf8))) == begin + .milliseconds(600_001))
+    #expect(store.end(of: try CounterKey(Array("*:d".utf8))) == begin + .seconds(43_200))
+    store.purge(at: begin + .seconds(600))
+    #expect(try shortCounter.window(at: begin, in: store).count(at: begin, short) == 1)
+    store.purge(at: begin + .seconds(43_200))
+    #expect(store.counts.isEmpty)
+  }
+
+  @Test("A budget that is raised or lowered counts what was counted before")
+  func aBudgetThatIsRaisedOrLowered() throws {
+    let store = MemoryUsage()
+    var limits = Limits()
+    limits.sendsPerAddressPerHour = 200
+    for index in 0..<100 {
+      let number = "+141\(5_000_000 + index)0000"
+      #expect(
+        try RateLimits(limits).admit(send(number, ip: "192.0.2.1"), at: begin + .seconds(index), in: store) == nil)
+    }
+    let now = begin + .seconds(100)
+    limits.sendsPerAddressPerHour = 50
+    #expect(try RateLimits(limits).admit(send(ip: "192.0.2.1"), at: now, in: store)?.scope == .address)
+    limits.sendsPerAddressPerHour = 101
+    #expect(try RateLimits(limits).admit(send(ip: "192.0.2.1"), at: now, in: store) == nil)
+    #expect(try RateLimits(limits).admit(send(ip: "192.0.2.1"), at: now, in: store)?.scope == .address)
+  }
+
+  @Test("The ID of an app may be of any length")
+  func theIDOfAnAppMayBeOfAnyLength() throws {
+    var limits = Limits()
+    limits.revocationsPerAppPerDay = 1
+    let book = try RateLimits(limits)
+    let store = MemoryUsage()
+    let name = String(repeating: "a", count: 300)
+    for app in ["\(name)1", "\(name)2"] {
+      #expect(try book.admitRevocation(app: app, noticeTo: nil, at: begin, in: store) == nil)
+      #expect(try book.admitRevocation(app: app, noticeTo: nil, at: begin, in: store)?.scope == .appRevocations)
+    }
+  }
+
+  @Test("A forgotten number has its limits anew, and nothing of it is left under either name")
+  func aForgottenNumberHasItsLimitsAnew() throws {
+    let (old, new) = (try Pepper([UInt8](repeating: 1, count: 32)), try Pepper([UInt8](repeating: 2, count: 32)))
+    let before = RateLimits(Limits(), subjects: LimitSubjects(current: old))
+    let after = RateLimits(Limits(), subjects: LimitSubjects(current: new, previous: old))
+    let store = MemoryUsage()
+    for _ in 0..<4 { #expect(try before.admit(send(), at: begin, in: store) == nil) }
+    #expect(try after.admit(send(), at: begin, in: store) == nil)
+    #expect(try after.refusal(of: send(), at: begin, in: store)?.scope == .numberShort)
+    let names = [after.subjects.subject(.number, "+14155550123"), after.subjects.subject(.number, "+14155550124")]
+    #expect(try after.forget(names, at: begin, in: store) == 2)
+    #expect(!store.counts.keys.contains { $0.hasPrefix("n") })
+    #expect(try after.forget(names, at: begin, in: store) == 0)
+    #expect(try after.refusal(of: send(), at: begin, in: store) == nil)
+    for _ in 0..<5 { #expect(try after.admit(send(), at: begin, in: store) == nil) }
   }
 
   @Test(

@@ -1,10 +1,10 @@
 import CountersignAMQP
 import CountersignMessages
 import CountersignTelemetry
-import SQLite
 import TestSupport
 import Testing
 
+@testable import CommandEngine
 @testable import Coordination
 
 @Suite("The age of commands")
@@ -42,7 +42,7 @@ struct CommandAgeTests {
         #expect(error.retryAfter == nil)
       }
       #expect(bench.replies().count == 3)
-      for table in ["verification", "usage", "inbox", "outbox"] {
+      for table in ["verification", "counter", "inbox", "outbox"] {
         #expect(try await bench.count(table) == 0)
       }
       let metrics = bench.registry.render()
@@ -65,7 +65,7 @@ struct CommandAgeTests {
   @Test("A start that waited for the store has aged, and is not carried out late")
   func aStartThatWaitedForTheStoreHasAgedAndIsNotCarriedOutLate() async throws {
     try await Bench.with { bench in
-      bench.fault = OneFault(.diskFull) { [clock = bench.clock] in clock.advance(by: .seconds(60)) }
+      bench.fault = OneFault(.full) { [clock = bench.clock] in clock.advance(by: .seconds(60)) }
       let reply = try await bench.ask(start, sentAt: bench.clock.now())
       #expect(try ErrorReply(json: reply.body).error.reason == "COMMAND_TOO_OLD")
       #expect(try bench.jobs().isEmpty && bench.events().isEmpty)
@@ -76,7 +76,7 @@ struct CommandAgeTests {
   @Test("A start without a timestamp that waited for the store has its whole life before it")
   func aStartWithoutATimestampThatWaitedForTheStoreHasItsWholeLife() async throws {
     try await Bench.with { bench in
-      bench.fault = OneFault(.diskFull) { [clock = bench.clock] in clock.advance(by: .seconds(60)) }
+      bench.fault = OneFault(.full) { [clock = bench.clock] in clock.advance(by: .seconds(60)) }
       let started = try VerificationStarted(json: try await bench.ask(start).body)
       #expect(started.expiresAt == bench.clock.now() + bench.rules.policy.lifetime)
       #expect(try bench.jobs().count == 1)

@@ -1,11 +1,13 @@
 import CountersignAMQP
 import CountersignCryptography
+import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
 import SQLite
 import TestSupport
 import Testing
 
+@testable import CommandEngine
 @testable import Coordination
 
 @Suite("Fingerprints of commands")
@@ -57,15 +59,14 @@ struct CommandFingerprintTests {
     try await Bench.with { bench in
       let started = try await bench.ask(Self.start, id: "start")
       let message = try bench.commandMessage(Self.start, id: "start")
-      let envelope = try Envelope(message)
-      let request = try bench.decoder.prepare(envelope, body: message.body, at: bench.clock.now())
+      let kind = try #require(bench.context.registry.commands[StartVerification.type])
+      let command = try #require(
+        try kind.read(Envelope(message), message.body, bench.clock.now(), [:]) as? StartCommand)
       let recorded = try await bench.fingerprint()
-      guard case .change(let change) = request.order else {
-        Issue.record("a start is a change")
-        return
-      }
-      let plain = change.fingerprint()
-      #expect(recorded == request.fingerprint && recorded != plain)
+      let requester = Base64URL.encode(command.order.claim.text(isFormer: false))
+      let parts = [Bench.app, Bench.number, "signIn", "", requester, ""]
+      let plain = SHA256.hash(Array((["verification.start.v1"] + parts).joined(separator: "\u{0}").utf8))
+      #expect(recorded == command.fingerprint && recorded != plain && command.isSame(as: plain))
       // As the versions of before recorded it, the second also without requester and purpose.
       let first = SHA256.hash(Array("verification.start.v1\u{0}\(Bench.app)\u{0}\(Bench.number)".utf8))
       for earlier in [plain, first] {
@@ -79,13 +80,13 @@ struct CommandFingerprintTests {
 extension Bench {
   fileprivate func fingerprint() async throws -> [UInt8]? {
     try await database.read { session throws(DatabaseError) in
-      try session.first("SELECT fingerprint FROM inbox") { row in row.blob(0) }
+      try session.first("SELECT fingerprint FROM store_inbox") { row in row.blob(0) }
     }
   }
 
   fileprivate func setFingerprint(_ bytes: [UInt8]) async throws {
     try await database.write { session throws(DatabaseError) -> Void in
-      try session.execute("UPDATE inbox SET fingerprint = ?", [.blob(bytes)])
+      try session.execute("UPDATE store_inbox SET fingerprint = ?", [.blob(bytes)])
     }
   }
 }

@@ -4,6 +4,7 @@ import CountersignTelemetry
 import TestSupport
 import Testing
 
+@testable import CommandEngine
 @testable import Coordination
 
 @Suite("Senders: commands by sender and ID, results by user and key")
@@ -86,6 +87,11 @@ struct SenderTests {
 
   // MARK: Results
 
+  /// Deletes verifications and counts, so that the same number starts anew.
+  private func empty(_ bench: Bench) async throws {
+    for table in ["record", "unique", "group", "counter"] { try await bench.run("DELETE FROM store_\(table)") }
+  }
+
   private func delivery(_ bench: Bench, _ change: (inout Delivery) -> Void) async throws -> (Delivery, id: String) {
     let id = try await bench.start().verificationID
     var delivery = Bench.reported(try bench.result("\(id).sms.1", .refused))
@@ -112,8 +118,7 @@ struct SenderTests {
         #expect(dead.first?.message.headers["x-dead-reason"] == "FORGED_RESULT", "\(number)")
         #expect(try await bench.status(id).state == .sending)
         #expect(bench.registry.render().contains("countersign_results_forged_total \(number + 1)"))
-        try await bench.run("DELETE FROM verification")
-        try await bench.run("DELETE FROM usage")
+        try await empty(bench)
       }
     }
   }
@@ -124,8 +129,8 @@ struct SenderTests {
       let (_, id) = try await delivery(bench) { $0.routingKey = "sms.bulk.refused" }
       #expect(bench.sink.published.isEmpty)
       #expect(try await bench.status(id).state == .sending)
-      #expect(bench.metrics.foreignResults.value == 1)
-      #expect(bench.metrics.forgedResults.value == 0)
+      #expect(bench.engineMetrics.foreignResults.value == 1)
+      #expect(bench.engineMetrics.forgedResults.value == 0)
       _ = bench.sink.takePublished()
       var report = Bench.reported(try bench.report(AppleRevokeJob.self, "somebody-elses", .accepted))
       report.routingKey = "sms.bulk.accepted"
@@ -142,8 +147,7 @@ struct SenderTests {
         #expect(bench.sink.published.isEmpty)
         #expect(try await bench.status(id).state == .sending)
         #expect(bench.registry.render().contains("countersign_results_foreign_total \(number + 1)"))
-        try await bench.run("DELETE FROM verification")
-        try await bench.run("DELETE FROM usage")
+        try await empty(bench)
       }
       let (_, id) = try await delivery(bench) { $0.message.headers["x-sender"] = nil }
       #expect(try await bench.status(id).state == .sending)

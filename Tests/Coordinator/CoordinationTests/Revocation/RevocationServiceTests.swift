@@ -164,8 +164,8 @@ struct RevocationServiceTests {
         try await body()
         bench.sink.open()
         _ = bench.sink.takePublished()
-        try await bench.relay.takeOver()
-        _ = try await bench.relay.relay()
+        try await bench.takeOver()
+        _ = try await bench.relay()
       }
       try await restarted { await bench.deliver([try bench.commandMessage(command(), id: "m")]) }
       let job = try #require(try bench.published(AppleRevokeJob.self).first?.id)
@@ -184,12 +184,12 @@ struct RevocationServiceTests {
     try await Bench.with { bench in
       let id = try await start(bench, command()).operationID
       bench.clock.advance(by: .seconds(3 * 3600))
-      _ = try await bench.operationSweeper.sweep()
-      _ = try await bench.relay.relay()
+      _ = try await bench.sweep()
+      _ = try await bench.relay()
       #expect(try bench.event(OperationFailed.self)?.ending == .unknown)
       #expect(try await bench.operation(id).failure?.code == "NO_REPORT")
       bench.clock.advance(by: .seconds(30 * 86_400))
-      _ = try await bench.operationSweeper.sweep()
+      _ = try await bench.sweep()
       #expect(try await bench.count("revocation") == 0)
     }
   }

@@ -1,4 +1,4 @@
-import SQLite
+import CommandEngine
 import Testing
 
 @testable import Coordination
@@ -10,9 +10,9 @@ import Testing
   }
 
   /// The second one ends the decoder's process.
-  @Test("A row that is damaged is an error", arguments: ["", String(repeating: "[", count: 513), "[1]\0"])
-  func aRowThatIsDamagedIsAnError(text: String) {
-    let error = #expect(throws: DatabaseError.self) { let _: [Int] = try StoredJSON.read(text) }
+  @Test("A record that is damaged is an error", arguments: ["", String(repeating: "[", count: 513), "[1]\0"])
+  func aRecordThatIsDamagedIsAnError(text: String) {
+    let error = #expect(throws: StoreError.self) { let _: [Int] = try StoredJSON.read(text) }
     #expect(error?.code == .content)
   }
 }

@@ -6,9 +6,11 @@ import CrashMarks
 import FoundationEssentials
 import PhoneNumbers
 import SQLite
+import Synchronization
 import TestSupport
 import Testing
 
+@testable import CommandEngine
 @testable import Coordination
 
 /// A coordinator without a broker: commands and results go in as deliveries, what it publishes is looked at.
@@ -19,21 +21,20 @@ final class Bench {
   let rules: CoordinatorRules
   let registry = MetricsRegistry()
   let metrics: CoordinatorMetrics
+  let engineMetrics: EngineMetrics
   private(set) var keys: KeyRing
   private(set) var keeper: VerificationCodes
   private var pepper: Pepper
-  let outbox: Outbox
-  let relay: OutboxRelay
-  let held: HeldJobs
-  private(set) var conversions: ConversionMonitor
-  /// Whether the maintenance finds the broker there.
-  var isBrokerThere = true
-  /// After which silence the maintenance takes itself to have been stuck. Tests let much time pass between two rounds.
-  var longestSilence = Duration.seconds(1_000_000)
   private var hashes: KeyedHashes
-  let operationSweeper: OperationSweeper
+  /// Replaced by ``takeOver()``.
+  private(set) var store: SQLiteStore
+  private var engine: EngineContext
+  private var conversion: ConversionFlow
+  /// Whether the maintenance finds the broker there.
+  let broker = BrokerPresence()
+  /// After which silence the maintenance takes itself to have been stuck. Tests let much time pass between two rounds.
+  let longestSilence = Duration.seconds(1_000_000)
   let logs = MemorySink()
-  let health = StorageHealth()
   /// State of the store when the commands arrive.
   var fault: OneFault?
   private let directory: URL
@@ -86,6 +87,7 @@ final class Bench {
     self.rules = rules
     self.directory = directory
     metrics = CoordinatorMetrics(registry)
+    engineMetrics = EngineMetrics(registry)
     database = try await Database.open(
       path: directory.appending(path: "coordinator.sqlite").path(percentEncoded: false),
       options: DatabaseOptions(synchronous: .normal), migrations: CoordinatorSchema.migrations)
@@ -93,31 +95,44 @@ final class Bench {
     let pepper = try Pepper(SecureRandom.bytes(32))
     self.pepper = pepper
     keeper = VerificationCodes(current: pepper)
-    let logger = Logger(label: "test", sink: logs)
-    outbox = Outbox(
-      sink: sink, database: database, clock: clock, author: Bench.author, logger: logger, metrics: metrics)
-    let conversions = ConversionMonitor(rules, metrics: metrics.conversion, startedAt: clock.now())
-    self.conversions = conversions
-    held = HeldJobs(database: database, outbox: outbox, clock: clock, metrics: metrics, logger: logger)
     hashes = KeyedHashes(current: pepper)
-    let flows = Flows(rules, Flows.Secrets(codes: keeper, hashes: hashes, keys: keys), conversions: conversions)
-    operationSweeper = OperationSweeper(
-      database: database, rules: rules, assessments: flows.assessments, revocations: flows.revocations, clock: clock,
-      metrics: metrics, logger: logger)
-    relay = OutboxRelay(
-      outbox: outbox, database: database, clock: clock, logger: logger, metrics: metrics,
-      dropped: DroppedJobs(
-        database: database, retention: rules.retention, conversions: conversions, metrics: metrics,
-        messages: ResultHandler(rules), operations: flows.reports))
+    store = try await SQLiteStore(in: database)
+    conversion = Bench.conversion(rules, metrics, logs, clock, broker, longestSilence)
+    engine = EngineContext(
+      FlowRegistry([]), store: store, rules: rules.engine, sink: sink, author: Bench.author, clock: clock,
+      metrics: engineMetrics, logger: Logger(label: "test", sink: logs))
+    try await maintenance.begin()
+  }
+
+  private static func conversion(
+    _ rules: CoordinatorRules, _ metrics: CoordinatorMetrics, _ logs: MemorySink, _ clock: ManualClock,
+    _ broker: BrokerPresence, _ longestSilence: Duration
+  ) -> ConversionFlow {
+    ConversionFlow(
+      Conversions(rules, metrics: metrics.conversion, logger: Logger(label: "test", sink: logs)),
+      startedAt: clock.now(), longestSilence: longestSilence
+    ) { broker.isThere }
   }
 
   /// The flows under the keys of now.
-  private func flows(_ codes: VerificationCodes? = nil) -> Flows {
+  func flows(_ codes: VerificationCodes? = nil) -> Flows {
     Flows(
-      rules, Flows.Secrets(codes: codes ?? keeper, hashes: hashes, keys: keys), conversions: conversions)
+      rules, Flows.Secrets(codes: codes ?? keeper, hashes: hashes, keys: keys), metrics: metrics,
+      conversion: conversion)
   }
 
-  var decoder: CommandDecoder { flows().decoder }
+  /// Store, outbox and the flows under the keys of now.
+  var context: EngineContext { context(nil) }
+
+  private func context(_ codes: VerificationCodes?) -> EngineContext {
+    var context = engine
+    context.registry = flows(codes).registry
+    if let fault { context.store = FaultyStore(context.store, fault) }
+    return context
+  }
+
+  var outbox: Outbox { engine.outbox }
+  var health: StorageHealth { engine.health }
 
   /// The operator changes the pepper: commands find the one of before as `previousPepperFile`.
   func changePepper() throws {
@@ -134,23 +149,42 @@ final class Bench {
 
   // MARK: Maintenance
 
-  var sweeper: VerificationSweeper {
-    VerificationSweeper(
-      database: database, rules: rules, clock: clock, metrics: metrics, conversions: conversions,
-      logger: Logger(label: "test", sink: logs))
+  var maintenance: Maintenance { Maintenance(context, interval: .seconds(1)) }
+
+  /// One round of the ends of due records.
+  /// - Returns: whether there may be more.
+  @discardableResult
+  func sweep() async throws -> Bool {
+    var isMore = false
+    let context = context
+    for due in context.registry.dueRecords where try await Sweeper(context: context).sweep(due) { isMore = true }
+    return isMore
   }
 
-  var conversionSweeper: ConversionSweeper {
-    ConversionSweeper(
-      database: database, conversions: conversions, rules: rules, clock: clock, metrics: metrics,
-      logger: Logger(label: "test", sink: logs), longestSilence: longestSilence
-    ) { [isBrokerThere, health] in isBrokerThere && !health.keepsCommandsWaiting }
+  /// Publishes the messages whose time has come.
+  /// - Returns: whether there may be more.
+  @discardableResult
+  func relay() async throws -> Bool { try await OutboxRelay(context).relay() }
+
+  /// The tasks of the flows: whether codes can come back.
+  func listen() async throws {
+    for task in context.registry.tasks { _ = try await task.run(store, clock.now()) }
+  }
+
+  /// Ends the process without a word, and begins the next one on the same database.
+  func takeOver() async throws {
+    await store.close()
+    store = try await SQLiteStore(in: database)
+    try await restart()
   }
 
   /// Loses everything in memory and restores it as at a start.
   func restart() async throws {
-    conversions = ConversionMonitor(rules, metrics: metrics.conversion, startedAt: clock.now())
-    try await ConversionLoader(database: database, rules: rules, clock: clock).load(conversions)
+    conversion = Bench.conversion(rules, metrics, logs, clock, broker, longestSilence)
+    engine = EngineContext(
+      FlowRegistry([]), store: store, rules: rules.engine, sink: sink, author: Bench.author, clock: clock,
+      metrics: engineMetrics, logger: Logger(label: "test", sink: logs))
+    try await maintenance.begin()
   }
 
   // MARK: In
@@ -177,14 +211,7 @@ final class Bench {
     -> MemoryMessageSource
   {
     let source = MemoryMessageSource([deliveries])
-    let flows = flows(keeper)
-    let work = CommandQueue(
-      decoder: flows.decoder, handler: flows.commands, metrics: metrics, user: Bench.author.userID)
-    if let fault {
-      await pipeline(source, FailingQueue(inner: work, fault: fault), marks).run()
-    } else {
-      await pipeline(source, work, marks).run()
-    }
+    await context(keeper).commandPipeline(source, marks: marks).run()
     return source
   }
 
@@ -210,29 +237,8 @@ final class Bench {
   @discardableResult
   func deliverResults(_ deliveries: [Delivery]) async -> MemoryMessageSource {
     let source = MemoryMessageSource([deliveries])
-    await pipeline(
-      source,
-      ResultQueue(
-        handler: ResultHandler(rules), deliveries: DeliveryReportHandler(rules), operations: flows().reports,
-        origin: ResultOrigin(user: Bench.author.userID), metrics: metrics,
-        logger: Logger(label: "test", sink: logs), clock: clock)
-    ).run()
+    await context.reportPipeline(source).run()
     return source
-  }
-
-  private func pipeline<Work: BatchQueue>(
-    _ source: MemoryMessageSource, _ work: Work, _ marks: CrashMarks? = nil
-  ) -> BatchPipeline<Work> {
-    BatchPipeline(
-      source: source, work: work, context(held: held), marks: marks)
-  }
-
-  /// - Parameter other: a database in place of its own.
-  func context(database other: Database? = nil, held: HeldJobs?) -> QueueContext {
-    QueueContext(
-      database: other ?? database, outbox: outbox, held: held, conversions: conversions, retention: rules.retention,
-      author: Bench.author, clock: clock, health: health, metrics: metrics,
-      logger: Logger(label: "test", sink: logs))
   }
 
   func result(_ jobID: String, _ outcome: JobOutcome, reason: JobResult.Reason? = nil) throws -> Message {
@@ -307,22 +313,59 @@ final class Bench {
     sink.published.filter { $0.exchange == Topology.Exchanges.events }.compactMap(\.message.messageID)
   }
 
-  func count(_ table: String) async throws -> Int {
-    try await database.read { session throws(DatabaseError) in
-      try session.first("SELECT count(*) FROM \(table)") { row throws(DatabaseError) in row.int(0) } ?? 0
+  /// Number of the records of a kind, or of what else the store has: `inbox`, `outbox`, `held` messages, `counter`
+  /// cells, `crash_mark`s.
+  func count(_ what: String) async throws -> Int {
+    let sql =
+      switch what {
+      case "inbox": "SELECT count(*) FROM store_inbox"
+      case "outbox": "SELECT count(*) FROM store_outbox"
+      case "held": "SELECT count(*) FROM store_outbox WHERE hold IS NOT NULL"
+      case "counter": "SELECT count(*) FROM store_counter"
+      case "crash_mark": "SELECT count(*) FROM crash_mark"
+      default: "SELECT count(*) FROM store_record WHERE kind = '\(what)'"
+      }
+    return try await database.read { session throws(DatabaseError) in
+      try session.first(sql) { row throws(DatabaseError) in row.int(0) } ?? 0
     }
   }
 
-  /// Everything in a table, as text.
-  func dump(_ table: String) async throws -> String {
-    try await database.read { session throws(DatabaseError) in
-      try session.query("SELECT * FROM \(table)") { row throws(DatabaseError) in
-        (0..<row.count).map { row.text($0) }.joined(separator: "|")
+  /// Everything in the records of a kind, or in another part of the store, as text.
+  func dump(_ what: String) async throws -> String {
+    let sql =
+      switch what {
+      case "inbox", "outbox", "counter": "SELECT * FROM store_\(what)"
+      default: "SELECT * FROM store_record WHERE kind = '\(what)'"
+      }
+    return try await database.read { session throws(DatabaseError) in
+      try session.query(sql) { row throws(DatabaseError) in
+        (0..<row.count).map { String(decoding: row.blob($0), as: UTF8.self) }.joined(separator: "|")
       }
     }.joined(separator: "\n")
   }
 
+  /// Makes the bodies of records unreadable, as those of another version are.
+  func damage(_ kind: String, _ id: String? = nil) async throws {
+    try await run(
+      "UPDATE store_record SET body = x'63' WHERE kind = '\(kind)'" + (id.map { " AND id = '\($0)'" } ?? ""))
+  }
+
+  /// Runs a statement on the database.
+  func run(_ sql: String) async throws {
+    try await database.write { session throws(DatabaseError) -> Void in try session.execute(sql) }
+  }
+
   static func wrong(_ code: String) -> String {
     code == "000000" ? "000001" : "000000"
+  }
+}
+
+/// Whether the broker is there.
+final class BrokerPresence: Sendable {
+  private let state = Mutex(true)
+
+  var isThere: Bool {
+    get { state.withLock { $0 } }
+    set { state.withLock { $0 = newValue } }
   }
 }

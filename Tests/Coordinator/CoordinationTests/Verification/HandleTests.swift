@@ -1,3 +1,4 @@
+import CountersignMessages
 import CountersignTelemetry
 import Testing
 
@@ -10,8 +11,9 @@ struct HandleTests {
 
   private func started() -> PhoneVerification {
     var verification = PhoneVerification(
-      id: "first", app: "app", phoneNumber: "+14155550123", region: "US", languageCode: "en", isTestNumber: false,
-      requester: [1], code: CodeAtRest(pepperID: [1, 2, 3, 4], seed: [], digest: []), at: begin, under: policy)
+      id: "first", VerificationKey(phoneNumber: "+14155550123", app: "app", purpose: .signIn, requester: [1]),
+      region: "US", languageCode: "en", code: CodeAtRest(pepperID: [1, 2, 3, 4], seed: [], digest: []), at: begin,
+      under: policy)
     _ = verification.apply(.started, at: begin, under: policy)
     return verification
   }

@@ -1,3 +1,4 @@
+import CountersignMessages
 import CountersignTelemetry
 import Testing
 
@@ -16,8 +17,9 @@ struct PhoneVerificationTests {
 
   func make(test: Bool = false) -> PhoneVerification {
     PhoneVerification(
-      id: "id", app: "app", phoneNumber: "+14155550123", region: "US", languageCode: "en", isTestNumber: test,
-      code: CodeAtRest(pepperID: [1, 2, 3, 4], seed: [], digest: []), at: begin, under: policy)
+      id: "id", VerificationKey(phoneNumber: "+14155550123", app: "app", purpose: .signIn, isTestNumber: test),
+      region: "US", languageCode: "en", code: CodeAtRest(pepperID: [1, 2, 3, 4], seed: [], digest: []), at: begin,
+      under: policy)
   }
 
   func apply(

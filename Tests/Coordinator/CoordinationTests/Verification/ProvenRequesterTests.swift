@@ -116,6 +116,30 @@ struct ProvenRequesterTests {
     }
   }
 
+  @Test("A start that waits for reCAPTCHA ends another asker's verification that has expired, and goes on")
+  func aStartThatWaitsForReCAPTCHAEndsAnotherAskersVerification() async throws {
+    try await Bench.with { bench in
+      func start(_ token: String, ip: String) async throws -> VerificationStarted {
+        var command = bench.startCommand(Bench.captcha(token), app: Bench.recaptchaApp)
+        command.client = .init(ip: ip)
+        await bench.deliver([try bench.commandMessage(command)])
+        let job = try #require(try bench.published(RecaptchaAssessJob.self).last)
+        _ = bench.sink.takePublished()
+        await bench.deliverResults([try bench.report(RecaptchaAssessJob.self, job.id, .accepted)])
+        return try VerificationStarted(json: try #require(bench.replies().first).body)
+      }
+      let first = try await start("t", ip: "192.0.2.1")
+      await bench.deliverResults([try bench.result("\(first.verificationID).sms.1", .accepted)])
+      bench.clock.advance(by: .seconds(300))
+      _ = bench.sink.takePublished()
+      let second = try await start("u", ip: "198.51.100.1")
+      #expect(second.verificationID != first.verificationID)
+      #expect(bench.events() == ["app.verified", "verification.expired", "verification.started"])
+      // The counts of the other asker were not looked up, so its end is not counted.
+      #expect(!bench.registry.render().contains("countersign_conversion_sent_total{"))
+    }
+  }
+
   @Test("A requester past the token limit still gets its earlier answer")
   func aRequesterPastTheTokenLimitStillGetsItsEarlierAnswer() async throws {
     try await Bench.with(Bench.rules { $0.limits.proofsPerAddressPerHour = 1 }) { bench in

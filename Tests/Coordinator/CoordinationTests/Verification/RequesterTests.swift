@@ -1,7 +1,7 @@
+import CommandEngine
 import CountersignAMQP
 import CountersignMessages
 import CountersignTelemetry
-import SQLite
 import TestSupport
 import Testing
 
@@ -42,7 +42,7 @@ struct RequesterTests {
       #expect(Set(ids).count == 5)
       #expect(try await start(bench, requester: "a", ip: "198.51.100.1").verificationID == ids[0])
       #expect(try await bench.count("verification") == 1)
-      let rows = try await bench.dump("verification") + bench.dump("verification_handle")
+      let rows = try await bench.dump("verification")
       #expect(!rows.contains("agent") && !rows.contains("192.0.2.1"))
     }
   }
@@ -147,12 +147,12 @@ struct RequesterTests {
       let command = StartVerification(phoneNumber: Bench.number, app: Bench.app, requester: "one more")
       let error = try await bench.error(command)
       #expect(error.code == .tooManyAttempts && error.reason == "TOO_MANY_REQUESTERS" && error.retryAfter == 300)
-      #expect(try await bench.count("verification_handle") == 11)
+      #expect(try await bench.store.count(VerificationRecords.handle) == 11)
       bench.clock.advance(by: .seconds(300))
       #expect(try await start(bench, requester: "one more").resendAfter == 30)
       bench.clock.advance(by: bench.rules.retention)
-      _ = try await bench.sweeper.sweep()
-      #expect(try await bench.count("verification_handle") == 0)
+      _ = try await bench.sweep()
+      #expect(try await bench.store.count(VerificationRecords.handle) == 0)
     }
   }
 
@@ -205,7 +205,7 @@ struct RequesterTests {
       #expect(
         events.prefix(3).map { $0.dropFirst(mine.verificationID.count) } == [".canceled", ".started.2", ".canceled.2"])
       #expect(events.count == 40 && Set(events).count == 40)
-      #expect(try await bench.count("verification_handle") == 1)
+      #expect(try await bench.store.count(VerificationRecords.handle) == 1)
       for left in [4, 3, 2, 1] {
         #expect(try await checkError(bench, again.verificationID, Bench.wrong(code)).attemptsLeft == left)
       }

@@ -1,0 +1,150 @@
+import CommandEngine
+import CountersignCryptography
+import CountersignMessages
+import CountersignTelemetry
+
+/// Assessments in the store.
+struct AssessmentRecords: Sendable {
+  static let kind = RecordKind("assessment")
+  /// The assessment of a reCAPTCHA token, pending or over: a second use of the token is recognized.
+  private static let tokens = KeySpace(kind, "token")
+  /// The assessment that a command waits for.
+  private static let messages = KeySpace(kind, "message")
+  /// Pending assessments of a number.
+  private static let numbers = KeySpace(kind, "number")
+
+  private let retention: Duration
+
+  init(_ rules: CoordinatorRules) {
+    retention = rules.retention
+  }
+
+  // MARK: Keys
+
+  func addKeys(ofID id: String, to keys: inout StoreKeys) {
+    if let id = RecordID(Self.kind, id) { keys.add(record: id) }
+  }
+
+  func addKeys(ofToken token: TokenHash, to keys: inout StoreKeys) throws(StoreError) {
+    for hash in token.all { keys.add(holderOf: try UniqueKey(Self.tokens, hash)) }
+  }
+
+  func addKeys(ofMessage message: MessageIdentity, to keys: inout StoreKeys) throws(StoreError) {
+    keys.add(holderOf: try Self.key(of: message))
+  }
+
+  /// Adds the pending assessments of a number, in E.164.
+  func addKeys(ofNumber number: String, to keys: inout StoreKeys) throws(StoreError) {
+    keys.add(group: try Self.key(ofNumber: number))
+  }
+
+  private static func key(of message: MessageIdentity) throws(StoreError) -> UniqueKey {
+    let parts = [Array(message.sender.utf8), Array(message.messageID.utf8)]
+    return try UniqueKey(messages, SHA256.hash(VerificationCodes.framed("countersign waiting message", parts)))
+  }
+
+  private static func key(ofNumber number: String) throws(StoreError) -> GroupKey {
+    try GroupKey(
+      numbers, SHA256.hash(VerificationCodes.framed("countersign assessed number", [Array(number.utf8)])))
+  }
+
+  // MARK: Look-ups
+
+  func found(_ id: String, in set: WorkingSet) throws(StoreError) -> Assessment? {
+    guard let id = RecordID(Self.kind, id), let record = try set.record(id) else { return nil }
+    return try Assessment(record)
+  }
+
+  /// An assessment that decides on further keys. One that cannot be read needs none: applying the report tells so.
+  func legible(_ id: String, in set: WorkingSet) throws(StoreError) -> Assessment? {
+    guard let id = RecordID(Self.kind, id), let record = try set.record(id) else { return nil }
+    return try? Assessment(record)
+  }
+
+  /// The assessment that a command waits for.
+  func waiting(_ message: MessageIdentity, in set: WorkingSet) throws(StoreError) -> Assessment? {
+    guard let record = try set.holder(of: Self.key(of: message)) else { return nil }
+    return try Assessment(record)
+  }
+
+  /// Whether the token was used before.
+  func hasSeen(_ token: TokenHash, in set: WorkingSet) throws(StoreError) -> Bool {
+    for hash in token.all where try set.holder(of: UniqueKey(Self.tokens, hash)) != nil { return true }
+    return false
+  }
+
+  // MARK: Changes
+
+  /// A pending start still needs its caller's data; a finished one only answers for its token, and is kept for a while
+  /// to recognize that.
+  func put(_ assessment: Assessment, in set: inout WorkingSet) throws(StoreError) {
+    guard let id = RecordID(Self.kind, assessment.id) else {
+      throw StoreError(.misuse, "the ID of an assessment cannot be that of a record")
+    }
+    let token = try UniqueKey(Self.tokens, assessment.tokenHash)
+    guard assessment.state == .pending else {
+      let deletion = set.now + retention
+      return try set.store(
+        id, body: assessment.withoutCommand.body(), dueAt: deletion, discardAt: deletion, uniqueKeys: [token])
+    }
+    try set.store(
+      id, body: assessment.body(), dueAt: assessment.expiresAt, discardAt: assessment.expiresAt + retention,
+      uniqueKeys: [token] + waitingKeys(of: assessment, id, in: set),
+      groupKeys: [Self.key(ofNumber: assessment.command.phoneNumber)])
+  }
+
+  /// Key of the command that waits for an assessment, if one does, and waits for no other.
+  private func waitingKeys(
+    of assessment: Assessment, _ id: RecordID, in set: WorkingSet
+  ) throws(StoreError) -> [UniqueKey] {
+    guard assessment.verificationID == nil else { return [] }
+    let key = try Self.key(of: assessment.envelope.identity)
+    let holder = try set.holder(of: key)
+    return holder == nil || holder?.id == id ? [key] : []
+  }
+
+  /// Deletes the pending assessments of a number, in E.164; the others hold none.
+  /// - Returns: the number of deleted assessments.
+  func remove(ofNumber number: String, in set: inout WorkingSet) throws(StoreError) -> Int {
+    let records = try set.group(Self.key(ofNumber: number)).records
+    for record in records { try set.remove(record.id) }
+    return records.count
+  }
+}
+
+extension Assessment {
+  private enum Tag {
+    static let messageID: UInt8 = 1
+    static let tokenHash: UInt8 = 2
+    static let verificationID: UInt8 = 3
+    static let command: UInt8 = 4
+    static let createdAt: UInt8 = 5
+    static let expiresAt: UInt8 = 6
+    static let state: UInt8 = 7
+  }
+
+  /// Body of its record.
+  fileprivate func body() throws(StoreError) -> [UInt8] {
+    var fields = FieldWriter()
+    fields.put(Tag.messageID, messageID)
+    fields.put(Tag.tokenHash, tokenHash)
+    fields.put(Tag.verificationID, verificationID)
+    fields.put(Tag.command, try StoredJSON.text(command))
+    fields.put(Tag.createdAt, createdAt)
+    fields.put(Tag.expiresAt, expiresAt)
+    fields.put(Tag.state, state.rawValue)
+    return fields.bytes
+  }
+
+  /// - Throws: ``StoreError/Code/content`` when the body cannot be read.
+  init(_ record: Record) throws(StoreError) {
+    let fields = try FieldReader(record.body)
+    self.init(
+      id: record.id.text, messageID: try fields.required(fields.text(Tag.messageID)),
+      tokenHash: try fields.required(fields.block(Tag.tokenHash)), verificationID: fields.text(Tag.verificationID),
+      command: try StoredJSON.read(fields.required(fields.text(Tag.command))),
+      createdAt: try fields.required(fields.time(Tag.createdAt)),
+      expiresAt: try fields.required(fields.time(Tag.expiresAt)),
+      state: try fields.required(fields.word(Tag.state, State.self)))
+  }
+}

@@ -1,0 +1,261 @@
+import CommandEngine
+import CountersignTelemetry
+
+/// A prefix or a region whose codes are counted.
+struct ConversionKey: Sendable, Hashable {
+  var scope: ConversionBlock.Scope
+  /// As ``ConversionBlock/key``.
+  var key: String
+  var region: String
+
+  init(_ scope: ConversionBlock.Scope, of ending: ConversionEnding) {
+    self.scope = scope
+    region = ending.region
+    switch scope {
+    case .prefix: key = ending.prefix
+    case .region: key = ending.region
+    }
+  }
+
+  init(_ block: ConversionBlock) {
+    (scope, key, region) = (block.scope, block.key, block.region)
+  }
+
+  /// A key by the rest of its counters' names.
+  fileprivate init(_ scope: ConversionBlock.Scope, named rest: String) {
+    self.scope = scope
+    switch scope {
+    case .prefix:
+      let parts = rest.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false)
+      region = parts.first.map(String.init) ?? ""
+      key = parts.last.map(String.init) ?? ""
+    case .region: (key, region) = (rest, rest)
+    }
+  }
+
+  /// The rest of its counters' names. No region holds a space.
+  fileprivate var name: String {
+    switch scope {
+    case .prefix: "\(region) \(key)"
+    case .region: region
+    }
+  }
+}
+
+/// Codes that were sent and codes that came back, as counters of the store, in ``slotCount`` slots of the window.
+///
+/// A slot expires as a whole. So a window is up to one twelfth shorter than configured, and has at most twelve cells
+/// however much is counted. A slot is named by its beginning, so that the counts outlive a change of the window.
+struct ConversionCounters: Sendable {
+  /// Slots of a window.
+  static let slotCount: Int64 = 12
+  /// Missing codes of one asker that count within a window: a fortieth of the default minimum that closes a region.
+  ///
+  /// A region is closed to everyone, so one asker must not be able to close it: of each known asker a fixed share
+  /// counts. All verifications of unknown askers count, because a service says nothing about its clients: otherwise,
+  /// pumping through such a service would go unnoticed. Prefixes are closed regardless of the asker: they are ten
+  /// thousand numbers, and pumping stays within few of them.
+  static let share: Int64 = 5
+
+  /// Length of a slot in milliseconds.
+  private let length: Int64
+
+  init(_ policy: ConversionPolicy) {
+    length = max(1, policy.window.wholeMilliseconds / Self.slotCount)
+  }
+
+  // MARK: Names
+
+  /// Beginnings of the names. Stored, so they never change their meaning.
+  private enum Name: String {
+    case prefixSent = "cps"
+    case prefixVerified = "cpv"
+    case regionSent = "crs"
+    case regionVerified = "crv"
+    /// Missing codes of an asker in a region that count.
+    case share = "cra"
+    /// Further ones, which do not.
+    case excess = "crx"
+
+    static func sent(_ scope: ConversionBlock.Scope) -> Name {
+      switch scope {
+      case .prefix: prefixSent
+      case .region: regionSent
+      }
+    }
+
+    static func verified(_ scope: ConversionBlock.Scope) -> Name {
+      switch scope {
+      case .prefix: prefixVerified
+      case .region: regionVerified
+      }
+    }
+
+    func key(_ rest: String) throws(StoreError) -> CounterKey {
+      try CounterKey(Array(rawValue.utf8) + Array(rest.utf8))
+    }
+
+    /// The counter of an asker: hashes have 16 bytes.
+    func key(_ source: [UInt8], in region: String) throws(StoreError) -> CounterKey {
+      try CounterKey(Array(rawValue.utf8) + Array(region.utf8) + [UInt8(ascii: ":")] + source.prefix(32))
+    }
+  }
+
+  func addKeys(of key: ConversionKey, to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
+    for name in [Name.sent(key.scope), .verified(key.scope)] {
+      keys.add(counter: try name.key(key.name), since: first(at: now))
+    }
+  }
+
+  func addKeys(
+    ofSource source: [UInt8], in region: String, to keys: inout StoreKeys, at now: UnixTime
+  ) throws(StoreError) {
+    guard !source.isEmpty else { return }
+    for name in [Name.share, .excess] {
+      keys.add(counter: try name.key(source, in: region), since: first(at: now))
+    }
+  }
+
+  // MARK: Slots
+
+  private func slot(_ time: UnixTime) -> Int64 { time.milliseconds / length * length }
+
+  /// The oldest slot of the window that ends at a time.
+  private func first(at now: UnixTime) -> Int64 { slot(now) - (Self.slotCount - 1) * length }
+
+  /// Slots whose cells count. One further ahead than the next was counted by a clock that has been set back.
+  private func window(at now: UnixTime) -> ClosedRange<Int64> { first(at: now)...(slot(now) + length) }
+
+  /// The slot in which an ending counts; `nil` when the window no longer includes it.
+  private func slot(of ending: ConversionEnding, at now: UnixTime) -> Int64? {
+    let slot = min(slot(ending.endedAt), slot(now))
+    return slot >= first(at: now) ? slot : nil
+  }
+
+  /// - Parameter number: a negative one takes something back.
+  private func add(_ number: Int64, to counter: CounterKey, in slot: Int64, _ set: inout WorkingSet) {
+    set.count(
+      counter, in: slot, by: number, keepUntil: UnixTime(milliseconds: slot + Self.slotCount * length))
+  }
+
+  private func sum(_ counter: CounterKey, _ set: WorkingSet) throws(StoreError) -> Int64 {
+    let window = window(at: set.now)
+    return max(0, try set.cells(of: counter).reduce(0) { window.contains($1.slot) ? $0 + $1.count : $0 })
+  }
+
+  private func count(_ counter: CounterKey, in slot: Int64, _ set: WorkingSet) throws(StoreError) -> Int64 {
+    max(0, try set.cells(of: counter).first { $0.slot == slot }?.count ?? 0)
+  }
+
+  /// Drops cells from a clock that was ahead: otherwise they would hide the present ones, or count once their time has
+  /// come.
+  private func dropFuture(_ counter: CounterKey, _ set: inout WorkingSet) throws(StoreError) {
+    let (cells, window) = (try set.cells(of: counter), window(at: set.now))
+    guard let newest = cells.last, newest.slot > window.upperBound else { return }
+    try set.forget(counter: counter)
+    for cell in cells where window.contains(cell.slot) { add(cell.count, to: counter, in: cell.slot, &set) }
+  }
+
+  // MARK: Counting
+
+  /// Counts of a key within the window.
+  func counts(of key: ConversionKey, in set: WorkingSet) throws(StoreError) -> ConversionCounts {
+    ConversionCounts(
+      sent: Int(try sum(Name.sent(key.scope).key(key.name), set)),
+      verified: Int(try sum(Name.verified(key.scope).key(key.name), set)))
+  }
+
+  /// Counts a verification that has ended.
+  func count(_ ending: ConversionEnding, for key: ConversionKey, in set: inout WorkingSet) throws(StoreError) {
+    guard let slot = slot(of: ending, at: set.now) else { return }
+    for name in [Name.sent(key.scope), .verified(key.scope)] { try dropFuture(name.key(key.name), &set) }
+    add(1, to: try Name.sent(key.scope).key(key.name), in: slot, &set)
+    if ending.outcome == .verified { add(1, to: try Name.verified(key.scope).key(key.name), in: slot, &set) }
+  }
+
+  /// Uncounts a verification. One that was never counted changes nothing.
+  func withdraw(_ ending: ConversionEnding, from key: ConversionKey, in set: inout WorkingSet) throws(StoreError) {
+    guard let slot = slot(of: ending, at: set.now) else { return }
+    let (sent, verified) = (try Name.sent(key.scope).key(key.name), try Name.verified(key.scope).key(key.name))
+    let back = try count(verified, in: slot, set)
+    guard ending.outcome == .verified ? back > 0 : try count(sent, in: slot, set) > back else { return }
+    add(-1, to: sent, in: slot, &set)
+    if ending.outcome == .verified { add(-1, to: verified, in: slot, &set) }
+  }
+
+  /// Starts a key from zero.
+  func forget(_ key: ConversionKey, in set: inout WorkingSet) throws(StoreError) {
+    try set.forget(counter: Name.sent(key.scope).key(key.name))
+    try set.forget(counter: Name.verified(key.scope).key(key.name))
+  }
+
+  // MARK: Askers
+
+  /// Adds a missing code to those of its asker in its region.
+  /// - Returns: whether it counts for the region.
+  func admit(_ ending: ConversionEnding, in set: inout WorkingSet) throws(StoreError) -> Bool {
+    guard !ending.source.isEmpty else { return true }
+    guard let slot = slot(of: ending, at: set.now) else { return false }
+    let share = try Name.share.key(ending.source, in: ending.region)
+    let excess = try Name.excess.key(ending.source, in: ending.region)
+    for counter in [share, excess] { try dropFuture(counter, &set) }
+    let counts = try sum(share, set) < Self.share
+    add(1, to: counts ? share : excess, in: slot, &set)
+    return counts
+  }
+
+  /// Removes a missing code from those of its asker: first those that do not count.
+  /// - Returns: whether it had counted.
+  func withdrawShare(_ ending: ConversionEnding, in set: inout WorkingSet) throws(StoreError) -> Bool {
+    guard !ending.source.isEmpty else { return true }
+    guard let slot = slot(of: ending, at: set.now) else { return false }
+    for name in [Name.excess, .share] {
+      let counter = try name.key(ending.source, in: ending.region)
+      guard try count(counter, in: slot, set) > 0 else { continue }
+      add(-1, to: counter, in: slot, &set)
+      return name == .share
+    }
+    return false
+  }
+
+  // MARK: Figures
+
+  /// The keys of a scope with the most codes that did not come back, the worst first. Of more keys than
+  /// ``StoreLimits/maxListedCounters`` the last are left out.
+  func worst(
+    _ scope: ConversionBlock.Scope, limit: Int, from store: any Store, at now: UnixTime
+  ) async throws(StoreError) -> [ConversionFigures] {
+    let verified = try await sums(.verified(scope), store, at: now)
+    let back = Dictionary(uniqueKeysWithValues: verified.map { ($0.name, $0.count) })
+    let figures = try await sums(.sent(scope), store, at: now).map { name, sent in
+      let key = ConversionKey(scope, named: name)
+      return ConversionFigures(
+        key: key.key, region: key.region,
+        counts: ConversionCounts(sent: sent, verified: min(sent, back[name] ?? 0)))
+    }
+    return Array(figures.sorted(by: ConversionFigures.isWorse).prefix(limit))
+  }
+
+  private func sums(
+    _ name: Name, _ store: any Store, at now: UnixTime
+  ) async throws(StoreError) -> [(name: String, count: Int)] {
+    let sums = try await store.counters(
+      named: Array(name.rawValue.utf8), since: first(at: now), limit: StoreLimits.maxListedCounters)
+    return sums.map {
+      (String(decoding: $0.key.bytes.dropFirst(name.rawValue.utf8.count), as: UTF8.self), Int($0.count))
+    }
+  }
+}
+
+/// Counts of one key.
+struct ConversionFigures: Sendable, Hashable {
+  var key: String
+  var region: String
+  var counts: ConversionCounts
+
+  /// Whether more codes are missing.
+  static func isWorse(_ left: ConversionFigures, _ right: ConversionFigures) -> Bool {
+    let (lost, other) = (left.counts.sent - left.counts.verified, right.counts.sent - right.counts.verified)
+    return lost == other ? left.key < right.key : lost > other
+  }
+}

@@ -1,0 +1,184 @@
+import CommandEngine
+import CountersignTelemetry
+
+/// Blocks and outages in the store.
+struct ConversionRecords: Sendable {
+  static let blockKind = RecordKind("conversionBlock")
+  static let outageKind = RecordKind("conversionOutage")
+  /// All blocks that are kept, and all outages.
+  static let allBlocks = KeySpace(blockKind, "all")
+  private static let allOutages = KeySpace(outageKind, "all")
+
+  /// Key of the blocks of a scope that are in force, for the gauge and for the list.
+  static func inForce(_ scope: ConversionBlock.Scope) -> KeySpace {
+    switch scope {
+    case .prefix: KeySpace(blockKind, "prefixInForce")
+    case .region: KeySpace(blockKind, "regionInForce")
+    }
+  }
+
+  /// Time after its end for which a block or an outage is still needed: verifications that began before it may count
+  /// until then.
+  let memory: Duration
+
+  /// The group of all records that have a key.
+  private static func group(_ space: KeySpace) throws(StoreError) -> GroupKey { try GroupKey(space, [1]) }
+
+  // MARK: Blocks
+
+  func addKeys(ofBlock key: String, to keys: inout StoreKeys) {
+    if let id = RecordID(Self.blockKind, key) { keys.add(record: id) }
+  }
+
+  /// The last block of a key, also one that has ended. One that cannot be read blocks nothing.
+  func block(_ key: String, in set: WorkingSet) throws(StoreError) -> ConversionBlock? {
+    guard let id = RecordID(Self.blockKind, key) else { return nil }
+    do throws(StoreError) {
+      return try set.record(id).flatMap(Self.readable)
+    } catch {
+      guard error.fault == .content else { throw error }
+      return nil
+    }
+  }
+
+  /// Stores a block in the place of an earlier one of its key. A block in force is due when it ends by itself.
+  func put(_ block: ConversionBlock, in set: inout WorkingSet) throws(StoreError) {
+    guard let id = RecordID(Self.blockKind, block.key) else {
+      throw StoreError(.content, "a block has a key that no record can have")
+    }
+    let isInForce = block.isInForce(at: set.now)
+    var groups = [try Self.group(Self.allBlocks)]
+    if isInForce { groups.append(try Self.group(Self.inForce(block.scope))) }
+    try set.store(
+      id, body: block.body, dueAt: isInForce ? block.until : nil, discardAt: block.end + memory, groupKeys: groups)
+  }
+
+  /// All blocks in force, the latest first.
+  func blocksInForce(from store: any Store, at now: UnixTime) async throws(StoreError) -> [ConversionBlock] {
+    var blocks: [ConversionBlock] = []
+    for scope in ConversionBlock.Scope.allCases {
+      let group = try Self.group(Self.inForce(scope))
+      var last: String? = ""
+      while let behind = last {
+        var keys = StoreKeys()
+        keys.add(group: group, StoreKeys.GroupPage(behind: behind))
+        let page = try await store.read(StoreLoad(keys), at: now).group(group)
+        blocks += page.records.compactMap(Self.readable).filter { $0.isInForce(at: now) }
+        last = page.isComplete ? nil : page.records.last?.id.text
+      }
+    }
+    return blocks.sorted { ($1.blockedAt, $0.key) < ($0.blockedAt, $1.key) }
+  }
+
+  private static func readable(_ record: Record) -> ConversionBlock? {
+    do throws(StoreError) { return try ConversionBlock(record) } catch { return nil }
+  }
+
+  // MARK: Outages
+
+  func addOutages(to keys: inout StoreKeys) throws(StoreError) {
+    keys.add(group: try Self.group(Self.allOutages))
+  }
+
+  /// The stored outages, oldest first, without any that cannot be read.
+  func outages(in set: WorkingSet) throws(StoreError) -> [ConversionOutage] {
+    let outages = try set.group(Self.group(Self.allOutages)).records.compactMap { record -> ConversionOutage? in
+      do throws(StoreError) { return try ConversionOutage(record) } catch { return nil }
+    }
+    return outages.sorted { $0.since < $1.since }
+  }
+
+  /// Stores an outage, or its new end.
+  func put(_ outage: ConversionOutage, in set: inout WorkingSet) throws(StoreError) {
+    guard let id = outage.recordID else { return }
+    try set.store(
+      id, body: outage.body, dueAt: nil, discardAt: outage.until + memory,
+      groupKeys: [try Self.group(Self.allOutages)])
+  }
+
+  /// Stores what has changed, and merges the oldest outages when there are too many.
+  /// - Parameters:
+  ///   - saved: outages as they were stored before, by this process.
+  ///   - all: outages as they are to be stored.
+  func replace(_ saved: [ConversionOutage], by all: [ConversionOutage], in set: inout WorkingSet) throws(StoreError) {
+    let stored = Set(try outages(in: set).map(\.since))
+    for outage in saved where stored.contains(outage.since) && !all.contains(where: { $0.since == outage.since }) {
+      try remove(outage, in: &set)
+    }
+    for outage in all where !saved.contains(outage) || !stored.contains(outage.since) { try put(outage, in: &set) }
+    var left = try outages(in: set)
+    while left.count > ConversionOutages.maxCount {
+      let next = left.remove(at: 1)
+      left[0].until = max(left[0].until, next.until)
+      try remove(next, in: &set)
+      try put(left[0], in: &set)
+    }
+  }
+
+  private func remove(_ outage: ConversionOutage, in set: inout WorkingSet) throws(StoreError) {
+    if let id = outage.recordID { try set.remove(id) }
+  }
+}
+
+// MARK: Bodies
+
+extension ConversionBlock {
+  /// Tags of the fields. Never reused.
+  private enum Tag {
+    static let scope: UInt8 = 1
+    static let region: UInt8 = 2
+    static let blockedAt: UInt8 = 3
+    static let until: UInt8 = 4
+    static let liftedAt: UInt8 = 5
+    static let sent: UInt8 = 6
+    static let verified: UInt8 = 7
+  }
+
+  fileprivate var body: [UInt8] {
+    var fields = FieldWriter(capacity: 64)
+    fields.put(Tag.scope, scope.rawValue)
+    fields.put(Tag.region, region)
+    fields.put(Tag.blockedAt, blockedAt)
+    fields.put(Tag.until, until)
+    fields.put(Tag.liftedAt, liftedAt)
+    fields.put(Tag.sent, counts.sent)
+    fields.put(Tag.verified, counts.verified)
+    return fields.bytes
+  }
+
+  /// - Throws: ``StoreError/Code/content`` when it cannot be read.
+  init(_ record: Record) throws(StoreError) {
+    let fields = try FieldReader(record.body)
+    self.init(
+      scope: try fields.required(fields.word(Tag.scope, Scope.self)), key: record.id.text,
+      region: try fields.required(fields.text(Tag.region)),
+      blockedAt: try fields.required(fields.time(Tag.blockedAt)),
+      until: try fields.required(fields.time(Tag.until)), liftedAt: fields.time(Tag.liftedAt),
+      counts: ConversionCounts(
+        sent: try fields.required(fields.number(Tag.sent)),
+        verified: try fields.required(fields.number(Tag.verified))))
+  }
+}
+
+extension ConversionOutage {
+  /// Tags of the fields. Never reused.
+  private enum Tag {
+    static let until: UInt8 = 1
+  }
+
+  fileprivate var recordID: RecordID? { RecordID(ConversionRecords.outageKind, String(since.milliseconds)) }
+
+  fileprivate var body: [UInt8] {
+    var fields = FieldWriter(capacity: 16)
+    fields.put(Tag.until, until)
+    return fields.bytes
+  }
+
+  /// - Throws: ``StoreError/Code/content`` when it cannot be read.
+  fileprivate init(_ record: Record) throws(StoreError) {
+    let fields = try FieldReader(record.body)
+    self.init(
+      since: UnixTime(milliseconds: try fields.required(Int64(record.id.text))),
+      until: try fields.required(fields.time(Tag.until)))
+  }
+}

@@ -1,0 +1,244 @@
+import CommandEngine
+import CountersignMessages
+import CountersignTelemetry
+import Synchronization
+
+/// Watches the share of codes that come back, for each prefix and each region, and blocks those of which too few do.
+///
+/// - A verification is counted for its prefix and its region in the transaction that ends it. Later reports about its
+///   SMS may change whether it counts.
+/// - The share is judged at each verification whose code did not come back. A blocked key starts from zero when its
+///   block begins and when it is lifted; only verifications that began after its end count.
+/// - A missing code says nothing if it could not come back: see ``ConversionOutages``.
+struct Conversions: Sendable {
+  /// Blocks that are kept. No further prefix is blocked then; regions, which are few, still are. The maintenance counts
+  /// them, so a batch may exceed it.
+  static let maxBlocks = 8_192
+
+  let policy: ConversionPolicy
+  let records: ConversionRecords
+  let counters: ConversionCounters
+  let metrics: ConversionMetrics
+  private let maxBlocks: Int
+  private let logger: Logger
+  private let shared = Shared()
+
+  /// State that all copies of the value share.
+  private final class Shared: Sendable {
+    struct State {
+      /// Series of the metrics that are known so far.
+      var series: [String: ConversionMetrics.Region] = [:]
+      /// Blocks that are kept, as far as this process knows.
+      var blockCount = 0
+      var unsaved: [ConversionOutage] = []
+    }
+
+    let state = Mutex(State())
+  }
+
+  /// - Parameters:
+  ///   - rules: the rules in force.
+  ///   - metrics: metrics of the conversion.
+  ///   - logger: logger of the service.
+  ///   - maxBlocks: see ``maxBlocks``.
+  init(
+    _ rules: CoordinatorRules, metrics: ConversionMetrics, logger: Logger, maxBlocks: Int = Self.maxBlocks
+  ) {
+    policy = rules.conversion
+    records = ConversionRecords(memory: rules.conversion.window + rules.policy.maximumLifetime)
+    counters = ConversionCounters(rules.conversion)
+    self.metrics = metrics
+    self.maxBlocks = maxBlocks
+    self.logger = logger
+  }
+
+  // MARK: Sending
+
+  /// Adds the blocks that an SMS could fall under.
+  func addKeys(of send: LimitedSend, to keys: inout StoreKeys) throws(StoreError) {
+    guard policy.isEnabled else { return }
+    for key in [send.prefix, send.region] { records.addKeys(ofBlock: key, to: &keys) }
+  }
+
+  /// The block that an SMS would fall under; of two, the one that lasts longer.
+  func refusal(of send: LimitedSend, in set: WorkingSet) throws(StoreError) -> LimitRefusal? {
+    guard let block = try block(ofPrefix: send.prefix, region: send.region, in: set) else { return nil }
+    return LimitRefusal(
+      scope: block.scope == .prefix ? .conversionPrefix : .conversionRegion, limit: policy.floor(of: block.region),
+      wait: block.until - set.now)
+  }
+
+  /// The block in force that a number falls under; of two, the one that lasts longer.
+  func block(ofPrefix prefix: String, region: String, in set: WorkingSet) throws(StoreError) -> ConversionBlock? {
+    guard policy.isEnabled else { return nil }
+    let blocks = [try records.block(prefix, in: set), try records.block(region, in: set)]
+    return blocks.compactMap { $0 }.filter { $0.isInForce(at: set.now) }.max { $0.until < $1.until }
+  }
+
+  // MARK: Verifications
+
+  /// Adds what ``note(_:before:in:)`` looks up.
+  func addKeys(of verification: PhoneVerification, to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
+    guard !verification.isTestNumber else { return }
+    try addKeys(
+      of: ConversionEnding(
+        prefix: LimitedSend.prefix(of: verification.phoneNumber), region: verification.region, outcome: .expired,
+        createdAt: verification.createdAt, endedAt: now, source: verification.source),
+      to: &keys, at: now)
+  }
+
+  /// Adds what counting and uncounting an ending looks up, whatever its outcome and its time.
+  func addKeys(of ending: ConversionEnding, to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
+    guard policy.isEnabled else { return }
+    for scope in ConversionBlock.Scope.allCases {
+      let key = ConversionKey(scope, of: ending)
+      records.addKeys(ofBlock: key.key, to: &keys)
+      try counters.addKeys(of: key, to: &keys, at: now)
+    }
+    try counters.addKeys(ofSource: ending.source, in: ending.region, to: &keys, at: now)
+    try records.addOutages(to: &keys)
+  }
+
+  /// Counts a changed verification that counts from now on, or no longer.
+  /// - Parameter before: the verification until then.
+  func note(
+    _ verification: PhoneVerification, before: PhoneVerification?, in set: inout WorkingSet
+  ) throws(StoreError) {
+    switch (before.flatMap(ConversionEnding.init), ConversionEnding(verification)) {
+    case (nil, let ending?):
+      set.afterCommit { [metrics, shared] in shared.state.withLock { metrics.count(ending, &$0.series) } }
+      try count(ending, in: &set)
+    case (let ending?, nil): try withdraw(ending, in: &set)
+    case (nil, nil), (.some, .some): break
+    }
+  }
+
+  // MARK: Counting
+
+  /// Counts a verification that has ended, unless an outage excuses it, and begins the blocks that follow.
+  func count(_ ending: ConversionEnding, in set: inout WorkingSet) throws(StoreError) {
+    guard policy.isEnabled, try !isExcused(ending, in: set) else { return }
+    for scope in ConversionBlock.Scope.allCases {
+      let key = ConversionKey(scope, of: ending)
+      guard try !isSettled(ending, key, in: set) else { continue }
+      try count(ending, for: key, in: &set)
+      guard ending.outcome != .verified else { continue }
+      let counts = try counters.counts(of: key, in: set)
+      if policy.isTooLow(counts, of: scope, in: key.region) { try block(key, counts, in: &set) }
+    }
+  }
+
+  /// Counts a verification that had ended before. Nothing is judged: a part of what was is not representative, and
+  /// codes come back sooner than others expire. No metric includes it.
+  func recount(_ ending: ConversionEnding, in set: inout WorkingSet) throws(StoreError) {
+    guard policy.isEnabled, try !isExcused(ending, in: set) else { return }
+    for scope in ConversionBlock.Scope.allCases {
+      let key = ConversionKey(scope, of: ending)
+      if try !isSettled(ending, key, in: set) { try count(ending, for: key, in: &set) }
+    }
+  }
+
+  /// Uncounts a verification because of a later report. A block derived from it stays: others were counted as well, and
+  /// an operator can lift it.
+  func withdraw(_ ending: ConversionEnding, in set: inout WorkingSet) throws(StoreError) {
+    guard policy.isEnabled, try !isExcused(ending, in: set) else { return }
+    for scope in ConversionBlock.Scope.allCases {
+      let key = ConversionKey(scope, of: ending)
+      guard try !isSettled(ending, key, in: set) else { continue }
+      if scope == .region, ending.outcome != .verified {
+        guard try counters.withdrawShare(ending, in: &set) else { continue }
+      }
+      try counters.withdraw(ending, from: key, in: &set)
+    }
+  }
+
+  private func count(
+    _ ending: ConversionEnding, for key: ConversionKey, in set: inout WorkingSet
+  ) throws(StoreError) {
+    if key.scope == .region, ending.outcome != .verified {
+      guard try counters.admit(ending, in: &set) else { return }
+    }
+    try counters.count(ending, for: key, in: &set)
+  }
+
+  /// Whether the verification began before the last block of its key ended.
+  private func isSettled(
+    _ ending: ConversionEnding, _ key: ConversionKey, in set: WorkingSet
+  ) throws(StoreError) -> Bool {
+    guard let block = try records.block(key.key, in: set) else { return false }
+    return ending.createdAt < block.end
+  }
+
+  /// Whether the code could not come back.
+  private func isExcused(_ ending: ConversionEnding, in set: WorkingSet) throws(StoreError) -> Bool {
+    guard ending.outcome == .expired else { return false }
+    if shared.state.withLock({ $0.unsaved.contains { $0.covers(ending) } }) { return true }
+    return try records.outages(in: set).contains { $0.covers(ending) }
+  }
+
+  // MARK: Blocks
+
+  private func block(
+    _ key: ConversionKey, _ counts: ConversionCounts, in set: inout WorkingSet
+  ) throws(StoreError) {
+    guard key.scope == .region || shared.state.withLock({ $0.blockCount < maxBlocks }) else { return }
+    let now = set.now
+    let block = ConversionBlock(
+      scope: key.scope, key: key.key, region: key.region, blockedAt: now, until: now + policy.blockLength,
+      liftedAt: nil, counts: counts)
+    try put(block, in: &set)
+    try counters.forget(key, in: &set)
+    try set.send(
+      .event(
+        ConversionBlocked(block, policy), id: block.eventID("blocked"), correlationID: block.key, cause: nil, at: now))
+    set.afterCommit { [self] in
+      shared.state.withLock { $0.blockCount += 1 }
+      metrics.blocked.with(block.scope.rawValue).increment()
+      note(block)
+    }
+  }
+
+  /// The key of a prefix may be logged: it stands for ten thousand numbers, of which at least the minimum asked for
+  /// codes, and no log has the missing digits.
+  private func note(_ block: ConversionBlock) {
+    logger.warning(
+      "nothing is sent to these numbers for now, because too few of their codes come back",
+      [
+        "scope": block.scope.rawValue, "key": block.key, "region": block.region, "sent": block.counts.sent,
+        "verified": block.counts.verified, "until": block.until.rfc3339,
+        .hint: "look at the figures: countersign conversion list; if all is well: countersign conversion lift KEY",
+      ])
+  }
+
+  /// Stores a block in the place of an earlier one of its key, which was loaded.
+  func put(_ block: ConversionBlock, in set: inout WorkingSet) throws(StoreError) {
+    try records.put(block, in: &set)
+  }
+
+  /// Ends a block that is in force, and starts its key from zero.
+  /// - Returns: the block, with its end.
+  func lift(_ block: ConversionBlock, in set: inout WorkingSet) throws(StoreError) -> ConversionBlock {
+    var lifted = block
+    lifted.liftedAt = set.now
+    try put(lifted, in: &set)
+    try counters.forget(ConversionKey(block), in: &set)
+    return lifted
+  }
+
+  /// Takes note of how many blocks are kept.
+  func setBlockCount(_ count: Int) {
+    shared.state.withLock { $0.blockCount = count }
+  }
+
+  // MARK: Outages
+
+  /// Stores an outage, or its new end.
+  func put(_ outage: ConversionOutage, in set: inout WorkingSet) throws(StoreError) {
+    try records.put(outage, in: &set)
+  }
+
+  /// Takes note of outages that are not stored yet, and that excuse all the same.
+  func setUnsaved(_ outages: [ConversionOutage]) {
+    shared.state.withLock { $0.unsaved = outages }
+  }
+}

@@ -1,0 +1,88 @@
+import CommandEngine
+import CountersignCryptography
+import CountersignMessages
+import CountersignTelemetry
+import PhoneNumbers
+
+/// Verifications of phone numbers: their commands, the reports on their SMS, and their deadlines.
+struct VerificationFlow: Flow {
+  private let rules: CoordinatorRules
+  private let service: VerificationService
+  private let starts: StartDecoder
+  private let keys: KeyRing
+  private let eraser: NumberEraser
+  private let events: VerificationEvents
+  let reports: [ReportKind]
+
+  /// - Parameters:
+  ///   - rules: the rules in force.
+  ///   - service: carries the commands out.
+  ///   - starts: reads starts.
+  ///   - keys: keys that the codes of checks are sealed for.
+  ///   - eraser: erases numbers.
+  init(
+    _ rules: CoordinatorRules, service: VerificationService, starts: StartDecoder, keys: KeyRing, eraser: NumberEraser
+  ) {
+    self.rules = rules
+    self.service = service
+    self.starts = starts
+    self.keys = keys
+    self.eraser = eraser
+    events = VerificationEvents(rules, metrics: service.metrics)
+    reports = VerificationReports(rules, records: service.records, metrics: service.metrics).kinds
+  }
+
+  var commands: [CommandKind] {
+    [
+      CommandKind(StartVerification.self, isRefusedLate: true) {
+        [service, starts] command, envelope, now throws(APIError) in
+        StartCommand(
+          order: try starts.order(command, envelope, at: now), envelope: envelope, service: service)
+      },
+      CommandKind(CheckVerification.self) { [service, keys] command, envelope, _ throws(APIError) in
+        CheckCommand(try CheckOrder(command, envelope, keys), service)
+      },
+      CommandKind(CancelVerification.self) { [service] command, _, _ throws(APIError) in
+        CancelCommand(verificationID: command.verificationID, service: service)
+      },
+      CommandKind(GetVerificationStatus.self, isLook: true) { [service] command, _, _ throws(APIError) in
+        StatusCommand(verificationID: command.verificationID, service: service)
+      },
+      CommandKind(ForgetNumber.self, users: .operators) { [starts, eraser] command, envelope, _ throws(APIError) in
+        let number = try starts.parse(StartVerification(phoneNumber: command.phoneNumber, app: ""))
+        return ForgetCommand(number: number.e164, envelope: envelope, eraser: eraser)
+      },
+    ]
+  }
+
+  func begin(_ store: any Store, at now: UnixTime) async throws(StoreError) {
+    service.metrics.liveVerifications.set(Double(try await store.count(VerificationRecords.live)))
+  }
+
+  /// Deadlines are due records, so they survive every restart and cost nothing while they wait.
+  var dueRecords: [DueRecords] {
+    let also: @Sendable (Record, inout StoreKeys) throws(StoreError) -> Void = {
+      [records = service.records] record, keys throws(StoreError) in
+      // More is loaded than at the present time, never less.
+      try records.addMoreKeys(of: PhoneVerification(record), to: &keys, at: record.dueAt ?? UnixTime(milliseconds: 0))
+    }
+    return [
+      DueRecords(VerificationRecords.kind, part: .endVerifications, also: also, end: end)
+    ]
+  }
+
+  /// Expires a verification at its deadline, and deletes one past its retention.
+  @Sendable private func end(_ due: Record, in set: inout WorkingSet) throws(StoreError) {
+    let before = try PhoneVerification(due)
+    guard before.state.isLive else { return try set.remove(due.id) }
+    var verification = before
+    let actions = verification.apply(.deadlinePassed, at: set.now, under: rules.policy)
+    try events.publish(actions, of: verification, cause: nil, in: &set)
+    try service.records.put(verification, before: before, in: &set)
+  }
+}
+
+extension MaintenancePart {
+  /// Expires verifications at their deadline, and deletes those past their retention.
+  static let endVerifications = MaintenancePart(rawValue: "end_verifications")
+}

@@ -1,0 +1,350 @@
+import CountersignMessages
+import CountersignTelemetry
+import Testing
+
+@testable import CommandEngine
+@testable import Coordination
+
+@Suite("The conversions")
+struct ConversionsTests {
+  let begin = ConversionsUnderTest.begin
+
+  private func ending(
+    _ outcome: ConversionEnding.Outcome, _ prefix: String = "+1415555", _ region: String = "US", at: UnixTime,
+    createdAt: UnixTime? = nil, source: [UInt8] = []
+  ) -> ConversionEnding {
+    ConversionsUnderTest.ending(outcome, prefix, region, at: at, createdAt: createdAt, source: source)
+  }
+
+  @Test("One asker closes no region, two do, and those of nobody in particular all count")
+  func oneAskerClosesNoRegionTwoDoAndThoseOfNobodyInParticularAll() async throws {
+    func blocked(_ sources: [[UInt8]]) async throws -> [String] {
+      let bench = ConversionsUnderTest { $0.minimumPerPrefix = 1_000 }
+      var keys: [String] = []
+      for (index, source) in sources.enumerated() {
+        let ending = ending(.expired, "+1415\(index)", at: begin, source: source)
+        keys += try await bench.count(ending, at: begin).map(\.key)
+      }
+      return keys
+    }
+    #expect(try await blocked(Array(repeating: [1], count: 100)).isEmpty)
+    #expect(try await blocked(Array(repeating: [1], count: 100) + Array(repeating: [2], count: 3)) == ["US"])
+    #expect(try await blocked(Array(repeating: [], count: 8)) == ["US"])
+  }
+
+  @Test("A verification that did not count for its requester takes nothing back when withdrawn")
+  func withdrawnSource() async throws {
+    let bench = ConversionsUnderTest { $0.minimumPerPrefix = 1_000 }
+    let one = ending(.expired, at: begin, source: [1])
+    for _ in 0..<20 { #expect(try await bench.count(one, at: begin).isEmpty) }
+    for _ in 0..<15 { try await bench.withdraw(one, at: begin) }
+    #expect(try await bench.worst(.region, at: begin).map(\.counts.sent) == [5])
+    try await bench.withdraw(one, at: begin)
+    #expect(try await bench.worst(.region, at: begin).map(\.counts.sent) == [4])
+    // Its count begins anew with the window.
+    let later = begin + .seconds(7200)
+    #expect(try await bench.count(ending(.expired, at: later, source: [1]), at: later).isEmpty)
+    #expect(try await bench.worst(.region, at: later).map(\.counts.sent) == [1])
+  }
+
+  @Test("Of an asker who goes on and on a share counts in each window, slot by slot")
+  func shareSlides() async throws {
+    let bench = ConversionsUnderTest {
+      $0.minimumPerPrefix = 1_000
+      $0.minimumPerRegion = 1_000
+    }
+    var most = 0
+    for minutes in stride(from: 0, to: 180, by: 5) {
+      let now = begin + .seconds(60 * minutes)
+      for _ in 0..<3 { _ = try await bench.count(ending(.expired, at: now, source: [1]), at: now) }
+      let sent = try await bench.worst(.region, at: now).map(\.counts.sent)
+      most = max(most, sent.first ?? 0)
+      if minutes >= 5 { #expect(sent == [5], "\(minutes)") }
+      // Codes that come back count without a bound.
+      if minutes == 175 {
+        for _ in 0..<9 { _ = try await bench.count(ending(.verified, at: now, source: [1]), at: now) }
+        let counts = try await bench.worst(.region, at: now).map(\.counts)
+        #expect(counts == [ConversionCounts(sent: 14, verified: 9)])
+      }
+    }
+    #expect(most == 5)
+  }
+
+  @Test("A prefix is blocked with the one that reaches the minimum, and not before")
+  func aPrefixIsBlockedWithTheOneThatReachesTheMinimumAndNotBefore() async throws {
+    let bench = ConversionsUnderTest()
+    #expect(try await bench.count([.verified, .expired, .expired], at: begin).isEmpty)
+    #expect(try await !bench.isBlocked(at: begin))
+    let block = try #require(try await bench.count(ending(.failed, at: begin), at: begin).first)
+    #expect(block.scope == .prefix && block.key == "+1415555" && block.region == "US")
+    #expect(block.counts == ConversionCounts(sent: 4, verified: 1))
+    #expect(block.blockedAt == begin && block.until == begin + .seconds(12 * 3600))
+    #expect(try await bench.block(ofPrefix: "+1415555", region: "US", at: begin) == block)
+    #expect(try await !bench.isBlocked("+1415556", at: begin))
+    #expect(try await bench.isBlocked(at: block.until - .milliseconds(1)))
+    #expect(try await !bench.isBlocked(at: block.until))
+  }
+
+  @Test("A conversion that reaches the floor is not too low")
+  func aConversionThatReachesTheFloorIsNotTooLow() async throws {
+    let bench = ConversionsUnderTest()
+    #expect(try await bench.count([.verified, .verified, .expired, .expired], at: begin).isEmpty)
+    #expect(try await bench.count([.expired], at: begin) == ["+1415555"])
+  }
+
+  @Test("A region is blocked though no prefix of it is")
+  func aRegionIsBlockedThoughNoPrefixOfItIs() async throws {
+    let bench = ConversionsUnderTest()
+    for index in 0..<7 { #expect(try await bench.count([.expired], "+14155\(index)", at: begin).isEmpty) }
+    #expect(try await bench.count([.expired], "+141559", at: begin) == ["US"])
+    #expect(try await bench.isBlocked("+1999999", at: begin))
+    #expect(try await bench.block(ofPrefix: "+3361234", region: "FR", at: begin) == nil)
+    #expect(try await bench.store.count(ConversionRecords.inForce(.region)) == 1)
+    #expect(try await bench.store.count(ConversionRecords.inForce(.prefix)) == 0)
+    #expect(try await bench.store.count(ConversionRecords.allBlocks) == 1)
+  }
+
+  @Test("Of two blocks that which lasts longer is told of")
+  func ofTwoBlocksThatWhichLastsLongerIsToldOf() async throws {
+    let bench = ConversionsUnderTest()
+    _ = try await bench.count(Array(repeating: .expired, count: 4), at: begin)
+    let later = begin + .seconds(60)
+    for index in 0..<4 { _ = try await bench.count([.expired], "+14155\(index)", at: later) }
+    #expect(try await bench.block(ofPrefix: "+1415555", region: "US", at: later)?.scope == .region)
+  }
+
+  @Test("Verifications that ended an hour ago no longer count")
+  func verificationsThatEndedAnHourAgoNoLongerCount() async throws {
+    let bench = ConversionsUnderTest()
+    _ = try await bench.count([.expired, .expired, .expired], at: begin)
+    #expect(try await bench.count([.expired], at: begin + .seconds(3600)).isEmpty)
+    #expect(try await bench.count([.expired, .expired], at: begin + .seconds(3660)).isEmpty)
+    #expect(try await bench.count([.expired], at: begin + .seconds(3720)) == ["+1415555"])
+  }
+
+  @Test("Within eleven twelfths of an hour all counts, in whatever order it comes")
+  func withinElevenTwelfthsOfAnHourAllCountsInWhateverOrderItComes() async throws {
+    let bench = ConversionsUnderTest()
+    for minutes in [50, 10, 54, 0] {
+      let ended = ending(.expired, at: begin + .seconds(60 * minutes))
+      let blocks = try await bench.count(ended, at: begin + .seconds(60 * 54))
+      #expect(blocks.isEmpty == (minutes != 0))
+    }
+  }
+
+  @Test("Cells are purged when no window includes them any more")
+  func cellsArePurged() async throws {
+    let bench = ConversionsUnderTest()
+    let ended = begin + .seconds(60)
+    _ = try await bench.count(ending(.expired, at: ended, source: [1]), at: ended)
+    #expect(try await bench.store.purge(.counters, limit: 9, at: begin + .milliseconds(3_599_999)) == 0)
+    // Sent by prefix and by region, and the asker's.
+    #expect(try await bench.store.purge(.counters, limit: 9, at: begin + .seconds(3600)) == 3)
+  }
+
+  @Test("A change of the window keeps what it still includes", arguments: [(7_200, true), (1_800, true), (60, false)])
+  func changeOfTheWindowKeepsTheCounts(seconds: Int, isBlocked: Bool) async throws {
+    let contents = MemoryStore.Contents()
+    let bench = ConversionsUnderTest(contents: contents)
+    _ = try await bench.count([.verified, .expired, .expired], at: begin)
+    let later = begin + .seconds(300)
+    let next = ConversionsUnderTest(contents: contents) { $0.window = .seconds(seconds) }
+    #expect(try await next.count([.expired], at: later) == (isBlocked ? ["+1415555"] : []))
+  }
+
+  @Test("A region with a floor of its own is held to that, and so are its prefixes; 0 blocks nothing")
+  func aRegionWithAFloorOfItsOwnIsHeldToThatAndSoAreItsPrefixes0() async throws {
+    let bench = ConversionsUnderTest { $0.regionFloors = ["US": 0, "FR": 100] }
+    #expect(try await bench.count(Array(repeating: .expired, count: 20), at: begin).isEmpty)
+    let outcomes: [ConversionEnding.Outcome] = [.verified, .verified, .verified, .expired]
+    #expect(try await bench.count(outcomes, "+3361234", "FR", at: begin) == ["+3361234"])
+  }
+
+  @Test("Switched off it counts nothing and blocks nothing, also of what was stored")
+  func switchedOffItCountsNothingAndBlocksNothingAlsoOfWhat() async throws {
+    let bench = ConversionsUnderTest { $0.isEnabled = false }
+    #expect(try await bench.count(Array(repeating: .expired, count: 20), at: begin).isEmpty)
+    #expect(try await bench.worst(.prefix, at: begin).isEmpty)
+    let (conversions, begin) = (bench.conversions, begin)
+    try await bench.change(ending(.expired, at: begin), at: begin) { set throws(StoreError) in
+      try conversions.put(
+        ConversionBlock(
+          scope: .prefix, key: "+1415555", region: "US", blockedAt: begin, until: begin + .seconds(60),
+          counts: ConversionCounts()), in: &set)
+    }
+    #expect(try await !bench.isBlocked(at: begin))
+  }
+
+  @Test("After a block only verifications count that began after it")
+  func afterABlockOnlyVerificationsCountThatBeganAfterIt() async throws {
+    let bench = ConversionsUnderTest {
+      $0.blockLength = .seconds(300)
+      $0.minimumPerRegion = 100
+    }
+    let four = Array(repeating: ConversionEnding.Outcome.expired, count: 4)
+    #expect(try await bench.count(four, at: begin) == ["+1415555"])
+    let end = begin + .seconds(300)
+    #expect(try await bench.count(four, at: end + .seconds(10), createdAt: end - .milliseconds(1)).isEmpty)
+    #expect(try await bench.count(four, at: end + .seconds(10), createdAt: end) == ["+1415555"])
+  }
+
+  @Test("A lift ends the block at once, and begins anew")
+  func aLiftEndsTheBlockAtOnceAndBeginsAnew() async throws {
+    let bench = ConversionsUnderTest { $0.minimumPerRegion = 100 }
+    let four = Array(repeating: ConversionEnding.Outcome.expired, count: 4)
+    _ = try await bench.count(four, at: begin)
+    let block = try #require(try await bench.block(at: begin))
+    let lifted = begin + .seconds(60)
+    try await bench.lift(block, at: lifted)
+    #expect(try await !bench.isBlocked(at: lifted))
+    #expect(try await bench.store.count(ConversionRecords.inForce(.prefix)) == 0)
+    let later = lifted + .seconds(60)
+    #expect(try await bench.count(four, at: later, createdAt: lifted - .seconds(1)).isEmpty)
+    #expect(try await bench.count([.expired, .expired, .expired], at: later, createdAt: lifted).isEmpty)
+    #expect(try await bench.count([.expired], at: later, createdAt: lifted) == ["+1415555"])
+  }
+
+  @Test("A block is forgotten when nothing that began before it can count any more")
+  func aBlockIsForgottenWhenNothingThatBeganBeforeItCanCountAnyMore() async throws {
+    let bench = ConversionsUnderTest { $0.blockLength = .seconds(300) }
+    _ = try await bench.count(Array(repeating: .expired, count: 4), at: begin)
+    let last = begin + .seconds(300 + 3600 + 600)
+    #expect(try await bench.store.purge(.records, limit: 9, at: last) == 0, "it has not ended yet")
+    try await bench.sweep(at: begin + .seconds(300))
+    #expect(try await bench.store.count(ConversionRecords.inForce(.prefix)) == 0)
+    #expect(try await bench.store.purge(.records, limit: 9, at: last - .milliseconds(1)) == 0)
+    #expect(try await bench.store.purge(.records, limit: 9, at: last) == 1)
+    #expect(try await bench.store.count(ConversionRecords.allBlocks) == 0)
+  }
+
+  @Test("Counts from a clock that was ahead do not displace present ones")
+  func countsFromAClockThatWasAheadDoNotDisplacePresentOnes() async throws {
+    let bench = ConversionsUnderTest()
+    // So long ahead that only its cells are loaded.
+    for hours in 0..<40 {
+      let ahead = begin + .seconds(100_000 + 3600 * hours)
+      for minutes in stride(from: 0, to: 60, by: 15) {
+        let time = ahead + .seconds(60 * minutes)
+        _ = try await bench.count([.verified, .verified, .verified, .verified], at: time, createdAt: time)
+      }
+    }
+    #expect(try await bench.count([.expired, .expired, .expired], at: begin).isEmpty)
+    #expect(try await bench.count([.expired], at: begin) == ["+1415555"])
+  }
+
+  @Test("Withdrawn counts do not count and a judged block stays")
+  func withdrawnCountsDoNotCountAndAJudgedBlockStays() async throws {
+    let bench = ConversionsUnderTest()
+    _ = try await bench.count([.verified, .expired, .expired], at: begin)
+    try await bench.withdraw(ending(.expired, at: begin), at: begin)
+    #expect(try await bench.worst(.prefix, at: begin).map(\.counts) == [ConversionCounts(sent: 2, verified: 1)])
+    #expect(try await bench.count([.expired], at: begin).isEmpty)
+    #expect(try await bench.count([.expired], at: begin) == ["+1415555"])
+    let regions = try await bench.worst(.region, at: begin).map(\.counts)
+    try await bench.withdraw(ending(.expired, at: begin), at: begin)
+    #expect(try await bench.isBlocked(at: begin))
+    #expect(try await bench.worst(.prefix, at: begin).isEmpty)
+    #expect(regions == [ConversionCounts(sent: 4, verified: 1)])
+    // Only what is there can be taken back.
+    for _ in 0..<9 { try await bench.withdraw(ending(.expired, at: begin), at: begin) }
+    #expect(try await bench.worst(.region, at: begin).map(\.counts) == [ConversionCounts(sent: 1, verified: 1)])
+  }
+
+  @Test("A block that begins while an old one of its key is deleted stays")
+  func begunMeanwhile() async throws {
+    let bench = ConversionsUnderTest { $0.blockLength = .seconds(60) }
+    _ = try await bench.count(Array(repeating: .expired, count: 4), at: begin)
+    try await bench.sweep(at: begin + .seconds(60))
+    let later = begin + .seconds(60 + 3600 + 600)
+    #expect(try await bench.count(Array(repeating: .expired, count: 4), at: later) == ["+1415555"])
+    #expect(try await bench.store.purge(.records, limit: 9, at: later) == 0)
+    #expect(try await bench.isBlocked(at: later))
+  }
+
+  @Test("When there is no room for another block, prefixes are let through and regions are not")
+  func whenThereIsNoRoomForAnotherBlockPrefixesAreLetThrough() async throws {
+    let contents = MemoryStore.Contents()
+    let bench = ConversionsUnderTest(maxBlocks: 1, contents: contents) {
+      $0.minimumPerPrefix = 1
+      $0.minimumPerRegion = 4
+    }
+    #expect(try await bench.count([.expired], "+141551", at: begin) == ["+141551"])
+    #expect(try await bench.count([.expired], "+141552", at: begin).isEmpty)
+    // The next process knows of it as well.
+    let next = ConversionsUnderTest(maxBlocks: 1, contents: contents) {
+      $0.minimumPerPrefix = 1
+      $0.minimumPerRegion = 4
+    }
+    try await next.flow.begin(next.store, at: begin)
+    #expect(try await next.count([.expired], "+141554", at: begin + .seconds(61)).isEmpty)
+    #expect(try await next.count([.expired], "+141553", at: begin + .seconds(61)) == ["US"])
+  }
+
+  @Test("The worst is shown first, and nothing that is over")
+  func theWorstIsShownFirstAndNothingThatIsOver() async throws {
+    let bench = ConversionsUnderTest { $0.minimumPerPrefix = 100 }
+    _ = try await bench.count([.verified, .verified, .verified, .expired], "+141551", at: begin)
+    _ = try await bench.count([.verified, .failed, .expired], "+141552", at: begin)
+    _ = try await bench.count([.verified], "+141553", at: begin)
+    _ = try await bench.count([.expired], "+883123", "+883", at: begin)
+    let prefixes = try await bench.worst(.prefix, limit: 3, at: begin)
+    #expect(prefixes.map(\.key) == ["+141552", "+141551", "+883123"])
+    #expect(prefixes.map(\.region) == ["US", "US", "+883"])
+    let regions = try await bench.worst(.region, limit: 1, at: begin)
+    #expect(regions == [ConversionFigures(key: "US", region: "US", counts: ConversionCounts(sent: 8, verified: 5))])
+    #expect(try await bench.worst(.prefix, at: begin + .seconds(3900)).isEmpty)
+  }
+
+  @Test("What had ended before counts, and is not judged until a code is missing again")
+  func recountedIsNotJudged() async throws {
+    let bench = ConversionsUnderTest()
+    for _ in 0..<6 { #expect(try await bench.recount(ending(.expired, at: begin), at: begin).isEmpty) }
+    #expect(try await bench.worst(.prefix, at: begin).map(\.counts.sent) == [6])
+    // Its window is over.
+    let old = begin - .seconds(3600)
+    #expect(try await bench.recount(ending(.expired, at: old, source: [1]), at: begin).isEmpty)
+    #expect(try await bench.worst(.prefix, at: begin).map(\.counts.sent) == [6])
+    #expect(!bench.registry.render().contains("countersign_conversion_sent_total{"))
+    #expect(try await bench.count(ending(.verified, at: begin), at: begin).isEmpty)
+    #expect(try await bench.count(ending(.expired, at: begin), at: begin).map(\.key) == ["+1415555", "US"])
+  }
+
+  @Test("A block that cannot be read blocks nothing, and a new one takes its place")
+  func unreadableBlockBlocksNothing() async throws {
+    let bench = ConversionsUnderTest { $0.minimumPerRegion = 100 }
+    _ = try await bench.count(Array(repeating: .expired, count: 4), at: begin)
+    let id = try #require(RecordID(ConversionRecords.blockKind, "+1415555"))
+    var keys = StoreKeys()
+    keys.add(record: id)
+    _ = try await bench.store.transact(StoreLoad(keys), at: begin) { set throws(StoreError) -> Void in
+      guard var record = try set.record(id) else { return }
+      record.body = [99]
+      try set.put(record)
+    }
+    #expect(try await !bench.isBlocked(at: begin))
+    let list = try await ConversionListOrder(.init(), bench.conversions).read(bench.store, at: begin)
+    #expect(list.blocks.isEmpty && list.blockCount == 0)
+    #expect(try await bench.count(Array(repeating: .expired, count: 4), at: begin) == ["+1415555"])
+    #expect(try await bench.isBlocked(at: begin))
+  }
+
+  @Test("More blocks than a page holds are listed, the latest first")
+  func manyBlocksAreListed() async throws {
+    let bench = ConversionsUnderTest()
+    let (conversions, begin, count) = (bench.conversions, begin, 600)
+    _ = try await bench.store.transact(StoreLoad(), at: begin) { set throws(StoreError) -> Void in
+      for index in 0..<count {
+        try conversions.put(
+          ConversionBlock(
+            scope: index % 3 == 0 ? .region : .prefix, key: "+\(1000 + index)", region: "US",
+            blockedAt: begin + .seconds(index % 5), until: begin + .seconds(1_000 + index), counts: ConversionCounts()),
+          in: &set)
+      }
+    }
+    let list = try await ConversionListOrder(.init(limit: 100), conversions).read(
+      bench.store, at: begin + .seconds(1_009))
+    #expect(list.blockCount == count - 10 && list.blocks.count == 100)
+    #expect(list.blocks.first?.key == "+1014" && list.blocks.allSatisfy { $0.blockedAt == begin + .seconds(4) })
+    #expect(list.blocks.map(\.key) == list.blocks.map(\.key).sorted())
+  }
+}

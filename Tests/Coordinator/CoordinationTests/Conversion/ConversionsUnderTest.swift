@@ -1,0 +1,161 @@
+import CountersignTelemetry
+import Testing
+
+@testable import CommandEngine
+@testable import Coordination
+
+/// Conversions on a store in memory.
+struct ConversionsUnderTest {
+  let conversions: Conversions
+  let flow: ConversionFlow
+  let store: MemoryStore
+  let registry = MetricsRegistry()
+  let logs = MemorySink()
+
+  static let begin = UnixTime(rfc3339: "2026-07-01T12:00:00Z") ?? UnixTime(seconds: 0)
+
+  /// Conversions that conclude from four of a prefix and eight of a region.
+  /// - Parameter contents: data of an earlier process.
+  init(
+    maxBlocks: Int = Conversions.maxBlocks, startedAt: UnixTime = begin,
+    contents: MemoryStore.Contents = MemoryStore.Contents(), _ change: (inout ConversionPolicy) -> Void = { _ in }
+  ) {
+    let rules = Bench.rules { rules in
+      rules.conversion.minimumPerPrefix = 4
+      rules.conversion.minimumPerRegion = 8
+      rules.conversion.floorPercent = 50
+      change(&rules.conversion)
+    }
+    store = MemoryStore(contents)
+    conversions = Conversions(
+      rules, metrics: ConversionMetrics(registry), logger: Logger(label: "test", sink: logs), maxBlocks: maxBlocks)
+    flow = ConversionFlow(conversions, startedAt: startedAt) { true }
+  }
+
+  static func ending(
+    _ outcome: ConversionEnding.Outcome, _ prefix: String = "+1415555", _ region: String = "US", at: UnixTime = begin,
+    createdAt: UnixTime? = nil, source: [UInt8] = []
+  ) -> ConversionEnding {
+    ConversionEnding(
+      prefix: prefix, region: region, outcome: outcome, createdAt: createdAt ?? at - .seconds(60), endedAt: at,
+      source: source)
+  }
+
+  // MARK: Changes
+
+  /// Runs a body in a transaction that has loaded what an ending leads to, and what follows it.
+  /// - Returns: the blocks that begin with it.
+  @discardableResult
+  func change(
+    _ ending: ConversionEnding, at now: UnixTime,
+    _ body: @escaping @Sendable (inout WorkingSet) throws(StoreError) -> Void
+  ) async throws -> [ConversionBlock] {
+    let conversions = conversions
+    var keys = StoreKeys()
+    try conversions.addKeys(of: ending, to: &keys, at: now)
+    // Without a policy nothing is loaded; blocks are, to compare them.
+    for key in [ending.prefix, ending.region] { conversions.records.addKeys(ofBlock: key, to: &keys) }
+    let outcome = try await store.transact(StoreLoad(keys), at: now) {
+      set throws(StoreError) -> ([ConversionBlock], [@Sendable () -> Void]) in
+      func blocks() throws(StoreError) -> [ConversionBlock] {
+        [try conversions.records.block(ending.prefix, in: set), try conversions.records.block(ending.region, in: set)]
+          .compactMap { $0 }
+      }
+      let before = try blocks()
+      try body(&set)
+      return (try blocks().filter { !before.contains($0) }, set.effects)
+    }
+    guard case .stored((let new, let effects), _) = outcome else { throw UnexpectedOutcome() }
+    for effect in effects { effect() }
+    return new
+  }
+
+  /// Counts an ending.
+  /// - Returns: the blocks that begin with it.
+  func count(_ ending: ConversionEnding, at now: UnixTime) async throws -> [ConversionBlock] {
+    let conversions = conversions
+    return try await change(ending, at: now) { set throws(StoreError) in try conversions.count(ending, in: &set) }
+  }
+
+  /// Counts several at one time.
+  /// - Returns: the keys that were blocked for them.
+  func count(
+    _ outcomes: [ConversionEnding.Outcome], _ prefix: String = "+1415555", _ region: String = "US", at: UnixTime,
+    createdAt: UnixTime? = nil
+  ) async throws -> [String] {
+    var keys: [String] = []
+    for outcome in outcomes {
+      let ending = Self.ending(outcome, prefix, region, at: at, createdAt: createdAt)
+      keys += try await count(ending, at: at).map(\.key)
+    }
+    return keys
+  }
+
+  func withdraw(_ ending: ConversionEnding, at now: UnixTime) async throws {
+    let conversions = conversions
+    try await change(ending, at: now) { set throws(StoreError) in try conversions.withdraw(ending, in: &set) }
+  }
+
+  func recount(_ ending: ConversionEnding, at now: UnixTime) async throws -> [ConversionBlock] {
+    let conversions = conversions
+    return try await change(ending, at: now) { set throws(StoreError) in try conversions.recount(ending, in: &set) }
+  }
+
+  /// Lifts a block that is in force, as the command does.
+  func lift(_ block: ConversionBlock, at now: UnixTime) async throws {
+    let order = ConversionLiftOrder(key: block.key, conversions: conversions)
+    var keys = StoreKeys()
+    try order.addKeys(to: &keys, at: now)
+    let load = StoreLoad(keys) { set throws(StoreError) in
+      var keys = StoreKeys()
+      try order.addMoreKeys(to: &keys, from: set)
+      return keys
+    }
+    let conversions = conversions
+    _ = try await store.transact(load, at: now) { set throws(StoreError) -> Void in
+      _ = try conversions.lift(block, in: &set)
+    }
+  }
+
+  /// Ends the blocks that have ended by themselves.
+  func sweep(at now: UnixTime) async throws {
+    let due = try #require(flow.dueRecords.first)
+    _ = try await store.sweep(DueClaim(due.kind), at: now) { records, set throws(StoreError) in
+      for record in records { try due.end(record, &set) }
+    }
+  }
+
+  /// One look of the maintenance at whether codes can come back.
+  func listen(at now: UnixTime) async throws {
+    for task in flow.tasks { _ = try await task.run(store, now) }
+  }
+
+  // MARK: Looks
+
+  func block(ofPrefix prefix: String = "+1415555", region: String = "US", at now: UnixTime) async throws
+    -> ConversionBlock?
+  {
+    let send = LimitedSend(number: prefix + "1234", region: region, isUnknownType: false)
+    var keys = StoreKeys()
+    try conversions.addKeys(of: send, to: &keys)
+    return try conversions.block(ofPrefix: prefix, region: region, in: await store.read(StoreLoad(keys), at: now))
+  }
+
+  func isBlocked(_ prefix: String = "+1415555", at now: UnixTime) async throws -> Bool {
+    try await block(ofPrefix: prefix, at: now) != nil
+  }
+
+  func worst(
+    _ scope: ConversionBlock.Scope, limit: Int = 9, at now: UnixTime
+  ) async throws -> [ConversionFigures] {
+    try await conversions.counters.worst(scope, limit: limit, from: store, at: now)
+  }
+
+  func outages(at now: UnixTime = begin) async throws -> [ConversionOutage] {
+    var keys = StoreKeys()
+    try conversions.records.addOutages(to: &keys)
+    return try conversions.records.outages(in: await store.read(StoreLoad(keys), at: now))
+  }
+}
+
+struct UnexpectedOutcome: Error {}
