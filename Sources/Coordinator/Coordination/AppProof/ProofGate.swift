@@ -27,12 +27,15 @@ struct ProofGate: Sendable {
 
   // MARK: Keys
 
+  /// Adds the assessment that a start may wait for under its ID, also when the configuration no longer asks for a proof.
+  func addKeys(ofMessage message: MessageIdentity, to keys: inout StoreKeys) throws(StoreError) {
+    try assessments.addKeys(ofMessage: message, to: &keys)
+  }
+
   /// Adds what the proof of a start looks up, beyond what the start itself does.
   func addKeys(
     of proof: ProofOrder, _ order: StartOrder, _ envelope: Envelope, to keys: inout StoreKeys, at now: UnixTime
   ) throws(StoreError) {
-    // Under its ID, a start with any proof may wait for an assessment.
-    try assessments.addKeys(ofMessage: envelope.identity, to: &keys)
     if let receipt = proof.evidence.receipt { appProofs.proofs.addKeys(ofReceipt: receipt, to: &keys) }
     guard case .captcha(let captcha) = proof.evidence else { return }
     try assessments.addKeys(ofToken: captcha.hash, to: &keys)
@@ -140,8 +143,7 @@ struct ProofGate: Sendable {
   func arriveAgain(
     _ order: StartOrder, _ envelope: Envelope, in set: inout WorkingSet
   ) throws(StoreError) -> Bool {
-    // Without a proof there is no key of one: the configuration has changed, and nothing is waited for any longer.
-    guard order.proof != nil, let waiting = try assessments.waiting(envelope.identity, in: set) else { return false }
+    guard let waiting = try assessments.waiting(envelope.identity, in: set) else { return false }
     // The queue has compared the order with the one that waits.
     try redirect(waiting, to: envelope, in: &set)
     return true

@@ -50,7 +50,7 @@ struct VerificationFlow: Flow {
       },
       CommandKind(ForgetNumber.self, users: .operators) { [starts, eraser] command, envelope, _ throws(APIError) in
         let number = try starts.parse(StartVerification(phoneNumber: command.phoneNumber, app: ""))
-        return ForgetCommand(number: number.e164, envelope: envelope, eraser: eraser)
+        return ForgetNumberCommand(number: number.e164, envelope: envelope, eraser: eraser)
       },
     ]
   }

@@ -13,6 +13,7 @@ extension VerificationService {
     // The live verification of the key is of the same prefix and region, also one that an earlier command of the batch
     // begins.
     try records.addMoreKeys(of: fresh(of: order), to: &keys, at: now)
+    try gate.addKeys(ofMessage: envelope.identity, to: &keys)
     guard order.fixedCode == nil else { return }
     try conversions.addKeys(of: order.limitedSend, to: &keys)
     try limits.addKeys(of: order.limitedSend, to: &keys, at: now)

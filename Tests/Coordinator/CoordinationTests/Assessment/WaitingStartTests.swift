@@ -28,6 +28,24 @@ struct WaitingStartTests {
     bench.sink.published.filter { $0.exchange.isEmpty }.map(\.routingKey)
   }
 
+  @Test("A start that waits goes on waiting when its number becomes fictional, and is carried out once")
+  func aStartThatWaitsGoesOnWaitingWhenItsNumberBecomesFictional() async throws {
+    try await Bench.with { bench in
+      let message = try bench.commandMessage(bench.startCommand(Bench.captcha("t"), app: Bench.recaptchaApp))
+      await bench.deliver([message])
+      let job = try #require(try bench.published(RecaptchaAssessJob.self).first)
+      bench.rules.apps[Bench.recaptchaApp]?.fictionalNumbers[Bench.number] = "123456"
+      _ = bench.sink.takePublished()
+      await bench.deliver([message])
+      #expect(bench.sink.published.isEmpty)
+      bench.rules.apps[Bench.recaptchaApp]?.fictionalNumbers = [:]
+      await bench.deliverResults([try bench.report(RecaptchaAssessJob.self, job.id, .accepted)])
+      #expect(bench.replies().count == 1)
+      #expect(try bench.jobs().count == 1)
+      #expect(try await bench.count("verification") == 1)
+    }
+  }
+
   @Test("Another command under its ID is refused, and what waits is answered")
   func anotherCommandUnderItsIDIsRefusedAndWhatWaitsIsAnswered() async throws {
     try await Bench.with { bench in

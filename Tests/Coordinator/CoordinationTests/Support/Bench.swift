@@ -18,7 +18,8 @@ final class Bench {
   let clock = ManualClock()
   let sink = Bench.makeSink()
   let database: Database
-  let rules: CoordinatorRules
+  /// The rules in force; a change is a restart with another configuration.
+  var rules: CoordinatorRules
   let registry = MetricsRegistry()
   let metrics: CoordinatorMetrics
   let engineMetrics: EngineMetrics

@@ -3,7 +3,7 @@ import CountersignMessages
 import CountersignTelemetry
 
 /// `number.forget`: erases the coordinator's data about a number. An operators' command.
-struct ForgetCommand: CommandOrder {
+struct ForgetNumberCommand: CommandOrder {
   /// E.164.
   let number: String
   let envelope: Envelope
