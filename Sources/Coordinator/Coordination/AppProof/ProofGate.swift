@@ -62,7 +62,7 @@ struct ProofGate: Sendable {
 
   /// The device that a proof names, if it is one of receipt and secret: it becomes that of the start once the proof is
   /// accepted.
-  func device(of proof: ProofOrder, in set: WorkingSet) throws(StoreError) -> TokenHash? {
+  private func device(of proof: ProofOrder, in set: WorkingSet) throws(StoreError) -> TokenHash? {
     guard case .pair(let receipt, _) = proof.evidence else { return nil }
     return try appProofs.proofs.legible(receipt, in: set)?.token
   }

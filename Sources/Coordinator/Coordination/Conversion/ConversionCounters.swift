@@ -116,6 +116,18 @@ struct ConversionCounters: Sendable {
     }
   }
 
+  /// Whether the counters of a key were looked up.
+  func hasLoaded(_ key: ConversionKey, in set: WorkingSet) throws(StoreError) -> Bool {
+    let (sent, verified) = (try Name.sent(key.scope).key(key.name), try Name.verified(key.scope).key(key.name))
+    return set.hasLoaded(sent) && set.hasLoaded(verified)
+  }
+
+  /// Whether the counters of an asker were looked up.
+  func hasLoaded(_ source: [UInt8], in region: String, in set: WorkingSet) throws(StoreError) -> Bool {
+    guard !source.isEmpty else { return true }
+    return set.hasLoaded(try Name.share.key(source, in: region))
+  }
+
   // MARK: Slots
 
   private func slot(_ time: UnixTime) -> Int64 { time.milliseconds / length * length }
@@ -150,6 +162,7 @@ struct ConversionCounters: Sendable {
   /// Drops cells from a clock that was ahead: otherwise they would hide the present ones, or count once their time has
   /// come.
   private func dropFuture(_ counter: CounterKey, _ set: inout WorkingSet) throws(StoreError) {
+    guard set.hasLoaded(counter) else { return }
     let (cells, window) = (try set.cells(of: counter), window(at: set.now))
     guard let newest = cells.last, newest.slot > window.upperBound else { return }
     try set.forget(counter: counter)

@@ -41,6 +41,11 @@ struct ConversionRecords: Sendable {
     }
   }
 
+  /// Whether the block of a key was looked up.
+  func hasLoaded(_ key: String, in set: WorkingSet) -> Bool {
+    RecordID(Self.blockKind, key).map { set.hasLoaded($0) } ?? true
+  }
+
   /// Stores a block in the place of an earlier one of its key. A block in force is due when it ends by itself.
   func put(_ block: ConversionBlock, in set: inout WorkingSet) throws(StoreError) {
     guard let id = RecordID(Self.blockKind, block.key) else {

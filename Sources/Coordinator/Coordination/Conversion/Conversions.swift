@@ -77,7 +77,15 @@ struct Conversions: Sendable {
 
   // MARK: Verifications
 
-  /// Adds what ``note(_:before:in:)`` looks up.
+  /// Adds what ``note(_:before:in:)`` looks up for a code that comes back: a missing code is not counted then.
+  func addKeys(ofReturned verification: PhoneVerification, to keys: inout StoreKeys) {
+    guard policy.isEnabled, !verification.isTestNumber else { return }
+    for key in [LimitedSend.prefix(of: verification.phoneNumber), verification.region] {
+      records.addKeys(ofBlock: key, to: &keys)
+    }
+  }
+
+  /// Adds what ``note(_:before:in:)`` looks up, whatever comes of the verification.
   func addKeys(of verification: PhoneVerification, to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
     guard !verification.isTestNumber else { return }
     try addKeys(
@@ -99,7 +107,8 @@ struct Conversions: Sendable {
     try records.addOutages(to: &keys)
   }
 
-  /// Counts a changed verification that counts from now on, or no longer.
+  /// Counts a changed verification that counts from now on, or no longer, as far as its counts were looked up. What is
+  /// not counted lets messages through.
   /// - Parameter before: the verification until then.
   func note(
     _ verification: PhoneVerification, before: PhoneVerification?, in set: inout WorkingSet
@@ -117,7 +126,7 @@ struct Conversions: Sendable {
 
   /// Counts a verification that has ended, unless an outage excuses it, and begins the blocks that follow.
   func count(_ ending: ConversionEnding, in set: inout WorkingSet) throws(StoreError) {
-    guard policy.isEnabled, try !isExcused(ending, in: set) else { return }
+    guard policy.isEnabled, try isLookedUp(ending, in: set), try !isExcused(ending, in: set) else { return }
     for scope in ConversionBlock.Scope.allCases {
       let key = ConversionKey(scope, of: ending)
       guard try !isSettled(ending, key, in: set) else { continue }
@@ -141,7 +150,7 @@ struct Conversions: Sendable {
   /// Uncounts a verification because of a later report. A block derived from it stays: others were counted as well, and
   /// an operator can lift it.
   func withdraw(_ ending: ConversionEnding, in set: inout WorkingSet) throws(StoreError) {
-    guard policy.isEnabled, try !isExcused(ending, in: set) else { return }
+    guard policy.isEnabled, try hasCounters(ending, in: set), try !isExcused(ending, in: set) else { return }
     for scope in ConversionBlock.Scope.allCases {
       let key = ConversionKey(scope, of: ending)
       guard try !isSettled(ending, key, in: set) else { continue }
@@ -150,6 +159,19 @@ struct Conversions: Sendable {
       }
       try counters.withdraw(ending, from: key, in: &set)
     }
+  }
+
+  /// Whether enough was looked up to count an ending. A code that came back needs no counts to be added to them.
+  private func isLookedUp(_ ending: ConversionEnding, in set: WorkingSet) throws(StoreError) -> Bool {
+    guard ending.outcome == .verified else { return try hasCounters(ending, in: set) }
+    return [ending.prefix, ending.region].allSatisfy { records.hasLoaded($0, in: set) }
+  }
+
+  private func hasCounters(_ ending: ConversionEnding, in set: WorkingSet) throws(StoreError) -> Bool {
+    for scope in ConversionBlock.Scope.allCases {
+      guard try counters.hasLoaded(ConversionKey(scope, of: ending), in: set) else { return false }
+    }
+    return try counters.hasLoaded(ending.source, in: ending.region, in: set)
   }
 
   private func count(

@@ -34,11 +34,6 @@ extension StartOrder {
     return key
   }
 
-  /// Whether it has waited for the assessment of its proof.
-  var hasWaited: Bool {
-    if case .assessed? = proof?.evidence { true } else { false }
-  }
-
   /// The requested SMS, as the limits see it.
   var limitedSend: LimitedSend {
     LimitedSend(

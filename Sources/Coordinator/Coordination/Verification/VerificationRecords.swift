@@ -14,10 +14,12 @@ struct VerificationRecords: Sendable {
   static let number = KeySpace(kind, "number")
 
   private let retention: Duration
+  private let checksPerCode: Int
   private let conversions: Conversions
 
   init(_ rules: CoordinatorRules, conversions: Conversions) {
     retention = rules.retention
+    checksPerCode = rules.policy.checksPerCode
     self.conversions = conversions
   }
 
@@ -40,7 +42,17 @@ struct VerificationRecords: Sendable {
     keys.add(group: try Self.group(ofNumber: phoneNumber))
   }
 
-  /// Adds what changing a verification looks up.
+  /// Adds what a check or a cancellation of a verification looks up. As a rule its end needs no counts: the first code
+  /// is right.
+  func addKeys(ofAsked verification: PhoneVerification, to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
+    if verification.isLive(at: now), verification.checks == 0, verification.handles.checks == 0, checksPerCode > 1 {
+      conversions.addKeys(ofReturned: verification, to: &keys)
+    } else {
+      try addMoreKeys(of: verification, to: &keys, at: now)
+    }
+  }
+
+  /// Adds what changing a verification looks up, whatever comes of it.
   func addMoreKeys(of verification: PhoneVerification, to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
     try conversions.addKeys(of: verification, to: &keys, at: now)
   }
@@ -103,10 +115,8 @@ struct VerificationRecords: Sendable {
   /// Stores a verification, and counts its end for the conversion.
   /// - Parameters:
   ///   - before: the verification as it was stored; `nil` for a new one.
-  ///   - isCounted: whether the counts of its asker and its region were looked up; otherwise its end is not counted,
-  ///     which errs on the side of letting messages through.
   func put(
-    _ verification: PhoneVerification, before: PhoneVerification?, isCounted: Bool = true, in set: inout WorkingSet
+    _ verification: PhoneVerification, before: PhoneVerification?, in set: inout WorkingSet
   ) throws(StoreError) {
     guard let id = Self.recordID(verification.id) else { throw FieldReader.unreadable }
     let isLive = verification.state.isLive
@@ -114,7 +124,7 @@ struct VerificationRecords: Sendable {
     try set.store(
       id, body: verification.body(), dueAt: isLive ? verification.expiresAt : discardAt, discardAt: discardAt,
       uniqueKeys: Self.uniqueKeys(of: verification), groupKeys: [Self.group(ofNumber: verification.phoneNumber)])
-    if isCounted { try conversions.note(verification, before: before, in: &set) }
+    try conversions.note(verification, before: before, in: &set)
   }
 
   private static func uniqueKeys(of verification: PhoneVerification) throws(StoreError) -> [UniqueKey] {

@@ -57,7 +57,8 @@ struct VerificationReports: Sendable {
 
   fileprivate func addMoreKeys(of id: String, to keys: inout StoreKeys, from set: WorkingSet) throws(StoreError) {
     guard let verification = try records.verification(id, in: set) else { return }
-    try records.addMoreKeys(of: verification, to: &keys, at: set.now)
+    // While it lives, no report makes it count.
+    if !verification.state.isLive { try records.addMoreKeys(of: verification, to: &keys, at: set.now) }
   }
 
   fileprivate func addKeys(of id: String, to keys: inout StoreKeys) throws(StoreError) {

@@ -7,14 +7,14 @@ extension VerificationService {
   /// Adds what follows from the verification that a check found.
   func addMoreKeys(of order: CheckOrder, to keys: inout StoreKeys, from set: WorkingSet) throws(StoreError) {
     guard let asked = try records.found(order.verificationID, in: set) else { return }
-    try records.addMoreKeys(of: asked.verification, to: &keys, at: set.now)
+    try records.addKeys(ofAsked: asked.verification, to: &keys, at: set.now)
     try limits.addKeys(of: LimitedCheck(of: asked, from: order.address, isFirstCode: false), to: &keys, at: set.now)
   }
 
   /// Adds what follows from the verification that the ID of a handle leads to.
   func addMoreKeys(ofID id: String, to keys: inout StoreKeys, from set: WorkingSet) throws(StoreError) {
     guard let asked = try records.found(id, in: set) else { return }
-    try records.addMoreKeys(of: asked.verification, to: &keys, at: set.now)
+    try records.addKeys(ofAsked: asked.verification, to: &keys, at: set.now)
   }
 
   func check(

@@ -10,9 +10,6 @@ extension VerificationService {
     of order: StartOrder, _ envelope: Envelope, to keys: inout StoreKeys, at now: UnixTime
   ) throws(StoreError) {
     try records.addKeys(ofLive: order.key, to: &keys)
-    // The live verification of the key is of the same prefix and region, also one that an earlier command of the batch
-    // begins.
-    try records.addMoreKeys(of: fresh(of: order), to: &keys, at: now)
     try gate.addKeys(ofMessage: envelope.identity, to: &keys)
     guard order.fixedCode == nil else { return }
     try conversions.addKeys(of: order.limitedSend, to: &keys)
@@ -29,10 +26,6 @@ extension VerificationService {
     }
     guard let proof = order.proof else { return }
     try gate.addMoreKeys(of: proof, order, envelope, to: &keys, from: set)
-    guard let device = try gate.device(of: proof, in: set) else { return }
-    var order = order
-    order.device = device
-    try records.addMoreKeys(of: fresh(of: order), to: &keys, at: set.now)
   }
 
   /// The new verification of a start, for its requester as far as that is known by now.
@@ -65,11 +58,7 @@ extension VerificationService {
       var ended = live
       let actions = ended.apply(end, at: now, under: rules.policy(of: order.app))
       try perform(actions, on: AskedVerification(verification: ended), order, envelope, in: &set)
-      // A start that waited for its assessment finds the verification too late to look up the counts of another asker,
-      // or of the region that the number had with earlier metadata.
-      let fresh = fresh(of: order)
-      let isCounted = !order.hasWaited || (live.source == fresh.source && live.region == fresh.region)
-      try records.put(ended, before: live, isCounted: isCounted, in: &set)
+      try records.put(ended, before: live, in: &set)
     }
     if let refusal { return CommandAnswer(APIError(refusal)) }
     var verification = fresh(of: order)

@@ -30,6 +30,12 @@ extension WorkingSet {
     return (members.sorted { $0.id.text.utf8.lexicographicallyPrecedes($1.id.text.utf8) }, slot.isComplete)
   }
 
+  /// Whether a record was looked up, also one that is not there or cannot be read.
+  public func hasLoaded(_ id: RecordID) -> Bool { records[id] != nil || unreadable.contains(id) }
+
+  /// Whether a counter was looked up.
+  public func hasLoaded(_ key: CounterKey) -> Bool { counters[key]?.isLoaded ?? false }
+
   // MARK: Changes
 
   /// Adds a new record, or changes a loaded one.
