@@ -112,7 +112,7 @@ struct CommandQueueCrashTests {
       #expect(bench.replies.first?.correlationID == culprit.message.correlationID)
       #expect(try await bench.stored("culprit") == nil)
       #expect(try await bench.stored("innocent") != nil)
-      // What was settled leaves no mark.
+      // Settled messages leave no mark.
       let marks = try await database.read { session throws(DatabaseError) in
         try session.first("SELECT count(*) FROM crash_mark") { row throws(DatabaseError) in row.int(0) }
       }

@@ -58,6 +58,9 @@ struct MaintenanceTests {
       while bench.metric("note_rounds_total") ?? 0 < 3 { await Task.yield() }
       running.cancel()
       await running.value
+      let rounds = try #require(bench.metric("note_rounds_total"))
+      #expect(rounds >= 3)
+      #expect(bench.context.health.state == .ok)
     }
   }
 

@@ -121,7 +121,7 @@ struct StoreRecordTests {
       #expect(conflict(try await other.write(sets[1])) == .changed(ticket))
       #expect(try await one.found(a)?.body == [1])
       #expect(try await one.figures().messages == 1)
-      // Whoever reads again succeeds.
+      // A writer that reads again succeeds.
       let again = try await other.transact(keys(records: [a]), at: start) { set throws(StoreError) -> Void in
         guard var record = try set.record(a) else { return }
         record.body.append(9)

@@ -43,7 +43,7 @@ extension AppProofService {
   func revokeOthers(of proof: AppProof, in set: inout WorkingSet) throws(StoreError) {
     for hash in proof.token.all {
       let page = try proofs.issued(toToken: hash, in: set)
-      // What the page revokes leaves the group, so the next one begins at its beginning.
+      // Revoked receipts leave the group, so the next page begins at its beginning.
       let token = RevokedToken(
         tokenHash: hash, at: set.now, reported: proof.receipt, behind: page.end == nil ? nil : "")
       try revoke(page, token, in: &set)

@@ -99,7 +99,7 @@ struct SlidingWindowTests {
       let now = begin + .milliseconds(100)
       #expect(try counter.window(at: now, in: store).count(at: now, rule) == 40 + 20 * round)
     }
-    // What was counted ahead counts as of the next event.
+    // Events counted ahead count as of the next event.
     let last = begin + .milliseconds(600_121)
     #expect(try counter.window(at: last, in: store).count(at: last, rule) == 19)
   }

@@ -31,7 +31,7 @@ struct AtRestTests {
       let counts = try NumberForgotten(json: reply.body)
       #expect(counts == NumberForgotten(verifications: 2, canceled: 1, replies: 3, waiting: 0, counts: 1))
       #expect(!String(decoding: reply.body, as: UTF8.self).contains("4155550123"))
-      // What was published is deleted with the next transaction.
+      // Published messages are deleted with the next transaction.
       await bench.maintenance.end()
       for part in Self.parts { #expect(!(try await bench.dump(part)).contains("4155550123"), "\(part)") }
       #expect(try await bench.checkError(live.verificationID, "000000") == .invalidSessionInfo)

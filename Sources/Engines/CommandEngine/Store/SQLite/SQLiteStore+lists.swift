@@ -1,6 +1,6 @@
 import SQLite
 
-// What operators and gauges ask for: parts of the store by the beginning of a name, and by content.
+// Look-ups for operators and gauges: parts of the store by the beginning of a name, and by content.
 extension SQLiteStore {
   static let sums = """
     SELECT key, sum(count) FROM store_counter WHERE key >= ? AND key < ? AND slot >= ?
