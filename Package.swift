@@ -286,7 +286,11 @@ let testTargets: [Target] = [
   tests("Benchmarks", at: "Tools/Benchmarks", ["HTTPClient", "HTTPServer"]),
   tests(
     "CommandLine", at: "Tools/CommandLine",
-    ["CountersignEncoding", "CountersignMessages", "CountersignTelemetry", "DNS", "Mail", "Push", "ServiceRuntime"]),
+    [
+      "CountersignAMQP", "CountersignEncoding", "CountersignMessages", "CountersignTelemetry", "DNS", "HTTPClient",
+      "Mail",
+      "Push", "ServiceRuntime",
+    ]),
   tests(
     "Simulation", at: "Tools/Simulation",
     ["CountersignCryptography", "CountersignEncoding", "CountersignTelemetry", "HTTPClient", "HTTPServer"]),

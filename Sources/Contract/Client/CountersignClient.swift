@@ -25,6 +25,8 @@ import CountersignTelemetry
 ///
 /// A service with a lifecycle of its own calls ``run()`` in one task and ``stop()`` from another.
 ///
+/// A URL may name several hosts of the broker; a connection that is lost, or cannot be made, is made at the next one.
+///
 /// Calls wait for the connection, which is restored whenever it is lost; their `timeout` covers that too. A command
 /// that one call sends repeatedly keeps its ID, so it has one effect.
 public final class CountersignClient: Sendable {
@@ -40,7 +42,7 @@ public final class CountersignClient: Sendable {
 
   /// Creates a client for the broker at a URL.
   /// - Parameters:
-  ///   - url: broker, `amqp://` or `amqps://`.
+  ///   - url: broker, `amqp://` or `amqps://`; the nodes of a cluster with commas: `amqps://user:password@host1,host2/`.
   ///   - name: name of the service; the `app_id` of its messages and the name of its connections.
   ///   - keys: keys that seal codes and tokens; the coordinator needs the same keys. Without keys they travel in the
   ///     clear.
@@ -100,7 +102,7 @@ public final class CountersignClient: Sendable {
 
   /// Runs a client while a closure uses it, and stops it afterwards.
   /// - Parameters:
-  ///   - url: broker, `amqp://` or `amqps://`.
+  ///   - url: broker, `amqp://` or `amqps://`; the nodes of a cluster with commas: `amqps://user:password@host1,host2/`.
   ///   - name: name of the service; the `app_id` of its messages and the name of its connections.
   ///   - keys: keys that seal codes and tokens; the coordinator needs the same keys.
   ///   - body: uses the client.

@@ -2,6 +2,7 @@
 
 @_exported public import struct CountersignAMQP.AMQPError
 @_exported public import struct CountersignAMQP.BrokerEndpoint
+@_exported public import struct CountersignAMQP.BrokerHost
 @_exported public import enum CountersignAMQP.ConnectionEvent
 @_exported public import struct CountersignAMQP.ConnectionStatus
 @_exported public import struct CountersignAMQP.TLSSettings

@@ -94,7 +94,7 @@ enum BenchBroker: String {
     } catch {
       throw BenchSetupError(.configuration, "\(rawValue): \(error.message)")
     }
-    guard endpoint.tls != nil || LocalHost.contains(endpoint.host) else {
+    guard !endpoint.isUnprotected else {
       throw BenchSetupError(.configuration, "\(rawValue) is amqp:// to another machine: use amqps://")
     }
     return endpoint

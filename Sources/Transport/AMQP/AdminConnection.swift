@@ -25,9 +25,9 @@ public actor AdminConnection {
     self.options = options
   }
 
-  /// Connects and logs in.
+  /// Connects and logs in: at the first host that lets it, in random order.
   ///
-  /// - Throws: the reason of the failure; there is no second attempt.
+  /// - Throws: the reason of the failure, with several hosts the reasons of all; no host is tried twice.
   public static func open(
     endpoint: BrokerEndpoint, options: ConnectionOptions
   ) async throws(AMQPError) -> AdminConnection {
@@ -38,6 +38,9 @@ public actor AdminConnection {
 
   /// Properties the broker announces: `product`, `version`, `cluster_name`, `platform` and more.
   public private(set) var serverProperties: [String: FieldValue] = [:]
+
+  /// Host that it is connected to.
+  public private(set) var host: BrokerHost?
 
   // MARK: - Topology
 
@@ -170,11 +173,34 @@ public actor AdminConnection {
   // MARK: - Inside
 
   private func connect(_ endpoint: BrokerEndpoint) throws(AMQPError) {
-    let link = try AMQPLink.open(endpoint, options)
+    var generator = SystemRandomNumberGenerator()
+    var rotation = HostRotation(endpoint.hosts, delays: options.reconnectDelay, using: &generator)
+    var reasons: [String] = []
+    while true {
+      let host = rotation.host
+      do {
+        return try connect(endpoint.at(host), within: rotation.timeout(options))
+      } catch {
+        reasons.append(error.message)
+        _ = rotation.failed(error, random: 0)
+        guard reasons.count == endpoint.hosts.count else { continue }
+        let shown = rotation.shown(error, at: host).error
+        throw reasons.count == 1
+          ? error
+          : AMQPError(
+            shown.code, "no host of the broker can be used: \(reasons.joined(separator: "; "))",
+            replyCode: shown.replyCode)
+      }
+    }
+  }
+
+  private func connect(_ endpoint: BrokerEndpoint, within limit: Duration?) throws(AMQPError) {
+    let link = try AMQPLink.open(endpoint, options, within: limit)
     link.watchdog.enter()
     defer { link.watchdog.leave() }
     try link.openChannel()
     serverProperties = link.serverProperties
+    host = endpoint.hosts[0]
     self.link = link
     serviceLater()
   }

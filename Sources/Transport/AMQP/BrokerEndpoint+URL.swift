@@ -8,7 +8,8 @@ extension BrokerEndpoint {
   /// The longest virtual host name: it is a short string on the wire.
   static let maxVirtualHostBytes = 255
 
-  /// Reads an AMQP URI (RabbitMQ URI Specification): `amqp[s]://[user[:password]@]host[:port][/vhost]`.
+  /// Reads an AMQP URI (RabbitMQ URI Specification): `amqp[s]://[user[:password]@]host[:port][/vhost]`,
+  /// with a list of hosts, separated by commas, in the place of one (`BrokerHost.list`).
   ///
   /// Parts may be percent-encoded. No path means the default virtual host; by the specification a lone `/` is the
   /// virtual host with the empty name, which no broker has by default; as in most clients it means the default virtual
@@ -20,22 +21,21 @@ extension BrokerEndpoint {
     guard !rest.contains("?"), !rest.contains("#") else {
       throw Self.invalid("query and fragment are not supported")
     }
+    guard !rest.contains("://") else { throw Self.invalid("scheme and user stand once, before the first host") }
     let slash = rest.firstIndex(of: "/")
     let authority = rest[..<(slash ?? rest.endIndex)]
     let path = slash.map { rest[rest.index(after: $0)...] } ?? ""
     guard !path.contains("/") else { throw Self.invalid("write a slash in the virtual host as %2F") }
 
     let at = authority.lastIndex(of: "@")
-    let address = at.map { authority[authority.index(after: $0)...] } ?? authority
-    let (host, port) = try Self.address(address)
+    let hosts = try Self.hosts(at.map { authority[authority.index(after: $0)...] } ?? authority, scheme)
     let (username, password) = try Self.credentials(at.map { authority[..<$0] })
     let virtualHost = try Self.decode(path, "the virtual host")
     guard virtualHost.utf8.count <= Self.maxVirtualHostBytes else {
       throw Self.invalid("the virtual host is longer than \(Self.maxVirtualHostBytes) bytes")
     }
     self.init(
-      host: host, port: port ?? (scheme == "amqps" ? Self.defaultTLSPort : Self.defaultPort),
-      virtualHost: virtualHost.isEmpty ? "/" : virtualHost, username: username, password: password,
+      hosts: hosts, virtualHost: virtualHost.isEmpty ? "/" : virtualHost, username: username, password: password,
       tls: scheme == "amqps" ? TLSSettings() : nil)
   }
 
@@ -49,30 +49,20 @@ extension BrokerEndpoint {
     return (scheme, rest.dropFirst(2))
   }
 
-  private static func address(_ text: Substring) throws(AMQPError) -> (host: String, port: Int?) {
-    var host = text
-    var port: Substring?
-    if text.hasPrefix("[") {
-      guard let end = text.firstIndex(of: "]") else { throw invalid("the IPv6 address has no closing bracket") }
-      host = text[text.index(after: text.startIndex)..<end]
-      let rest = text[text.index(after: end)...]
-      guard rest.isEmpty || rest.hasPrefix(":") else { throw invalid("there is text after the IPv6 address") }
-      port = rest.isEmpty ? nil : rest.dropFirst()
-    } else if let colon = text.firstIndex(of: ":") {
-      host = text[..<colon]
-      port = text[text.index(after: colon)...]
+  private static func hosts(_ text: Substring, _ scheme: String) throws(AMQPError) -> [BrokerHost] {
+    do {
+      return try BrokerHost.list(text, defaultPort: scheme == "amqps" ? defaultTLSPort : defaultPort)
+    } catch {
+      throw invalid(error.message)
     }
-    let name = try decode(host, "the host")
-    guard !name.isEmpty else { throw invalid("the host is missing") }
-    guard let port else { return (name, nil) }
-    guard let number = Int(port), (1...65535).contains(number) else {
-      throw invalid("the port must be a number from 1 to 65535")
-    }
-    return (name, number)
   }
 
   private static func credentials(_ text: Substring?) throws(AMQPError) -> (String, String) {
     guard let text else { return ("guest", "guest") }
+    // A user before each host would otherwise pass for one long password.
+    if let at = text.firstIndex(of: "@"), text[at...].contains(",") {
+      throw invalid("the user stands once, before the first host; in a password, write @ as %40 and a comma as %2C")
+    }
     guard let colon = text.firstIndex(of: ":") else { return (try decode(text, "the user"), "") }
     return (try decode(text[..<colon], "the user"), try decode(text[text.index(after: colon)...], "the password"))
   }

@@ -1,13 +1,14 @@
 import CountersignEncoding
 
-/// Address of a broker and the account used there.
+/// Hosts of a broker and the account used there. A connection uses one host at a time and takes the next when it loses
+/// it; connections of one process may be at different hosts.
 public struct BrokerEndpoint: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible,
   CustomReflectable
 {
-  /// Name or address, without the brackets of an IPv6 address.
-  public var host: String
-  /// TCP port, 1...65535.
-  public var port: Int
+  /// Hosts of the broker: one, or nodes of one cluster, at most `BrokerHost.maxCount`.
+  public var hosts: [BrokerHost] {
+    didSet { Self.require(hosts) }
+  }
   /// Virtual host; `/` is the broker's default.
   public var virtualHost: String
   /// User name. With a client certificate and no password, the certificate authenticates (SASL EXTERNAL); the name must
@@ -19,22 +20,42 @@ public struct BrokerEndpoint: Sendable, Hashable, CustomStringConvertible, Custo
   public var tls: TLSSettings?
 
   public init(
-    host: String, port: Int, virtualHost: String = "/", username: String = "guest", password: String = "guest",
+    hosts: [BrokerHost], virtualHost: String = "/", username: String = "guest", password: String = "guest",
     tls: TLSSettings? = nil
   ) {
-    self.host = host
-    self.port = port
+    Self.require(hosts)
+    self.hosts = hosts
     self.virtualHost = virtualHost
     self.username = username
     self.password = password
     self.tls = tls
   }
 
-  /// `amqp://user@host:port/vhost`, percent-encoded, without the password.
+  /// The endpoint of a broker with one host.
+  public init(
+    host: String, port: Int, virtualHost: String = "/", username: String = "guest", password: String = "guest",
+    tls: TLSSettings? = nil
+  ) {
+    self.init(
+      hosts: [BrokerHost(host, port: port)], virtualHost: virtualHost, username: username, password: password, tls: tls)
+  }
+
+  private static func require(_ hosts: [BrokerHost]) {
+    precondition((1...BrokerHost.maxCount).contains(hosts.count), "there must be 1...\(BrokerHost.maxCount) hosts")
+  }
+
+  /// The same account at one of the hosts.
+  public func at(_ host: BrokerHost) -> BrokerEndpoint {
+    var endpoint = self
+    endpoint.hosts = [host]
+    return endpoint
+  }
+
+  /// `amqp://user@host:port,host:port/vhost`, percent-encoded, without the password.
   public var description: String {
     let scheme = tls == nil ? "amqp" : "amqps"
-    let host = self.host.contains(":") ? "[\(self.host)]" : self.host
-    return "\(scheme)://\(PercentEncoding.encode(username))@\(host):\(port)/\(PercentEncoding.encode(virtualHost))"
+    let hosts = hosts.map(\.description).joined(separator: ",")
+    return "\(scheme)://\(PercentEncoding.encode(username))@\(hosts)/\(PercentEncoding.encode(virtualHost))"
   }
 
   public var debugDescription: String { description }
@@ -54,7 +75,7 @@ public struct TLSSettings: Sendable, Hashable {
   /// Whether the broker's certificate must be signed by a trusted authority and be valid now. Turn it off for
   /// experiments only.
   public var verifyPeer: Bool
-  /// Whether the certificate must name the host (or IP address) of the URL.
+  /// Whether the certificate must name the host (or IP address) that is connected to.
   public var verifyHostname: Bool
 
   public init(

@@ -1,9 +1,10 @@
 /// A change in the life of a connection, for logs and metrics. `description` is safe to log.
 public enum ConnectionEvent: Sendable, Hashable, CustomStringConvertible {
-  /// The connection and its channel are open and prepared.
-  case connected
-  /// The attempt failed or the connection was lost; the next attempt follows after `retryIn`.
-  case disconnected(AMQPError, retryIn: Duration)
+  /// The connection and its channel are open and prepared, at this host of the broker.
+  case connected(BrokerHost)
+  /// The attempt at this host failed or the connection to it was lost; the next attempt, at the next host, follows after
+  /// `retryIn`.
+  case disconnected(AMQPError, at: BrokerHost, retryIn: Duration)
   /// The broker closed the channel, which was opened again.
   case channelReopened(AMQPError)
   /// The broker has stopped reading from this connection for now.
@@ -21,8 +22,9 @@ public enum ConnectionEvent: Sendable, Hashable, CustomStringConvertible {
 
   public var description: String {
     switch self {
-    case .connected: "connected"
-    case .disconnected(let error, let delay): "disconnected (\(error)), next attempt in \(delay)"
+    case .connected(let host): "connected to \(host)"
+    case .disconnected(let error, let host, let delay):
+      "disconnected from \(host) (\(error)), next attempt in \(delay)"
     case .channelReopened(let error): "channel closed by the broker (\(error)) and opened again"
     case .blocked(let reason): "blocked by the broker (\(reason))"
     case .unblocked: "unblocked by the broker"
@@ -51,10 +53,17 @@ public struct ConnectionStatus: Sendable, Hashable, CustomStringConvertible {
 
   /// Current phase of the connection.
   public internal(set) var phase: Phase
-  /// Reason of the last failure or loss; `nil` while the connection is up.
+  /// Reason of the last failure or loss; `nil` while the connection is up. With several hosts, a failure that waiting
+  /// does not mend, such as a refused password, stays until each host has been tried again.
   public internal(set) var lastError: AMQPError?
+  /// Host of the open connection, else that of `lastError`.
+  public internal(set) var host: BrokerHost?
 
   public var description: String {
-    lastError.map { "\(phase.rawValue) (\($0))" } ?? phase.rawValue
+    guard let lastError else { return phase.rawValue }
+    guard let place = host?.description, !lastError.message.contains(place) else {
+      return "\(phase.rawValue) (\(lastError))"
+    }
+    return "\(phase.rawValue) (\(place): \(lastError))"
   }
 }

@@ -19,7 +19,8 @@ public struct ConnectionOptions: Sendable, Hashable {
   /// Heartbeat interval, whole seconds, 1 s...600 s. The broker may shorten it; silence for two intervals ends a
   /// connection.
   public var heartbeat: Duration
-  /// Limit for the TCP connection and the TLS handshake together.
+  /// Limit for the TCP connection and the TLS handshake together. With several hosts, an attempt has 3 s for these and
+  /// the login; after each round in which no host answered in time it has twice as much, up to this.
   public var connectTimeout: Duration
   /// Limit for the login, and for each answer of the broker.
   public var rpcTimeout: Duration

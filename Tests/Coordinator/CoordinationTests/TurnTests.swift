@@ -44,7 +44,9 @@ struct TurnTests {
     let turn = Turn()
     var seen: [Bool] = []
     let error = AMQPError(.resourceLocked, "taken")
-    for event in [ConnectionEvent.connected, .unblocked, .disconnected(error, retryIn: .seconds(1)), .stopped] {
+    let host = BrokerHost("localhost", port: 5672)
+    let lost = ConnectionEvent.disconnected(error, at: host, retryIn: .seconds(1))
+    for event in [ConnectionEvent.connected(host), .unblocked, lost, .stopped] {
       turn.note(event)
     }
     turn.end()

@@ -6,6 +6,7 @@ import Testing
 @Suite struct BrokerTests {
   private let sink = MemorySink()
   private let clocks = ManualClocks()
+  private let here = BrokerHost("localhost", port: 5672)
 
   private func load(_ environment: [String: String]) throws(ConfigurationError) -> CommonConfiguration {
     try Listener.load(file: nil, environment: environment).content.common
@@ -24,7 +25,7 @@ import Testing
         "COUNTERSIGN_BROKER_PASSWORD_FILE": directory + "/pw",
       ]).broker
       #expect(broker.endpoint.password == "from-file")
-      #expect(broker.endpoint.port == 5700)
+      #expect(broker.endpoint.hosts == [BrokerHost("127.0.0.1", port: 5700)])
       #expect(!"\(broker)".contains("from-file"))
     }
   }
@@ -51,7 +52,11 @@ import Testing
       let allowed = environment.merging(["COUNTERSIGN_BROKER_ALLOW_PLAINTEXT": "true"]) { $1 }
       #expect(throws: Never.self, "\(host)") { try load(allowed) }
     }
-    for host in ["127.0.0.2", "[::1]", "LOCALHOST"] {
+    // One host of a list is enough for the network to read it.
+    for hosts in ["localhost,broker.example", "127.0.0.1:5672,[::1],10.0.0.1:5672"] {
+      #expect(throws: ConfigurationError.self) { try load(["COUNTERSIGN_BROKER_URL": "amqp://me:p@\(hosts)"]) }
+    }
+    for host in ["127.0.0.2", "[::1]", "LOCALHOST", "localhost,127.0.0.1,[::1]:5673"] {
       #expect(throws: Never.self, "\(host)") { try load(["COUNTERSIGN_BROKER_URL": "amqp://me:p@\(host)"]) }
     }
   }
@@ -74,14 +79,61 @@ import Testing
     #expect(error?.description.contains("hunter2") == false)
   }
 
+  @Test("A list of hosts goes with the password of the file, and a wrong one is a problem of the key")
+  func aListOfHosts() throws {
+    let broker = try load(["COUNTERSIGN_BROKER_URL": "amqps://me:hunter2@a,b:5700/v"]).broker
+    #expect(broker.endpoint.description == "amqps://me@a:5671,b:5700/v")
+    let error = #expect(throws: ConfigurationError.self) {
+      try load(["COUNTERSIGN_BROKER_URL": "amqps://me:hunter2@a,,b/v"])
+    }
+    #expect(error?.description.contains("broker.url): not an AMQP URL: host 2 of 3 is missing") == true)
+    #expect(error?.description.contains("hunter2") == false)
+  }
+
+  @Test("Log, metrics and readiness name the host in use, and repeat no host's error")
+  func theHostInUse() throws {
+    let context = context()
+    let settings = BrokerConnectionSettings(
+      try load(["COUNTERSIGN_BROKER_URL": "amqp://me:hunter2@localhost,127.0.0.1:5673/v"]).broker, context)
+    let other = BrokerHost("127.0.0.1", port: 5673)
+    let observe = settings.observer("consumer")
+    let away = AMQPError(.connectFailed, "away")
+    let refused = AMQPError(.authenticationRefused, "refused")
+    // The first round is logged, the ones right after it are not.
+    for round in 0..<3 {
+      observe(.disconnected(refused, at: here, retryIn: .zero))
+      observe(.disconnected(away, at: other, retryIn: .zero))
+      #expect(sink.events.count == 2, "round \(round)")
+    }
+    #expect(
+      sink.events.map { $0.metadata["broker"] } == [
+        .string("amqp://me@localhost:5672/v"), .string("amqp://me@127.0.0.1:5673/v"),
+      ])
+    observe(.connected(other))
+    observe(.blocked(reason: "disk"))
+    #expect(sink.events.last?.metadata["broker"] == .string("amqp://me@127.0.0.1:5673/v"))
+    let used = { (host: BrokerHost, value: Int) in
+      context.metrics.render().contains(
+        "countersign_broker_host_in_use{connection=\"consumer\",host=\"\(host)\"} \(value)")
+    }
+    #expect(used(other, 1))
+    observe(.disconnected(away, at: other, retryIn: .zero))
+    observe(.connected(here))
+    #expect(used(other, 0) && used(here, 1))
+    #expect(context.metrics.render().contains("host=\"localhost:5672\",code=\"authenticationRefused\"} 3"))
+    observe(.stopped)
+    #expect(used(here, 0))
+    #expect(!sink.lines().joined().contains("hunter2"))
+  }
+
   @Test("Events are logged with advice and counted") func eventsAreLoggedWithAdviceAndCounted() throws {
     let context = context()
     let settings = BrokerConnectionSettings(
       try load(["COUNTERSIGN_BROKER_URL": "amqp://me:hunter2@localhost"]).broker, context)
     let observe = settings.observer("consumer")
-    observe(.connected)
+    observe(.connected(here))
     #expect(context.metrics.render().contains("countersign_broker_connected{connection=\"consumer\"} 1"))
-    observe(.disconnected(AMQPError(.authenticationRefused, "refused"), retryIn: .seconds(1)))
+    observe(.disconnected(AMQPError(.authenticationRefused, "refused"), at: here, retryIn: .seconds(1)))
     let event = try #require(sink.events.last)
     #expect(event.level == .error)
     #expect(event.message == "the broker refuses the user or the password; trying again")
@@ -90,16 +142,16 @@ import Testing
     #expect(context.metrics.render().contains("countersign_broker_connected{connection=\"consumer\"} 0"))
     #expect(context.metrics.render().contains("code=\"authenticationRefused\"} 1"))
     let logged = sink.events.count
-    observe(.disconnected(AMQPError(.authenticationRefused, "refused"), retryIn: .seconds(1)))
+    observe(.disconnected(AMQPError(.authenticationRefused, "refused"), at: here, retryIn: .seconds(1)))
     #expect(sink.events.count == logged)
     clocks.stepWall(by: .seconds(3600))
-    observe(.disconnected(AMQPError(.authenticationRefused, "refused"), retryIn: .seconds(1)))
+    observe(.disconnected(AMQPError(.authenticationRefused, "refused"), at: here, retryIn: .seconds(1)))
     #expect(sink.events.count == logged)
     clocks.stepWall(by: .seconds(-7200))
     clocks.advance(by: BrokerConnectionSettings.repeatedErrorInterval)
-    observe(.disconnected(AMQPError(.authenticationRefused, "refused"), retryIn: .seconds(1)))
+    observe(.disconnected(AMQPError(.authenticationRefused, "refused"), at: here, retryIn: .seconds(1)))
     #expect(sink.events.count == logged + 1)
-    observe(.disconnected(AMQPError(.connectFailed, "away"), retryIn: .seconds(1)))
+    observe(.disconnected(AMQPError(.connectFailed, "away"), at: here, retryIn: .seconds(1)))
     #expect(sink.events.count == logged + 2)
     #expect(settings.options("consumer").name == "worker@host/1 consumer")
   }

@@ -1,3 +1,4 @@
+import CountersignAMQP
 import CountersignTelemetry
 import FoundationEssentials
 import Testing
@@ -279,6 +280,36 @@ struct FakeProbe: HTTPProbe {
   }
 }
 
+@Suite("Hosts of the broker") struct BrokerHostsCheckTests {
+  private func state(_ number: Int, _ outcome: Result<String?, CommandLineError>) -> BrokerHostsCheck.State {
+    .init(host: BrokerHost("h\(number)", port: 5672), outcome: outcome)
+  }
+
+  private let away = CommandLineError(.unavailable, "cannot connect")
+
+  @Test("Hosts that do not answer are warnings, while others do")
+  func deadHostsAreWarnings() {
+    let findings = BrokerHostsCheck.findings([
+      state(1, .success("c")), state(2, .failure(away)), state(3, .success("c")),
+    ])
+    #expect(findings.map(\.status) == [.warning, .ok])
+    #expect(findings[0].check == "broker host h2:5672")
+    #expect(findings[1].detail == "2 of 3 answer, as one cluster")
+  }
+
+  @Test("Two brokers in one list are a failure")
+  func twoBrokersAreAFailure() {
+    let findings = BrokerHostsCheck.findings([state(1, .success("c")), state(2, .success("d"))])
+    #expect(findings.map(\.status) == [.failed])
+    #expect(findings[0].detail.contains("h1:5672 is of the cluster 'c', h2:5672 of 'd'"))
+  }
+
+  @Test("Without an answer nothing is said of the cluster")
+  func withoutAnAnswer() {
+    #expect(BrokerHostsCheck.findings([state(1, .failure(away)), state(2, .success(nil))]).count == 1)
+  }
+}
+
 @Suite struct HTTPAddressTests {
   @Test(
     "Takes an address apart",
@@ -295,7 +326,32 @@ struct FakeProbe: HTTPProbe {
   @Test("Refuses what is none", arguments: ["", "h:15672", "ftp://h", "http://"])
   func refusesWhatIsNone(text: String) {
     #expect(throws: CommandLineError.self) { try parse(text) }
+    #expect(throws: CommandLineError.self) { try list(text) }
   }
+
+  @Test(
+    "Reads the hosts of a list, each with the user",
+    arguments: [
+      ("http://u:p%40s,s@h:15672/", ["http://h:15672"]),
+      ("https://u:p%40s%2Cs@a,b:1", ["https://a:443", "https://b:1"]),
+      ("HTTP://u:p%40s%2Cs@[::1]:15672,localhost/", ["http://[::1]:15672", "http://localhost:80"]),
+    ])
+  func readsTheHostsOfAList(text: String, bases: [String]) throws {
+    let addresses = try list(text)
+    #expect(addresses.map(\.base) == bases)
+    #expect(addresses.allSatisfy { $0.credentials == "u:p@s,s" })
+  }
+
+  @Test(
+    "Refuses a wrong list without repeating it",
+    arguments: ["http://u:secret@a,", "http://u:secret@a,a", "http://a,b:0", "http://u:secret@a,b c", "ftp://a,b"])
+  func refusesAWrongList(text: String) {
+    let error = #expect(throws: CommandLineError.self) { try list(text) }
+    #expect(error?.code == .configuration)
+    #expect(error?.description.contains("secret") == false)
+  }
+
+  private func list(_ text: String) throws -> [HTTPAddress] { try HTTPAddress.list(text) }
 
   /// Untyped, because a closure with a typed error in an expectation crashes the compiler (6.3.1).
   private func parse(_ text: String) throws -> HTTPAddress { try HTTPAddress(text) }

@@ -88,6 +88,17 @@ import Testing
     #expect(!said.contains("hunter2"))
   }
 
+  @Test("One host of a list on another machine is enough to refuse it", arguments: ["management", "broker"])
+  func plaintextListIsRefused(option: String) async throws {
+    let scheme = option == "broker" ? "amqp" : "http"
+    let url = "\(scheme)://operator:hunter2@127.0.0.1:1,broker.example:2"
+    let said = try await error(
+      [option == "broker" ? "dead" : "topology", option == "broker" ? "list" : "check", "--\(option)", url],
+      environment: [:])
+    #expect(said.contains("use \(scheme)s://"))
+    #expect(!said.contains("hunter2"))
+  }
+
   @Test("Neither does any password of the broker")
   func plaintextBrokerIsRefused() async throws {
     let environment = ["COUNTERSIGN_OPERATOR_AMQP_URL": "amqp://operator:hunter2@broker.example"]

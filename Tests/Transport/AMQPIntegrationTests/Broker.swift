@@ -13,6 +13,9 @@ enum Broker {
     try BrokerEndpoint(url: variable("COUNTERSIGN_TEST_AMQP_URL", "the URL of a RabbitMQ node for tests"))
   }
 
+  /// The one host of `endpoint`.
+  static func host() throws -> BrokerHost { try endpoint().hosts[0] }
+
   static func variable(_ name: String, _ meaning: String) throws -> String {
     guard let value = ProcessInfo.processInfo.environment[name], !value.isEmpty else {
       throw Missing(description: "set \(name) to \(meaning)")
@@ -88,7 +91,7 @@ final class EventLog: Sendable {
   func contains(_ isWanted: (ConnectionEvent) -> Bool) -> Bool { all.contains(where: isWanted) }
 
   var lastError: AMQPError? {
-    for case .disconnected(let error, _) in all.reversed() { return error }
+    for case .disconnected(let error, _, _) in all.reversed() { return error }
     return nil
   }
 }

@@ -71,8 +71,8 @@ extension WithBroker {
           try await withConsumer(queue) { consumer, consumerLog in
             try await Task.sleep(for: .seconds(7))
             #expect(publisher.isReady && consumer.isReady)
-            #expect(publisherLog.all == [.connected])
-            #expect(consumerLog.all == [.connected])
+            #expect(try publisherLog.all == [.connected(Broker.host())])
+            #expect(try consumerLog.all == [.connected(Broker.host())])
             // The tool's connection was idle as well.
             #expect(try await admin.declareQueue(queue, passive: true).consumerCount == 1)
           }
@@ -147,7 +147,7 @@ extension WithBroker {
         await running
         let settled = try await outcomes
         #expect(settled.allSatisfy { $0 == .confirmed })
-        #expect(log.all == [.connected, .stopped])
+        #expect(try log.all == [.connected(Broker.host()), .stopped])
         #expect(publisher.status.phase == .stopped)
         let error = await #expect(throws: AMQPError.self) {
           try await publisher.publish(Publication(message: Message(id: "late"), exchange: "", routingKey: queue))
@@ -158,7 +158,7 @@ extension WithBroker {
 
     @Test("Waits end with their time out or task") func waitsEndWithTheirTimeOutOrTask() async throws {
       var endpoint = try Broker.endpoint()
-      endpoint.port = 1
+      endpoint.hosts = [BrokerHost("127.0.0.1", port: 1)]
       try await withPublisherThatCannotConnect(endpoint) { publisher in
         let publication = Publication(message: Message(id: "1"), exchange: "", routingKey: "q")
         let late = await #expect(throws: AMQPError.self) {

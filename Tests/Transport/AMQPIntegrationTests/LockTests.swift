@@ -36,7 +36,7 @@ extension WithBroker {
           try await withConsumer(queue, lock: lock) { second, log in
             try await eventually("the second was told") { second.status.lastError?.code == .resourceLocked }
             #expect(second.status.lastError?.message.contains("another process consumes queue '\(queue)'") == true)
-            #expect(!second.isReady && !log.contains { $0 == .connected })
+            #expect(!second.isReady && !log.contains { if case .connected = $0 { true } else { false } })
             try await publish(20, to: queue, admin)
             try await take(20, first)
             await first.close()

@@ -248,10 +248,9 @@ struct FrameFilter {
 /// Lends a proxy before the broker, with an endpoint that goes through it.
 func withProxy<R>(_ body: (Proxy, BrokerEndpoint) async throws -> R) async throws -> R {
   let direct = try Broker.endpoint()
-  let proxy = try Proxy(target: direct.port)
+  let proxy = try Proxy(target: direct.hosts[0].port)
   defer { proxy.close() }
   var endpoint = direct
-  endpoint.host = "127.0.0.1"
-  endpoint.port = proxy.port
+  endpoint.hosts = [BrokerHost("127.0.0.1", port: proxy.port)]
   return try await body(proxy, endpoint)
 }

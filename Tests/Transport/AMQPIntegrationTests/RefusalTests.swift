@@ -38,15 +38,14 @@ extension WithBroker {
 
     @Test("A port where nobody listens") func aPortWhereNobodyListens() async throws {
       let error = try await failureToOpen {
-        $0.host = "localhost"
-        $0.port = 1
+        $0.hosts = [BrokerHost("localhost", port: 1)]
       }
       #expect(error?.code == .connectFailed)
       #expect(error?.message == "cannot connect to localhost:1: is the broker running, and reachable from here?")
     }
 
     @Test("A host nobody knows") func aHostNobodyKnows() async throws {
-      let error = try await failureToOpen { $0.host = "no-such-host.invalid" }
+      let error = try await failureToOpen { $0.hosts = [BrokerHost("no-such-host.invalid", port: 5672)] }
       #expect(error?.code == .connectFailed)
     }
 

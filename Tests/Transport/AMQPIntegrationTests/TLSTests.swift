@@ -68,8 +68,7 @@ extension WithBroker {
         """)
       defer { #expect(throws: Never.self) { try Broker.ctl("eval", "rabbit_networking:stop_tcp_listener(\(port)).") } }
       var endpoint = try Broker.endpoint()
-      endpoint.host = "localhost"
-      endpoint.port = port
+      endpoint.hosts = [BrokerHost("localhost", port: port)]
       endpoint.tls = TLSSettings(caFile: files.path("ca.pem"))
       try await body(endpoint, files)
     }
@@ -99,10 +98,18 @@ extension WithBroker {
         #expect(await failure(other)?.code == .tlsFailed)
 
         other = endpoint
-        other.host = "127.0.0.1"
+        let port = endpoint.hosts[0].port
+        other.hosts = [BrokerHost("127.0.0.1", port: port)]
         let wrongName = await failure(other)
         #expect(wrongName?.code == .tlsFailed)
         #expect(wrongName?.message.contains("IP address mismatch") == true)
+
+        // Each host of a list is checked under its own name: the one that is named right is used.
+        other.hosts.append(BrokerHost("localhost", port: port))
+        let named = try await AdminConnection.open(endpoint: other, options: Broker.options("tls"))
+        #expect(await named.host?.name == "localhost")
+        try await named.close()
+        other.hosts.removeLast()
 
         other.tls?.verifyHostname = false
         let unnamed = try await AdminConnection.open(endpoint: other, options: Broker.options("tls"))
@@ -141,10 +148,10 @@ extension WithBroker {
 
     @Test("Resets are survived") func resetsAreSurvived() async throws {
       try await withListener { direct, _ in
-        let proxy = try Proxy(target: direct.port, seesFrames: false)
+        let proxy = try Proxy(target: direct.hosts[0].port, seesFrames: false)
         defer { proxy.close() }
         var endpoint = direct
-        endpoint.port = proxy.port
+        endpoint.hosts = [BrokerHost("localhost", port: proxy.port)]
         let throughProxy = endpoint
         try await Broker.withQueue { queue, admin in
           try await withPublisher(endpoint: throughProxy, maxOutstanding: 16) { publisher, log in

@@ -11,7 +11,7 @@ import Synchronization
 /// broker.watch("publisher") { publisher.status }
 /// ```
 public struct BrokerConnectionSettings: Sendable {
-  /// Address of the broker, and our identity to it.
+  /// Hosts of the broker, and our identity to it.
   public let endpoint: BrokerEndpoint
   private let heartbeat: Duration
   private let context: ServiceContext
@@ -35,29 +35,45 @@ public struct BrokerConnectionSettings: Sendable {
 
   /// An observer that logs and counts the events of one connection.
   public func observer(_ role: String) -> @Sendable (ConnectionEvent) -> Void {
-    let logger = context.logger.with(["connection": role, "broker": endpoint.description])
+    let logger = context.logger.with(["connection": role])
     let connected = context.metrics.gauge(
       "countersign_broker_connected", "Whether a connection to the broker is up.", labels: ["connection"]
     ).with(role)
     let failures = context.metrics.counter(
-      "countersign_broker_disconnects_total", "Connections to the broker that failed or were lost.",
-      labels: ["connection", "code"])
+      "countersign_broker_disconnects_total", "Connections to the broker that failed or were lost, by its host.",
+      labels: ["connection", "host", "code"])
+    let inUse = context.metrics.gauge(
+      "countersign_broker_host_in_use", "Whether a connection is at this host of the broker.",
+      labels: ["connection", "host"])
     let givenUp = context.metrics.counter(
       "countersign_broker_publications_given_up_total",
       "Publications that made the broker close the connection each time they were sent.", labels: ["connection"]
     ).with(role)
     let repeats = RepeatFilter(interval: Self.repeatedErrorInterval, clock: context.clocks.monotonic)
+    let current = Mutex<BrokerHost?>(nil)
     return { event in
+      let host = current.withLock { current in
+        if let host = event.host { current = host }
+        return current
+      }
       switch event {
-      case .connected: connected.set(1)
-      case .disconnected(let error, _):
+      case .connected(let host):
+        connected.set(1)
+        inUse.with(role, host.description).set(1)
+      case .disconnected(let error, let host, _):
         connected.set(0)
-        failures.with(role, error.code.description).increment()
-      case .stopped: connected.set(0)
+        inUse.with(role, host.description).set(0)
+        failures.with(role, host.description, error.code.description).increment()
+      case .stopped:
+        connected.set(0)
+        if let host { inUse.with(role, host.description).set(0) }
       case .publicationGivenUp: givenUp.increment()
       default: break
       }
-      BrokerEventLog.write(event, isRepeated: repeats.isRepeated(event), to: logger)
+      // The one host, while there is one: "connected to the broker" is of no use without it.
+      let broker = host.map { endpoint.at($0) } ?? endpoint
+      BrokerEventLog.write(
+        event, isRepeated: repeats.isRepeated(event), to: logger.with(["broker": broker.description]))
     }
   }
 
@@ -66,7 +82,16 @@ public struct BrokerConnectionSettings: Sendable {
   ///   - role: purpose of the connection; the check is called `broker.<role>`.
   ///   - status: its current status.
   public func watch(_ role: String, _ status: @escaping @Sendable () -> ConnectionStatus) {
-    context.health.register("broker.\(role)") { Self.health(status()) }
+    context.health.register(
+      "broker.\(role)", detail: { [endpoint] in Self.place(status(), endpoint) }, check: { Self.health(status()) })
+  }
+
+  /// Host that a connection is at, with the user and without the password; `nil` while there is none.
+  private static func place(_ status: ConnectionStatus, _ endpoint: BrokerEndpoint) -> String? {
+    switch status.phase {
+    case .connected, .paused, .blocked: status.host.map { endpoint.at($0).description }
+    case .connecting, .stopped: nil
+    }
   }
 
   /// Health of a connection. A connection that was paused on purpose is healthy.
@@ -79,11 +104,21 @@ public struct BrokerConnectionSettings: Sendable {
   }
 }
 
-/// Distinguishes recently logged errors from new ones.
+extension ConnectionEvent {
+  /// Host that the event names.
+  fileprivate var host: BrokerHost? {
+    switch self {
+    case .connected(let host), .disconnected(_, let host, _): host
+    default: nil
+    }
+  }
+}
+
+/// Distinguishes recently logged errors from new ones, for each host of the broker.
 private final class RepeatFilter: Sendable {
   private let interval: Duration
   private let clock: any MonotonicClock
-  private let last = Mutex<(code: AMQPError.Code, at: MonotonicTime)?>(nil)
+  private let last = Mutex<[BrokerHost: (code: AMQPError.Code, at: MonotonicTime)]>([:])
 
   init(interval: Duration, clock: any MonotonicClock) {
     self.interval = interval
@@ -91,14 +126,14 @@ private final class RepeatFilter: Sendable {
   }
 
   func isRepeated(_ event: ConnectionEvent) -> Bool {
-    guard case .disconnected(let error, _) = event else {
-      if event == .connected { last.withLock { $0 = nil } }
+    guard case .disconnected(let error, let host, _) = event else {
+      if case .connected = event { last.withLock { $0 = [:] } }
       return false
     }
     let now = clock.now()
     return last.withLock { last in
-      if let known = last, known.code == error.code, now - known.at < interval { return true }
-      last = (error.code, now)
+      if let known = last[host], known.code == error.code, now - known.at < interval { return true }
+      last[host] = (error.code, now)
       return false
     }
   }

@@ -8,7 +8,7 @@ enum BrokerEventLog {
     switch event {
     case .connected:
       logger.info("connected to the broker")
-    case .disconnected(let error, let retryIn):
+    case .disconnected(let error, _, let retryIn):
       let advice = advice(error)
       logger.log(
         isRepeated ? .debug : advice.level, advice.message,

@@ -1,16 +1,18 @@
 public import CountersignAMQP
 import CountersignTelemetry
 
-/// The section `broker`: address of the broker, and our identity to it.
+/// The section `broker`: hosts of the broker, and our identity to it.
 public struct BrokerConfiguration: Sendable {
-  /// Host, user, password, TLS. Does not print the password.
+  /// Hosts, user, password, TLS. Does not print the password.
   public let endpoint: BrokerEndpoint
   /// Maximum silence of an idle connection.
   public let heartbeat: Duration
 
   public init(_ section: ConfigurationSection) {
     let url = section.string(
-      "url", "The broker's address, amqp://user@host:5672/vhost or amqps://user@host:5671/vhost.")
+      "url",
+      "The broker's address, amqp://user@host:5672/vhost or amqps://user@host:5671/vhost; a cluster's nodes with commas: amqps://user@host1,host2,host3/vhost."
+    )
     let password = section.secretFile(
       "passwordFile", "The file with the password of the user in the URL; takes precedence over a password in the URL.")
     heartbeat = section.seconds(
@@ -62,7 +64,7 @@ public struct BrokerConfiguration: Sendable {
         "passwordFile", !endpoint.password.isEmpty || isCertified || section.isGiven("passwordFile"),
         "is required: the user of broker.url needs a password; name the file that holds it")
       section.checkPlaintext(
-        "url", endpoint.tls == nil && !LocalHost.contains(endpoint.host), "is amqp:// to another machine",
+        "url", endpoint.isUnprotected, "is amqp:// to another machine",
         crossing: "the password and phone numbers", remedy: "use amqps://")
       return endpoint
     } catch {

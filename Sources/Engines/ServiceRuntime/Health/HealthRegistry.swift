@@ -8,9 +8,17 @@ public final class HealthRegistry: Sendable {
     case starting, running, stopping
   }
 
+  private struct RegisteredCheck {
+    let name: String
+    let detail: (@Sendable () -> String?)?
+    let state: @Sendable () -> HealthState
+
+    var result: HealthReport.Check { HealthReport.Check(name: name, state(), detail: detail?()) }
+  }
+
   private struct State {
     var phase = Phase.starting
-    var checks: [(name: String, check: @Sendable () -> HealthState)] = []
+    var checks: [RegisteredCheck] = []
   }
 
   private let state = Mutex(State())
@@ -20,11 +28,14 @@ public final class HealthRegistry: Sendable {
   /// Adds a check; one with the same name replaces the earlier one.
   /// - Parameters:
   ///   - name: lower case: `broker`, `lane.twilio-eu`.
-  ///   - check: called for each request for the readiness, so it must be quick and must not wait.
-  public func register(_ name: String, _ check: @escaping @Sendable () -> HealthState) {
+  ///   - detail: subject of the check where it changes, such as the host in use; without secrets.
+  ///   - check: called, as `detail` is, for each request for the readiness, so it must be quick and must not wait.
+  public func register(
+    _ name: String, detail: (@Sendable () -> String?)? = nil, check: @escaping @Sendable () -> HealthState
+  ) {
     state.withLock { state in
       state.checks.removeAll { $0.name == name }
-      state.checks.append((name: name, check: check))
+      state.checks.append(RegisteredCheck(name: name, detail: detail, state: check))
     }
   }
 
@@ -41,7 +52,7 @@ public final class HealthRegistry: Sendable {
   /// The current state of all checks.
   public func report() -> HealthReport {
     let (phase, checks) = state.withLock { ($0.phase, $0.checks) }
-    var results = checks.map { HealthReport.Check(name: $0.name, $0.check()) }
+    var results = checks.map(\.result)
     switch phase {
     case .starting: results.insert(.init(name: "process", .failing("is starting")), at: 0)
     case .stopping: results.insert(.init(name: "process", .failing("is stopping")), at: 0)

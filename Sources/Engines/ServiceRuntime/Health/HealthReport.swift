@@ -10,13 +10,16 @@ public struct HealthReport: Codable, Sendable, Hashable {
   public struct Check: Codable, Sendable, Hashable {
     public let name: String
     public let ok: Bool
+    /// Subject of the check where it changes: the host of the broker in use.
+    public let detail: String?
     /// The problem, if any.
     public let problem: String?
     /// Hint for fixing it.
     public let mend: String?
 
-    init(name: String, _ state: HealthState) {
+    init(name: String, _ state: HealthState, detail: String? = nil) {
       self.name = name
+      self.detail = detail
       switch state {
       case .ok: (ok, problem, mend) = (true, nil, nil)
       case .failing(let what, let mend): (ok, problem, self.mend) = (false, what, mend)

@@ -8,6 +8,8 @@ enum CountersignSyntax {
         COUNTERSIGN_AMQP_URL           verify, app, enqueue, …   amqp://sender:PASSWORD@HOST:PORT/VHOST
         COUNTERSIGN_OPERATOR_AMQP_URL  dead, conversion, …       amqp://operator:PASSWORD@HOST:PORT/VHOST
         COUNTERSIGN_MANAGEMENT_URL     topology, doctor          https://operator:PASSWORD@HOST:PORT
+      In the place of HOST:PORT, each takes the nodes of a cluster: HOST1:PORT,HOST2:PORT,HOST3:PORT. The next one is asked
+      when one cannot be reached.
 
       Exit codes:
         0   done

@@ -47,7 +47,8 @@ struct GlobalOptions: CommandOptions {
     json = reader.flag("json", "Print JSON, for programs.")
     configFile = reader.text("config", "FILE", "Configuration file: Config/countersign.json5 unless given.")
     brokerURL = reader.text(
-      "broker", "URL", "Broker to use instead of the environment's. A password in it shows in the process list.")
+      "broker", "URL",
+      "Broker to use instead of the environment's, one host or several. A password in it shows in the process list.")
     managementURL = reader.text("management", "URL", "Management API of the broker, instead of the environment's.")
     timeout = reader.duration("timeout", "TIME", "Maximum time to wait for an answer: 10s unless given.")
   }

@@ -13,6 +13,7 @@ import HTTPClient
 extension LiveBackend {
   func diagnose(configDirectory: String?, timeout: Duration) async -> [Finding] {
     var findings = await service()
+    findings += await hosts()
     findings.append(await operatorUser())
     let directory = configDirectory ?? configuration.configDirectory
     findings += await management(directory)
@@ -28,14 +29,40 @@ extension LiveBackend {
       let endpoint = try configuration.service.endpoint()
       let connection = try await open(endpoint)
       let outcome = await Self.probePublishing(connection)
+      let place = await connection.host.map { endpoint.at($0) } ?? endpoint
       await Self.close(connection)
       switch outcome {
-      case .success: return [Finding(check, .ok, "\(endpoint) accepts commands")]
+      case .success: return [Finding(check, .ok, "\(place) accepts commands")]
       case .failure(let error):
         return [Finding(check, .failed, error.description, hint: Self.hint(error.code, user: endpoint.username))]
       }
     } catch {
       return [Finding(check, .failed, error.description, hint: Self.hint(error.code, user: "service"))]
+    }
+  }
+
+  /// Connects to each host of a list: processes pass over one that fails, so that nothing else tells of it.
+  private func hosts() async -> [Finding] {
+    // The check of the service reports an unknown address.
+    guard let endpoint = try? configuration.service.endpoint(), endpoint.hosts.count > 1 else { return [] }
+    let states = await withTaskGroup(of: BrokerHostsCheck.State.self) { group in
+      for host in endpoint.hosts { group.addTask { await state(of: host, endpoint) } }
+      return await group.reduce(into: [:]) { $0[$1.host] = $1 }
+    }
+    return BrokerHostsCheck.findings(endpoint.hosts.compactMap { states[$0] })
+  }
+
+  /// Maximum time of an attempt at one host of a list: longer than processes wait.
+  private static let hostTimeout: Duration = .seconds(5)
+
+  private func state(of host: BrokerHost, _ endpoint: BrokerEndpoint) async -> BrokerHostsCheck.State {
+    do {
+      let connection = try await open(endpoint.at(host), within: Self.hostTimeout)
+      let name = await connection.serverProperties["cluster_name"]?.stringValue
+      await Self.close(connection)
+      return BrokerHostsCheck.State(host: host, outcome: .success(name))
+    } catch {
+      return BrokerHostsCheck.State(host: host, outcome: .failure(error))
     }
   }
 
@@ -57,8 +84,9 @@ extension LiveBackend {
     do {
       let endpoint = try configuration.operatorUser.endpoint()
       let connection = try await open(endpoint)
+      let place = await connection.host.map { endpoint.at($0) } ?? endpoint
       await Self.close(connection)
-      return Finding(check, .ok, "\(endpoint)")
+      return Finding(check, .ok, "\(place)")
     } catch {
       return Finding(check, .failed, error.description, hint: Self.hint(error.code, user: "operator"))
     }

@@ -14,12 +14,12 @@ struct LiveBackend: OperatorBackend {
   func withManagement<Result: Sendable>(
     _ body: (ManagementAPI) async throws(CommandLineError) -> Result
   ) async throws(CommandLineError) -> Result {
-    let (address, virtualHost) = try managementAddress()
+    let (addresses, virtualHost) = try managementAddresses()
     return try await withTransport(caFile: configuration.managementCAFile) { (transport) throws(CommandLineError) in
       try await body(
         ManagementAPI(
-          transport: CurlManagement(transport: transport, address: address, timeout: timeout), virtualHost: virtualHost)
-      )
+          transport: CurlManagement(transport: transport, addresses: addresses, timeout: timeout),
+          virtualHost: virtualHost))
     }
   }
 
@@ -105,10 +105,14 @@ struct LiveBackend: OperatorBackend {
     }
   }
 
-  func open(_ endpoint: BrokerEndpoint) async throws(CommandLineError) -> AdminConnection {
+  /// - Parameter limit: maximum time for the connection, and for the login.
+  func open(
+    _ endpoint: BrokerEndpoint, within limit: Duration = .seconds(10)
+  ) async throws(CommandLineError) -> AdminConnection {
     do {
       return try await AdminConnection.open(
-        endpoint: endpoint, options: ConnectionOptions(name: Self.appID, connectTimeout: min(timeout, .seconds(10))))
+        endpoint: endpoint,
+        options: ConnectionOptions(name: Self.appID, connectTimeout: min(timeout, limit), rpcTimeout: limit))
     } catch {
       throw CommandLineError(error)
     }
@@ -123,18 +127,22 @@ struct LiveBackend: OperatorBackend {
     }
   }
 
-  func managementAddress() throws(CommandLineError) -> (HTTPAddress, virtualHost: String) {
+  func managementAddresses() throws(CommandLineError) -> ([HTTPAddress], virtualHost: String) {
     let endpoint = configuration.operatorUser.url == nil ? nil : try configuration.operatorUser.endpoint()
     if let url = configuration.managementURL {
-      let address = try HTTPAddress(url.reveal())
-      guard configuration.allowsPlaintextManagement || URLParts(address.base)?.isUnprotected != true else {
+      let addresses = try HTTPAddress.list(url.reveal())
+      for address in addresses
+      where !configuration.allowsPlaintextManagement && URLParts(address.base)?.isUnprotected == true {
         throw CommandLineError(
           .configuration,
           "the management API at \(address.base) is on another machine without TLS, so the operator's password would be readable on the way: use https://, or set management.allowPlaintext (COUNTERSIGN_MANAGEMENT_ALLOW_PLAINTEXT)"
         )
       }
-      let credentials = address.credentials ?? endpoint.map { "\($0.username):\($0.password)" }
-      return (HTTPAddress(base: address.base, credentials: credentials), endpoint?.virtualHost ?? "/")
+      let operatorUser = endpoint.map { "\($0.username):\($0.password)" }
+      return (
+        addresses.map { HTTPAddress(base: $0.base, credentials: $0.credentials ?? operatorUser) },
+        endpoint?.virtualHost ?? "/"
+      )
     }
     throw CommandLineError(
       .configuration,

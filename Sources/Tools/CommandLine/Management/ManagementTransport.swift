@@ -1,7 +1,9 @@
+import CountersignAMQP
 import CountersignCryptography
 import CountersignEncoding
 import FoundationEssentials
 import HTTPClient
+import Synchronization
 
 /// Sends requests to the management API of the broker.
 protocol ManagementTransport: Sendable {
@@ -21,17 +23,44 @@ struct ManagementResponse: Sendable {
   var date: String?
 }
 
-/// The management API over HTTP.
-struct CurlManagement: ManagementTransport {
-  let transport: HTTPClient
-  /// Address of the API, with the user and the password.
-  let address: HTTPAddress
-  let timeout: Duration
+/// The management API over HTTP: of the first host that answers, and of the next one when it no longer does.
+final class CurlManagement: ManagementTransport {
+  private let transport: HTTPClient
+  /// Addresses of the API, with the user and the password.
+  private let addresses: [HTTPAddress]
+  private let timeout: Duration
+  /// Index of the address that answered last.
+  private let current = Mutex(0)
+
+  init(transport: HTTPClient, addresses: [HTTPAddress], timeout: Duration) {
+    self.transport = transport
+    self.addresses = addresses
+    self.timeout = timeout
+  }
 
   /// Maximum size of an answer, in bytes: room for all queues of a large broker.
   private static let maxResponseBytes = 16 * 1_048_576
 
   func send(_ method: String, _ path: String, body: [UInt8]?) async throws(CommandLineError) -> ManagementResponse {
+    let first = current.withLock { $0 }
+    var reasons: [String] = []
+    for index in (0..<addresses.count).map({ (first + $0) % addresses.count }) {
+      do {
+        let response = try await send(method, path, body: body, to: addresses[index])
+        current.withLock { $0 = index }
+        return response
+      } catch {
+        reasons.append("\(addresses[index].base) does not answer (\(error.description))")
+      }
+    }
+    throw CommandLineError(
+      .unavailable,
+      "the management API at \(reasons.joined(separator: "; ")): is the plugin rabbitmq_management on?")
+  }
+
+  private func send(
+    _ method: String, _ path: String, body: [UInt8]?, to address: HTTPAddress
+  ) async throws(TransportError) -> ManagementResponse {
     // RabbitMQ answers 406 to a client that accepts only JSON when it sets a limit, since that answer has no body.
     var headers: HTTPHeaders = ["Accept": "application/json, */*"]
     if let credentials = address.credentials {
@@ -42,15 +71,8 @@ struct CurlManagement: ManagementTransport {
       method: method, url: address.base + path, headers: headers, body: body,
       // All requests used here are idempotent.
       timeouts: HTTPTimeouts(total: timeout), isIdempotent: true, maxResponseBytes: Self.maxResponseBytes)
-    do {
-      let response = try await transport.send(request)
-      return ManagementResponse(status: response.status, body: response.body, date: response.headers["date"])
-    } catch {
-      throw CommandLineError(
-        .unavailable,
-        "the management API at \(address.base) does not answer (\(error.description)): is the plugin rabbitmq_management on?"
-      )
-    }
+    let response = try await transport.send(request)
+    return ManagementResponse(status: response.status, body: response.body, date: response.headers["date"])
   }
 }
 
@@ -75,6 +97,27 @@ struct HTTPAddress: Sendable, Hashable {
     } else {
       credentials = nil
     }
+  }
+
+  /// Reads a URL whose host may be a list with commas, as that of the broker: an address for each host.
+  /// - Throws: if the text is not such a URL.
+  static func list(_ text: String) throws(CommandLineError) -> [HTTPAddress] {
+    guard let scheme = text.firstRange(of: "://") else { return [try HTTPAddress(text)] }
+    let rest = text[scheme.upperBound...]
+    let authority = rest.prefix { !"/?#".contains($0) }
+    let at = authority.lastIndex(of: "@")
+    let hosts = at.map { authority[authority.index(after: $0)...] } ?? authority
+    guard hosts.contains(",") else { return [try HTTPAddress(text)] }
+    let list: [BrokerHost]
+    do {
+      list = try BrokerHost.list(hosts, defaultPort: text.lowercased().hasPrefix("https:") ? 443 : 80)
+    } catch {
+      throw CommandLineError(.configuration, "an address is not a list of hosts: \(error.message)")
+    }
+    let before = text[..<hosts.startIndex]
+    var addresses: [HTTPAddress] = []
+    for host in list { addresses.append(try HTTPAddress("\(before)\(host)")) }
+    return addresses
   }
 
   init(base: String, credentials: String?) {

@@ -17,7 +17,9 @@ struct OperatorConfiguration: Configuration {
 
     init(_ section: ConfigurationSection, for commands: String) {
       key = "\(section.path).url"
-      url = section.optionalString("url", "The broker for \(commands), amqp://USER@HOST:PORT/VHOST.").map { Secret($0) }
+      url = section.optionalString(
+        "url", "The broker for \(commands), amqp://USER@HOST:PORT/VHOST; several hosts with commas."
+      ).map { Secret($0) }
       password = section.secretFile("passwordFile", "The file with the password of the user in the URL.")
       caFile = section.path("caFile", "Certificates to trust for amqps, PEM; those of the system if absent.")
       allowsPlaintext = section.bool(
@@ -47,7 +49,7 @@ struct OperatorConfiguration: Configuration {
     operatorUser = Broker(section.section("operator").section("amqp"), for: "dead and doctor")
     let management = section.section("management")
     managementURL = management.optionalString(
-      "url", "The management API of the broker, https://USER:PASSWORD@HOST:15671."
+      "url", "The management API of the broker, https://USER:PASSWORD@HOST:15671; several hosts with commas."
     ).map { Secret($0) }
     managementCAFile = management.path(
       "caFile", "Certificates to trust for the management API, PEM; those of the system if absent.")
@@ -89,7 +91,7 @@ extension OperatorConfiguration.Broker {
   }
 
   private func refusePlaintext(to endpoint: BrokerEndpoint) throws(CommandLineError) {
-    guard endpoint.tls == nil, !LocalHost.contains(endpoint.host), !allowsPlaintext else { return }
+    guard endpoint.isUnprotected, !allowsPlaintext else { return }
     let key = key.replacing(".url", with: ".allowPlaintext")
     throw CommandLineError(
       .configuration,

@@ -63,9 +63,16 @@ extension PolicyDeclaration {
 
   /// Policy of the lock queue, which stays empty. With `reject-publish`, publishers would try again. Without `expires`,
   /// because the queue is unused while no coordinator runs, and no coordinator can start without it.
+  ///
+  /// A classic queue is on one node of a cluster, and without that node no coordinator could consume. Mirrors on the
+  /// others take over with the lock as it is: its holder keeps it if that connection is at another node. On one node
+  /// this has no effect. (RabbitMQ 4 has no mirrors.)
   private static let lock = PolicyDeclaration(
     name: "countersign.lock", pattern: NamePattern.names([Topology.Queues.commandsLock]),
-    definition: ["max-length": 1, "max-length-bytes": 1024, "overflow": "drop-head"])
+    definition: [
+      "ha-mode": "all", "ha-promote-on-shutdown": "always", "max-length": 1, "max-length-bytes": 1024,
+      "overflow": "drop-head",
+    ])
 
   /// Policy of the dead queues. Listing a dead queue returns its messages, which the broker counts as deliveries.
   /// RabbitMQ 4 drops a message after 20 of them unless a policy sets another limit; -1 means no limit there and one

@@ -1,7 +1,8 @@
 import CountersignConcurrency
 import Dispatch
 
-/// Connects, keeps the connection alive and replaces it when it is lost, until it is stopped.
+/// Connects, keeps the connection alive and replaces it when it is lost, at the next host if there are several, until it
+/// is stopped.
 ///
 ///     idle -> connecting -> open -> (lost) -> waiting -> connecting -> ... -> stopped
 ///
@@ -23,11 +24,6 @@ actor ConnectionActor {
   /// Seconds between attempts to get a queue that another connection uses exclusively: short, for a quick takeover.
   static let lockedRetry: ClosedRange<Double> = 0.5...1.5
 
-  /// Shortest delay before a retry: an endpoint that fails at once must not be called again at once.
-  static let minRetryDelay: Duration = .milliseconds(10)
-  /// Lifetime from which a lost connection counts as a success: the retry delays start over.
-  static let stableAfter: Duration = .seconds(10)
-
   private enum Phase {
     case idle
     case open(AMQPSession)
@@ -44,7 +40,7 @@ actor ConnectionActor {
   private let role: any ChannelRole
   private let onEvent: @Sendable (ConnectionEvent) -> Void
   private var phase = Phase.idle
-  private var backoff: Backoff
+  private var rotation: HostRotation
   private var retries: UInt64 = 0
   private var isCallPending = false
   private var isFollowUpPending = false
@@ -62,9 +58,8 @@ actor ConnectionActor {
     self.options = options
     self.role = role
     self.onEvent = onEvent
-    backoff = Backoff(
-      options.reconnectDelay.min...options.reconnectDelay.max, minDelay: Self.minRetryDelay,
-      stableAfter: Self.stableAfter)
+    var generator = SystemRandomNumberGenerator()
+    rotation = HostRotation(endpoint.hosts, delays: options.reconnectDelay, using: &generator)
   }
 
   /// Connects and stays connected until `stop`, or until the task is canceled, which abandons unfinished work.
@@ -109,7 +104,8 @@ actor ConnectionActor {
 
   private func connect() {
     do {
-      let link = try AMQPLink.open(endpoint, options)
+      let link = try AMQPLink.open(endpoint.at(rotation.host), options, within: rotation.timeout(options))
+      rotation.loggedIn()
       let session = AMQPSession(
         link: link, queue: executor.queue,
         onReadable: { [weak self] in self?.assumeIsolated { $0.turn(reads: true) } },
@@ -120,7 +116,7 @@ actor ConnectionActor {
       defer { link.watchdog.leave() }
       try link.openChannel()
       try role.opened(link, now: .now)
-      showOpen(.connected)
+      showOpen(.connected(rotation.host))
     } catch {
       lose(error)
       return
@@ -130,20 +126,23 @@ actor ConnectionActor {
 
   private func lose(_ error: AMQPError) {
     if case .open(let session) = phase {
-      backoff.recordEnd(after: session.openedAt.duration(to: .now))
+      rotation.ended(after: session.openedAt.duration(to: .now))
       if let closure = session.link.connectionClosure { role.connectionClosed(closure) }
       session.end()
       role.lost(error)
       reportEvents()
     }
     guard !isStopDue else { return finishStop() }
+    let host = rotation.host
+    // The host of a lock that another connection holds is as good as any other.
     let delay =
       error.code == .resourceLocked
-      ? .seconds(Double.random(in: Self.lockedRetry)) : backoff.next(random: .random(in: 0..<1))
+      ? .seconds(Double.random(in: Self.lockedRetry)) : rotation.failed(error, random: .random(in: 0..<1))
     retries += 1
     phase = .waiting(retry: retries)
-    status.value = ConnectionStatus(phase: .connecting, lastError: error)
-    report(.disconnected(error, retryIn: delay))
+    let shown = error.code == .resourceLocked ? (error, host) : rotation.shown(error, at: host)
+    status.value = ConnectionStatus(phase: .connecting, lastError: shown.0, host: shown.1)
+    report(.disconnected(error, at: host, retryIn: delay))
     let retry = retries
     executor.queue.asyncAfter(deadline: .now() + delay.dispatchInterval) {
       self.assumeIsolated { $0.retry(retry) }
@@ -184,7 +183,7 @@ actor ConnectionActor {
     if case .open(let session) = phase { session.end() }
     phase = .stopped
     role.stopped(AMQPError(.closed, "the connection was stopped"))
-    status.value = ConnectionStatus(phase: .stopped, lastError: status.value.lastError)
+    status.value.phase = .stopped
     report(.stopped)
     finished.open()
   }
@@ -286,7 +285,7 @@ actor ConnectionActor {
 
   private func showOpen(_ event: ConnectionEvent, _ link: AMQPLink? = nil) {
     let phase = link?.isBlocked == true ? .blocked : role.openPhase
-    status.value = ConnectionStatus(phase: phase, lastError: nil)
+    status.value = ConnectionStatus(phase: phase, lastError: nil, host: rotation.host)
     report(event)
   }
 
@@ -298,7 +297,9 @@ actor ConnectionActor {
     reportEvents()
     guard case .open(let session) = phase, !session.link.isBlocked else { return }
     let phase = role.openPhase
-    if status.value.phase != phase { status.value = ConnectionStatus(phase: phase, lastError: nil) }
+    if status.value.phase != phase {
+      status.value = ConnectionStatus(phase: phase, lastError: nil, host: rotation.host)
+    }
   }
 
   private func report(_ event: ConnectionEvent) { onEvent(event) }

@@ -1,0 +1,83 @@
+import CountersignConcurrency
+
+/// Order in which a connection tries the hosts of its broker, the time each attempt has, and the wait before the next.
+///
+/// - **Order.** Each connection draws an order of its own when it is made, and keeps it. So a fleet spreads over the
+///   hosts, and so do the connections that a host loses, which with the URL's order would all go to the next one. A
+///   connection that holds stays where it is.
+/// - **Wait.** The retry delay grows once a round, when each host has failed; within a round the next host follows after
+///   a fraction of a second, at random, lest all connections of a lost host arrive at once.
+/// - **Time.** A host that swallows everything costs `patience`. Where all hosts are slow, as after a restart of the
+///   whole cluster, that would never end: each round without an answer in time doubles it.
+struct HostRotation {
+  /// Time for TCP, TLS and login together while there is another host to try.
+  static let patience: Duration = .seconds(3)
+  private static let maxPatience: Duration = .seconds(60)
+  /// Shortest delay before an attempt: an endpoint that fails at once must not be called again at once.
+  static let minRetryDelay: Duration = .milliseconds(10)
+  /// Lifetime from which a lost connection counts as a success: the retry delays start over.
+  static let stableAfter: Duration = .seconds(10)
+
+  private let hosts: [BrokerHost]
+  private var index = 0
+  private var backoff: Backoff
+  /// Failures since the last stable connection.
+  private var failures = 0
+  private var patience = Self.patience
+  /// Whether an attempt timed out since the last login.
+  private var wasSlow = false
+  /// Last failure that waiting does not mend, its host and its number.
+  private var grave: (error: AMQPError, host: BrokerHost, number: Int)?
+
+  /// - Parameter generator: source of the order.
+  init(
+    _ hosts: [BrokerHost], delays: ConnectionOptions.ReconnectDelay, using generator: inout some RandomNumberGenerator
+  ) {
+    self.hosts = hosts.shuffled(using: &generator)
+    backoff = Backoff(delays.min...delays.max, minDelay: Self.minRetryDelay, stableAfter: Self.stableAfter)
+  }
+
+  /// Host of the connection, or of the next attempt.
+  var host: BrokerHost { hosts[index] }
+
+  /// Time for the next attempt, from TCP to the login; `nil`, with one host, leaves it to the options.
+  func timeout(_ options: ConnectionOptions) -> Duration? {
+    hosts.count == 1 ? nil : min(options.connectTimeout, patience)
+  }
+
+  /// Records that `host` has accepted the login.
+  mutating func loggedIn() {
+    patience = Self.patience
+    wasSlow = false
+  }
+
+  /// Records the lifetime of a connection that is lost; a call of `failed` follows.
+  mutating func ended(after lifetime: Duration) {
+    backoff.recordEnd(after: lifetime)
+    if lifetime >= Self.stableAfter { (failures, grave) = (0, nil) }
+  }
+
+  /// Records that the attempt at `host` failed, or its connection was lost, and turns to the next host.
+  ///
+  /// - Parameter random: random number from 0 up to, but not including, 1.
+  /// - Returns: delay before the next attempt.
+  mutating func failed(_ error: AMQPError, random: Double) -> Duration {
+    failures += 1
+    if Self.isGrave(error) { grave = (error, host, failures) }
+    wasSlow = wasSlow || error.code == .timedOut
+    index = (index + 1) % hosts.count
+    guard failures.isMultiple(of: hosts.count) else { return backoff.delay(after: 1, random: random) }
+    if wasSlow { patience = min(patience * 2, Self.maxPatience) }
+    wasSlow = false
+    return backoff.next(random: random)
+  }
+
+  /// The failure to show: the last one, unless a grave one is less than a round old.
+  func shown(_ last: AMQPError, at host: BrokerHost) -> (error: AMQPError, host: BrokerHost) {
+    guard let grave, failures - grave.number < hosts.count else { return (last, host) }
+    return (grave.error, grave.host)
+  }
+
+  /// Whether it takes an operator: the broker answered, and refuses something.
+  private static func isGrave(_ error: AMQPError) -> Bool { !error.isRetriable || error.code == .notFound }
+}
