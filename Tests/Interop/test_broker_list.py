@@ -2,10 +2,13 @@
 
 import json
 import os
+import pathlib
 import re
 import select
+import shutil
 import socket
 import subprocess
+import tempfile
 import threading
 import time
 import unittest
@@ -46,8 +49,8 @@ def url(user, ports):
 class Proxy:
     """A host that leads to the broker, until it is cut off."""
 
-    def __init__(self, target):
-        self.target, self.lock = target, threading.Lock()
+    def __init__(self, target, delay=0):
+        self.target, self.delay, self.lock = target, delay, threading.Lock()
         self.connections, self.accepted, self.is_cut = [], 0, False
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=64)
         self.port = self.listener.getsockname()[1]
@@ -73,6 +76,7 @@ class Proxy:
     def forward(self, source, target):
         try:
             while data := source.recv(65_536):
+                time.sleep(self.delay)
                 target.sendall(data)
         except OSError:
             pass
@@ -307,6 +311,25 @@ class DeadHostTest(BrokerListCase):
         self.assertEqual(refused.returncode, 69, refused.stderr)
         for host in ["127.0.0.1", "localhost"]:
             self.assertIn(f"{host}:{closed}", refused.stderr)
+
+    def test_a_slow_resolver_is_no_dead_host(self):
+        """A look-up that takes longer than an attempt may: as if the first of two name servers were dead."""
+        directory = tempfile.TemporaryDirectory(prefix="countersign-")
+        self.addCleanup(directory.cleanup)
+        library = pathlib.Path(directory.name) / "slow_names.so"
+        compiler = next(filter(None, map(shutil.which, ["cc", "gcc", "clang"])))
+        subprocess.run(
+            [compiler, "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror", "-o", library,
+             pathlib.Path(__file__).with_name("slow_names.c"), "-ldl"], check=True, timeout=60)
+        proxy = Proxy(broker_port(), delay=0.05)
+        self.addCleanup(proxy.close)
+        hosts = ",".join(f"slow-{number}.invalid:{proxy.port}" for number in range(3))
+        operator = urllib.parse.urlsplit(os.environ["COUNTERSIGN_OPERATOR_AMQP_URL"])
+        environment = {name: text for name, text in os.environ.items() if not name.startswith("COUNTERSIGN_")} | {
+            "LD_PRELOAD": str(library), "COUNTERSIGN_OPERATOR_AMQP_ALLOW_PLAINTEXT": "true",
+            "COUNTERSIGN_OPERATOR_AMQP_URL": f"amqp://{operator.netloc.rsplit('@', 1)[0]}@{hosts}"}
+        listed = self.run_program(environment, "dead", "list")
+        self.assertEqual(listed.returncode, 0, listed.stderr)
 
     def run_program(self, environment, *arguments):
         return subprocess.run(

@@ -59,9 +59,10 @@ extension BrokerEndpoint {
 
   private static func credentials(_ text: Substring?) throws(AMQPError) -> (String, String) {
     guard let text else { return ("guest", "guest") }
-    // A user before each host would otherwise pass for one long password.
-    if let at = text.firstIndex(of: "@"), text[at...].contains(",") {
-      throw invalid("the user stands once, before the first host; in a password, write @ as %40 and a comma as %2C")
+    do {
+      try BrokerHost.requireOneUser(text)
+    } catch {
+      throw invalid(error.message)
     }
     guard let colon = text.firstIndex(of: ":") else { return (try decode(text, "the user"), "") }
     return (try decode(text[..<colon], "the user"), try decode(text[text.index(after: colon)...], "the password"))

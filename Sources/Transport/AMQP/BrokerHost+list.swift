@@ -10,7 +10,7 @@ extension BrokerHost {
   /// - Parameter defaultPort: port of a host that names none.
   /// - Throws: `invalidURL`; the message gives the place in the list and never repeats the text, which may contain a
   ///   password.
-  public static func list(_ text: Substring, defaultPort: Int) throws(AMQPError) -> [BrokerHost] {
+  package static func list(_ text: Substring, defaultPort: Int) throws(AMQPError) -> [BrokerHost] {
     let parts = text.split(separator: ",", maxSplits: maxCount, omittingEmptySubsequences: false)
     guard parts.count <= maxCount else { throw invalid("there are more than \(maxCount) hosts") }
     var hosts: [BrokerHost] = []
@@ -25,6 +25,16 @@ extension BrokerHost {
       hosts.append(host)
     }
     return hosts
+  }
+
+  /// Refuses what stands before the last `@` of a URL if it looks like a user for each host: that would pass for one
+  /// long name or password, and all hosts but the last would be lost.
+  package static func requireOneUser(_ text: Substring) throws(AMQPError) {
+    let isRepeated = text.firstIndex(of: "@").map { text[$0...].contains(",") } ?? false
+    guard !isRepeated, !text.prefix(while: { $0 != ":" }).contains(",") else {
+      throw invalid(
+        "the user stands once, before the first host; in a user or password, write @ as %40 and a comma as %2C")
+    }
   }
 
   private static func host(_ text: Substring, defaultPort: Int, place: String) throws(AMQPError) -> BrokerHost {

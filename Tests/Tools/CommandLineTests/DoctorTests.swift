@@ -297,6 +297,15 @@ struct FakeProbe: HTTPProbe {
     #expect(findings[1].detail == "2 of 3 answer, as one cluster")
   }
 
+  @Test("A host that refuses the user is not said to be down")
+  func aHostThatRefuses() {
+    let refused = CommandLineError(.notPermitted, "the broker refuses user 'service' or the password")
+    let findings = BrokerHostsCheck.findings([state(1, .success("c")), state(2, .failure(refused))])
+    #expect(findings.map(\.status) == [.warning, .ok])
+    #expect(findings[0].hint?.contains("start the node") == false)
+    #expect(findings[0].hint?.contains("users") == true)
+  }
+
   @Test("Two brokers in one list are a failure")
   func twoBrokersAreAFailure() {
     let findings = BrokerHostsCheck.findings([state(1, .success("c")), state(2, .success("d"))])
@@ -344,7 +353,11 @@ struct FakeProbe: HTTPProbe {
 
   @Test(
     "Refuses a wrong list without repeating it",
-    arguments: ["http://u:secret@a,", "http://u:secret@a,a", "http://a,b:0", "http://u:secret@a,b c", "ftp://a,b"])
+    arguments: [
+      "http://u:secret@a,", "http://u:secret@a,a", "http://a,b:0", "http://u:secret@a,b c", "ftp://a,b",
+      "http://u:secret@a,u:secret@b", "http://u:secret@a,u:secret@b,c", "http://u:secret@a,http://u:secret@b",
+      "https://a,u:secret@b", "https://u:secret@a,http://b",
+    ])
   func refusesAWrongList(text: String) {
     let error = #expect(throws: CommandLineError.self) { try list(text) }
     #expect(error?.code == .configuration)

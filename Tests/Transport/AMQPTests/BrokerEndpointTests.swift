@@ -96,6 +96,7 @@ struct BrokerEndpointTests {
       ("amqp://" + (1...17).map { "h\($0)" }.joined(separator: ","), "more than 16 hosts"),
       ("amqp://" + String(repeating: ",", count: 100_000), "more than 16 hosts"),
       ("amqp://u:secret@a,u:secret@b/v", "the user stands once, before the first host"),
+      ("amqp://a,u:secret@b/v", "the user stands once, before the first host"),
       ("amqp://u:secret@a,amqp://u:secret@b", "scheme and user stand once"),
       ("amqps://a,amqp://b/v", "scheme and user stand once"), ("amqp://a/v,b/v", "write a slash"),
     ])

@@ -13,10 +13,17 @@ enum BrokerHostsCheck {
     let failures = states.compactMap { state -> Finding? in
       guard case .failure(let error) = state.outcome else { return nil }
       return Finding(
-        "broker host \(state.host)", .warning, error.description,
-        hint: "start the node, or take it from the list: each attempt at it costs up to 3 s")
+        "broker host \(state.host)", .warning, error.description, hint: hint(error.code))
     }
     return failures + cluster(states)
+  }
+
+  private static func hint(_ code: CommandLineError.Code) -> String {
+    switch code {
+    case .unavailable:
+      "start the node, mend its certificate, or take it from the list: each attempt at it costs up to 3 s"
+    default: "it runs, but as another broker would: nodes of one cluster have the same users and virtual hosts"
+    }
   }
 
   private static func cluster(_ states: [State]) -> [Finding] {

@@ -107,13 +107,16 @@ struct HTTPAddress: Sendable, Hashable {
     let authority = rest.prefix { !"/?#".contains($0) }
     let at = authority.lastIndex(of: "@")
     let hosts = at.map { authority[authority.index(after: $0)...] } ?? authority
-    guard hosts.contains(",") else { return [try HTTPAddress(text)] }
     let list: [BrokerHost]
     do {
-      list = try BrokerHost.list(hosts, defaultPort: text.lowercased().hasPrefix("https:") ? 443 : 80)
+      if let at { try BrokerHost.requireOneUser(authority[..<at]) }
+      list =
+        hosts.contains(",")
+        ? try BrokerHost.list(hosts, defaultPort: text.lowercased().hasPrefix("https:") ? 443 : 80) : []
     } catch {
       throw CommandLineError(.configuration, "an address is not a list of hosts: \(error.message)")
     }
+    guard !list.isEmpty else { return [try HTTPAddress(text)] }
     let before = text[..<hosts.startIndex]
     var addresses: [HTTPAddress] = []
     for host in list { addresses.append(try HTTPAddress("\(before)\(host)")) }

@@ -5,7 +5,36 @@ import Glibc
 extension AMQPLink {
   /// Proposed frame size; the broker may reduce it.
   private static let frameBytes = AMQP_DEFAULT_FRAME_SIZE
-  private static let shortestTimeout: Duration = .milliseconds(10)
+
+  /// Time-outs of an attempt.
+  private struct Plan {
+    private static let shortestTimeout: Duration = .milliseconds(10)
+
+    /// Limits to name in errors: the time-outs of the library may be longer, or shorter.
+    let connectLimit: Duration
+    let loginLimit: Duration
+    /// Time-out of the library for the connection, the look-up of the name included.
+    let connect: Duration
+    private let end: ContinuousClock.Instant?
+
+    init(_ limit: Duration?, _ host: BrokerHost, _ options: ConnectionOptions) throws(AMQPError) {
+      connectLimit = limit ?? options.connectTimeout
+      loginLimit = min(limit ?? options.rpcTimeout, options.rpcTimeout)
+      guard let limit else {
+        (connect, end) = (options.connectTimeout, nil)
+        return
+      }
+      // The library looks the name up once more, which takes as long when the first of two name servers is dead: the
+      // hosts of a list would all seem dead.
+      connect = limit + (try NameLookUp.time(host.name))
+      end = .now + connect
+    }
+
+    /// Time-out of the library for the login: what the connection has left. Zero would mean none.
+    var login: Duration {
+      end.map { min(max(ContinuousClock.now.duration(to: $0), Self.shortestTimeout), loginLimit) } ?? loginLimit
+    }
+  }
 
   /// Connects, encrypts and logs in. Blocks for at most `connectTimeout` and `rpcTimeout`, or for `limit` altogether,
   /// except for name resolution, which the system's resolver limits.
@@ -14,15 +43,13 @@ extension AMQPLink {
   static func open(
     _ endpoint: BrokerEndpoint, _ options: ConnectionOptions, within limit: Duration?
   ) throws(AMQPError) -> AMQPLink {
-    let begun = ContinuousClock.now
+    let host = endpoint.hosts[0]
+    let plan = try Plan(limit, host, options)
     guard let connection = amqp_new_connection() else { throw AMQPError(.connectFailed, "out of memory") }
     do {
-      let host = endpoint.hosts[0]
       let trust = endpoint.tls.map { Trust(settings: $0, host: host.name) }
-      try connect(connection, host, trust, limit ?? options.connectTimeout)
-      // What the connection has left; a time-out of zero would mean none.
-      let rest = limit.map { max($0 - begun.duration(to: .now), shortestTimeout) }
-      try login(connection, endpoint, options, min(rest ?? options.rpcTimeout, options.rpcTimeout))
+      try connect(connection, host, trust, plan)
+      try login(connection, endpoint, options, plan)
       let socket = try SocketHandle(duplicating: amqp_get_sockfd(connection))
       return AMQPLink(connection: connection, socket: socket, trust: trust, options: options)
     } catch {
@@ -37,18 +64,18 @@ extension AMQPLink {
   }
 
   private static func connect(
-    _ connection: amqp_connection_state_t, _ host: BrokerHost, _ trust: Trust?, _ limit: Duration
+    _ connection: amqp_connection_state_t, _ host: BrokerHost, _ trust: Trust?, _ plan: Plan
   ) throws(AMQPError) {
     guard let socket = trust == nil ? amqp_tcp_socket_new(connection) : amqp_ssl_socket_new(connection) else {
       throw AMQPError(.connectFailed, "out of memory")
     }
     try trust?.apply(to: socket)
-    var timeout = timeval(limit)
+    var timeout = timeval(plan.connect)
     errno = 0
     let status = amqp_socket_open_noblock(socket, host.name, Int32(host.port), &timeout)
     let reason = errno
     guard status != AMQP_STATUS_OK.rawValue else { return }
-    throw failure(status, reason, trust, host, limit)
+    throw failure(status, reason, trust, host, plan.connectLimit)
   }
 
   private static func failure(
@@ -56,7 +83,7 @@ extension AMQPLink {
   ) -> AMQPError {
     switch status {
     case AMQP_STATUS_HOSTNAME_RESOLUTION_FAILED.rawValue:
-      return AMQPError(.connectFailed, "cannot find the host '\(place.name)'")
+      return NameLookUp.unknown(place.name)
     case AMQP_STATUS_TIMEOUT.rawValue:
       return AMQPError(.timedOut, "\(place) did not answer within \(limit)")
     case AMQP_STATUS_SSL_PEER_VERIFY_FAILED.rawValue, AMQP_STATUS_SSL_HOSTNAME_VERIFY_FAILED.rawValue:
@@ -73,9 +100,9 @@ extension AMQPLink {
   }
 
   private static func login(
-    _ connection: amqp_connection_state_t, _ endpoint: BrokerEndpoint, _ options: ConnectionOptions, _ limit: Duration
+    _ connection: amqp_connection_state_t, _ endpoint: BrokerEndpoint, _ options: ConnectionOptions, _ plan: Plan
   ) throws(AMQPError) {
-    var loginTimeout = timeval(limit)
+    var loginTimeout = timeval(plan.login)
     amqp_set_handshake_timeout(connection, &loginTimeout)
     var answerTimeout = timeval(options.rpcTimeout)
     amqp_set_rpc_timeout(connection, &answerTimeout)
@@ -97,7 +124,7 @@ extension AMQPLink {
           endpoint.password)
       }
     guard reply.reply_type != AMQP_RESPONSE_NORMAL else { return }
-    throw refusal(reply, endpoint, limit)
+    throw refusal(reply, endpoint, plan.loginLimit)
   }
 
   /// The capabilities make the broker report confirms, canceled consumers and alarms.
