@@ -280,7 +280,7 @@ let testTargets: [Target] = [
     "Coordination", at: "Coordinator/Coordination",
     [
       "CommandEngine", "CountersignAMQP", "CountersignCryptography", "CountersignEncoding", "CountersignMessages",
-      "CountersignTelemetry", "CrashMarks", "PhoneNumbers", "SQLite", "ServiceRuntime",
+      "CountersignTelemetry", "PhoneNumbers", "SQLite", "ServiceRuntime",
     ]),
 
   tests("Benchmarks", at: "Tools/Benchmarks", ["HTTPClient", "HTTPServer"]),

@@ -1,58 +1,41 @@
-public import CountersignTelemetry
+import CountersignTelemetry
 import PhoneNumbers
 import ServiceRuntime
 
 /// Configuration of an app.
 public struct AppProfile: Sendable, Hashable {
   /// Its bundle ID.
-  public var id: String
+  var id: String
   /// The app's name in the SMS.
-  public var name: String
+  var name: String
   /// The domain to which phones bind the code for autofill.
-  public var domain: String?
+  var domain: String?
   /// The hash of an Android app, by which the phone hands the code to it (SMS Retriever).
-  public var androidHash: String?
+  var androidHash: String?
   /// The language of the SMS when the command names none, BCP 47.
-  public var languageCode: String?
+  var languageCode: String?
   /// The worker's template.
-  public var template = "verification"
-  public var verification: AppVerification
+  var template = "verification"
+  var verification: AppVerification
   /// Fictional numbers in E.164 with their fixed codes.
-  public var fictionalNumbers: [String: String]
+  var fictionalNumbers: [String: String] = [:]
   /// Action that the app passes to reCAPTCHA.
-  public var recaptchaAction = defaultRecaptchaAction
+  var recaptchaAction = defaultRecaptchaAction
   /// Gaps before its codes are sent a second, third, … time, if they differ from the policy's.
-  public var resendGaps: [Duration]?
+  var resendGaps: [Duration]?
   /// Receipts that were issued before this time are not accepted.
-  public var receiptsValidFrom: UnixTime?
+  var receiptsValidFrom: UnixTime?
 
   /// Action that the SDKs of this field pass to reCAPTCHA when they request a code.
-  public static let defaultRecaptchaAction = "sendVerificationCode"
+  static let defaultRecaptchaAction = "sendVerificationCode"
   /// Maximum number of fictional numbers of an app.
-  public static let maxFictionalNumbers = 10
+  static let maxFictionalNumbers = 10
   /// Digits of the fixed code of a fictional number.
-  public static let fictionalCodeLength = 6
-
-  /// - Parameters:
-  ///   - id: its bundle ID.
-  ///   - name: the app's name in the SMS.
-  ///   - domain: the domain to which phones bind the code for autofill.
-  ///   - verification: proof required of its requests.
-  ///   - fictionalNumbers: fictional numbers in E.164 with their fixed codes.
-  public init(
-    id: String, name: String, domain: String? = nil, verification: AppVerification,
-    fictionalNumbers: [String: String] = [:]
-  ) {
-    self.id = id
-    self.name = name
-    self.domain = domain
-    self.verification = verification
-    self.fictionalNumbers = fictionalNumbers
-  }
+  static let fictionalCodeLength = 6
 }
 
 /// Proof required of a request that claims to come from an app.
-public enum AppVerification: String, Sendable, CaseIterable {
+enum AppVerification: String, Sendable, CaseIterable {
   /// None, for testing: only fictional numbers complete.
   case off
   /// None: the requesting service vouches for its client. A proof that is sent all the same is checked.

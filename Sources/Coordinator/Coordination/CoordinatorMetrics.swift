@@ -1,3 +1,4 @@
+import CommandEngine
 import CountersignMessages
 import CountersignTelemetry
 
@@ -70,8 +71,10 @@ struct CoordinatorMetrics: Sendable {
     liveVerifications.add(announcement.changeOfLive)
   }
 
-  /// Counts a refusal by the limit that was reached.
-  func countRefusal(_ scope: LimitRefusal.Scope) { limited.with(scope.rawValue).increment() }
+  /// Counts a refusal by the limit that was reached, once the transaction is stored.
+  func count(_ refusal: LimitRefusal, in set: inout WorkingSet) {
+    set.afterCommit { [limited] in limited.with(refusal.scope.rawValue).increment() }
+  }
 
   /// Counts a code that was compared and was wrong.
   func countWrongCode(isFictional: Bool) {
@@ -81,15 +84,17 @@ struct CoordinatorMetrics: Sendable {
   /// Counts an SMS by its outcome.
   func countReport(_ outcome: JobReport.Outcome) { reports.with(outcome.rawValue).increment() }
 
-  /// Counts a proof of an app.
+  /// Counts what became of a proof of an app, once the transaction is stored.
   /// - Parameter outcome: a word in lower case.
-  func countProof(_ method: AppVerified.Method, _ outcome: String) {
-    proofs.with(method.rawValue, outcome).increment()
+  func countProof(_ method: AppVerified.Method, _ outcome: String, in set: inout WorkingSet) {
+    set.afterCommit { [proofs] in proofs.with(method.rawValue, outcome).increment() }
   }
 
-  /// Counts a change of an operation.
+  /// Counts a change of a revocation, once the transaction is stored.
   /// - Parameter ending: its ending in capitals; `STARTED` at its beginning.
-  func countOperation(_ kind: OperationKind, _ ending: String) { operations.with(kind.rawValue, ending).increment() }
+  func countRevocation(_ ending: String, in set: inout WorkingSet) {
+    set.afterCommit { [operations] in operations.with(OperationKind.appleRevocation.rawValue, ending).increment() }
+  }
 }
 
 extension VerificationAction.Announcement {

@@ -120,11 +120,8 @@ final class FictionalNumbersReader: Sendable {
       ["config": file, .error: problem])
   }
 
-  /// The bytes of the file; `nil` while it is unreadable, which is logged when it is read as a configuration.
-  private static func content(_ file: String) -> Data? {
-    // Reading it as a configuration says why it cannot be read.
-    try? Data(contentsOf: URL(filePath: file))
-  }
+  /// The bytes of the file; `nil` while it is unreadable: reading it as a configuration says why.
+  private static func content(_ file: String) -> Data? { try? Data(contentsOf: URL(filePath: file)) }
 }
 
 /// Fixed codes of fictional numbers.

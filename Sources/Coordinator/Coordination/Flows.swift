@@ -8,7 +8,6 @@ import CountersignMessages
 struct Flows: Sendable {
   let registry: FlowRegistry
 
-  /// Secrets of the configuration.
   struct Secrets: Sendable {
     var codes: VerificationCodes
     var hashes: KeyedHashes
@@ -16,9 +15,6 @@ struct Flows: Sendable {
   }
 
   /// - Parameters:
-  ///   - rules: the rules in force.
-  ///   - secrets: secrets of the configuration.
-  ///   - metrics: the metrics of all flows.
   ///   - conversion: the flow that other flows report to.
   ///   - fictional: the fictional numbers in force, if they may change while the process runs.
   init(
@@ -31,18 +27,16 @@ struct Flows: Sendable {
     let limits = RateLimits(rules.limits, subjects: hashes.subjects)
     let records = VerificationRecords(rules, conversions: conversions)
     let smsJobs = SMSJobs(sealer: sealer, onUnknown: rules.onUnknown)
-    let proofJobs = ProofJobs(sealer: sealer)
     let appProofs = AppProofService(rules, hashes: hashes, limits: limits, metrics: metrics)
     let starts = StartDecoder(
       rules, codes: codes, jobs: smsJobs, proofs: ProofDecoder(hashes: hashes, keys: keys), requesters: hashes,
-      fictional: fictional ?? FictionalNumbers(rules))
+      fictional: fictional ?? FictionalNumbers(rules), limits: limits)
     let gate = ProofGate(
-      rules, appProofs: appProofs, jobs: proofJobs, limits: limits, conversions: conversions, verifications: records)
+      rules, appProofs: appProofs, sealer: sealer, limits: limits, conversions: conversions, verifications: records,
+      metrics: metrics)
     let verifications = VerificationService(
       rules, codes: codes, jobs: smsJobs, limits: limits, gate: gate, records: records, conversions: conversions,
       metrics: metrics)
-    let assessments = AssessmentService(
-      rules, starts: starts, verifications: verifications, records: records, metrics: metrics)
     // The maintenance visits them in this order: an outage is noted before anything is ended that it excuses.
     registry = FlowRegistry(
       [
@@ -50,9 +44,8 @@ struct Flows: Sendable {
         VerificationFlow(
           rules, service: verifications, starts: starts, keys: keys,
           eraser: NumberEraser(rules, limits: limits, records: records, metrics: metrics)),
-        AppProofFlow(
-          AppOrderDecoder(rules, hashes: hashes, jobs: proofJobs, service: appProofs), service: appProofs),
-        AssessmentFlow(assessments),
+        AppProofFlow(rules, hashes: hashes, sealer: sealer, service: appProofs),
+        AssessmentFlow(service: AssessmentService(rules, starts: starts, verifications: verifications)),
         RevocationFlow(rules, hashes: hashes, keys: keys, limits: limits, metrics: metrics),
       ],
       missingFields: [

@@ -1,6 +1,7 @@
 import CountersignTelemetry
 import Testing
 
+@testable import CommandEngine
 @testable import Coordination
 
 @Suite("Metrics of the coordinator")
@@ -17,7 +18,9 @@ struct CoordinatorMetricsTests {
     for number in ["real", "fictional"] {
       #expect(lines.contains(#"countersign_wrong_codes_total{number="\#(number)"} 0"#))
     }
-    metrics.countRefusal(.total)
+    var set = WorkingSet(at: UnixTime(seconds: 0))
+    metrics.count(LimitRefusal(scope: .total, limit: 1, wait: .seconds(1)), in: &set)
+    for effect in set.effects { effect() }
     metrics.countWrongCode(isFictional: false)
     metrics.countWrongCode(isFictional: false)
     let counted = Set(registry.render().split(separator: "\n").map(String.init)).subtracting(lines)

@@ -74,16 +74,16 @@ struct EarlierTablesTests {
   /// Makes a record of a note, a count for its owner, and a message.
   struct Notes: EarlierCarrier {
     let table = "note"
+    let companions = ["link"]
     var mayBeOut = true
     var unreadable: Set<String> = []
+    /// IDs of rows that are over.
+    var over: Set<String> = []
     var sends = true
 
     func addKeys(of row: EarlierRow, to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
       guard let id = RecordID(ticket, try row.text("id")) else { throw FieldReader.unreadable }
       keys.add(record: id)
-    }
-
-    func addMoreKeys(of row: EarlierRow, to keys: inout StoreKeys, from set: WorkingSet) throws(StoreError) {
       if let owner = try row.optionalText("owner") { keys.add(counter: try counter(owner), since: 0) }
     }
 
@@ -100,6 +100,8 @@ struct EarlierTablesTests {
       }
       if sends { try set.send(message(name)) }
     }
+
+    func isOver(_ row: EarlierRow, at now: UnixTime) throws(StoreError) -> Bool { over.contains(try row.text("id")) }
   }
 
   struct Marks: EarlierCarrier {
@@ -128,7 +130,7 @@ struct EarlierTablesTests {
       let earlier = EarlierTables(beside: store)
       #expect(try await earlier.existing(among: ["mark", "none", "note"]) == ["mark", "note"])
       #expect(try await earlier.rows(of: "note", limit: 3).map { try $0.text("id") } == ["n0", "n1", "n2"])
-      #expect(!(try await earlier.dropEmpty(["note", "link"])))
+      #expect(!(try await earlier.dropEmpty(Notes())))
       let (notes, failures) = try await carry(Notes(), store)
       #expect(notes == 1_300 && failures.isEmpty)
       #expect(try await sum(store) == 1_300)
@@ -140,8 +142,8 @@ struct EarlierTablesTests {
       let claimed = try await store.claimMessages(limit: 1_024, at: start)
       #expect(claimed.texts == (0..<1_024).map { "n\($0)" })
       #expect(!claimed.contains { !$0.mayBeOut })
-      #expect(try await earlier.dropEmpty(["note", "link"]))
-      #expect(try await earlier.dropEmpty(["mark"]))
+      #expect(try await earlier.dropEmpty(Notes()))
+      #expect(try await earlier.dropEmpty(Marks()))
       #expect(try await earlier.existing(among: ["note", "link", "mark"]).isEmpty)
       #expect(try await carry(Notes(), store).0 == 0)
       #expect(try await earlier.rows(of: "note").isEmpty)
@@ -200,11 +202,26 @@ struct EarlierTablesTests {
       #expect(try await count("note", store) == 3)
       #expect(try await count("store_outbox", store) == 697)
       let earlier = EarlierTables(beside: store)
-      #expect(!(try await earlier.dropEmpty(["note", "link"])))
+      #expect(!(try await earlier.dropEmpty(Notes())))
       // A version that reads them carries them.
       #expect(try await carry(Notes(), store).0 == 2)
       try await execute(store, "DELETE FROM note")
-      #expect(try await earlier.dropEmpty(["note", "link"]))
+      #expect(try await earlier.dropEmpty(Notes()))
+      await close(opened)
+    }
+  }
+
+  @Test("A row that cannot be read goes when it is over, and a readable one is carried all the same")
+  func anUnreadableRowThatIsOverGoes() async throws {
+    try await with { path in
+      let opened = try await open(path)
+      let store = opened.store
+      try await fill(store, notes: 10)
+      try await execute(store, "UPDATE note SET id = 'not an id' WHERE id = 'n3'")
+      let (gone, failures) = try await carry(Notes(unreadable: ["n5", "n6"], over: ["n1", "n5", "not an id"]), store)
+      #expect(gone == 9 && failures.count == 1)
+      #expect(try await count("note", store) == 1)
+      #expect(try await count("store_record", store) == 7)
       await close(opened)
     }
   }

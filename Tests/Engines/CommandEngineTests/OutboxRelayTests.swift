@@ -490,6 +490,9 @@ struct OutboxRelayTests {
         OutboxMessage(type: message.type, content: content, discardAt: message.discardAfter)
       }
       #expect(try OutboxCodec.decode(row(content)) == message)
+      let sent = OutboxMessage(message, hold: nil)
+      #expect(sent == row(content))
+      #expect(sent.original?.message == message)
       for length in 0..<content.count {
         #expect(throws: StoreError.self) { try OutboxCodec.decode(row(Array(content[..<length]))) }
       }

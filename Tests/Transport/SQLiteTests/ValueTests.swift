@@ -27,6 +27,26 @@ import Testing
     }
   }
 
+  @Test("Values of one statement stay apart, whatever their sizes, also while it is used once more inside itself")
+  func valuesOfOneStatementStayApart() async throws {
+    let sql = "SELECT ?1, ?2, ?3 UNION ALL SELECT ?3, ?2, ?1"
+    @Sendable func values(_ size: Int) -> [Value] {
+      [.blob(Array(repeating: 1, count: size)), .text(String(repeating: "t", count: size)), .blob([7])]
+    }
+    try await withNotes { database, _ in
+      for size in [1, 3, 40_000, 0, 2, 70_000, 200_000, 5] {
+        let rows = try await database.read { session throws(DatabaseError) in
+          try session.query(sql, values(size)) { row throws(DatabaseError) in
+            let inner = try session.query(sql, values(size + 1)) { [$0.blob(0).count, $0.text(1).utf8.count] }
+            return [row.blob(0).count, row.text(1).utf8.count, row.blob(2).count] + inner.flatMap(\.self)
+          }
+        }
+        let inner = [size + 1, size + 1, 1, size + 1]
+        #expect(rows == [[size, size, 1] + inner, [1, size, size] + inner])
+      }
+    }
+  }
+
   @Test("Optionals and nulls") func optionalsAndNulls() async throws {
     try await withNotes { database, _ in
       let row = try await database.read { session throws(DatabaseError) in

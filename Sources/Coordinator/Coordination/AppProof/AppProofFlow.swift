@@ -1,36 +1,37 @@
 import CommandEngine
+import CountersignCryptography
 import CountersignMessages
 import CountersignTelemetry
 
 /// Receipts of apps: `app.verify`, the results of its pushes, and the end of receipts.
 struct AppProofFlow: Flow {
-  private let decoder: AppOrderDecoder
+  private let rules: CoordinatorRules
+  private let hashes: KeyedHashes
+  private let sealer: Sealer
   private let service: AppProofService
 
-  init(_ decoder: AppOrderDecoder, service: AppProofService) {
-    self.decoder = decoder
+  init(_ rules: CoordinatorRules, hashes: KeyedHashes, sealer: Sealer, service: AppProofService) {
+    self.rules = rules
+    self.hashes = hashes
+    self.sealer = sealer
     self.service = service
   }
 
   var commands: [CommandKind] {
     [
-      CommandKind(VerifyApp.self, isRefusedLate: true) { [decoder] command, envelope, now throws(APIError) in
-        try decoder.order(command, envelope, at: now)
+      CommandKind(VerifyApp.self, isRefusedLate: true) { command, envelope, now throws(APIError) in
+        try order(command, envelope, at: now)
       }
     ]
   }
 
   var reports: [ReportKind] {
     [
-      ReportKind(
-        JobResult.type(ofJob: PushVerifyJob.type), from: .worker(routingKeyPrefix: PushVerifyJob.type.name)
-      ) { [service] jobID in
-        guard let name = JobName(parsing: jobID, .push) else { return nil }
-        return PushResult(receipt: name.owner, report: PushReport(report: ProofResult.notTaken), service: service)
-      } read: { [service] received throws(ContractProblem) in
-        guard let result = try ProofResult(received, .push) else { return nil }
-        let report = PushReport(report: result.report, environment: result.environment)
-        return PushResult(receipt: result.owner, report: report, service: service)
+      ReportKind(onJob: PushVerifyJob.type, .push) { [service] receipt, report, result in
+        var environment: String?
+        if case .string(let text)? = result?.extras["environment"] { environment = JobReport.word(text) }
+        return PushResult(
+          receipt: receipt, report: PushReport(report: report, environment: environment), service: service)
       }
     ]
   }
@@ -50,46 +51,125 @@ struct AppProofFlow: Flow {
 
   var operations: [OperationRecords] {
     [
-      OperationRecords(AppProofRecords.kind) { [service] record, now throws(StoreError) in
+      OperationRecords(AppProofRecords.kind) { [rules] record, now throws(StoreError) in
         var proof = try AppProof(record)
         // An expiry that the maintenance has not processed yet is shown here.
-        _ = proof.apply(.deadlinePassed, at: now, under: service.rules.proof)
+        _ = proof.apply(.deadlinePassed, at: now, under: rules.proof)
         return OperationStatus(proof)
       }
     ]
   }
-}
 
-/// Result of a job about a proof, a push or an assessment.
-struct ProofResult: Sendable {
-  /// The receipt or the assessment.
-  let owner: String
-  let report: JobReport
-  /// For a push: the Apple service that accepted it.
-  let environment: String?
-  /// For an assessment: its score.
-  let score: Double?
+  // MARK: app.verify
 
-  /// - Returns: `nil` for a result of another service's job.
-  init?(_ received: ReceivedReport, _ kind: JobName.Kind) throws(ContractProblem) {
-    guard let result = try received.jobResult(of: { JobName(parsing: $0, kind) != nil }),
-      let name = JobName(parsing: result.jobID, kind)
-    else { return nil }
-    owner = name.owner
-    report = JobReport(result, number: 1, worker: received.envelope.appID, maxText: Self.maxText)
-    environment =
-      if case .string(let text)? = result.extras["environment"] { JobReport.word(text) } else { nil }
-    score = result.extras["score"]?.number
+  /// Checks `app.verify`, and does all work that needs no transaction.
+  /// - Throws: the error for the requester.
+  private func order(_ command: VerifyApp, _ envelope: Envelope, at now: UnixTime) throws(APIError) -> AppOrder {
+    guard envelope.replyTo != nil else { throw .missingReplyTo }
+    guard !command.app.isEmpty else { throw .missingApp }
+    guard let app = rules.apps[command.app] else { throw .unknownApp }
+    switch app.verification {
+    case .off: throw .appNotVerified
+    case .recaptcha: throw .pushNotOffered
+    case .push, .audit, .trusted: break
+    }
+    let token = try Self.token(command.deviceToken)
+    let address = try ClientAddress(of: command.client)
+    let secret = KeyedHashes.makeSecret()
+    let proof = proof(
+      app, hashes.hash(deviceToken: token, app: app.id), command.environment ?? .unknown, secret, at: now)
+    do {
+      return AppOrder(
+        proof: proof, address: address, job: try job(secret, of: proof, to: token, at: now), service: service)
+    } catch {
+      throw APIError(.internalError, "the secret cannot be sealed: check 'keysFile' of the coordinator")
+    }
   }
 
-  /// Bytes of a reason.
-  private static let maxText = 1024
+  private func proof(
+    _ app: AppProfile, _ token: TokenHash, _ environment: PushEnvironment, _ secret: Secret, at now: UnixTime
+  ) -> AppProof {
+    let receipt = VerificationID.make(at: now)
+    return AppProof(
+      receipt: receipt, app: app.id, tokenHash: token.current, earlierTokenHash: token.earlier,
+      environment: environment,
+      secret: hashes.keep(secret, receipt: receipt, app: app.id, tokenHash: token.current), at: now,
+      under: rules.proof)
+  }
 
-  /// The report on a job that no worker has seen.
-  static let notTaken = JobReport(number: 1, outcome: .expired, reason: .notTaken)
+  /// The body of the push, its secret sealed for this job and this device.
+  private func job(_ secret: Secret, of proof: AppProof, to deviceToken: String, at now: UnixTime) throws -> [UInt8] {
+    let context = SealContext(
+      messageType: PushVerifyJob.type, messageID: JobName(proof.receipt, .push).text, recipient: deviceToken)
+    return try PushVerifyJob(
+      app: proof.app, deviceToken: deviceToken, environment: proof.environment, receipt: proof.receipt,
+      secret: try sealer.seal(secret, for: context), deadline: now + rules.proof.pushDeadline
+    ).json()
+  }
+
+  /// The digits in lower case: apps send them in upper case, and Apple accepts both.
+  private static func token(_ text: String) throws(APIError) -> String {
+    guard !text.isEmpty else { throw .missingDeviceToken }
+    let isToken =
+      text.utf8.count <= maxTokenLength && text.utf8.count.isMultiple(of: 2) && text.utf8.allSatisfy(isDigit)
+    guard isToken else { throw .malformedDeviceToken }
+    return text.lowercased()
+  }
+
+  private static func isDigit(_ byte: UInt8) -> Bool {
+    (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+      || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte | 0x20)
+  }
+
+  /// Apple says that tokens are of variable length; they have 64 digits today, and 100 bytes were announced.
+  private static let maxTokenLength = 400
 }
 
-extension MaintenancePart {
-  /// Part that ends receipts, assessments and revocations.
-  static let endOperations = MaintenancePart(rawValue: "end_operations")
+/// A validated `app.verify` request, with its new proof.
+struct AppOrder: CommandOrder {
+  let proof: AppProof
+  let address: ClientAddress?
+  /// The body of the push, its secret sealed.
+  let job: [UInt8]
+  let service: AppProofService
+
+  var fingerprint: [UInt8] { fingerprint(isFormer: false) }
+
+  /// Under the previous pepper while the configuration names it.
+  func formerFingerprints() -> [[UInt8]] {
+    proof.earlierTokenHash == nil ? [] : [fingerprint(isFormer: true)]
+  }
+
+  private func fingerprint(isFormer: Bool) -> [UInt8] {
+    CommandFingerprint.hash(
+      VerifyApp.type.text,
+      [proof.app, proof.environment.rawValue, CommandFingerprint.text(proof.token, isFormer: isFormer)])
+  }
+
+  func addKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
+    try service.addKeys(of: self, to: &keys, at: now)
+  }
+
+  func carryOut(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer? {
+    try service.issue(self, envelope, in: &set)
+  }
+}
+
+/// A worker's report on the push of a receipt.
+struct PushResult: Report {
+  let receipt: String
+  let report: PushReport
+  let service: AppProofService
+
+  func addKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
+    service.proofs.addKeys(ofReceipt: receipt, to: &keys)
+  }
+
+  func addMoreKeys(to keys: inout StoreKeys, from set: WorkingSet) throws(StoreError) {
+    try service.addMoreKeys(of: report, on: receipt, to: &keys, from: set)
+  }
+
+  func apply(cause: Envelope, in set: inout WorkingSet) throws(StoreError) {
+    try service.handle(report, on: receipt, cause: cause, in: &set)
+  }
 }

@@ -2,7 +2,7 @@ import CommandEngine
 import CountersignMessages
 import CountersignTelemetry
 
-/// Handles receipts of apps: issues them, judges returned secrets; its reports are in `AppProofService+reports.swift`.
+/// Handles receipts of apps: issues them, judges returned secrets, applies reports on pushes, and ends them.
 struct AppProofService: Sendable {
   let rules: CoordinatorRules
   private let hashes: KeyedHashes
@@ -35,12 +35,12 @@ struct AppProofService: Sendable {
   ) throws(StoreError) -> CommandAnswer {
     var proof = order.proof
     if let failure = try refusedTokens.refusal(of: proof.token, proof.environment, in: set) {
-      count(.push, "known_refusal", in: &set)
+      metrics.countProof(.push, "known_refusal", in: &set)
       return CommandAnswer(APIError(refusedToken: failure))
     }
     let refusal = try limits.admitReceipt(ofToken: proof.token, app: proof.app, from: order.address, in: &set)
     if let refusal {
-      set.afterCommit { [metrics] in metrics.countRefusal(refusal.scope) }
+      metrics.count(refusal, in: &set)
       return CommandAnswer(APIError(refusal))
     }
     let actions = proof.apply(.issued, at: set.now, under: rules.proof)
@@ -51,14 +51,9 @@ struct AppProofService: Sendable {
         deadline: set.now + rules.proof.pushDeadline, body: order.job, at: set.now)
       try set.send(job, afterReplyTo: envelope.identity)
     }
-    count(.push, "issued", in: &set)
+    metrics.countProof(.push, "issued", in: &set)
     let timeout = Int(max(1, rules.proof.suggestedTimeout.components.seconds))
     return try CommandAnswer(AppVerifying(receipt: proof.receipt, suggestedTimeout: timeout))
-  }
-
-  /// Counts what became of a proof, once it is stored.
-  func count(_ method: AppVerified.Method, _ outcome: String, in set: inout WorkingSet) {
-    set.afterCommit { [metrics] in metrics.countProof(method, outcome) }
   }
 
   // MARK: Secrets
@@ -67,10 +62,10 @@ struct AppProofService: Sendable {
   /// - Returns: the established facts about the request, or the refusal.
   func judge(
     receipt: String, secret: Secret, for app: AppProfile, cause: Envelope, in set: inout WorkingSet
-  ) throws(StoreError) -> Result<ProofNotes, ProofRefusalError> {
+  ) throws(StoreError) -> Result<ProofNotes, ProofRefusal> {
     guard let before = try proofs.found(receipt, in: set) else {
       hashes.matchNothing(secret)
-      return .failure(ProofRefusalError(.unknownReceipt))
+      return .failure(.unknownReceipt)
     }
     var proof = try current(before, in: set)
     if let time = rules.apps[before.app]?.receiptsValidFrom {
@@ -80,7 +75,7 @@ struct AppProofService: Sendable {
     let actions = proof.apply(event, at: set.now, under: rules.proof)
     if proof != before { try proofs.put(proof, in: &set) }
     try perform(actions, on: proof, cause: cause, in: &set)
-    for case .refuse(let refusal) in actions { return .failure(ProofRefusalError(refusal)) }
+    for case .refuse(let refusal) in actions { return .failure(refusal) }
     let entry = TimelineEntry(at: set.now, kind: .proofAccepted, reason: nil, detail: "push")
     return .success(
       ProofNotes(entries: proof.timeline.entries.filter(\.kind.tellsOfPush) + [entry], device: before.token))
@@ -122,7 +117,7 @@ struct AppProofService: Sendable {
       switch action {
       case .push, .admit, .refuse: break
       case .announceVerified:
-        count(.push, "verified", in: &set)
+        metrics.countProof(.push, "verified", in: &set)
         let event = AppVerified(app: proof.app, method: .push, verifiedAt: set.now, receipt: proof.receipt)
         try announce(event, "verified", of: proof, cause: cause, in: &set)
       case .announceUnverified(let failure):
@@ -147,12 +142,86 @@ struct AppProofService: Sendable {
   }
 }
 
-/// A ``ProofRefusal`` where an error is needed.
-struct ProofRefusalError: Error {
-  let refusal: ProofRefusal
+// MARK: Reports
 
-  init(_ refusal: ProofRefusal) {
-    self.refusal = refusal
+extension AppProofService {
+  /// Adds what a report on the push of a receipt changes.
+  func addMoreKeys(
+    of report: PushReport, on receipt: String, to keys: inout StoreKeys, from set: WorkingSet
+  ) throws(StoreError) {
+    guard let proof = try proofs.legible(receipt, in: set) else { return }
+    try revokedTokens.addKeys(of: proof.token, to: &keys)
+    switch report.report.outcome {
+    case .accepted: try refusedTokens.addKeys(ofAll: proof.token, to: &keys)
+    case .refused:
+      try refusedTokens.addKeys(of: TokenHash(proof.tokenHash), proof.environment, to: &keys)
+      guard report.report.reason?.code == PushFailure.unregistered else { return }
+      for hash in proof.token.all { try proofs.addKeys(ofToken: hash, to: &keys) }
+    case .expired, .unknown: break
+    }
+  }
+
+  /// Applies a worker's report to its receipt. A report on a deleted receipt changes nothing.
+  func handle(
+    _ report: PushReport, on receipt: String, cause: Envelope, in set: inout WorkingSet
+  ) throws(StoreError) {
+    guard let found = try proofs.found(receipt, in: set) else { return }
+    let before = try current(found, in: set)
+    var proof = before
+    let actions = proof.apply(.pushFinished(report), at: set.now, under: rules.proof)
+    guard proof != before else { return }
+    try proofs.put(proof, in: &set)
+    metrics.countProof(.push, "push_\(report.report.outcome.rawValue)", in: &set)
+    try perform(actions, on: proof, cause: cause, in: &set)
+  }
+
+  // MARK: Devices that are gone
+
+  /// Revokes all receipts of a proof's device, however many: none may be accepted any longer. A device that requests at
+  /// its limit has two thousand, so those behind the first page are marked, and revoked by the maintenance.
+  func revokeOthers(of proof: AppProof, in set: inout WorkingSet) throws(StoreError) {
+    for hash in proof.token.all {
+      let page = try proofs.issued(toToken: hash, in: set)
+      // Revoked receipts leave the group, so the next page begins at its beginning.
+      let token = RevokedToken(
+        tokenHash: hash, at: set.now, reported: proof.receipt, behind: page.end == nil ? nil : "")
+      try revoke(page.proofs, token, in: &set)
+      try revokedTokens.put(token, in: &set)
+    }
+  }
+
+  private func revoke(_ proofs: [AppProof], _ token: RevokedToken, in set: inout WorkingSet) throws(StoreError) {
+    for var proof in proofs where token.revokes(proof) {
+      _ = proof.apply(.tokenUnregistered, at: set.now, under: rules.proof)
+      try self.proofs.put(proof, in: &set)
+    }
+  }
+
+  /// Adds the next page of the receipts of a device that is gone.
+  func addKeys(ofRevoked record: Record, to keys: inout StoreKeys) throws(StoreError) {
+    let token = try RevokedTokenRecords.read(record)
+    if let behind = token.behind { try proofs.addKeys(ofToken: token.tokenHash, behind: behind, to: &keys) }
+  }
+
+  /// Revokes the next page of the receipts of a device that is gone.
+  func goOn(_ record: Record, in set: inout WorkingSet) throws(StoreError) {
+    var token = try RevokedTokenRecords.read(record)
+    if token.behind != nil {
+      let page = try proofs.issued(toToken: token.tokenHash, in: set)
+      try revoke(page.proofs, token, in: &set)
+      token.behind = page.end
+    }
+    try revokedTokens.put(token, in: &set)
+  }
+
+  // MARK: Ends
+
+  /// Ends a proof whose deadline has passed, and deletes one past its retention.
+  func end(_ record: Record, in set: inout WorkingSet) throws(StoreError) {
+    var proof = try AppProof(record)
+    guard proof.state.isLive else { return try set.remove(record.id) }
+    _ = proof.apply(.deadlinePassed, at: set.now, under: rules.proof)
+    try proofs.put(proof, in: &set)
   }
 }
 

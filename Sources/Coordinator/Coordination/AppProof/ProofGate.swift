@@ -6,22 +6,24 @@ import CountersignTelemetry
 struct ProofGate: Sendable {
   private let rules: CoordinatorRules
   private let appProofs: AppProofService
-  private let jobs: ProofJobs
+  private let sealer: Sealer
   private let limits: RateLimits
   private let conversions: Conversions
   private let verifications: VerificationRecords
+  private let metrics: CoordinatorMetrics
   private let assessments: AssessmentRecords
 
   init(
-    _ rules: CoordinatorRules, appProofs: AppProofService, jobs: ProofJobs, limits: RateLimits,
-    conversions: Conversions, verifications: VerificationRecords
+    _ rules: CoordinatorRules, appProofs: AppProofService, sealer: Sealer, limits: RateLimits,
+    conversions: Conversions, verifications: VerificationRecords, metrics: CoordinatorMetrics
   ) {
     self.rules = rules
     self.appProofs = appProofs
-    self.jobs = jobs
+    self.sealer = sealer
     self.limits = limits
     self.conversions = conversions
     self.verifications = verifications
+    self.metrics = metrics
     assessments = AssessmentRecords(rules)
   }
 
@@ -34,7 +36,7 @@ struct ProofGate: Sendable {
 
   /// Adds what the proof of a start looks up, beyond what the start itself does.
   func addKeys(
-    of proof: ProofOrder, _ order: StartOrder, _ envelope: Envelope, to keys: inout StoreKeys, at now: UnixTime
+    of proof: ProofOrder, _ order: StartOrder, to keys: inout StoreKeys, at now: UnixTime
   ) throws(StoreError) {
     if let receipt = proof.evidence.receipt { appProofs.proofs.addKeys(ofReceipt: receipt, to: &keys) }
     guard case .captcha(let captcha) = proof.evidence else { return }
@@ -44,7 +46,7 @@ struct ProofGate: Sendable {
 
   /// Adds what follows from the receipt of a proof: its device, whose messages are limited.
   func addMoreKeys(
-    of proof: ProofOrder, _ order: StartOrder, _ envelope: Envelope, to keys: inout StoreKeys, from set: WorkingSet
+    of proof: ProofOrder, _ order: StartOrder, to keys: inout StoreKeys, from set: WorkingSet
   ) throws(StoreError) {
     switch proof.evidence {
     case .pair, .half: break
@@ -54,17 +56,9 @@ struct ProofGate: Sendable {
       return
     }
     try appProofs.revokedTokens.addKeys(of: found.token, to: &keys)
-    guard let device = try device(of: proof, in: set) else { return }
-    var order = order
-    order.device = device
-    try limits.addKeys(of: order.limitedSend, to: &keys, at: set.now)
-  }
-
-  /// The device that a proof names, if it is one of receipt and secret: it becomes that of the start once the proof is
-  /// accepted.
-  private func device(of proof: ProofOrder, in set: WorkingSet) throws(StoreError) -> TokenHash? {
-    guard case .pair(let receipt, _) = proof.evidence else { return nil }
-    return try appProofs.proofs.legible(receipt, in: set)?.token
+    guard case .pair = proof.evidence else { return }
+    // It becomes the device of the start once the proof is accepted.
+    limits.addKeys(of: try limits.checks(ofDevice: found.token), to: &keys, at: set.now)
   }
 
   // MARK: Verdict
@@ -75,12 +69,12 @@ struct ProofGate: Sendable {
   ) throws(StoreError) -> ProofVerdict {
     switch proof.evidence {
     case .none:
-      appProofs.count(.push, "missing", in: &set)
+      metrics.countProof(.push, "missing", in: &set)
       return .admitted(ProofNotes(entries: [TimelineEntry(at: set.now, kind: .proofMissing)]))
     case .pair(let receipt, let secret):
       switch try appProofs.judge(receipt: receipt, secret: secret, for: order.app, cause: envelope, in: &set) {
       case .success(let notes): return .admitted(notes)
-      case .failure(let error): return refuse(error.refusal, proof, in: &set)
+      case .failure(let refusal): return refuse(refusal, proof, in: &set)
       }
     case .half(let receipt):
       let failure = try appProofs.pushFailure(of: receipt, app: order.app, in: set)
@@ -94,7 +88,7 @@ struct ProofGate: Sendable {
 
   private func refuse(_ refusal: ProofRefusal, _ proof: ProofOrder, in set: inout WorkingSet) -> ProofVerdict {
     let (method, outcome) = refusal.countedAs
-    appProofs.count(method, outcome, in: &set)
+    metrics.countProof(method, outcome, in: &set)
     let error = APIError(refusal)
     guard !proof.isBinding else { return .refused(error) }
     let entry = TimelineEntry(at: set.now, kind: .proofRefused, reason: error.reason ?? error.code.rawValue)
@@ -115,13 +109,13 @@ struct ProofGate: Sendable {
     }
     if try assessments.hasSeen(captcha.hash, in: set) { return refuse(.captchaReplayed, proof, in: &set) }
     if let refusal = try limit(order, isBinding: proof.isBinding, in: &set) {
-      set.afterCommit { [metrics = appProofs.metrics] in metrics.countRefusal(refusal.scope) }
+      metrics.count(refusal, in: &set)
       return proof.isBinding ? .unjudged(refusal) : .admitted(ProofNotes())
     }
     let entries = try appProofs.pushEntries(of: captcha.receipt, app: order.app, in: set)
     guard proof.isBinding else { return .admitted(ProofNotes(entries: entries, audited: captcha)) }
     try assess(captcha, order, envelope, verificationID: nil, in: &set)
-    appProofs.count(.recaptcha, "asked", in: &set)
+    metrics.countProof(.recaptcha, "asked", in: &set)
     return .deferred
   }
 
@@ -132,7 +126,7 @@ struct ProofGate: Sendable {
     // A live verification may be requested again without another SMS.
     if isBinding, try verifications.live(order.key, in: set) == nil {
       if let refusal = try conversions.refusal(of: order.limitedSend, in: set) { return refusal }
-      if let refusal = try limits.refusal(of: order.limitedSend, in: set) { return refusal }
+      if let refusal = try limits.refusal(order.limits.get(), in: set) { return refusal }
     }
     return try limits.admitAssessment(app: order.app.id, from: order.address, in: &set)
   }
@@ -170,17 +164,32 @@ struct ProofGate: Sendable {
       verificationID: verificationID, command: WaitingStart(order, captcha, envelope), createdAt: now,
       expiresAt: now + rules.proof.assessmentTimeout)
     try assessments.put(assessment, in: &set)
-    let body: [UInt8]
-    do {
-      body = try jobs.assessment(captcha, assessment, action: captcha.action ?? order.app.recaptchaAction)
-    } catch {
-      throw StoreError(.content, "a reCAPTCHA token cannot be sealed: \(error)")
-    }
     try set.send(
       .job(
         RecaptchaAssessJob.type, id: JobName(assessment.id, .captcha).text,
-        correlationID: verificationID ?? assessment.id, cause: envelope, deadline: assessment.expiresAt, body: body,
-        at: now))
+        correlationID: verificationID ?? assessment.id, cause: envelope, deadline: assessment.expiresAt,
+        body: try job(captcha, assessment, action: captcha.action ?? order.app.recaptchaAction), at: now))
+  }
+
+  /// The body of an assessment's job, its token sealed for this job and this app.
+  private func job(
+    _ captcha: CaptchaEvidence, _ assessment: Assessment, action: String
+  ) throws(StoreError) -> [UInt8] {
+    let app = assessment.command.app
+    let context = SealContext(
+      messageType: RecaptchaAssessJob.type, messageID: JobName(assessment.id, .captcha).text, recipient: app)
+    do {
+      return try RecaptchaAssessJob(
+        app: app, token: try sealer.seal(captcha.token, for: context), expectedAction: action,
+        client: captcha.client.map { client in
+          RecaptchaAssessJob.Client(
+            ip: client.ip, userAgent: client.userAgent?.cut(toBytes: TokenLimit.maxUserAgentBytes))
+        },
+        phoneNumber: assessment.command.phoneNumber, deadline: assessment.expiresAt
+      ).json()
+    } catch {
+      throw StoreError(.content, "a reCAPTCHA token cannot be sealed: \(error)")
+    }
   }
 
   private func notes(

@@ -2,7 +2,7 @@ import CountersignMessages
 
 /// Reason that a proof is not accepted. Each has its own error code, or its own reason next to the code; see
 /// `APIError.init(_:)`.
-enum ProofRefusal: Sendable, Hashable {
+enum ProofRefusal: Error, Hashable {
   /// The receipt does not exist.
   case unknownReceipt
   /// The secret does not belong to the receipt.
@@ -26,21 +26,7 @@ enum ProofRefusal: Sendable, Hashable {
 
 // Maps refused proofs to error codes. On INVALID_APP_CREDENTIAL an app SDK clears its pair and requests a new one,
 // once; it falls back to reCAPTCHA when `app.verify` is answered with that or with MISSING_IOS_APP_TOKEN. So all cases
-// that a new pair would fix share that code, and differ in `reason`.
-//
-// ```
-// a proof that …                             code                         reason
-// is absent                                  MISSING_CLIENT_IDENTIFIER
-// is a receipt without secret, or reversed   MISSING_APP_CREDENTIAL       that of the push
-// has a receipt that was never issued        INVALID_APP_CREDENTIAL       UNKNOWN_RECEIPT
-// has a wrong secret                         INVALID_APP_CREDENTIAL       WRONG_SECRET
-// is too old                                 INVALID_APP_CREDENTIAL       RECEIPT_EXPIRED
-// was revoked                                INVALID_APP_CREDENTIAL       RECEIPT_REVOKED
-// was issued to another app                  APP_NOT_VERIFIED             OTHER_APP
-// is a reCAPTCHA token that was used before  CAPTCHA_CHECK_FAILED         CAPTCHA_REPLAYED
-// is a reCAPTCHA token that did not pass     CAPTCHA_CHECK_FAILED         that of the worker
-// could not be assessed                      APP_NOT_VERIFIED             CAPTCHA_UNDECIDED
-// ```
+// that a new pair would fix share that code, and differ in `reason`. The table is in docs/messages.md.
 extension APIError {
   /// Answers a start whose proof is not accepted.
   init(_ refusal: ProofRefusal) {

@@ -25,25 +25,11 @@ struct Assessment: Sendable, Hashable {
   let tokenHash: [UInt8]
   /// The verification that goes on without the outcome, when the app is only audited.
   let verificationID: String?
-  let createdAt: UnixTime
-  let expiresAt: UnixTime
   /// The waiting command.
   var command: WaitingStart
-  var state: State
-
-  init(
-    id: String, messageID: String, tokenHash: [UInt8], verificationID: String?, command: WaitingStart,
-    createdAt: UnixTime, expiresAt: UnixTime, state: State = .pending
-  ) {
-    self.id = id
-    self.messageID = messageID
-    self.tokenHash = tokenHash
-    self.verificationID = verificationID
-    self.command = command
-    self.createdAt = createdAt
-    self.expiresAt = expiresAt
-    self.state = state
-  }
+  let createdAt: UnixTime
+  let expiresAt: UnixTime
+  var state = State.pending
 
   /// A copy without personal data: number, network, reply address.
   var withoutCommand: Assessment {

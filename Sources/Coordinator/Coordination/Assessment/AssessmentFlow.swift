@@ -4,22 +4,12 @@ import CountersignTelemetry
 
 /// Assessments of reCAPTCHA tokens: their results, and their end when none comes.
 struct AssessmentFlow: Flow {
-  private let service: AssessmentService
-
-  init(_ service: AssessmentService) {
-    self.service = service
-  }
+  let service: AssessmentService
 
   var reports: [ReportKind] {
     [
-      ReportKind(
-        JobResult.type(ofJob: RecaptchaAssessJob.type), from: .worker(routingKeyPrefix: RecaptchaAssessJob.type.name)
-      ) { [service] jobID in
-        guard let name = JobName(parsing: jobID, .captcha) else { return nil }
-        return AssessmentResult(id: name.owner, report: ProofResult.notTaken, service: service)
-      } read: { [service] received throws(ContractProblem) in
-        guard let result = try ProofResult(received, .captcha) else { return nil }
-        return AssessmentResult(id: result.owner, report: result.report, score: result.score, service: service)
+      ReportKind(onJob: RecaptchaAssessJob.type, .captcha) { [service] id, report, result in
+        AssessmentResult(id: id, report: report, score: result?.extras["score"]?.number, service: service)
       }
     ]
   }
@@ -39,11 +29,12 @@ struct AssessmentFlow: Flow {
 struct AssessmentResult: Report {
   let id: String
   let report: JobReport
-  var score: Double?
+  /// reCAPTCHA's score, if any.
+  let score: Double?
   let service: AssessmentService
 
   func addKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
-    service.addKeys(ofID: id, to: &keys)
+    service.assessments.addKeys(ofID: id, to: &keys)
   }
 
   func addMoreKeys(to keys: inout StoreKeys, from set: WorkingSet) throws(StoreError) {
@@ -52,5 +43,133 @@ struct AssessmentResult: Report {
 
   func apply(cause: Envelope, in set: inout WorkingSet) throws(StoreError) {
     try service.handle(report, score: score, on: id, cause: cause, in: &set)
+  }
+}
+
+/// Ends assessments, by a worker's report or at their deadline, and goes on with the waiting command or answers it.
+struct AssessmentService: Sendable {
+  private let rules: CoordinatorRules
+  private let starts: StartDecoder
+  private let verifications: VerificationService
+  private let records: VerificationRecords
+  private let metrics: CoordinatorMetrics
+  let assessments: AssessmentRecords
+
+  init(_ rules: CoordinatorRules, starts: StartDecoder, verifications: VerificationService) {
+    self.rules = rules
+    self.starts = starts
+    self.verifications = verifications
+    records = verifications.records
+    metrics = verifications.metrics
+    assessments = AssessmentRecords(rules)
+  }
+
+  // MARK: Keys
+
+  /// Adds what a report changes beside its assessment.
+  func addMoreKeys(
+    of report: JobReport, on id: String, to keys: inout StoreKeys, from set: WorkingSet
+  ) throws(StoreError) {
+    guard let assessment = try assessments.legible(id, in: set), assessment.state == .pending else { return }
+    try addKeys(ofEndOf: assessment, to: &keys)
+    guard assessment.verificationID == nil, report.outcome == .accepted else { return }
+    let captcha = AssessedCaptcha(report: report, receipt: assessment.command.receipt)
+    guard let order = try? starts.resume(assessment.command, proof: captcha, at: set.now) else { return }
+    try verifications.addKeys(of: order, assessment.envelope, to: &keys, at: set.now)
+  }
+
+  /// Adds what the deadline of an assessment changes beside it.
+  func addKeys(ofDue record: Record, to keys: inout StoreKeys) throws(StoreError) {
+    let assessment = try Assessment(record)
+    if assessment.state == .pending { try addKeys(ofEndOf: assessment, to: &keys) }
+  }
+
+  private func addKeys(ofEndOf assessment: Assessment, to keys: inout StoreKeys) throws(StoreError) {
+    if let id = assessment.verificationID {
+      // An entry in its timeline changes nothing that is counted.
+      try records.addKeys(ofID: id, to: &keys)
+    } else {
+      keys.add(message: try InboxKey(assessment.envelope.identity.key))
+    }
+  }
+
+  // MARK: Ends
+
+  /// Applies a worker's report. A report on an assessment that is over or deleted changes nothing.
+  func handle(
+    _ report: JobReport, score: Double?, on id: String, cause: Envelope, in set: inout WorkingSet
+  ) throws(StoreError) {
+    guard var assessment = try assessments.found(id, in: set), let action = assessment.apply(report) else { return }
+    try assessments.put(assessment, in: &set)
+    if assessment.state == .passed {
+      metrics.countProof(.recaptcha, "passed", in: &set)
+      let event = AppVerified(app: assessment.command.app, method: .recaptcha, verifiedAt: set.now, score: score)
+      try set.send(
+        .event(
+          event, id: "\(id).verified", correlationID: assessment.verificationID ?? id, cause: cause, at: set.now))
+    }
+    let captcha = AssessedCaptcha(report: report, score: score, receipt: assessment.command.receipt)
+    try perform(action, on: assessment, captcha, in: &set)
+  }
+
+  /// Ends an assessment whose deadline has passed, and deletes one past its retention.
+  func end(_ record: Record, in set: inout WorkingSet) throws(StoreError) {
+    var assessment = try Assessment(record)
+    guard assessment.state == .pending else { return try set.remove(record.id) }
+    guard let action = assessment.applyDeadline(at: set.now) else { return }
+    try assessments.put(assessment, in: &set)
+    let report = JobReport(number: 1, outcome: .expired, reason: .notAssessedInTime)
+    try perform(action, on: assessment, AssessedCaptcha(report: report), in: &set)
+  }
+
+  private func perform(
+    _ action: Assessment.Action, on assessment: Assessment, _ captcha: AssessedCaptcha, in set: inout WorkingSet
+  ) throws(StoreError) {
+    switch action {
+    case .proceed:
+      try proceed(assessment, captcha, in: &set)
+    case .refuse(let refusal):
+      let (method, outcome) = refusal.countedAs
+      metrics.countProof(method, outcome, in: &set)
+      try answer(CommandAnswer(APIError(refusal)), assessment, in: &set)
+    case .record:
+      if assessment.state != .passed { metrics.countProof(.recaptcha, assessment.state.rawValue, in: &set) }
+      try record(captcha, on: assessment, in: &set)
+    }
+  }
+
+  /// Goes on with the start as if it had just arrived, except that its proof is known. It has its place in the inbox,
+  /// and its age is that of its assessment.
+  private func proceed(
+    _ assessment: Assessment, _ captcha: AssessedCaptcha, in set: inout WorkingSet
+  ) throws(StoreError) {
+    let order: StartOrder
+    do throws(APIError) {
+      order = try starts.resume(assessment.command, proof: captcha, at: set.now)
+    } catch {
+      return try answer(CommandAnswer(error), assessment, in: &set)
+    }
+    if let result = try verifications.startProven(order, assessment.envelope, in: &set) {
+      try answer(result, assessment, in: &set)
+    }
+  }
+
+  /// Publishes the reply and records it for a redelivery of the command: its token is used up, so the same ID cannot
+  /// succeed later, whatever the answer.
+  private func answer(
+    _ answer: CommandAnswer, _ assessment: Assessment, in set: inout WorkingSet
+  ) throws(StoreError) {
+    try set.answer(
+      answer, to: assessment.envelope, fingerprint: assessment.command.fingerprint, keptFor: rules.inboxRetention)
+  }
+
+  /// Writes the outcome into the timeline of a verification that did not wait for it.
+  private func record(
+    _ captcha: AssessedCaptcha, on assessment: Assessment, in set: inout WorkingSet
+  ) throws(StoreError) {
+    guard let id = assessment.verificationID, let found = try records.found(id, in: set) else { return }
+    var verification = found.verification
+    verification.timeline.append(TimelineEntry(at: set.now, captcha).of(found.handle))
+    try records.put(verification, before: found.verification, in: &set)
   }
 }

@@ -22,7 +22,7 @@ struct AssessmentRecords: Sendable {
   // MARK: Keys
 
   func addKeys(ofID id: String, to keys: inout StoreKeys) {
-    if let id = RecordID(Self.kind, id) { keys.add(record: id) }
+    keys.add(Self.kind, id)
   }
 
   func addKeys(ofToken token: TokenHash, to keys: inout StoreKeys) throws(StoreError) {
@@ -51,14 +51,12 @@ struct AssessmentRecords: Sendable {
   // MARK: Look-ups
 
   func found(_ id: String, in set: WorkingSet) throws(StoreError) -> Assessment? {
-    guard let id = RecordID(Self.kind, id), let record = try set.record(id) else { return nil }
-    return try Assessment(record)
+    try set.record(Self.kind, id).map { record throws(StoreError) in try Assessment(record) }
   }
 
   /// An assessment that decides on further keys. One that cannot be read needs none: applying the report tells so.
   func legible(_ id: String, in set: WorkingSet) throws(StoreError) -> Assessment? {
-    guard let id = RecordID(Self.kind, id), let record = try set.record(id) else { return nil }
-    return try? Assessment(record)
+    try set.record(Self.kind, id).flatMap { try? Assessment($0) }
   }
 
   /// The assessment that a command waits for.
@@ -78,9 +76,7 @@ struct AssessmentRecords: Sendable {
   /// A pending start still needs its caller's data; a finished one only answers for its token, and is kept for a while
   /// to recognize that.
   func put(_ assessment: Assessment, in set: inout WorkingSet) throws(StoreError) {
-    guard let id = RecordID(Self.kind, assessment.id) else {
-      throw StoreError(.misuse, "the ID of an assessment cannot be that of a record")
-    }
+    let id = try RecordID(stored: Self.kind, assessment.id)
     let token = try UniqueKey(Self.tokens, assessment.tokenHash)
     guard assessment.state == .pending else {
       let deletion = set.now + retention

@@ -102,9 +102,14 @@ struct ConversionCounters: Sendable {
   }
 
   func addKeys(of key: ConversionKey, to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
-    for name in [Name.sent(key.scope), .verified(key.scope)] {
-      keys.add(counter: try name.key(key.name), since: first(at: now))
-    }
+    let (sent, verified) = try Self.counters(of: key)
+    for counter in [sent, verified] { keys.add(counter: counter, since: first(at: now)) }
+  }
+
+  private static func counters(
+    of key: ConversionKey
+  ) throws(StoreError) -> (sent: CounterKey, verified: CounterKey) {
+    (try Name.sent(key.scope).key(key.name), try Name.verified(key.scope).key(key.name))
   }
 
   func addKeys(
@@ -118,7 +123,7 @@ struct ConversionCounters: Sendable {
 
   /// Whether the counters of a key were looked up.
   func hasLoaded(_ key: ConversionKey, in set: WorkingSet) throws(StoreError) -> Bool {
-    let (sent, verified) = (try Name.sent(key.scope).key(key.name), try Name.verified(key.scope).key(key.name))
+    let (sent, verified) = try Self.counters(of: key)
     return set.hasLoaded(sent) && set.hasLoaded(verified)
   }
 
@@ -173,23 +178,23 @@ struct ConversionCounters: Sendable {
 
   /// Counts of a key within the window.
   func counts(of key: ConversionKey, in set: WorkingSet) throws(StoreError) -> ConversionCounts {
-    ConversionCounts(
-      sent: Int(try sum(Name.sent(key.scope).key(key.name), set)),
-      verified: Int(try sum(Name.verified(key.scope).key(key.name), set)))
+    let (sent, verified) = try Self.counters(of: key)
+    return ConversionCounts(sent: Int(try sum(sent, set)), verified: Int(try sum(verified, set)))
   }
 
   /// Counts a verification that has ended.
   func count(_ ending: ConversionEnding, for key: ConversionKey, in set: inout WorkingSet) throws(StoreError) {
     guard let slot = slot(of: ending, at: set.now) else { return }
-    for name in [Name.sent(key.scope), .verified(key.scope)] { try dropFuture(name.key(key.name), &set) }
-    add(1, to: try Name.sent(key.scope).key(key.name), in: slot, &set)
-    if ending.outcome == .verified { add(1, to: try Name.verified(key.scope).key(key.name), in: slot, &set) }
+    let (sent, verified) = try Self.counters(of: key)
+    for counter in [sent, verified] { try dropFuture(counter, &set) }
+    add(1, to: sent, in: slot, &set)
+    if ending.outcome == .verified { add(1, to: verified, in: slot, &set) }
   }
 
   /// Uncounts a verification. One that was never counted changes nothing.
   func withdraw(_ ending: ConversionEnding, from key: ConversionKey, in set: inout WorkingSet) throws(StoreError) {
     guard let slot = slot(of: ending, at: set.now) else { return }
-    let (sent, verified) = (try Name.sent(key.scope).key(key.name), try Name.verified(key.scope).key(key.name))
+    let (sent, verified) = try Self.counters(of: key)
     let back = try count(verified, in: slot, set)
     guard ending.outcome == .verified ? back > 0 : try count(sent, in: slot, set) > back else { return }
     add(-1, to: sent, in: slot, &set)
@@ -198,8 +203,8 @@ struct ConversionCounters: Sendable {
 
   /// Starts a key from zero.
   func forget(_ key: ConversionKey, in set: inout WorkingSet) throws(StoreError) {
-    try set.forget(counter: Name.sent(key.scope).key(key.name))
-    try set.forget(counter: Name.verified(key.scope).key(key.name))
+    let (sent, verified) = try Self.counters(of: key)
+    for counter in [sent, verified] { try set.forget(counter: counter) }
   }
 
   // MARK: Askers

@@ -1,12 +1,12 @@
 import CommandEngine
 import CountersignMessages
 import CountersignTelemetry
-import Synchronization
 
 /// `conversion.list` and `conversion.lift`, the ends of blocks, and the outages that excuse missing codes.
 struct ConversionFlow: Flow {
   let conversions: Conversions
   private let listener: ConversionListener
+  private let areCommandsTaken: @Sendable () -> Bool
 
   /// - Parameters:
   ///   - conversions: the conversions that the verifications are counted for.
@@ -19,8 +19,8 @@ struct ConversionFlow: Flow {
     areCommandsTaken: @escaping @Sendable () -> Bool
   ) {
     self.conversions = conversions
-    listener = ConversionListener(
-      conversions, startedAt: startedAt, longestSilence: longestSilence, areCommandsTaken: areCommandsTaken)
+    self.areCommandsTaken = areCommandsTaken
+    listener = ConversionListener(conversions, startedAt: startedAt, longestSilence: longestSilence)
   }
 
   /// Restores the outages of the previous process; the time without a process is one, too. Call before anything is
@@ -48,7 +48,7 @@ struct ConversionFlow: Flow {
       // A block that has ended by itself is kept for a while: verifications that began before its end do not count.
       DueRecords(ConversionRecords.blockKind, part: MaintenancePart(rawValue: "store_blocks")) {
         [conversions] record, set throws(StoreError) in
-        try conversions.put(ConversionBlock(record), in: &set)
+        try conversions.records.put(ConversionBlock(record), in: &set)
       }
     ]
   }
@@ -58,7 +58,7 @@ struct ConversionFlow: Flow {
   var tasks: [FlowTask] {
     [
       FlowTask(MaintenancePart(rawValue: "note_outages")) { store, now throws(StoreError) in
-        try await listener.listen(store, at: now)
+        try await listener.listen(store, at: now, areCommandsTaken: areCommandsTaken())
         try await count(store)
         return false
       }
@@ -74,77 +74,87 @@ struct ConversionFlow: Flow {
   }
 }
 
-/// Notices outages, and stores them while they last.
-private final class ConversionListener: Sendable {
-  private struct State {
-    var outages: ConversionOutages
-    /// Outages as they are stored.
-    var saved: [ConversionOutage] = []
-
-    var unsaved: [ConversionOutage] { outages.all.filter { !saved.contains($0) } }
-  }
-
+/// `conversion.list`: blocks in force, and the keys with the most codes that did not come back.
+///
+/// Everything is read and put in order before the transaction, which others wait for, and which changes nothing. So the
+/// answer is not recorded.
+struct ConversionListOrder: CommandOrder {
+  let limit: Int
   private let conversions: Conversions
-  private let longestSilence: Duration
-  private let areCommandsTaken: @Sendable () -> Bool
-  private let state: Mutex<State>
+  private var list: ConversionList?
 
-  init(
-    _ conversions: Conversions, startedAt: UnixTime, longestSilence: Duration,
-    areCommandsTaken: @escaping @Sendable () -> Bool
-  ) {
+  /// - Throws: the error for the requester.
+  init(_ command: ListConversions, _ conversions: Conversions) throws(APIError) {
+    limit = command.limit ?? ListConversions.defaultLimit
+    guard (1...ListConversions.maxLimit).contains(limit) else {
+      throw APIError(.invalidArgument, "must be from 1 to \(ListConversions.maxLimit)", field: "limit")
+    }
     self.conversions = conversions
-    self.longestSilence = longestSilence
-    self.areCommandsTaken = areCommandsTaken
-    state = Mutex(State(outages: ConversionOutages(startedAt: startedAt)))
   }
 
-  func begin(_ store: any Store, at now: UnixTime) async throws(StoreError) {
-    var keys = StoreKeys()
-    try conversions.records.addOutages(to: &keys)
-    let stored = try conversions.records.outages(in: await store.read(StoreLoad(keys), at: now))
-    state.withLock { state in
-      state.saved = stored
-      state.outages.restore(stored)
-      note(at: now, &state)
+  var stage: CommandStage? {
+    CommandStage { access throws(StoreError) in
+      var order = self
+      order.list = try await read(access.store, at: access.now())
+      return order
     }
-    try await save(in: store, at: now)
   }
 
-  /// Records whether codes can come back, and stores what follows.
-  func listen(_ store: any Store, at now: UnixTime) async throws(StoreError) {
-    let areTaken = areCommandsTaken()
-    state.withLock { state in
-      if areTaken {
-        _ = state.outages.hear(at: now, longestSilence: longestSilence)
-      } else {
-        note(at: now, &state)
-      }
+  /// The list, from the store.
+  func read(_ store: any Store, at now: UnixTime) async throws(StoreError) -> ConversionList {
+    let policy = conversions.policy
+    let blocks = try await conversions.records.blocksInForce(from: store, at: now)
+    let regions = try await conversions.counters.worst(.region, limit: limit, from: store, at: now)
+    let prefixes = try await conversions.counters.worst(.prefix, limit: limit, from: store, at: now)
+    return ConversionList(
+      enabled: policy.isEnabled, floorPercent: policy.floorPercent,
+      windowSeconds: Int(policy.window.components.seconds), blockCount: blocks.count,
+      blocks: blocks.prefix(limit).map(ConversionList.Block.init), regions: regions.map(ConversionList.Figures.init),
+      prefixes: prefixes.map(ConversionList.Figures.init))
+  }
+
+  func carryOut(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer? {
+    guard let list else { return CommandAnswer(.notStored) }
+    return try CommandAnswer(list)
+  }
+}
+
+/// `conversion.lift`: ends a block. Only a stored block can be lifted: operators know of no other.
+struct ConversionLiftOrder: CommandOrder {
+  let key: String
+  let conversions: Conversions
+
+  var fingerprint: [UInt8] { CommandFingerprint.hash(LiftConversionBlock.type.text, [key]) }
+
+  func addKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
+    conversions.records.addKeys(ofBlock: key, to: &keys)
+  }
+
+  func addMoreKeys(to keys: inout StoreKeys, from set: WorkingSet) throws(StoreError) {
+    guard let block = try conversions.records.block(key, in: set) else { return }
+    try conversions.counters.addKeys(of: ConversionKey(block), to: &keys, at: set.now)
+  }
+
+  func carryOut(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer? {
+    guard let block = try conversions.records.block(key, in: set), block.isInForce(at: set.now) else {
+      return CommandAnswer(.notBlocked)
     }
-    try await save(in: store, at: now)
+    let lifted = ConversionLifted(try conversions.lift(block, in: &set), at: set.now)
+    try set.send(
+      .event(lifted, id: block.eventID("lifted"), correlationID: key, cause: envelope, at: set.now))
+    return try CommandAnswer(lifted)
   }
+}
 
-  private func note(at now: UnixTime, _ state: inout State) {
-    state.outages.forget(before: now - conversions.records.memory)
-    _ = state.outages.note(at: now)
-  }
+extension APIError {
+  static let notBlocked = APIError(
+    .invalidArgument, "nothing is blocked under this key: countersign conversion list shows what is", field: "key",
+    reason: "NOT_BLOCKED")
+}
 
-  /// Writes only when there is something to write, which is rare.
-  private func save(in store: any Store, at now: UnixTime) async throws(StoreError) {
-    let (all, saved, unsaved) = state.withLock { ($0.outages.all, $0.saved, $0.unsaved) }
-    conversions.setUnsaved(unsaved)
-    guard all != saved else { return }
-    var keys = StoreKeys()
-    try conversions.records.addOutages(to: &keys)
-    let records = conversions.records
-    let outcome = try await store.transact(StoreLoad(keys), at: now) { set throws(StoreError) -> Void in
-      try records.replace(saved, by: all, in: &set)
-    }
-    if case .conflict(let conflict) = outcome { throw StoreError(.busy, conflict.description) }
-    conversions.setUnsaved(
-      state.withLock { state in
-        state.saved = all
-        return state.unsaved
-      })
+extension ConversionList.Figures {
+  init(_ figures: ConversionFigures) {
+    self.init(
+      key: figures.key, region: figures.region, sent: figures.counts.sent, verified: figures.counts.verified)
   }
 }

@@ -1,4 +1,6 @@
+import CommandEngine
 import CountersignTelemetry
+import Synchronization
 
 /// A time in which no code could come back: the coordinator was down, the broker away, or the database took no writes.
 struct ConversionOutage: Sendable, Hashable {
@@ -38,37 +40,27 @@ struct ConversionOutages: Sendable {
     heardAt = startedAt
   }
 
-  /// Records that codes can come back now.
+  /// Records that codes can come back now; a silence that was too long is an outage that has just ended.
   /// - Parameter longestSilence: see ``longestSilence``.
-  /// - Returns: the outage that has just ended, if the silence was too long.
-  mutating func hear(at now: UnixTime, longestSilence: Duration = longestSilence) -> ConversionOutage? {
+  mutating func hear(at now: UnixTime, longestSilence: Duration = longestSilence) {
     setBack(to: now)
-    let outage = now - heardAt > longestSilence ? note(at: now) : nil
+    if now - heardAt > longestSilence { note(at: now) }
     heardAt = now
-    return outage
   }
 
   /// Records that codes cannot come back now.
-  /// - Returns: the outage to store.
-  mutating func note(at now: UnixTime) -> ConversionOutage {
+  mutating func note(at now: UnixTime) {
     setBack(to: now)
     if let last = all.indices.last, heardAt <= all[last].until + Self.shortestGap {
       all[last].until = max(all[last].until, now)
-      return all[last]
+    } else {
+      add(ConversionOutage(since: min(heardAt, now), until: now))
     }
-    let outage = ConversionOutage(since: min(heardAt, now), until: now)
-    add(outage)
-    return outage
   }
 
   /// Adds stored outages, oldest first.
   mutating func restore(_ outages: [ConversionOutage]) {
     for outage in outages { add(outage) }
-  }
-
-  /// Whether an outage makes a verification meaningless.
-  func cover(_ ending: ConversionEnding) -> Bool {
-    ending.outcome == .expired && all.contains { $0.covers(ending) }
   }
 
   /// Forgets outages that ended before a time.
@@ -88,5 +80,74 @@ struct ConversionOutages: Sendable {
     guard all.count > Self.maxCount else { return }
     all[1].since = all[0].since
     all.removeFirst()
+  }
+}
+
+/// Notices outages, and stores them while they last.
+final class ConversionListener: Sendable {
+  private struct State {
+    var outages: ConversionOutages
+    /// Outages as they are stored.
+    var saved: [ConversionOutage] = []
+
+    var unsaved: [ConversionOutage] { outages.all.filter { !saved.contains($0) } }
+  }
+
+  private let conversions: Conversions
+  private let longestSilence: Duration
+  private let state: Mutex<State>
+
+  init(_ conversions: Conversions, startedAt: UnixTime, longestSilence: Duration) {
+    self.conversions = conversions
+    self.longestSilence = longestSilence
+    state = Mutex(State(outages: ConversionOutages(startedAt: startedAt)))
+  }
+
+  func begin(_ store: any Store, at now: UnixTime) async throws(StoreError) {
+    var keys = StoreKeys()
+    try conversions.records.addOutages(to: &keys)
+    let stored = try conversions.records.outages(in: await store.read(StoreLoad(keys), at: now))
+    state.withLock { state in
+      state.saved = stored
+      state.outages.restore(stored)
+      note(at: now, &state)
+    }
+    try await save(in: store, at: now)
+  }
+
+  /// Records whether codes can come back, and stores what follows.
+  func listen(_ store: any Store, at now: UnixTime, areCommandsTaken: Bool) async throws(StoreError) {
+    state.withLock { state in
+      if areCommandsTaken {
+        state.outages.hear(at: now, longestSilence: longestSilence)
+      } else {
+        note(at: now, &state)
+      }
+    }
+    try await save(in: store, at: now)
+  }
+
+  private func note(at now: UnixTime, _ state: inout State) {
+    state.outages.forget(before: now - conversions.records.memory)
+    state.outages.note(at: now)
+  }
+
+  /// Writes only when there is something to write, which is rare.
+  private func save(in store: any Store, at now: UnixTime) async throws(StoreError) {
+    let (all, saved, unsaved) = state.withLock { ($0.outages.all, $0.saved, $0.unsaved) }
+    conversions.setUnsaved(unsaved)
+    guard all != saved else { return }
+    var keys = StoreKeys()
+    try conversions.records.addOutages(to: &keys)
+    let records = conversions.records
+    let outcome = try await store.transact(StoreLoad(keys), at: now) { set throws(StoreError) -> Void in
+      try records.replace(saved, by: all, in: &set)
+    }
+    if case .conflict(let conflict) = outcome { throw StoreError(.busy, conflict.description) }
+    conversions.setUnsaved(
+      state.withLock { state in
+        state.saved = all
+        return state.unsaved
+      })
   }
 }

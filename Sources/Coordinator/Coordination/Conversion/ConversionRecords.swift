@@ -27,14 +27,13 @@ struct ConversionRecords: Sendable {
   // MARK: Blocks
 
   func addKeys(ofBlock key: String, to keys: inout StoreKeys) {
-    if let id = RecordID(Self.blockKind, key) { keys.add(record: id) }
+    keys.add(Self.blockKind, key)
   }
 
   /// The last block of a key, also one that has ended. One that cannot be read blocks nothing.
   func block(_ key: String, in set: WorkingSet) throws(StoreError) -> ConversionBlock? {
-    guard let id = RecordID(Self.blockKind, key) else { return nil }
     do throws(StoreError) {
-      return try set.record(id).flatMap(Self.readable)
+      return try set.record(Self.blockKind, key).flatMap { try? ConversionBlock($0) }
     } catch {
       guard error.fault == .content else { throw error }
       return nil
@@ -48,14 +47,12 @@ struct ConversionRecords: Sendable {
 
   /// Stores a block in the place of an earlier one of its key. A block in force is due when it ends by itself.
   func put(_ block: ConversionBlock, in set: inout WorkingSet) throws(StoreError) {
-    guard let id = RecordID(Self.blockKind, block.key) else {
-      throw StoreError(.content, "a block has a key that no record can have")
-    }
     let isInForce = block.isInForce(at: set.now)
     var groups = [try Self.group(Self.allBlocks)]
     if isInForce { groups.append(try Self.group(Self.inForce(block.scope))) }
     try set.store(
-      id, body: block.body, dueAt: isInForce ? block.until : nil, discardAt: block.end + memory, groupKeys: groups)
+      RecordID(stored: Self.blockKind, block.key), body: block.body, dueAt: isInForce ? block.until : nil,
+      discardAt: block.end + memory, groupKeys: groups)
   }
 
   /// All blocks in force, the latest first.
@@ -68,15 +65,11 @@ struct ConversionRecords: Sendable {
         var keys = StoreKeys()
         keys.add(group: group, StoreKeys.GroupPage(behind: behind))
         let page = try await store.read(StoreLoad(keys), at: now).group(group)
-        blocks += page.records.compactMap(Self.readable).filter { $0.isInForce(at: now) }
+        blocks += page.records.compactMap { try? ConversionBlock($0) }.filter { $0.isInForce(at: now) }
         last = page.isComplete ? nil : page.records.last?.id.text
       }
     }
     return blocks.sorted { ($1.blockedAt, $0.key) < ($0.blockedAt, $1.key) }
-  }
-
-  private static func readable(_ record: Record) -> ConversionBlock? {
-    do throws(StoreError) { return try ConversionBlock(record) } catch { return nil }
   }
 
   // MARK: Outages
@@ -87,10 +80,8 @@ struct ConversionRecords: Sendable {
 
   /// The stored outages, oldest first, without any that cannot be read.
   func outages(in set: WorkingSet) throws(StoreError) -> [ConversionOutage] {
-    let outages = try set.group(Self.group(Self.allOutages)).records.compactMap { record -> ConversionOutage? in
-      do throws(StoreError) { return try ConversionOutage(record) } catch { return nil }
-    }
-    return outages.sorted { $0.since < $1.since }
+    try set.group(Self.group(Self.allOutages)).records.compactMap { try? ConversionOutage($0) }
+      .sorted { $0.since < $1.since }
   }
 
   /// Stores an outage, or its new end.

@@ -2,6 +2,42 @@ import CommandEngine
 import CountersignMessages
 import CountersignTelemetry
 
+/// `number.forget`: erases the coordinator's data about a number. An operators' command.
+struct ForgetNumberCommand: CommandOrder {
+  /// E.164.
+  let number: String
+  let envelope: Envelope
+  let eraser: NumberEraser
+  /// Counts of what was erased before the transaction.
+  var forgotten: NumberForgotten?
+
+  var fingerprint: [UInt8] { CommandFingerprint.hash(ForgetNumber.type.text, []) }
+
+  /// There may be more than fits into one transaction.
+  var stage: CommandStage? {
+    CommandStage { access throws(StoreError) in
+      var order = self
+      order.forgotten = try await eraser.begin(number, envelope, access)
+      return order
+    }
+  }
+
+  /// Adds the last page of its verifications.
+  func addKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
+    try eraser.records.addKeys(ofNumber: number, to: &keys)
+  }
+
+  /// - Returns: an answer that is not recorded: it has nothing to repeat, and neither the number nor its hash may be
+  ///   kept.
+  func carryOut(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer? {
+    guard var forgotten else { throw StoreError(.misuse, "a number is forgotten without the stage before") }
+    try eraser.finish(number, envelope, &forgotten, in: &set)
+    var answer = try CommandAnswer(forgotten)
+    answer.isTransient = true
+    return answer
+  }
+}
+
 /// Erases the coordinator's data about a number: `number.forget`.
 ///
 /// The last page of its verifications goes in the transaction of the command, with the events and the reply; as a rule
@@ -10,7 +46,7 @@ import CountersignTelemetry
 struct NumberEraser: Sendable {
   private let rules: CoordinatorRules
   private let limits: RateLimits
-  private let records: VerificationRecords
+  let records: VerificationRecords
   private let assessments: AssessmentRecords
   private let events: VerificationEvents
 
@@ -51,7 +87,7 @@ struct NumberEraser: Sendable {
     of number: String, _ envelope: Envelope, _ access: StageAccess
   ) async throws(StoreError) -> Page? {
     var keys = StoreKeys()
-    try addKeys(ofNumber: number, to: &keys)
+    try records.addKeys(ofNumber: number, to: &keys)
     return try await access.transact(StoreLoad(keys)) { set throws(StoreError) in
       let (found, isLast) = try records.page(ofNumber: number, in: set)
       return isLast ? nil : try forget(found, envelope, in: &set)
@@ -93,11 +129,6 @@ struct NumberEraser: Sendable {
 
   // MARK: In the transaction
 
-  /// Adds a page of the verifications of a number.
-  func addKeys(ofNumber number: String, to keys: inout StoreKeys) throws(StoreError) {
-    try records.addKeys(ofNumber: number, to: &keys)
-  }
-
   /// Erases the last page of verifications.
   func finish(
     _ number: String, _ envelope: Envelope, _ forgotten: inout NumberForgotten, in set: inout WorkingSet
@@ -109,16 +140,13 @@ struct NumberEraser: Sendable {
 
   // MARK: Verifications
 
-  /// Counts of one page.
-  private struct Page: Sendable {
-    var verifications: Int
-    var canceled = 0
-  }
+  /// Numbers of erased and of canceled verifications of one page.
+  private typealias Page = (verifications: Int, canceled: Int)
 
   private func forget(
     _ found: [Record], _ envelope: Envelope, in set: inout WorkingSet
   ) throws(StoreError) -> Page {
-    var page = Page(verifications: found.count)
+    var page: Page = (found.count, 0)
     for record in found {
       // One that cannot be read is erased as well, without a word to its requesters.
       if let verification = try? PhoneVerification(record), verification.state.isLive {

@@ -21,8 +21,8 @@ extension RateLimits {
   /// Adds the counters of a check and of a wrong code, also of one that is not the first: an earlier command of the
   /// same batch may have been.
   func addKeys(of check: LimitedCheck, to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
-    try addKeys(of: wrongCode(check), to: &keys, at: now)
-    if !check.isFictional { try addKeys(of: number(check), to: &keys, at: now) }
+    addKeys(of: try wrongCode(check), to: &keys, at: now)
+    if !check.isFictional { addKeys(of: try number(check), to: &keys, at: now) }
   }
 
   /// Counts a check, and decides whether the code may be compared. Only a code that was compared and is wrong enters
@@ -32,7 +32,7 @@ extension RateLimits {
   /// a verification is compared all the same. That leaves an attacker one guess for each sent SMS, instead of five.
   func admitCheck(_ check: LimitedCheck, in set: inout WorkingSet) throws(StoreError) -> LimitRefusal? {
     guard !check.isFictional else { return try refusal(fictional(check), in: set) }
-    let shared = check.isFirstCode && check.isFirstHandle ? [] : shared(check)
+    let shared = check.isFirstCode && check.isFirstHandle ? [] : try shared(check)
     if let refusal = try refusal(address(check) + shared, in: set) { return refusal }
     return try admit(number(check), in: &set)
   }
@@ -43,13 +43,13 @@ extension RateLimits {
   }
 
   /// The budgets of wrong codes.
-  private func wrongCode(_ check: LimitedCheck) -> [Check] {
-    check.isFictional ? fictional(check) : address(check) + shared(check)
+  private func wrongCode(_ check: LimitedCheck) throws(StoreError) -> [Check] {
+    try check.isFictional ? fictional(check) : address(check) + shared(check)
   }
 
-  private func number(_ check: LimitedCheck) -> [Check] {
+  private func number(_ check: LimitedCheck) throws(StoreError) -> [Check] {
     [
-      Check(
+      try Check(
         scope: .checks, subject: subjects.subject(.number, check.number),
         rule: LimitRule(
           sliding: check.isFirstHandle ? .checks : .laterChecks, limit: limits.checksPerNumberPerHour,
@@ -57,21 +57,21 @@ extension RateLimits {
     ]
   }
 
-  private func address(_ check: LimitedCheck) -> [Check] {
+  private func address(_ check: LimitedCheck) throws(StoreError) -> [Check] {
     guard let address = check.address else { return [] }
     return [
-      Check(
+      try Check(
         scope: .addressWrongCodes, subject: subjects.subject(.address, address.network),
         rule: wrongCodes(check, limits.wrongCodesPerAddressPerHour, Self.hour))
     ]
   }
 
-  private func shared(_ check: LimitedCheck) -> [Check] {
+  private func shared(_ check: LimitedCheck) throws(StoreError) -> [Check] {
     [
-      Check(
+      try Check(
         scope: .appWrongCodes, subject: .app(check.app),
         rule: wrongCodes(check, limits.wrongCodesPerAppPerDay, Self.day)),
-      Check(
+      try Check(
         scope: .totalWrongCodes, subject: .everybody, rule: wrongCodes(check, limits.wrongCodesPerDay, Self.day)),
     ]
   }
@@ -81,14 +81,14 @@ extension RateLimits {
   }
 
   /// Tests run fictional numbers hundreds of times an hour, so only wrong codes count.
-  private func fictional(_ check: LimitedCheck) -> [Check] {
+  private func fictional(_ check: LimitedCheck) throws(StoreError) -> [Check] {
     let subject = subjects.fictional(check.number, of: check.app)
     return [
-      Check(
+      try Check(
         scope: .fictionalWrongCodes, subject: subject,
         rule: LimitRule(
           sliding: .wrongCodes, limit: limits.wrongCodesPerFictionalNumberPerHour, window: Self.hour)),
-      Check(
+      try Check(
         scope: .fictionalWrongCodesDay, subject: subject,
         rule: LimitRule(
           sliding: .wrongCodesDay, limit: limits.wrongCodesPerFictionalNumberPerDay, window: Self.day)),

@@ -8,7 +8,7 @@ extension RateLimits {
   func addReceiptKeys(
     ofToken token: TokenHash, app: String, from address: ClientAddress?, to keys: inout StoreKeys, at now: UnixTime
   ) throws(StoreError) {
-    try addKeys(of: receipt(token, app, address), to: &keys, at: now)
+    addKeys(of: try receipt(token, app, address), to: &keys, at: now)
   }
 
   /// Counts a receipt for the device, the address, the app, and in total.
@@ -18,26 +18,26 @@ extension RateLimits {
     try admit(receipt(token, app, address), in: &set)
   }
 
-  private func receipt(_ token: TokenHash, _ app: String, _ address: ClientAddress?) -> [Check] {
-    let device = Check(
+  private func receipt(_ token: TokenHash, _ app: String, _ address: ClientAddress?) throws(StoreError) -> [Check] {
+    let device = try Check(
       scope: .deviceToken, subject: subjects.device(token),
       rule: LimitRule(sliding: .proofs, limit: limits.receiptsPerDevicePerHour, window: Self.hour))
     let budgets = [
-      Check(
+      try Check(
         scope: .appReceipts, subject: .app(app),
         rule: LimitRule(daily: .receiptsDay, limit: limits.receiptsPerAppPerDay)),
-      Check(
+      try Check(
         scope: .totalReceipts, subject: .everybody,
         rule: LimitRule(daily: .receiptsDay, limit: limits.receiptsPerDay)),
     ]
-    return [device] + proofs(from: address) + budgets
+    return try [device] + proofs(from: address) + budgets
   }
 
-  private func proofs(from address: ClientAddress?) -> [Check] {
+  private func proofs(from address: ClientAddress?) throws(StoreError) -> [Check] {
     guard let address else { return [] }
     let rule = LimitRule(sliding: .proofs, limit: limits.proofsPerAddressPerHour, window: Self.hour)
     return [
-      Check(scope: .addressProofs, subject: subjects.subject(.address, address.network), rule: rule)
+      try Check(scope: .addressProofs, subject: subjects.subject(.address, address.network), rule: rule)
     ]
   }
 }
@@ -49,7 +49,7 @@ extension RateLimits {
   func addAssessmentKeys(
     app: String, from address: ClientAddress?, to keys: inout StoreKeys, at now: UnixTime
   ) throws(StoreError) {
-    try addKeys(of: assessment(app, address), to: &keys, at: now)
+    addKeys(of: try assessment(app, address), to: &keys, at: now)
   }
 
   /// Counts the assessment of a reCAPTCHA token for the address, the app, and in total.
@@ -59,12 +59,12 @@ extension RateLimits {
     try admit(assessment(app, address), in: &set)
   }
 
-  private func assessment(_ app: String, _ address: ClientAddress?) -> [Check] {
-    proofs(from: address) + [
+  private func assessment(_ app: String, _ address: ClientAddress?) throws(StoreError) -> [Check] {
+    try proofs(from: address) + [
       Check(
         scope: .appAssessments, subject: .app(app),
         rule: LimitRule(daily: .assessmentsDay, limit: limits.assessmentsPerAppPerDay)),
-      Check(
+      try Check(
         scope: .totalAssessments, subject: .everybody,
         rule: LimitRule(daily: .assessmentsDay, limit: limits.assessmentsPerDay)),
     ]
@@ -79,7 +79,7 @@ extension RateLimits {
   func addRevocationKeys(
     app: String, noticeTo address: String?, to keys: inout StoreKeys, at now: UnixTime
   ) throws(StoreError) {
-    try addKeys(of: revocation(app, noticeTo: address), to: &keys, at: now)
+    addKeys(of: try revocation(app, noticeTo: address), to: &keys, at: now)
   }
 
   /// Counts a revocation and its notice by mail.
@@ -90,26 +90,26 @@ extension RateLimits {
     try admit(revocation(app, noticeTo: address), in: &set)
   }
 
-  private func revocation(_ app: String, noticeTo address: String?) -> [Check] {
+  private func revocation(_ app: String, noticeTo address: String?) throws(StoreError) -> [Check] {
     let budgets = [
-      Check(
+      try Check(
         scope: .appRevocations, subject: .app(app),
         rule: LimitRule(daily: .revocationsDay, limit: limits.revocationsPerAppPerDay)),
-      Check(
+      try Check(
         scope: .totalRevocations, subject: .everybody,
         rule: LimitRule(daily: .revocationsDay, limit: limits.revocationsPerDay)),
     ]
-    return budgets + notices(to: address, of: app)
+    return try budgets + notices(to: address, of: app)
   }
 
-  private func notices(to address: String?, of app: String) -> [Check] {
+  private func notices(to address: String?, of app: String) throws(StoreError) -> [Check] {
     guard let address else { return [] }
     return [
-      Check(
+      try Check(
         // Mail servers may distinguish case before the @; no large one does.
         scope: .noticeAddress, subject: subjects.subject(.mailAddress, address.lowercased()),
         rule: LimitRule(sliding: .noticesDay, limit: limits.noticesPerAddressPerDay, window: Self.day)),
-      Check(
+      try Check(
         scope: .appNotices, subject: .app(app),
         rule: LimitRule(daily: .noticesDay, limit: limits.noticesPerAppPerDay)),
     ]

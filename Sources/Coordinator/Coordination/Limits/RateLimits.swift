@@ -3,15 +3,20 @@ import CountersignTelemetry
 
 /// Decides whether one more is allowed, and counts it.
 ///
-/// Each action has one list of ``Check``s. It names the counters to load, before a batch, and decides and counts in it.
+/// An action has lists of ``Check``s: an SMS one of its own and one of its device, a check of a code several. A list is
+/// made by the same function for naming the counters to load, before a batch, and for deciding and counting in it.
 struct RateLimits: Sendable {
-  struct Check {
-    var scope: LimitRefusal.Scope
-    var subject: LimitSubject
-    var rule: LimitRule
+  struct Check: Sendable {
+    let scope: LimitRefusal.Scope
+    let rule: LimitRule
+    let counter: LimitCounter
 
-    /// - Throws: ``StoreError`` when it cannot be named, which is the case for none.
-    func counter() throws(StoreError) -> LimitCounter { try LimitCounter(subject, rule) }
+    /// - Throws: ``StoreError`` when its counter cannot be named, which is the case for none.
+    init(scope: LimitRefusal.Scope, subject: LimitSubject, rule: LimitRule) throws(StoreError) {
+      self.scope = scope
+      self.rule = rule
+      counter = try LimitCounter(subject, rule)
+    }
   }
 
   let limits: Limits
@@ -23,8 +28,8 @@ struct RateLimits: Sendable {
   }
 
   /// Adds the counters of some limits.
-  func addKeys(of checks: [Check], to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
-    for check in checks { try check.counter().addKeys(to: &keys, at: now) }
+  func addKeys(of checks: [Check], to keys: inout StoreKeys, at now: UnixTime) {
+    for check in checks { check.counter.addKeys(to: &keys, at: now) }
   }
 
   /// Counts one more against every limit, or against none when one of them is reached.
@@ -38,7 +43,7 @@ struct RateLimits: Sendable {
   func refusal(_ checks: [Check], in set: WorkingSet) throws(StoreError) -> LimitRefusal? {
     var refusal: LimitRefusal?
     for check in checks {
-      guard let wait = try check.counter().window(in: set).wait(at: set.now, check.rule) else { continue }
+      guard let wait = try check.counter.window(in: set).wait(at: set.now, check.rule) else { continue }
       if wait > refusal?.wait ?? .zero {
         refusal = LimitRefusal(scope: check.scope, limit: check.rule.limit, wait: wait)
       }
@@ -48,7 +53,7 @@ struct RateLimits: Sendable {
 
   /// Counts one more, whether or not a limit is reached.
   func count(_ checks: [Check], in set: inout WorkingSet) throws(StoreError) {
-    for check in checks { try check.counter().record(at: set.now, in: &set) }
+    for check in checks { try check.counter.record(at: set.now, in: &set) }
   }
 }
 
@@ -72,55 +77,48 @@ extension RateLimits {
 // MARK: SMS
 
 extension RateLimits {
-  /// Adds the counters of an SMS.
-  func addKeys(of send: LimitedSend, to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
-    try addKeys(of: checks(of: send), to: &keys, at: now)
+  /// The limits of an SMS, the device's apart. Their names cost several hashes, so a start keeps them.
+  func checks(of send: LimitedSend) throws(StoreError) -> [Check] {
+    try number(send) + prefix(send) + [
+      try Check(
+        scope: .country, subject: .region(send.region),
+        rule: LimitRule(daily: .sendsDay, limit: limits.budget(of: send.region))),
+      try Check(scope: .total, subject: .everybody, rule: LimitRule(daily: .sendsDay, limit: limits.sendsPerDay)),
+    ] + address(send)
   }
 
-  /// Counts an SMS against every limit that applies, or against none when one of them is reached.
-  ///
-  /// - Returns: the reached limit that lasts longest; `nil` when the SMS may go.
-  func admit(_ send: LimitedSend, in set: inout WorkingSet) throws(StoreError) -> LimitRefusal? {
-    try admit(checks(of: send), in: &set)
+  /// The limit of the device that proved its app.
+  func checks(ofDevice device: TokenHash?) throws(StoreError) -> [Check] {
+    guard let device else { return [] }
+    return [
+      try Check(
+        scope: .deviceSends, subject: subjects.device(device),
+        rule: LimitRule(sliding: .sendsDay, limit: limits.sendsPerDevicePerDay, window: Self.day))
+    ]
   }
 
-  /// The limit that an SMS would exceed, without counting it: a request that will be refused spends nothing.
-  func refusal(of send: LimitedSend, in set: WorkingSet) throws(StoreError) -> LimitRefusal? {
-    try refusal(checks(of: send), in: set)
-  }
-
-  private func checks(of send: LimitedSend) -> [Check] {
-    number(send) + prefix(send)
-      + [
-        Check(
-          scope: .country, subject: .region(send.region),
-          rule: LimitRule(daily: .sendsDay, limit: limits.budget(of: send.region))),
-        Check(scope: .total, subject: .everybody, rule: LimitRule(daily: .sendsDay, limit: limits.sendsPerDay)),
-      ] + asker(send)
-  }
-
-  private func number(_ send: LimitedSend) -> [Check] {
+  private func number(_ send: LimitedSend) throws(StoreError) -> [Check] {
     let number = subjects.subject(.number, send.number)
     return [
-      Check(
+      try Check(
         scope: .numberShort, subject: number,
         rule: LimitRule(sliding: .sendsShort, limit: limits.sendsPerNumberPer10Minutes, window: Self.tenMinutes)),
-      Check(
+      try Check(
         scope: .numberDay, subject: number,
         rule: LimitRule(sliding: .sendsDay, limit: limits.sendsPerNumberPerDay, window: Self.day)),
     ]
   }
 
-  private func prefix(_ send: LimitedSend) -> [Check] {
+  private func prefix(_ send: LimitedSend) throws(StoreError) -> [Check] {
     let prefix = subjects.subject(.prefix, send.prefix)
     var checks = [
-      Check(
+      try Check(
         scope: .prefix, subject: prefix,
         rule: LimitRule(sliding: .sendsShort, limit: limits.sendsPerPrefixPer10Minutes, window: Self.tenMinutes))
     ]
     if send.isUnknownType {
       let limit = limits.sendsToUnknownTypePerPrefixPer10Minutes
-      checks.append(
+      try checks.append(
         Check(
           scope: .unknownType, subject: prefix,
           rule: LimitRule(sliding: .unknownType, limit: limit, window: Self.tenMinutes)))
@@ -128,21 +126,13 @@ extension RateLimits {
     return checks
   }
 
-  private func asker(_ send: LimitedSend) -> [Check] {
-    var checks: [Check] = []
-    if let address = send.address {
-      checks.append(
-        Check(
-          scope: .address, subject: subjects.subject(.address, address.network),
-          rule: LimitRule(sliding: .sendsShort, limit: limits.sendsPerAddressPerHour, window: Self.hour)))
-    }
-    if let device = send.device {
-      checks.append(
-        Check(
-          scope: .deviceSends, subject: subjects.device(device),
-          rule: LimitRule(sliding: .sendsDay, limit: limits.sendsPerDevicePerDay, window: Self.day)))
-    }
-    return checks
+  private func address(_ send: LimitedSend) throws(StoreError) -> [Check] {
+    guard let address = send.address else { return [] }
+    return [
+      try Check(
+        scope: .address, subject: subjects.subject(.address, address.network),
+        rule: LimitRule(sliding: .sendsShort, limit: limits.sendsPerAddressPerHour, window: Self.hour))
+    ]
   }
 
   static let tenMinutes = Duration.seconds(600)
@@ -160,8 +150,6 @@ struct LimitedSend: Sendable, Hashable {
   var isUnknownType: Bool
   /// Address of the client, if the service states it.
   var address: ClientAddress?
-  /// The device that proved its app, if any.
-  var device: TokenHash?
 
   /// The number without its last four digits: the shared part of an artificially inflated block of numbers.
   var prefix: String { Self.prefix(of: number) }

@@ -5,55 +5,44 @@ import CountersignTelemetry
 
 /// `revocation.start`: revokes a token of Sign in with Apple, and has its owner notified by mail.
 struct RevocationFlow: Flow {
+  private let rules: CoordinatorRules
+  private let hashes: KeyedHashes
+  private let keys: KeyRing
   private let service: RevocationService
-  private let decoder: RevocationDecoder
 
   init(
     _ rules: CoordinatorRules, hashes: KeyedHashes, keys: KeyRing, limits: RateLimits, metrics: CoordinatorMetrics
   ) {
-    let jobs = RevocationJobs(sealer: Sealer(keys: keys))
-    service = RevocationService(rules, jobs: jobs, limits: limits, metrics: metrics)
-    decoder = RevocationDecoder(rules, hashes: hashes, jobs: jobs, keys: keys, service: service)
+    self.rules = rules
+    self.hashes = hashes
+    self.keys = keys
+    service = RevocationService(rules, limits: limits, metrics: metrics)
   }
 
   var commands: [CommandKind] {
     [
       // Carried out at any age: a revocation has to happen.
-      CommandKind(StartRevocation.self) { [decoder] command, envelope, now throws(APIError) in
-        try decoder.order(command, envelope, at: now)
+      CommandKind(StartRevocation.self) { command, envelope, now throws(APIError) in
+        try order(command, envelope, at: now)
       }
     ]
   }
 
   var reports: [ReportKind] {
-    [report(on: AppleRevokeJob.type, .revoke), report(on: MailRelayJob.type, .notice)]
-  }
-
-  private func report(on job: MessageType, _ kind: RevocationService.JobKind) -> ReportKind {
-    ReportKind(
-      JobResult.type(ofJob: job), from: .worker(routingKeyPrefix: job.name),
-      dropped: { [service] id in
-        guard let name = JobName(parsing: id, kind.name) else { return nil }
-        let report = JobReport(number: 1, outcome: .expired, reason: .notTaken)
-        return RevocationReport(id: name.owner, kind: kind, report: report, service: service)
+    [
+      ReportKind(onJob: AppleRevokeJob.type, .revoke) { [service] id, report, _ in
+        RevocationReport(id: id, event: .revokeFinished(report), service: service)
       },
-      read: { [service] received throws(ContractProblem) in
-        guard let result = try received.jobResult(of: { JobName(parsing: $0, kind.name) != nil }),
-          let name = JobName(parsing: result.jobID, kind.name)
-        else { return nil }
-        let report = JobReport(
-          result, number: 1, worker: received.envelope.appID, maxText: RevocationReport.maxText)
-        return RevocationReport(id: name.owner, kind: kind, report: report, service: service)
-      })
+      ReportKind(onJob: MailRelayJob.type, .notice) { [service] id, report, _ in
+        RevocationReport(id: id, event: .noticeFinished(report), service: service)
+      },
+    ]
   }
 
   var dueRecords: [DueRecords] {
     [
-      DueRecords(RevocationRecords.kind, part: MaintenancePart(rawValue: "end_operations")) {
-        [service] record, set throws(StoreError) in
-        let revocation = try Revocation(record)
-        guard revocation.state.isLive else { return try set.remove(record.id) }
-        try service.expire(revocation, in: &set)
+      DueRecords(RevocationRecords.kind, part: .endOperations) { [service] record, set throws(StoreError) in
+        try service.end(record, in: &set)
       }
     ]
   }
@@ -65,24 +54,133 @@ struct RevocationFlow: Flow {
       }
     ]
   }
+
+  // MARK: revocation.start
+
+  /// Checks `revocation.start`, and does all work that needs no transaction.
+  /// - Throws: the error for the requester.
+  private func order(
+    _ command: StartRevocation, _ envelope: Envelope, at now: UnixTime
+  ) throws(APIError) -> RevocationOrder {
+    guard !command.app.isEmpty else { throw .missingApp }
+    guard let app = rules.apps[command.app] else { throw .unknownApp }
+    try Self.check(command)
+    let token = try token(command, app, envelope)
+    let notice = try notice(command.notify, app)
+    let hash = hashes.hash(appleToken: token, app: app.id)
+    let revocation = Revocation(
+      id: VerificationID.make(at: now), app: app.id, tokenHash: hash.current, notice: notice, at: now,
+      under: rules.revocation)
+    do {
+      return RevocationOrder(
+        revocation: revocation, token: hash, job: try job(command, token, revocation), service: service)
+    } catch {
+      throw APIError(.internalError, "the token cannot be sealed: check 'keysFile' of the coordinator")
+    }
+  }
+
+  /// Oversized fields would not fit into the jobs.
+  private static func check(_ command: StartRevocation) throws(APIError) {
+    let fields = [
+      ("clientID", command.clientID, 255), ("redirectURI", command.redirectURI, 2048),
+      ("notify.template", command.notify?.template, 64),
+    ]
+    for (name, value, limit) in fields where (value?.utf8.count ?? 0) > limit {
+      throw APIError(.invalidArgument, "\(name) is longer than \(limit) bytes", field: name)
+    }
+  }
+
+  private func token(
+    _ command: StartRevocation, _ app: AppProfile, _ envelope: Envelope
+  ) throws(APIError) -> Secret {
+    let field = command.token.kind.rawValue
+    let context = SealContext(messageType: StartRevocation.type, messageID: envelope.messageID, recipient: app.id)
+    let token: Secret
+    do {
+      token = try command.token.secret.open(with: keys, for: context)
+    } catch {
+      throw APIError(.invalidArgument, "\(field) \(error)", field: field)
+    }
+    guard !token.isEmpty else { throw APIError(.invalidArgument, "\(field) is empty", field: field) }
+    try TokenLimit.check(token, field: field)
+    return token
+  }
+
+  private func notice(
+    _ notice: StartRevocation.Notice?, _ app: AppProfile
+  ) throws(APIError) -> StartRevocation.Notice? {
+    guard var notice else { return nil }
+    guard Self.isAddress(notice.email) else {
+      throw APIError(
+        .invalidArgument, "notify.email must be an address such as user@example.com, without a display name",
+        field: "notify.email")
+    }
+    notice.languageCode = try LanguageTag.check(notice.languageCode, field: "notify.languageCode") ?? app.languageCode
+    notice.template = CommandFields.unlessEmpty(notice.template) ?? rules.revocation.noticeTemplate
+    return notice
+  }
+
+  /// Whether the mail worker may accept it: it checks more strictly, but by then the token is revoked already.
+  private static func isAddress(_ text: String) -> Bool {
+    guard text.utf8.count <= maxAddressLength, let at = text.utf8.lastIndex(of: UInt8(ascii: "@")) else { return false }
+    let isClean = text.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7F && $0 != UInt8(ascii: "<") && $0 != UInt8(ascii: ">") }
+    return isClean && at != text.utf8.startIndex && text.utf8.index(after: at) != text.utf8.endIndex
+  }
+
+  /// RFC 5321, section 4.5.3.1.3: a path has 256 octets, two of them brackets.
+  private static let maxAddressLength = 254
+
+  /// The body of the revocation worker's job, its token sealed for this job and this app.
+  private func job(_ command: StartRevocation, _ token: Secret, _ revocation: Revocation) throws -> [UInt8] {
+    let context = SealContext(
+      messageType: AppleRevokeJob.type, messageID: JobName(revocation.id, .revoke).text, recipient: revocation.app)
+    return try AppleRevokeJob(
+      app: revocation.app, clientID: command.clientID,
+      token: AppleToken(command.token.kind, try Sealer(keys: keys).seal(token, for: context)),
+      redirectURI: command.redirectURI, deadline: revocation.expiresAt
+    ).json()
+  }
+}
+
+/// A validated `revocation.start` request.
+struct RevocationOrder: CommandOrder {
+  let revocation: Revocation
+  let token: TokenHash
+  /// The body of the revocation worker's job, its token sealed.
+  let job: [UInt8]
+  let service: RevocationService
+
+  var fingerprint: [UInt8] { fingerprint(isFormer: false) }
+
+  func formerFingerprints() -> [[UInt8]] { token.earlier == nil ? [] : [fingerprint(isFormer: true)] }
+
+  /// The hash of the token in it is keyed already.
+  private func fingerprint(isFormer: Bool) -> [UInt8] {
+    CommandFingerprint.hash(
+      StartRevocation.type.text, [revocation.app, CommandFingerprint.text(token, isFormer: isFormer)])
+  }
+
+  func addKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
+    try service.addKeys(of: self, to: &keys, at: now)
+  }
+
+  func carryOut(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer? {
+    try service.start(self, envelope, in: &set)
+  }
 }
 
 /// A worker's report on a job of a revocation.
 struct RevocationReport: Report {
   /// ID of the revocation.
   let id: String
-  let kind: RevocationService.JobKind
-  let report: JobReport
+  let event: RevocationEvent
   let service: RevocationService
-
-  /// Bytes. Instructions for a user whose token cannot be revoked take a few sentences.
-  static let maxText = 1024
 
   func addKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
     service.records.addKeys(ofID: id, to: &keys)
   }
 
   func apply(cause: Envelope, in set: inout WorkingSet) throws(StoreError) {
-    try service.handle(report, kind, on: id, cause: cause, in: &set)
+    try service.handle(event, on: id, cause: cause, in: &set)
   }
 }

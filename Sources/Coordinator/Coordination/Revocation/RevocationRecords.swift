@@ -16,7 +16,7 @@ struct RevocationRecords: Sendable {
   // MARK: Keys
 
   func addKeys(ofID id: String, to keys: inout StoreKeys) {
-    if let id = RecordID(Self.kind, id) { keys.add(record: id) }
+    keys.add(Self.kind, id)
   }
 
   func addKeys(ofToken token: TokenHash, to keys: inout StoreKeys) throws(StoreError) {
@@ -26,8 +26,7 @@ struct RevocationRecords: Sendable {
   // MARK: Look-ups
 
   func revocation(_ id: String, in set: WorkingSet) throws(StoreError) -> Revocation? {
-    guard let id = RecordID(Self.kind, id), let record = try set.record(id) else { return nil }
-    return try Revocation(record)
+    try set.record(Self.kind, id).map { record throws(StoreError) in try Revocation(record) }
   }
 
   /// The latest revocation of a token.
@@ -47,15 +46,13 @@ struct RevocationRecords: Sendable {
       former.uniqueKeys = []
       try set.put(former)
     }
-    guard let id = RecordID(Self.kind, revocation.id) else {
-      throw StoreError(.content, "a revocation has an ID that no record can have")
-    }
+    let id = try RecordID(stored: Self.kind, revocation.id)
     try set.put(filled(Record(id, body: [], uniqueKeys: [UniqueKey(Self.token, token.current)]), with: revocation, set))
   }
 
   /// Stores a changed revocation. It keeps the key of its token, if it has it still.
   func put(_ revocation: Revocation, in set: inout WorkingSet) throws(StoreError) {
-    guard let id = RecordID(Self.kind, revocation.id), let record = try set.record(id) else { return }
+    guard let record = try set.record(Self.kind, revocation.id) else { return }
     try set.put(filled(record, with: revocation, set))
   }
 

@@ -6,35 +6,20 @@ import CountersignTelemetry
 struct RevocationService: Sendable {
   let records: RevocationRecords
   private let rules: CoordinatorRules
-  private let jobs: RevocationJobs
   private let limits: RateLimits
   private let metrics: CoordinatorMetrics
 
-  init(_ rules: CoordinatorRules, jobs: RevocationJobs, limits: RateLimits, metrics: CoordinatorMetrics) {
+  init(_ rules: CoordinatorRules, limits: RateLimits, metrics: CoordinatorMetrics) {
     self.rules = rules
-    self.jobs = jobs
     self.limits = limits
     self.metrics = metrics
     records = RevocationRecords(rules.revocation)
   }
 
-  /// The job that a worker reports on.
-  enum JobKind: Sendable {
-    case revoke, notice
-
-    /// The same in the name of the job.
-    var name: JobName.Kind {
-      switch self {
-      case .revoke: .revoke
-      case .notice: .notice
-      }
-    }
-  }
-
   func addKeys(of order: RevocationOrder, to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
     try records.addKeys(ofToken: order.token, to: &keys)
     try limits.addRevocationKeys(
-      app: order.app.id, noticeTo: order.revocation.notice?.email, to: &keys, at: now)
+      app: order.revocation.app, noticeTo: order.revocation.notice?.email, to: &keys, at: now)
   }
 
   func start(
@@ -44,9 +29,9 @@ struct RevocationService: Sendable {
       return try CommandAnswer(OperationStarted(known, repeated: true))
     }
     let refusal = try limits.admitRevocation(
-      app: order.app.id, noticeTo: order.revocation.notice?.email, in: &set)
+      app: order.revocation.app, noticeTo: order.revocation.notice?.email, in: &set)
     if let refusal {
-      set.afterCommit { [metrics] in metrics.countRefusal(refusal.scope) }
+      metrics.count(refusal, in: &set)
       return CommandAnswer(APIError(refusal))
     }
     var revocation = order.revocation
@@ -56,21 +41,18 @@ struct RevocationService: Sendable {
     return try CommandAnswer(OperationStarted(revocation, repeated: false))
   }
 
-  /// Applies a worker's report. A report on a deleted revocation changes nothing.
+  /// Applies a worker's report. One on a deleted revocation changes nothing.
   func handle(
-    _ report: JobReport, _ kind: JobKind, on id: String, cause: Envelope, in set: inout WorkingSet
+    _ event: RevocationEvent, on id: String, cause: Envelope, in set: inout WorkingSet
   ) throws(StoreError) {
     guard let revocation = try records.revocation(id, in: set) else { return }
-    let event: RevocationEvent =
-      switch kind {
-      case .revoke: .revokeFinished(report)
-      case .notice: .noticeFinished(report)
-      }
     try apply(event, to: revocation, cause: cause, in: &set)
   }
 
-  /// Ends a revocation whose workers no longer report.
-  func expire(_ revocation: Revocation, in set: inout WorkingSet) throws(StoreError) {
+  /// Ends a revocation whose workers no longer report, and deletes one past its retention.
+  func end(_ record: Record, in set: inout WorkingSet) throws(StoreError) {
+    let revocation = try Revocation(record)
+    guard revocation.state.isLive else { return try set.remove(record.id) }
     try apply(.deadlinePassed, to: revocation, cause: nil, in: &set)
   }
 
@@ -96,36 +78,39 @@ struct RevocationService: Sendable {
         guard let job else { throw StoreError(.content, "a revocation is begun without its job") }
         try send(AppleRevokeJob.type, .revoke, job, of: revocation, cause, in: &set)
       case .notify(let notice):
-        try send(MailRelayJob.type, .notice, notification(notice, of: revocation), of: revocation, cause, in: &set)
+        try send(MailRelayJob.type, .notice, noticeJob(notice, revocation), of: revocation, cause, in: &set)
       case .announceStarted:
-        count("STARTED", in: &set)
+        metrics.countRevocation("STARTED", in: &set)
         try announce(OperationStarted(revocation, repeated: false), "started", revocation, cause, in: &set)
       case .announceCompleted:
-        countEnding(of: revocation, in: &set)
+        metrics.countRevocation((revocation.ending ?? .unknown).rawValue, in: &set)
         try announce(OperationCompleted(revocation, at: set.now), "completed", revocation, cause, in: &set)
       case .announceFailed:
-        countEnding(of: revocation, in: &set)
+        metrics.countRevocation((revocation.ending ?? .unknown).rawValue, in: &set)
         try announce(OperationFailed(revocation, at: set.now), "failed", revocation, cause, in: &set)
       }
     }
   }
 
   private func send(
-    _ type: MessageType, _ kind: JobKind, _ body: [UInt8], of revocation: Revocation, _ cause: Envelope?,
+    _ type: MessageType, _ kind: JobName.Kind, _ body: [UInt8], of revocation: Revocation, _ cause: Envelope?,
     in set: inout WorkingSet
   ) throws(StoreError) {
     try set.send(
       .job(
-        type, id: JobName(revocation.id, kind.name).text, correlationID: revocation.id, cause: cause,
+        type, id: JobName(revocation.id, kind).text, correlationID: revocation.id, cause: cause,
         deadline: revocation.expiresAt, body: body, at: set.now))
   }
 
-  private func notification(
-    _ notice: StartRevocation.Notice, of revocation: Revocation
-  ) throws(StoreError) -> [UInt8] {
-    try jobs.notice(
-      notice, template: rules.revocation.noticeTemplate, appName: rules.apps[revocation.app]?.name,
-      deadline: revocation.expiresAt)
+  /// The body of the mail worker's job.
+  private func noticeJob(_ notice: StartRevocation.Notice, _ revocation: Revocation) throws(StoreError) -> [UInt8] {
+    try MailRelayJob(
+      to: notice.email,
+      content: .template(
+        name: notice.template ?? rules.revocation.noticeTemplate, languageCode: notice.languageCode,
+        variables: MailRelayJob.Variables(appName: rules.apps[revocation.app]?.name)),
+      deadline: revocation.expiresAt
+    ).written()
   }
 
   private func announce(
@@ -133,14 +118,6 @@ struct RevocationService: Sendable {
   ) throws(StoreError) {
     try set.send(
       .event(event, id: "\(revocation.id).\(name)", correlationID: revocation.id, cause: cause, at: set.now))
-  }
-
-  private func countEnding(of revocation: Revocation, in set: inout WorkingSet) {
-    count((revocation.ending ?? .unknown).rawValue, in: &set)
-  }
-
-  private func count(_ ending: String, in set: inout WorkingSet) {
-    set.afterCommit { [metrics] in metrics.countOperation(.appleRevocation, ending) }
   }
 }
 

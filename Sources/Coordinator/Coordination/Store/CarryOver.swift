@@ -43,26 +43,31 @@ struct CarryOver: Sendable {
         left[table.table] = failures.count
         note(failures, in: table.table)
       }
-      _ = try await earlier.dropEmpty([table.table] + table.companions)
+      try await earlier.dropEmpty(table)
     }
     return left
   }
 
   /// The tables in their order: outages and blocks decide which verifications count.
-  func tables(_ earlier: EarlierTables) async throws(StoreError) -> [any CarryOverTable] {
+  func tables(_ earlier: EarlierTables) async throws(StoreError) -> [any EarlierCarrier] {
     let last = try await earlier.rows(of: InboxTable.lastWithoutSender).first
+    let retention = rules.retention
     return [
-      OutageTable(records: conversions.records), BlockTable(records: conversions.records),
-      UsageTable(), InboxTable(retention: rules.inboxRetention, lastNumber: try last?.int("last_number") ?? 0),
-      AppProofTable(rules), RefusedTokenTable(), AssessmentTable(rules), RevocationTable(rules.revocation),
-      VerificationTable(rules, conversions), HeldJobTable(), OutboxTable(),
+      OutageTable(records: conversions.records), BlockTable(records: conversions.records), UsageTable(),
+      InboxTable(retention: rules.inboxRetention, lastNumber: try last?.int("last_number") ?? 0),
+      AppProofTable(records: AppProofRecords(rules), retention: retention), RefusedTokenTable(),
+      AssessmentTable(records: AssessmentRecords(rules), retention: retention),
+      RevocationTable(records: RevocationRecords(rules.revocation), retention: rules.revocation.retention),
+      VerificationTable(
+        records: VerificationRecords(rules, conversions: conversions), conversions: conversions, retention: retention),
+      HeldJobTable(), OutboxTable(),
     ]
   }
 
   /// Carries a table.
   /// - Returns: the reasons of the rows that were left.
   private func carry(
-    _ table: some CarryOverTable, _ earlier: EarlierTables, _ clock: any WallClock
+    _ table: some EarlierCarrier, _ earlier: EarlierTables, _ clock: any WallClock
   ) async throws(StoreError) -> [StoreError] {
     var page: EarlierPage?
     var carried = 0

@@ -12,30 +12,22 @@ extension EarlierRow {
 }
 
 /// Verifications. Those that ended lately are counted again: their windows were in memory only.
-struct VerificationTable: CarryOverTable {
+struct VerificationTable: EarlierCarrier {
   let table = "verification"
   /// It leads from the IDs of later handles to their verifications, which have them as well.
   let companions = ["verification_handle"]
-  private let records: VerificationRecords
-  private let conversions: Conversions
-  private let retention: Duration
+  let records: VerificationRecords
+  let conversions: Conversions
+  let retention: Duration
 
-  init(_ rules: CoordinatorRules, _ conversions: Conversions) {
-    self.conversions = conversions
-    records = VerificationRecords(rules, conversions: conversions)
-    retention = rules.retention
-  }
-
-  func keys(of row: EarlierRow, at now: UnixTime) throws(StoreError) -> StoreKeys {
+  func addKeys(of row: EarlierRow, to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
     let verification = try PhoneVerification(row)
-    var keys = StoreKeys()
     for handle in verification.handleNumbers { try records.addKeys(ofID: verification.id(of: handle), to: &keys) }
     if verification.state.isLive { try records.addKeys(ofLive: verification.key, to: &keys) }
     if let ending = ending(of: verification, at: now) { try conversions.addKeys(of: ending, to: &keys, at: now) }
-    return keys
   }
 
-  func put(_ row: EarlierRow, in set: inout WorkingSet) throws(StoreError) {
+  func carry(_ row: EarlierRow, in set: inout WorkingSet) throws(StoreError) {
     let verification = try PhoneVerification(row)
     guard try records.verification(verification.id, in: set) == nil else { return }
     // Without a change nothing is counted.
@@ -54,23 +46,16 @@ struct VerificationTable: CarryOverTable {
 }
 
 /// Receipts of apps.
-struct AppProofTable: CarryOverTable {
+struct AppProofTable: EarlierCarrier {
   let table = "app_proof"
-  private let records: AppProofRecords
-  private let retention: Duration
+  let records: AppProofRecords
+  let retention: Duration
 
-  init(_ rules: CoordinatorRules) {
-    records = AppProofRecords(rules)
-    retention = rules.retention
-  }
-
-  func keys(of row: EarlierRow, at now: UnixTime) throws(StoreError) -> StoreKeys {
-    var keys = StoreKeys()
+  func addKeys(of row: EarlierRow, to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
     records.addKeys(ofReceipt: try row.text("receipt"), to: &keys)
-    return keys
   }
 
-  func put(_ row: EarlierRow, in set: inout WorkingSet) throws(StoreError) {
+  func carry(_ row: EarlierRow, in set: inout WorkingSet) throws(StoreError) {
     let proof = try AppProof(row)
     if try records.found(proof.receipt, in: set) == nil { try records.put(proof, in: &set) }
   }
@@ -81,17 +66,15 @@ struct AppProofTable: CarryOverTable {
 }
 
 /// Device tokens that Apple has refused lately.
-struct RefusedTokenTable: CarryOverTable {
+struct RefusedTokenTable: EarlierCarrier {
   let table = "refused_token"
-  private let records = RefusedTokenRecords()
+  let records = RefusedTokenRecords()
 
-  func keys(of row: EarlierRow, at now: UnixTime) throws(StoreError) -> StoreKeys {
-    var keys = StoreKeys()
+  func addKeys(of row: EarlierRow, to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
     try records.addKeys(of: token(of: row), environment(of: row), to: &keys)
-    return keys
   }
 
-  func put(_ row: EarlierRow, in set: inout WorkingSet) throws(StoreError) {
+  func carry(_ row: EarlierRow, in set: inout WorkingSet) throws(StoreError) {
     let (token, environment) = (try token(of: row), try environment(of: row))
     guard try !isOver(row, at: set.now), try records.refusal(of: token, environment, in: set) == nil else { return }
     try records.remember(
@@ -109,26 +92,19 @@ struct RefusedTokenTable: CarryOverTable {
 }
 
 /// Assessments of reCAPTCHA tokens, and the starts that wait for them.
-struct AssessmentTable: CarryOverTable {
+struct AssessmentTable: EarlierCarrier {
   let table = "assessment"
-  private let records: AssessmentRecords
-  private let retention: Duration
+  let records: AssessmentRecords
+  let retention: Duration
 
-  init(_ rules: CoordinatorRules) {
-    records = AssessmentRecords(rules)
-    retention = rules.retention
-  }
-
-  func keys(of row: EarlierRow, at now: UnixTime) throws(StoreError) -> StoreKeys {
+  func addKeys(of row: EarlierRow, to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
     let assessment = try Assessment(row)
-    var keys = StoreKeys()
     records.addKeys(ofID: assessment.id, to: &keys)
     try records.addKeys(ofToken: TokenHash(assessment.tokenHash), to: &keys)
     try records.addKeys(ofMessage: assessment.envelope.identity, to: &keys)
-    return keys
   }
 
-  func put(_ row: EarlierRow, in set: inout WorkingSet) throws(StoreError) {
+  func carry(_ row: EarlierRow, in set: inout WorkingSet) throws(StoreError) {
     let assessment = try Assessment(row)
     // A finished one is kept for a while from now on, unless it is due to be deleted.
     let dueAt = try row.time("due_at")
@@ -142,24 +118,17 @@ struct AssessmentTable: CarryOverTable {
 }
 
 /// Revocations of tokens of Sign in with Apple, in the order in which they began: the latest of a token has its key.
-struct RevocationTable: CarryOverTable {
+struct RevocationTable: EarlierCarrier {
   let table = "revocation"
-  private let records: RevocationRecords
-  private let retention: Duration
+  let records: RevocationRecords
+  let retention: Duration
 
-  init(_ policy: RevocationPolicy) {
-    records = RevocationRecords(policy)
-    retention = policy.retention
-  }
-
-  func keys(of row: EarlierRow, at now: UnixTime) throws(StoreError) -> StoreKeys {
-    var keys = StoreKeys()
+  func addKeys(of row: EarlierRow, to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
     records.addKeys(ofID: try row.text("id"), to: &keys)
     try records.addKeys(ofToken: TokenHash(row.blob("token_hash")), to: &keys)
-    return keys
   }
 
-  func put(_ row: EarlierRow, in set: inout WorkingSet) throws(StoreError) {
+  func carry(_ row: EarlierRow, in set: inout WorkingSet) throws(StoreError) {
     let revocation = try Revocation(row)
     guard try records.revocation(revocation.id, in: set) == nil else { return }
     try records.add(revocation, of: TokenHash(revocation.tokenHash), in: &set)
@@ -171,17 +140,15 @@ struct RevocationTable: CarryOverTable {
 }
 
 /// Blocks of prefixes and regions, also those that have ended lately: verifications from before their end do not count.
-struct BlockTable: CarryOverTable {
+struct BlockTable: EarlierCarrier {
   let table = "conversion_block"
   let records: ConversionRecords
 
-  func keys(of row: EarlierRow, at now: UnixTime) throws(StoreError) -> StoreKeys {
-    var keys = StoreKeys()
+  func addKeys(of row: EarlierRow, to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
     records.addKeys(ofBlock: try row.text("key"), to: &keys)
-    return keys
   }
 
-  func put(_ row: EarlierRow, in set: inout WorkingSet) throws(StoreError) {
+  func carry(_ row: EarlierRow, in set: inout WorkingSet) throws(StoreError) {
     let block = try ConversionBlock(row)
     guard try !isOver(row, at: set.now), try records.block(block.key, in: set) == nil else { return }
     try records.put(block, in: &set)
@@ -195,17 +162,15 @@ struct BlockTable: CarryOverTable {
 }
 
 /// Outages, during which codes could not come back.
-struct OutageTable: CarryOverTable {
+struct OutageTable: EarlierCarrier {
   let table = "conversion_outage"
   let records: ConversionRecords
 
-  func keys(of row: EarlierRow, at now: UnixTime) throws(StoreError) -> StoreKeys {
-    var keys = StoreKeys()
+  func addKeys(of row: EarlierRow, to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
     try records.addOutages(to: &keys)
-    return keys
   }
 
-  func put(_ row: EarlierRow, in set: inout WorkingSet) throws(StoreError) {
+  func carry(_ row: EarlierRow, in set: inout WorkingSet) throws(StoreError) {
     let outage = try ConversionOutage(row)
     let isKnown = try records.outages(in: set).contains { $0.since == outage.since }
     guard !isKnown, try !isOver(row, at: set.now) else { return }
@@ -214,5 +179,135 @@ struct OutageTable: CarryOverTable {
 
   func isOver(_ row: EarlierRow, at now: UnixTime) throws(StoreError) -> Bool {
     try row.time("until") + records.memory <= now
+  }
+}
+
+// Rows of the tables of version 13, read by the names of their columns. A row of an earlier version has all of them: the
+// migrations run first.
+
+extension EarlierRow {
+  /// The reason with its code in one column and its text in another.
+  func failure() throws(StoreError) -> VerificationFailure? {
+    guard let code = try optionalText("failure_code") else { return nil }
+    return VerificationFailure(code: code, detail: try optionalText("failure_detail"))
+  }
+
+  func timeline() throws(StoreError) -> Timeline { Timeline(text: try text("timeline")) }
+}
+
+extension PhoneVerification {
+  /// - Throws: ``StoreError/Code/content`` for a row that this version cannot read.
+  init(_ row: EarlierRow) throws(StoreError) {
+    guard let code = CodeAtRest(blob: try row.blob("code")) else {
+      throw StoreError(.content, "the code of an earlier verification cannot be read")
+    }
+    self.code = code
+    id = try row.text("id")
+    app = try row.text("app")
+    phoneNumber = try row.text("phone_number")
+    region = try row.text("region")
+    isTestNumber = try row.bool("is_test")
+    purpose = try row.word("purpose", VerificationPurpose.self)
+    let subject = try row.text("subject")
+    self.subject = subject.isEmpty ? nil : subject
+    createdAt = try row.time("created_at")
+    askedLate = try row.bool("asked_late")
+    requester = try row.blob("requester")
+    // Rows before version 13 know the requester only.
+    source = try row.optionalBlob("source") ?? requester
+    state = try row.word("state", VerificationState.self)
+    languageCode = try row.optionalText("language")
+    expiresAt = try row.time("expires_at")
+    resendAfter = try row.time("resend_after")
+    endedAt = try row.optionalTime("ended_at")
+    checks = try row.int("checks")
+    messages = try row.text("messages").map(MessageProgress.init(ofEarlier:))
+    failure = try row.failure()
+    timeline = try row.timeline()
+    if let handles = try row.optionalText("handles") { self.handles = try StoredJSON.read(handles) }
+  }
+}
+
+extension PhoneVerification.MessageProgress {
+  /// - Parameter letter: letter of an SMS in the column `messages`.
+  fileprivate init(ofEarlier letter: Character) {
+    self =
+      switch letter {
+      case "o": .outstanding
+      case "a": .accepted
+      case "r": .refused
+      case "x": .expired
+      case "d": .delivered
+      case "n": .undelivered
+      default: .unknown
+      }
+  }
+}
+
+extension AppProof {
+  /// - Throws: ``StoreError/Code/content`` for a row that this version cannot read.
+  init(_ row: EarlierRow) throws(StoreError) {
+    guard let secret = SecretAtRest(blob: try row.blob("secret")) else {
+      throw StoreError(.content, "the secret of an earlier receipt cannot be read")
+    }
+    self.secret = secret
+    receipt = try row.text("receipt")
+    app = try row.text("app")
+    tokenHash = try row.blob("token_hash")
+    earlierTokenHash = try row.optionalBlob("earlier_token_hash")
+    environment = try row.word("environment", PushEnvironment.self)
+    createdAt = try row.time("created_at")
+    state = try row.word("state", AppProofState.self)
+    expiresAt = try row.time("expires_at")
+    endedAt = try row.optionalTime("ended_at")
+    uses = try row.int("uses")
+    push = try row.word("push", PhoneVerification.MessageProgress.self)
+    failure = try row.failure()
+    timeline = try row.timeline()
+  }
+}
+
+extension Assessment {
+  /// - Throws: ``StoreError/Code/content`` for a row that this version cannot read.
+  init(_ row: EarlierRow) throws(StoreError) {
+    self.init(
+      id: try row.text("id"), messageID: try row.text("message_id"), tokenHash: try row.blob("token_hash"),
+      verificationID: try row.optionalText("verification_id"), command: try StoredJSON.read(row.text("command")),
+      createdAt: try row.time("created_at"), expiresAt: try row.time("expires_at"),
+      state: try row.word("state", State.self))
+  }
+}
+
+extension Revocation {
+  /// - Throws: ``StoreError/Code/content`` for a row that this version cannot read.
+  init(_ row: EarlierRow) throws(StoreError) {
+    id = try row.text("id")
+    app = try row.text("app")
+    tokenHash = try row.blob("token_hash")
+    createdAt = try row.time("created_at")
+    if let text = try row.optionalText("notice") { notice = try StoredJSON.read(text) }
+    state = try row.word("state", State.self)
+    expiresAt = try row.time("expires_at")
+    endedAt = try row.optionalTime("ended_at")
+    ending = try row.optionalText("ending").map(OperationEnding.init(rawValue:))
+    failure = try row.failure()
+    timeline = try row.timeline()
+  }
+}
+
+extension ConversionBlock {
+  /// - Throws: ``StoreError/Code/content`` for a row that this version cannot read.
+  init(_ row: EarlierRow) throws(StoreError) {
+    self.init(
+      scope: try row.word("scope", Scope.self), key: try row.text("key"), region: try row.text("region"),
+      blockedAt: try row.time("blocked_at"), until: try row.time("until"), liftedAt: try row.optionalTime("lifted_at"),
+      counts: ConversionCounts(sent: try row.int("sent"), verified: try row.int("verified")))
+  }
+}
+
+extension ConversionOutage {
+  /// - Throws: ``StoreError/Code/content`` for a row that this version cannot read.
+  init(_ row: EarlierRow) throws(StoreError) {
+    self.init(since: try row.time("since"), until: try row.time("until"))
   }
 }

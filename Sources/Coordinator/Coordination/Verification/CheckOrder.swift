@@ -42,15 +42,15 @@ extension CheckOrder {
 }
 
 /// Text that people type as a code.
-public enum CodeText {
+enum CodeText {
   /// The longest text that is considered.
-  public static let maxLength = 64
+  static let maxLength = 64
 
   /// The digits of a code: spaces and hyphens are left out, and digits of any script become ASCII ones, since a phone
   /// set to Arabic or Bengali may offer those.
   ///
   /// - Returns: `nil` when the text contains anything else, or is empty.
-  public static func digits(_ text: String) -> String? {
+  static func digits(_ text: String) -> String? {
     guard !text.isEmpty, text.utf8.count <= maxLength else { return nil }
     var result = ""
     for scalar in text.unicodeScalars {

@@ -1,4 +1,4 @@
-public import CountersignTelemetry
+import CountersignTelemetry
 
 extension PhoneVerification {
   /// Applies an event and returns the actions to take, in order. Pure: never suspends or throws.
@@ -11,7 +11,7 @@ extension PhoneVerification {
   ///   - handle: the handle that the command names.
   ///   - now: the time at which it is applied.
   ///   - policy: the rules in force.
-  public mutating func apply(
+  mutating func apply(
     _ event: VerificationEvent, through handle: Int = firstHandle, at now: UnixTime, under policy: VerificationPolicy
   ) -> [VerificationAction] {
     switch event {
@@ -83,7 +83,7 @@ extension PhoneVerification {
 }
 
 /// Event in the life of a verification.
-public enum VerificationEvent: Sendable, Hashable {
+enum VerificationEvent: Sendable, Hashable {
   /// The verification begins. The first event, and effective only once.
   case started
   /// The same requester asked again. Sends the same code once more when that is due.
@@ -112,9 +112,9 @@ public enum VerificationEvent: Sendable, Hashable {
 }
 
 /// Action of the owner of a verification after an event; actions are taken in order.
-public enum VerificationAction: Sendable, Hashable {
+enum VerificationAction: Sendable, Hashable {
   /// A published change.
-  public enum Announcement: String, Sendable, CaseIterable {
+  enum Announcement: String, Sendable, CaseIterable {
     case started, sent, delivered, undelivered, approved, failed, expired, canceled
   }
 

@@ -1,8 +1,8 @@
-public import CountersignTelemetry
+import CountersignTelemetry
 
 extension PhoneVerification {
   /// Number of the handle that is the verification itself.
-  public static let firstHandle = 1
+  static let firstHandle = 1
 
   var handleNumbers: ClosedRange<Int> { Self.firstHandle...(handles.later.count + 1) }
 
@@ -131,23 +131,23 @@ extension PhoneVerification {
 /// A later requester's access to a code that another one requested first, with its own ID, guesses and end.
 ///
 /// The first requester's handle is the verification itself, so usually nothing more is stored.
-public struct VerificationHandle: Sendable, Hashable, Codable {
+struct VerificationHandle: Sendable, Hashable, Codable {
   /// See ``VerificationID``.
-  public let id: String
+  let id: String
   /// See ``PhoneVerification/requester``.
-  public let requester: [UInt8]
+  let requester: [UInt8]
   /// Whether its requester is a device that has proven itself by push.
-  public internal(set) var isProven: Bool
-  public let createdAt: UnixTime
+  var isProven: Bool
+  let createdAt: UnixTime
   /// Number of checks begun.
-  public internal(set) var checks = 0
+  var checks = 0
   /// Absent while the state of the code decides.
-  public internal(set) var ending: HandleEnding?
+  var ending: HandleEnding?
   /// Number of times its holder canceled it and requested it again; absent for none.
   var reopenings: Int?
 
   /// Creates a handle that has not begun: apply ``VerificationEvent/joined(_:sends:languageCode:)`` next.
-  public init(id: String, requester: [UInt8], isProven: Bool, at now: UnixTime) {
+  init(id: String, requester: [UInt8], isProven: Bool, at now: UnixTime) {
     self.id = id
     self.requester = requester
     self.isProven = isProven
@@ -156,7 +156,7 @@ public struct VerificationHandle: Sendable, Hashable, Codable {
 }
 
 /// End of a handle whose code stays valid for others.
-public enum HandleEnding: String, Sendable, Codable {
+enum HandleEnding: String, Sendable, Codable {
   /// Its holder ended it.
   case canceled
   /// Wrong codes used up its guesses.

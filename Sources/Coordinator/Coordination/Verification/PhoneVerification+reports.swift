@@ -119,9 +119,9 @@ extension TimelineEntry.Kind {
 }
 
 /// A worker's report on one SMS of a verification.
-public struct JobReport: Sendable, Hashable {
+struct JobReport: Sendable, Hashable {
   /// Outcome of the SMS.
-  public enum Outcome: String, Sendable, Codable {
+  enum Outcome: String, Sendable, Codable {
     /// A provider accepted it.
     case accepted
     /// It will never be sent.
@@ -133,56 +133,32 @@ public struct JobReport: Sendable, Hashable {
   }
 
   /// Number of the SMS within its verification, from 1.
-  public var number: Int
-  public var outcome: Outcome
+  var number: Int
+  var outcome: Outcome
   /// Lane of the SMS, such as `twilio-eu`.
-  public var lane: String?
+  var lane: String?
   /// The worker process that sent it.
-  public var worker: String?
+  var worker: String?
   /// The provider's own ID of the SMS.
-  public var reference: String?
+  var reference: String?
   /// Reason that it was not accepted.
-  public var reason: VerificationFailure?
+  var reason: VerificationFailure?
   /// Number of attempts.
-  public var attempts: Int?
+  var attempts: Int?
   /// Number of segments.
-  public var segments: Int?
-
-  public init(
-    number: Int, outcome: Outcome, lane: String? = nil, worker: String? = nil, reference: String? = nil,
-    reason: VerificationFailure? = nil, attempts: Int? = nil, segments: Int? = nil
-  ) {
-    self.number = number
-    self.outcome = outcome
-    self.lane = lane
-    self.worker = worker
-    self.reference = reference
-    self.reason = reason
-    self.attempts = attempts
-    self.segments = segments
-  }
+  var segments: Int?
 }
 
 /// A provider's later report on an SMS that it accepted.
-public struct DeliveryReport: Sendable, Hashable {
+struct DeliveryReport: Sendable, Hashable {
   /// Number of the SMS within its verification, from 1.
-  public var number: Int
+  var number: Int
   /// Whether it reached the handset.
-  public var isDelivered: Bool
+  var isDelivered: Bool
   /// Lane of the SMS, such as `twilio-eu`.
-  public var lane: String?
+  var lane: String?
   /// The provider's own ID of the SMS.
-  public var reference: String?
+  var reference: String?
   /// Reason that it was not delivered.
-  public var reason: VerificationFailure?
-
-  public init(
-    number: Int, isDelivered: Bool, lane: String? = nil, reference: String? = nil, reason: VerificationFailure? = nil
-  ) {
-    self.number = number
-    self.isDelivered = isDelivered
-    self.lane = lane
-    self.reference = reference
-    self.reason = reason
-  }
+  var reason: VerificationFailure?
 }

@@ -1,9 +1,9 @@
-public import CountersignTelemetry
+import CountersignTelemetry
 
 // Sending the code once more by the user's wish: the decision, and its effect. After a failure the worker decides.
 extension PhoneVerification {
   /// Whether a request at this time sends another SMS.
-  public func isResendDue(at now: UnixTime, under policy: VerificationPolicy) -> Bool {
+  func isResendDue(at now: UnixTime, under policy: VerificationPolicy) -> Bool {
     isLive(at: now) && !isTestNumber && messages.count < VerificationPolicy.maxMessages && isGapOver(at: now, policy)
   }
 
@@ -13,7 +13,7 @@ extension PhoneVerification {
   }
 
   /// Whether its code could be sent again at this time, but would expire before it was typed in.
-  public func isTooOldToResend(at now: UnixTime, under policy: VerificationPolicy) -> Bool {
+  func isTooOldToResend(at now: UnixTime, under policy: VerificationPolicy) -> Bool {
     isResendDue(at: now, under: policy) && createdAt + policy.maximumLifetime < now + policy.shortestResend
   }
 

@@ -1,55 +1,55 @@
-public import CountersignMessages
-public import CountersignTelemetry
+import CountersignMessages
+import CountersignTelemetry
 
 /// One attempt to prove possession of a phone number.
 ///
 /// A plain value without I/O: ``apply(_:at:under:)`` takes an event and returns the actions. Its owner loads it,
 /// applies the event, stores it together with the outgoing messages, and only then acts. It contains no plaintext
 /// secrets: the code is held as ``CodeAtRest``.
-public struct PhoneVerification: Sendable, Hashable, Codable {
+struct PhoneVerification: Sendable, Hashable, Codable {
   /// See ``VerificationID``.
-  public let id: String
-  public let app: String
+  let id: String
+  let app: String
   /// E.164.
-  public let phoneNumber: String
+  let phoneNumber: String
   /// The region of the number (`US`), or its calling code (`+883`) if it belongs to no region.
-  public let region: String
+  let region: String
   /// Whether the number is one of the app's fictional numbers: nothing is sent, and the code is fixed.
-  public let isTestNumber: Bool
+  let isTestNumber: Bool
   /// Purpose of the code.
-  public let purpose: VerificationPurpose
+  let purpose: VerificationPurpose
   /// Subject of the code, if the purpose has one.
-  public let subject: String?
-  public let code: CodeAtRest
-  public let createdAt: UnixTime
+  let subject: String?
+  let code: CodeAtRest
+  let createdAt: UnixTime
   /// Whether its command had waited so long that its requester may have gone: a missing code says nothing then.
-  public let askedLate: Bool
+  let askedLate: Bool
 
   /// Hash of the requester under the pepper; empty for an unnamed one.
-  public internal(set) var requester: [UInt8]
+  var requester: [UInt8]
   /// Hash of the asker, in a form that askers cannot choose; see ``LimitSubjects/source(of:)``. Empty for an unnamed
   /// one.
-  public internal(set) var source: [UInt8]
-  public internal(set) var state: VerificationState
+  var source: [UInt8]
+  var state: VerificationState
   /// The language of the SMS, BCP 47.
-  public internal(set) var languageCode: String?
+  var languageCode: String?
   /// Time until which the code is valid.
-  public internal(set) var expiresAt: UnixTime
+  var expiresAt: UnixTime
   /// Time from which on a further request sends the code again.
-  public internal(set) var resendAfter: UnixTime
+  var resendAfter: UnixTime
   /// Time at which it reached its final state.
-  public internal(set) var endedAt: UnixTime?
+  var endedAt: UnixTime?
   /// Number of checks begun.
-  public internal(set) var checks: Int
+  var checks: Int
   /// Progress of each SMS; the first has number 1.
-  public internal(set) var messages: [MessageProgress]
-  public internal(set) var failure: VerificationFailure?
-  public internal(set) var timeline: Timeline
+  var messages: [MessageProgress]
+  var failure: VerificationFailure?
+  var timeline: Timeline
   /// Handles of other requesters.
   var handles = HandleSet()
 
   /// Progress of one SMS.
-  public enum MessageProgress: String, Sendable, Codable, CaseIterable {
+  enum MessageProgress: String, Sendable, Codable, CaseIterable {
     /// No worker has reported on it.
     case outstanding
     case accepted, refused, expired, unknown
@@ -101,7 +101,7 @@ public struct PhoneVerification: Sendable, Hashable, Codable {
   }
 
   /// Whether a code can be checked at this time.
-  public func isLive(at now: UnixTime) -> Bool {
+  func isLive(at now: UnixTime) -> Bool {
     state.isLive && now < expiresAt
   }
 }
@@ -114,7 +114,7 @@ public struct PhoneVerification: Sendable, Hashable, Codable {
 ///    └───────────┴──────────┴────┼──> expired
 ///                                └──> canceled
 /// ```
-public enum VerificationState: String, Sendable, Codable, CaseIterable {
+enum VerificationState: String, Sendable, Codable, CaseIterable {
   /// Begun; no SMS was requested. A fictional number stays here until it ends.
   case pending
   /// An SMS was requested, and none is known to have been accepted by a provider.
@@ -131,7 +131,7 @@ public enum VerificationState: String, Sendable, Codable, CaseIterable {
   case canceled
 
   /// Whether a code can still be checked; the other states are final.
-  public var isLive: Bool {
+  var isLive: Bool {
     switch self {
     case .pending, .sending, .sent: true
     case .approved, .failed, .expired, .canceled: false
@@ -140,27 +140,22 @@ public enum VerificationState: String, Sendable, Codable, CaseIterable {
 }
 
 /// Reason that a verification failed.
-public struct VerificationFailure: Sendable, Hashable, Codable {
+struct VerificationFailure: Sendable, Hashable, Codable {
   /// A short name in capitals: ``tooManyAttempts``, ``notSentInTime``, or a worker's reason.
-  public var code: String
+  var code: String
   /// Explanation for people, without secrets.
-  public var detail: String?
-
-  public init(code: String, detail: String? = nil) {
-    self.code = code
-    self.detail = detail
-  }
+  var detail: String?
 
   /// Wrong codes used up all allowed checks.
-  public static let tooManyAttempts = VerificationFailure(
+  static let tooManyAttempts = VerificationFailure(
     code: "TOO_MANY_ATTEMPTS", detail: "the code was wrong too often")
 
   /// No provider accepted the SMS while its code was valid.
-  public static let notSentInTime = VerificationFailure(
+  static let notSentInTime = VerificationFailure(
     code: "NOT_SENT_IN_TIME", detail: "no provider took the message while the code was valid")
 
   /// The pepper or the fixed code of the verification is no longer configured.
-  public static let codeLost = VerificationFailure(
+  static let codeLost = VerificationFailure(
     code: "CODE_LOST", detail: "the configuration that the code was made with has changed")
 }
 

@@ -21,6 +21,9 @@ struct StartOrder: Sendable {
   var fresh: FreshVerification
   /// See ``VerificationCodes/fingerprint(of:)``.
   var fingerprint: [UInt8] = []
+  /// Limits of its SMS, the device's apart; none for a fictional number. A failure is that of the transaction, which is
+  /// logged.
+  var limits: Result<[RateLimits.Check], StoreError> = .success([])
 }
 
 extension StartOrder {
@@ -37,8 +40,7 @@ extension StartOrder {
   /// The requested SMS, as the limits see it.
   var limitedSend: LimitedSend {
     LimitedSend(
-      number: number.e164, region: number.regionKey, isUnknownType: number.type == .unknown, address: address,
-      device: device)
+      number: number.e164, region: number.regionKey, isUnknownType: number.type == .unknown, address: address)
   }
 }
 
@@ -57,10 +59,11 @@ struct StartDecoder: Sendable {
   private let proofs: ProofDecoder
   private let requesters: KeyedHashes
   private let fictional: FictionalNumbers
+  private let limits: RateLimits
 
   init(
     _ rules: CoordinatorRules, codes: VerificationCodes, jobs: SMSJobs, proofs: ProofDecoder, requesters: KeyedHashes,
-    fictional: FictionalNumbers
+    fictional: FictionalNumbers, limits: RateLimits
   ) {
     self.rules = rules
     self.codes = codes
@@ -68,6 +71,7 @@ struct StartDecoder: Sendable {
     self.proofs = proofs
     self.requesters = requesters
     self.fictional = fictional
+    self.limits = limits
   }
 
   func order(
@@ -92,6 +96,7 @@ struct StartDecoder: Sendable {
         app, key, region: number.regionKey, languageCode, fixedCode: fixedCode,
         askedLate: CommandAge.isLate(envelope.timestamp, at: now), at: now))
     order.fingerprint = codes.fingerprint(of: order)
+    if fixedCode == nil { order.limits = limits(of: order) }
     return order
   }
 
@@ -104,7 +109,7 @@ struct StartDecoder: Sendable {
     try judge(number, app)
     let key = VerificationKey(
       phoneNumber: number.e164, app: app.id, purpose: waiting.purpose ?? .signIn, subject: waiting.subject)
-    return StartOrder(
+    var order = StartOrder(
       app: app, number: number, languageCode: waiting.languageCode,
       address: waiting.network.map(ClientAddress.init(network:)),
       claim: RequesterClaim(named: waiting.requester.map { Requester(hash: $0) }), fixedCode: nil,
@@ -113,6 +118,12 @@ struct StartDecoder: Sendable {
         app, key, region: number.regionKey, waiting.languageCode, fixedCode: nil,
         askedLate: waiting.askedLate ?? false, at: now),
       fingerprint: waiting.fingerprint)
+    order.limits = limits(of: order)
+    return order
+  }
+
+  private func limits(of order: StartOrder) -> Result<[RateLimits.Check], StoreError> {
+    Result { () throws(StoreError) in try limits.checks(of: order.limitedSend) }
   }
 
   func parse(_ command: StartVerification) throws(APIError) -> PhoneNumber {

@@ -1,20 +1,20 @@
-public import CountersignTelemetry
+import CountersignTelemetry
 
 /// The steps of a verification, oldest first, never more than ``capacity``.
 ///
 /// Kept as text (see ``TimelineText``), as it is stored: a step is added without parsing the previous ones. A
 /// verification within the default limits has fewer than fifty steps. A full timeline drops the second one: the first
 /// shows the beginning and the last the end.
-public struct Timeline: Sendable, Hashable, Codable {
+struct Timeline: Sendable, Hashable, Codable {
   /// Maximum number of entries.
-  public static let capacity = 64
+  static let capacity = 64
 
   /// The stored form.
   private(set) var text: String
   private var count: Int
 
   /// Creates an empty timeline.
-  public init() {
+  init() {
     text = ""
     count = 0
   }
@@ -26,9 +26,9 @@ public struct Timeline: Sendable, Hashable, Codable {
   }
 
   /// The entries. Parses the text, so read it once.
-  public var entries: [TimelineEntry] { TimelineText.decode(text) }
+  var entries: [TimelineEntry] { TimelineText.decode(text) }
 
-  public var isEmpty: Bool { count == 0 }
+  var isEmpty: Bool { count == 0 }
 
   mutating func append(_ entry: TimelineEntry) {
     if count >= Self.capacity {
@@ -56,9 +56,9 @@ extension Timeline {
 }
 
 /// One step in the life of a verification or an operation, as `verification.status` and `operation.status` show it.
-public struct TimelineEntry: Sendable, Hashable, Codable {
+struct TimelineEntry: Sendable, Hashable, Codable {
   /// Kind of a step. The raw values are part of the answers.
-  public enum Kind: String, Sendable, Codable {
+  enum Kind: String, Sendable, Codable {
     case started
     case smsQueued = "sms.queued"
     case smsAccepted = "sms.accepted"
@@ -100,23 +100,23 @@ public struct TimelineEntry: Sendable, Hashable, Codable {
   }
 
   /// Time at which the coordinator learned of it.
-  public var at: UnixTime
-  public var kind: Kind
+  var at: UnixTime
+  var kind: Kind
   /// Number of the SMS that it concerns, from 1.
-  public var job: Int?
-  public var lane: String?
-  public var worker: String?
+  var job: Int?
+  var lane: String?
+  var worker: String?
   /// The provider's own ID of the SMS.
-  public var reference: String?
+  var reference: String?
   /// The code of the reason, in capitals.
-  public var reason: String?
-  public var detail: String?
-  public var attempts: Int?
-  public var segments: Int?
+  var reason: String?
+  var detail: String?
+  var attempts: Int?
+  var segments: Int?
   /// The handle that it concerns, unless it is the first or all.
   var handle: Int?
 
-  public init(at: UnixTime, kind: Kind, job: Int? = nil) {
+  init(at: UnixTime, kind: Kind, job: Int? = nil) {
     self.at = at
     self.kind = kind
     self.job = job

@@ -5,7 +5,7 @@ import CountersignCryptography
 /// The code is expanded from a random seed: `HMAC-SHA-256(pepper, "code" ‖ verification ID ‖ seed ‖ counter)` gives
 /// four 64-bit numbers; those beyond the largest multiple of 10^length are skipped, so that every code is equally
 /// likely, and the first remaining one gives the digits.
-public struct VerificationCodes: Sendable {
+struct VerificationCodes: Sendable {
   static let seedLength = 32
   static let digestLength = 32
 
@@ -19,7 +19,7 @@ public struct VerificationCodes: Sendable {
   ///   - current: pepper of new codes.
   ///   - previous: pepper of codes made before the last change.
   ///   - length: digits of a code, 4 to 10.
-  public init(current: Pepper, previous: Pepper? = nil, length: Int = 6) {
+  init(current: Pepper, previous: Pepper? = nil, length: Int = 6) {
     self.current = current
     self.previous = previous
     self.length = length
@@ -32,7 +32,7 @@ public struct VerificationCodes: Sendable {
   /// - Parameters:
   ///   - id: the verification it is for.
   ///   - seed: 32 bytes of the system's cryptographic generator.
-  public func makeCode(
+  func makeCode(
     for id: String, seed: [UInt8]
   ) -> (code: String, atRest: CodeAtRest) {
     let code = Self.expand(current, id: id, seed: seed, length: length)
@@ -40,26 +40,26 @@ public struct VerificationCodes: Sendable {
   }
 
   /// The fixed code of a fictional number, for storing with a verification.
-  public func keep(fixedCode code: String, for id: String) -> CodeAtRest {
+  func keep(fixedCode code: String, for id: String) -> CodeAtRest {
     CodeAtRest(pepperID: current.id, seed: [], digest: Self.digest(current, id: id, code: code))
   }
 
   /// Recreates an earlier code for sending it again.
   ///
   /// - Returns: `nil` when its pepper is gone, or the length of codes has changed since.
-  public func code(of atRest: CodeAtRest, for id: String) -> String? {
+  func code(of atRest: CodeAtRest, for id: String) -> String? {
     guard let pepper = pepper(atRest.pepperID), !atRest.seed.isEmpty else { return nil }
     let code = Self.expand(pepper, id: id, seed: atRest.seed, length: length)
     return constantTimeEquals(Self.digest(pepper, id: id, code: code), atRest.digest) ? code : nil
   }
 
   /// Whether the pepper of a code is still configured.
-  public func knowsPepper(of atRest: CodeAtRest) -> Bool {
+  func knowsPepper(of atRest: CodeAtRest) -> Bool {
     pepper(atRest.pepperID) != nil
   }
 
   /// Whether a code is the right one. Takes the same time for a right and a wrong one.
-  public func matches(_ candidate: String, _ atRest: CodeAtRest, for id: String) -> Bool {
+  func matches(_ candidate: String, _ atRest: CodeAtRest, for id: String) -> Bool {
     // With an unknown pepper the digest cannot match; the work is the same.
     let pepper = pepper(atRest.pepperID) ?? current
     return constantTimeEquals(Self.digest(pepper, id: id, code: candidate), atRest.digest)
@@ -67,7 +67,7 @@ public struct VerificationCodes: Sendable {
 
   /// Does the work of ``matches(_:_:for:)`` when there is nothing to compare with, so that timing does not reveal which
   /// verification IDs exist.
-  public func matchNothing(_ candidate: String) {
+  func matchNothing(_ candidate: String) {
     _ = matches(candidate, decoy, for: Self.decoyID)
   }
 
@@ -113,19 +113,13 @@ public struct VerificationCodes: Sendable {
 ///
 /// A digest alone would do for comparing, but the same code has to be sent again while it is valid, so a random seed is
 /// stored next to it: the pepper and the seed together yield the code, the database alone does not.
-public struct CodeAtRest: Sendable, Hashable, Codable {
+struct CodeAtRest: Sendable, Hashable, Codable {
   /// The pepper it was made with; see ``Pepper/id``.
-  public var pepperID: [UInt8]
+  var pepperID: [UInt8]
   /// 256 random bits; empty for the fixed code of a fictional number, which the configuration has.
-  public var seed: [UInt8]
+  var seed: [UInt8]
   /// HMAC-SHA-256 of verification ID and code under the pepper.
-  public var digest: [UInt8]
-
-  public init(pepperID: [UInt8], seed: [UInt8], digest: [UInt8]) {
-    self.pepperID = pepperID
-    self.seed = seed
-    self.digest = digest
-  }
+  var digest: [UInt8]
 }
 
 extension CodeAtRest {
@@ -145,15 +139,15 @@ extension CodeAtRest {
 /// The secret for making and comparing codes. It is not in the database.
 public struct Pepper: Sendable, CustomStringConvertible, CustomReflectable {
   /// The shortest pepper that is accepted.
-  public static let minimumLength = 16
+  static let minimumLength = 16
   static let idLength = 4
 
   /// Distinguishes peppers without revealing anything else.
-  public let id: [UInt8]
+  let id: [UInt8]
   let key: HMACSHA256Key
 
   /// - Parameter bytes: at least ``minimumLength`` random bytes.
-  public init(_ bytes: [UInt8]) throws(CoordinationError) {
+  init(_ bytes: [UInt8]) throws(CoordinationError) {
     guard bytes.count >= Self.minimumLength else {
       throw CoordinationError(
         .configuration,

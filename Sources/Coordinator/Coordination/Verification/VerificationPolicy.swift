@@ -3,47 +3,36 @@ import ServiceRuntime
 /// Rules for one verification. The defaults are those of ``CoordinatorConfiguration``.
 public struct VerificationPolicy: Sendable, Hashable {
   /// Digits of a code; 4 to 10.
-  public var codeLength: Int
+  var codeLength = 6
   /// Time for which a code is valid after it was sent. NIST SP 800-63B allows 10 minutes at most.
-  public var lifetime: Duration
+  var lifetime = Duration.seconds(300)
   /// Total lifetime of a verification, however often its code is sent again.
-  public var maximumLifetime: Duration
+  var maximumLifetime = Duration.seconds(600)
   /// Gaps before the same code is sent a second, third, … time. The last one repeats.
-  public var resendGaps: [Duration]
+  var resendGaps: [Duration] = [.seconds(30), .seconds(60), .seconds(120)]
   /// Number of checks of a code by its first requester. All others together have as many again.
-  public var checksPerCode: Int
+  var checksPerCode = 5
 
   /// Maximum number of SMS of one verification, whatever the gaps are.
-  public static let maxMessages = 20
+  static let maxMessages = 20
 
   /// Checks of a later handle of a code.
-  public static let checksPerLaterHandle = 3
+  static let checksPerLaterHandle = 3
 
   /// Shared checks of the later handles that are reserved for devices that have proven themselves: unproven requesters
   /// cannot use these up.
-  public static let checksForProvenHandles = 3
+  static let checksForProvenHandles = 3
 
   /// Maximum number of handles of a code: enough for each screen, device and network that a user may change between
   /// within ten minutes, and few enough for one row.
-  public static let maxHandles = 16
+  static let maxHandles = 16
 
   /// Handles among ``maxHandles`` that are reserved for devices that have proven themselves.
-  public static let handlesForProven = 4
+  static let handlesForProven = 4
 
   /// Minimum remaining validity of a code that is sent again: an SMS takes some seconds to arrive, up to half a minute
   /// in busy networks, and then the code has to be read and typed in.
-  public static let minimumResendLifetime = Duration.seconds(60)
-
-  public init(
-    codeLength: Int = 6, lifetime: Duration = .seconds(300), maximumLifetime: Duration = .seconds(600),
-    resendGaps: [Duration] = [.seconds(30), .seconds(60), .seconds(120)], checksPerCode: Int = 5
-  ) {
-    self.codeLength = codeLength
-    self.lifetime = lifetime
-    self.maximumLifetime = maximumLifetime
-    self.resendGaps = resendGaps
-    self.checksPerCode = checksPerCode
-  }
+  static let minimumResendLifetime = Duration.seconds(60)
 
   /// A handle's own checks.
   func checks(ofHandle number: Int) -> Int {

@@ -32,6 +32,11 @@ struct VerificationRecords: Sendable {
     keys.add(holderOf: try Self.key(ofHandle: id))
   }
 
+  /// Adds the verification with an ID of its own: jobs are named by it, never by a later handle.
+  func addKeys(ofOwnID id: String, to keys: inout StoreKeys) {
+    if let record = Self.recordID(id) { keys.add(record: record) }
+  }
+
   /// Adds the live verification of a key.
   func addKeys(ofLive key: VerificationKey, to keys: inout StoreKeys) throws(StoreError) {
     keys.add(holderOf: try Self.key(ofLive: key))

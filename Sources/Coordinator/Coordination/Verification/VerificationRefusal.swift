@@ -2,7 +2,7 @@ import CountersignMessages
 import CountersignTelemetry
 
 /// Reason that a check or a cancellation is refused. `APIError.init(_:)` maps it to an error code.
-public enum VerificationRefusal: Sendable, Hashable {
+enum VerificationRefusal: Sendable, Hashable {
   /// The code is wrong, and further attempts are allowed.
   case wrongCode(checksLeft: Int)
   /// The code was wrong in all allowed attempts.

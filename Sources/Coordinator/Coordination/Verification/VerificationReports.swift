@@ -3,7 +3,7 @@ import CountersignMessages
 import CountersignTelemetry
 
 /// Reads reports on SMS of verifications, and applies them.
-struct VerificationReports: Sendable {
+final class VerificationReports: Sendable {
   private let policy: VerificationPolicy
   private let records: VerificationRecords
   private let events: VerificationEvents
@@ -61,8 +61,8 @@ struct VerificationReports: Sendable {
     if !verification.state.isLive { try records.addMoreKeys(of: verification, to: &keys, at: set.now) }
   }
 
-  fileprivate func addKeys(of id: String, to keys: inout StoreKeys) throws(StoreError) {
-    try records.addKeys(ofID: id, to: &keys)
+  fileprivate func addKeys(of id: String, to keys: inout StoreKeys) {
+    records.addKeys(ofOwnID: id, to: &keys)
   }
 
   fileprivate func apply(
@@ -101,7 +101,7 @@ struct SMSReport: Report {
   let reports: VerificationReports
 
   func addKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
-    try reports.addKeys(of: verificationID, to: &keys)
+    reports.addKeys(of: verificationID, to: &keys)
   }
 
   func addMoreKeys(to keys: inout StoreKeys, from set: WorkingSet) throws(StoreError) {
@@ -120,7 +120,7 @@ struct SMSDeliveryReported: Report {
   let reports: VerificationReports
 
   func addKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
-    try reports.addKeys(of: verificationID, to: &keys)
+    reports.addKeys(of: verificationID, to: &keys)
   }
 
   func addMoreKeys(to keys: inout StoreKeys, from set: WorkingSet) throws(StoreError) {

@@ -36,7 +36,7 @@ extension VerificationService {
     if actions == [.compareCode] {
       if let refusal = try admit(limited, in: &set) {
         codes.matchNothing(order.code)
-        count(refusal, in: &set)
+        metrics.count(refusal, in: &set)
         return CommandAnswer(APIError(refusal))
       }
       let event = compare(order.code, with: asked.verification)

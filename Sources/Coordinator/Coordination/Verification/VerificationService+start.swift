@@ -13,8 +13,8 @@ extension VerificationService {
     try gate.addKeys(ofMessage: envelope.identity, to: &keys)
     guard order.fixedCode == nil else { return }
     try conversions.addKeys(of: order.limitedSend, to: &keys)
-    try limits.addKeys(of: order.limitedSend, to: &keys, at: now)
-    if let proof = order.proof { try gate.addKeys(of: proof, order, envelope, to: &keys, at: now) }
+    limits.addKeys(of: try order.limits.get(), to: &keys, at: now)
+    if let proof = order.proof { try gate.addKeys(of: proof, order, to: &keys, at: now) }
   }
 
   /// Adds what follows from the records that a start found.
@@ -25,7 +25,7 @@ extension VerificationService {
       try records.addMoreKeys(of: live, to: &keys, at: set.now)
     }
     guard let proof = order.proof else { return }
-    try gate.addMoreKeys(of: proof, order, envelope, to: &keys, from: set)
+    try gate.addMoreKeys(of: proof, order, to: &keys, from: set)
   }
 
   /// The new verification of a start, for its requester as far as that is known by now.
@@ -48,7 +48,7 @@ extension VerificationService {
       return try startAgain(live, order, requester, envelope, in: &set)
     }
     let refusal = order.fixedCode == nil ? try admitNew(order, in: &set) : nil
-    if let refusal { count(refusal, in: &set) }
+    if let refusal { metrics.count(refusal, in: &set) }
     // When no new verification may begin, the old one stays unchanged.
     if let live, end == .replaced, let refusal {
       guard let handle = live.openHandle(of: requester) else { return CommandAnswer(APIError(refusal)) }
@@ -86,7 +86,7 @@ extension VerificationService {
     } else if live.isResendDue(at: now, under: rules.policy(of: order.app)),
       let refusal = try admit(order, in: &set)
     {
-      count(refusal, in: &set)
+      metrics.count(refusal, in: &set)
       asked.wait = refusal.wait
     }
     let event: VerificationEvent
@@ -164,7 +164,7 @@ extension VerificationService {
   private func admit(
     _ order: StartOrder, in set: inout WorkingSet
   ) throws(StoreError) -> LimitRefusal? {
-    try limits.admit(order.limitedSend, in: &set)
+    try limits.admit(order.limits.get() + limits.checks(ofDevice: order.device), in: &set)
   }
 }
 
@@ -210,7 +210,7 @@ extension VerificationService {
     var entries = notes.entries
     if let captcha = notes.audited {
       try gate.assess(captcha, order, envelope, verificationID: live.id(of: handle), in: &set)
-      set.afterCommit { [metrics] in metrics.countProof(.recaptcha, "asked") }
+      metrics.countProof(.recaptcha, "asked", in: &set)
       entries.append(TimelineEntry(at: set.now, kind: .recaptchaQueued))
     }
     guard !entries.isEmpty else { return }

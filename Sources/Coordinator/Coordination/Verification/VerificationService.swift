@@ -4,7 +4,7 @@ import CountersignTelemetry
 import PhoneNumbers
 
 /// Starts, checks, cancels and shows verifications, inside a transaction.
-struct VerificationService: Sendable {
+final class VerificationService: Sendable {
   let rules: CoordinatorRules
   let codes: VerificationCodes
   let limits: RateLimits
@@ -66,10 +66,6 @@ struct VerificationService: Sendable {
 
   func started(_ asked: AskedVerification, resent: Bool, at now: UnixTime) -> CommandAnswer {
     CommandAnswer(VerificationStarted(asked, codeLength: rules.policy.codeLength, resent: resent, at: now))
-  }
-
-  func count(_ refusal: LimitRefusal, in set: inout WorkingSet) {
-    set.afterCommit { [metrics] in metrics.countRefusal(refusal.scope) }
   }
 
   private func job(

@@ -152,15 +152,6 @@ public struct StageAccess: Sendable {
   }
 }
 
-/// A command that was read, with the properties of its message.
-public struct CommandRequest: Sendable {
-  /// Properties of the message; its user is the original sender.
-  public var envelope: Envelope
-  /// The order in it.
-  public var order: any CommandOrder
-  let kind: CommandKind
-}
-
 /// Answer to a command.
 public struct CommandAnswer: Sendable, Hashable {
   /// Type of the reply.

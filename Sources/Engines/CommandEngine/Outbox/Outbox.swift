@@ -80,7 +80,7 @@ public final class Outbox: Sendable {
     readable.reserveCapacity(stored.count)
     for row in stored {
       do throws(StoreError) {
-        readable.append(Numbered(number: row.number, message: try OutboxCodec.decode(row.message)))
+        readable.append(Numbered(number: row.number, message: try row.message.outgoing()))
       } catch {
         unreadable.append(row.number)
       }

@@ -128,9 +128,7 @@ extension WorkingSet {
     if let command {
       hold = OutboxMessage.Hold(untilReplyTo: try InboxKey(command.key), orAt: now + Self.longestHold)
     }
-    try send(
-      OutboxMessage(
-        type: message.type, content: OutboxCodec.encode(message), discardAt: message.discardAfter, hold: hold))
+    try send(OutboxMessage(message, hold: hold))
   }
 
   /// Longest wait of a message for the reply to its command: the command was not redelivered by then.

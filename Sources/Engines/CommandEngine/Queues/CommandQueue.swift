@@ -3,6 +3,20 @@ public import CountersignMessages
 import CountersignTelemetry
 import CrashMarks
 
+/// A command that was read, with the properties of its message. It is handed on several times, so it is shared.
+final class CommandRequest: Sendable {
+  /// Properties of the message; its user is the original sender.
+  let envelope: Envelope
+  let order: any CommandOrder
+  let kind: CommandKind
+
+  init(envelope: Envelope, order: any CommandOrder, kind: CommandKind) {
+    self.envelope = envelope
+    self.order = order
+    self.kind = kind
+  }
+}
+
 /// The queue of the commands: reads a command, looks it up in the inbox, carries it out, and records its answer.
 ///
 /// ``BatchPipeline`` calls it in this order for each batch.

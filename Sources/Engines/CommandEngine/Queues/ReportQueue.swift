@@ -8,9 +8,14 @@ import Synchronization
 /// ``BatchPipeline`` calls it in this order for each batch.
 struct ReportQueue: BatchQueue {
   /// A report that was read, with the properties of its message.
-  struct Received: Sendable {
-    var envelope: Envelope
-    var report: any Report
+  final class Received: Sendable {
+    let envelope: Envelope
+    let report: any Report
+
+    init(envelope: Envelope, report: any Report) {
+      self.envelope = envelope
+      self.report = report
+    }
   }
 
   private let context: EngineContext

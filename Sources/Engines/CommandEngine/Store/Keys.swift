@@ -67,6 +67,12 @@ public struct KeySpace: Sendable, Hashable, CustomStringConvertible {
     self.name = name
   }
 
+  /// A name that was stored, and is one.
+  init(_ kind: RecordKind, stored name: String) {
+    self.kind = kind
+    self.name = name
+  }
+
   public var description: String { "\(kind.name).\(name)" }
 
   /// Bytes with which all of its keys begin: the name, which holds no zero byte, and one.

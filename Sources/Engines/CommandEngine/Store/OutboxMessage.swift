@@ -3,13 +3,15 @@ public import CountersignTelemetry
 /// A message that goes out once the changes it belongs to are stored.
 public struct OutboxMessage: Sendable, Hashable {
   /// Type of the message, for operators: `sms.dispatch.v1`.
-  public var type: String
+  public let type: String
   /// The message with its address and properties, in the engine's own format, up to ``StoreLimits/maxMessageBytes``.
-  public var content: [UInt8]
+  public let content: [UInt8]
   /// Time after which it is useless; `nil` for never. The store keeps it, the engine decides.
-  public var discardAt: UnixTime?
+  public let discardAt: UnixTime?
   /// Hold until the reply to a command is out.
   public var hold: Hold?
+  /// The message that ``content`` was made of, as long as it does not come from the store: spares reading it again.
+  private(set) var original: Original?
 
   /// Condition under which a message goes out.
   public struct Hold: Sendable, Hashable {
@@ -37,6 +39,43 @@ public struct OutboxMessage: Sendable, Hashable {
     self.content = content
     self.discardAt = discardAt
     self.hold = hold
+  }
+
+  /// - Parameters:
+  ///   - message: the message.
+  ///   - hold: hold until the reply to a command is out.
+  init(_ message: OutgoingMessage, hold: Hold?) {
+    self.init(
+      type: message.type, content: OutboxCodec.encode(message), discardAt: message.discardAfter, hold: hold)
+    original = Original(message)
+  }
+
+  /// The message in it.
+  /// - Throws: ``StoreError/Code/content`` when this version cannot read it.
+  func outgoing() throws(StoreError) -> OutgoingMessage {
+    if let original { return original.message }
+    return try OutboxCodec.decode(self)
+  }
+
+  /// A message in memory, shared by the copies of its row.
+  final class Original: Sendable {
+    let message: OutgoingMessage
+
+    fileprivate init(_ message: OutgoingMessage) {
+      self.message = message
+    }
+  }
+
+  public static func == (left: OutboxMessage, right: OutboxMessage) -> Bool {
+    left.type == right.type && left.content == right.content && left.discardAt == right.discardAt
+      && left.hold == right.hold
+  }
+
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(type)
+    hasher.combine(content)
+    hasher.combine(discardAt)
+    hasher.combine(hold)
   }
 
   func check() throws(StoreError) {

@@ -64,8 +64,8 @@ extension WorkingSet {
     fileprivate(set) var entries: [Entry] = []
     fileprivate(set) var depth = 0
 
-    mutating func note(_ entry: Entry) {
-      if depth > 0 { entries.append(entry) }
+    mutating func note(_ entry: @autoclosure () -> Entry) {
+      if depth > 0 { entries.append(entry()) }
     }
 
     fileprivate mutating func end() {

@@ -317,7 +317,7 @@ struct ConversionFlowTests {
       for ending in endings { try conversions.addKeys(of: ending, to: &keys, at: now) }
       _ = try await bench.store.transact(StoreLoad(keys), at: now) { set throws(StoreError) -> Void in
         for ending in endings { try conversions.recount(ending, in: &set) }
-        for block in blocks { try conversions.put(block, in: &set) }
+        for block in blocks { try conversions.records.put(block, in: &set) }
       }
       let reply = try await bench.ask(ListConversions(limit: ListConversions.maxLimit), user: "operator")
       let answer = try ConversionList(json: reply.body)

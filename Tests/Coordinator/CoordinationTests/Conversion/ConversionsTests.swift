@@ -167,7 +167,7 @@ struct ConversionsTests {
     #expect(try await bench.worst(.prefix, at: begin).isEmpty)
     let (conversions, begin) = (bench.conversions, begin)
     try await bench.change(ending(.expired, at: begin), at: begin) { set throws(StoreError) in
-      try conversions.put(
+      try conversions.records.put(
         ConversionBlock(
           scope: .prefix, key: "+1415555", region: "US", blockedAt: begin, until: begin + .seconds(60),
           counts: ConversionCounts()), in: &set)
@@ -334,7 +334,7 @@ struct ConversionsTests {
     let (conversions, begin, count) = (bench.conversions, begin, 600)
     _ = try await bench.store.transact(StoreLoad(), at: begin) { set throws(StoreError) -> Void in
       for index in 0..<count {
-        try conversions.put(
+        try conversions.records.put(
           ConversionBlock(
             scope: index % 3 == 0 ? .region : .prefix, key: "+\(1000 + index)", region: "US",
             blockedAt: begin + .seconds(index % 5), until: begin + .seconds(1_000 + index), counts: ConversionCounts()),

@@ -96,9 +96,15 @@ struct CheckLimitTests {
     let book = try RateLimits(Limits())
     let store = MemoryUsage()
     let send = LimitedSend(
-      number: "+14155550123", region: "US", isUnknownType: true, address: ClientAddress("192.0.2.1"),
-      device: TokenHash([UInt8](repeating: 1, count: 32)))
+      number: "+14155550123", region: "US", isUnknownType: true, address: ClientAddress("192.0.2.1"))
     #expect(try book.admit(send, at: begin, in: store) == nil)
+    let device = try book.checks(ofDevice: TokenHash([UInt8](repeating: 1, count: 32)))
+    #expect(
+      try store.transact(at: begin) {
+        book.addKeys(of: device, to: &$0, at: begin)
+      } _: {
+        try book.admit(device, in: &$0)
+      } == nil)
     #expect(try book.admitCheck(check(ip: "192.0.2.1"), at: begin, in: store) == nil)
     try book.countWrong(check(ip: "192.0.2.1", fictional: true), at: begin, in: store)
     _ = try book.admitRevocation(app: "a", noticeTo: "user@example.com", at: begin, in: store)

@@ -60,17 +60,17 @@ extension RateLimits {
 
   func admit(_ send: LimitedSend, at now: UnixTime, in store: MemoryUsage) throws -> LimitRefusal? {
     try store.transact(at: now) {
-      try addKeys(of: send, to: &$0, at: now)
+      addKeys(of: try checks(of: send), to: &$0, at: now)
     } _: {
-      try admit(send, in: &$0)
+      try admit(checks(of: send), in: &$0)
     }
   }
 
   func refusal(of send: LimitedSend, at now: UnixTime, in store: MemoryUsage) throws -> LimitRefusal? {
     try store.transact(at: now) {
-      try addKeys(of: send, to: &$0, at: now)
+      addKeys(of: try checks(of: send), to: &$0, at: now)
     } _: {
-      try refusal(of: send, in: $0)
+      try refusal(checks(of: send), in: $0)
     }
   }
 

@@ -9,19 +9,7 @@ import Testing
 
 @Suite("The age of commands")
 struct CommandAgeTests {
-  private let begin = UnixTime(seconds: 1_782_907_200)
   private let start = StartVerification(phoneNumber: Bench.number, app: Bench.app)
-
-  @Test("A timestamp means the end of its second; none, or one of the future, is no age")
-  func aTimestampMeansTheEndOfItsSecondNoneOrOneOfTheFutureIsNoAge() {
-    #expect(CommandAge.least(of: nil, at: begin) == nil)
-    #expect(CommandAge.least(of: begin + .milliseconds(1), at: begin) == nil)
-    #expect(CommandAge.least(of: begin, at: begin) == .zero)
-    #expect(CommandAge.least(of: begin, at: begin + .milliseconds(999)) == .zero)
-    #expect(CommandAge.least(of: begin, at: begin + .milliseconds(30_999)) == .seconds(30))
-    #expect(CommandAge.least(of: UnixTime(seconds: 0), at: begin) == .milliseconds(1_782_907_199_001))
-    #expect(CommandAge.least(of: UnixTime(milliseconds: .min), at: UnixTime(milliseconds: .max)) != nil)
-  }
 
   @Test("Starts that waited through an outage are answered, and nothing is sent")
   func startsThatWaitedThroughAnOutageAreAnsweredAndNothingIsSent() async throws {
@@ -49,27 +37,6 @@ struct CommandAgeTests {
       #expect(
         metrics.contains(#"countersign_commands_total{command="verification.start",code="COMMAND_TOO_OLD"} 3"#))
       #expect(metrics.contains(#"countersign_command_skew_seconds{sender="shop"} 1199.5"#))
-    }
-  }
-
-  @Test("The limit counts from the end of the timestamp's second", arguments: [(30_999, true), (31_000, false)])
-  func theLimitCountsFromTheEndOfTheTimestampsSecond(milliseconds: Int, isCarriedOut: Bool) async throws {
-    try await Bench.with { bench in
-      let sentAt = bench.clock.now()
-      bench.clock.advance(by: .milliseconds(milliseconds))
-      let reply = try await bench.ask(start, sentAt: sentAt)
-      #expect((reply.type == "verification.started.v1") == isCarriedOut)
-    }
-  }
-
-  @Test("A start that waited for the store has aged, and is not carried out late")
-  func aStartThatWaitedForTheStoreHasAgedAndIsNotCarriedOutLate() async throws {
-    try await Bench.with { bench in
-      bench.fault = OneFault(.full) { [clock = bench.clock] in clock.advance(by: .seconds(60)) }
-      let reply = try await bench.ask(start, sentAt: bench.clock.now())
-      #expect(try ErrorReply(json: reply.body).error.reason == "COMMAND_TOO_OLD")
-      #expect(try bench.jobs().isEmpty && bench.events().isEmpty)
-      #expect(try await bench.count("verification") == 0)
     }
   }
 
@@ -105,18 +72,6 @@ struct CommandAgeTests {
     }
   }
 
-  @Test("A recorded answer goes first; what was refused is carried out under the same ID when it is sent anew")
-  func aRecordedAnswerGoesFirstWhatWasRefusedIsCarriedOutUnder() async throws {
-    try await Bench.with { bench in
-      let sentAt = bench.clock.now()
-      let first = try await bench.ask(start, id: "m", sentAt: sentAt)
-      bench.clock.advance(by: .seconds(600))
-      #expect(try await bench.ask(start, id: "m", sentAt: sentAt).body == first.body)
-      #expect(try await bench.ask(start, id: "n", sentAt: sentAt).type == "error.v1")
-      #expect(try await bench.ask(start, id: "n", sentAt: bench.clock.now()).type == "verification.started.v1")
-    }
-  }
-
   @Test("A start that waits for its assessment came in time, also when it is delivered again late")
   func aStartThatWaitsForItsAssessmentCameInTimeAlso() async throws {
     try await Bench.with(Bench.rules { $0.proof.assessmentTimeout = .seconds(60) }) { bench in
@@ -148,22 +103,5 @@ struct CommandAgeTests {
       let revoke = StartRevocation(app: Bench.app, token: .refreshToken(SecretField(Secret("r"))))
       #expect(try await bench.ask(revoke, sentAt: early).type == "operation.started.v1")
     }
-  }
-
-  @Test("However many senders there are, few are told apart")
-  func boundedSenders() {
-    let registry = MetricsRegistry()
-    let skew = SenderSkew(registry)
-    func note(_ sender: String?) {
-      skew.note(
-        Envelope(type: StartVerification.type, messageID: "m", timestamp: begin, appID: sender), at: begin)
-    }
-    note(nil)
-    for index in 0..<100 { note("app \(index)") }
-    note(String(repeating: "x", count: 1000))
-    let lines = registry.render().split(separator: "\n").filter { $0.hasPrefix("countersign_command_skew_seconds{") }
-    #expect(lines.count == SenderSkew.maxSenders + 1)
-    #expect(lines.contains { $0.contains(#"{sender="unnamed"} -0.5"#) })
-    #expect(lines.contains { $0.contains(#"{sender="other"}"#) })
   }
 }

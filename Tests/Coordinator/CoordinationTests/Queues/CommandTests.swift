@@ -1,3 +1,4 @@
+import CommandEngine
 import CountersignAMQP
 import CountersignCryptography
 import CountersignMessages
@@ -452,6 +453,21 @@ struct CommandTests {
       let error = try ErrorReply(json: other.body).error
       #expect(error.code == .invalidArgument)
       #expect(error.field == "message_id")
+    }
+  }
+
+  @Test("A look is answered under any ID, also one of another command, and is not recorded")
+  func aLookIsAnsweredUnderAnyID() async throws {
+    try await Bench.with { bench in
+      let looks = bench.flows().registry.commandKinds.filter(\.isLook).map(\.type.text)
+      #expect(looks == ["operation.status.v1", "verification.status.v1"])
+      let start = StartVerification(phoneNumber: Bench.number, app: Bench.app)
+      let started = try VerificationStarted(json: try await bench.ask(start, id: "m", user: "service").body)
+      let look = GetVerificationStatus(verificationID: started.verificationID)
+      for id in ["m", "n"] {
+        #expect(try await bench.ask(look, id: id, user: "service").type == "verification.state.v1")
+      }
+      #expect(try await bench.count("inbox") == 1)
     }
   }
 

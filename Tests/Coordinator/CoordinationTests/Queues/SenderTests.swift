@@ -37,54 +37,6 @@ struct SenderTests {
     }
   }
 
-  @Test("The IDs of two senders are two commands, also after a retry that names the sender")
-  func theIDsOfTwoSendersAreTwoCommandsAlsoAfterARetryThatNames() async throws {
-    try await Bench.with { bench in
-      let first = try bench.commandMessage(
-        StartVerification(phoneNumber: Bench.number, app: Bench.app), id: "1", user: "service")
-      let second = try bench.commandMessage(
-        StartVerification(phoneNumber: "+14155550124", app: Bench.app), id: "1", user: "billing")
-      let one = try await reply(bench, first)
-      let other = try await reply(bench, second)
-      #expect(one.type == "verification.started.v1" && other.type == "verification.started.v1")
-      #expect(one.body != other.body)
-      let again = first.publishedAgain(by: "operator", sender: "service")
-      #expect(try await reply(bench, again).body == one.body)
-      #expect(try await bench.count("inbox") == 2)
-      // The service's ID would be used already.
-      var unbelieved = try bench.commandMessage(
-        StartVerification(phoneNumber: "+14155550125", app: Bench.app), id: "1", user: "service"
-      ).publishedAgain(by: "operator", sender: "service")
-      unbelieved.userID = "somebody"
-      #expect(try await reply(bench, unbelieved).type == "verification.started.v1")
-      #expect(try await bench.count("inbox") == 3, "nobody else's word about the sender is believed")
-    }
-  }
-
-  @Test("A reply address that is not the sender's: buried, not answered, not carried out")
-  func aReplyAddressThatIsNotTheSendersBuriedNotAnsweredNotCarried() async throws {
-    try await Bench.with { bench in
-      let start = StartVerification(phoneNumber: Bench.number, app: Bench.app)
-      for (queue, user) in [
-        ("coordinator.results", "service"), ("sms.dispatch", "service"), ("countersign.reply.other.1", "service"),
-        ("accounts.replies", "service"), ("countersign.reply.service.1", nil),
-      ] {
-        _ = bench.sink.takePublished()
-        await bench.deliver([try bench.commandMessage(start, replyTo: queue, user: user)])
-        let published = bench.sink.published
-        #expect(published.map(\.exchange) == [Topology.Exchanges.dead], "\(queue)")
-        #expect(published.first?.message.headers["x-dead-reason"] == "INVALID_REPLY_TO")
-        #expect(published.first?.message.userID == "coordinator")
-        #expect(published.first?.message.headers["x-sender"] == .string(user ?? "unnamed"))
-      }
-      #expect(try await bench.count("verification") == 0)
-      _ = bench.sink.takePublished()
-      await bench.deliver([try bench.commandMessage(start, replyTo: "countersign.reply.service.1", user: "service")])
-      #expect(bench.sink.published.contains { $0.routingKey == "countersign.reply.service.1" })
-      #expect(bench.sink.published.allSatisfy { $0.message.userID == "coordinator" })
-    }
-  }
-
   // MARK: Results
 
   /// Deletes verifications and counts, so that the same number starts anew.
@@ -151,17 +103,6 @@ struct SenderTests {
       }
       let (_, id) = try await delivery(bench) { $0.message.headers["x-sender"] = nil }
       #expect(try await bench.status(id).state == .sending)
-    }
-  }
-
-  @Test("A dead result that an operator redrives is taken, when its worker said whose job it was")
-  func aDeadResultThatAnOperatorRedrivesIsTakenWhenItsWorkerSaid() async throws {
-    try await Bench.with { bench in
-      let (_, id) = try await delivery(bench) {
-        $0.message = $0.message.publishedAgain(by: "operator", sender: "coordinator")
-        ($0.exchange, $0.routingKey) = ("", "coordinator.results")
-      }
-      #expect(try await bench.status(id).state == .failed)
     }
   }
 

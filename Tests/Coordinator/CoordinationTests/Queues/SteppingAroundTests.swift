@@ -75,26 +75,6 @@ struct SteppingAroundTests {
     }
   }
 
-  @Test("A message of the outbox of another version is kept, told of, and keeps no other")
-  func aMessageOfTheOutboxOfAnotherVersionIsKeptToldOfAndKeepsNoOther() async throws {
-    try await Bench.with { bench in
-      bench.sink.close()
-      await bench.deliver([try bench.commandMessage(StartVerification(phoneNumber: Bench.number, app: Bench.app))])
-      try await bench.run("UPDATE store_outbox SET content = x'09' WHERE type = 'verification.started.v1'")
-      bench.sink.open()
-      try await bench.takeOver()
-      #expect(try await bench.relay() == false)
-      #expect(try bench.published(SMSDispatchJob.self).count == 1)
-      #expect(try await bench.count("outbox") == 1)
-      #expect(bench.outbox.health.state != .ok)
-      _ = try await bench.relay()
-      #expect(bench.registry.render().contains(#"countersign_rows_skipped_total{table="outbox"} 1"#))
-      try await bench.takeOver()
-      _ = try await bench.relay()
-      #expect(try await bench.count("outbox") == 1)
-    }
-  }
-
   // MARK: Jobs that nobody took
 
   @Test("A job that is dropped at its deadline ends the revocation that waits for it, with the reason")
@@ -146,48 +126,6 @@ struct SteppingAroundTests {
       #expect(try await bench.operation(id).state != .failed)
       await bench.deliverResults([try bench.report(AppleRevokeJob.self, job, .accepted)])
       #expect(try await bench.operation(id).ending == .revoked)
-    }
-  }
-
-  // MARK: Results and looks
-
-  @Test("Results of jobs that are not known are counted and passed over; a version that is not known is a dead letter")
-  func foreignResults() async throws {
-    try await Bench.with { bench in
-      var foreign = try bench.result("somebody-elses", .accepted)
-      foreign.type = "x.y.result.v1"
-      var newer = foreign
-      newer.type = "sms.dispatch.result.v9"
-      var other = foreign
-      other.type = "x.y.v1"
-      let source = await bench.deliverResults([foreign, foreign, newer, other])
-      #expect(source.ackedCount == 4)
-      #expect(
-        bench.sink.published.map { $0.message.headers["x-dead-reason"] } == [
-          .string("UNKNOWN_VERSION"), .string("UNKNOWN_TYPE"),
-        ])
-      #expect(bench.engineMetrics.foreignResults.value == 2)
-      #expect(bench.logs.events.filter { "\($0.message)".contains("passed over") }.count == 1)
-    }
-  }
-
-  @Test("A look writes nothing, and sees all that came before it in its batch")
-  func aLookWritesNothingAndSeesAllThatCameBeforeItInItsBatch() async throws {
-    try await Bench.with { bench in
-      let id = try await bench.start().verificationID
-      let before = bench.database.statistics.bodies
-      _ = bench.sink.takePublished()
-      await bench.deliver([
-        try bench.commandMessage(CancelVerification(verificationID: id), replyTo: "amq.gen-a"),
-        try bench.commandMessage(GetVerificationStatus(verificationID: id), replyTo: "amq.gen-b"),
-      ])
-      let reply = try #require(bench.sink.published.first { $0.routingKey == "amq.gen-b" })
-      #expect(try VerificationStatus(json: reply.message.body).state == .canceled)
-      try await bench.outbox.settle()
-      let after = bench.database.statistics.bodies
-      #expect(after == before + 2)
-      _ = try await bench.status(id)
-      #expect(bench.database.statistics.bodies == after)
     }
   }
 }

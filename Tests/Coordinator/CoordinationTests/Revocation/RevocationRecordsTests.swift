@@ -172,9 +172,11 @@ struct RevocationRecordsTests {
   @Test("A job that no queue took expires, and those of others are none of its business")
   func droppedJobs() throws {
     let flow = try flow()
-    for (kind, job) in zip(flow.reports, ["o.revoke.1", "o.notice.1"]) {
+    let notTaken = JobReport(number: 1, outcome: .expired, reason: .notTaken)
+    let events = [RevocationEvent.revokeFinished(notTaken), .noticeFinished(notTaken)]
+    for (index, (kind, job)) in zip(flow.reports, ["o.revoke.1", "o.notice.1"]).enumerated() {
       let report = try #require(kind.dropped?(job) as? RevocationReport)
-      #expect(report.id == "o" && report.report.outcome == .expired && report.report.reason?.code == "NOT_TAKEN")
+      #expect(report.id == "o" && report.event == events[index])
       for other in ["o.push.1", "o.revoke.2", ".revoke.1", "somebody-elses"] { #expect(kind.dropped?(other) == nil) }
     }
   }

@@ -461,6 +461,20 @@ struct CarryOverTests {
     }
   }
 
+  @Test(
+    "A row whose ID no record can have is left, and goes once it is over",
+    arguments: [("app_proof", "receipt"), ("assessment", "id"), ("revocation", "id"), ("verification", "id")])
+  func aRowWithoutARecordsID(table: String, column: String) async throws {
+    try await Bench.with { bench in
+      try await fill(bench)
+      try await bench.run("UPDATE \(table) SET \(column) = 'a b'")
+      #expect(try await bench.carryOver() == [table: 1])
+      bench.clock.advance(by: .seconds(40 * 86_400))
+      #expect(try await bench.carryOver() == [:])
+      #expect(try await bench.earlierTables() == ["crash_mark"])
+    }
+  }
+
   @Test("A live verification that came back meanwhile keeps its number, and the row waits")
   func aNumberThatIsTaken() async throws {
     try await Bench.with { bench in

@@ -15,4 +15,13 @@ import Testing
     let error = #expect(throws: StoreError.self) { let _: [Int] = try StoredJSON.read(text) }
     #expect(error?.code == .content)
   }
+
+  @Test(
+    "A text that is no record's ID is a fault of the content, which names the kind and not the text",
+    arguments: [AppProofRecords.kind, AssessmentRecords.kind], ["", "a b", "ä", String(repeating: "x", count: 129)])
+  func aTextThatIsNoRecordsID(kind: RecordKind, text: String) {
+    let error = #expect(throws: StoreError.self) { try RecordID(stored: kind, text) }
+    #expect(error?.fault == .content)
+    #expect(error?.message == "a text is no record's ID (\(kind.name)): those have 1 to 128 visible ASCII characters")
+  }
 }

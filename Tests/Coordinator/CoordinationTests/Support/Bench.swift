@@ -2,7 +2,6 @@ import CountersignAMQP
 import CountersignCryptography
 import CountersignMessages
 import CountersignTelemetry
-import CrashMarks
 import FoundationEssentials
 import PhoneNumbers
 import SQLite
@@ -208,11 +207,11 @@ final class Bench {
   }
 
   @discardableResult
-  func deliver(_ deliveries: [Delivery], keeper: VerificationCodes? = nil, marks: CrashMarks? = nil) async
+  func deliver(_ deliveries: [Delivery], keeper: VerificationCodes? = nil) async
     -> MemoryMessageSource
   {
     let source = MemoryMessageSource([deliveries])
-    await context(keeper).commandPipeline(source, marks: marks).run()
+    await context(keeper).commandPipeline(source).run()
     return source
   }
 
@@ -315,7 +314,7 @@ final class Bench {
   }
 
   /// Number of the records of a kind, or of what else the store has: `inbox`, `outbox`, `held` messages, `counter`
-  /// cells, `crash_mark`s.
+  /// cells.
   func count(_ what: String) async throws -> Int {
     let sql =
       switch what {
@@ -323,7 +322,6 @@ final class Bench {
       case "outbox": "SELECT count(*) FROM store_outbox"
       case "held": "SELECT count(*) FROM store_outbox WHERE hold IS NOT NULL"
       case "counter": "SELECT count(*) FROM store_counter"
-      case "crash_mark": "SELECT count(*) FROM crash_mark"
       default: "SELECT count(*) FROM store_record WHERE kind = '\(what)'"
       }
     return try await database.read { session throws(DatabaseError) in

@@ -2,11 +2,11 @@ import SQLite
 
 /// Inserts rows into one table, many with each statement: a statement costs as much as a row or two.
 struct BulkInsert {
-  /// Rows of one statement. There are two statements for each table, this one and that of a single row.
-  static let chunk = 32
+  /// Rows of one statement, of which there are three for each table.
+  static let chunks = [32, 8, 1]
 
-  let one: String
-  let many: String
+  /// A statement for each of ``chunks``.
+  let statements: [String]
   private let columns: Int
 
   /// - Parameters:
@@ -16,8 +16,9 @@ struct BulkInsert {
   init(_ table: String, columns: Int, _ tail: String = "") {
     let row = "(" + Array(repeating: "?", count: columns).joined(separator: ", ") + ")"
     // SQLite takes ON CONFLICT behind a list of rows as it does behind one.
-    one = "INSERT INTO \(table) VALUES \(row) \(tail)"
-    many = "INSERT INTO \(table) VALUES \(Array(repeating: row, count: Self.chunk).joined(separator: ", ")) \(tail)"
+    statements = Self.chunks.map {
+      "INSERT INTO \(table) VALUES \(Array(repeating: row, count: $0).joined(separator: ", ")) \(tail)"
+    }
     self.columns = columns
   }
 
@@ -32,13 +33,14 @@ struct BulkInsert {
     var done = 0
     var next = 0
     var values: [Value] = []
-    values.reserveCapacity(columns * min(rows.count, Self.chunk))
-    while next < rows.count {
-      let count = rows.count - next >= Self.chunk ? Self.chunk : 1
-      values.removeAll(keepingCapacity: true)
-      for row in rows[next..<(next + count)] { append(row, &values) }
-      done += try session.execute(count == 1 ? one : many, values)
-      next += count
+    values.reserveCapacity(columns * min(rows.count, Self.chunks[0]))
+    for (count, statement) in zip(Self.chunks, statements) {
+      while rows.count - next >= count {
+        values.removeAll(keepingCapacity: true)
+        for row in rows[next..<(next + count)] { append(row, &values) }
+        done += try session.execute(statement, values)
+        next += count
+      }
     }
     return done
   }

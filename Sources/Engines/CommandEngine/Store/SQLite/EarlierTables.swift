@@ -37,15 +37,16 @@ public struct EarlierTables: Sendable {
     }
   }
 
-  /// Drops tables, if the first of them exists and has no rows left.
-  /// - Parameter tables: a table, and those that are of no use without its rows.
+  /// Drops a table and its companions, if it has no rows left.
   /// - Returns: whether they are gone.
   /// - Throws: ``StoreError``.
-  public func dropEmpty(_ tables: [String]) async throws(StoreError) -> Bool {
-    guard let first = tables.first else { return true }
-    return try await store.change { session throws(StoreError) in
-      if let layout = try EarlierLayout(first, session), !(try layout.isEmpty(session)) { return false }
-      for table in tables { try session.execute("DROP TABLE IF EXISTS \(EarlierLayout.quoted(table))") }
+  @discardableResult
+  public func dropEmpty(_ carrier: some EarlierCarrier) async throws(StoreError) -> Bool {
+    try await store.change { session throws(StoreError) in
+      if let layout = try EarlierLayout(carrier.table, session), !(try layout.isEmpty(session)) { return false }
+      for table in [carrier.table] + carrier.companions {
+        try session.execute("DROP TABLE IF EXISTS \(EarlierLayout.quoted(table))")
+      }
       return true
     }
   }
@@ -108,28 +109,33 @@ public struct EarlierTables: Sendable {
 public protocol EarlierCarrier: Sendable {
   /// The table.
   var table: String { get }
+  /// Tables that are dropped with it: they only lead to its rows.
+  var companions: [String] { get }
   /// Whether the messages of its rows may have been published already.
   var mayBeOut: Bool { get }
 
   /// Adds what carrying a row looks up: at least its own place in the store, which may be taken.
-  /// - Throws: ``StoreError``; an error of the content leaves the row where it is.
+  /// - Throws: ``StoreError``, as ``carry(_:in:)``.
   func addKeys(of row: EarlierRow, to keys: inout StoreKeys, at now: UnixTime) throws(StoreError)
-
-  /// Adds what follows from the records that the first keys have found.
-  /// - Throws: as ``addKeys(of:to:at:)``.
-  func addMoreKeys(of row: EarlierRow, to keys: inout StoreKeys, from set: WorkingSet) throws(StoreError)
 
   /// Puts the content of a row into the set, unless it is there. The row is deleted, also when it needs no place.
   ///
   /// Effects after the commit are not run.
-  /// - Throws: ``StoreError``; an error of the content leaves the row where it is, any other ends the carrying.
+  /// - Throws: ``StoreError``; a failure of the store ends the carrying, any other leaves the row where it is. After an
+  ///   error of the content, a row that ``isOver(_:at:)`` is deleted.
   func carry(_ row: EarlierRow, in set: inout WorkingSet) throws(StoreError)
+
+  /// Whether a row that cannot be read is so old that a readable one would be deleted; it is deleted as well: personal
+  /// data is not kept for a later version.
+  /// - Throws: ``StoreError/Code/content`` when even that cannot be read.
+  func isOver(_ row: EarlierRow, at now: UnixTime) throws(StoreError) -> Bool
 }
 
 extension EarlierCarrier {
+  public var companions: [String] { [] }
   public var mayBeOut: Bool { false }
   public func addKeys(of row: EarlierRow, to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {}
-  public func addMoreKeys(of row: EarlierRow, to keys: inout StoreKeys, from set: WorkingSet) throws(StoreError) {}
+  public func isOver(_ row: EarlierRow, at now: UnixTime) throws(StoreError) -> Bool { false }
 }
 
 /// Identity of a row, behind which the next page begins.
@@ -252,55 +258,43 @@ private struct EarlierTransaction<Carrier: EarlierCarrier>: Sendable {
     guard let layout = try EarlierLayout(carrier.table, session) else { return EarlierPage(place: place, isLast: true) }
     let found = try layout.read(behind: place, limit: limit, session)
     var page = EarlierPage(place: found.last?.place ?? place, isLast: found.count < limit)
-    var set = WorkingSet(at: now)
-    let readable = try load(found, into: &set, &page, session)
-    for (row, place) in readable {
-      do throws(StoreError) {
-        try set.attempt { set throws(StoreError) in try carrier.carry(row, in: &set) }
-      } catch {
-        try page.leave(error)
-        continue
-      }
-      try layout.delete(place, session)
-      page.carried += 1
+    var keys = StoreKeys()
+    let readable = try attempt(found, &page) { row throws(StoreError) in
+      var own = StoreKeys()
+      try carrier.addKeys(of: row, to: &own, at: now)
+      keys.add(own)
     }
+    var set = WorkingSet(at: now)
+    try SQLiteLoad(session: session).load(keys, into: &set)
+    let carried = try attempt(readable, &page) { row throws(StoreError) in
+      try set.attempt { set throws(StoreError) in try carrier.carry(row, in: &set) }
+    }
+    for (_, place) in carried { try layout.delete(place, session) }
+    page.carried += carried.count
     try write(set.changes, session)
     return page
   }
 
-  /// Loads what the rows look up.
-  /// - Returns: the rows whose keys can be made.
-  private func load(
-    _ found: [EarlierLayout.Found], into set: inout WorkingSet, _ page: inout EarlierPage, _ session: StoreSession
+  /// Takes a step with each row.
+  /// - Returns: the rows that go on: those that took it, and those that are over.
+  private func attempt(
+    _ found: [EarlierLayout.Found], _ page: inout EarlierPage, _ step: (EarlierRow) throws(StoreError) -> Void
   ) throws(StoreError) -> [EarlierLayout.Found] {
-    let load = SQLiteLoad(session: session)
-    var keys = StoreKeys()
-    let first = try adding(found, to: &keys, &page) { row, keys throws(StoreError) in
-      try carrier.addKeys(of: row, to: &keys, at: now)
-    }
-    try load.load(keys, into: &set)
-    keys = StoreKeys()
-    let second = try adding(first, to: &keys, &page) { row, keys throws(StoreError) in
-      try carrier.addMoreKeys(of: row, to: &keys, from: set)
-    }
-    try load.load(keys, into: &set)
-    return second
-  }
-
-  private func adding(
-    _ found: [EarlierLayout.Found], to keys: inout StoreKeys, _ page: inout EarlierPage,
-    _ add: (EarlierRow, inout StoreKeys) throws(StoreError) -> Void
-  ) throws(StoreError) -> [EarlierLayout.Found] {
-    var readable: [EarlierLayout.Found] = []
+    var left: [EarlierLayout.Found] = []
     for item in found {
       do throws(StoreError) {
-        try add(item.row, &keys)
-        readable.append(item)
+        do throws(StoreError) {
+          try step(item.row)
+        } catch {
+          guard error.fault == .content, try carrier.isOver(item.row, at: now) else { throw error }
+        }
+        left.append(item)
       } catch {
-        try page.leave(error)
+        guard error.fault != .store else { throw error }
+        page.failures.append(error)
       }
     }
-    return readable
+    return left
   }
 
   private static var lastNumber: String { "SELECT last FROM store_sequence WHERE name = 'outbox'" }
@@ -311,14 +305,6 @@ private struct EarlierTransaction<Carrier: EarlierCarrier>: Sendable {
     _ = try SQLiteWrite(session: session, owner: owner, now: now).write(changes, forClaims: true)
     guard carrier.mayBeOut, !changes.outgoing.isEmpty else { return }
     try session.execute(Self.markOut, [Value(last ?? 0), .integer(owner)])
-  }
-}
-
-extension EarlierPage {
-  /// Leaves a row where it is, unless the store has failed.
-  fileprivate mutating func leave(_ error: StoreError) throws(StoreError) {
-    guard error.fault != .store else { throw error }
-    failures.append(error)
   }
 }
 

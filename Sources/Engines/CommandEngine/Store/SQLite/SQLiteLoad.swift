@@ -40,18 +40,17 @@ struct SQLiteLoad {
     """
 
   private func loadMessages(_ keys: [InboxKey], into set: inout WorkingSet) throws(StoreError) {
-    var found: [InboxKey: (entry: InboxEntry?, holds: Bool)] = [:]
+    var isLegible = true
     try each(keys.map { .blob($0.bytes) }, Self.messages) { row in
-      found[InboxKey(stored: row.blob(InboxColumn.key))] = (InboxEntry(row), row.bool(InboxColumn.allCases.count))
-    }
-    for key in keys {
-      guard let row = found[key] else {
-        set.load(nil, of: key)
-        continue
+      let key = InboxKey(stored: row.blob(InboxColumn.key))
+      if let entry = InboxEntry(row) {
+        set.load(entry, of: key, holdsMessages: row.bool(InboxColumn.allCases.count))
+      } else {
+        isLegible = false
       }
-      guard let entry = row.entry else { throw StoreError(.content, "an inbox entry has an unknown state") }
-      set.load(entry, of: key, holdsMessages: row.holds)
     }
+    guard isLegible else { throw StoreError(.content, "an inbox entry has an unknown state") }
+    for key in keys { set.load(nil, of: key) }
   }
 
   static let records = "SELECT \(RecordColumn.list()) FROM store_record WHERE id IN (\(marks)) AND kind = ?"
@@ -142,10 +141,11 @@ struct SQLiteLoad {
       while values.count < 2 * Self.chunk { values.append(.null) }
       for (key, cell) in try cells(values) { found[key, default: []].append(cell) }
     }
-    for (key, _) in counters {
-      let cells = (found[key] ?? []).sorted { $0.slot < $1.slot }
+    for (key, cells) in found {
+      let cells = cells.sorted { $0.slot < $1.slot }
       set.load(Array(cells.suffix(StoreLimits.maxCellsPerCounter)), of: key)
     }
+    for (key, _) in counters { set.load([], of: key) }
   }
 
   private func cells(_ values: [Value]) throws(StoreError) -> [(CounterKey, CounterCell)] {

@@ -8,8 +8,9 @@ extension SQLiteWrite {
       switch change {
       case .delete(let record):
         try delete(record)
-      case .update(let record, let stored):
+      case .update(let record, let stored) where record.uniqueKeys != stored.uniqueKeys:
         for key in stored.uniqueKeys where !record.uniqueKeys.contains(key) { try free(key) }
+      case .update: break
       case .insert: break
       }
     }
@@ -45,9 +46,8 @@ extension SQLiteWrite {
       throw session.failure.end(.changed(first.id.kind))
     }
     try take(records.enumerated().flatMap { place, record in record.uniqueKeys.map { ($0, number + place) } })
-    for (place, record) in records.enumerated() {
-      for key in record.groupKeys { try join(key, record.id, number + place) }
-    }
+    try join(
+      records.enumerated().flatMap { place, record in record.groupKeys.map { ($0, record.id, number + place) } })
   }
 
   static let updateRecord = """
@@ -55,7 +55,25 @@ extension SQLiteWrite {
     WHERE id = ? AND kind = ? AND version = ? AND format = ? RETURNING number
     """
 
+  /// The body alone: writing a time again would move the record in the index of those that are due.
+  static let updateBody = """
+    UPDATE store_record SET version = version + 1, body = ?
+    WHERE id = ? AND kind = ? AND version = ? AND format = ? RETURNING number
+    """
+
   private func update(_ record: Record, from stored: Record) throws(StoreError) {
+    guard record.isFound(as: stored) else { return try updateAll(record, from: stored) }
+    let number = try session.first(
+      Self.updateBody,
+      [
+        .blob(record.body), .text(record.id.text), .text(record.id.kind.name), Value(stored.version),
+        Value(RecordRow.format),
+      ]
+    ) { $0.int(0) }
+    if number == nil { throw session.failure.end(.changed(record.id.kind)) }
+  }
+
+  private func updateAll(_ record: Record, from stored: Record) throws(StoreError) {
     let number = try session.first(
       Self.updateRecord,
       [
@@ -66,7 +84,7 @@ extension SQLiteWrite {
     ) { $0.int(0) }
     guard let number else { throw session.failure.end(.changed(record.id.kind)) }
     try take(record.uniqueKeys.filter { !stored.uniqueKeys.contains($0) }.map { ($0, number) })
-    for key in record.groupKeys where !stored.groupKeys.contains(key) { try join(key, record.id, number) }
+    try join(record.groupKeys.filter { !stored.groupKeys.contains($0) }.map { ($0, record.id, number) })
     for key in stored.groupKeys where !record.groupKeys.contains(key) { try leave(key, record.id) }
   }
 
@@ -110,18 +128,28 @@ extension SQLiteWrite {
     try session.execute(Self.freeKey, [.blob(key.bytes)])
   }
 
-  static let joinGroup = """
-    INSERT INTO store_group (key, id, record) VALUES (?, ?, ?)
-    ON CONFLICT (key, id) DO UPDATE SET record = excluded.record
-    """
+  static let joinGroups = BulkInsert(
+    "store_group (key, id, record)", columns: 3, "ON CONFLICT (key, id) DO UPDATE SET record = excluded.record")
 
-  private func join(_ key: GroupKey, _ id: RecordID, _ number: Int) throws(StoreError) {
-    try session.execute(Self.joinGroup, [.blob(key.bytes), .text(id.text), Value(number)])
+  private func join(_ members: [(key: GroupKey, id: RecordID, number: Int)]) throws(StoreError) {
+    try Self.joinGroups.run(members, session) { member, values in
+      values.append(.blob(member.key.bytes))
+      values.append(.text(member.id.text))
+      values.append(Value(member.number))
+    }
   }
 
   static let leaveGroup = "DELETE FROM store_group WHERE key = ? AND id = ?"
 
   private func leave(_ key: GroupKey, _ id: RecordID) throws(StoreError) {
     try session.execute(Self.leaveGroup, [.blob(key.bytes), .text(id.text)])
+  }
+}
+
+extension Record {
+  /// Whether times and keys are those of the stored record.
+  fileprivate func isFound(as stored: Record) -> Bool {
+    dueAt == stored.dueAt && discardAt == stored.discardAt && uniqueKeys == stored.uniqueKeys
+      && groupKeys == stored.groupKeys
   }
 }

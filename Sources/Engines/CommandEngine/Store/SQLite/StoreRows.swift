@@ -141,11 +141,12 @@ struct StoredKeys {
 extension KeySpace {
   /// The name in the bytes of a key.
   fileprivate init?(stored bytes: [UInt8], _ kind: RecordKind) {
-    guard let end = bytes.firstIndex(of: 0) else { return nil }
-    let text = String(decoding: bytes[..<end], as: UTF8.self)
-    guard text.hasPrefix(kind.name + "."), RecordKind.isName(String(text.dropFirst(kind.name.count + 1))) else {
-      return nil
-    }
-    self.init(kind, String(text.dropFirst(kind.name.count + 1)))
+    let start = kind.name.utf8.count + 1
+    guard let end = bytes.firstIndex(of: 0), end > start, bytes.starts(with: kind.name.utf8),
+      bytes[start - 1] == UInt8(ascii: ".")
+    else { return nil }
+    let name = String(decoding: bytes[start..<end], as: UTF8.self)
+    guard RecordKind.isName(name) else { return nil }
+    self.init(kind, stored: name)
   }
 }
