@@ -43,6 +43,7 @@ let systemLibraries: [Target] = [
   systemLibrary("CountersignCOpenSSL", at: "COpenSSL", pkgConfig: "libcrypto", debian: "libssl-dev"),
   systemLibrary("CCurl", at: "CCurl", pkgConfig: "libcurl", debian: "libcurl4-openssl-dev"),
   systemLibrary("CSQLite", at: "CSQLite", pkgConfig: "sqlite3", debian: "libsqlite3-dev"),
+  systemLibrary("CPostgreSQL", at: "CPostgreSQL", pkgConfig: "libpq", debian: "libpq-dev"),
   systemLibrary("CCares", at: "CCares", pkgConfig: "libcares", debian: "libc-ares-dev"),
   systemLibrary("COpenDKIM", at: "COpenDKIM", pkgConfig: "opendkim", debian: "libopendkim-dev"),
   systemLibrary("CMicroHTTPD", at: "CMicroHTTPD", pkgConfig: "libmicrohttpd", debian: "libmicrohttpd-dev"),
@@ -74,6 +75,7 @@ let transport: [Target] = [
   library("HTTPServer", at: "Transport/HTTPServer", ["CMicroHTTPD", "CountersignEncoding"]),
   library("SMPP", at: "Transport/SMPP", ["CSMPP34", "CountersignConcurrency", "CountersignEncoding"]),
   library("SQLite", at: "Transport/SQLite", ["CSQLite", "CountersignConcurrency"]),
+  library("PostgreSQL", at: "Transport/PostgreSQL", ["CPostgreSQL", "CountersignConcurrency", "CountersignEncoding"]),
   library("DNS", at: "Transport/DNS", ["CCares"]),
   library("DKIM", at: "Transport/DKIM", ["COpenDKIM"]),
   library("PhoneNumbers", at: "Transport/PhoneNumbers", ["CPhoneNumber", "CountersignTelemetry"]),
@@ -94,26 +96,27 @@ let engines: [Target] = [
     [
       "CAllocator", "CountersignAMQP", "CountersignConcurrency", "CountersignCryptography", "CountersignEncoding",
       "CountersignMessages",
-      "CountersignTelemetry", "HTTPServer",
+      "CountersignTelemetry", "HTTPServer", "PostgreSQL",
     ]),
   library("NumberRules", at: "Engines/NumberRules", ["CountersignEncoding", "PhoneNumbers", "ServiceRuntime"]),
   library(
     "CrashMarks", at: "Engines/CrashMarks",
     [
-      "CountersignAMQP", "CountersignConcurrency", "CountersignCryptography", "CountersignTelemetry", "SQLite",
+      "CountersignAMQP", "CountersignConcurrency", "CountersignCryptography", "CountersignTelemetry", "PostgreSQL",
+      "SQLite",
     ]),
   library(
     "CommandEngine", at: "Engines/CommandEngine",
     [
       "CountersignAMQP", "CountersignConcurrency", "CountersignMessages", "CountersignTelemetry", "CrashMarks",
-      "SQLite", "ServiceRuntime",
+      "PostgreSQL", "SQLite", "ServiceRuntime",
     ]),
   library(
     "JobEngine", at: "Engines/JobEngine",
     [
       "CountersignAMQP", "CountersignConcurrency", "CountersignCryptography", "CountersignEncoding",
       "CountersignMessages",
-      "CountersignTelemetry", "CrashMarks", "HTTPClient", "SQLite", "ServiceRuntime",
+      "CountersignTelemetry", "CrashMarks", "HTTPClient", "PostgreSQL", "SQLite", "ServiceRuntime",
     ]),
 ]
 
@@ -123,13 +126,13 @@ let workers: [Target] = [
     [
       "CountersignAMQP", "CountersignCryptography", "CountersignEncoding", "CountersignMessages",
       "CountersignTelemetry", "CrashMarks", "HTTPClient", "HTTPServer", "JobEngine", "NumberRules", "PhoneNumbers",
-      "SMPP", "SQLite", "ServiceRuntime",
+      "PostgreSQL", "SMPP", "SQLite", "ServiceRuntime",
     ]),
   library(
     "Push", at: "Workers/Push",
     [
       "CountersignCryptography", "CountersignEncoding", "CountersignMessages", "CountersignTelemetry", "HTTPClient",
-      "JobEngine", "SQLite", "ServiceRuntime",
+      "JobEngine", "PostgreSQL", "SQLite", "ServiceRuntime",
     ]),
   library(
     "Revocation", at: "Workers/Revocation",
@@ -141,7 +144,7 @@ let workers: [Target] = [
     "Mail", at: "Workers/Mail",
     [
       "CountersignCryptography", "CountersignEncoding", "CountersignMessages", "CountersignTelemetry", "DKIM",
-      "JobEngine", "SMTPClient", "SQLite", "ServiceRuntime",
+      "JobEngine", "PostgreSQL", "SMTPClient", "SQLite", "ServiceRuntime",
     ]),
 ]
 
@@ -151,7 +154,7 @@ let coordinator: [Target] = [
     [
       "CommandEngine", "CountersignAMQP", "CountersignConcurrency", "CountersignCryptography", "CountersignEncoding",
       "CountersignMessages",
-      "CountersignTelemetry", "CrashMarks", "NumberRules", "PhoneNumbers", "SQLite", "ServiceRuntime",
+      "CountersignTelemetry", "CrashMarks", "NumberRules", "PhoneNumbers", "PostgreSQL", "SQLite", "ServiceRuntime",
     ])
 ]
 
@@ -165,9 +168,9 @@ let tools: [Target] = [
   library(
     "CommandLine", at: "Tools/CommandLine",
     [
-      "CountersignAMQP", "CountersignClient", "CountersignCryptography", "CountersignEncoding", "CountersignMessages",
-      "CountersignTelemetry", "DKIM", "DNS", "HTTPClient", "JobEngine", "Mail", "Push", "SMS",
-      "ServiceRuntime",
+      "CommandEngine", "Coordination", "CountersignAMQP", "CountersignClient", "CountersignCryptography",
+      "CountersignEncoding", "CountersignMessages", "CountersignTelemetry", "CrashMarks", "DKIM", "DNS", "HTTPClient",
+      "JobEngine", "Mail", "PostgreSQL", "Push", "SMS", "SQLite", "ServiceRuntime",
     ]),
   library(
     "Simulation", at: "Tools/Simulation",
@@ -191,7 +194,9 @@ let programs: [Target] = [
 
 let testTargets: [Target] = [
   // Shared by the tests of several libraries.
-  .target(name: "TestSupport", dependencies: ["CountersignAMQP"], path: "Tests/Support", swiftSettings: swiftSettings),
+  .target(
+    name: "TestSupport", dependencies: ["CountersignAMQP", "CountersignConcurrency", "PostgreSQL"],
+    path: "Tests/Support", swiftSettings: swiftSettings),
 
   tests("CountersignConcurrency", at: "Base/Concurrency"),
   tests("CountersignEncoding", at: "Base/Encoding"),
@@ -206,6 +211,7 @@ let testTargets: [Target] = [
   tests("HTTPServer", at: "Transport/HTTPServer"),
   tests("SMPP", at: "Transport/SMPP"),
   tests("SQLite", at: "Transport/SQLite"),
+  tests("PostgreSQL", at: "Transport/PostgreSQL"),
   tests("DNS", at: "Transport/DNS"),
   tests("PhoneNumbers", at: "Transport/PhoneNumbers"),
 
@@ -220,14 +226,14 @@ let testTargets: [Target] = [
     "ServiceRuntime", at: "Engines/ServiceRuntime",
     [
       "CountersignAMQP", "CountersignCryptography", "CountersignMessages", "CountersignTelemetry", "HTTPClient",
-      "HTTPServer",
+      "HTTPServer", "PostgreSQL",
     ]),
-  tests("CrashMarks", at: "Engines/CrashMarks", ["CountersignAMQP", "CountersignTelemetry", "SQLite"]),
+  tests("CrashMarks", at: "Engines/CrashMarks", ["CountersignAMQP", "CountersignTelemetry", "PostgreSQL", "SQLite"]),
   tests(
     "CommandEngine", at: "Engines/CommandEngine",
     [
       "CountersignAMQP", "CountersignConcurrency", "CountersignMessages", "CountersignTelemetry", "CrashMarks",
-      "SQLite", "ServiceRuntime",
+      "PostgreSQL", "SQLite", "ServiceRuntime",
     ]),
   // A flow of its own, as docs/adding-a-flow.md shows it.
   tests(
@@ -239,16 +245,16 @@ let testTargets: [Target] = [
   tests(
     "JobEngine", at: "Engines/JobEngine",
     [
-      "CountersignAMQP", "CountersignMessages", "CountersignTelemetry", "CrashMarks", "HTTPClient", "SQLite",
-      "ServiceRuntime",
+      "CountersignAMQP", "CountersignMessages", "CountersignTelemetry", "CrashMarks", "HTTPClient", "PostgreSQL",
+      "SQLite", "ServiceRuntime",
     ]),
 
   tests(
     "SMS", at: "Workers/SMS",
     [
       "CountersignAMQP", "CountersignCryptography", "CountersignEncoding", "CountersignMessages",
-      "CountersignTelemetry", "CrashMarks", "HTTPClient", "HTTPServer", "JobEngine", "PhoneNumbers", "SMPP",
-      "ServiceRuntime", "Simulation",
+      "CountersignTelemetry", "CrashMarks", "HTTPClient", "HTTPServer", "JobEngine", "PhoneNumbers",
+      "PostgreSQL", "SMPP", "SQLite", "ServiceRuntime", "Simulation",
     ]),
   // A provider of its own, as docs/adding-a-provider.md shows it.
   tests(
@@ -261,7 +267,7 @@ let testTargets: [Target] = [
     "Push", at: "Workers/Push",
     [
       "CountersignCryptography", "CountersignEncoding", "CountersignMessages", "CountersignTelemetry", "HTTPClient",
-      "HTTPServer", "JobEngine", "ServiceRuntime",
+      "HTTPServer", "JobEngine", "PostgreSQL", "SQLite", "ServiceRuntime",
     ]),
   tests(
     "Revocation", at: "Workers/Revocation",
@@ -273,23 +279,23 @@ let testTargets: [Target] = [
     "Mail", at: "Workers/Mail",
     [
       "CountersignCryptography", "CountersignEncoding", "CountersignMessages", "CountersignTelemetry", "DKIM",
-      "JobEngine", "SMTPClient", "ServiceRuntime",
+      "JobEngine", "PostgreSQL", "SMTPClient", "SQLite", "ServiceRuntime",
     ]),
 
   tests(
     "Coordination", at: "Coordinator/Coordination",
     [
       "CommandEngine", "CountersignAMQP", "CountersignCryptography", "CountersignEncoding", "CountersignMessages",
-      "CountersignTelemetry", "PhoneNumbers", "SQLite", "ServiceRuntime",
+      "CountersignTelemetry", "CrashMarks", "PhoneNumbers", "PostgreSQL", "SQLite", "ServiceRuntime",
     ]),
 
   tests("Benchmarks", at: "Tools/Benchmarks", ["HTTPClient", "HTTPServer"]),
   tests(
     "CommandLine", at: "Tools/CommandLine",
     [
-      "CountersignAMQP", "CountersignEncoding", "CountersignMessages", "CountersignTelemetry", "DNS", "HTTPClient",
-      "Mail",
-      "Push", "ServiceRuntime",
+      "CommandEngine", "Coordination", "CountersignAMQP", "CountersignEncoding", "CountersignMessages",
+      "CountersignTelemetry", "CrashMarks", "DNS", "HTTPClient", "JobEngine", "Mail", "PostgreSQL", "Push", "SQLite",
+      "ServiceRuntime",
     ]),
   tests(
     "Simulation", at: "Tools/Simulation",

@@ -4,13 +4,17 @@
 # Libraries of the build, tools of the scripts, and the broker.
 readonly BUILD_PACKAGES=(
   g++ pkg-config librabbitmq-dev libcurl4-openssl-dev libsqlite3-dev libssl-dev libmicrohttpd-dev libphonenumber-dev
-  libopendkim-dev libc-ares-dev libsmpp34-dev
+  libopendkim-dev libc-ares-dev libsmpp34-dev libpq-dev
 )
 STACK_PACKAGES=(rabbitmq-server curl jq openssl ca-certificates)
 # Any installed nginx will do; installing this package would remove another one.
 if [[ ! -x /usr/sbin/nginx ]] && ! command -v nginx >/dev/null; then STACK_PACKAGES+=(nginx-light); fi
 readonly STACK_PACKAGES
-readonly TEST_PACKAGES=(python3 python3-venv python3-pip libmail-dkim-perl)
+# The server, for tests, measurements and a stack with COUNTERSIGN_STORE=postgresql.
+readonly POSTGRESQL_PACKAGES=(postgresql-15 postgresql-client-15)
+readonly TEST_PACKAGES=(
+  python3 python3-venv python3-pip libmail-dkim-perl iproute2 pgbouncer "${POSTGRESQL_PACKAGES[@]}"
+)
 
 package_installed() { [[ $(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null) == installed ]]; }
 
@@ -43,6 +47,8 @@ install_packages() {
   mkdir -p "$RUN/log"
   if [[ " $* " == *' rabbitmq-server '* ]]; then fresh+=(rabbitmq-server); fi
   if [[ " $* " == *' nginx-light '* ]]; then fresh+=(nginx); fi
+  if [[ " $* " == *' postgresql-15 '* ]]; then fresh+=(postgresql); fi
+  if [[ " $* " == *' pgbouncer '* ]]; then fresh+=(pgbouncer); fi
   # Debian starts a service as soon as its package is unpacked. This stack has its own broker and front, so no service may start
   # while these packages are installed; the previous rule is restored afterwards in any case.
   hold_services

@@ -15,6 +15,8 @@ public final class Consumer: Sendable {
     /// consumes beside it; `nil` when others may. What is written into it is thrown away. The user needs the right to
     /// read it.
     public let lock: String?
+    /// Whether other connections may hold the lock beside this one, as long as none holds it alone.
+    public let isLockShared: Bool
     /// The consumer's name at the broker, which makes one up when it is empty.
     public let tag: String
     /// Maximum time that acknowledgements wait for others; they do not once the consumer stops.
@@ -25,12 +27,13 @@ public final class Consumer: Sendable {
     /// - Parameters:
     ///   - prefetch: 1...65,535.
     ///   - lock: a classic queue that the connection consumes exclusively.
+    ///   - isLockShared: whether others may consume it as well, none of them exclusively.
     ///   - tag: the consumer's name at the broker.
     ///   - gathering: maximum time that acknowledgements wait for others.
     ///   - stallTimeout: time without a delivery after which the queue is inspected.
     public init(
-      queue: String, prefetch: Int, lock: String? = nil, tag: String = "", gathering: Gathering = .acknowledgements,
-      stallTimeout: Duration = .seconds(30)
+      queue: String, prefetch: Int, lock: String? = nil, isLockShared: Bool = false, tag: String = "",
+      gathering: Gathering = .acknowledgements, stallTimeout: Duration = .seconds(30)
     ) {
       precondition((1...Int(UInt16.max)).contains(prefetch), "prefetch must be 1...65535")
       precondition(queue.utf8.count <= WireLimits.maxShortStringBytes, "the queue's name is too long")
@@ -40,6 +43,7 @@ public final class Consumer: Sendable {
       self.queue = queue
       self.prefetch = prefetch
       self.lock = lock
+      self.isLockShared = isLockShared
       self.tag = tag
       self.gathering = gathering
       self.stallTimeout = stallTimeout

@@ -1,3 +1,5 @@
+import CountersignConcurrency
+
 /// An SQLite file in WAL mode, shared by many tasks of this process and by other processes.
 ///
 /// Writes go in groups: all bodies that wait share one transaction and one wait for the disk. Reads have connections of
@@ -11,13 +13,13 @@ public final class Database: Sendable {
 
   private let writer: Writer
   private let readers: [Reader]
-  private let writes: WorkQueue
-  private let reads: WorkQueue
+  private let writes: WorkQueue<PendingBody>
+  private let reads: WorkQueue<PendingBody>
   private let counters: Counters
 
   private init(path: String, options: DatabaseOptions) {
-    let writes = WorkQueue(connections: 1, limit: options.maxWaiting)
-    let reads = WorkQueue(connections: options.readers, limit: options.maxWaiting)
+    let writes = WorkQueue<PendingBody>(connections: 1, limit: options.maxWaiting)
+    let reads = WorkQueue<PendingBody>(connections: options.readers, limit: options.maxWaiting)
     let counters = Counters()
     self.path = path
     self.writes = writes
@@ -101,12 +103,12 @@ public final class Database: Sendable {
   /// Figures since the database was opened.
   public var statistics: DatabaseStatistics {
     var statistics = counters.snapshot
-    statistics.waitingWrites = writes.waiting
-    statistics.waitingReads = reads.waiting
+    statistics.waitingWrites = writes.count
+    statistics.waitingReads = reads.count
     return statistics
   }
 
-  private func submit(_ body: PendingBody, to work: WorkQueue, wake: (Int) -> Void) {
+  private func submit(_ body: PendingBody, to work: WorkQueue<PendingBody>, wake: (Int) -> Void) {
     switch work.append(body) {
     case .waiting(let sleeper):
       if let sleeper { wake(sleeper) }

@@ -8,10 +8,10 @@ actor Reader {
 
   private let executor: SerialQueueExecutor
   private let number: Int
-  private let work: WorkQueue
+  private let work: WorkQueue<PendingBody>
   private var connection: SQLiteConnection?
 
-  init(number: Int, work: WorkQueue) {
+  init(number: Int, work: WorkQueue<PendingBody>) {
     self.executor = SerialQueueExecutor(label: "database.reader.\(number)")
     self.number = number
     self.work = work

@@ -57,7 +57,8 @@ final class Statement {
     return room[...]
   }
 
-  /// Ends the run and forgets the values: large ones take memory, and the others' bytes give way to the next ones.
+  /// Ends the run and lets go of the values: SQLite frees those that it has copied. The bytes of the others stay in
+  /// `room` until the next values take their place or the statement ends; nothing reads them there.
   func reset() {
     // Repeats the code of the last step, which was reported when it happened.
     sqlite3_reset(handle)

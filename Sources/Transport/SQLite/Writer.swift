@@ -8,7 +8,7 @@ import Dispatch
 /// gathers: the busier, the cheaper.
 actor Writer {
   private let executor: SerialQueueExecutor
-  private let work: WorkQueue
+  private let work: WorkQueue<PendingBody>
   private let counters: Counters
   private let options: DatabaseOptions
   /// Maximum time that a group waits for its turn. Turns last a group or two; a longer wait means a process that hangs.
@@ -20,7 +20,7 @@ actor Writer {
   /// The size of the log after the group before.
   private var lastLogPages = 0
 
-  init(path: String, options: DatabaseOptions, work: WorkQueue, counters: Counters) {
+  init(path: String, options: DatabaseOptions, work: WorkQueue<PendingBody>, counters: Counters) {
     self.executor = SerialQueueExecutor(label: "database.writer")
     self.options = options
     self.patience = options.busyTimeout / 4

@@ -46,6 +46,29 @@ extension WithBroker {
       }
     }
 
+    @Test("Any number share a lock, and one that wants it alone waits until the last is gone; they wait for it as well")
+    func anyNumberShareALock() async throws {
+      try await withLock { queue, lock, admin in
+        try await withConsumer(queue, lock: lock, isLockShared: true) { first, _ in
+          try await withConsumer(queue, lock: lock, isLockShared: true) { second, _ in
+            try await eventually("both consume") { first.isReady && second.isReady }
+            try await withConsumer(queue, lock: lock) { alone, _ in
+              try await eventually("it was told") { alone.status.lastError?.code == .resourceLocked }
+              await first.close()
+              try await publish(20, to: queue, admin)
+              try await take(20, second)
+              #expect(!alone.isReady)
+              await second.close()
+              try await eventually("it is alone") { alone.isReady }
+              try await withConsumer(queue, lock: lock, isLockShared: true) { third, _ in
+                try await eventually("the third was told") { third.status.lastError?.code == .resourceLocked }
+              }
+            }
+          }
+        }
+      }
+    }
+
     @Test("Messages in the lock queue are dropped") func messagesInTheLockQueueAreDropped() async throws {
       try await withLock { queue, lock, admin in
         try await withConsumer(queue, prefetch: 4, lock: lock) { consumer, log in

@@ -23,14 +23,16 @@ func withPublisher<R: Sendable>(
 
 /// Lends a running consumer, which is closed afterwards.
 func withConsumer<R: Sendable>(
-  _ queue: String, prefetch: Int = 100, lock: String? = nil, endpoint: BrokerEndpoint? = nil,
-  options: ConnectionOptions = Broker.options("consumer"), stallTimeout: Duration = .seconds(30),
+  _ queue: String, prefetch: Int = 100, lock: String? = nil, isLockShared: Bool = false,
+  endpoint: BrokerEndpoint? = nil, options: ConnectionOptions = Broker.options("consumer"),
+  stallTimeout: Duration = .seconds(30),
   _ body: (Consumer, EventLog) async throws -> R
 ) async throws -> R {
   let log = EventLog()
   let consumer = Consumer(
     endpoint: try endpoint ?? Broker.endpoint(), options: options,
-    subscription: Consumer.Subscription(queue: queue, prefetch: prefetch, lock: lock, stallTimeout: stallTimeout),
+    subscription: Consumer.Subscription(
+      queue: queue, prefetch: prefetch, lock: lock, isLockShared: isLockShared, stallTimeout: stallTimeout),
     onEvent: log.add)
   async let running: Void = consumer.run()
   do {

@@ -4,21 +4,26 @@
 ///
 /// The lock ends with its connection, so a consumer never lacks it, and a process that dies releases it. It needs no
 /// declaration at run time: a virtual host at its queue limit does no harm.
+///
+/// A shared lock is an ordinary consumer of that queue: any number may hold it, but the broker refuses an exclusive
+/// consumer beside them, and them beside an exclusive one.
 struct ConsumerLock {
   /// The queue of the lock.
   let queue: String
   /// The queue that is consumed with it.
   let consumed: String
+  /// Whether others may hold the lock as well.
+  var isShared = false
   /// Tag of the lock's consumer. Deliveries of the consumed queue have another tag: the caller's, or one chosen by the
   /// broker.
   let tag = "countersign.lock"
 
-  /// Becomes the exclusive consumer, or fails.
+  /// Becomes a consumer, the exclusive one unless the lock is shared, or fails.
   func take(_ link: AMQPLink) throws(AMQPError) {
     do {
       // Messages written into the lock's queue by mistake arrive one at a time.
       try link.setPrefetch(1)
-      _ = try link.consume(queue, tag: tag, isExclusive: true)
+      _ = try link.consume(queue, tag: tag, isExclusive: !isShared)
     } catch {
       throw explain(error)
     }

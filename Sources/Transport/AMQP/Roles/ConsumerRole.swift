@@ -31,7 +31,9 @@ final class ConsumerRole: ChannelRole {
   init(inbox: ConsumerInbox, subscription: Consumer.Subscription) {
     self.inbox = inbox
     queue = subscription.queue
-    lock = subscription.lock.map { ConsumerLock(queue: $0, consumed: subscription.queue) }
+    lock = subscription.lock.map {
+      ConsumerLock(queue: $0, consumed: subscription.queue, isShared: subscription.isLockShared)
+    }
     prefetch = subscription.prefetch
     limit = subscription.prefetch
     wantedTag = subscription.tag

@@ -1,34 +1,39 @@
-import Synchronization
+public import Synchronization
 
 /// Bodies that wait for one of several connections: a lock, a bound, and one wake-up for many.
 ///
-/// Not an `Inbox`: there are several consumers, each of which sleeps and is woken by itself, and a consumer takes a
+/// Not an ``Inbox``: there are several consumers, each of which sleeps and is woken by itself, and a consumer takes a
 /// part.
-final class WorkQueue: Sendable {
-  enum Admission {
+public final class WorkQueue<Body: Sendable>: Sendable {
+  public enum Admission: Sendable {
     /// It waits; the connection with this number sleeps and must be woken, if there is one.
     case waiting(wake: Int?)
     case full
     case closed
   }
 
-  private struct State {
-    var waiting: [PendingBody] = []
+  @usableFromInline struct State: Sendable {
+    @usableFromInline var waiting: [Body] = []
     /// Bodies that wait here or were taken and have not run.
-    var count = 0
-    var idle: [Int]
-    var isClosed = false
+    @usableFromInline var count = 0
+    @usableFromInline var idle: [Int]
+    @usableFromInline var isClosed = false
+
+    @inlinable init(idle: [Int]) { self.idle = idle }
   }
 
-  private let limit: Int
-  private let state: Mutex<State>
+  @usableFromInline let limit: Int
+  @usableFromInline let state: Mutex<State>
 
-  init(connections: Int, limit: Int) {
+  /// - Parameters:
+  ///   - connections: number of connections, which are numbered from 0 and sleep at first.
+  ///   - limit: maximum number of bodies that wait or were taken and have not run.
+  public init(connections: Int, limit: Int) {
     self.limit = limit
     self.state = Mutex(State(idle: Array((0..<connections).reversed())))
   }
 
-  func append(_ body: PendingBody) -> Admission {
+  @inlinable public func append(_ body: Body) -> Admission {
     state.withLock { state in
       if state.isClosed { return .closed }
       if state.count >= limit { return .full }
@@ -39,7 +44,7 @@ final class WorkQueue: Sendable {
   }
 
   /// Takes up to `limit` waiting bodies, or lets the connection sleep if there are none.
-  func take(_ limit: Int, for connection: Int) -> [PendingBody] {
+  @inlinable public func take(_ limit: Int, for connection: Int) -> [Body] {
     state.withLock { state in
       guard !state.waiting.isEmpty else {
         state.idle.append(connection)
@@ -58,7 +63,7 @@ final class WorkQueue: Sendable {
   }
 
   /// Takes all that waits.
-  func takeAll() -> [PendingBody] {
+  @inlinable public func takeAll() -> [Body] {
     state.withLock { state in
       defer { state.waiting = [] }
       return state.waiting
@@ -66,16 +71,17 @@ final class WorkQueue: Sendable {
   }
 
   /// Taken bodies have run.
-  func finish(_ count: Int) {
+  @inlinable public func finish(_ count: Int) {
     state.withLock { $0.count -= count }
   }
 
-  /// Refuses further bodies. Waiting ones still run.
-  func close() {
+  /// Refuses further bodies. Waiting ones can still be taken.
+  public func close() {
     state.withLock { $0.isClosed = true }
   }
 
-  var isClosed: Bool { state.withLock { $0.isClosed } }
+  public var isClosed: Bool { state.withLock { $0.isClosed } }
 
-  var waiting: Int { state.withLock { $0.count } }
+  /// Number of bodies that wait or were taken and have not run.
+  public var count: Int { state.withLock { $0.count } }
 }

@@ -1,0 +1,159 @@
+import CountersignConcurrency
+import Dispatch
+
+/// One connection on a serial queue of its own, which takes its bodies from a queue that it may share with others.
+actor ConnectionActor {
+  private let executor: SerialQueueExecutor
+  private let number: Int
+  private let work: WorkQueue<PendingBody>
+  private let status: StatusBox<PostgreSQLStatus>
+  private let closing: Closing
+  private let prepare: (@Sendable (PostgreSQLSession) throws(PostgreSQLError) -> Void)?
+  private var servers: Servers
+  private var link: ServerLink?
+  private var backoff: Backoff
+  private var nextAttempt = ContinuousClock.now
+  private var connectedAt = ContinuousClock.now
+
+  /// - Parameters:
+  ///   - number: of this connection, among those that share `work`.
+  ///   - status: for others to look at.
+  init(
+    _ setting: ConnectionSetting, number: Int, work: WorkQueue<PendingBody>, status: StatusBox<PostgreSQLStatus>,
+    closing: Closing
+  ) {
+    self.executor = SerialQueueExecutor(label: "postgresql.\(number)")
+    self.number = number
+    self.work = work
+    self.status = status
+    self.closing = closing
+    self.prepare = setting.prepare
+    self.servers = Servers(setting.endpoint, options: setting.options, closing: closing)
+    let delay = setting.options.reconnectDelay
+    self.backoff = Backoff(delay, jitter: .half, stableAfter: delay.upperBound)
+  }
+
+  nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+  /// Has the queue emptied soon. Called once for each time the connection is taken from the idle ones.
+  nonisolated func wake() {
+    executor.queue.async { self.assumeIsolated { $0.drain() } }
+  }
+
+  /// - Parameter last: runs before the end, if the connection is open. Its failure changes nothing.
+  func close(_ last: (@Sendable (PostgreSQLSession) throws(PostgreSQLError) -> Void)?) {
+    if let link, let last {
+      let session = PostgreSQLSession(link, generation: status.value.generation, isTransaction: false)
+      try? last(session)
+      try? session.end(succeeded: true)
+    }
+    link = nil
+    status.value.isConnected = false
+  }
+
+  private func drain() {
+    while let body = work.take(1, for: number).first {
+      run(body)
+      work.finish(1)
+    }
+  }
+
+  private func run(_ body: PendingBody) {
+    do throws(PostgreSQLError) {
+      let link = try current()
+      let session = PostgreSQLSession(link, generation: status.value.generation, isTransaction: body.isTransaction)
+      let outcome = body.run(session)
+      let error = finish(session, succeeded: outcome.error == nil)
+      settle(link, outcome.error ?? error)
+      outcome.resume(error)
+    } catch {
+      body.refuse(error)
+    }
+  }
+
+  private func finish(_ session: PostgreSQLSession, succeeded: Bool) -> PostgreSQLError? {
+    do throws(PostgreSQLError) {
+      try session.end(succeeded: succeeded)
+      return nil
+    } catch {
+      return error
+    }
+  }
+
+  /// Lets a connection go that cannot be used any more after a body.
+  private func settle(_ link: ServerLink, _ error: PostgreSQLError?) {
+    // A server that takes no changes any more: another one may.
+    if link.isBroken || error?.code == .readOnly { lose(error ?? link.lost()) }
+  }
+
+  // MARK: Connecting
+
+  /// The connection, if it is still there, or a new one.
+  private func current() throws(PostgreSQLError) -> ServerLink {
+    guard !closing.hasBegun else { throw PostgreSQLError(.closed, "the connection was closed") }
+    if let link {
+      if link.isAlive() { return link }
+      lose(link.lost())
+    }
+    if let error = status.value.lastError, ContinuousClock.now < nextAttempt { throw error }
+    do throws(PostgreSQLError) {
+      return try connect()
+    } catch {
+      status.value.failedConnects += 1
+      status.value.lastError = error
+      nextAttempt = .now + backoff.next(random: .random(in: 0..<1))
+      throw error
+    }
+  }
+
+  private func connect() throws(PostgreSQLError) -> ServerLink {
+    let link = try servers.connect()
+    let generation = status.value.generation + 1
+    if let prepare {
+      let session = PostgreSQLSession(link, generation: generation, isTransaction: false)
+      try prepare(session)
+      try session.end(succeeded: true)
+      guard !link.isBroken else { throw link.lost() }
+    }
+    publish(link, generation)
+    return link
+  }
+
+  private func publish(_ link: ServerLink, _ generation: Int) {
+    self.link = link
+    connectedAt = .now
+    var status = status.value
+    status.generation = generation
+    status.isConnected = true
+    status.lastRoundTrip = nil
+    status.host = link.address
+    status.lastError = nil
+    status.roundTrips += link.roundTrips
+    status.statements += link.answered
+    self.status.value = status
+    link.onAnswer = { [box = self.status] instant, statements in
+      var status = box.value
+      status.lastRoundTrip = instant
+      status.roundTrips += 1
+      status.statements += statements
+      box.value = status
+    }
+  }
+
+  private func lose(_ error: PostgreSQLError) {
+    link = nil
+    backoff.recordEnd(after: connectedAt.duration(to: .now))
+    var status = status.value
+    status.isConnected = false
+    status.losses += 1
+    status.lastError = error
+    self.status.value = status
+  }
+}
+
+/// Settings of a connection, or of the connections of a pool.
+struct ConnectionSetting: Sendable {
+  let endpoint: PostgreSQLEndpoint
+  let options: PostgreSQLOptions
+  let prepare: (@Sendable (PostgreSQLSession) throws(PostgreSQLError) -> Void)?
+}

@@ -1,0 +1,36 @@
+/// A waiting body and its suspended caller.
+struct PendingBody: Sendable {
+  /// Outcome of a body; its caller is resumed with it after the commit.
+  struct Outcome: Sendable {
+    /// Error of the body; `nil` if it succeeded.
+    let error: PostgreSQLError?
+    /// Resumes the caller: with the body's own result, or with the error that its commit met.
+    let resume: @Sendable (_ commitError: PostgreSQLError?) -> Void
+  }
+
+  let isTransaction: Bool
+  /// Runs the body on the connection's thread.
+  let run: @Sendable (PostgreSQLSession) -> Outcome
+  /// Resumes the caller without having run.
+  let refuse: @Sendable (PostgreSQLError) -> Void
+
+  init<T: Sendable>(
+    isTransaction: Bool,
+    _ body: @escaping @Sendable (PostgreSQLSession) throws(PostgreSQLError) -> T,
+    _ continuation: CheckedContinuation<Result<T, PostgreSQLError>, Never>
+  ) {
+    self.isTransaction = isTransaction
+    run = { session in
+      do throws(PostgreSQLError) {
+        let value = try body(session)
+        return Outcome(error: nil) { error in
+          continuation.resume(returning: error.map { .failure($0) } ?? .success(value))
+        }
+      } catch {
+        // Its own error says more to the caller than the commit's.
+        return Outcome(error: error) { _ in continuation.resume(returning: .failure(error)) }
+      }
+    }
+    refuse = { continuation.resume(returning: .failure($0)) }
+  }
+}

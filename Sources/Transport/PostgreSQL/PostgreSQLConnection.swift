@@ -1,0 +1,66 @@
+/// One connection to a database, on a thread of its own. Bodies run one after the other.
+///
+/// It connects when it is first used. A lost connection is replaced when the next body comes, which meets a new
+/// ``PostgreSQLStatus/generation``; no body is repeated by itself. After a failure to connect, bodies fail at once with
+/// its error until the delay of ``PostgreSQLOptions/reconnectDelay`` is over.
+public final class PostgreSQLConnection: Sendable {
+  private let connections: Connections
+
+  /// Makes a connection, without connecting.
+  /// - Parameters:
+  ///   - endpoint: servers, database and account.
+  ///   - options: limits.
+  ///   - prepare: runs on every new connection before any other body; its error ends the new connection and is thrown
+  ///     to the body that waits. The place to take locks that belong to a session.
+  /// - Throws: ``PostgreSQLError/Code/misuse`` for options that contradict each other.
+  public init(
+    _ endpoint: PostgreSQLEndpoint, options: PostgreSQLOptions = PostgreSQLOptions(),
+    prepare: (@Sendable (PostgreSQLSession) throws(PostgreSQLError) -> Void)? = nil
+  ) throws(PostgreSQLError) {
+    let setting = ConnectionSetting(endpoint: endpoint, options: options, prepare: prepare)
+    connections = try Connections(setting, count: 1)
+  }
+
+  /// State and figures; never waits.
+  public var status: PostgreSQLStatus {
+    var status = connections.statuses[0]
+    status.waiting = connections.waiting
+    return status
+  }
+
+  /// Runs a body outside of a transaction: each of its runs is a transaction of its own.
+  ///
+  /// Suspends until the body has run. Not cancellable.
+  /// - Throws: the body's error; what kept it from a connection; ``PostgreSQLError/Code/overloaded`` if too many wait;
+  ///   ``PostgreSQLError/Code/closed``.
+  public func withSession<T: Sendable>(
+    _ body: @escaping @Sendable (PostgreSQLSession) throws(PostgreSQLError) -> T
+  ) async throws(PostgreSQLError) -> T {
+    try await connections.run(isTransaction: false, body)
+  }
+
+  /// Runs a body in a transaction. `BEGIN` goes with its first run, `COMMIT` by itself at its end; an error of the body
+  /// or of one of its runs rolls everything back.
+  ///
+  /// - Throws: as ``withSession(_:)``. If the answer to the commit is lost, the error has
+  ///   ``PostgreSQLError/isCommitUnknown``.
+  public func withTransaction<T: Sendable>(
+    _ body: @escaping @Sendable (PostgreSQLSession) throws(PostgreSQLError) -> T
+  ) async throws(PostgreSQLError) -> T {
+    try await connections.run(isTransaction: true, body)
+  }
+
+  /// Refuses waiting and later bodies and ends the connection. Suspends until that is done; a second call waits
+  /// likewise.
+  /// - Parameters:
+  ///   - limit: time that a running body has to end by itself; then its statement is canceled, and a second later the
+  ///     connection is cut.
+  ///   - last: body that runs last, if there is a connection; no other one runs between it and the end. Its failure
+  ///     changes nothing.
+  public func close(
+    within limit: Duration = .seconds(2),
+    last: (@Sendable (PostgreSQLSession) throws(PostgreSQLError) -> Void)? = nil
+  ) async {
+    await connections.close(within: limit, last: last)
+  }
+}

@@ -1,0 +1,33 @@
+/// The bytes of a result, all rows in one piece.
+final class RowStorage: Sendable {
+  /// The place of one value in the bytes; a negative length stands for NULL.
+  struct Cell {
+    let offset: Int32
+    let length: Int32
+  }
+
+  let types: [ServerType]
+  let bytes: [UInt8]
+  let rowCount: Int
+  let affected: Int
+  private let cells: [Cell]
+
+  /// - Parameter cells: those of the first row, then those of the second one …
+  init(types: [ServerType], bytes: [UInt8], cells: [Cell], rowCount: Int, affected: Int) {
+    self.types = types
+    self.bytes = bytes
+    self.cells = cells
+    self.rowCount = rowCount
+    self.affected = affected
+  }
+
+  /// - Parameters:
+  ///   - row: below `rowCount`.
+  ///   - column: below the number of `types`.
+  /// - Returns: the value's place in `bytes`; nil for NULL.
+  func cell(row: Int, column: Int) -> Range<Int>? {
+    let cell = cells[row * types.count + column]
+    guard cell.length >= 0 else { return nil }
+    return Int(cell.offset)..<Int(cell.offset + cell.length)
+  }
+}

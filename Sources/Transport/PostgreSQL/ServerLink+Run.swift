@@ -1,0 +1,65 @@
+import CPostgreSQL
+
+extension ServerLink {
+  /// Runs statements in one round trip.
+  /// - Parameters:
+  ///   - limit: limit for the run, if it is below that of the options.
+  ///   - repeats: whether it may be done again at once when a statement that was prepared earlier has become stale.
+  /// - Throws: the first error. The connection can be used again unless ``isBroken``.
+  func run(
+    _ statements: [PostgreSQLStatement], within limit: Duration? = nil, repeating repeats: Bool = false
+  ) throws(PostgreSQLError) -> [PostgreSQLRows] {
+    var run = PipelineRun(statements, on: self, within: limit)
+    do throws(PostgreSQLError) {
+      try run.perform()
+    } catch {
+      guard run.isStale, !isBroken else { throw error }
+      guard repeats else {
+        throw PostgreSQLError(
+          .serialization, "the schema was changed meanwhile: \(error.message)", sqlState: error.sqlState)
+      }
+      if !isIdle { _ = try control("ROLLBACK") }
+      return try self.run(statements, within: limit)
+    }
+    return run.rows
+  }
+
+  /// Runs one statement that controls a transaction.
+  /// - Returns: its command tag.
+  func control(_ sql: String) throws(PostgreSQLError) -> String {
+    var run = PipelineRun([PostgreSQLStatement(sql, isPrepared: false)], on: self, within: nil)
+    try run.perform()
+    return run.tag
+  }
+
+  /// Runs several statements, separated by semicolons: not in pipeline mode, where that is not possible.
+  func script(_ sql: String) throws(PostgreSQLError) {
+    guard !isBroken else { throw lost() }
+    let start = ContinuousClock.now
+    do throws(PostgreSQLError) {
+      try runScript(sql, until: start + options.runTimeout)
+    } catch {
+      // An error of the server's own leaves it in step.
+      if error.sqlState == nil || error.code == .connectionLost { isBroken = true }
+      throw error
+    }
+    didAnswer(1, sentAt: start)
+  }
+
+  private func runScript(_ sql: String, until deadline: ContinuousClock.Instant) throws(PostgreSQLError) {
+    guard PQexitPipelineMode(handle) == 1, PQsendQuery(handle, sql) == 1 else { throw lost() }
+    var failure: PostgreSQLError?
+    while true {
+      try waitForResult(until: deadline)
+      guard let result = PQgetResult(handle) else { break }
+      defer { PQclear(result) }
+      switch PQresultStatus(result) {
+      case PGRES_COMMAND_OK, PGRES_TUPLES_OK, PGRES_EMPTY_QUERY: break
+      case PGRES_FATAL_ERROR: failure = failure ?? PostgreSQLError(result: result, sql: sql)
+      default: throw PostgreSQLError(.misuse, "COPY is not supported: \(sql)")
+      }
+    }
+    guard PQstatus(handle) == CONNECTION_OK, PQenterPipelineMode(handle) == 1 else { throw failure ?? lost() }
+    if let failure { throw failure }
+  }
+}

@@ -1,0 +1,47 @@
+/// The hosts of an endpoint, tried in turn: the one that was connected last comes first.
+struct Servers {
+  /// Kinds of failure, the most telling first: with several hosts or addresses one of them is reported.
+  private static let ranking: [PostgreSQLError.Code] = [
+    .closed, .loginRefused, .permission, .tlsRefused, .readOnly, .shuttingDown, .outOfResources,
+  ]
+
+  private let endpoint: PostgreSQLEndpoint
+  private let options: PostgreSQLOptions
+  private let closing: Closing
+  private var first = 0
+
+  init(_ endpoint: PostgreSQLEndpoint, options: PostgreSQLOptions, closing: Closing) {
+    self.endpoint = endpoint
+    self.options = options
+    self.closing = closing
+  }
+
+  /// Connects to the first host that takes changes.
+  /// - Throws: the failures of all hosts in one.
+  mutating func connect() throws(PostgreSQLError) -> ServerLink {
+    var failures: [PostgreSQLError] = []
+    for offset in endpoint.hosts.indices {
+      guard !closing.hasBegun else { throw PostgreSQLError(.closed, "the connection was closed") }
+      let index = (first + offset) % endpoint.hosts.count
+      do throws(PostgreSQLError) {
+        let link = try ServerLink.open(endpoint, at: endpoint.hosts[index], options: options, closing: closing)
+        first = index
+        return link
+      } catch {
+        failures.append(error)
+      }
+    }
+    throw Self.summary(of: failures)
+  }
+
+  /// - Returns: a lower number for an error that tells more.
+  static func rank(of error: PostgreSQLError) -> Int { ranking.firstIndex(of: error.code) ?? ranking.count }
+
+  private static func summary(of failures: [PostgreSQLError]) -> PostgreSQLError {
+    guard var worst = failures.min(by: { rank(of: $0) < rank(of: $1) }) else {
+      return PostgreSQLError(.unreachable, "no host is configured")
+    }
+    worst.message = failures.map(\.message).joined(separator: "; ")
+    return worst
+  }
+}

@@ -1,0 +1,21 @@
+import Dispatch
+import Synchronization
+
+/// Holds threads back until a number of them has arrived.
+final class Gate: Sendable {
+  private let missing: Mutex<Int>
+  private let isOpen = DispatchSemaphore(value: 0)
+
+  init(_ count: Int) { missing = Mutex(count) }
+
+  func arriveAndWait() {
+    let isLast = missing.withLock { missing in
+      missing -= 1
+      return missing == 0
+    }
+    if isLast { isOpen.signal() }
+    // Each one lets the next through.
+    _ = isOpen.wait(timeout: .now() + 60)
+    isOpen.signal()
+  }
+}

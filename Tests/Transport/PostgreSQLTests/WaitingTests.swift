@@ -1,0 +1,238 @@
+import Glibc
+import PostgreSQL
+import Synchronization
+import TestSupport
+import Testing
+
+@Suite("Bounds of waiting")
+struct WaitingTests {
+  @Test("A statement ends at its time-out, and the connection goes on")
+  func statementTimeout() async throws {
+    try await withConnection(testOptions { $0.statementTimeout = .milliseconds(300) }) { connection, _ in
+      let error = await connection.failure(of: "SELECT 1 FROM pg_sleep(9)")
+      #expect(error?.code == .statementTimeout)
+      #expect(error?.isRetriable == true)
+      let one = try await connection.int("SELECT 1")
+      #expect(one == 1)
+      #expect(connection.status.generation == 1)
+    }
+  }
+
+  @Test("A wait for a lock ends at its time-out")
+  func lockTimeout() async throws {
+    try await withConnection { holder, endpoint in
+      try await holder.execute("CREATE TABLE t (n bigint)")
+      try await withConnection(to: endpoint, testOptions { $0.lockTimeout = .milliseconds(50) }) { waiter, _ in
+        let (locked, tried) = (Gate(2), Gate(2))
+        async let holding: Void = holder.withTransaction { session throws(PostgreSQLError) in
+          try session.run("LOCK TABLE t")
+          locked.arriveAndWait()
+          tried.arriveAndWait()
+        }
+        let error = await failure { () throws(PostgreSQLError) in
+          try await waiter.withSession { session throws(PostgreSQLError) in
+            locked.arriveAndWait()
+            defer { tried.arriveAndWait() }
+            try session.run("SELECT count(*) FROM t")
+          }
+        }
+        #expect(error?.code == .lockTimeout)
+        try await holding
+      }
+    }
+  }
+
+  @Test("A server that says nothing any more is left, and the next body finds another connection")
+  func silentServer() async throws {
+    let options = testOptions {
+      $0.statementTimeout = .milliseconds(500)
+      $0.answerGrace = .milliseconds(300)
+    }
+    try await withConnection(options) { connection, _ in
+      let pid = pid_t(try await connection.int("SELECT pg_backend_pid()"))
+      kill(pid, SIGSTOP)
+      defer { kill(pid, SIGCONT) }
+      let begun = ContinuousClock.now
+      let error = await connection.failure(of: "SELECT 1")
+      #expect(error?.code == .connectionLost)
+      #expect(error?.isCommitUnknown == false)
+      #expect(begun.duration(to: .now) < .seconds(30))
+      #expect(connection.status.isConnected == false)
+      #expect(try await connection.int("SELECT 1") == 1)
+      #expect(connection.status.generation == 2)
+      #expect(connection.status.losses == 1)
+    }
+  }
+
+  @Test("A run has a limit of its own, for a heartbeat for instance")
+  func limitOfOneRun() async throws {
+    try await withConnection { connection, _ in
+      let error = await failure { () throws(PostgreSQLError) in
+        try await connection.withSession { session throws(PostgreSQLError) in
+          try session.run(["SELECT pg_sleep(9)"], within: .milliseconds(100))
+        }
+      }
+      #expect(error?.code == .connectionLost)
+    }
+  }
+
+  @Test("A server that talks all the time without an end is left as well")
+  func endlessAnswer() async throws {
+    try await withConnection { connection, _ in
+      let error = await connection.failure { session throws(PostgreSQLError) in
+        let rows = PostgreSQLStatement("SELECT generate_series(1, 1000000000)", maxRows: 10)
+        try session.run([rows], within: .milliseconds(200))
+      }
+      // The server's own limit would be another error.
+      #expect(error?.code == .connectionLost)
+    }
+  }
+
+  @Test("An open transaction that does nothing is ended by the server")
+  func idleInTransaction() async throws {
+    let server = try await PrivatePostgreSQL.shared.server
+    try await withConnection(testOptions { $0.idleInTransactionTimeout = .milliseconds(50) }) { connection, _ in
+      let error = await failure { () throws(PostgreSQLError) in
+        try await connection.withTransaction { session throws(PostgreSQLError) in
+          let pid = try session.int("SELECT pg_backend_pid()")
+          var isThere = true
+          while isThere {
+            usleep(50_000)
+            do { isThere = try !server.psql("SELECT 1 FROM pg_stat_activity WHERE pid = \(pid)").isEmpty } catch {
+              throw PostgreSQLError(.misuse, "\(error)")
+            }
+          }
+          try session.run("SELECT 1")
+        }
+      }
+      #expect(error?.code == .connectionLost)
+      #expect(error?.isCommitUnknown == false)
+    }
+  }
+
+  @Test("Closing cancels the running statement, refuses what waits, and takes no longer than it says")
+  func closing() async throws {
+    let endpoint = try await PrivatePostgreSQL.shared.database()
+    let connection = try PostgreSQLConnection(endpoint, options: testOptions())
+    let isRunning = Gate(2)
+    async let running = failure { () throws(PostgreSQLError) in
+      try await connection.withSession { session throws(PostgreSQLError) in
+        try session.run("SELECT 1")
+        isRunning.arriveAndWait()
+        try session.run("SELECT pg_sleep(600)")
+      }
+    }
+    try await onNewThread { isRunning.arriveAndWait() }
+    async let waiting = connection.failure(of: "SELECT 1")
+    let begun = ContinuousClock.now
+    await connection.close(within: .milliseconds(100))
+    #expect(begun.duration(to: .now) < .seconds(30))
+    #expect(await running?.code == .closed)
+    #expect(await waiting?.code == .closed)
+    let late = await connection.failure(of: "SELECT 1")
+    #expect(late?.code == .closed)
+    #expect(connection.status.isConnected == false)
+  }
+
+  @Test("The last body of a connection runs behind the one that runs, and none runs behind it")
+  func theLastBodyIsTheLast() async throws {
+    let endpoint = try await PrivatePostgreSQL.shared.database()
+    let connection = try PostgreSQLConnection(endpoint, options: testOptions())
+    let order = Order()
+    let (isRunning, mayGoOn) = (Gate(2), Gate(2))
+    async let running = failure { () throws(PostgreSQLError) in
+      try await connection.withSession { session throws(PostgreSQLError) -> Void in
+        isRunning.arriveAndWait()
+        mayGoOn.arriveAndWait()
+        try session.run("SELECT 1")
+        order.add("running")
+      }
+    }
+    try await onNewThread { isRunning.arriveAndWait() }
+    async let waiting = failure { () throws(PostgreSQLError) in
+      try await connection.withSession { _ in order.add("waiting") }
+    }
+    while connection.status.waiting < 2 { try await Task.sleep(for: .milliseconds(1)) }
+    async let end: Void = connection.close(within: .seconds(60)) { session throws(PostgreSQLError) in
+      try session.run("SELECT pg_advisory_unlock_all()")
+      order.add("last")
+    }
+    #expect(await waiting?.code == .closed)
+    try await onNewThread { mayGoOn.arriveAndWait() }
+    await end
+    #expect(await running == nil)
+    #expect(order.names == ["running", "last"])
+  }
+
+  @Test("A server that does not even hear the cancellation is cut off")
+  func closingOfASilentServer() async throws {
+    let endpoint = try await PrivatePostgreSQL.shared.database()
+    let connection = try PostgreSQLConnection(endpoint, options: testOptions())
+    let pid = pid_t(try await connection.int("SELECT pg_backend_pid()"))
+    kill(pid, SIGSTOP)
+    defer { kill(pid, SIGCONT) }
+    async let running = connection.failure(of: "SELECT 1")
+    while connection.status.waiting == 0 { try await Task.sleep(for: .milliseconds(1)) }
+    let begun = ContinuousClock.now
+    await connection.close(within: .milliseconds(50))
+    #expect(begun.duration(to: .now) < .seconds(30))
+    #expect(await running?.code == .closed)
+  }
+
+  @Test("A pool runs no more bodies at once than it has connections, and refuses more than may wait")
+  func boundsOfThePool() async throws {
+    let endpoint = try await PrivatePostgreSQL.shared.database()
+    let pool = try PostgreSQLPool(
+      endpoint,
+      options: testOptions {
+        $0.maxReaders = 2
+        $0.maxWaiting = 4
+      })
+    let (inside, leave) = (Gate(3), Gate(3))
+    let held = (0..<2).map { _ in
+      Task {
+        try await pool.withSession { session throws(PostgreSQLError) in
+          let pid = try session.int("SELECT pg_backend_pid()")
+          inside.arriveAndWait()
+          leave.arriveAndWait()
+          return pid
+        }
+      }
+    }
+    try await onNewThread { inside.arriveAndWait() }
+    let waiting = (0..<2).map { _ in
+      Task { try await pool.withSession { session throws(PostgreSQLError) in try session.int("SELECT 1") } }
+    }
+    while pool.status[0].waiting < 4 { try await Task.sleep(for: .milliseconds(1)) }
+    let refused = await failure { () throws(PostgreSQLError) in
+      try await pool.withSession { session throws(PostgreSQLError) in try session.int("SELECT 1") }
+    }
+    #expect(refused?.code == .overloaded)
+    try await onNewThread { leave.arriveAndWait() }
+    var pids: Set<Int> = []
+    for task in held { pids.insert(try await task.value) }
+    #expect(pids.count == 2)
+    for task in waiting { #expect(try await task.value == 1) }
+    await pool.close()
+  }
+
+  @Test("A pool only reads")
+  func poolReads() async throws {
+    let endpoint = try await PrivatePostgreSQL.shared.database()
+    let pool = try PostgreSQLPool(endpoint, options: testOptions())
+    let error = await failure { () throws(PostgreSQLError) in
+      try await pool.withTransaction { session throws(PostgreSQLError) in try session.run("CREATE TABLE t (n int)") }
+    }
+    #expect(error?.code == .readOnly)
+    await pool.close()
+  }
+}
+
+/// Names of bodies in the order in which they ran.
+private final class Order: Sendable {
+  private let state = Mutex<[String]>([])
+
+  var names: [String] { state.withLock { $0 } }
+
+  func add(_ name: String) { state.withLock { $0.append(name) } }
+}
