@@ -10,10 +10,12 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
+import uuid
 
 CONFIGURATIONS = pathlib.Path(os.environ["COUNTERSIGN_CONFIG_DIR"])
 BINARIES = pathlib.Path(os.environ["COUNTERSIGN_BIN"])
 END_SECONDS = 20
+DATABASE = re.compile(r"(postgresql://\w+@[^/]*/)(\w+)")
 
 
 def names():
@@ -28,6 +30,19 @@ def free_port():
         return listener.getsockname()[1]
 
 
+def own_database(configuration):
+    """The configuration with an empty PostgreSQL database in the place of the stack's, if it names one."""
+    if not DATABASE.search(configuration):
+        return configuration
+    name = f"test_{uuid.uuid4().hex[:12]}"
+    admin = os.environ["COUNTERSIGN_STACK_DATABASE_URL"].rsplit("/", 1)[0]
+    subprocess.run(
+        [BINARIES / "countersign", "store", "create", "--url", f"{admin}/{name}",
+         "--password-file", os.environ["COUNTERSIGN_STACK_DATABASE_PASSWORD_FILE"]],
+        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, timeout=60, check=True)
+    return DATABASE.sub(rf"\g<1>{name}", configuration)
+
+
 class Process:
     """A process whose configuration can be spoilt before it is started. Ends with the `with` block, whatever happens."""
 
@@ -40,7 +55,7 @@ class Process:
         # Relative paths of the configuration lead to the stack's secrets, and to data of its own.
         (root / "secrets").symlink_to(CONFIGURATIONS.parent / "secrets")
         self.file = root / "config" / f"{name}.json5"
-        self.file.write_text((CONFIGURATIONS / self.file.name).read_text())
+        self.file.write_text(own_database((CONFIGURATIONS / self.file.name).read_text()))
         self.log = root / "log"
         self.port = free_port()
         self.variables = {}
@@ -81,6 +96,11 @@ class Process:
         text = self.file.read_text()
         begin, end = text.index("limits: {"), text.index("}", text.index("limits: {"))
         self.file.write_text(text[:begin] + "limits: {" + limits + "\n  " + text[end:])
+
+    def database(self):
+        """The name of its PostgreSQL database; `None` where it has files."""
+        found = DATABASE.search(self.file.read_text())
+        return found and found.group(2)
 
     def start(self):
         """Starts it, with no variable of the tests' own stack."""

@@ -44,6 +44,14 @@ def body(found):
 def set_time(kind, identifier, tag, milliseconds):
     """Sets a time in a record."""
     value = milliseconds.to_bytes((milliseconds.bit_length() // 8) + 1, "big")
+    if stack.IS_POSTGRESQL:
+        condition = f"kind = '{kind}' AND id = '{identifier}'"
+        found = stack.sql(f"SELECT encode(body, 'hex') FROM countersign.store_record WHERE {condition}")
+        if not found:
+            raise RuntimeError(f"there is no such {kind}")
+        changed = body([(each, value if each == tag else old) for each, old in fields(bytes.fromhex(found))])
+        stack.sql(f"UPDATE countersign.store_record SET body = decode('{changed.hex()}', 'hex') WHERE {condition}")
+        return
     with sqlite3.connect(stack.DIRECTORY / "data" / "coordinator.sqlite", timeout=10) as database:
         row = database.execute(
             "SELECT number, body FROM store_record WHERE kind = ? AND id = ?", [kind, identifier]).fetchone()

@@ -39,9 +39,10 @@ class Message:
         self.is_open = False
         self.event.reject(status)
 
-    async def report(self, state="DELIVRD", error="000", newest=False):
-        """Sends a receipt, by the session of the message or by the newest one, and waits for the answer to it: its command_status."""
-        session = list(self.smsc.sessions.values())[-1] if newest else self.smsc.sessions[self.event.session_id]
+    async def report(self, state="DELIVRD", error="000", newest=False, session=None):
+        """Sends a receipt, by the session of the message, by the newest or by another one, and waits for the answer: its command_status."""
+        if session is None:
+            session = list(self.smsc.sessions.values())[-1] if newest else self.smsc.sessions[self.event.session_id]
         answer = await session.deliver_sm(
             destination_addr=self.event.source_addr, source_addr=self.to, esm_class=RECEIPT,
             short_message=f"id:{self.id} sub:001 dlvrd:001 submit date:2607011230 done date:2607011230 "

@@ -160,6 +160,8 @@ class BudgetTest(unittest.TestCase):
         self.assertEqual(error.code, "QUOTA_EXCEEDED")
 
     def rows(self, table):
+        if stack.IS_POSTGRESQL:
+            return int(stack.sql(f"SELECT count(*) FROM countersign.{table}", self.running.database()))
         path = pathlib.Path(self.running.directory.name) / "data" / "coordinator.sqlite"
         with sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=10) as database:
             return database.execute(f"SELECT count(*) FROM {table}").fetchone()[0]

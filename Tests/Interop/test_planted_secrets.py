@@ -30,9 +30,9 @@ SMS_WORKERS = ["sms-worker-1", "sms-worker-2"]
 PROCESSES = ["coordinator", *SMS_WORKERS, "push-worker", "revocation-worker", "mail-worker"]
 # Where something may stand in the clear, as SECURITY.md says ("What is not done"): by the beginning of the file's name, the kinds. A job waits in
 # the coordinator's database until the broker has it, a revocation until its notice is sent; nothing else may be anywhere.
-ALLOWED = {
-    "coordinator.sqlite": {"number", "device token", "mail address"},
-}
+ALLOWED = dict.fromkeys(
+    ["coordinator.sqlite", "PostgreSQL's store_", "PostgreSQL's log of changes", "PostgreSQL's pg_statistic"],
+    {"number", "device token", "mail address"})
 # So many of one kind are planted that one of six digits, which may stand anywhere by chance, is no finding yet.
 CODES = 3
 WEBHOOK_LANE = """
@@ -98,7 +98,7 @@ class Planted:
         kinds = {}
         for kind, values in self.values.items():
             if kind.startswith("code"):
-                hits = {one for one in values if re.search(rf"(?<![0-9]){one}(?![0-9])", text)}
+                hits = {one for one in values if one in text and re.search(rf"(?<![0-9]){one}(?![0-9])", text)}
                 if len(hits) >= 2:
                     kinds[kind] = hits
                 continue
@@ -133,7 +133,7 @@ class PlantedSecretsTest(unittest.TestCase):
     @staticmethod
     def logs():
         """The logs of our processes; the simulator, its front and the relay stand for others, who know what they are sent."""
-        return [stack.DIRECTORY / "log" / f"{name}.log" for name in PROCESSES]
+        return [stack.DIRECTORY / "log" / f"{one}.log" for name in PROCESSES for one in stack.processes(name)]
 
     def setUp(self):
         self.planted = Planted()
@@ -298,6 +298,9 @@ class PlantedSecretsTest(unittest.TestCase):
                 data = pathlib.Path(worker.directory.name) / "data"
                 for path in data.iterdir():
                     self.extra_logs[f"{path.name} of the test"] = path.read_bytes()
+                if stack.IS_POSTGRESQL:
+                    for name, content in stack.database_files(worker.database()):
+                        self.extra_logs[f"PostgreSQL's {name} of the test"] = content
                 del directory
         finally:
             for name in SMS_WORKERS:
@@ -311,7 +314,7 @@ class PlantedSecretsTest(unittest.TestCase):
 
     def metrics(self):
         """The metrics of every process, without the values of the series."""
-        urls = [os.environ["COUNTERSIGN_COORDINATOR_URL"]]
+        urls = stack.coordinator_urls()
         for variable in ["SMS", "PUSH", "REVOCATION", "MAIL"]:
             urls += os.environ[f"COUNTERSIGN_{variable}_WORKER_URLS"].split(",")
         for url in urls:
@@ -354,6 +357,11 @@ class PlantedSecretsTest(unittest.TestCase):
         for path in sorted((stack.DIRECTORY / "data").iterdir()):
             if path.is_file():
                 yield path.name, path.read_bytes()
+        if stack.IS_POSTGRESQL:
+            for name, content in stack.database_files():
+                yield f"PostgreSQL's {name}", content
+            yield "PostgreSQL's log of changes", stack.database_changes()
+            yield "what PostgreSQL says", (stack.DIRECTORY / "postgresql" / "log" / "postgresql.log").read_bytes()
         yield from self.extra_logs.items()
 
     def test_nothing_that_was_planted_is_found(self):

@@ -91,6 +91,10 @@ class WorkerTest(unittest.TestCase):
 
     def settled(self, job_id):
         """Whether the ledger has the end of a message."""
+        if stack.IS_POSTGRESQL:
+            return stack.sql(
+                f"SELECT count(*) FROM countersign.ledger_job WHERE state = 2 AND position('{job_id}'::bytea IN key) > 0",
+                self.worker.database()) != "0"
         for path in pathlib.Path(self.worker.directory.name).glob("data/*.sqlite"):
             try:
                 with sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=10) as database:
@@ -102,7 +106,10 @@ class WorkerTest(unittest.TestCase):
         return False
 
     def ledger_text(self):
-        """Everything that the ledger's file and its journal hold."""
+        """Everything that the ledger's files and its journal hold."""
+        if stack.IS_POSTGRESQL:
+            found = [content for _, content in stack.database_files(self.worker.database())]
+            return b"".join([*found, stack.database_changes()])
         files = pathlib.Path(self.worker.directory.name).glob("data/*")
         return b"".join(file.read_bytes() for file in files)
 

@@ -1,17 +1,20 @@
 # shellcheck shell=bash disable=SC2034
 # The stack of a developer's machine: broker, simulator with its front, coordinator, workers. Sourced after common.sh, packages.sh,
-# broker.sh, front.sh and mail.sh. All its files are in one directory, STACK: secrets/, config/, data/, log/, pid/, broker/, front/,
-# mail/.
+# broker.sh, postgresql.sh, front.sh and mail.sh. All its files are in one directory, STACK: secrets/, config/, data/, log/, pid/,
+# broker/, front/, mail/, and postgresql/ with COUNTERSIGN_STORE=postgresql.
 
 readonly READY_SECONDS=60
 readonly STOP_SECONDS=30
-# In the order of their start; each starts without the others too.
-readonly STACK_PROCESSES=(simulator front coordinator sms-worker-1 sms-worker-2 push-worker revocation-worker relay mail-worker)
+# In the order of their start; each starts without the others too. On SQLite one coordinator runs, on PostgreSQL two.
+readonly STACK_PROCESSES=(
+  simulator front coordinator coordinator-1 coordinator-2 sms-worker-1 sms-worker-2 push-worker revocation-worker relay mail-worker)
 
-# Sets directory, programs and ports of the stack.
+# Sets directory, programs, ports and store of the stack.
 #   stack_use DIRECTORY BINARIES PORT_BASE
 stack_use() {
   STACK=$1 BIN=$2
+  STORE=${COUNTERSIGN_STORE:-sqlite}
+  [[ $STORE == sqlite || $STORE == postgresql ]] || die "COUNTERSIGN_STORE is $STORE" "set it to sqlite or postgresql"
   AMQP_PORT=$3
   MANAGEMENT_PORT=$((AMQP_PORT + 1))
   SIMULATOR_PORT=$((AMQP_PORT + 10))
@@ -26,15 +29,29 @@ stack_use() {
   SMPP_PORT=$((AMQP_PORT + 19))
   RECEIPTS1_PORT=$((AMQP_PORT + 20))
   RECEIPTS2_PORT=$((AMQP_PORT + 21))
+  POSTGRESQL_PORT=$((AMQP_PORT + 22))
+  COORDINATOR2_PORT=$((AMQP_PORT + 23))
   SECRETS=$STACK/secrets
 }
 
 # --- configuration -----------------------------------------------------------------------------------------------------
 
-# Writes the configuration files: those of deploy/dev, with the ports filled in. Secrets are created once and kept.
+# The names of this stack's processes, in the order of their start.
+stack_processes() {
+  local name
+  for name in "${STACK_PROCESSES[@]}"; do
+    case $STORE:$name in
+      sqlite:coordinator-* | postgresql:coordinator) ;;
+      *) printf '%s\n' "$name" ;;
+    esac
+  done
+}
+
+# Writes the configuration files: those of deploy/dev, with the ports and the store filled in. Secrets are created once and kept.
 stack_prepare() {
   mkdir -p "$STACK"/{config,data,log,pid}
-  chmod 700 "$STACK"
+  # Open for the user of a server below it, everything beside which is closed.
+  if [[ $(stat -c %a "$STACK") != 711 ]]; then chmod 700 "$STACK"; fi
   ensure_secret "$SECRETS/code-pepper"
   ensure_secret "$SECRETS/twilio-auth-token"
   ensure_secret "$SECRETS/twilio-api-key"
@@ -55,7 +72,12 @@ stack_prepare() {
   ensure_certificates "$SECRETS"
   mail_prepare "$SECRETS"
   front_prepare "$STACK/front" "$SECRETS" "$FRONT_PORT" "$SIMULATOR_PORT"
-  local file
+  ensure_secret "$SECRETS/postgresql-coordinator"
+  ensure_secret "$SECRETS/postgresql-worker"
+  local file store=()
+  if [[ $STORE == postgresql ]]; then
+    store=(-e "s#database: { path: [^}]*}#database: $(stack_database coordinator)#" -e "s#ledger: { type: \"sqlite\"[^}]*}#ledger: $(stack_database worker)#")
+  fi
   for file in "$ROOT"/deploy/dev/*.json5; do
     [[ -e $file ]] || continue
     sed -e "s/@AMQP_PORT@/$AMQP_PORT/g" -e "s/@MANAGEMENT_PORT@/$MANAGEMENT_PORT/g" \
@@ -64,11 +86,17 @@ stack_prepare() {
       -e "s/@PUSH_WORKER_PORT@/$PUSH_WORKER_PORT/g" -e "s/@REVOCATION_WORKER_PORT@/$REVOCATION_WORKER_PORT/g" \
       -e "s/@MAIL_WORKER_PORT@/$MAIL_WORKER_PORT/g" -e "s/@SMTP_PORT@/$SMTP_PORT/g" \
       -e "s/@FRONT_PORT@/$FRONT_PORT/g" -e "s/@SMPP_PORT@/$SMPP_PORT/g" \
-      -e "s/@RECEIPTS1_PORT@/$RECEIPTS1_PORT/g" -e "s#@ROOT@#$ROOT#g" "$file" >"$STACK/config/$(basename "$file")"
+      -e "s/@RECEIPTS1_PORT@/$RECEIPTS1_PORT/g" -e "s#@ROOT@#$ROOT#g" "${store[@]}" "$file" >"$STACK/config/$(basename "$file")"
   done
   stack_environment >"$STACK/stack.env.new"
   chmod 600 "$STACK/stack.env.new"
   mv "$STACK/stack.env.new" "$STACK/stack.env"
+}
+
+# The section of a configuration for one of the two roles of the database.
+stack_database() {
+  printf '{ type: "postgresql", url: "postgresql://countersign_%s@127.0.0.1:%s/countersign", passwordFile: "../secrets/postgresql-%s" }' \
+    "$1" "$POSTGRESQL_PORT" "$1"
 }
 
 # A secret of the Standard Webhooks form: whsec_ and base64 of 24 to 64 bytes.
@@ -127,7 +155,28 @@ export COUNTERSIGN_MAILDIR=$STACK/mail
 export COUNTERSIGN_CONFIG_DIR=$STACK/config
 export COUNTERSIGN_BIN=$BIN
 export PATH=$BIN:\$PATH
+export COUNTERSIGN_STORE=$STORE
 ENV
+  [[ $STORE == postgresql ]] || return 0
+  cat <<ENV
+export COUNTERSIGN_COORDINATOR_URLS=http://127.0.0.1:$COORDINATOR_PORT,http://127.0.0.1:$COORDINATOR2_PORT
+export COUNTERSIGN_STACK_DATABASE_URL=postgresql://postgres@127.0.0.1:$POSTGRESQL_PORT/countersign
+export COUNTERSIGN_STACK_DATABASE_PASSWORD_FILE=$SECRETS/postgresql-postgres
+ENV
+}
+
+# --- database ----------------------------------------------------------------------------------------------------------
+
+# Starts PostgreSQL, and makes roles, schema and tables, or brings them to the version of the programs.
+stack_start_database() {
+  [[ $STORE == postgresql ]] || return 0
+  postgresql_start "$STACK/postgresql" "$POSTGRESQL_PORT" "$SECRETS"
+  countersign store create --url "postgresql://postgres@127.0.0.1:$POSTGRESQL_PORT/countersign" \
+    --password-file "$SECRETS/postgresql-postgres" --coordinator-password-file "$SECRETS/postgresql-coordinator" \
+    --worker-password-file "$SECRETS/postgresql-worker" >"$STACK/log/store-create.log" 2>&1 || {
+    show_tail "$STACK/log/store-create.log"
+    die "the tables could not be made" "see $STACK/log/store-create.log"
+  }
 }
 
 # --- processes ---------------------------------------------------------------------------------------------------------
@@ -188,7 +237,8 @@ stack_start_by_name() {
   case $1 in
     simulator) stack_start simulator "$SIMULATOR_PORT" "$BIN/simulator" --config "$STACK/config/simulator.json5" ;;
     front) stack_start front "$FRONT_PORT" "$(nginx_binary)" -e stderr -p "$STACK/front" -c "$STACK/front/nginx.conf" ;;
-    coordinator) stack_start coordinator "$COORDINATOR_PORT" "$BIN/coordinator" --config "$STACK/config/coordinator.json5" ;;
+    coordinator | coordinator-1) stack_start "$1" "$COORDINATOR_PORT" "$BIN/coordinator" --config "$STACK/config/coordinator.json5" ;;
+    coordinator-2) stack_start "$1" "$COORDINATOR2_PORT" "$BIN/coordinator" --config "$STACK/config/coordinator.json5" ;;
     sms-worker-1) stack_start sms-worker-1 "$WORKER1_PORT" "$BIN/sms-worker" --config "$STACK/config/sms-worker.json5" ;;
     # One of the two takes what can wait, too.
     sms-worker-2)
@@ -216,7 +266,8 @@ stack_start_by_name() {
 
 stack_start_all() {
   local name
-  for name in "${STACK_PROCESSES[@]}"; do stack_start_by_name "$name"; done
+  stack_start_database
+  for name in $(stack_processes); do stack_start_by_name "$name"; done
 }
 
 # Stops them in the reverse order; all are asked at once, so that none waits for another.
@@ -234,6 +285,8 @@ stack_stop_all() {
     fi
     rm -f "$STACK/pid/$name.pid" "$STACK/pid/$name.version"
   done
+  # Its clients write to the end.
+  postgresql_stop "$STACK/postgresql"
 }
 
 # The command line, with the addresses of this stack.

@@ -4,25 +4,25 @@
 SWIFT_STATUS=0
 SWIFT_SUMMARY=''
 INTEROP_STATUS=0
-INTEROP_SUMMARY='none'
+INTEROP_SUMMARY=''
 SKIPPED=0
 STOP_STATUS=0
 
-# The first of 22 consecutive free ports.
+# The first of 24 consecutive free ports.
 tests_port_base() {
   local base port
   if [[ -n ${COUNTERSIGN_TEST_PORT_BASE:-} ]]; then
     printf '%s\n' "$COUNTERSIGN_TEST_PORT_BASE"
     return 0
   fi
-  for ((base = 5790; base < 9000; base += 22)); do
-    for ((port = base; port < base + 22; port++)); do
+  for ((base = 5790; base < 9000; base += 24)); do
+    for ((port = base; port < base + 24; port++)); do
       if port_open "$port"; then continue 2; fi
     done
     printf '%s\n' "$base"
     return 0
   done
-  die "there are no 22 consecutive free ports between 5790 and 9000" "set COUNTERSIGN_TEST_PORT_BASE"
+  die "there are no 24 consecutive free ports between 5790 and 9000" "set COUNTERSIGN_TEST_PORT_BASE"
 }
 
 tests_start_broker() {
@@ -67,25 +67,47 @@ tests_run_swift() {
     awk '{n += $1} END {print n + 0}')))
 }
 
+# The modules of the interop tests. Those about SQLite's files, and those with PostgreSQL servers of their own, say nothing
+# new on a stack on PostgreSQL.
+#   tests_interop_modules sqlite|postgresql
+tests_interop_modules() {
+  local file name
+  for file in "$ROOT"/Tests/Interop/test_*.py; do
+    name=$(basename "$file" .py)
+    case $1:$name in
+      postgresql:test_postgresql* | postgresql:test_second_coordinator | postgresql:test_several_hosts) ;;
+      *) printf '%s\n' "$name" ;;
+    esac
+  done
+}
+
+# Runs the interop tests on a stack of their own.
+#   tests_run_interop sqlite|postgresql
 tests_run_interop() {
-  local tests=$ROOT/Tests/Interop
+  local tests=$ROOT/Tests/Interop store=$1 summary status=0
+  local log=$TEST_RUN/log/interop-$store.log
   if ! compgen -G "$tests/test_*.py" >/dev/null; then return 0; fi
   tests_python || return 0
-  step "Starting a stack for the interop tests"
+  step "Starting a stack for the interop tests ($store)"
+  export COUNTERSIGN_STORE=$store
   stack_use "$TEST_RUN" "$(swift build --show-bin-path)" "$TEST_BASE"
-  rm -rf "$STACK/data"
+  rm -rf "$STACK/data" "$STACK/postgresql"
   stack_prepare
   countersign topology apply | sed 's/^/    /'
   stack_start_all
-  step "Running the interop tests (Python, pika)"
-  # shellcheck disable=SC1091
+  step "Running the interop tests (Python, pika; $store)"
+  # shellcheck disable=SC1091,SC2046
   (
     source "$STACK/stack.env"
     export COUNTERSIGN_STACK=$STACK COUNTERSIGN_STACK_PORT_BASE=$TEST_BASE
-    cd "$tests" && "$TEST_PYTHON" -m unittest discover -v -p 'test_*.py'
-  ) 2>&1 </dev/null 9>&- | tee "$TEST_RUN/log/interop.log" || INTEROP_STATUS=$?
-  INTEROP_SUMMARY=$(grep -E '^(Ran |OK|FAILED)' "$TEST_RUN/log/interop.log" | tr '\n' ' ') || INTEROP_SUMMARY='broke off'
-  if grep -q 'skipped=' "$TEST_RUN/log/interop.log"; then SKIPPED=$((SKIPPED + 1)); fi
+    cd "$tests" && "$TEST_PYTHON" -m unittest -v $(tests_interop_modules "$store")
+  ) 2>&1 </dev/null 9>&- | tee "$log" || status=$?
+  ((status == 0)) || INTEROP_STATUS=$status
+  summary=$(grep -E '^(Ran |OK|FAILED)' "$log" | tr '\n' ' ') || summary='broke off'
+  INTEROP_SUMMARY="$INTEROP_SUMMARY${INTEROP_SUMMARY:+; }$store: $summary"
+  if grep -q 'skipped=' "$log"; then SKIPPED=$((SKIPPED + 1)); fi
+  # The next store's stack has the same ports.
+  stack_stop_all
 }
 
 # A Python with the packages of Tests/Interop/requirements.txt: in its own environment from the package index, else from Debian.
@@ -112,22 +134,29 @@ make_python_environment() {
   cp "$ROOT/Tests/Interop/requirements.txt" "$RUN/python/requirements.txt"
 }
 
-# Processes that this run started from this directory's builds and that still run.
+# Processes that this run started, from this directory's builds or for its databases, and that still run.
 tests_leftovers() {
   local process program
   for process in /proc/[0-9]*; do
     { IFS= read -r -d '' program <"$process/cmdline"; } 2>/dev/null || continue
-    if [[ $program == "$ROOT/.build/"* ]] && tests_owns "$process"; then
-      printf '%s %s\n' "${process#/proc/}" "$program"
-    fi
+    case $program in
+      "$ROOT/.build/"*) tests_owns "$process" -e "${TMPDIR:-/tmp}/countersign-" || continue ;;
+      # The system's programs, which other runs have too.
+      */postgres | */pgbouncer) tests_owns "$process" || continue ;;
+      *) continue ;;
+    esac
+    printf '%s %s\n' "${process#/proc/}" "$program"
   done
 }
 
-# Whether a process has this run's variables, or files of this run or of the tests among its arguments: only root can read the
-# variables and the program path of a process that protects its memory (PR_SET_DUMPABLE).
+# Whether a process has this run's variables, or files of this run among its arguments: only root can read the variables and
+# the program path of a process that protects its memory (PR_SET_DUMPABLE).
+#   tests_owns PROCESS [-e OTHER ARGUMENT]...
 tests_owns() {
-  grep -qzxF "COUNTERSIGN_TEST_BROKER_CTL=$TEST_RUN/ctl" "$1/environ" 2>/dev/null ||
-    grep -qzF -e "$TEST_RUN/" -e "${TMPDIR:-/tmp}/countersign-" "$1/cmdline" 2>/dev/null
+  local process=$1
+  shift
+  grep -qzxF "COUNTERSIGN_TEST_BROKER_CTL=$TEST_RUN/ctl" "$process/environ" 2>/dev/null ||
+    grep -qzF -e "$TEST_RUN/" "$@" "$process/cmdline" 2>/dev/null
 }
 
 # Stops all processes that the tests started, also when the script is interrupted.
@@ -153,7 +182,7 @@ tests_summary() {
   leftovers=$(tests_leftovers)
   step "Summary"
   note "Swift tests:   $SWIFT_SUMMARY"
-  note "Interop tests: $INTEROP_SUMMARY"
+  note "Interop tests: ${INTEROP_SUMMARY:-none}"
   note "Skipped:       $SKIPPED"
   note "Left running:  ${leftovers:-nothing}"
   if ((SWIFT_STATUS != 0 || INTEROP_STATUS != 0 || STOP_STATUS != 0)); then failed=1; fi
@@ -163,7 +192,7 @@ tests_summary() {
     awk '{print $1}' <<<"$leftovers" | xargs -r kill -KILL 2>/dev/null || true
   fi
   if ((failed)); then
-    grep -hE '✘ Test .* recorded an issue|^(FAIL|ERROR):' "$TEST_RUN"/log/{swift-test,interop}.log 2>/dev/null |
+    grep -hE '✘ Test .* recorded an issue|^(FAIL|ERROR):' "$TEST_RUN"/log/{swift-test,interop}*.log 2>/dev/null |
       cut -c1-300 | sed 's/^/    /' || true
     note "${RED}failed${PLAIN}; logs: $TEST_RUN/log, $TEST_RUN/broker/log"
     return 1

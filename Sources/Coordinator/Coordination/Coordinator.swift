@@ -7,7 +7,6 @@ import CountersignTelemetry
 import CrashMarks
 import Dispatch
 import FoundationEssentials
-import SQLite
 public import ServiceRuntime
 import Synchronization
 
@@ -36,18 +35,18 @@ public enum CoordinatorServices {
     let flows = Flows(rules, secrets, metrics: parts.metrics, conversion: parts.conversion, fictional: fictional)
     let engine = try await parts.engine(flows)
     let maintenance = Maintenance(engine, interval: configuration.maintenanceInterval)
-    try await maintenance.begin()
+    try await parts.storage.attempt { () throws(StoreError) in try await maintenance.begin() }
+    let results = try await parts.marks(Topology.Queues.results)
+    let commands = try await parts.marks(Topology.Queues.commands)
+    // Until here the check of the database tells what the start waits for.
+    parts.registerHealth(of: engine)
     return [
-      DatabaseService(parts.database, parts.owner, maintenance: maintenance, store: engine.store),
+      DatabaseService(parts.storage, maintenance: maintenance, store: engine.store),
       PublisherService(publisher: parts.publisher),
       MaintenanceService(maintenance),
       TurnService(turn: parts.turn, results: parts.results),
-      PipelineService(
-        name: "results",
-        pipeline: engine.reportPipeline(parts.results, marks: try parts.marks(Topology.Queues.results))),
-      PipelineService(
-        name: "commands",
-        pipeline: engine.commandPipeline(parts.commands, marks: try parts.marks(Topology.Queues.commands))),
+      PipelineService(name: "results", pipeline: engine.reportPipeline(parts.results, marks: results)),
+      PipelineService(name: "commands", pipeline: engine.commandPipeline(parts.commands, marks: commands)),
     ] + parts.watch(fictional)
   }
 
@@ -62,8 +61,7 @@ public enum CoordinatorServices {
     let commands: Consumer
     let results: Consumer
     let turn = Turn()
-    let owner: FileOwner
-    let database: Database
+    let storage: any CoordinatorStorage
     let conversion: ConversionFlow
     private let areCommandsStored = CommandsStored()
 
@@ -79,6 +77,8 @@ public enum CoordinatorServices {
       self.broker = broker
       author = Author(appID: context.name, userID: broker.endpoint.username)
       self.publisher = publisher
+      storage = try await CoordinatorServices.storage(configuration, turn, context)
+      let isShared = storage.isShared
       let consumer = {
         (role: String, queue: String, lock: String?, note: @escaping @Sendable (ConnectionEvent) -> Void) in
         let observe = broker.observer(role)
@@ -86,7 +86,8 @@ public enum CoordinatorServices {
         if lock != nil { options.heartbeat = min(options.heartbeat, Turn.heartbeat) }
         let consumer = Consumer(
           endpoint: broker.endpoint, options: options,
-          subscription: Consumer.Subscription(queue: queue, prefetch: configuration.prefetch, lock: lock)
+          subscription: Consumer.Subscription(
+            queue: queue, prefetch: configuration.prefetch, lock: lock, isLockShared: isShared)
         ) { event in
           observe(event)
           note(event)
@@ -99,32 +100,34 @@ public enum CoordinatorServices {
       results = consumer("results", Topology.Queues.results, nil) { _ in }
       // Until the commands are consumed.
       await results.pause()
-      context.health.register("turn") { [turn] in turn.health }
-      owner = try await CoordinatorServices.claim(configuration, turn, context)
-      database = try await CoordinatorServices.open(configuration)
       conversion = ConversionFlow(
         Conversions(configuration.rules, metrics: metrics.conversion, logger: context.logger),
         startedAt: context.clock.now(),
-        longestSilence: max(ConversionOutages.longestSilence, configuration.maintenanceInterval * 3)
+        longestSilence: max(ConversionOutages.longestSilence, configuration.maintenanceInterval * 3),
+        isShared: isShared
       ) { [publisher, commands, areCommandsStored] in
         publisher.isReady && commands.isReady && areCommandsStored.isTrue
       }
     }
 
-    /// Opens the store, and carries over what an earlier version left in the database.
+    /// Makes the store, and carries over what an earlier version left in the database.
     func engine(_ flows: Flows) async throws -> EngineContext {
       let metrics = EngineMetrics(context.metrics)
-      let store = try await SQLiteStore(in: database)
-      let left = try await CarryOver(configuration.rules, conversion.conversions, context.logger, metrics)
-        .run(store, clock: context.clock)
+      let begun = try await storage.begin(
+        CarryOver(configuration.rules, conversion.conversions, context.logger, metrics), clock: context.clock)
+      var rules = configuration.rules.engine
+      rules.storageHint = storage.hint
       let engine = EngineContext(
-        flows.registry, store: store, rules: configuration.rules.engine, sink: publisher, author: author,
-        clock: context.clock, metrics: metrics, logger: context.logger)
-      engine.outbox.health.unreadable(more: CarryOver.messages(in: left))
+        flows.registry, store: begun.store, rules: rules, sink: publisher, author: author, clock: context.clock,
+        metrics: metrics, logger: context.logger)
+      engine.outbox.health.unreadable(more: begun.messagesLeft)
       areCommandsStored.follow(engine.health)
+      return engine
+    }
+
+    func registerHealth(of engine: EngineContext) {
       context.health.register("database") { engine.health.state }
       context.health.register("outbox") { engine.outbox.health.state }
-      return engine
     }
 
     /// Without a file nothing can change.
@@ -139,9 +142,9 @@ public enum CoordinatorServices {
     }
 
     /// Marks of redelivered messages: one at a time, as batches are.
-    func marks(_ queue: String) throws -> CrashMarks {
+    func marks(_ queue: String) async throws -> CrashMarks {
       CrashMarks(
-        queue: queue, store: try SQLiteMarkStore(in: database), stepsAtOnce: 1, clock: context.clock,
+        queue: queue, store: try await storage.marks(), stepsAtOnce: 1, clock: context.clock,
         logger: context.logger, metrics: context.metrics)
     }
   }
@@ -157,33 +160,15 @@ public enum CoordinatorServices {
     }
   }
 
-  private static func claim(
+  private static func storage(
     _ configuration: CoordinatorConfiguration, _ turn: Turn, _ context: ServiceContext
-  ) async throws -> FileOwner {
-    do {
-      return try await turn.claim(configuration.databasePath, log: context.logger)
-    } catch let error as DatabaseError {
-      throw startError(error)
-    }
-  }
-
-  private static func open(_ configuration: CoordinatorConfiguration) async throws(StartError) -> Database {
-    do {
-      return try await Database.open(
-        path: configuration.databasePath, options: configuration.databaseOptions,
-        migrations: CoordinatorSchema.migrations)
-    } catch {
-      throw startError(error)
-    }
-  }
-
-  private static func startError(_ error: DatabaseError) -> StartError {
-    let mend = "see database.path (COUNTERSIGN_DATABASE_PATH); its directory must exist and belong to this user"
-    switch error.code {
-    case .notPermitted: return StartError(.noPermission, error.description, mend: mend)
-    case .cannotOpen, .diskFull, .io: return StartError(.ioError, error.description, mend: mend)
-    case .busy: return StartError(.unavailable, error.description, mend: "wait for the process that has it, or end it")
-    default: return StartError(.internalError, error.description, mend: nil)
+  ) async throws -> any CoordinatorStorage {
+    switch configuration.database {
+    case .sqlite(let path, let options):
+      context.health.register("turn") { turn.health }
+      return try await SQLiteStorage.open(path, options, turn: turn, logger: context.logger)
+    case .postgresql(let settings):
+      return try await PostgreSQLStorage.open(settings, context)
     }
   }
 }
@@ -191,16 +176,13 @@ public enum CoordinatorServices {
 /// Closes the database when all its users have ended.
 struct DatabaseService: Service {
   let name = "database"
-  let database: Database
-  /// Released when the database is closed.
-  let owner: FileOwner
+  let storage: any CoordinatorStorage
   let maintenance: Maintenance
   let store: any Store
   private let stopRequested = Latch()
 
-  init(_ database: Database, _ owner: FileOwner, maintenance: Maintenance, store: any Store) {
-    self.database = database
-    self.owner = owner
+  init(_ storage: any CoordinatorStorage, maintenance: Maintenance, store: any Store) {
+    self.storage = storage
     self.maintenance = maintenance
     self.store = store
   }
@@ -209,7 +191,7 @@ struct DatabaseService: Service {
     await stopRequested.wait()
     await maintenance.end()
     await store.close()
-    await database.close()
+    await storage.close()
   }
 
   func stop() async {

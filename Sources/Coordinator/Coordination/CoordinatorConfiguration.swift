@@ -4,15 +4,12 @@ public import CountersignMessages
 import CountersignTelemetry
 import NumberRules
 public import PhoneNumbers
-public import SQLite
 public import ServiceRuntime
 
 /// The coordinator's configuration; `Config/coordinator.json5` explains each key.
 public struct CoordinatorConfiguration: ProcessConfiguration {
   public let common: CommonConfiguration
-  /// File of the database.
-  public let databasePath: String
-  public let databaseOptions: DatabaseOptions
+  public let database: DatabaseSettings
   /// Pepper of new codes.
   public let pepper: Pepper?
   /// Pepper of codes made before the last change.
@@ -25,22 +22,7 @@ public struct CoordinatorConfiguration: ProcessConfiguration {
 
   public init(_ section: ConfigurationSection) {
     common = CommonConfiguration(section, defaultHTTPPort: 8080)
-    let database = section.section("database")
-    databasePath = database.path(
-      "path", default: "/var/lib/countersign/coordinator.sqlite", "The SQLite file; its directory must exist.")
-    var options = DatabaseOptions(
-      synchronous: database.word(
-        "synchronous", default: Durability.full,
-        "full: a commit survives the loss of power; normal: the death of the process only."
-      ).option)
-    // Verifications, numbers and message IDs are looked up at random places.
-    options.cacheKiB =
-      1024
-      * database.integer(
-        "cacheMiB", default: 16, in: 1...1024, "Memory for pages of the file, at most, for the writer and each reader.")
-    options.readers = database.integer(
-      "readers", default: 2, in: 1...8, "Connections that read beside the one that writes.")
-    databaseOptions = options
+    database = DatabaseSettings(section.section("database"))
     pepper = Self.pepper(
       section, "pepperFile",
       section.requiredSecretFile(
@@ -58,17 +40,6 @@ public struct CoordinatorConfiguration: ProcessConfiguration {
     if common.keys?.sealing == nil {
       section.problem(
         "keysFile", "must hold a key, because codes are always sealed; make one with: countersign keys generate")
-    }
-  }
-
-  private enum Durability: String, CaseIterable {
-    case full, normal
-
-    var option: DatabaseOptions.Synchronous {
-      switch self {
-      case .full: .full
-      case .normal: .normal
-      }
     }
   }
 
@@ -157,7 +128,7 @@ extension CoordinatorRules {
       "How long a command that comes again under its message_id is answered with the same reply.")
     proof = ProofPolicy(section.section("proof"))
     revocation = RevocationPolicy(section.section("revocation"))
-    conversion = ConversionPolicy(section.section("conversion"), retention: retention)
+    conversion = ConversionPolicy(section.section("conversion"))
     maxCommandAge = section.section("commands").seconds(
       "maxAgeSeconds", default: Self.defaultMaxCommandAge, in: .seconds(1)...(.seconds(86_400)),
       "How old a verification.start or app.verify may be, by its timestamp, that is carried out.")

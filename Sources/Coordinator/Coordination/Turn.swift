@@ -4,14 +4,15 @@ import SQLite
 import ServiceRuntime
 import Synchronization
 
-/// Ensures that one coordinator works at a time, on a database and on the queues of a broker. A second one waits, is
-/// not ready, and takes over when the first has ended, regularly or not. Running several at once would require changes
-/// only here.
+/// Ensures that one coordinator works at a time on an SQLite database, and on the queues of a broker. A second one waits,
+/// is not ready, and takes over when the first has ended, regularly or not.
 ///
 /// - The database: a lock of the operating system on a file next to it, which ends with the process.
 /// - The queues: the connection that consumes the commands is the only consumer of the lock queue
 ///   (`Topology.Queues.commandsLock`), or does not consume. Results are taken only while it does: a result of another
 ///   coordinator's verification would be lost here.
+///
+/// Coordinators on PostgreSQL work at the same time. They share the lock queue, so that none works beside one on SQLite.
 final class Turn: Sendable {
   /// Pause between attempts to lock the database.
   static let interval = Duration.seconds(1)

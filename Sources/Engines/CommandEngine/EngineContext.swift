@@ -44,7 +44,7 @@ public struct EngineContext: Sendable {
     self.clock = clock
     self.metrics = metrics
     self.logger = logger
-    health = StorageHealth(commands: rules.commandQueue)
+    health = StorageHealth(commands: rules.commandQueue, hint: rules.storageHint)
     outbox = Outbox(sink: sink, store: store, clock: clock, author: author, logger: logger, metrics: metrics)
   }
 
@@ -99,6 +99,8 @@ public struct EngineRules: Sendable, Hashable {
   public var maxCommandAge: Duration
   /// The users of the broker that may send operators' commands.
   public var operators: Set<String>
+  /// Remedy for operators while the store takes no writes.
+  public var storageHint = "look at the disk of the database, and at who else uses it"
 
   /// - Parameters:
   ///   - commandQueue: queue of the commands.

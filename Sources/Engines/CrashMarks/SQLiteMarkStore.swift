@@ -35,42 +35,46 @@ public final class SQLiteMarkStore: MarkStore {
     }
   }
 
-  public func find(_ keys: [MessageKey]) async throws(DatabaseError) -> [MessageKey: MarkStanding] {
+  public func find(_ keys: [MessageKey]) async throws(MarkError) -> [MessageKey: MarkStanding] {
     let owners = owners
-    return try await database.read { session throws(DatabaseError) in
-      var found: [MessageKey: MarkStanding] = [:]
-      for key in keys where found[key] == nil {
-        let records = try Self.records(of: key, owners, session)
-        if !records.isEmpty { found[key] = MarkStanding(records) }
+    do throws(DatabaseError) {
+      return try await database.read { session throws(DatabaseError) in
+        var found: [MessageKey: MarkStanding] = [:]
+        for key in keys where found[key] == nil {
+          let records = try Self.records(of: key, owners, session)
+          if !records.isEmpty { found[key] = MarkStanding(records) }
+        }
+        return found
       }
-      return found
+    } catch {
+      throw MarkError(error.description)
     }
   }
 
-  public func write(_ marks: [NewMark], at now: UnixTime) async throws(DatabaseError) {
+  public func write(_ marks: [NewMark], at now: UnixTime) async throws(MarkError) {
     let own = owners.own
-    try await database.write { session throws(DatabaseError) -> Void in
+    try await write { session throws(DatabaseError) in
       try Self.purge(at: now, session)
       for mark in marks { try Self.write(mark, own, now, session) }
     }
   }
 
-  public func relax(_ key: MessageKey) async throws(DatabaseError) {
+  public func relax(_ key: MessageKey) async throws(MarkError) {
     try await change("UPDATE crash_mark SET alone = 0 WHERE message = ? AND owner = ?", [key])
   }
 
-  public func remove(_ keys: [MessageKey]) async throws(DatabaseError) {
+  public func remove(_ keys: [MessageKey]) async throws(MarkError) {
     try await change("DELETE FROM crash_mark WHERE message = ? AND owner = ?", keys)
   }
 
-  public func giveBack(_ keys: [MessageKey]) async throws(DatabaseError) {
+  public func giveBack(_ keys: [MessageKey]) async throws(MarkError) {
     try await change(
       "UPDATE OR REPLACE crash_mark SET owner = 0, alone = 0, begun = begun + 1 WHERE message = ? AND owner = ?", keys)
   }
 
-  public func release() async throws(DatabaseError) {
+  public func release() async throws(MarkError) {
     let own = owners.own
-    try await database.write { session throws(DatabaseError) -> Void in
+    try await write { session throws(DatabaseError) in
       try session.execute(
         "DELETE FROM crash_mark WHERE owner = ? AND suspect = 0 AND begun = 0", [.integer(own)])
       try session.execute("UPDATE OR REPLACE crash_mark SET owner = 0, alone = 0 WHERE owner = ?", [.integer(own)])
@@ -82,11 +86,15 @@ public final class SQLiteMarkStore: MarkStore {
     owners.end()
   }
 
-  private func change(_ sql: String, _ keys: [MessageKey]) async throws(DatabaseError) {
+  private func change(_ sql: String, _ keys: [MessageKey]) async throws(MarkError) {
     let own = owners.own
-    try await database.write { session throws(DatabaseError) -> Void in
+    try await write { session throws(DatabaseError) in
       for key in keys { try session.execute(sql, [.blob(key.bytes), .integer(own)]) }
     }
+  }
+
+  private func write(_ body: @escaping @Sendable (Session) throws(DatabaseError) -> Void) async throws(MarkError) {
+    do throws(DatabaseError) { try await database.write(body) } catch { throw MarkError(error.description) }
   }
 
   private static func records(

@@ -8,7 +8,7 @@ public struct WorkerError: ExitingError {
   public struct Code: Sendable, Hashable {
     private enum Kind {
       case unreadable, invalidTable, invalidTemplate, invalidConfiguration, invalidSecret
-      case ledgerUnavailable, storeUnavailable
+      case ledgerUnavailable, storeUnavailable, tablesMissing
     }
     private let kind: Kind
 
@@ -22,10 +22,12 @@ public struct WorkerError: ExitingError {
     public static let invalidConfiguration = Code(kind: .invalidConfiguration)
     /// A secret does not have the form its use requires.
     public static let invalidSecret = Code(kind: .invalidSecret)
-    /// The ledger's file cannot be opened or created.
+    /// The ledger cannot be opened or created.
     public static let ledgerUnavailable = Code(kind: .ledgerUnavailable)
-    /// The file of another store of the worker cannot be opened, read or written.
+    /// Another store of the worker cannot be opened, read or written.
     public static let storeUnavailable = Code(kind: .storeUnavailable)
+    /// Tables of a database are missing, or of another version of the program.
+    public static let tablesMissing = Code(kind: .tablesMissing)
   }
 
   public let code: Code

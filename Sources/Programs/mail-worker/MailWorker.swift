@@ -9,6 +9,8 @@ import ServiceRuntime
       name: "mail-worker",
       summary: "Sends mail: takes jobs from the queue mail.relay, signs each and submits it to a mail server.")
     await ProcessMain.run(process) { (configuration: MailWorkerConfiguration, context: ServiceContext) in
+      try await configuration.worker.ledger.waitForServer(
+        context, parts: configuration.suppressions.postgresql == nil ? [] : [SuppressionSchemaPostgreSQL.part])
       let relay = try await MailRelay(configuration, logger: context.logger, metrics: context.metrics)
       return [
         try await WorkerService(

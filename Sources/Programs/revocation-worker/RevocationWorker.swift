@@ -9,6 +9,7 @@ import ServiceRuntime
       name: "revocation-worker",
       summary: "Revokes tokens of Sign in with Apple: takes jobs from the queue apple.revoke.")
     await ProcessMain.run(process) { (configuration: RevocationWorkerConfiguration, context: ServiceContext) in
+      try await configuration.worker.ledger.waitForServer(context)
       let revoker = try TokenRevoker(configuration, clock: context.clock)
       return [
         try await WorkerService(

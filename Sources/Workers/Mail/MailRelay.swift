@@ -36,12 +36,12 @@ public struct MailRelay: Sendable {
     }
     self.ways = ways
     self.lanes = configuration.lanes.map(\.lane)
-    suppressions = try await SuppressionList.open(path: configuration.suppressionsPath)
+    suppressions = try await SuppressionList.open(configuration.suppressions)
     handler = MailJobHandler(
       lanes: ways, policy: try Self.policy(configuration, signer), suppressions: suppressions, logger: logger)
   }
 
-  /// Closes the connections and the file of the suppression list.
+  /// Closes the connections and the suppression list.
   public func shutdown() async {
     for way in ways { await way.shutdown() }
     await suppressions.close()

@@ -2,6 +2,7 @@ import CountersignCryptography
 import CountersignTelemetry
 import HTTPClient
 import JobEngine
+import PostgreSQL
 import SQLite
 public import ServiceRuntime
 import Synchronization
@@ -18,11 +19,13 @@ public final class PushVerifier: Sendable {
   /// - Parameters:
   ///   - configuration: checked configuration.
   ///   - context: parts that the services of the process share.
-  /// - Throws: when certificates or the memory's file cannot be used.
+  /// - Throws: when certificates or the memory cannot be used.
   public init(_ configuration: PushWorkerConfiguration, _ context: ServiceContext) async throws {
     let keys = if let keys = configuration.common.keys { keys } else { try KeyRing(sealing: nil) }
     let lanes = try PushLanes(configuration, clocks: context.clocks, logger: context.logger)
     let (routes, accounts) = (lanes.pushing, lanes.recaptcha)
+    try await configuration.worker.ledger.waitForServer(
+      context, parts: configuration.memory.postgresql == nil ? [] : [PushMemorySchemaPostgreSQL.part])
     let memory = try await Self.openMemory(configuration.memory, context)
     push = (PushJobHandler(apps: routes.apps, lanes: routes.lanes, keys: keys, memory: memory), routes.configurations)
     recaptcha = (
@@ -37,7 +40,7 @@ public final class PushVerifier: Sendable {
 
   /// The workers of the process: those with at least one lane.
   ///
-  /// - Throws: a problem with the ledger's file, which the operator has to fix.
+  /// - Throws: a problem with the ledger, which the operator has to fix.
   public func services(
     _ configuration: PushWorkerConfiguration, _ context: ServiceContext
   ) async throws -> [any Service] {
@@ -77,10 +80,21 @@ public final class PushVerifier: Sendable {
   }
 
   private static func openMemory(_ settings: PushMemorySettings, _ context: ServiceContext) async throws -> PushMemory {
+    PushMemory(
+      try await openStore(settings), environmentLife: settings.environmentLife, logger: context.logger,
+      clock: context.clocks.monotonic)
+  }
+
+  private static func openStore(_ settings: PushMemorySettings) async throws -> any PushMemoryStore {
+    if let database = settings.postgresql {
+      do throws(PostgreSQLError) {
+        return try await PostgreSQLPushMemory.open(database)
+      } catch {
+        throw WorkerError(.storeUnavailable, "memory in ledger.url", error)
+      }
+    }
     do throws(DatabaseError) {
-      return try await PushMemory.open(
-        path: settings.path, environmentLife: settings.environmentLife, logger: context.logger,
-        clock: context.clocks.monotonic)
+      return try await SQLitePushMemory.open(path: settings.path)
     } catch {
       throw WorkerError(.storeUnavailable, "memory.path: \(error.message)")
     }

@@ -22,6 +22,7 @@ public enum SMSWorker {
   private static func services(
     _ configuration: SMSWorkerConfiguration, _ context: ServiceContext
   ) async throws -> [any Service] {
+    try await configuration.worker.ledger.waitForServer(context)
     let forwarder = try await SessionReportForwarder(for: configuration, context)
     let dispatcher = try SMSDispatcher(
       configuration, keys: configuration.common.keys, sink: forwarder, logger: context.logger, clock: context.clock)

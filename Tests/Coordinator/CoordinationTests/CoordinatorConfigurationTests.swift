@@ -4,6 +4,7 @@ import CountersignMessages
 import CountersignTelemetry
 import FoundationEssentials
 import PhoneNumbers
+import PostgreSQL
 import SQLite
 import ServiceRuntime
 import TestSupport
@@ -46,17 +47,36 @@ struct CoordinatorConfigurationTests {
     "apps: { 'com.example.app': { name: 'Example', \(keys) } }, regions: { allowed: ['*'] }"
   }
 
+  private func databaseOptions(_ configuration: CoordinatorConfiguration) -> DatabaseOptions? {
+    guard case .sqlite(_, let options) = configuration.database else { return nil }
+    return options
+  }
+
   @Test("Page cache and readers have bounds, and commands an age")
   func pageCacheAndReadersHaveBoundsAndCommandsAnAge() throws {
-    let options = try load("").content.databaseOptions
+    let options = try #require(databaseOptions(load("").content))
     #expect(options.cacheKiB == 16_384 && options.readers == 2)
     let loaded = try load("database: { cacheMiB: 256, readers: 3 }, commands: { maxAgeSeconds: 60 }").content
-    #expect(loaded.databaseOptions.cacheKiB == 262_144 && loaded.databaseOptions.readers == 3)
+    #expect(databaseOptions(loaded)?.cacheKiB == 262_144)
+    #expect(databaseOptions(loaded)?.readers == 3)
     #expect(loaded.rules.maxCommandAge == .seconds(60))
     #expect(try problems("database: { cacheMiB: 0 }").first?.contains("database.cacheMiB") == true)
     #expect(try problems("database: { cacheMiB: 1025 }").first?.contains("database.cacheMiB") == true)
     #expect(try problems("database: { readers: 9 }").first?.contains("database.readers") == true)
     #expect(try problems("commands: { maxAgeSeconds: 0 }").first?.contains("commands.maxAgeSeconds") == true)
+  }
+
+  @Test("The database is a file, or a server with keys of its own")
+  func databaseIsAFileOrAServer() throws {
+    let server = try load("database: { type: 'postgresql', url: 'postgresql://me@localhost/countersign' }").content
+    guard case .postgresql(let settings) = server.database else {
+      Issue.record("not PostgreSQL")
+      return
+    }
+    #expect(settings.endpoint.user == "me" && settings.options.maxReaders == 4)
+    #expect(try problems("database: { type: 'postgresql' }").first?.contains("database.url: is required") == true)
+    #expect(try problems("database: { type: 'postgres' }").first?.contains("did you mean postgresql?") == true)
+    #expect(try problems("database: { url: 'postgresql://me@h/d' }").first?.contains("set type to postgresql") == true)
   }
 
   @Test("The defaults are those of the limits and the policy, and allow nothing")
@@ -203,8 +223,8 @@ struct CoordinatorConfigurationTests {
     #expect(rules.apps["a"]?.receiptsValidFrom == UnixTime(rfc3339: "2026-07-01T12:00:00Z"))
   }
 
-  @Test("The guard of the conversion is configured, and warned of when a restart would forget")
-  func theGuardOfTheConversionIsConfiguredAndWarnedOfWhenARestart() throws {
+  @Test("The guard of the conversion is configured; its window may be longer than verifications are kept")
+  func theGuardOfTheConversionIsConfigured() throws {
     let loaded = try load(
       """
       conversion: { enabled: false, floorPercent: 20, regionFloors: { US: 5, '+883': 0 }, minimumPerPrefix: 3,
@@ -222,7 +242,8 @@ struct CoordinatorConfigurationTests {
     #expect(loaded.content.rules.conversion == policy)
     #expect(loaded.content.rules.operators == ["ada"])
     let long = try load("conversion: { windowSeconds: 7200 }, verification: { retentionSeconds: 3600 },")
-    #expect(long.warnings.contains { $0.description.contains("above verification.retentionSeconds") })
+    #expect(long.content.rules.conversion.window == .seconds(7200))
+    #expect(!long.warnings.contains { $0.description.contains("windowSeconds") }, "its counts are stored by themselves")
   }
 
   @Test(

@@ -23,20 +23,20 @@ struct CommandQueueCrashTests {
     /// Requests so far.
     var calls: [String] { made.withLock { $0 } }
 
-    func find(_ keys: [MessageKey]) async throws(DatabaseError) -> [MessageKey: MarkStanding] {
+    func find(_ keys: [MessageKey]) async throws(MarkError) -> [MessageKey: MarkStanding] {
       note("find")
       return try await store.find(keys)
     }
 
-    func write(_ marks: [NewMark], at now: UnixTime) async throws(DatabaseError) {
+    func write(_ marks: [NewMark], at now: UnixTime) async throws(MarkError) {
       note("write")
       try await store.write(marks, at: now)
     }
 
-    func relax(_ key: MessageKey) async throws(DatabaseError) { note("relax") }
-    func remove(_ keys: [MessageKey]) async throws(DatabaseError) { note("remove") }
-    func giveBack(_ keys: [MessageKey]) async throws(DatabaseError) { note("giveBack") }
-    func release() async throws(DatabaseError) { note("release") }
+    func relax(_ key: MessageKey) async throws(MarkError) { note("relax") }
+    func remove(_ keys: [MessageKey]) async throws(MarkError) { note("remove") }
+    func giveBack(_ keys: [MessageKey]) async throws(MarkError) { note("giveBack") }
+    func release() async throws(MarkError) { note("release") }
     func close() async { note("close") }
 
     private func note(_ call: String) { made.withLock { $0.append(call) } }

@@ -21,6 +21,8 @@ final class FaultyStore: Store {
   private let faults = Mutex<[Fault]>([])
   private let conflicts = Mutex(0)
   private let made = Mutex<[Call]>([])
+  private let isOwner = Mutex(true)
+  private let committed = Mutex<(@Sendable () async -> Void)?>(nil)
 
   init(_ store: any Store) {
     self.store = store
@@ -43,6 +45,12 @@ final class FaultyStore: Store {
       $0.append(Fault(error: StoreError(code, "no store"), calls: calls, left: times, meanwhile: meanwhile))
     }
   }
+
+  /// Loses what is in hand, or gets it back.
+  func own(_ isOwner: Bool) { self.isOwner.withLock { $0 = isOwner } }
+
+  /// Has something done after each transaction, before its caller learns of the commit.
+  func afterCommit(_ body: (@Sendable () async -> Void)?) { committed.withLock { $0 = body } }
 
   /// Ends all faults.
   func recover() { faults.withLock { $0 = [] } }
@@ -91,7 +99,9 @@ final class FaultyStore: Store {
       return .conflict(.received)
     }
     try check(.transact)
-    return try await store.transact(load, at: now, settling: settlement, body)
+    let outcome = try await store.transact(load, at: now, settling: settlement, body)
+    await committed.withLock { $0 }?()
+    return outcome
   }
 
   func sweep<Result: Sendable>(
@@ -110,6 +120,11 @@ final class FaultyStore: Store {
   func release(heldBy commands: [InboxKey], at now: UnixTime) async throws(StoreError) -> [StoredMessage] {
     try check(.release)
     return try await store.release(heldBy: commands, at: now)
+  }
+
+  func owned(_ messages: [StoredMessage]) async -> [StoredMessage] {
+    guard isOwner.withLock({ $0 }) else { return [] }
+    return await store.owned(messages)
   }
 
   func settle(_ settlement: OutboxSettlement) async throws(StoreError) {

@@ -6,7 +6,7 @@ import Testing
 
 /// Implementations of the store, each of which passes the same tests.
 enum StoreUnderTest: String, CaseIterable, Sendable, CustomTestStringConvertible {
-  case sqlite, memory
+  case sqlite, memory, postgresql
 
   var testDescription: String { rawValue }
 
@@ -28,6 +28,15 @@ enum StoreUnderTest: String, CaseIterable, Sendable, CustomTestStringConvertible
             try await Self.open(path)
           } spoil: {
             try await Self.spoil($0, in: path)
+          })
+      }
+    case .postgresql:
+      try await PostgreSQLUnderTest.with { database in
+        try await body(
+          SharedData {
+            try await database.open()
+          } spoil: {
+            try await database.spoil($0)
           })
       }
     }

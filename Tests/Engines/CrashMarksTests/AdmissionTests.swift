@@ -1,6 +1,5 @@
 import CountersignAMQP
 import CountersignTelemetry
-import SQLite
 import Synchronization
 import Testing
 
@@ -17,14 +16,14 @@ private final class MemoryMarks: MarkStore {
 
   let state = Mutex(State())
 
-  func find(_ keys: [MessageKey]) async throws(DatabaseError) -> [MessageKey: MarkStanding] {
+  func find(_ keys: [MessageKey]) async throws(MarkError) -> [MessageKey: MarkStanding] {
     try check()
     return state.withLock { state in
       keys.reduce(into: [:]) { found, key in found[key] = state.rows[key].map { MarkStanding([$0]) } }
     }
   }
 
-  func write(_ marks: [NewMark], at now: UnixTime) async throws(DatabaseError) {
+  func write(_ marks: [NewMark], at now: UnixTime) async throws(MarkError) {
     try check()
     state.withLock { state in
       state.writes.append(marks.count)
@@ -36,11 +35,11 @@ private final class MemoryMarks: MarkStore {
     }
   }
 
-  func relax(_ key: MessageKey) async throws(DatabaseError) { change([key]) { $0?.isAlone = false } }
+  func relax(_ key: MessageKey) async throws(MarkError) { change([key]) { $0?.isAlone = false } }
 
-  func remove(_ keys: [MessageKey]) async throws(DatabaseError) { change(keys) { $0 = nil } }
+  func remove(_ keys: [MessageKey]) async throws(MarkError) { change(keys) { $0 = nil } }
 
-  func giveBack(_ keys: [MessageKey]) async throws(DatabaseError) {
+  func giveBack(_ keys: [MessageKey]) async throws(MarkError) {
     change(keys) { row in
       row?.owner = .nobody
       row?.isAlone = false
@@ -48,7 +47,7 @@ private final class MemoryMarks: MarkStore {
     }
   }
 
-  func release() async throws(DatabaseError) {}
+  func release() async throws(MarkError) {}
 
   func close() async {}
 
@@ -69,13 +68,14 @@ private final class MemoryMarks: MarkStore {
     }
   }
 
-  private func check() throws(DatabaseError) {
-    if state.withLock({ $0.isBroken }) { throw DatabaseError(.diskFull, "full") }
+  private func check() throws(MarkError) {
+    if state.withLock({ $0.isBroken }) { throw MarkError("full") }
   }
 }
 
 extension Patience {
   /// Never over until it is canceled.
+  // It ends early with its task.
   fileprivate static let endless = Patience { try? await Task.sleep(for: .seconds(86_400)) }
   /// Over at once.
   fileprivate static let none = Patience {}

@@ -1,3 +1,4 @@
+import Coordination
 import CountersignAMQP
 import CountersignMessages
 import CountersignTelemetry
@@ -70,6 +71,19 @@ final class FakeBackend: OperatorBackend {
     } catch {
       throw CommandLineError(.configuration, error.description)
     }
+  }
+
+  func coordinatorConfiguration(file: String?) throws(CommandLineError) -> CoordinatorConfiguration {
+    guard let file else { throw CommandLineError(.configuration, "no file") }
+    do {
+      return try CoordinatorConfiguration.load(file: file, environment: [:]).content
+    } catch {
+      throw CommandLineError(.configuration, error.description)
+    }
+  }
+
+  func diagnoseDatabases(configDirectory: String?, timeout: Duration) async -> [Finding] {
+    [Finding("database", .note, "no configuration file names PostgreSQL")]
   }
 
   func diagnoseMail(_ configuration: MailWorkerConfiguration, timeout: Duration) async -> [Finding] { [] }

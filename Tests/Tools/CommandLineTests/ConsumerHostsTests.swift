@@ -34,6 +34,13 @@ struct ConsumerHostsTests {
     #expect(found.first?.detail.contains("2 now") == true)
   }
 
+  @Test("Several hosts that share a ledger are told, and are no fault")
+  func severalHostsThatShareALedgerAreNoFault() throws {
+    let shared = try files("{ ledger: { type: 'postgresql' }, queue: { consumers: 'severalHosts' } }")
+    #expect(ConsumerHostsCheck.findings(two, shared).map(\.status) == [.ok])
+    #expect(ConsumerHostsCheck.findings(two, try files("{ ledger: { type: 'sqlite' } }")).first?.status == .failed)
+  }
+
   @Test("One host is no finding, under whichever of its names")
   func oneHostIsNoFindingUnderWhicheverOfItsNames() throws {
     let one = [

@@ -174,6 +174,16 @@ struct FakeProbe: HTTPProbe {
     }
   }
 
+  @Test("The path of a file that is not used is not looked at", arguments: ["postgresql", "none"])
+  func aPathThatIsNotUsedIsNotLookedAt(type: String) throws {
+    try withFiles([
+      "a.json5": "{ ledger: { type: '\(type)', path: '/nowhere/at/all/ledger.sqlite' } }"
+    ]) { directory in
+      let files = try ConfigurationFiles(directory: directory)
+      #expect(FileChecks.findings(files).map(\.status) == [.ok])
+    }
+  }
+
   @Test("Files that are all there are one line") func filesThatAreAllThereAreOneLine() throws {
     try withFiles(["a.json5": "{ keysFile: 'keys' }", "keys": "{}"]) { directory in
       let findings = FileChecks.findings(try ConfigurationFiles(directory: directory))

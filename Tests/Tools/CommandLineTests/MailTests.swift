@@ -185,6 +185,36 @@ private struct MailFixture {
     }
   }
 
+  @Test("The suppressions of another file are added, and those that are there stay")
+  func theSuppressionsOfAnotherFileAreAdded() async throws {
+    try await MailFixture.with { fixture in
+      func entry(_ address: String, job: String) -> Suppression {
+        Suppression(
+          address: address, since: .init(seconds: 1_782_907_200), reason: "RECIPIENT_GONE", providerCode: nil,
+          jobID: job)
+      }
+      for (file, entries) in [
+        ("old.sqlite", [entry("ada@example.org", job: "old"), entry("bob@example.org", job: "old")]),
+        ("mail-suppressions.sqlite", [entry("ada@example.org", job: "new")]),
+      ] {
+        let list = try await SuppressionList.open(path: fixture.directory + "/" + file)
+        for entry in entries { try await list.add(entry) }
+        await list.close()
+      }
+      let command = [
+        "mail", "suppressions", "copy", fixture.directory + "/old.sqlite", "--worker-config", fixture.file,
+      ]
+      for _ in 0..<2 { #expect(await Run(FakeBackend(), arguments: command).code == .success) }
+      let list = try await SuppressionList.open(path: fixture.directory + "/mail-suppressions.sqlite")
+      let jobs = try await list.entries(limit: 9).map { "\($0.address) \($0.jobID)" }
+      await list.close()
+      #expect(jobs.sorted() == ["ada@example.org new", "bob@example.org old"])
+      let absent = ["mail", "suppressions", "copy", fixture.directory + "/no.sqlite", "--worker-config", fixture.file]
+      #expect(await Run(FakeBackend(), arguments: absent).code == .noInput)
+      #expect(!FileManager.default.fileExists(atPath: fixture.directory + "/no.sqlite"))
+    }
+  }
+
   @Test("The suppression list is shown and lifted") func theSuppressionListIsShownAndLifted() async throws {
     try await MailFixture.with { fixture in
       let options = ["--worker-config", fixture.file]

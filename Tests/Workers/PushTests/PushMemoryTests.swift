@@ -2,33 +2,70 @@ import CountersignMessages
 import CountersignTelemetry
 import FoundationEssentials
 import JobEngine
+import PostgreSQL
+import ServiceRuntime
+import TestSupport
 import Testing
 
 @testable import Push
 
-/// The memory in a real file.
+/// Storages of the memory that the tests run on.
+enum PushMemoryKind: String, CaseIterable, Sendable {
+  case sqlite
+  case postgresql
+}
+
+/// The memory in a real file, and in a real database.
 @Suite struct PushMemoryTests {
   private static let log = Logger(label: "test", sink: MemorySink())
   private let now = Sample.now
   private let token = Array(repeating: UInt8(7), count: 32)
+  private let clock = ManualMonotonicClock()
 
-  private func withMemory(_ body: (PushMemory, String) async throws -> Void) async throws {
+  /// Lends a memory, and what opens another one in the same place.
+  private func withMemory(
+    _ kind: PushMemoryKind, _ body: (PushMemory, () async throws -> PushMemory) async throws -> Void
+  ) async throws {
+    switch kind {
+    case .sqlite: try await withFile { path in try await lend({ try await SQLitePushMemory.open(path: path) }, body) }
+    case .postgresql:
+      try await PrivatePostgreSQL.admit {
+        let database = try await database()
+        try await lend({ try await PostgreSQLPushMemory.open(database) }, body)
+      }
+    }
+  }
+
+  /// A database with the tables.
+  private func database() async throws -> PostgreSQLSettings {
+    let database = PostgreSQLSettings(endpoint: try await PrivatePostgreSQL.shared.database())
+    let owner = try PostgreSQLConnection(database.endpoint)
+    try await owner.withTransaction { session throws(PostgreSQLError) -> Void in
+      try session.script("CREATE SCHEMA \(PostgreSQLSchema.name)")
+      _ = try PostgreSQLSchema.update([PushMemorySchemaPostgreSQL.part], session)
+    }
+    await owner.close()
+    return database
+  }
+
+  private func withFile(_ body: (String) async throws -> Void) async throws {
     let directory = FileManager.default.temporaryDirectory.path + "/push-memory-\(UInt64.random(in: 0 ... .max))"
     try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-    let path = directory + "/memory.sqlite"
-    let memory = try await open(path)
-    do { try await body(memory, path) } catch {
-      await memory.close()
-      throw error
-    }
-    await memory.close()
+    try await body(directory + "/memory.sqlite")
     try FileManager.default.removeItem(atPath: directory)
   }
 
-  private let clock = ManualMonotonicClock()
-
-  private func open(_ path: String) async throws -> PushMemory {
-    try await PushMemory.open(path: path, environmentLife: .seconds(24 * 3600), logger: Self.log, clock: clock)
+  private func lend(
+    _ open: @escaping () async throws -> any PushMemoryStore,
+    _ body: (PushMemory, () async throws -> PushMemory) async throws -> Void
+  ) async throws {
+    let memory = { PushMemory(try await open(), environmentLife: .seconds(24 * 3600), logger: Self.log, clock: clock) }
+    let first = try await memory()
+    do { try await body(first, memory) } catch {
+      await first.close()
+      throw error
+    }
+    await first.close()
   }
 
   private let accepted = AssessmentVerdict(
@@ -36,13 +73,14 @@ import Testing
   private let refused = AssessmentVerdict(
     .refused(Reason("CAPTCHA_EXPIRED", "d", providerCode: "EXPIRED"), extras: ["score": 0.0]))
 
-  @Test("Environments are remembered across restarts") func environmentsAreRememberedAcrossRestarts() async throws {
-    try await withMemory { memory, path in
+  @Test("Environments are remembered across restarts", arguments: PushMemoryKind.allCases)
+  func environmentsAreRememberedAcrossRestarts(_ kind: PushMemoryKind) async throws {
+    try await withMemory(kind) { memory, open in
       #expect(await memory.environment(of: Sample.deviceToken, app: "a") == nil)
       await memory.remember(.sandbox, of: Sample.deviceToken, app: "a", at: now)
       #expect(await memory.environment(of: Sample.deviceToken, app: "b") == nil)
       await memory.remember(.production, of: Sample.deviceToken, app: "b", at: now)
-      let other = try await open(path)
+      let other = try await open()
       #expect(await other.environment(of: Sample.deviceToken, app: "a") == .sandbox)
       #expect(await other.environment(of: Sample.deviceToken, app: "b") == .production)
       await other.remember(.production, of: Sample.deviceToken, app: "a", at: now)
@@ -51,8 +89,9 @@ import Testing
     }
   }
 
-  @Test("Old environments are forgotten") func oldEnvironmentsAreForgotten() async throws {
-    try await withMemory { memory, _ in
+  @Test("Old environments are forgotten", arguments: PushMemoryKind.allCases)
+  func oldEnvironmentsAreForgotten(_ kind: PushMemoryKind) async throws {
+    try await withMemory(kind) { memory, _ in
       await memory.remember(.sandbox, of: "00", app: "a", at: now)
       clock.advance(by: PushMemory.purgeInterval)
       await memory.remember(.sandbox, of: "01", app: "a", at: now + .seconds(24 * 3600 + 1))
@@ -62,7 +101,9 @@ import Testing
   }
 
   @Test("Device tokens are not in the file") func deviceTokensAreNotInTheFile() async throws {
-    try await withMemory { memory, path in
+    try await withFile { path in
+      let store = try await SQLitePushMemory.open(path: path)
+      let memory = PushMemory(store, environmentLife: .seconds(24 * 3600), logger: Self.log, clock: clock)
       await memory.remember(.sandbox, of: Sample.deviceToken, app: "a", at: now)
       await memory.close()
       let bytes = try Data(contentsOf: URL(filePath: path))
@@ -70,8 +111,23 @@ import Testing
     }
   }
 
-  @Test("A token belongs to the job that took it") func aTokenBelongsToTheJobThatTookIt() async throws {
-    try await withMemory { memory, _ in
+  @Test("A verdict of one host is found on another, and its token passes nowhere else")
+  func aVerdictOfOneHostIsFoundOnAnother() async throws {
+    try await withMemory(.postgresql) { memory, open in
+      let other = try await open()
+      #expect(try await memory.begin(token, jobID: "1\0", now: now) == .fresh)
+      #expect(try await other.begin(token, jobID: "1\0", now: now) == .uncertain)
+      let verdict = try #require(accepted)
+      try await memory.record(verdict, of: token, jobID: "1\0", now: now)
+      #expect(try await other.begin(token, jobID: "1\0", now: now) == .assessed(verdict))
+      #expect(try await other.begin(token, jobID: "2", now: now) == .spent)
+      await other.close()
+    }
+  }
+
+  @Test("A token belongs to the job that took it", arguments: PushMemoryKind.allCases)
+  func aTokenBelongsToTheJobThatTookIt(_ kind: PushMemoryKind) async throws {
+    try await withMemory(kind) { memory, _ in
       #expect(try await memory.begin(token, jobID: "1", now: now) == .fresh)
       #expect(try await memory.begin(token, jobID: "1", now: now) == .uncertain)
       #expect(try await memory.begin(token, jobID: "2", now: now) == .spent)
@@ -88,8 +144,9 @@ import Testing
     }
   }
 
-  @Test("Unassessed tokens are released") func unassessedTokensAreReleased() async throws {
-    try await withMemory { memory, _ in
+  @Test("Unassessed tokens are released", arguments: PushMemoryKind.allCases)
+  func unassessedTokensAreReleased(_ kind: PushMemoryKind) async throws {
+    try await withMemory(kind) { memory, _ in
       _ = try await memory.begin(token, jobID: "1", now: now)
       try await memory.release(token, jobID: "2")
       #expect(try await memory.begin(token, jobID: "2", now: now) == .spent)
@@ -98,8 +155,9 @@ import Testing
     }
   }
 
-  @Test("Old assessments are forgotten") func oldAssessmentsAreForgotten() async throws {
-    try await withMemory { memory, _ in
+  @Test("Old assessments are forgotten", arguments: PushMemoryKind.allCases)
+  func oldAssessmentsAreForgotten(_ kind: PushMemoryKind) async throws {
+    try await withMemory(kind) { memory, _ in
       _ = try await memory.begin(token, jobID: "1", now: now)
       #expect(try await memory.begin(token, jobID: "2", now: now + PushMemory.assessmentLife) == .spent)
       clock.advance(by: PushMemory.purgeInterval)
@@ -121,8 +179,9 @@ import Testing
     #expect(AssessmentVerdict(json: Array(repeating: UInt8(ascii: "["), count: 513)) == nil)
   }
 
-  @Test("A memory that is closed says so") func aMemoryThatIsClosedSaysSo() async throws {
-    try await withMemory { memory, _ in
+  @Test("A memory that is closed says so", arguments: PushMemoryKind.allCases)
+  func aMemoryThatIsClosedSaysSo(_ kind: PushMemoryKind) async throws {
+    try await withMemory(kind) { memory, _ in
       await memory.close()
       await #expect(throws: AssessmentMemoryError.self) { try await memory.begin(token, jobID: "1", now: now) }
       #expect(await memory.environment(of: "00", app: "a") == nil)

@@ -291,7 +291,7 @@ struct SMSWorkerConfigurationTests {
       ("templates: {defaultLanguage: \"tlh\"}", "templates.defaultLanguage is 'tlh', but no template file serves it"),
       ("providersDirectory: \"nowhere\"", "providersDirectory: cannot read"),
       ("limits: {maxSegments: 99}", "limits.maxSegments: must be a whole number from 1 to 24"),
-      ("ledger: {type: \"postgres\"}", "ledger.type: must be one of sqlite, none"),
+      ("ledger: {type: \"postgres\"}", "ledger.type: must be one of sqlite, postgresql, none"),
       ("templates: {appName: \"a\\nb\"}", "templates.appName: must be 1 to 64 printable characters"),
     ])
   func keysOutsideOfTheLanes(rest: String, expected: String) throws {

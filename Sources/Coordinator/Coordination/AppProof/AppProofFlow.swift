@@ -66,8 +66,7 @@ struct AppProofFlow: Flow {
   /// - Throws: the error for the requester.
   private func order(_ command: VerifyApp, _ envelope: Envelope, at now: UnixTime) throws(APIError) -> AppOrder {
     guard envelope.replyTo != nil else { throw .missingReplyTo }
-    guard !command.app.isEmpty else { throw .missingApp }
-    guard let app = rules.apps[command.app] else { throw .unknownApp }
+    let app = try rules.app(command.app)
     switch app.verification {
     case .off: throw .appNotVerified
     case .recaptcha: throw .pushNotOffered

@@ -12,15 +12,17 @@ struct ConversionFlow: Flow {
   ///   - conversions: the conversions that the verifications are counted for.
   ///   - startedAt: start of the process.
   ///   - longestSilence: see ``ConversionOutages/longestSilence``.
+  ///   - isShared: whether several coordinators share the store, so that an outage is one of all of them.
   ///   - areCommandsTaken: whether commands can be sent and carried out at present: the broker accepts and delivers
   ///     messages, and the store takes their changes.
   init(
     _ conversions: Conversions, startedAt: UnixTime, longestSilence: Duration = ConversionOutages.longestSilence,
-    areCommandsTaken: @escaping @Sendable () -> Bool
+    isShared: Bool = false, areCommandsTaken: @escaping @Sendable () -> Bool
   ) {
     self.conversions = conversions
     self.areCommandsTaken = areCommandsTaken
-    listener = ConversionListener(conversions, startedAt: startedAt, longestSilence: longestSilence)
+    listener = ConversionListener(
+      conversions, startedAt: startedAt, longestSilence: longestSilence, hearing: isShared ? ConversionHearing() : nil)
   }
 
   /// Restores the outages of the previous process; the time without a process is one, too. Call before anything is

@@ -48,6 +48,11 @@ struct ConversionOutages: Sendable {
     heardAt = now
   }
 
+  /// Records that codes came back at a time, as another coordinator knew.
+  mutating func hear(of time: UnixTime) {
+    heardAt = max(heardAt, time)
+  }
+
   /// Records that codes cannot come back now.
   mutating func note(at now: UnixTime) {
     setBack(to: now)
@@ -95,36 +100,68 @@ final class ConversionListener: Sendable {
 
   private let conversions: Conversions
   private let longestSilence: Duration
+  /// Knowledge that coordinators share about each other; `nil` for one that is alone.
+  private let hearing: ConversionHearing?
   private let state: Mutex<State>
 
-  init(_ conversions: Conversions, startedAt: UnixTime, longestSilence: Duration) {
+  init(_ conversions: Conversions, startedAt: UnixTime, longestSilence: Duration, hearing: ConversionHearing?) {
     self.conversions = conversions
     self.longestSilence = longestSilence
+    self.hearing = hearing
     state = Mutex(State(outages: ConversionOutages(startedAt: startedAt)))
   }
 
   func begin(_ store: any Store, at now: UnixTime) async throws(StoreError) {
     var keys = StoreKeys()
     try conversions.records.addOutages(to: &keys)
-    let stored = try conversions.records.outages(in: await store.read(StoreLoad(keys), at: now))
+    hearing?.addKeys(to: &keys)
+    let set = try await store.read(StoreLoad(keys), at: now)
+    let (stored, heardAt) = (try conversions.records.outages(in: set), try hearing?.heardAt(in: set))
     state.withLock { state in
       state.saved = stored
       state.outages.restore(stored)
-      note(at: now, &state)
+      // A coordinator that joins others interrupts nothing.
+      if !hear(of: heardAt, at: now, &state) { note(at: now, &state) }
     }
     try await save(in: store, at: now)
   }
 
   /// Records whether codes can come back, and stores what follows.
-  func listen(_ store: any Store, at now: UnixTime, areCommandsTaken: Bool) async throws(StoreError) {
+  func listen(_ store: any Store, at now: UnixTime, areCommandsTaken areTaken: Bool) async throws(StoreError) {
+    let heardAt: UnixTime?
+    do throws(StoreError) {
+      heardAt = try await heard(store, at: now)
+    } catch {
+      // A store that cannot be read for long is found by the silence.
+      if !areTaken { state.withLock { note(at: now, &$0) } }
+      conversions.setUnsaved(state.withLock(\.unsaved))
+      throw error
+    }
     state.withLock { state in
-      if areCommandsTaken {
+      let areOthersTaken = hear(of: heardAt, at: now, &state)
+      if areTaken {
         state.outages.hear(at: now, longestSilence: longestSilence)
-      } else {
+      } else if !areOthersTaken {
         note(at: now, &state)
       }
     }
-    try await save(in: store, at: now)
+    let isOld = heardAt.map { ConversionHearing.isOld($0, at: now) } ?? true
+    try await save(in: store, at: now, isRenewing: areTaken && isOld)
+  }
+
+  private func heard(_ store: any Store, at now: UnixTime) async throws(StoreError) -> UnixTime? {
+    guard let hearing else { return nil }
+    var keys = StoreKeys()
+    hearing.addKeys(to: &keys)
+    return try hearing.heardAt(in: await store.read(StoreLoad(keys), at: now))
+  }
+
+  /// Takes note of what another coordinator knew.
+  /// - Returns: whether one takes commands at present.
+  private func hear(of heardAt: UnixTime?, at now: UnixTime, _ state: inout State) -> Bool {
+    guard let heardAt, ConversionHearing.isRecent(heardAt, at: now) else { return false }
+    state.outages.hear(of: heardAt)
+    return true
   }
 
   private func note(at now: UnixTime, _ state: inout State) {
@@ -132,16 +169,19 @@ final class ConversionListener: Sendable {
     state.outages.note(at: now)
   }
 
-  /// Writes only when there is something to write, which is rare.
-  private func save(in store: any Store, at now: UnixTime) async throws(StoreError) {
+  /// Writes only when there is something to write, which is rare: an outage, or the time that others go by.
+  private func save(in store: any Store, at now: UnixTime, isRenewing: Bool = false) async throws(StoreError) {
     let (all, saved, unsaved) = state.withLock { ($0.outages.all, $0.saved, $0.unsaved) }
     conversions.setUnsaved(unsaved)
-    guard all != saved else { return }
+    let renewed = isRenewing ? hearing : nil
+    guard all != saved || renewed != nil else { return }
     var keys = StoreKeys()
     try conversions.records.addOutages(to: &keys)
+    renewed?.addKeys(to: &keys)
     let records = conversions.records
     let outcome = try await store.transact(StoreLoad(keys), at: now) { set throws(StoreError) -> Void in
       try records.replace(saved, by: all, in: &set)
+      try renewed?.renew(in: &set)
     }
     if case .conflict(let conflict) = outcome { throw StoreError(.busy, conflict.description) }
     conversions.setUnsaved(

@@ -297,10 +297,8 @@ public struct ConversionPolicy: Sendable, Hashable {
 }
 
 extension ConversionPolicy {
-  /// - Parameters:
-  ///   - section: the section `conversion`.
-  ///   - retention: how long finished verifications are kept.
-  init(_ section: ConfigurationSection, retention: Duration) {
+  /// - Parameter section: the section `conversion`.
+  init(_ section: ConfigurationSection) {
     self.init()
     isEnabled = section.bool(
       "enabled", default: isEnabled, "Whether a prefix or a region is blocked when too few of its codes come back.")
@@ -321,10 +319,6 @@ extension ConversionPolicy {
       "How long a verification counts that has ended.")
     blockLength = section.seconds(
       "blockSeconds", default: blockLength, in: .seconds(1)...(.seconds(30 * 86_400)), "How long a block lasts.")
-    if isEnabled, window > retention {
-      section.warning(
-        "windowSeconds", "is above verification.retentionSeconds, so a restart forgets a part of what was counted")
-    }
   }
 
   private static let minimums = 1...1_000_000_000

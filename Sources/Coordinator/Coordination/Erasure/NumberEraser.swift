@@ -71,7 +71,9 @@ struct NumberEraser: Sendable {
     _ number: String, _ envelope: Envelope, _ access: StageAccess
   ) async throws(StoreError) -> NumberForgotten {
     var forgotten = NumberForgotten(verifications: 0, canceled: 0, replies: 0, waiting: 0, counts: 0)
-    while !Task.isCancelled, let page = try await forgetPage(of: number, envelope, access) {
+    while let page = try await forgetPage(of: number, envelope, access) {
+      // What is left must not be reported as erased.
+      if Task.isCancelled { throw StoreError(.unavailable, "the erasure was ended before its end") }
       forgotten.verifications += page.verifications
       forgotten.canceled += page.canceled
     }

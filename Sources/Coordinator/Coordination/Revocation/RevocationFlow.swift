@@ -62,8 +62,7 @@ struct RevocationFlow: Flow {
   private func order(
     _ command: StartRevocation, _ envelope: Envelope, at now: UnixTime
   ) throws(APIError) -> RevocationOrder {
-    guard !command.app.isEmpty else { throw .missingApp }
-    guard let app = rules.apps[command.app] else { throw .unknownApp }
+    let app = try rules.app(command.app)
     try Self.check(command)
     let token = try token(command, app, envelope)
     let notice = try notice(command.notify, app)

@@ -19,3 +19,12 @@ extension APIError {
     "messages to this region are not allowed: add it to 'regions.allowed' in the configuration of the coordinator",
     field: "phoneNumber")
 }
+
+extension CoordinatorRules {
+  /// The app that a command names.
+  func app(_ id: String) throws(APIError) -> AppProfile {
+    guard !id.isEmpty else { throw .missingApp }
+    guard let app = apps[id] else { throw .unknownApp }
+    return app
+  }
+}

@@ -77,8 +77,7 @@ struct StartDecoder: Sendable {
   func order(
     _ command: StartVerification, _ envelope: Envelope, at now: UnixTime
   ) throws(APIError) -> StartOrder {
-    guard !command.app.isEmpty else { throw .missingApp }
-    guard let app = rules.apps[command.app] else { throw .unknownApp }
+    let app = try rules.app(command.app)
     let number = try parse(command)
     let fixedCode = fictional.code(of: number.e164, app: app.id)
     if fixedCode == nil { try judge(number, app) }
@@ -104,7 +103,7 @@ struct StartDecoder: Sendable {
   func resume(
     _ waiting: WaitingStart, proof: AssessedCaptcha, at now: UnixTime
   ) throws(APIError) -> StartOrder {
-    guard let app = rules.apps[waiting.app] else { throw .unknownApp }
+    let app = try rules.app(waiting.app)
     let number = try parse(StartVerification(phoneNumber: waiting.phoneNumber, app: waiting.app))
     try judge(number, app)
     let key = VerificationKey(

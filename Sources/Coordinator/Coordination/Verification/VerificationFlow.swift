@@ -55,7 +55,7 @@ struct VerificationFlow: Flow {
     ]
   }
 
-  func begin(_ store: any Store, at now: UnixTime) async throws(StoreError) {
+  func measure(_ store: any Store) async throws(StoreError) {
     service.metrics.liveVerifications.set(Double(try await store.count(VerificationRecords.live)))
   }
 

@@ -40,6 +40,7 @@ public struct MaintenancePart: RawRepresentable, Sendable, Hashable {
   static let purgeCounts = MaintenancePart(rawValue: "purge_counts")
   static let purgeRecords = MaintenancePart(rawValue: "purge_records")
   static let purgeOutbox = MaintenancePart(rawValue: "purge_outbox")
+  static let measure = MaintenancePart(rawValue: "measure")
 }
 
 /// A task of each round of the maintenance.

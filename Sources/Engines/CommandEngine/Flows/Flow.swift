@@ -16,9 +16,12 @@ public protocol Flow: Sendable {
   var operations: [OperationRecords] { get }
   /// Tasks of each round of the maintenance, before anything due is ended.
   var tasks: [FlowTask] { get }
-  /// Restores what the flow keeps in memory, such as gauges. Called once, before anything is consumed.
+  /// Restores what the flow keeps in memory. Called once, before anything is consumed.
   /// - Throws: ``StoreError``, when the store cannot be read; the service does not start then.
   func begin(_ store: any Store, at now: UnixTime) async throws(StoreError)
+  /// Sets gauges of the whole store, which other processes change as well. Called at the start, and every few seconds.
+  /// - Throws: ``StoreError``, when the store cannot be read.
+  func measure(_ store: any Store) async throws(StoreError)
 }
 
 extension Flow {
@@ -28,6 +31,7 @@ extension Flow {
   public var operations: [OperationRecords] { [] }
   public var tasks: [FlowTask] { [] }
   public func begin(_ store: any Store, at now: UnixTime) async throws(StoreError) {}
+  public func measure(_ store: any Store) async throws(StoreError) {}
 }
 
 /// The flows of a service.

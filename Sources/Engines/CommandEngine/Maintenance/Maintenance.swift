@@ -1,4 +1,5 @@
 import CountersignTelemetry
+import Synchronization
 
 /// Runs the periodic tasks once a second: the flows' own, the ends of due records, leftovers, deletions.
 public final class Maintenance: Sendable {
@@ -6,7 +7,10 @@ public final class Maintenance: Sendable {
   private let relay: OutboxRelay
   private let sweeper: Sweeper
   private let interval: Duration
+  private let measuredAt = Mutex<UnixTime?>(nil)
 
+  /// Interval at which the gauges of the whole store are set anew: it counts rows.
+  static let measuringInterval = Duration.seconds(15)
   /// Maximum transactions of one kind in a row; the rest waits for the next round, so that commands are not delayed.
   static let maxRounds = 16
   /// Rows of one purge.
@@ -27,6 +31,8 @@ public final class Maintenance: Sendable {
   public func begin() async throws(StoreError) {
     try await relay.begin()
     for flow in context.registry.flows { try await flow.begin(context.store, at: context.clock.now()) }
+    for flow in context.registry.flows { try await flow.measure(context.store) }
+    measuredAt.withLock { $0 = context.clock.now() }
   }
 
   /// Runs until the task is canceled.
@@ -70,6 +76,20 @@ public final class Maintenance: Sendable {
       try await self.context.outbox.settle()
       return false
     }
+    await attempt(.measure) {
+      try await self.measure()
+      return false
+    }
+  }
+
+  /// Sets the gauges of the whole store: those that each process counts on drift where several share the store.
+  private func measure() async throws(StoreError) {
+    let now = context.clock.now()
+    let isDue = measuredAt.withLock { $0.map { now < $0 || now - $0 >= Self.measuringInterval } ?? true }
+    guard isDue else { return }
+    try await relay.measure()
+    for flow in context.registry.flows { try await flow.measure(context.store) }
+    measuredAt.withLock { $0 = now }
   }
 
   private static let purged: [(StorePart, MaintenancePart)] = [

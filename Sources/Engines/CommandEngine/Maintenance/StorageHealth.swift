@@ -5,11 +5,15 @@ import Synchronization
 /// another, whose table may be damaged. The maintenance writes each second.
 public final class StorageHealth: Sendable {
   private let commands: String
+  private let hint: String
   private let problems = Mutex<[String: String]>([:])
 
-  /// - Parameter commands: queue of the commands.
-  init(commands: String) {
+  /// - Parameters:
+  ///   - commands: queue of the commands.
+  ///   - hint: remedy for operators.
+  init(commands: String, hint: String) {
     self.commands = commands
+    self.hint = hint
   }
 
   /// Records a successful write of a part.
@@ -31,8 +35,7 @@ public final class StorageHealth: Sendable {
   public var state: HealthState {
     problems.withLock { problems in
       guard let (part, problem) = problems.min(by: { $0.key < $1.key }) else { return .ok }
-      return .failing(
-        "\(part): \(problem)", mend: "look at the disk of database.path, at the file, and at who else uses it")
+      return .failing("\(part): \(problem)", mend: hint)
     }
   }
 }

@@ -38,12 +38,13 @@ public final class Outbox: Sendable {
   /// Publishes stored messages together with others that need no row, in one batch. Suspends until the broker has
   /// answered for all of it.
   ///
-  /// An unpublishable message blocks no other: it is buried, and its row goes. One of `others` counts as refused.
+  /// An unpublishable message blocks no other: it is buried, and its row goes. One of `others` counts as refused. Stored
+  /// messages that are no longer ours are left to whoever claims them; see ``Store/owned(_:)``.
   /// - Returns: the outcome of each of `others`.
   func publish(
     _ stored: [StoredMessage], with others: [Publication] = []
   ) async throws(AMQPError) -> [PublishOutcome] {
-    let messages = readable(stored)
+    let messages = readable(await owned(stored))
     let outcomes = try await sink.publishApart(messages.map { $0.message.publication(by: author) } + others)
     var unfinished: [(OutgoingMessage, PublishOutcome)] = []
     var settlement = OutboxSettlement()
@@ -65,6 +66,19 @@ public final class Outbox: Sendable {
     return outcomes.dropFirst(messages.count).map { outcome in
       if case .answered(let outcome) = outcome { outcome } else { .nacked }
     }
+  }
+
+  /// Leaves messages that are no longer ours, or that nobody can tell of. If they are ours after all, they are claimed
+  /// again.
+  private func owned(_ stored: [StoredMessage]) async -> [StoredMessage] {
+    let owned = await store.owned(stored)
+    guard owned.count < stored.count else { return owned }
+    let left = Set(stored.map(\.number)).subtracting(owned.map(\.number))
+    logger.warning("messages are left to whoever claims them: the session of the store was lost", [.count: left.count])
+    var settlement = OutboxSettlement()
+    for number in left { settlement.postponed[number] = clock.now() }
+    note(settlement)
+    return owned
   }
 
   /// A message of a row.
@@ -93,7 +107,7 @@ public final class Outbox: Sendable {
         .hint: "another version of the program wrote them: run that version until they are published",
       ])
     metrics.skippedRows.with("outbox").increment(by: UInt64(unreadable.count))
-    health.unreadable(more: unreadable.count)
+    health.setAside(more: unreadable.count)
     unsettled.withLock { $0.setAside += unreadable }
     return readable
   }

@@ -9,8 +9,10 @@ import Synchronization
 public final class OutboxHealth: Sendable {
   private struct State {
     var buried: (at: UnixTime, reason: String)?
-    /// Messages that are set aside.
+    /// Messages of an earlier version that could not be carried over.
     var unreadable = 0
+    /// Messages in the store that are set aside, by whichever process.
+    var setAside = 0
   }
 
   private let clock: any WallClock
@@ -29,18 +31,29 @@ public final class OutboxHealth: Sendable {
     known.withLock { $0.buried = (now, reason) }
   }
 
-  /// Records further messages that this version cannot read.
+  /// Records messages of an earlier version that this one cannot read.
   public func unreadable(more count: Int) {
     known.withLock { $0.unreadable += count }
+  }
+
+  /// Records further messages that were set aside, until the next ``measured(setAside:)``.
+  func setAside(more count: Int) {
+    known.withLock { $0.setAside += count }
+  }
+
+  /// Records the number of messages in the store that are set aside.
+  func measured(setAside count: Int) {
+    known.withLock { $0.setAside = count }
   }
 
   /// State for `/readyz`.
   public var state: HealthState {
     let now = clock.now()
     return known.withLock { state in
-      if state.unreadable > 0 {
+      let unreadable = state.unreadable + state.setAside
+      if unreadable > 0 {
         return .failing(
-          "\(state.unreadable) messages of the outbox cannot be read, so they are not published",
+          "\(unreadable) messages of the outbox cannot be read, so they are not published",
           mend: "another version of the program wrote them: run that version until they are gone")
       }
       guard let buried = state.buried, buried.at <= now, now < buried.at + Self.memory else { return .ok }

@@ -16,11 +16,17 @@ public final class OutboxRelay: Sendable {
 
   /// Counts the messages that are waiting when the service starts.
   func begin() async throws(StoreError) {
+    let messages = try await measure()
+    if messages > 0 { context.logger.info("messages of the last run are published now", [.count: messages]) }
+  }
+
+  /// Sets the gauge to the messages in the store, those of other processes included.
+  @discardableResult
+  func measure() async throws(StoreError) -> Int {
     let figures = try await context.store.figures()
     context.metrics.outboxMessages.set(Double(figures.messages))
-    if figures.messages > 0 {
-      context.logger.info("messages of the last run are published now", [.count: figures.messages])
-    }
+    context.outbox.health.measured(setAside: figures.setAside)
+    return figures.messages
   }
 
   /// Publishes the messages whose time has come.

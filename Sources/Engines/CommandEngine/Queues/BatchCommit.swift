@@ -34,7 +34,7 @@ struct BatchCommit<Work: BatchQueue>: Sendable {
 
   /// Rounds to wait for a failure that may be one message's or the store's, 20 s at the usual delays, before the store
   /// is probed.
-  static var maxDoubtfulRounds: Int { 10 }
+  static var maxDoubtfulRounds: Int { 23 }
 
   /// Tries until all messages are stored or given up.
   /// - Returns: `nil` when the process is to end first; unacknowledged deliveries then arrive again.

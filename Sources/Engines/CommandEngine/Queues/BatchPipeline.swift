@@ -23,9 +23,18 @@ final class BatchPipeline<Work: BatchQueue>: QueuePipeline {
   /// Batches that may be in publication while another is processed; a further one waits.
   static var maxPublishing: Int { 4 }
 
+  /// - Parameters:
+  ///   - source: deliveries of the queue.
+  ///   - work: meaning of its messages.
+  ///   - context: parts of the engine.
+  ///   - marks: marks of redelivered messages.
+  ///   - retryDelays: delays after a failed transaction. The last one is how long a queue may still stand after the store
+  ///     is back, so it is short. An attempt while the store is away costs little: its connection waits up to 1 s between
+  ///     two attempts to connect, and fails at once in between.
+  ///   - longestStage: time limit of a stage.
   init(
     source: any MessageSource, work: Work, _ context: EngineContext, marks: CrashMarks? = nil,
-    retryDelays: ClosedRange<Duration> = .milliseconds(100)...(.seconds(5)),
+    retryDelays: ClosedRange<Duration> = .milliseconds(100)...(.seconds(1)),
     longestStage: Duration = CommandStage.longest
   ) {
     self.source = source

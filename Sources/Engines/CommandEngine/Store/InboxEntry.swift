@@ -39,6 +39,7 @@ public struct InboxEntry: Sendable, Hashable {
     case .reserved: break
     case .replied(let type, let body):
       try StoreError.check(type.utf8.count, 0...StoreLimits.maxIDBytes, "the type of a reply")
+      try StoreError.check(type, "the type of a reply")
       try StoreError.check(body.count, 0...StoreLimits.maxReplyBytes, "a reply")
     case .unrecorded(let note): try StoreError.check(note.count, 0...StoreLimits.maxReplyBytes, "a note")
     }

@@ -16,6 +16,9 @@ public struct RecordKind: Sendable, Hashable, CustomStringConvertible {
 
   public var description: String { name }
 
+  /// Bytes with which all keys of its records begin.
+  var keyStart: [UInt8] { Array(name.utf8) + [UInt8(ascii: ".")] }
+
   static func isName(_ text: String) -> Bool {
     (1...StoreLimits.maxNameBytes).contains(text.utf8.count) && text.utf8.allSatisfy(isLetterOrDigit)
   }
@@ -196,5 +199,18 @@ extension CounterKey {
   /// A key whose bytes were stored.
   init(stored bytes: [UInt8]) {
     self.bytes = bytes
+  }
+}
+
+/// Bytes that begin alike, as a range.
+enum KeyRange {
+  /// The first bytes behind all that begin with some.
+  static func end(of prefix: [UInt8]) -> [UInt8] {
+    var end = prefix
+    while let last = end.popLast() {
+      if last < .max { return end + [last + 1] }
+    }
+    // Nothing is behind names of nothing but the last byte; no name is as long as this.
+    return Array(repeating: .max, count: StoreLimits.maxHashBytes + 1)
   }
 }

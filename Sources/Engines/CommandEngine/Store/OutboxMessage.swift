@@ -80,6 +80,7 @@ public struct OutboxMessage: Sendable, Hashable {
 
   func check() throws(StoreError) {
     try StoreError.check(type.utf8.count, 1...StoreLimits.maxIDBytes, "the type of a message")
+    try StoreError.check(type, "the type of a message")
     try StoreError.check(content.count, 0...StoreLimits.maxMessageBytes, "a message")
   }
 }
@@ -92,15 +93,19 @@ public struct StoredMessage: Sendable, Hashable {
   public var message: OutboxMessage
   /// Whether a process that died may have published it already. One that was refused and postponed is not out.
   public var mayBeOut: Bool
+  /// Session of the store under which the caller has it; see ``Store/owned(_:)``. 0 where there is but one.
+  public var owner: Int64
 
   /// - Parameters:
   ///   - number: number of its row.
   ///   - message: the message.
   ///   - mayBeOut: whether it may have been published already.
-  public init(number: Int64, message: OutboxMessage, mayBeOut: Bool) {
+  ///   - owner: session of the store under which the caller has it.
+  public init(number: Int64, message: OutboxMessage, mayBeOut: Bool, owner: Int64 = 0) {
     self.number = number
     self.message = message
     self.mayBeOut = mayBeOut
+    self.owner = owner
   }
 }
 
@@ -122,4 +127,10 @@ public struct OutboxSettlement: Sendable, Hashable {
 
   /// Whether there is nothing to settle.
   public var isEmpty: Bool { finished.isEmpty && postponed.isEmpty && setAside.isEmpty }
+}
+
+/// Time of retry of a row that no running version can read: never, while its owner lives.
+enum SetAside {
+  static let mark = Int64.max
+  static let latest = Int64.max - 1
 }

@@ -76,6 +76,14 @@ public protocol Store: Sendable {
   /// - Throws: ``StoreError``.
   func release(heldBy commands: [InboxKey], at now: UnixTime) async throws(StoreError) -> [StoredMessage]
 
+  /// Messages of some that are still the caller's: it asks right before it publishes them, and publishes no others.
+  ///
+  /// A session that the store has lost, or has not heard of for seconds, may be dead to others, who claim what it had
+  /// in hand.
+  /// - Parameter messages: messages that this store returned, and that were not settled.
+  /// - Returns: those that may be published, in their order.
+  func owned(_ messages: [StoredMessage]) async -> [StoredMessage]
+
   /// Settles published messages by themselves; cheaper with the next transaction.
   /// - Throws: ``StoreError``; none is settled then.
   func settle(_ settlement: OutboxSettlement) async throws(StoreError)

@@ -6,7 +6,7 @@ public struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
   public struct Code: Sendable, Hashable, CustomStringConvertible {
     private enum Kind: String {
       case content, tooLarge, taken, notAsked, misuse, statement
-      case busy, conflict, overloaded, full, io, damaged, readOnly, unavailable, closed
+      case busy, conflict, overloaded, full, io, damaged, readOnly, unavailable, schema, closed
     }
 
     private let kind: Kind
@@ -39,6 +39,8 @@ public struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
     public static let readOnly = Code(kind: .readOnly)
     /// The store cannot be opened or reached.
     public static let unavailable = Code(kind: .unavailable)
+    /// The tables are missing, or of another version of the program: an operator has to act.
+    public static let schema = Code(kind: .schema)
     /// The store was closed.
     public static let closed = Code(kind: .closed)
 
@@ -94,5 +96,10 @@ extension StoreError {
     guard bounds.contains(size) else {
       throw StoreError(.tooLarge, "\(what) of \(size) is outside \(bounds.lowerBound)...\(bounds.upperBound)")
     }
+  }
+
+  /// - Throws: ``Code/content`` for a text with a zero byte, which not every store takes.
+  static func check(_ text: String, _ what: String) throws(StoreError) {
+    guard !text.utf8.contains(0) else { throw StoreError(.content, "\(what) has a zero byte") }
   }
 }

@@ -17,12 +17,15 @@ public enum StoreConflict: Sendable, Hashable, CustomStringConvertible {
   case taken(KeySpace)
   /// The message has another inbox entry by now.
   case received
+  /// Two writers waited for each other, and the store ended this one.
+  case crossed
 
   public var description: String {
     switch self {
     case .changed(let kind): "another writer changed a record of the kind \(kind)"
     case .taken(let space): "another record holds the key \(space)"
     case .received: "another writer took the same message"
+    case .crossed: "another writer waited for the same rows"
     }
   }
 }

@@ -1,10 +1,17 @@
+import PostgreSQL
 import SQLite
+import ServiceRuntime
 
 extension LedgerSettings {
-  /// Opens the ledger, and creates its file if necessary.
+  /// Opens the ledger, and creates its file if necessary; the tables of a server have to be there.
   ///
-  /// - Throws: `.ledgerUnavailable`, with a hint for the operator.
-  public func open() async throws(WorkerError) -> any Ledger {
+  /// - Parameters:
+  ///   - instance: name of the process, which the server shows.
+  ///   - longestLease: the maximum duration of a claim.
+  /// - Throws: `.ledgerUnavailable` or `.tablesMissing`, with a hint for the operator.
+  public func open(
+    for instance: String, longestLease: Duration = JobRules().leaseMargin
+  ) async throws(WorkerError) -> any Ledger {
     switch kind {
     case .none: return NoLedger()
     case .sqlite:
@@ -12,6 +19,16 @@ extension LedgerSettings {
         return try await SQLiteLedger.open(path: path, options: DatabaseOptions(synchronous: databaseMode))
       } catch {
         throw WorkerError(.ledgerUnavailable, "ledger.path: \(error.message)")
+      }
+    case .postgresql:
+      guard var endpoint = postgresql?.endpoint, let options = postgresql?.options else {
+        throw WorkerError(.ledgerUnavailable, "ledger.url is missing")
+      }
+      endpoint.applicationName = instance
+      do {
+        return try await PostgreSQLLedger.open(endpoint, options: options, longestLease: longestLease)
+      } catch {
+        throw WorkerError(.ledgerUnavailable, "ledger.url", error)
       }
     }
   }

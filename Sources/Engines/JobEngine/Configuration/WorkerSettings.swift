@@ -19,7 +19,7 @@ public struct WorkerSettings: Sendable, Hashable {
 
   /// Jobs taken from the queue ahead; `nil` follows the lanes' concurrency.
   public let prefetch: Int?
-  /// Hosts whose workers consume the queue.
+  /// Hosts whose workers consume the queue. With a ledger that all hosts share they are as one.
   public let consumers: Consumers
   /// The record of calls.
   public let ledger: LedgerSettings
@@ -36,11 +36,12 @@ public struct WorkerSettings: Sendable, Hashable {
       "prefetch", in: 1...65_535,
       "Jobs taken from the queue ahead; three times the sum of the lanes' concurrency if absent, twice with severalHosts."
     )
-    consumers = section.section("queue").word(
+    let hosts: Consumers = section.section("queue").word(
       "consumers", default: .oneHost,
       "oneHost: all workers of the queue share a ledger; severalHosts: those of several hosts have ledgers of their own."
     )
     ledger = LedgerSettings(section.section("ledger"), path: ledgerPath)
+    consumers = ledger.kind == .postgresql ? .oneHost : hosts
     maxUnknownResends = section.integer(
       "maxUnknownResends", default: 2, in: 0...10,
       "How often a job whose outcome is unknown is carried out again, when its onUnknown is resend.")

@@ -209,7 +209,7 @@ extension JobRun {
       return .claimAnswered(answer)
     } catch {
       context.metrics.ledgerFailures.increment()
-      context.ledgerFailed(now: context.monotonic.now())
+      context.ledgerFailed(error, now: context.monotonic.now())
       context.alarms.error(
         "ledger cannot be written; the job waits", [.jobID: envelope.messageID, .error: error.description])
       return .ledgerFailed

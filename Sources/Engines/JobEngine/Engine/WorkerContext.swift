@@ -35,6 +35,7 @@ final class WorkerContext: Sendable {
   let tokens = ClaimTokens()
   let leaseClock: LeaseClock
   private let ledgerBreaker: Mutex<Breaker>
+  private let ledgerFailure = Mutex("")
   private let draining = Atomic<Bool>(false)
 
   init<Handler: JobHandler>(
@@ -88,14 +89,17 @@ final class WorkerContext: Sendable {
     timers.stopSleeping()
   }
 
-  /// Whether the last claims all failed.
-  var isLedgerFailing: Bool { ledgerBreaker.withLock { $0.isFailing } }
+  /// The reason of the last failure while the last claims all failed.
+  var ledgerOutage: String? {
+    ledgerBreaker.withLock { $0.isFailing } ? ledgerFailure.withLock { $0 } : nil
+  }
 
   func ledgerSucceeded() {
     ledgerBreaker.withLock { $0.succeeded() }
   }
 
-  func ledgerFailed(now: MonotonicTime) {
+  func ledgerFailed(_ error: LedgerError, now: MonotonicTime) {
+    ledgerFailure.withLock { $0 = error.message }
     ledgerBreaker.withLock { $0.failed(now: now, jitter: .random(in: 0..<1)) }
   }
 

@@ -86,9 +86,8 @@ final class WorkerPulse: Sendable {
 
   /// Whether begun and ended jobs can be recorded.
   var ledgerHealth: HealthState {
-    guard context.isLedgerFailing else { return .ok }
-    return .failing(
-      "the ledger cannot be written", mend: "see the log for the reason; free space, or fix the file's permissions")
+    guard let outage = context.ledgerOutage else { return .ok }
+    return .failing("the ledger cannot be written: \(outage)", mend: context.ledger.remedy)
   }
 
   private func probe(_ lane: Lane) async {

@@ -44,17 +44,19 @@ public struct WorkerService<Handler: JobHandler>: Service {
     options.rules.maxUnknownResends = settings.maxUnknownResends
     // After a reconnect the broker redelivers jobs that are still in flight.
     options.maxInFlight = 2 * prefetch
-    options.hasOtherHosts = settings.consumers == .severalHosts && settings.ledger.kind != .none
+    options.hasOtherHosts = settings.consumers == .severalHosts && settings.ledger.kind == .sqlite
     options.retention = settings.ledger.retention
     options.maxLedgerBytes = settings.ledger.maxBytes
     // The rest of the ceiling is for closing.
     options.drainTimeout = common.stopCeiling * 3 / 4
     adjust(&options)
-    let ledger = try await settings.ledger.open()
+    let longestCall = lanes.map(\.callTimeout).max() ?? .zero
+    let ledger = try await settings.ledger.open(
+      for: context.instance, longestLease: options.rules.leaseMargin + longestCall)
     worker = JobWorker(
       handler: handler, options: options, lanes: lanes, ledger: ledger,
       broker: WorkerBroker(source: consumer, sink: publisher), instruments: WorkerInstruments(context),
-      markStore: await settings.ledger.openMarks(in: ledger, logger: context.logger))
+      markStore: await settings.ledger.openMarks(in: ledger, for: context, check: prefix + "ledger"))
     worker.register(in: context.health, prefix: prefix)
   }
 

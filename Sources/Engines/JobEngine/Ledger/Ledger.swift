@@ -10,10 +10,10 @@ public protocol Ledger: Sendable {
   /// and the engine hands back nothing by requeueing.
   var remembers: Bool { get }
 
-  /// Carries out entries in their order, in one commit, so a later one sees the earlier ones' changes.
+  /// Carries out entries in their order, so a later one sees the earlier ones' changes.
   ///
   /// An entry that fails changes nothing and does not affect the others, unless the ledger itself fails. Suspends until
-  /// the commit.
+  /// all are committed.
   ///
   /// It returns in bounded time, also by failing: every other claim and settlement of the worker waits meanwhile, and
   /// `JobRules.leaseMargin` has to cover it.
@@ -46,6 +46,9 @@ public protocol Ledger: Sendable {
   /// Returns free space to the file system.
   func shrink(pages: Int) async throws(LedgerError)
 
+  /// Remedy for an operator while it cannot be written.
+  var remedy: String { get }
+
   /// Flushes and closes.
   func close() async
 }
@@ -58,6 +61,8 @@ extension Ledger {
   public func size() async throws(LedgerError) -> LedgerSize? { nil }
 
   public func shrink(pages: Int) async throws(LedgerError) {}
+
+  public var remedy: String { "free space, or fix the file's permissions" }
 }
 
 /// A job found by a provider's ID.

@@ -1,7 +1,7 @@
 import CrashMarks
 import SQLite
 
-/// The tables of the ledger's file. A released migration is never changed.
+/// The tables of the ledger's SQLite file. A released migration is never changed.
 enum LedgerSchema {
   static let migrations = [
     // `id` grows with time, so that the oldest jobs are found without an index of their own, and a job's row is still
@@ -71,14 +71,4 @@ enum LedgerSchema {
         INSERT INTO job_without_sender SELECT id FROM job ORDER BY id DESC LIMIT 1;
         """),
   ]
-}
-
-/// State of a job in the ledger.
-enum LedgerState: Int64 {
-  /// No claim is open; earlier calls ended unknown.
-  case idle = 0
-  /// A claim is open: a call may have begun.
-  case open = 1
-  /// It ended; the result is recorded.
-  case settled = 2
 }

@@ -71,20 +71,15 @@ enum LedgerStatements {
     guard let row = try row(of: claim.key, session) else {
       throw DatabaseError(.corrupt, "the ledger has and has not a row of the same job")
     }
-    switch row.state {
-    case .settled: return .settled(result: row.result)
-    case .open where row.token == claim.token:
-      // The same claim again: an earlier attempt was committed although it seemed to fail.
-      return .claimed(unknownCalls: row.unknownCalls)
-    case .open where row.writtenAt - claim.times.now > LeaseClock.tolerance:
-      return .held(until: try shorten(row, claim, session))
-    case .open where row.leaseUntil > claim.times.judgedAt: return .held(until: row.leaseUntil)
-    case .open:
-      try takeOver(claim, unknownCalls: row.unknownCalls + 1, session)
-      return .abandoned(lane: row.lane.isEmpty ? nil : row.lane, unknownCalls: row.unknownCalls + 1)
-    case .idle:
-      try takeOver(claim, unknownCalls: row.unknownCalls, session)
-      return .claimed(unknownCalls: row.unknownCalls)
+    let consequence = row.consequence(ofClaim: claim.token, now: claim.times.now, judgedAt: claim.times.judgedAt)
+    switch consequence {
+    case .answer(let answer): return answer
+    case .shorten(let leaseUntil):
+      try shorten(row, to: leaseUntil, claim, session)
+      return .held(until: leaseUntil)
+    case .takeOver(let calls, let answer):
+      try takeOver(claim, unknownCalls: calls, session)
+      return answer
     }
   }
 
@@ -121,29 +116,15 @@ enum LedgerStatements {
     return standing == result ? nil : standing
   }
 
-  /// Shortens a claim from the future, since when the clock was set back. From now on it runs for its original
-  /// duration, so that a job whose worker died does not wait until the clock has caught up.
   private static func shorten(
-    _ row: JobRow, _ claim: LedgerClaim, _ session: Session
-  ) throws(DatabaseError) -> UnixTime {
-    let leaseUntil = claim.times.now + (row.leaseUntil - row.writtenAt)
+    _ row: LedgerRow, to leaseUntil: UnixTime, _ claim: LedgerClaim, _ session: Session
+  ) throws(DatabaseError) {
     try session.execute(
       "UPDATE job SET lease_until = ?, written_at = ? WHERE key = ? AND token = ? AND state = 1",
       [
         .integer(leaseUntil.milliseconds), .integer(claim.times.now.milliseconds), .text(claim.key),
         .integer(row.token),
       ])
-    return leaseUntil
-  }
-
-  private struct JobRow {
-    var state: LedgerState
-    var writtenAt: UnixTime
-    var token: Int64
-    var lane: String
-    var leaseUntil: UnixTime
-    var unknownCalls: Int
-    var result: [UInt8]
   }
 
   private static func insert(
@@ -174,7 +155,7 @@ enum LedgerStatements {
     }
   }
 
-  private static func row(of key: String, _ session: Session) throws(DatabaseError) -> JobRow? {
+  private static func row(of key: String, _ session: Session) throws(DatabaseError) -> LedgerRow? {
     try session.first(
       "SELECT state, token, lane, lease_until, unknown_calls, result, written_at FROM job WHERE key = ?",
       [.text(key)]
@@ -182,9 +163,10 @@ enum LedgerStatements {
       guard let state = LedgerState(rawValue: Int64(row.int(0))) else {
         throw DatabaseError(.corrupt, "the ledger has a row in a state that it does not know")
       }
-      return JobRow(
-        state: state, writtenAt: UnixTime(milliseconds: Int64(row.int(6))), token: Int64(row.int(1)), lane: row.text(2),
-        leaseUntil: UnixTime(milliseconds: Int64(row.int(3))), unknownCalls: row.int(4), result: row.blob(5))
+      return LedgerRow(
+        state: state, token: Int64(row.int(1)), lane: row.text(2),
+        leaseUntil: UnixTime(milliseconds: Int64(row.int(3))), unknownCalls: row.int(4),
+        writtenAt: UnixTime(milliseconds: Int64(row.int(6))), result: row.blob(5))
     }
   }
 

@@ -20,7 +20,10 @@ public struct JobRules: Sendable, Hashable {
   /// | a look-up that hangs (`JobRun.lookUpTimeout`, slack and grace) | 7.5 |
   /// | the first record fails for want of the ledger, the second is made (`JobRun.settleWaits`) | 12.6 |
   ///
-  /// If a third record is needed, the ledger has refused the claims of others meanwhile.
+  /// If a third record is needed, the ledger has refused the claims of others meanwhile. That is not so where hosts share
+  /// one: the connection of this host alone may be cut. There a batch takes 3.75 s at most
+  /// (`PostgreSQLLedger.longestWrite`), and the lease begins with its write, so there is room for both records to wait
+  /// for the batch under way as well: 3.75 + 2.5 + 7.5 + 15.1.
   public var leaseMargin: Duration = .seconds(30)
 
   /// The defaults.

@@ -11,42 +11,23 @@ import Synchronization
 ///
 /// A step back is followed at once; `SQLiteLedger` shortens the leases written before it.
 final class LeaseClock: Sendable {
-  /// Maximum difference of a clock that is slewed, or read a moment later. Leases have a margin of many times that.
-  static let tolerance: Duration = .seconds(1)
-
-  private struct State {
-    /// Last time at which both clocks agreed.
-    var wall: UnixTime
-    var monotonic: MonotonicTime
-    /// The ignored step, and the time of its detection.
-    var step: (size: Duration, seenAt: MonotonicTime)?
-  }
+  /// Maximum difference of a clock that is slewed, or read a moment later.
+  static let tolerance = StepFilter.tolerance
 
   private let clocks: Clocks
-  private let longestLease: Duration
-  private let state: Mutex<State>
+  private let filter: Mutex<StepFilter>
 
   /// - Parameter longestLease: the maximum duration of a lease.
   init(_ clocks: Clocks, longestLease: Duration) {
     self.clocks = clocks
-    self.longestLease = longestLease
-    state = Mutex(State(wall: clocks.wall.now(), monotonic: clocks.monotonic.now()))
+    var filter = StepFilter(longestLease: longestLease)
+    _ = filter.time(clocks.wall.now(), at: clocks.monotonic.now())
+    self.filter = Mutex(filter)
   }
 
   /// The time by which leases are judged.
   func now() -> UnixTime {
-    state.withLock { state in
-      // Read under the lock, so that no reading is older than the previous one.
-      let (wall, monotonic) = (clocks.wall.now(), clocks.monotonic.now())
-      let expected = state.wall + (monotonic - state.monotonic)
-      let ahead = wall - expected
-      if ahead > Self.tolerance {
-        let isKnown = state.step.map { ahead - $0.size <= Self.tolerance } ?? false
-        if !isKnown { state.step = (ahead, monotonic) }
-        if let step = state.step, monotonic - step.seenAt < longestLease { return expected }
-      }
-      state = State(wall: wall, monotonic: monotonic)
-      return wall
-    }
+    // Read under the lock, so that no reading is older than the previous one.
+    filter.withLock { $0.time(clocks.wall.now(), at: clocks.monotonic.now()) }
   }
 }

@@ -69,7 +69,7 @@ enum BrokerEventLog {
       Advice(
         level: .warning, message: "another process consumes the queue exclusively; waiting until it ends",
         mend:
-          "only one may run at a time: end one of the two (rabbitmqctl list_consumers shows the other's host); this one takes over by itself. After a cut it may be its own earlier connection, until the broker misses two heartbeats of it"
+          "only one may run at a time: end one of the two (rabbitmqctl list_consumers shows the other's host); this one takes over by itself. After a cut it may be its own earlier connection, until the broker misses two heartbeats of it. Several coordinators at once share one PostgreSQL database (docs/postgresql.md), and none runs beside them on SQLite"
       )
     case .tlsFailed:
       Advice(

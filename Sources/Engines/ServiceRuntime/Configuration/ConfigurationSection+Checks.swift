@@ -38,7 +38,8 @@ extension ConfigurationSection {
     }
   }
 
-  private func allowsPlaintext() -> Bool {
+  /// Whether the section permits plaintext on the network.
+  func allowsPlaintext() -> Bool {
     bool(
       "allowPlaintext", default: false,
       "Whether this connection may go to another machine without TLS, readable on the network.")

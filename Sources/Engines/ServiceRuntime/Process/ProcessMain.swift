@@ -25,7 +25,7 @@ public enum ProcessMain {
   @concurrent
   public static func run<Content: ProcessConfiguration>(
     _ process: ProcessDescription, configuration read: @Sendable (ConfigurationSection) -> Content = { Content($0) },
-    services makeServices: @Sendable (Content, ServiceContext) async throws -> [any Service]
+    services makeServices: @escaping @Sendable (Content, ServiceContext) async throws -> [any Service]
   ) async -> Never {
     MemoryAllocator.keepFreedMemory()
     ProcessProtection.apply()
@@ -53,7 +53,7 @@ public enum ProcessMain {
 
   private static func serve<Content: ProcessConfiguration>(
     _ process: ProcessDescription, _ loaded: LoadedConfiguration<Content>,
-    _ makeServices: @Sendable (Content, ServiceContext) async throws -> [any Service]
+    _ makeServices: @escaping @Sendable (Content, ServiceContext) async throws -> [any Service]
   ) async throws -> ExitCode {
     let common = loaded.content.common
     let logger = Logger(label: process.name, level: common.logLevel, format: common.logFormat)
@@ -64,18 +64,17 @@ public enum ProcessMain {
       name: process.name, instance: instanceName(process.name), logger: logger, configurationFile: loaded.file)
     ProcessMetrics.register(in: context.metrics, process: process)
     let health = try HealthService(common.http, health: context.health, metrics: context.metrics)
-    let services: [any Service] = [health] + (try await makeServices(loaded.content, context))
+    let stop = ProcessStop(
+      logger: logger, ceiling: common.stopCeiling, onCanceling: { context.health.setStopping() })
+    let signals = try stopSignals(stop, logger)
+    defer { withExtendedLifetime(signals) {} }
+    guard let services = try await stop.canceling({ try await makeServices(loaded.content, context) }) else {
+      logger.info("stopped", ["exit.code": ExitCode.success.rawValue])
+      return .success
+    }
     let group = ServiceGroup(
-      services, logger: logger, ceiling: common.stopCeiling, onStopping: { context.health.setStopping() })
-    let signals = try StopSignals(
-      onFirst: { number in
-        logger.info("signal received, stopping", ["signal": number])
-        group.stop()
-      },
-      onSecond: { number in
-        logger.error("second signal received, ending at once", ["signal": number])
-        ProcessExit.now(.signal(number))
-      })
+      [health] + services, logger: logger, ceiling: common.stopCeiling, onStopping: { context.health.setStopping() })
+    stop.onRequest { group.stop() }
     logger.info(
       "started",
       [
@@ -84,8 +83,20 @@ public enum ProcessMain {
       ])
     context.health.setRunning()
     let code = await group.run()
-    withExtendedLifetime(signals) { logger.info("stopped", ["exit.code": code.rawValue]) }
+    logger.info("stopped", ["exit.code": code.rawValue])
     return code
+  }
+
+  private static func stopSignals(_ stop: ProcessStop, _ logger: Logger) throws(StartError) -> StopSignals {
+    try StopSignals(
+      onFirst: { number in
+        logger.info("signal received, stopping", ["signal": number])
+        stop.request()
+      },
+      onSecond: { number in
+        logger.error("second signal received, ending at once", ["signal": number])
+        ProcessExit.now(.signal(number))
+      })
   }
 
   private static func arguments(_ process: ProcessDescription) throws -> CommandArguments {

@@ -51,7 +51,8 @@ public struct CountersignProgram: Sendable {
   private func carryOut(
     _ arguments: CommandArguments, _ global: GlobalOptions, _ reader: OptionReader
   ) async throws(CommandLineError) -> CommandOutput {
-    let context = CommandContext(global: global, clock: clock, input: streams.input, connect: connect)
+    let context = CommandContext(
+      global: global, clock: clock, report: streams.error, input: streams.input, connect: connect)
     do {
       try reader.finish()
       guard let action = CountersignSyntax.program.action(of: arguments.command) else {

@@ -14,7 +14,7 @@ enum MailCommand {
       CommandEntry(Send.self), CommandEntry(Preview.self),
       CommandEntry(
         "suppressions", "Addresses that get no mail, because a server said that the recipient does not exist.",
-        [CommandEntry(ListSuppressions.self), CommandEntry(LiftSuppression.self)]),
+        [CommandEntry(ListSuppressions.self), CommandEntry(LiftSuppression.self), CommandEntry(CopySuppressions.self)]),
     ])
 
   /// Options of all mail commands.
@@ -230,14 +230,76 @@ extension MailCommand {
     }
   }
 
+  /// `countersign mail suppressions copy`.
+  enum CopySuppressions: OperatorCommand {
+    static let syntax = CommandSyntax(
+      "copy", "Adds those of another file, for a move to PostgreSQL or from host to host.",
+      discussion: """
+        The list that gets them is the one of the mail-worker's configuration. Addresses that it has stay as they are, so it can be run
+        again at any time, also while workers use both lists.
+        """,
+      options: Options.self)
+
+    /// Maximum number of addresses, which are held in memory.
+    static let maxAddresses = 1_000_000
+
+    struct Options: CommandOptions {
+      let worker: WorkerOptions
+      let file: String
+
+      init(_ reader: OptionReader) {
+        worker = reader.inherited()
+        file = reader.operand("FILE", "The SQLite file: suppressions.path of the configuration before.")
+      }
+    }
+
+    static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput {
+      // To open it would make one.
+      guard FileManager.default.fileExists(atPath: options.file) else {
+        throw CommandLineError(.noInput, "\(options.file) does not exist: name a suppressions.path of a mail-worker")
+      }
+      let entries = try await entries(of: options.file)
+      try await withList(options.worker, context) { (list) throws(WorkerError) in
+        for entry in entries { try await list.add(entry) }
+      }
+      return CommandOutput(
+        text: "\(entries.count) addresses are on the list now, those that were on it included",
+        json: .object(["addresses": .integer(Int64(entries.count))]))
+    }
+
+    private static func entries(of file: String) async throws(CommandLineError) -> [Suppression] {
+      let result: Result<[Suppression], WorkerError>
+      do throws(WorkerError) {
+        let list = try await SuppressionList.open(path: file)
+        do throws(WorkerError) {
+          result = .success(try await list.entries(limit: maxAddresses + 1))
+        } catch {
+          result = .failure(error)
+        }
+        await list.close()
+      } catch {
+        throw CommandLineError(.badInput, "\(file): \(error.description)")
+      }
+      let entries: [Suppression]
+      do throws(WorkerError) { entries = try result.get() } catch {
+        throw CommandLineError(.badInput, "\(file): \(error.description)")
+      }
+      guard entries.count <= maxAddresses else {
+        throw CommandLineError(
+          .badInput, "\(file) has more than \(maxAddresses) addresses, which is more than this command takes")
+      }
+      return entries
+    }
+  }
+
   private static func withList<T: Sendable>(
     _ options: WorkerOptions, _ context: CommandContext,
     _ body: (SuppressionList) async throws(WorkerError) -> T
   ) async throws -> T {
-    let path = try context.backend().mailConfiguration(file: options.workerConfig).suppressionsPath
+    let settings = try context.backend().mailConfiguration(file: options.workerConfig).suppressions
     let result: Result<T, WorkerError>
     do throws(WorkerError) {
-      let list = try await SuppressionList.open(path: path)
+      let list = try await SuppressionList.open(settings)
       do throws(WorkerError) { result = .success(try await body(list)) } catch { result = .failure(error) }
       await list.close()
     } catch {

@@ -1,3 +1,4 @@
+import Coordination
 import CountersignMessages
 import Mail
 
@@ -26,8 +27,15 @@ protocol OperatorBackend: Sendable {
   /// - Parameter file: its path; `nil` means the directory of the configuration files.
   func mailConfiguration(file: String?) throws(CommandLineError) -> MailWorkerConfiguration
 
+  /// Reads the configuration of the coordinator.
+  /// - Parameter file: its path; `nil` means the directory of the configuration files.
+  func coordinatorConfiguration(file: String?) throws(CommandLineError) -> CoordinatorConfiguration
+
   /// Checks the senders of mail.
   func diagnoseMail(_ configuration: MailWorkerConfiguration, timeout: Duration) async -> [Finding]
+
+  /// Checks the PostgreSQL databases that the configuration files name.
+  func diagnoseDatabases(configDirectory: String?, timeout: Duration) async -> [Finding]
 
   /// Checks the installation.
   func diagnose(configDirectory: String?, timeout: Duration) async -> [Finding]

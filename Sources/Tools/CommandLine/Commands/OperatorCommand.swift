@@ -18,10 +18,13 @@ struct CommandOutput: Sendable {
   var exitCode = ExitCode.success
 }
 
-/// Surroundings of a command: the options of all commands, the clock, standard input and the way to the installation.
+/// Surroundings of a command: the options of all commands, the clock, standard input, the way to the installation, and
+/// standard error for progress.
 struct CommandContext: Sendable {
   let global: GlobalOptions
   let clock: any WallClock
+  /// Writes a text to standard error.
+  let report: @Sendable (String) -> Void
   let input: @Sendable () throws(CommandLineError) -> [UInt8]
   let connect: @Sendable (GlobalOptions) throws(CommandLineError) -> any OperatorBackend
 

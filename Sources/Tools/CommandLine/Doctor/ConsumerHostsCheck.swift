@@ -38,8 +38,8 @@ struct ConsumerState: Sendable, Decodable {
 
 /// Compares the number of hosts that consume a job queue with the workers' configuration (`queue.consumers`).
 ///
-/// A ledger belongs to one host. If workers of several hosts consume a queue and each is configured as the only one, a
-/// lost connection makes them carry out jobs twice.
+/// An SQLite ledger belongs to one host. If workers of several hosts consume a queue and each is configured as the only
+/// one, a lost connection makes them carry out jobs twice. One in PostgreSQL is shared.
 enum ConsumerHostsCheck {
   static func findings(_ consumers: [ConsumerState], _ files: ConfigurationFiles?) -> [Finding] {
     Topology.Queues.jobs.compactMap { queue in
@@ -57,24 +57,31 @@ enum ConsumerHostsCheck {
       )
     }
     guard hosts > 1 else { return nil }
+    if configured == sharedLedger {
+      return Finding(check, .ok, "\(hosts) now, which share a ledger")
+    }
     return Finding(
       check, configured == nil ? .warning : .failed,
       "workers of \(hosts) hosts consume its jobs, each with its own ledger: a lost connection makes them carry out jobs twice",
       hint:
-        "set queue.consumers to severalHosts in the configuration of each, or consume the queue from one host only"
+        "give them a ledger in PostgreSQL (ledger.type), or set queue.consumers to severalHosts in each, or use one host only"
     )
   }
 
-  /// Value of `queue.consumers` in the files of the queue's workers; `nil` if no such file is known.
+  /// Value of `queue.consumers` in the files of the queue's workers, unless all share a ledger; `nil` if no such file is
+  /// known.
   private static func configured(_ queue: String, _ files: ConfigurationFiles?) -> String? {
     guard let worker = Topology.Users.worker(ofJobs: queue) else { return nil }
     let known = files?.files.filter { $0.name.hasPrefix(worker) && $0.settings != nil } ?? []
     guard !known.isEmpty else { return nil }
+    let ledgers = known.map { file in (file.settings ?? []).first { $0.path == "ledger.type" }?.value }
+    if ledgers.allSatisfy({ $0 == "postgresql" }) { return sharedLedger }
     let words = known.flatMap { $0.settings ?? [] }.filter { $0.path == "queue.consumers" }.map(\.value)
     return words.contains(severalHosts) ? severalHosts : "oneHost"
   }
 
   private static let severalHosts = "severalHosts"
+  private static let sharedLedger = "sharedLedger"
 
   /// Maps all names of the broker's own machine to one.
   private static func host(_ address: String) -> String {

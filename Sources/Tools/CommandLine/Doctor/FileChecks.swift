@@ -23,6 +23,7 @@ enum FileChecks {
     let check = "\(file.name): \(setting.path)"
     let path = file.resolve(setting.value)
     if isDatabase(setting.path) {
+      guard isInUse(setting, in: file) else { return nil }
       let found = database(check, path)
       return found.status == .ok ? ledger(setting, in: file, check) ?? found : found
     }
@@ -33,6 +34,12 @@ enum FileChecks {
   /// `database.path`, `ledger.path`.
   private static func isDatabase(_ path: String) -> Bool {
     ["database.path", "ledger.path"].contains { path == $0 || path.hasSuffix(".\($0)") }
+  }
+
+  /// Whether the section has its data in the file, and not in a server, or nowhere.
+  private static func isInUse(_ setting: ConfigurationFiles.Setting, in file: ConfigurationFiles.File) -> Bool {
+    let type = setting.path.dropLast("path".count) + "type"
+    return file.settings?.first { $0.path == type }.map { $0.value == "sqlite" } ?? true
   }
 
   /// Default of `ledger.maxMegabytes`, in MiB.

@@ -17,6 +17,7 @@ extension LiveBackend {
     findings.append(await operatorUser())
     let directory = configDirectory ?? configuration.configDirectory
     findings += await management(directory)
+    findings += await databases(directory, timeout)
     findings += await processesAndFiles(directory)
     findings += await conversion()
     return findings
@@ -173,7 +174,7 @@ extension LiveBackend {
   private func processes(_ probe: CurlProbe) async -> [Finding] {
     var findings: [Finding] = []
     let check = ProcessCheck(probe: probe)
-    if let url = configuration.coordinatorURL { findings.append(await check.finding(name: "coordinator", url: url)) }
+    for url in configuration.coordinatorURLs { findings.append(await check.finding(name: "coordinator", url: url)) }
     for worker in configuration.workers {
       for url in worker.urls {
         findings.append(await check.finding(name: worker.name, url: url))

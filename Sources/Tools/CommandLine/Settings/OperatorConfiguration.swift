@@ -38,8 +38,8 @@ struct OperatorConfiguration: Configuration {
   let managementCAFile: String?
   /// Whether the operator's password may cross the network in plain text.
   let allowsPlaintextManagement: Bool
-  /// Health endpoints of the coordinator and of the workers.
-  let coordinatorURL: String?
+  /// Health endpoints of the coordinators and of the workers.
+  let coordinatorURLs: [String]
   let workers: [(name: String, urls: [String])]
   /// Directory of the processes' configuration files.
   let configDirectory: String?
@@ -56,8 +56,10 @@ struct OperatorConfiguration: Configuration {
     allowsPlaintextManagement = management.bool(
       "allowPlaintext", default: false,
       "Whether http:// to another machine is allowed: the password is readable on the way.")
-    coordinatorURL = section.section("coordinator").optionalString(
-      "url", "Health endpoint of the coordinator, http://HOST:PORT.")
+    let coordinator = section.section("coordinator")
+    let url = coordinator.optionalString("url", "Health endpoint of the coordinator, http://HOST:PORT.")
+    let urls = coordinator.strings("urls", "Health endpoint of each coordinator, if there are several.")
+    coordinatorURLs = urls.isEmpty ? url.map { [$0] } ?? [] : urls
     workers = [
       ("sms-worker", "smsWorker"), ("push-worker", "pushWorker"), ("revocation-worker", "revocationWorker"),
       ("mail-worker", "mailWorker"),

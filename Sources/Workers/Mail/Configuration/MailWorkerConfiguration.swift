@@ -11,8 +11,8 @@ public struct MailWorkerConfiguration: ProcessConfiguration {
   public let minValidity: Duration
   /// Templates of the texts.
   public let templates: MailTemplateSettings
-  /// The file of the suppression list.
-  public let suppressionsPath: String
+  /// The place of the suppression list.
+  public let suppressions: SuppressionSettings
   /// Requirements of Apple's relay.
   public let relay: RelayRules
   /// Senders; the first one is for jobs that name none.
@@ -35,8 +35,7 @@ public struct MailWorkerConfiguration: ProcessConfiguration {
       "minimumValiditySeconds", default: .seconds(10), in: .seconds(1) ... .seconds(3600),
       "With less time left until the deadline nothing is sent.")
     templates = MailTemplateSettings(section.section("templates"))
-    suppressionsPath = section.section("suppressions").path(
-      "path", default: "mail-suppressions.sqlite", "The file of the addresses that get no mail.")
+    suppressions = SuppressionSettings(section.section("suppressions"), ledger: worker.ledger)
     relay = RelayRules(section.section("relay"))
     senders = Self.senders(section)
     let directory = ProviderTables.directory(section, files: providers.map { $0.tableFile })

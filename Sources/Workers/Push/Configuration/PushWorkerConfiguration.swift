@@ -29,7 +29,7 @@ public struct PushWorkerConfiguration: ProcessConfiguration {
     common = CommonConfiguration(section, defaultHTTPPort: 8082)
     WorkerSettings.checkKeys(common, section)
     worker = WorkerSettings(section, ledgerPath: "push-ledger.sqlite")
-    memory = PushMemorySettings(section.section("memory"))
+    memory = PushMemorySettings(section.section("memory"), ledger: worker.ledger)
     tables = ProviderTables(section, providers.flatMap { $0.tables })
     tokenLife = .seconds(
       60
@@ -88,15 +88,33 @@ public struct PushWorkerConfiguration: ProcessConfiguration {
   }
 }
 
-/// Section `memory`: the file of ``PushMemory``.
+/// Section `memory`: the place of ``PushMemory``.
 struct PushMemorySettings: Sendable, Hashable {
+  /// Storage of the memory.
+  enum Kind: String, Sendable, CaseIterable {
+    /// An SQLite file.
+    case sqlite
+    /// The database of the ledger.
+    case postgresql
+  }
+
   let path: String
+  /// The database, and `nil` for the file.
+  let postgresql: PostgreSQLSettings?
   /// Time the environment of a device token is remembered.
   let environmentLife: Duration
 
-  init(_ section: ConfigurationSection) {
+  init(_ section: ConfigurationSection, ledger: LedgerSettings) {
+    let kind: Kind = section.word(
+      "type", default: ledger.kind == .postgresql ? .postgresql : .sqlite,
+      "sqlite: in a file that the workers of this host share; postgresql: in the ledger's database. As the ledger if absent."
+    )
     path = section.path(
       "path", default: "push-memory.sqlite", "The file, which all push-workers of this host share.")
+    section.check(
+      "type", kind == .sqlite || ledger.kind == .postgresql,
+      "is the database of the ledger, which has none: set ledger.type to postgresql, or this to sqlite")
+    postgresql = kind == .postgresql ? ledger.postgresql : nil
     environmentLife = .seconds(
       24 * 3600
         * section.integer(

@@ -15,13 +15,13 @@ struct SessionReportForwarder: Service, SessionReportSink {
   private let clock: any WallClock
 
   /// - Returns: `nil` if no lane gets such reports.
-  /// - Throws: when the ledger's file cannot be opened.
+  /// - Throws: when the ledger cannot be opened.
   init?(
     for configuration: SMSWorkerConfiguration, _ context: ServiceContext
   ) async throws(WorkerError) {
     guard !configuration.lanesMatchedByReference.isEmpty else { return nil }
     let logger = ThrottledLog(context.logger, clock: context.clocks.monotonic)
-    origins = ReportOrigins(ledger: try await configuration.worker.ledger.open(), logger: logger)
+    origins = ReportOrigins(ledger: try await configuration.worker.ledger.open(for: context.instance), logger: logger)
     let broker = BrokerConnectionSettings(configuration.common.broker, context)
     let connection = Publisher(
       endpoint: broker.endpoint, options: broker.options(name), onEvent: broker.observer(name))
@@ -75,7 +75,7 @@ struct SessionReportForwarder: Service, SessionReportSink {
 }
 
 /// Resolves the job that a report on a provider's own connection is about: from the session if it sent the message,
-/// otherwise (sent before a restart, or by another worker of this host) from the ledger.
+/// otherwise (sent before a restart, or by another worker that shares the ledger) from the ledger.
 struct ReportOrigins: Sendable {
   let ledger: any Ledger
   let logger: ThrottledLog

@@ -15,10 +15,13 @@ struct ConversionsUnderTest {
   static let begin = UnixTime(rfc3339: "2026-07-01T12:00:00Z") ?? UnixTime(seconds: 0)
 
   /// Conversions that conclude from four of a prefix and eight of a region.
-  /// - Parameter contents: data of an earlier process.
+  /// - Parameters:
+  ///   - contents: data of an earlier process, or of another one.
+  ///   - isShared: whether there may be another one.
   init(
     maxBlocks: Int = Conversions.maxBlocks, startedAt: UnixTime = begin,
-    contents: MemoryStore.Contents = MemoryStore.Contents(), _ change: (inout ConversionPolicy) -> Void = { _ in }
+    contents: MemoryStore.Contents = MemoryStore.Contents(), isShared: Bool = false,
+    broker: BrokerPresence = BrokerPresence(), _ change: (inout ConversionPolicy) -> Void = { _ in }
   ) {
     let rules = Bench.rules { rules in
       rules.conversion.minimumPerPrefix = 4
@@ -29,7 +32,9 @@ struct ConversionsUnderTest {
     store = MemoryStore(contents)
     conversions = Conversions(
       rules, metrics: ConversionMetrics(registry), logger: Logger(label: "test", sink: logs), maxBlocks: maxBlocks)
-    flow = ConversionFlow(conversions, startedAt: startedAt) { true }
+    flow = ConversionFlow(
+      conversions, startedAt: startedAt, isShared: isShared
+    ) { broker.isThere }
   }
 
   static func ending(

@@ -60,6 +60,8 @@ struct FaultyStore: Store {
     try await inner.sweep(claim, at: now, body)
   }
 
+  func owned(_ messages: [StoredMessage]) async -> [StoredMessage] { await inner.owned(messages) }
+
   func claimMessages(limit: Int, at now: UnixTime) async throws(StoreError) -> [StoredMessage] {
     try await inner.claimMessages(limit: limit, at: now)
   }

@@ -1,22 +1,72 @@
+import FoundationEssentials
+import PostgreSQL
 import ServiceRuntime
 import Testing
 
 @testable import JobEngine
 
 private struct Probe: Configuration {
-  let ledger: LedgerSettings
+  let worker: WorkerSettings
+  var ledger: LedgerSettings { worker.ledger }
 
   init(_ section: ConfigurationSection) {
-    ledger = LedgerSettings(section.section("ledger"), path: "ledger.sqlite")
+    worker = WorkerSettings(section, ledgerPath: "ledger.sqlite")
   }
 }
 
 @Suite("Settings of the ledger") struct LedgerSettingsTests {
+  /// - Returns: the settings, or what is wrong.
+  private func load(_ environment: [String: String]) -> (WorkerSettings?, problem: String) {
+    do throws(ConfigurationError) {
+      return (try Probe.load(file: nil, environment: environment).content.worker, "")
+    } catch {
+      return (nil, "\(error)")
+    }
+  }
+
+  private let shared = [
+    "COUNTERSIGN_LEDGER_TYPE": "postgresql",
+    "COUNTERSIGN_LEDGER_URL": "postgresql://worker@127.0.0.1:5433/countersign",
+  ]
+
   @Test("The path of the file can be set by the environment, as systemd's units do")
   func thePathCanBeSetByTheEnvironment() throws {
     let path = "/var/lib/countersign-sms-worker/ledger.sqlite"
     let moved = try Probe.load(file: nil, environment: ["COUNTERSIGN_LEDGER_PATH": path]).content.ledger
     #expect(moved.path == path)
     #expect(try Probe.load(file: nil, environment: [:]).content.ledger.path.hasSuffix("ledger.sqlite"))
+  }
+
+  @Test("A database is read with its keys") func aDatabaseIsReadWithItsKeys() throws {
+    let ledger = try #require(load(shared).0?.ledger)
+    #expect(ledger.kind == .postgresql)
+    #expect(ledger.postgresql?.endpoint.database == "countersign")
+    #expect(ledger.postgresql?.endpoint.hosts.map(\.port) == [5433])
+    #expect(load([:]).0?.ledger.postgresql == nil)
+  }
+
+  @Test("A database without its URL, and a URL without its type, are named with the remedy")
+  func whatDoesNotFitIsNamed() {
+    #expect(load(["COUNTERSIGN_LEDGER_TYPE": "postgresql"]).problem.contains("ledger.url"))
+    #expect(load(["COUNTERSIGN_LEDGER_URL": "postgresql://a@b/c"]).problem.contains("set type to postgresql"))
+    #expect(load(["COUNTERSIGN_LEDGER_TYPE": "postgres"]).problem.contains("postgresql"))
+    let far = shared.merging(["COUNTERSIGN_LEDGER_URL": "postgresql://worker@db.example.com/countersign"]) { $1 }
+    #expect(load(far).0?.ledger.postgresql?.endpoint.tls != nil, "never in the clear to another machine")
+  }
+
+  @Test("It has no key for connections that read: nothing would use them") func itHasNoReaders() async throws {
+    try await withTemporaryDirectory { directory in
+      let file = directory + "/worker.json5"
+      let text = "{ledger: {type: 'postgresql', url: 'postgresql://worker@127.0.0.1/countersign', readers: 8}}"
+      try Data(text.utf8).write(to: URL(filePath: file))
+      let error = #expect(throws: ConfigurationError.self) { try Probe.load(file: file, environment: [:]) }
+      #expect(error?.description.contains("ledger.readers: unknown key") == true)
+    }
+  }
+
+  @Test("With a ledger that all hosts share their number has no effect") func theNumberOfHostsHasNoEffect() throws {
+    let several = shared.merging(["COUNTERSIGN_QUEUE_CONSUMERS": "severalHosts"]) { $1 }
+    #expect(load(several).0?.consumers == .oneHost)
+    #expect(load(["COUNTERSIGN_QUEUE_CONSUMERS": "severalHosts"]).0?.consumers == .severalHosts)
   }
 }

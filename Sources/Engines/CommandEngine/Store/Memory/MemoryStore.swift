@@ -92,6 +92,8 @@ public final class MemoryStore: Store {
     try withState { state throws(StoreError) in state.release(commands, by: owner) }
   }
 
+  public func owned(_ messages: [StoredMessage]) async -> [StoredMessage] { messages }
+
   public func settle(_ settlement: OutboxSettlement) async throws(StoreError) {
     try withState { state throws(StoreError) in state.settle(settlement, by: owner) }
   }

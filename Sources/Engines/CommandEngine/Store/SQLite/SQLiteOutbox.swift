@@ -41,12 +41,6 @@ struct SQLiteOutbox {
     return ranges
   }
 
-  /// Time of retry of a row that no running version can read: never, while its owner lives.
-  enum SetAside {
-    static let mark = Int64.max
-    static let latest = Int64.max - 1
-  }
-
   // MARK: Claiming
 
   static let columns = OutboxColumn.list()

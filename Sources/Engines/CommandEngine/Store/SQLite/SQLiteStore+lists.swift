@@ -14,7 +14,7 @@ extension SQLiteStore {
     try StoreError.check(limit, 1...StoreLimits.maxListedCounters, "a list of counters")
     return try await look { session throws(StoreError) in
       try session.query(
-        Self.sums, [.blob(prefix), .blob(Self.end(of: prefix)), .integer(slot), Value(limit)]
+        Self.sums, [.blob(prefix), .blob(KeyRange.end(of: prefix)), .integer(slot), Value(limit)]
       ) { row in CounterSum(key: CounterKey(stored: row.blob(0)), count: Int64(row.int(1))) }
     }
   }
@@ -23,7 +23,7 @@ extension SQLiteStore {
   static let sharedKeys = "SELECT count(*) FROM store_group WHERE key >= ? AND key < ?"
 
   public func count(_ space: KeySpace) async throws(StoreError) -> Int {
-    let range: [Value] = [.blob(space.start), .blob(Self.end(of: space.start))]
+    let range: [Value] = [.blob(space.start), .blob(KeyRange.end(of: space.start))]
     return try await look { session throws(StoreError) in
       var count = 0
       for statement in [Self.heldKeys, Self.sharedKeys] {
@@ -41,15 +41,5 @@ extension SQLiteStore {
     return try await change { session throws(StoreError) in
       try session.execute(Self.forgetReplies, [.blob(text)])
     }
-  }
-
-  /// The first bytes behind all that begin alike.
-  private static func end(of prefix: [UInt8]) -> [UInt8] {
-    var end = prefix
-    while let last = end.popLast() {
-      if last < .max { return end + [last + 1] }
-    }
-    // Nothing is behind names of nothing but the last byte; no name is as long as this.
-    return Array(repeating: .max, count: StoreLimits.maxHashBytes + 1)
   }
 }

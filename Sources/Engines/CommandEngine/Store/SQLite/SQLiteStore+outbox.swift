@@ -30,6 +30,9 @@ extension SQLiteStore {
     }
   }
 
+  /// The lock of an owner ends with its process only.
+  public func owned(_ messages: [StoredMessage]) async -> [StoredMessage] { messages }
+
   public func settle(_ settlement: OutboxSettlement) async throws(StoreError) {
     guard !settlement.isEmpty else { return }
     let own = owners.own
@@ -44,7 +47,7 @@ extension SQLiteStore {
         try session.first("SELECT count(*) FROM store_outbox \(condition)", []) { $0.int(0) } ?? 0
       }
       return StoreFigures(
-        messages: try count(""), setAside: try count("WHERE retry = \(SQLiteOutbox.SetAside.mark)"))
+        messages: try count(""), setAside: try count("WHERE retry = \(SetAside.mark)"))
     }
   }
 }

@@ -39,14 +39,24 @@ enum OutboxColumn: Int, StoreColumn {
 }
 
 extension InboxEntry {
-  private enum Code: Int {
+  /// A state in a row.
+  enum StateCode: Int {
     case reserved, replied, unrecorded
+  }
+
+  /// The values of a state's columns: its code, the type of the reply, and the reply or the note.
+  var stored: (code: StateCode, type: String, reply: [UInt8]) {
+    switch state {
+    case .reserved: (.reserved, "", [])
+    case .replied(let type, let body): (.replied, type, body)
+    case .unrecorded(let note): (.unrecorded, "", note)
+    }
   }
 
   /// - Returns: `nil` for an unknown state; see ``SQLiteStore``.
   init?(_ row: Row) {
     let state: State
-    switch Code(rawValue: row.int(InboxColumn.state)) {
+    switch StateCode(rawValue: row.int(InboxColumn.state)) {
     case .reserved: state = .reserved
     case .replied: state = .replied(type: row.text(InboxColumn.type), body: row.blob(InboxColumn.reply))
     case .unrecorded: state = .unrecorded(note: row.blob(InboxColumn.reply))
@@ -57,12 +67,7 @@ extension InboxEntry {
 
   /// Appends the values of the columns from `state` on.
   func append(to values: inout [Value]) {
-    let (code, type, reply): (Code, String, [UInt8]) =
-      switch state {
-      case .reserved: (.reserved, "", [])
-      case .replied(let type, let body): (.replied, type, body)
-      case .unrecorded(let note): (.unrecorded, "", note)
-      }
+    let (code, type, reply) = stored
     values.append(Value(code.rawValue))
     values.append(.blob(fingerprint))
     values.append(.text(type))

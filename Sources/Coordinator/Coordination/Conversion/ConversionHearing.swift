@@ -1,0 +1,54 @@
+import CommandEngine
+import CountersignTelemetry
+
+/// Last time at which any coordinator knew that codes come back, as a record that all of them renew.
+///
+/// One coordinator that loses the broker, or starts, is no outage while another one takes commands.
+struct ConversionHearing: Sendable {
+  /// Age at which the time is renewed: a write every few seconds, whoever makes it.
+  static let renewal = Duration.seconds(3)
+  /// Age from which nobody takes commands, as far as the others can tell: a renewal that was late by a round.
+  static let silence = Duration.seconds(6)
+
+  private static let kind = RecordKind("conversionHeard")
+  private static let name = "last"
+
+  private enum Tag {
+    static let at: UInt8 = 1
+  }
+
+  func addKeys(to keys: inout StoreKeys) {
+    if let id = RecordID(Self.kind, Self.name) { keys.add(record: id) }
+  }
+
+  /// The time, not later than now; `nil` when it is not known, or cannot be read.
+  func heardAt(in set: WorkingSet) throws(StoreError) -> UnixTime? {
+    guard let id = RecordID(Self.kind, Self.name) else { return nil }
+    do throws(StoreError) {
+      guard let record = try set.record(id) else { return nil }
+      return try FieldReader(record.body).time(Tag.at).map { min($0, set.now) }
+    } catch {
+      guard error.fault == .content else { throw error }
+      return nil
+    }
+  }
+
+  /// Renews the time, if it is old, or from a clock that is far ahead.
+  func renew(in set: inout WorkingSet) throws(StoreError) {
+    guard let id = RecordID(Self.kind, Self.name), try isOld(in: set) else { return }
+    var fields = FieldWriter(capacity: 16)
+    fields.put(Tag.at, set.now)
+    try set.store(id, body: fields.bytes, dueAt: nil, discardAt: nil)
+  }
+
+  private func isOld(in set: WorkingSet) throws(StoreError) -> Bool {
+    guard let heardAt = try heardAt(in: set) else { return true }
+    return Self.isOld(heardAt, at: set.now)
+  }
+
+  /// Whether a time is to be renewed.
+  static func isOld(_ heardAt: UnixTime, at now: UnixTime) -> Bool { now - heardAt >= renewal }
+
+  /// Whether a coordinator takes commands at present.
+  static func isRecent(_ heardAt: UnixTime, at now: UnixTime) -> Bool { now - heardAt < silence }
+}

@@ -1,0 +1,63 @@
+import CommandEngine
+import CountersignTelemetry
+import CrashMarks
+import SQLite
+import ServiceRuntime
+
+/// The database of a coordinator in an SQLite file, which it has alone.
+struct SQLiteStorage: CoordinatorStorage {
+  let isShared = false
+  let hint = "look at the disk of database.path, at the file, and at who else uses it"
+  private let database: Database
+  /// Released when the database is closed.
+  private let owner: FileOwner
+
+  /// Waits until no other coordinator has the file, and opens it.
+  /// - Throws: ``StartError``.
+  static func open(
+    _ path: String, _ options: DatabaseOptions, turn: Turn, logger: Logger
+  ) async throws -> SQLiteStorage {
+    do {
+      let owner = try await turn.claim(path, log: logger)
+      let database = try await Database.open(path: path, options: options, migrations: CoordinatorSchema.migrations)
+      return SQLiteStorage(database: database, owner: owner)
+    } catch let error as DatabaseError {
+      throw startError(error)
+    }
+  }
+
+  func begin(_ carryOver: CarryOver, clock: any WallClock) async throws -> BegunStore {
+    let store = try await SQLiteStore(in: database)
+    let left = try await carryOver.run(store, clock: clock)
+    return BegunStore(store: store, messagesLeft: CarryOver.messages(in: left))
+  }
+
+  func attempt(_ part: () async throws(StoreError) -> Void) async throws {
+    do { try await part() } catch { throw Self.startError(error) }
+  }
+
+  func marks() throws -> any MarkStore { try SQLiteMarkStore(in: database) }
+
+  func close() async { await database.close() }
+
+  private static let mend =
+    "see database.path (COUNTERSIGN_DATABASE_PATH); its directory must exist and belong to this user"
+
+  static func startError(_ error: StoreError) -> StartError {
+    switch error.code {
+    case .full, .io, .readOnly, .damaged: StartError(.ioError, error.description, mend: mend)
+    case .busy, .unavailable, .closed: StartError(.unavailable, error.description, mend: mend)
+    case .schema, .misuse: StartError(.configuration, error.description, mend: nil)
+    default: StartError(.internalError, error.description, mend: nil)
+    }
+  }
+
+  private static func startError(_ error: DatabaseError) -> StartError {
+    switch error.code {
+    case .notPermitted: return StartError(.noPermission, error.description, mend: mend)
+    case .cannotOpen, .diskFull, .io: return StartError(.ioError, error.description, mend: mend)
+    case .busy: return StartError(.unavailable, error.description, mend: "wait for the process that has it, or end it")
+    default: return StartError(.internalError, error.description, mend: nil)
+    }
+  }
+}

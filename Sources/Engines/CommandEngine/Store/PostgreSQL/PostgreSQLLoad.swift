@@ -1,0 +1,250 @@
+import CountersignTelemetry
+import PostgreSQL
+
+/// Loads keys into a working set: all parts of a round in one round trip.
+struct PostgreSQLLoad {
+  let session: PostgreSQLSession
+  /// Whether the records that are found stay locked until the end of the transaction, so that nobody is faster.
+  var isLocking = false
+  /// Whether all statements see one state. Otherwise each sees what is committed by then.
+  var isOneState = false
+
+  /// Rows of one part: every key finds some, and a counter finds several.
+  private static let maxRows = 1 << 23
+
+  func load(
+    _ load: StoreLoad, at now: UnixTime
+  ) throws(PostgreSQLFailure) -> WorkingSet {
+    var set = WorkingSet(at: now)
+    try self.load(load.keys, into: &set)
+    guard let more = try Self.more(load, set) else { return set }
+    try self.load(more, into: &set, unlessReceived: isOneState ? [] : load.keys.messages.filter { set.isNew($0) })
+    return set
+  }
+
+  /// Keys of the second round, if there are any.
+  private static func more(_ load: StoreLoad, _ set: WorkingSet) throws(PostgreSQLFailure) -> StoreKeys? {
+    guard let then = load.then else { return nil }
+    do throws(StoreError) {
+      let more = try then(set)
+      guard load.keys.count + more.count <= StoreLimits.maxKeysPerLoad else {
+        throw StoreError(.tooLarge, "both rounds of a load have more than \(StoreLimits.maxKeysPerLoad) keys")
+      }
+      return more.isEmpty ? nil : more
+    } catch {
+      throw .store(error)
+    }
+  }
+
+  /// - Parameter messages: messages without an entry so far. When one of them has one behind this round, the round saw
+  ///   what the message changed, and the first one did not.
+  func load(
+    _ keys: StoreKeys, into set: inout WorkingSet, unlessReceived messages: [InboxKey] = []
+  ) throws(PostgreSQLFailure) {
+    do throws(StoreError) { try keys.check() } catch { throw .store(error) }
+    set.reserve(for: keys)
+    let parts = parts(of: keys)
+    guard !parts.isEmpty else { return }
+    var statements = parts.map { PostgreSQLStatement($0.sql, $0.values, maxRows: Self.maxRows) }
+    if !messages.isEmpty {
+      statements.append(PostgreSQLStatement(Self.received, [.byteArrays(messages.map(\.bytes))]))
+    }
+    do throws(PostgreSQLError) {
+      let results = try session.run(statements)
+      for (part, rows) in zip(parts, results) { try read(part.name, rows, keys, into: &set) }
+      guard !messages.isEmpty, let received = results.last, !received.isEmpty else { return }
+    } catch {
+      // What a newer version of the program wrote concerns the messages that lead to it.
+      guard error.code != .content else { throw .store(StoreError(.content, error.message)) }
+      throw .server(error)
+    }
+    throw .conflict(.received)
+  }
+
+  // MARK: Parts
+
+  private enum Name {
+    case records, holders, groups, counters, messages
+  }
+
+  private typealias Part = (name: Name, sql: String, values: [PostgreSQLValue])
+
+  /// Parts that have keys. The inbox comes last: a look that sees what a message changed also sees its entry.
+  private func parts(of keys: StoreKeys) -> [Part] {
+    var parts: [Part] = []
+    if !keys.records.isEmpty {
+      let ids = isLocking ? keys.records.sorted(by: RecordID.precedes) : keys.records
+      parts.append(
+        (
+          .records, isLocking ? Self.lockedRecords : Self.records,
+          [.texts(ids.map(\.text)), .texts(ids.map(\.kind.name))]
+        ))
+    }
+    if !keys.holders.isEmpty {
+      parts.append(
+        (
+          .holders, isLocking ? Self.lockedHolders : Self.holders,
+          [.byteArrays(keys.holders.map(\.bytes)), .texts(keys.holders.map(\.space.kind.name))]
+        ))
+    }
+    if !keys.groups.isEmpty {
+      let groups = Array(keys.groups)
+      parts.append(
+        (
+          .groups, Self.groups,
+          [
+            .byteArrays(groups.map(\.key.bytes)), .texts(groups.map(\.key.space.kind.name)),
+            .texts(groups.map(\.value.behind)), .integers(groups.map { Int64($0.value.limit) }),
+          ]
+        ))
+    }
+    if !keys.counters.isEmpty {
+      let counters = Array(keys.counters)
+      parts.append(
+        (.counters, Self.counters, [.byteArrays(counters.map(\.key.bytes)), .integers(counters.map(\.value))]))
+    }
+    if !keys.messages.isEmpty {
+      parts.append((.messages, Self.messages, [.byteArrays(keys.messages.map(\.bytes))]))
+    }
+    return parts
+  }
+
+  private func read(
+    _ part: Name, _ rows: PostgreSQLRows, _ keys: StoreKeys, into set: inout WorkingSet
+  ) throws(PostgreSQLError) {
+    switch part {
+    case .messages: try readMessages(rows, keys.messages, into: &set)
+    case .records: try readRecords(rows, keys.records, into: &set)
+    case .holders: try readHolders(rows, keys.holders, into: &set)
+    case .groups: try readGroups(rows, keys.groups, into: &set)
+    case .counters: try readCounters(rows, keys.counters, into: &set)
+    }
+  }
+
+  // MARK: Inbox
+
+  static let messages = """
+    SELECT i.key, i.state, i.fingerprint, i.type, i.reply, i.keep,
+      EXISTS (SELECT FROM store_outbox o WHERE o.hold = i.key)
+    FROM store_inbox i WHERE i.key = ANY ($1::bytea[])
+    """
+
+  static let received = "SELECT FROM store_inbox WHERE key = ANY ($1::bytea[])"
+
+  private func readMessages(
+    _ rows: PostgreSQLRows, _ keys: [InboxKey], into set: inout WorkingSet
+  ) throws(PostgreSQLError) {
+    for row in rows {
+      guard let entry = try InboxEntry(row) else {
+        throw PostgreSQLError(.content, "an inbox entry has an unknown state")
+      }
+      set.load(entry, of: InboxKey(stored: try row.bytes(0)), holdsMessages: try row.bool(6))
+    }
+    for key in keys { set.load(nil, of: key) }
+  }
+
+  // MARK: Records
+
+  static let records = """
+    SELECT \(RecordRowPostgreSQL.list("r.")) FROM unnest($1::text[], $2::text[]) AS k (id, kind)
+    JOIN store_record r ON r.id = k.id AND r.kind = k.kind
+    """
+  /// The rows are locked in one order by every writer.
+  static let lockedRecords = records + " ORDER BY r.id, r.kind FOR UPDATE OF r"
+
+  private func readRecords(
+    _ rows: PostgreSQLRows, _ ids: [RecordID], into set: inout WorkingSet
+  ) throws(PostgreSQLError) {
+    for row in rows {
+      let row = try RecordRowPostgreSQL(row)
+      if let record = row.record {
+        set.load(record)
+      } else if let id = RecordID(row.kind, row.id) {
+        set.load(unreadable: id)
+      }
+    }
+    for id in ids { set.load(absent: id) }
+  }
+
+  static let holders = """
+    SELECT u.key, \(RecordRowPostgreSQL.list("r.")) FROM unnest($1::bytea[], $2::text[]) AS k (key, kind)
+    JOIN store_unique u ON u.key = k.key JOIN store_record r ON r.id = u.id AND r.kind = k.kind
+    """
+  static let lockedHolders = holders + " ORDER BY r.id, r.kind FOR UPDATE OF r"
+
+  private func readHolders(
+    _ rows: PostgreSQLRows, _ keys: [UniqueKey], into set: inout WorkingSet
+  ) throws(PostgreSQLError) {
+    var unreadable: Set<[UInt8]> = []
+    for row in rows {
+      if let record = try RecordRowPostgreSQL(row, at: 1).record {
+        set.load(record)
+      } else {
+        unreadable.insert(try row.bytes(0))
+      }
+    }
+    for key in keys {
+      if !unreadable.isEmpty, unreadable.contains(key.bytes) { set.load(unreadableHolderOf: key) }
+      set.load(absentHolderOf: key)
+    }
+  }
+
+  static let groups = """
+    SELECT k.key, \(RecordRowPostgreSQL.list("m."))
+    FROM unnest($1::bytea[], $2::text[], $3::text[], $4::bigint[]) AS k (key, kind, behind, size)
+    CROSS JOIN LATERAL (
+      SELECT \(RecordRowPostgreSQL.list("r.")) FROM store_group g JOIN store_record r ON r.id = g.id AND r.kind = k.kind
+      WHERE g.key = k.key AND g.id > k.behind ORDER BY g.id LIMIT k.size) m
+    """
+
+  private func readGroups(
+    _ rows: PostgreSQLRows, _ keys: [GroupKey: StoreKeys.GroupPage], into set: inout WorkingSet
+  ) throws(PostgreSQLError) {
+    var found: [[UInt8]: (members: [Record], rows: Int)] = [:]
+    for row in rows {
+      let record = try RecordRowPostgreSQL(row, at: 1).record
+      let key = try row.bytes(0)
+      found[key, default: ([], 0)].rows += 1
+      if let record { found[key]?.members.append(record) }
+    }
+    for (key, page) in keys {
+      let (members, rows) = found[key.bytes] ?? ([], 0)
+      set.load(
+        members.sorted { $0.id.text.utf8.lexicographicallyPrecedes($1.id.text.utf8) }, of: key,
+        isComplete: rows < page.limit)
+    }
+  }
+
+  // MARK: Counters
+
+  static let counters = """
+    SELECT k.key, c.slot, c.count FROM unnest($1::bytea[], $2::bigint[]) AS k (key, since)
+    CROSS JOIN LATERAL (
+      SELECT slot, count FROM store_counter WHERE key = k.key AND slot >= k.since
+      ORDER BY slot DESC LIMIT \(StoreLimits.maxCellsPerCounter)) c
+    """
+
+  private func readCounters(
+    _ rows: PostgreSQLRows, _ keys: [CounterKey: Int64], into set: inout WorkingSet
+  ) throws(PostgreSQLError) {
+    var found: [[UInt8]: [CounterCell]] = [:]
+    for row in rows {
+      found[try row.bytes(0), default: []].append(
+        CounterCell(slot: Int64(try row.int(1)), count: Int64(try row.int(2))))
+    }
+    for key in keys.keys { set.load((found[key.bytes] ?? []).sorted { $0.slot < $1.slot }, of: key) }
+  }
+}
+
+extension WorkingSet {
+  /// Whether a message has no entry in the inbox.
+  fileprivate func isNew(_ key: InboxKey) -> Bool { inbox[key]?.stored == nil }
+}
+
+extension RecordID {
+  /// Order in which every writer locks records: by the bytes of their IDs, then of their kinds.
+  static func precedes(_ left: RecordID, _ right: RecordID) -> Bool {
+    if left.text == right.text { return left.kind.name.utf8.lexicographicallyPrecedes(right.kind.name.utf8) }
+    return left.text.utf8.lexicographicallyPrecedes(right.text.utf8)
+  }
+}

@@ -1,0 +1,169 @@
+import PostgreSQL
+import Synchronization
+
+// Bodies on the connections, with the errors of a store.
+extension PostgreSQLStore {
+  /// A body of a transaction: its value, and messages for the caller to publish.
+  typealias Attempt<Value> =
+    @Sendable (PostgreSQLSession, _ attempt: Int) throws(PostgreSQLFailure) -> (Value, [StoredMessage])
+
+  /// Runs a transaction, again while another writer is faster; competition is an outcome.
+  /// - Parameter retried: the only conflict after which the body may succeed; any by default.
+  func repeating<Value: Sendable>(
+    only retried: StoreConflict? = nil, _ body: @escaping Attempt<Value>
+  ) async throws(StoreError) -> StoreOutcome<Value> {
+    var attempt = 1
+    while true {
+      let conflict: StoreConflict
+      do throws(PostgreSQLFailure) {
+        let (value, messages) = try await transaction { [attempt] session throws(PostgreSQLFailure) in
+          try body(session, attempt)
+        }
+        return .stored(value, messages: messages)
+      } catch {
+        guard let met = error.conflict else { throw self.error(error) }
+        conflict = met
+      }
+      figuresSoFar.withLock { $0.conflicts[conflict.label, default: 0] += 1 }
+      guard attempt < StoreLimits.maxAttempts, retried == nil || retried == conflict else { return .conflict(conflict) }
+      await options.pause(attempt)
+      attempt += 1
+    }
+  }
+
+  /// Runs a transaction in which competition is a failure of the store.
+  @discardableResult
+  func change<Value: Sendable>(
+    _ body: @escaping @Sendable (PostgreSQLSession) throws(PostgreSQLFailure) -> Value
+  ) async throws(StoreError) -> Value {
+    let outcome = try await repeating { session, _ throws(PostgreSQLFailure) in (try body(session), []) }
+    switch outcome {
+    case .stored(let value, _): return value
+    case .conflict(let conflict): throw StoreError(.busy, conflict.description)
+    }
+  }
+
+  /// Runs a body of one round trip, whose commit comes with it.
+  @discardableResult
+  func once<Value: Sendable>(
+    _ body: @escaping @Sendable (PostgreSQLSession) throws(PostgreSQLFailure) -> Value
+  ) async throws(StoreError) -> Value {
+    let outcome: Result<Value, PostgreSQLFailure>
+    do throws(PostgreSQLError) {
+      outcome = try await connection.withSession { session throws(PostgreSQLError) in try Self.run(session, body) }
+    } catch {
+      throw self.error(.server(error))
+    }
+    do throws(PostgreSQLFailure) { return try outcome.get() } catch { throw self.error(error) }
+  }
+
+  private func transaction<Value: Sendable>(
+    _ body: @escaping @Sendable (PostgreSQLSession) throws(PostgreSQLFailure) -> Value
+  ) async throws(PostgreSQLFailure) -> Value {
+    let began = ContinuousClock.now
+    let outcome: Result<Value, PostgreSQLFailure>
+    do throws(PostgreSQLError) {
+      outcome = try await connection.withTransaction { session throws(PostgreSQLError) in
+        try Self.run(session, body)
+      }
+    } catch {
+      throw .server(error)
+    }
+    let value = try outcome.get()
+    figuresSoFar.withLock { figures in
+      figures.commits += 1
+      figures.commitTime += ContinuousClock.now - began
+    }
+    return value
+  }
+
+  /// Runs a body that only reads, on a connection of its own.
+  /// - Parameter isOneState: whether all of its round trips see one state; one does anyway.
+  func look<Value: Sendable>(
+    inOneState isOneState: Bool = false,
+    _ body: @escaping @Sendable (PostgreSQLSession) throws(PostgreSQLFailure) -> Value
+  ) async throws(StoreError) -> Value {
+    let outcome: Result<Value, PostgreSQLFailure>
+    do throws(PostgreSQLError) {
+      let run: @Sendable (PostgreSQLSession) throws(PostgreSQLError) -> Result<Value, PostgreSQLFailure> = {
+        session throws(PostgreSQLError) in try Self.run(session, body)
+      }
+      outcome =
+        isOneState ? try await readers.withTransaction(run) : try await readers.withSession(run)
+    } catch {
+      throw StoreError(error)
+    }
+    do throws(PostgreSQLFailure) { return try outcome.get() } catch { throw error.error }
+  }
+
+  private static func run<Value>(
+    _ session: PostgreSQLSession, _ body: (PostgreSQLSession) throws(PostgreSQLFailure) -> Value
+  ) throws(PostgreSQLError) -> Result<Value, PostgreSQLFailure> {
+    do throws(PostgreSQLFailure) {
+      return .success(try body(session))
+    } catch {
+      if case .server(let error) = error { throw error }
+      session.rollBack()
+      return .failure(error)
+    }
+  }
+
+  /// Failure for the caller. When this program refused a new session, that is the reason.
+  private func error(_ failure: PostgreSQLFailure) -> StoreError {
+    if case .server(let error) = failure, let refusal = owner.refusal(error) { return refusal }
+    return failure.error
+  }
+
+  // MARK: Life of the session
+
+  /// Asks a session that is idle whether it lives, and replaces a lost one.
+  static func beat(_ connection: PostgreSQLConnection, every interval: Duration) async {
+    while !Task.isCancelled {
+      do { try await Task.sleep(for: interval) } catch { return }
+      let status = connection.status
+      let isFresh = status.lastRoundTrip.map { ContinuousClock.now - $0 < interval } ?? false
+      if status.waiting > 0 || (status.isConnected && isFresh) { continue }
+      // Who writes learns of a failure by itself.
+      _ = try? await connection.withSession { session throws(PostgreSQLError) -> Void in try session.run("SELECT 1") }
+    }
+  }
+
+  public func owned(_ messages: [StoredMessage]) async -> [StoredMessage] {
+    guard !messages.isEmpty else { return [] }
+    // A body looks at the connection's socket first: one that the server has ended is replaced. While another body uses
+    // the connection there is no need for a look: that body waits for the same socket, so it finds the end out as soon,
+    // and one that the server leaves without an answer grows too old for `isHeard`. What is left is the time between
+    // this answer and the publication, which no look can take away: a message that goes out twice by that has the same
+    // ID both times.
+    if connection.status.waiting == 0 {
+      let isSilent = !isHeard
+      // A failure shows in the status.
+      _ = try? await connection.withSession { session throws(PostgreSQLError) in
+        if isSilent { try session.run("SELECT 1") }
+      }
+    }
+    guard isHeard else { return [] }
+    let current = owner.current.number
+    return messages.filter { $0.owner == current }
+  }
+
+  /// Whether the server has heard of the owner's own connection lately.
+  private var isHeard: Bool {
+    let status = connection.status
+    guard status.isConnected, status.generation == owner.current.generation, let last = status.lastRoundTrip
+    else { return false }
+    return ContinuousClock.now - last < options.longestSilence
+  }
+}
+
+extension StoreConflict {
+  /// Its sort, for metrics.
+  var label: String {
+    switch self {
+    case .changed: "changed"
+    case .taken: "taken"
+    case .received: "received"
+    case .crossed: "crossed"
+    }
+  }
+}

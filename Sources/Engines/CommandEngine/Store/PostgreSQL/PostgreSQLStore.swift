@@ -1,0 +1,180 @@
+public import CountersignTelemetry
+public import PostgreSQL
+import Synchronization
+
+/// A store in PostgreSQL, which coordinators on several hosts share.
+///
+/// All that it writes goes through one connection, its *session*, which holds the locks that tell others that it lives.
+/// A store that lost its session cannot commit, and publishes nothing that it had in hand. A new connection is a new
+/// owner.
+/// Looks have connections of their own.
+///
+/// Writers work side by side. A transaction loads, works without locks, and writes under guards; when another writer was
+/// faster it is repeated, with the records locked from the first look on. Increments of counters add up.
+public final class PostgreSQLStore: Store {
+  let connection: PostgreSQLConnection
+  let readers: PostgreSQLPool
+  let owner: StoreOwner
+  let options: PostgreSQLStoreOptions
+  let figuresSoFar = Mutex(Figures())
+  private let heartbeat: Task<Void, Never>
+
+  /// Events so far, for metrics.
+  struct Figures: Sendable {
+    var conflicts: [String: Int] = [:]
+    var commits = 0
+    var commitTime = Duration.zero
+  }
+
+  /// Connects, and begins a session.
+  /// - Parameters:
+  ///   - endpoint: servers, database and account.
+  ///   - options: limits.
+  /// - Throws: ``StoreError``: ``StoreError/Code/schema`` when an operator has to make or update the tables, or a
+  ///   pooler stands in between that shares sessions; ``StoreError/Code/unavailable`` when it may succeed later.
+  public static func open(
+    _ endpoint: PostgreSQLEndpoint, options: PostgreSQLStoreOptions = PostgreSQLStoreOptions()
+  ) async throws(StoreError) -> PostgreSQLStore {
+    try await verifySession(endpoint, options: options.connections)
+    return try await connect(endpoint, options)
+  }
+
+  /// Connects without a look for a pooler.
+  static func connect(
+    _ endpoint: PostgreSQLEndpoint, _ options: PostgreSQLStoreOptions
+  ) async throws(StoreError) -> PostgreSQLStore {
+    let store: PostgreSQLStore
+    do throws(PostgreSQLError) {
+      store = try PostgreSQLStore(endpoint, options)
+    } catch {
+      throw StoreError(error)
+    }
+    do throws(StoreError) {
+      try await store.begin()
+      return store
+    } catch {
+      await store.close()
+      throw error
+    }
+  }
+
+  private init(
+    _ endpoint: PostgreSQLEndpoint, _ options: PostgreSQLStoreOptions
+  ) throws(PostgreSQLError) {
+    self.options = options
+    let owner = StoreOwner(isExclusive: options.isExclusive)
+    self.owner = owner
+    let connection = try PostgreSQLConnection(
+      endpoint, options: options.connections,
+      prepare: { session throws(PostgreSQLError) in try owner.begin(session) })
+    self.connection = connection
+    readers = try PostgreSQLPool(endpoint, options: options.connections)
+    heartbeat = Task { [interval = options.heartbeat] in await Self.beat(connection, every: interval) }
+  }
+
+  deinit { heartbeat.cancel() }
+
+  /// Begins the first session.
+  private func begin() async throws(StoreError) {
+    try await change { session throws(PostgreSQLFailure) in _ = try session.all(["SELECT 1"]) }
+  }
+
+  /// Ends the session at once, so that others may claim what it had in hand.
+  public func close() async {
+    heartbeat.cancel()
+    let owner = owner
+    // Whatever ran behind the unlock would run without an owner's locks.
+    await connection.close { session throws(PostgreSQLError) in try owner.end(session) }
+    await readers.close()
+  }
+
+  /// Figures for metrics.
+  public var status: PostgreSQLStoreStatus {
+    let figures = figuresSoFar.withLock { $0 }
+    return PostgreSQLStoreStatus(
+      session: connection.status, readers: readers.status, conflicts: figures.conflicts, commits: figures.commits,
+      commitTime: figures.commitTime)
+  }
+
+  // MARK: Transactions
+
+  public func read(_ load: StoreLoad, at now: UnixTime) async throws(StoreError) -> WorkingSet {
+    try await look(inOneState: load.then != nil) { session throws(PostgreSQLFailure) in
+      try PostgreSQLLoad(session: session, isOneState: true).load(load, at: now)
+    }
+  }
+
+  public func write(
+    _ set: WorkingSet, settling settlement: OutboxSettlement
+  ) async throws(StoreError) -> StoreOutcome<Void> {
+    let (changes, now, owner) = (set.changes, set.now, owner)
+    return try await repeating(only: .crossed) { session, _ throws(PostgreSQLFailure) in
+      var write = PostgreSQLWrite(owner: owner.current.number, at: now)
+      write.add(settlement, former: owner.former)
+      write.add(changes)
+      return ((), try write.run(session))
+    }
+  }
+
+  public func transact<Result: Sendable>(
+    _ load: StoreLoad, at now: UnixTime, settling settlement: OutboxSettlement,
+    _ body: @escaping @Sendable (inout WorkingSet) throws(StoreError) -> Result
+  ) async throws(StoreError) -> StoreOutcome<Result> {
+    let owner = owner
+    return try await repeating { session, attempt throws(PostgreSQLFailure) in
+      var set = try PostgreSQLLoad(session: session, isLocking: attempt > 1).load(load, at: now)
+      let result = try flow { () throws(StoreError) in try body(&set) }
+      var write = PostgreSQLWrite(owner: owner.current.number, at: now)
+      write.add(settlement, former: owner.former)
+      write.add(set.changes)
+      return (result, try write.run(session))
+    }
+  }
+
+  public func probe() async throws(StoreError) {
+    let owner = owner
+    try await change { session throws(PostgreSQLFailure) in
+      let key = PostgreSQLValue.bytes(Array("countersign-probe-\(owner.current.number)".utf8))
+      try session.all(Self.tables.map { PostgreSQLStatement("SELECT FROM \($0) LIMIT 1") })
+      try session.all([
+        PostgreSQLStatement(
+          """
+          INSERT INTO store_inbox (key, state, fingerprint, type, reply, keep) VALUES ($1, 0, '', '', '', 0)
+          ON CONFLICT (key) DO NOTHING
+          """, [key]),
+        PostgreSQLStatement("DELETE FROM store_inbox WHERE key = $1", [key]),
+      ])
+    }
+  }
+
+  static let tables = [
+    "store_inbox", "store_record", "store_unique", "store_group", "store_counter", "store_outbox",
+  ]
+}
+
+/// Runs a flow's part of a body.
+func flow<Value>(_ body: () throws(StoreError) -> Value) throws(PostgreSQLFailure) -> Value {
+  do throws(StoreError) { return try body() } catch { throw .store(error) }
+}
+
+extension PostgreSQLSession {
+  /// Runs statements in one round trip.
+  @discardableResult
+  func all(_ statements: [PostgreSQLStatement]) throws(PostgreSQLFailure) -> [PostgreSQLRows] {
+    do throws(PostgreSQLError) { return try run(statements) } catch { throw .server(error) }
+  }
+
+  /// Runs a statement and reads its rows.
+  func rows<Value>(
+    _ sql: String, _ values: [PostgreSQLValue], maxRows: Int = 100_000,
+    _ read: (PostgreSQLRow) throws(PostgreSQLError) -> Value
+  ) throws(PostgreSQLFailure) -> [Value] {
+    do throws(PostgreSQLError) {
+      var found: [Value] = []
+      for row in try run([PostgreSQLStatement(sql, values, maxRows: maxRows)])[0] { found.append(try read(row)) }
+      return found
+    } catch {
+      throw .server(error)
+    }
+  }
+}

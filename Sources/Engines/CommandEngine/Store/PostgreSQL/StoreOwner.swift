@@ -1,0 +1,102 @@
+import PostgreSQL
+import Synchronization
+
+/// The owner of what a store's session has in hand: a number of the session, and of no later one.
+final class StoreOwner: Sendable {
+  /// A session and its number.
+  struct Current: Sendable {
+    /// Number of the connection, counted by the client.
+    var generation = 0
+    /// Number of the owner; 0 before the first session.
+    var number: Int64 = 0
+    /// The server's process, which a pooler may change.
+    var process = 0
+  }
+
+  private struct State {
+    var current = Current()
+    var former: [Int64] = []
+    var refusal: Refusal?
+  }
+
+  /// A session that this program refused, and the error of its connection.
+  private struct Refusal {
+    let reason: StoreError
+    let cause: PostgreSQLError
+  }
+
+  static let owners = PostgreSQLOwners(sort: 1_668_510_580, sequence: "store_owner_seq")
+  /// Second key of the lock that all sessions share, and that a migration has to itself. No owner has the number.
+  static let everybody = 0
+  /// Earlier numbers of this store whose rows it may still delete once they are published.
+  private static let maxFormer = 16
+
+  private let state = Mutex(State())
+  private let isExclusive: Bool
+
+  init(isExclusive: Bool) {
+    self.isExclusive = isExclusive
+  }
+
+  var current: Current { state.withLock { $0.current } }
+
+  /// Numbers of this store's lost sessions. What they had published and did not settle is deleted, unless another store
+  /// has claimed it.
+  var former: [Int64] { state.withLock { $0.former } }
+
+  /// Reason that this program refused a session, if that is what an error of the connection is about: a server that was
+  /// lost since has another one.
+  func refusal(_ error: PostgreSQLError) -> StoreError? {
+    state.withLock { $0.refusal.flatMap { $0.cause == error ? $0.reason : nil } }
+  }
+
+  // MARK: Sessions
+
+  /// Prepares a new session: checks the tables, and takes the locks.
+  func begin(_ session: PostgreSQLSession) throws(PostgreSQLError) {
+    state.withLock { $0.refusal = nil }
+    do throws(PostgreSQLError) {
+      try PostgreSQLSchema.check([StoreSchemaPostgreSQL.part], session)
+    } catch {
+      if error.code == .missingRelation { throw refuse(.schema, error.message, error.code) }
+      throw error
+    }
+    try lock(session)
+    let number = try Self.owners.enroll(session)
+    let rows = try session.run(Self.enroll, [.integer(number)])
+    let current = Current(
+      generation: session.generation, number: number, process: try rows[0].int(0))
+    state.withLock { state in
+      if state.current.number > 0 { state.former.append(state.current.number) }
+      state.former.removeFirst(max(0, state.former.count - Self.maxFormer))
+      state.current = current
+    }
+  }
+
+  private static let enroll = "INSERT INTO store_owner (number) VALUES ($1) RETURNING process"
+
+  private func lock(_ session: PostgreSQLSession) throws(PostgreSQLError) {
+    let function = isExclusive ? "pg_try_advisory_lock" : "pg_try_advisory_lock_shared"
+    let rows = try session.run("SELECT \(function)(\(Self.owners.sort), \(Self.everybody))")
+    guard try rows[0].bool(0) else {
+      throw isExclusive
+        ? refuse(.busy, "a coordinator uses the database: stop all of them first", .lockTimeout)
+        : refuse(.unavailable, "another program has the database to itself: it is being migrated", .lockTimeout)
+    }
+  }
+
+  private func refuse(
+    _ code: StoreError.Code, _ message: String, _ cause: PostgreSQLError.Code
+  ) -> PostgreSQLError {
+    let cause = PostgreSQLError(cause, message)
+    state.withLock { $0.refusal = Refusal(reason: StoreError(code, message), cause: cause) }
+    return cause
+  }
+
+  /// Ends the ownership at once; the server would notice the end of the connection a little later.
+  func end(_ session: PostgreSQLSession) throws(PostgreSQLError) {
+    guard current.generation == session.generation else { return }
+    // The lock that all share as well: a migration that begins now must not find a coordinator.
+    try session.run("SELECT pg_advisory_unlock_all()")
+  }
+}

@@ -1,0 +1,56 @@
+import CountersignTelemetry
+
+/// State of a job in the ledger.
+enum LedgerState: Int64 {
+  /// No claim is open; earlier calls ended unknown.
+  case idle = 0
+  /// A claim is open: a call may have begun.
+  case open = 1
+  /// It ended; the result is recorded.
+  case settled = 2
+}
+
+/// Knowledge of a ledger about a job. Every database's ledger decides by it.
+struct LedgerRow: Sendable, Hashable {
+  var state: LedgerState
+  var token: Int64
+  var lane: String
+  var leaseUntil: UnixTime
+  var unknownCalls: Int
+  var writtenAt: UnixTime
+  var result: [UInt8] = []
+}
+
+extension LedgerRow {
+  /// Consequence of a claim to a job that has a row.
+  enum Consequence: Sendable, Hashable {
+    /// Nothing is written.
+    case answer(ClaimAnswer)
+    /// The open claim comes from the future, since when the clock was set back. From now on it runs for its original
+    /// duration, so that a job whose worker died does not wait until the clock has caught up.
+    case shorten(until: UnixTime)
+    /// The job is the claimant's, with this count of calls.
+    case takeOver(unknownCalls: Int, ClaimAnswer)
+  }
+
+  /// Decides about a claim.
+  ///
+  /// - Parameters:
+  ///   - token: the claim's own.
+  ///   - now: the time by the clock that wrote the row.
+  ///   - judgedAt: the time by which its lease is judged.
+  func consequence(ofClaim token: Int64, now: UnixTime, judgedAt: UnixTime) -> Consequence {
+    switch state {
+    case .settled: return .answer(.settled(result: result))
+    case .open where self.token == token:
+      // The same claim again: an earlier attempt was committed although it seemed to fail.
+      return .answer(.claimed(unknownCalls: unknownCalls))
+    case .open where writtenAt - now > LeaseClock.tolerance: return .shorten(until: now + (leaseUntil - writtenAt))
+    case .open where leaseUntil > judgedAt: return .answer(.held(until: leaseUntil))
+    case .open:
+      let calls = unknownCalls + 1
+      return .takeOver(unknownCalls: calls, .abandoned(lane: lane.isEmpty ? nil : lane, unknownCalls: calls))
+    case .idle: return .takeOver(unknownCalls: unknownCalls, .claimed(unknownCalls: unknownCalls))
+    }
+  }
+}

@@ -1,0 +1,42 @@
+import CountersignTelemetry
+import PostgreSQL
+
+/// Estimated size of the ledger's table.
+///
+/// PostgreSQL's files keep their size when rows go; their room is used again. Its count of rows follows a little later.
+/// So the size in use is the number of rows times their size, and rows that this process forgot since are subtracted.
+struct LedgerEstimate: Sendable {
+  /// Time for which the statistics are not read again: they need some of it to follow.
+  static let life: Duration = .seconds(20)
+  /// Bytes that a row costs besides its columns: its header, and its entries in the indexes with their free part.
+  static let overhead: Int64 = 120
+
+  private var readAt: MonotonicTime?
+  private var fileBytes: Int64 = 0
+  private var rows: Int64 = 0
+  private var rowBytes: Int64 = 0
+  private var oldest: UnixTime?
+
+  /// Nothing is known.
+  init() {}
+
+  /// Reads the statistics.
+  init(_ session: PostgreSQLSession, at now: MonotonicTime) throws(PostgreSQLError) {
+    let result = try session.run(LedgerSQL.size)
+    guard let row = result.first else { return }
+    readAt = now
+    fileBytes = Int64(try row.int(0))
+    rows = Int64(try row.int(1))
+    rowBytes = Int64(try row.int(2)) + Self.overhead
+    oldest = try row.optionalInt(3).map { UnixTime(milliseconds: Int64($0)) }
+  }
+
+  /// Subtracts rows.
+  mutating func forget(_ count: Int) { rows = max(0, rows - Int64(count)) }
+
+  /// The size, if it was read lately.
+  func size(at now: MonotonicTime) -> LedgerSize? {
+    guard let readAt, now - readAt < Self.life else { return nil }
+    return LedgerSize(fileBytes: fileBytes, usedBytes: min(fileBytes, rows * rowBytes), oldest: oldest)
+  }
+}

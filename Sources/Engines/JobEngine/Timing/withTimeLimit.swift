@@ -1,0 +1,25 @@
+import CountersignConcurrency
+
+/// Runs a body, and stops waiting for it at an instant. It goes on then, and its answer is ignored.
+///
+/// - Parameters:
+///   - instant: the end of the wait.
+///   - late: the answer when the body has not ended by then.
+func withTimeLimit<Answer: Sendable>(
+  _ instant: ContinuousClock.Instant, late: Answer, _ body: @escaping @Sendable () async -> Answer
+) async -> Answer {
+  let slot = AnswerSlot<Answer>()
+  // Not child tasks: a parent waits for its children.
+  Task { slot.value.resolve(await body()) }
+  let timer = Task {
+    do { try await Task.sleep(until: instant, clock: .continuous) } catch { return }
+    slot.value.resolve(late)
+  }
+  let answer = await slot.value.value()
+  timer.cancel()
+  return answer
+}
+
+private final class AnswerSlot<Answer: Sendable>: Sendable {
+  let value = OneShot<Answer>()
+}

@@ -1,0 +1,82 @@
+import CountersignTelemetry
+import Synchronization
+
+/// The stop of a process at any time: it cancels the start while that waits, and stops the services when they run.
+final class ProcessStop: Sendable {
+  private struct State {
+    var isRequested = false
+    var isStarting = false
+    var action: @Sendable () -> Void = {}
+  }
+
+  private let state = Mutex(State())
+  private let logger: Logger
+  private let ceiling: Duration
+  private let onCanceling: @Sendable () -> Void
+  private let abandon: @Sendable (ExitCode) -> Void
+  private let sleep: @Sendable (Duration) async throws -> Void
+
+  /// - Parameters:
+  ///   - logger: log of a start that does not end.
+  ///   - ceiling: maximum duration of a canceled start.
+  ///   - onCanceling: called when a start is canceled: the place to become "not ready".
+  ///   - abandon: ends the process when a canceled start does not end.
+  ///   - sleep: waits; a parameter for tests.
+  init(
+    logger: Logger, ceiling: Duration, onCanceling: @escaping @Sendable () -> Void = {},
+    abandon: @escaping @Sendable (ExitCode) -> Void = { ProcessExit.now($0) },
+    sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
+  ) {
+    self.logger = logger
+    self.ceiling = ceiling
+    self.abandon = abandon
+    self.sleep = sleep
+    self.onCanceling = onCanceling
+  }
+
+  /// Requests the stop; returns at once.
+  func request() {
+    let action = state.withLock { state in
+      state.isRequested = true
+      return state.action
+    }
+    action()
+  }
+
+  /// Sets what a request does, instead of what it did before; a request that has come already does it now.
+  func onRequest(_ action: @escaping @Sendable () -> Void) {
+    let isRequested = state.withLock { state in
+      state.action = action
+      return state.isRequested
+    }
+    if isRequested { action() }
+  }
+
+  /// Runs a start that a request cancels.
+  /// - Returns: `nil` when it has not succeeded because of a request.
+  /// - Throws: its error, unless a stop was requested.
+  func canceling<Value: Sendable>(_ start: @escaping @Sendable () async throws -> Value) async throws -> Value? {
+    state.withLock { $0.isStarting = true }
+    let task = Task { try await start() }
+    onRequest { [self] in
+      onCanceling()
+      task.cancel()
+      Task { await enforceCeiling() }
+    }
+    let result = await task.result
+    let isRequested = state.withLock { state in
+      state.isStarting = false
+      state.action = {}
+      return state.isRequested
+    }
+    if case .failure = result, isRequested { return nil }
+    return try result.get()
+  }
+
+  private func enforceCeiling() async {
+    do { try await sleep(ceiling) } catch { return }
+    guard state.withLock({ $0.isStarting }) else { return }
+    logger.error("the start did not end even when canceled; the process is ended")
+    abandon(.temporaryFailure)
+  }
+}

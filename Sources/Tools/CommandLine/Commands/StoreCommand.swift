@@ -1,0 +1,108 @@
+import CountersignTelemetry
+import PostgreSQL
+import ServiceRuntime
+
+/// `countersign store`.
+enum StoreCommand {
+  static let group = CommandEntry(
+    "store", "Makes the tables in PostgreSQL, copies a coordinator's SQLite database into them, and checks them.",
+    discussion: "docs/postgresql.md goes through a set-up step by step.",
+    [CommandEntry(Create.self), CommandEntry(Migrate.self), CommandEntry(Check.self)])
+}
+
+extension StoreCommand {
+  /// `countersign store create`.
+  enum Create: OperatorCommand {
+    static let syntax = CommandSyntax(
+      "create", "Makes roles, database, schema and tables, or brings them to the version of this program.",
+      discussion: """
+        The user of the URL is a superuser, one that may make roles and databases, or the owner of the database where all roles are
+        there. What is there stays; run it again with each new version, before its processes start. Exit code 77: a right is missing.
+        """,
+      options: Options.self)
+
+    struct Options: CommandOptions {
+      let address: StoreAddress
+      let roles: StoreRoles
+      let coordinatorPasswordFile, workerPasswordFile: String?
+      let isPrinted: Bool
+
+      init(_ reader: OptionReader) {
+        address = StoreAddress(reader)
+        var roles = StoreRoles()
+        for (name, path, help) in [
+          ("owner", \StoreRoles.owner, "Role that owns the tables"),
+          ("coordinator", \.coordinator, "User of the coordinators"), ("worker", \.worker, "User of the workers"),
+        ] as [(String, WritableKeyPath<StoreRoles, String>, String)] {
+          guard let role = reader.text(name, "ROLE", "\(help): \(roles[keyPath: path]) unless given.") else { continue }
+          if !StoreRoles.isName(role) { reader.fail("--\(name) must be a name of small letters, digits and _") }
+          roles[keyPath: path] = role
+        }
+        self.roles = roles
+        coordinatorPasswordFile = reader.text(
+          "coordinator-password-file", "FILE", "Sets the password of the coordinators' user.")
+        workerPasswordFile = reader.text("worker-password-file", "FILE", "Sets the password of the workers' user.")
+        isPrinted = reader.flag("print", "Prints the statements for a new database, and runs none.")
+      }
+    }
+
+    static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput {
+      let endpoint = try options.address.endpoint()
+      if options.isPrinted {
+        let text = StoreScript.text(options.roles, database: endpoint?.database ?? "countersign", parts: StoreParts.all)
+        return CommandOutput(text: text, json: .object(["sql": .text(text)]))
+      }
+      guard let endpoint else {
+        throw CommandLineError(.usage, "--url is missing: name the database and a user that may make tables in it")
+      }
+      var passwords: [String: Secret] = [:]
+      for (role, file) in [
+        (options.roles.coordinator, options.coordinatorPasswordFile),
+        (options.roles.worker, options.workerPasswordFile),
+      ] {
+        if let file { passwords[role] = try StoreAddress.password(file) }
+      }
+      let creation = StoreCreation(
+        endpoint: endpoint, roles: options.roles, passwords: passwords, parts: StoreParts.all, timeout: context.timeout)
+      do throws(PostgreSQLError) {
+        let lines = try await creation.run()
+        return CommandOutput(
+          text: lines.joined(separator: "\n"), json: .object(["done": .array(lines.map { .text($0) })]))
+      } catch {
+        throw CommandLineError(error)
+      }
+    }
+  }
+
+  /// `countersign store check`.
+  enum Check: OperatorCommand {
+    static let syntax = CommandSyntax(
+      "check",
+      "Checks the databases that the configuration files name, or one by its URL. Exit code 1: it found something.",
+      options: Options.self)
+
+    struct Options: CommandOptions {
+      let address: StoreAddress
+      let configDirectory: String?
+      let isWorker: Bool
+
+      init(_ reader: OptionReader) {
+        address = StoreAddress(reader)
+        configDirectory = reader.text("config-dir", "DIRECTORY", "Directory of the processes' configuration files.")
+        isWorker = reader.flag("as-worker", "The user of the URL is the workers', and needs their tables only.")
+      }
+    }
+
+    static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput {
+      guard let endpoint = try options.address.endpoint() else {
+        let findings = try await context.backend().diagnoseDatabases(
+          configDirectory: options.configDirectory, timeout: context.timeout)
+        return DoctorCommand.output(findings)
+      }
+      let check = DatabaseCheck(
+        name: "database", endpoint: endpoint, parts: options.isWorker ? StoreParts.worker : StoreParts.coordinator,
+        clock: context.clock, timeout: context.timeout)
+      return DoctorCommand.output(await check.findings())
+    }
+  }
+}

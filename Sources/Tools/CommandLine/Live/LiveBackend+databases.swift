@@ -1,0 +1,96 @@
+import Coordination
+import PostgreSQL
+import ServiceRuntime
+
+extension LiveBackend {
+  func coordinatorConfiguration(file: String?) throws(CommandLineError) -> CoordinatorConfiguration {
+    guard let file = file ?? configuration.configDirectory.map({ $0 + "/coordinator.json5" }) else {
+      throw CommandLineError(
+        .configuration,
+        "the path of coordinator.json5 is not known: give --coordinator-config, or set COUNTERSIGN_CONFIG_DIR")
+    }
+    do {
+      // The environment of this program is not the coordinator's.
+      return try CoordinatorConfiguration.load(file: file, environment: [:]).content
+    } catch {
+      throw CommandLineError(.configuration, error.description)
+    }
+  }
+
+  func diagnoseDatabases(configDirectory: String?, timeout: Duration) async -> [Finding] {
+    let check = "database"
+    guard let directory = configDirectory ?? configuration.configDirectory else {
+      return [
+        Finding(
+          check, .skipped, "the directory of the configuration files is not known",
+          hint: "give --config-dir, or set COUNTERSIGN_CONFIG_DIR; or name one database by --url")
+      ]
+    }
+    let findings = await databases(directory, timeout)
+    return findings.isEmpty
+      ? [Finding(check, .note, "no configuration file in \(directory) names PostgreSQL")] : findings
+  }
+
+  /// Checks each database once for each user of it.
+  func databases(_ directory: String?, _ timeout: Duration) async -> [Finding] {
+    // The check of the files reports an unreadable directory.
+    guard let directory, let files = try? ConfigurationFiles(directory: directory) else { return [] }
+    var findings: [Finding] = []
+    var uses: [DatabaseUse] = []
+    for file in files.files {
+      let process = String(file.name.dropLast(".json5".count))
+      guard let use = StoreUse(process: process), file.settings != nil else { continue }
+      let check = "database of \(process)"
+      do throws(ConfigurationError) {
+        let path = "\(directory)/\(file.name)"
+        let loaded = try PostgreSQLSettings.load(file: path, section: use.section, hasReaders: use.hasReaders)
+        guard let settings = loaded else { continue }
+        DatabaseUse.add(process, settings.endpoint, use.parts, to: &uses)
+      } catch {
+        findings.append(Finding(check, .failed, error.description, hint: "correct the keys named above"))
+      }
+    }
+    for use in uses {
+      findings += await DatabaseCheck(
+        name: use.name, endpoint: use.endpoint, parts: use.parts, clock: clock, timeout: timeout
+      ).findings()
+    }
+    return findings
+  }
+}
+
+/// A database with its user, and the processes that have both in common.
+struct DatabaseUse: Sendable, Hashable {
+  let endpoint: PostgreSQLEndpoint
+  private(set) var parts: [PostgreSQLSchemaPart]
+  private(set) var processes: [String]
+
+  /// Subject of the findings: `database of mail-worker, push-worker`.
+  var name: String { "database of " + processes.joined(separator: ", ") }
+
+  static func add(
+    _ process: String, _ endpoint: PostgreSQLEndpoint, _ parts: [PostgreSQLSchemaPart], to uses: inout [DatabaseUse]
+  ) {
+    guard let index = uses.firstIndex(where: { $0.endpoint == endpoint }) else {
+      return uses.append(DatabaseUse(endpoint: endpoint, parts: parts, processes: [process]))
+    }
+    uses[index].processes.append(process)
+    uses[index].parts += parts.filter { !uses[index].parts.contains($0) }
+  }
+}
+
+/// Use of a database by a process.
+private struct StoreUse {
+  let section: String
+  let parts: [PostgreSQLSchemaPart]
+  /// Whether its section has the key `readers`.
+  let hasReaders: Bool
+
+  init?(process: String) {
+    switch process {
+    case "coordinator": (section, parts, hasReaders) = ("database", StoreParts.coordinator, true)
+    case _ where process.hasSuffix("-worker"): (section, parts, hasReaders) = ("ledger", StoreParts.worker, false)
+    default: return nil
+    }
+  }
+}

@@ -1,0 +1,27 @@
+import PostgreSQL
+
+/// The statements of `store create` as a text, for an administrator who runs them by hand in a new database.
+enum StoreScript {
+  static func text(_ roles: StoreRoles, database: String, parts: [PostgreSQLSchemaPart]) -> String {
+    let schema = PostgreSQLSchema.name
+    return """
+      -- Roles, database, schema and tables of Countersign, for psql as a superuser. For a database that has none of them;
+      -- tables of an earlier version are brought up by 'countersign store create' alone.
+      \\set ON_ERROR_STOP on
+      \(StoreRoles.create(roles.owner, hasLogin: false));
+      \(StoreRoles.create(roles.coordinator, hasLogin: true));
+      \(StoreRoles.create(roles.worker, hasLogin: true));
+      -- Passwords: \\password \(roles.coordinator), \\password \(roles.worker)
+      \(StoreCreation.createDatabase(database, owner: roles.owner));
+      \\connect \(database)
+      CREATE SCHEMA \(schema) AUTHORIZATION \(roles.owner);
+      SET ROLE \(roles.owner);
+      SET search_path = \(schema);
+
+      \(PostgreSQLSchema.script(of: parts))
+
+      \(roles.grants.joined(separator: ";\n\n"));
+      RESET ROLE;
+      """
+  }
+}

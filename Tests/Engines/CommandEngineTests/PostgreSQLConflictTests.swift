@@ -1,0 +1,157 @@
+import CountersignTelemetry
+import Dispatch
+import Glibc
+import PostgreSQL
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import CommandEngine
+
+/// Each way in which two sessions of a server meet at the same records, as two coordinators do.
+@Suite("Two sessions of PostgreSQL at the same records")
+struct PostgreSQLConflictTests {
+  /// Has another session do something while a body runs, on the body's own thread.
+  private static func meanwhile(_ body: @escaping @Sendable () async throws -> Void) throws(StoreError) {
+    let isDone = DispatchSemaphore(value: 0)
+    let failure = Mutex<(any Error)?>(nil)
+    Task {
+      do { try await body() } catch { failure.withLock { $0 = error } }
+      isDone.signal()
+    }
+    isDone.wait()
+    if let error = failure.withLock({ $0 }) { throw StoreError(.misuse, "\(error)") }
+  }
+
+  /// Adds to a record.
+  private static func add(_ number: UInt8, to id: RecordID, in set: inout WorkingSet) throws(StoreError) {
+    guard var record = try set.record(id) else { throw StoreError(.misuse, "the record is missing") }
+    record.body[0] += number
+    try set.put(record)
+  }
+
+  @Test("Another version: the later one reads again, and loses nothing of the other's")
+  func versionConflict() async throws {
+    try await PostgreSQLUnderTest.with { database in
+      let (store, other) = (try await database.open(), try await database.open())
+      let (a, runs) = (try id("a"), Recorded())
+      try await store.put(Record(a, body: [0]))
+      let outcome = try await store.transact(keys(records: [a]), at: start) { set throws(StoreError) -> Int in
+        let run = runs.count()
+        if run == 1 {
+          try Self.meanwhile {
+            _ = try await other.transact(keys(records: [a]), at: start) { set throws(StoreError) -> Void in
+              try Self.add(5, to: a, in: &set)
+            }
+          }
+        }
+        try Self.add(1, to: a, in: &set)
+        try set.send(message("x"))
+        return run
+      }
+      let (run, messages) = try stored(outcome)
+      #expect(run == 2 && messages.texts == ["x"])
+      #expect(try await other.found(a)?.body == [6])
+      #expect(try await other.figures().messages == 1)
+      #expect(store.status.conflicts == ["changed": 1] && other.status.conflicts.isEmpty)
+    }
+  }
+
+  @Test("A unique key that the other one took: the later one finds its holder")
+  func uniqueKeyConflict() async throws {
+    try await PostgreSQLUnderTest.with { database in
+      let (store, other) = (try await database.open(), try await database.open())
+      let (key, first, second) = (try holder("h"), try id("first"), try id("second"))
+      let outcome = try await store.transact(keys(holders: [key]), at: start) { set throws(StoreError) -> String in
+        if let found = try set.holder(of: key) { return found.id.text }
+        try Self.meanwhile { try await other.put(Record(first, body: [], uniqueKeys: [key])) }
+        try set.put(Record(second, body: [], uniqueKeys: [key]))
+        return second.text
+      }
+      #expect(try stored(outcome).value == "first")
+      #expect(try await store.found(second) == nil)
+      #expect(store.status.conflicts == ["taken": 1])
+    }
+  }
+
+  @Test("A unique violation that the server itself reports means to read again")
+  func uniqueViolation() async throws {
+    try await PostgreSQLUnderTest.with { database in
+      let (store, other) = (try await database.open(), try await database.open())
+      let key = try holder("h")
+      let outcome = try await store.repeating { session, attempt throws(PostgreSQLFailure) in
+        if attempt == 1 {
+          try flow { () throws(StoreError) in
+            try Self.meanwhile { try await other.put(Record(try id("a"), body: [], uniqueKeys: [key])) }
+          }
+          try session.all([PostgreSQLStatement("INSERT INTO store_unique VALUES ($1, 'b')", [.bytes(key.bytes)])])
+        }
+        return (attempt, [])
+      }
+      #expect(try stored(outcome).value == 2)
+      #expect(store.status.conflicts == ["crossed": 1])
+    }
+  }
+
+  @Test("A deadlock: the store is ended, waits for the other, and does all of it again")
+  func deadlock() async throws {
+    try await PostgreSQLUnderTest.with { database in
+      // Only an administrator may say whom the server ends: the store, as the other one looks for deadlocks too late.
+      var own = database
+      own.endpoint = try await PrivatePostgreSQL.shared.administrator(of: database.endpoint)
+      let store = try await own.open { $0.connections.settings["deadlock_timeout"] = "5s" }
+      var options = PostgreSQLOptions()
+      PostgreSQLUnderTest.patient(&options)
+      options.settings["deadlock_timeout"] = "1h"
+      let rival = try PostgreSQLConnection(own.endpoint, options: options)
+      let (a, b) = (try id("a"), try id("b"))
+      for id in [a, b] { try await store.put(Record(id, body: [0])) }
+      let (process, isLocked) = (Int64(store.owner.current.process), DispatchSemaphore(value: 0))
+      async let rivalry: Void = rival.withTransaction { session throws(PostgreSQLError) in
+        try session.run("UPDATE store_record SET body = body WHERE id = 'b'")
+        isLocked.signal()
+        let isBlocked = "SELECT cardinality(pg_blocking_pids($1::bigint::integer)) > 0"
+        while try !session.run(isBlocked, [.integer(process)])[0].bool(0) { usleep(1_000) }
+        try session.run("UPDATE store_record SET body = body WHERE id = 'a'")
+      }
+      try await onNewThread { isLocked.wait() }
+      let runs = Recorded()
+      let outcome = try await store.transact(keys(records: [a, b]), at: start) { set throws(StoreError) -> Void in
+        _ = runs.count()
+        for id in [a, b] { try Self.add(1, to: id, in: &set) }
+      }
+      _ = try stored(outcome)
+      try await rivalry
+      await rival.close()
+      #expect(runs.all == [1, 2])
+      #expect(store.status.conflicts == ["crossed": 1])
+      for id in [a, b] { #expect(try await store.found(id)?.body == [1]) }
+    }
+  }
+
+  @Test("A serialization failure, where an administrator has forced a stricter isolation, means to read again")
+  func serializationFailure() async throws {
+    try await PostgreSQLUnderTest.with { database in
+      let store = try await database.open {
+        $0.connections.settings["default_transaction_isolation"] = "repeatable read"
+      }
+      let other = try await database.open()
+      let (a, runs) = (try id("a"), Recorded())
+      try await store.put(Record(a, body: [0]))
+      let outcome = try await store.transact(keys(records: [a]), at: start) { set throws(StoreError) -> Void in
+        if runs.count() == 1 {
+          try Self.meanwhile {
+            _ = try await other.transact(keys(records: [a]), at: start) { set throws(StoreError) -> Void in
+              try Self.add(5, to: a, in: &set)
+            }
+          }
+        }
+        try Self.add(1, to: a, in: &set)
+      }
+      _ = try stored(outcome)
+      #expect(runs.all == [1, 2])
+      #expect(store.status.conflicts == ["crossed": 1])
+      #expect(try await store.found(a)?.body == [6])
+    }
+  }
+}

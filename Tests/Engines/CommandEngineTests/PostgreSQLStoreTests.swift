@@ -1,0 +1,421 @@
+import CountersignTelemetry
+import PostgreSQL
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import CommandEngine
+
+@Suite("A store in PostgreSQL")
+struct PostgreSQLStoreTests {
+  // MARK: Round trips
+
+  /// Loads of every part, and changes of every table.
+  private static func everything(_ number: Int, chained: Bool) throws -> StoreLoad {
+    let load = keys(
+      messages: [try InboxKey("m\(number)")], records: [try id("r\(number)")], holders: [try holder("h\(number)")],
+      groups: [try owner("g")], counters: [try counter("c")])
+    guard chained else { return load }
+    return StoreLoad(load.keys) { set throws(StoreError) in
+      var more = StoreKeys()
+      more.add(counter: try counter("d"), since: 0)
+      return more
+    }
+  }
+
+  private static func changeEverything(_ number: Int, _ set: inout WorkingSet) throws(StoreError) {
+    guard let id = RecordID(ticket, "r\(number)") else { return }
+    try set.set(reply("x"), of: try InboxKey("m\(number)"))
+    try set.put(
+      Record(id, body: [1], dueAt: start, uniqueKeys: [try holder("h\(number)")], groupKeys: [try owner("g")]))
+    set.count(try counter("c"), in: 1, keepUntil: start)
+    try set.send(message("\(number)"))
+  }
+
+  @Test("A batch takes two round trips and a commit, and a third one where look-ups chain")
+  func roundTripsAreFew() async throws {
+    try await PostgreSQLUnderTest.with { database in
+      let store = try await database.open { $0.heartbeat = .seconds(3600) }
+      var settlement = OutboxSettlement()
+      for (number, trips) in [(1, 3), (2, 4)] {
+        let before = store.connection.status.roundTrips
+        let outcome = try await store.transact(
+          try Self.everything(number, chained: number == 2), at: start, settling: settlement
+        ) { set throws(StoreError) -> Void in try Self.changeEverything(number, &set) }
+        #expect(store.connection.status.roundTrips - before == trips)
+        settlement = OutboxSettlement(finished: try stored(outcome).messages.map(\.number))
+      }
+      // What takes no look takes one and a commit, and what is one statement takes the commit along.
+      var before = store.connection.status.roundTrips
+      try await store.add { set throws(StoreError) in try set.send(message("x")) }
+      #expect(store.connection.status.roundTrips - before == 2)
+      before = store.connection.status.roundTrips
+      try await store.settle(settlement)
+      #expect(store.connection.status.roundTrips - before == 1)
+      #expect(try await store.figures().messages == 1)
+    }
+  }
+
+  // MARK: Competition
+
+  /// Does something as another session, while a body runs.
+  private static func meanwhile(
+    _ sql: String, _ database: PostgreSQLUnderTest, _ server: PrivatePostgreSQL
+  ) throws(StoreError) {
+    do { _ = try server.psql("SET search_path = countersign; " + sql, database: database.endpoint.database) } catch {
+      throw StoreError(.misuse, "\(error)")
+    }
+  }
+
+  @Test("A body runs again when another writer was faster, and then nobody is")
+  func bodyRunsAgain() async throws {
+    try await PostgreSQLUnderTest.with { database in
+      let server = try await PrivatePostgreSQL.shared.server
+      let (runs, pauses) = (Recorded(), Recorded())
+      let store = try await database.open { options in
+        options.pause = { attempt in pauses.add(attempt) }
+      }
+      let a = try id("a")
+      try await store.put(Record(a, body: [0]))
+      let outcome = try await store.transact(keys(records: [a]), at: start) { set throws(StoreError) -> Int in
+        let run = runs.count()
+        if run == 1 {
+          try Self.meanwhile("UPDATE store_record SET version = version + 1, body = '\\x05'", database, server)
+        }
+        guard var record = try set.record(a) else { return 0 }
+        record.body[0] += 1
+        try set.put(record)
+        return run
+      }
+      #expect(try stored(outcome).value == 2)
+      #expect(try await store.found(a)?.body == [6])
+      #expect(pauses.all == [1])
+      #expect(store.status.conflicts == ["changed": 1])
+    }
+  }
+
+  @Test("A transaction that meets competition in every attempt ends as a conflict")
+  func competitionInEveryAttempt() async throws {
+    try await PostgreSQLUnderTest.with { database in
+      let server = try await PrivatePostgreSQL.shared.server
+      let (runs, pauses) = (Recorded(), Recorded())
+      let store = try await database.open { options in
+        options.pause = { attempt in pauses.add(attempt) }
+      }
+      let outcome = try await store.transact(StoreLoad(), at: start) { set throws(StoreError) -> Void in
+        let run = runs.count()
+        let key = try holder("\(run)")
+        let bytes = key.bytes.map { byte in
+          let digits = String(byte, radix: 16)
+          return digits.count == 1 ? "0" + digits : digits
+        }
+        try Self.meanwhile(
+          "INSERT INTO store_unique VALUES ('\\x\(bytes.joined())', 'another')", database, server)
+        guard let id = RecordID(ticket, "a") else { return }
+        try set.put(Record(id, body: [], uniqueKeys: [key]))
+        try set.send(message("x"))
+      }
+      #expect(conflict(outcome) == .taken(holderSpace))
+      #expect(runs.all.count == StoreLimits.maxAttempts)
+      #expect(pauses.all == Array(1..<StoreLimits.maxAttempts))
+      #expect(try await store.figures().messages == 0)
+    }
+  }
+
+  @Test("A message that another one answered while a second look went on is looked up again")
+  func secondLookNoticesTheMessage() async throws {
+    try await PostgreSQLUnderTest.with { database in
+      let server = try await PrivatePostgreSQL.shared.server
+      let store = try await database.open { $0.pause = { _ in } }
+      let (key, looks) = (try InboxKey("m"), Recorded())
+      let load = StoreLoad(keys(messages: [key]).keys) { set throws(StoreError) in
+        if looks.count() == 1 {
+          try Self.meanwhile(
+            "INSERT INTO store_inbox VALUES ('m', 1, '', 'done.v1', 'first', 99999999999999)", database, server)
+        }
+        var more = StoreKeys()
+        more.add(counter: try counter("c"), since: 0)
+        return more
+      }
+      let outcome = try await store.transact(load, at: start) { set throws(StoreError) in try set.message(key) }
+      guard case .replied(_, let body)? = try stored(outcome).value?.state else {
+        Issue.record("the message was not seen")
+        return
+      }
+      #expect(body == Array("first".utf8))
+    }
+  }
+
+  // MARK: Sessions
+
+  @Test("A lost session owns nothing, and what it had in hand is claimed by whoever comes first")
+  func lostSessionOwnsNothing() async throws {
+    try await PostgreSQLUnderTest.with { database in
+      let store = try await database.open { $0.heartbeat = .seconds(3600) }
+      let other = try await database.open()
+      let sent = try await store.add { set throws(StoreError) in
+        for text in ["a", "b"] { try set.send(message(text)) }
+      }
+      #expect(await store.owned(sent) == sent)
+      try await database.end(store)
+      #expect(await store.owned(sent).isEmpty)
+      let claimed = try await other.claimMessages(limit: 1, at: start)
+      #expect(claimed.texts == ["a"] && claimed[0].mayBeOut)
+      #expect(await other.owned(claimed) == claimed)
+      // The new session of the same store is another owner, and may claim as well.
+      let own = try await store.claimMessages(limit: 5, at: start)
+      #expect(own.texts == ["b"])
+      #expect(await store.owned(sent + own) == own)
+      // What was out already goes, unless somebody else has it now.
+      try await store.settle(OutboxSettlement(finished: sent.map(\.number)))
+      #expect(try await store.figures().messages == 1)
+      try await other.settle(OutboxSettlement(finished: claimed.map(\.number)))
+      #expect(try await store.figures().messages == 0)
+    }
+  }
+
+  @Test("What was out when the session was lost is deleted by the next one, before anybody claims it")
+  func publishedMessagesOfALostSessionAreDeleted() async throws {
+    try await PostgreSQLUnderTest.with { database in
+      let store = try await database.open()
+      let sent = try await store.add { set throws(StoreError) in try set.send(message("a")) }
+      try await database.end(store)
+      try await store.settle(OutboxSettlement(finished: sent.map(\.number)))
+      #expect(try await store.figures().messages == 0)
+    }
+  }
+
+  @Test("A session that nobody has heard of for long owns nothing")
+  func silentSessionOwnsNothing() async throws {
+    try await PostgreSQLUnderTest.with { database in
+      let store = try await database.open { options in
+        options.heartbeat = .seconds(3600)
+        options.longestSilence = .zero
+      }
+      let sent = try await store.add { set throws(StoreError) in try set.send(message("a")) }
+      #expect(await store.owned(sent).isEmpty)
+    }
+  }
+
+  @Test("A heartbeat replaces a lost session")
+  func heartbeatReplacesALostSession() async throws {
+    try await PostgreSQLUnderTest.with { database in
+      let store = try await database.open { $0.heartbeat = .milliseconds(20) }
+      let owner = store.owner.current.number
+      try await database.end(store)
+      for _ in 0..<6000 where store.owner.current.number == owner { try await Task.sleep(for: .milliseconds(10)) }
+      #expect(store.owner.current.number > owner)
+    }
+  }
+
+  @Test("Dead owners that left nothing are forgotten")
+  func deadOwnersAreForgotten() async throws {
+    try await PostgreSQLUnderTest.with { database in
+      for _ in 0..<3 { await (try await database.open()).close() }
+      let store = try await database.open()
+      _ = try await store.claimMessages(limit: 9, at: start)
+      let owners = try await database.change { session throws(PostgreSQLError) in
+        try session.run("SELECT number FROM store_owner").count
+      }
+      #expect(owners == 1)
+    }
+  }
+
+  @Test("A dead owner is found among living ones, whichever row of the table is its own", arguments: 0..<3)
+  func deadOwnerIsFoundInAnyRow(place: Int) async throws {
+    try await PostgreSQLUnderTest.with { database in
+      var stores: [PostgreSQLStore] = []
+      for number in 0..<3 {
+        let store = try await database.open()
+        // The rows lie in the order of the numbers, as those of a new table do.
+        #expect(store.owner.current.number == Int64(number + 1))
+        try await store.add { set throws(StoreError) in try set.send(message("\(number)")) }
+        stores.append(store)
+      }
+      await stores.remove(at: place).close()
+      let claimed = try await stores[0].claimMessages(limit: 9, at: start)
+      #expect(claimed.texts == ["\(place)"] && claimed.allSatisfy(\.mayBeOut))
+      #expect(try await stores[1].claimMessages(limit: 9, at: start).isEmpty)
+      let owners = try await database.change { session throws(PostgreSQLError) in
+        try session.run("SELECT number FROM store_owner").count
+      }
+      #expect(owners == 2)
+    }
+  }
+
+  @Test("A server that is away is told as that, also when it refused a session before")
+  func refusalEndsWithItsCause() async throws {
+    try await PostgreSQLUnderTest.with { database in
+      let server = try await PrivatePostgreSQL.shared.server
+      let proxy = CuttingProxy(to: server.port)
+      defer { proxy.stop() }
+      var behind = database
+      behind.endpoint = server.overTCP(database.endpoint)
+      behind.endpoint.hosts = [ServerAddress(host: "127.0.0.1", port: proxy.port)]
+      let store = try await behind.open { options in
+        options.heartbeat = .seconds(3600)
+        options.connections.reconnectDelay = .milliseconds(1)...(.milliseconds(1))
+      }
+      try await database.change { session throws(PostgreSQLError) -> Void in
+        try session.run("UPDATE schema_version SET version = 99")
+      }
+      try await database.end(store)
+      let settlement = OutboxSettlement(finished: [1])
+      let refused = await #expect(throws: StoreError.self) { try await store.settle(settlement) }
+      #expect(refused?.code == .schema)
+      proxy.stop()
+      var code = refused?.code
+      for _ in 0..<1000 where code == .schema {
+        code = await #expect(throws: StoreError.self) { try await store.settle(settlement) }?.code
+        try await Task.sleep(for: .milliseconds(1))
+      }
+      #expect(code == .unavailable)
+    }
+  }
+
+  @Test("A migration has the database to itself")
+  func migrationIsAlone() async throws {
+    try await PostgreSQLUnderTest.with { database in
+      let store = try await database.open()
+      let busy = await #expect(throws: StoreError.self) { try await database.open { $0.isExclusive = true } }
+      #expect(busy?.code == .busy)
+      await store.close()
+      let migration = try await database.open { $0.isExclusive = true }
+      let late = await #expect(throws: StoreError.self) { try await database.open() }
+      #expect(late?.code == .unavailable)
+      await migration.close()
+      _ = try await database.open()
+    }
+  }
+
+  // MARK: Schema
+
+  @Test("Missing tables, and those of another version, are refused with the command to run")
+  func otherSchemasAreRefused() async throws {
+    try await PostgreSQLUnderTest.with { database in
+      for change in [
+        "UPDATE schema_version SET version = 0", "UPDATE schema_version SET version = 99",
+        "UPDATE schema_version SET part = 'other'", "UPDATE schema_version SET part = 'store'",
+      ] {
+        try await database.change { session throws(PostgreSQLError) -> Void in try session.run(change) }
+        let error = await #expect(throws: StoreError.self) { try await database.open() }
+        #expect(error?.code == .schema)
+        #expect(error?.isRetriable == false && error?.fault == .store)
+        let remedies = ["countersign store create", "newer program"]
+        #expect(remedies.contains { error?.message.contains($0) == true })
+      }
+    }
+  }
+
+  @Test("Failures of the server keep their class")
+  func failuresKeepTheirClass() {
+    let expected: [(PostgreSQLError.Code, StoreError.Fault, Bool)] = [
+      (.content, .content, false), (.constraint, .content, false), (.tooLarge, .content, false),
+      (.statement, .doubtful, false), (.unexpectedResult, .doubtful, false), (.misuse, .doubtful, false),
+      (.unreachable, .store, true), (.connectionLost, .store, true), (.loginRefused, .store, true),
+      (.tlsRefused, .store, true), (.readOnly, .store, false), (.statementTimeout, .store, true),
+      (.lockTimeout, .store, true), (.diskFull, .store, true), (.outOfResources, .store, true),
+      (.shuttingDown, .store, true), (.permission, .store, false), (.missingRelation, .store, false),
+      (.overloaded, .store, true), (.closed, .store, false),
+    ]
+    for (code, fault, isRetriable) in expected {
+      let error = StoreError(PostgreSQLError(code, "x"))
+      #expect(error.fault == fault, "\(code)")
+      #expect(error.isRetriable == isRetriable, "\(code)")
+      // Nothing is told twice, which it was.
+      #expect(error.description == "x (\(error.code))")
+    }
+    #expect(
+      StoreError(PostgreSQLError(.readOnly, "x", sqlState: "25006")).description == "x, SQLSTATE 25006 (readOnly)")
+    for code in [PostgreSQLError.Code.deadlock, .serialization, .uniqueViolation] {
+      #expect(PostgreSQLFailure.server(PostgreSQLError(code, "x")).conflict == .crossed)
+    }
+    var lost = PostgreSQLError(.connectionLost, "x")
+    #expect(StoreError(lost).code == .unavailable)
+    lost.isCommitUnknown = true
+    #expect(StoreError(lost).code == .io)
+  }
+
+  @Test("Replies are searched in parts by the session itself, and the search of a canceled task is no result")
+  func repliesAreSearchedInParts() async throws {
+    try await PostgreSQLUnderTest.with { database in
+      let store = try await database.open { $0.heartbeat = .seconds(3600) }
+      let count = 2 * PostgreSQLStore.searchedEntries + 1
+      try await database.change { session throws(PostgreSQLError) -> Void in
+        try session.run(
+          """
+          INSERT INTO store_inbox
+          SELECT n::text::bytea, 1, '', 'x', CASE WHEN n % 1000 = 0 THEN 'number' ELSE '' END::bytea, 0
+          FROM generate_series(1::bigint, $1) AS n
+          """, [.integer(Int64(count))])
+      }
+      // Readers may be at a server that only reads.
+      await store.readers.close()
+      #expect(try await store.forget(repliesContaining: Array("other".utf8)) == 0)
+      let canceled = Task {
+        withUnsafeCurrentTask { $0?.cancel() }
+        return try await store.forget(repliesContaining: Array("number".utf8))
+      }
+      await #expect(throws: StoreError.self) { try await canceled.value }
+      #expect(try await store.forget(repliesContaining: Array("number".utf8)) == 2)
+      let left = try await database.change { session throws(PostgreSQLError) in
+        try session.run("SELECT count(*) FROM store_inbox")[0].int(0)
+      }
+      #expect(left == count - 2)
+    }
+  }
+
+  // MARK: Plans
+
+  /// Statements that run for each batch, round or claim, or for operators.
+  static let statements = [
+    PostgreSQLLoad.messages, PostgreSQLLoad.received, PostgreSQLLoad.records, PostgreSQLLoad.lockedRecords,
+    PostgreSQLLoad.holders, PostgreSQLLoad.lockedHolders, PostgreSQLLoad.groups, PostgreSQLLoad.counters,
+    PostgreSQLWrite.updateMessages, PostgreSQLWrite.insertMessages, PostgreSQLWrite.lockCounters,
+    PostgreSQLWrite.forgetCounters, PostgreSQLWrite.addIncrements, PostgreSQLWrite.insertOutbox,
+    PostgreSQLWrite.lockRecords, PostgreSQLWrite.deleteRecords, PostgreSQLWrite.updateRecords,
+    PostgreSQLWrite.insertRecords, PostgreSQLWrite.freeKeys, PostgreSQLWrite.takeKeys, PostgreSQLWrite.leaveGroups,
+    PostgreSQLWrite.joinGroups, PostgreSQLWrite.finish, PostgreSQLWrite.postpone, PostgreSQLDue.claim,
+    PostgreSQLDue.purgeMessages, PostgreSQLDue.purgeCounters, PostgreSQLDue.isAnyRecordOver, PostgreSQLDue.recordsOver,
+    PostgreSQLDue.putOff, PostgreSQLDue.delete, PostgreSQLDue.freeKeys, PostgreSQLDue.leaveGroups,
+    PostgreSQLOutbox.look, PostgreSQLOutbox.claimDue, PostgreSQLOutbox.dead, PostgreSQLOutbox.claimLeft,
+    PostgreSQLOutbox.held, PostgreSQLOutbox.forget, PostgreSQLStore.sums, PostgreSQLStore.countKeys,
+    PostgreSQLStore.forgetReplies,
+  ]
+
+  @Test("Every statement finds its rows by an index, in empty tables too")
+  func statementsUseIndexes() async throws {
+    try await PostgreSQLUnderTest.with { database in
+      let server = try await PrivatePostgreSQL.shared.server
+      let settings = PostgreSQLStoreOptions.settings.map { "SET \($0.key) = '\($0.value)';" }.joined(separator: "\n")
+      var script = "SET search_path = countersign;\n\(settings)\n"
+      for (number, statement) in Self.statements.enumerated() {
+        let count = (1...9).last { statement.contains("$\($0)") } ?? 0
+        let values = count == 0 ? "" : "(\(Array(repeating: "NULL", count: count).joined(separator: ", ")))"
+        script += "PREPARE s\(number) AS \(statement);\nEXPLAIN EXECUTE s\(number)\(values);\n"
+      }
+      let plans = try await server.query(script, database: database.endpoint.database)
+      #expect(plans.contains("Index"))
+      for line in plans.split(separator: "\n") where line.contains("Seq Scan") {
+        #expect(line.contains("store_owner") || line.contains("pg_database"), "\(line)")
+      }
+    }
+  }
+}
+
+/// Values in the order in which they came.
+final class Recorded: Sendable {
+  private let values = Mutex<[Int]>([])
+
+  var all: [Int] { values.withLock { $0 } }
+
+  func add(_ value: Int) { values.withLock { $0.append(value) } }
+
+  /// Adds the next number, from 1.
+  func count() -> Int {
+    values.withLock { values in
+      values.append(values.count + 1)
+      return values.count
+    }
+  }
+}

@@ -1,0 +1,222 @@
+import CountersignAMQP
+import CountersignTelemetry
+import FoundationEssentials
+import PostgreSQL
+import SQLite
+import TestSupport
+import Testing
+
+@testable import CrashMarks
+
+/// Implementations of the store of marks, each of which passes the same tests.
+enum MarkStoreUnderTest: String, CaseIterable, Sendable {
+  case sqlite, postgresql
+
+  /// Runs a test on empty data of its own, with a function that opens one more store.
+  func with(_ body: (@Sendable () async throws -> any MarkStore) async throws -> Void) async throws {
+    switch self {
+    case .sqlite:
+      let directory = FileManager.default.temporaryDirectory.appending(path: "marks-\(UUID().uuidString)")
+      try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+      // A directory that stays behind harms no test.
+      defer { try? FileManager.default.removeItem(at: directory) }
+      let path = directory.appending(path: "marks.sqlite").path(percentEncoded: false)
+      try await body { try await SQLiteMarkStore.open(path: path) }
+    case .postgresql:
+      try await PrivatePostgreSQL.admit {
+        let endpoint = try await Self.database()
+        try await body { try await PostgreSQLMarkStore.open(endpoint) }
+      }
+    }
+  }
+
+  /// A database with the table of the marks.
+  static func database() async throws -> PostgreSQLEndpoint {
+    let endpoint = try await PrivatePostgreSQL.shared.database()
+    let connection = try PostgreSQLConnection(endpoint)
+    try await connection.withTransaction { session throws(PostgreSQLError) in
+      try session.script("CREATE SCHEMA \(PostgreSQLSchema.name)")
+      _ = try PostgreSQLSchema.update([MarkSchemaPostgreSQL.part], session)
+    }
+    await connection.close()
+    return endpoint
+  }
+}
+
+@Suite struct MarkStoreTests {
+  private static let start = UnixTime(seconds: 1_790_000_000)
+
+  private static func key(_ id: String) -> MessageKey {
+    MessageKey(Delivery(message: Message(messageID: id)), queue: "q")
+  }
+
+  private static func mark(_ key: MessageKey, _ standing: MarkStanding?, isAlone: Bool) -> NewMark {
+    NewMark(key: key, standing: standing ?? MarkStanding(), isAlone: isAlone)
+  }
+
+  @Test("A mark counts when its owner is gone", arguments: MarkStoreUnderTest.allCases)
+  func aMarkCountsWhenItsOwnerIsGone(_ kind: MarkStoreUnderTest) async throws {
+    try await kind.with { open in
+      let key = Self.key("1")
+      let witness = try await open()
+      var dying: (any MarkStore)? = try await open()
+      try await dying?.write([Self.mark(key, nil, isAlone: false)], at: Self.start)
+      #expect(try await witness.find([key])[key]?.isSuspect == false)
+      // The lock goes with the open file, as it does when the kernel closes it.
+      await dying?.close()
+      dying = nil
+      let standing = try #require(try await witness.find([key])[key])
+      #expect(standing.isSuspect && standing.isFound)
+      #expect(standing.deaths == 0)
+      #expect(standing.begun == 1)
+      await witness.close()
+    }
+  }
+
+  @Test("Three deaths alone bury and no fewer", arguments: MarkStoreUnderTest.allCases)
+  func threeDeathsAloneBuryAndNoFewer(_ kind: MarkStoreUnderTest) async throws {
+    try await kind.with { open in
+      let key = Self.key("1")
+      var treatments: [MarkTreatment] = []
+      for _ in 0..<6 {
+        let store = try await open()
+        let standing = try await store.find([key])[key] ?? MarkStanding()
+        let treatment = MarkPlan.treatment(standing)
+        treatments.append(treatment)
+        try await store.write([Self.mark(key, standing, isAlone: treatment != .group)], at: Self.start)
+        await store.close()
+      }
+      #expect(treatments == [.group, .alone, .alone, .alone, .bury, .leave])
+    }
+  }
+
+  @Test("A death beside others does not count", arguments: MarkStoreUnderTest.allCases)
+  func aDeathBesideOthersDoesNotCount(_ kind: MarkStoreUnderTest) async throws {
+    try await kind.with { open in
+      let key = Self.key("1")
+      for _ in 0..<6 {
+        let store = try await open()
+        let standing = try await store.find([key])[key] ?? MarkStanding()
+        try await store.write([Self.mark(key, standing, isAlone: true)], at: Self.start)
+        try await store.relax(key)
+        await store.close()
+      }
+      let store = try await open()
+      let standing = try #require(try await store.find([key])[key])
+      #expect(standing.deaths == 0)
+      #expect(MarkPlan.treatment(standing) == .alone)
+      await store.close()
+    }
+  }
+
+  @Test("An end in order keeps what is known and adds nothing", arguments: MarkStoreUnderTest.allCases)
+  func anEndInOrderKeepsWhatIsKnownAndAddsNothing(_ kind: MarkStoreUnderTest) async throws {
+    try await kind.with { open in
+      let (innocent, suspect) = (Self.key("1"), Self.key("2"))
+      var dying: (any MarkStore)? = try await open()
+      try await dying?.write([Self.mark(suspect, nil, isAlone: false)], at: Self.start)
+      await dying?.close()
+      dying = nil
+      for _ in 0..<3 {
+        let store = try await open()
+        let standing = try await store.find([suspect])[suspect]
+        #expect(standing?.isSuspect == true)
+        try await store.write(
+          [Self.mark(innocent, nil, isAlone: false), Self.mark(suspect, standing, isAlone: true)], at: Self.start)
+        try await store.release()
+        await store.close()
+      }
+      let last = try await open()
+      let found = try await last.find([innocent, suspect])
+      #expect(found[innocent] == nil)
+      #expect(found[suspect]?.isSuspect == true)
+      #expect(found[suspect]?.deaths == 0)
+      await last.close()
+    }
+  }
+
+  @Test("Settled messages leave no mark", arguments: MarkStoreUnderTest.allCases)
+  func settledMessagesLeaveNoMark(_ kind: MarkStoreUnderTest) async throws {
+    try await kind.with { open in
+      let key = Self.key("1")
+      let store = try await open()
+      try await store.write([Self.mark(key, nil, isAlone: false)], at: Self.start)
+      #expect(try await store.find([key])[key]?.begun == 1)
+      try await store.remove([key])
+      #expect(try await store.find([key]).isEmpty)
+      await store.close()
+    }
+  }
+
+  @Test("Old marks and too many go", arguments: MarkStoreUnderTest.allCases)
+  func oldMarksAndTooManyGo(_ kind: MarkStoreUnderTest) async throws {
+    try await kind.with { open in
+      let store = try await open()
+      let old = Self.key("old")
+      try await store.write([Self.mark(old, nil, isAlone: false)], at: Self.start)
+      let later = Self.start + SQLiteMarkStore.retention + .seconds(1)
+      let keys = (0..<SQLiteMarkStore.maxRows + 10).map { Self.key("\($0)") }
+      try await store.write([Self.mark(keys[0], nil, isAlone: false)], at: later)
+      #expect(try await store.find([old]).isEmpty)
+      try await store.write(keys.map { Self.mark($0, nil, isAlone: false) }, at: later + .seconds(1))
+      try await store.write([], at: later + .seconds(1))
+      #expect(try await store.find(keys).count == SQLiteMarkStore.maxRows)
+      await store.close()
+    }
+  }
+
+  @Test("A process that has lost its session takes its marks along: it has not died")
+  func lostSessionTakesItsMarksAlong() async throws {
+    try await PrivatePostgreSQL.admit {
+      let endpoint = try await MarkStoreUnderTest.database()
+      let key = Self.key("1")
+      let (store, witness) = (
+        try await PostgreSQLMarkStore.open(endpoint), try await PostgreSQLMarkStore.open(endpoint)
+      )
+      try await store.write([Self.mark(key, nil, isAlone: true)], at: Self.start)
+      try await PrivatePostgreSQL.shared.server.query(
+        """
+        SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity
+        WHERE datname = '\(endpoint.database)' AND pid <> pg_backend_pid()
+        """)
+      // Whatever the process asks next.
+      #expect(try await store.find([key])[key]?.isSuspect == false)
+      let standing = try #require(try await witness.find([key])[key])
+      #expect(!standing.isSuspect && standing.deaths == 0 && standing.begun == 1)
+      try await store.remove([key])
+      #expect(try await witness.find([key]).isEmpty)
+      await store.close()
+      await witness.close()
+    }
+  }
+
+  @Test("A server that is away may be waited for, missing tables may not")
+  func failuresToOpen() async throws {
+    try await PrivatePostgreSQL.admit {
+      var endpoint = try await PrivatePostgreSQL.shared.database()
+      let missing = await #expect(throws: MarkError.self) { try await PostgreSQLMarkStore.open(endpoint) }
+      #expect(missing?.isRetriable == false)
+      #expect(missing?.description.contains("countersign store create") == true)
+      endpoint.hosts = [ServerAddress(host: "/nonexistent")]
+      let away = await #expect(throws: MarkError.self) { try await PostgreSQLMarkStore.open(endpoint) }
+      #expect(away?.isRetriable == true)
+    }
+  }
+
+  @Test("A mark that is given back takes the place of what was known, and any bytes are a key")
+  func givenBackMarks() async throws {
+    for kind in MarkStoreUnderTest.allCases {
+      try await kind.with { open in
+        let key = Self.key("\u{0}é")
+        let store = try await open()
+        for _ in 0..<2 {
+          let standing = try await store.find([key])[key]
+          try await store.write([Self.mark(key, standing, isAlone: false)], at: Self.start)
+          try await store.giveBack([key])
+        }
+        #expect(try await store.find([key])[key]?.begun == 2)
+        await store.close()
+      }
+    }
+  }
+}

@@ -1,0 +1,165 @@
+"""Workers of two hosts with one ledger in PostgreSQL: a cut connection, a killed worker, an absent ledger, a receipt."""
+
+import collections
+import json
+import os
+import pathlib
+import re
+import time
+import unittest
+import urllib.parse
+import uuid
+
+import pika
+
+import broker
+import postgresql
+import stack
+import test_several_hosts
+import test_smpp
+from countersign_client import Client
+from test_lost_connection import eventually
+
+# Of each kind.
+JOBS = 40
+CALL_SECONDS = test_several_hosts.CALL_SECONDS
+CALL_LIMIT_SECONDS = CALL_SECONDS + 3
+ROUNDS = postgresql.size(1, 3)
+AWAY_SECONDS = 2
+KINDS = ["report", "resend"]
+
+
+class HostsTest(unittest.TestCase):
+    """Half of the jobs may be sent again when nobody knows of a call, half may not. All calls are under way when it happens."""
+
+    on_result = test_several_hosts.SeveralHostsTest.on_result
+    consumer = test_several_hosts.SeveralHostsTest.consumer
+    wait = test_several_hosts.SeveralHostsTest.wait
+
+    def setUp(self):
+        self.cluster = postgresql.Cluster().create()
+        self.addCleanup(self.cluster.remove)
+        test_several_hosts.SeveralHostsTest.setUp(self)
+
+    def worker(self):
+        def change(process):
+            # Short calls make short leases.
+            process.replace(
+                r'(?<=type: "twilio",\n      concurrency: 64,\n      baseURL: )"[^"]*"',
+                f'"http://127.0.0.1:{self.provider.server_address[1]}",\n      timeoutSeconds: {CALL_LIMIT_SECONDS}')
+
+        return postgresql.worker(self, self.cluster, change=change)
+
+    def begin(self):
+        """Has all jobs called: their texts by their IDs, for each kind."""
+        calls = self.provider.calls()
+        deadline = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 180))
+        texts = {kind: {} for kind in KINDS}
+        for number in range(2 * JOBS):
+            identifier, text, kind = str(uuid.uuid4()), str(uuid.uuid4()), KINDS[number // 2 % 2]
+            texts[kind][identifier] = text
+            body = {"to": f"+1415{2_200_000 + calls + number}", "text": text, "lane": "twilio", "deadline": deadline,
+                    "onUnknown": kind}
+            self.channel.basic_publish("", "sms.dispatch", json.dumps(body), pika.BasicProperties(
+                type="sms.dispatch.v1", content_type="application/json", delivery_mode=2, message_id=identifier,
+                user_id="operator"))
+        eventually("all calls are under way", lambda: self.provider.calls() >= calls + 2 * JOBS, timeout=CALL_SECONDS)
+        return texts
+
+    def end(self, what, texts):
+        """Waits for the results: how often the jobs of each kind were sent, and what was told of each."""
+        self.wait({identifier: text for kind in KINDS for identifier, text in texts[kind].items()})
+        found = []
+        for kind in KINDS:
+            times = collections.Counter(self.provider.sent[text] for text in texts[kind].values())
+            told = collections.Counter("+".join(sorted(set(self.told[one]))) for one in texts[kind])
+            print(f"\n  {what}, {kind}: {JOBS} jobs by times sent {dict(times)}, told as {dict(told)}", flush=True)
+            found.append((times, told))
+        return found
+
+    def assert_nothing_happened(self, what, texts):
+        """Each job was sent once, and each was told of as accepted."""
+        self.assertEqual(self.end(what, texts), [({1: JOBS}, {"accepted": JOBS})] * 2)
+
+    def test_a_connection_is_cut(self):
+        for _ in range(ROUNDS):
+            texts = self.begin()
+            name = eventually("the consumer is there", self.consumer)
+            broker.management(f"/api/connections/{urllib.parse.quote(name, safe='')}", "DELETE")
+            self.assert_nothing_happened("connection cut", texts)
+
+    def test_a_worker_is_killed_and_then_the_ledger_is_away(self):
+        texts = self.begin()
+        self.workers[0].kill()
+        self.workers[0].start()
+        self.workers[0].ready()
+        # While the leases of the killed one run, and when the calls of the other one have ended.
+        time.sleep(CALL_SECONDS)
+        others = self.begin()
+        self.assertGreaterEqual(self.cluster.end_connections(), 2)
+        self.cluster.stop()
+        time.sleep(AWAY_SECONDS)
+        self.cluster.start()
+        (reported, reports), (resent, resents) = self.end("worker killed", texts)
+        self.assertEqual((reported, set(reports)), ({1: JOBS}, {"accepted", "unknown"}))
+        self.assertEqual(resents, {"accepted": JOBS})
+        # The calls of the other one are made once.
+        self.assertEqual(set(resent), {1, 2})
+        self.assert_nothing_happened("ledger away", others)
+
+
+@unittest.skipUnless(test_smpp.smpp34, "the Python package smpp34 is not installed")
+class ReceiptsTest(unittest.TestCase):
+    """A receipt of an SMPP server comes to any of its sessions, and finds the job that another host sent."""
+
+    server = test_smpp.SMPPTest.server
+    job = test_smpp.SMPPTest.job
+    send = test_smpp.SMPPTest.send
+    results = test_smpp.SMPPTest.results
+    reports = test_smpp.SMPPTest.reports
+
+    def setUp(self):
+        for name in test_smpp.WORKERS:
+            stack.stop(name)
+            self.addCleanup(stack.start, name)
+        self.cluster = postgresql.Cluster().create()
+        self.addCleanup(self.cluster.remove)
+        self.smsc = self.server()
+        self.client = Client(os.environ["COUNTERSIGN_AMQP_URL"])
+        self.addCleanup(self.client.close)
+
+    def worker(self):
+        def change(process):
+            password = pathlib.Path(process.directory.name) / "password"
+            password.write_text("sesame\n")
+            password.chmod(0o600)
+            lane = test_smpp.LANE.format(
+                port=self.smsc.port, password=password, window=test_smpp.WINDOW, timeout=5, tls="false", more="")
+            process.file.write_text(re.sub(r"\n *lanes: \[.*", lambda _: lane, process.file.read_text(), flags=re.DOTALL))
+
+        worker = postgresql.worker(self, self.cluster, change=change)
+        worker.line("bound to the SMPP server")
+        return worker
+
+    def test_a_receipt_at_the_other_host_finds_its_job(self):
+        reports = self.reports()
+        self.worker()
+        self.worker()
+        sent = self.send(20)
+        results = self.results(sent)
+        self.assertEqual({one["outcome"] for one in results}, {"accepted"})
+        for message in self.smsc.messages:
+            other, = [session for number, session in self.smsc.sessions.items() if number != message.event.session_id]
+            # A server asks again when it is told to.
+            test_smpp.wait_until(
+                lambda message=message, other=other: self.smsc.call(message.report(session=other)) == 0)
+        found = reports(len(sent))
+        self.assertEqual({key for key, _, _ in found}, {"sms.delivery.delivered"})
+        self.assertEqual(sorted(correlated for _, correlated, _ in found), sorted(sent))
+        self.assertEqual(
+            {(body["jobID"], body["reference"]) for _, _, body in found},
+            {(result["jobID"], result["reference"]) for result in results})
+
+
+if __name__ == "__main__":
+    unittest.main()

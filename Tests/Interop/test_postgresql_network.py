@@ -1,0 +1,109 @@
+"""The network between a coordinator and PostgreSQL dies: no packet arrives, and nobody is told.
+
+What it had in hand is free within 10 s, by the server's own clock for connections. It publishes nothing of it.
+"""
+
+import time
+import unittest
+
+from load import Load
+from network import Network, is_allowed
+from postgresql import COORDINATOR, DATABASE, Cluster, Restarting, assert_settled, size, stop_coordinators
+
+RATE = size(30, 60)
+DEAD_SECONDS = size(9, 25)
+FREE_SECONDS = 10
+MAX_GAP_SECONDS = 3
+
+
+class RemoteCluster(Cluster):
+    """A server on a network of its own."""
+
+    def __init__(self, network):
+        super().__init__("network")
+        self.network = network
+        self.wrapper = network.wrapper
+        self.variables = {"POSTGRESQL_LISTEN": "*"}
+
+    def create(self):
+        self.start()
+        with open(self.directory / "data" / "pg_hba.conf", "a", encoding="utf-8") as rules:
+            rules.write("host all all samenet scram-sha-256\n")
+        self.sql("SELECT pg_reload_conf()", "postgres")
+        return super().create()
+
+    def section_at(self, address):
+        """The section of a coordinator that reaches it at an address."""
+        return self.section(COORDINATOR).replace("127.0.0.1", address).replace(" }", ", allowPlaintext: true }")
+
+    def backends(self, process):
+        """The connections of a process that the server believes in, and the number of its session."""
+        return self.sql(f"""
+            SELECT count(*), max(w.number)
+            FROM pg_stat_activity a LEFT JOIN {DATABASE}.store_owner w ON w.process = a.pid
+            WHERE a.application_name LIKE '%/{process.running.pid}'""").split("|")
+
+
+class NetworkTest(unittest.TestCase):
+    """See the top of the file."""
+
+    @classmethod
+    def setUpClass(cls):
+        stop_coordinators(cls)
+
+    def setUp(self):
+        if not is_allowed():
+            return
+        self.network = Network()
+        self.addCleanup(self.network.close)
+        self.cluster = RemoteCluster(self.network)
+        self.addCleanup(self.cluster.remove)
+        self.cluster.create()
+        self.coordinators = [self.coordinator(address) for address in self.network.addresses]
+
+    def coordinator(self, address):
+        process = Restarting("coordinator")
+        self.addCleanup(process.__exit__, None, None, None)
+        process.replace(r"(?<=\n)  database: \{[^}]*\}", f"  database: {self.cluster.section_at(address)}")
+        process.start()
+        process.ready()
+        return process
+
+    def test_it_vanishes_and_comes_back(self):
+        if not is_allowed():
+            print("\n  needs root, for a network of its own: not done", flush=True)
+            return
+        dead, alive = self.coordinators
+        load = Load(RATE * 60, RATE, limit_seconds=180).start()
+        time.sleep(2)
+        backends, owner = self.cluster.backends(dead)
+        self.assertNotEqual((backends, owner), ("0", ""))
+        load.mark(f"the network of a coordinator dies, which has {backends} connections")
+        self.network.cut(self.network.addresses[0])
+        begun = time.monotonic()
+        while self.cluster.backends(dead)[0] != "0":
+            self.assertLess(time.monotonic() - begun, FREE_SECONDS, self.cluster.backends(dead))
+            time.sleep(0.1)
+        free = time.monotonic() - begun
+        load.mark("its locks are free")
+        print(f"  free after {free:.1f} s", flush=True)
+        time.sleep(max(0, DEAD_SECONDS - free))
+        self.assertEqual(dead.get("/readyz")[0], 503)
+        self.assertEqual(alive.get("/readyz")[0], 200)
+        load.mark("it is back")
+        self.network.mend(self.network.addresses[0])
+        dead.ready(timeout=20)
+        load.mark("the coordinator is ready again")
+        time.sleep(2)
+        load.end_soon()
+        load.wait()
+        print("\n  pauses: " + ", ".join(f"{text} {pause:.2f} s" for text, pause in load.pauses()), flush=True)
+        load.verify(self)
+        assert_settled(self, self.cluster, load)
+        self.assertNotEqual(self.cluster.backends(dead)[1], owner)
+        self.assertEqual([one.restarts for one in self.coordinators], [0, 0])
+        self.assertLess(load.gaps()[0][0], MAX_GAP_SECONDS)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,243 @@
+import CommandEngine
+import CountersignTelemetry
+import FoundationEssentials
+import PostgreSQL
+import ServiceRuntime
+import TestSupport
+import Testing
+
+@testable import CommandLine
+
+@Suite("countersign store", .onSharedServer)
+struct StoreCommandTests {
+  /// Roles that no other test has: they belong to the whole server.
+  private func roles() -> StoreRoles {
+    let suffix = UUID().uuidString.lowercased().filter { $0 != "-" }.prefix(12)
+    return StoreRoles(owner: "owner_\(suffix)", coordinator: "coordinator_\(suffix)", worker: "worker_\(suffix)")
+  }
+
+  private func creation(_ endpoint: PostgreSQLEndpoint, _ roles: StoreRoles, _ passwords: [String: Secret] = [:])
+    -> StoreCreation
+  {
+    StoreCreation(
+      endpoint: endpoint, roles: roles, passwords: passwords, parts: StoreParts.all, timeout: .seconds(10))
+  }
+
+  private func findings(
+    _ endpoint: PostgreSQLEndpoint, _ user: String, _ parts: [PostgreSQLSchemaPart],
+    clock: any WallClock = SystemClock()
+  ) async -> [Finding] {
+    var endpoint = endpoint
+    endpoint.user = user
+    let check = DatabaseCheck(name: "database", endpoint: endpoint, parts: parts, clock: clock, timeout: .seconds(10))
+    // The tests' server has fsync off, for speed.
+    return await check.findings().filter { !$0.detail.hasPrefix("fsync is off") }
+  }
+
+  private func administrator() async throws -> PostgreSQLEndpoint {
+    try await PrivatePostgreSQL.shared.administrator(of: try await PrivatePostgreSQL.shared.database())
+  }
+
+  @Test("It makes database, roles and tables once, and whatever is there stays")
+  func itMakesWhatIsMissing() async throws {
+    var endpoint = try await administrator()
+    endpoint.database += "_new"
+    let roles = roles()
+    let first = try await creation(endpoint, roles).run()
+    #expect(first.contains("database \(endpoint.database): made, owned by \(roles.owner)"))
+    #expect(first.contains("role \(roles.owner): made"))
+    #expect(first.contains("tables of store: brought to version \(StoreSchemaPostgreSQL.part.version)"))
+    let second = try await creation(endpoint, roles).run()
+    #expect(second.allSatisfy { !$0.contains("made") && !$0.contains("brought") })
+    #expect(second.contains("role \(roles.worker): was there"))
+    for (user, parts) in [(roles.coordinator, StoreParts.coordinator), (roles.worker, StoreParts.worker)] {
+      let found = await findings(endpoint, user, parts)
+      #expect(found.allSatisfy { $0.status == .ok }, "\(found)")
+    }
+    // Each role has its own tables, and no others.
+    for (user, parts) in [(roles.coordinator, StoreParts.worker), (roles.worker, StoreParts.coordinator)] {
+      let found = await findings(endpoint, user, parts)
+      #expect(found.contains { $0.check == "database: tables" && $0.status == .failed }, "\(found)")
+    }
+  }
+
+  @Test("Errors name what to change: an absent database, a user without rights, a wrong password")
+  func errorsNameWhatToChange() async throws {
+    let administrator = try await administrator()
+    let roles = roles()
+    let lines = try await creation(administrator, roles).run()
+    #expect(lines.contains { $0.hasPrefix("role \(roles.worker): made, without a password") })
+    var coordinator = administrator
+    coordinator.user = roles.coordinator
+    let stranger = await #expect(throws: PostgreSQLError.self) { _ = try await creation(coordinator, roles).run() }
+    #expect(stranger?.message.contains("name a superuser") == true)
+    coordinator.database += "_absent"
+    let absent = await #expect(throws: PostgreSQLError.self) { _ = try await creation(coordinator, roles).run() }
+    #expect(absent?.message.contains("\(coordinator.database) does not exist") == true)
+    let missing = await findings(coordinator, roles.coordinator, StoreParts.coordinator)
+    #expect(missing.map(\.status) == [.failed])
+    #expect(missing.first?.hint?.contains("correct the database's name") == true)
+    #expect(CommandLineError(PostgreSQLError(.loginRefused, "no")).description.contains("--password-file"))
+  }
+
+  @Test("Processes change rows, and no tables")
+  func processesChangeRowsOnly() async throws {
+    var endpoint = try await administrator()
+    let roles = roles()
+    _ = try await creation(endpoint, roles).run()
+    endpoint.user = roles.coordinator
+    let connection = try PostgreSQLConnection(endpoint)
+    for sql in ["DROP TABLE store_record", "CREATE TABLE countersign.mine (a int)", "TRUNCATE store_inbox"] {
+      let error = await #expect(throws: PostgreSQLError.self, "\(sql)") {
+        try await connection.withSession { session throws(PostgreSQLError) in try session.script(sql) }
+      }
+      #expect(error?.code == .permission, "\(sql)")
+    }
+    await connection.close()
+  }
+
+  @Test("Passwords are set without the server's log seeing them, and let the processes in")
+  func passwordsAreSet() async throws {
+    let endpoint = try await administrator()
+    let roles = roles()
+    let lines = try await creation(endpoint, roles, [roles.coordinator: Secret("it's hunter2")]).run()
+    #expect(lines.contains("role \(roles.coordinator): password set"))
+    #expect(!lines.joined().contains("hunter2"))
+    var coordinator = try await PrivatePostgreSQL.shared.server.overTCP(endpoint)
+    (coordinator.user, coordinator.password) = (roles.coordinator, "it's hunter2")
+    let connection = try PostgreSQLConnection(coordinator)
+    #expect(
+      try await connection.withSession { session throws(PostgreSQLError) in try session.run("SELECT 1")[0].int(0) } == 1
+    )
+    await connection.close()
+  }
+
+  @Test("The owner of a database needs no further rights when the roles are there, and is told what is missing")
+  func ownerOfADatabase() async throws {
+    let endpoint = try await PrivatePostgreSQL.shared.database()
+    let roles = roles()
+    let error = await #expect(throws: PostgreSQLError.self) { _ = try await creation(endpoint, roles).run() }
+    #expect(error?.code == .permission)
+    #expect(error?.message.contains("CREATE ROLE \(roles.owner) NOLOGIN") == true)
+    let connection = try PostgreSQLConnection(try await PrivatePostgreSQL.shared.administrator(of: endpoint))
+    try await connection.withSession { session throws(PostgreSQLError) in
+      try session.script("CREATE ROLE \(roles.coordinator) LOGIN; CREATE ROLE \(roles.worker) LOGIN")
+    }
+    await connection.close()
+    var own = roles
+    own.owner = PrivatePostgreSQL.user
+    let lines = try await creation(endpoint, own).run()
+    #expect(lines.contains { $0.hasPrefix("schema countersign in \(endpoint.database): made") })
+    #expect(await findings(endpoint, roles.coordinator, StoreParts.coordinator).allSatisfy { $0.status == .ok })
+  }
+
+  @Test("The printed statements make the same")
+  func printedStatements() async throws {
+    let result = await Run(FakeBackend(), arguments: ["store", "create", "--print", "--owner", "the_owner"])
+    #expect(result.code == .success)
+    for text in ["CREATE ROLE the_owner NOLOGIN;", "CREATE TABLE store_record", "CREATE TABLE ledger_job", "\\connect"]
+    {
+      #expect(result.output.contains(text), "\(text)")
+    }
+    #expect(await Run(FakeBackend(), arguments: ["store", "create"]).code == .usage)
+    #expect(
+      await Run(FakeBackend(), arguments: ["store", "create", "--print", "--owner", "Robert'); DROP"]).code == .usage)
+    let secret = await Run(FakeBackend(), arguments: ["store", "check", "--url", "postgresql://me:hunter2@h/d"])
+    #expect(!secret.error.contains("hunter2") && secret.error.contains("--password-file"))
+  }
+
+  @Test("The check finds what a process would stumble over")
+  func checkFindsProblems() async throws {
+    let endpoint = try await administrator()
+    let roles = roles()
+    let bare = await findings(endpoint, "postgres", StoreParts.coordinator)
+    #expect(bare.contains { $0.detail.contains("countersign store create") })
+    _ = try await creation(endpoint, roles).run()
+    let late = ManualClock(SystemClock().now() - .seconds(30))
+    let behind = await findings(endpoint, roles.coordinator, StoreParts.coordinator, clock: late)
+    #expect(behind.contains { $0.check == "database: clock" && $0.status == .failed })
+    let connection = try PostgreSQLConnection(endpoint)
+    let coordinator = roles.coordinator
+    try await connection.withSession { session throws(PostgreSQLError) in
+      try session.script("ALTER ROLE \(coordinator) SET synchronous_commit = off")
+    }
+    let unsafe = await findings(endpoint, coordinator, StoreParts.coordinator)
+    #expect(unsafe.contains { $0.check == "database: durability" && $0.status == .warning })
+    try await connection.withSession { session throws(PostgreSQLError) in
+      try session.script("ALTER ROLE \(coordinator) SET default_transaction_read_only = on")
+    }
+    await connection.close()
+    let readOnly = await findings(endpoint, coordinator, StoreParts.coordinator)
+    #expect(readOnly.map(\.status) == [.failed])
+    #expect(readOnly.first?.hint?.contains("the one that takes writes is used") == true)
+    var nowhere = endpoint
+    nowhere.hosts = [ServerAddress(host: "127.0.0.1", port: 1)]
+    #expect(await findings(nowhere, "postgres", StoreParts.coordinator).map(\.status) == [.failed])
+  }
+
+  @Test("The planner keeps no samples of what may hold numbers, addresses or codes")
+  func noSamples() async throws {
+    let endpoint = try await administrator()
+    _ = try await creation(endpoint, roles()).run()
+    let connection = try PostgreSQLConnection(endpoint)
+    let sampled = try await connection.withTransaction { session throws(PostgreSQLError) in
+      try session.script(
+        """
+        INSERT INTO store_outbox SELECT n, 1, n, n, '\\x01', 0, 'type', int8send(n) FROM generate_series(1, 50) n;
+        INSERT INTO store_inbox SELECT int8send(n), 1, '\\x01', 'type', int8send(n), n FROM generate_series(1, 50) n;
+        INSERT INTO store_record
+          SELECT 'kind', n::text, 1, n, n, 1, int8send(n), int8send(n) FROM generate_series(1, 50) n;
+        INSERT INTO ledger_job
+          SELECT int8send(n), 1, 1, 'lane', n, 0, n, n, int8send(n), int8send(n), int8send(n)
+          FROM generate_series(1, 50) n;
+        INSERT INTO suppression SELECT int8send(n), n, '\\x01', NULL, '\\x01' FROM generate_series(1, 50) n;
+        INSERT INTO push_environment SELECT int8send(n), 'sandbox', n FROM generate_series(1, 50) n;
+        INSERT INTO push_assessment SELECT int8send(n), '\\x01', NULL, n FROM generate_series(1, 50) n;
+        ANALYZE store_outbox, store_inbox, store_record, ledger_job, suppression, push_environment, push_assessment;
+        """)
+      var sampled: Set<String> = []
+      for row in try session.run("SELECT tablename || '.' || attname FROM pg_stats WHERE schemaname = 'countersign'") {
+        sampled.insert(try row.text(0))
+      }
+      return sampled
+    }
+    await connection.close()
+    #expect(sampled.isSuperset(of: ["store_outbox.owner", "store_inbox.key", "store_record.due", "ledger_job.key"]))
+    let kept: Set = [
+      "store_outbox.content", "store_inbox.reply", "store_record.keys", "store_record.body", "ledger_job.result",
+      "ledger_job.correlation_id", "suppression.address", "push_environment.token", "push_assessment.token",
+    ]
+    #expect(sampled.isDisjoint(with: kept))
+  }
+
+  @Test("Processes with one database and one user are named together, in one check of the tables of all")
+  func processesOfOneDatabase() {
+    func endpoint(_ user: String) -> PostgreSQLEndpoint {
+      PostgreSQLEndpoint(hosts: [ServerAddress(host: "localhost")], database: "d", user: user)
+    }
+    var uses: [DatabaseUse] = []
+    DatabaseUse.add("coordinator", endpoint("c"), StoreParts.coordinator, to: &uses)
+    DatabaseUse.add("mail-worker", endpoint("w"), StoreParts.worker, to: &uses)
+    DatabaseUse.add("sms-worker", endpoint("w"), StoreParts.worker, to: &uses)
+    #expect(uses.map(\.name) == ["database of coordinator", "database of mail-worker, sms-worker"])
+    #expect(uses.map(\.parts) == [StoreParts.coordinator, StoreParts.worker])
+  }
+
+  @Test("Findings about facts", arguments: ["pooler", "old", "standby", "full", "fsync"])
+  func findingsAboutFacts(problem: String) {
+    var facts = DatabaseFacts()
+    (facts.version, facts.maxConnections, facts.connections, facts.synchronousCommit) = (150_000, 100, 20, "on")
+    let endpoint = PostgreSQLEndpoint(hosts: [ServerAddress(host: "localhost")], database: "d", user: "u")
+    #expect(facts.findings("d", endpoint, host: "h", isPooled: false).allSatisfy { $0.status == .ok })
+    switch problem {
+    case "old": facts.version = 120_000
+    case "standby": facts.isStandby = true
+    case "full": facts.connections = 95
+    case "fsync": facts.fsync = false
+    default: break
+    }
+    let found = facts.findings("d", endpoint, host: "h", isPooled: problem == "pooler").filter { $0.status != .ok }
+    #expect(found.count == 1)
+    #expect(found.first?.hint != nil)
+  }
+}

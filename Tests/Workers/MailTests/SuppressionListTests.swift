@@ -1,0 +1,108 @@
+import CountersignTelemetry
+import FoundationEssentials
+import JobEngine
+import PostgreSQL
+import ServiceRuntime
+import TestSupport
+import Testing
+
+@testable import Mail
+
+/// Storages of the list that the tests run on.
+enum SuppressionKind: String, CaseIterable, Sendable {
+  case sqlite
+  case postgresql
+}
+
+/// Promises of the list, wherever it is stored.
+@Suite struct SuppressionListTests {
+  /// Lends two lists in the same place, as two workers have them.
+  private func withTwo(
+    _ kind: SuppressionKind, _ body: (SuppressionList, SuppressionList) async throws -> Void
+  ) async throws {
+    switch kind {
+    case .sqlite:
+      let path = temporaryPath("suppressions")
+      defer { for end in ["", "-wal", "-shm", "-turn"] { try? FileManager.default.removeItem(atPath: path + end) } }
+      try await lend({ try await SuppressionList.open(path: path) }, body)
+    case .postgresql:
+      try await PrivatePostgreSQL.admit {
+        let database = try await database()
+        try await lend({ SuppressionList(try await PostgreSQLSuppressions.open(database)) }, body)
+      }
+    }
+  }
+
+  /// A database with the tables.
+  private func database() async throws -> PostgreSQLSettings {
+    let database = PostgreSQLSettings(endpoint: try await PrivatePostgreSQL.shared.database())
+    let owner = try PostgreSQLConnection(database.endpoint)
+    try await owner.withTransaction { session throws(PostgreSQLError) -> Void in
+      try session.script("CREATE SCHEMA \(PostgreSQLSchema.name)")
+      _ = try PostgreSQLSchema.update([SuppressionSchemaPostgreSQL.part], session)
+    }
+    await owner.close()
+    return database
+  }
+
+  private func lend(
+    _ open: () async throws -> SuppressionList, _ body: (SuppressionList, SuppressionList) async throws -> Void
+  ) async throws {
+    let (first, second) = (try await open(), try await open())
+    let result: Result<Void, any Error>
+    do { result = .success(try await body(first, second)) } catch { result = .failure(error) }
+    await first.close()
+    await second.close()
+    try result.get()
+  }
+
+  private func entry(_ address: String, at second: Int64, code: String? = "550 5.1.1") -> Suppression {
+    Suppression(
+      address: address, since: time + .seconds(second), reason: "RECIPIENT_GONE", providerCode: code,
+      jobID: "job-\(second)\0")
+  }
+
+  @Test("What one worker adds the other finds, until it is lifted", arguments: SuppressionKind.allCases)
+  func whatOneWorkerAddsTheOtherFinds(_ kind: SuppressionKind) async throws {
+    try await withTwo(kind) { list, other in
+      let address = try #require(MailAddress("Ada@Example.com"))
+      #expect(try await list.entry(for: address) == nil)
+      try await list.add(entry(address.key, at: 1))
+      #expect(try await other.entry(for: address) == entry(address.key, at: 1))
+      #expect(try await other.lift(address))
+      #expect(try await list.lift(address) == false)
+      #expect(try await list.entry(for: address) == nil)
+    }
+  }
+
+  @Test("The first entry of an address stays", arguments: SuppressionKind.allCases)
+  func theFirstEntryOfAnAddressStays(_ kind: SuppressionKind) async throws {
+    try await withTwo(kind) { list, other in
+      let address = try #require(MailAddress("ada@example.com"))
+      try await list.add(entry(address.key, at: 1, code: nil))
+      try await other.add(entry(address.key, at: 2))
+      #expect(try await list.entry(for: address) == entry(address.key, at: 1, code: nil))
+    }
+  }
+
+  @Test("Entries are listed, the latest first", arguments: SuppressionKind.allCases)
+  func entriesAreListedTheLatestFirst(_ kind: SuppressionKind) async throws {
+    try await withTwo(kind) { list, _ in
+      for second in [2, 3, 1] as [Int64] { try await list.add(entry("a\(second)@example.com", at: second)) }
+      #expect(try await list.entries(limit: 2).map(\.address) == ["a3@example.com", "a2@example.com"])
+    }
+  }
+
+  @Test("A database without the table is refused with the command that makes it")
+  func aDatabaseWithoutTheTableIsRefused() async throws {
+    try await PrivatePostgreSQL.admit {
+      let database = PostgreSQLSettings(endpoint: try await PrivatePostgreSQL.shared.database())
+      do {
+        _ = try await PostgreSQLSuppressions.open(database)
+        Issue.record("opened a database without tables")
+      } catch {
+        #expect("\(error)".contains("countersign store create"))
+      }
+    }
+  }
+}
