@@ -14,16 +14,18 @@ struct Group {
   /// Runs bodies until all are done, time is over or the transaction is lost; always at least one.
   mutating func run(_ bodies: ArraySlice<PendingBody>, until end: ContinuousClock.Instant) {
     outcomes.reserveCapacity(bodies.count)
-    // A body that is alone needs no savepoint: the transaction is its own.
-    let isShared = bodies.count > 1
     for body in bodies {
-      let outcome = isShared && body.needsSavepoint ? runInSavepoint(body) : body.run(Session(connection: connection))
+      // The first body needs no savepoint: when it fails, there is nothing else to undo, and the others get a
+      // transaction of their own.
+      let isFirst = outcomes.isEmpty
+      let needsSavepoint = !isFirst && body.needsSavepoint
+      let outcome = needsSavepoint ? runInSavepoint(body) : body.run(Session(connection: connection))
       outcomes.append(outcome)
       if broken == nil, !connection.isInTransaction { broken = lost(through: outcome.error) }
       if broken != nil { return }
+      if isFirst, outcome.error != nil, body.needsSavepoint || bodies.count == 1 { return connection.rollBackIfOpen() }
       if ContinuousClock.now >= end { break }
     }
-    if !isShared, outcomes[0].error != nil { connection.rollBackIfOpen() }
   }
 
   /// Ends the transaction.
@@ -33,7 +35,7 @@ struct Group {
       connection.rollBackIfOpen()
       return broken
     }
-    // A lone body failed and was undone.
+    // The first body failed and was undone.
     guard connection.isInTransaction else { return nil }
     do {
       try connection.run("COMMIT")

@@ -142,8 +142,9 @@ struct SQLiteLoad {
       for (key, cell) in try cells(values) { found[key, default: []].append(cell) }
     }
     for (key, cells) in found {
-      let cells = cells.sorted { $0.slot < $1.slot }
-      set.load(Array(cells.suffix(StoreLimits.maxCellsPerCounter)), of: key)
+      let cells = cells.count > 1 ? cells.sorted { $0.slot < $1.slot } : cells
+      let excess = cells.count - StoreLimits.maxCellsPerCounter
+      set.load(excess > 0 ? Array(cells.dropFirst(excess)) : cells, of: key)
     }
     for (key, _) in counters { set.load([], of: key) }
   }

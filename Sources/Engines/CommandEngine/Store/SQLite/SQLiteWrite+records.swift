@@ -50,41 +50,47 @@ extension SQLiteWrite {
       records.enumerated().flatMap { place, record in record.groupKeys.map { ($0, record.id, number + place) } })
   }
 
+  // With RETURNING, SQLite would copy the pages that they change, to undo the statement alone.
   static let updateRecord = """
     UPDATE store_record SET version = version + 1, due = ?, discard = ?, keys = ?, body = ?
-    WHERE id = ? AND kind = ? AND version = ? AND format = ? RETURNING number
+    WHERE id = ? AND kind = ? AND version = ? AND format = ?
     """
 
   /// The body alone: writing a time again would move the record in the index of those that are due.
   static let updateBody = """
     UPDATE store_record SET version = version + 1, body = ?
-    WHERE id = ? AND kind = ? AND version = ? AND format = ? RETURNING number
+    WHERE id = ? AND kind = ? AND version = ? AND format = ?
     """
+  static let number = "SELECT number FROM store_record WHERE id = ? AND kind = ?"
 
   private func update(_ record: Record, from stored: Record) throws(StoreError) {
     guard record.isFound(as: stored) else { return try updateAll(record, from: stored) }
-    let number = try session.first(
+    let rows = try session.execute(
       Self.updateBody,
       [
         .blob(record.body), .text(record.id.text), .text(record.id.kind.name), Value(stored.version),
         Value(RecordRow.format),
-      ]
-    ) { $0.int(0) }
-    if number == nil { throw session.failure.end(.changed(record.id.kind)) }
+      ])
+    guard rows == 1 else { throw session.failure.end(.changed(record.id.kind)) }
   }
 
   private func updateAll(_ record: Record, from stored: Record) throws(StoreError) {
-    let number = try session.first(
+    let rows = try session.execute(
       Self.updateRecord,
       [
         Value(record.dueAt?.milliseconds), Value(record.discardAt?.milliseconds), .blob(StoredKeys.bytes(record)),
         .blob(record.body), .text(record.id.text), .text(record.id.kind.name), Value(stored.version),
         Value(RecordRow.format),
-      ]
-    ) { $0.int(0) }
-    guard let number else { throw session.failure.end(.changed(record.id.kind)) }
-    try take(record.uniqueKeys.filter { !stored.uniqueKeys.contains($0) }.map { ($0, number) })
-    try join(record.groupKeys.filter { !stored.groupKeys.contains($0) }.map { ($0, record.id, number) })
+      ])
+    guard rows == 1 else { throw session.failure.end(.changed(record.id.kind)) }
+    let unique = record.uniqueKeys.filter { !stored.uniqueKeys.contains($0) }
+    let groups = record.groupKeys.filter { !stored.groupKeys.contains($0) }
+    if !unique.isEmpty || !groups.isEmpty {
+      let number = try session.first(Self.number, [.text(record.id.text), .text(record.id.kind.name)]) { $0.int(0) }
+      guard let number else { throw session.failure.end(.changed(record.id.kind)) }
+      try take(unique.map { ($0, number) })
+      try join(groups.map { ($0, record.id, number) })
+    }
     for key in stored.groupKeys where !record.groupKeys.contains(key) { try leave(key, record.id) }
   }
 
@@ -100,14 +106,13 @@ extension SQLiteWrite {
 
   // MARK: Keys
 
-  // A key of a record that was deleted unread leads nowhere, and is taken over.
-  static let takeKeys = BulkInsert(
-    "store_unique (key, record)", columns: 2,
-    """
-    ON CONFLICT (key) DO UPDATE SET record = excluded.record
-    WHERE NOT EXISTS (SELECT 1 FROM store_record WHERE number = store_unique.record)
-    """)
+  static let takeKeys = BulkInsert("store_unique (key, record)", columns: 2, "ON CONFLICT (key) DO NOTHING")
   static let holder = "SELECT record FROM store_unique WHERE key = ?"
+  /// A key of a record that was deleted unread leads nowhere, and is taken over.
+  static let takeOver = """
+    UPDATE store_unique SET record = ?
+    WHERE key = ? AND NOT EXISTS (SELECT 1 FROM store_record WHERE number = store_unique.record)
+    """
 
   private func take(_ keys: [(key: UniqueKey, number: Int)]) throws(StoreError) {
     let taken = try Self.takeKeys.run(keys, session) { key, values in
@@ -115,7 +120,10 @@ extension SQLiteWrite {
       values.append(Value(key.number))
     }
     guard taken < keys.count else { return }
-    for (key, number) in keys where try holder(of: key) != number { throw session.failure.end(.taken(key.space)) }
+    for (key, number) in keys where try holder(of: key) != number {
+      let rows = try session.execute(Self.takeOver, [Value(number), .blob(key.bytes)])
+      guard rows == 1 else { throw session.failure.end(.taken(key.space)) }
+    }
   }
 
   private func holder(of key: UniqueKey) throws(StoreError) -> Int? {
@@ -129,13 +137,20 @@ extension SQLiteWrite {
   }
 
   static let joinGroups = BulkInsert(
-    "store_group (key, id, record)", columns: 3, "ON CONFLICT (key, id) DO UPDATE SET record = excluded.record")
+    "store_group (key, id, record)", columns: 3, "ON CONFLICT (key, id) DO NOTHING")
+  /// A record that was deleted unread has left its place in the group.
+  static let rejoinGroup = "UPDATE store_group SET record = ? WHERE key = ? AND id = ?"
 
   private func join(_ members: [(key: GroupKey, id: RecordID, number: Int)]) throws(StoreError) {
-    try Self.joinGroups.run(members, session) { member, values in
+    let joined = try Self.joinGroups.run(members, session) { member, values in
       values.append(.blob(member.key.bytes))
       values.append(.text(member.id.text))
       values.append(Value(member.number))
+    }
+    guard joined < members.count else { return }
+    for member in members {
+      try session.execute(
+        Self.rejoinGroup, [Value(member.number), .blob(member.key.bytes), .text(member.id.text)])
     }
   }
 
