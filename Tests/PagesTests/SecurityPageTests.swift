@@ -120,7 +120,7 @@ struct SecurityPageTests {
     page.expect("comparison, which is OpenSSL's in constant time")
     page.expect("an unknown verification ID costs the same comparison")
     #expect(try Page("Sources/Base/Cryptography/Hashing.swift").text.contains("CRYPTO_memcmp(a, b, a.count) == 0"))
-    let check = try Page("Sources/Coordinator/Coordination/Verification/VerificationService+check.swift").text
+    let check = try Page("Sources/Coordinator/Coordination/Verification/CheckOrder.swift").text
     let unknown = try #require(
       check.firstRange(of: "guard let before = try records.found(order.verificationID, in: set) else {"))
     #expect(check[unknown.upperBound...].drop(while: \.isWhitespace).hasPrefix("codes.matchNothing(order.code)"))

@@ -4,6 +4,7 @@ public import CountersignMessages
 import CountersignTelemetry
 import NumberRules
 public import PhoneNumbers
+public import SQLite
 public import ServiceRuntime
 
 /// The coordinator's configuration; `Config/coordinator.json5` explains each key.
@@ -176,4 +177,53 @@ public struct CoordinationError: Error, Sendable, CustomStringConvertible {
   }
 
   public var description: String { message }
+}
+
+/// The section `database` of the coordinator.
+public enum DatabaseSettings: Sendable {
+  /// A file, for one coordinator.
+  case sqlite(path: String, options: DatabaseOptions)
+  /// A database of a server, for any number of coordinators.
+  case postgresql(PostgreSQLSettings)
+
+  private enum Kind: String, CaseIterable {
+    case sqlite, postgresql
+  }
+
+  private enum Durability: String, CaseIterable {
+    case full, normal
+
+    var option: DatabaseOptions.Synchronous {
+      switch self {
+      case .full: .full
+      case .normal: .normal
+      }
+    }
+  }
+
+  /// Reads the section. Problems are reported to it.
+  init(_ section: ConfigurationSection) {
+    let kind: Kind = section.word(
+      "type", default: .sqlite,
+      "sqlite: a file, for one coordinator; postgresql: a database, for any number of them.")
+    let path = section.path(
+      "path", default: "/var/lib/countersign/coordinator.sqlite", "The SQLite file; its directory must exist.")
+    var options = DatabaseOptions(
+      synchronous: section.word(
+        "synchronous", default: Durability.full,
+        "full: a commit survives the loss of power; normal: the death of the process only."
+      ).option)
+    // Verifications, numbers and message IDs are looked up at random places.
+    options.cacheKiB =
+      1024
+      * section.integer(
+        "cacheMiB", default: 16, in: 1...1024, "Memory for pages of the file, at most, for the writer and each reader.")
+    if let settings = PostgreSQLSettings.read(section, isUsed: kind == .postgresql, hasReaders: true) {
+      self = .postgresql(settings)
+    } else {
+      options.readers = section.integer(
+        "readers", default: 2, in: 1...8, "Connections that read beside the one that writes.")
+      self = .sqlite(path: path, options: options)
+    }
+  }
 }

@@ -28,15 +28,15 @@ struct Flows: Sendable {
     let records = VerificationRecords(rules, conversions: conversions)
     let smsJobs = SMSJobs(sealer: sealer, onUnknown: rules.onUnknown)
     let appProofs = AppProofService(rules, hashes: hashes, limits: limits, metrics: metrics)
-    let starts = StartDecoder(
-      rules, codes: codes, jobs: smsJobs, proofs: ProofDecoder(hashes: hashes, keys: keys), requesters: hashes,
-      fictional: fictional ?? FictionalNumbers(rules), limits: limits)
     let gate = ProofGate(
       rules, appProofs: appProofs, sealer: sealer, limits: limits, conversions: conversions, verifications: records,
       metrics: metrics)
     let verifications = VerificationService(
       rules, codes: codes, jobs: smsJobs, limits: limits, gate: gate, records: records, conversions: conversions,
       metrics: metrics)
+    let starts = StartDecoder(
+      verifications, proofs: ProofDecoder(hashes: hashes, keys: keys), requesters: hashes,
+      fictional: fictional ?? FictionalNumbers(rules))
     // The maintenance visits them in this order: an outage is noted before anything is ended that it excuses.
     registry = FlowRegistry(
       [

@@ -4,13 +4,20 @@ public struct MessageType: Sendable, Hashable {
   public let name: String
   /// Version, from 1. A change that old receivers would misread gets a new one.
   public let version: Int
+  /// Value of the AMQP property `type`.
+  public let text: String
 
   /// - Parameters:
   ///   - name: type without the version.
   ///   - version: version, from 1.
   public init(_ name: String, version: Int = 1) {
+    self.init(name, version, text: "\(name).v\(version)")
+  }
+
+  private init(_ name: String, _ version: Int, text: String) {
     self.name = name
     self.version = version
+    self.text = text
   }
 
   /// Reads `name.v<number>`; `nil` for any other form.
@@ -21,11 +28,12 @@ public struct MessageType: Sendable, Hashable {
       suffix.utf8.dropFirst().allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
       suffix.utf8.dropFirst().first != UInt8(ascii: "0")
     else { return nil }
-    self.init(String(text[..<dot]), version: version)
+    self.init(String(text[..<dot]), version, text: text)
   }
 
-  /// Value of the AMQP property `type`.
-  public var text: String { "\(name).v\(version)" }
+  public static func == (left: MessageType, right: MessageType) -> Bool { left.text == right.text }
+
+  public func hash(into hasher: inout Hasher) { hasher.combine(text) }
 }
 
 extension MessageType: CustomStringConvertible {

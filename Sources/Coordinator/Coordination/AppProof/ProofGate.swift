@@ -29,7 +29,7 @@ struct ProofGate: Sendable {
 
   // MARK: Keys
 
-  /// Adds the assessment that a start may wait for under its ID, also when the configuration no longer asks for a proof.
+  /// Adds the assessment that a start waits for under its ID.
   func addKeys(ofMessage message: MessageIdentity, to keys: inout StoreKeys) throws(StoreError) {
     try assessments.addKeys(ofMessage: message, to: &keys)
   }
@@ -40,6 +40,7 @@ struct ProofGate: Sendable {
   ) throws(StoreError) {
     if let receipt = proof.evidence.receipt { appProofs.proofs.addKeys(ofReceipt: receipt, to: &keys) }
     guard case .captcha(let captcha) = proof.evidence else { return }
+    if let message = order.message { try addKeys(ofMessage: message, to: &keys) }
     try assessments.addKeys(ofToken: captcha.hash, to: &keys)
     try limits.addAssessmentKeys(app: order.app.id, from: order.address, to: &keys, at: now)
   }
@@ -124,7 +125,7 @@ struct ProofGate: Sendable {
     _ order: StartOrder, isBinding: Bool, in set: inout WorkingSet
   ) throws(StoreError) -> LimitRefusal? {
     // A live verification may be requested again without another SMS.
-    if isBinding, try verifications.live(order.key, in: set) == nil {
+    if isBinding, try verifications.live(order.liveKey.get(), in: set) == nil {
       if let refusal = try conversions.refusal(of: order.limitedSend, in: set) { return refusal }
       if let refusal = try limits.refusal(order.limits.get(), in: set) { return refusal }
     }

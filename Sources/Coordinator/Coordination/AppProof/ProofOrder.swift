@@ -127,12 +127,7 @@ struct ProofDecoder: Sendable {
     _ field: SecretField?, _ context: SealContext, _ name: String
   ) throws(APIError) -> Secret? {
     guard let field else { return nil }
-    let secret: Secret
-    do {
-      secret = try field.open(with: keys, for: context)
-    } catch {
-      throw APIError(.invalidArgument, "\(name) \(error)", field: name)
-    }
+    let secret = try field.read(with: keys, context, field: name)
     try TokenLimit.check(secret, field: name)
     return secret.isEmpty ? nil : secret
   }

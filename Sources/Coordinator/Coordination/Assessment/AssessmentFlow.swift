@@ -75,7 +75,7 @@ struct AssessmentService: Sendable {
     guard assessment.verificationID == nil, report.outcome == .accepted else { return }
     let captcha = AssessedCaptcha(report: report, receipt: assessment.command.receipt)
     guard let order = try? starts.resume(assessment.command, proof: captcha, at: set.now) else { return }
-    try verifications.addKeys(of: order, assessment.envelope, to: &keys, at: set.now)
+    try verifications.addKeys(of: order, to: &keys, at: set.now)
   }
 
   /// Adds what the deadline of an assessment changes beside it.

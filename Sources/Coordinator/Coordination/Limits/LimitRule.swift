@@ -1,4 +1,5 @@
 import CommandEngine
+import CountersignCryptography
 import CountersignTelemetry
 
 /// One limit for one subject: a maximum number within a window.
@@ -28,15 +29,14 @@ struct LimitRule: Sendable, Hashable {
 
   let key: Key
   let limit: Int
-  let window: Duration
   let windowMilliseconds: Int64
+  var window: Duration { .milliseconds(windowMilliseconds) }
   private let step: Int64
 
   /// A sliding window: exact up to ``maxEntries``, by 64ths of the window beyond.
   init(sliding key: Key, limit: Int, window: Duration) {
     self.key = key
     self.limit = limit
-    self.window = window
     windowMilliseconds = max(window.wholeMilliseconds, 1)
     step = limit <= Self.maxEntries ? 1 : max(1, windowMilliseconds / Int64(Self.maxEntries))
   }
@@ -45,7 +45,6 @@ struct LimitRule: Sendable, Hashable {
   init(daily key: Key, limit: Int) {
     self.key = key
     self.limit = limit
-    window = .seconds(86_400)
     windowMilliseconds = 86_400_000
     step = windowMilliseconds
   }
@@ -68,7 +67,7 @@ struct LimitRule: Sendable, Hashable {
 
 /// Number of events within a recent period.
 ///
-/// Its entries are the cells of a ``LimitCounter``. Times are rounded down to `step`, so there are never more than
+/// It consists of the cells of a ``LimitCounter``. Times are rounded down to `step`, so there are never more than
 /// `length / step + 1` entries, however large the limit is. A step of one millisecond makes it exact; a step as long as
 /// the window makes it a calendar window (a day in UTC).
 ///
@@ -76,47 +75,163 @@ struct LimitRule: Sendable, Hashable {
 /// when it was ahead by more than a window: otherwise a minute of a wrong clock would use up a budget for as long as it
 /// was ahead.
 struct SlidingWindow: Sendable, Hashable {
-  struct Entry: Sendable, Hashable {
-    /// Milliseconds since 1970, rounded down to the step.
-    var at: Int64
-    var count: Int
-  }
-
-  /// Oldest first.
-  let entries: [Entry]
+  /// The cells, oldest first, each time once. Events that were moved to another slot leave an empty one.
+  let cells: [CounterCell]
 
   /// - Parameters:
   ///   - cells: cells of the counter.
   ///   - earlier: cells of the counter under the subject's earlier name.
   init(_ cells: [CounterCell] = [], and earlier: [CounterCell] = []) {
-    let all = earlier.isEmpty ? cells : (cells + earlier).sorted { $0.slot < $1.slot }
-    var entries: [Entry] = []
-    entries.reserveCapacity(all.count)
-    // Events that were moved to another slot leave an empty one.
-    for cell in all where cell.count > 0 {
-      if let last = entries.last, last.at == cell.slot {
-        entries[entries.count - 1].count += Int(cell.count)
+    guard !earlier.isEmpty else {
+      self.cells = cells
+      return
+    }
+    var merged: [CounterCell] = []
+    for cell in (cells + earlier).sorted(by: { $0.slot < $1.slot }) {
+      if let last = merged.last, last.slot == cell.slot, last.count > 0, cell.count > 0 {
+        merged[merged.count - 1].count += cell.count
       } else {
-        entries.append(Entry(at: cell.slot, count: Int(cell.count)))
+        merged.append(cell)
       }
     }
-    self.entries = entries
+    self.cells = merged
+  }
+
+  private func events(in cell: CounterCell, at now: UnixTime, _ rule: LimitRule) -> Int {
+    rule.isOver(cell.slot, at: now) ? 0 : Int(max(0, cell.count))
   }
 
   /// Number of events within the window that ends now.
   func count(at now: UnixTime, _ rule: LimitRule) -> Int {
-    entries.reduce(0) { $0 + (rule.isOver($1.at, at: now) ? 0 : $1.count) }
+    cells.reduce(0) { $0 + events(in: $1, at: now, rule) }
   }
 
   /// Time until one more is allowed; `nil` when it is allowed now.
   func wait(at now: UnixTime, _ rule: LimitRule) -> Duration? {
     var excess = count(at: now, rule) - rule.limit + 1
     guard excess > 0 else { return nil }
-    for entry in entries where !rule.isOver(entry.at, at: now) {
-      excess -= entry.count
-      if excess <= 0 { return .milliseconds(entry.at + rule.windowMilliseconds - now.milliseconds) }
+    for cell in cells {
+      let events = events(in: cell, at: now, rule)
+      excess -= events
+      if excess <= 0, events > 0 { return .milliseconds(cell.slot + rule.windowMilliseconds - now.milliseconds) }
     }
     // A limit of zero: waiting does not help, so return the whole window.
     return rule.window
+  }
+}
+
+/// The stored counter of one limit for one subject.
+///
+/// New events are counted under the subject's current name. Those under its earlier name, from before the pepper was
+/// changed, count with them until they are over.
+struct LimitCounter: Sendable {
+  let rule: LimitRule
+  private let key: CounterKey
+  private let earlierKey: CounterKey?
+
+  init(_ subject: LimitSubject, _ rule: LimitRule) throws(StoreError) {
+    self.rule = rule
+    key = try CounterKey(limit: rule.key, subject: subject.key)
+    if let earlier = subject.earlierKey {
+      earlierKey = try CounterKey(limit: rule.key, subject: earlier)
+    } else {
+      earlierKey = nil
+    }
+  }
+
+  /// Adds the cells of the window that ends now, and those of a clock that was ahead.
+  func addKeys(to all: inout StoreKeys, at now: UnixTime) {
+    let slot = rule.oldestSlot(at: now)
+    all.add(counter: key, since: slot)
+    if let earlierKey { all.add(counter: earlierKey, since: slot) }
+  }
+
+  /// The counted events.
+  func window(in set: WorkingSet) throws(StoreError) -> SlidingWindow {
+    let cells = try set.cells(of: key)
+    guard let earlierKey else { return SlidingWindow(cells) }
+    return SlidingWindow(cells, and: try set.cells(of: earlierKey))
+  }
+
+  /// Counts one more.
+  func record(at now: UnixTime, in set: inout WorkingSet) throws(StoreError) {
+    let slot = rule.rounded(now)
+    var ahead = try takeBack(key, behind: slot, at: now, in: &set)
+    if let earlierKey { ahead += try takeBack(earlierKey, behind: slot, at: now, in: &set) }
+    set.count(key, in: slot, by: 1 + ahead, keepUntil: rule.end(ofSlot: slot))
+  }
+
+  /// Handles a clock that was set back: takes out the events that were counted ahead of now.
+  /// - Returns: the number of those among them that count as of now.
+  private func takeBack(
+    _ key: CounterKey, behind slot: Int64, at now: UnixTime, in set: inout WorkingSet
+  ) throws(StoreError) -> Int64 {
+    var count: Int64 = 0
+    let cells = try set.cells(of: key)
+    for cell in cells.reversed() {
+      guard cell.slot > slot else { break }
+      guard cell.count > 0 else { continue }
+      set.count(key, in: cell.slot, by: -cell.count, keepUntil: rule.end(ofSlot: cell.slot))
+      if !rule.isOver(cell.slot, at: now) { count += cell.count }
+    }
+    if cells.count >= Self.manyCells { try dropEmptyCells(of: key, in: &set) }
+    return count
+  }
+
+  /// One more, and older cells might not be loaded.
+  private static let manyCells = StoreLimits.maxCellsPerCounter - 1
+
+  /// Empty cells must not hide others. Only a clock that is set back again and again leaves so many.
+  private func dropEmptyCells(of key: CounterKey, in set: inout WorkingSet) throws(StoreError) {
+    let cells = try set.cells(of: key)
+    guard cells.contains(where: { $0.count <= 0 }) else { return }
+    try set.forget(counter: key)
+    for cell in cells where cell.count > 0 {
+      set.count(key, in: cell.slot, by: cell.count, keepUntil: rule.end(ofSlot: cell.slot))
+    }
+  }
+}
+
+extension CounterKey {
+  /// Name of the counter of a limit.
+  /// - Parameter subject: a key of a ``LimitSubject``.
+  init(limit: LimitRule.Key, subject: String) throws(StoreError) {
+    var name: [UInt8] = []
+    name.reserveCapacity(subject.utf8.count + 3)
+    name.append(contentsOf: subject.utf8)
+    name.append(UInt8(ascii: ":"))
+    name.append(contentsOf: limit.rawValue.utf8)
+    // The ID of an app may be of any length.
+    try self.init(name.count <= StoreLimits.maxHashBytes ? name : SHA256.hash(name))
+  }
+}
+
+extension LimitSubject {
+  /// Names of all its counters, one list for each of its own names.
+  private func counters() throws(StoreError) -> [[CounterKey]] {
+    var lists: [[CounterKey]] = []
+    for subject in [key] + (earlierKey.map { [$0] } ?? []) {
+      var list: [CounterKey] = []
+      for limit in LimitRule.Key.allCases { list.append(try CounterKey(limit: limit, subject: subject)) }
+      lists.append(list)
+    }
+    return lists
+  }
+
+  /// Adds all of its cells.
+  func addKeys(to keys: inout StoreKeys) throws(StoreError) {
+    for counter in try counters().joined() { keys.add(counter: counter, since: .min) }
+  }
+
+  /// Deletes everything that was counted for it.
+  /// - Returns: the number of its names under which something was counted.
+  func forget(in set: inout WorkingSet) throws(StoreError) -> Int {
+    var count = 0
+    for list in try counters() {
+      let before = set.changeCount
+      for counter in list where try !set.cells(of: counter).isEmpty { try set.forget(counter: counter) }
+      if set.changeCount != before { count += 1 }
+    }
+    return count
   }
 }

@@ -70,8 +70,8 @@ struct LimitSubjects: Sendable {
   }
 
   private static func hash(_ pepper: Pepper, _ kind: Kind, _ value: String) -> [UInt8] {
-    let parts = [Array(kind.rawValue.utf8), Array(value.utf8)]
-    return Array(pepper.key.authenticate(VerificationCodes.framed("countersign subject", parts))[..<bytes])
+    let text = VerificationCodes.framed("countersign subject", texts: [kind.rawValue, value])
+    return Array(pepper.key.authenticate(text)[..<bytes])
   }
 
   private static func key(ofDevice hash: [UInt8]) -> String {

@@ -94,12 +94,7 @@ struct RevocationFlow: Flow {
   ) throws(APIError) -> Secret {
     let field = command.token.kind.rawValue
     let context = SealContext(messageType: StartRevocation.type, messageID: envelope.messageID, recipient: app.id)
-    let token: Secret
-    do {
-      token = try command.token.secret.open(with: keys, for: context)
-    } catch {
-      throw APIError(.invalidArgument, "\(field) \(error)", field: field)
-    }
+    let token = try command.token.secret.read(with: keys, context, field: field)
     guard !token.isEmpty else { throw APIError(.invalidArgument, "\(field) is empty", field: field) }
     try TokenLimit.check(token, field: field)
     return token

@@ -1,4 +1,15 @@
+import CountersignCryptography
+import CountersignEncoding
 import CountersignMessages
+import CountersignTelemetry
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
 
 /// Bounds of the command fields that name requester, subject and purpose.
 enum CommandFields {
@@ -63,6 +74,27 @@ enum CommandFields {
   }
 }
 
+extension CoordinatorRules {
+  /// The app that a command names.
+  func app(_ id: String) throws(APIError) -> AppProfile {
+    guard !id.isEmpty else { throw .missingApp }
+    guard let app = apps[id] else { throw .unknownApp }
+    return app
+  }
+}
+
+extension SecretField {
+  /// The text of a field that may be sealed.
+  /// - Parameter field: its name in the command.
+  func read(with keys: KeyRing, _ context: SealContext, field: String) throws(APIError) -> Secret {
+    do {
+      return try open(with: keys, for: context)
+    } catch {
+      throw APIError(.invalidArgument, "\(field) \(error)", field: field)
+    }
+  }
+}
+
 /// The syntax of a BCP 47 tag; the workers know the available languages.
 enum LanguageTag {
   /// - Returns: `nil` for a tag that is absent or empty.
@@ -80,4 +112,151 @@ enum LanguageTag {
 
   /// RFC 5646, section 4.4.1: 35 characters hold all tags but those for private use.
   private static let maxLength = 35
+}
+
+/// The network that a client's address is counted under: an IPv4 address, or the /64 of an IPv6 address, the smallest
+/// allocation of a customer.
+struct ClientAddress: Sendable, Hashable {
+  /// Such as `192.0.2.1/32` or `20010db800000000/64`.
+  let network: String
+
+  /// - Parameter text: an IPv4 or IPv6 address without port or zone; an IPv4 address mapped into IPv6 counts as IPv4.
+  init?(_ text: String) {
+    if let bytes = Self.parse(text, AF_INET, length: 4) {
+      network = Self.dotted(bytes) + "/32"
+    } else if let bytes = Self.parse(text, AF_INET6, length: 16) {
+      let isMapped = bytes[..<10].allSatisfy { $0 == 0 } && bytes[10] == 0xFF && bytes[11] == 0xFF
+      network = isMapped ? Self.dotted(bytes[12...]) + "/32" : Hexadecimal.encode(Array(bytes[..<8])) + "/64"
+    } else {
+      return nil
+    }
+  }
+
+  private static func parse(_ text: String, _ family: Int32, length: Int) -> [UInt8]? {
+    var bytes = [UInt8](repeating: 0, count: length)
+    return inet_pton(family, text, &bytes) == 1 ? bytes : nil
+  }
+
+  private static func dotted(_ bytes: some Collection<UInt8>) -> String {
+    bytes.map(String.init).joined(separator: ".")
+  }
+}
+
+extension ClientAddress {
+  /// The network of a command's client, if the command names one.
+  init?(of client: StartVerification.Client?) throws(APIError) {
+    guard let text = client?.ip, !text.isEmpty else { return nil }
+    guard let address = ClientAddress(text) else {
+      throw APIError(.invalidArgument, "client.ip must be an IPv4 or IPv6 address", field: "client.ip")
+    }
+    self = address
+  }
+
+  /// - Parameter network: a value of ``network``.
+  init(network: String) {
+    self.network = network
+  }
+}
+
+/// Identifies a requester by keyed hashes under the pepper, never by their input.
+struct Requester: Sendable, Hashable {
+  /// Hash under the current pepper; the stored one. Empty for an unnamed requester.
+  var hash: [UInt8]
+  /// Hash under the previous pepper; it recognizes requesters from before the change.
+  var formerHash: [UInt8]?
+
+  /// All requesters without any identification: one requester for each app.
+  static let nobody = Requester(hash: [])
+
+  /// Value for a row; `nil` for an unnamed requester.
+  var stored: [UInt8]? { hash.isEmpty ? nil : hash }
+
+  /// - Parameter stored: a hash of a row.
+  func isSame(as stored: [UInt8]) -> Bool {
+    stored == hash || formerHash.map { $0 == stored } ?? false
+  }
+}
+
+/// A start's requester, as far as the command identifies it.
+struct RequesterClaim: Sendable, Hashable {
+  /// The requester that its service names.
+  var named: Requester?
+  /// The network of its client, together with the client's instance.
+  var client: Requester?
+
+  /// The requester that the service names, else the device of the proof, else the client, else an unnamed one.
+  /// - Parameter device: the device of a valid proof, if any.
+  func requester(device: TokenHash?) -> Requester {
+    named ?? device.map { Requester(hash: $0.current, formerHash: $0.earlier) } ?? client ?? .nobody
+  }
+
+  /// Bytes for a fingerprint.
+  /// - Parameter isFormer: whether to use the previous pepper.
+  func text(isFormer: Bool) -> [UInt8] {
+    let requester = named ?? client ?? .nobody
+    return isFormer ? requester.formerHash ?? requester.hash : requester.hash
+  }
+}
+
+extension KeyedHashes {
+  /// Hash of a requester that its service names.
+  func requester(named name: String, app: String) -> Requester {
+    requester("countersign requester", [Array(app.utf8), Array(name.utf8)])
+  }
+
+  /// Hash of a client, by its network and the instance that distinguishes clients within it.
+  func requester(at address: ClientAddress, instance: String?, app: String) -> Requester {
+    requester("countersign client", [Array(app.utf8), Array(address.network.utf8), Array((instance ?? "").utf8)])
+  }
+
+  private func requester(_ label: StaticString, _ parts: [[UInt8]]) -> Requester {
+    let bytes = VerificationCodes.framed(label, parts)
+    return Requester(
+      hash: current.key.authenticate(bytes), formerHash: previous.map { $0.key.authenticate(bytes) })
+  }
+}
+
+/// Makes fingerprints of commands: they distinguish orders under the same sender and `message_id`.
+///
+/// The body's bytes are not part of one, since a sender that tries again may write the same JSON in another order and
+/// seal the same secret anew.
+enum CommandFingerprint {
+  /// Hash of an order. What a quick search could guess must not be among the parts, or has to be keyed.
+  /// - Parameters:
+  ///   - name: type of the command.
+  ///   - parts: fields that distinguish the order, in a fixed order.
+  static func hash(_ name: String, _ parts: [String]) -> [UInt8] {
+    var bytes = Array(name.utf8)
+    for part in parts {
+      bytes.append(0)
+      bytes.append(contentsOf: part.utf8)
+    }
+    return SHA256.hash(bytes)
+  }
+
+  /// A token as a part.
+  /// - Parameter isFormer: whether to use the hash under the previous pepper.
+  static func text(_ hash: TokenHash, isFormer: Bool) -> String {
+    Base64URL.encode(isFormer ? hash.earlier ?? hash.current : hash.current)
+  }
+}
+
+// Errors that belong to no single flow.
+extension APIError {
+  static let missingPhoneNumber = APIError(
+    .missingPhoneNumber, "there is no phone number: give one in E.164, such as +14155550123", field: "phoneNumber")
+  static let missingApp = APIError(
+    .missingClientIdentifier, "there is no app: give the ID under which the configuration has it", field: "app")
+  static let unknownApp = APIError(
+    .invalidArgument, "the configuration has no such app: add it under 'apps', or correct the name", field: "app")
+  static let appNotVerified = APIError(
+    .appNotVerified,
+    "app verification is off for this app, so only its fictional numbers complete: set it to 'trusted' if the caller vouches for its client",
+    field: "app")
+  static let numberTypeRefused = APIError(
+    .invalidPhoneNumber, "numbers of this type get no message: give the number of a mobile phone", field: "phoneNumber")
+  static let regionNotAllowed = APIError(
+    .operationNotAllowed,
+    "messages to this region are not allowed: add it to 'regions.allowed' in the configuration of the coordinator",
+    field: "phoneNumber")
 }

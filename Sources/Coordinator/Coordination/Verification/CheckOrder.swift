@@ -1,18 +1,35 @@
+import CommandEngine
 import CountersignCryptography
 import CountersignMessages
 import CountersignTelemetry
 
-/// A code to check.
-struct CheckOrder: Sendable {
+/// `verification.check`: compares a code.
+struct CheckOrder: CommandOrder {
   /// The ID of a handle.
-  var verificationID: String
-  var code: String
+  let verificationID: String
+  let code: String
   /// App, purpose and subject of the verification, as far as the command states them.
-  var app: String?
-  var purpose: VerificationPurpose?
-  var subject: String?
+  let app: String?
+  let purpose: VerificationPurpose?
+  let subject: String?
   /// Address of the client, if the service states it.
-  var address: ClientAddress?
+  let address: ClientAddress?
+  private(set) var fingerprint: [UInt8] = []
+  private let service: VerificationService
+
+  func formerFingerprints() -> [[UInt8]] { service.codes.formerFingerprints(of: self) }
+
+  func addKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
+    try service.records.addKeys(ofID: verificationID, to: &keys)
+  }
+
+  func addMoreKeys(to keys: inout StoreKeys, from set: WorkingSet) throws(StoreError) {
+    try service.addMoreKeys(of: self, to: &keys, from: set)
+  }
+
+  func carryOut(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer? {
+    try service.check(self, envelope, in: &set)
+  }
 
   /// The first field in which a verification differs from the command.
   func difference(from verification: PhoneVerification) -> String? {
@@ -25,19 +42,123 @@ struct CheckOrder: Sendable {
 
 extension CheckOrder {
   /// Reads a check. Malformed input still counts as a wrong attempt.
-  init(_ command: CheckVerification, _ envelope: Envelope, _ keys: KeyRing) throws(APIError) {
+  init(
+    _ command: CheckVerification, _ envelope: Envelope, _ keys: KeyRing, _ service: VerificationService
+  ) throws(APIError) {
     let context = SealContext(
       messageType: CheckVerification.type, messageID: envelope.messageID, recipient: command.verificationID)
-    let text: Secret
-    do {
-      text = try command.code.open(with: keys, for: context)
-    } catch {
-      throw APIError(.invalidArgument, "code \(error)", field: "code")
+    let text = try command.code.read(with: keys, context, field: "code")
+    verificationID = command.verificationID
+    code = CodeText.digits(text.reveal()) ?? ""
+    app = CommandFields.unlessEmpty(command.app)
+    purpose = command.purpose
+    subject = CommandFields.unlessEmpty(command.subject)
+    address = try ClientAddress(of: command.client)
+    self.service = service
+    fingerprint = service.codes.fingerprint(of: self)
+  }
+}
+
+extension VerificationCodes {
+  /// The fingerprint to record.
+  fileprivate func fingerprint(of order: CheckOrder) -> [UInt8] { fingerprint(of: order, under: current) }
+
+  /// Other fingerprints under which the same check may be recorded.
+  fileprivate func formerFingerprints(of order: CheckOrder) -> [[UInt8]] {
+    // Before version 10 it covered less of a check, and no code.
+    let earlier = CommandFingerprint.hash(CheckVerification.type.text, [order.verificationID])
+    return [earlier] + (previous.map { [fingerprint(of: order, under: $0)] } ?? [])
+  }
+
+  private func fingerprint(of order: CheckOrder, under pepper: Pepper) -> [UInt8] {
+    let plain = CommandFingerprint.hash(
+      CheckVerification.type.text,
+      [order.verificationID, order.app ?? "", order.purpose?.rawValue ?? "", order.subject ?? ""])
+    return keyed([plain, Array(order.verificationID.utf8), Array(order.code.utf8)], under: pepper)
+  }
+}
+
+// MARK: - Comparing
+
+extension VerificationService {
+  /// Adds what follows from the verification that a check found.
+  func addMoreKeys(of order: CheckOrder, to keys: inout StoreKeys, from set: WorkingSet) throws(StoreError) {
+    guard let asked = try records.found(order.verificationID, in: set) else { return }
+    try records.addKeys(ofAsked: asked.verification, to: &keys, at: set.now)
+    try limits.addKeys(of: LimitedCheck(of: asked, from: order.address, isFirstCode: false), to: &keys, at: set.now)
+  }
+
+  func check(
+    _ order: CheckOrder, _ envelope: Envelope,
+    in set: inout WorkingSet
+  ) throws(StoreError) -> CommandAnswer {
+    guard let before = try records.found(order.verificationID, in: set) else {
+      codes.matchNothing(order.code)
+      return CommandAnswer(.unknownVerification)
     }
+    if let field = order.difference(from: before.verification) {
+      codes.matchNothing(order.code)
+      return CommandAnswer(.otherVerification(field))
+    }
+    let now = set.now
+    let limited = LimitedCheck(order, before)
+    var asked = before
+    var actions = asked.verification.apply(.checkRequested, through: asked.handle, at: now, under: rules.policy)
+    if actions == [.compareCode] {
+      if let refusal = try admit(limited, in: &set) {
+        codes.matchNothing(order.code)
+        metrics.count(refusal, in: &set)
+        return CommandAnswer(APIError(refusal))
+      }
+      let event = compare(order.code, with: asked.verification)
+      if event == .codeCompared(matches: false) { try countWrong(limited, in: &set) }
+      actions = asked.verification.apply(event, through: asked.handle, at: now, under: rules.policy)
+      if event == .codeLost { actions.append(.refuse(.notSent(.codeLost))) }
+    } else {
+      codes.matchNothing(order.code)
+    }
+    if asked != before { try records.put(asked.verification, before: before.verification, in: &set) }
+    return try answer(actions, on: asked, nil, envelope, in: &set)
+  }
+
+  /// - Parameter check: `nil` for a check that no limit counts.
+  private func admit(
+    _ check: LimitedCheck?, in set: inout WorkingSet
+  ) throws(StoreError) -> LimitRefusal? {
+    guard let check else { return nil }
+    return try limits.admitCheck(check, in: &set)
+  }
+
+  private func countWrong(
+    _ check: LimitedCheck?, in set: inout WorkingSet
+  ) throws(StoreError) {
+    guard let check else { return }
+    set.afterCommit { [metrics, isFictional = check.isFictional] in metrics.countWrongCode(isFictional: isFictional) }
+    try limits.countWrong(check, in: &set)
+  }
+
+  private func compare(_ code: String, with verification: PhoneVerification) -> VerificationEvent {
+    let matches = codes.matches(code, verification.code, for: verification.id)
+    return codes.knowsPepper(of: verification.code) ? .codeCompared(matches: matches) : .codeLost
+  }
+}
+
+extension LimitedCheck {
+  /// - Returns: `nil` for a used code. Comparing with it reveals nothing, and the verification bounds it.
+  fileprivate init?(_ order: CheckOrder, _ asked: AskedVerification) {
+    let verification = asked.verification
+    guard verification.state.isLive else { return nil }
+    let isFirst = asked.handle == PhoneVerification.firstHandle
+    let before = isFirst ? verification.checks : verification.handles.checks
+    self.init(of: asked, from: order.address, isFirstCode: before == 0)
+  }
+
+  fileprivate init(of asked: AskedVerification, from address: ClientAddress?, isFirstCode: Bool) {
+    let verification = asked.verification
     self.init(
-      verificationID: command.verificationID, code: CodeText.digits(text.reveal()) ?? "",
-      app: CommandFields.unlessEmpty(command.app), purpose: command.purpose,
-      subject: CommandFields.unlessEmpty(command.subject), address: try ClientAddress(of: command.client))
+      app: verification.app, number: verification.phoneNumber, address: address,
+      isFictional: verification.isTestNumber, isFirstHandle: asked.handle == PhoneVerification.firstHandle,
+      isFirstCode: isFirstCode)
   }
 }
 

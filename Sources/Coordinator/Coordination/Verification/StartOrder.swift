@@ -1,16 +1,18 @@
 import CommandEngine
 import CountersignCryptography
+import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
 import PhoneNumbers
 
-/// A start that the configuration permits.
-struct StartOrder: Sendable {
-  var app: AppProfile
-  var number: PhoneNumber
+/// `verification.start`, as the configuration permits it: starts a verification, or continues the live one of its
+/// number.
+struct StartOrder: CommandOrder {
+  let app: AppProfile
+  let number: PhoneNumber
   var languageCode: String?
   var address: ClientAddress?
-  var claim = RequesterClaim()
+  let claim: RequesterClaim
   /// The fixed code of a fictional number.
   var fixedCode: String?
   /// Proof of its app; absent when there is nothing to judge.
@@ -18,24 +20,68 @@ struct StartOrder: Sendable {
   /// The device that proved the app, once its proof has been judged.
   var device: TokenHash?
   /// A new verification, prepared outside the transaction in case the start needs one.
-  var fresh: FreshVerification
-  /// See ``VerificationCodes/fingerprint(of:)``.
+  let fresh: FreshVerification
   var fingerprint: [UInt8] = []
   /// Limits of its SMS, the device's apart; none for a fictional number. A failure is that of the transaction, which is
   /// logged.
   var limits: Result<[RateLimits.Check], StoreError> = .success([])
-}
+  /// Key of the verification that it requests.
+  let key: VerificationKey
+  /// The same, as the record of a live one holds it.
+  let liveKey: Result<UniqueKey, StoreError>
+  /// Identity of the command; `nil` for one whose proof was assessed meanwhile.
+  let message: MessageIdentity?
+  private let service: VerificationService
 
-extension StartOrder {
+  /// - Parameters:
+  ///   - app: the app.
+  ///   - number: the number.
+  ///   - key: key of the verification, without its requester.
+  ///   - fresh: a new verification.
+  ///   - claim: the requester, as far as the command names it.
+  ///   - message: identity of the command.
+  ///   - service: carries it out.
+  init(
+    _ app: AppProfile, _ number: PhoneNumber, _ key: VerificationKey, _ fresh: FreshVerification,
+    _ claim: RequesterClaim, message: MessageIdentity?, _ service: VerificationService
+  ) {
+    self.app = app
+    self.number = number
+    self.fresh = fresh
+    self.claim = claim
+    self.message = message
+    self.service = service
+    // Fictional numbers have no proof, so their requester is known.
+    var key = key
+    if key.isTestNumber { key.requester = claim.requester(device: nil).hash }
+    self.key = key
+    liveKey = Result { () throws(StoreError) in try VerificationRecords.key(ofLive: key) }
+  }
+
+  func formerFingerprints() -> [[UInt8]] { service.codes.formerFingerprints(of: self) }
+
+  func addKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
+    try service.addKeys(of: self, to: &keys, at: now)
+  }
+
+  func addMoreKeys(to keys: inout StoreKeys, from set: WorkingSet) throws(StoreError) {
+    try service.addMoreKeys(of: self, to: &keys, from: set)
+    // The configuration may no longer ask for the proof whose assessment it waits for.
+    if let message, try set.message(InboxKey(message.key))?.state == .reserved {
+      try service.gate.addKeys(ofMessage: message, to: &keys)
+    }
+  }
+
+  func carryOut(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer? {
+    try service.startProven(self, envelope, in: &set)
+  }
+
+  func arriveAgain(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> Bool {
+    try service.gate.arriveAgain(self, envelope, in: &set)
+  }
+
   /// Requester, as far as it is known by now.
   var requester: Requester { claim.requester(device: device) }
-
-  /// Key of the verification that the start requests.
-  var key: VerificationKey {
-    var key = fresh.verification.key
-    if key.isTestNumber { key.requester = requester.hash }
-    return key
-  }
 
   /// The requested SMS, as the limits see it.
   var limitedSend: LimitedSend {
@@ -53,25 +99,25 @@ struct FreshVerification: Sendable {
 
 /// Reads starts and checks them against the configuration. Does no I/O.
 struct StartDecoder: Sendable {
-  private let rules: CoordinatorRules
-  private let codes: VerificationCodes
-  private let jobs: SMSJobs
+  private let service: VerificationService
   private let proofs: ProofDecoder
   private let requesters: KeyedHashes
   private let fictional: FictionalNumbers
-  private let limits: RateLimits
+  private let rules: CoordinatorRules
 
+  /// - Parameters:
+  ///   - service: carries the starts out.
+  ///   - proofs: reads proofs of apps.
+  ///   - requesters: hashes what requesters are known by.
+  ///   - fictional: the fictional numbers in force.
   init(
-    _ rules: CoordinatorRules, codes: VerificationCodes, jobs: SMSJobs, proofs: ProofDecoder, requesters: KeyedHashes,
-    fictional: FictionalNumbers, limits: RateLimits
+    _ service: VerificationService, proofs: ProofDecoder, requesters: KeyedHashes, fictional: FictionalNumbers
   ) {
-    self.rules = rules
-    self.codes = codes
-    self.jobs = jobs
+    self.service = service
     self.proofs = proofs
     self.requesters = requesters
     self.fictional = fictional
-    self.limits = limits
+    rules = service.rules
   }
 
   func order(
@@ -89,12 +135,16 @@ struct StartDecoder: Sendable {
       subject: try CommandFields.subject(of: command), isTestNumber: fixedCode != nil)
     let proof = fixedCode == nil ? try proofs.order(command, app, envelope) : nil
     var order = StartOrder(
-      app: app, number: number, languageCode: languageCode, address: address, claim: claim, fixedCode: fixedCode,
-      proof: proof,
-      fresh: try fresh(
+      app, number, key,
+      try fresh(
         app, key, region: number.regionKey, languageCode, fixedCode: fixedCode,
-        askedLate: CommandAge.isLate(envelope.timestamp, at: now), at: now))
-    order.fingerprint = codes.fingerprint(of: order)
+        askedLate: CommandAge.isLate(envelope.timestamp, at: now), at: now),
+      claim, message: envelope.identity, service)
+    order.languageCode = languageCode
+    order.address = address
+    order.fixedCode = fixedCode
+    order.proof = proof
+    order.fingerprint = service.codes.fingerprint(of: order)
     if fixedCode == nil { order.limits = limits(of: order) }
     return order
   }
@@ -109,20 +159,21 @@ struct StartDecoder: Sendable {
     let key = VerificationKey(
       phoneNumber: number.e164, app: app.id, purpose: waiting.purpose ?? .signIn, subject: waiting.subject)
     var order = StartOrder(
-      app: app, number: number, languageCode: waiting.languageCode,
-      address: waiting.network.map(ClientAddress.init(network:)),
-      claim: RequesterClaim(named: waiting.requester.map { Requester(hash: $0) }), fixedCode: nil,
-      proof: ProofOrder(isBinding: true, evidence: .assessed(proof)),
-      fresh: try fresh(
+      app, number, key,
+      try fresh(
         app, key, region: number.regionKey, waiting.languageCode, fixedCode: nil,
         askedLate: waiting.askedLate ?? false, at: now),
-      fingerprint: waiting.fingerprint)
+      RequesterClaim(named: waiting.requester.map { Requester(hash: $0) }), message: nil, service)
+    order.languageCode = waiting.languageCode
+    order.address = waiting.network.map(ClientAddress.init(network:))
+    order.proof = ProofOrder(isBinding: true, evidence: .assessed(proof))
+    order.fingerprint = waiting.fingerprint
     order.limits = limits(of: order)
     return order
   }
 
   private func limits(of order: StartOrder) -> Result<[RateLimits.Check], StoreError> {
-    Result { () throws(StoreError) in try limits.checks(of: order.limitedSend) }
+    Result { () throws(StoreError) in try service.limits.checks(of: order.limitedSend) }
   }
 
   func parse(_ command: StartVerification) throws(APIError) -> PhoneNumber {
@@ -159,15 +210,55 @@ struct StartDecoder: Sendable {
         under: rules.policy)
     }
     if let fixedCode {
-      return FreshVerification(verification: make(codes.keep(fixedCode: fixedCode, for: id)), firstJob: nil)
+      return FreshVerification(verification: make(service.codes.keep(fixedCode: fixedCode, for: id)), firstJob: nil)
     }
-    let (code, atRest) = codes.makeCode(for: id, seed: Array(random[VerificationID.randomBytes...]))
+    let (code, atRest) = service.codes.makeCode(for: id, seed: Array(random[VerificationID.randomBytes...]))
     let verification = make(atRest)
     do {
       return FreshVerification(
-        verification: verification, firstJob: try jobs.body(of: verification, message: 1, code: code, app: app))
+        verification: verification,
+        firstJob: try service.jobs.body(of: verification, message: 1, code: code, app: app))
     } catch {
       throw APIError(.internalError, "the code cannot be sealed: check 'keysFile' of the coordinator")
     }
+  }
+}
+
+// MARK: - Fingerprints
+
+// They are keyed: a plain hash would reveal a number or a code to a quick search. The former ones are made only if the
+// present one differs: the first delivery of a message needs none of them.
+extension VerificationCodes {
+  /// The fingerprint to record.
+  func fingerprint(of order: StartOrder) -> [UInt8] {
+    keyed([order.plainFingerprint(isFormer: false)], under: current)
+  }
+
+  /// Other fingerprints under which the same start may be recorded: under the previous pepper while the configuration
+  /// names it, and in the formats of earlier versions.
+  func formerFingerprints(of order: StartOrder) -> [[UInt8]] {
+    let plain = [order.plainFingerprint(isFormer: false), order.plainFingerprint(isFormer: true)]
+    // Before version 10 it covered less of a start.
+    let earlier = CommandFingerprint.hash(StartVerification.type.text, [order.app.id, order.number.e164])
+    return [earlier] + (previous.map { [keyed([plain[1]], under: $0)] } ?? []) + plain
+  }
+
+  func keyed(_ parts: [[UInt8]], under pepper: Pepper) -> [UInt8] {
+    pepper.key.authenticate(Self.framed("countersign message", parts))
+  }
+}
+
+extension StartOrder {
+  /// The fingerprint without a key.
+  /// - Parameter isFormer: whether keyed hashes in it are those under the previous pepper.
+  fileprivate func plainFingerprint(isFormer: Bool) -> [UInt8] {
+    var action = ""
+    if case .captcha(let captcha)? = proof?.evidence { action = captcha.action ?? "" }
+    return CommandFingerprint.hash(
+      StartVerification.type.text,
+      [
+        app.id, number.e164, key.purpose.rawValue, key.subject ?? "",
+        Base64URL.encode(claim.text(isFormer: isFormer)), action,
+      ])
   }
 }

@@ -78,7 +78,7 @@ struct VerificationCodes: Sendable {
   }
 
   private static func digest(_ pepper: Pepper, id: String, code: String) -> [UInt8] {
-    pepper.key.authenticate(framed("countersign check", [Array(id.utf8), Array(code.utf8)]))
+    pepper.key.authenticate(framed("countersign check", texts: [id, code]))
   }
 
   private static func expand(_ pepper: Pepper, id: String, seed: [UInt8], length: Int) -> String {
@@ -86,7 +86,7 @@ struct VerificationCodes: Sendable {
     let limit = UInt64.max - (UInt64.max % range + 1) % range
     var counter: UInt8 = 0
     while true {
-      let block = pepper.key.authenticate(framed("countersign code", [Array(id.utf8), seed, [counter]]))
+      let block = pepper.key.authenticate(framed("countersign code", texts: [id], [seed, [counter]]))
       for start in stride(from: 0, to: block.count, by: 8) {
         let number = block[start..<start + 8].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
         guard number <= limit else { continue }
@@ -98,14 +98,25 @@ struct VerificationCodes: Sendable {
   }
 
   /// Concatenates the parts, each after its length, so that no two lists of parts give the same bytes.
-  static func framed(_ label: StaticString, _ parts: [[UInt8]]) -> [UInt8] {
-    var bytes = Array(label.description.utf8)
+  static func framed(_ label: StaticString, texts: [String] = [], _ parts: [[UInt8]] = []) -> [UInt8] {
+    var bytes: [UInt8] = []
+    let size = texts.reduce(label.utf8CodeUnitCount) { $0 + 2 + $1.utf8.count }
+    bytes.reserveCapacity(parts.reduce(size) { $0 + 2 + $1.count })
+    label.withUTF8Buffer { bytes.append(contentsOf: $0) }
+    for text in texts {
+      append(length: text.utf8.count, to: &bytes)
+      bytes.append(contentsOf: text.utf8)
+    }
     for part in parts {
-      bytes.append(UInt8(truncatingIfNeeded: part.count >> 8))
-      bytes.append(UInt8(truncatingIfNeeded: part.count))
+      append(length: part.count, to: &bytes)
       bytes.append(contentsOf: part)
     }
     return bytes
+  }
+
+  private static func append(length: Int, to bytes: inout [UInt8]) {
+    bytes.append(UInt8(truncatingIfNeeded: length >> 8))
+    bytes.append(UInt8(truncatingIfNeeded: length))
   }
 }
 

@@ -35,18 +35,17 @@ struct VerificationFlow: Flow {
   var commands: [CommandKind] {
     [
       CommandKind(StartVerification.self, isRefusedLate: true) {
-        [service, starts] command, envelope, now throws(APIError) in
-        StartCommand(
-          order: try starts.order(command, envelope, at: now), envelope: envelope, service: service)
+        [starts] command, envelope, now throws(APIError) in
+        try starts.order(command, envelope, at: now)
       },
       CommandKind(CheckVerification.self) { [service, keys] command, envelope, _ throws(APIError) in
-        CheckCommand(try CheckOrder(command, envelope, keys), service)
+        try CheckOrder(command, envelope, keys, service)
       },
       CommandKind(CancelVerification.self) { [service] command, _, _ throws(APIError) in
-        CancelCommand(verificationID: command.verificationID, service: service)
+        CancelOrder(verificationID: command.verificationID, service: service)
       },
       CommandKind(GetVerificationStatus.self, isLook: true) { [service] command, _, _ throws(APIError) in
-        StatusCommand(verificationID: command.verificationID, service: service)
+        StatusOrder(verificationID: command.verificationID, service: service)
       },
       CommandKind(ForgetNumber.self, users: .operators) { [starts, eraser] command, envelope, _ throws(APIError) in
         let number = try starts.parse(StartVerification(phoneNumber: command.phoneNumber, app: ""))
@@ -85,4 +84,67 @@ struct VerificationFlow: Flow {
 extension MaintenancePart {
   /// Expires verifications at their deadline, and deletes those past their retention.
   static let endVerifications = MaintenancePart(rawValue: "end_verifications")
+}
+
+// MARK: - Cancellation and status
+
+/// `verification.cancel`: ends a handle, and with the last one its verification.
+struct CancelOrder: CommandOrder {
+  let verificationID: String
+  let service: VerificationService
+
+  var fingerprint: [UInt8] { CommandFingerprint.hash(CancelVerification.type.text, [verificationID]) }
+
+  func addKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
+    try service.records.addKeys(ofID: verificationID, to: &keys)
+  }
+
+  func addMoreKeys(to keys: inout StoreKeys, from set: WorkingSet) throws(StoreError) {
+    try service.addMoreKeys(ofID: verificationID, to: &keys, from: set)
+  }
+
+  func carryOut(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer? {
+    try service.cancel(verificationID, envelope, in: &set)
+  }
+}
+
+/// `verification.status`: shows a verification to the holder of a handle.
+struct StatusOrder: CommandOrder {
+  let verificationID: String
+  let service: VerificationService
+
+  func addKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
+    try service.records.addKeys(ofID: verificationID, to: &keys)
+  }
+
+  func carryOut(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer? {
+    try service.status(verificationID, in: set)
+  }
+}
+
+// Commands about a started verification, addressed by the ID of one of its handles.
+extension VerificationService {
+  /// Adds what follows from the verification that the ID of a handle leads to.
+  func addMoreKeys(ofID id: String, to keys: inout StoreKeys, from set: WorkingSet) throws(StoreError) {
+    guard let asked = try records.found(id, in: set) else { return }
+    try records.addKeys(ofAsked: asked.verification, to: &keys, at: set.now)
+  }
+
+  func cancel(
+    _ id: String, _ envelope: Envelope, in set: inout WorkingSet
+  ) throws(StoreError) -> CommandAnswer {
+    guard let before = try records.found(id, in: set) else { return CommandAnswer(.unknownVerification) }
+    var asked = before
+    let actions = asked.verification.apply(
+      .cancelRequested, through: asked.handle, at: set.now, under: rules.policy)
+    if asked != before { try records.put(asked.verification, before: before.verification, in: &set) }
+    return try answer(actions, on: asked, nil, envelope, in: &set)
+  }
+
+  func status(_ id: String, in set: WorkingSet) throws(StoreError) -> CommandAnswer {
+    guard var asked = try records.found(id, in: set) else { return CommandAnswer(.unknownVerification) }
+    // An expiry that the sweeper has not processed yet is shown here, and stored by the sweeper.
+    _ = asked.verification.apply(.deadlinePassed, at: set.now, under: rules.policy)
+    return try CommandAnswer(VerificationStatus(asked))
+  }
 }

@@ -68,22 +68,20 @@ struct VerificationRecords: Sendable {
     return RecordID(kind, id)
   }
 
-  private static func key(ofLive key: VerificationKey) throws(StoreError) -> UniqueKey {
-    let parts = [key.app, key.purpose.rawValue, key.subject ?? "", key.phoneNumber].map { Array($0.utf8) }
+  /// Key of a live verification.
+  static func key(ofLive key: VerificationKey) throws(StoreError) -> UniqueKey {
+    let texts = [key.app, key.purpose.rawValue, key.subject ?? "", key.phoneNumber]
+    let parts = [[key.isTestNumber ? 1 : 0], key.requester]
     return try UniqueKey(
-      live, hash("countersign live verification", parts + [[key.isTestNumber ? 1 : 0], key.requester]))
+      live, SHA256.hash(VerificationCodes.framed("countersign live verification", texts: texts, parts)))
   }
 
   private static func key(ofHandle id: String) throws(StoreError) -> UniqueKey {
-    try UniqueKey(handle, hash("countersign handle", [Array(id.utf8)]))
+    try UniqueKey(handle, SHA256.hash(VerificationCodes.framed("countersign handle", texts: [id])))
   }
 
   private static func group(ofNumber phoneNumber: String) throws(StoreError) -> GroupKey {
-    try GroupKey(number, hash("countersign number", [Array(phoneNumber.utf8)]))
-  }
-
-  private static func hash(_ label: StaticString, _ parts: [[UInt8]]) -> [UInt8] {
-    SHA256.hash(VerificationCodes.framed(label, parts))
+    try GroupKey(number, SHA256.hash(VerificationCodes.framed("countersign number", texts: [phoneNumber])))
   }
 
   // MARK: Look-ups
@@ -103,9 +101,17 @@ struct VerificationRecords: Sendable {
     return try PhoneVerification(record)
   }
 
+  /// The verification with an ID of its own, if it has ended.
+  func ended(_ id: String, in set: WorkingSet) throws(StoreError) -> PhoneVerification? {
+    guard let id = Self.recordID(id), let record = try set.record(id) else { return nil }
+    // As a rule it lives, and one that lives holds its key until it is stored as ended.
+    guard !record.uniqueKeys.contains(where: { $0.space == Self.live }) else { return nil }
+    return try PhoneVerification(record)
+  }
+
   /// The verification of a key that has not ended, even if its deadline has passed.
-  func live(_ key: VerificationKey, in set: WorkingSet) throws(StoreError) -> PhoneVerification? {
-    guard let record = try set.holder(of: Self.key(ofLive: key)) else { return nil }
+  func live(_ key: UniqueKey, in set: WorkingSet) throws(StoreError) -> PhoneVerification? {
+    guard let record = try set.holder(of: key) else { return nil }
     return try PhoneVerification(record)
   }
 
@@ -120,21 +126,36 @@ struct VerificationRecords: Sendable {
   /// Stores a verification, and counts its end for the conversion.
   /// - Parameters:
   ///   - before: the verification as it was stored; `nil` for a new one.
+  ///   - liveKey: key of a new live one, if it is known.
   func put(
-    _ verification: PhoneVerification, before: PhoneVerification?, in set: inout WorkingSet
+    _ verification: PhoneVerification, before: PhoneVerification?, liveKey: UniqueKey? = nil,
+    in set: inout WorkingSet
   ) throws(StoreError) {
     guard let id = Self.recordID(verification.id) else { throw FieldReader.unreadable }
     let isLive = verification.state.isLive
     let discardAt = (isLive ? verification.expiresAt : verification.endedAt ?? set.now) + retention
+    let known = before == nil ? nil : try set.record(id)
+    let uniqueKeys: [UniqueKey]
+    if let known, let before, before.hasKeys(of: verification) {
+      uniqueKeys = known.uniqueKeys
+    } else {
+      uniqueKeys = try Self.uniqueKeys(of: verification, liveKey)
+    }
+    var groupKeys = known?.groupKeys ?? []
+    if groupKeys.isEmpty { groupKeys = [try Self.group(ofNumber: verification.phoneNumber)] }
     try set.store(
       id, body: verification.body(), dueAt: isLive ? verification.expiresAt : discardAt, discardAt: discardAt,
-      uniqueKeys: Self.uniqueKeys(of: verification), groupKeys: [Self.group(ofNumber: verification.phoneNumber)])
+      uniqueKeys: uniqueKeys, groupKeys: groupKeys)
     try conversions.note(verification, before: before, in: &set)
   }
 
-  private static func uniqueKeys(of verification: PhoneVerification) throws(StoreError) -> [UniqueKey] {
+  private static func uniqueKeys(
+    of verification: PhoneVerification, _ liveKey: UniqueKey?
+  ) throws(StoreError) -> [UniqueKey] {
     var keys: [UniqueKey] = []
-    if verification.state.isLive { keys.append(try key(ofLive: verification.key)) }
+    if verification.state.isLive {
+      if let liveKey { keys.append(liveKey) } else { keys.append(try key(ofLive: verification.key)) }
+    }
     for handle in verification.handles.later { keys.append(try key(ofHandle: handle.id)) }
     return keys
   }
@@ -143,6 +164,11 @@ struct VerificationRecords: Sendable {
 // MARK: - Body
 
 extension PhoneVerification {
+  /// Whether its record has the keys of another state of it: they change with its end, and with its handles.
+  fileprivate func hasKeys(of other: PhoneVerification) -> Bool {
+    state.isLive == other.state.isLive && handles.later.count == other.handles.later.count
+  }
+
   /// Tags of the fields in the body of a record. A tag never changes its meaning.
   private enum Tag {
     static let app: UInt8 = 1
@@ -195,7 +221,7 @@ extension PhoneVerification {
     resendAfter = try fields.required(fields.time(Tag.resendAfter))
     endedAt = fields.time(Tag.endedAt)
     checks = fields.number(Tag.checks) ?? 0
-    messages = (fields.text(Tag.messages) ?? "").map(MessageProgress.init)
+    messages = (fields.text(Tag.messages) ?? "").utf8.map(MessageProgress.init)
     failure = fields.text(Tag.failureCode).map {
       VerificationFailure(code: $0, detail: fields.text(Tag.failureDetail))
     }
@@ -224,7 +250,7 @@ extension PhoneVerification {
     fields.put(Tag.resendAfter, resendAfter)
     fields.put(Tag.endedAt, endedAt)
     fields.put(Tag.checks, checks)
-    fields.put(Tag.messages, String(messages.map(\.letter)))
+    fields.put(Tag.messages, messages.map(\.letter))
     fields.put(Tag.failureCode, failure?.code)
     fields.put(Tag.failureDetail, failure?.detail)
     fields.put(Tag.timeline, timeline.text)
@@ -236,19 +262,27 @@ extension PhoneVerification {
 
 extension PhoneVerification.MessageProgress {
   /// Letter of an SMS in the body of a record.
-  fileprivate var letter: Character {
+  fileprivate var letter: UInt8 {
     switch self {
-    case .outstanding: "o"
-    case .accepted: "a"
-    case .refused: "r"
-    case .expired: "x"
-    case .unknown: "u"
-    case .delivered: "d"
-    case .undelivered: "n"
+    case .outstanding: UInt8(ascii: "o")
+    case .accepted: UInt8(ascii: "a")
+    case .refused: UInt8(ascii: "r")
+    case .expired: UInt8(ascii: "x")
+    case .unknown: UInt8(ascii: "u")
+    case .delivered: UInt8(ascii: "d")
+    case .undelivered: UInt8(ascii: "n")
     }
   }
 
-  fileprivate init(letter: Character) {
-    self = Self.allCases.first { $0.letter == letter } ?? .unknown
+  fileprivate init(letter: UInt8) {
+    switch letter {
+    case UInt8(ascii: "o"): self = .outstanding
+    case UInt8(ascii: "a"): self = .accepted
+    case UInt8(ascii: "r"): self = .refused
+    case UInt8(ascii: "x"): self = .expired
+    case UInt8(ascii: "d"): self = .delivered
+    case UInt8(ascii: "n"): self = .undelivered
+    default: self = .unknown
+    }
   }
 }

@@ -2,12 +2,12 @@ import CommandEngine
 import CountersignMessages
 import CountersignTelemetry
 
-/// Reads reports on SMS of verifications, and applies them.
+/// Reads reports on SMS of verifications.
 final class VerificationReports: Sendable {
-  private let policy: VerificationPolicy
-  private let records: VerificationRecords
-  private let events: VerificationEvents
-  private let metrics: CoordinatorMetrics
+  fileprivate let policy: VerificationPolicy
+  fileprivate let records: VerificationRecords
+  fileprivate let events: VerificationEvents
+  fileprivate let metrics: CoordinatorMetrics
 
   init(_ rules: CoordinatorRules, records: VerificationRecords, metrics: CoordinatorMetrics) {
     policy = rules.policy
@@ -32,14 +32,16 @@ final class VerificationReports: Sendable {
       let job = SMSJobs.parse(jobID: result.jobID)
     else { return nil }
     let report = JobReport(result, number: job.message, worker: received.envelope.appID)
-    return SMSReport(verificationID: job.verificationID, report: report, reports: self)
+    return SMSReport(
+      verificationID: job.verificationID, event: .jobFinished(report), report: report, reports: self)
   }
 
   /// The report on a job that no worker has seen.
   @Sendable private func dropped(_ jobID: String) -> (any Report)? {
     guard let job = SMSJobs.parse(jobID: jobID) else { return nil }
     let report = JobReport(number: job.message, outcome: .expired, reason: .notTaken)
-    return SMSReport(verificationID: job.verificationID, report: report, reports: self)
+    return SMSReport(
+      verificationID: job.verificationID, event: .jobFinished(report), report: report, reports: self)
   }
 
   @Sendable private func delivery(_ received: ReceivedReport) throws(ContractProblem) -> (any Report)? {
@@ -50,85 +52,38 @@ final class VerificationReports: Sendable {
     let report = DeliveryReport(
       number: job.message, isDelivered: delivery.state == .delivered, lane: JobReport.word(delivery.lane),
       reference: delivery.reference.map(JobReport.word), reason: delivery.reason.map { VerificationFailure($0) })
-    return SMSDeliveryReported(verificationID: job.verificationID, report: report, reports: self)
-  }
-
-  // MARK: Application
-
-  fileprivate func addMoreKeys(of id: String, to keys: inout StoreKeys, from set: WorkingSet) throws(StoreError) {
-    guard let verification = try records.verification(id, in: set) else { return }
-    // While it lives, no report makes it count.
-    if !verification.state.isLive { try records.addMoreKeys(of: verification, to: &keys, at: set.now) }
-  }
-
-  fileprivate func addKeys(of id: String, to keys: inout StoreKeys) {
-    records.addKeys(ofOwnID: id, to: &keys)
-  }
-
-  fileprivate func apply(
-    _ report: JobReport, to id: String, cause: Envelope, in set: inout WorkingSet
-  ) throws(StoreError) {
-    guard try apply(.jobFinished(report), report, to: id, cause: cause, in: &set) else { return }
-    set.afterCommit { [metrics] in metrics.countReport(report.outcome) }
-  }
-
-  fileprivate func apply(
-    _ report: DeliveryReport, to id: String, cause: Envelope, in set: inout WorkingSet
-  ) throws(StoreError) {
-    _ = try apply(.deliveryReported(report), report, to: id, cause: cause, in: &set)
-  }
-
-  /// Applies a report on an SMS to its verification and publishes the resulting events.
-  /// - Returns: whether anything changed; a report on a deleted verification changes nothing.
-  private func apply(
-    _ event: VerificationEvent, _ report: any MessageReport, to id: String, cause: Envelope,
-    in set: inout WorkingSet
-  ) throws(StoreError) -> Bool {
-    guard let before = try records.verification(id, in: set) else { return false }
-    var verification = before
-    let actions = verification.apply(event, at: set.now, under: policy)
-    guard verification != before else { return false }
-    try records.put(verification, before: before, in: &set)
-    try events.publish(actions, of: verification, report: report, cause: cause, in: &set)
-    return true
+    return SMSReport(
+      verificationID: job.verificationID, event: .deliveryReported(report), report: report, reports: self)
   }
 }
 
-/// A worker's report on an SMS of a verification.
+/// A report on an SMS of a verification: a worker's, or its provider's on the delivery.
 struct SMSReport: Report {
   let verificationID: String
-  let report: JobReport
+  let event: VerificationEvent
+  let report: any MessageReport
   let reports: VerificationReports
 
   func addKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
-    reports.addKeys(of: verificationID, to: &keys)
+    reports.records.addKeys(ofOwnID: verificationID, to: &keys)
   }
 
   func addMoreKeys(to keys: inout StoreKeys, from set: WorkingSet) throws(StoreError) {
-    try reports.addMoreKeys(of: verificationID, to: &keys, from: set)
+    // While it lives, no report makes it count.
+    guard let verification = try reports.records.ended(verificationID, in: set) else { return }
+    try reports.records.addMoreKeys(of: verification, to: &keys, at: set.now)
   }
 
+  /// Applies the report, and publishes the resulting events. A report on a deleted verification changes nothing.
   func apply(cause: Envelope, in set: inout WorkingSet) throws(StoreError) {
-    try reports.apply(report, to: verificationID, cause: cause, in: &set)
-  }
-}
-
-/// A provider's delivery report on an SMS of a verification.
-struct SMSDeliveryReported: Report {
-  let verificationID: String
-  let report: DeliveryReport
-  let reports: VerificationReports
-
-  func addKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
-    reports.addKeys(of: verificationID, to: &keys)
-  }
-
-  func addMoreKeys(to keys: inout StoreKeys, from set: WorkingSet) throws(StoreError) {
-    try reports.addMoreKeys(of: verificationID, to: &keys, from: set)
-  }
-
-  func apply(cause: Envelope, in set: inout WorkingSet) throws(StoreError) {
-    try reports.apply(report, to: verificationID, cause: cause, in: &set)
+    guard let before = try reports.records.verification(verificationID, in: set) else { return }
+    var verification = before
+    let actions = verification.apply(event, at: set.now, under: reports.policy)
+    guard verification != before else { return }
+    try reports.records.put(verification, before: before, in: &set)
+    try reports.events.publish(actions, of: verification, report: report, cause: cause, in: &set)
+    guard case .jobFinished(let job) = event else { return }
+    set.afterCommit { [metrics = reports.metrics] in metrics.countReport(job.outcome) }
   }
 }
 

@@ -6,11 +6,8 @@ import PhoneNumbers
 // Starts: of a new verification, of one that the requester already has, and of one that other requesters have.
 extension VerificationService {
   /// Adds what a start looks up.
-  func addKeys(
-    of order: StartOrder, _ envelope: Envelope, to keys: inout StoreKeys, at now: UnixTime
-  ) throws(StoreError) {
-    try records.addKeys(ofLive: order.key, to: &keys)
-    try gate.addKeys(ofMessage: envelope.identity, to: &keys)
+  func addKeys(of order: StartOrder, to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
+    keys.add(holderOf: try order.liveKey.get())
     guard order.fixedCode == nil else { return }
     try conversions.addKeys(of: order.limitedSend, to: &keys)
     limits.addKeys(of: try order.limits.get(), to: &keys, at: now)
@@ -18,10 +15,8 @@ extension VerificationService {
   }
 
   /// Adds what follows from the records that a start found.
-  func addMoreKeys(
-    of order: StartOrder, _ envelope: Envelope, to keys: inout StoreKeys, from set: WorkingSet
-  ) throws(StoreError) {
-    if let live = try records.live(order.key, in: set) {
+  func addMoreKeys(of order: StartOrder, to keys: inout StoreKeys, from set: WorkingSet) throws(StoreError) {
+    if let live = try records.live(order.liveKey.get(), in: set) {
       try records.addMoreKeys(of: live, to: &keys, at: set.now)
     }
     guard let proof = order.proof else { return }
@@ -42,7 +37,7 @@ extension VerificationService {
   ) throws(StoreError) -> CommandAnswer {
     let now = set.now
     let requester = order.requester
-    let live = try records.live(order.key, in: set)
+    let live = try records.live(order.liveKey.get(), in: set)
     let end = live.flatMap { endingEvent(of: $0, order, by: requester, at: now) }
     if let live, end == nil {
       return try startAgain(live, order, requester, envelope, in: &set)
@@ -63,7 +58,7 @@ extension VerificationService {
     if let refusal { return CommandAnswer(APIError(refusal)) }
     var verification = fresh(of: order)
     let actions = verification.apply(.started, at: now, under: rules.policy(of: order.app))
-    try records.put(verification, before: nil, in: &set)
+    try records.put(verification, before: nil, liveKey: order.liveKey.get(), in: &set)
     return try answer(
       actions, on: AskedVerification(verification: verification), order, envelope, in: &set)
   }
@@ -118,7 +113,7 @@ extension VerificationService {
     _ order: StartOrder, _ refusal: LimitRefusal, in set: inout WorkingSet
   ) throws(StoreError) -> CommandAnswer {
     let now = set.now
-    guard let live = try records.live(order.key, in: set), live.isLive(at: now),
+    guard let live = try records.live(order.liveKey.get(), in: set), live.isLive(at: now),
       let handle = live.openHandle(of: order.requester)
     else { return CommandAnswer(APIError(refusal)) }
     let wait = max(refusal.wait, live.resendAfter - now)
@@ -204,7 +199,7 @@ extension VerificationService {
     _ notes: ProofNotes, _ order: StartOrder, _ envelope: Envelope,
     in set: inout WorkingSet
   ) throws(StoreError) {
-    guard let live = try records.live(order.key, in: set),
+    guard let live = try records.live(order.liveKey.get(), in: set),
       let handle = live.openHandle(where: order.requester.isSame)
     else { return }
     var entries = notes.entries

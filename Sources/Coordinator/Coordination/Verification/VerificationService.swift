@@ -12,7 +12,7 @@ final class VerificationService: Sendable {
   let records: VerificationRecords
   let conversions: Conversions
   let metrics: CoordinatorMetrics
-  private let jobs: SMSJobs
+  let jobs: SMSJobs
   private let events: VerificationEvents
 
   init(

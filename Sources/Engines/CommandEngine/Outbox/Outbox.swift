@@ -45,12 +45,17 @@ public final class Outbox: Sendable {
     _ stored: [StoredMessage], with others: [Publication] = []
   ) async throws(AMQPError) -> [PublishOutcome] {
     let messages = readable(await owned(stored))
-    let outcomes = try await sink.publishApart(messages.map { $0.message.publication(by: author) } + others)
+    var publications: [Publication] = []
+    publications.reserveCapacity(messages.count + others.count)
+    for row in messages { publications.append(row.shared.message.publication(by: author)) }
+    publications += others
+    let outcomes = try await sink.publishApart(publications)
     var unfinished: [(OutgoingMessage, PublishOutcome)] = []
     var settlement = OutboxSettlement()
+    settlement.finished.reserveCapacity(messages.count)
     for (row, outcome) in zip(messages, outcomes) {
-      if let reason = try await reasonToKeep(row.message, outcome) {
-        unfinished.append((row.message, reason))
+      if let reason = try await reasonToKeep(row.shared.message, outcome) {
+        unfinished.append((row.shared.message, reason))
         settlement.postponed[row.number] = clock.now() + Self.retryDelay
       } else {
         settlement.finished.append(row.number)
@@ -84,7 +89,7 @@ public final class Outbox: Sendable {
   /// A message of a row.
   private struct Numbered {
     var number: Int64
-    var message: OutgoingMessage
+    var shared: SharedMessage
   }
 
   /// Sets aside what cannot be read: a revocation's token may exist nowhere else. The next process tries it again.
@@ -94,7 +99,7 @@ public final class Outbox: Sendable {
     readable.reserveCapacity(stored.count)
     for row in stored {
       do throws(StoreError) {
-        readable.append(Numbered(number: row.number, message: try row.message.outgoing()))
+        readable.append(Numbered(number: row.number, shared: try row.message.outgoing()))
       } catch {
         unreadable.append(row.number)
       }

@@ -93,7 +93,7 @@ public final class OutboxRelay: Sendable {
 
   private func report(on row: OutboxMessage) -> (report: any Report, cause: Envelope)? {
     // An unreadable job is nobody's to tell of.
-    guard let job = try? row.outgoing(), let type = MessageType(parsing: job.type) else { return nil }
+    guard let job = try? row.outgoing().message, let type = MessageType(parsing: job.type) else { return nil }
     let cause = Envelope(
       type: JobResult.type(ofJob: type), messageID: job.messageID, correlationID: job.correlationID,
       trace: job.traceparent.flatMap(TraceContext.init(traceparent:)))

@@ -56,6 +56,15 @@ public struct OutgoingMessage: Sendable, Hashable {
   }
 }
 
+/// A message in memory that passes through many hands: one reference to copy in the place of a dozen.
+final class SharedMessage: Sendable {
+  let message: OutgoingMessage
+
+  init(_ message: OutgoingMessage) {
+    self.message = message
+  }
+}
+
 extension OutgoingMessage {
   /// A job that is kept until a queue takes it.
   /// - Parameters:
@@ -174,13 +183,17 @@ extension OutgoingMessage {
 
   /// The publication of the message.
   func publication(by author: Author) -> Publication {
-    var envelope = Envelope(
-      type: MessageType(parsing: type) ?? MessageType(type), messageID: messageID, correlationID: correlationID,
-      replyTo: replyTo, timestamp: timestamp, appID: author.appID, userID: author.userID,
-      trace: traceparent.flatMap(TraceContext.init(traceparent:)))
-    envelope.causationID = causationID
-    return Publication(
-      message: envelope.message(body: body), exchange: exchange, routingKey: routingKey, mandatory: duty != .optional)
+    var headers: [String: FieldValue] = [:]
+    headers.reserveCapacity(2)
+    if let traceparent { headers[MessageHeader.traceparent] = .string(traceparent) }
+    if let causationID { headers[MessageHeader.causationID] = .string(causationID) }
+    var message = Message(
+      headers: headers, correlationID: correlationID, replyTo: replyTo, messageID: messageID, type: type,
+      userID: author.userID, body: body)
+    message.contentType = Envelope.contentType
+    message.timestamp = UInt64(clamping: timestamp.seconds)
+    message.appID = author.appID
+    return Publication(message: message, exchange: exchange, routingKey: routingKey, mandatory: duty != .optional)
   }
 }
 
@@ -217,5 +230,56 @@ extension OutgoingMessage {
 
   private static func fitting(_ text: String) -> String? {
     text.utf8.count <= MessageLimits.maxShortStringBytes ? text : nil
+  }
+}
+
+/// The content of a row of the outbox: the fields of one message, as ``FieldWriter`` writes them.
+enum OutboxCodec {
+  private enum Tag {
+    static let duty: UInt8 = 1
+    static let exchange: UInt8 = 2
+    static let routingKey: UInt8 = 3
+    static let messageID: UInt8 = 4
+    static let correlationID: UInt8 = 5
+    static let causationID: UInt8 = 6
+    static let traceparent: UInt8 = 7
+    static let replyTo: UInt8 = 8
+    static let timestamp: UInt8 = 9
+    static let body: UInt8 = 10
+  }
+
+  static func encode(_ message: OutgoingMessage) -> [UInt8] {
+    var writer = FieldWriter(capacity: message.body.count + 320)
+    writer.put(Tag.duty, Int(message.duty.rawValue))
+    writer.put(Tag.exchange, message.exchange)
+    writer.put(Tag.routingKey, message.routingKey)
+    writer.put(Tag.messageID, message.messageID)
+    writer.put(Tag.correlationID, message.correlationID)
+    writer.put(Tag.causationID, message.causationID)
+    writer.put(Tag.traceparent, message.traceparent)
+    writer.put(Tag.replyTo, message.replyTo)
+    writer.put(Tag.timestamp, message.timestamp)
+    writer.put(Tag.body, message.body)
+    return writer.bytes
+  }
+
+  /// - Throws: ``StoreError/Code/content`` when the bytes are not those of ``encode(_:)``.
+  static func decode(_ row: OutboxMessage) throws(StoreError) -> OutgoingMessage {
+    let reader = try FieldReader(row.content)
+    guard let duty = reader.number(Tag.duty).flatMap({ UInt8(exactly: $0) }).flatMap(OutgoingMessage.Duty.init)
+    else { throw FieldReader.unreadable }
+    let address = (
+      try reader.required(reader.text(Tag.exchange)), try reader.required(reader.text(Tag.routingKey))
+    )
+    var message = OutgoingMessage(
+      duty, to: address, type: MessageType(parsing: row.type) ?? MessageType(row.type),
+      messageID: try reader.required(reader.text(Tag.messageID)), correlationID: reader.text(Tag.correlationID),
+      cause: nil, at: try reader.required(reader.time(Tag.timestamp)),
+      body: try reader.required(reader.block(Tag.body)))
+    message.causationID = reader.text(Tag.causationID)
+    message.traceparent = reader.text(Tag.traceparent)
+    message.replyTo = reader.text(Tag.replyTo)
+    message.discardAfter = row.discardAt
+    return message
   }
 }

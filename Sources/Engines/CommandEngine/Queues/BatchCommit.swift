@@ -22,14 +22,17 @@ struct BatchCommit<Work: BatchQueue>: Sendable {
   /// Progress of a batch.
   private struct Progress {
     let deliveries: [Delivery]
-    var prepared: [PreparedDelivery<Work.Prepared>]
+    /// `nil` for a delivery that needs no transaction.
+    var prepared: [Work.Prepared?]
     /// Whether it is one delivery after its stage, which is not repeated.
     var isStaged = false
     /// Time of its preparation; its transactions take place at that time.
     var now: UnixTime
     var committed: Committed
     /// Messages whose transaction is not committed yet.
-    var left: [Int]
+    var left: [Int] = []
+    /// Messages that only read, after all transactions.
+    var looks: [Int] = []
   }
 
   /// Rounds to wait for a failure that may be one message's or the store's, 20 s at the usual delays, before the store
@@ -46,7 +49,7 @@ struct BatchCommit<Work: BatchQueue>: Sendable {
   func commit(_ delivery: Delivery, _ prepared: Work.Prepared) async -> Committed? {
     await commit(
       Progress(
-        deliveries: [delivery], prepared: [.transaction(prepared)], isStaged: true, now: context.clock.now(),
+        deliveries: [delivery], prepared: [prepared], isStaged: true, now: context.clock.now(),
         committed: Committed(conclusions: [nil]), left: [0]))
   }
 
@@ -82,12 +85,14 @@ struct BatchCommit<Work: BatchQueue>: Sendable {
   private func begin(_ deliveries: [Delivery], isCrashed: Bool) -> Progress {
     let now = context.clock.now()
     var progress = Progress(
-      deliveries: deliveries, prepared: [], now: now,
-      committed: Committed(conclusions: deliveries.map { _ in nil }), left: [])
+      deliveries: deliveries, prepared: Array(repeating: nil, count: deliveries.count), now: now,
+      committed: Committed(conclusions: Array(repeating: nil, count: deliveries.count)))
     for (index, delivery) in deliveries.enumerated() {
-      progress.prepared.append(
-        isCrashed ? .done(work.crashed(delivery, at: now)) : work.prepare(delivery, at: now, isNew: true))
-      note(index, &progress)
+      if isCrashed {
+        progress.committed.conclusions[index] = work.crashed(delivery, at: now)
+      } else {
+        prepare(index, &progress, isNew: true)
+      }
     }
     return progress
   }
@@ -96,26 +101,25 @@ struct BatchCommit<Work: BatchQueue>: Sendable {
   private func prepareAgain(_ progress: inout Progress) {
     progress.now = context.clock.now()
     if progress.isStaged { return }
-    let left = Set(progress.left)
-    progress.left = []
-    for (index, delivery) in progress.deliveries.enumerated() {
-      switch progress.prepared[index] {
-      case .done, .staged: continue
-      case .transaction: guard left.contains(index) else { continue }
-      case .look: break
-      }
-      progress.prepared[index] = work.prepare(delivery, at: progress.now, isNew: false)
-      note(index, &progress)
-    }
+    let again = (progress.left + progress.looks).sorted()
+    (progress.left, progress.looks) = ([], [])
+    for index in again { prepare(index, &progress, isNew: false) }
   }
 
-  private func note(_ index: Int, _ progress: inout Progress) {
-    switch progress.prepared[index] {
-    case .transaction: progress.left.append(index)
-    case .look: break
-    case .staged(let stage, let request):
-      progress.committed.staged.append(Staged(index: index, stage: stage, prepared: request))
-    case .done(let conclusion): progress.committed.conclusions[index] = conclusion
+  private func prepare(_ index: Int, _ progress: inout Progress, isNew: Bool) {
+    do throws(Conclusion) {
+      let prepared = try work.prepare(progress.deliveries[index], at: progress.now, isNew: isNew)
+      progress.prepared[index] = prepared
+      if let stage = work.stage(of: prepared) {
+        progress.committed.staged.append(Staged(index: index, stage: stage, prepared: prepared))
+      } else if work.isLook(prepared) {
+        progress.looks.append(index)
+      } else {
+        progress.left.append(index)
+      }
+    } catch {
+      progress.prepared[index] = nil
+      progress.committed.conclusions[index] = error
     }
   }
 
@@ -177,7 +181,7 @@ struct BatchCommit<Work: BatchQueue>: Sendable {
   private func advance(_ indices: [Int], _ progress: inout Progress) async -> StoreError? {
     let committed: Committed
     do throws(StoreError) {
-      committed = try await write(indices.map { progress.prepared[$0] }, at: progress.now)
+      committed = try await write(indices.compactMap { progress.prepared[$0] }, at: progress.now)
     } catch {
       return error
     }
@@ -203,7 +207,7 @@ struct BatchCommit<Work: BatchQueue>: Sendable {
 
   private func giveUp(_ index: Int, _ error: StoreError?, _ progress: inout Progress) {
     context.logger.error("a message cannot be stored and is given up", failure(error, 1, retryIn: nil))
-    guard case .transaction(let request) = progress.prepared[index] else { return }
+    guard let request = progress.prepared[index] else { return }
     progress.committed.conclusions[index] = work.giveUp(request, at: progress.now)
   }
 
@@ -231,9 +235,7 @@ struct BatchCommit<Work: BatchQueue>: Sendable {
   private func look(_ progress: Progress) async -> Committed? {
     let now = progress.now
     var committed = progress.committed
-    let looks = progress.prepared.enumerated().compactMap { index, item -> (Int, Work.Prepared)? in
-      if case .look(let request) = item { (index, request) } else { nil }
-    }
+    let looks = progress.looks.compactMap { index in progress.prepared[index].map { (index, $0) } }
     guard !looks.isEmpty else { return committed }
     do throws(StoreError) {
       for (index, conclusion) in try await look(looks, at: now) { committed.conclusions[index] = conclusion }
@@ -288,17 +290,15 @@ struct BatchCommit<Work: BatchQueue>: Sendable {
 
   /// Loads, applies and stores some deliveries in one transaction, and counts it once it is committed.
   private func write(
-    _ prepared: [PreparedDelivery<Work.Prepared>], at now: UnixTime
+    _ requests: [Work.Prepared], at now: UnixTime
   ) async throws(StoreError) -> Committed {
-    let requests = prepared.compactMap { item -> Work.Prepared? in
-      if case .transaction(let request) = item { request } else { nil }
-    }
     let load = try load(requests, at: now)
     let settlement = context.outbox.takeSettlement()
     do throws(StoreError) {
       let (conclusions, messages) = try await context.transact(load, at: now, settling: settlement) {
         [work] set throws(StoreError) in
         var conclusions: [Conclusion?] = []
+        conclusions.reserveCapacity(requests.count)
         for request in requests { conclusions.append(try work.process(request, in: &set)) }
         return conclusions
       }

@@ -123,7 +123,7 @@ final class BatchPipeline<Work: BatchQueue>: QueuePipeline {
     var rejected: Set<Int> = []
     for (index, conclusion) in batch.conclusions.enumerated() {
       if let reply = conclusion.reply {
-        others.append(reply.publication(by: context.author))
+        others.append(reply.message.publication(by: context.author))
         duties.append(Duty(delivery: index, isReply: true))
       }
       if let dead = conclusion.dead {

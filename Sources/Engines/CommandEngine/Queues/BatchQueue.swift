@@ -15,7 +15,14 @@ protocol BatchQueue: Sendable {
 
   /// Parses a delivery and does all work that needs no transaction.
   /// - Parameter isNew: whether it is prepared for the first time; otherwise it could not be stored.
-  func prepare(_ delivery: Delivery, at now: UnixTime, isNew: Bool) -> PreparedDelivery<Prepared>
+  /// - Throws: the conclusion of a delivery that needs no more.
+  func prepare(_ delivery: Delivery, at now: UnixTime, isNew: Bool) throws(Conclusion) -> Prepared
+
+  /// Work of a delivery that has to wait, before a writing transaction of its own; `nil` when there is no such work.
+  func stage(of prepared: Prepared) -> CommandStage?
+
+  /// Whether a delivery only reads. It does so after the transaction of its batch, and sees all earlier messages.
+  func isLook(_ prepared: Prepared) -> Bool
 
   /// Adds what a delivery looks up.
   func addKeys(of prepared: Prepared, to keys: inout StoreKeys, at now: UnixTime) throws(StoreError)
@@ -37,22 +44,16 @@ protocol BatchQueue: Sendable {
   func crashed(_ delivery: Delivery, at now: UnixTime) -> Conclusion
 }
 
-/// Transaction that a delivery needs.
-enum PreparedDelivery<Prepared: Sendable>: Sendable {
-  /// A writing transaction.
-  case transaction(Prepared)
-  /// Work that has to wait, and then a writing transaction of its own.
-  case staged(CommandStage, Prepared)
-  /// A read of the store after the transaction of its batch: it sees all earlier messages.
-  case look(Prepared)
-  /// None: the conclusion is final.
-  case done(Conclusion)
+extension BatchQueue {
+  func stage(of prepared: Prepared) -> CommandStage? { nil }
+  func isLook(_ prepared: Prepared) -> Bool { false }
+  func staged(_ prepared: Prepared, _ order: any CommandOrder) -> Prepared { prepared }
 }
 
-/// Remaining work for a delivery after its transaction.
-struct Conclusion: Sendable {
+/// Remaining work for a delivery after its transaction. Thrown for one that needs no transaction.
+struct Conclusion: Error {
   /// The answer, if the sender requested one.
-  var reply: OutgoingMessage?
+  var reply: SharedMessage?
   /// Reason to dead-letter the delivery, if any.
   var dead: DeadReason?
   /// The command whose messages go out after its reply. An app drops a push whose receipt it does not know yet, and it

@@ -1,6 +1,6 @@
 import CountersignAMQP
 public import CountersignMessages
-import CountersignTelemetry
+public import CountersignTelemetry
 import CrashMarks
 
 /// A command that was read, with the properties of its message. It is handed on several times, so it is shared.
@@ -9,11 +9,14 @@ final class CommandRequest: Sendable {
   let envelope: Envelope
   let order: any CommandOrder
   let kind: CommandKind
+  /// Key of the message in the inbox.
+  let key: InboxKey
 
-  init(envelope: Envelope, order: any CommandOrder, kind: CommandKind) {
+  init(envelope: Envelope, order: any CommandOrder, kind: CommandKind, key: InboxKey) {
     self.envelope = envelope
     self.order = order
     self.kind = kind
+    self.key = key
   }
 }
 
@@ -35,7 +38,7 @@ struct CommandQueue: BatchQueue {
 
   // MARK: Decode
 
-  func prepare(_ delivery: Delivery, at now: UnixTime, isNew: Bool) -> PreparedDelivery<CommandRequest> {
+  func prepare(_ delivery: Delivery, at now: UnixTime, isNew: Bool) throws(Conclusion) -> CommandRequest {
     var envelope: Envelope
     let kind: CommandKind
     do throws(ContractProblem) {
@@ -48,20 +51,24 @@ struct CommandQueue: BatchQueue {
       envelope = envelope.resolved(sender: senders.sender(of: envelope))
       try ReplyAddress.check(envelope.replyTo, of: envelope.identity.sender)
     } catch {
-      return .done(refuse(delivery, error, at: now))
+      throw refuse(delivery, error, at: now)
     }
     // The wait for the store is unrelated to the sender's clock.
     if isNew { context.metrics.noteSkew(of: envelope, at: now) }
     do throws(APIError) {
       try permit(kind, envelope)
       let order = try kind.read(envelope, delivery.message.body, now, context.registry.missingFields)
-      let request = CommandRequest(envelope: envelope, order: order, kind: kind)
-      if kind.isLook { return .look(request) }
-      return order.stage.map { .staged($0, request) } ?? .transaction(request)
+      // AMQP's own bounds on its parts are narrower than those of a key.
+      guard let key = try? InboxKey(envelope.identity.key) else { throw .notStored }
+      return CommandRequest(envelope: envelope, order: order, kind: kind, key: key)
     } catch {
-      return .done(refuse(envelope, error, at: now))
+      throw refuse(envelope, error, at: now)
     }
   }
+
+  func stage(of request: CommandRequest) -> CommandStage? { request.kind.isLook ? nil : request.order.stage }
+
+  func isLook(_ request: CommandRequest) -> Bool { request.kind.isLook }
 
   /// The broker has verified the sender.
   private func permit(_ kind: CommandKind, _ envelope: Envelope) throws(APIError) {
@@ -72,7 +79,7 @@ struct CommandQueue: BatchQueue {
   // MARK: Load
 
   func addKeys(of request: CommandRequest, to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
-    if !request.kind.isLook { keys.add(message: try InboxKey(request.envelope.identity.key)) }
+    if !request.kind.isLook { keys.add(message: request.key) }
     try request.order.addKeys(to: &keys, at: now)
   }
 
@@ -90,10 +97,7 @@ struct CommandQueue: BatchQueue {
     }
     var conclusion = conclude(request.envelope, answer, at: set.now)
     // The messages of a redelivered command may be released already: that costs no further transaction.
-    if !request.kind.isLook {
-      let key = try InboxKey(request.envelope.identity.key)
-      if try set.holdsMessages(untilReplyTo: key) { conclusion.holder = key }
-    }
+    if !request.kind.isLook, try set.holdsMessages(untilReplyTo: request.key) { conclusion.holder = request.key }
     return conclusion
   }
 
@@ -102,9 +106,8 @@ struct CommandQueue: BatchQueue {
   private func answer(_ request: CommandRequest, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer? {
     // A look changes nothing, so it is neither recorded nor answered from a record.
     if request.kind.isLook { return try request.order.carryOut(request.envelope, in: &set) }
-    let key = try InboxKey(request.envelope.identity.key)
     // One ID is one command, also while the command waits.
-    if let entry = try set.message(key) {
+    if let entry = try set.message(request.key) {
       guard request.order.isSame(as: entry.fingerprint) else { return CommandAnswer(.reusedMessageID) }
       switch entry.state {
       case .replied(let type, let body):
@@ -115,12 +118,10 @@ struct CommandQueue: BatchQueue {
         if try request.order.arriveAgain(request.envelope, in: &set) { return nil }
       }
     }
-    return try carryOut(request, key, in: &set)
+    return try carryOut(request, in: &set)
   }
 
-  private func carryOut(
-    _ request: CommandRequest, _ key: InboxKey, in set: inout WorkingSet
-  ) throws(StoreError) -> CommandAnswer? {
+  private func carryOut(_ request: CommandRequest, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer? {
     if let refusal = tooOld(request, at: set.now) { return CommandAnswer(refusal) }
     let before = set.changeCount
     let answer = try request.order.carryOut(request.envelope, in: &set)
@@ -135,7 +136,7 @@ struct CommandQueue: BatchQueue {
     }
     let kept = max(context.rules.inboxRetention, answer == nil ? Self.longestWait : .zero)
     try set.set(
-      InboxEntry(state, fingerprint: request.order.fingerprint, keepUntil: set.now + kept), of: key)
+      InboxEntry(state, fingerprint: request.order.fingerprint, keepUntil: set.now + kept), of: request.key)
     return answer
   }
 
@@ -160,7 +161,7 @@ struct CommandQueue: BatchQueue {
   }
 
   func staged(_ request: CommandRequest, _ order: any CommandOrder) -> CommandRequest {
-    CommandRequest(envelope: request.envelope, order: order, kind: request.kind)
+    CommandRequest(envelope: request.envelope, order: order, kind: request.kind, key: request.key)
   }
 
   func crashed(_ delivery: Delivery, at now: UnixTime) -> Conclusion {
@@ -174,7 +175,7 @@ struct CommandQueue: BatchQueue {
 
   private func conclude(_ envelope: Envelope, _ answer: CommandAnswer, at now: UnixTime) -> Conclusion {
     Conclusion(
-      reply: envelope.replyTo.map { .reply(answer, to: $0, envelope, at: now) },
+      reply: envelope.replyTo.map { SharedMessage(.reply(answer, to: $0, envelope, at: now)) },
       label: CommandLabel(command: envelope.type.name, code: answer.metricCode))
   }
 
@@ -200,7 +201,7 @@ struct CommandQueue: BatchQueue {
       type: ErrorReply.type, messageID: message.messageID ?? MessageID.make(), correlationID: message.correlationID)
     return Conclusion(
       reply: message.answerAddress(for: sender(of: message)).map {
-        .reply(CommandAnswer(error), to: $0, envelope, at: now)
+        SharedMessage(.reply(CommandAnswer(error), to: $0, envelope, at: now))
       },
       label: CommandLabel(command: "unknown", code: error.code.rawValue))
   }
@@ -236,4 +237,47 @@ extension APIError {
     .operationNotAllowed,
     "this command is for operators: send it as a user of the broker that 'operators' in the configuration of the coordinator names, with user_id set",
     field: "user_id")
+}
+
+// MARK: - Age
+
+/// Age of a command, by the `timestamp` of its sender's clock.
+///
+/// An old start is refused: its requester has gone, so its SMS would be wasted, use up the budgets of current
+/// requesters, and count as a code that did not come back.
+public enum CommandAge {
+  /// AMQP keeps whole seconds, and most senders truncate: a command may have been sent up to the end of the second that
+  /// its timestamp names.
+  private static let unitOfTimestamp = Duration.milliseconds(999)
+
+  /// The least age that a timestamp allows for.
+  /// - Returns: `nil` without a timestamp, and for one in the future: the sender's clock is wrong.
+  static func least(of timestamp: UnixTime?, at now: UnixTime) -> Duration? {
+    guard let timestamp, timestamp <= now else { return nil }
+    return max(.zero, now - timestamp - unitOfTimestamp)
+  }
+
+  /// The requester may have gone when the command has waited longer: apps give up after ten to thirty seconds. Clocks
+  /// synchronized by NTP differ by less.
+  private static let longestPatience = Duration.seconds(10)
+
+  /// Whether a command has waited so long that its requester may have gone.
+  public static func isLate(_ timestamp: UnixTime?, at now: UnixTime) -> Bool {
+    least(of: timestamp, at: now).map { $0 > longestPatience } ?? false
+  }
+}
+
+extension APIError {
+  /// - Parameters:
+  ///   - age: the measured age.
+  ///   - limit: see ``EngineRules/maxCommandAge``.
+  static func commandTooOld(_ age: Duration, limit: Duration) -> APIError {
+    APIError(
+      .internalError,
+      "the command was sent \(age.components.seconds) s ago, and is carried out within \(limit.components.seconds) s only: send a new one; if it was not late, set the clocks of its sender and of the coordinator",
+      field: "timestamp", reason: tooOld)
+  }
+
+  /// The reason of ``commandTooOld(_:limit:)``.
+  static let tooOld = "COMMAND_TOO_OLD"
 }

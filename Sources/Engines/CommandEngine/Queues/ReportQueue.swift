@@ -7,16 +7,8 @@ import Synchronization
 ///
 /// ``BatchPipeline`` calls it in this order for each batch.
 struct ReportQueue: BatchQueue {
-  /// A report that was read, with the properties of its message.
-  final class Received: Sendable {
-    let envelope: Envelope
-    let report: any Report
-
-    init(envelope: Envelope, report: any Report) {
-      self.envelope = envelope
-      self.report = report
-    }
-  }
+  /// A report, and the properties of its message.
+  typealias Prepared = (report: any Report, cause: Envelope)
 
   private let context: EngineContext
   private let origin: ReportOrigin
@@ -34,23 +26,35 @@ struct ReportQueue: BatchQueue {
 
   // MARK: Decode
 
-  func prepare(_ delivery: Delivery, at now: UnixTime, isNew: Bool) -> PreparedDelivery<Received> {
+  func prepare(_ delivery: Delivery, at now: UnixTime, isNew: Bool) throws(Conclusion) -> Prepared {
+    let read: Prepared?
     do throws(ContractProblem) {
-      let envelope = try Envelope(delivery)
-      guard !isForeign(envelope.type) else { return passOver(envelope.type) }
-      try envelope.expect(context.registry.reportTypes)
-      guard case .ours(let kinds, let outcome) = try origin.judge(delivery, envelope) else {
-        return passOver(envelope.type)
-      }
-      let received = ReceivedReport(envelope: envelope, body: delivery.message.body, outcome: outcome)
-      for kind in kinds {
-        if let report = try kind.read(received) { return .transaction(Received(envelope: envelope, report: report)) }
-      }
-      return .done(.nothing)
+      read = try self.read(delivery)
     } catch {
       if error.code == .forgedResult { context.metrics.forgedResults.increment() }
-      return .done(Conclusion(dead: DeadReason(code: error.code.rawValue, text: error.description)))
+      throw Conclusion(dead: DeadReason(code: error.code.rawValue, text: error.description))
     }
+    guard let read else { throw .nothing }
+    return read
+  }
+
+  /// - Returns: `nil` for the report on a job of another sender.
+  private func read(_ delivery: Delivery) throws(ContractProblem) -> Prepared? {
+    let envelope = try Envelope(delivery)
+    guard !isForeign(envelope.type) else {
+      foreign.note(envelope.type)
+      return nil
+    }
+    try envelope.expect(context.registry.reportTypes)
+    guard case .ours(let kinds, let outcome) = try origin.judge(delivery, envelope) else {
+      foreign.note(envelope.type)
+      return nil
+    }
+    let received = ReceivedReport(envelope: envelope, body: delivery.message.body, outcome: outcome)
+    for kind in kinds {
+      if let report = try kind.read(received) { return (report, envelope) }
+    }
+    return nil
   }
 
   /// Whether a type is the result of a job of which no version is known here. An unknown version of a known type is not
@@ -61,31 +65,24 @@ struct ReportQueue: BatchQueue {
 
   private static let resultSuffix = ".result"
 
-  private func passOver(_ type: MessageType) -> PreparedDelivery<Received> {
-    foreign.note(type)
-    return .done(.nothing)
-  }
-
   // MARK: Load
 
-  func addKeys(of received: Received, to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
-    try received.report.addKeys(to: &keys, at: now)
+  func addKeys(of read: Prepared, to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
+    try read.report.addKeys(to: &keys, at: now)
   }
 
-  func addMoreKeys(of received: Received, to keys: inout StoreKeys, from set: WorkingSet) throws(StoreError) {
-    try received.report.addMoreKeys(to: &keys, from: set)
+  func addMoreKeys(of read: Prepared, to keys: inout StoreKeys, from set: WorkingSet) throws(StoreError) {
+    try read.report.addMoreKeys(to: &keys, from: set)
   }
 
   // MARK: Apply
 
-  func process(_ received: Received, in set: inout WorkingSet) throws(StoreError) -> Conclusion {
-    try received.report.apply(cause: received.envelope, in: &set)
+  func process(_ read: Prepared, in set: inout WorkingSet) throws(StoreError) -> Conclusion {
+    try read.report.apply(cause: read.cause, in: &set)
     return .nothing
   }
 
-  func staged(_ received: Received, _ order: any CommandOrder) -> Received { received }
-
-  func giveUp(_ received: Received, at now: UnixTime) -> Conclusion {
+  func giveUp(_ read: Prepared, at now: UnixTime) -> Conclusion {
     Conclusion(dead: DeadReason(code: "INTERNAL_ERROR", text: "the result cannot be stored"))
   }
 
@@ -117,5 +114,101 @@ final class ForeignReports: Sendable {
     }
     guard isDue else { return }
     context.logger.info("results of other senders' jobs are passed over", ["type": "\(type.text)"])
+  }
+}
+
+/// Authenticates the origin of a report before it is believed.
+///
+/// The body names a job and its outcome, which any user could write. The broker vouches for the user; each worker's
+/// user is responsible for job types of its own; and the users' rights on the exchange of the results are bound to the
+/// routing key. A service answers this one's commands under its own user.
+struct ReportOrigin: Sendable {
+  enum Verdict: Sendable {
+    /// A report on a job of ours, or the reply to a command of ours.
+    /// - Parameters:
+    ///   - kinds: the kinds of its type that its user may send.
+    ///   - outcome: the outcome in its routing key, which the body has to match; `nil` for a report that an operator
+    ///     has redriven, and for the reply of a service.
+    case ours([ReportKind], outcome: String?)
+    /// A result of another sender's job, or of a job that waited in `sms.bulk`: this service sends none there.
+    case foreign
+  }
+
+  private struct Rule: Sendable {
+    var kind: ReportKind
+    /// Part before the outcome in the routing key; `nil` for the reply of a service.
+    var prefix: String?
+    /// The user whose workers carry out the jobs, or the service.
+    var reporter: String
+    var senders: SenderRule
+  }
+
+  private let user: String
+  private let rules: [MessageType: [Rule]]
+  private let everybody: SenderRule
+
+  /// - Parameters:
+  ///   - kinds: the reports of all flows.
+  ///   - user: our own user of the broker, which sends our jobs.
+  init(_ kinds: [ReportKind], user: String) {
+    self.user = user
+    rules = Dictionary(grouping: kinds.compactMap(Self.rule), by: \.kind.type)
+    everybody = .result(reportedBy: rules.values.flatMap(\.self).filter { $0.prefix != nil }.map(\.reporter))
+  }
+
+  /// Names of workers' users are those of the topology: delayed jobs, redriving and the rights on the broker know no
+  /// others.
+  private static func rule(_ kind: ReportKind) -> Rule? {
+    switch kind.origin {
+    case .worker(let prefix):
+      Topology.Users.worker(ofResults: kind.type).map {
+        Rule(kind: kind, prefix: prefix + ".", reporter: $0, senders: .result(reportedBy: [$0]))
+      }
+    case .service(let user): Rule(kind: kind, prefix: nil, reporter: user, senders: .queue(consumedBy: user))
+    }
+  }
+
+  /// - Throws: the problem of a forged report, which becomes a dead letter: `FORGED_RESULT`.
+  func judge(_ delivery: Delivery, _ envelope: Envelope) throws(ContractProblem) -> Verdict {
+    guard let all = rules[envelope.type] else { return .foreign }
+    guard let reporter = envelope.userID else {
+      throw Self.forged("user_id", "is missing: results are believed from the users of workers only")
+    }
+    let isRedriven = reporter == Topology.Users.operator
+    let believed = isRedriven ? all : all.filter { $0.reporter == reporter }
+    guard let rule = believed.first else {
+      throw Self.forged(
+        "user_id",
+        "is not the user whose workers take jobs of this type: each kind of worker logs in under its own fixed name")
+    }
+    let kinds = believed.map(\.kind)
+    guard let prefix = rule.prefix else { return .ours(kinds, outcome: nil) }
+    if !isRedriven {
+      let isOfResults = delivery.exchange == Topology.Exchanges.results
+      if isOfResults, Self.isBulk(delivery.routingKey, envelope.type) { return .foreign }
+      guard isOfResults, delivery.routingKey.hasPrefix(prefix) else {
+        throw Self.forged("routing_key", "does not agree with the type")
+      }
+    }
+    guard rule.senders.sender(of: envelope) == user else { return .foreign }
+    return .ours(kinds, outcome: isRedriven ? nil : String(delivery.routingKey.dropFirst(prefix.count)))
+  }
+
+  /// Whether it is the result of a bulk SMS. The binding of an earlier version (`#`) delivers those too, until
+  /// `topology apply`.
+  private static func isBulk(_ routingKey: String, _ type: MessageType) -> Bool {
+    type == bulkResult && routingKey.hasPrefix("\(Topology.Queues.smsBulk).")
+  }
+
+  private static let bulkResult = JobResult.type(ofJob: SMSDispatchJob.type)
+
+  /// Sender for the dead letter of a message: for a result the sender of its job, when a worker of that type states it.
+  func sender(of message: Message) -> String {
+    let rule = message.type.flatMap(MessageType.init(parsing:)).flatMap { rules[$0]?.first }
+    return (rule?.senders ?? everybody).sender(of: message)
+  }
+
+  private static func forged(_ field: String, _ detail: String) -> ContractProblem {
+    ContractProblem(.forgedResult, field: field, detail)
   }
 }

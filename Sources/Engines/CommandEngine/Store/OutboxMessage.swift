@@ -11,7 +11,7 @@ public struct OutboxMessage: Sendable, Hashable {
   /// Hold until the reply to a command is out.
   public var hold: Hold?
   /// The message that ``content`` was made of, as long as it does not come from the store: spares reading it again.
-  private(set) var original: Original?
+  private(set) var original: SharedMessage?
 
   /// Condition under which a message goes out.
   public struct Hold: Sendable, Hashable {
@@ -47,23 +47,14 @@ public struct OutboxMessage: Sendable, Hashable {
   init(_ message: OutgoingMessage, hold: Hold?) {
     self.init(
       type: message.type, content: OutboxCodec.encode(message), discardAt: message.discardAfter, hold: hold)
-    original = Original(message)
+    original = SharedMessage(message)
   }
 
   /// The message in it.
   /// - Throws: ``StoreError/Code/content`` when this version cannot read it.
-  func outgoing() throws(StoreError) -> OutgoingMessage {
-    if let original { return original.message }
-    return try OutboxCodec.decode(self)
-  }
-
-  /// A message in memory, shared by the copies of its row.
-  final class Original: Sendable {
-    let message: OutgoingMessage
-
-    fileprivate init(_ message: OutgoingMessage) {
-      self.message = message
-    }
+  func outgoing() throws(StoreError) -> SharedMessage {
+    if let original { return original }
+    return SharedMessage(try OutboxCodec.decode(self))
   }
 
   public static func == (left: OutboxMessage, right: OutboxMessage) -> Bool {

@@ -83,10 +83,7 @@ extension WorkingSet {
     var increments: [StoreChanges.Increment] = []
     increments.reserveCapacity(changedCounters.count)
     for key in changedCounters {
-      for cell in counters[key]?.cells ?? [] where cell.increment != 0 {
-        increments.append(
-          StoreChanges.Increment(key: key, slot: cell.slot, count: cell.increment, keepUntil: cell.keepUntil))
-      }
+      for increment in counters[key]?.increments ?? [] where increment.count != 0 { increments.append(increment) }
     }
     return increments
   }
@@ -108,8 +105,8 @@ extension WorkingSet {
   ///   - entry: the entry; `nil` when there is none.
   ///   - holdsMessages: whether messages wait for the reply to it.
   public mutating func load(_ entry: InboxEntry?, of key: InboxKey, holdsMessages: Bool = false) {
-    let slot = InboxSlot(stored: entry, current: entry, holdsMessages: holdsMessages)
-    if let known = inbox.updateValue(slot, forKey: key) { inbox[key] = known }
+    guard inbox[key] == nil else { return }
+    inbox[key] = InboxSlot(stored: entry, current: entry, holdsMessages: holdsMessages)
   }
 
   /// Adds a loaded record, and itself as the holder of its unique keys. What was loaded before stays.
@@ -145,8 +142,7 @@ extension WorkingSet {
   /// Adds loaded cells of a counter.
   /// - Parameter cells: oldest first, one for each slot.
   public mutating func load(_ cells: [CounterCell], of key: CounterKey) {
-    let slot = CounterSlot(
-      isLoaded: true, cells: cells.map { CounterSlot.Cell(slot: $0.slot, count: $0.count) })
-    if let known = counters.updateValue(slot, forKey: key) { counters[key] = known }
+    guard counters[key] == nil else { return }
+    counters[key] = CounterSlot(isLoaded: true, cells: cells)
   }
 }

@@ -20,8 +20,9 @@ public struct StoreKeys: Sendable {
 
   /// Inbox keys of messages.
   public private(set) var messages: [InboxKey] = []
-  /// Records by their IDs.
+  /// Records by their IDs, each once: many commands look up the same.
   public private(set) var records: [RecordID] = []
+  private var knownRecords: Set<RecordID> = []
   /// Unique keys whose holders are looked up.
   public private(set) var holders: [UniqueKey] = []
   /// Groups, one page each.
@@ -41,7 +42,9 @@ public struct StoreKeys: Sendable {
   public mutating func add(message key: InboxKey) { messages.append(key) }
 
   /// Adds a record by its ID.
-  public mutating func add(record id: RecordID) { records.append(id) }
+  public mutating func add(record id: RecordID) {
+    if knownRecords.insert(id).inserted { records.append(id) }
+  }
 
   /// Adds the record that holds a unique key.
   public mutating func add(holderOf key: UniqueKey) { holders.append(key) }
@@ -62,7 +65,7 @@ public struct StoreKeys: Sendable {
   /// Adds all keys of another value.
   public mutating func add(_ other: StoreKeys) {
     messages += other.messages
-    records += other.records
+    for id in other.records { add(record: id) }
     holders += other.holders
     for (key, page) in other.groups { groups[key] = page }
     for (key, slot) in other.counters { add(counter: key, since: slot) }

@@ -58,17 +58,11 @@ public struct WorkingSet: Sendable {
   }
 
   struct CounterSlot: Sendable {
-    struct Cell: Sendable {
-      var slot: Int64
-      /// The sum, with this set's own increments.
-      var count: Int64
-      var increment: Int64 = 0
-      var keepUntil = UnixTime(milliseconds: 0)
-    }
-
     var isLoaded: Bool
-    /// Oldest first.
-    var cells: [Cell] = []
+    /// The sums, with this set's own increments, oldest first.
+    var cells: [CounterCell] = []
+    /// This set's own increments, one for each slot.
+    var increments: [StoreChanges.Increment] = []
     /// Whether the stored cells go.
     var isForgotten = false
     var isChanged = false
@@ -134,7 +128,7 @@ public struct WorkingSet: Sendable {
   /// - Throws: ``StoreError/Code/notAsked``.
   public func cells(of key: CounterKey) throws(StoreError) -> [CounterCell] {
     guard let slot = counters[key], slot.isLoaded else { throw Self.notAsked("a counter") }
-    return slot.cells.map { CounterCell(slot: $0.slot, count: $0.count) }
+    return slot.cells
   }
 
   /// Adds to a cell of a counter, which need not have been loaded.
@@ -172,12 +166,15 @@ public struct WorkingSet: Sendable {
     let index = slot.cells.lastIndex { $0.slot <= cell }
     if let index, slot.cells[index].slot == cell {
       slot.cells[index].count += increment
-      slot.cells[index].increment += increment
-      slot.cells[index].keepUntil = max(slot.cells[index].keepUntil, keepUntil)
     } else {
-      slot.cells.insert(
-        CounterSlot.Cell(slot: cell, count: increment, increment: increment, keepUntil: keepUntil),
-        at: index.map { $0 + 1 } ?? 0)
+      slot.cells.insert(CounterCell(slot: cell, count: increment), at: index.map { $0 + 1 } ?? 0)
+    }
+    if let index = slot.increments.firstIndex(where: { $0.slot == cell }) {
+      slot.increments[index].count += increment
+      slot.increments[index].keepUntil = max(slot.increments[index].keepUntil, keepUntil)
+    } else {
+      slot.increments.append(
+        StoreChanges.Increment(key: key, slot: cell, count: increment, keepUntil: keepUntil))
     }
     defer { slot.isChanged = true }
     return !slot.isChanged

@@ -61,9 +61,9 @@ struct CommandFingerprintTests {
       let message = try bench.commandMessage(Self.start, id: "start")
       let kind = try #require(bench.context.registry.commands[StartVerification.type])
       let command = try #require(
-        try kind.read(Envelope(message), message.body, bench.clock.now(), [:]) as? StartCommand)
+        try kind.read(Envelope(message), message.body, bench.clock.now(), [:]) as? StartOrder)
       let recorded = try await bench.fingerprint()
-      let requester = Base64URL.encode(command.order.claim.text(isFormer: false))
+      let requester = Base64URL.encode(command.claim.text(isFormer: false))
       let parts = [Bench.app, Bench.number, "signIn", "", requester, ""]
       let plain = SHA256.hash(Array((["verification.start.v1"] + parts).joined(separator: "\u{0}").utf8))
       #expect(recorded == command.fingerprint && recorded != plain && command.isSame(as: plain))

@@ -73,7 +73,7 @@ struct CoordinatorSchemaTests {
       try records.addKeys(ofLive: live, to: &keys)
       let set = try await store.read(StoreLoad(keys), at: Self.now)
       let verification = try #require(try records.found("v", in: set)).verification
-      #expect(try records.live(live, in: set) == verification)
+      #expect(try records.live(VerificationRecords.key(ofLive: live), in: set) == verification)
       #expect(verification.purpose == .signIn && verification.subject == nil && verification.requester.isEmpty)
       #expect(verification.handles.isEmpty && verification.source.isEmpty && verification.checks == 1)
       #expect(verification.state == .sent && !verification.askedLate && verification.messages == [.accepted])
