@@ -68,19 +68,19 @@ struct ConversionCounters: Sendable {
 
   /// Beginnings of the names. Stored, so they never change their meaning.
   private enum Name: String {
-    case prefixSent = "cps"
+    case prefixMissing = "cpm"
     case prefixVerified = "cpv"
-    case regionSent = "crs"
+    case regionMissing = "crm"
     case regionVerified = "crv"
     /// Missing codes of an asker in a region that count.
     case share = "cra"
     /// Further ones, which do not.
     case excess = "crx"
 
-    static func sent(_ scope: ConversionBlock.Scope) -> Name {
+    static func missing(_ scope: ConversionBlock.Scope) -> Name {
       switch scope {
-      case .prefix: prefixSent
-      case .region: regionSent
+      case .prefix: prefixMissing
+      case .region: regionMissing
       }
     }
 
@@ -102,14 +102,19 @@ struct ConversionCounters: Sendable {
   }
 
   func addKeys(of key: ConversionKey, to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
-    let (sent, verified) = try Self.counters(of: key)
-    for counter in [sent, verified] { keys.add(counter: counter, since: first(at: now)) }
+    let (missing, verified) = try Self.counters(of: key)
+    for counter in [missing, verified] { keys.add(counter: counter, since: first(at: now)) }
   }
 
   private static func counters(
     of key: ConversionKey
-  ) throws(StoreError) -> (sent: CounterKey, verified: CounterKey) {
-    (try Name.sent(key.scope).key(key.name), try Name.verified(key.scope).key(key.name))
+  ) throws(StoreError) -> (missing: CounterKey, verified: CounterKey) {
+    (try Name.missing(key.scope).key(key.name), try Name.verified(key.scope).key(key.name))
+  }
+
+  /// The counter of an ending: a code that came back, or one that is missing. One of the two grows with each.
+  private static func counter(of ending: ConversionEnding, for key: ConversionKey) throws(StoreError) -> CounterKey {
+    try (ending.outcome == .verified ? Name.verified(key.scope) : .missing(key.scope)).key(key.name)
   }
 
   func addKeys(
@@ -123,8 +128,8 @@ struct ConversionCounters: Sendable {
 
   /// Whether the counters of a key were looked up.
   func hasLoaded(_ key: ConversionKey, in set: WorkingSet) throws(StoreError) -> Bool {
-    let (sent, verified) = try Self.counters(of: key)
-    return set.hasLoaded(sent) && set.hasLoaded(verified)
+    let (missing, verified) = try Self.counters(of: key)
+    return set.hasLoaded(missing) && set.hasLoaded(verified)
   }
 
   /// Whether the counters of an asker were looked up.
@@ -178,33 +183,30 @@ struct ConversionCounters: Sendable {
 
   /// Counts of a key within the window.
   func counts(of key: ConversionKey, in set: WorkingSet) throws(StoreError) -> ConversionCounts {
-    let (sent, verified) = try Self.counters(of: key)
-    return ConversionCounts(sent: Int(try sum(sent, set)), verified: Int(try sum(verified, set)))
+    let (missing, verified) = try Self.counters(of: key)
+    let back = Int(try sum(verified, set))
+    return ConversionCounts(sent: Int(try sum(missing, set)) + back, verified: back)
   }
 
   /// Counts a verification that has ended.
   func count(_ ending: ConversionEnding, for key: ConversionKey, in set: inout WorkingSet) throws(StoreError) {
     guard let slot = slot(of: ending, at: set.now) else { return }
-    let (sent, verified) = try Self.counters(of: key)
-    for counter in [sent, verified] { try dropFuture(counter, &set) }
-    add(1, to: sent, in: slot, &set)
-    if ending.outcome == .verified { add(1, to: verified, in: slot, &set) }
+    let counter = try Self.counter(of: ending, for: key)
+    try dropFuture(counter, &set)
+    add(1, to: counter, in: slot, &set)
   }
 
   /// Uncounts a verification. One that was never counted changes nothing.
   func withdraw(_ ending: ConversionEnding, from key: ConversionKey, in set: inout WorkingSet) throws(StoreError) {
     guard let slot = slot(of: ending, at: set.now) else { return }
-    let (sent, verified) = try Self.counters(of: key)
-    let back = try count(verified, in: slot, set)
-    guard ending.outcome == .verified ? back > 0 : try count(sent, in: slot, set) > back else { return }
-    add(-1, to: sent, in: slot, &set)
-    if ending.outcome == .verified { add(-1, to: verified, in: slot, &set) }
+    let counter = try Self.counter(of: ending, for: key)
+    if try count(counter, in: slot, set) > 0 { add(-1, to: counter, in: slot, &set) }
   }
 
   /// Starts a key from zero.
   func forget(_ key: ConversionKey, in set: inout WorkingSet) throws(StoreError) {
-    let (sent, verified) = try Self.counters(of: key)
-    for counter in [sent, verified] { try set.forget(counter: counter) }
+    let (missing, verified) = try Self.counters(of: key)
+    for counter in [missing, verified] { try set.forget(counter: counter) }
   }
 
   // MARK: Askers
@@ -243,13 +245,15 @@ struct ConversionCounters: Sendable {
   func worst(
     _ scope: ConversionBlock.Scope, limit: Int, from store: any Store, at now: UnixTime
   ) async throws(StoreError) -> [ConversionFigures] {
-    let verified = try await sums(.verified(scope), store, at: now)
-    let back = Dictionary(uniqueKeysWithValues: verified.map { ($0.name, $0.count) })
-    let figures = try await sums(.sent(scope), store, at: now).map { name, sent in
+    var counts: [String: ConversionCounts] = [:]
+    for (name, missing) in try await sums(.missing(scope), store, at: now) { counts[name] = .init(sent: missing) }
+    for (name, back) in try await sums(.verified(scope), store, at: now) {
+      counts[name, default: ConversionCounts()].sent += back
+      counts[name, default: ConversionCounts()].verified += back
+    }
+    let figures = counts.map { name, counts in
       let key = ConversionKey(scope, named: name)
-      return ConversionFigures(
-        key: key.key, region: key.region,
-        counts: ConversionCounts(sent: sent, verified: min(sent, back[name] ?? 0)))
+      return ConversionFigures(key: key.key, region: key.region, counts: counts)
     }
     return Array(figures.sorted(by: ConversionFigures.isWorse).prefix(limit))
   }

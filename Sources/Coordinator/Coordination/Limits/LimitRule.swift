@@ -49,6 +49,9 @@ struct LimitRule: Sendable, Hashable {
     step = windowMilliseconds
   }
 
+  /// Whether each event has a slot of its own time.
+  var isExact: Bool { step == 1 }
+
   func rounded(_ now: UnixTime) -> Int64 {
     now.milliseconds - now.milliseconds % step
   }
@@ -128,12 +131,18 @@ struct LimitCounter: Sendable {
   let rule: LimitRule
   private let key: CounterKey
   private let earlierKey: CounterKey?
+  /// Whether the counter of a longer rule holds its events.
+  private let isPart: Bool
 
-  init(_ subject: LimitSubject, _ rule: LimitRule) throws(StoreError) {
+  /// - Parameter longer: a rule for the same events within a longer window, whose counter holds them, if both rules
+  ///   count each event at its own time.
+  init(_ subject: LimitSubject, _ rule: LimitRule, within longer: LimitRule? = nil) throws(StoreError) {
     self.rule = rule
-    key = try CounterKey(limit: rule.key, subject: subject.key)
+    isPart = rule.isExact && longer?.isExact ?? false
+    let name = isPart ? longer?.key ?? rule.key : rule.key
+    key = try CounterKey(limit: name, subject: subject.key)
     if let earlier = subject.earlierKey {
-      earlierKey = try CounterKey(limit: rule.key, subject: earlier)
+      earlierKey = try CounterKey(limit: name, subject: earlier)
     } else {
       earlierKey = nil
     }
@@ -155,6 +164,7 @@ struct LimitCounter: Sendable {
 
   /// Counts one more.
   func record(at now: UnixTime, in set: inout WorkingSet) throws(StoreError) {
+    if isPart { return }
     let slot = rule.rounded(now)
     var ahead = try takeBack(key, behind: slot, at: now, in: &set)
     if let earlierKey { ahead += try takeBack(earlierKey, behind: slot, at: now, in: &set) }

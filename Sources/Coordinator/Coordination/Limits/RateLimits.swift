@@ -11,9 +11,11 @@ struct RateLimits: Sendable {
     let counter: LimitCounter
 
     /// - Throws: ``StoreError`` when its counter cannot be named, which is the case for none.
-    init(scope: LimitRefusal.Scope, subject: LimitSubject, rule: LimitRule) throws(StoreError) {
+    init(
+      scope: LimitRefusal.Scope, subject: LimitSubject, rule: LimitRule, within longer: LimitRule? = nil
+    ) throws(StoreError) {
       self.scope = scope
-      counter = try LimitCounter(subject, rule)
+      counter = try LimitCounter(subject, rule, within: longer)
     }
   }
 
@@ -98,13 +100,11 @@ extension RateLimits {
 
   private func number(_ send: LimitedSend) throws(StoreError) -> [Check] {
     let number = subjects.subject(.number, send.number)
+    let short = LimitRule(sliding: .sendsShort, limit: limits.sendsPerNumberPer10Minutes, window: Self.tenMinutes)
+    let day = LimitRule(sliding: .sendsDay, limit: limits.sendsPerNumberPerDay, window: Self.day)
     return [
-      try Check(
-        scope: .numberShort, subject: number,
-        rule: LimitRule(sliding: .sendsShort, limit: limits.sendsPerNumberPer10Minutes, window: Self.tenMinutes)),
-      try Check(
-        scope: .numberDay, subject: number,
-        rule: LimitRule(sliding: .sendsDay, limit: limits.sendsPerNumberPerDay, window: Self.day)),
+      try Check(scope: .numberShort, subject: number, rule: short, within: day),
+      try Check(scope: .numberDay, subject: number, rule: day),
     ]
   }
 

@@ -157,6 +157,25 @@ struct RateLimitsTests {
     #expect(count > 98_000 && count <= 100_000)
   }
 
+  @Test("The ten minutes of a number are counted with its day, where both count each message at its own time")
+  func tenMinutesAreCountedWithTheDay() throws {
+    let store = MemoryUsage()
+    var limits = Limits()
+    limits.sendsPerNumberPer10Minutes = 2
+    limits.sendsPerNumberPerDay = 3
+    let send = LimitedSend(number: "+14155550123", region: "US", isUnknownType: false)
+    func ask(after seconds: Int) throws -> LimitRefusal.Scope? {
+      try RateLimits(limits).admit(send, at: begin + .seconds(seconds), in: store)?.scope
+    }
+    #expect(try ask(after: 0) == nil && ask(after: 1) == nil && ask(after: 2) == .numberShort)
+    #expect(try ask(after: 700) == nil && ask(after: 1_400) == .numberDay)
+    func isCountedApart() -> Bool { store.counts.keys.contains { $0.hasPrefix("n") && $0.hasSuffix(":s") } }
+    #expect(!isCountedApart())
+    // By 64ths of a day, ten minutes cannot be told.
+    limits.sendsPerNumberPerDay = LimitRule.maxEntries + 1
+    #expect(try ask(after: 2_100) == nil && isCountedApart())
+  }
+
   @Test("Counts survive being stored, under names of their own, until they are over")
   func countsSurviveBeingStored() throws {
     let store = MemoryUsage()

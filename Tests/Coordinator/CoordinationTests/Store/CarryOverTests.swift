@@ -356,7 +356,7 @@ struct CarryOverTests {
       }
       #expect(try await bench.number("SELECT count(*) FROM verification") == 0)
       #expect(try await bench.number("SELECT count(*) FROM usage") == 0)
-      let sum = "SELECT sum(count) FROM store_counter WHERE CAST(key AS TEXT) LIKE 'n%:s'"
+      let sum = "SELECT sum(count) FROM store_counter WHERE CAST(key AS TEXT) LIKE 'n%'"
       #expect(try await bench.number(sum) == 2_401)
       #expect(sends >= 1_201)
       #expect(try await bench.carryOver() == [:])

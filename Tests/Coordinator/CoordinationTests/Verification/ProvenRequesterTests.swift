@@ -137,7 +137,7 @@ struct ProvenRequesterTests {
       #expect(bench.events() == ["app.verified", "verification.expired", "verification.started"])
       // The counts of the other asker were not looked up, so its end is no reason to block.
       #expect(bench.registry.render().contains(#"countersign_conversion_sent_total{region="US"} 1"#))
-      #expect(try await bench.dump("counter").contains("cps") == false)
+      #expect(try await bench.dump("counter").contains("cpm") == false)
     }
   }
 
