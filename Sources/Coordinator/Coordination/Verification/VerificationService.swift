@@ -103,3 +103,215 @@ extension CommandAnswer {
     self.init(type: VerificationApproved.type, body: approved.fastJSON)
   }
 }
+
+// Starts: of a new verification, of one that the requester already has, and of one that other requesters have.
+extension VerificationService {
+  /// Adds what a start looks up.
+  func addKeys(of order: StartOrder, to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
+    keys.add(holderOf: try order.liveKey.get())
+    guard order.fixedCode == nil else { return }
+    try conversions.addKeys(of: order.limitedSend, to: &keys)
+    limits.addKeys(of: try order.limits.get(), to: &keys, at: now)
+    if let proof = order.proof { try gate.addKeys(of: proof, order, to: &keys, at: now) }
+  }
+
+  /// Adds what follows from the records that a start found.
+  func addMoreKeys(of order: StartOrder, to keys: inout StoreKeys, from set: WorkingSet) throws(StoreError) {
+    if let live = try records.live(order.liveKey.get(), in: set) {
+      try records.addMoreKeys(of: live, to: &keys, at: set.now)
+    }
+    guard let proof = order.proof else { return }
+    try gate.addMoreKeys(of: proof, order, to: &keys, from: set)
+  }
+
+  /// The new verification of a start, for its requester as far as that is known by now.
+  private func fresh(of order: StartOrder) -> PhoneVerification {
+    var verification = order.fresh.verification
+    verification.requester = order.requester.hash
+    verification.source = limits.subjects.source(of: order)
+    return verification
+  }
+
+  func start(
+    _ order: StartOrder, _ envelope: Envelope,
+    in set: inout WorkingSet
+  ) throws(StoreError) -> CommandAnswer {
+    let now = set.now
+    let requester = order.requester
+    let live = try records.live(order.liveKey.get(), in: set)
+    let end = live.flatMap { endingEvent(of: $0, order, by: requester, at: now) }
+    if let live, end == nil {
+      return try startAgain(live, order, requester, envelope, in: &set)
+    }
+    let refusal = order.fixedCode == nil ? try admitNew(order, in: &set) : nil
+    if let refusal { metrics.count(refusal, in: &set) }
+    // When no new verification may begin, the old one stays unchanged.
+    if let live, end == .replaced, let refusal {
+      guard let handle = live.openHandle(of: requester) else { return CommandAnswer(APIError(refusal)) }
+      return started(AskedVerification(verification: live, handle: handle, wait: refusal.wait), resent: false, at: now)
+    }
+    if let live, let end {
+      var ended = live
+      let actions = ended.apply(end, at: now, under: rules.policy(of: order.app))
+      try perform(actions, on: AskedVerification(verification: ended), order, envelope, in: &set)
+      try records.put(ended, before: live, in: &set)
+    }
+    if let refusal { return CommandAnswer(APIError(refusal)) }
+    var verification = fresh(of: order)
+    let actions = verification.apply(.started, at: now, under: rules.policy(of: order.app))
+    try records.put(verification, before: nil, liveKey: order.liveKey.get(), in: &set)
+    return try answer(
+      actions, on: AskedVerification(verification: verification), order, envelope, in: &set)
+  }
+
+  /// Continues a live verification, through the requester's own handle or a further one.
+  private func startAgain(
+    _ live: PhoneVerification, _ order: StartOrder, _ requester: Requester, _ envelope: Envelope,
+    in set: inout WorkingSet
+  ) throws(StoreError) -> CommandAnswer {
+    let now = set.now
+    var asked = AskedVerification(verification: live)
+    let known = live.handleToGoOn(of: requester)
+    if let known, order.device != nil { asked.verification.prove(known) }
+    guard known != nil || live.hasRoom(forProven: order.device != nil) else {
+      return CommandAnswer(.tooManyRequesters(wait: live.expiresAt - now))
+    }
+    if live.isTooOldToResend(at: now, under: rules.policy(of: order.app)) {
+      // The verification would expire before the code could be typed in.
+      asked.wait = live.expiresAt - now
+    } else if live.isResendDue(at: now, under: rules.policy(of: order.app)),
+      let refusal = try admit(order, in: &set)
+    {
+      metrics.count(refusal, in: &set)
+      asked.wait = refusal.wait
+    }
+    let event: VerificationEvent
+    if let known {
+      asked.handle = known
+      // The sent code is valid, and a requester that lost the ID needs it to check the code.
+      if live.ending(of: known) == .canceled {
+        event = .reopened(sends: asked.wait == nil, languageCode: order.languageCode)
+      } else if asked.wait == nil {
+        event = .startedAgain(languageCode: order.languageCode)
+      } else {
+        if asked.verification != live { try records.put(asked.verification, before: live, in: &set) }
+        return started(asked, resent: false, at: now)
+      }
+    } else {
+      asked.handle = live.handleNumbers.upperBound + 1
+      let handle = VerificationHandle(
+        id: order.fresh.verification.id, requester: requester.hash, isProven: order.device != nil, at: now)
+      event = .joined(handle, sends: asked.wait == nil, languageCode: order.languageCode)
+    }
+    let actions = asked.verification.apply(event, through: asked.handle, at: now, under: rules.policy(of: order.app))
+    if asked.verification != live { try records.put(asked.verification, before: live, in: &set) }
+    return try answer(actions, on: asked, order, envelope, in: &set)
+  }
+
+  /// Answers a start whose proof was not judged because of a limit. Nothing is sent and no handle is made, so a
+  /// requester gets at most the handle it has.
+  func unjudged(
+    _ order: StartOrder, _ refusal: LimitRefusal, in set: inout WorkingSet
+  ) throws(StoreError) -> CommandAnswer {
+    let now = set.now
+    guard let live = try records.live(order.liveKey.get(), in: set), live.isLive(at: now),
+      let handle = live.openHandle(of: order.requester)
+    else { return CommandAnswer(APIError(refusal)) }
+    let wait = max(refusal.wait, live.resendAfter - now)
+    return started(AskedVerification(verification: live, handle: handle, wait: wait), resent: false, at: now)
+  }
+
+  /// Reason that a live verification cannot be continued: it has expired or is about to, its code is lost, or no handle
+  /// has guesses left.
+  private func endingEvent(
+    of live: PhoneVerification, _ order: StartOrder, by requester: Requester, at now: UnixTime
+  ) -> VerificationEvent? {
+    if !live.isLive(at: now) { return .deadlinePassed }
+    if let fixedCode = order.fixedCode {
+      return codes.matches(fixedCode, live.code, for: live.id) ? nil : .codeLost
+    }
+    if !canComeBack(live, order, by: requester) { return .replaced }
+    // A code that other requesters may still check is not revoked for the last minute of its lifetime.
+    if live.isTooOldToResend(at: now, under: rules.policy(of: order.app)), let own = live.openHandle(of: requester),
+      live.openHandles == [own]
+    {
+      return .replaced
+    }
+    return live.isResendDue(at: now, under: rules.policy(of: order.app))
+      && codes.code(of: live.code, for: live.id) == nil
+      ? .codeLost : nil
+  }
+
+  private func canComeBack(_ live: PhoneVerification, _ order: StartOrder, by requester: Requester) -> Bool {
+    var live = live
+    let own = live.handleToGoOn(of: requester)
+    if let own, order.device != nil { live.prove(own) }
+    return live.canComeBack(through: own, isProven: order.device != nil, under: rules.policy(of: order.app))
+  }
+
+  /// Only a new verification is subject to the conversion guard; a live one continues.
+  private func admitNew(
+    _ order: StartOrder, in set: inout WorkingSet
+  ) throws(StoreError) -> LimitRefusal? {
+    if let refusal = try conversions.refusal(of: order.limitedSend, in: set) { return refusal }
+    return try admit(order, in: &set)
+  }
+
+  private func admit(
+    _ order: StartOrder, in set: inout WorkingSet
+  ) throws(StoreError) -> LimitRefusal? {
+    try limits.admit(order.limits.get() + limits.checks(ofDevice: order.device), in: &set)
+  }
+}
+
+extension PhoneVerification {
+  fileprivate func openHandle(of requester: Requester) -> Int? {
+    openHandle { requester.isSame(as: $0) }
+  }
+
+  fileprivate func handleToGoOn(of requester: Requester) -> Int? {
+    handleToGoOn { requester.isSame(as: $0) }
+  }
+}
+
+extension VerificationService {
+  /// Starts a verification whose command carries a proof of its app.
+  /// - Returns: `nil` when the start waits for reCAPTCHA.
+  func startProven(
+    _ order: StartOrder, _ envelope: Envelope,
+    in set: inout WorkingSet
+  ) throws(StoreError) -> CommandAnswer? {
+    guard let proof = order.proof else { return try start(order, envelope, in: &set) }
+    switch try gate.judge(proof, order, envelope, in: &set) {
+    case .refused(let error): return CommandAnswer(error)
+    case .deferred: return nil
+    case .unjudged(let refusal): return try unjudged(order, refusal, in: &set)
+    case .admitted(let notes):
+      var order = order
+      order.device = notes.device
+      let answer = try start(order, envelope, in: &set)
+      if answer.error == nil { try leave(notes, order, envelope, in: &set) }
+      return answer
+    }
+  }
+
+  /// Records the outcome of its proof in the verification.
+  private func leave(
+    _ notes: ProofNotes, _ order: StartOrder, _ envelope: Envelope,
+    in set: inout WorkingSet
+  ) throws(StoreError) {
+    guard let live = try records.live(order.liveKey.get(), in: set),
+      let handle = live.openHandle(where: order.requester.isSame)
+    else { return }
+    var entries = notes.entries
+    if let captcha = notes.audited {
+      try gate.assess(captcha, order, envelope, verificationID: live.id(of: handle), in: &set)
+      metrics.countProof(.recaptcha, "asked", in: &set)
+      entries.append(TimelineEntry(at: set.now, kind: .recaptchaQueued))
+    }
+    guard !entries.isEmpty else { return }
+    var verification = live
+    verification.timeline.add(entries.map { $0.of(handle) })
+    try records.put(verification, before: live, in: &set)
+  }
+}
