@@ -72,10 +72,13 @@ struct ExchangeTests {
       .respond(HTTPServerResponse(status: 200, body: $0.body))
     } test: { url, transport in
       try await withThrowingTaskGroup(of: Bool.self) { group in
+        // All wait for all, however slow the machine is.
+        let timeouts = HTTPTimeouts(connect: .seconds(60), total: .seconds(120))
         for number in 0..<1_000 {
           group.addTask {
             let body = Array(String(number).utf8)
-            return try await transport.send(HTTPRequest(method: "POST", url: url, body: body)).body == body
+            let request = HTTPRequest(method: "POST", url: url, body: body, timeouts: timeouts)
+            return try await transport.send(request).body == body
           }
         }
         for try await isRight in group { #expect(isRight) }
