@@ -163,7 +163,7 @@ let tools: [Target] = [
     "Benchmarks", at: "Tools/Benchmarks",
     [
       "CountersignAMQP", "CountersignCryptography", "CountersignEncoding", "CountersignMessages",
-      "CountersignTelemetry", "HTTPServer",
+      "CountersignTelemetry", "HTTPClient", "HTTPServer",
     ]),
   library(
     "CommandLine", at: "Tools/CommandLine",
@@ -289,13 +289,14 @@ let testTargets: [Target] = [
       "CountersignTelemetry", "CrashMarks", "PhoneNumbers", "PostgreSQL", "SQLite", "ServiceRuntime",
     ]),
 
+
   tests("Benchmarks", at: "Tools/Benchmarks", ["HTTPClient", "HTTPServer"]),
   tests(
     "CommandLine", at: "Tools/CommandLine",
     [
-      "CommandEngine", "Coordination", "CountersignAMQP", "CountersignEncoding", "CountersignMessages",
-      "CountersignTelemetry", "CrashMarks", "DNS", "HTTPClient", "JobEngine", "Mail", "PostgreSQL", "Push", "SQLite",
-      "ServiceRuntime",
+      "CommandEngine", "Coordination", "CountersignAMQP", "CountersignCryptography", "CountersignEncoding",
+      "CountersignMessages", "CountersignTelemetry", "CrashMarks", "DNS", "HTTPClient", "JobEngine", "Mail",
+      "PostgreSQL", "Push", "SQLite", "ServiceRuntime",
     ]),
   tests(
     "Simulation", at: "Tools/Simulation",
@@ -317,7 +318,8 @@ let package = Package(
     // A Swift service's way to send commands and jobs, and to read replies, results and events.
     .library(name: "CountersignClient", targets: ["CountersignClient", "CountersignMessages"])
   ],
-  targets: systemLibraries + base + transport + contract + engines + workers + coordinator + tools + programs
+  targets: systemLibraries + base + transport + contract + engines + workers + coordinator + tools
+    + programs
     + testTargets,
   swiftLanguageModes: [.v6],
   cxxLanguageStandard: .cxx17

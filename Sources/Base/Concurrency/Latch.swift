@@ -50,6 +50,16 @@ public final class Latch: Sendable {
     _ = await withCheckedContinuation { _ = enter(id, $0, isCancelable: false) }
   }
 
+  /// Runs work, and cancels it when the latch opens or the task is canceled. Returns when the work has ended.
+  public func cancelingWhenOpen(_ work: @escaping @Sendable () async -> Void) async {
+    await withTaskGroup(of: Void.self) { group in
+      group.addTask { await work() }
+      group.addTask { await self.wait() }
+      await group.next()
+      group.cancelAll()
+    }
+  }
+
   private func makeID() -> UInt64 {
     state.withLock { state in
       state.nextID += 1

@@ -40,13 +40,13 @@ struct AsymmetricJWK: Decodable {
     return key
   }
 
-  private func ec(_ part: PKey.Part) throws(JOSEError) -> PKey {
-    guard crv == "P-256" else { throw refuse("is not on the curve P-256, which ES256 requires") }
-    let point = try number("x", x, count: Self.coordinateLength) + number("y", y, count: Self.coordinateLength)
+  func ec(_ part: PKey.Part) throws(JOSEError) -> PKey {
+    guard crv == "P-256" else { throw refuse("is not on the curve P-256") }
+    let point = try number("x", x, count: ECNumbers.length) + number("y", y, count: ECNumbers.length)
     let parameters = KeyParameters()
     parameters.add("group", text: "P-256")
     parameters.add("pub", bytes: [Self.uncompressed] + point)
-    if part == .private { parameters.add("priv", number: try number("d", d, count: Self.coordinateLength)) }
+    if part == .private { parameters.add("priv", number: try number("d", d, count: ECNumbers.length)) }
     return try parameters.key(type: "EC", part, name: name)
   }
 
@@ -63,7 +63,6 @@ struct AsymmetricJWK: Decodable {
     return try parameters.key(type: "RSA", part, name: name)
   }
 
-  private static let coordinateLength = 32
   /// Stands before a point that is given by both of its coordinates (SEC 1, section 2.3.3).
   private static let uncompressed: UInt8 = 0x04
 
@@ -79,7 +78,7 @@ struct AsymmetricJWK: Decodable {
     return bytes
   }
 
-  private func refuse(_ reason: String) -> JOSEError {
+  func refuse(_ reason: String) -> JOSEError {
     JOSEError(.badKey, "\(name) \(reason)", keyID: kid.map(JOSEError.printable))
   }
 }

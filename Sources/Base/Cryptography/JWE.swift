@@ -1,11 +1,12 @@
 import CountersignEncoding
 
-/// Sealed texts: JSON Web Encryption (RFC 7516) in compact form, with direct use of a shared key (`dir`) and `A256GCM`
-/// (RFC 7518).
+/// Sealed texts: JSON Web Encryption (RFC 7516) in compact form, with direct use of a shared key (`dir`) or of one that
+/// is agreed upon with a public key (`ECDH-ES`), and `A256GCM` (RFC 7518). The caller's keys decide which of the two is
+/// taken, never the text.
 ///
 /// Nothing else is taken: no other algorithm, no compression (`zip`), no extension (`crit`).
 public enum JWE {
-  /// The `alg` of every sealed text.
+  /// The `alg` of texts that are sealed with a shared key.
   public static let algorithm = "dir"
   /// The `enc` of every sealed text.
   public static let encryption = "A256GCM"
@@ -34,10 +35,15 @@ public enum JWE {
   static func seal(
     _ plaintext: [UInt8], with key: SymmetricKey, header: [String: String], iv: [UInt8]
   ) throws(JOSEError) -> String {
+    try seal(plaintext, with: key, headerJSON: JWEHeader.encode(header, keyID: key.id), iv: iv)
+  }
+
+  static func seal(
+    _ plaintext: [UInt8], with key: SymmetricKey, headerJSON json: [UInt8], iv: [UInt8]
+  ) throws(JOSEError) -> String {
     guard plaintext.count <= maxPlaintextBytes else {
       throw JOSEError(.tooLarge, "more than \(maxPlaintextBytes) bytes to seal")
     }
-    let json = try JWEHeader.encode(header, keyID: key.id)
     guard json.count <= maxHeaderBytes else {
       throw JOSEError(.tooLarge, "the header has more than \(maxHeaderBytes) bytes")
     }
@@ -46,7 +52,7 @@ public enum JWE {
     Base64URL.encode(json, into: &compact)
     // The header as it stands in the compact form is what the tag covers (RFC 7516, section 5.1, step 14).
     let (ciphertext, tag) = try AESGCM.seal(plaintext, key: key, iv: iv, authenticating: compact)
-    // There is no encrypted key with `dir`: its part is empty.
+    // There is no encrypted key with `dir` and `ECDH-ES`: its part is empty.
     compact.append(dot)
     for part in [iv, ciphertext, tag] {
       compact.append(dot)
@@ -65,20 +71,18 @@ public enum JWE {
   public static func open(
     _ compact: String, with ring: KeyRing
   ) throws(JOSEError) -> (header: [String: String], plaintext: [UInt8]) {
-    let text = Array(compact.utf8.prefix(maxCompactBytes + 1))
-    guard text.count <= maxCompactBytes else {
-      throw JOSEError(.tooLarge, "the sealed text has more than \(maxCompactBytes) bytes")
-    }
-    let parts = try Parts(text)
-    let header = try JWEHeader.decode(parts.header)
+    let parts = try Parts(compact: compact)
+    let header = try JWEHeader.decode(parts.header, algorithm: algorithm)
     guard let id = header["kid"] else { throw JOSEError(.malformed, "the sealed text names no key") }
-    guard let key = ring.opening[id] else {
-      let name = JOSEError.printable(id)
-      throw JOSEError(.unknownKey, "no key \"\(name)\" to open the sealed text with", keyID: name)
-    }
+    guard let key = ring.opening[id] else { throw unknownKey(id) }
     let plaintext = try AESGCM.open(
       parts.ciphertext, tag: parts.tag, key: key, iv: parts.iv, authenticating: parts.authenticated)
     return (header, plaintext)
+  }
+
+  static func unknownKey(_ id: String) -> JOSEError {
+    let name = JOSEError.printable(id)
+    return JOSEError(.unknownKey, "no key \"\(name)\" to open the sealed text with", keyID: name)
   }
 
   /// Whether a string looks like a JWE in compact form, of any algorithm: five parts of base64url, the first beginning
@@ -123,13 +127,18 @@ extension JWE {
     let ciphertext: [UInt8]
     let tag: [UInt8]
 
-    init(_ text: [UInt8]) throws(JOSEError) {
+    init(compact: String) throws(JOSEError) {
+      let text = Array(compact.utf8.prefix(maxCompactBytes + 1))
+      guard text.count <= maxCompactBytes else {
+        throw JOSEError(.tooLarge, "the sealed text has more than \(maxCompactBytes) bytes")
+      }
       let parts = text.split(separator: JWE.dot, maxSplits: 5, omittingEmptySubsequences: false)
       guard parts.count == 5 else {
         throw JOSEError(.malformed, "the sealed text has \(parts.count) parts instead of 5")
       }
       guard parts[1].isEmpty else {
-        throw JOSEError(.unsupportedAlgorithm, "the sealed text has an encrypted key, which alg dir does not allow")
+        throw JOSEError(
+          .unsupportedAlgorithm, "the sealed text has an encrypted key, which neither dir nor ECDH-ES allows")
       }
       authenticated = Array(parts[0])
       header = try Self.decode(parts[0], "header", upTo: JWE.maxHeaderBytes)
@@ -162,21 +171,25 @@ extension JWE {
 /// The protected header of a JWE (RFC 7516, section 4): a flat JSON object.
 enum JWEHeader {
   /// Members that the format itself gives a meaning: a caller cannot set them.
-  private static let reserved: Set<String> = ["alg", "enc", "kid", "zip", "crit"]
+  private static let reserved: Set<String> = ["alg", "enc", "kid", "zip", "crit", "epk", "apu", "apv"]
 
   /// Name of the format in errors.
   private static let text = "sealed text"
 
+  /// - Parameter ephemeral: the sender's key of a text that is sealed to a public key; `nil` for `dir`.
   /// - Throws: ``JOSEError/Code/malformed`` when a member's name is reserved.
-  static func encode(_ members: [String: String], keyID: String) throws(JOSEError) -> [UInt8] {
+  static func encode(
+    _ members: [String: String], keyID: String, ephemeral: PublicSealingKey? = nil
+  ) throws(JOSEError) -> [UInt8] {
     var json: [UInt8] = []
     json.reserveCapacity(256)
     json.append(contentsOf: #"{"alg":""#.utf8)
-    json.append(contentsOf: JWE.algorithm.utf8)
+    json.append(contentsOf: (ephemeral == nil ? JWE.algorithm : PublicSealingKey.algorithm).utf8)
     json.append(contentsOf: #"","enc":""#.utf8)
     json.append(contentsOf: JWE.encryption.utf8)
     json.append(contentsOf: #"","kid":"#.utf8)
     JSONString.append(keyID, to: &json)
+    if let ephemeral { json.append(contentsOf: ",\"epk\":\(ephemeral.ephemeralMembers)".utf8) }
     for name in members.keys.sorted() {
       guard !reserved.contains(name), let value = members[name] else {
         throw JOSEError(.malformed, "the header member \"\(JOSEError.printable(name))\" is reserved")
@@ -192,12 +205,12 @@ enum JWEHeader {
 
   /// Members that are not strings are left out, but those that change how the text is to be read are refused.
   /// - Throws: ``JOSEError/Code/malformed``, ``JOSEError/Code/unsupportedAlgorithm``.
-  static func decode(_ json: [UInt8]) throws(JOSEError) -> [String: String] {
+  static func decode(_ json: [UInt8], algorithm: String) throws(JOSEError) -> [String: String] {
     let (header, others) = try HeaderJSON.members(of: json, in: text)
     for name in ["zip", "crit"] where header[name] != nil || others.contains(name) {
       throw JOSEError(.unsupportedAlgorithm, "the header of the \(text) has \"\(name)\", which is not supported")
     }
-    try require("alg", JWE.algorithm, of: header)
+    try require("alg", algorithm, of: header)
     try require("enc", JWE.encryption, of: header)
     return header
   }

@@ -110,9 +110,6 @@ final class PKey: @unchecked Sendable {
 }
 
 extension PKey {
-  /// The length of each of the two numbers of a signature by ES256.
-  private static let coordinateLength = 32
-
   /// - Returns: the signature as JWS has it (RFC 7518, sections 3.3 and 3.4).
   func sign(_ message: [UInt8], _ algorithm: SignatureAlgorithm) throws(JOSEError) -> [UInt8] {
     guard let context = EVP_MD_CTX_new() else { throw Self.unavailable() }
@@ -148,11 +145,11 @@ extension PKey {
     }
     guard let parsed else { throw unavailable() }
     defer { ECDSA_SIG_free(parsed) }
-    var raw = [UInt8](repeating: 0, count: 2 * coordinateLength)
+    var raw = [UInt8](repeating: 0, count: 2 * ECNumbers.length)
     let isDone = raw.withUnsafeMutableBufferPointer { raw in
-      let second = raw.baseAddress?.advanced(by: coordinateLength)
-      return BN_bn2binpad(ECDSA_SIG_get0_r(parsed), raw.baseAddress, Int32(coordinateLength)) == coordinateLength
-        && BN_bn2binpad(ECDSA_SIG_get0_s(parsed), second, Int32(coordinateLength)) == coordinateLength
+      let second = raw.baseAddress?.advanced(by: ECNumbers.length)
+      return BN_bn2binpad(ECDSA_SIG_get0_r(parsed), raw.baseAddress, Int32(ECNumbers.length)) == ECNumbers.length
+        && BN_bn2binpad(ECDSA_SIG_get0_s(parsed), second, Int32(ECNumbers.length)) == ECNumbers.length
     }
     guard isDone else { throw unavailable() }
     return raw
@@ -160,10 +157,10 @@ extension PKey {
 
   /// - Returns: nil when it is not 64 bytes long.
   private static func der(raw: [UInt8]) -> [UInt8]? {
-    guard raw.count == 2 * coordinateLength, let parsed = ECDSA_SIG_new() else { return nil }
+    guard raw.count == 2 * ECNumbers.length, let parsed = ECDSA_SIG_new() else { return nil }
     defer { ECDSA_SIG_free(parsed) }
-    let r = BN_bin2bn(Array(raw[..<coordinateLength]), Int32(coordinateLength), nil)
-    let s = BN_bin2bn(Array(raw[coordinateLength...]), Int32(coordinateLength), nil)
+    let r = BN_bin2bn(Array(raw[..<ECNumbers.length]), Int32(ECNumbers.length), nil)
+    let s = BN_bin2bn(Array(raw[ECNumbers.length...]), Int32(ECNumbers.length), nil)
     guard ECDSA_SIG_set0(parsed, r, s) == 1 else {
       BN_free(r)
       BN_free(s)

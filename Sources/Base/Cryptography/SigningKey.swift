@@ -1,3 +1,5 @@
+import CountersignEncoding
+
 /// A private key that signs: P-256 for ES256, RSA for RS256. It is never printed, and erased when the last copy goes
 /// away.
 public struct SigningKey: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
@@ -28,11 +30,24 @@ public struct SigningKey: Sendable, CustomStringConvertible, CustomDebugStringCo
     try self.init(key: jwk.key(.private), id: jwk.kid)
   }
 
+  /// Makes an RSA key from the system's random generator, which takes a tenth of a second and more.
+  /// - Parameters:
+  ///   - bits: 2048 to 8192.
+  ///   - id: what signed texts name the key by.
+  /// - Throws: ``JOSEError/Code/badKey`` for another number of bits, ``JOSEError/Code/unavailable``.
+  public static func generateRSA(bits: Int = 2048, id: String) throws(JOSEError) -> SigningKey {
+    try SigningKey(key: PKey.generateRSA(bits: bits), id: id)
+  }
+
   private init(key: PKey, id: String?) throws(JOSEError) {
     self.key = key
     self.id = id
     algorithm = try key.algorithm(name: Self.name(id))
   }
+
+  /// The key as PKCS #8 in DER, which ``init(file:id:)`` reads. It is a secret.
+  /// - Throws: ``JOSEError/Code/unavailable``.
+  package func pkcs8() throws(JOSEError) -> [UInt8] { try key.pkcs8() }
 
   /// The key that verifies what this one signed.
   public var verifying: VerifyingKey { VerifyingKey(key: key, id: id, algorithm: algorithm) }
@@ -79,6 +94,13 @@ public struct VerifyingKey: Sendable, CustomStringConvertible {
     self.key = key
     self.id = id
     self.algorithm = algorithm
+  }
+
+  /// Modulus and exponent in base64url, as a JSON Web Key has them; `nil` for a key of another type.
+  public var rsaComponents: (n: String, e: String)? {
+    // OpenSSL has both numbers of every RSA key; without one the key cannot be published, and the caller says so.
+    guard algorithm == .rs256, let n = try? key.number("n"), let e = try? key.number("e") else { return nil }
+    return (Base64URL.encode(n), Base64URL.encode(e))
   }
 
   public var description: String { "VerifyingKey(\(id ?? "no kid"), \(algorithm.rawValue))" }

@@ -16,9 +16,7 @@ public struct SymmetricKey: Sendable, CustomStringConvertible, CustomDebugString
   ///   - bytes: 32 bytes.
   /// - Throws: ``JOSEError/Code/badKey``.
   public init(id: String, bytes: [UInt8]) throws(JOSEError) {
-    guard Self.isUsable(id) else {
-      throw JOSEError(.badKey, "a key's kid has 1 to 128 printable ASCII characters", keyID: JOSEError.printable(id))
-    }
+    try Self.checkUsable(id)
     guard bytes.count == Self.length else {
       throw JOSEError(.badKey, "key \"\(id)\" has \(bytes.count) bytes instead of \(Self.length)", keyID: id)
     }
@@ -35,8 +33,13 @@ public struct SymmetricKey: Sendable, CustomStringConvertible, CustomDebugString
   public var debugDescription: String { description }
   public var customMirror: Mirror { Mirror(self, children: ["id": id]) }
 
-  private static func isUsable(_ id: String) -> Bool {
-    (1...128).contains(id.utf8.count) && id.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "\"") }
+  /// - Throws: ``JOSEError/Code/badKey`` for a name that keys of any kind cannot have.
+  static func checkUsable(_ id: String) throws(JOSEError) {
+    let isUsable =
+      (1...128).contains(id.utf8.count) && id.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "\"") }
+    guard isUsable else {
+      throw JOSEError(.badKey, "a key's kid has 1 to 128 printable ASCII characters", keyID: JOSEError.printable(id))
+    }
   }
 }
 

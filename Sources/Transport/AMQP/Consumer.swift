@@ -5,10 +5,32 @@ import CountersignConcurrency
 /// Deliveries that were not acknowledged when a connection was lost are delivered again on the next one; tags of the
 /// lost connection are ignored.
 public final class Consumer: Sendable {
+  /// A queue of the consumer's own for messages that it may miss, such as a notice: the broker names it, and deletes it
+  /// with the connection, together with what waits in it.
+  public struct OwnQueue: Sendable, Hashable {
+    /// Exchange that it is bound to.
+    public let exchange: String
+    /// Binding key.
+    public let routingKey: String
+    /// Maximum number of messages that wait; the oldest make room.
+    public let maxLength: Int
+
+    public init(exchange: String, routingKey: String, maxLength: Int) {
+      precondition(exchange.utf8.count <= WireLimits.maxShortStringBytes, "the exchange's name is too long")
+      precondition(routingKey.utf8.count <= WireLimits.maxShortStringBytes, "the routing key is too long")
+      precondition(maxLength > 0, "maxLength must be positive")
+      self.exchange = exchange
+      self.routingKey = routingKey
+      self.maxLength = maxLength
+    }
+  }
+
   /// A queue and the way it is consumed.
   public struct Subscription: Sendable, Hashable {
-    /// Name of the queue.
+    /// Name of the queue; empty for one of the consumer's own.
     public let queue: String
+    /// The consumer's own queue; `nil` when it consumes one that is there.
+    public let own: OwnQueue?
     /// Maximum number of deliveries that are not settled.
     public let prefetch: Int
     /// A classic queue of which the connection is the exclusive consumer while it consumes, so that no other process
@@ -41,12 +63,28 @@ public final class Consumer: Sendable {
       precondition(tag.utf8.count <= WireLimits.maxShortStringBytes, "the tag is too long")
       precondition(stallTimeout > .zero, "stallTimeout must be positive")
       self.queue = queue
+      own = nil
       self.prefetch = prefetch
       self.lock = lock
       self.isLockShared = isLockShared
       self.tag = tag
       self.gathering = gathering
       self.stallTimeout = stallTimeout
+    }
+
+    /// - Parameters:
+    ///   - own: a queue of the consumer's own.
+    ///   - prefetch: 1...65,535.
+    public init(own: OwnQueue, prefetch: Int) {
+      precondition((1...Int(UInt16.max)).contains(prefetch), "prefetch must be 1...65535")
+      queue = ""
+      self.own = own
+      self.prefetch = prefetch
+      lock = nil
+      isLockShared = false
+      tag = ""
+      gathering = .acknowledgements
+      stallTimeout = .seconds(30)
     }
   }
 

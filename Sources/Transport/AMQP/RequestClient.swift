@@ -15,10 +15,11 @@ public final class RequestClient: Sendable {
 
   /// - Parameters:
   ///   - maxOutstanding: maximum number of unanswered requests.
+  ///   - exchange: exchange that has to exist; while it does not, the client is not ready, and says so by an event.
   ///   - onEvent: called on the connection's queue; must not block.
   public init(
     endpoint: BrokerEndpoint, options: ConnectionOptions, maxOutstanding: Int = defaultMaxOutstanding,
-    onEvent: @escaping @Sendable (ConnectionEvent) -> Void
+    exchange: String? = nil, onEvent: @escaping @Sendable (ConnectionEvent) -> Void
   ) {
     precondition(maxOutstanding > 0, "maxOutstanding must be positive")
     self.options = options
@@ -26,7 +27,8 @@ public final class RequestClient: Sendable {
     self.inbox = inbox
     connection = ConnectionActor(
       endpoint: endpoint, options: options,
-      role: RequestRole(inbox: inbox, options: options, maxOutstanding: maxOutstanding), onEvent: onEvent)
+      role: RequestRole(inbox: inbox, options: options, maxOutstanding: maxOutstanding, exchange: exchange),
+      onEvent: onEvent)
   }
 
   /// Connects, and reconnects whenever the connection is lost, until `stop`. Cancellation ends it at once.

@@ -45,3 +45,18 @@ struct ClientKey: Sendable, Hashable {
     return .ipv4(bytes[12..<16].withUnsafeBytes { $0.loadUnaligned(as: UInt32.self) })
   }
 }
+
+/// Text of addresses.
+enum NumericHost {
+  /// An address as the kernel gives it, without the port: `127.0.0.1`, `::1`, `fe80::1%eth0`; empty for one of another
+  /// family.
+  static func text(_ address: UnsafePointer<sockaddr>) -> String {
+    let isIPv6 = Int32(address.pointee.sa_family) == AF_INET6
+    let length = isIPv6 ? MemoryLayout<sockaddr_in6>.size : MemoryLayout<sockaddr_in>.size
+    return withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(NI_MAXHOST)) { text in
+      let status = getnameinfo(
+        address, socklen_t(length), text.baseAddress, socklen_t(text.count), nil, 0, NI_NUMERICHOST)
+      return status == 0 ? String(cString: text.baseAddress!) : ""
+    }
+  }
+}

@@ -27,19 +27,19 @@ extension Daemon {
     _ exchange: Exchange, method: UnsafePointer<CChar>?, data: UnsafePointer<CChar>?,
     size: UnsafeMutablePointer<Int>, isFirst: Bool
   ) -> MHD_Result {
-    if isFirst { return onHeaders(exchange) }
+    if isFirst { return onHeaders(exchange, method: method) }
     if size.pointee > 0 { return onBody(exchange, data: data, size: size) }
     if let reply = exchange.takeReply() { return send(reply, to: exchange) }
     guard exchange.isReceiving else { return .YES }
-    if exchange.excessBytes > 0 { return send(.respond(Self.tooLarge), to: exchange) }
+    if exchange.excessBytes > 0 { return refuse(exchange, method: method) }
     begin(exchange, method: method.map { String(cString: $0) } ?? "")
     // Not accepted: the server stops.
     return exchange.isReceiving ? .NO : .YES
   }
 
-  private func onHeaders(_ exchange: Exchange) -> MHD_Result {
+  private func onHeaders(_ exchange: Exchange, method: UnsafePointer<CChar>?) -> MHD_Result {
     guard let length = exchange.declaredLength() else { return .YES }
-    guard length <= maxBodyBytes else { return send(.respond(Self.tooLarge), to: exchange) }
+    guard length <= maxBodyBytes else { return refuse(exchange, method: method) }
     exchange.body.reserveCapacity(length)
     return .YES
   }
@@ -60,7 +60,11 @@ extension Daemon {
     return .YES
   }
 
-  private static let tooLarge = HTTPServerResponse(status: 413, text: "The body is too large.\n")
+  /// Answers a request whose body is too long. Its handler sees none of it.
+  private func refuse(_ exchange: Exchange, method: UnsafePointer<CChar>?) -> MHD_Result {
+    let request = exchange.request(method: method.map { String(cString: $0) } ?? "")
+    return send(.respond(tooLarge(request)), to: exchange)
+  }
 
   /// Called when a connection was accepted, and before its socket is closed.
   func onConnection(_ connection: OpaquePointer, hasStarted: Bool) {

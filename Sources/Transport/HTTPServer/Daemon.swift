@@ -18,29 +18,38 @@ final class Daemon: Sendable {
   private let handler: @Sendable (HTTPServerRequest) async -> HTTPServerReply
   private let state = Mutex(State())
   let connections: ConnectionTable
+  private let isProxy: @Sendable (String) -> Bool
   private let turnedAway: @Sendable (HTTPServerTurnedAway) -> Void
+  let tooLarge: @Sendable (HTTPServerRequest) -> HTTPServerResponse
 
   init(
-    maxBodyBytes: Int, connections: ConnectionTable, turnedAway: @escaping @Sendable (HTTPServerTurnedAway) -> Void,
+    maxBodyBytes: Int, connections: ConnectionTable, isProxy: @escaping @Sendable (String) -> Bool,
+    turnedAway: @escaping @Sendable (HTTPServerTurnedAway) -> Void,
+    tooLarge: @escaping @Sendable (HTTPServerRequest) -> HTTPServerResponse,
     handler: @escaping @Sendable (HTTPServerRequest) async -> HTTPServerReply
   ) {
     self.maxBodyBytes = maxBodyBytes
     self.connections = connections
+    self.isProxy = isProxy
     self.turnedAway = turnedAway
+    self.tooLarge = tooLarge
     self.handler = handler
   }
 
   /// Daemon's thread: whether a client may connect.
-  func accepts(_ client: ClientKey) -> Bool {
-    let accepts = connections.accepts(client)
+  func accepts(_ address: UnsafePointer<sockaddr>?) -> Bool {
+    let accepts = connections.accepts(ClientKey(address)) || isProxy(address.map(NumericHost.text) ?? "")
     if !accepts { turnedAway(.client) }
     return accepts
   }
 
   /// Closes connections that have kept the server waiting for too long. Any thread.
   func endLate() {
-    let count = connections.endLate { shutdown($0, Int32(SHUT_RDWR)) }
-    for _ in 0..<count { turnedAway(.late) }
+    connections.endLate { descriptor in
+      // Before the client can see its end.
+      turnedAway(.late)
+      shutdown(descriptor, Int32(SHUT_RDWR))
+    }
   }
 
   /// Daemon's thread: a request is complete. Its connection sleeps until the handler has replied.

@@ -42,7 +42,7 @@ final class DaemonHandle: @unchecked Sendable {
     }
     options.on_accept = { cls, address, _ in
       guard let cls else { return .NO }
-      return Unmanaged<Daemon>.fromOpaque(cls).takeUnretainedValue().accepts(ClientKey(address)) ? .YES : .NO
+      return Unmanaged<Daemon>.fromOpaque(cls).takeUnretainedValue().accepts(address) ? .YES : .NO
     }
     options.on_connection = { cls, connection, _, change in
       guard let cls, let connection else { return }

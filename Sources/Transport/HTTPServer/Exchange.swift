@@ -100,13 +100,6 @@ extension Exchange {
   }
 
   private func remoteAddress() -> String {
-    guard let address = cms_client_address(connection) else { return "" }
-    let isIPv6 = Int32(address.pointee.sa_family) == AF_INET6
-    let length = isIPv6 ? MemoryLayout<sockaddr_in6>.size : MemoryLayout<sockaddr_in>.size
-    return withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(NI_MAXHOST)) { text in
-      let status = getnameinfo(
-        address, socklen_t(length), text.baseAddress, socklen_t(text.count), nil, 0, NI_NUMERICHOST)
-      return status == 0 ? String(cString: text.baseAddress!) : ""
-    }
+    cms_client_address(connection).map(NumericHost.text) ?? ""
   }
 }

@@ -24,18 +24,21 @@ public final class HTTPServer: Sendable {
   ///   - maxBodyBytes: the longest body; a longer one is answered with 413 and never reaches the handler.
   ///   - limits: connections, idle time, memory.
   ///   - turnedAway: called for each connection closed because of a limit for single clients. Must not block.
+  ///   - tooLarge: answers a request whose body is too long, from its headers. Must not block.
   ///   - handler: answers a request; canceled when the server stops and its grace is over.
   /// - Throws: `HTTPServerError` when it cannot listen there.
   public init(
     host: String, port: UInt16, maxBodyBytes: Int, limits: HTTPServerLimits = HTTPServerLimits(),
     turnedAway: @escaping @Sendable (HTTPServerTurnedAway) -> Void = { _ in },
+    tooLarge: @escaping @Sendable (HTTPServerRequest) -> HTTPServerResponse = { _ in .tooLarge },
     handler: @escaping @Sendable (HTTPServerRequest) async -> HTTPServerReply
   ) throws(HTTPServerError) {
     let socket = try ListeningSocket.open(host: host, port: port)
     let connections = ConnectionTable(
       maxPerClient: limits.connectionsPerClient, requestTime: limits.requestTime)
     let daemon = Daemon(
-      maxBodyBytes: maxBodyBytes, connections: connections, turnedAway: turnedAway, handler: handler)
+      maxBodyBytes: maxBodyBytes, connections: connections, isProxy: limits.isProxy, turnedAway: turnedAway,
+      tooLarge: tooLarge, handler: handler)
     guard let handle = DaemonHandle(daemon: daemon, socket: socket.descriptor, limits: limits) else {
       close(socket.descriptor)
       throw HTTPServerError(code: .failed, description: "cannot start the server on \(host):\(socket.port)")

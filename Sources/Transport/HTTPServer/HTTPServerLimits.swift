@@ -5,8 +5,11 @@ public struct HTTPServerLimits: Sendable {
   /// Silence between requests, or within one, after which a connection is closed. Whole seconds.
   public var idleTimeout: Duration
   /// Open connections of one client (an IPv4 address, or an IPv6 network of 64 bits); further ones are closed at once.
-  /// `nil`: as many as there are. Behind a front all are the front's.
+  /// `nil`: as many as there are.
   public var connectionsPerClient: Int?
+  /// Whether an address, without port, is a proxy's: its connections are those of many clients, and bounded by
+  /// ``connections`` only. Must not block.
+  public var isProxy: @Sendable (String) -> Bool
   /// Time a request may take to arrive whole, from its first byte, and then the answer to be taken; in between the
   /// handler takes its time. The connection is closed then. `nil`: as long as it is not silent. Between requests only
   /// ``idleTimeout`` counts.
@@ -23,9 +26,11 @@ public struct HTTPServerLimits: Sendable {
   ///   - idleTimeout: whole seconds, at least 1.
   ///   - requestTime: positive; kept within a second.
   ///   - connectionMemoryBytes: at least 4,096.
+  ///   - isProxy: whether an address is a proxy's.
   public init(
     connections: UInt32 = 1_024, connectionsPerClient: Int? = nil, idleTimeout: Duration = .seconds(60),
-    requestTime: Duration? = nil, connectionMemoryBytes: Int = 32_768
+    requestTime: Duration? = nil, connectionMemoryBytes: Int = 32_768,
+    isProxy: @escaping @Sendable (String) -> Bool = { _ in false }
   ) {
     precondition((1...65_535).contains(connections) && idleTimeout >= .seconds(1) && connectionMemoryBytes >= 4_096)
     precondition(connectionsPerClient.map { $0 >= 1 } ?? true && requestTime.map { $0 > .zero } ?? true)
@@ -34,5 +39,6 @@ public struct HTTPServerLimits: Sendable {
     self.idleTimeout = idleTimeout
     self.requestTime = requestTime
     self.connectionMemoryBytes = connectionMemoryBytes
+    self.isProxy = isProxy
   }
 }

@@ -23,6 +23,9 @@ public struct HTTPServerResponse: Sendable {
   public init(status: Int, contentType: String = "text/plain; charset=utf-8", text: String) {
     self.init(status: status, headers: ["Content-Type": contentType], body: Array(text.utf8))
   }
+
+  /// Answer to a body that is too long, in plain text.
+  public static let tooLarge = HTTPServerResponse(status: 413, text: "The body is too large.\n")
 }
 
 /// The server's action for a request that a handler has seen.

@@ -4,7 +4,7 @@
 /// ``PostgreSQLStatus/generation``; no body is repeated by itself. After a failure to connect, bodies fail at once with
 /// its error until the delay of ``PostgreSQLOptions/reconnectDelay`` is over.
 public final class PostgreSQLConnection: Sendable {
-  private let connections: Connections
+  private let connections: ConnectionGroup
 
   /// Makes a connection, without connecting.
   /// - Parameters:
@@ -18,7 +18,7 @@ public final class PostgreSQLConnection: Sendable {
     prepare: (@Sendable (PostgreSQLSession) throws(PostgreSQLError) -> Void)? = nil
   ) throws(PostgreSQLError) {
     let setting = ConnectionSetting(endpoint: endpoint, options: options, prepare: prepare)
-    connections = try Connections(setting, count: 1)
+    connections = try ConnectionGroup(setting, count: 1)
   }
 
   /// State and figures; never waits.

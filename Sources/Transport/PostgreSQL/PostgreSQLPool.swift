@@ -2,7 +2,7 @@
 ///
 /// Each is made when it is needed. A body has one of them to itself.
 public final class PostgreSQLPool: Sendable {
-  private let connections: Connections
+  private let connections: ConnectionGroup
 
   /// Makes a pool of ``PostgreSQLOptions/maxReaders`` connections, without connecting.
   /// - Throws: ``PostgreSQLError/Code/misuse`` for options that contradict each other.
@@ -12,7 +12,7 @@ public final class PostgreSQLPool: Sendable {
     var options = options
     options.isReadOnly = true
     let setting = ConnectionSetting(endpoint: endpoint, options: options, prepare: nil)
-    connections = try Connections(setting, count: options.maxReaders)
+    connections = try ConnectionGroup(setting, count: options.maxReaders)
   }
 
   /// State and figures of every connection; never waits. Waiting bodies are counted with the first one.

@@ -31,7 +31,7 @@ extension ServerLink {
     of address: ServerAddress, until deadline: ContinuousClock.Instant, _ closing: Closing
   ) throws(PostgreSQLError) -> [String?] {
     guard !address.isSocket else { return [nil] }
-    let numbers = NameLookUp.addresses(of: address.host, until: deadline, unless: closing)
+    let numbers = HostAddresses.find(address.host, until: deadline, unless: closing)
     guard !numbers.isEmpty else {
       throw PostgreSQLError(.unreachable, "\(address) cannot be reached: the name is not known")
     }

@@ -12,7 +12,7 @@ final class ServerLink {
   let address: ServerAddress
   let options: PostgreSQLOptions
   let closing: Closing
-  var statements: StatementCache
+  var statements: PreparedStatements
   /// Requests and statements that were answered.
   private(set) var roundTrips = 0
   private(set) var answered = 0
@@ -29,7 +29,7 @@ final class ServerLink {
     self.address = address
     self.options = options
     self.closing = closing
-    self.statements = StatementCache(limit: options.maxStatements)
+    self.statements = PreparedStatements(limit: options.maxStatements)
     self.cancelKey = CancelKey(of: handle)
   }
 

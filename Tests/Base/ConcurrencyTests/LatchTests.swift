@@ -3,7 +3,7 @@ import Testing
 @testable import CountersignConcurrency
 
 @Suite("Latch") struct LatchTests {
-  @Test("A wait ends when its limit is over before it has begun", .timeLimit(.minutes(1)))
+  @Test("A wait ends when its limit is over before it has begun", .timeLimit(.minutes(10)))
   func waitEndsWithLimitOverBeforeItBegins() async {
     let latch = Latch()
     await withTaskGroup(of: Bool.self) { group in
@@ -17,7 +17,7 @@ import Testing
     }
   }
 
-  @Test("Opening lets all waiting tasks go on, and later ones do not wait", .timeLimit(.minutes(1)))
+  @Test("Opening lets all waiting tasks go on, and later ones do not wait", .timeLimit(.minutes(10)))
   func openingReleasesEveryWaiter() async {
     let latch = Latch()
     #expect(!latch.isOpen)
@@ -38,7 +38,7 @@ import Testing
     await latch.waitIgnoringCancellation()
   }
 
-  @Test("Cancellation ends a wait, begun or not", .timeLimit(.minutes(1)))
+  @Test("Cancellation ends a wait, begun or not", .timeLimit(.minutes(10)))
   func cancellationEndsWait() async {
     let latch = Latch()
     let task = Task { await latch.wait() }
@@ -52,7 +52,7 @@ import Testing
     #expect(await !late.value)
   }
 
-  @Test("A wait that ignores cancellation ends with the opening only", .timeLimit(.minutes(1)))
+  @Test("A wait that ignores cancellation ends with the opening only", .timeLimit(.minutes(10)))
   func uncancelableWaitSurvivesCancellation() async {
     let latch = Latch()
     let task = Task {
@@ -63,5 +63,17 @@ import Testing
     for _ in 0..<100 { await Task.yield() }
     latch.open()
     #expect(await task.value)
+  }
+
+  @Test("Opening cancels work; work that ends by itself needs no opening", .timeLimit(.minutes(10)))
+  func openingCancelsWork() async {
+    let latch = Latch()
+    await latch.cancelingWhenOpen { #expect(!Task.isCancelled) }
+    #expect(!latch.isOpen)
+    await latch.cancelingWhenOpen {
+      let endless = Latch()
+      latch.open()
+      #expect(await !endless.wait())
+    }
   }
 }

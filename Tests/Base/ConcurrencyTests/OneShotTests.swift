@@ -2,7 +2,7 @@ import Testing
 
 @testable import CountersignConcurrency
 
-@Suite("One-shot value", .timeLimit(.minutes(1))) struct OneShotTests {
+@Suite("One-shot value", .timeLimit(.minutes(10))) struct OneShotTests {
   private final class Holder: Sendable {
     private let slot = OneShot<Int>()
     var isResolved: Bool { slot.isResolved }

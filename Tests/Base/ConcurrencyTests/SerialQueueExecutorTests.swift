@@ -24,7 +24,7 @@ import Testing
     }
   }
 
-  @Test("Actor calls and blocks of the queue run on the same queue, one at a time", .timeLimit(.minutes(1)))
+  @Test("Actor calls and blocks of the queue run on the same queue, one at a time", .timeLimit(.minutes(10)))
   func actorRunsOnItsQueue() async {
     let counter = Counter()
     await withDiscardingTaskGroup { group in

@@ -212,7 +212,7 @@ import Testing
     #expect(openingCode("\(a)..AAAAAAAAAAAAAAAA.AA.AAAAAAAAAAAAAAAAAAAAAA") == .tooLarge)
   }
 
-  @Test("Reserved members are refused", arguments: ["alg", "enc", "kid", "zip", "crit"])
+  @Test("Reserved members are refused", arguments: ["alg", "enc", "kid", "zip", "crit", "epk"])
   func reservedMembersAreRefused(name: String) {
     #expect(code { () throws(JOSEError) in try JWE.seal([1], with: key, header: [name: "x"]) } == .malformed)
   }

@@ -98,7 +98,7 @@ final class EventLog: Sendable {
 
 /// Waits until `condition` holds.
 func eventually(
-  _ what: Comment, within limit: Duration = .seconds(20), sourceLocation: SourceLocation = #_sourceLocation,
+  _ what: Comment, within limit: Duration = .seconds(90), sourceLocation: SourceLocation = #_sourceLocation,
   _ condition: () async throws -> Bool
 ) async throws {
   let end = ContinuousClock.now + limit

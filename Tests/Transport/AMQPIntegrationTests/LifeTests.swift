@@ -54,7 +54,7 @@ extension WithBroker {
           try await eventually("the block is reported") { publisher.status.phase == .blocked }
           let start = ContinuousClock.now
           await publisher.stop(ceiling: .seconds(1))
-          #expect(start.duration(to: .now) < .seconds(3))
+          #expect(start.duration(to: .now) < .seconds(6))
           do {
             let settled = try await outcome
             Issue.record("\(settled)")

@@ -59,7 +59,7 @@ extension WithBroker {
                   Message(id: "q\(number)"), exchange: "", routingKey: queue, timeout: .milliseconds(200))
               }
             }
-            try await eventually("the connection is given up", within: .seconds(5)) {
+            try await eventually("the connection is given up", within: .seconds(15)) {
               log.lastError?.code == .timedOut
             }
             asking.cancel()

@@ -52,6 +52,46 @@ extension WithBroker {
       }
     }
 
+    @Test("A consumer with a queue of its own gets what is published while it is there, also after a lost connection")
+    func aQueueOfItsOwn() async throws {
+      let exchange = "test.\(UInt64.random(in: 0...UInt64.max))"
+      let log = EventLog()
+      let consumer = Consumer(
+        endpoint: try Broker.endpoint(), options: Broker.options("own"),
+        subscription: Consumer.Subscription(
+          own: Consumer.OwnQueue(exchange: exchange, routingKey: "keys.published", maxLength: 2), prefetch: 2),
+        onEvent: log.add)
+      try await withAdmin { admin in try await admin.declareExchange(exchange, type: "topic") }
+      async let running: Void = consumer.run()
+      for round in 1...2 {
+        try await eventually("it consumes") { consumer.isReady }
+        try await withAdmin { admin in
+          for key in ["keys.other", "keys.published"] {
+            let message = Message(messageID: "\(round)")
+            _ = try await admin.publish(Publication(message: message, exchange: exchange, routingKey: key))
+          }
+        }
+        let delivery = try #require(await consumer.next()?.first)
+        #expect(delivery.message.messageID == "\(round)" && delivery.routingKey == "keys.published")
+        consumer.ack(delivery.tag)
+        guard round == 1 else { break }
+        // The queue is gone with its connection, and another one takes its place.
+        try Broker.ctl("close_all_connections", "test")
+        try await eventually("the connection is lost") {
+          log.contains { if case .disconnected = $0 { true } else { false } }
+        }
+      }
+      await consumer.close()
+      await running
+      try await withAdmin { admin in try await admin.deleteExchange(exchange) }
+    }
+
+    private func withAdmin(_ body: (AdminConnection) async throws -> Void) async throws {
+      let admin = try await AdminConnection.open(endpoint: Broker.endpoint(), options: Broker.options("admin"))
+      try await body(admin)
+      try await admin.close()
+    }
+
     @Test("A batch is consumed in order and acknowledged") func aBatchIsConsumedInOrderAndAcknowledged() async throws {
       try await Broker.withQueue { queue, admin in
         let count = 3000

@@ -76,7 +76,7 @@ private func startThread(_ body: @escaping @Sendable () -> Void) {
   pthread_detach(thread)
 }
 
-@Suite(.timeLimit(.minutes(1))) struct NameServiceTests {
+@Suite(.timeLimit(.minutes(10))) struct NameServiceTests {
   private func texts(_ server: FakeNames) async throws -> [String] {
     defer { server.stop() }
     return try await NameService(servers: "127.0.0.1:\(server.port)", timeout: .seconds(2)).texts("name.example.com")

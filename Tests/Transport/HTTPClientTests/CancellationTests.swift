@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Cancellation, a full transport, and its end.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct CancellationTests {
   /// A server that reads requests and never answers, and a stream that tells of each.
   private func withSilentServer(

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Many new TLS connections at once.
-@Suite(.serialized, .timeLimit(.minutes(2)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct ColdStartTests {
   /// As a worker has it, with the time-outs of a lane: nobody waits for handshakes until they are too late.
   @Test("A burst without any connection is served") func aBurstWithoutAnyConnectionIsServed() async throws {

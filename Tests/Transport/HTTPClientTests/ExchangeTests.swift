@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 /// Requests and answers, against this package's own server.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct ExchangeTests {
   private func withServer(
     handler: @escaping @Sendable (HTTPServerRequest) async -> HTTPServerReply,

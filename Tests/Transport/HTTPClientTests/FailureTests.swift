@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Every way in which an answer can be missing, and whether the request may have left.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct FailureTests {
   private let transport: HTTPClient
 

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// TLS and HTTP/2, against nginx.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct TLSTests {
   private func send(
     _ request: HTTPRequest, _ configuration: HTTPClient.Configuration

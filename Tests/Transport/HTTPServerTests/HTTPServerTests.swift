@@ -15,7 +15,7 @@ func withServer(
   await server.stop()
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct HTTPServerTests {
   @Test("Request reaches the handler decoded") func requestReachesTheHandlerDecoded() async throws {
     let seen = Mutex<HTTPServerRequest?>(nil)
@@ -260,6 +260,25 @@ struct HTTPServerTests {
     var status: Int?
     while status == nil { status = await RawClient.get(port: server.port, "/").status }
     #expect(status == 200)
+    await server.stop()
+  }
+
+  @Test("A proxy has as many connections as it likes") func proxiesAreNotLimited() async throws {
+    let inside = Mutex(0)
+    let server = try HTTPServer(
+      host: "127.0.0.1", port: 0, maxBodyBytes: 1024,
+      limits: HTTPServerLimits(connectionsPerClient: 1, isProxy: { $0 == "127.0.0.1" }),
+      turnedAway: { reason in Issue.record("turned away: \(reason)") },
+      handler: { _ in
+        // Until all are there at once.
+        inside.withLock { $0 += 1 }
+        while inside.withLock({ $0 < 3 }), !Task.isCancelled { await Task.yield() }
+        return .respond(HTTPServerResponse(status: 200, text: "ok"))
+      })
+    async let first = RawClient.get(port: server.port, "/")
+    async let second = RawClient.get(port: server.port, "/")
+    async let third = RawClient.get(port: server.port, "/")
+    #expect(await [first.status, second.status, third.status] == [200, 200, 200])
     await server.stop()
   }
 }

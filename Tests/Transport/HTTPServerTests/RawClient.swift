@@ -19,6 +19,9 @@ struct RawAnswer: Sendable, Equatable {
 }
 
 enum RawClient {
+  /// Time for which an answer is awaited: hundreds of tests may have the processor first.
+  private static let patienceSeconds = 120
+
   /// Sends bytes and reads to the end of the connection. Blocks a thread of its own.
   static func exchange(port: UInt16, _ request: String) async -> RawAnswer {
     await withCheckedContinuation { continuation in
@@ -49,7 +52,7 @@ enum RawClient {
 
   private static func connect(port: UInt16) -> Int32 {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    var timeout = timeval(tv_sec: 10, tv_usec: 0)
+    var timeout = timeval(tv_sec: patienceSeconds, tv_usec: 0)
     setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)

@@ -45,8 +45,8 @@ struct WaitingTests {
   @Test("A server that says nothing any more is left, and the next body finds another connection")
   func silentServer() async throws {
     let options = testOptions {
-      $0.statementTimeout = .milliseconds(500)
-      $0.answerGrace = .milliseconds(300)
+      $0.statementTimeout = .seconds(2)
+      $0.answerGrace = .seconds(1)
     }
     try await withConnection(options) { connection, _ in
       let pid = pid_t(try await connection.int("SELECT pg_backend_pid()"))

@@ -7,7 +7,7 @@ import Testing
 /// A file of authorities replaces the system's: what the system would trust by its directory is refused.
 @Suite(
   .enabled(if: geteuid() == 0, "only root can give a thread a directory of authorities of its own"),
-  .timeLimit(.minutes(1)))
+  .timeLimit(.minutes(10)))
 struct PinnedAuthorityTests {
   @Test("An SMTP server of another authority is refused") func anSMTPServerOfAnotherAuthorityIsRefused() async throws {
     try await Nginx.run { nginx in

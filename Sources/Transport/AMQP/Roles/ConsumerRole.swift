@@ -7,7 +7,9 @@ final class ConsumerRole: ChannelRole {
   static let restartDelay: Duration = .milliseconds(500)
 
   private let inbox: ConsumerInbox
-  private let queue: String
+  /// Changes with each connection for a queue of the consumer's own.
+  private var queue: String
+  private let own: Consumer.OwnQueue?
   private let lock: ConsumerLock?
   private let prefetch: Int
   private let wantedTag: String
@@ -31,6 +33,7 @@ final class ConsumerRole: ChannelRole {
   init(inbox: ConsumerInbox, subscription: Consumer.Subscription) {
     self.inbox = inbox
     queue = subscription.queue
+    own = subscription.own
     lock = subscription.lock.map {
       ConsumerLock(queue: $0, consumed: subscription.queue, isShared: subscription.isLockShared)
     }
@@ -60,8 +63,12 @@ final class ConsumerRole: ChannelRole {
     if epoch == 0 { epoch = 1 }
     restartAt = nil
     inbox.channelOpened(epoch)
-    // Also while paused: a missing queue is reported at once.
-    _ = try inspect(link)
+    if let own {
+      queue = try declare(own, link)
+    } else {
+      // Also while paused: a missing queue is reported at once.
+      _ = try inspect(link)
+    }
     try lock?.take(link)
     try startIfWanted(link, now)
   }
@@ -152,6 +159,16 @@ final class ConsumerRole: ChannelRole {
   }
 
   // MARK: - Consuming
+
+  /// - Returns: the queue's name, chosen by the broker.
+  private func declare(_ own: Consumer.OwnQueue, _ link: AMQPLink) throws(AMQPError) -> String {
+    let arguments: [String: FieldValue] = ["x-max-length": .int(Int64(own.maxLength)), "x-overflow": "drop-head"]
+    let name = try link.declareQueue(
+      AMQPQueueDeclaration(name: "", isDurable: false, isExclusive: true, arguments: arguments)
+    ).name
+    try link.bindQueue(name, exchange: own.exchange, routingKey: own.routingKey, arguments: [:])
+    return name
+  }
 
   private func inspect(_ link: AMQPLink) throws(AMQPError) -> Int {
     do {

@@ -22,6 +22,7 @@ final class RequestRole: ChannelRole {
   private let inbox: Inbox<RequestTicket>
   private let options: ConnectionOptions
   private let maxOutstanding: Int
+  private let exchange: String?
   private var waiting = RingBuffer<RequestTicket>()
   private var tracker = ConfirmTracker<Entry>()
   /// Unanswered requests by correlation ID.
@@ -32,9 +33,11 @@ final class RequestRole: ChannelRole {
   /// Number of unanswered requests at which abandoned ones are dropped.
   private var dropsAt = leastBeforeDrop
 
-  init(inbox: Inbox<RequestTicket>, options: ConnectionOptions, maxOutstanding: Int) {
+  /// - Parameter exchange: exchange without which a connection is not used.
+  init(inbox: Inbox<RequestTicket>, options: ConnectionOptions, maxOutstanding: Int, exchange: String? = nil) {
     self.inbox = inbox
     self.options = options
+    self.exchange = exchange
     confirms = ConfirmClock(timeout: options.confirmTimeout)
     self.maxOutstanding = maxOutstanding
   }
@@ -45,6 +48,10 @@ final class RequestRole: ChannelRole {
 
   func opened(_ link: AMQPLink, now: Instant) throws(AMQPError) {
     confirms.start(at: now)
+    if let exchange {
+      // Only its name counts.
+      try link.declareExchange(exchange, type: "direct", isPassive: true, isDurable: true, arguments: [:])
+    }
     try link.selectConfirms()
     // Before the first request, or the broker refuses its reply address.
     _ = try link.consume(Self.replyQueue, tag: "", noAck: true)

@@ -1,9 +1,9 @@
 import CountersignConcurrency
 
 /// One or several connections to the same servers, and the bodies that wait for them.
-final class Connections: Sendable {
-  private let work: WorkQueue<PendingBody>
-  private let actors: [ConnectionActor]
+final class ConnectionGroup: Sendable {
+  private let work: WorkQueue<SessionBody>
+  private let workers: [ConnectionWorker]
   private let boxes: [StatusBox<PostgreSQLStatus>]
   private let closing = Closing()
   private let name: String
@@ -12,14 +12,14 @@ final class Connections: Sendable {
   init(_ setting: ConnectionSetting, count: Int) throws(PostgreSQLError) {
     try setting.options.check()
     try setting.endpoint.check()
-    let work = WorkQueue<PendingBody>(connections: count, limit: setting.options.maxWaiting)
+    let work = WorkQueue<SessionBody>(connections: count, limit: setting.options.maxWaiting)
     let boxes = (0..<count).map { _ in StatusBox(PostgreSQLStatus()) }
     let closing = closing
     self.work = work
     self.boxes = boxes
     name = setting.endpoint.description
-    actors = boxes.enumerated().map { number, box in
-      ConnectionActor(setting, number: number, work: work, status: box, closing: closing)
+    workers = boxes.enumerated().map { number, box in
+      ConnectionWorker(setting, number: number, work: work, status: box, closing: closing)
     }
   }
 
@@ -32,15 +32,15 @@ final class Connections: Sendable {
     isTransaction: Bool, _ body: @escaping @Sendable (PostgreSQLSession) throws(PostgreSQLError) -> T
   ) async throws(PostgreSQLError) -> T {
     let result: Result<T, PostgreSQLError> = await withCheckedContinuation { continuation in
-      submit(PendingBody(isTransaction: isTransaction, body, continuation))
+      submit(SessionBody(isTransaction: isTransaction, body, continuation))
     }
     return try result.get()
   }
 
-  private func submit(_ body: PendingBody) {
+  private func submit(_ body: SessionBody) {
     switch work.append(body) {
     case .waiting(let sleeper):
-      if let sleeper { actors[sleeper].wake() }
+      if let sleeper { workers[sleeper].wake() }
     case .full:
       body.refuse(PostgreSQLError(.overloaded, "too many wait for \(name): the server is too slow"))
     case .closed:
@@ -57,6 +57,6 @@ final class Connections: Sendable {
     let waiting = work.takeAll()
     work.finish(waiting.count)
     for body in waiting { body.refuse(PostgreSQLError(.closed, "the connection was closed")) }
-    for actor in actors { await actor.close(last) }
+    for worker in workers { await worker.close(last) }
   }
 }

@@ -3,7 +3,7 @@ import Glibc
 import Synchronization
 
 /// Addresses of a host, found within a limit: getaddrinfo(3) has none.
-enum NameLookUp {
+enum HostAddresses {
   /// Addresses of one name that are tried.
   private static let maxAddresses = 8
   /// Questions that wait for an answer, each on a thread of its own, in this process.
@@ -21,8 +21,8 @@ enum NameLookUp {
   ///   - deadline: instant to give up at; the question itself goes on, on a thread of its own.
   ///   - closing: ends the wait when it has begun.
   /// - Returns: none if there are none, or the time is over.
-  static func addresses(
-    of host: String, until deadline: ContinuousClock.Instant, unless closing: Closing
+  static func find(
+    _ host: String, until deadline: ContinuousClock.Instant, unless closing: Closing
   ) -> [String] {
     let own = ask(host, AI_NUMERICHOST)
     guard own.isEmpty else { return own }

@@ -1,6 +1,6 @@
 /// Names of the statements that the server keeps prepared for one connection, by the text of their SQL; the one unused
 /// for longest makes room for the next.
-struct StatementCache {
+struct PreparedStatements {
   /// Name under which a statement can be run, and whether it has to be prepared before.
   struct Plan: Equatable {
     let name: String
@@ -18,7 +18,7 @@ struct StatementCache {
   private var entries: [String: Entry] = [:]
   private var uses: UInt64 = 0
   private var names: UInt64 = 0
-  /// Names that the server still has and nobody uses any more.
+  /// Names that the server still has and that have no statement here.
   private(set) var discarded: [String] = []
 
   init(limit: Int) {
@@ -55,7 +55,7 @@ struct StatementCache {
     entries = [:]
   }
 
-  /// The server has none of the statements any more.
+  /// The server has no longer any of the statements.
   mutating func forgetAll() {
     entries = [:]
     discarded = []

@@ -2,10 +2,10 @@ import CountersignConcurrency
 import Dispatch
 
 /// One connection on a serial queue of its own, which takes its bodies from a queue that it may share with others.
-actor ConnectionActor {
+actor ConnectionWorker {
   private let executor: SerialQueueExecutor
   private let number: Int
-  private let work: WorkQueue<PendingBody>
+  private let work: WorkQueue<SessionBody>
   private let status: StatusBox<PostgreSQLStatus>
   private let closing: Closing
   private let prepare: (@Sendable (PostgreSQLSession) throws(PostgreSQLError) -> Void)?
@@ -19,7 +19,7 @@ actor ConnectionActor {
   ///   - number: of this connection, among those that share `work`.
   ///   - status: for others to look at.
   init(
-    _ setting: ConnectionSetting, number: Int, work: WorkQueue<PendingBody>, status: StatusBox<PostgreSQLStatus>,
+    _ setting: ConnectionSetting, number: Int, work: WorkQueue<SessionBody>, status: StatusBox<PostgreSQLStatus>,
     closing: Closing
   ) {
     self.executor = SerialQueueExecutor(label: "postgresql.\(number)")
@@ -58,7 +58,7 @@ actor ConnectionActor {
     }
   }
 
-  private func run(_ body: PendingBody) {
+  private func run(_ body: SessionBody) {
     do throws(PostgreSQLError) {
       let link = try current()
       let session = PostgreSQLSession(link, generation: status.value.generation, isTransaction: body.isTransaction)

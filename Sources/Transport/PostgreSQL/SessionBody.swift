@@ -1,5 +1,5 @@
-/// A waiting body and its suspended caller.
-struct PendingBody: Sendable {
+/// A body that waits for a session, and its suspended caller.
+struct SessionBody: Sendable {
   /// Outcome of a body; its caller is resumed with it after the commit.
   struct Outcome: Sendable {
     /// Error of the body; `nil` if it succeeded.
