@@ -95,8 +95,8 @@ struct BrokerPageTests {
       \(grouped(UserLimits.services.maxChannels)) channels each, the virtual host to \
       \(grouped(VirtualHostLimits.maxQueues)) queues, a message to \(2 * MessageLimits.maxBodyBytes >> 10) KiB
       """)
-    // Arguments cannot be changed later, so the type is the only one; all but the lock are quorum queues.
-    #expect(topology.queues.filter { $0.kind != .quorum }.map(\.name) == [Topology.Queues.commandsLock])
+    // Arguments cannot be changed later, so the type is the only one; all but the locks are quorum queues.
+    #expect(topology.queues.filter { $0.kind != .quorum }.map(\.name) == Topology.Queues.locks)
   }
 
   @Test("Waits of publishes and acknowledgements are those of the code")

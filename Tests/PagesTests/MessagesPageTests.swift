@@ -21,7 +21,7 @@ struct MessagesPageTests {
 
   @Test("Codes and reasons of refused proofs are those of the answers")
   func codesAndReasonsOfRefusedProofsAreThoseOfTheAnswers() throws {
-    let answers = Self.refusals.map(APIError.init) + [.missingProof, .pushNotOffered]
+    let answers = Self.refusals.map(APIError.init) + [.missingProof, .notFictional, .pushNotOffered]
     let expected = answers.map { error in
       [error.code.rawValue] + (error.reason == Self.workers.code ? [] : [error.reason].compactMap { $0 })
     }

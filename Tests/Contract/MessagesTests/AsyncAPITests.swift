@@ -76,7 +76,9 @@ import Testing
 
   @Test("The channels are the topology") func theChannelsAreTheTopology() throws {
     var expected: Set<String> = []
-    for key in Topology.commands { expected.insert("\(Topology.Exchanges.commands) direct \(key)") }
+    for key in Topology.commands + Topology.accountsCommands {
+      expected.insert("\(Topology.Exchanges.commands) direct \(key)")
+    }
     for job in Topology.Queues.jobs {
       expected.insert("\(Topology.Exchanges.jobs) direct \(job)")
     }
@@ -94,7 +96,8 @@ import Testing
       VerificationStarted.routingKey, VerificationSent.routingKey, VerificationApproved.routingKey,
       VerificationFailed.routingKey, VerificationExpired.routingKey, VerificationCanceled.routingKey,
       AppVerified.routingKey, AppUnverified.routingKey, OperationStarted.routingKey, OperationCompleted.routingKey,
-      OperationFailed.routingKey, ConversionBlocked.routingKey, ConversionLifted.routingKey,
+      OperationFailed.routingKey, ConversionBlocked.routingKey, ConversionLifted.routingKey, AccountCreated.routingKey,
+      AccountUpdated.routingKey, AccountDeleted.routingKey, KeysPublished.routingKey,
     ] { expected.insert("\(Topology.Exchanges.events) topic \(key)") }
     let described = (document["channels"]?.object ?? [:]).filter { $0.key != "replies" }.values.map { channel in
       let exchange = channel["bindings"]?["amqp"]?["exchange"]
@@ -123,6 +126,7 @@ import Testing
       ("OperationEnding", OperationEnding.known.map(\.rawValue)),
       ("ConversionScope", ConversionScope.known.map(\.rawValue)),
       ("ProofMethod", AppVerified.Method.known.map(\.rawValue)),
+      ("PhoneSignInOperation", SignInWithPhone.Operation.allCases.map(\.rawValue)),
       ("ErrorCode", APIErrorCode.known.map(\.rawValue)),
     ])
   func theWordsAreTheSame(schema: String, words: [String]) {

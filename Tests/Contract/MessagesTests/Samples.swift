@@ -9,7 +9,7 @@ struct Sample: Sendable, CustomStringConvertible {
 
   var description: String { type.text }
 
-  private init<Body: MessageBody>(_ full: [Body], least: Body) throws {
+  init<Body: MessageBody>(_ full: [Body], least: Body) throws {
     type = Body.type
     bodies = try (full + [least]).map { body in
       let json = try body.json()
@@ -30,10 +30,10 @@ struct Sample: Sendable, CustomStringConvertible {
     try commands() + replies() + events() + jobs() + [delivery()]
   }
 
-  private static let time = UnixTime(milliseconds: 1_782_907_200_250)
-  private static let secret = SecretField(Secret("123456"))
-  private static let number = "+14155550123"
-  private static let app = "com.example.app"
+  static let time = UnixTime(milliseconds: 1_782_907_200_250)
+  static let secret = SecretField(Secret("123456"))
+  static let number = "+14155550123"
+  static let app = "com.example.app"
 
   static func commands() throws -> [Sample] {
     var proof = StartVerification.Proof(receipt: "r", secret: secret)
@@ -44,6 +44,7 @@ struct Sample: Sendable, CustomStringConvertible {
       phoneNumber: number, app: app, languageCode: "pt-BR", proof: proof, client: client,
       purpose: .secondFactorSignIn, subject: "s", requester: "q")
     start.region = "US"
+    start.fictionalOnly = true
     return [
       try Sample(
         [
@@ -68,7 +69,8 @@ struct Sample: Sendable, CustomStringConvertible {
       try Sample([ListConversions(limit: 5)], least: ListConversions()),
       try Sample([], least: LiftConversionBlock(key: "US")),
       try Sample([], least: ForgetNumber(phoneNumber: "+14155550123")),
-    ] + [try revocations()]
+      try Sample([], least: ResetDevelopment()),
+    ] + [try revocations()] + (try accountCommands())
   }
 
   private static func revocations() throws -> Sample {
@@ -110,7 +112,8 @@ struct Sample: Sendable, CustomStringConvertible {
           timeline: [])),
       try conversionList(),
       try Sample([], least: NumberForgotten(verifications: 2, canceled: 1, replies: 3, waiting: 0, counts: 1)),
-    ]
+      try Sample([], least: DevelopmentReset()),
+    ] + (try accountReplies())
   }
 
   private static func conversionList() throws -> Sample {
@@ -199,7 +202,7 @@ struct Sample: Sendable, CustomStringConvertible {
           VerificationCanceled(
             verificationID: "v", app: app, phoneNumber: number, canceledAt: time, purpose: .secondFactorSignIn)
         ], least: VerificationCanceled(verificationID: "v", app: app, phoneNumber: number, canceledAt: time)),
-    ] + (try operationEvents()) + (try conversionEvents())
+    ] + (try operationEvents()) + (try conversionEvents()) + (try accountEvents())
   }
 
   private static func operationEvents() throws -> [Sample] {

@@ -25,7 +25,8 @@ import Testing
     let exchanges = Set(Topology.exchanges.map(\.name))
     let consumed = Topology.Queues.work + Topology.Queues.accounts
     let queues = Set(
-      Topology.Queues.work + consumed.map(Topology.Queues.dead) + RetryStep.allCases.map(\.queue))
+      Topology.Queues.work + [Topology.Queues.accountsCommands] + consumed.map(Topology.Queues.dead)
+        + RetryStep.allCases.map(\.queue))
     #expect(Set(Topology.bindings.map(\.exchange)).isSubset(of: exchanges))
     #expect(Set(Topology.bindings.map(\.queue)) == queues)
   }
@@ -44,7 +45,28 @@ import Testing
     #expect(Set(Topology.formerBindings).isDisjoint(with: Topology.bindings))
   }
 
-  @Test("Nothing waits for a process that there is not") func nothingWaitsForAProcessThatThereIsNot() {
-    #expect(!Topology.bindings.contains { Topology.Queues.accounts.contains($0.queue) })
+  @Test("Each command has one queue") func eachCommandHasOneQueue() {
+    let bound = Topology.bindings.filter { $0.exchange == Topology.Exchanges.commands }
+    #expect(Set(bound.map(\.routingKey)).count == bound.count)
+    #expect(
+      Set(bound.filter { $0.queue == Topology.Queues.accountsCommands }.map(\.routingKey)) == [
+        "account.signInWithPhone", "account.signUp", "account.lookup", "account.update", "account.delete",
+        "account.reset", "session.refresh", "keys.get", "keys.rotate",
+      ])
+    let toCoordinator = bound.filter { $0.queue == Topology.Queues.commands }.map(\.routingKey)
+    #expect(toCoordinator.contains("development.reset") && toCoordinator.count + 9 == bound.count)
+  }
+
+  @Test("Nothing waits for a reader that there is not") func nothingWaitsForAReaderThatThereIsNot() {
+    let unread = [Topology.Queues.accountsOperations] + Topology.Queues.locks
+    #expect(!Topology.bindings.contains { unread.contains($0.queue) })
+  }
+
+  @Test("Each work queue has one user that consumes it") func eachWorkQueueHasOneUserThatConsumesIt() {
+    for queue in Topology.Queues.accounts {
+      #expect(Topology.Users.consumer(of: queue) == Topology.Users.accounts, "\(queue)")
+    }
+    for queue in Topology.Queues.work { #expect(Topology.Users.consumer(of: queue) != nil, "\(queue)") }
+    #expect(Topology.Users.consumer(of: Topology.Queues.accountsCommandsLock) == nil)
   }
 }

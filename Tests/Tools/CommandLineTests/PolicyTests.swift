@@ -13,18 +13,19 @@ import Testing
   }
 
   @Test("Every queue is bounded in messages and bytes") func everyQueueIsBoundedInMessagesAndBytes() throws {
-    for queue in topology.queues where queue.name != Topology.Queues.commandsLock {
+    for queue in topology.queues where !Topology.Queues.locks.contains(queue.name) {
       let definition = try policy(of: queue.name).definition
       #expect(definition["max-length"] != nil && definition["max-length-bytes"] != nil, "\(queue.name)")
       #expect(definition["overflow"] == "reject-publish", "\(queue.name)")
     }
   }
 
-  @Test("The lock holds nothing and stays") func theLockHoldsNothingAndStays() throws {
-    #expect(topology.queues.last == TopologyQueue(name: Topology.Queues.commandsLock, kind: .classic))
-    #expect(!topology.bindings.contains { $0.queue == Topology.Queues.commandsLock })
-    let definition = try policy(of: Topology.Queues.commandsLock).definition
-    // A coordinator that stands still for days finds it again.
+  @Test("A lock holds nothing and stays", arguments: Topology.Queues.locks)
+  func aLockHoldsNothingAndStays(lock: String) throws {
+    #expect(topology.queues.contains(TopologyQueue(name: lock, kind: .classic)))
+    #expect(!topology.bindings.contains { $0.queue == lock })
+    let definition = try policy(of: lock).definition
+    // A service that stands still for days finds it again.
     #expect(definition["expires"] == nil)
     #expect(definition["max-length"] == 1 && definition["overflow"] == "drop-head")
   }
@@ -57,7 +58,7 @@ import Testing
   /// README says how much disk the broker needs.
   @Test("All queues at their bounds fit on the disk that is asked for")
   func allQueuesAtTheirBoundsFitOnTheDiskThatIsAskedFor() {
-    // The lock holds nothing.
+    // The locks hold nothing.
     let own = Int64(topology.queues.filter { $0.kind == .quorum }.count) * PolicyDeclaration.bytesLimit
     let services = Int64(VirtualHostLimits.maxQueues - topology.queues.count) * PolicyDeclaration.servicesBytes
     #expect(own <= 27 << 30)

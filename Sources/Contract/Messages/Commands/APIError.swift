@@ -97,9 +97,39 @@ public struct APIErrorCode: OpenWord {
   /// Failure of Countersign.
   public static let internalError = APIErrorCode(rawValue: "INTERNAL_ERROR")
 
+  /// A session ID is missing.
+  public static let missingSessionInfo = APIErrorCode(rawValue: "MISSING_SESSION_INFO")
+  /// The code is missing.
+  public static let missingCode = APIErrorCode(rawValue: "MISSING_CODE")
+  /// The proof of a number is wrong, used, too old, or of another number.
+  public static let invalidTemporaryProof = APIErrorCode(rawValue: "INVALID_TEMPORARY_PROOF")
+  /// Another account has the number.
+  public static let phoneNumberExists = APIErrorCode(rawValue: "PHONE_NUMBER_EXISTS")
+  /// The ID token is missing.
+  public static let missingIDToken = APIErrorCode(rawValue: "MISSING_ID_TOKEN")
+  /// The ID token is not one of the project, or was changed.
+  public static let invalidIDToken = APIErrorCode(rawValue: "INVALID_ID_TOKEN")
+  /// The token is too old, or its session is over.
+  public static let tokenExpired = APIErrorCode(rawValue: "TOKEN_EXPIRED")
+  /// The refresh token is missing.
+  public static let missingRefreshToken = APIErrorCode(rawValue: "MISSING_REFRESH_TOKEN")
+  /// The refresh token is not one of the project, or was changed.
+  public static let invalidRefreshToken = APIErrorCode(rawValue: "INVALID_REFRESH_TOKEN")
+  /// The account is not there, or not any longer.
+  public static let userNotFound = APIErrorCode(rawValue: "USER_NOT_FOUND")
+  /// The account is disabled.
+  public static let userDisabled = APIErrorCode(rawValue: "USER_DISABLED")
+  /// The user has to sign in again before so sensitive a change.
+  public static let credentialTooOld = APIErrorCode(rawValue: "CREDENTIAL_TOO_OLD_LOGIN_AGAIN")
+  /// `accounts` does not have the project: its configuration and that of the requester differ.
+  public static let projectNotFound = APIErrorCode(rawValue: "PROJECT_NOT_FOUND")
+
   public static let known: [APIErrorCode] = [
     .invalidPhoneNumber, .missingPhoneNumber, .quotaExceeded, .tooManyAttempts, .missingClientIdentifier,
     .invalidAppCredential, .missingAppCredential, .missingIOSAppToken, .captchaCheckFailed, .appNotVerified,
-    .invalidSessionInfo, .invalidCode, .sessionExpired, .operationNotAllowed, .invalidArgument, .internalError,
+    .invalidSessionInfo, .invalidCode, .sessionExpired, .operationNotAllowed, .missingSessionInfo, .missingCode,
+    .invalidTemporaryProof, .phoneNumberExists, .missingIDToken, .invalidIDToken, .tokenExpired, .missingRefreshToken,
+    .invalidRefreshToken, .userNotFound, .userDisabled, .credentialTooOld, .projectNotFound, .invalidArgument,
+    .internalError,
   ]
 }

@@ -28,6 +28,8 @@ public struct StartVerification: Command {
   public var subject: String?
   /// Opaque requester. Absent, it is the device of the proof, else ``client``, else the common anonymous requester.
   public var requester: String?
+  /// Whether only a fictional number is accepted: the client has no proof that its service takes for any other.
+  public var fictionalOnly: Bool?
 
   /// Maximum bytes of ``subject``: two IDs of 36 characters and a separator fit.
   public static let maxSubjectBytes = 128
@@ -155,9 +157,11 @@ extension StartVerification {
     self = try ContractJSON.decode(Self.self, from: json) { Self($0) }
   }
 
-  /// `nil`: the decoder has to name the problem, or the body has a proof, which is read by the decoder only.
+  /// `nil`: the decoder has to name the problem, or the body has a proof or says that it lacks one, which is read by
+  /// the decoder only.
   init?(_ json: PlainJSON) {
     guard json.areTextsOrAbsent("region", "languageCode", "subject", "requester"), !json.has("proof"),
+      !json.has("fictionalOnly"),
       let number = json.text("phoneNumber"), let app = json.text("app"),
       let purpose = VerificationPurpose.read(json), let client = Client.read(json)
     else { return nil }

@@ -22,7 +22,7 @@ extension MessageBody {
   }
 }
 
-/// Request to the coordinator.
+/// Request to the coordinator or to `accounts`.
 public protocol Command: MessageBody {
   /// Body of the reply to a successful command; the reply to a refused one is an ``ErrorReply``.
   associatedtype Reply: MessageBody
@@ -44,7 +44,7 @@ extension Job {
   public static var routingKey: String { type.name }
 }
 
-/// The coordinator's report of a change.
+/// Report of a change, by the process that made it.
 public protocol Event: MessageBody {}
 
 extension Event {

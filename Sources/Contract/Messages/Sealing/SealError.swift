@@ -28,7 +28,7 @@ extension SealError: CustomStringConvertible {
     case .unknownKey(let id):
       "is sealed with the key \"\(id.cut(toBytes: Self.maxIDBytes))\", which is not in the key ring"
     case .moved(let parameter): "was sealed for another message: its \(parameter) differs"
-    case .broken: "cannot be opened: it is damaged, or not sealed with dir and A256GCM"
+    case .broken: "cannot be opened: it is damaged, or not sealed with the method that is expected here"
     case .notSealed: "is in the clear, and only sealed secrets are accepted here (requireSealed)"
     case .noSealingKey: "cannot be sealed: the key ring has no key"
     }

@@ -44,9 +44,16 @@ extension SecretField {
       guard !keys.requiresSealing else { throw .notSealed }
       return Secret(text)
     }
+    return try openSealed(for: context) { (text) throws(JOSEError) in try JWE.open(text, with: keys) }
+  }
+
+  func openSealed(
+    for context: SealContext, _ open: (String) throws(JOSEError) -> (header: [String: String], plaintext: [UInt8])
+  ) throws(SealError) -> Secret {
+    guard isSealed else { throw .notSealed }
     let opened: (header: [String: String], plaintext: [UInt8])
     do {
-      opened = try JWE.open(text, with: keys)
+      opened = try open(text)
     } catch {
       if error.code == .unknownKey { throw .unknownKey(error.keyID ?? "") }
       throw .broken

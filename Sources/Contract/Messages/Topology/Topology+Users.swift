@@ -21,13 +21,14 @@ extension Topology {
     public static let sender = "sender"
     /// Sends the commands of HTTP clients.
     public static let gateway = "gateway"
-    /// Holds accounts; sends commands, consumes `accounts.replies`.
+    /// Holds accounts: consumes their commands and `accounts.replies`, publishes commands, replies and events.
     public static let accounts = "accounts"
 
     /// User that consumes a work queue of this version; `nil` for any other queue.
     public static func consumer(of queue: String) -> String? {
       switch queue {
       case Queues.commands, Queues.results: coordinator
+      case Queues.accountsCommands, Queues.accountsReplies, Queues.accountsOperations: accounts
       default: worker(ofJobs: queue)
       }
     }

@@ -2,7 +2,7 @@
 public enum Topology {
   /// Exchanges.
   public enum Exchanges {
-    /// Requests to the coordinator; direct, by the name of the command.
+    /// Requests to the coordinator and to `accounts`; direct, by the name of the command.
     public static let commands = "countersign.commands"
     /// Requests to the workers; direct, by the type of the job.
     public static let jobs = "countersign.jobs"
@@ -44,16 +44,19 @@ public enum Topology {
     /// Queues of the workers, each bound with its name.
     public static let jobs = jobTypes + [smsBulk]
 
-    /// Every work queue of this version.
+    /// Work queues of the coordinator and the workers.
     public static let work = [commands, results] + jobs
 
     /// Commands to `accounts`.
     public static let accountsCommands = "accounts.commands"
-    /// Events `operation.…` for `accounts`.
+    /// Empty queue with an exclusive consumer, as ``commandsLock`` is for the coordinator.
+    public static let accountsCommandsLock = "accounts.commands.lock"
+    /// Events `operation.…` for `accounts`. No version consumes them yet, so none is bound: they would pile up.
     public static let accountsOperations = "accounts.operations"
-    /// Queues of `accounts`. No version runs it yet, so no command and no event is bound to them: a command is returned
-    /// to its sender, and events do not pile up.
+    /// Work queues of `accounts`.
     public static let accounts = [accountsCommands, accountsOperations, accountsReplies]
+    /// Queues whose one consumer may consume the commands of a service that runs once.
+    public static let locks = [commandsLock, accountsCommandsLock]
 
     /// Queue for the dead letters of a work queue.
     public static func dead(_ queue: String) -> String {
@@ -79,17 +82,24 @@ public enum Topology {
       (Exchanges.events, "topic"), (Exchanges.dead, "direct"),
     ] + RetryStep.allCases.map { ($0.exchange, "fanout") }
 
-  /// Routing keys of the commands.
+  /// Routing keys of the commands to the coordinator.
   public static let commands = [
     StartVerification.routingKey, CheckVerification.routingKey, GetVerificationStatus.routingKey,
     CancelVerification.routingKey, VerifyApp.routingKey, StartRevocation.routingKey, GetOperationStatus.routingKey,
-    ListConversions.routingKey, LiftConversionBlock.routingKey,
-    ForgetNumber.routingKey,
+    ListConversions.routingKey, LiftConversionBlock.routingKey, ForgetNumber.routingKey, ResetDevelopment.routingKey,
+  ]
+
+  /// Routing keys of the commands to `accounts`.
+  public static let accountsCommands = [
+    SignInWithPhone.routingKey, SignUp.routingKey, LookUpAccount.routingKey, UpdateAccount.routingKey,
+    DeleteAccount.routingKey, RefreshSession.routingKey, GetKeys.routingKey, RotateKeys.routingKey,
+    ResetAccounts.routingKey,
   ]
 
   /// Every binding of a queue to an exchange.
   public static let bindings: [Binding] =
     commands.map { Binding(Exchanges.commands, Queues.commands, $0) }
+    + accountsCommands.map { Binding(Exchanges.commands, Queues.accountsCommands, $0) }
     + Queues.jobs.map { Binding(Exchanges.jobs, $0, $0) }
     + resultKeys.map { Binding(Exchanges.results, Queues.results, $0) }
     + RetryStep.allCases.map { Binding($0.exchange, $0.queue, "") }

@@ -61,14 +61,14 @@ extension PolicyDeclaration {
   /// codes and tokens that their sender did not seal, which must not be kept forever.
   static let deadLetterAge = Duration.seconds(14 * 86_400)
 
-  /// Policy of the lock queue, which stays empty. With `reject-publish`, publishers would try again. Without `expires`,
-  /// because the queue is unused while no coordinator runs, and no coordinator can start without it.
+  /// Policy of the lock queues, which stay empty. With `reject-publish`, publishers would try again. Without `expires`,
+  /// because such a queue is unused while its service does not run, and the service cannot start without it.
   ///
-  /// A classic queue is on one node of a cluster, and without that node no coordinator could consume. Mirrors on the
+  /// A classic queue is on one node of a cluster, and without that node its service could not consume. Mirrors on the
   /// others take over with the lock as it is: its holder keeps it if that connection is at another node. On one node
   /// this has no effect. (RabbitMQ 4 has no mirrors.)
   private static let lock = PolicyDeclaration(
-    name: "countersign.lock", pattern: NamePattern.names([Topology.Queues.commandsLock]),
+    name: "countersign.lock", pattern: NamePattern.names(Topology.Queues.locks),
     definition: [
       "ha-mode": "all", "ha-promote-on-shutdown": "always", "max-length": 1, "max-length-bytes": 1024,
       "overflow": "drop-head",

@@ -7,8 +7,8 @@ extension TopologyDeclaration {
   ///   exchange under the unchanged routing key. Per-message expiry would block at the head of the queue.
   /// - Each work queue has a dead queue, bound under the work queue's name.
   /// - A job type that no process of this version consumes has no queue: the broker returns such a job as unroutable at
-  ///   once, instead of keeping it for a worker that does not exist. For the same reason only dead letters are bound to
-  ///   the queues of `accounts` so far.
+  ///   once, instead of keeping it for a worker that does not exist. For the same reason no event is bound to a queue
+  ///   of `accounts` so far.
   public static let countersign = TopologyDeclaration(
     exchanges: Topology.exchanges.map {
       TopologyExchange(name: $0.name, kind: TopologyExchange.Kind(rawValue: $0.kind) ?? .direct)
@@ -16,13 +16,13 @@ extension TopologyDeclaration {
     // Dead queues first: a message that dies before its dead queue exists waits three minutes for the broker's next
     // try, or is lost.
     queues: (deadQueues + RetryStep.allCases.map(\.queue) + workQueues).map { TopologyQueue(name: $0) }
-      + [lock],
+      + locks,
     bindings: Topology.bindings.map(TopologyBinding.init),
     policies: PolicyDeclaration.countersign,
     formerBindings: Topology.formerBindings.map(TopologyBinding.init))
 
   /// Quorum queues take no exclusive consumers.
-  private static let lock = TopologyQueue(name: Topology.Queues.commandsLock, kind: .classic)
+  private static let locks = Topology.Queues.locks.map { TopologyQueue(name: $0, kind: .classic) }
 
   /// Names of the dead queues.
   public static let deadQueues = workQueues.map { Topology.Queues.dead($0) }

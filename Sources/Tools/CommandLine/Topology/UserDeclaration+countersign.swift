@@ -37,7 +37,7 @@ extension UserDeclaration {
         Topology.Exchanges.commands, Topology.Exchanges.jobs, Topology.Exchanges.events, Topology.Exchanges.dead,
         NamePattern.defaultExchange,
       ] + RetryStep.allCases.map(\.exchange)),
-    read: NamePattern.names(Topology.Queues.accounts),
+    read: NamePattern.names(Topology.Queues.accounts + [Topology.Queues.accountsCommandsLock]),
     topics: [events(of: ["account", "keys"])])
 
   /// Right to write events whose name begins with one of the words.

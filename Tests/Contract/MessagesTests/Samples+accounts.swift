@@ -1,0 +1,79 @@
+import CountersignMessages
+import CountersignTelemetry
+
+/// Messages of accounts.
+extension Sample {
+  private static let project = "example"
+  private static let account = "Zf3kP0aVqN7cYt5LwJx2RbUe8HsD"
+  private static let replyKey = #"{"kty":"EC","crv":"P-256","kid":"r","x":"…","y":"…"}"#
+  private static let tokens = SessionTokens(idToken: secret, refreshToken: secret, expiresIn: 3600)
+  private static let client = StartVerification.Client(ip: "192.0.2.1", userAgent: "a", instance: "i")
+
+  private static var view: AccountView {
+    var view = AccountView(localID: account, createdAt: time, lastLoginAt: time, validSince: time)
+    (view.displayName, view.photoURL, view.phoneNumber) = ("Ada", "https://example.com/ada.png", number)
+    view.lastRefreshAt = time
+    return view
+  }
+
+  static func accountCommands() throws -> [Sample] {
+    var signIn = SignInWithPhone(project: project, replyKey: replyKey)
+    (signIn.app, signIn.sessionInfo, signIn.code, signIn.idToken) = (app, secret, secret, secret)
+    (signIn.temporaryProof, signIn.phoneNumber, signIn.client) = (secret, number, client)
+    let signIns = SignInWithPhone.Operation.allCases.map { operation in
+      var one = signIn
+      one.operation = operation
+      return one
+    }
+    var signUp = SignUp(project: project, replyKey: replyKey)
+    signUp.client = client
+    var update = UpdateAccount(project: project, idToken: secret, replyKey: replyKey)
+    (update.displayName, update.photoURL, update.returnTokens) = ("Ada", "https://example.com/ada.png", true)
+    (update.deleteAttributes, update.deleteProviders) = (["DISPLAY_NAME"], ["phone"])
+    return [
+      try Sample(signIns, least: SignInWithPhone(project: project, replyKey: replyKey)),
+      try Sample([signUp], least: SignUp(project: project, replyKey: replyKey)),
+      try Sample([], least: LookUpAccount(project: project, idToken: secret)),
+      try Sample([update], least: UpdateAccount(project: project, idToken: secret, replyKey: replyKey)),
+      try Sample([], least: DeleteAccount(project: project, idToken: secret)),
+      try Sample([], least: RefreshSession(project: project, refreshToken: secret, replyKey: replyKey)),
+      try Sample([], least: GetKeys()),
+      try Sample([], least: RotateKeys(withdraw: true)),
+      try Sample([], least: ResetAccounts(project: project)),
+    ]
+  }
+
+  static func accountReplies() throws -> [Sample] {
+    var signedIn = AccountSignedIn()
+    (signedIn.localID, signedIn.phoneNumber, signedIn.isNewUser, signedIn.tokens) = (account, number, true, tokens)
+    (signedIn.temporaryProof, signedIn.temporaryProofExpiresIn) = (secret, 3600)
+    let least = AccountView(localID: account, createdAt: time, lastLoginAt: time, validSince: time)
+    return [
+      try Sample([signedIn], least: AccountSignedIn()),
+      try Sample([AccountFound(account: view)], least: AccountFound(account: least)),
+      try Sample([AccountChanged(account: view, tokens: tokens)], least: AccountChanged(account: least)),
+      try Sample([], least: AccountDeleted(project: project, localID: account, deletedAt: time)),
+      try Sample([], least: SessionRefreshed(localID: account, tokens: tokens)),
+      try Sample([], least: KeysRotated(key: "k", signsFrom: time, withdrawn: ["j"])),
+      try Sample([], least: AccountsReset(deleted: 1)),
+      try keysPublished(),
+    ]
+  }
+
+  static func accountEvents() throws -> [Sample] {
+    [
+      try Sample([], least: AccountCreated(project: project, localID: account, createdAt: time, provider: "phone")),
+      try Sample(
+        [], least: AccountUpdated(project: project, localID: account, updatedAt: time, fields: ["displayName"])),
+      try Sample([], least: AccountDeleted(project: project, localID: account, deletedAt: time)),
+      try keysPublished(),
+    ]
+  }
+
+  private static func keysPublished() throws -> Sample {
+    let key = KeysPublished.Key(id: "k", n: "AQAB", e: "AQAB", certificate: "-----BEGIN CERTIFICATE-----")
+    return try Sample(
+      [KeysPublished(keys: [key], maxAge: 3600, publishedAt: time)],
+      least: KeysPublished(keys: [], maxAge: 3600, publishedAt: time))
+  }
+}
