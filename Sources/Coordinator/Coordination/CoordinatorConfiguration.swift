@@ -1,10 +1,9 @@
-import CommandEngine
+public import CommandEngine
 import CountersignCryptography
 public import CountersignMessages
 import CountersignTelemetry
 import NumberRules
 public import PhoneNumbers
-public import SQLite
 public import ServiceRuntime
 
 /// The coordinator's configuration; `Config/coordinator.json5` explains each key.
@@ -23,7 +22,8 @@ public struct CoordinatorConfiguration: ProcessConfiguration {
 
   public init(_ section: ConfigurationSection) {
     common = CommonConfiguration(section, defaultHTTPPort: 8080)
-    database = DatabaseSettings(section.section("database"))
+    database = DatabaseSettings(
+      section.section("database"), of: "coordinator", defaultPath: "/var/lib/countersign/coordinator.sqlite")
     pepper = Self.pepper(
       section, "pepperFile",
       section.requiredSecretFile(
@@ -78,6 +78,8 @@ public struct CoordinatorRules: Sendable, Hashable {
   public var maxCommandAge = defaultMaxCommandAge
   /// The users of the broker that may send operators' commands.
   public var operators = defaultOperators
+  /// Whether it serves developers and tests, and no users.
+  public var isDevelopment = false
 
   public static let defaultOperators: Set<String> = ["operator"]
 
@@ -138,6 +140,14 @@ extension CoordinatorRules {
         "operators", default: Self.defaultOperators.sorted(),
         "Users of the broker whose commands for operators are carried out: conversion.list, conversion.lift, number.forget."
       ))
+    isDevelopment = section.bool(
+      "development", default: false,
+      "true: limits can be emptied, and apps whose callers are trusted are reached over HTTP. Never where users are served."
+    )
+    if isDevelopment {
+      section.warning(
+        "development", "is true: apps whose callers are trusted are open to everybody who reaches the gateway")
+    }
   }
 }
 
@@ -177,53 +187,4 @@ public struct CoordinationError: Error, Sendable, CustomStringConvertible {
   }
 
   public var description: String { message }
-}
-
-/// The section `database` of the coordinator.
-public enum DatabaseSettings: Sendable {
-  /// A file, for one coordinator.
-  case sqlite(path: String, options: DatabaseOptions)
-  /// A database of a server, for any number of coordinators.
-  case postgresql(PostgreSQLSettings)
-
-  private enum Kind: String, CaseIterable {
-    case sqlite, postgresql
-  }
-
-  private enum Durability: String, CaseIterable {
-    case full, normal
-
-    var option: DatabaseOptions.Synchronous {
-      switch self {
-      case .full: .full
-      case .normal: .normal
-      }
-    }
-  }
-
-  /// Reads the section. Problems are reported to it.
-  init(_ section: ConfigurationSection) {
-    let kind: Kind = section.word(
-      "type", default: .sqlite,
-      "sqlite: a file, for one coordinator; postgresql: a database, for any number of them.")
-    let path = section.path(
-      "path", default: "/var/lib/countersign/coordinator.sqlite", "The SQLite file; its directory must exist.")
-    var options = DatabaseOptions(
-      synchronous: section.word(
-        "synchronous", default: Durability.full,
-        "full: a commit survives the loss of power; normal: the death of the process only."
-      ).option)
-    // Verifications, numbers and message IDs are looked up at random places.
-    options.cacheKiB =
-      1024
-      * section.integer(
-        "cacheMiB", default: 16, in: 1...1024, "Memory for pages of the file, at most, for the writer and each reader.")
-    if let settings = PostgreSQLSettings.read(section, isUsed: kind == .postgresql, hasReaders: true) {
-      self = .postgresql(settings)
-    } else {
-      options.readers = section.integer(
-        "readers", default: 2, in: 1...8, "Connections that read beside the one that writes.")
-      self = .sqlite(path: path, options: options)
-    }
-  }
 }

@@ -1,5 +1,4 @@
 import CountersignTelemetry
-import FoundationEssentials
 import ServiceRuntime
 import Synchronization
 
@@ -34,94 +33,28 @@ final class FictionalNumbers: Sendable {
   }
 }
 
-/// Reloads the fictional numbers when the configuration file has changed. The whole file has to be valid; otherwise
-/// everything stays as it is. Other keys take effect only at a restart.
-final class FictionalNumbersReader: Sendable {
-  /// Outcome of a look at the file.
-  enum Outcome: String, Sendable {
-    /// The file is unchanged since the last look or the start.
-    case unchanged
-    /// The file has changed, and its numbers are in force; they may be the same.
-    case taken
-    /// The file has changed, and is invalid or unreadable. The next look tries again: the fault may lie in another file
-    /// that it names.
-    case refused
-  }
-
-  private let file: String
-  private let environment: [String: String]
-  private let numbers: FictionalNumbers
-  private let log: Logger
-  private let reloads: MetricFamily<Counter>
-  private let last = Mutex(Last())
-
-  private struct Last {
-    /// Content that was applied; `nil` before the first look. The process may have waited for hours since it read its
-    /// configuration, so the file is read again.
-    var taken: Data?
-    /// Content that was refused since, and the reason. Logged once.
-    var refused: Data?
-    var problem: String?
-  }
-
-  init(
-    file: String, environment: [String: String], numbers: FictionalNumbers, log: Logger, metrics: MetricsRegistry
-  ) {
-    self.file = file
-    self.environment = environment
-    self.numbers = numbers
-    self.log = log
-    reloads = metrics.counter(
-      "countersign_fictional_numbers_reads_total",
-      "Changes of the configuration file from which fictional numbers were taken, or that were refused.",
-      labels: ["outcome"])
-    for outcome in [Outcome.taken, .refused] { _ = reloads.with(outcome.rawValue) }
-  }
-
-  /// Checks the file once. Blocks.
-  @discardableResult
-  func look() -> Outcome {
-    last.withLock { last in
-      let content = Self.content(file)
-      if let content, content == last.taken {
-        last = Last(taken: content)
-        return .unchanged
+extension FileWatcher {
+  /// Keeps the fictional numbers at what the configuration file says. Its other keys take effect only at a restart.
+  static func fictionalNumbers(
+    _ file: String, environment: [String: String], _ numbers: FictionalNumbers, log: Logger, metrics: MetricsRegistry
+  ) -> FileWatcher {
+    FileWatcher(
+      file, name: "fictional numbers",
+      refusal: "the configuration file has changed and is wrong: fictional numbers stay as they are", log: log,
+      reads: metrics.counter(
+        "countersign_fictional_numbers_reads_total",
+        "Changes of the configuration file from which fictional numbers were taken, or that were refused.",
+        labels: ["outcome"])
+    ) { () throws(ConfigurationError) in
+      let loaded = try CoordinatorConfiguration.load(file: file, environment: environment)
+      guard numbers.take(loaded.content.rules) else { return false }
+      for warning in loaded.warnings where warning.place.contains("fictionalNumbers") {
+        log.warning("configuration warning", ["place": warning.place, .hint: warning.text])
       }
-      do throws(ConfigurationError) {
-        let outcome = try take(isFirst: last.taken == nil)
-        last = Last(taken: content)
-        return outcome
-      } catch {
-        note(error.description, of: content, in: &last)
-        return .refused
-      }
+      log.info("fictional numbers changed", ["file": file])
+      return true
     }
   }
-
-  private func take(isFirst: Bool) throws(ConfigurationError) -> Outcome {
-    let loaded = try CoordinatorConfiguration.load(file: file, environment: environment)
-    let isNew = numbers.take(loaded.content.rules)
-    guard isNew || !isFirst else { return .unchanged }
-    reloads.with(Outcome.taken.rawValue).increment()
-    guard isNew else { return .taken }
-    for warning in loaded.warnings where warning.place.contains("fictionalNumbers") {
-      log.warning("configuration warning", ["place": warning.place, .hint: warning.text])
-    }
-    log.info("fictional numbers changed", ["config": file])
-    return .taken
-  }
-
-  private func note(_ problem: String, of content: Data?, in last: inout Last) {
-    guard last.problem != problem || last.refused != content else { return }
-    (last.refused, last.problem) = (content, problem)
-    reloads.with(Outcome.refused.rawValue).increment()
-    log.error(
-      "the configuration file has changed and is wrong: fictional numbers stay as they are",
-      ["config": file, .error: problem])
-  }
-
-  /// The bytes of the file; `nil` while it is unreadable: reading it as a configuration says why.
-  private static func content(_ file: String) -> Data? { try? Data(contentsOf: URL(filePath: file)) }
 }
 
 /// Fixed codes of fictional numbers.

@@ -99,6 +99,8 @@ public struct EngineRules: Sendable, Hashable {
   public var maxCommandAge: Duration
   /// The users of the broker that may send operators' commands.
   public var operators: Set<String>
+  /// The users of the broker that may send commands of ``CommandKind/Users/requesters``.
+  public var requesters: Set<String>
   /// Remedy for operators while the store takes no writes.
   public var storageHint = "look at the disk of the database, and at who else uses it"
 
@@ -108,15 +110,18 @@ public struct EngineRules: Sendable, Hashable {
   ///   - inboxRetention: time for which a redelivered command gets the same reply.
   ///   - maxCommandAge: maximum age of a command that is refused late.
   ///   - operators: the users of the broker that may send operators' commands.
+  ///   - requesters: the users of the broker that may send commands of ``CommandKind/Users/requesters``.
   public init(
     commandQueue: String, reportQueue: String, inboxRetention: Duration = .seconds(3600),
-    maxCommandAge: Duration = .seconds(30), operators: Set<String> = []
+    maxCommandAge: Duration = .seconds(30), operators: Set<String> = [],
+    requesters: Set<String> = []
   ) {
     self.commandQueue = commandQueue
     self.reportQueue = reportQueue
     self.inboxRetention = inboxRetention
     self.maxCommandAge = maxCommandAge
     self.operators = operators
+    self.requesters = requesters
   }
 }
 

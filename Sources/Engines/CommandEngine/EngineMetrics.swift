@@ -18,8 +18,10 @@ public struct EngineMetrics: Sendable {
   private let skew: SenderSkew
   private let batches: MetricFamily<Histogram>
 
-  /// - Parameter registry: registry of the process.
-  public init(_ registry: MetricsRegistry) {
+  /// - Parameters:
+  ///   - registry: registry of the process.
+  ///   - service: the service, in the names of metrics that several services have with other labels.
+  public init(_ registry: MetricsRegistry, of service: String = "coordinator") {
     outboxMessages = registry.gauge(
       "countersign_outbox_messages", "Messages that are stored and not yet confirmed by the broker.")
     undelivered = registry.counter(
@@ -30,21 +32,21 @@ public struct EngineMetrics: Sendable {
     requesterGone = registry.counter(
       "countersign_replies_undelivered_total", "Replies whose requester was gone.")
     deadLetters = registry.counter(
-      "countersign_coordinator_dead_letters_total", "Messages that could not be processed.",
+      "countersign_\(service)_dead_letters_total", "Messages that could not be processed.",
       labels: ["queue", "reason"])
     foreignResults = registry.counter(
       "countersign_results_foreign_total",
-      "Results of jobs that the coordinator has not sent, or whose type it does not know; they are passed over.")
+      "Results of jobs that this service has not sent, or whose type it does not know; they are passed over.")
     forgedResults = registry.counter(
       "countersign_results_forged_total",
-      "Results from users whose workers do not take such jobs, or under another routing key than their own; they are dead letters."
+      "Results and replies from users that may not send them, or under another routing key than their own; they are dead letters."
     )
     maintenanceFailures = registry.counter(
       "countersign_maintenance_failures_total",
-      "Rounds in which a part of the coordinator's maintenance failed; it is tried again.", labels: ["part"])
+      "Rounds in which a part of the maintenance failed; it is tried again.", labels: ["part"])
     skippedRows = registry.counter(
       "countersign_rows_skipped_total",
-      "Rows of the coordinator's database that could not be read or dealt with and were stepped around.",
+      "Rows of the database that could not be read or dealt with and were stepped around.",
       labels: ["table"])
     commands = registry.counter(
       "countersign_commands_total",

@@ -1,3 +1,4 @@
+import CommandEngine
 import CountersignCryptography
 import CountersignEncoding
 import CountersignMessages
@@ -90,8 +91,17 @@ struct CoordinatorConfigurationTests {
     #expect(rules.apps.isEmpty)
     #expect(rules.conversion == ConversionPolicy())
     #expect(rules.operators == ["operator"])
+    #expect(!rules.isDevelopment)
     #expect(rules.onUnknown == .resend)
     #expect(loaded.warnings.count == 2)
+  }
+
+  @Test("Development is off unless the file says so, and a warning says it is on")
+  func developmentIsOffUnlessTheFileSaysSo() throws {
+    let loaded = try load("development: true")
+    #expect(loaded.content.rules.isDevelopment)
+    #expect(loaded.warnings.contains { "\($0)".contains("development") })
+    #expect(try problems("development: 'yes'").first?.contains("development") == true)
   }
 
   @Test("The annotated file explains every key") func theAnnotatedFileExplainsEveryKey() throws {

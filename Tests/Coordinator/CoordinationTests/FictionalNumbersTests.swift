@@ -115,22 +115,22 @@ struct FictionalNumbersTests {
     let numbers = FictionalNumbers(try CoordinatorConfiguration.load(file: file, environment: [:]).content.rules)
     let metrics = MetricsRegistry()
     let sink = MemorySink()
-    let reader = FictionalNumbersReader(
-      file: file, environment: [:], numbers: numbers, log: Logger(label: "test", sink: sink), metrics: metrics)
-    #expect(reader.look() == .unchanged)
+    let watcher = FileWatcher.fictionalNumbers(
+      file, environment: [:], numbers, log: Logger(label: "test", sink: sink), metrics: metrics)
+    #expect(watcher.look() == .unchanged)
     _ = try configure("'+16505550102': '314159'")
-    #expect(reader.look() == .taken)
+    #expect(watcher.look() == .taken)
     #expect(numbers.code(of: "+16505550102", app: "a") == "314159" && numbers.code(of: "+16505550101", app: "a") == nil)
     for wrong in ["'+16505550103': '31415'", "'+16505550103': 1", "nonsense"] {
       _ = try configure(wrong)
-      for _ in 0..<2 { #expect(reader.look() == .refused) }
+      for _ in 0..<2 { #expect(watcher.look() == .refused) }
       #expect(numbers.code(of: "+16505550102", app: "a") == "314159")
     }
     let ten = (0..<11).map { "'+165055501\(10 + $0)': '27182\($0 % 10)'" }.joined(separator: ", ")
     _ = try configure(ten)
-    #expect(reader.look() == .refused)
+    #expect(watcher.look() == .refused)
     try FileManager.default.removeItem(atPath: file)
-    #expect(reader.look() == .refused)
+    #expect(watcher.look() == .refused)
     #expect(numbers.code(of: "+16505550102", app: "a") == "314159")
     // Each is counted once, however often it is tried.
     #expect(metrics.render().contains(#"countersign_fictional_numbers_reads_total{outcome="refused"} 5"#))
@@ -138,16 +138,15 @@ struct FictionalNumbersTests {
     _ = try configure("'+16505550104': '161803'")
     let pepper = directory.appending(path: "pepper").path(percentEncoded: false)
     try FileManager.default.moveItem(atPath: pepper, toPath: pepper + ".away")
-    #expect(reader.look() == .refused)
+    #expect(watcher.look() == .refused)
     try FileManager.default.moveItem(atPath: pepper + ".away", toPath: pepper)
-    #expect(reader.look() == .taken && reader.look() == .unchanged)
+    #expect(watcher.look() == .taken && watcher.look() == .unchanged)
     #expect(numbers.code(of: "+16505550104", app: "a") == "161803")
     // What changed before a standby began to look is seen as well.
     let standby = FictionalNumbers(try CoordinatorConfiguration.load(file: file, environment: [:]).content.rules)
     _ = try configure("'+16505550105': '141421'")
-    let late = FictionalNumbersReader(
-      file: file, environment: [:], numbers: standby, log: Logger(label: "test", sink: sink),
-      metrics: MetricsRegistry())
+    let late = FileWatcher.fictionalNumbers(
+      file, environment: [:], standby, log: Logger(label: "test", sink: sink), metrics: MetricsRegistry())
     #expect(late.look() == .taken && late.look() == .unchanged)
     #expect(standby.code(of: "+16505550105", app: "a") == "141421")
   }

@@ -206,6 +206,30 @@ struct CommandQueueTests {
     }
   }
 
+  @Test("A command for requesters is refused to all whom the configuration does not name, with the key that does")
+  func aCommandForRequestersIsRefusedToOthers() async throws {
+    try await FlowBench.with { bench in
+      for user in [nil, "service", "operator", "gateway"] {
+        let error = try await bench.error(RequestNote(text: "a"), user: user)
+        #expect(error.code == .operationNotAllowed && error.field == "user_id")
+        #expect(error.message.contains("'requesters' in the configuration"))
+      }
+      #expect(try await bench.stored("a") == nil)
+      #expect(try await bench.ask(RequestNote(text: "a"), user: "desk").type == "note.kept.v1")
+    }
+  }
+
+  @Test("An answer is kept for as long as the inbox or its command says, whichever is longer")
+  func anAnswerIsKeptForAsLongAsItsCommandSays() async throws {
+    try await FlowBench.with { bench in
+      _ = try await bench.ask(RequestNote(text: "a"), id: "long", user: "desk")
+      _ = try await bench.ask(SignNote(text: "b"), id: "short", user: "operator")
+      let now = bench.clock.now()
+      #expect(try await bench.entry("long", of: "desk")?.keepUntil == now + RequestNote.answerIsKeptFor)
+      #expect(try await bench.entry("short", of: "operator")?.keepUntil == now + bench.context.rules.inboxRetention)
+    }
+  }
+
   @Test("A requester that is gone is no error")
   func aRequesterThatIsGoneIsNoError() async throws {
     try await FlowBench.with { bench in

@@ -35,7 +35,8 @@ final class FlowBench {
         [notes, OtherFlow()], missingFields: ["text": APIError(.missingPhoneNumber, "is missing", field: "text")]),
       store: self.store,
       rules: EngineRules(
-        commandQueue: Topology.Queues.commands, reportQueue: Topology.Queues.results, operators: ["operator"]),
+        commandQueue: Topology.Queues.commands, reportQueue: Topology.Queues.results, operators: ["operator"],
+        requesters: ["desk"]),
       sink: sink, author: Self.author, clock: clock, metrics: EngineMetrics(registry),
       logger: Logger(label: "test", sink: logs))
     maintenance = Maintenance(context, interval: .seconds(1))

@@ -156,5 +156,7 @@ final class FaultyStore: Store {
     try await store.forget(repliesContaining: text)
   }
 
+  func forgetCounters() async throws(StoreError) -> Int { try await store.forgetCounters() }
+
   func close() async { await store.close() }
 }

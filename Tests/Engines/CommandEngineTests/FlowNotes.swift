@@ -44,6 +44,15 @@ struct SignNote: Command {
   var text: String
 }
 
+/// Command `note.request`, for requesters, whose answer is kept long.
+struct RequestNote: Command {
+  typealias Reply = NoteKept
+  static let type = MessageType("note.request")
+  static let answerIsKeptFor = Duration.seconds(7200)
+
+  var text: String
+}
+
 struct NoteExpired: Event {
   static let type = MessageType("note.expired")
 
@@ -76,6 +85,9 @@ struct NoteFlow: Flow {
       CommandKind(LookAtNote.self, isLook: true) { command, _, _ throws(APIError) in LookOrder(text: command.text) },
       CommandKind(SignNote.self, users: .operators) { [self] command, _, _ throws(APIError) in
         PutNoteOrder(PutNote(text: command.text), self)
+      },
+      CommandKind(RequestNote.self, users: .requesters, answerIsKeptFor: RequestNote.answerIsKeptFor) {
+        [self] command, _, _ throws(APIError) in PutNoteOrder(PutNote(text: command.text), self)
       },
     ]
   }

@@ -127,7 +127,7 @@ private final class Pooler: Sendable {
   }
 
   private static func wait(for port: Int) async throws {
-    for _ in 0..<500 {
+    for _ in 0..<6_000 {
       let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
       defer { close(descriptor) }
       var address = RawServer.loopback(port: UInt16(port))

@@ -265,7 +265,7 @@ struct PostgreSQLStoreTests {
       #expect(refused?.code == .schema)
       proxy.stop()
       var code = refused?.code
-      for _ in 0..<1000 where code == .schema {
+      for _ in 0..<20_000 where code == .schema {
         code = await #expect(throws: StoreError.self) { try await store.settle(settlement) }?.code
         try await Task.sleep(for: .milliseconds(1))
       }

@@ -170,7 +170,7 @@ struct ReportQueueTests {
 
   // MARK: Replies of services
 
-  @Test("A service's reply is believed from that service alone, and from the operator who redrives it")
+  @Test("A service's reply is believed from that service alone")
   func aServicesReplyIsBelievedFromThatServiceAlone() async throws {
     let users = [("a", nil), ("b", "service"), ("c", "accounts"), ("d", "gateway"), ("e", "operator")]
     try await FlowBench.with { bench in
@@ -178,9 +178,36 @@ struct ReportQueueTests {
       for (text, user) in users {
         _ = bench.sink.takePublished()
         await bench.deliver(reports: [try reply(NoteKept(text: "x"), to: text, user: user)])
-        let isBelieved = user == "gateway" || user == "operator"
+        let isBelieved = user == "gateway"
         #expect(bench.deadReasons == (isBelieved ? [] : ["FORGED_RESULT"]))
         #expect(try await word(text, bench) == (isBelieved ? "gateway" : ""))
+      }
+    }
+  }
+
+  @Test(
+    "A service's reply that is published again is believed from the operator, who states the service, and from no other"
+  )
+  func aServicesReplyThatIsPublishedAgain() async throws {
+    let users = [
+      ("a", "operator", "gateway"), ("b", "operator", "service"), ("c", "operator", "operator"),
+      ("d", "service", "gateway"), ("e", "accounts", "gateway"), ("f", "gateway", "service"),
+    ]
+    try await FlowBench.with { bench in
+      try await bench.put([users.map(\.0)])
+      for (text, user, sender) in users {
+        _ = bench.sink.takePublished()
+        var delivery = try reply(NoteKept(text: "x"), to: text, user: user)
+        delivery.message.headers[MessageHeader.sender] = .string(sender)
+        await bench.deliver(reports: [delivery])
+        let isBelieved = text == "a" || text == "f"
+        #expect(bench.deadReasons == (isBelieved ? [] : ["FORGED_RESULT"]), "\(text)")
+        #expect(try await word(text, bench) == (isBelieved ? "gateway" : ""), "\(text)")
+        // A redriven reply states the user that published it, not what that user stated.
+        if !isBelieved {
+          let stated = user == "operator" ? sender : user
+          #expect(bench.dead.first?.headers[MessageHeader.sender] == .string(stated), "\(text)")
+        }
       }
     }
   }

@@ -116,6 +116,28 @@ struct StoreCounterTests {
     }
   }
 
+  @Test(
+    "All counters are forgotten at once, and what is counted behind starts from zero",
+    arguments: StoreUnderTest.allCases)
+  func allCountersAreForgotten(_ kind: StoreUnderTest) async throws {
+    try await kind.with { data in
+      let stores = [try await data.open(), try await data.open()]
+      #expect(try await stores[0].forgetCounters() == 0)
+      let (long, short) = (try counter("n"), try counter("o"))
+      try await stores[1].add { set throws(StoreError) in
+        for slot in 0..<Int64(300) { set.count(long, in: slot, keepUntil: start) }
+        set.count(short, in: 1, by: 7, keepUntil: start)
+      }
+      try await stores[1].put(Record(try id("kept"), body: []))
+      #expect(try await stores[0].forgetCounters() == 301)
+      try await stores[1].add { set throws(StoreError) in set.count(short, in: 1, keepUntil: start) }
+      let set = try await stores[1].read(keys(counters: [long, short]), at: start)
+      #expect(try set.cells(of: long).isEmpty)
+      #expect(try set.cells(of: short) == [CounterCell(slot: 1, count: 1)])
+      #expect(try await stores[0].found(try id("kept")) != nil)
+    }
+  }
+
   @Test("A purge deletes what is over, and no more than its limit", arguments: StoreUnderTest.allCases)
   func purgeDeletesWhatIsOver(_ kind: StoreUnderTest) async throws {
     try await kind.with { data in

@@ -43,12 +43,14 @@ struct StoreOutboxTests {
       try await others[0].settle(OutboxSettlement(finished: sent.map(\.number)))
       #expect(try await owner.figures().messages == 40)
       await owner.close()
-      let claimed = try await withThrowingTaskGroup(of: [StoredMessage].self) { group in
+      var claimed = try await withThrowingTaskGroup(of: [StoredMessage].self) { group in
         for number in 0..<8 {
           group.addTask { try await others[number % 2].claimMessages(limit: 10, at: start) }
         }
         return try await group.reduce(into: []) { $0 += $1 }
       }
+      // A claim that finds another one at the same owner leaves everything to it, and the rest to a later one.
+      while case let rest = try await others[0].claimMessages(limit: 10, at: start), !rest.isEmpty { claimed += rest }
       #expect(claimed.map(\.number).sorted() == sent.map(\.number))
     }
   }

@@ -23,7 +23,7 @@ import Testing
       abandon: abandon, sleep: sleep)
   }
 
-  @Test("A signal ends a start that waits, in order", .timeLimit(.minutes(1))) func aSignalEndsAStart() async {
+  @Test("A signal ends a start that waits, in order", .timeLimit(.minutes(10))) func aSignalEndsAStart() async {
     await #expect(processExitsWith: .exitCode(7)) {
       let stop = ProcessStop(logger: Logger(label: "test", sink: MemorySink()), ceiling: .seconds(50))
       let signals = try StopSignals(onFirst: { _ in stop.request() })
@@ -68,7 +68,7 @@ import Testing
     await #expect(throws: Refused.self) { try await stop().canceling { () -> Void in throw Refused() } }
   }
 
-  @Test("A start that does not end is given up after the ceiling", .timeLimit(.minutes(1)))
+  @Test("A start that does not end is given up after the ceiling", .timeLimit(.minutes(10)))
   func aStartThatDoesNotEndIsGivenUp() async throws {
     let (codes, continuation) = AsyncStream<ExitCode>.makeStream()
     let stop = stop(abandon: { continuation.yield($0) }, sleep: { _ in })

@@ -8,7 +8,7 @@ import Testing
 #endif
 
 @Suite struct StopSignalsTests {
-  @Test("The second signal ends the process", .timeLimit(.minutes(1))) func theSecondSignalEndsTheProcess() async {
+  @Test("The second signal ends the process", .timeLimit(.minutes(10))) func theSecondSignalEndsTheProcess() async {
     await #expect(processExitsWith: .exitCode(130)) {
       let (stream, continuation) = AsyncStream<Int32>.makeStream()
       let signals = try StopSignals(onFirst: { continuation.yield($0) })

@@ -6,7 +6,7 @@ import ServiceRuntime
 import TestSupport
 import Testing
 
-@Suite("The worked example of docs/adding-a-flow.md", .timeLimit(.minutes(1)))
+@Suite("The worked example of docs/adding-a-flow.md", .timeLimit(.minutes(10)))
 struct TicketFlowTests {
   /// As the mail worker publishes the result of its job.
   private func result(of job: Publication, _ outcome: JobOutcome, user: String = "mail-worker") throws -> Delivery {

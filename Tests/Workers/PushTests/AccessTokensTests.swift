@@ -43,7 +43,7 @@ final class FakeTokenSource: Sendable {
   }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct AccessTokensTests {
+@Suite(.timeLimit(.minutes(10))) struct AccessTokensTests {
   private let source = FakeTokenSource()
   private let sink = MemorySink()
   private let tokens: AccessTokens

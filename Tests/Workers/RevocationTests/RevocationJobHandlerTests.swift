@@ -9,7 +9,7 @@ import Testing
 @testable import Revocation
 
 /// Jobs against a service that is as strict as Apple's.
-@Suite(.timeLimit(.minutes(2))) struct RevocationJobHandlerTests {
+@Suite(.timeLimit(.minutes(10))) struct RevocationJobHandlerTests {
   private func stage(_ classification: Classification) throws -> NextStage {
     guard case .continued(let stage) = classification else {
       Issue.record("\(classification.short) instead of a next stage")

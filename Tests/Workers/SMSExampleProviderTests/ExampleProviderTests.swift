@@ -13,7 +13,7 @@ import Testing
 
 @testable import SMS
 
-@Suite("A provider that the worker does not ship", .timeLimit(.minutes(1)))
+@Suite("A provider that the worker does not ship", .timeLimit(.minutes(10)))
 struct ExampleProviderTests {
   private static let now = UnixTime(seconds: 1_782_907_200)
   private static let registry = SMSProviders.all + [ExampleProvider.self]

@@ -9,7 +9,7 @@ import Testing
 @testable import SMS
 
 /// The lanes through the real transport, to a server that fails as networks do.
-@Suite("Lanes over HTTP", .timeLimit(.minutes(1)))
+@Suite("Lanes over HTTP", .timeLimit(.minutes(10)))
 struct LanesOverHTTPTests {
   private enum Answer {
     case json(Int, String)
@@ -31,7 +31,7 @@ struct LanesOverHTTPTests {
       case .reset: return .reset
       case .hang:
         // Longer than the call may take; the server's end cancels it.
-        _ = try? await Task.sleep(for: .seconds(5))
+        _ = try? await Task.sleep(for: .seconds(30))
         return .close
       }
     }
@@ -87,9 +87,9 @@ struct LanesOverHTTPTests {
     let requests = try await withTwilio([.hang]) { lane in
       let clock = ContinuousClock()
       let took = await clock.measure {
-        #expect(await lane.send(Sample.message(), attempt(timeout: .milliseconds(200))).short == "unknown NO_ANSWER")
+        #expect(await lane.send(Sample.message(), attempt(timeout: .seconds(2))).short == "unknown NO_ANSWER")
       }
-      #expect(took < .seconds(10))
+      #expect(took < .seconds(20))
     }
     #expect(requests == 1)
   }

@@ -67,6 +67,7 @@ struct AppProofFlow: Flow {
   private func order(_ command: VerifyApp, _ envelope: Envelope, at now: UnixTime) throws(APIError) -> AppOrder {
     guard envelope.replyTo != nil else { throw .missingReplyTo }
     let app = try rules.app(command.app)
+    try rules.checkTrust(of: app, envelope)
     switch app.verification {
     case .off: throw .appNotVerified
     case .recaptcha: throw .pushNotOffered

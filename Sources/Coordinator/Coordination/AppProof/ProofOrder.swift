@@ -88,6 +88,8 @@ struct ProofDecoder: Sendable {
   /// - Returns: `nil` when there is nothing to judge: the service vouches for its client.
   /// - Throws: the error for the requester.
   func order(_ command: StartVerification, _ app: AppProfile, _ envelope: Envelope) throws(APIError) -> ProofOrder? {
+    // Nobody asks for a proof of a fictional number, so this is a real one.
+    if command.fictionalOnly == true { throw .notFictional }
     let evidence: ProofOrder.Evidence
     if let proof = command.proof {
       evidence = try read(proof, command, app, envelope)
@@ -231,6 +233,9 @@ extension APIError {
     .missingClientIdentifier,
     "there is no proof that the request comes from the app: give receipt and secret of app.verify, or a recaptchaToken",
     field: "proof")
+  static let notFictional = APIError(
+    .missingClientIdentifier, "without a proof that its service accepts, only fictional numbers are verified",
+    field: "proof", reason: "FICTIONAL_ONLY")
   static let pushNotOffered = APIError(
     .invalidAppCredential, "this app is not verified by push: give a recaptchaToken", reason: "PUSH_NOT_OFFERED")
   static let missingDeviceToken = APIError(

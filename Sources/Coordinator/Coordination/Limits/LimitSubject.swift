@@ -1,5 +1,6 @@
 import CountersignCryptography
 import CountersignEncoding
+import CountersignMessages
 
 /// Name under which an action is counted.
 struct LimitSubject: Sendable, Hashable {

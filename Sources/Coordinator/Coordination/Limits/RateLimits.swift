@@ -1,4 +1,5 @@
 import CommandEngine
+import CountersignMessages
 import CountersignTelemetry
 
 /// Decides whether one more is allowed, and counts it.

@@ -3,14 +3,6 @@ import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
 
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#elseif canImport(Darwin)
-  import Darwin
-#endif
-
 /// Bounds of the command fields that name requester, subject and purpose.
 enum CommandFields {
   /// The claim of a start.
@@ -112,50 +104,6 @@ enum LanguageTag {
 
   /// RFC 5646, section 4.4.1: 35 characters hold all tags but those for private use.
   private static let maxLength = 35
-}
-
-/// The network that a client's address is counted under: an IPv4 address, or the /64 of an IPv6 address, the smallest
-/// allocation of a customer.
-struct ClientAddress: Sendable, Hashable {
-  /// Such as `192.0.2.1/32` or `20010db800000000/64`.
-  let network: String
-
-  /// - Parameter text: an IPv4 or IPv6 address without port or zone; an IPv4 address mapped into IPv6 counts as IPv4.
-  init?(_ text: String) {
-    if let bytes = Self.parse(text, AF_INET, length: 4) {
-      network = Self.dotted(bytes) + "/32"
-    } else if let bytes = Self.parse(text, AF_INET6, length: 16) {
-      let isMapped = bytes[..<10].allSatisfy { $0 == 0 } && bytes[10] == 0xFF && bytes[11] == 0xFF
-      network = isMapped ? Self.dotted(bytes[12...]) + "/32" : Hexadecimal.encode(Array(bytes[..<8])) + "/64"
-    } else {
-      return nil
-    }
-  }
-
-  private static func parse(_ text: String, _ family: Int32, length: Int) -> [UInt8]? {
-    var bytes = [UInt8](repeating: 0, count: length)
-    return inet_pton(family, text, &bytes) == 1 ? bytes : nil
-  }
-
-  private static func dotted(_ bytes: some Collection<UInt8>) -> String {
-    bytes.map(String.init).joined(separator: ".")
-  }
-}
-
-extension ClientAddress {
-  /// The network of a command's client, if the command names one.
-  init?(of client: StartVerification.Client?) throws(APIError) {
-    guard let text = client?.ip, !text.isEmpty else { return nil }
-    guard let address = ClientAddress(text) else {
-      throw APIError(.invalidArgument, "client.ip must be an IPv4 or IPv6 address", field: "client.ip")
-    }
-    self = address
-  }
-
-  /// - Parameter network: a value of ``network``.
-  init(network: String) {
-    self.network = network
-  }
 }
 
 /// Identifies a requester by keyed hashes under the pepper, never by their input.

@@ -41,6 +41,15 @@ struct CheckOrder: CommandOrder {
 }
 
 extension CheckOrder {
+  /// Time after an approval for which accounts may ask for it again, with margin: it takes none that is ten minutes old.
+  static let longestUse = Duration.seconds(900)
+
+  /// Time for which answers are recorded at least.
+  ///
+  /// A service that makes an account of an approval asks again under the same ID after a crash, for as long as the session may
+  /// live: its code has been used up meanwhile, and only this answer still tells that it was right.
+  static func answerIsKeptFor(_ rules: CoordinatorRules) -> Duration { rules.policy.maximumLifetime + longestUse }
+
   /// Reads a check. Malformed input still counts as a wrong attempt.
   init(
     _ command: CheckVerification, _ envelope: Envelope, _ keys: KeyRing, _ service: VerificationService

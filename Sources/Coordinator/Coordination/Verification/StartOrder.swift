@@ -124,6 +124,7 @@ struct StartDecoder: Sendable {
     _ command: StartVerification, _ envelope: Envelope, at now: UnixTime
   ) throws(APIError) -> StartOrder {
     let app = try rules.app(command.app)
+    try rules.checkTrust(of: app, envelope)
     let number = try parse(command)
     let fixedCode = fictional.code(of: number.e164, app: app.id)
     if fixedCode == nil { try judge(number, app) }

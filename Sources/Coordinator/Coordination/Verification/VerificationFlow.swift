@@ -38,7 +38,8 @@ struct VerificationFlow: Flow {
         [starts] command, envelope, now throws(APIError) in
         try starts.order(command, envelope, at: now)
       },
-      CommandKind(CheckVerification.self) { [service, keys] command, envelope, _ throws(APIError) in
+      CommandKind(CheckVerification.self, answerIsKeptFor: CheckOrder.answerIsKeptFor(rules)) {
+        [service, keys] command, envelope, _ throws(APIError) in
         try CheckOrder(command, envelope, keys, service)
       },
       CommandKind(CancelVerification.self) { [service] command, _, _ throws(APIError) in

@@ -8,8 +8,10 @@ public struct CommandKind: Sendable {
   public enum Users: Sendable, Hashable {
     /// All whom the broker lets publish commands.
     case all
-    /// Those that the configuration names as operators.
+    /// Those that the configuration names as operators (`operators`).
     case operators
+    /// Those that the configuration names as requesters (`requesters`).
+    case requesters
   }
 
   /// Its type, `verification.start.v1`.
@@ -20,6 +22,8 @@ public struct CommandKind: Sendable {
   public let isLook: Bool
   /// Whether it is refused when it is too old: its requester has gone.
   public let isRefusedLate: Bool
+  /// Time for which its answer is recorded, if ``EngineRules/inboxRetention`` is shorter.
+  public let answerIsKeptFor: Duration
   let read: @Sendable (Envelope, [UInt8], UnixTime, [String: APIError]) throws(APIError) -> any CommandOrder
 
   /// - Parameters:
@@ -27,15 +31,18 @@ public struct CommandKind: Sendable {
   ///   - users: users that may send it.
   ///   - isLook: whether it changes nothing.
   ///   - isRefusedLate: whether it is refused when it is too old.
+  ///   - answerIsKeptFor: time for which its answer is recorded, if the retention of the inbox is shorter.
   ///   - order: checks a command and does all of its work that needs no store; throws the error for the requester.
   public init<Body: Command>(
     _ command: Body.Type, users: Users = .all, isLook: Bool = false, isRefusedLate: Bool = false,
+    answerIsKeptFor: Duration = .zero,
     order: @escaping @Sendable (Body, Envelope, UnixTime) throws(APIError) -> any CommandOrder
   ) {
     type = Body.type
     self.users = users
     self.isLook = isLook
     self.isRefusedLate = isRefusedLate
+    self.answerIsKeptFor = answerIsKeptFor
     read = { envelope, json, now, missingFields throws(APIError) in
       let body: Body
       do throws(ContractProblem) {
@@ -165,6 +172,9 @@ public struct CommandAnswer: Sendable, Hashable {
   /// Whether the same command may succeed later. Its side effects remain all the same: anything it counted or ended
   /// stays so when it is carried out again.
   public var isTransient = false
+  /// Whether the stage of the command has changed the store: the answer is recorded although the transaction changes
+  /// nothing more.
+  public var isOfStage = false
   /// Bytes that are recorded in place of an answer that holds a secret; ``CommandOrder/answerAgain(_:in:)`` makes the
   /// answer from them once more.
   public var note: [UInt8]?

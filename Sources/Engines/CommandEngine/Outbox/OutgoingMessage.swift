@@ -143,22 +143,26 @@ extension WorkingSet {
   /// Longest wait of a message for the reply to its command: the command was not redelivered by then.
   static let longestHold = StoreLimits.longestDelay
 
-  /// Answers a command that has waited, and records the answer for a redelivery.
+  /// Answers a command that has waited, and records the answer for a redelivery; of one with a secret its
+  /// ``CommandAnswer/note``.
   /// - Parameters:
   ///   - answer: the answer.
   ///   - envelope: properties of the command; its user is the original sender.
   ///   - order: fingerprint of the order.
-  ///   - retention: time for which the answer is recorded.
+  ///   - retention: time for which the answer is recorded; `nil` for one that is not final: the same command is carried
+  ///     out anew.
   /// - Throws: ``StoreError``.
   public mutating func answer(
-    _ answer: CommandAnswer, to envelope: Envelope, fingerprint: [UInt8], keptFor retention: Duration
+    _ answer: CommandAnswer, to envelope: Envelope, fingerprint: [UInt8], keptFor retention: Duration?
   ) throws(StoreError) {
     let key = try InboxKey(envelope.identity.key)
     // An answer may have been recorded under the ID meanwhile; that one stays.
-    if try message(key).map({ $0.state == .reserved }) ?? true {
+    if let retention, try message(key).map({ $0.state == .reserved }) ?? true {
+      let state = answer.note.map { InboxEntry.State.unrecorded(note: $0) }
       try set(
         InboxEntry(
-          .replied(type: answer.type.text, body: answer.body), fingerprint: fingerprint, keepUntil: now + retention),
+          state ?? .replied(type: answer.type.text, body: answer.body), fingerprint: fingerprint,
+          keepUntil: now + retention),
         of: key)
     }
     // The address of a command from an earlier version may be any queue.

@@ -72,8 +72,13 @@ struct CommandQueue: BatchQueue {
 
   /// The broker has verified the sender.
   private func permit(_ kind: CommandKind, _ envelope: Envelope) throws(APIError) {
-    guard kind.users == .operators else { return }
-    guard let user = envelope.userID, context.rules.operators.contains(user) else { throw .notAnOperator }
+    let (admitted, refusal): (Set<String>, APIError)
+    switch kind.users {
+    case .all: return
+    case .operators: (admitted, refusal) = (context.rules.operators, .notAnOperator)
+    case .requesters: (admitted, refusal) = (context.rules.requesters, .notARequester)
+    }
+    guard let user = envelope.userID, admitted.contains(user) else { throw refusal }
   }
 
   // MARK: Load
@@ -129,12 +134,13 @@ struct CommandQueue: BatchQueue {
     if let answer {
       // The same command may succeed later, so this answer is not final. And an unchanged store has nothing to protect
       // from a second execution: a row for each such command would let senders fill the disk for free.
-      guard !answer.isTransient, set.changeCount != before else { return answer }
+      guard !answer.isTransient, set.changeCount != before || answer.isOfStage else { return answer }
       state = answer.note.map { .unrecorded(note: $0) } ?? .replied(type: answer.type.text, body: answer.body)
     } else {
       state = .reserved
     }
-    let kept = max(context.rules.inboxRetention, answer == nil ? Self.longestWait : .zero)
+    let kept = max(
+      context.rules.inboxRetention, request.kind.answerIsKeptFor, answer == nil ? Self.longestWait : .zero)
     try set.set(
       InboxEntry(state, fingerprint: request.order.fingerprint, keepUntil: set.now + kept), of: request.key)
     return answer
@@ -235,7 +241,11 @@ extension APIError {
     reason: CrashMarks.reason)
   static let notAnOperator = APIError(
     .operationNotAllowed,
-    "this command is for operators: send it as a user of the broker that 'operators' in the configuration of the coordinator names, with user_id set",
+    "this command is for operators: send it as a user of the broker that 'operators' in the configuration of the service names, with user_id set",
+    field: "user_id")
+  static let notARequester = APIError(
+    .operationNotAllowed,
+    "this command is taken from the users of the broker that 'requesters' in the configuration of the service names: send it as one of them, with user_id set, or add its user there",
     field: "user_id")
 }
 
@@ -252,7 +262,7 @@ public enum CommandAge {
 
   /// The least age that a timestamp allows for.
   /// - Returns: `nil` without a timestamp, and for one in the future: the sender's clock is wrong.
-  static func least(of timestamp: UnixTime?, at now: UnixTime) -> Duration? {
+  public static func least(of timestamp: UnixTime?, at now: UnixTime) -> Duration? {
     guard let timestamp, timestamp <= now else { return nil }
     return max(.zero, now - timestamp - unitOfTimestamp)
   }
@@ -274,7 +284,7 @@ extension APIError {
   static func commandTooOld(_ age: Duration, limit: Duration) -> APIError {
     APIError(
       .internalError,
-      "the command was sent \(age.components.seconds) s ago, and is carried out within \(limit.components.seconds) s only: send a new one; if it was not late, set the clocks of its sender and of the coordinator",
+      "the command was sent \(age.components.seconds) s ago, and is carried out within \(limit.components.seconds) s only: send a new one; if it was not late, set the clocks of its sender and of the service",
       field: "timestamp", reason: tooOld)
   }
 

@@ -121,7 +121,8 @@ final class ForeignReports: Sendable {
 ///
 /// The body names a job and its outcome, which any user could write. The broker vouches for the user; each worker's
 /// user is responsible for job types of its own; and the users' rights on the exchange of the results are bound to the
-/// routing key. A service answers this one's commands under its own user.
+/// routing key. A service answers this one's commands under its own user; a reply of the operator is believed only where
+/// it is one of that service, published again, whose user its `x-sender` states.
 struct ReportOrigin: Sendable {
   enum Verdict: Sendable {
     /// A report on a job of ours, or the reply to a command of ours.
@@ -141,6 +142,12 @@ struct ReportOrigin: Sendable {
     /// The user whose workers carry out the jobs, or the service.
     var reporter: String
     var senders: SenderRule
+
+    /// Whether its user published a report, or the operator did who publishes it again.
+    func believes(_ envelope: Envelope) -> Bool {
+      guard prefix != nil else { return senders.sender(of: envelope) == reporter }
+      return envelope.userID == reporter || envelope.userID == Topology.Users.operator
+    }
   }
 
   private let user: String
@@ -164,7 +171,7 @@ struct ReportOrigin: Sendable {
       Topology.Users.worker(ofResults: kind.type).map {
         Rule(kind: kind, prefix: prefix + ".", reporter: $0, senders: .result(reportedBy: [$0]))
       }
-    case .service(let user): Rule(kind: kind, prefix: nil, reporter: user, senders: .queue(consumedBy: user))
+    case .service(let user): Rule(kind: kind, prefix: nil, reporter: user, senders: .queue(consumedBy: nil))
     }
   }
 
@@ -172,14 +179,17 @@ struct ReportOrigin: Sendable {
   func judge(_ delivery: Delivery, _ envelope: Envelope) throws(ContractProblem) -> Verdict {
     guard let all = rules[envelope.type] else { return .foreign }
     guard let reporter = envelope.userID else {
-      throw Self.forged("user_id", "is missing: results are believed from the users of workers only")
+      throw Self.forged("user_id", "is missing: reports are believed from the users of workers and services only")
     }
     let isRedriven = reporter == Topology.Users.operator
-    let believed = isRedriven ? all : all.filter { $0.reporter == reporter }
+    let believed = all.filter { $0.believes(envelope) }
     guard let rule = believed.first else {
       throw Self.forged(
         "user_id",
-        "is not the user whose workers take jobs of this type: each kind of worker logs in under its own fixed name")
+        all.first?.prefix == nil
+          ? "is not the user of the service that answers with this type"
+          : "is not the user whose workers take jobs of this type: each kind of worker logs in under its own fixed name"
+      )
     }
     let kinds = believed.map(\.kind)
     guard let prefix = rule.prefix else { return .ours(kinds, outcome: nil) }

@@ -125,6 +125,12 @@ public protocol Store: Sendable {
   /// - Throws: ``StoreError``; nothing is deleted then.
   func forget(repliesContaining text: [UInt8]) async throws(StoreError) -> Int
 
+  /// Deletes all counters: everything that is counted starts from zero. Deletes them in one transaction, which others
+  /// wait for: for development.
+  /// - Returns: the number of deleted cells.
+  /// - Throws: ``StoreError``; nothing is deleted then.
+  func forgetCounters() async throws(StoreError) -> Int
+
   /// Ends the use of the store. Its unsettled messages are claimed by the next one, as those of a process that died.
   func close() async
 }

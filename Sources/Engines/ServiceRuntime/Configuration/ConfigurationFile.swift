@@ -12,14 +12,7 @@ struct ConfigurationFile {
   /// - Throws: an error when the file cannot be read or is not JSON5.
   init(path: String) throws(ConfigurationError) {
     self.path = path
-    let bytes: [UInt8]
-    do {
-      bytes = try LocalFile.read(path, maxBytes: Self.maxBytes).bytes
-    } catch {
-      throw ConfigurationError([
-        ConfigurationProblem("configuration", error.description, isPermission: error.isPermission)
-      ])
-    }
+    let bytes = try Self.read(path)
     guard let value = Self.parse(bytes[...]) else {
       throw ConfigurationError([Self.syntaxProblem(path, bytes)])
     }
@@ -27,6 +20,17 @@ struct ConfigurationFile {
       throw ConfigurationError([ConfigurationProblem(path, "must hold one section: { … }")])
     }
     self.fields = fields
+  }
+
+  /// Reads the bytes of a file. Blocks.
+  static func read(_ path: String) throws(ConfigurationError) -> [UInt8] {
+    do {
+      return try LocalFile.read(path, maxBytes: maxBytes).bytes
+    } catch {
+      throw ConfigurationError([
+        ConfigurationProblem("configuration", error.description, isPermission: error.isPermission)
+      ])
+    }
   }
 
   private static let reader = JSONReader(maxBytes: maxBytes, syntax: .json5)

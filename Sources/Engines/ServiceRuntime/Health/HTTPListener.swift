@@ -15,10 +15,14 @@ public final class HTTPListener: Sendable {
   ///   - metrics: registry that counts rejected connections.
   ///   - maxBodyBytes: the longest body; a longer one is answered with 413.
   ///   - limits: limits on clients.
+  ///   - tooLarge: answers a request whose body is too long, from its headers.
+  ///   - handler: answers a request.
   /// - Throws: an error that names host, port and the key to change.
   public init(
     _ address: CommonConfiguration.HTTPConfiguration, section: String, metrics: MetricsRegistry, maxBodyBytes: Int,
-    limits: HTTPServerLimits, handler: @escaping Handler
+    limits: HTTPServerLimits,
+    tooLarge: @escaping @Sendable (HTTPServerRequest) -> HTTPServerResponse = { _ in .tooLarge },
+    handler: @escaping Handler
   ) throws(StartError) {
     let turnedAway = metrics.counter(
       "countersign_http_turned_away_total",
@@ -27,7 +31,7 @@ public final class HTTPListener: Sendable {
     do {
       server = try HTTPServer(
         host: address.host, port: address.port, maxBodyBytes: maxBodyBytes, limits: limits,
-        turnedAway: { turnedAway.with(section, $0.rawValue).increment() },
+        turnedAway: { turnedAway.with(section, $0.rawValue).increment() }, tooLarge: tooLarge,
         handler: { .respond(await handler($0)) })
     } catch {
       throw Self.startError(error, address, section)
@@ -38,7 +42,8 @@ public final class HTTPListener: Sendable {
   public var port: UInt16 { server.port }
 
   /// Stops listening, lets running handlers end, and closes every connection.
-  public func stop() async { await server.stop() }
+  /// - Parameter grace: time that handlers may go on.
+  public func stop(grace: Duration = .seconds(2)) async { await server.stop(grace: grace) }
 
   private static func startError(
     _ error: HTTPServerError, _ address: CommonConfiguration.HTTPConfiguration, _ section: String

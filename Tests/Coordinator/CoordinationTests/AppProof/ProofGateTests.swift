@@ -97,6 +97,22 @@ struct ProofGateTests {
     }
   }
 
+  @Test("Without a proof that its service takes, a client verifies fictional numbers alone, whatever the app asks for")
+  func fictionalOnly() async throws {
+    try await Bench.with { bench in
+      for app in [Bench.app, Bench.pushApp, Bench.recaptchaApp, Bench.auditApp] {
+        var command = bench.startCommand(nil, app: app)
+        command.fictionalOnly = true
+        let error = try await bench.error(command)
+        #expect(error.code == .missingClientIdentifier && error.reason == "FICTIONAL_ONLY")
+      }
+      #expect(try bench.published(SMSDispatchJob.self).isEmpty)
+      var command = bench.startCommand(nil, number: Bench.fictional)
+      command.fictionalOnly = true
+      #expect(try VerificationStarted(json: try await bench.ask(command).body).testNumber)
+    }
+  }
+
   @Test("A service that is trusted needs no proof; one that is given all the same is checked")
   func aServiceThatIsTrustedNeedsNoProofOneThatIsGivenAllTheSame() async throws {
     try await Bench.with { bench in

@@ -15,6 +15,19 @@ struct BudgetTests {
     return error
   }
 
+  @Test("Budgets, which no client uses up alone, are quotas; limits of somebody are too many attempts")
+  func codesOfLimits() {
+    let budgets: Set<LimitRefusal.Scope> = [
+      .country, .total, .appReceipts, .totalReceipts, .appAssessments, .totalAssessments, .appRevocations,
+      .totalRevocations, .appNotices,
+    ]
+    for scope in LimitRefusal.Scope.allCases {
+      let error = APIError(LimitRefusal(scope: scope, limit: 5, wait: .seconds(9)))
+      #expect(error.code == (budgets.contains(scope) ? .quotaExceeded : .tooManyAttempts), "\(scope)")
+      #expect(error.retryAfter == 9)
+    }
+  }
+
   @Test("Random device tokens without an address use up the app's budget of pushes, then that of all")
   func randomDeviceTokensWithoutAnAddressUseUpTheAppsBudgetOfPushes() async throws {
     let rules = Bench.rules {

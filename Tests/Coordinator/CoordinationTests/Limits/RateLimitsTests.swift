@@ -1,4 +1,5 @@
 import CommandEngine
+import CountersignMessages
 import CountersignTelemetry
 import Testing
 

@@ -37,6 +37,34 @@ struct SenderTests {
     }
   }
 
+  @Test("An approval is told again under its ID for as long as its session may live, however short the inbox is kept")
+  func anApprovalIsToldAgainForAsLongAsItsSessionMayLive() async throws {
+    let rules = Bench.rules {
+      $0.inboxRetention = .seconds(60)
+      $0.policy.maximumLifetime = .seconds(3600)
+    }
+    try await Bench.with(rules) { bench in
+      let id = try await bench.start().verificationID
+      let code = try #require(try bench.jobs().first).code
+      func ask(_ message: String) async throws -> Message {
+        try await reply(bench, try bench.commandMessage(check(id, code), id: message, user: Topology.Users.accounts))
+      }
+      let approved = try await ask("hmac")
+      #expect(approved.type == "verification.approved.v1")
+      #expect(try VerificationApproved(json: approved.body).testNumber == false)
+      // The last moment of the session, and the time for which accounts take its approval.
+      bench.clock.advance(by: rules.policy.maximumLifetime + .seconds(600))
+      await bench.maintenance.tidy()
+      #expect(try await ask("hmac").body == approved.body)
+      // Under another ID the code has been used.
+      let error = try ErrorReply(json: try await ask("other").body).error
+      #expect(error.code == .sessionExpired)
+      bench.clock.advance(by: CheckOrder.longestUse)
+      await bench.maintenance.tidy()
+      #expect(try await ask("hmac").type == "error.v1")
+    }
+  }
+
   // MARK: Results
 
   /// Deletes verifications and counts, so that the same number starts anew.

@@ -203,10 +203,7 @@ struct DatabaseMigrationTests {
       let context = ServiceContext(
         name: "coordinator", instance: "coordinator@host/1", logger: Logger(label: "test", sink: bench.logs))
       let storage = try await PostgreSQLStorage.open(settings, context)
-      let carryOver = CarryOver(
-        bench.rules, Conversions(bench.rules, metrics: bench.metrics.conversion, logger: context.logger),
-        context.logger, bench.engineMetrics)
-      let refused = await error { _ = try await storage.begin(carryOver, clock: bench.clock) }
+      let refused = await error { _ = try await storage.begin { _ in 0 } }
       #expect(refused?.exitCode == .configuration)
       #expect(refused?.description.contains("countersign store migrate") == true)
       await storage.close()

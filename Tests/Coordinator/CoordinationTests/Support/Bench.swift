@@ -45,7 +45,7 @@ final class Bench {
 
   /// A publisher under the coordinator's own user.
   static func makeSink() -> MemoryMessageSink {
-    MemoryMessageSink(user: author.userID, maxBodyBytes: CoordinatorServices.maxBodyBytes)
+    MemoryMessageSink(user: author.userID, maxBodyBytes: EngineServices.maxBodyBytes)
   }
   static let number = "+14155550123"
   static let fictional = "+16505553434"

@@ -80,6 +80,8 @@ struct FaultyStore: Store {
     try await inner.forget(repliesContaining: text)
   }
 
+  func forgetCounters() async throws(StoreError) -> Int { try await inner.forgetCounters() }
+
   func counters(named prefix: [UInt8], since slot: Int64, limit: Int) async throws(StoreError) -> [CounterSum] {
     try await inner.counters(named: prefix, since: slot, limit: limit)
   }

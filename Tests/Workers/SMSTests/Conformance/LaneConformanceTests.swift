@@ -9,7 +9,7 @@ import Testing
 @testable import SMS
 
 /// Requirements of every lane, for any provider: each answer and each fault in its class, and one request for one message.
-@Suite("Every lane", .timeLimit(.minutes(2)))
+@Suite("Every lane", .timeLimit(.minutes(10)))
 struct LaneConformanceTests {
   private enum Reply: Sendable {
     case answer(HTTPServerResponse)
@@ -123,7 +123,7 @@ struct LaneConformanceTests {
 
   @Test("No answer in time: unknown, within the time, and not sent again", arguments: ProviderUnderTest.all)
   func noAnswerInTimeUnknownWithinTheTimeAndNotSentAgain(provider: ProviderUnderTest) async throws {
-    let seen = try await send(provider, [.hang], timeout: .milliseconds(300))
+    let seen = try await send(provider, [.hang], timeout: .seconds(2))
     #expect(seen.outcomes.map(\.short) == ["unknown NO_ANSWER"])
     #expect(seen.requests.count == 1)
   }

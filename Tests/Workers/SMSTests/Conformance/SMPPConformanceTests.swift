@@ -7,7 +7,7 @@ import Testing
 @testable import SMS
 
 /// Requirements of every lane (`LaneConformanceTests`), over a session instead of requests.
-@Suite("Every lane: SMPP", .timeLimit(.minutes(2)))
+@Suite("Every lane: SMPP", .timeLimit(.minutes(10)))
 struct SMPPConformanceTests {
   /// Outcome of submissions to a server.
   private struct Seen {
@@ -67,7 +67,7 @@ struct SMPPConformanceTests {
 
   @Test("Throttled: it surely was not sent, and may be later", arguments: [0x58, 0x14] as [UInt32])
   func throttledItSurelyWasNotSentAndMayBeLater(status: UInt32) async throws {
-    let seen = try await send([.status(status)], timeout: .milliseconds(500))
+    let seen = try await send([.status(status)], timeout: .seconds(2))
     #expect(seen.outcomes.allSatisfy { $0.hasPrefix("retry PROVIDER_THROTTLED") })
   }
 
@@ -96,7 +96,7 @@ struct SMPPConformanceTests {
 
   @Test("No answer in time: unknown, within the time, and not sent again")
   func noAnswerInTimeUnknownWithinTheTimeAndNotSentAgain() async throws {
-    let seen = try await send([.hang], timeout: .seconds(1))
+    let seen = try await send([.hang], timeout: .seconds(2))
     #expect(seen.outcomes == ["unknown NO_ANSWER"])
     #expect(seen.submissions == 1)
   }

@@ -8,7 +8,7 @@ import Testing
 @testable import SMS
 
 /// The lane to AWS against the stand-in that checks whole requests, as AWS does.
-@Suite("AWS, simulated", .timeLimit(.minutes(1)))
+@Suite("AWS, simulated", .timeLimit(.minutes(10)))
 struct SimulatedAWSTests {
   /// Changes requests on their way.
   private struct Meddler: HTTPCaller {

@@ -10,7 +10,7 @@ import Testing
 @testable import SMS
 
 /// The SMPP lane against the simulated server, which checks all that a careful one does.
-@Suite("SMPP, simulated", .timeLimit(.minutes(1)))
+@Suite("SMPP, simulated", .timeLimit(.minutes(10)))
 struct SimulatedSMPPTests {
   private struct Given: Sendable {
     var systemID = "simulated"

@@ -270,6 +270,11 @@ extension MemoryState {
     return found.count
   }
 
+  mutating func forgetCounters() -> Int {
+    defer { counters = [:] }
+    return counters.values.reduce(0) { $0 + $1.count }
+  }
+
   mutating func purge(_ part: StorePart, _ limit: Int, at now: UnixTime) -> Int {
     switch part {
     case .inbox:

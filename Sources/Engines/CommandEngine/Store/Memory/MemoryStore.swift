@@ -121,6 +121,10 @@ public final class MemoryStore: Store {
     try withState { state throws(StoreError) in state.forget(repliesContaining: text) }
   }
 
+  public func forgetCounters() async throws(StoreError) -> Int {
+    try withState { state throws(StoreError) in state.forgetCounters() }
+  }
+
   public func purge(_ part: StorePart, limit: Int, at now: UnixTime) async throws(StoreError) -> Int {
     try StoreError.check(limit, 1...StoreLimits.maxPurgedRows, "a purge")
     return try withState { state throws(StoreError) in state.purge(part, limit, at: now) }

@@ -65,4 +65,10 @@ extension PostgreSQLStore {
       last = page.last
     }
   }
+
+  public func forgetCounters() async throws(StoreError) -> Int {
+    try await change { session throws(PostgreSQLFailure) in
+      try session.all([PostgreSQLStatement("DELETE FROM store_counter")])[0].affected
+    }
+  }
 }

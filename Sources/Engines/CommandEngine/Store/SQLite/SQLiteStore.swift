@@ -201,6 +201,10 @@ extension SQLiteStore {
       try session.execute(Self.forgetReplies, [.blob(text)])
     }
   }
+
+  public func forgetCounters() async throws(StoreError) -> Int {
+    try await change { session throws(StoreError) in try session.execute("DELETE FROM store_counter") }
+  }
 }
 
 /// A body's access to the database, with the errors of a store.

@@ -1,11 +1,10 @@
-import CommandEngine
 import CountersignTelemetry
 import CrashMarks
 import PostgreSQL
 import ServiceRuntime
 
-/// The database of coordinators on a PostgreSQL server, which any number of them share.
-struct PostgreSQLStorage: CoordinatorStorage {
+/// The database of a service on a PostgreSQL server, which any number of its processes share.
+struct PostgreSQLStorage: ServiceStorage {
   let isShared = true
   let hint = "countersign store check shows what the server lacks; docs/postgresql.md says what to do"
   private let store: PostgreSQLStore
@@ -41,7 +40,7 @@ struct PostgreSQLStorage: CoordinatorStorage {
   }
 
   /// Every message of an earlier version is in the store: tables of this kind were never others.
-  func begin(_ carryOver: CarryOver, clock: any WallClock) async throws -> BegunStore {
+  func begin(_ adopt: StoreAdoption) async throws -> BegunStore {
     let isPart = try await wait.run(logger: logger, end: Self.startError) { () throws(StoreError) in
       try await StoreCopyMark.isSet(in: store)
     }
@@ -70,36 +69,4 @@ struct PostgreSQLStorage: CoordinatorStorage {
 
   /// Ends the session also when the store was never handed out.
   func close() async { await store.close() }
-}
-
-/// Figures of a store on a server.
-enum PostgreSQLMetrics {
-  static func register(_ store: PostgreSQLStore, in metrics: MetricsRegistry) {
-    let all = { @Sendable in [store.status.session] + store.status.readers }
-    metrics.gauge(
-      "countersign_database_session", "Whether the session that writes to PostgreSQL is up: 1, or 0."
-    ) { store.status.session.isConnected ? 1 : 0 }
-    metrics.counter(
-      "countersign_database_sessions_lost_total", "Connections to PostgreSQL that were lost."
-    ) { Double(all().reduce(0) { $0 + $1.losses }) }
-    metrics.counter(
-      "countersign_database_connect_failures_total", "Attempts to connect to PostgreSQL that failed with every host."
-    ) { Double(all().reduce(0) { $0 + $1.failedConnects }) }
-    metrics.counter(
-      "countersign_database_round_trips_total", "Requests that PostgreSQL answered, by the session and the readers."
-    ) { Double(all().reduce(0) { $0 + $1.roundTrips }) }
-    metrics.gauge(
-      "countersign_database_waiting", "Calls that wait for a connection to PostgreSQL, or use one."
-    ) { Double(all().reduce(0) { $0 + $1.waiting }) }
-    metrics.counter(
-      "countersign_database_transactions_total", "Transactions that were committed in PostgreSQL."
-    ) { Double(store.status.commits) }
-    metrics.counter(
-      "countersign_database_transaction_seconds_total",
-      "Time of those transactions, from the beginning to the answer to the commit."
-    ) { store.status.commitTime / .seconds(1) }
-    metrics.counter(
-      "countersign_database_conflicts_total", "Transactions that met another coordinator's, and were done again."
-    ) { Double(store.status.conflicts.values.reduce(0, +)) }
-  }
 }

@@ -5,7 +5,7 @@ import SQLite
 import ServiceRuntime
 import Testing
 
-@testable import Coordination
+@testable import CommandEngine
 
 @Suite("One coordinator at a time")
 struct TurnTests {
@@ -19,7 +19,7 @@ struct TurnTests {
     var first = try FileOwner.claim(path)
     let second = try FileOwner.claim(path)
     #expect(first != nil && second == nil)
-    let turn = Turn()
+    let turn = Turn(of: "coordinator")
     var looks = 0
     let owner = try await turn.claim(path, log: Logger(label: "test", sink: logs)) { _ in
       looks += 1
@@ -28,20 +28,21 @@ struct TurnTests {
     }
     #expect(looks == 40 && turn.health == .ok)
     // At once, and after half a minute.
-    #expect(logs.events.count { $0.message.hasPrefix("another coordinator") } == 2)
+    #expect(logs.events.count { $0.message.hasPrefix("another process") } == 2)
     withExtendedLifetime(owner) {}
   }
 
   @Test("A directory that is not there is an error, not a wait")
   func aDirectoryThatIsNotThereIsAnErrorNotAWait() async throws {
     await #expect(throws: DatabaseError.self) {
-      _ = try await Turn().claim("/nowhere/at/all.sqlite", log: Logger(label: "test", sink: MemorySink()))
+      _ = try await Turn(of: "coordinator").claim(
+        "/nowhere/at/all.sqlite", log: Logger(label: "test", sink: MemorySink()))
     }
   }
 
   @Test("Results are taken while commands are, whatever else happens to their connection")
   func resultsAreTakenWhileCommandsAreWhateverElseHappensToTheir() async {
-    let turn = Turn()
+    let turn = Turn(of: "coordinator")
     var seen: [Bool] = []
     let error = AMQPError(.resourceLocked, "taken")
     let host = BrokerHost("localhost", port: 5672)

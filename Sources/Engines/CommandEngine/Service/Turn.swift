@@ -1,39 +1,42 @@
 import CountersignAMQP
 import CountersignTelemetry
 import SQLite
-import ServiceRuntime
+public import ServiceRuntime
 import Synchronization
 
-/// Ensures that one coordinator works at a time on an SQLite database, and on the queues of a broker. A second one waits,
-/// is not ready, and takes over when the first has ended, regularly or not.
+/// Ensures that one process of a service works at a time on an SQLite database, and on the queues of a broker. A second
+/// one waits, is not ready, and takes over when the first has ended, regularly or not.
 ///
 /// - The database: a lock of the operating system on a file next to it, which ends with the process.
 /// - The queues: the connection that consumes the commands is the only consumer of the lock queue
-///   (`Topology.Queues.commandsLock`), or does not consume. Results are taken only while it does: a result of another
-///   coordinator's verification would be lost here.
+///   (`Topology.Queues.commandsLock`), or does not consume. Reports are taken only while it does: the result of an
+///   operation in another database would be lost here.
 ///
-/// Coordinators on PostgreSQL work at the same time. They share the lock queue, so that none works beside one on SQLite.
-final class Turn: Sendable {
+/// Processes on PostgreSQL work at the same time. They share the lock queue, so that none works beside one on SQLite.
+public final class Turn: Sendable {
   /// Pause between attempts to lock the database.
   static let interval = Duration.seconds(1)
   /// The longest interval of heartbeats of the connection that holds the lock. A connection that is cut silently keeps
   /// the lock until the broker has missed two of them, and this process waits for itself.
-  static let heartbeat = Duration.seconds(5)
+  public static let heartbeat = Duration.seconds(5)
   /// Attempts between log entries about the wait.
   static let reminder = 30
 
+  private let process: String
   private let isWaiting = Mutex(false)
   private let changes: AsyncStream<Bool>
   private let continuation: AsyncStream<Bool>.Continuation
 
-  init() {
+  /// - Parameter process: a process of the service, in texts for operators: `coordinator`.
+  public init(of process: String) {
+    self.process = process
     // Only the latest counts.
     (changes, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
   }
 
   // MARK: Database
 
-  /// Waits until no other coordinator has the database.
+  /// Waits until no other process has the database.
   /// - Parameter sleep: waits between two attempts; a parameter for tests.
   func claim(
     _ path: String, log: Logger, sleep: (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
@@ -46,20 +49,21 @@ final class Turn: Sendable {
       }
       isWaiting.withLock { $0 = true }
       if looks.isMultiple(of: Self.reminder) {
-        log.warning("another coordinator has the database; waiting until it ends", ["path": path, .hint: Self.mend])
+        log.warning("another process has the database; waiting until it ends", ["path": path, .hint: mend])
       }
       looks += 1
       try await sleep(Self.interval)
     }
   }
 
-  /// Failing while another coordinator has the database.
-  var health: HealthState {
-    isWaiting.withLock { $0 } ? .failing("another coordinator has the database", mend: Self.mend) : .ok
+  /// Failing while another process has the database.
+  public var health: HealthState {
+    isWaiting.withLock { $0 } ? .failing("another \(process) has the database", mend: mend) : .ok
   }
 
-  private static let mend =
-    "one coordinator runs at a time: end the other, or name a database of its own in database.path for another broker"
+  private var mend: String {
+    "one \(process) runs at a time: end the other, or name a database of its own in database.path for another broker"
+  }
 
   // MARK: Queues
 
@@ -80,15 +84,15 @@ final class Turn: Sendable {
   func end() { continuation.finish() }
 }
 
-/// Consumes the results only while the commands are consumed.
+/// Consumes the reports only while the commands are consumed.
 struct TurnService: Service {
   let name = "turn"
   let turn: Turn
-  let results: Consumer
+  let reports: Consumer
 
   func run() async {
     await turn.follow { isHeld in
-      await isHeld ? results.resume() : results.pause()
+      await isHeld ? reports.resume() : reports.pause()
     }
   }
 

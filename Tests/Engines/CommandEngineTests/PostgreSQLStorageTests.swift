@@ -5,9 +5,8 @@ import TestSupport
 import Testing
 
 @testable import CommandEngine
-@testable import Coordination
 
-@Suite("A coordinator that waits for PostgreSQL")
+@Suite("A service that waits for PostgreSQL")
 struct PostgreSQLStorageTests {
   private let sink = MemorySink()
 

@@ -1,35 +1,33 @@
-import CommandEngine
 import CountersignTelemetry
 import CrashMarks
 import SQLite
 import ServiceRuntime
 
-/// The database of a coordinator in an SQLite file, which it has alone.
-struct SQLiteStorage: CoordinatorStorage {
+/// The database of a service in an SQLite file, which one process has alone.
+struct SQLiteStorage: ServiceStorage {
   let isShared = false
   let hint = "look at the disk of database.path, at the file, and at who else uses it"
   private let database: Database
   /// Released when the database is closed.
   private let owner: FileOwner
 
-  /// Waits until no other coordinator has the file, and opens it.
+  /// Waits until no other process has the file, and opens it.
   /// - Throws: ``StartError``.
   static func open(
-    _ path: String, _ options: DatabaseOptions, turn: Turn, logger: Logger
+    _ path: String, _ options: DatabaseOptions, _ migrations: [Migration], turn: Turn, logger: Logger
   ) async throws -> SQLiteStorage {
     do {
       let owner = try await turn.claim(path, log: logger)
-      let database = try await Database.open(path: path, options: options, migrations: CoordinatorSchema.migrations)
+      let database = try await Database.open(path: path, options: options, migrations: migrations)
       return SQLiteStorage(database: database, owner: owner)
     } catch let error as DatabaseError {
       throw startError(error)
     }
   }
 
-  func begin(_ carryOver: CarryOver, clock: any WallClock) async throws -> BegunStore {
+  func begin(_ adopt: StoreAdoption) async throws -> BegunStore {
     let store = try await SQLiteStore(in: database)
-    let left = try await carryOver.run(store, clock: clock)
-    return BegunStore(store: store, messagesLeft: CarryOver.messages(in: left))
+    return BegunStore(store: store, messagesLeft: try await adopt(store))
   }
 
   func attempt(_ part: () async throws(StoreError) -> Void) async throws {

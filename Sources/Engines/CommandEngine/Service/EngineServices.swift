@@ -1,0 +1,167 @@
+public import CountersignAMQP
+public import CountersignMessages
+import CountersignTelemetry
+import CrashMarks
+public import ServiceRuntime
+
+/// The parts of a stateful service that stand on the engine: connections to the broker, database, queues, maintenance.
+///
+/// A service opens them, makes its flows, begins with those, and hands the services to its `ServiceGroup`:
+///
+///     let parts = try await EngineServices.open(settings, rules, context)
+///     let engine = try await parts.begin(flows)
+///     return try await parts.services(engine)
+public struct EngineServices: Sendable {
+  /// The longest body that is taken from a queue, so that it can be copied to the dead letters; the broker moves longer
+  /// ones.
+  public static let maxBodyBytes = 2 << 20
+
+  /// Sender of all messages.
+  public let author: Author
+  /// Publishes under the service's own user.
+  public let publisher: Publisher
+  /// Consumes the commands, with the lock.
+  public let commands: Consumer
+  /// Consumes the results and replies while the commands are consumed.
+  public let reports: Consumer
+  /// The opened database.
+  public let storage: any ServiceStorage
+  private let settings: ServiceSettings
+  private let rules: EngineRules
+  private let context: ServiceContext
+  private let turn: Turn
+
+  /// Opens the database, and makes the connections without starting them.
+  /// - Parameters:
+  ///   - settings: what the configuration decides.
+  ///   - rules: the rules of the engine, which name the queues.
+  ///   - context: the process.
+  /// - Throws: `StartError` when the database cannot be opened.
+  public static func open(
+    _ settings: ServiceSettings, _ rules: EngineRules, _ context: ServiceContext
+  ) async throws -> EngineServices {
+    let turn = Turn(of: settings.process)
+    let connections = ServiceConnections(settings, rules, context)
+    let publisher = connections.publisher()
+    let storage = try await settings.database.open(settings.migrations, turn, context)
+    let services = EngineServices(
+      settings, rules, context, turn, storage, connections, publisher)
+    // Until the commands are consumed.
+    await services.reports.pause()
+    return services
+  }
+
+  private init(
+    _ settings: ServiceSettings, _ rules: EngineRules, _ context: ServiceContext, _ turn: Turn,
+    _ storage: any ServiceStorage, _ connections: ServiceConnections, _ publisher: Publisher
+  ) {
+    self.settings = settings
+    self.context = context
+    self.turn = turn
+    self.storage = storage
+    self.publisher = publisher
+    author = connections.author
+    commands = connections.commands(turn, isShared: storage.isShared)
+    reports = connections.reports()
+    var rules = rules
+    rules.storageHint = storage.hint
+    self.rules = rules
+  }
+
+  /// Makes the store with what an earlier version left, and the engine on it.
+  /// - Parameters:
+  ///   - flows: the flows of the service.
+  ///   - metrics: metrics of the engine.
+  ///   - adopt: carries over what stands in other tables of an SQLite file.
+  public func begin(
+    _ flows: FlowRegistry, _ metrics: EngineMetrics, adopting adopt: StoreAdoption = { _ in 0 }
+  ) async throws -> EngineContext {
+    let begun = try await storage.begin(adopt)
+    let engine = EngineContext(
+      flows, store: begun.store, rules: rules, sink: publisher, author: author, clock: context.clock, metrics: metrics,
+      logger: context.logger)
+    engine.outbox.health.unreadable(more: begun.messagesLeft)
+    return engine
+  }
+
+  /// Begins the maintenance, and makes the services in the order in which they start.
+  /// - Throws: `StartError` when the database cannot be read.
+  public func services(_ engine: EngineContext) async throws -> [any Service] {
+    let maintenance = Maintenance(engine, interval: settings.maintenanceInterval)
+    try await storage.attempt { () throws(StoreError) in try await maintenance.begin() }
+    let reportMarks = try await marks(rules.reportQueue)
+    let commandMarks = try await marks(rules.commandQueue)
+    // Until here the check of the database tells what the start waits for.
+    context.health.register("database") { engine.health.state }
+    context.health.register("outbox") { engine.outbox.health.state }
+    return [
+      DatabaseService(storage, maintenance: maintenance, store: engine.store),
+      PublisherService(publisher: publisher),
+      MaintenanceService(maintenance),
+      TurnService(turn: turn, reports: reports),
+      PipelineService(name: settings.reports, pipeline: engine.reportPipeline(reports, marks: reportMarks)),
+      PipelineService(name: "commands", pipeline: engine.commandPipeline(commands, marks: commandMarks)),
+    ]
+  }
+
+  /// Marks of redelivered messages: one at a time, as batches are.
+  private func marks(_ queue: String) async throws -> CrashMarks {
+    CrashMarks(
+      queue: queue, store: try await storage.marks(), stepsAtOnce: 1, clock: context.clock, logger: context.logger,
+      metrics: context.metrics)
+  }
+}
+
+/// Makes the connections of a service to the broker.
+struct ServiceConnections {
+  private let settings: ServiceSettings
+  private let rules: EngineRules
+  private let broker: BrokerConnectionSettings
+  let author: Author
+
+  init(_ settings: ServiceSettings, _ rules: EngineRules, _ context: ServiceContext) {
+    self.settings = settings
+    self.rules = rules
+    broker = BrokerConnectionSettings(settings.broker, context)
+    author = Author(appID: context.name, userID: broker.endpoint.username)
+  }
+
+  func publisher() -> Publisher {
+    let publisher = Publisher(
+      endpoint: broker.endpoint, options: options("publisher"), onEvent: broker.observer("publisher"))
+    broker.watch("publisher") { publisher.status }
+    return publisher
+  }
+
+  /// The consumer of the commands. Processes that share a database share the lock.
+  func commands(_ turn: Turn, isShared: Bool) -> Consumer {
+    var options = options("commands")
+    options.heartbeat = min(options.heartbeat, Turn.heartbeat)
+    let subscription = Consumer.Subscription(
+      queue: rules.commandQueue, prefetch: settings.prefetch, lock: settings.lockQueue, isLockShared: isShared)
+    return consumer("commands", options, subscription) { turn.note($0) }
+  }
+
+  func reports() -> Consumer {
+    let role = settings.reports
+    let subscription = Consumer.Subscription(queue: rules.reportQueue, prefetch: settings.prefetch)
+    return consumer(role, options(role), subscription) { _ in }
+  }
+
+  private func consumer(
+    _ role: String, _ options: ConnectionOptions, _ subscription: Consumer.Subscription,
+    _ note: @escaping @Sendable (ConnectionEvent) -> Void
+  ) -> Consumer {
+    let observe = broker.observer(role)
+    let consumer = Consumer(endpoint: broker.endpoint, options: options, subscription: subscription) { event in
+      observe(event)
+      note(event)
+    }
+    broker.watch(role) { consumer.status }
+    return consumer
+  }
+
+  private func options(_ role: String) -> ConnectionOptions {
+    broker.options(role, maxBodyBytes: EngineServices.maxBodyBytes)
+  }
+}

@@ -1,0 +1,39 @@
+public import SQLite
+public import ServiceRuntime
+
+/// Settings of a stateful service that its configuration decides, apart from those of its flows.
+public struct ServiceSettings: Sendable {
+  /// A process of the service, in texts for operators: `coordinator`.
+  public var process: String
+  /// The broker, and the service's user there.
+  public var broker: BrokerConfiguration
+  /// The database.
+  public var database: DatabaseSettings
+  /// The tables of an SQLite file.
+  public var migrations = ServiceSchema.migrations
+  /// Queue whose only consumer may take commands; see ``Turn``.
+  public var lockQueue: String
+  /// The results and replies in the names of connections and services: `results`.
+  public var reports: String
+  /// Deliveries taken from each queue ahead.
+  public var prefetch = 512
+  /// Interval between rounds of the maintenance.
+  public var maintenanceInterval = Duration.seconds(1)
+
+  /// - Parameters:
+  ///   - process: a process of the service, in texts for operators.
+  ///   - broker: the broker, and the service's user there.
+  ///   - database: the database.
+  ///   - lockQueue: queue whose only consumer may take commands.
+  ///   - reports: the results and replies in the names of connections and services.
+  public init(
+    of process: String, broker: BrokerConfiguration, database: DatabaseSettings, lockQueue: String,
+    reports: String = "results"
+  ) {
+    self.process = process
+    self.broker = broker
+    self.database = database
+    self.lockQueue = lockQueue
+    self.reports = reports
+  }
+}

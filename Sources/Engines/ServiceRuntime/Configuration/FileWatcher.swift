@@ -1,0 +1,128 @@
+import CountersignConcurrency
+public import CountersignTelemetry
+import Dispatch
+import Synchronization
+
+/// Applies a configuration file again whenever it has changed, until it is stopped.
+///
+/// The whole file has to be valid; otherwise everything stays as it is, which is logged and counted once for each
+/// content and reason. A refused file is tried again at each look: the fault may lie in another file that it names.
+public final class FileWatcher: Service {
+  /// Outcome of a look at the file.
+  public enum Outcome: String, Sendable {
+    /// The file is unchanged since the last look or the start.
+    case unchanged
+    /// The file has changed, and its content is in force; it may mean the same.
+    case taken
+    /// The file has changed, and is invalid or unreadable.
+    case refused
+  }
+
+  private struct Last {
+    /// Content that was applied; `nil` before the first look. The process may have waited for hours since it read the
+    /// file at its start, so the first look applies it again.
+    var taken: [UInt8]?
+    /// Content that was refused since, and the reason.
+    var refused: [UInt8]?
+    var problem: String?
+  }
+
+  /// Pause between two looks: an operator who changes the file waits for it, and a few kilobytes are cheap to read.
+  static let interval = Duration.seconds(5)
+
+  public let name: String
+  private let path: String
+  private let refusal: StaticString
+  private let log: Logger
+  private let reads: MetricFamily<Counter>
+  private let isCurrent: Gauge?
+  private let sleep: @Sendable (Duration) async throws -> Void
+  private let apply: @Sendable () throws(ConfigurationError) -> Bool
+  private let last = Mutex(Last())
+  private let stopRequested = Latch()
+  private let queue = DispatchQueue(label: "countersign.file-watcher")
+
+  /// - Parameters:
+  ///   - path: the file.
+  ///   - name: name of the service.
+  ///   - refusal: message that is logged when the file is refused.
+  ///   - reads: counts by the label `outcome` how often a change was taken, or refused.
+  ///   - isCurrent: set to 1 while the content in force is that of the file, to 0 while the file is refused.
+  ///   - sleep: waits between two looks; a parameter for tests.
+  ///   - apply: reads the file and puts its content in force; returns whether that means anything else than before.
+  public init(
+    _ path: String, name: String, refusal: StaticString, log: Logger, reads: MetricFamily<Counter>,
+    isCurrent: Gauge? = nil,
+    sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) },
+    apply: @escaping @Sendable () throws(ConfigurationError) -> Bool
+  ) {
+    self.name = name
+    self.path = path
+    self.refusal = refusal
+    self.log = log
+    self.reads = reads
+    self.isCurrent = isCurrent
+    self.sleep = sleep
+    self.apply = apply
+    for outcome in [Outcome.taken, .refused] { _ = reads.with(outcome.rawValue) }
+    isCurrent?.set(1)
+  }
+
+  // MARK: Service
+
+  public func run() async {
+    await stopRequested.cancelingWhenOpen { await self.watch() }
+  }
+
+  public func stop() async {
+    stopRequested.open()
+  }
+
+  private func watch() async {
+    while !Task.isCancelled {
+      do { try await sleep(Self.interval) } catch { return }
+      await withCheckedContinuation { done in
+        queue.async {
+          self.look()
+          done.resume()
+        }
+      }
+    }
+  }
+
+  // MARK: Looking
+
+  /// Checks the file once. Blocks.
+  @discardableResult
+  public func look() -> Outcome {
+    last.withLock { last in
+      var content: [UInt8]?
+      do throws(ConfigurationError) {
+        let bytes = try ConfigurationFile.read(path)
+        content = bytes
+        let outcome = bytes == last.taken ? .unchanged : try take(isFirst: last.taken == nil)
+        last = Last(taken: bytes)
+        isCurrent?.set(1)
+        return outcome
+      } catch {
+        note(error.description, of: content, in: &last)
+        return .refused
+      }
+    }
+  }
+
+  private func take(isFirst: Bool) throws(ConfigurationError) -> Outcome {
+    let isNew = try apply()
+    guard isNew || !isFirst else { return .unchanged }
+    reads.with(Outcome.taken.rawValue).increment()
+    return .taken
+  }
+
+  private func note(_ problem: String, of content: [UInt8]?, in last: inout Last) {
+    isCurrent?.set(0)
+    guard last.problem != problem || last.refused != content else { return }
+    (last.refused, last.problem) = (content, problem)
+    reads.with(Outcome.refused.rawValue).increment()
+    log.error(refusal, ["file": path, .error: problem])
+  }
+}

@@ -1,0 +1,106 @@
+import CountersignAMQP
+import CountersignMessages
+import CountersignTelemetry
+import TestSupport
+import Testing
+
+@testable import CommandEngine
+@testable import Coordination
+
+@Suite("Development: limits are emptied, and apps whose callers are trusted are reached over HTTP")
+struct DevelopmentTests {
+  private static let gateway = Topology.Users.gateway
+  private static let development = Bench.rules { $0.isDevelopment = true }
+
+  private func refusal(_ bench: Bench, _ command: some Command, by user: String?) async throws -> APIError {
+    let reply = try await bench.ask(command, user: user)
+    try #require(reply.type == "error.v1", "\(reply.type ?? "")")
+    return try ErrorReply(json: reply.body).error
+  }
+
+  private func reset(_ bench: Bench, by user: String) async throws -> Message {
+    try await bench.ask(ResetDevelopment(), user: user)
+  }
+
+  @Test("A reset empties the limits of everybody, and nothing else", arguments: [gateway, "operator"])
+  func aResetEmptiesTheLimits(user: String) async throws {
+    let rules = Bench.rules {
+      $0.isDevelopment = true
+      $0.limits.sendsPerAddressPerHour = 1
+    }
+    func start(_ number: String) -> StartVerification {
+      StartVerification(phoneNumber: number, app: Bench.app, client: .init(ip: "192.0.2.1"))
+    }
+    try await Bench.with(rules) { bench in
+      let first = try await bench.start(ip: "192.0.2.1")
+      #expect(try await bench.error(start("+14155550177")).retryAfter != nil)
+      #expect(try await reset(bench, by: user).type == "development.resetDone.v1")
+      #expect(try await bench.ask(start("+14155550177")).type == "verification.started.v1")
+      #expect(try await bench.error(start("+14155550178")).retryAfter != nil)
+      #expect(try await bench.status(first.verificationID).state == .sending)
+    }
+  }
+
+  @Test("The same reset that arrives again empties the limits again")
+  func theSameResetEmptiesAgain() async throws {
+    try await Bench.with(Self.development) { bench in
+      for number in ["+14155550177", "+14155550178"] {
+        _ = try await bench.start(number)
+        _ = try await bench.ask(ResetDevelopment(), id: "reset", user: Self.gateway)
+        #expect(try await bench.store.counters(named: Array("*".utf8), since: .min, limit: 9).isEmpty)
+      }
+    }
+  }
+
+  @Test("Outside development nobody empties limits, and in it not everybody")
+  func aResetIsRefused() async throws {
+    for (rules, users) in [
+      (Bench.rules(), [Self.gateway, "operator", "service", nil]), (Self.development, ["service", "accounts", nil]),
+    ] {
+      try await Bench.with(rules) { bench in
+        _ = try await bench.start()
+        for user in users {
+          let error = try await refusal(bench, ResetDevelopment(), by: user)
+          #expect(error.code == .operationNotAllowed)
+          #expect(error.message.contains(rules.isDevelopment ? "'operators'" : "'development: true'"))
+        }
+        #expect(try await !bench.store.counters(named: Array("*".utf8), since: .min, limit: 9).isEmpty)
+      }
+    }
+  }
+
+  @Test("The gateway starts nothing for an app whose callers are trusted, unless in development")
+  func trustedAppsAreNotReachedOverHTTP() async throws {
+    let commands = [
+      StartVerification(phoneNumber: Bench.number, app: Bench.app),
+      StartVerification(phoneNumber: Bench.fictional, app: Bench.app),
+    ]
+    try await Bench.with { bench in
+      for command in commands {
+        let error = try await refusal(bench, command, by: Self.gateway)
+        #expect(error.code == .operationNotAllowed && error.field == "app" && error.reason == "TRUSTED_OVER_HTTP")
+        #expect(error.message.contains("'verification'") && error.message.contains("'development: true'"))
+      }
+      let push = try await refusal(
+        bench, VerifyApp(app: Bench.app, deviceToken: Bench.token), by: Self.gateway)
+      #expect(push.reason == "TRUSTED_OVER_HTTP")
+      #expect(try await bench.count("verification") == 0 && bench.jobs().isEmpty)
+      // A command of a service that the gateway publishes again is the service's, and the other way round.
+      #expect(try await bench.ask(commands[0], user: "service").type == "verification.started.v1")
+      let again = try bench.commandMessage(commands[0], user: Self.gateway)
+        .publishedAgain(by: Topology.Users.operator, sender: Self.gateway)
+      _ = bench.sink.takePublished()
+      await bench.deliver([again])
+      #expect(bench.replies().first?.type == "error.v1")
+      // Apps with proofs are reached: an audited one without any.
+      let audited = StartVerification(phoneNumber: "+14155550177", app: Bench.auditApp)
+      #expect(try await bench.ask(audited, user: Self.gateway).type == "verification.started.v1")
+    }
+    try await Bench.with(Self.development) { bench in
+      for command in commands {
+        let reply = try await bench.ask(command, user: Self.gateway)
+        #expect(reply.type == "verification.started.v1")
+      }
+    }
+  }
+}

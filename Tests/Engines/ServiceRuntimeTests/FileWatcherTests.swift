@@ -1,0 +1,213 @@
+import CountersignTelemetry
+import FoundationEssentials
+import Synchronization
+import Testing
+
+@testable import ServiceRuntime
+
+@Suite("A file that is watched")
+struct FileWatcherTests {
+  @Test("A file that takes another's place by renaming is taken, once")
+  func renamedFileIsTaken() throws {
+    try withTemporaryDirectory { directory in
+      let paint = try Paint(in: directory, "red")
+      #expect(paint.look() == .unchanged && paint.look() == .unchanged)
+      try paint.replace("{ color: 'blue' }")
+      #expect(paint.look() == .taken && paint.color == "blue")
+      #expect(paint.look() == .unchanged && paint.look() == .unchanged)
+      #expect(paint.counts == [1, 0] && paint.isCurrent && paint.errors.isEmpty)
+      // The same content is not even read as a configuration.
+      #expect(paint.applications == 2)
+    }
+  }
+
+  @Test("A change without a meaning is taken, too")
+  func changeWithoutMeaningIsTaken() throws {
+    try withTemporaryDirectory { directory in
+      let paint = try Paint(in: directory, "red")
+      paint.look()
+      try paint.replace("{ color: 'red' } // as ever")
+      #expect(paint.look() == .taken && paint.color == "red" && paint.counts == [1, 0])
+    }
+  }
+
+  @Test("A change between the start and the first look is taken")
+  func changeBeforeFirstLookIsTaken() throws {
+    try withTemporaryDirectory { directory in
+      let paint = try Paint(in: directory, "red")
+      try paint.replace("{ color: 'blue' }")
+      #expect(paint.look() == .taken && paint.color == "blue" && paint.counts == [1, 0])
+    }
+  }
+
+  @Test(
+    "Wrong content changes nothing, and is logged and counted once",
+    arguments: ["{ color: 'wrong' }", "{ color: 1 }", "{ hue: 'blue' }", "nonsense", ""])
+  func wrongContentIsRefused(content: String) throws {
+    try withTemporaryDirectory { directory in
+      let paint = try Paint(in: directory, "red")
+      paint.look()
+      try paint.replace(content)
+      for _ in 0..<3 { #expect(paint.look() == .refused && paint.color == "red" && !paint.isCurrent) }
+      #expect(paint.counts == [0, 1] && paint.errors == ["colors stay"])
+      try paint.replace("{ color: 'blue' }")
+      #expect(paint.look() == .taken && paint.color == "blue" && paint.isCurrent)
+    }
+  }
+
+  @Test("Each wrong content is logged; the right one again is no change")
+  func eachWrongContentIsLogged() throws {
+    try withTemporaryDirectory { directory in
+      let paint = try Paint(in: directory, "red")
+      paint.look()
+      for wrong in ["{ color: 'wrong' }", "{ color: 1 }", "{ color: 'wrong' }"] {
+        try paint.replace(wrong)
+        #expect(paint.look() == .refused)
+      }
+      #expect(paint.counts == [0, 3] && paint.errors.count == 3)
+      try paint.replace("{ color: 'red' }")
+      #expect(paint.look() == .unchanged && paint.isCurrent && paint.counts == [0, 3])
+    }
+  }
+
+  @Test("A file that is missing for a moment changes nothing")
+  func missingFileChangesNothing() throws {
+    try withTemporaryDirectory { directory in
+      let paint = try Paint(in: directory, "red")
+      paint.look()
+      try FileManager.default.removeItem(atPath: paint.path)
+      #expect(paint.look() == .refused && paint.look() == .refused && paint.color == "red" && !paint.isCurrent)
+      #expect(paint.counts == [0, 1] && paint.errors.count == 1)
+      try paint.replace("{ color: 'red' }")
+      #expect(paint.look() == .unchanged && paint.isCurrent)
+    }
+  }
+
+  @Test("A file above the limit is refused without being read as a configuration")
+  func largeFileIsRefused() throws {
+    try withTemporaryDirectory { directory in
+      let paint = try Paint(in: directory, "red")
+      paint.look()
+      let content = "{ color: 'blue' }"
+      let padding = String(repeating: " ", count: ConfigurationFile.maxBytes - content.utf8.count)
+      try paint.replace(content + padding)
+      #expect(paint.look() == .taken && paint.applications == 2)
+      try paint.replace(content + padding + " ")
+      #expect(paint.look() == .refused && paint.color == "blue" && paint.applications == 2)
+    }
+  }
+
+  @Test("A refused file is tried again, as the fault may lie in a file that it names")
+  func refusedFileIsTriedAgain() throws {
+    try withTemporaryDirectory { directory in
+      let paint = try Paint(in: directory, "red")
+      paint.look()
+      paint.isDry = true
+      try paint.replace("{ color: 'blue' }")
+      #expect(paint.look() == .refused && paint.look() == .refused && paint.counts == [0, 1])
+      paint.isDry = false
+      #expect(paint.look() == .taken && paint.color == "blue" && paint.counts == [1, 1])
+    }
+  }
+
+  @Test("Once started it looks after each pause, until it is stopped", .timeLimit(.minutes(10)))
+  func looksAfterEachPause() async throws {
+    let directory = FileManager.default.temporaryDirectory.path + "/watched-\(UUID().uuidString)"
+    try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: directory) }  // What is left over is in /tmp.
+    let (pauses, pausing) = AsyncStream.makeStream(of: Duration.self)
+    let (turns, nextTurn) = AsyncStream.makeStream(of: Void.self)
+    let paint = try Paint(in: directory, "red") { pause in
+      pausing.yield(pause)
+      for await _ in turns { return }
+      throw CancellationError()
+    }
+    try paint.replace("{ color: 'blue' }")
+    let run = Task { await paint.watcher.run() }
+    var begun = pauses.makeAsyncIterator()
+    #expect(await begun.next() == FileWatcher.interval && paint.color == "red")
+    nextTurn.yield()
+    #expect(await begun.next() == FileWatcher.interval && paint.color == "blue")
+    await paint.watcher.stop()
+    await run.value
+    #expect(paint.applications == 1)
+  }
+}
+
+/// A watcher with a setting that its file decides.
+private final class Paint: Sendable {
+  private struct Can: Configuration {
+    let color: String
+
+    init(_ section: ConfigurationSection) {
+      color = section.string("color", "A color.")
+      section.check("color", color != "wrong", "must be right")
+    }
+  }
+
+  /// Values that the watcher and the test share.
+  private final class State: Sendable {
+    let color: Mutex<String>
+    let applications = Mutex(0)
+    let isDry = Mutex(false)
+
+    init(_ color: String) { self.color = Mutex(color) }
+
+    /// Reads the file and takes its color.
+    func apply(_ path: String) throws(ConfigurationError) -> Bool {
+      applications.withLock { $0 += 1 }
+      let new = try Can.load(file: path, environment: [:]).content.color
+      guard !isDry.withLock({ $0 }) else { throw ConfigurationError([ConfigurationProblem("water", "is missing")]) }
+      return color.withLock { color in
+        defer { color = new }
+        return color != new
+      }
+    }
+  }
+
+  let path: String
+  let watcher: FileWatcher
+  private let state: State
+  private let sink = MemorySink()
+  private let metrics = MetricsRegistry()
+
+  init(
+    in directory: String, _ color: String,
+    sleep: @escaping @Sendable (Duration) async throws -> Void = { _ in throw CancellationError() }
+  ) throws {
+    let path = directory + "/paint.json5"
+    let state = State(color)
+    (self.path, self.state) = (path, state)
+    watcher = FileWatcher(
+      path, name: "paint", refusal: "colors stay", log: Logger(label: "test", sink: sink),
+      reads: metrics.counter("reads", "Reads.", labels: ["outcome"]), isCurrent: metrics.gauge("current", "Current."),
+      sleep: sleep
+    ) { () throws(ConfigurationError) in
+      try state.apply(path)
+    }
+    try replace("{ color: '\(color)' }")
+  }
+
+  @discardableResult
+  func look() -> FileWatcher.Outcome { watcher.look() }
+
+  /// Puts a new file in the place of the old one by renaming.
+  func replace(_ text: String) throws { try Data(text.utf8).write(to: URL(filePath: path), options: .atomic) }
+
+  var color: String { state.color.withLock { $0 } }
+  /// Times that a content was read as a configuration.
+  var applications: Int { state.applications.withLock { $0 } }
+  /// While true, something beside the file is missing.
+  var isDry: Bool {
+    get { state.isDry.withLock { $0 } }
+    set { state.isDry.withLock { $0 = newValue } }
+  }
+  var errors: [String] { sink.events.filter { $0.level == .error }.map(\.message) }
+  var isCurrent: Bool { metrics.render().contains("\ncurrent 1\n") }
+  /// Changes that were taken and refused.
+  var counts: [Int] {
+    ["taken", "refused"].map { outcome in
+      (0...9).first { metrics.render().contains("\nreads{outcome=\"\(outcome)\"} \($0)\n") } ?? -1
+    }
+  }
+}
